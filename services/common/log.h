@@ -1,0 +1,87 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+// Logs: one JSON object a line on stderr, with `ts` (RFC 3339, microseconds, UTC), `level`, `msg`,
+// then the fields in their order.
+//
+//   log::Info("pool planned", {{"pool", name}, {"nodes", 5}});
+//
+// `msg` is a constant sentence; what varies is a field. An error is logged once, where it is
+// handled. Thread-safe: lines never mix. What is not UTF-8 is written with U+FFFD in its place. No
+// secrets: nothing here hides any.
+namespace muster::log {
+
+enum class Level { kDebug, kInfo, kWarn, kError };
+
+// A field's value. It refers to strings given as views: use it only as an argument.
+class Value {
+ public:
+  // NOLINTBEGIN(google-explicit-constructor): a field is written {"key", value}.
+  template <class T>
+  requires std::convertible_to<const T&, absl::string_view> Value(const T& text)
+      : value_(absl::string_view(text)) {}
+  template <std::integral T>
+  Value(T number) {
+    if constexpr (std::same_as<T, bool>) {
+      value_ = number;
+    } else if constexpr (std::unsigned_integral<T>) {
+      value_ = static_cast<uint64_t>(number);
+    } else {
+      value_ = static_cast<int64_t>(number);
+    }
+  }
+  // Infinite and not-a-number are written as null.
+  Value(double number) : value_(number) {}
+  // Seconds, as a number.
+  Value(absl::Duration duration) : value_(absl::ToDoubleSeconds(duration)) {}
+  // RFC 3339 in UTC.
+  Value(absl::Time time);
+  // `CODE: message`, without payloads.
+  Value(const absl::Status& status);
+  // NOLINTEND
+
+  // Appends the value as JSON.
+  void AppendTo(std::string& out) const;
+
+ private:
+  std::variant<absl::string_view, std::string, bool, int64_t, uint64_t, double> value_ = false;
+};
+
+struct Field {
+  absl::string_view key = {};
+  Value value = false;
+};
+
+// What is below the level is dropped. At start: kInfo.
+void SetLevel(Level level);
+bool Enabled(Level level);
+// `debug`, `info`, `warn`, `error`; nullopt for anything else.
+std::optional<Level> ParseLevel(absl::string_view text);
+
+void Write(Level level, absl::string_view msg, absl::Span<const Field> fields);
+
+using Fields = std::initializer_list<Field>;
+inline void Debug(absl::string_view msg, Fields fields = {}) { Write(Level::kDebug, msg, fields); }
+inline void Info(absl::string_view msg, Fields fields = {}) { Write(Level::kInfo, msg, fields); }
+inline void Warn(absl::string_view msg, Fields fields = {}) { Write(Level::kWarn, msg, fields); }
+inline void Error(absl::string_view msg, Fields fields = {}) { Write(Level::kError, msg, fields); }
+
+// Gets every line, without its newline, one at a time. It must not log.
+using Sink = std::function<void(absl::string_view line)>;
+// Sends the lines there instead of stderr; an empty sink means stderr again. For tests.
+void SetSink(Sink sink);
+
+}  // namespace muster::log

@@ -1,0 +1,72 @@
+#include "services/common/resource_name.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace muster {
+namespace {
+
+using Parts = std::vector<std::string>;
+
+TEST(MatchNameTest, GivesThePartsAtTheStars) {
+  EXPECT_EQ(MatchName("organizations/*/clusters/*", "organizations/acme/clusters/c1"),
+            (Parts{"acme", "c1"}));
+  EXPECT_EQ(MatchName("zones/*", "zones/US-EAST-04A"), (Parts{"US-EAST-04A"}));
+  EXPECT_EQ(MatchName("organizations/*", "organizations/-"), (Parts{"-"}));
+}
+
+TEST(MatchNameTest, RefusesOtherShapes) {
+  for (const char* name : {"", "organizations", "organizations/", "organizations/acme/",
+                           "organizations/acme/clusters", "organizations/acme/clusters/",
+                           "organizations//clusters/c1", "organizations/a/b/clusters/c1",
+                           "orgs/acme/clusters/c1", "/organizations/acme/clusters/c1"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(MatchName("organizations/*/clusters/*", name), std::nullopt);
+  }
+}
+
+TEST(ResourceIdTest, DnsLabel) {
+  for (const char* good : {"a", "0", "a-b", "example-nodepool"})
+    EXPECT_TRUE(IsDnsLabel(good)) << good;
+  for (const char* bad : {"", "-a", "a-", "A", "a.b", "a_b", "a/b", "\xc3\xa4"})
+    EXPECT_FALSE(IsDnsLabel(bad)) << bad;
+  EXPECT_TRUE(IsDnsLabel(std::string(63, 'a')));
+  EXPECT_FALSE(IsDnsLabel(std::string(64, 'a')));
+}
+
+TEST(ResourceIdTest, DnsSubdomain) {
+  for (const char* good : {"a", "a.b", "node.coreweave.cloud"})
+    EXPECT_TRUE(IsDnsSubdomain(good)) << good;
+  for (const char* bad : {"", ".", "a.", ".a", "a..b", "a.-b"})
+    EXPECT_FALSE(IsDnsSubdomain(bad)) << bad;
+  EXPECT_TRUE(IsDnsSubdomain("ab.cd", 5));
+  EXPECT_FALSE(IsDnsSubdomain("ab.cd", 4));
+}
+
+TEST(ResourceIdTest, ZoneId) {
+  for (const char* good : {"US-EAST-04A", "A1B"}) EXPECT_TRUE(IsZoneId(good)) << good;
+  for (const char* bad : {"", "A", "us-east-04a", "US-EAST-04", "US EAST A"})
+    EXPECT_FALSE(IsZoneId(bad)) << bad;
+  EXPECT_TRUE(IsZoneId(std::string(32, 'A')));
+  EXPECT_FALSE(IsZoneId(std::string(33, 'A')));
+}
+
+TEST(ResourceIdTest, InstanceTypeId) {
+  for (const char* good : {"gd-8xh100ib-i128", "H100_NVLINK_80GB.8.xeon.128"})
+    EXPECT_TRUE(IsInstanceTypeId(good)) << good;
+  for (const char* bad : {"", "a b", "a/b", "a~b"}) EXPECT_FALSE(IsInstanceTypeId(bad)) << bad;
+  EXPECT_TRUE(IsInstanceTypeId(std::string(63, 'a')));
+  EXPECT_FALSE(IsInstanceTypeId(std::string(64, 'a')));
+}
+
+TEST(ResourceIdTest, PoolUid) {
+  for (const char* good : {"019a", "5f0c3f4e-8f6b-7aaa-9d7f-0a1b2c3d4e5f"})
+    EXPECT_TRUE(IsPoolUid(good)) << good;
+  for (const char* bad : {"", "A", "a_b", "a/b"}) EXPECT_FALSE(IsPoolUid(bad)) << bad;
+  EXPECT_TRUE(IsPoolUid(std::string(64, 'a')));
+  EXPECT_FALSE(IsPoolUid(std::string(65, 'a')));
+}
+
+}  // namespace
+}  // namespace muster
