@@ -1,0 +1,68 @@
+#include "services/common/resource_name.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+
+namespace muster {
+namespace {
+
+template <class Predicate>
+bool All(absl::string_view text, Predicate predicate) {
+  return std::all_of(text.begin(), text.end(),
+                     [&](char c) { return predicate(static_cast<unsigned char>(c)); });
+}
+
+bool IsLowerAlnum(unsigned char c) { return absl::ascii_islower(c) || absl::ascii_isdigit(c); }
+
+}  // namespace
+
+std::optional<std::vector<std::string>> MatchName(absl::string_view pattern,
+                                                  absl::string_view name) {
+  const std::vector<absl::string_view> wanted = absl::StrSplit(pattern, '/');
+  const std::vector<absl::string_view> given = absl::StrSplit(name, '/');
+  if (wanted.size() != given.size()) return std::nullopt;
+  std::vector<std::string> parts;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == "*") {
+      if (given[i].empty()) return std::nullopt;
+      parts.emplace_back(given[i]);
+    } else if (wanted[i] != given[i]) {
+      return std::nullopt;
+    }
+  }
+  return parts;
+}
+
+bool IsDnsLabel(absl::string_view text) {
+  return !text.empty() && text.size() <= 63 && text.front() != '-' && text.back() != '-' &&
+         All(text, [](unsigned char c) { return IsLowerAlnum(c) || c == '-'; });
+}
+
+bool IsDnsSubdomain(absl::string_view text, size_t max_size) {
+  if (text.empty() || text.size() > max_size) return false;
+  const std::vector<absl::string_view> labels = absl::StrSplit(text, '.');
+  return std::all_of(labels.begin(), labels.end(), IsDnsLabel);
+}
+
+bool IsZoneId(absl::string_view text) {
+  return text.size() >= 2 && text.size() <= 32 &&
+         absl::ascii_isupper(static_cast<unsigned char>(text.back())) &&
+         All(text, [](unsigned char c) {
+           return absl::ascii_isupper(c) || absl::ascii_isdigit(c) || c == '-';
+         });
+}
+
+bool IsInstanceTypeId(absl::string_view text) {
+  return !text.empty() && text.size() <= 63 && All(text, [](unsigned char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  });
+}
+
+bool IsPoolUid(absl::string_view text) {
+  return !text.empty() && text.size() <= 64 &&
+         All(text, [](unsigned char c) { return IsLowerAlnum(c) || c == '-'; });
+}
+
+}  // namespace muster

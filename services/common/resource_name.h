@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace muster {
+
+// Takes a resource name apart by a pattern such as `organizations/*/clusters/*`: the parts at the
+// stars, or nullopt when the name has another shape or an empty part. What a part may be is for the
+// domain to say (`core/names.h` of each).
+std::optional<std::vector<std::string>> MatchName(absl::string_view pattern,
+                                                  absl::string_view name);
+
+// A DNS label as Kubernetes has it: 1 to 63 of lower-case letters, digits and `-`, first and last
+// no `-`.
+bool IsDnsLabel(absl::string_view text);
+// A DNS subdomain: labels joined by dots, at most `max_size` bytes in all.
+bool IsDnsSubdomain(absl::string_view text, size_t max_size = 253);
+// A zone id such as `US-EAST-04A`: upper-case letters, digits and `-`, 2 to 32 bytes, ends with a
+// letter.
+bool IsZoneId(absl::string_view text);
+// An instance type id such as `gd-8xh100ib-i128` or `H100_NVLINK_80GB.8.xeon.128`: 1 to 63 letters,
+// digits, `-`, `_`, `.`.
+bool IsInstanceTypeId(absl::string_view text);
+// A pool uid: 1 to 64 of lower-case letters, digits and `-`.
+bool IsPoolUid(absl::string_view text);
+
+}  // namespace muster

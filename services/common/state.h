@@ -1,0 +1,196 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/strings/string_view.h"
+
+// What every domain's state is made of: tables of immutable rows by key, changed by one function,
+// whoever wrote the change.
+//
+// A Row is a plain struct with `std::string Key() const` (its resource name), `operator==`, and
+// `static constexpr char kKind[]` (its name in the journal).
+namespace muster {
+
+// A row and the revision of the change that made it so.
+template <class Row>
+struct Versioned {
+  std::shared_ptr<const Row> row = {};
+  int64_t revision = 0;
+};
+
+// What became of one resource: the row after the change, or null when it is gone. The alternative
+// tells the kind.
+template <class... Rows>
+struct ChangeOf {
+  std::string key = {};
+  std::variant<std::shared_ptr<const Rows>...> row = {};
+
+  bool deleted() const {
+    return std::visit([](const auto& pointer) { return pointer == nullptr; }, row);
+  }
+  absl::string_view kind() const {
+    return std::visit(
+        [](const auto& pointer) -> absl::string_view {
+          return std::remove_reference_t<decltype(pointer)>::element_type::kKind;
+        },
+        row);
+  }
+};
+
+// A change with its revision: what the journal holds.
+template <class Change>
+struct Revised {
+  Change change = {};
+  int64_t revision = 0;
+};
+
+// Rows of one kind, ordered by key.
+template <class Row>
+class Table {
+ public:
+  using Map = absl::btree_map<std::string, Versioned<Row>>;
+
+  // Null when there is none.
+  const Row* Find(absl::string_view key) const {
+    const auto it = rows_.find(key);
+    return it == rows_.end() ? nullptr : it->second.row.get();
+  }
+  const Versioned<Row>* FindVersioned(absl::string_view key) const {
+    const auto it = rows_.find(key);
+    return it == rows_.end() ? nullptr : &it->second;
+  }
+  // Sets the row, or removes it when null. Returns what was there.
+  Versioned<Row> Set(const std::string& key, std::shared_ptr<const Row> row, int64_t revision) {
+    if (row == nullptr) {
+      const auto it = rows_.find(key);
+      if (it == rows_.end()) return {};
+      Versioned<Row> before = std::move(it->second);
+      rows_.erase(it);
+      return before;
+    }
+    Versioned<Row>& slot = rows_[key];
+    return std::exchange(slot, Versioned<Row>{std::move(row), revision});
+  }
+  // In order of key. For keyset paging: rows().upper_bound(last_key).
+  const Map& rows() const { return rows_; }
+  size_t size() const { return rows_.size(); }
+
+ private:
+  Map rows_;
+};
+
+// The base of a domain's State. Derived provides, for every Row,
+//   void Reindex(const Row* before, const Row* after);
+// called before the table changes, which keeps the indexes that its decisions want. Copyable: rows
+// are shared.
+template <class Derived, class... Rows>
+class StateBase {
+ public:
+  using Change = ChangeOf<Rows...>;
+
+  // Makes the change. Returns the change that undoes it, with the revision that the row had.
+  Revised<Change> Apply(const Change& change, int64_t revision) {
+    return std::visit(
+        [&](const auto& row) -> Revised<Change> {
+          using Row =
+              std::remove_const_t<typename std::remove_reference_t<decltype(row)>::element_type>;
+          Table<Row>& rows = std::get<Table<Row>>(tables_);
+          static_cast<Derived*>(this)->Reindex(rows.Find(change.key), row.get());
+          Versioned<Row> before = rows.Set(change.key, row, revision);
+          return {Change{change.key, std::move(before.row)}, before.revision};
+        },
+        change.row);
+  }
+
+  template <class Row>
+  const Table<Row>& table() const {
+    return std::get<Table<Row>>(tables_);
+  }
+
+  // Calls f(Revised<Change>) for every row of every table.
+  template <class F>
+  void ForEach(F f) const {
+    (ForEachOf<Rows>(f), ...);
+  }
+
+  size_t size() const { return (table<Rows>().size() + ...); }
+
+ private:
+  template <class Row, class F>
+  void ForEachOf(F& f) const {
+    for (const auto& [key, versioned] : table<Row>().rows()) {
+      f(Revised<Change>{Change{key, versioned.row}, versioned.revision});
+    }
+  }
+
+  std::tuple<Table<Rows>...> tables_;
+};
+
+// Decisions are made on an overlay: a state that may be changed and taken back, and the list of
+// what was changed. Not thread-safe; the state must outlive it.
+template <class State>
+class Overlay {
+ public:
+  using Change = typename State::Change;
+
+  // `revision`: that of the last change in `state`. The first Put gets the next one.
+  Overlay(State& state, int64_t revision) : state_(state), base_(revision) {}
+  Overlay(const Overlay&) = delete;
+  Overlay& operator=(const Overlay&) = delete;
+
+  const State& state() const { return state_; }
+
+  // Creates or replaces a row. False: it is so already, and nothing was changed.
+  template <class Row>
+  bool Put(Row row) {
+    std::string key = row.Key();
+    const Row* before = state_.template table<Row>().Find(key);
+    if (before != nullptr && *before == row) return false;
+    Add(Change{std::move(key), std::make_shared<const Row>(std::move(row))});
+    return true;
+  }
+
+  // Removes a row. False: there is none.
+  template <class Row>
+  bool Delete(absl::string_view key) {
+    if (state_.template table<Row>().Find(key) == nullptr) return false;
+    Add(Change{std::string(key), std::shared_ptr<const Row>()});
+    return true;
+  }
+
+  // What was changed, in order, with revisions base + 1, base + 2, ...
+  const std::vector<Revised<Change>>& changes() const { return changes_; }
+  // The revision of the last change.
+  int64_t revision() const { return base_ + static_cast<int64_t>(changes_.size()); }
+
+  // A point to go back to: `RollBack(mark)` takes back all that was changed after it.
+  size_t Mark() const { return changes_.size(); }
+  void RollBack(size_t mark = 0) {
+    while (changes_.size() > mark) {
+      state_.Apply(undo_.back().change, undo_.back().revision);
+      undo_.pop_back();
+      changes_.pop_back();
+    }
+  }
+
+ private:
+  void Add(Change change) {
+    undo_.push_back(state_.Apply(change, revision() + 1));
+    changes_.push_back({std::move(change), revision() + 1});
+  }
+
+  State& state_;
+  const int64_t base_;
+  std::vector<Revised<Change>> changes_;
+  std::vector<Revised<Change>> undo_;
+};
+
+}  // namespace muster
