@@ -1,0 +1,233 @@
+#include "services/configuration/core/decide.h"
+
+#include <gtest/gtest.h>
+
+#include "services/common/error.h"
+#include "services/configuration/core/profile.h"
+#include "services/configuration/core/test_world.h"
+
+namespace muster::configuration {
+namespace {
+
+SyncPool Sync(int64_t generation, Spec spec = {.gpu = true}, std::string uid = "p") {
+  return {.pool_uid = std::move(uid), .generation = generation, .spec = std::move(spec)};
+}
+
+World Basics() {
+  World world;
+  world.PublishBasics();
+  return world;
+}
+
+TEST(PublishReleaseTest, TwiceIsOnce) {
+  World world;
+  const PublishRelease command = {Channel::kStable, Component::kGpuDriver, "570.1"};
+  const Release first = *world.Run(command);
+  EXPECT_EQ(world.written, 1u);
+  EXPECT_EQ(first.create_time, world.now);
+  world.now += absl::Hours(1);
+  EXPECT_EQ(*world.Run(command), first);
+  EXPECT_EQ(world.written, 0u);
+}
+
+TEST(SyncPoolTest, FirstAnswer) {
+  World world = Basics();
+  const PoolConfiguration pool = *world.Run(Sync(1));
+  EXPECT_EQ(world.written, 2u);  // the profile and the pool
+  EXPECT_EQ(pool, *world.Pool("p"));
+  EXPECT_EQ(pool.generation, 1);
+  const NodeProfile* profile = world.Profile(pool.active());
+  ASSERT_NE(profile, nullptr);
+  EXPECT_EQ(profile->gpu_driver, "570.86.15");
+  EXPECT_EQ(pool.revisions.back().create_time, world.now);
+  EXPECT_EQ(pool.revisions.back().summary, Summary(nullptr, *profile));
+}
+
+TEST(SyncPoolTest, TwiceIsOnce) {
+  World world = Basics();
+  const PoolConfiguration first = *world.Run(Sync(1));
+  world.now += absl::Hours(1);
+  EXPECT_EQ(*world.Run(Sync(1)), first);
+  EXPECT_EQ(world.written, 0u);
+}
+
+TEST(SyncPoolTest, EqualPoolsShareAProfile) {
+  World world = Basics();
+  const PoolConfiguration first = *world.Run(Sync(1));
+  EXPECT_EQ(world.Run(Sync(1, {.gpu = true}, "q"))->active(), first.active());
+  EXPECT_EQ(world.written, 1u);
+  EXPECT_EQ(world.state.followers().size(), 1u);
+}
+
+TEST(SyncPoolTest, FencedByGeneration) {
+  World world = Basics();
+  (void)world.Run(Sync(5));
+  const auto older = world.Run(Sync(4, {.image_name = "late"}));
+  EXPECT_EQ(older.status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(error::DetailOf(older.status())->reason, "GENERATION_TOO_OLD");
+  EXPECT_EQ(world.written, 0u);
+
+  // Newer and otherwise the same: only the generation is written, and it fences.
+  PoolConfiguration same = *world.Pool("p");
+  same.generation = 7;
+  EXPECT_EQ(*world.Run(Sync(7)), same);
+  EXPECT_EQ(world.written, 1u);
+  EXPECT_FALSE(world.Run(Sync(6, {.image_name = "late"})).ok());
+  EXPECT_EQ(*world.Pool("p"), same);
+
+  // The cluster's Kubernetes version moves without the pool's generation.
+  world.Publish(Component::kKubernetes, "1.34");
+  EXPECT_EQ(world.Run(Sync(7, {.gpu = true, .kubernetes = "1.33"}))->spec.kubernetes, "1.33");
+}
+
+TEST(SyncPoolTest, ReleaseRemoves) {
+  World world = Basics();
+  (void)world.Run(Sync(3));
+  const SyncPool older = {.pool_uid = "p", .generation = 2, .release = true};
+  EXPECT_EQ(world.Run(older).status().code(), absl::StatusCode::kAborted);
+  const SyncPool release = {.pool_uid = "p", .generation = 3, .release = true};
+  EXPECT_EQ(*world.Run(release), (PoolConfiguration{.pool_uid = "p", .generation = 3}));
+  EXPECT_EQ(world.Pool("p"), nullptr);
+  EXPECT_TRUE(world.state.followers().empty());
+  EXPECT_TRUE(world.Run(release).ok());
+  EXPECT_EQ(world.written, 0u);
+}
+
+TEST(SyncPoolTest, NothingFits) {
+  World world = Basics();
+  PoolConfiguration pool = *world.Run(Sync(1, {.gpu_version = "999", .gpu = true}));
+  EXPECT_EQ(pool.active(), "");
+  EXPECT_EQ(pool.problem, "No release of gpu-driver 999 in channel stable.");
+  // The release that was missing gives the pool its first profile, under Manual too.
+  world.Publish(Component::kGpuDriver, "999.1");
+  EXPECT_EQ(world.Profile(world.Pool("p")->active())->gpu_driver, "999.1");
+  EXPECT_EQ(world.Pool("p")->problem, "");
+}
+
+TEST(SyncPoolTest, NothingFitsAnyMore) {
+  World world = Basics();
+  const PoolConfiguration before = *world.Run(Sync(1));
+  const PoolConfiguration after = *world.Run(Sync(2, {.gpu_version = "999", .gpu = true}));
+  EXPECT_EQ(after.active(), before.active());
+  EXPECT_NE(after.problem, "");
+  EXPECT_EQ(after.revisions, before.revisions);
+  EXPECT_EQ(world.written, 1u);
+}
+
+struct Path {
+  Strategy strategy = Strategy::kManual;
+  bool spec_staged = false;
+  bool upstream_staged = false;
+};
+constexpr Path kPaths[] = {{Strategy::kManual, false, false},
+                           {Strategy::kOnSpecUpdate, true, false},
+                           {Strategy::kAlways, true, true}};
+
+TEST(StrategyPathTest, AReleaseComes) {
+  for (const Path& path : kPaths) {
+    SCOPED_TRACE(Print(path.strategy));
+    World world = Basics();
+    const auto first = world.Run(Sync(1, {.gpu = true, .strategy = path.strategy}))->active();
+    world.now += absl::Hours(1);
+    world.Publish(Component::kGpuDriver, "570.124.06");
+    const PoolConfiguration& pool = *world.Pool("p");
+    EXPECT_EQ(pool.active() != first, path.upstream_staged);
+    EXPECT_EQ(pool.has_pending(), !path.upstream_staged);
+    const Revision& news = path.upstream_staged ? pool.revisions.back() : pool.pending;
+    EXPECT_EQ(world.Profile(news.node_profile)->gpu_driver, "570.124.06");
+    EXPECT_EQ(news.create_time, world.now);
+    EXPECT_EQ(news.summary[1], "GPU driver 570.86.15 → 570.124.06");
+  }
+}
+
+TEST(StrategyPathTest, TheSpecChanges) {
+  for (const Path& path : kPaths) {
+    SCOPED_TRACE(Print(path.strategy));
+    World world = Basics();
+    world.Publish(Component::kGpuDriver, "565.1");
+    const auto first = world.Run(Sync(1, {.gpu = true, .strategy = path.strategy}))->active();
+    const auto pool =
+        *world.Run(Sync(2, {.gpu_version = "565", .gpu = true, .strategy = path.strategy}));
+    EXPECT_EQ(pool.active() != first, path.spec_staged);
+    EXPECT_EQ(pool.has_pending(), !path.spec_staged);
+    // Back again: nothing waits.
+    const auto back = *world.Run(Sync(3, {.gpu = true, .strategy = path.strategy}));
+    EXPECT_EQ(back.active(), first);
+    EXPECT_FALSE(back.has_pending());
+  }
+}
+
+TEST(StrategyPathTest, TheClustersKubernetesIsNotThePoolsSpec) {
+  for (const Path& path : kPaths) {
+    SCOPED_TRACE(Print(path.strategy));
+    World world = Basics();
+    world.Publish(Component::kKubernetes, "1.34");
+    const Spec spec = {.kubernetes = "1.33", .strategy = path.strategy};
+    const auto first = world.Run(Sync(1, spec))->active();
+    Spec upgraded = spec;
+    upgraded.kubernetes = "1.34";
+    const auto pool = *world.Run(Sync(1, upgraded));
+    EXPECT_EQ(pool.active() != first, path.upstream_staged);
+    EXPECT_EQ(pool.has_pending(), !path.upstream_staged);
+  }
+}
+
+TEST(StrategyPathTest, AnotherStrategyStagesWhatWaitsOnlyIfItIsAlways) {
+  World world = Basics();
+  Spec spec = {.gpu = true, .strategy = Strategy::kManual};
+  const auto first = world.Run(Sync(1, spec))->active();
+  world.Publish(Component::kGpuDriver, "570.124.06");
+  spec.strategy = Strategy::kOnSpecUpdate;
+  EXPECT_EQ(world.Run(Sync(2, spec))->active(), first);
+  const std::string waiting = world.Pool("p")->pending.node_profile;
+  EXPECT_NE(waiting, "");
+  spec.strategy = Strategy::kAlways;
+  EXPECT_EQ(world.Run(Sync(3, spec))->active(), waiting);
+  EXPECT_FALSE(world.Pool("p")->has_pending());
+}
+
+TEST(StrategyPathTest, WhatIsNotReadIsNoChange) {
+  World world = Basics();
+  (void)world.Run(Sync(1, {.image_kernel = "6.5", .gpu = true}));
+  world.Publish(Component::kGpuDriver, "570.124.06");
+  ASSERT_TRUE(world.Pool("p")->has_pending());
+  // The image wins: gpu_version is not read, so what waits goes on waiting.
+  EXPECT_TRUE(world.Run(Sync(2, {.image_kernel = "6.5", .gpu_version = "565", .gpu = true}))
+                  ->has_pending());
+}
+
+TEST(PublishReleaseTest, WritesOnlyWhatChanges) {
+  World world = Basics();
+  for (int i = 0; i < 100; ++i) {
+    (void)world.Run(Sync(1, {.gpu = true}, absl::StrCat("any-", i)));
+    (void)world.Run(Sync(1, {.gpu_version = "570", .gpu = true}, absl::StrCat("major-", i)));
+    (void)world.Run(Sync(1, {.gpu = false}, absl::StrCat("cpu-", i)));
+  }
+  EXPECT_EQ(world.state.followers().size(), 3u);
+  world.Publish(Component::kGpuDriver, "570.9");  // older than what there is
+  EXPECT_EQ(world.written, 1u);
+  world.Publish(Component::kGpuDriver,
+                "580.1");  // the release, one profile, the hundred that take any
+  EXPECT_EQ(world.written, 102u);
+  world.Publish(Component::kGpuDriver, "570.124.06");
+  EXPECT_EQ(world.written, 102u);
+  world.Publish(Component::kNcoreImage, "2.10.2");  // three profiles, everybody
+  EXPECT_EQ(world.written, 304u);
+  (void)world.Run(PublishRelease{Channel::kLatest, Component::kNcoreImage, "9"});
+  EXPECT_EQ(world.written, 1u);
+}
+
+TEST(SyncPoolsTest, EachOnItsOwn) {
+  World world = Basics();
+  (void)world.Run(Sync(5, {.gpu = true}, "b"));
+  const auto answers =
+      *world.Run(SyncPools{{Sync(1, {}, "a"), Sync(4, {}, "b"), Sync(1, {.gpu = true}, "c")}});
+  ASSERT_EQ(answers.size(), 3u);
+  EXPECT_EQ(*answers[0], *world.Pool("a"));
+  EXPECT_EQ(answers[1].status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(*answers[2], *world.Pool("c"));
+  EXPECT_EQ(world.Pool("b")->generation, 5);
+}
+
+}  // namespace
+}  // namespace muster::configuration

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace muster::configuration {
+
+// Numbers of a version: `570.124.06` has three.
+constexpr size_t kMaxVersionNumbers = 4;
+// Digits of one number of a version, so that it fits 32 bits.
+constexpr size_t kMaxVersionDigits = 9;
+// Bytes of spec.image_name and spec.image_kernel.
+constexpr size_t kMaxImageBytes = 253;
+// Profiles that a pool remembers having been active; the oldest goes first.
+constexpr size_t kMaxRevisions = 50;
+// Requests in one batch.
+constexpr size_t kMaxBatch = 1'000;
+// Hex digits of the content's SHA-256 in a profile's id.
+constexpr size_t kProfileIdDigits = 12;
+
+}  // namespace muster::configuration

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "services/configuration/core/types.h"
+
+// Resource names and the words in them, parsed and printed here only. Parsers give nullopt for any
+// other shape.
+namespace muster::configuration {
+
+// `stable`, `latest`.
+absl::string_view Print(Channel channel);
+std::optional<Channel> ParseChannel(absl::string_view text);
+// `gpu-driver`, `ncore-image`, `kubernetes`.
+absl::string_view Print(Component component);
+std::optional<Component> ParseComponent(absl::string_view text);
+// `Manual`, `OnSpecUpdate`, `Always`.
+absl::string_view Print(Strategy strategy);
+std::optional<Strategy> ParseStrategy(absl::string_view text);
+
+// `channels/{channel}/components/{component}/releases/{version}`.
+std::string ReleaseName(Channel channel, Component component, absl::string_view version);
+// A Release with the three parts of its name; the version is a version.
+std::optional<Release> ParseReleaseName(absl::string_view name);
+
+// `nodeProfiles/{id}`, id `np-` and 12 hex.
+std::string NodeProfileName(absl::string_view id);
+std::optional<std::string> ParseNodeProfileName(absl::string_view name);
+
+// `poolConfigurations/{pool_uid}`.
+std::string PoolConfigurationName(absl::string_view pool_uid);
+std::optional<std::string> ParsePoolConfigurationName(absl::string_view name);
+
+}  // namespace muster::configuration

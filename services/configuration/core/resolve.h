@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "services/configuration/core/state.h"
+#include "services/configuration/core/types.h"
+#include "services/configuration/core/wants.h"
+
+namespace muster::configuration {
+
+// What a want comes to with the releases there are.
+struct Resolution {
+  NodeProfile profile = {};  // read only when there is no problem
+  std::string problem = {};  // one sentence for each component that nothing fits; empty: resolved
+
+  bool operator==(const Resolution&) const = default;
+};
+
+// The newest release of each component that fits. Pure; O(log releases).
+Resolution Resolve(const State& state, const Wants& wants);
+
+}  // namespace muster::configuration

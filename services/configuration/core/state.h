@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "services/common/state.h"
+#include "services/configuration/core/types.h"
+#include "services/configuration/core/version.h"
+#include "services/configuration/core/wants.h"
+
+namespace muster::configuration {
+
+// The configuration domain in memory. Copyable; not thread-safe.
+class State : public StateBase<State, Release, NodeProfile, PoolConfiguration> {
+ public:
+  // The pools that want the same: their keys, in order.
+  using Followers = std::map<Wants, std::set<std::string>>;
+
+  // The newest release of the component whose version begins with `prefix`; null when there is
+  // none. O(log releases).
+  const Version* Newest(Channel channel, Component component,
+                        absl::Span<const int64_t> prefix) const;
+
+  // Each distinct want with its pools; none without a pool.
+  const Followers& followers() const { return followers_; }
+
+  void Reindex(const Release* before, const Release* after);
+  void Reindex(const NodeProfile* before, const NodeProfile* after);
+  void Reindex(const PoolConfiguration* before, const PoolConfiguration* after);
+
+ private:
+  std::map<std::pair<Channel, Component>, std::set<Version>> versions_;
+  Followers followers_;
+};
+
+}  // namespace muster::configuration

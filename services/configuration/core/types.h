@@ -1,0 +1,94 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+// The rows of the configuration domain. Plain values; copyable.
+namespace muster::configuration {
+
+// Where releases are published to; a pool's release train follows one.
+enum class Channel { kStable, kLatest };
+
+// What is released.
+enum class Component { kGpuDriver, kNcoreImage, kKubernetes };
+
+// How updates are staged onto a pool (reference: nodeConfigurationUpdateStrategy).
+enum class Strategy { kManual, kOnSpecUpdate, kAlways };
+
+// What upstream has published. Never changes, never goes.
+struct Release {
+  static constexpr char kKind[] = "Release";
+
+  Channel channel = Channel::kStable;
+  Component component = Component::kGpuDriver;
+  std::string version = {};
+  absl::Time create_time = absl::UnixEpoch();
+
+  std::string Key() const;
+  bool operator==(const Release&) const = default;
+};
+
+// All that a Node boots. Immutable: its id is made from the content, see ProfileId.
+struct NodeProfile {
+  static constexpr char kKind[] = "NodeProfile";
+
+  std::string id = {};      // `np-` and 12 hex
+  std::string image = {};   // version of the ncore image, or what spec.image.name said
+  std::string kernel = {};  // empty: the image's own
+  Channel release_train = Channel::kStable;
+  std::string gpu_driver = {};  // full version; empty on CPU types
+  std::string kubernetes = {};
+
+  std::string Key() const;
+  bool operator==(const NodeProfile&) const = default;
+};
+
+// What a pool's spec says about what its Nodes boot.
+struct Spec {
+  std::string image_name = {};
+  std::string image_kernel = {};
+  Channel release_train = Channel::kStable;
+  std::string gpu_version = {};  // a bare major number; empty: the newest
+  bool gpu = false;              // the instance type needs a driver
+  std::string kubernetes = {};   // the cluster's; empty: the newest
+  Strategy strategy = Strategy::kOnSpecUpdate;
+
+  bool operator==(const Spec&) const = default;
+};
+
+// A configuration that a pool has, had or may get.
+struct Revision {
+  std::string node_profile = {};
+  absl::Time create_time = absl::UnixEpoch();  // when it came to the pool
+  std::vector<std::string> summary = {};       // one fact each
+
+  bool operator==(const Revision&) const = default;
+};
+
+// What the Nodes of one pool boot. Invariants, kept by strategy.h:
+//  * revisions.back() is the active one; no profile stands twice in `revisions`; their times never
+//  go down;
+//  * `pending` and `problem` are never both set; `pending` is never the active one.
+struct PoolConfiguration {
+  static constexpr char kKind[] = "PoolConfiguration";
+
+  std::string pool_uid = {};
+  int64_t generation = 0;  // of the last request that was taken
+  Spec spec = {};          // what it asked for
+  Revision pending = {};   // no node_profile: nothing waits
+  std::vector<Revision> revisions = {};
+  std::string problem = {};  // empty: resolved
+
+  // Profile id that Nodes should boot; empty until the first resolution.
+  std::string active() const { return revisions.empty() ? "" : revisions.back().node_profile; }
+  bool has_pending() const { return !pending.node_profile.empty(); }
+
+  std::string Key() const;
+  bool operator==(const PoolConfiguration&) const = default;
+};
+
+}  // namespace muster::configuration

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "services/common/error.h"
+#include "services/configuration/core/commands.h"
+
+namespace muster::configuration {
+
+// What is wrong with a request in any state: one violation a fault, the field's path beginning with
+// `path` (such as `configuration` or `configurations[3]`). Empty: nothing. Reads only what stands
+// in the request.
+std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::string_view path);
+
+}  // namespace muster::configuration
