@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace muster::testing {
+
+// A private Postgres server that listens on a unix socket only. What fails throws
+// std::runtime_error, which fails the test.
+class PostgresCluster {
+ public:
+  // The cluster that all tests of this ctest run share (folder: MUSTER_TEST_POSTGRES). Run by hand
+  // without one, the process starts a cluster for itself and stops it when it ends. Never stop or
+  // alter this one: others are using it.
+  static const PostgresCluster& Shared();
+
+  // A cluster of the test's own, for outages. Stopped and deleted by the destructor (or when the
+  // process dies).
+  static std::unique_ptr<PostgresCluster> StartOwn();
+
+  ~PostgresCluster();
+  PostgresCluster(const PostgresCluster&) = delete;
+  PostgresCluster& operator=(const PostgresCluster&) = delete;
+
+  // How to connect: "host=... user=... dbname=...". An empty user is left out, so that a server can
+  // add its own.
+  std::string ConnInfo(absl::string_view database = "postgres",
+                       absl::string_view user = "postgres") const;
+
+  enum class StopMode {
+    kFast,       // sessions are ended, everything is written out
+    kImmediate,  // as in a crash: recovery at the next start
+  };
+  // Own clusters only: an outage begins and ends. Both return when it has happened.
+  void Stop(StopMode mode);
+  void Start();
+
+ private:
+  // `dir`: what tests/postgres/start was or is given. `own_dir`: created for this cluster, deleted
+  // with it.
+  PostgresCluster(std::string dir, bool own_dir);
+
+  const std::string dir_;
+  const bool own_dir_;
+  std::string socket_dir_ = {};
+};
+
+}  // namespace muster::testing

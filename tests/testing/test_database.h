@@ -1,0 +1,69 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "tests/testing/postgres_cluster.h"
+#include "tests/testing/sql.h"
+
+namespace muster::testing {
+
+// The migrations of the tree: MUSTER_MIGRATIONS, or the folder of the sources that this was built
+// from.
+std::string MigrationsDir();
+
+// A database of the test's own: cloned from a template that was migrated once a cluster (a change
+// of a migration makes a new template), dropped by the destructor with whoever is still connected.
+// What fails throws, which fails the test.
+class TestDatabase {
+ public:
+  // `schemas`: which ones are migrated; empty: all of MigrationsDir().
+  explicit TestDatabase(std::vector<std::string> schemas = {},
+                        const PostgresCluster& cluster = PostgresCluster::Shared());
+  ~TestDatabase();
+  TestDatabase(const TestDatabase&) = delete;
+  TestDatabase& operator=(const TestDatabase&) = delete;
+
+  const std::string& name() const { return name_; }
+  // As superuser.
+  std::string conninfo() const { return cluster_.ConnInfo(name_); }
+  // As the role of a service: conninfo("quota") connects as muster_quota.
+  std::string conninfo(absl::string_view service) const;
+  // Without user: what `musterd serve --db-conninfo` takes.
+  std::string conninfo_without_user() const { return cluster_.ConnInfo(name_, ""); }
+
+  // As superuser.
+  SqlRows Query(const std::string& sql) const { return RunSql(conninfo(), sql); }
+  void Execute(const std::string& sql) const { RunSql(conninfo(), sql); }
+  // The one field of the one row; throws when there is another number of them or it is NULL.
+  std::string QueryValue(const std::string& sql) const;
+
+  // Ends the sessions of this database as pg_terminate_backend does: all, or those of one service's
+  // role. Returns how many.
+  int TerminateBackends(absl::string_view service = "") const;
+
+ private:
+  const PostgresCluster& cluster_;
+  std::string name_ = {};
+};
+
+// An empty database, for tests of the migrator itself. Otherwise as TestDatabase.
+class EmptyDatabase {
+ public:
+  explicit EmptyDatabase(const PostgresCluster& cluster = PostgresCluster::Shared());
+  ~EmptyDatabase();
+  EmptyDatabase(const EmptyDatabase&) = delete;
+  EmptyDatabase& operator=(const EmptyDatabase&) = delete;
+
+  std::string conninfo(absl::string_view user = "postgres") const {
+    return cluster_.ConnInfo(name_, user);
+  }
+  SqlRows Query(const std::string& sql) const { return RunSql(conninfo(), sql); }
+
+ private:
+  const PostgresCluster& cluster_;
+  std::string name_ = {};
+};
+
+}  // namespace muster::testing

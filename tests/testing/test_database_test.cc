@@ -1,0 +1,117 @@
+#include "tests/testing/test_database.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+namespace muster::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Two schemas of our own, so that this holds whatever the tree's migrations are.
+class TestDatabaseTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Write("alpha/0001_create_schema.sql",
+          "CREATE SCHEMA alpha; CREATE TABLE alpha.item (id integer);");
+    Write("beta/0001_create_schema.sql",
+          "CREATE SCHEMA beta; CREATE TABLE beta.item (id integer);");
+    if (const char* old = getenv("MUSTER_MIGRATIONS")) old_ = old;
+    setenv("MUSTER_MIGRATIONS", dir_.c_str(), 1);
+  }
+  void TearDown() override {
+    if (old_.empty()) {
+      unsetenv("MUSTER_MIGRATIONS");
+    } else {
+      setenv("MUSTER_MIGRATIONS", old_.c_str(), 1);
+    }
+    fs::remove_all(dir_);
+  }
+  void Write(const std::string& path, const std::string& text) {
+    fs::create_directories((dir_ / path).parent_path());
+    std::ofstream(dir_ / path) << text;
+  }
+
+  const fs::path dir_ =
+      fs::temp_directory_path() / ("muster-test-database." + std::to_string(getpid()));
+  std::string old_ = {};
+};
+
+std::string StateOf(const std::string& conninfo, const std::string& sql) {
+  try {
+    RunSql(conninfo, sql);
+    return "";
+  } catch (const SqlError& error) {
+    return error.state();
+  }
+}
+
+TEST_F(TestDatabaseTest, EachTestHasItsOwn) {
+  const TestDatabase one;
+  const TestDatabase two;
+  one.Execute("INSERT INTO alpha.item VALUES (1)");
+  EXPECT_EQ(one.QueryValue("SELECT count(*) FROM alpha.item"), "1");
+  EXPECT_EQ(two.QueryValue("SELECT count(*) FROM alpha.item"), "0");
+  EXPECT_EQ(two.Query("SELECT NULL, 2"), (SqlRows{{std::nullopt, "2"}}));
+}
+
+TEST_F(TestDatabaseTest, IsGoneWithTheTest) {
+  std::string conninfo;
+  {
+    const TestDatabase database;
+    conninfo = database.conninfo();
+  }
+  EXPECT_THROW(RunSql(conninfo, "SELECT 1"), SqlError);
+}
+
+TEST_F(TestDatabaseTest, RolesReachTheirOwnSchemaOnly) {
+  const TestDatabase database;
+  EXPECT_EQ(StateOf(database.conninfo("alpha"), "INSERT INTO item VALUES (1)"), "");
+  EXPECT_EQ(StateOf(database.conninfo("alpha"), "SELECT * FROM beta.item"), "42501");
+  EXPECT_EQ(StateOf(database.conninfo("alpha"), "DROP TABLE alpha.item"), "42501");
+}
+
+TEST_F(TestDatabaseTest, AChangedMigrationMakesANewTemplate) {
+  { const TestDatabase before({"alpha"}); }
+  Write("alpha/0002_add_colour.sql", "ALTER TABLE alpha.item ADD COLUMN colour text;");
+  const TestDatabase after({"alpha"});
+  EXPECT_EQ(after.QueryValue("SELECT count(colour) FROM alpha.item"), "0");
+  EXPECT_EQ(StateOf(after.conninfo(), "SELECT * FROM beta.item"), "42P01");
+}
+
+TEST_F(TestDatabaseTest, ManyAreMadeAtOnce) {
+  Write("alpha/0002_add_size.sql", "ALTER TABLE alpha.item ADD COLUMN size text;");
+  std::vector<std::string> counts(4);
+  std::vector<std::thread> threads;
+  for (std::string& count : counts) {
+    threads.emplace_back([&count] {
+      const TestDatabase database;
+      count = database.QueryValue("SELECT count(size) FROM alpha.item");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(counts, ::testing::Each("0"));
+}
+
+TEST_F(TestDatabaseTest, OwnClusterGoesAndComesBack) {
+  const auto cluster = PostgresCluster::StartOwn();
+  const TestDatabase database({"alpha"}, *cluster);
+  database.Execute("INSERT INTO alpha.item VALUES (1)");
+  for (const auto mode :
+       {PostgresCluster::StopMode::kFast, PostgresCluster::StopMode::kImmediate}) {
+    cluster->Stop(mode);
+    EXPECT_THROW(database.Execute("SELECT 1"), SqlError);
+    cluster->Start();
+    EXPECT_EQ(database.QueryValue("SELECT count(*) FROM alpha.item"), "1");
+  }
+  EXPECT_EQ(database.QueryValue("SHOW fsync"), "on");
+}
+
+}  // namespace
+}  // namespace muster::testing
