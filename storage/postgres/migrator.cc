@@ -1,0 +1,227 @@
+#include "storage/postgres/migrator.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "storage/postgres/connection_pool.h"
+#include "storage/postgres/sql_types.h"
+#include "storage/postgres/transaction.h"
+#include "storage/postgres/transaction_runner.h"
+
+namespace muster::storage {
+namespace {
+
+// A migration may rewrite a table.
+constexpr absl::Duration kStatementTimeout = absl::Hours(6);
+constexpr absl::Duration kIdleTimeout = absl::Minutes(5);
+
+// Schemas, names and checksums were checked character by character when the files were read, so
+// that they can stand in SQL as they are: identifiers cannot be parameters. $S is the schema, $R
+// the role of its service.
+std::string ForSchema(absl::string_view sql, const std::string& schema) {
+  return absl::StrReplaceAll(sql, {{"$S", schema}, {"$R", ServiceRole(schema)}});
+}
+
+constexpr char kLock[] = "SELECT pg_advisory_xact_lock(hashtextextended('muster schema $S', 0))";
+
+constexpr char kHasTable[] = R"(
+SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+               WHERE n.nspname = '$S' AND c.relname = 'schema_migration'))";
+
+constexpr char kReadApplied[] =
+    "SELECT version, name, checksum, applied_time FROM $S.schema_migration ORDER BY version";
+
+// After the first file, which makes the schema.
+constexpr char kCreateTable[] = R"(
+CREATE TABLE IF NOT EXISTS $S.schema_migration (
+  version integer NOT NULL,
+  name text NOT NULL,
+  checksum text NOT NULL,
+  applied_time timestamptz NOT NULL DEFAULT now(),
+  CONSTRAINT schema_migration_pk PRIMARY KEY (version),
+  CONSTRAINT schema_migration_version_positive CHECK (version > 0)
+))";
+
+// Roles belong to the cluster, and advisory locks to a database: two migrators may meet here.
+// Whoever comes second finds the role, or its setting, as it should be.
+constexpr char kEnsureRole[] = R"(
+DO $do$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = '$R') THEN
+    BEGIN
+      CREATE ROLE $R LOGIN;
+    EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+    END;
+  END IF;
+  IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles
+                 WHERE rolname = '$R' AND 'search_path=$S' = ANY (rolconfig)) THEN
+    BEGIN
+      ALTER ROLE $R SET search_path TO $S;
+    EXCEPTION WHEN internal_error OR unique_violation THEN NULL;  -- tuple concurrently updated
+    END;
+  END IF;
+END
+$do$)";
+
+constexpr char kGrant[] = R"(
+GRANT USAGE ON SCHEMA $S TO $R;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA $S TO $R;
+GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA $S TO $R;
+REVOKE INSERT, UPDATE, DELETE ON $S.schema_migration FROM $R)";
+
+// A connection with the runner over it.
+struct Session {
+  explicit Session(const std::string& conninfo)
+      : pool({.conninfo = conninfo,
+              .schema = "pg_catalog",
+              .application_name = "muster-migrate",
+              .statement_timeout = kStatementTimeout,
+              .idle_in_transaction_timeout = kIdleTimeout},
+             1),
+        runner(&pool, {}) {}
+
+  ConnectionPool pool;
+  TransactionRunner runner;
+};
+
+std::vector<AppliedMigration> ReadApplied(Transaction& tx, const std::string& schema) {
+  std::vector<AppliedMigration> applied;
+  if (!tx.Exec(ForSchema(kHasTable, schema))[0][0].as<bool>()) return applied;
+  for (const pqxx::row& row : tx.Exec(ForSchema(kReadApplied, schema))) {
+    applied.push_back({.version = row[0].as<int>(),
+                       .name = row[1].as<std::string>(),
+                       .checksum = row[2].as<std::string>(),
+                       .applied_time = FromSqlTime(row[3].c_str())});
+  }
+  return applied;
+}
+
+void Apply(Transaction& tx, const Migration& file) {
+  tx.Exec(ForSchema("SET LOCAL search_path TO $S", file.schema));
+  tx.Exec(file.sql);
+  tx.Exec(ForSchema(kCreateTable, file.schema));
+  tx.Exec(absl::StrCat("INSERT INTO ", file.schema,
+                       ".schema_migration (version, name, checksum) VALUES (", file.version, ", '",
+                       file.name, "', '", file.checksum, "')"));
+}
+
+absl::StatusOr<std::vector<AppliedMigration>> ReadAndCompare(Session& session,
+                                                             const std::string& schema,
+                                                             absl::Span<const Migration> files) {
+  std::vector<AppliedMigration> applied;
+  RETURN_IF_ERROR(session.runner.Run([&](Transaction& tx) {
+    applied = ReadApplied(tx, schema);
+    return CompareMigrations(schema, files, applied).status();
+  }));
+  return applied;
+}
+
+// Applies the first pending file, or only renews the grants when none pends. Returns the file, or
+// null. The lock is taken before the table is read, so that of two migrators the second sees what
+// the first has done.
+absl::StatusOr<const Migration*> ApplyNext(Session& session, const std::string& schema,
+                                           absl::Span<const Migration> files) {
+  const Migration* next = nullptr;
+  const auto body = [&](Transaction& tx) -> absl::Status {
+    next = nullptr;
+    tx.Exec(ForSchema(kLock, schema));
+    ASSIGN_OR_RETURN(const size_t done, CompareMigrations(schema, files, ReadApplied(tx, schema)));
+    if (done < files.size()) {
+      next = &files[done];
+      Apply(tx, *next);
+    }
+    tx.Exec(ForSchema(kGrant, schema));
+    return absl::OkStatus();
+  };
+  const auto settle = [&](Transaction& tx) -> absl::StatusOr<bool> {
+    const std::vector<AppliedMigration> applied = ReadApplied(tx, schema);
+    return next == nullptr || (!applied.empty() && applied.back().version >= next->version);
+  };
+  const absl::Status status = session.runner.Run(body, settle);
+  if (status.ok()) return next;
+  if (next == nullptr || status.code() != absl::StatusCode::kInternal) return status;
+  return error::FailedPrecondition(
+      "MIGRATION_FAILED", next->path,
+      absl::StrCat(next->path, " failed and nothing of it was applied: ", status.message(),
+                   " Mend it and run the migration again."));
+}
+
+void AppendRows(absl::Span<const Migration> files, absl::Span<const AppliedMigration> applied,
+                const std::set<int>& now, std::vector<MigrationRow>& rows) {
+  for (size_t i = 0; i < files.size(); ++i) {
+    MigrationRow row = {
+        .schema = files[i].schema, .version = files[i].version, .name = files[i].name};
+    if (i < applied.size()) row.applied_time = applied[i].applied_time;
+    row.applied_now = now.contains(row.version);
+    rows.push_back(std::move(row));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> Migrator::Schemas() const {
+  if (!options_.schemas.empty()) return options_.schemas;
+  return ListSchemas(options_.dir);
+}
+
+absl::StatusOr<std::vector<MigrationRow>> Migrator::Migrate() const {
+  RETURN_IF_ERROR(Status().status());
+  ASSIGN_OR_RETURN(const std::vector<std::string> schemas, Schemas());
+  Session session(options_.conninfo);
+  std::vector<MigrationRow> rows;
+  for (const std::string& schema : schemas) {
+    ASSIGN_OR_RETURN(const std::vector<Migration> files, ReadMigrations(options_.dir, schema));
+    RETURN_IF_ERROR(session.runner.Run([&](Transaction& tx) {
+      tx.Exec(ForSchema(kEnsureRole, schema));
+      return absl::OkStatus();
+    }));
+    std::set<int> now;
+    for (;;) {
+      ASSIGN_OR_RETURN(const Migration* applied, ApplyNext(session, schema, files));
+      if (applied == nullptr) break;
+      now.insert(applied->version);
+    }
+    ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied,
+                     ReadAndCompare(session, schema, files));
+    AppendRows(files, applied, now, rows);
+  }
+  return rows;
+}
+
+absl::StatusOr<std::vector<MigrationRow>> Migrator::Status() const {
+  ASSIGN_OR_RETURN(const std::vector<std::string> schemas, Schemas());
+  Session session(options_.conninfo);
+  std::vector<MigrationRow> rows;
+  for (const std::string& schema : schemas) {
+    ASSIGN_OR_RETURN(const std::vector<Migration> files, ReadMigrations(options_.dir, schema));
+    ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied,
+                     ReadAndCompare(session, schema, files));
+    AppendRows(files, applied, {}, rows);
+  }
+  return rows;
+}
+
+absl::StatusOr<std::vector<MigrationRow>> Migrator::DryRun() const {
+  ASSIGN_OR_RETURN(std::vector<MigrationRow> rows, Status());
+  std::erase_if(rows, [](const MigrationRow& row) { return row.applied_time.has_value(); });
+  return rows;
+}
+
+absl::Status Migrator::CheckVersion(const std::string& conninfo, const std::string& dir,
+                                    const std::string& schema) {
+  ASSIGN_OR_RETURN(const std::vector<Migration> files, ReadMigrations(dir, schema));
+  Session session(conninfo);
+  ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied,
+                   ReadAndCompare(session, schema, files));
+  if (applied.size() == files.size()) return absl::OkStatus();
+  return error::FailedPrecondition(
+      "SCHEMA_TOO_OLD", schema,
+      absl::StrCat("Schema ", schema, " has ", applied.size(), " of ", files.size(),
+                   " migrations. Run `musterd migrate` first."));
+}
+
+}  // namespace muster::storage

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+// Brings the schemas of a database up to what the tree's migrations say. Forward only: what was
+// applied is never undone, and a file that was applied is never edited. Files:
+// <dir>/<schema>/NNNN_verb_object.sql, numbered from 0001 without gaps; the first creates the
+// schema; `search_path` is the schema while a file runs. What was applied stands in
+// <schema>.schema_migration.
+//
+// Every schema has a role of the service that works with it, muster_<schema>: LOGIN, search_path =
+// the schema, SELECT, INSERT, UPDATE, DELETE on its tables and nothing anywhere else. The migrator
+// makes it and renews its grants with every file.
+//
+// Errors are FAILED_PRECONDITION with a reason and a message that names the file and says what to
+// do: MIGRATION_FILES_INVALID, MIGRATION_CHANGED, MIGRATION_MISSING, SCHEMA_TOO_NEW,
+// SCHEMA_TOO_OLD, MIGRATION_FAILED; or what TransactionRunner::Run returns (UNAVAILABLE: the
+// database is away).
+namespace muster::storage {
+
+// One file.
+struct Migration {
+  std::string schema = {};
+  int version = 0;
+  std::string name = {};  // verb_object
+  std::string path = {};  // as found
+  std::string sql = {};
+  std::string checksum = {};  // SHA-256 of the file's bytes, lower-case hex
+};
+
+// One row of schema_migration.
+struct AppliedMigration {
+  int version = 0;
+  std::string name = {};
+  std::string checksum = {};
+  absl::Time applied_time = {};
+};
+
+// A file and when it was applied; nullopt: pending, or (Migrate) applied just now and
+// `applied_now`.
+struct MigrationRow {
+  std::string schema = {};
+  int version = 0;
+  std::string name = {};
+  std::optional<absl::Time> applied_time = {};
+  bool applied_now = false;
+};
+
+// The folders of `dir` that hold a migration, sorted.
+absl::StatusOr<std::vector<std::string>> ListSchemas(const std::string& dir);
+
+// The files of one schema in order. MIGRATION_FILES_INVALID: no folder or file, a gap, a number
+// twice, another file name (README.md excepted).
+absl::StatusOr<std::vector<Migration>> ReadMigrations(const std::string& dir,
+                                                      const std::string& schema);
+
+// SHA-256 over names and contents of the files of `schemas`: says whether two trees migrate alike.
+absl::StatusOr<std::string> FingerprintMigrations(const std::string& dir,
+                                                  absl::Span<const std::string> schemas);
+
+// Whether `applied` is a beginning of `files`: MIGRATION_CHANGED, MIGRATION_MISSING or
+// SCHEMA_TOO_NEW where it is not. Pure. Returns how many of `files` are applied.
+absl::StatusOr<size_t> CompareMigrations(const std::string& schema,
+                                         absl::Span<const Migration> files,
+                                         absl::Span<const AppliedMigration> applied);
+
+// A table for people: schema, version, name, state.
+std::string RenderMigrations(absl::Span<const MigrationRow> rows);
+
+// The name of the role that a service connects as: muster_<schema>.
+std::string ServiceRole(absl::string_view schema);
+
+// Thread-safe; any number of them may run at once, on one machine or many.
+class Migrator {
+ public:
+  struct Options {
+    // Of the owner of the database: may create schemas and roles.
+    std::string conninfo = {};
+    // The folder of the schemas' folders.
+    std::string dir = {};
+    // Which schemas; empty: all in `dir`.
+    std::vector<std::string> schemas = {};
+  };
+
+  explicit Migrator(Options options) : options_(std::move(options)) {}
+
+  // Applies what is pending, a transaction a file. Returns all rows, those applied by this call
+  // marked. Refuses before it changes anything when any of the schemas does not fit; after a failed
+  // file the files before it stay applied.
+  absl::StatusOr<std::vector<MigrationRow>> Migrate() const;
+  // The rows that Migrate would apply; refuses as it does. Changes nothing.
+  absl::StatusOr<std::vector<MigrationRow>> DryRun() const;
+  // All rows, applied and pending; refuses as Migrate does. Changes nothing.
+  absl::StatusOr<std::vector<MigrationRow>> Status() const;
+
+  // For the start of a server: OK when the schema is exactly what `dir` says; else SCHEMA_TOO_OLD
+  // (run `musterd migrate`) or as CompareMigrations. `conninfo` may be that of the service's role.
+  static absl::Status CheckVersion(const std::string& conninfo, const std::string& dir,
+                                   const std::string& schema);
+
+ private:
+  absl::StatusOr<std::vector<std::string>> Schemas() const;
+
+  const Options options_;
+};
+
+}  // namespace muster::storage
