@@ -1,0 +1,141 @@
+#include "tests/layers/layers.h"
+
+#include <gmock/gmock.h>
+
+#include <ostream>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::layers {
+
+void PrintTo(const Violation& violation, std::ostream* os) { *os << Render(violation); }
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(Tree, KeepsTheRules) {
+  for (const Violation& violation : CheckTree(MUSTER_SOURCE_DIR))
+    ADD_FAILURE() << Render(violation);
+}
+
+// One include that a folder may not have, and words of the rule that is named.
+struct Broken {
+  const char* path;
+  const char* include;
+  const char* rule;
+};
+
+class BrokenRule : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(BrokenRule, IsReportedWithFileAndLine) {
+  const Broken& param = GetParam();
+  const std::string content =
+      absl::StrCat("#pragma once\n\n#include <string>\n#include ", param.include, "\n");
+  EXPECT_THAT(CheckSource(param.path, content),
+              ElementsAre(AllOf(Field(&Violation::path, param.path), Field(&Violation::line, 4),
+                                Field(&Violation::rule, HasSubstr(param.rule)))));
+}
+
+constexpr Broken kBroken[] = {
+    {"services/common/x.h", "\"services/quota/core/state.h\"", "layer 0"},
+    {"services/common/x.h", "<spdlog/spdlog.h>", "layer 0"},
+    {"services/quota/core/x.cc", "\"services/capacity/core/state.h\"", "layer 1"},
+    {"services/quota/core/x.cc", "\"services/quota/wire/quota_wire.h\"", "layer 1"},
+    {"services/quota/core/x.cc", "\"storage/postgres/lane.h\"", "layer 1"},
+    {"services/quota/core/x.cc", "<grpcpp/grpcpp.h>", "neither gRPC nor proto"},
+    {"services/quota/core/x.cc", "\"muster/quota/v1/quota.pb.h\"", "neither gRPC nor proto"},
+    {"services/quota/core/x_test.cc", "<muster/quota/v1/quota.pb.h>", "neither gRPC nor proto"},
+    {"services/quota/core/x.cc", "<thread>", "pure"},
+    {"services/quota/core/x.cc", "\"absl/time/clock.h\"", "pure"},
+    {"services/quota/core/x.cc", "\"absl/synchronization/mutex.h\"", "pure"},
+    {"services/quota/core/x.cc", "\"services/common/log.h\"", "pure"},
+    {"services/quota/core/x.cc", "<nlohmann/json.hpp>", "layer 1"},
+    {"services/quota/wire/x.cc", "\"muster/capacity/v1/capacity.pb.h\"", "layer 2"},
+    {"services/quota/wire/x.cc", "\"services/quota/handlers.h\"", "layer 2"},
+    {"services/quota/wire/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},
+    {"services/quota/wire/x.cc", "\"storage/postgres/lane.h\"", "layer 2"},
+    {"storage/postgres/x.cc", "\"services/quota/core/state.h\"", "layer 2"},
+    {"storage/postgres/x.cc", "\"storage/quota/quota_store.h\"", "layer 2"},
+    {"storage/postgres/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},
+    {"storage/quota/x.cc", "\"services/lifecycle/core/state.h\"", "layer 2"},
+    {"storage/quota/x.cc", "\"storage/lifecycle/store.h\"", "layer 2"},
+    {"storage/quota/x.cc", "\"services/rpc/status.h\"", "layer 2"},
+    {"services/rpc/x.cc", "\"storage/postgres/lane.h\"", "layer 3"},
+    {"services/rpc/x.cc", "\"services/quota/core/state.h\"", "layer 3"},
+    {"services/quota/x.cc", "\"services/lifecycle/core/state.h\"", "layer 4"},
+    {"services/quota/x.cc", "\"storage/lifecycle/store.h\"", "layer 4"},
+    {"services/quota/x.cc", "<pqxx/pqxx>", "storage/ only"},
+    {"services/musterd/x.cc", "\"services/fleetsim/x.h\"", "layer 5"},
+    {"services/musterd/x.cc", "<pqxx/pqxx>", "storage/ only"},
+    {"services/musterctl/x.cc", "\"services/rpc/status.h\"", "client"},
+    {"services/fleetsim/x.cc", "\"services/capacity/core/state.h\"", "client"},
+    {"services/fleetsim/x.cc", "<yaml-cpp/yaml.h>", "client"},
+    {"services/kubernetes/x.cc", "\"storage/postgres/lane.h\"", "client"},
+    {"services/quota/x.cc", "\"tests/testing/test_database.h\"", "layer 4"},
+    {"services/quota/x.cc", "<gtest/gtest.h>", "layer 4"},
+    {"services/quota/x.cc", "\"handlers.h\"", "from the top"},
+    {"tests/integration/x_test.cc", "<pqxx/pqxx>", "storage/ only"},
+    {"tests/integration/x_test.cc", "<curl/curl.h>", "tests may"},
+};
+INSTANTIATE_TEST_SUITE_P(Includes, BrokenRule, ::testing::ValuesIn(kBroken));
+
+TEST(CheckSource, LetsEveryLayerHaveWhatIsItsOwn) {
+  const Broken allowed[] = {
+      {"services/common/log.cc", "<spdlog/spdlog.h>", ""},
+      {"services/quota/core/x.cc", "\"services/common/state.h\"", ""},
+      {"services/quota/core/x.cc", "\"absl/time/time.h\"", ""},
+      {"services/quota/core/x_test.cc", "<random>", ""},
+      {"services/quota/core/x_test.cc", "\"tests/testing/status_matchers.h\"", ""},
+      {"services/quota/wire/x.cc", "\"muster/quota/v1/quota.pb.h\"", ""},
+      {"storage/quota/x.cc", "<pqxx/pqxx>", ""},
+      {"storage/quota/x.cc", "\"services/quota/wire/quota_wire.h\"", ""},
+      {"services/lifecycle/x.cc", "<muster/quota/v1/quota_service.grpc.pb.h>", ""},
+      {"services/lifecycle/x.cc", "\"storage/postgres/lane.h\"", ""},
+      {"services/musterd/x.cc", "\"storage/quota/quota_store.h\"", ""},
+      {"services/musterctl/x.cc", "<yaml-cpp/yaml.h>", ""},
+      {"tests/testing/x.cc", "<libpq-fe.h>", ""},
+  };
+  for (const Broken& good : allowed) {
+    EXPECT_THAT(CheckSource(good.path, absl::StrCat("#include ", good.include)), IsEmpty())
+        << good.path << good.include;
+  }
+}
+
+TEST(CheckSource, FindsTheOtherStringView) {
+  const std::string bad = absl::StrCat("void F(std::", "string_view s);\n");
+  EXPECT_THAT(CheckSource("services/quota/x.h", bad), ElementsAre(Field(&Violation::line, 1)));
+  EXPECT_THAT(CheckSource("services/quota/x.h", absl::StrCat("// ", bad)), IsEmpty());
+}
+
+TEST(CheckSource, KnowsEveryFolder) {
+  EXPECT_THAT(CheckSource("services/billing/x.h", ""),
+              ElementsAre(Field(&Violation::rule, HasSubstr("layer table"))));
+}
+
+TEST(CheckFolder, WantsAShortReadme) {
+  EXPECT_THAT(CheckFolder("services/quota", 20), IsEmpty());
+  EXPECT_THAT(CheckFolder("services/quota", -1),
+              ElementsAre(Field(&Violation::what, "no README.md")));
+  EXPECT_THAT(CheckFolder("services/quota", 21),
+              ElementsAre(Field(&Violation::path, "services/quota/README.md")));
+}
+
+TEST(CheckTopLevel, KnowsTheLayout) {
+  EXPECT_THAT(CheckTopLevel("services"), IsEmpty());
+  EXPECT_THAT(CheckTopLevel("notes.txt"), ElementsAre(Field(&Violation::path, "notes.txt")));
+}
+
+TEST(Render, NamesFileLineAndRule) {
+  EXPECT_EQ(Render({"services/quota/x.h", 3, "pqxx/pqxx", "no"}),
+            "services/quota/x.h:3: pqxx/pqxx: no");
+  EXPECT_EQ(Render({"services/quota", 0, "no README.md", "no"}),
+            "services/quota: no README.md: no");
+}
+
+}  // namespace
+}  // namespace muster::layers
