@@ -24,10 +24,10 @@ bool IsBareMajor(absl::string_view text) {
 
 }  // namespace
 
-std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::string_view path) {
+std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::string_view prefix) {
   std::vector<error::FieldViolation> faults;
   const auto require = [&](bool holds, absl::string_view field, std::string description) {
-    if (!holds) faults.push_back({absl::StrCat(path, ".", field), std::move(description)});
+    if (!holds) faults.push_back({absl::StrCat(prefix, field), std::move(description)});
   };
   require(IsPoolUid(request.pool_uid), "pool_uid",
           "must be 1 to 64 of lower-case letters, digits and \"-\".");

@@ -9,9 +9,9 @@
 
 namespace muster::configuration {
 
-// What is wrong with a request in any state: one violation a fault, the field's path beginning with
-// `path` (such as `configuration` or `configurations[3]`). Empty: nothing. Reads only what stands
-// in the request.
-std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::string_view path);
+// What is wrong with a request in any state: one violation a fault, the field's path after `prefix`
+// (such as `configuration.` or `configurations[3].`). Empty: nothing. Reads only what stands in the
+// request.
+std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::string_view prefix);
 
 }  // namespace muster::configuration

@@ -50,7 +50,7 @@ TEST(ValidateTest, NamesTheField) {
   for (const Case& row : kCases) {
     SyncPool request = kGood;
     row.change(request);
-    const auto faults = Validate(request, "configuration");
+    const auto faults = Validate(request, "configuration.");
     ASSERT_EQ(faults.size(), row.field[0] == '\0' ? 0u : 1u) << row.field;
     if (!faults.empty()) {
       EXPECT_EQ(faults[0].field, row.field);
@@ -63,8 +63,8 @@ TEST(ValidateTest, ListsEveryFault) {
   request.pool_uid = "";
   request.generation = 0;
   request.spec.kubernetes = "?";
-  EXPECT_EQ(Validate(request, "configurations[3]").size(), 3u);
-  EXPECT_EQ(Validate(request, "configurations[3]")[0].field, "configurations[3].pool_uid");
+  EXPECT_EQ(Validate(request, "configurations[3].").size(), 3u);
+  EXPECT_EQ(Validate(request, "configurations[3].")[0].field, "configurations[3].pool_uid");
 }
 
 }  // namespace

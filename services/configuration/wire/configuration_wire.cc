@@ -1,0 +1,188 @@
+#include "services/configuration/wire/configuration_wire.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/configuration/core/names.h"
+
+namespace muster::configuration {
+namespace {
+
+absl::Status NotOurs(const google::protobuf::Message& message) {
+  return absl::InternalError(absl::StrCat("No ", message.GetTypeName(),
+                                          " as we write them: ", message.ShortDebugString()));
+}
+
+google::protobuf::Timestamp ToTimestamp(absl::Time time) {
+  google::protobuf::Timestamp message;
+  message.set_seconds(absl::ToUnixSeconds(time));
+  message.set_nanos(static_cast<int32_t>(
+      absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(message.seconds()))));
+  return message;
+}
+
+absl::Time FromTimestamp(const google::protobuf::Timestamp& message) {
+  return absl::FromUnixSeconds(message.seconds()) + absl::Nanoseconds(message.nanos());
+}
+
+v1::Revision ToProto(const Revision& revision) {
+  v1::Revision message;
+  message.set_node_profile(revision.node_profile);
+  *message.mutable_create_time() = ToTimestamp(revision.create_time);
+  for (const std::string& fact : revision.summary) message.add_summary(fact);
+  return message;
+}
+
+Revision FromProto(const v1::Revision& message) {
+  return {.node_profile = message.node_profile(),
+          .create_time = FromTimestamp(message.create_time()),
+          .summary = {message.summary().begin(), message.summary().end()}};
+}
+
+v1::ConfigurationSpec::Strategy ToProto(Strategy strategy) {
+  switch (strategy) {
+    case Strategy::kManual:
+      return v1::ConfigurationSpec::STRATEGY_MANUAL;
+    case Strategy::kOnSpecUpdate:
+      return v1::ConfigurationSpec::STRATEGY_ON_SPEC_UPDATE;
+    case Strategy::kAlways:
+      return v1::ConfigurationSpec::STRATEGY_ALWAYS;
+  }
+  return v1::ConfigurationSpec::STRATEGY_UNSPECIFIED;
+}
+
+v1::ConfigurationSpec ToProto(const Spec& spec) {
+  v1::ConfigurationSpec message;
+  message.set_image_name(spec.image_name);
+  message.set_image_kernel(spec.image_kernel);
+  message.set_release_train(std::string(Print(spec.release_train)));
+  message.set_gpu_version(spec.gpu_version);
+  message.set_gpu(spec.gpu);
+  message.set_kubernetes(spec.kubernetes);
+  message.set_strategy(ToProto(spec.strategy));
+  return message;
+}
+
+// nullopt: a number or a word that we do not know. Not said means OnSpecUpdate and `stable`.
+std::optional<Strategy> StrategyOf(const v1::ConfigurationSpec& message) {
+  switch (message.strategy()) {
+    case v1::ConfigurationSpec::STRATEGY_MANUAL:
+      return Strategy::kManual;
+    case v1::ConfigurationSpec::STRATEGY_UNSPECIFIED:
+    case v1::ConfigurationSpec::STRATEGY_ON_SPEC_UPDATE:
+      return Strategy::kOnSpecUpdate;
+    case v1::ConfigurationSpec::STRATEGY_ALWAYS:
+      return Strategy::kAlways;
+    case v1::ConfigurationSpec_Strategy_ConfigurationSpec_Strategy_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case v1::ConfigurationSpec_Strategy_ConfigurationSpec_Strategy_INT_MAX_SENTINEL_DO_NOT_USE_:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Channel> TrainOf(const v1::ConfigurationSpec& message) {
+  if (message.release_train().empty()) return Channel::kStable;
+  return ParseChannel(message.release_train());
+}
+
+Spec FieldsOf(const v1::ConfigurationSpec& message) {
+  return {.image_name = message.image_name(),
+          .image_kernel = message.image_kernel(),
+          .gpu_version = message.gpu_version(),
+          .gpu = message.gpu(),
+          .kubernetes = message.kubernetes()};
+}
+
+}  // namespace
+
+v1::Release ToProto(const Release& row) {
+  v1::Release message;
+  message.set_name(row.Key());
+  *message.mutable_create_time() = ToTimestamp(row.create_time);
+  return message;
+}
+
+v1::NodeProfile ToProto(const NodeProfile& row) {
+  v1::NodeProfile message;
+  message.set_name(row.Key());
+  message.set_image(row.image);
+  message.set_kernel(row.kernel);
+  message.set_release_train(std::string(Print(row.release_train)));
+  message.set_gpu_driver(row.gpu_driver);
+  message.set_kubernetes(row.kubernetes);
+  return message;
+}
+
+v1::PoolConfiguration ToProto(const PoolConfiguration& row) {
+  v1::PoolConfiguration message;
+  message.set_name(row.Key());
+  message.set_generation(row.generation);
+  *message.mutable_spec() = ToProto(row.spec);
+  message.set_active(row.active());
+  if (row.has_pending()) *message.mutable_pending() = ToProto(row.pending);
+  for (const Revision& revision : row.revisions) *message.add_revisions() = ToProto(revision);
+  message.set_problem(row.problem);
+  return message;
+}
+
+absl::StatusOr<Release> FromProto(const v1::Release& message) {
+  auto row = ParseReleaseName(message.name());
+  if (!row) return NotOurs(message);
+  row->create_time = FromTimestamp(message.create_time());
+  return *std::move(row);
+}
+
+absl::StatusOr<NodeProfile> FromProto(const v1::NodeProfile& message) {
+  auto id = ParseNodeProfileName(message.name());
+  const auto train = ParseChannel(message.release_train());
+  if (!id || !train) return NotOurs(message);
+  return NodeProfile{.id = *std::move(id),
+                     .image = message.image(),
+                     .kernel = message.kernel(),
+                     .release_train = *train,
+                     .gpu_driver = message.gpu_driver(),
+                     .kubernetes = message.kubernetes()};
+}
+
+absl::StatusOr<PoolConfiguration> FromProto(const v1::PoolConfiguration& message) {
+  auto pool_uid = ParsePoolConfigurationName(message.name());
+  const auto train = TrainOf(message.spec());
+  const auto strategy = StrategyOf(message.spec());
+  if (!pool_uid || !train || !strategy) return NotOurs(message);
+  PoolConfiguration row = {.pool_uid = *std::move(pool_uid),
+                           .generation = message.generation(),
+                           .spec = FieldsOf(message.spec()),
+                           .problem = message.problem()};
+  row.spec.release_train = *train;
+  row.spec.strategy = *strategy;
+  if (message.has_pending()) row.pending = FromProto(message.pending());
+  for (const v1::Revision& revision : message.revisions()) {
+    row.revisions.push_back(FromProto(revision));
+  }
+  if (row.active() != message.active()) return NotOurs(message);
+  return row;
+}
+
+SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view prefix,
+                   std::vector<error::FieldViolation>& faults) {
+  SyncPool command = {.pool_uid = request.pool_uid(),
+                      .generation = request.generation(),
+                      .release = request.release()};
+  if (command.release) return command;
+  const auto fault = [&](absl::string_view field, std::string description) {
+    faults.push_back({absl::StrCat(prefix, field), std::move(description)});
+  };
+  if (!request.has_spec()) fault("spec", "is required unless `release` is true.");
+  const auto train = TrainOf(request.spec());
+  if (!train) fault("spec.release_train", "must be empty, \"stable\" or \"latest\".");
+  const auto strategy = StrategyOf(request.spec());
+  if (!strategy) fault("spec.strategy", "is no strategy that is known.");
+  command.spec = FieldsOf(request.spec());
+  command.spec.release_train = train.value_or(Channel::kStable);
+  command.spec.strategy = strategy.value_or(Strategy::kOnSpecUpdate);
+  return command;
+}
+
+}  // namespace muster::configuration
