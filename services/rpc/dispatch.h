@@ -1,0 +1,91 @@
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_interceptor.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/rpc/call_info.h"
+#include "services/rpc/call_table.h"
+#include "services/rpc/limits.h"
+#include "services/rpc/server_metrics.h"
+#include "services/rpc/stream_registry.h"
+
+// How the helpers in unary.h and watch_stream.h learn which server and which method they serve. Not
+// for handlers.
+//
+// A gRPC interceptor costs every call a further round trip through gRPC's core, so our own methods
+// have none: the interceptor factory is asked once a call, notes the method for the handler that
+// gRPC runs next on the same thread, and makes no interceptor. Only services that are not ours
+// (health, reflection) are counted by a real one.
+namespace muster::rpc::internal {
+
+// What the calls of one server share.
+struct ServerCore {
+  absl::Duration default_deadline = kDefaultDeadline;
+  CallTable calls = {};
+  StreamRegistry streams = {};
+};
+
+// A call's server and method; both null when the call does not come through rpc::Server.
+struct Dispatch {
+  ServerCore* core = nullptr;
+  MethodMetrics* method = nullptr;
+};
+
+// Once, within the handler, on the thread that gRPC called it on.
+Dispatch TakeDispatch(const grpc::ServerContextBase& context);
+
+class InterceptorFactory final : public grpc::experimental::ServerInterceptorFactoryInterface {
+ public:
+  explicit InterceptorFactory(ServerCore* core) : core_(core) {}
+
+  // `own`: the method is implemented with unary.h or watch_stream.h, which count for themselves.
+  void Add(MethodMetrics* method, bool own) { methods_[method->full_name()] = {method, own}; }
+
+  grpc::experimental::Interceptor* CreateServerInterceptor(
+      grpc::experimental::ServerRpcInfo* info) override;
+
+ private:
+  struct Entry {
+    MethodMetrics* method = nullptr;
+    bool own = false;
+  };
+  ServerCore* const core_;
+  absl::flat_hash_map<std::string, Entry> methods_;
+};
+
+// Counts and logs one call from its start to its end.
+class Accounting {
+ public:
+  Accounting(grpc::ServerContextBase& context, MethodMetrics* method);
+
+  const CallInfo& info() const { return info_; }
+  void Received() {
+    if (method_ != nullptr) method_->Received();
+  }
+  void Sent() {
+    if (method_ != nullptr) method_->Sent();
+  }
+  // Once.
+  void Handled(grpc::StatusCode code, absl::string_view message);
+  // The name for logs.
+  absl::string_view method_name() const;
+
+ private:
+  MethodMetrics* const method_;
+  const absl::Time start_;
+  const CallInfo info_;
+};
+
+// INTERNAL with an id that the caller sees and the log explains.
+absl::Status InternalError(absl::string_view error_id);
+// Logs an exception and returns the InternalError for it.
+absl::Status LogThrown(const Accounting& accounting, absl::string_view what);
+
+}  // namespace muster::rpc::internal

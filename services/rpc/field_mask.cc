@@ -1,0 +1,32 @@
+#include "services/rpc/field_mask.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/common/error.h"
+
+namespace muster::rpc {
+
+absl::Status CheckUpdateMask(const google::protobuf::FieldMask& mask,
+                             absl::Span<const absl::string_view> updatable) {
+  for (const std::string& path : mask.paths()) {
+    if (path == "*") continue;
+    if (std::find(updatable.begin(), updatable.end(), path) == updatable.end()) {
+      return error::InvalidField("update_mask",
+                                 absl::StrCat("`", path, "` cannot be updated; allowed: ",
+                                              absl::StrJoin(updatable, ", "), "."));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool InUpdateMask(const google::protobuf::FieldMask& mask, absl::string_view path) {
+  if (mask.paths().empty()) return true;
+  return std::any_of(mask.paths().begin(), mask.paths().end(), [path](const std::string& given) {
+    return given == "*" || absl::string_view(given) == path;
+  });
+}
+
+}  // namespace muster::rpc

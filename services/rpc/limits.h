@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+
+#include "absl/time/time.h"
+
+// Every limit of the RPC layer, in one place.
+namespace muster::rpc {
+
+// The largest message taken. Our largest requests, batches of 1,000 resources, need up to 4 MiB.
+inline constexpr int kMaxReceiveBytes = 4 << 20;
+// The largest answer a client takes: a page of 1,000 resources with room to spare.
+inline constexpr int kMaxClientReceiveBytes = 16 << 20;
+// All headers of one call together.
+inline constexpr int kMaxMetadataBytes = 16 << 10;
+// Calls at a time on one connection; more wait in the client.
+inline constexpr int kMaxStreamsPerConnection = 1000;
+
+// A call without a deadline gets this one.
+inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(30);
+// How late, at most, a call whose deadline has passed is answered.
+inline constexpr absl::Duration kDeadlineTick = absl::Milliseconds(50);
+
+// A server asks a silent connection for a sign of life, and drops it when none comes.
+inline constexpr absl::Duration kServerKeepaliveTime = absl::Seconds(60);
+inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(20);
+// A client does so earlier, so that a dead server is noticed before its callers' deadlines.
+inline constexpr absl::Duration kClientKeepaliveTime = absl::Seconds(20);
+// A client that asks more often than this is cut off.
+inline constexpr absl::Duration kMinPingInterval = absl::Seconds(10);
+
+// A connection is asked to go after this time (spread by gRPC by a tenth), so that load finds new
+// replicas. What still runs on it after the grace is cancelled: watches resume elsewhere.
+inline constexpr absl::Duration kMaxConnectionAge = absl::Minutes(30);
+inline constexpr absl::Duration kMaxConnectionAgeGrace = absl::Minutes(5);
+
+// A client's pauses between attempts to connect.
+inline constexpr absl::Duration kMinReconnectBackoff = absl::Milliseconds(100);
+inline constexpr absl::Duration kMaxReconnectBackoff = absl::Seconds(5);
+
+// Between NOT_SERVING and the end of the streams: load balancers need this long to see it.
+inline constexpr absl::Duration kDrainDelay = absl::Seconds(5);
+// What is unanswered this long after the drain is answered UNAVAILABLE.
+inline constexpr absl::Duration kShutdownGrace = absl::Seconds(10);
+
+// An error goes out in the trailers, where clients take 8 KiB: longer messages are cut, more
+// details left away.
+inline constexpr size_t kMaxErrorMessageBytes = 1024;
+inline constexpr size_t kMaxErrorDetailBytes = 4096;
+// A longer `x-request-id` is replaced by one of ours.
+inline constexpr size_t kMaxRequestIdBytes = 128;
+
+// Access log lines of failed calls a second; more are counted, and told with the next line.
+inline constexpr int kMaxFailureLinesPerSecond = 100;
+
+// Page sizes of every List*: 0 means the default, more than the most means the most.
+inline constexpr int kDefaultPageSize = 100;
+inline constexpr int kMaxPageSize = 1000;
+
+}  // namespace muster::rpc

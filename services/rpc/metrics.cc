@@ -1,0 +1,59 @@
+#include "services/rpc/metrics.h"
+
+#include <prometheus/exposer.h>
+#include <prometheus/text_serializer.h>
+
+#include <exception>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/rpc/process_collector.h"
+
+namespace muster::rpc {
+
+Metrics::Metrics()
+    : registry_(std::make_shared<prometheus::Registry>()),
+      server_(std::make_shared<ServerMetrics>()),
+      all_({registry_, server_, std::make_shared<ProcessCollector>()}) {}
+
+Metrics::~Metrics() = default;
+
+void Metrics::Add(std::shared_ptr<prometheus::Collectable> collectable) {
+  all_.push_back(std::move(collectable));
+}
+
+std::string Metrics::Text() const {
+  std::vector<prometheus::MetricFamily> families;
+  for (const auto& collectable : all_) {
+    for (auto& family : collectable->Collect()) families.push_back(std::move(family));
+  }
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, families);
+  return out.str();
+}
+
+MetricsEndpoint::MetricsEndpoint(std::unique_ptr<prometheus::Exposer> exposer)
+    : exposer_(std::move(exposer)) {}
+
+MetricsEndpoint::~MetricsEndpoint() = default;
+
+absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Create(
+    const Metrics& metrics, const std::string& address) {
+  // The HTTP library throws when it cannot bind.
+  try {
+    auto exposer = std::make_unique<prometheus::Exposer>(address);
+    for (const auto& collectable : metrics.all_) exposer->RegisterCollectable(collectable);
+    return std::unique_ptr<MetricsEndpoint>(new MetricsEndpoint(std::move(exposer)));
+  } catch (const std::exception& e) {
+    return error::Unavailable(absl::StrCat("Cannot serve metrics on ", address, ": ", e.what()));
+  }
+}
+
+int MetricsEndpoint::port() const {
+  const std::vector<int> ports = exposer_->GetListeningPorts();
+  return ports.empty() ? 0 : ports.front();
+}
+
+}  // namespace muster::rpc

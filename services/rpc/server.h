@@ -1,0 +1,89 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/rpc/limits.h"
+#include "services/rpc/metrics.h"
+
+namespace muster::rpc {
+namespace internal {
+struct ServerCore;
+class InterceptorFactory;
+}  // namespace internal
+
+// A service and its full name, e.g. {QuotaService::service_full_name(), &handlers}.
+struct NamedService {
+  std::string name = {};
+  grpc::Service* service = nullptr;  // not owned; must outlive the Server
+};
+
+struct ServerOptions {
+  std::vector<std::string> addresses = {};  // `127.0.0.1:0`, `unix:path`; none: only in process
+  std::vector<NamedService> services =
+      {};                      // their unary RPCs use unary.h, their streams watch_stream.h
+  Metrics* metrics = nullptr;  // required; must outlive the Server
+  std::shared_ptr<grpc::ServerCredentials> credentials = {};  // null: plain text
+  bool reflection = true;
+  int max_receive_bytes = kMaxReceiveBytes;
+  absl::Duration default_deadline = kDefaultDeadline;
+  absl::Duration drain_delay = kDrainDelay;
+  absl::Duration shutdown_grace = kShutdownGrace;
+};
+
+// A gRPC server on the callback API, with health, reflection, metrics and limits. Thread-safe.
+//
+// Health (grpc.health.v1): the server as a whole is the service ""; all are NOT_SERVING until
+// SetServing says otherwise.
+class Server {
+ public:
+  // Looks at the options, opens nothing. INVALID_ARGUMENT: a service without a descriptor, no
+  // metrics.
+  static absl::StatusOr<std::unique_ptr<Server>> Create(ServerOptions options);
+  // Shutdown, if nobody did.
+  ~Server();
+
+  // Binds and serves. UNAVAILABLE: an address cannot be bound (two servers never share one). Once.
+  absl::Status Start();
+
+  // The port of the `index`th address; what was picked if it was 0. After Start.
+  int port(size_t index = 0) const { return ports_[index]; }
+  // A channel to this server without a socket. After Start; must not be used after Shutdown.
+  std::shared_ptr<grpc::Channel> InProcessChannel();
+
+  // What health says of a service (its full name) or of the server (""). After Start; without
+  // effect after Shutdown began.
+  void SetServing(const std::string& service, bool serving);
+  // Of the server and of all its services.
+  void SetAllServing(bool serving);
+
+  // Ends in order: health says NOT_SERVING; after drain_delay open watches end with UNAVAILABLE,
+  // and no call is taken any more; what is unanswered after shutdown_grace is answered UNAVAILABLE.
+  // Blocks until the last call is done. Idempotent.
+  void Shutdown();
+
+ private:
+  explicit Server(ServerOptions options);
+
+  std::unique_ptr<internal::InterceptorFactory> MakeFactory();
+
+  const ServerOptions options_;
+  const std::unique_ptr<internal::ServerCore> core_;
+  std::vector<int> ports_;
+  std::unique_ptr<grpc::Server> server_;
+  Mutex shutdown_mutex_;
+  bool shut_down_ MUSTER_GUARDED_BY(shutdown_mutex_) = false;
+};
+
+}  // namespace muster::rpc

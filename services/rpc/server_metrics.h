@@ -1,0 +1,68 @@
+#pragma once
+
+#include <grpcpp/support/status.h>
+#include <prometheus/collectable.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+
+namespace muster::rpc {
+
+// The counters of one method. Thread-safe; no locks, no allocation: this is the hot path.
+class MethodMetrics {
+ public:
+  enum class Type { kUnary, kClientStream, kServerStream, kBidiStream };
+
+  // `full_name`: `/package.Service/Method`.
+  MethodMetrics(std::string full_name, Type type) : full_name_(std::move(full_name)), type_(type) {}
+
+  const std::string& full_name() const { return full_name_; }
+  Type type() const { return type_; }
+
+  void Started() { started_.fetch_add(1, std::memory_order_relaxed); }
+  void Received() { received_.fetch_add(1, std::memory_order_relaxed); }
+  void Sent() { sent_.fetch_add(1, std::memory_order_relaxed); }
+  void Handled(grpc::StatusCode code, absl::Duration took);
+
+ private:
+  friend class ServerMetrics;
+  static constexpr size_t kCodes = 17;
+  static constexpr std::array<double, 11> kBuckets = {.005, .01, .025, .05, .1, .25,
+                                                      .5,   1,   2.5,  5,   10};
+  using Counter = std::atomic<uint64_t>;
+
+  const std::string full_name_;
+  const Type type_;
+  Counter started_ = 0;
+  Counter received_ = 0;
+  Counter sent_ = 0;
+  std::array<Counter, kCodes> handled_ = {};
+  std::array<Counter, kBuckets.size() + 1> buckets_ = {};
+  std::atomic<int64_t> nanoseconds_ = 0;
+};
+
+// The `grpc_server_*` metrics of a process, under the names and labels of go-grpc-prometheus. A
+// method is there, with 0 for every code, from Add on. Thread-safe.
+class ServerMetrics final : public prometheus::Collectable {
+ public:
+  // The method's counters, made when they are not there yet. They live as long as this.
+  MethodMetrics* Add(absl::string_view full_name, MethodMetrics::Type type);
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  mutable Mutex mutex_;
+  absl::flat_hash_map<std::string, std::unique_ptr<MethodMetrics>> methods_
+      MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::rpc

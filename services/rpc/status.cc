@@ -1,0 +1,210 @@
+#include "services/rpc/status.h"
+
+#include <google/rpc/error_details.pb.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/rpc/limits.h"
+
+namespace muster::rpc {
+namespace {
+
+constexpr char kDomain[] = "muster";
+
+// At most `size` bytes, cut before a character that does not fit whole.
+std::string Cut(absl::string_view text, size_t size) {
+  if (text.size() <= size) return std::string(text);
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  return std::string(text.substr(0, size));
+}
+
+// Adds details as long as they fit into the trailers.
+class Packer {
+ public:
+  explicit Packer(google::rpc::Status& out) : out_(out) {}
+
+  void Add(const google::protobuf::Message& detail) {
+    const size_t size = detail.ByteSizeLong();
+    if (size > left_) return;
+    left_ -= size;
+    out_.add_details()->PackFrom(detail);
+  }
+  size_t left() const { return left_; }
+
+ private:
+  google::rpc::Status& out_;
+  size_t left_ = kMaxErrorDetailBytes;
+};
+
+void AddErrorInfo(Packer& packer, const error::Detail& detail) {
+  google::rpc::ErrorInfo info;
+  info.set_domain(kDomain);
+  info.set_reason(detail.reason);
+  info.mutable_metadata()->insert(detail.metadata.begin(), detail.metadata.end());
+  packer.Add(info);
+}
+
+void AddResource(Packer& packer, absl::StatusCode code, const error::Detail& detail) {
+  if (code == absl::StatusCode::kFailedPrecondition) {
+    google::rpc::PreconditionFailure failure;
+    auto* violation = failure.add_violations();
+    violation->set_type(detail.reason);
+    violation->set_subject(detail.resource);
+    packer.Add(failure);
+  } else if (code == absl::StatusCode::kResourceExhausted) {
+    google::rpc::QuotaFailure failure;
+    failure.add_violations()->set_subject(detail.resource);
+    packer.Add(failure);
+  }
+  google::rpc::ResourceInfo resource;
+  resource.set_resource_name(detail.resource);
+  packer.Add(resource);
+}
+
+void AddFields(Packer& packer, const error::Detail& detail) {
+  google::rpc::BadRequest bad_request;
+  for (const error::FieldViolation& field : detail.fields) {
+    auto* violation = bad_request.add_field_violations();
+    violation->set_field(field.field);
+    violation->set_description(field.description);
+    if (bad_request.ByteSizeLong() > packer.left()) {
+      bad_request.mutable_field_violations()->RemoveLast();
+      break;
+    }
+  }
+  packer.Add(bad_request);
+}
+
+void AddRetry(Packer& packer, absl::Duration retry_after) {
+  google::rpc::RetryInfo retry;
+  absl::Duration rest;
+  retry.mutable_retry_delay()->set_seconds(
+      absl::IDivDuration(retry_after, absl::Seconds(1), &rest));
+  retry.mutable_retry_delay()->set_nanos(static_cast<int32_t>(absl::ToInt64Nanoseconds(rest)));
+  packer.Add(retry);
+}
+
+// Takes one google.rpc detail into `detail`. False: ErrorInfo of somebody else's domain.
+bool Merge(const google::protobuf::Any& any, error::Detail& detail) {
+  google::rpc::ErrorInfo info;
+  google::rpc::BadRequest bad_request;
+  google::rpc::ResourceInfo resource;
+  google::rpc::RetryInfo retry;
+  if (any.UnpackTo(&info)) {
+    if (info.domain() != kDomain) return false;
+    detail.reason = info.reason();
+    detail.metadata.insert(info.metadata().begin(), info.metadata().end());
+  } else if (any.UnpackTo(&bad_request)) {
+    for (const auto& violation : bad_request.field_violations()) {
+      detail.fields.push_back({violation.field(), violation.description()});
+    }
+  } else if (any.UnpackTo(&resource)) {
+    detail.resource = resource.resource_name();
+  } else if (any.UnpackTo(&retry)) {
+    detail.retry_after = absl::Seconds(retry.retry_delay().seconds()) +
+                         absl::Nanoseconds(retry.retry_delay().nanos());
+  }
+  return true;
+}
+
+// Codes beyond the sixteen come from a peer that is newer or broken.
+absl::StatusCode KnownCode(int code) {
+  return code >= 0 && code <= static_cast<int>(absl::StatusCode::kUnauthenticated)
+             ? static_cast<absl::StatusCode>(code)
+             : absl::StatusCode::kUnknown;
+}
+
+}  // namespace
+
+google::rpc::Status ToRpcStatus(const absl::Status& status) {
+  google::rpc::Status out;
+  out.set_code(static_cast<int>(status.code()));
+  if (status.ok()) return out;
+  out.set_message(Cut(status.message(), kMaxErrorMessageBytes));
+  error::Detail detail = error::DetailOf(status).value_or(error::Detail{});
+  if (detail.reason.empty()) detail.reason = absl::StatusCodeToString(status.code());
+  Packer packer(out);
+  AddErrorInfo(packer, detail);
+  if (detail.retry_after) AddRetry(packer, *detail.retry_after);
+  if (!detail.resource.empty()) AddResource(packer, status.code(), detail);
+  if (!detail.fields.empty()) AddFields(packer, detail);
+  return out;
+}
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  const google::rpc::Status details = ToRpcStatus(status);
+  return grpc::Status(static_cast<grpc::StatusCode>(details.code()), details.message(),
+                      details.SerializeAsString());
+}
+
+absl::Status FromRpcStatus(const google::rpc::Status& status) {
+  const absl::StatusCode code = KnownCode(status.code());
+  if (code == absl::StatusCode::kOk) return absl::OkStatus();
+  error::Detail detail;
+  for (const google::protobuf::Any& any : status.details()) {
+    if (!Merge(any, detail)) return absl::Status(code, status.message());
+  }
+  if (detail.reason.empty()) return absl::Status(code, status.message());
+  return error::Make(code, status.message(), detail);
+}
+
+absl::Status FromGrpcStatus(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  const absl::StatusCode code = KnownCode(status.error_code());
+  google::rpc::Status details;
+  if (status.error_details().empty() || !details.ParseFromString(status.error_details())) {
+    return absl::Status(code, status.error_message());
+  }
+  details.set_code(static_cast<int>(code));
+  details.set_message(status.error_message());
+  return FromRpcStatus(details);
+}
+
+absl::string_view CodeName(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::OK:
+      return "OK";
+    case grpc::StatusCode::CANCELLED:
+      return "Canceled";
+    case grpc::StatusCode::UNKNOWN:
+      return "Unknown";
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return "InvalidArgument";
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      return "DeadlineExceeded";
+    case grpc::StatusCode::NOT_FOUND:
+      return "NotFound";
+    case grpc::StatusCode::ALREADY_EXISTS:
+      return "AlreadyExists";
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return "PermissionDenied";
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return "Unauthenticated";
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return "ResourceExhausted";
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return "FailedPrecondition";
+    case grpc::StatusCode::ABORTED:
+      return "Aborted";
+    case grpc::StatusCode::OUT_OF_RANGE:
+      return "OutOfRange";
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return "Unimplemented";
+    case grpc::StatusCode::INTERNAL:
+      return "Internal";
+    case grpc::StatusCode::UNAVAILABLE:
+      return "Unavailable";
+    case grpc::StatusCode::DATA_LOSS:
+      return "DataLoss";
+    case grpc::StatusCode::DO_NOT_USE:
+      return "Unknown";
+  }
+  return "Unknown";
+}
+
+}  // namespace muster::rpc

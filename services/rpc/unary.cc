@@ -1,0 +1,137 @@
+#include "services/rpc/unary.h"
+
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "services/common/log.h"
+#include "services/rpc/dispatch.h"
+#include "services/rpc/status.h"
+
+namespace muster::rpc {
+namespace internal {
+
+// Outlives the gRPC call: a Responder may be held longer than that. Once answered_ is set, only the
+// one who set it may touch the call, and nobody afterwards.
+class UnaryCall final : public OpenCall {
+ public:
+  UnaryCall(grpc::CallbackServerContext& context, grpc::ServerUnaryReactor* reactor,
+            Dispatch dispatch)
+      : reactor_(reactor),
+        core_(dispatch.core),
+        accounting_(context, dispatch.method),
+        deadline_(DeadlineOf(context, core_)) {}
+
+  void Open() {
+    if (core_ != nullptr) core_->calls.Add(this, deadline_);
+  }
+
+  // True for the one who may answer.
+  bool Claim() { return !answered_.exchange(true, std::memory_order_acq_rel); }
+
+  // After Claim.
+  void Answer(const absl::Status& status) {
+    if (core_ != nullptr) core_->calls.Remove(this);
+    if (status.ok()) {
+      accounting_.Sent();
+      accounting_.Handled(grpc::StatusCode::OK, "");
+      reactor_->Finish(grpc::Status());
+    } else {
+      grpc::Status converted = ToGrpcStatus(status);
+      accounting_.Handled(converted.error_code(), converted.error_message());
+      reactor_->Finish(std::move(converted));
+    }
+  }
+
+  void Expire(const absl::Status& status) override {
+    if (Claim()) Answer(status);
+  }
+
+  // The last Responder goes and nobody answered.
+  void Dropped() {
+    if (!Claim()) return;
+    // While an exception passes, HandlerThrew tells what happened.
+    if (std::uncaught_exceptions() == 0) LogError("call dropped without an answer", "");
+    Answer(InternalError(error_id_));
+  }
+
+  void LogError(absl::string_view msg, absl::string_view what) const {
+    log::Error(msg, {{"method", accounting_.method_name()},
+                     {"error_id", error_id_},
+                     {"request_id", accounting_.info().request_id},
+                     {"error", what}});
+  }
+  const std::string& error_id() const { return error_id_; }
+
+  absl::Time deadline() const { return deadline_; }
+  const CallInfo& info() const { return accounting_.info(); }
+
+ private:
+  static absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const ServerCore* core) {
+    const gpr_timespec raw = context.raw_deadline();
+    if (gpr_time_cmp(raw, gpr_inf_future(raw.clock_type)) < 0) {
+      return absl::FromChrono(context.deadline());
+    }
+    return absl::Now() + (core != nullptr ? core->default_deadline : kDefaultDeadline);
+  }
+
+  grpc::ServerUnaryReactor* const reactor_;
+  ServerCore* const core_;
+  Accounting accounting_;
+  const absl::Time deadline_;
+  const std::string error_id_ = NewId();
+  std::atomic<bool> answered_ = false;
+};
+
+std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context,
+                                      grpc::ServerUnaryReactor* reactor) {
+  auto call = std::make_shared<UnaryCall>(*context, reactor, TakeDispatch(*context));
+  call->Open();
+  return call;
+}
+
+void HandlerThrew(UnaryCall& call, const char* what) {
+  call.LogError("handler threw an exception", what);
+  call.Expire(InternalError(call.error_id()));
+}
+
+}  // namespace internal
+
+Responder::Responder(std::shared_ptr<internal::UnaryCall> call) : call_(std::move(call)) {}
+
+Responder& Responder::operator=(Responder&& other) noexcept {
+  if (this != &other) {
+    if (call_ != nullptr) call_->Dropped();
+    call_ = std::move(other.call_);
+  }
+  return *this;
+}
+
+Responder::~Responder() {
+  if (call_ != nullptr) call_->Dropped();
+}
+
+bool Responder::Finish(const absl::Status& status) {
+  if (!call_->Claim()) return false;
+  call_->Answer(status);
+  return true;
+}
+
+bool Responder::ReplyWith(absl::FunctionRef<absl::Status()> fill) {
+  if (!call_->Claim()) return false;
+  absl::Status status;
+  try {
+    status = fill();
+  } catch (const std::exception& e) {
+    call_->LogError("reply threw an exception", e.what());
+    status = internal::InternalError(call_->error_id());
+  }
+  call_->Answer(status);
+  return true;
+}
+
+absl::Time Responder::deadline() const { return call_->deadline(); }
+const CallInfo& Responder::info() const { return call_->info(); }
+
+}  // namespace muster::rpc

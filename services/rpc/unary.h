@@ -1,0 +1,103 @@
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/rpc/call_info.h"
+
+// Unary RPCs on gRPC's callback API.
+//
+//   grpc::ServerUnaryReactor* GetQuota(grpc::CallbackServerContext* context, const GetQuotaRequest*
+//   request,
+//                                      Quota* response) override {
+//     return rpc::Unary(context, [&](rpc::Responder responder) {
+//       auto name = ParseName(request->name());
+//       if (!name.ok()) return responder.Finish(name.status());
+//       lane_.Read([name = *name, response, responder = std::move(responder)](...) mutable {
+//         responder.Reply([&] { *response = ToProto(...); });
+//       }, deadline);
+//     });
+//   }
+//
+// gRPC runs all handlers on a few threads: a handler never blocks, it hands over and returns.
+//
+// `request` and `response` belong to gRPC and are gone once the call is answered, and a deadline
+// may answer it at any moment. So: read `request` before the handler returns, and fill in
+// `response` within Reply, which runs its function only when the call was not answered yet and
+// keeps the deadline away meanwhile.
+namespace muster::rpc {
+namespace internal {
+class UnaryCall;
+}  // namespace internal
+
+// The right to answer one unary call, once, from any thread. Move-only. When it is destroyed
+// unused, the call is answered INTERNAL and the loss is logged. All other functions may be called
+// until the answer is given.
+class Responder {
+ public:
+  explicit Responder(std::shared_ptr<internal::UnaryCall> call);
+  Responder(Responder&&) noexcept = default;
+  Responder& operator=(Responder&& other) noexcept;
+  ~Responder();
+
+  // Answers. With OK `response` is sent as it is: only from within the handler, else use Reply.
+  // False: the call was answered before, by its deadline or the end of the server.
+  bool Finish(const absl::Status& status);
+  // Calls `fill`, which may write to `response`, then answers with what it returns.
+  bool Reply(absl::FunctionRef<absl::Status()> fill) { return ReplyWith(fill); }
+  // The same with a function that returns nothing: answers OK.
+  template <class Fill>
+  requires std::is_void_v<std::invoke_result_t<Fill&>>
+  bool Reply(Fill fill) {
+    return ReplyWith([&fill] {
+      fill();
+      return absl::OkStatus();
+    });
+  }
+
+  // The client's deadline, or the server's default from the start of the call: pass it on to
+  // whatever the answer waits for. Once it passes the call is answered DEADLINE_EXCEEDED.
+  absl::Time deadline() const;
+  // Request id and trace: for logs, and for calls to other services (channel.h).
+  const CallInfo& info() const;
+  absl::string_view request_id() const { return info().request_id; }
+
+ private:
+  bool ReplyWith(absl::FunctionRef<absl::Status()> fill);
+
+  std::shared_ptr<internal::UnaryCall> call_;
+};
+
+namespace internal {
+std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context,
+                                      grpc::ServerUnaryReactor* reactor);
+// The handler let an exception out: logs it and answers INTERNAL if nobody did.
+void HandlerThrew(UnaryCall& call, const char* what);
+}  // namespace internal
+
+// Runs `handle(Responder)` and returns what gRPC wants. An exception is answered INTERNAL with an
+// error id, and logged.
+template <class F>
+grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, F&& handle) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const std::shared_ptr<internal::UnaryCall> call = internal::StartUnary(context, reactor);
+  try {
+    std::forward<F>(handle)(Responder(call));
+  } catch (const std::exception& e) {
+    internal::HandlerThrew(*call, e.what());
+  } catch (...) {
+    internal::HandlerThrew(*call, "not a std::exception");
+  }
+  return reactor;
+}
+
+}  // namespace muster::rpc

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <muster/type/v1/watch.pb.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "services/common/error.h"
+
+// The parts that every Watch RPC's messages share (muster.type.v1.WatchStart). The lane's types are
+// template arguments, so that this folder does not know storage/.
+namespace muster::rpc {
+
+// Where to begin. INVALID_ARGUMENT start.after_revision.
+template <class WatchOptions>
+absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start) {
+  WatchOptions options;
+  if (!start.has_after_revision()) return options;
+  if (start.after_revision() < 0)
+    return error::InvalidField("start.after_revision", "must be at least 0.");
+  options.after_revision = start.after_revision();
+  return options;
+}
+
+// Fills in all of a Watch response but its resource. True: the resource is to be parsed from
+// `item.bytes`.
+template <class Item, class Response>
+bool FillWatchResponse(const Item& item, Response& response) {
+  const auto set = [&](type::v1::WatchEventType type) {
+    response.set_type(type);
+    response.set_revision(item.revision);
+    response.set_key(item.key);
+  };
+  switch (item.type) {
+    case Item::Type::kSnapshot:
+      set(type::v1::WATCH_EVENT_TYPE_SNAPSHOT);
+      return true;
+    case Item::Type::kSnapshotEnd:
+      set(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
+      return false;
+    case Item::Type::kChanged:
+      set(type::v1::WATCH_EVENT_TYPE_CHANGED);
+      return true;
+    case Item::Type::kDeleted:
+      set(type::v1::WATCH_EVENT_TYPE_DELETED);
+      return false;
+    case Item::Type::kProgress:
+      set(type::v1::WATCH_EVENT_TYPE_PROGRESS);
+      return false;
+  }
+  return false;
+}
+
+}  // namespace muster::rpc
