@@ -1,0 +1,30 @@
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/descriptor.pb.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster::proto_lint {
+
+// The files of `set` (made with --include_imports --include_source_info), linked. Null and `error`
+// when they do not fit.
+std::unique_ptr<google::protobuf::DescriptorPool> Link(
+    const google::protobuf::FileDescriptorSet& set, std::string* error);
+
+// What is wrong with a file: `file:line: element: rule`. Every element has a comment; buf's
+// STANDARD rules, except that an RPC may answer with a resource of its package or with
+// google.protobuf.Empty (AIP-131 to 136).
+std::vector<std::string> Lint(const google::protobuf::FileDescriptor& file);
+
+// Everything that a client of this file relies on, a line each, sorted: fields with number and
+// type, enum values, RPCs.
+std::vector<std::string> Surface(const google::protobuf::FileDescriptor& file);
+
+// The lines of `golden` that are not in `now`: what was removed, renumbered or retyped.
+std::vector<std::string> Broken(const std::vector<std::string>& golden,
+                                const std::vector<std::string>& now);
+
+}  // namespace muster::proto_lint
