@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "services/capacity/core/rows.h"
+
+// What callers ask for. The meaning of every field stands in muster/capacity/v1.
+namespace muster::capacity {
+
+struct UpdateZone {
+  ZoneRow zone = {};
+};
+
+struct UpdateInstanceType {
+  InstanceTypeRow instance_type = {};
+};
+
+struct RegisterMachines {
+  std::vector<MachineRow> machines = {};  // state, times and claim are not read
+};
+
+struct SetMachineState {
+  std::string id = {};
+  MachineState state = MachineState::kFree;  // free, in repair or retired
+};
+
+enum class ReturnReason { kReleased, kBroken, kPreempted };
+
+struct MachineReturn {
+  std::string machine = {};
+  ReturnReason reason = ReturnReason::kReleased;
+};
+
+struct SyncClaim {
+  std::string pool_uid = {};
+  int64_t generation = 0;
+  std::string zone = {};
+  std::string instance_type = {};
+  ComputeClass compute_class = ComputeClass::kDefault;
+  int64_t nodes = 0;
+  std::vector<MachineReturn> returns = {};
+  int32_t priority = 0;
+  bool release = false;
+  std::string pool = {};
+};
+
+struct SyncClaims {
+  std::vector<SyncClaim> claims = {};
+};
+
+}  // namespace muster::capacity

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/capacity/core/commands.h"
+#include "services/capacity/core/state.h"
+#include "services/capacity/core/view.h"
+
+// What the capacity service does with a command, which must have passed Validate. Pure: all is read
+// from the overlay's state and written to the overlay; refused commands leave nothing behind.
+// Whatever frees a machine serves the queue at once.
+namespace muster::capacity {
+
+ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now);
+InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now);
+
+// All or nothing. FAILED_PRECONDITION (UNKNOWN_ZONE, UNKNOWN_INSTANCE_TYPE, MACHINE_MOVED). The
+// rows in the order of the command.
+absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
+                                               const RegisterMachines& command, absl::Time now);
+
+// NOT_FOUND; FAILED_PRECONDITION (MACHINE_HELD, MACHINE_RETIRED). The row as it is at the end: a
+// machine that was freed may be held again already.
+absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState& command,
+                                  absl::Time now);
+
+// ABORTED (GENERATION_TOO_OLD); FAILED_PRECONDITION (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES,
+// GENERATION_REUSED).
+absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command, absl::Time now);
+
+// Each on its own, in their order; every answer shows the state after the last.
+std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
+                                              absl::Time now);
+
+}  // namespace muster::capacity

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <utility>
+
+#include "services/capacity/core/decide.h"
+#include "services/capacity/core/errors.h"
+#include "services/capacity/core/machine_state.h"
+#include "services/capacity/core/parts.h"
+#include "services/capacity/core/serve.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+
+namespace muster::capacity {
+namespace {
+
+// Tells one list of returns from another: FNV-1a, never 0 for a list that is not empty. It is
+// stored, so it must stay as it is.
+int64_t DigestOf(const std::vector<MachineReturn>& returns) {
+  if (returns.empty()) return 0;
+  uint64_t digest = 14695981039346656037u;
+  const auto add = [&digest](unsigned char byte) { digest = (digest ^ byte) * 1099511628211u; };
+  for (const MachineReturn& given : returns) {
+    for (const char c : given.machine) add(static_cast<unsigned char>(c));
+    add(0);
+    add(static_cast<unsigned char>(given.reason));
+  }
+  return digest == 0 ? 1 : static_cast<int64_t>(digest);
+}
+
+ClaimRow NewClaim(const SyncClaim& command) {
+  ClaimRow claim;
+  claim.pool_uid = command.pool_uid;
+  claim.generation = command.generation;
+  claim.zone = command.zone;
+  claim.instance_type = command.instance_type;
+  claim.compute_class = command.compute_class;
+  claim.nodes = command.nodes;
+  claim.priority = command.priority;
+  claim.pool = command.pool;
+  return claim;
+}
+
+const MachineRow* FindHeld(const State& state, const std::string& machine, const std::string& uid) {
+  const MachineRow* row = state.FindMachine(machine);
+  return row != nullptr && row->claim == uid ? row : nullptr;
+}
+
+// What forbids the command. `held`: machines of the claim that the command does not give back.
+absl::Status Check(const State& state, const ClaimRow& claim, const SyncClaim& command) {
+  if (command.generation < claim.generation) {
+    return muster::error::GenerationTooOld(claim.Key(), command.generation, claim.generation);
+  }
+  if (command.zone != claim.zone || command.instance_type != claim.instance_type ||
+      command.compute_class != claim.compute_class) {
+    return error::ClaimChanged(claim);
+  }
+  if (command.generation == claim.generation) {
+    const bool repeated =
+        command.nodes == claim.nodes && command.priority == claim.priority && !command.release &&
+        (command.returns.empty() || DigestOf(command.returns) == claim.returns_digest);
+    return repeated ? absl::OkStatus() : error::GenerationReused(claim);
+  }
+  if (command.release) {
+    int64_t held = state.FootprintOf(claim.pool_uid).held();
+    for (const MachineReturn& given : command.returns) {
+      if (FindHeld(state, given.machine, claim.pool_uid) != nullptr) --held;
+    }
+    if (held > 0) return error::ClaimHoldsMachines(claim, held);
+  }
+  return absl::OkStatus();
+}
+
+void TakeBack(Overlay<State>& overlay, const MachineReturn& given, ClaimRow& claim,
+              absl::Time now) {
+  const MachineRow* held = FindHeld(overlay.state(), given.machine, claim.pool_uid);
+  if (held == nullptr) return;
+  const bool broken = given.reason == ReturnReason::kBroken;
+  MachineRow machine = *held;
+  machine.state =
+      Next(held->state, broken ? MachineEvent::kBroken : MachineEvent::kGivenBack).value();
+  machine.state_time = now;
+  machine.claim.clear();
+  if (broken) AddPart(claim.parts, machine.request_time.value_or(now), 1);
+  machine.request_time.reset();
+  overlay.Put(std::move(machine));
+}
+
+// Makes the outstanding parts what `nodes` and the machines held demand.
+void Settle(const State& state, ClaimRow& claim, absl::Time now) {
+  const int64_t wanted =
+      std::max<int64_t>(0, claim.nodes - state.FootprintOf(claim.pool_uid).held());
+  const int64_t outstanding = Outstanding(claim.parts);
+  if (outstanding > wanted) CancelYoungest(claim.parts, outstanding - wanted);
+  if (outstanding < wanted) AddPart(claim.parts, now, wanted - outstanding);
+}
+
+// Carries the command out. Returns the claim as it was last when the command removed it.
+absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const SyncClaim& command,
+                                              absl::Time now) {
+  const State& state = overlay.state();
+  const ClaimRow* known = state.FindClaim(command.pool_uid);
+  if (known == nullptr && command.release) return NewClaim(command);
+  if (known != nullptr) {
+    RETURN_IF_ERROR(Check(state, *known, command));
+    if (known->generation == command.generation) return std::nullopt;
+  }
+  ClaimRow claim = NewClaim(command);
+  if (known != nullptr) claim.parts = known->parts;
+  claim.returns_digest = DigestOf(command.returns);
+  for (const MachineReturn& given : command.returns) TakeBack(overlay, given, claim, now);
+  Settle(state, claim, now);
+  const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
+  if (command.release) {
+    overlay.Delete<ClaimRow>(claim.Key());
+  } else {
+    overlay.Put(std::move(claim));
+  }
+  Serve(overlay, {command.zone, command.instance_type}, now);
+  return removed;
+}
+
+ClaimView ViewAfter(const State& state, const SyncClaim& command,
+                    const std::optional<ClaimRow>& removed) {
+  return ViewOf(state, removed ? *removed : *state.FindClaim(command.pool_uid));
+}
+
+}  // namespace
+
+absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command,
+                                 absl::Time now) {
+  ASSIGN_OR_RETURN(const std::optional<ClaimRow> removed, Apply(overlay, command, now));
+  return ViewAfter(overlay.state(), command, removed);
+}
+
+std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
+                                              absl::Time now) {
+  std::vector<absl::StatusOr<std::optional<ClaimRow>>> applied;
+  applied.reserve(command.claims.size());
+  for (const SyncClaim& claim : command.claims) applied.push_back(Apply(overlay, claim, now));
+  std::vector<absl::StatusOr<ClaimView>> views;
+  views.reserve(applied.size());
+  for (size_t i = 0; i < applied.size(); ++i) {
+    if (applied[i].ok()) {
+      views.emplace_back(ViewAfter(overlay.state(), command.claims[i], *applied[i]));
+    } else {
+      views.emplace_back(applied[i].status());
+    }
+  }
+  return views;
+}
+
+}  // namespace muster::capacity

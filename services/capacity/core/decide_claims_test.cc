@@ -1,0 +1,318 @@
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/capacity/core/audit.h"
+#include "services/capacity/core/parts.h"
+#include "services/capacity/core/test_world.h"
+#include "services/common/error.h"
+
+namespace muster::capacity {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class DecideClaimsTest : public testing::Test {
+ protected:
+  DecideClaimsTest() { world_.AddCatalogue(); }
+  ~DecideClaimsTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
+
+  // Each request a minute after the one before.
+  ClaimView Sync(const SyncClaim& claim) {
+    const absl::StatusOr<ClaimView> view = world_.Do(claim);
+    EXPECT_TRUE(view.ok()) << view.status();
+    world_.Advance(absl::Minutes(1));
+    return view.ok() ? *view : ClaimView{};
+  }
+  ClaimView Want(const std::string& uid, int64_t nodes, std::vector<MachineReturn> returns = {}) {
+    return Sync(world_.Want(uid, nodes, std::move(returns)));
+  }
+  // The refusal's reason, after seeing that nothing changed.
+  std::string Refused(const SyncClaim& claim) {
+    const absl::StatusOr<ClaimView> view = world_.Do(claim);
+    EXPECT_FALSE(view.ok());
+    EXPECT_THAT(world_.changes(), IsEmpty());
+    return error::DetailOf(view.status()).value_or(error::Detail{}).reason;
+  }
+  void Machines(int first, int count) {
+    std::vector<MachineRow> machines;
+    for (int i = first; i < first + count; ++i)
+      machines.push_back(World::Machine(absl::StrCat("m", i)));
+    world_.Register(std::move(machines));
+  }
+
+  World world_;
+};
+
+TEST_F(DecideClaimsTest, GrantsWhatIsFreeAndQueuesTheRest) {
+  Machines(1, 2);
+  const absl::Time asked = world_.now();
+  const ClaimView view = Want("p", 3);
+  EXPECT_THAT(view.machines, ElementsAre("m1", "m2"));
+  EXPECT_THAT(view.claim.parts, ElementsAre(ClaimPart{asked, 1}));
+  EXPECT_EQ(view.reason, ClaimReason::kPartial);
+  EXPECT_EQ(view.in_service, 2);
+  EXPECT_EQ(world_.state().FindMachine("m1")->request_time, asked);
+}
+
+TEST_F(DecideClaimsTest, SameGenerationIsAnsweredAndChangesNothing) {
+  Machines(1, 3);
+  const SyncClaim request = world_.Want("p", 2);
+  const ClaimView first = Sync(request);
+  EXPECT_EQ(Sync(request), first);
+  EXPECT_THAT(world_.changes(), IsEmpty());
+}
+
+TEST_F(DecideClaimsTest, RepeatedReturnsDoNotTakeAMachineThatCameBack) {
+  Machines(1, 1);
+  Want("p", 1);
+  // Released, though still wanted: the claim gets the same machine again in the same decision.
+  const SyncClaim request = world_.Want("p", 1, {{"m1", ReturnReason::kReleased}});
+  EXPECT_THAT(Sync(request).machines, ElementsAre("m1"));
+  EXPECT_THAT(Sync(request).machines, ElementsAre("m1"));
+  EXPECT_THAT(world_.changes(), IsEmpty());
+  SyncClaim without_returns = request;
+  without_returns.returns.clear();
+  EXPECT_THAT(Sync(without_returns).machines, ElementsAre("m1"));
+}
+
+TEST_F(DecideClaimsTest, OlderGenerationIsAborted) {
+  Want("p", 2);
+  Want("p", 3);
+  SyncClaim old = world_.Want("p", 2);
+  old.generation = 1;
+  EXPECT_EQ(world_.Do(old).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Refused(old), "GENERATION_TOO_OLD");
+}
+
+TEST_F(DecideClaimsTest, SameGenerationWithAnotherContentIsRefused) {
+  Machines(1, 1);
+  Want("p", 2);
+  SyncClaim again = world_.Want("p", 3);
+  again.generation = 1;
+  EXPECT_EQ(Refused(again), "GENERATION_REUSED");
+  again.nodes = 2;
+  again.priority = 7;
+  EXPECT_EQ(Refused(again), "GENERATION_REUSED");
+  again.priority = 0;
+  again.returns = {{"m1", ReturnReason::kBroken}};
+  EXPECT_EQ(Refused(again), "GENERATION_REUSED");
+  again.returns.clear();
+  again.nodes = 0;
+  again.release = true;
+  EXPECT_EQ(Refused(again), "GENERATION_REUSED");
+}
+
+TEST_F(DecideClaimsTest, ZoneTypeAndClassCannotChange) {
+  Want("p", 2);
+  SyncClaim changed = world_.Want("p", 2);
+  changed.zone = "US-EAST-04B";
+  EXPECT_EQ(Refused(changed), "CLAIM_CHANGED");
+  changed = world_.Want("p", 2);
+  changed.instance_type = World::kRackType;
+  EXPECT_EQ(Refused(changed), "CLAIM_CHANGED");
+  changed = world_.Want("p", 2);
+  changed.compute_class = ComputeClass::kSpot;
+  EXPECT_EQ(Refused(changed), "CLAIM_CHANGED");
+}
+
+TEST_F(DecideClaimsTest, FewerThanHeldTakesNothingAway) {
+  Machines(1, 3);
+  Want("p", 3);
+  const ClaimView view = Want("p", 1);
+  EXPECT_EQ(view.machines.size(), 3u);
+  EXPECT_EQ(view.reason, ClaimReason::kSufficient);
+  // Two go back: nothing is asked for in their place.
+  EXPECT_THAT(
+      Want("p", 1, {{"m1", ReturnReason::kReleased}, {"m3", ReturnReason::kReleased}}).machines,
+      ElementsAre("m2"));
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kFree);
+}
+
+TEST_F(DecideClaimsTest, RaisingKeepsTheAgeOfTheOldPart) {
+  Want("a", 1);
+  Want("b", 1);
+  Want("a", 2);
+  Want("b", 2);
+  Machines(1, 1);
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("m1"));
+  Machines(2, 1);
+  EXPECT_THAT(world_.MachinesOf("b"), ElementsAre("m2"));
+  Machines(3, 1);
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("m1", "m3"));
+}
+
+TEST_F(DecideClaimsTest, LoweringCancelsTheYoungest) {
+  const absl::Time asked = world_.now();
+  Want("a", 2);
+  Want("a", 5);
+  EXPECT_THAT(Want("a", 3).claim.parts,
+              ElementsAre(ClaimPart{asked, 2}, ClaimPart{asked + absl::Minutes(1), 1}));
+  EXPECT_THAT(Want("a", 1).claim.parts, ElementsAre(ClaimPart{asked, 1}));
+  EXPECT_THAT(Want("a", 0).claim.parts, IsEmpty());
+}
+
+TEST_F(DecideClaimsTest, OrderIsClassThenPriorityThenAgeThenUid) {
+  SyncClaim spot = world_.Want("spot", 1);
+  spot.compute_class = ComputeClass::kSpot;
+  spot.priority = 100;
+  Sync(spot);
+  Want("old", 1);
+  SyncClaim high = world_.Want("urgent", 1);
+  high.priority = 5;
+  ASSERT_TRUE(world_.Do(high).ok());
+  ASSERT_TRUE(world_.Do(world_.Want("b", 1)).ok());
+  ASSERT_TRUE(world_.Do(world_.Want("a", 1)).ok());
+  for (int i = 1; i <= 5; ++i) Machines(i, 1);
+  EXPECT_THAT(world_.MachinesOf("urgent"), ElementsAre("m1"));
+  EXPECT_THAT(world_.MachinesOf("old"), ElementsAre("m2"));
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("m3"));
+  EXPECT_THAT(world_.MachinesOf("b"), ElementsAre("m4"));
+  EXPECT_THAT(world_.MachinesOf("spot"), ElementsAre("m5"));
+}
+
+TEST_F(DecideClaimsTest, ANewPriorityMovesTheWholeClaim) {
+  Want("a", 1);
+  Want("b", 1);
+  SyncClaim raised = world_.Want("b", 1);
+  raised.priority = 1;
+  Sync(raised);
+  Machines(1, 1);
+  EXPECT_THAT(world_.MachinesOf("b"), ElementsAre("m1"));
+}
+
+TEST_F(DecideClaimsTest, AReleasedMachineGoesToTheHeadOfTheQueueInTheSameDecision) {
+  Machines(1, 2);
+  Want("a", 2);
+  Want("b", 1);
+  Want("c", 1);
+  Want("a", 1, {{"m2", ReturnReason::kReleased}});
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("m1"));
+  EXPECT_THAT(world_.MachinesOf("b"), ElementsAre("m2"));
+  EXPECT_THAT(world_.MachinesOf("c"), IsEmpty());
+}
+
+TEST_F(DecideClaimsTest, ABrokenMachineIsAskedForAgainWithItsOldAge) {
+  Machines(1, 2);
+  const absl::Time asked = world_.now();
+  Want("a", 2);
+  Want("b", 1);
+  const ClaimView view = Want("a", 2, {{"m1", ReturnReason::kBroken}});
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kInRepair);
+  EXPECT_THAT(view.claim.parts, ElementsAre(ClaimPart{asked, 1}));
+  Machines(3, 1);
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("m2", "m3"));
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  // Broken and wanted no more: nothing is asked for.
+  EXPECT_THAT(Want("a", 1, {{"m3", ReturnReason::kBroken}}).claim.parts, IsEmpty());
+}
+
+TEST_F(DecideClaimsTest, AReleasedMachineThatIsStillWantedIsANewRequest) {
+  Machines(1, 1);
+  Want("a", 1);
+  Want("b", 1);
+  const absl::Time now = world_.now();
+  EXPECT_THAT(Want("a", 1, {{"m1", ReturnReason::kPreempted}}).claim.parts,
+              ElementsAre(ClaimPart{now, 1}));
+  EXPECT_THAT(world_.MachinesOf("b"), ElementsAre("m1"));
+}
+
+TEST_F(DecideClaimsTest, AMachineThatTheClaimDoesNotHoldIsSkipped) {
+  Machines(1, 2);
+  Want("a", 1);
+  Want("b", 1);
+  Want("a", 1, {{"m2", ReturnReason::kBroken}, {"nobody", ReturnReason::kReleased}});
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("m1"));
+  EXPECT_THAT(world_.MachinesOf("b"), ElementsAre("m2"));
+}
+
+TEST_F(DecideClaimsTest, ReleaseRemovesTheClaimOnceItHoldsNothing) {
+  Machines(1, 2);
+  Want("a", 3);
+  SyncClaim release = world_.Want("a", 0, {{"m1", ReturnReason::kReleased}});
+  release.release = true;
+  EXPECT_EQ(Refused(release), "CLAIM_HOLDS_MACHINES");
+  release.returns.push_back({"m2", ReturnReason::kBroken});
+  const ClaimView last = Sync(release);
+  EXPECT_THAT(last.machines, IsEmpty());
+  EXPECT_THAT(last.claim.parts, IsEmpty());
+  EXPECT_EQ(last.claim.generation, 2);
+  EXPECT_EQ(world_.state().FindClaim("a"), nullptr);
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kFree);
+  EXPECT_EQ(world_.StateOf("m2"), MachineState::kInRepair);
+  // Once more: there is nothing to release.
+  Sync(release);
+  EXPECT_THAT(world_.changes(), IsEmpty());
+}
+
+TEST_F(DecideClaimsTest, Reasons) {
+  SyncClaim unknown = world_.Want("u", 1);
+  unknown.instance_type = "nothing";
+  EXPECT_EQ(Sync(unknown).reason, ClaimReason::kUnknownInstanceType);
+  SyncClaim elsewhere = world_.Want("e", 1);
+  elsewhere.zone = "US-WEST-01A";
+  EXPECT_EQ(Sync(elsewhere).reason, ClaimReason::kNotInZone);
+  EXPECT_EQ(Want("p", 2).reason, ClaimReason::kNoneAvailable);
+  Machines(1, 1);
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kPartial);
+  EXPECT_EQ(Want("q", 1).reason, ClaimReason::kQueued);
+  EXPECT_EQ(Want("z", 0).reason, ClaimReason::kSufficient);
+  Machines(2, 1);
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kSufficient);
+  EXPECT_EQ(world_.View("p").in_service, 2);
+}
+
+TEST_F(DecideClaimsTest, SpotIsServedInGeneralZonesAndNotOnSuperchips) {
+  SyncClaim spot = world_.Want("s", 1);
+  spot.compute_class = ComputeClass::kSpot;
+  Sync(spot);
+  ZoneRow zone = *world_.state().FindZone(World::kZone);
+  zone.access = ZoneAccess::kDedicated;
+  world_.Do(UpdateZone{zone});
+  Machines(1, 1);
+  EXPECT_EQ(world_.View("s").reason, ClaimReason::kNotInZone);
+  EXPECT_EQ(Want("d", 1).reason, ClaimReason::kSufficient);
+  Machines(2, 1);
+  zone.access = ZoneAccess::kGeneral;
+  InstanceTypeRow type = *world_.state().FindInstanceType(World::kType);
+  type.superchip = true;
+  world_.Do(UpdateInstanceType{type});
+  world_.Do(UpdateZone{zone});
+  EXPECT_THAT(world_.MachinesOf("s"), IsEmpty());
+  type.superchip = false;
+  world_.Do(UpdateInstanceType{type});
+  EXPECT_THAT(world_.MachinesOf("s"), ElementsAre("m2"));
+}
+
+TEST_F(DecideClaimsTest, ABatchIsDecidedInItsOrderAndARefusalHurtsNobody) {
+  Machines(1, 1);
+  Want("a", 1);
+  SyncClaim stale = world_.Want("stale", 1);
+  Sync(stale);
+  SyncClaim changed = world_.Want("stale", 1);
+  changed.zone = "US-WEST-01A";
+  const auto views = world_.Do(SyncClaims{
+      {world_.Want("b", 1), changed, world_.Want("a", 0, {{"m1", ReturnReason::kReleased}})}});
+  ASSERT_TRUE(views[0].ok());
+  EXPECT_EQ(views[1].status().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(views[2].ok());
+  // `stale` asked before `b`; all answers show the end of the batch.
+  EXPECT_THAT(world_.MachinesOf("stale"), ElementsAre("m1"));
+  EXPECT_THAT(views[0]->machines, IsEmpty());
+  EXPECT_THAT(views[2]->machines, IsEmpty());
+}
+
+TEST_F(DecideClaimsTest, WhatWasDecidedCanBeTakenBack) {
+  Machines(1, 3);
+  Want("a", 2);
+  State state = world_.state();
+  Overlay<State> overlay(state, world_.revision());
+  ASSERT_TRUE(
+      Decide(overlay, world_.Want("a", 4, {{"m1", ReturnReason::kBroken}}), world_.now()).ok());
+  ASSERT_FALSE(state.SameIndexes(world_.state()));
+  overlay.RollBack();
+  EXPECT_TRUE(state.SameIndexes(world_.state()));
+  EXPECT_THAT(Audit(state), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::capacity

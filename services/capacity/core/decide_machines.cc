@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "services/capacity/core/decide.h"
+#include "services/capacity/core/errors.h"
+#include "services/capacity/core/machine_state.h"
+#include "services/capacity/core/serve.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+
+namespace muster::capacity {
+namespace {
+
+MachineEvent EventFor(MachineState wanted) {
+  switch (wanted) {
+    case MachineState::kFree:
+      return MachineEvent::kRepaired;
+    case MachineState::kInRepair:
+      return MachineEvent::kTakenOut;
+    case MachineState::kRetired:
+      return MachineEvent::kRetired;
+    case MachineState::kHeld:
+    case MachineState::kReclaiming:
+      break;  // refused by Validate
+  }
+  return MachineEvent::kGranted;
+}
+
+// Serves the depots for which `matches` holds.
+template <class Predicate>
+void ServeDepots(Overlay<State>& overlay, Predicate matches, absl::Time now) {
+  std::vector<DepotKey> keys;
+  for (const auto& [key, depot] : overlay.state().depots()) {
+    if (matches(key)) keys.push_back(key);
+  }
+  for (const DepotKey& key : keys) Serve(overlay, key, now);
+}
+
+absl::Status CheckRegistration(const State& state, const MachineRow& machine) {
+  if (state.FindZone(machine.zone) == nullptr) return error::UnknownZone(machine.zone);
+  if (state.FindInstanceType(machine.instance_type) == nullptr)
+    return error::UnknownInstanceType(machine.instance_type);
+  const MachineRow* known = state.FindMachine(machine.id);
+  if (known != nullptr &&
+      (known->zone != machine.zone || known->instance_type != machine.instance_type)) {
+    return error::MachineMoved(*known);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now) {
+  ZoneRow zone = command.zone;
+  std::vector<std::string>& types = zone.instance_types;
+  std::sort(types.begin(), types.end());
+  types.erase(std::unique(types.begin(), types.end()), types.end());
+  if (overlay.Put(zone)) {
+    ServeDepots(
+        overlay, [&](const DepotKey& key) { return key.first == zone.id; }, now);
+  }
+  return zone;
+}
+
+InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now) {
+  const InstanceTypeRow& type = command.instance_type;
+  if (overlay.Put(type)) {
+    ServeDepots(
+        overlay, [&](const DepotKey& key) { return key.second == type.id; }, now);
+  }
+  return type;
+}
+
+absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
+                                               const RegisterMachines& command, absl::Time now) {
+  for (const MachineRow& machine : command.machines) {
+    RETURN_IF_ERROR(CheckRegistration(overlay.state(), machine));
+  }
+  std::set<DepotKey> changed;
+  for (const MachineRow& asked : command.machines) {
+    const MachineRow* known = overlay.state().FindMachine(asked.id);
+    MachineRow machine = asked;
+    machine.state = known == nullptr ? MachineState::kFree : known->state;
+    machine.state_time = known == nullptr ? now : known->state_time;
+    machine.claim = known == nullptr ? "" : known->claim;
+    machine.request_time = known == nullptr ? std::nullopt : known->request_time;
+    if (overlay.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
+  }
+  for (const DepotKey& key : changed) Serve(overlay, key, now);
+  std::vector<MachineRow> rows;
+  rows.reserve(command.machines.size());
+  for (const MachineRow& asked : command.machines)
+    rows.push_back(*overlay.state().FindMachine(asked.id));
+  return rows;
+}
+
+absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState& command,
+                                  absl::Time now) {
+  const MachineRow* known = overlay.state().FindMachine(command.id);
+  if (known == nullptr) return muster::error::NotFound(MachineName(command.id));
+  const std::optional<MachineState> next = Next(known->state, EventFor(command.state));
+  if (!next.has_value()) {
+    return known->state == MachineState::kRetired ? error::MachineRetired(*known)
+                                                  : error::MachineHeld(*known);
+  }
+  if (*next != known->state) {
+    MachineRow machine = *known;
+    machine.state = *next;
+    machine.state_time = now;
+    overlay.Put(machine);
+    if (*next == MachineState::kFree) Serve(overlay, {machine.zone, machine.instance_type}, now);
+  }
+  return *overlay.state().FindMachine(command.id);
+}
+
+}  // namespace muster::capacity

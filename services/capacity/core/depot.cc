@@ -1,0 +1,124 @@
+#include "services/capacity/core/depot.h"
+
+#include <numeric>
+
+#include "services/capacity/core/machine_state.h"
+
+namespace muster::capacity {
+namespace {
+
+QueueKey KeyOf(const ClaimRow& claim, const ClaimPart& part) {
+  return {claim.compute_class, claim.priority, part.request_time, claim.pool_uid};
+}
+
+// Adds to a counter in a map that keeps no zeroes.
+void Count(absl::btree_map<std::string, int64_t>& counts, const std::string& key, int64_t by) {
+  const auto it = counts.try_emplace(key, 0).first;
+  it->second += by;
+  if (it->second == 0) counts.erase(it);
+}
+
+}  // namespace
+
+int64_t Depot::in_service() const {
+  return free() + count(MachineState::kHeld) + count(MachineState::kReclaiming);
+}
+
+const Depot::Places* Depot::PartlyHeld(absl::string_view pool_uid) const {
+  const auto it = partly_held_.find(pool_uid);
+  return it == partly_held_.end() ? nullptr : &it->second;
+}
+
+bool Depot::empty() const {
+  return queue_.empty() && std::accumulate(counts_.begin(), counts_.end(), int64_t{0}) == 0;
+}
+
+void Depot::Add(const ClaimRow& claim) {
+  for (const ClaimPart& part : claim.parts) queue_[KeyOf(claim, part)] += part.nodes;
+}
+
+void Depot::Remove(const ClaimRow& claim) {
+  for (const ClaimPart& part : claim.parts) queue_.erase(KeyOf(claim, part));
+}
+
+void Depot::Change(const MachineRow& machine, int64_t by) {
+  counts_[static_cast<size_t>(machine.state)] += by;
+  if (InService(machine.state)) ChangeRack(machine, by);
+}
+
+void Depot::ChangeRack(const MachineRow& machine, int64_t by) {
+  Fabric& fabric = fabrics_[machine.fabric];
+  Rack& rack = fabric.racks[machine.rack];
+  Unlist(machine.fabric, fabric, machine.rack);
+  if (machine.state != MachineState::kFree) {
+    Count(rack.held, machine.claim, by);
+  } else if (by > 0) {
+    rack.free.emplace(machine.slot, machine.id);
+  } else {
+    rack.free.erase({machine.slot, machine.id});
+  }
+  List(machine.fabric, fabric, machine.rack);
+  if (rack.free.empty() && rack.held.empty()) fabric.racks.erase(machine.rack);
+  if (fabric.racks.empty()) fabrics_.erase(machine.fabric);
+}
+
+bool Depot::IsWhole(const std::string& name, const Rack& rack) const {
+  return nodes_per_rack_ > 0 && !name.empty() && rack.held.empty() &&
+         static_cast<int64_t>(rack.free.size()) >= nodes_per_rack_;
+}
+
+void Depot::List(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name) {
+  const Rack& rack = fabric.racks[rack_name];
+  if (!rack.free.empty()) {
+    const int64_t free = static_cast<int64_t>(rack.free.size());
+    by_free_.erase({fabric.free, fabric_name});
+    fabric.free += free;
+    by_free_.insert({fabric.free, fabric_name});
+    fabric.by_free.insert({free, rack_name});
+    for (const auto& [uid, held] : rack.held) partly_held_[uid].emplace(fabric_name, rack_name);
+  }
+  if (IsWhole(rack_name, rack)) {
+    const int64_t whole = static_cast<int64_t>(fabric.whole.size());
+    by_whole_.erase({whole, fabric_name});
+    by_whole_.insert({whole + 1, fabric_name});
+    fabric.whole.insert(rack_name);
+  }
+}
+
+void Depot::Unlist(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name) {
+  const Rack& rack = fabric.racks[rack_name];
+  if (!rack.free.empty()) {
+    const int64_t free = static_cast<int64_t>(rack.free.size());
+    by_free_.erase({fabric.free, fabric_name});
+    fabric.free -= free;
+    if (fabric.free > 0) by_free_.insert({fabric.free, fabric_name});
+    fabric.by_free.erase({free, rack_name});
+    for (const auto& [uid, held] : rack.held) {
+      const auto it = partly_held_.find(uid);
+      if (it == partly_held_.end()) continue;
+      it->second.erase({fabric_name, rack_name});
+      if (it->second.empty()) partly_held_.erase(it);
+    }
+  }
+  if (fabric.whole.erase(rack_name) > 0) {
+    const int64_t whole = static_cast<int64_t>(fabric.whole.size());
+    by_whole_.erase({whole + 1, fabric_name});
+    if (whole > 0) by_whole_.insert({whole, fabric_name});
+  }
+}
+
+void Depot::set_nodes_per_rack(int32_t nodes) {
+  if (nodes == nodes_per_rack_) return;
+  nodes_per_rack_ = nodes;
+  by_whole_.clear();
+  for (auto& [fabric_name, fabric] : fabrics_) {
+    fabric.whole.clear();
+    for (const auto& [rack_name, rack] : fabric.racks) {
+      if (IsWhole(rack_name, rack)) fabric.whole.insert(rack_name);
+    }
+    const int64_t whole = static_cast<int64_t>(fabric.whole.size());
+    if (whole > 0) by_whole_.insert({whole, fabric_name});
+  }
+}
+
+}  // namespace muster::capacity

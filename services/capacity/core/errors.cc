@@ -1,0 +1,60 @@
+#include "services/capacity/core/errors.h"
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+
+namespace muster::capacity::error {
+
+using muster::error::FailedPrecondition;
+
+absl::Status UnknownZone(absl::string_view zone) {
+  return FailedPrecondition("UNKNOWN_ZONE", ZoneName(zone),
+                            absl::StrCat("Zone ", zone, " is not in the catalogue."));
+}
+
+absl::Status UnknownInstanceType(absl::string_view instance_type) {
+  return FailedPrecondition(
+      "UNKNOWN_INSTANCE_TYPE", InstanceTypeName(instance_type),
+      absl::StrCat("Instance type ", instance_type, " is not in the catalogue."));
+}
+
+absl::Status MachineMoved(const MachineRow& machine) {
+  return FailedPrecondition(
+      "MACHINE_MOVED", machine.Key(),
+      absl::StrCat("Machine ", machine.id, " is registered as ", machine.instance_type, " in ",
+                   machine.zone, "; neither can be changed."));
+}
+
+absl::Status MachineHeld(const MachineRow& machine) {
+  return FailedPrecondition(
+      "MACHINE_HELD", machine.Key(),
+      absl::StrCat("Machine ", machine.id, " is held by claim ", machine.claim, "."));
+}
+
+absl::Status MachineRetired(const MachineRow& machine) {
+  return FailedPrecondition("MACHINE_RETIRED", machine.Key(),
+                            absl::StrCat("Machine ", machine.id, " is retired for good."));
+}
+
+absl::Status ClaimChanged(const ClaimRow& claim) {
+  return FailedPrecondition(
+      "CLAIM_CHANGED", claim.Key(),
+      absl::StrCat("Claim ", claim.pool_uid, " is for ", claim.instance_type, " in ", claim.zone,
+                   ", class ", claim.compute_class == ComputeClass::kSpot ? "spot" : "default",
+                   "; none of them can be changed."));
+}
+
+absl::Status ClaimHoldsMachines(const ClaimRow& claim, int64_t held) {
+  return FailedPrecondition("CLAIM_HOLDS_MACHINES", claim.Key(),
+                            absl::StrCat("Claim ", claim.pool_uid, " still holds ", held,
+                                         " machines that the request does not give back."));
+}
+
+absl::Status GenerationReused(const ClaimRow& claim) {
+  return FailedPrecondition(
+      "GENERATION_REUSED", claim.Key(),
+      absl::StrCat("Claim ", claim.pool_uid, ": generation ", claim.generation,
+                   " was sent before with another content."));
+}
+
+}  // namespace muster::capacity::error

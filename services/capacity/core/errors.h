@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "services/capacity/core/rows.h"
+
+// The errors of the capacity domain, beside those of services/common/error.h. All
+// FAILED_PRECONDITION; the reason is the function's name in UPPER_SNAKE.
+namespace muster::capacity::error {
+
+absl::Status UnknownZone(absl::string_view zone);
+absl::Status UnknownInstanceType(absl::string_view instance_type);
+// It is registered in another zone or as another type.
+absl::Status MachineMoved(const MachineRow& machine);
+absl::Status MachineHeld(const MachineRow& machine);
+absl::Status MachineRetired(const MachineRow& machine);
+// Zone, type or class of a claim cannot change.
+absl::Status ClaimChanged(const ClaimRow& claim);
+absl::Status ClaimHoldsMachines(const ClaimRow& claim, int64_t held);
+// The same generation with another content.
+absl::Status GenerationReused(const ClaimRow& claim);
+
+}  // namespace muster::capacity::error

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+// Resource names of the capacity domain, printed and taken apart here and nowhere else.
+namespace muster::capacity {
+
+std::string ZoneName(absl::string_view id);
+std::string InstanceTypeName(absl::string_view id);
+std::string MachineName(absl::string_view id);
+std::string ClaimName(absl::string_view pool_uid);
+
+// The id in the name; nullopt when the name or the id has another shape.
+std::optional<std::string> ParseZoneName(absl::string_view name);
+std::optional<std::string> ParseInstanceTypeName(absl::string_view name);
+std::optional<std::string> ParseMachineName(absl::string_view name);
+std::optional<std::string> ParseClaimName(absl::string_view name);
+
+// A machine's id: a DNS label, since it becomes a Kubernetes Node name.
+bool IsMachineId(absl::string_view id);
+// A fabric's or a rack's name: 1 to 63 letters, digits, `-`, `_`, `.`.
+bool IsPlaceName(absl::string_view name);
+
+// The zone's id without its last letter.
+std::string RegionOf(absl::string_view zone_id);
+
+}  // namespace muster::capacity

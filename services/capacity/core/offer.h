@@ -1,0 +1,15 @@
+#pragma once
+
+#include "absl/strings/string_view.h"
+#include "services/capacity/core/state.h"
+
+namespace muster::capacity {
+
+// What the catalogue has to say to a claim.
+enum class Offer { kOffered, kUnknownInstanceType, kNotInZone };
+
+// Spot is offered in general zones only, and never on superchips.
+Offer OfferOf(const State& state, absl::string_view zone, absl::string_view instance_type,
+              ComputeClass compute_class);
+
+}  // namespace muster::capacity

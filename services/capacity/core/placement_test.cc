@@ -1,0 +1,172 @@
+#include "services/capacity/core/placement.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/capacity/core/audit.h"
+#include "services/capacity/core/test_world.h"
+
+namespace muster::capacity {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class PlacementTest : public testing::Test {
+ protected:
+  PlacementTest() { world_.AddCatalogue(); }
+  ~PlacementTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
+
+  std::vector<std::string> Want(const std::string& uid, int64_t nodes,
+                                std::vector<MachineReturn> returns = {}) {
+    const auto view = world_.Do(world_.Want(uid, nodes, std::move(returns)));
+    world_.Advance(absl::Minutes(1));
+    return view.ok() ? view->machines : std::vector<std::string>{};
+  }
+  std::vector<std::string> WantRacks(const std::string& uid, int64_t nodes,
+                                     std::vector<MachineReturn> returns = {}) {
+    SyncClaim claim = world_.Want(uid, nodes, std::move(returns));
+    claim.instance_type = World::kRackType;
+    const auto view = world_.Do(claim);
+    world_.Advance(absl::Minutes(1));
+    return view.ok() ? view->machines : std::vector<std::string>{};
+  }
+  void AddRack(const std::string& fabric, const std::string& rack,
+               int count = World::kNodesPerRack) {
+    world_.RegisterRack(fabric, rack, count, World::kRackType);
+  }
+
+  World world_;
+};
+
+TEST_F(PlacementTest, TakesTheTightestFabricThatHoldsThePoolWhole) {
+  world_.RegisterRack("f1", "a", 4);
+  world_.RegisterRack("f2", "b", 2);
+  world_.RegisterRack("f3", "c", 3);
+  EXPECT_THAT(Want("p", 2), ElementsAre("b-0", "b-1"));
+  EXPECT_THAT(Want("q", 3), ElementsAre("c-0", "c-1", "c-2"));
+}
+
+TEST_F(PlacementTest, SpansTheRoomiestFabricsWhenNoneHoldsItWhole) {
+  world_.RegisterRack("f1", "a", 2);
+  world_.RegisterRack("f2", "b", 3);
+  world_.RegisterRack("f3", "c", 2);
+  EXPECT_THAT(Want("p", 5), ElementsAre("a-0", "a-1", "b-0", "b-1", "b-2"));
+}
+
+TEST_F(PlacementTest, StaysOnTheFabricThatThePoolUses) {
+  world_.RegisterRack("f1", "a", 4);
+  world_.RegisterRack("f2", "b", 2);
+  EXPECT_THAT(Want("p", 3), ElementsAre("a-0", "a-1", "a-2"));
+  EXPECT_THAT(Want("p", 4), ElementsAre("a-0", "a-1", "a-2", "a-3"));
+  EXPECT_THAT(Want("p", 5), ElementsAre("a-0", "a-1", "a-2", "a-3", "b-0"));
+}
+
+TEST_F(PlacementTest, PrefersTheFabricWithMostOfThePool) {
+  world_.RegisterRack("f1", "a", 1);
+  world_.RegisterRack("f2", "b", 2);
+  EXPECT_EQ(Want("p", 3).size(), 3u);
+  world_.Register({World::Machine("new-1", "f1", "a", 7), World::Machine("new-2", "f2", "b", 7)});
+  EXPECT_THAT(Want("p", 4), ElementsAre("a-0", "b-0", "b-1", "new-2"));
+}
+
+TEST_F(PlacementTest, FillsRacks) {
+  world_.RegisterRack("f1", "a", 4);
+  world_.RegisterRack("f1", "b", 2);
+  // The tightest rack first; then the pool's own.
+  EXPECT_THAT(Want("p", 1), ElementsAre("b-0"));
+  EXPECT_THAT(Want("p", 2), ElementsAre("b-0", "b-1"));
+  EXPECT_THAT(Want("q", 1), ElementsAre("a-0"));
+  EXPECT_THAT(Want("r", 1), ElementsAre("a-1"));
+  // q goes on beside itself.
+  EXPECT_THAT(Want("q", 2), ElementsAre("a-0", "a-2"));
+}
+
+TEST_F(PlacementTest, LowestSlotThenId) {
+  world_.Register({World::Machine("z", "f", "r", 0), World::Machine("b", "f", "r", 1),
+                   World::Machine("a", "f", "r", 1)});
+  EXPECT_THAT(Want("p", 1), ElementsAre("z"));
+  EXPECT_THAT(Want("p", 2), ElementsAre("a", "z"));
+}
+
+TEST_F(PlacementTest, TiesGoToTheLowerName) {
+  world_.RegisterRack("f2", "b", 2);
+  world_.RegisterRack("f1", "d", 1);
+  world_.RegisterRack("f1", "c", 1);
+  EXPECT_THAT(Want("p", 1), ElementsAre("c-0"));
+  EXPECT_THAT(Want("q", 2), ElementsAre("b-0", "b-1"));
+}
+
+TEST_F(PlacementTest, WholeRacksOnly) {
+  AddRack("f1", "a", World::kNodesPerRack - 1);
+  EXPECT_THAT(WantRacks("p", 4), IsEmpty());
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kQueued);
+  AddRack("f1", "b");
+  EXPECT_THAT(world_.MachinesOf("p"), ElementsAre("b-0", "b-1", "b-2", "b-3"));
+  // The missing machine makes the other rack whole.
+  EXPECT_THAT(WantRacks("q", 4), IsEmpty());
+  world_.Register({World::Machine("a-3", "f1", "a", 3, World::kRackType)});
+  EXPECT_THAT(world_.MachinesOf("q"), ElementsAre("a-0", "a-1", "a-2", "a-3"));
+}
+
+TEST_F(PlacementTest, LessThanARackIsNotGranted) {
+  AddRack("f1", "a");
+  AddRack("f1", "b");
+  EXPECT_EQ(WantRacks("p", 6).size(), 4u);
+  EXPECT_EQ(world_.View("p").claim.parts[0].nodes, 2);
+  EXPECT_EQ(WantRacks("q", 4).size(), 4u)
+      << "a claim that cannot use a whole rack must not hold up the next";
+}
+
+TEST_F(PlacementTest, ARackComesAtTheTurnOfThePartThatCompletesIt) {
+  WantRacks("p", 2);
+  WantRacks("q", 4);
+  WantRacks("p", 4);
+  AddRack("f1", "a");
+  EXPECT_EQ(world_.MachinesOf("q").size(), 4u);
+  AddRack("f1", "b");
+  EXPECT_EQ(world_.MachinesOf("p").size(), 4u);
+}
+
+TEST_F(PlacementTest, RacksStayOnOneFabric) {
+  AddRack("f1", "a");
+  AddRack("f2", "b");
+  AddRack("f2", "c");
+  AddRack("f2", "d");
+  EXPECT_EQ(WantRacks("p", 8),
+            (std::vector<std::string>{"b-0", "b-1", "b-2", "b-3", "c-0", "c-1", "c-2", "c-3"}));
+  EXPECT_EQ(WantRacks("q", 4), (std::vector<std::string>{"a-0", "a-1", "a-2", "a-3"}))
+      << "the tightest fabric";
+  EXPECT_EQ(WantRacks("p", 12).back(), "d-3");
+}
+
+TEST_F(PlacementTest, ARepairedMachineGoesBackToTheClaimThatHoldsItsRack) {
+  AddRack("f1", "a");
+  WantRacks("p", 4);
+  WantRacks("q", 4);
+  EXPECT_EQ(WantRacks("p", 4, {{"a-1", ReturnReason::kBroken}}).size(), 3u);
+  ASSERT_TRUE(world_.Do(SetMachineState{"a-1", MachineState::kFree}).ok());
+  EXPECT_EQ(world_.MachinesOf("p").size(), 4u);
+  EXPECT_THAT(world_.MachinesOf("q"), IsEmpty());
+}
+
+TEST_F(PlacementTest, AFreeMachineOfAHeldRackIsNotForOthers) {
+  AddRack("f1", "a");
+  WantRacks("p", 4);
+  WantRacks("q", 4);
+  WantRacks("p", 3, {{"a-1", ReturnReason::kReleased}});
+  EXPECT_EQ(world_.StateOf("a-1"), MachineState::kFree);
+  EXPECT_THAT(world_.MachinesOf("q"), IsEmpty());
+  EXPECT_EQ(WantRacks("p", 4).size(), 4u);
+}
+
+TEST_F(PlacementTest, NodesPerRackCanChange) {
+  AddRack("f1", "a", 3);
+  EXPECT_THAT(WantRacks("p", 3), IsEmpty());
+  InstanceTypeRow type = *world_.state().FindInstanceType(World::kRackType);
+  type.nodes_per_rack = 3;
+  world_.Do(UpdateInstanceType{type});
+  EXPECT_EQ(world_.MachinesOf("p").size(), 3u);
+}
+
+}  // namespace
+}  // namespace muster::capacity

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "services/capacity/core/names.h"
+
+// What the capacity service keeps. The meaning of every field stands in
+// muster/capacity/v1/capacity.proto.
+namespace muster::capacity {
+
+enum class ZoneAccess { kGeneral, kDedicated };
+enum class ComputeClass { kDefault, kSpot };
+enum class MachineState { kFree, kHeld, kReclaiming, kInRepair, kRetired };
+
+struct ZoneRow {
+  static constexpr char kKind[] = "zone";
+  std::string id = {};
+  ZoneAccess access = ZoneAccess::kGeneral;
+  std::vector<std::string> instance_types = {};  // sorted, no id twice
+
+  std::string Key() const { return ZoneName(id); }
+  bool operator==(const ZoneRow&) const = default;
+};
+
+struct InstanceTypeRow {
+  static constexpr char kKind[] = "instance_type";
+  std::string id = {};
+  int32_t gpus = 0;
+  std::string gpu_model = {};
+  int32_t vcpus = 0;
+  int64_t memory_kib = 0;
+  int64_t ephemeral_storage_kib = 0;
+  std::string architecture = {};
+  int32_t max_pods = 0;
+  bool superchip = false;
+  int32_t nodes_per_rack = 0;
+  bool fabric = false;
+
+  std::string Key() const { return InstanceTypeName(id); }
+  bool operator==(const InstanceTypeRow&) const = default;
+};
+
+struct MachineRow {
+  static constexpr char kKind[] = "machine";
+  std::string id = {};
+  std::string zone = {};
+  std::string instance_type = {};
+  std::string fabric = {};
+  std::string rack = {};
+  int32_t slot = 0;
+  std::map<std::string, std::string> labels = {};
+  MachineState state = MachineState::kFree;
+  absl::Time state_time = absl::UnixEpoch();
+  std::string claim = {};  // set exactly while held or reclaiming
+  std::optional<absl::Time> request_time =
+      {};  // set with `claim`: the age of the part that it was granted for
+
+  std::string Key() const { return MachineName(id); }
+  bool operator==(const MachineRow&) const = default;
+};
+
+// Nodes of a claim that were asked for at one time and are not granted yet.
+struct ClaimPart {
+  absl::Time request_time = absl::UnixEpoch();
+  int64_t nodes = 0;
+  bool operator==(const ClaimPart&) const = default;
+};
+
+// The machines held are not in the row: they carry the claim's uid (State::FootprintOf). Always:
+// sum of parts = max(0, nodes - machines held).
+struct ClaimRow {
+  static constexpr char kKind[] = "claim";
+  std::string pool_uid = {};
+  int64_t generation = 0;
+  std::string zone = {};
+  std::string instance_type = {};
+  ComputeClass compute_class = ComputeClass::kDefault;
+  int64_t nodes = 0;
+  int32_t priority = 0;
+  std::string pool = {};
+  std::vector<ClaimPart> parts = {};  // outstanding, oldest first, no time twice, none empty
+  int64_t returns_digest = 0;         // of the last request's returns; 0: it had none
+
+  std::string Key() const { return ClaimName(pool_uid); }
+  bool operator==(const ClaimRow&) const = default;
+};
+
+}  // namespace muster::capacity

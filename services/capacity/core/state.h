@@ -1,0 +1,70 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "services/capacity/core/depot.h"
+#include "services/capacity/core/rows.h"
+#include "services/common/state.h"
+
+namespace muster::capacity {
+
+// The machines that a claim holds.
+struct Footprint {
+  absl::btree_set<std::string> machines = {};          // ids
+  absl::btree_map<std::string, int64_t> fabrics = {};  // fabric → machines there
+
+  int64_t held() const { return static_cast<int64_t>(machines.size()); }
+  bool operator==(const Footprint&) const = default;
+};
+
+// Zone id and instance type id.
+using DepotKey = std::pair<std::string, std::string>;
+
+// All that the capacity service knows. The indexes follow from the rows alone, in whatever order
+// these came.
+class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, ClaimRow> {
+ public:
+  // Null when there are neither machines nor waiting claims.
+  const Depot* FindDepot(const DepotKey& key) const;
+  const absl::btree_map<DepotKey, Depot>& depots() const { return depots_; }
+  // Empty for a claim that holds none.
+  const Footprint& FootprintOf(absl::string_view pool_uid) const;
+
+  const ZoneRow* FindZone(absl::string_view id) const {
+    return table<ZoneRow>().Find(ZoneName(id));
+  }
+  const InstanceTypeRow* FindInstanceType(absl::string_view id) const {
+    return table<InstanceTypeRow>().Find(InstanceTypeName(id));
+  }
+  const MachineRow* FindMachine(absl::string_view id) const {
+    return table<MachineRow>().Find(MachineName(id));
+  }
+  const ClaimRow* FindClaim(absl::string_view uid) const {
+    return table<ClaimRow>().Find(ClaimName(uid));
+  }
+
+  // Whether all indexes are the same. For audits and tests: after any history they equal those
+  // built from the rows.
+  bool SameIndexes(const State& other) const {
+    return depots_ == other.depots_ && footprints_ == other.footprints_;
+  }
+
+ private:
+  friend StateBase;
+  void Reindex(const ZoneRow*, const ZoneRow*) {}
+  void Reindex(const InstanceTypeRow* before, const InstanceTypeRow* after);
+  void Reindex(const MachineRow* before, const MachineRow* after);
+  void Reindex(const ClaimRow* before, const ClaimRow* after);
+  Depot& DepotFor(const std::string& zone, const std::string& instance_type);
+  void DropIfEmpty(const std::string& zone, const std::string& instance_type);
+
+  absl::btree_map<DepotKey, Depot> depots_;
+  absl::flat_hash_map<std::string, Footprint> footprints_;
+};
+
+}  // namespace muster::capacity

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "services/capacity/core/decide.h"
+
+namespace muster::capacity {
+
+// A capacity service without threads, clock and database: for tests of the core and of what is
+// built on it.
+class World {
+ public:
+  static constexpr char kZone[] = "US-EAST-04A";
+  static constexpr char kType[] = "gd-8xa100-i128";
+  static constexpr char kRackType[] = "gb200-4x";
+  static constexpr int32_t kNodesPerRack = 4;
+
+  // Carries a command out and commits it.
+  template <class Command>
+  auto Do(const Command& command) {
+    Overlay<State> overlay(state_, revision_);
+    auto outcome = Decide(overlay, command, now_);
+    changes_ = overlay.changes();
+    revision_ = overlay.revision();
+    return outcome;
+  }
+
+  // A general zone that offers both types, one of them in whole racks.
+  void AddCatalogue() {
+    InstanceTypeRow type{.id = kType,
+                         .gpus = 8,
+                         .gpu_model = "A100",
+                         .vcpus = 128,
+                         .memory_kib = 1,
+                         .architecture = "amd64"};
+    type.max_pods = 110;
+    Do(UpdateInstanceType{type});
+    type.id = kRackType;
+    type.nodes_per_rack = kNodesPerRack;
+    Do(UpdateInstanceType{type});
+    Do(UpdateZone{{.id = kZone, .instance_types = {kType, kRackType}}});
+  }
+
+  static MachineRow Machine(const std::string& id, const std::string& fabric = "",
+                            const std::string& rack = "", int32_t slot = 0,
+                            const std::string& type = kType) {
+    MachineRow machine;
+    machine.id = id;
+    machine.zone = kZone;
+    machine.instance_type = type;
+    machine.fabric = fabric;
+    machine.rack = rack;
+    machine.slot = slot;
+    return machine;
+  }
+
+  void Register(std::vector<MachineRow> machines) {
+    if (!Do(RegisterMachines{std::move(machines)}).ok()) std::abort();
+  }
+
+  // `count` machines of one rack: {rack}-0, {rack}-1, ...
+  void RegisterRack(const std::string& fabric, const std::string& rack, int32_t count,
+                    const std::string& type = kType) {
+    std::vector<MachineRow> machines;
+    for (int32_t slot = 0; slot < count; ++slot) {
+      machines.push_back(Machine(absl::StrCat(rack, "-", slot), fabric, rack, slot, type));
+    }
+    Register(std::move(machines));
+  }
+
+  // A request of the next generation.
+  SyncClaim Want(const std::string& uid, int64_t nodes,
+                 std::vector<MachineReturn> returns = {}) const {
+    SyncClaim claim;
+    const ClaimRow* known = state_.FindClaim(uid);
+    claim.pool_uid = uid;
+    claim.generation = known == nullptr ? 1 : known->generation + 1;
+    claim.zone = kZone;
+    claim.instance_type = known == nullptr ? kType : known->instance_type;
+    claim.compute_class = known == nullptr ? ComputeClass::kDefault : known->compute_class;
+    claim.priority = known == nullptr ? 0 : known->priority;
+    claim.nodes = nodes;
+    claim.returns = std::move(returns);
+    return claim;
+  }
+
+  ClaimView View(const std::string& uid) const { return ViewOf(state_, *state_.FindClaim(uid)); }
+  std::vector<std::string> MachinesOf(const std::string& uid) const { return View(uid).machines; }
+  MachineState StateOf(const std::string& machine) const {
+    return state_.FindMachine(machine)->state;
+  }
+
+  void Advance(absl::Duration by) { now_ += by; }
+  absl::Time now() const { return now_; }
+  const State& state() const { return state_; }
+  // Of the last Do.
+  const std::vector<Revised<State::Change>>& changes() const { return changes_; }
+  int64_t revision() const { return revision_; }
+
+ private:
+  State state_;
+  int64_t revision_ = 0;
+  absl::Time now_ = absl::FromUnixSeconds(1'750'000'000);
+  std::vector<Revised<State::Change>> changes_;
+};
+
+}  // namespace muster::capacity

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "services/capacity/core/commands.h"
+#include "services/common/error.h"
+
+// What is wrong with a command in whatever state. Each function adds to `faults`, with the field's
+// path as the caller wrote it; `path` is that of the message, e.g. `claims[3]`. Names and enums
+// that do not parse are the wire's to tell.
+namespace muster::capacity {
+
+using Faults = std::vector<error::FieldViolation>;
+
+void Validate(const ZoneRow& zone, absl::string_view path, Faults& faults);
+void Validate(const InstanceTypeRow& type, absl::string_view path, Faults& faults);
+void Validate(const RegisterMachines& command, absl::string_view path, Faults& faults);
+void Validate(const SetMachineState& command, Faults& faults);
+void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults);
+void Validate(const SyncClaims& command, absl::string_view path, Faults& faults);
+
+}  // namespace muster::capacity

@@ -1,0 +1,184 @@
+#include "services/capacity/core/validate.h"
+
+#include <functional>
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/capacity/core/limits.h"
+#include "services/capacity/core/test_world.h"
+
+namespace muster::capacity {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> FieldsOf(const Faults& faults) {
+  std::vector<std::string> fields;
+  for (const auto& fault : faults) fields.push_back(fault.field);
+  return fields;
+}
+
+SyncClaim GoodClaim() {
+  SyncClaim claim;
+  claim.pool_uid = "p-1";
+  claim.generation = 1;
+  claim.zone = World::kZone;
+  claim.instance_type = World::kType;
+  claim.nodes = 3;
+  return claim;
+}
+
+TEST(ValidateTest, Claims) {
+  struct Case {
+    std::string field = {};
+    std::function<void(SyncClaim&)> spoil = {};
+  };
+  const Case cases[] = {
+      {"claim.pool_uid", [](SyncClaim& c) { c.pool_uid = ""; }},
+      {"claim.pool_uid", [](SyncClaim& c) { c.pool_uid = std::string(65, 'a'); }},
+      {"claim.pool_uid", [](SyncClaim& c) { c.pool_uid = "P"; }},
+      {"claim.generation", [](SyncClaim& c) { c.generation = 0; }},
+      {"claim.generation", [](SyncClaim& c) { c.generation = -1; }},
+      {"claim.zone", [](SyncClaim& c) { c.zone = ""; }},
+      {"claim.zone", [](SyncClaim& c) { c.zone = std::string(33, 'A'); }},
+      {"claim.instance_type", [](SyncClaim& c) { c.instance_type = ""; }},
+      {"claim.instance_type", [](SyncClaim& c) { c.instance_type = std::string(64, 'a'); }},
+      {"claim.nodes", [](SyncClaim& c) { c.nodes = -1; }},
+      {"claim.nodes", [](SyncClaim& c) { c.nodes = kMaxNodes + 1; }},
+      {"claim.nodes", [](SyncClaim& c) { c.nodes = std::numeric_limits<int64_t>::max(); }},
+      {"claim.nodes", [](SyncClaim& c) { c.release = true; }},
+      {"claim.pool", [](SyncClaim& c) { c.pool = std::string(513, 'x'); }},
+      {"claim.returns[0].machine", [](SyncClaim& c) { c.returns = {{""}}; }},
+      {"claim.returns[0].machine", [](SyncClaim& c) { c.returns = {{"Not A Machine"}}; }},
+      {"claim.returns[1].machine",
+       [](SyncClaim& c) {
+         c.returns = {{"m"}, {"m"}};
+       }},
+  };
+  Faults faults;
+  Validate(GoodClaim(), "claim", faults);
+  EXPECT_THAT(faults, IsEmpty());
+  for (const Case& c : cases) {
+    SyncClaim claim = GoodClaim();
+    c.spoil(claim);
+    faults.clear();
+    Validate(claim, "claim", faults);
+    EXPECT_THAT(FieldsOf(faults), ElementsAre(c.field));
+  }
+  SyncClaim many = GoodClaim();
+  for (size_t i = 0; i <= kMaxReturns; ++i) many.returns.push_back({absl::StrCat("m", i)});
+  faults.clear();
+  Validate(many, "claim", faults);
+  EXPECT_THAT(FieldsOf(faults), ElementsAre("claim.returns"));
+}
+
+TEST(ValidateTest, ClaimBatches) {
+  Faults faults;
+  Validate(SyncClaims{}, "claims", faults);
+  EXPECT_THAT(FieldsOf(faults), ElementsAre("claims"));
+  faults.clear();
+  SyncClaim bad = GoodClaim();
+  bad.pool_uid = "other";
+  bad.nodes = -1;
+  Validate(SyncClaims{{GoodClaim(), bad, GoodClaim()}}, "claims", faults);
+  EXPECT_THAT(FieldsOf(faults), ElementsAre("claims[1].nodes", "claims[2].pool_uid"));
+  faults.clear();
+  SyncClaims many;
+  for (size_t i = 0; i <= kMaxBatch; ++i) {
+    many.claims.push_back(GoodClaim());
+    many.claims.back().pool_uid = absl::StrCat("p", i);
+  }
+  Validate(many, "claims", faults);
+  EXPECT_THAT(FieldsOf(faults), ElementsAre("claims"));
+}
+
+TEST(ValidateTest, Machines) {
+  struct Case {
+    std::string field = {};
+    std::function<void(MachineRow&)> spoil = {};
+  };
+  const Case cases[] = {
+      {"machines[0].zone", [](MachineRow& m) { m.zone = ""; }},
+      {"machines[0].instance_type", [](MachineRow& m) { m.instance_type = "a b"; }},
+      {"machines[0].fabric", [](MachineRow& m) { m.fabric = std::string(64, 'f'); }},
+      {"machines[0].rack", [](MachineRow& m) { m.rack = "r/1"; }},
+      {"machines[0].slot", [](MachineRow& m) { m.slot = -1; }},
+      {"machines[0].slot", [](MachineRow& m) { m.slot = std::numeric_limits<int32_t>::max(); }},
+      {"machines[0].labels[]", [](MachineRow& m) { m.labels[""] = "x"; }},
+      {"machines[0].labels[-a]", [](MachineRow& m) { m.labels["-a"] = "x"; }},
+      {"machines[0].labels[a/b/c]", [](MachineRow& m) { m.labels["a/b/c"] = "x"; }},
+      {"machines[0].labels[a]", [](MachineRow& m) { m.labels["a"] = std::string(64, 'x'); }},
+      {"machines[0].labels",
+       [](MachineRow& m) {
+         for (size_t i = 0; i <= kMaxLabels; ++i) m.labels[absl::StrCat("k", i)] = "";
+       }},
+  };
+  for (const Case& c : cases) {
+    MachineRow machine = World::Machine("m1", "f1", "r1", 3);
+    machine.labels = {{"node.example.com/disk", "nvme"}, {"empty", ""}};
+    Faults faults;
+    Validate(RegisterMachines{{machine}}, "machines", faults);
+    EXPECT_THAT(faults, IsEmpty());
+    c.spoil(machine);
+    Validate(RegisterMachines{{machine}}, "machines", faults);
+    EXPECT_THAT(FieldsOf(faults), ElementsAre(c.field));
+  }
+  Faults faults;
+  Validate(RegisterMachines{}, "machines", faults);
+  EXPECT_THAT(FieldsOf(faults), ElementsAre("machines"));
+  faults.clear();
+  Validate(RegisterMachines{{World::Machine("m"), World::Machine("m")}}, "machines", faults);
+  EXPECT_THAT(FieldsOf(faults), ElementsAre("machines[1].name"));
+}
+
+TEST(ValidateTest, Catalogue) {
+  struct Case {
+    std::string field = {};
+    std::function<void(InstanceTypeRow&)> spoil = {};
+  };
+  const Case cases[] = {
+      {"t.gpus",
+       [](InstanceTypeRow& t) {
+         t.gpus = -1;
+         t.gpu_model = "";
+       }},
+      {"t.gpus", [](InstanceTypeRow& t) { t.gpus = kMaxGpus + 1; }},
+      {"t.gpu_model", [](InstanceTypeRow& t) { t.gpu_model = ""; }},
+      {"t.gpu_model", [](InstanceTypeRow& t) { t.gpus = 0; }},
+      {"t.vcpus", [](InstanceTypeRow& t) { t.vcpus = 0; }},
+      {"t.memory_kib", [](InstanceTypeRow& t) { t.memory_kib = 0; }},
+      {"t.memory_kib",
+       [](InstanceTypeRow& t) { t.memory_kib = std::numeric_limits<int64_t>::max(); }},
+      {"t.ephemeral_storage_kib", [](InstanceTypeRow& t) { t.ephemeral_storage_kib = -1; }},
+      {"t.architecture", [](InstanceTypeRow& t) { t.architecture = "mips"; }},
+      {"t.max_pods", [](InstanceTypeRow& t) { t.max_pods = 0; }},
+      {"t.nodes_per_rack", [](InstanceTypeRow& t) { t.nodes_per_rack = -18; }},
+  };
+  for (const Case& c : cases) {
+    InstanceTypeRow type{.id = "t",
+                         .gpus = 8,
+                         .gpu_model = "A100",
+                         .vcpus = 1,
+                         .memory_kib = 1,
+                         .architecture = "arm64",
+                         .max_pods = 1};
+    Faults faults;
+    Validate(type, "t", faults);
+    EXPECT_THAT(faults, IsEmpty());
+    c.spoil(type);
+    Validate(type, "t", faults);
+    EXPECT_THAT(FieldsOf(faults), ElementsAre(c.field));
+  }
+  Faults faults;
+  Validate(ZoneRow{.id = "A1A", .instance_types = {"good", "not good"}}, "zone", faults);
+  EXPECT_THAT(FieldsOf(faults), ElementsAre("zone.instance_types[1]"));
+  faults.clear();
+  Validate(SetMachineState{"m", MachineState::kHeld}, faults);
+  Validate(SetMachineState{"m", MachineState::kReclaiming}, faults);
+  EXPECT_THAT(FieldsOf(faults), ElementsAre("state", "state"));
+}
+
+}  // namespace
+}  // namespace muster::capacity
