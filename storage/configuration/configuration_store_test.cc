@@ -1,0 +1,244 @@
+#include "storage/configuration/configuration_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "services/configuration/core/decide.h"
+#include "services/configuration/core/limits.h"
+#include "services/configuration/core/names.h"
+#include "storage/postgres/transaction_runner.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+using configuration::Channel;
+using configuration::Component;
+using configuration::PoolConfiguration;
+using configuration::PublishRelease;
+using configuration::Spec;
+using configuration::Strategy;
+using configuration::SyncPool;
+
+class ConfigurationStoreTest : public ::testing::Test {
+ protected:
+  ConfigurationStoreTest()
+      : pool_({.conninfo = database_.conninfo("configuration"), .schema = "configuration"}, 1),
+        runner_(&pool_, {}) {}
+
+  // Decides on state_, stores what changed, and remembers it.
+  template <class Command>
+  void Do(const Command& command) {
+    Overlay<configuration::State> overlay(state_, revision_);
+    const absl::Time now = absl::FromUnixMicros(1'750'000'000'000'001 + revision_);
+    ASSERT_THAT(configuration::Decide(overlay, command, now), IsOk());
+    ASSERT_THAT(Write(overlay.changes()), IsOk());
+    for (const auto& change : overlay.changes()) journal_.push_back(change);
+    revision_ = overlay.revision();
+  }
+
+  absl::Status Write(absl::Span<const Revised<configuration::State::Change>> changes) {
+    return runner_.Run([&](Transaction& tx) {
+      store_.Write(tx, changes);
+      return absl::OkStatus();
+    });
+  }
+
+  using Picture = std::map<std::string, std::pair<int64_t, std::string>>;
+  Picture PictureOf(const configuration::State& state) const {
+    Picture picture;
+    state.ForEach([&](const Revised<configuration::State::Change>& row) {
+      picture[row.change.key] = {row.revision, store_.Encode(row)};
+    });
+    return picture;
+  }
+
+  configuration::State Loaded() {
+    configuration::State loaded;
+    EXPECT_THAT(runner_.Run([&](Transaction& tx) {
+      store_.Load(tx, [&](Revised<configuration::State::Change> row) {
+        loaded.Apply(row.change, row.revision);
+      });
+      return absl::OkStatus();
+    }),
+                IsOk());
+    return loaded;
+  }
+
+  configuration::State Replayed() const {
+    configuration::State replayed;
+    for (const auto& entry : journal_) {
+      const std::string bytes = entry.change.deleted() ? "" : store_.Encode(entry);
+      const auto change = store_.Decode(entry.change.kind(), entry.change.key,
+                                        entry.change.deleted() ? nullptr : &bytes);
+      EXPECT_THAT(change, IsOk());
+      if (change.ok()) replayed.Apply(*change, entry.revision);
+    }
+    return replayed;
+  }
+
+  void ExpectAllTheSame() {
+    const configuration::State loaded = Loaded();
+    const configuration::State replayed = Replayed();
+    EXPECT_EQ(PictureOf(loaded), PictureOf(state_));
+    EXPECT_EQ(PictureOf(replayed), PictureOf(state_));
+    EXPECT_EQ(loaded.followers(), state_.followers());
+    EXPECT_EQ(replayed.followers(), state_.followers());
+  }
+
+  void PublishBasics() {
+    Do(PublishRelease{Channel::kStable, Component::kNcoreImage, "2.10.1"});
+    Do(PublishRelease{Channel::kStable, Component::kGpuDriver, "570.86.15"});
+    Do(PublishRelease{Channel::kStable, Component::kKubernetes, "1.33"});
+  }
+
+  const PoolConfiguration& Pool(absl::string_view uid) const {
+    return *state_.table<PoolConfiguration>().Find(configuration::PoolConfigurationName(uid));
+  }
+
+  testing::TestDatabase database_;
+  ConnectionPool pool_;
+  TransactionRunner runner_;
+  PostgresConfigurationStore store_;
+  configuration::State state_;
+  int64_t revision_ = 0;
+  std::vector<Revised<configuration::State::Change>> journal_;
+};
+
+TEST_F(ConfigurationStoreTest, TablesAndJournalGiveBackTheState) {
+  PublishBasics();
+  const Spec odd = {.image_name = "an \"image\", with {odd} \\ 'letters' and NULL",
+                    .image_kernel = "NULL",
+                    .release_train = Channel::kLatest,
+                    .gpu_version = "570",
+                    .gpu = true,
+                    .kubernetes = "1.33",
+                    .strategy = Strategy::kAlways};
+  Do(SyncPool{"odd", 1, odd});
+  Do(SyncPool{"waits", 1, {.gpu = true, .strategy = Strategy::kManual}});
+  Do(SyncPool{"stuck", 1, {.gpu_version = "999", .gpu = true}});
+  Do(SyncPool{"gone", 1, {}});
+  Do(PublishRelease{Channel::kStable, Component::kGpuDriver, "570.124.06"});
+  Do(SyncPool{"gone", 2, {}, true});
+  ASSERT_TRUE(Pool("waits").has_pending());
+  ASSERT_NE(Pool("stuck").problem, "");
+  ASSERT_EQ(Pool("odd").revisions.size(), 2u);
+  ExpectAllTheSame();
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM configuration.pool_configuration"), "3");
+  EXPECT_EQ(database_.QueryValue("SELECT pending_summary FROM configuration.pool_configuration"
+                                 " WHERE pool_uid = 'waits'"),
+            "ncore image 2.10.1\nGPU driver 570.86.15 → 570.124.06\nKubernetes 1.33");
+}
+
+// The list of revisions moves: a profile comes back, and the oldest goes.
+TEST_F(ConfigurationStoreTest, RevisionsMove) {
+  PublishBasics();
+  int64_t generation = 0;
+  const auto to = [&](const std::string& image) {
+    Do(SyncPool{"p", ++generation, {.image_name = image}});
+  };
+  to("a");
+  to("b");
+  to("c");
+  to("a");
+  ExpectAllTheSame();
+  for (size_t i = 0; i < configuration::kMaxRevisions + 2; ++i) to(absl::StrCat("image-", i));
+  ASSERT_EQ(Pool("p").revisions.size(), configuration::kMaxRevisions);
+  ExpectAllTheSame();
+  to("image-20");
+  ExpectAllTheSame();
+}
+
+TEST_F(ConfigurationStoreTest, RandomHistories) {
+  std::mt19937 random(11);
+  const auto pick = [&](int below) {
+    return static_cast<int>(random() % static_cast<unsigned>(below));
+  };
+  const std::string versions[] = {"1.33", "1.34", "570.86.15", "570.124.06", "580.1"};
+  const std::string majors[] = {"", "570", "580", "999"};
+  std::map<std::string, int64_t> generations;
+  PublishBasics();
+  for (int step = 0; step < 300; ++step) {
+    SCOPED_TRACE(step);
+    if (pick(4) == 0) {
+      Do(PublishRelease{static_cast<Channel>(pick(2)), static_cast<Component>(pick(3)),
+                        versions[pick(5)]});
+    } else {
+      const std::string uid = absl::StrCat("p-", pick(5));
+      const Spec spec = {.image_name = pick(4) == 0 ? "mine" : "",
+                         .image_kernel = pick(4) == 0 ? "6.5" : "",
+                         .release_train = static_cast<Channel>(pick(2)),
+                         .gpu_version = majors[pick(4)],
+                         .gpu = pick(2) == 0,
+                         .kubernetes = pick(2) == 0 ? "1.33" : "",
+                         .strategy = static_cast<Strategy>(pick(3))};
+      Do(SyncPool{uid, ++generations[uid], spec, pick(8) == 0});
+    }
+    if (step % 10 == 0) ExpectAllTheSame();
+    if (HasFailure()) return;
+  }
+  ExpectAllTheSame();
+}
+
+TEST_F(ConfigurationStoreTest, EveryKindCanGo) {
+  PublishBasics();
+  Do(SyncPool{"p", 1, {}});
+  Overlay<configuration::State> overlay(state_, revision_);
+  for (const auto& [key, row] : PictureOf(state_)) {
+    overlay.Delete<configuration::Release>(key);
+    overlay.Delete<configuration::NodeProfile>(key);
+    overlay.Delete<PoolConfiguration>(key);
+  }
+  ASSERT_EQ(overlay.changes().size(), 5u);
+  EXPECT_THAT(Write(overlay.changes()), IsOk());
+  EXPECT_EQ(Loaded().size(), 0u);
+}
+
+TEST_F(ConfigurationStoreTest, TheTablesAreASecondFence) {
+  PublishBasics();
+  Do(SyncPool{"p", 1, {}});
+  struct Case {
+    const char* constraint = "";
+    void (*change)(PoolConfiguration&) = nullptr;
+  };
+  const Case cases[] = {
+      {"generation_positive", [](PoolConfiguration& p) { p.generation = 0; }},
+      {"pending_exists", [](PoolConfiguration& p) { p.pending.node_profile = "np-000000000000"; }},
+      {"pending_or_problem",
+       [](PoolConfiguration& p) { p.pending.node_profile = p.active(), p.problem = "none"; }},
+      {"profile_exists",
+       [](PoolConfiguration& p) { p.revisions.back().node_profile = "np-000000000000"; }},
+      {"profile_once", [](PoolConfiguration& p) { p.revisions.push_back(p.revisions.back()); }},
+  };
+  for (const Case& row : cases) {
+    Overlay<configuration::State> overlay(state_, revision_);
+    PoolConfiguration pool = Pool("p");
+    row.change(pool);
+    overlay.Put(pool);
+    EXPECT_THAT(Write(overlay.changes()),
+                StatusIs(absl::StatusCode::kInternal, HasSubstr(row.constraint)));
+    overlay.RollBack();
+  }
+  ExpectAllTheSame();
+}
+
+TEST_F(ConfigurationStoreTest, UnknownJournalEntriesAreInternalErrors) {
+  const std::string garbage = "\xff\xff";
+  for (const char* kind : {"Release", "NodeProfile", "PoolConfiguration"}) {
+    EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+    EXPECT_THAT(store_.Decode(kind, "x", nullptr), IsOk());
+  }
+  EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+}
+
+}  // namespace
+}  // namespace muster::storage
