@@ -29,6 +29,8 @@ using configuration::Spec;
 using configuration::Strategy;
 using configuration::SyncPool;
 
+const absl::Time kNow = absl::FromUnixSeconds(1'760'000'000);
+
 class ConfigurationStoreTest : public ::testing::Test {
  protected:
   ConfigurationStoreTest()
@@ -156,6 +158,20 @@ TEST_F(ConfigurationStoreTest, RevisionsMove) {
   ExpectAllTheSame();
   to("image-20");
   ExpectAllTheSame();
+}
+
+// Within one batch a pool may go and come back: the tables see the last of it only.
+TEST_F(ConfigurationStoreTest, AListGetsShorterWhenAPoolComesBack) {
+  PublishBasics();
+  Do(SyncPool{"p", 1, {.image_name = "a"}});
+  Do(SyncPool{"p", 2, {.image_name = "b"}});
+  ASSERT_EQ(Pool("p").revisions.size(), 2u);
+  Overlay<configuration::State> overlay(state_, revision_);
+  ASSERT_THAT(configuration::Decide(overlay, SyncPool{"p", 3, {}, true}, kNow), IsOk());
+  ASSERT_THAT(configuration::Decide(overlay, SyncPool{"p", 1, {.image_name = "b"}}, kNow), IsOk());
+  ASSERT_EQ(overlay.changes().size(), 2u);
+  ASSERT_THAT(Write({overlay.changes().back()}), IsOk());
+  EXPECT_EQ(PictureOf(Loaded()), PictureOf(state_));
 }
 
 TEST_F(ConfigurationStoreTest, RandomHistories) {
