@@ -1,0 +1,65 @@
+#include "storage/postgres/connection_pool.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/error.h"
+#include "storage/postgres/connection.h"
+
+namespace muster::storage {
+
+std::string EffectiveConninfo(const ConnectOptions& options) {
+  return absl::StrCat(
+      options.conninfo, " application_name=", options.application_name, "-", options.schema,
+      " target_session_attrs=read-write connect_timeout=3 tcp_user_timeout=5000 keepalives_idle=5",
+      " options='-c search_path=", options.schema,
+      " -c statement_timeout=", absl::ToInt64Milliseconds(options.statement_timeout),
+      " -c idle_in_transaction_session_timeout=",
+      absl::ToInt64Milliseconds(options.idle_in_transaction_timeout), "'");
+}
+
+ConnectionPool::ConnectionPool(ConnectOptions options, int size)
+    : options_(std::move(options)), size_(size) {}
+ConnectionPool::~ConnectionPool() = default;
+
+ConnectionPool::Loan::Loan(ConnectionPool* pool, std::unique_ptr<Connection> connection)
+    : pool_(pool), connection_(std::move(connection)) {}
+ConnectionPool::Loan::Loan(Loan&& other) noexcept
+    : pool_(std::exchange(other.pool_, nullptr)), connection_(std::move(other.connection_)) {}
+ConnectionPool::Loan::~Loan() {
+  if (pool_ != nullptr) pool_->Return(std::move(connection_));
+}
+
+absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline) {
+  {
+    MutexLock lock(mutex_);
+    while (lent_ >= size_) {
+      const absl::Duration left = deadline - absl::Now();
+      if (left <= absl::ZeroDuration())
+        return absl::DeadlineExceededError("No database connection came free in time.");
+      free_.WaitFor(mutex_, left);
+    }
+    ++lent_;
+    if (!idle_.empty()) {
+      Loan loan(this, std::move(idle_.back()));
+      idle_.pop_back();
+      return loan;
+    }
+  }
+  try {
+    return Loan(this, std::make_unique<Connection>(EffectiveConninfo(options_)));
+  } catch (const std::exception& e) {
+    Return(nullptr);
+    return error::Unavailable(absl::StrCat("The database does not take connections: ", e.what()));
+  }
+}
+
+void ConnectionPool::Return(std::unique_ptr<Connection> connection) {
+  MutexLock lock(mutex_);
+  --lent_;
+  if (connection != nullptr && !connection->broken()) idle_.push_back(std::move(connection));
+  free_.Signal();
+}
+
+}  // namespace muster::storage

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+
+namespace muster::storage {
+
+// How to reach one service's schema.
+struct ConnectOptions {
+  // libpq conninfo; several hosts are allowed, the one that takes writes is used. Passwords by
+  // passfile.
+  std::string conninfo = {};
+  // Schema that unqualified names mean.
+  std::string schema = {};
+  // Shown in pg_stat_activity; the schema is appended.
+  std::string application_name = "musterd";
+  // Longest that one statement may take.
+  absl::Duration statement_timeout = absl::Seconds(15);
+  // A process that freezes while it holds the journal's head loses it after this time.
+  absl::Duration idle_in_transaction_timeout = absl::Seconds(5);
+};
+
+// The conninfo with all of the above in it.
+std::string EffectiveConninfo(const ConnectOptions& options);
+
+class Connection;  // connection.h; only storage/ looks inside.
+
+// A bounded set of connections. Thread-safe. A connection that broke is dropped, never used again:
+// libpqxx would reconnect behind our back and lose the session's state.
+class ConnectionPool {
+ public:
+  ConnectionPool(ConnectOptions options, int size);
+  ~ConnectionPool();
+  ConnectionPool(const ConnectionPool&) = delete;
+  ConnectionPool& operator=(const ConnectionPool&) = delete;
+
+  // A connection on loan; goes back to the pool when destroyed, unless it broke.
+  class Loan {
+   public:
+    Loan(ConnectionPool* pool, std::unique_ptr<Connection> connection);
+    Loan(Loan&& other) noexcept;
+    Loan& operator=(Loan&&) = delete;
+    ~Loan();
+    Connection& operator*() const { return *connection_; }
+    Connection* operator->() const { return connection_.get(); }
+
+   private:
+    ConnectionPool* pool_;
+    std::unique_ptr<Connection> connection_;
+  };
+
+  // Waits for a free place at most until `deadline`. DEADLINE_EXCEEDED: none came free;
+  // UNAVAILABLE: Postgres did not take the connection.
+  absl::StatusOr<Loan> Acquire(absl::Time deadline);
+
+  const ConnectOptions& options() const { return options_; }
+
+ private:
+  void Return(std::unique_ptr<Connection> connection);
+
+  const ConnectOptions options_;
+  const int size_;
+  Mutex mutex_;
+  CondVar free_;
+  int lent_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::vector<std::unique_ptr<Connection>> idle_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::storage

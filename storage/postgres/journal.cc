@@ -1,0 +1,83 @@
+#include "storage/postgres/journal.h"
+
+#include "absl/strings/str_cat.h"
+#include "storage/postgres/sql_types.h"
+#include "storage/postgres/transaction.h"
+
+namespace muster::storage::journal {
+namespace {
+
+constexpr char kLock[] = "SELECT revision, batch, compacted_revision FROM journal_head FOR UPDATE";
+constexpr Statement kPeek = {"journal_peek",
+                             "SELECT revision, batch, compacted_revision FROM journal_head"};
+constexpr Statement kRead = {"journal_read",
+                             "SELECT revision, kind, key, change FROM journal"
+                             " WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3"};
+constexpr Statement kAppend = {
+    "journal_append",
+    "WITH appended AS (INSERT INTO journal (revision, batch, kind, key, change)"
+    " SELECT c.revision, $1, c.kind, c.key, c.change"
+    " FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[]) AS c (revision, kind, key, "
+    "change))"
+    " UPDATE journal_head SET revision = $6, batch = $1"};
+constexpr Statement kWrittenBy = {"journal_written_by",
+                                  "SELECT 1 FROM journal WHERE revision = $1 AND batch = $2"};
+constexpr Statement kCompactHead = {"journal_compact_head",
+                                    "UPDATE journal_head SET compacted_revision = $1 WHERE "
+                                    "compacted_revision < $1 AND revision >= $1"};
+constexpr Statement kCompact = {
+    "journal_compact",
+    "DELETE FROM journal WHERE revision <= (SELECT compacted_revision FROM journal_head)"};
+constexpr Statement kNotify = {"journal_notify", "SELECT pg_notify($1, $2)"};
+
+Head ToHead(const pqxx::row& row) {
+  return {row[0].as<int64_t>(), row[1].as<std::string>(), row[2].as<int64_t>()};
+}
+
+}  // namespace
+
+Head Lock(Transaction& tx) { return ToHead(tx.Exec(kLock)[0]); }
+
+Head Peek(Transaction& tx) { return ToHead(tx.Exec(kPeek)[0]); }
+
+std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit) {
+  std::vector<JournalRow> rows;
+  for (const auto& row : tx.Exec(kRead, after, upto, limit)) {
+    JournalRow change{row[0].as<int64_t>(), row[1].c_str(), row[2].c_str()};
+    if (!row[3].is_null())
+      change.bytes = std::make_shared<const std::string>(FromSqlBytes(row[3].c_str()));
+    rows.push_back(std::move(change));
+  }
+  return rows;
+}
+
+void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch) {
+  SqlArray revisions, kinds, keys, changes;
+  for (const JournalRow& row : rows) {
+    revisions.Add(row.revision);
+    kinds.Add(row.kind);
+    keys.Add(row.key);
+    if (row.bytes == nullptr) {
+      changes.AddNull();
+    } else {
+      changes.AddBytes(*row.bytes);
+    }
+  }
+  tx.Exec(kAppend, std::string(batch), revisions.Text(), kinds.Text(), keys.Text(), changes.Text(),
+          rows.back().revision);
+}
+
+bool WrittenBy(Transaction& tx, int64_t revision, absl::string_view batch) {
+  return !tx.Exec(kWrittenBy, revision, std::string(batch)).empty();
+}
+
+void Compact(Transaction& tx, int64_t revision) {
+  tx.Exec(kCompactHead, revision);
+  tx.Exec(kCompact);
+}
+
+void Notify(Transaction& tx, absl::string_view channel, int64_t revision) {
+  tx.Exec(kNotify, std::string(channel), absl::StrCat(revision));
+}
+
+}  // namespace muster::storage::journal

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace muster::storage {
+
+class Transaction;
+
+// The one row that every commit of a schema locks.
+struct Head {
+  int64_t revision = 0;            // of the last change
+  std::string batch = {};          // id of the last batch
+  int64_t compacted_revision = 0;  // changes up to this one are no longer in the journal
+};
+
+// One change as the journal has it.
+struct JournalRow {
+  int64_t revision = 0;
+  std::string kind = {};
+  std::string key = {};
+  std::shared_ptr<const std::string> bytes = {};  // null: the resource is gone
+};
+
+// The journal of one schema: tables `journal_head` and `journal` (migrations/<schema>/0001_*.sql).
+// Revisions have no gaps. All functions throw what libpqxx throws.
+namespace journal {
+
+// Locks the head until the transaction ends. One round trip, BEGIN included.
+Head Lock(Transaction& tx);
+// Reads the head without a lock.
+Head Peek(Transaction& tx);
+// Changes with after < revision <= upto, at most `limit`, in order.
+std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit);
+// Appends `rows` with the revisions head + 1, ... and moves the head. The lock must be held.
+void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch);
+// Whether the change with this revision was written by this batch.
+bool WrittenBy(Transaction& tx, int64_t revision, absl::string_view batch);
+// Forgets changes up to `revision`; watches can no longer begin before it. Never beyond the head.
+void Compact(Transaction& tx, int64_t revision);
+// Tells the tailers of other processes that the head is at `revision`. To be sent after the commit.
+void Notify(Transaction& tx, absl::string_view channel, int64_t revision);
+
+}  // namespace journal
+}  // namespace muster::storage

@@ -1,0 +1,147 @@
+#include "storage/postgres/lane_db.h"
+
+#include <random>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "services/common/status_macros.h"
+#include "storage/postgres/transaction.h"
+
+namespace muster::storage {
+namespace {
+
+constexpr int kReadConnections = 4;
+
+// How long the tailer waits for a notification before it looks whether it should stop.
+constexpr long kListenSeconds = 0;
+constexpr long kListenMicros = 200'000;
+
+class Receiver final : public pqxx::notification_receiver {
+ public:
+  Receiver(pqxx::connection& connection, const std::string& channel,
+           const std::function<void(int64_t)>& on_notify)
+      : pqxx::notification_receiver(connection, channel), on_notify_(on_notify) {}
+
+  void operator()(const std::string& payload, int /*backend_pid*/) override {
+    int64_t revision = 0;
+    if (absl::SimpleAtoi(payload, &revision)) on_notify_(revision);
+  }
+
+ private:
+  const std::function<void(int64_t)>& on_notify_;
+};
+
+RunnerOptions ReaderOptions(RunnerOptions options) {
+  // Whether readers are told at once or late that the database is away matters to them: one more
+  // try, no more.
+  options.max_attempts = 2;
+  options.fault = nullptr;
+  return options;
+}
+
+}  // namespace
+
+LaneDb::LaneDb(const LaneOptions& options)
+    : options_(options),
+      channel_(absl::StrCat("muster_", options.connect.schema)),
+      write_pool_(options.connect, 1),
+      read_pool_(options.connect, kReadConnections),
+      writer_(&write_pool_, options.runner),
+      reader_(&read_pool_, ReaderOptions(options.runner)) {}
+
+LaneDb::~LaneDb() { Stop(); }
+
+void LaneDb::StartTailer(std::function<void(int64_t)> on_notify) {
+  on_notify_ = std::move(on_notify);
+  tailer_ = std::thread([this] { RunTailer(); });
+}
+
+void LaneDb::Stop() {
+  stopping_ = true;
+  writer_.Abort();
+  reader_.Abort();
+  if (tailer_.joinable()) tailer_.join();
+}
+
+void LaneDb::RunTailer() {
+  ConnectOptions connect = options_.connect;
+  connect.application_name = absl::StrCat(connect.application_name, "-tailer");
+  while (!stopping_) {
+    // Whatever goes wrong here costs time, never truth: the lane polls the head by itself.
+    try {
+      Connection connection(EffectiveConninfo(connect));
+      Receiver receiver(connection.raw(), channel_, on_notify_);
+      while (!stopping_) connection.raw().await_notification(kListenSeconds, kListenMicros);
+    } catch (const std::exception&) {
+      std::this_thread::sleep_for(std::chrono::microseconds(kListenMicros));
+    }
+  }
+}
+
+absl::Status LaneDb::Write(const TransactionBody& body,
+                           const int64_t* first_revision, const std::string* batch) {
+  return writer_.Run(body, [=](Transaction& tx) -> absl::StatusOr<bool> {
+    // The lock waits for a backend that may still be committing on our behalf.
+    journal::Lock(tx);
+    return journal::WrittenBy(tx, *first_revision, *batch);
+  });
+}
+
+absl::Status LaneDb::Read(const TransactionBody& body) {
+  return reader_.Run([&](Transaction& tx) {
+    tx.BeginRepeatableRead();
+    return body(tx);
+  });
+}
+
+absl::StatusOr<int64_t> LaneDb::HeadRevision() {
+  ASSIGN_OR_RETURN(const Head head, PeekHead());
+  return head.revision;
+}
+
+absl::StatusOr<Head> LaneDb::PeekHead() {
+  Head head;
+  RETURN_IF_ERROR(reader_.RunStatement([&](Transaction& tx) {
+    head = journal::Peek(tx);
+    return absl::OkStatus();
+  }));
+  return head;
+}
+
+absl::StatusOr<std::vector<JournalRow>> LaneDb::ReadJournal(int64_t after, int64_t upto) {
+  std::vector<JournalRow> rows;
+  RETURN_IF_ERROR(reader_.RunStatement([&](Transaction& tx) {
+    rows = journal::Read(tx, after, upto, options_.catch_up_chunk);
+    return absl::OkStatus();
+  }));
+  return rows;
+}
+
+absl::Status LaneDb::Compact(int64_t revision) {
+  return reader_.Run(
+      [&](Transaction& tx) {
+        journal::Compact(tx, revision);
+        return absl::OkStatus();
+      },
+      [](Transaction&) -> absl::StatusOr<bool> {
+        return false;
+      });  // done twice has the effect of one
+}
+
+void LaneDb::Notify(int64_t revision) {
+  // A lost announcement is made good by the others' polls.
+  reader_
+      .RunStatement([&](Transaction& tx) {
+        journal::Notify(tx, channel_, revision);
+        return absl::OkStatus();
+      })
+      .IgnoreError();
+}
+
+std::string LaneDb::NewBatchId() {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  return absl::StrFormat("%016x%016x", random(), random());
+}
+
+}  // namespace muster::storage

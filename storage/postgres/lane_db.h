@@ -1,0 +1,104 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "storage/postgres/connection_pool.h"
+#include "storage/postgres/journal.h"
+#include "storage/postgres/transaction_runner.h"
+
+namespace muster::storage {
+
+// How a lane works. Limits are counted, not timed.
+struct LaneOptions {
+  ConnectOptions connect = {};
+  // Commands decided in one transaction at most.
+  size_t max_batch = 2'000;
+  // Commands that may wait; one more is answered UNAVAILABLE at once.
+  size_t max_queue = 50'000;
+  // Changes that may wait for a slow watcher.
+  size_t max_watch_queue = 20'000;
+  // Journal rows read at once when catching up.
+  int64_t catch_up_chunk = 5'000;
+  // How often an idle lane looks at the head: the back-up of LISTEN, and how soon readiness follows
+  // the database.
+  absl::Duration poll = absl::Seconds(1);
+  RunnerOptions runner = {};
+};
+
+// Counters since the start, for metrics.
+struct LaneStats {
+  int64_t revision = 0;
+  int64_t queued = 0;          // commands that wait now
+  int64_t batches = 0;         // committed
+  int64_t commands = 0;        // answered
+  int64_t changes = 0;         // journaled by this process
+  int64_t failed_batches = 0;  // answered UNAVAILABLE as a whole
+  int64_t retries = 0;         // transactions tried again
+  int64_t in_doubt = 0;        // commits whose outcome was unknown at first
+  int64_t watchers = 0;
+};
+
+// What Compare found.
+struct Comparison {
+  int64_t revision = 0;
+  int64_t resources = 0;
+  bool whole_journal = false;                 // the journal still reaches back to revision 1
+  std::vector<std::string> differences = {};  // at most 100
+};
+
+// What of a lane does not depend on its State: its connections, and the tailer that listens for
+// other processes' commits.
+class LaneDb {
+ public:
+  explicit LaneDb(const LaneOptions& options);
+  ~LaneDb();
+
+  // Starts to LISTEN; `on_notify` is called from the tailer's thread with the revision that
+  // somebody announced.
+  void StartTailer(std::function<void(int64_t revision)> on_notify);
+  // Nothing waits any more; the tailer's thread ends.
+  void Stop();
+
+  // One transaction with the writer's runner, settled by `written_by`: true when the change with
+  // `*first_revision` bears `batch`.
+  absl::Status Write(const TransactionBody& body,
+                     const int64_t* first_revision, const std::string* batch);
+  // A repeatable-read snapshot, read only.
+  absl::Status Read(const TransactionBody& body);
+  // The head's revision, on a connection of the readers' own.
+  absl::StatusOr<int64_t> HeadRevision();
+  // Journal rows with after < revision <= upto.
+  absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
+  absl::StatusOr<Head> PeekHead();
+  absl::Status Compact(int64_t revision);
+  // Announces a commit. Best effort.
+  void Notify(int64_t revision);
+
+  // A batch id that no other batch has.
+  static std::string NewBatchId();
+
+  TransactionRunner::Stats stats() const { return writer_.stats(); }
+
+ private:
+  void RunTailer();
+
+  const LaneOptions& options_;
+  const std::string channel_;
+  ConnectionPool write_pool_;
+  ConnectionPool read_pool_;
+  TransactionRunner writer_;
+  TransactionRunner reader_;
+  std::function<void(int64_t)> on_notify_;
+  std::atomic<bool> stopping_ = false;
+  std::thread tailer_;
+};
+
+}  // namespace muster::storage

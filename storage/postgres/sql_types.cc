@@ -1,0 +1,25 @@
+#include "storage/postgres/sql_types.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_replace.h"
+
+namespace muster::storage {
+
+std::string ToSqlTime(absl::Time time) {
+  if (time == absl::InfiniteFuture()) return "infinity";
+  if (time == absl::InfinitePast()) return "-infinity";
+  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", time, absl::UTCTimeZone());
+}
+
+absl::Time FromSqlTime(absl::string_view text) {
+  if (text == "infinity") return absl::InfiniteFuture();
+  if (text == "-infinity") return absl::InfinitePast();
+  // "2026-11-21 05:42:30.123456+00": %Ez wants "+00:00".
+  absl::Time time;
+  std::string error;
+  if (!absl::ParseTime("%Y-%m-%d %H:%M:%E*S%Ez", absl::StrCat(text, ":00"), &time, &error))
+    return absl::InfinitePast();
+  return time;
+}
+
+}  // namespace muster::storage

@@ -1,0 +1,154 @@
+#include "storage/postgres/transaction_runner.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/random/random.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/error.h"
+#include "storage/postgres/transaction.h"
+
+namespace muster::storage {
+namespace {
+
+constexpr absl::Duration kFirstWait = absl::Milliseconds(5);
+constexpr absl::Duration kLongestWait = absl::Milliseconds(250);
+constexpr absl::Duration kAcquireTimeout = absl::Seconds(5);
+
+// 57P01..57P03: the server shuts down, crashed, or starts up. 25006: it takes no writes (a
+// standby). 25P03: it cut an idle transaction.
+bool IsAway(absl::string_view sqlstate) {
+  return absl::StartsWith(sqlstate, "57P") || absl::StartsWith(sqlstate, "08") ||
+         sqlstate == "25006" || sqlstate == "25P03" || sqlstate == "53300";
+}
+
+}  // namespace
+
+TransactionRunner::TransactionRunner(ConnectionPool* pool, RunnerOptions options)
+    : pool_(pool), options_(std::move(options)) {}
+
+absl::Status TransactionRunner::Run(const TransactionBody& body,
+                                    const TransactionSettle& settle) {
+  return RunLoop(body, true, settle);
+}
+
+absl::Status TransactionRunner::RunStatement(const TransactionBody& body) {
+  return RunLoop(body, false, nullptr);
+}
+
+absl::Status TransactionRunner::RunLoop(
+    const TransactionBody& body, bool in_transaction,
+    const TransactionSettle& settle) {
+  const absl::Time give_up = absl::Now() + options_.retry_budget;
+  for (int attempt = 1;; ++attempt) {
+    Attempt result = Try(body, in_transaction);
+    switch (result.outcome) {
+      case Outcome::kDone:
+      case Outcome::kFailed:
+        return result.status;
+      case Outcome::kInDoubt: {
+        ++in_doubt_;
+        if (!settle) return result.status;
+        absl::StatusOr<bool> committed = Settle(settle);
+        if (!committed.ok()) return committed.status();
+        if (*committed) return absl::OkStatus();
+        break;
+      }
+      case Outcome::kConflict:
+      case Outcome::kLost:
+        break;
+    }
+    ++retries_;
+    if (aborted_ || attempt >= options_.max_attempts || absl::Now() >= give_up)
+      return result.status;
+    Sleep(attempt);
+  }
+}
+
+TransactionRunner::Attempt TransactionRunner::Try(
+    const TransactionBody& body, bool in_transaction) {
+  absl::StatusOr<ConnectionPool::Loan> loan = pool_->Acquire(absl::Now() + kAcquireTimeout);
+  if (!loan.ok()) return {Outcome::kLost, loan.status()};
+  Connection& connection = **loan;
+  bool committing = false;
+  const auto lost = [&](absl::string_view what) -> Attempt {
+    connection.MarkBroken();
+    if (committing)
+      return {Outcome::kInDoubt,
+              absl::UnknownError(absl::StrCat("Whether it was committed is unknown: ", what))};
+    return {Outcome::kLost, error::Unavailable(absl::StrCat("The database is away: ", what))};
+  };
+  // The order of the handlers matters: the first three do not derive from sql_error.
+  try {
+    Transaction tx(connection);
+    if (!in_transaction) tx.begun_ = true;
+    if (options_.fault && options_.fault("body")) throw pqxx::broken_connection("injected");
+    absl::Status status = body(tx);
+    if (!in_transaction)
+      return {status.ok() ? Outcome::kDone : Outcome::kFailed, std::move(status)};
+    if (!status.ok()) {
+      tx.Finish("ROLLBACK");
+      return {Outcome::kFailed, std::move(status)};
+    }
+    committing = tx.begun_;
+    if (options_.fault && options_.fault("commit")) throw pqxx::broken_connection("injected");
+    tx.Finish("COMMIT");
+    if (options_.fault && committing && options_.fault("committed"))
+      throw pqxx::broken_connection("injected");
+    return {};
+  } catch (const pqxx::in_doubt_error& e) {
+    committing = true;
+    return lost(e.what());
+  } catch (const pqxx::statement_completion_unknown& e) {
+    committing = true;
+    return lost(e.what());
+  } catch (const pqxx::transaction_rollback& e) {
+    connection.MarkBroken();
+    return {Outcome::kConflict,
+            absl::AbortedError(absl::StrCat("Lost a race in the database: ", e.what()))};
+  } catch (const pqxx::broken_connection& e) {
+    return lost(e.what());
+  } catch (const pqxx::sql_error& e) {
+    if (IsAway(e.sqlstate())) return lost(e.what());
+    // A failed statement has rolled the transaction back on the server, even a COMMIT's (deferred
+    // constraints).
+    connection.MarkBroken();
+    if (e.sqlstate() == "57014") return {Outcome::kFailed, absl::DeadlineExceededError(e.what())};
+    return {Outcome::kFailed,
+            absl::InternalError(absl::StrCat("SQLSTATE ", e.sqlstate(), ": ", e.what()))};
+  } catch (const std::exception& e) {
+    return lost(e.what());
+  }
+}
+
+absl::StatusOr<bool> TransactionRunner::Settle(
+    const TransactionSettle& settle) {
+  for (int attempt = 1;; ++attempt) {
+    absl::StatusOr<bool> answer = false;
+    const Attempt result = Try([&](Transaction& tx) {
+      answer = settle(tx);
+      return answer.status();
+    });
+    // Settling only reads, so that an unknown outcome of its own commit does not matter.
+    if (result.outcome == Outcome::kDone || result.outcome == Outcome::kInDoubt) return answer;
+    if (result.outcome == Outcome::kFailed &&
+        result.status.code() != absl::StatusCode::kDeadlineExceeded)
+      return result.status;
+    if (aborted_)
+      return absl::UnknownError("Stopped before the outcome of a commit could be settled.");
+    Sleep(attempt);
+  }
+}
+
+void TransactionRunner::Sleep(int attempt) {
+  thread_local absl::BitGen random;
+  const absl::Duration longest = std::min(kLongestWait, kFirstWait * (1 << std::min(attempt, 10)));
+  const absl::Duration wait = longest * absl::Uniform(random, 0.5, 1.0);
+  if (options_.sleep) return options_.sleep(wait);
+  std::this_thread::sleep_for(absl::ToChronoNanoseconds(wait));
+}
+
+}  // namespace muster::storage

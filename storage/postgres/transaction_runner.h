@@ -1,0 +1,88 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "storage/postgres/connection_pool.h"
+
+namespace muster::storage {
+
+class Transaction;
+
+// What runs in a transaction. (absl::FunctionRef of this Abseil wants the argument's type complete, which would bring libpqxx
+// into every header.)
+using TransactionBody = std::function<absl::Status(Transaction&)>;
+using TransactionSettle = std::function<absl::StatusOr<bool>(Transaction&)>;
+
+// What tests may break: called before each statement group that the runner sends, with its name
+// ("body", "commit"). Returning true makes the runner behave as if the connection broke there;
+// `after` of "commit": it was done all the same.
+using FaultHook = std::function<bool(absl::string_view where)>;
+
+struct RunnerOptions {
+  // Serialization failures, deadlocks and lost connections are tried again so often ...
+  int max_attempts = 10;
+  // ... and for so long.
+  absl::Duration retry_budget = absl::Seconds(2);
+  // How to wait between two tries. Tests inject their own.
+  std::function<void(absl::Duration)> sleep = {};
+  // See FaultHook. Not set in production.
+  FaultHook fault = {};
+};
+
+// A transaction as a function: the only place that commits, retries, and catches libpqxx's
+// exceptions. Thread-safe.
+class TransactionRunner {
+ public:
+  TransactionRunner(ConnectionPool* pool, RunnerOptions options);
+
+  // Runs `body` in a transaction and commits it if it returns OK (and anything was said to the
+  // database); else rolls back and returns its status. `body` may run several times. `settle` is
+  // asked, in a new transaction, whether an earlier try whose commit's outcome is unknown has
+  // committed; it is asked again and again until it can be answered or Abort() is called. Without
+  // `settle` an unknown outcome is UNKNOWN. Errors: UNAVAILABLE database away; ABORTED too many
+  // conflicts; DEADLINE_EXCEEDED statement timeout; INTERNAL anything else (constraint violations
+  // with the constraint's name).
+  absl::Status Run(const TransactionBody& body,
+                   const TransactionSettle& settle = nullptr);
+
+  // A body of one statement that needs no transaction around it: one round trip. Otherwise as Run.
+  absl::Status RunStatement(const TransactionBody& body);
+
+  // Waits for nothing any more: what runs ends with UNAVAILABLE (or UNKNOWN, if it cannot be
+  // settled).
+  void Abort() { aborted_ = true; }
+
+  struct Stats {
+    int64_t retries = 0;
+    int64_t in_doubt = 0;
+  };
+  Stats stats() const { return {retries_, in_doubt_}; }
+
+ private:
+  enum class Outcome { kDone, kConflict, kLost, kInDoubt, kFailed };
+  struct Attempt {
+    Outcome outcome = Outcome::kDone;
+    absl::Status status = {};
+  };
+
+  absl::Status RunLoop(const TransactionBody& body, bool in_transaction,
+                       const TransactionSettle& settle);
+  Attempt Try(const TransactionBody& body, bool in_transaction = true);
+  // True: it committed. Fails only when aborted or when the database says something that it should
+  // not.
+  absl::StatusOr<bool> Settle(const TransactionSettle& settle);
+  void Sleep(int attempt);
+
+  ConnectionPool* const pool_;
+  const RunnerOptions options_;
+  std::atomic<bool> aborted_ = false;
+  std::atomic<int64_t> retries_ = 0;
+  std::atomic<int64_t> in_doubt_ = 0;
+};
+
+}  // namespace muster::storage

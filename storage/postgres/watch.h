@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "services/common/mutex.h"
+
+namespace muster::storage {
+
+// One message of a watch. See muster.type.v1.WatchStart for the contract of the stream.
+struct WatchItem {
+  enum class Type { kSnapshot, kSnapshotEnd, kChanged, kDeleted, kProgress };
+  Type type = Type::kProgress;
+  int64_t revision = 0;
+  std::string kind = {};
+  std::string key = {};
+  std::shared_ptr<const std::string> bytes =
+      {};  // the resource's API message; null unless kSnapshot or kChanged
+};
+
+// What a watcher wants.
+struct WatchOptions {
+  std::optional<int64_t> after_revision = {};  // not set: a snapshot first
+  std::vector<std::string> kinds = {};         // empty: all
+  std::string key_prefix = {};                 // empty: all
+};
+
+// The receiving end of a watch: a bounded queue that the lane fills. Thread-safe.
+class Watcher {
+ public:
+  // `limit`: most changes that may wait; one more ends the watch with WATCH_TOO_SLOW.
+  Watcher(WatchOptions options, size_t limit) : options_(std::move(options)), limit_(limit) {}
+
+  const WatchOptions& options() const { return options_; }
+
+  // The next item, or nullopt when none waits now.
+  std::optional<WatchItem> Next();
+  // Set once the watch has ended and all that waited before was taken. OK never ends a watch.
+  std::optional<absl::Status> Ended();
+  // Calls `ready` once, at once or later from another thread, when Next() or Ended() has something.
+  // At most one at a time.
+  void NotifyWhenReady(absl::AnyInvocable<void()> ready);
+  // The reader is gone: nothing is queued any more, `ready` is not called any more.
+  void Cancel();
+
+  // --- the lane's side ---
+  bool cancelled() const;
+  bool ended() const;
+  bool Matches(absl::string_view kind, absl::string_view key) const;
+  // The snapshot, produced one by one as the reader takes it, goes before all queued changes.
+  void StartSnapshot(std::function<std::optional<WatchItem>()> snapshot);
+  // A committed change: queued if it matches and is newer than what the watcher has. Changes come
+  // in order.
+  void Offer(int64_t revision, absl::string_view kind, absl::string_view key,
+             std::shared_ptr<const std::string> bytes);
+  // Changes up to `revision` are not to be sent.
+  void SkipThrough(int64_t revision);
+  // Everything up to `revision` was pushed or did not match. Sent as progress when the queue is
+  // empty and `idle`.
+  void Progress(int64_t revision, bool send);
+  void End(absl::Status status);
+
+ private:
+  void Wake() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  const WatchOptions options_;
+  const size_t limit_;
+  mutable Mutex mutex_;
+  std::function<std::optional<WatchItem>()> snapshot_ MUSTER_GUARDED_BY(mutex_);
+  std::deque<WatchItem> queue_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<absl::Status> end_ MUSTER_GUARDED_BY(mutex_);
+  absl::AnyInvocable<void()> ready_ MUSTER_GUARDED_BY(mutex_);
+  int64_t offered_revision_ MUSTER_GUARDED_BY(mutex_) = 0;  // newest change seen or skipped
+  int64_t taken_revision_ MUSTER_GUARDED_BY(mutex_) = 0;    // newest that the reader has
+  bool cancelled_ MUSTER_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace muster::storage
