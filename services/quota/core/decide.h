@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/quota/core/state.h"
+
+// The decisions of quota (semantics.md 4). Pure but for the overlay; a refused command leaves
+// nothing on it.
+namespace muster::quota {
+
+// "The limit of this key is so." A wrong etag: ABORTED; a missing Quota without `allow_missing`:
+// NOT_FOUND.
+struct UpdateQuota {
+  QuotaKey key = {};
+  int64_t limit = 0;
+  std::string etag = {};  // empty: any
+  bool allow_missing = false;
+};
+absl::Status Decide(Overlay<State>& overlay, const UpdateQuota& command, absl::Time now);
+
+// "There is no limit." Holdings stay.
+struct DeleteQuota {
+  std::string name = {};
+  std::string etag = {};
+  bool allow_missing = false;
+};
+absl::Status Decide(Overlay<State>& overlay, const DeleteQuota& command, absl::Time now);
+
+// "The holding of this pool is `nodes`."
+struct SyncHolding {
+  std::string quota = {};
+  std::string pool_uid = {};
+  int64_t nodes = 0;
+  int64_t generation = 0;
+  std::string pool = {};
+  bool release = false;
+};
+
+enum class Verdict { kUnder, kOver, kNotSet };
+
+// How the pool stands after a request. A growth that did not fit is an answer, not an error.
+struct Answer {
+  Verdict verdict = Verdict::kUnder;
+  int64_t nodes = 0;
+  int64_t limit = 0;
+  int64_t held = 0;
+  int64_t revision = 0;
+};
+// An older generation than the last one answered: ABORTED. Every answered request leaves its
+// generation behind, the refused ones too: a late older request must not get what a newer one no
+// longer wants.
+absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now);
+
+// The Quota's etag: the revision of its last change.
+std::string Etag(int64_t revision);
+
+}  // namespace muster::quota

@@ -1,0 +1,145 @@
+#include "services/quota/core/decide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/status_matchers.h"
+
+namespace muster::quota {
+namespace {
+
+using ::muster::testing::HasReason;
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+
+const QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", ComputeClass::kDefault};
+const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
+
+// Commits each command at once, as a lane with batches of one does.
+class DecideTest : public ::testing::Test {
+ protected:
+  template <class Command>
+  auto Run(const Command& command, absl::Time now = kNow) {
+    Overlay<State> overlay(state_, revision_);
+    auto result = Decide(overlay, command, now);
+    revision_ = overlay.revision();
+    last_changes_ = overlay.changes().size();
+    return result;
+  }
+  void SetLimit(int64_t limit) { ASSERT_THAT(Run(UpdateQuota{kKey, limit, "", true}), IsOk()); }
+  SyncHolding Want(const std::string& pool, int64_t nodes, int64_t generation = 1) {
+    return {QuotaName(kKey), pool, nodes, generation, pool};
+  }
+  Answer Sync(const SyncHolding& command) {
+    const auto answer = Run(command);
+    EXPECT_THAT(answer, IsOk());
+    return answer.value_or(Answer{});
+  }
+
+  State state_;
+  int64_t revision_ = 0;
+  size_t last_changes_ = 0;
+};
+
+TEST_F(DecideTest, GrowthWithinTheLimitIsGranted) {
+  SetLimit(10);
+  const Answer answer = Sync(Want("a", 10));
+  EXPECT_EQ(answer.verdict, Verdict::kUnder);
+  EXPECT_EQ(answer.nodes, 10);
+  EXPECT_EQ(answer.held, 10);
+  EXPECT_EQ(answer.limit, 10);
+}
+
+TEST_F(DecideTest, GrowthThatDoesNotFitIsRefusedWholeAndTheHoldingStays) {
+  SetLimit(10);
+  Sync(Want("a", 6));
+  Sync(Want("b", 3));
+  const Answer answer = Sync(Want("b", 5, 2));
+  EXPECT_EQ(answer.verdict, Verdict::kOver);
+  EXPECT_EQ(answer.nodes, 3);
+  EXPECT_EQ(answer.held, 9);
+}
+
+TEST_F(DecideTest, AMissingQuotaAndALimitOfZeroAreBothNotSet) {
+  EXPECT_EQ(Sync(Want("a", 1)).verdict, Verdict::kNotSet);
+  SetLimit(0);
+  EXPECT_EQ(Sync(Want("a", 1, 2)).verdict, Verdict::kNotSet);
+  EXPECT_EQ(state_.Held(QuotaName(kKey)), 0);
+}
+
+TEST_F(DecideTest, TheSameRequestTwiceHasTheEffectOfOne) {
+  SetLimit(10);
+  Sync(Want("a", 4));
+  const Answer again = Sync(Want("a", 4));
+  EXPECT_EQ(last_changes_, 0u);
+  EXPECT_EQ(again.held, 4);
+}
+
+TEST_F(DecideTest, AnOlderGenerationIsRefusedEvenAfterARefusedGrowth) {
+  SetLimit(10);
+  Sync(Want("a", 20, 7));
+  EXPECT_THAT(Run(Want("a", 5, 6)),
+              AllOf(StatusIs(absl::StatusCode::kAborted), HasReason("GENERATION_TOO_OLD")));
+  EXPECT_EQ(last_changes_, 0u);
+  EXPECT_EQ(Sync(Want("a", 5, 8)).verdict, Verdict::kUnder);
+}
+
+TEST_F(DecideTest, ALoweredLimitTakesNothingAwayAndNothingGrowsMeanwhile) {
+  SetLimit(10);
+  Sync(Want("a", 6));
+  Sync(Want("b", 2));
+  SetLimit(5);
+  EXPECT_EQ(Sync(Want("a", 6)).verdict, Verdict::kOver);
+  EXPECT_EQ(Sync(Want("b", 3, 2)).nodes, 2);
+  EXPECT_EQ(Sync(Want("a", 3, 2)).verdict, Verdict::kUnder);
+  EXPECT_EQ(state_.Held(QuotaName(kKey)), 5);
+}
+
+TEST_F(DecideTest, ReleaseRemovesTheHolding) {
+  SetLimit(10);
+  Sync(Want("a", 6));
+  SyncHolding release = Want("a", 0, 2);
+  release.release = true;
+  EXPECT_EQ(Sync(release).held, 0);
+  EXPECT_EQ(state_.table<Holding>().size(), 0u);
+  EXPECT_EQ(Sync(release).nodes, 0);
+  EXPECT_EQ(last_changes_, 0u);
+}
+
+TEST_F(DecideTest, SpotHasItsOwnRows) {
+  SetLimit(10);
+  QuotaKey spot = kKey;
+  spot.compute_class = ComputeClass::kSpot;
+  EXPECT_EQ(Sync({QuotaName(spot), "a", 1, 1, "a"}).verdict, Verdict::kNotSet);
+}
+
+TEST_F(DecideTest, UpdateHonoursEtagAndAllowMissing) {
+  EXPECT_THAT(Run(UpdateQuota{kKey, 5}), StatusIs(absl::StatusCode::kNotFound));
+  SetLimit(5);
+  const std::string etag = Etag(state_.table<Quota>().FindVersioned(QuotaName(kKey))->revision);
+  Sync(Want("a", 1));  // does not change the etag
+  EXPECT_THAT(Run(UpdateQuota{kKey, 6, "wrong"}),
+              AllOf(StatusIs(absl::StatusCode::kAborted), HasReason("ETAG_MISMATCH")));
+  EXPECT_THAT(Run(UpdateQuota{kKey, 6, etag}, kNow + absl::Seconds(1)), IsOk());
+  const Quota* quota = state_.table<Quota>().Find(QuotaName(kKey));
+  EXPECT_EQ(quota->limit, 6);
+  EXPECT_EQ(quota->create_time, kNow);
+  EXPECT_EQ(quota->update_time, kNow + absl::Seconds(1));
+  EXPECT_THAT(Run(UpdateQuota{kKey, 6}), IsOk());
+  EXPECT_EQ(last_changes_, 0u);
+}
+
+TEST_F(DecideTest, ADeletedQuotaLeavesItsHoldings) {
+  SetLimit(5);
+  Sync(Want("a", 3));
+  EXPECT_THAT(Run(DeleteQuota{QuotaName(kKey), "wrong"}), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(Run(DeleteQuota{QuotaName(kKey)}), IsOk());
+  EXPECT_THAT(Run(DeleteQuota{QuotaName(kKey)}), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(Run(DeleteQuota{QuotaName(kKey), "", true}), IsOk());
+  EXPECT_EQ(Sync(Want("a", 3)).verdict, Verdict::kNotSet);
+  EXPECT_EQ(state_.Held(QuotaName(kKey)), 3);
+}
+
+}  // namespace
+}  // namespace muster::quota

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include "services/quota/quota_service.h"
+
+namespace muster::quota {
+
+// Parse, validate, hand to the lane, render. Never blocks. Thread-safe. What each RPC means:
+// quota_service.proto.
+class Handlers final : public v1::QuotaService::CallbackService {
+ public:
+  explicit Handlers(Lane* lane) : lane_(*lane) {}
+
+  template <class Response>
+  using Stream = grpc::ServerWriteReactor<Response>*;
+  using Unary = grpc::ServerUnaryReactor*;
+  using Context = grpc::CallbackServerContext*;
+
+  // quota_writes.cc
+  Unary UpdateQuota(Context context, const v1::UpdateQuotaRequest* request,
+                    v1::Quota* response) override;
+  Unary DeleteQuota(Context context, const v1::DeleteQuotaRequest* request,
+                    google::protobuf::Empty* response) override;
+  Unary SyncHolding(Context context, const v1::SyncHoldingRequest* request,
+                    v1::SyncHoldingResponse* response) override;
+  Unary BatchSyncHoldings(Context context, const v1::BatchSyncHoldingsRequest* request,
+                          v1::BatchSyncHoldingsResponse* response) override;
+
+  // quota_reads.cc
+  Unary GetQuota(Context context, const v1::GetQuotaRequest* request, v1::Quota* response) override;
+  Unary ListQuotas(Context context, const v1::ListQuotasRequest* request,
+                   v1::ListQuotasResponse* response) override;
+  Unary GetHolding(Context context, const v1::GetHoldingRequest* request,
+                   v1::Holding* response) override;
+  Unary ListHoldings(Context context, const v1::ListHoldingsRequest* request,
+                     v1::ListHoldingsResponse* response) override;
+  Stream<v1::WatchQuotasResponse> WatchQuotas(Context context,
+                                              const v1::WatchQuotasRequest* request) override;
+
+ private:
+  Lane& lane_;
+};
+
+}  // namespace muster::quota

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "services/common/clock.h"
+#include "services/quota/core/state.h"
+#include "storage/postgres/lane.h"
+#include "storage/quota/quota_store.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace muster::quota {
+
+using Lane = storage::CommitLane<State>;
+
+// The quota service: its state, its lane, and the handlers of muster.quota.v1.QuotaService.
+class QuotaService {
+ public:
+  struct Options {
+    storage::LaneOptions lane = {};  // connect.schema is `quota`
+    const Clock* clock = nullptr;    // outlives the service
+  };
+
+  // Loads the state. UNAVAILABLE: the database is away.
+  static absl::StatusOr<std::unique_ptr<QuotaService>> Create(Options options);
+  ~QuotaService();
+
+  // To be registered with a server, which must be down before the service is destroyed.
+  grpc::Service* grpc_service() const { return handlers_.get(); }
+  Lane& lane() { return *lane_; }
+
+ private:
+  QuotaService();
+
+  storage::PostgresQuotaStore store_;
+  std::unique_ptr<Lane> lane_;
+  std::unique_ptr<grpc::Service> handlers_;
+};
+
+}  // namespace muster::quota

@@ -1,0 +1,88 @@
+#include "services/quota/wire/quota_wire.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/quota/core/names.h"
+
+namespace muster::quota {
+namespace {
+
+void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
+  out->set_seconds(absl::ToUnixSeconds(time));
+  out->set_nanos(
+      static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out->seconds()))));
+}
+
+absl::Time GetTime(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+v1::HoldingAnswer::Verdict ToProto(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kUnder:
+      return v1::HoldingAnswer::VERDICT_UNDER;
+    case Verdict::kOver:
+      return v1::HoldingAnswer::VERDICT_OVER;
+    case Verdict::kNotSet:
+      return v1::HoldingAnswer::VERDICT_NOT_SET;
+  }
+  return v1::HoldingAnswer::VERDICT_UNSPECIFIED;
+}
+
+}  // namespace
+
+v1::Quota ToProto(const Versioned<Quota>& quota, int64_t held) {
+  v1::Quota out;
+  out.set_name(quota.row->Key());
+  out.set_limit(quota.row->limit);
+  out.set_held(held);
+  out.set_etag(Etag(quota.revision));
+  SetTime(quota.row->create_time, out.mutable_create_time());
+  SetTime(quota.row->update_time, out.mutable_update_time());
+  return out;
+}
+
+v1::Holding ToProto(const Holding& holding) {
+  v1::Holding out;
+  out.set_name(holding.Key());
+  out.set_nodes(holding.nodes);
+  out.set_generation(holding.generation);
+  out.set_pool(holding.pool);
+  SetTime(holding.update_time, out.mutable_update_time());
+  return out;
+}
+
+v1::HoldingAnswer ToProto(const Answer& answer) {
+  v1::HoldingAnswer out;
+  out.set_verdict(ToProto(answer.verdict));
+  out.set_nodes(answer.nodes);
+  out.set_limit(answer.limit);
+  out.set_held(answer.held);
+  out.set_remaining(std::max<int64_t>(0, answer.limit - answer.held));
+  out.set_revision(answer.revision);
+  return out;
+}
+
+absl::StatusOr<Quota> FromProto(const v1::Quota& quota) {
+  const auto key = ParseQuotaName(quota.name());
+  if (!key) return absl::InternalError(absl::StrCat("Not a quota's name: ", quota.name()));
+  return Quota{*key, quota.limit(), GetTime(quota.create_time()), GetTime(quota.update_time())};
+}
+
+absl::StatusOr<Holding> FromProto(const v1::Holding& holding) {
+  const auto name = ParseHoldingName(holding.name());
+  if (!name) return absl::InternalError(absl::StrCat("Not a holding's name: ", holding.name()));
+  return Holding{name->quota,          name->pool_uid, holding.nodes(),
+                 holding.generation(), holding.pool(), GetTime(holding.update_time())};
+}
+
+absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::string_view prefix) {
+  const auto name = ParseHoldingName(request.name());
+  if (!name) return error::InvalidField(absl::StrCat(prefix, "name"), kHoldingNameShape);
+  return SyncHolding{name->quota,          name->pool_uid, request.nodes(),
+                     request.generation(), request.pool(), request.release()};
+}
+
+}  // namespace muster::quota

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <muster/quota/v1/quota_service.pb.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/quota/core/decide.h"
+#include "services/quota/core/state.h"
+
+// Core ↔ proto, both ways, nothing else.
+namespace muster::quota {
+
+// A Quota with what is output only: `held` and the etag from the revision of its last change.
+v1::Quota ToProto(const Versioned<Quota>& quota, int64_t held);
+v1::Holding ToProto(const Holding& holding);
+v1::HoldingAnswer ToProto(const Answer& answer);
+
+// Back from the journal. INTERNAL: a name that is none.
+absl::StatusOr<Quota> FromProto(const v1::Quota& quota);
+absl::StatusOr<Holding> FromProto(const v1::Holding& holding);
+
+// A caller's request as a command. INVALID_ARGUMENT: `{prefix}name` is none. Nothing else is
+// checked: see core/validate.h.
+absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::string_view prefix);
+
+// What a malformed name is answered with.
+inline constexpr char kQuotaNameShape[] =
+    "must be `organizations/{organization}/quotas/{zone}~{instance_type}~{default|spot}`.";
+inline constexpr char kHoldingNameShape[] =
+    "must be "
+    "`organizations/{organization}/quotas/{zone}~{instance_type}~{default|spot}/holdings/"
+    "{pool_uid}`.";
+
+}  // namespace muster::quota

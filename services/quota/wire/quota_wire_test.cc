@@ -1,0 +1,46 @@
+#include "services/quota/wire/quota_wire.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/testing/status_matchers.h"
+
+namespace muster::quota {
+namespace {
+
+using ::muster::testing::HasFieldViolation;
+using ::muster::testing::IsOkAndHolds;
+using ::muster::testing::StatusIs;
+
+const absl::Time kTime = absl::FromUnixMicros(1'750'000'000'123'456);
+const Quota kQuota{{"acme", "US-EAST-04A", "gd-8xa100-i128", ComputeClass::kSpot},
+                   7,
+                   kTime,
+                   kTime + absl::Seconds(1)};
+
+TEST(QuotaWire, QuotaAndHoldingComeBackAsTheyWent) {
+  const v1::Quota message = ToProto(Versioned<Quota>{std::make_shared<const Quota>(kQuota), 42}, 3);
+  EXPECT_EQ(message.held(), 3);
+  EXPECT_EQ(message.etag(), "42");
+  EXPECT_THAT(FromProto(message), IsOkAndHolds(kQuota));
+
+  const Holding holding{kQuota.Key(), "uid-1", 3, 9, "organizations/acme/clusters/c/nodePools/p",
+                        kTime};
+  EXPECT_THAT(FromProto(ToProto(holding)), IsOkAndHolds(holding));
+}
+
+TEST(QuotaWire, RemainingIsNeverNegative) {
+  EXPECT_EQ(ToProto(Answer{Verdict::kOver, 3, 5, 9, 1}).remaining(), 0);
+  EXPECT_EQ(ToProto(Answer{Verdict::kUnder, 3, 9, 5, 1}).remaining(), 4);
+}
+
+TEST(QuotaWire, BadNamesAreNamed) {
+  v1::HoldingRequest request;
+  request.set_name("organizations/acme");
+  EXPECT_THAT(FromProto(request, "holding."), HasFieldViolation("holding.name"));
+  EXPECT_THAT(FromProto(v1::Quota()), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(FromProto(v1::Holding()), StatusIs(absl::StatusCode::kInternal));
+}
+
+}  // namespace
+}  // namespace muster::quota

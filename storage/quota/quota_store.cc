@@ -1,0 +1,162 @@
+#include "storage/quota/quota_store.h"
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/status_macros.h"
+#include "services/quota/wire/quota_wire.h"
+#include "storage/postgres/sql_types.h"
+#include "storage/postgres/transaction.h"
+
+namespace muster::storage {
+namespace {
+
+using quota::Holding;
+using quota::Quota;
+
+constexpr char kLoadQuotas[] =
+    "SELECT organization, zone, instance_type, compute_class, limit_nodes, create_time, "
+    "update_time, revision FROM quota";
+constexpr char kLoadHoldings[] =
+    "SELECT quota_name, pool_uid, nodes, generation, pool, update_time, revision FROM holding";
+
+constexpr Statement kPutQuotas = {
+    "put_quotas",
+    "INSERT INTO quota (name, organization, zone, instance_type, compute_class, limit_nodes, "
+    "create_time, update_time, revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], "
+    "$6::bigint[], $7::timestamptz[],"
+    " $8::timestamptz[], $9::bigint[])"
+    " ON CONFLICT (name) DO UPDATE SET limit_nodes = excluded.limit_nodes, create_time = "
+    "excluded.create_time,"
+    " update_time = excluded.update_time, revision = excluded.revision"};
+constexpr Statement kDeleteQuotas = {"delete_quotas",
+                                     "DELETE FROM quota WHERE name = ANY ($1::text[])"};
+
+constexpr Statement kPutHoldings = {
+    "put_holdings",
+    "INSERT INTO holding (name, quota_name, pool_uid, nodes, generation, pool, update_time, "
+    "revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], "
+    "$6::text[], $7::timestamptz[],"
+    " $8::bigint[])"
+    " ON CONFLICT (name) DO UPDATE SET nodes = excluded.nodes, generation = excluded.generation, "
+    "pool = excluded.pool,"
+    " update_time = excluded.update_time, revision = excluded.revision"};
+constexpr Statement kDeleteHoldings = {"delete_holdings",
+                                       "DELETE FROM holding WHERE name = ANY ($1::text[])"};
+
+// The changes of one kind as columns, and what became of them.
+struct QuotaColumns {
+  SqlArray deleted, name, organization, zone, instance_type, compute_class, limit, create_time,
+      update_time, revision;
+
+  void Add(const std::string& key, const Quota* row, int64_t at) {
+    if (row == nullptr) return deleted.Add(key);
+    name.Add(key);
+    organization.Add(row->key.organization);
+    zone.Add(row->key.zone);
+    instance_type.Add(row->key.instance_type);
+    compute_class.Add(ToString(row->key.compute_class));
+    limit.Add(row->limit);
+    create_time.Add(row->create_time);
+    update_time.Add(row->update_time);
+    revision.Add(at);
+  }
+  void Send(Transaction& tx) const {
+    if (!deleted.empty()) tx.Exec(kDeleteQuotas, deleted.Text());
+    if (name.empty()) return;
+    tx.Exec(kPutQuotas, name.Text(), organization.Text(), zone.Text(), instance_type.Text(),
+            compute_class.Text(), limit.Text(), create_time.Text(), update_time.Text(),
+            revision.Text());
+  }
+};
+
+struct HoldingColumns {
+  SqlArray deleted, name, quota, pool_uid, nodes, generation, pool, update_time, revision;
+
+  void Add(const std::string& key, const Holding* row, int64_t at) {
+    if (row == nullptr) return deleted.Add(key);
+    name.Add(key);
+    quota.Add(row->quota);
+    pool_uid.Add(row->pool_uid);
+    nodes.Add(row->nodes);
+    generation.Add(row->generation);
+    pool.Add(row->pool);
+    update_time.Add(row->update_time);
+    revision.Add(at);
+  }
+  void Send(Transaction& tx) const {
+    if (!deleted.empty()) tx.Exec(kDeleteHoldings, deleted.Text());
+    if (name.empty()) return;
+    tx.Exec(kPutHoldings, name.Text(), quota.Text(), pool_uid.Text(), nodes.Text(),
+            generation.Text(), pool.Text(), update_time.Text(), revision.Text());
+  }
+};
+
+template <class Row, class Message>
+absl::StatusOr<quota::State::Change> DecodeAs(absl::string_view key, const std::string* bytes) {
+  if (bytes == nullptr) return quota::State::Change{std::string(key), std::shared_ptr<const Row>()};
+  Message message;
+  if (!message.ParseFromString(*bytes))
+    return absl::InternalError(absl::StrCat("Not a ", Row::kKind, ": ", key));
+  ASSIGN_OR_RETURN(Row row, quota::FromProto(message));
+  return quota::State::Change{std::string(key), std::make_shared<const Row>(std::move(row))};
+}
+
+}  // namespace
+
+void PostgresQuotaStore::Load(Transaction& tx,
+                              absl::FunctionRef<void(Revised<Change>)> emit) const {
+  for (const auto& row : tx.Exec(kLoadQuotas)) {
+    Quota loaded{
+        {row[0].c_str(), row[1].c_str(), row[2].c_str(), *quota::ParseComputeClass(row[3].c_str())},
+        row[4].as<int64_t>(),
+        FromSqlTime(row[5].c_str()),
+        FromSqlTime(row[6].c_str())};
+    std::string key = loaded.Key();
+    emit({Change{std::move(key), std::make_shared<const Quota>(std::move(loaded))},
+          row[7].as<int64_t>()});
+  }
+  for (const auto& row : tx.Exec(kLoadHoldings)) {
+    Holding loaded{row[0].c_str(),       row[1].c_str(), row[2].as<int64_t>(),
+                   row[3].as<int64_t>(), row[4].c_str(), FromSqlTime(row[5].c_str())};
+    std::string key = loaded.Key();
+    emit({Change{std::move(key), std::make_shared<const Holding>(std::move(loaded))},
+          row[6].as<int64_t>()});
+  }
+}
+
+void PostgresQuotaStore::Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const {
+  QuotaColumns quotas;
+  HoldingColumns holdings;
+  for (const Revised<Change>& change : changes) {
+    if (const auto* quota = std::get_if<std::shared_ptr<const Quota>>(&change.change.row)) {
+      quotas.Add(change.change.key, quota->get(), change.revision);
+    } else if (const auto* holding =
+                   std::get_if<std::shared_ptr<const Holding>>(&change.change.row)) {
+      holdings.Add(change.change.key, holding->get(), change.revision);
+    }
+  }
+  quotas.Send(tx);
+  holdings.Send(tx);
+}
+
+std::string PostgresQuotaStore::Encode(const Revised<Change>& change) const {
+  if (const auto* quota = std::get_if<std::shared_ptr<const Quota>>(&change.change.row)) {
+    // `held` follows from the holdings, which have their own entries.
+    return quota::ToProto(Versioned<Quota>{*quota, change.revision}, 0).SerializeAsString();
+  }
+  return quota::ToProto(*std::get<std::shared_ptr<const Holding>>(change.change.row))
+      .SerializeAsString();
+}
+
+absl::StatusOr<PostgresQuotaStore::Change> PostgresQuotaStore::Decode(
+    absl::string_view kind, absl::string_view key, const std::string* bytes) const {
+  if (kind == Quota::kKind) return DecodeAs<Quota, quota::v1::Quota>(key, bytes);
+  if (kind == Holding::kKind) return DecodeAs<Holding, quota::v1::Holding>(key, bytes);
+  return absl::InternalError(
+      absl::StrCat("The journal of quota holds a ", kind, ", which is unknown."));
+}
+
+}  // namespace muster::storage

@@ -1,0 +1,112 @@
+#include "storage/quota/quota_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/common/fake_clock.h"
+#include "services/quota/core/decide.h"
+#include "storage/postgres/lane.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", quota::ComputeClass::kDefault};
+
+class QuotaStoreTest : public ::testing::Test {
+ protected:
+  QuotaStoreTest()
+      : pool_({.conninfo = database_.conninfo("quota"), .schema = "quota"}, 1),
+        runner_(&pool_, {}) {}
+
+  // Decides on state_, stores what changed, and remembers it.
+  template <class Command>
+  void Do(const Command& command) {
+    Overlay<quota::State> overlay(state_, revision_);
+    const auto status =
+        quota::Decide(overlay, command, absl::FromUnixMicros(1'750'000'000'000'001 + revision_));
+    ASSERT_THAT(status, IsOk());
+    ASSERT_THAT(runner_.Run([&](Transaction& tx) {
+      store_.Write(tx, overlay.changes());
+      return absl::OkStatus();
+    }),
+                IsOk());
+    for (const auto& change : overlay.changes()) journal_.push_back(change);
+    revision_ = overlay.revision();
+  }
+
+  static std::map<std::string, std::pair<int64_t, std::string>> Picture(
+      const quota::State& state, const PostgresQuotaStore& store) {
+    std::map<std::string, std::pair<int64_t, std::string>> picture;
+    state.ForEach([&](const Revised<quota::State::Change>& row) {
+      picture[row.change.key] = {row.revision, store.Encode(row)};
+    });
+    return picture;
+  }
+
+  testing::TestDatabase database_;
+  ConnectionPool pool_;
+  TransactionRunner runner_;
+  PostgresQuotaStore store_;
+  quota::State state_;
+  int64_t revision_ = 0;
+  std::vector<Revised<quota::State::Change>> journal_;
+};
+
+TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
+  Do(quota::UpdateQuota{kKey, 10, "", true});
+  Do(quota::SyncHolding{QuotaName(kKey), "a", 3, 1, "pool \"a\", with {odd} \\ letters"});
+  Do(quota::SyncHolding{QuotaName(kKey), "b", 4, 1, ""});
+  Do(quota::SyncHolding{QuotaName(kKey), "a", 5, 2, "a"});
+  Do(quota::SyncHolding{QuotaName(kKey), "b", 0, 2, "", true});
+  quota::QuotaKey spot = kKey;
+  spot.compute_class = quota::ComputeClass::kSpot;
+  Do(quota::UpdateQuota{spot, 1, "", true});
+  Do(quota::DeleteQuota{QuotaName(spot)});
+
+  quota::State loaded;
+  ASSERT_THAT(runner_.Run([&](Transaction& tx) {
+    store_.Load(tx,
+                [&](Revised<quota::State::Change> row) { loaded.Apply(row.change, row.revision); });
+    return absl::OkStatus();
+  }),
+              IsOk());
+  quota::State replayed;
+  for (const auto& entry : journal_) {
+    const std::string bytes = entry.change.deleted() ? "" : store_.Encode(entry);
+    const auto change = store_.Decode(entry.change.kind(), entry.change.key,
+                                      entry.change.deleted() ? nullptr : &bytes);
+    ASSERT_THAT(change, IsOk());
+    replayed.Apply(*change, entry.revision);
+  }
+  EXPECT_EQ(Picture(loaded, store_), Picture(state_, store_));
+  EXPECT_EQ(Picture(replayed, store_), Picture(state_, store_));
+  EXPECT_EQ(loaded.size(), 2u);
+  EXPECT_EQ(loaded.Held(QuotaName(kKey)), 5);
+}
+
+TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {
+  Overlay<quota::State> overlay(state_, 0);
+  overlay.Put(quota::Holding{QuotaName(kKey), "a", -1, 1, ""});
+  const absl::Status status = runner_.Run([&](Transaction& tx) {
+    store_.Write(tx, overlay.changes());
+    return absl::OkStatus();
+  });
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, HasSubstr("holding_nodes_in_range")));
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.holding"), "0");
+}
+
+TEST_F(QuotaStoreTest, UnknownJournalEntriesAreInternalErrors) {
+  const std::string garbage = "\xff\xff";
+  EXPECT_THAT(store_.Decode("quota", "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+}
+
+}  // namespace
+}  // namespace muster::storage
