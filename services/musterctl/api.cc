@@ -1,0 +1,176 @@
+#include "services/musterctl/api.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "services/musterctl/connection.h"
+
+namespace muster::musterctl {
+namespace {
+
+class GrpcApi final : public Api {
+ public:
+  explicit GrpcApi(const ApiOptions& options) : connection_(options) {}
+
+  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) override;
+  absl::StatusOr<Item> Get(Kind kind, const std::string& id) override;
+  absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) override {
+    lifecycle::v1::GetNodePoolRequest request;
+    request.set_name(connection_.PoolName(id));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::GetNodePool, request);
+  }
+  absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
+      const std::string& pool_uid) override;
+
+  absl::StatusOr<Applied> Apply(const Resource& resource) override {
+    return ApplyResource(connection_, resource);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Scale(const std::string& id, int64_t nodes) override {
+    lifecycle::v1::ResizeNodePoolRequest request;
+    request.set_name(connection_.PoolName(id));
+    request.set_target_nodes(nodes);
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ResizeNodePool, request);
+  }
+  absl::Status DeleteNodePool(const std::string& id) override {
+    lifecycle::v1::DeleteNodePoolRequest request;
+    request.set_name(connection_.PoolName(id));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::DeleteNodePool, request)
+        .status();
+  }
+  absl::Status DeleteQuota(const std::string& name) override {
+    quota::v1::DeleteQuotaRequest request;
+    request.set_name(absl::StrContains(name, "/")
+                         ? name
+                         : absl::StrCat(connection_.Organization(), "/quotas/", name));
+    return connection_.Call(connection_.quota, &Connection::Quota::DeleteQuota, request).status();
+  }
+  absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override {
+    return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
+                            debug::v1::CompareStateRequest());
+  }
+  absl::Status Watch(Kind kind, std::optional<int64_t> after_revision,
+                     const Receiver& receive) override {
+    return WatchStream(connection_, kind, after_revision, receive);
+  }
+
+ private:
+  absl::Status ListLifecycle(Kind kind, const std::string& pool, std::vector<Item>& out);
+  absl::Status ListOthers(Kind kind, std::vector<Item>& out);
+
+  Connection connection_;
+};
+
+absl::Status GrpcApi::ListLifecycle(Kind kind, const std::string& pool, std::vector<Item>& out) {
+  if (kind == Kind::kNodePool) {
+    lifecycle::v1::ListNodePoolsRequest request;
+    request.set_parent(connection_.Cluster());
+    return connection_.Pages(
+        connection_.lifecycle, &Connection::Lifecycle::ListNodePools, request,
+        [](auto& response) { return response.mutable_node_pools(); }, out);
+  }
+  if (kind == Kind::kNode) {
+    lifecycle::v1::ListNodesRequest request;
+    request.set_parent(connection_.PoolName(pool.empty() ? "-" : pool));
+    return connection_.Pages(
+        connection_.lifecycle, &Connection::Lifecycle::ListNodes, request,
+        [](auto& response) { return response.mutable_nodes(); }, out);
+  }
+  if (kind == Kind::kCluster) {
+    lifecycle::v1::ListClustersRequest request;
+    request.set_parent(connection_.Organization());
+    return connection_.Pages(
+        connection_.lifecycle, &Connection::Lifecycle::ListClusters, request,
+        [](auto& response) { return response.mutable_clusters(); }, out);
+  }
+  lifecycle::v1::ListEventsRequest request;
+  request.set_parent(connection_.Cluster());
+  if (!pool.empty()) {
+    ASSIGN_OR_RETURN(const lifecycle::v1::NodePool found, GetNodePool(pool));
+    request.set_pool_uid(found.uid());
+  }
+  return connection_.Pages(
+      connection_.lifecycle, &Connection::Lifecycle::ListEvents, request,
+      [](auto& response) { return response.mutable_events(); }, out);
+}
+
+absl::Status GrpcApi::ListOthers(Kind kind, std::vector<Item>& out) {
+  switch (kind) {
+    case Kind::kQuota: {
+      quota::v1::ListQuotasRequest request;
+      request.set_parent(connection_.Organization());
+      return connection_.Pages(
+          connection_.quota, &Connection::Quota::ListQuotas, request,
+          [](auto& response) { return response.mutable_quotas(); }, out);
+    }
+    case Kind::kZone:
+      return connection_.Pages(
+          connection_.capacity, &Connection::Capacity::ListZones, capacity::v1::ListZonesRequest(),
+          [](auto& response) { return response.mutable_zones(); }, out);
+    case Kind::kInstanceType:
+      return connection_.Pages(
+          connection_.capacity, &Connection::Capacity::ListInstanceTypes,
+          capacity::v1::ListInstanceTypesRequest(),
+          [](auto& response) { return response.mutable_instance_types(); }, out);
+    case Kind::kMachine:
+      return connection_.ListMachines("", "", out);
+    case Kind::kClaim:
+      return connection_.Pages(
+          connection_.capacity, &Connection::Capacity::ListClaims,
+          capacity::v1::ListClaimsRequest(),
+          [](auto& response) { return response.mutable_claims(); }, out);
+    case Kind::kRelease:
+      return connection_.Pages(
+          connection_.configuration, &Connection::Configuration::ListReleases,
+          configuration::v1::ListReleasesRequest(),
+          [](auto& response) { return response.mutable_releases(); }, out);
+    case Kind::kNodePool:
+    case Kind::kNode:
+    case Kind::kEvent:
+    case Kind::kCluster:
+      break;
+  }
+  return absl::InternalError("not a kind of this list");
+}
+
+absl::StatusOr<std::vector<Item>> GrpcApi::List(Kind kind, const std::string& pool) {
+  std::vector<Item> items;
+  const bool lifecycle = kind <= Kind::kCluster;
+  RETURN_IF_ERROR(lifecycle ? ListLifecycle(kind, pool, items) : ListOthers(kind, items));
+  return items;
+}
+
+absl::StatusOr<Item> GrpcApi::Get(Kind kind, const std::string& id) {
+  if (kind == Kind::kNodePool) return GetNodePool(id);
+  if (kind == Kind::kMachine) {
+    capacity::v1::GetMachineRequest request;
+    request.set_name(absl::StrCat("machines/", id));
+    return connection_.Call(connection_.capacity, &Connection::Capacity::GetMachine, request);
+  }
+  // The other lists are short, and a Node's name needs its pool's.
+  ASSIGN_OR_RETURN(std::vector<Item> items, List(kind, ""));
+  for (Item& item : items) {
+    if (IdOf(item) == id) return std::move(item);
+  }
+  return absl::NotFoundError(absl::StrCat(KindWord(kind), " \"", id, "\" does not exist."));
+}
+
+absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std::string& pool_uid) {
+  lifecycle::v1::ListEventsRequest request;
+  request.set_parent(connection_.Cluster());
+  request.set_pool_uid(pool_uid);
+  std::vector<Item> items;
+  RETURN_IF_ERROR(connection_.Pages(
+      connection_.lifecycle, &Connection::Lifecycle::ListEvents, request,
+      [](auto& response) { return response.mutable_events(); }, items));
+  std::vector<lifecycle::v1::Event> events;
+  for (Item& item : items) events.push_back(std::get<lifecycle::v1::Event>(std::move(item)));
+  return events;
+}
+
+}  // namespace
+
+std::unique_ptr<Api> Api::Create(const ApiOptions& options) {
+  return std::make_unique<GrpcApi>(options);
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "muster/debug/v1/debug_service.pb.h"
+#include "muster/type/v1/watch.pb.h"
+#include "services/musterctl/kinds.h"
+#include "services/musterctl/manifest.h"
+
+namespace muster::musterctl {
+
+struct ApiOptions {
+  std::string server = {};
+  Scope scope = {};
+  absl::Duration timeout = absl::Seconds(10);  // of each call
+};
+
+// What a manifest did.
+enum class Outcome { kCreated, kConfigured, kUnchanged };
+struct Applied {
+  Outcome outcome = Outcome::kUnchanged;
+  std::string detail = {};  // e.g. `16 machines, 16 new`
+};
+
+// A message of a Watch, of whatever kind.
+struct WatchMessage {
+  type::v1::WatchEventType type = {};
+  int64_t revision = 0;
+  std::string key = {};
+  std::optional<Item> item = {};
+};
+
+// Muster's API for a person: one blocking call a method, each with a deadline. Errors carry the
+// server's details (errors.h). Thread-safe.
+class Api {
+ public:
+  static std::unique_ptr<Api> Create(const ApiOptions& options);
+  virtual ~Api() = default;
+
+  // Every resource of a kind in the scope, by name. `pool`: only Nodes and events of this NodePool;
+  // empty: all.
+  virtual absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) = 0;
+  // One by its id.
+  virtual absl::StatusOr<Item> Get(Kind kind, const std::string& id) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) = 0;
+  // Events about the pool and its Nodes.
+  virtual absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
+      const std::string& pool_uid) = 0;
+
+  virtual absl::StatusOr<Applied> Apply(const Resource& resource) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> Scale(const std::string& id, int64_t nodes) = 0;
+  virtual absl::Status DeleteNodePool(const std::string& id) = 0;
+  virtual absl::Status DeleteQuota(const std::string& name) = 0;
+
+  virtual absl::StatusOr<debug::v1::CompareStateResponse> CompareState() = 0;
+
+  // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended
+  // it) or `receive` returns false (OK). Without `after_revision` it begins with a snapshot. No
+  // deadline.
+  using Receiver = std::function<bool(const WatchMessage& message)>;
+  virtual absl::Status Watch(Kind kind, std::optional<int64_t> after_revision,
+                             const Receiver& receive) = 0;
+};
+
+}  // namespace muster::musterctl

@@ -1,0 +1,153 @@
+#include "services/musterctl/args.h"
+
+// What musterctl can do, as data: the parser and the help both read it.
+namespace muster::musterctl {
+namespace {
+
+Flag OutputFlag() {
+  return {.name = "output",
+          .letter = 'o',
+          .value = "FORMAT",
+          .meaning = "wide, json, yaml or name; a table when not given."};
+}
+
+Flag PoolFlag() {
+  return {.name = "nodepool", .value = "NAME", .meaning = "Only Nodes or events of this NodePool."};
+}
+
+Flag FileFlag() {
+  return {.name = "filename",
+          .letter = 'f',
+          .value = "FILE",
+          .meaning = "Manifest to read, `-` for standard input. May be repeated.",
+          .repeated = true};
+}
+
+Command GetCommand() {
+  return {
+      .name = "get",
+      .usage = "get KIND [NAME] [-o FORMAT] [-w]",
+      .summary = "Shows resources.",
+      .details =
+          "KIND: nodepools (np), nodes, events, clusters, quotas, zones, instancetypes, machines,\n"
+          "claims, releases; singular forms too. NAME is the id, without its path.",
+      .flags = {OutputFlag(),
+                {.name = "watch",
+                 .letter = 'w',
+                 .meaning = "Go on with every change, until interrupted."},
+                PoolFlag()}};
+}
+
+Command ApplyCommand() {
+  return {
+      .name = "apply",
+      .usage = "apply -f FILE",
+      .summary = "Brings resources to what a manifest says.",
+      .details =
+          "Every document of every file is read and checked before anything is sent. Resources "
+          "are\n"
+          "sent in the order zones, instance types, machines, quotas, releases, clusters, "
+          "NodePools,\n"
+          "whatever their order in the files. Kinds of apiVersion muster/v1: Zone, InstanceType,\n"
+          "MachineSet, Machine, Quota, Release, Cluster; of compute.coreweave.com/v1alpha1: "
+          "NodePool.",
+      .flags = {FileFlag()}};
+}
+
+Command DescribeCommand() {
+  return {.name = "describe",
+          .usage = "describe nodepool|node NAME",
+          .summary = "Shows one NodePool or Node in full, with its events.",
+          .details =
+              "A NodePool's configuration (profile, revisions, pending) is shown when there is "
+              "more than\n"
+              "the one it started with; `get nodepool NAME -o yaml` always shows it."};
+}
+
+Command ScaleCommand() {
+  return {.name = "scale",
+          .usage = "scale nodepool NAME --nodes N",
+          .summary = "Sets a NodePool's targetNodes.",
+          .flags = {{.name = "nodes", .value = "N", .meaning = "Nodes wanted, 0 to 100000."}}};
+}
+
+Command DeleteCommand() {
+  return {
+      .name = "delete",
+      .usage = "delete nodepool|quota NAME [--wait] | delete -f FILE [--wait]",
+      .summary = "Asks for the deletion of NodePools or quotas.",
+      .details =
+          "A NodePool disappears once its Nodes are drained and gone. Deleting what is not there "
+          "is\n"
+          "an error unless --ignore-not-found. A quota's NAME is ZONE~INSTANCETYPE~CLASS.",
+      .flags = {
+          FileFlag(),
+          {.name = "wait", .meaning = "Wait until the NodePools are gone (see --wait-timeout)."},
+          {.name = "wait-timeout",
+           .value = "DURATION",
+           .meaning = "How long to wait for a NodePool to be gone.",
+           .standard = "20m"},
+          {.name = "ignore-not-found", .meaning = "Succeed when there is nothing to delete."}}};
+}
+
+Command WaitCommand() {
+  return {
+      .name = "wait",
+      .usage = "wait nodepool NAME --for=healthy|deleted [--timeout=5m]",
+      .summary = "Waits for a NodePool and shows how it gets on.",
+      .details =
+          "healthy: valid, within quota, capacity sufficient, target met, Nodes up to date, all "
+          "for\n"
+          "the spec's last generation. Here --timeout is how long to wait in all (default 5m).\n"
+          "Goes on while the server is away.",
+      .flags = {{.name = "for",
+                 .value = "WHAT",
+                 .meaning = "healthy or deleted.",
+                 .standard = "healthy"}}};
+}
+
+}  // namespace
+
+const std::vector<Flag>& GlobalFlags() {
+  static const auto& flags = *new std::vector<Flag>{
+      {.name = "server",
+       .value = "HOST:PORT",
+       .meaning = "Where Muster's API is.",
+       .standard = "127.0.0.1:7600",
+       .variable = "MUSTER_SERVER"},
+      {.name = "organization",
+       .value = "ID",
+       .meaning = "Organization of clusters, NodePools and quotas.",
+       .standard = "acme",
+       .variable = "MUSTER_ORGANIZATION"},
+      {.name = "cluster",
+       .value = "ID",
+       .meaning = "Cluster of NodePools, Nodes and events.",
+       .standard = "example",
+       .variable = "MUSTER_CLUSTER"},
+      {.name = "timeout",
+       .value = "DURATION",
+       .meaning = "Deadline of each call, e.g. 30s. Default: 10s (wait: 5m in all)."},
+  };
+  return flags;
+}
+
+const std::vector<Command>& Commands() {
+  static const auto& commands = *new std::vector<Command>{
+      GetCommand(),
+      DescribeCommand(),
+      ApplyCommand(),
+      ScaleCommand(),
+      DeleteCommand(),
+      WaitCommand(),
+      {.name = "debug",
+       .usage = "debug compare",
+       .summary = "Compares the server's memory with its tables and its journal.",
+       .details =
+           "Prints one line a service and one a difference. Exit code 1 when anything differs."},
+      {.name = "version", .usage = "version", .summary = "Says which musterctl this is."},
+  };
+  return commands;
+}
+
+}  // namespace muster::musterctl

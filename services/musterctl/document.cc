@@ -1,0 +1,216 @@
+#include "services/musterctl/document.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/stubs/common.h"
+#include "services/common/status_macros.h"
+
+namespace muster::musterctl {
+namespace {
+
+// A fault at a line of the text, before file and document are known.
+struct Fault {
+  std::string what = {};
+  int line = 0;
+};
+
+bool IsDecimal(absl::string_view text) {
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  if (text.empty() || (text.size() > 1 && text[0] == '0')) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+bool IsNumber(absl::string_view text) {
+  double ignored = 0;
+  return text.find_first_of("0123456789") != absl::string_view::npos &&
+         text.find_first_not_of("0123456789+-.eE") == absl::string_view::npos &&
+         absl::SimpleAtod(text, &ignored) &&
+         !(text.size() > 1 && text[0] == '0' && text[1] != '.' && text[1] != 'e');
+}
+
+Value PlainScalar(const std::string& text) {
+  Value value{.type = Value::Type::kString, .text = text};
+  if (text.empty() || text == "~" || text == "null" || text == "Null" || text == "NULL") {
+    value.type = Value::Type::kNull;
+  } else if (text == "true" || text == "True" || text == "TRUE" || text == "false" ||
+             text == "False" || text == "FALSE") {
+    value.type = Value::Type::kBool;
+    value.boolean = text[0] == 't' || text[0] == 'T';
+  } else if (IsDecimal(text)) {
+    value.type =
+        absl::SimpleAtoi(text, &value.integer) ? Value::Type::kInteger : Value::Type::kHugeInteger;
+  } else if (IsNumber(text)) {
+    value.type = Value::Type::kNumber;
+  }
+  return value;
+}
+
+// Turns yaml-cpp's nodes into values. Throws Fault.
+class Converter {
+ public:
+  Value Convert(const YAML::Node& node, int depth) {
+    const int line = node.Mark().line + 1;
+    if (++values_ > kMaxValues)
+      throw Fault{absl::StrCat("more than ", kMaxValues, " values"), line};
+    if (depth > kMaxDepth) throw Fault{absl::StrCat("nested deeper than ", kMaxDepth), line};
+    Value value;
+    switch (node.Type()) {
+      case YAML::NodeType::Undefined:
+      case YAML::NodeType::Null:
+        break;
+      case YAML::NodeType::Scalar:
+        // Tag `!` means quoted; anything else with a `!` is a tag of the user's.
+        value = node.Tag() == "!" || node.Tag() == "tag:yaml.org,2002:str"
+                    ? Value{.type = Value::Type::kString, .text = node.Scalar()}
+                    : PlainScalar(node.Scalar());
+        break;
+      case YAML::NodeType::Sequence:
+        value.type = Value::Type::kList;
+        for (const YAML::Node& item : node) value.list.push_back(Convert(item, depth + 1));
+        break;
+      case YAML::NodeType::Map:
+        value = ConvertMap(node, depth);
+        break;
+    }
+    value.line = line;
+    return value;
+  }
+
+ private:
+  Value ConvertMap(const YAML::Node& node, int depth) {
+    Value value{.type = Value::Type::kMap};
+    for (const auto& entry : node) {
+      const int line = entry.first.Mark().line + 1;
+      if (!entry.first.IsScalar()) throw Fault{"a key must be a plain word", line};
+      const std::string& key = entry.first.Scalar();
+      if (value.Find(key) != nullptr)
+        throw Fault{absl::StrCat("\"", key, "\" is there twice"), line};
+      value.map.emplace_back(key, Convert(entry.second, depth + 1));
+      // A missing value has no place of its own.
+      if (value.map.back().second.type == Value::Type::kNull) value.map.back().second.line = line;
+    }
+    return value;
+  }
+
+  int values_ = 0;
+};
+
+std::optional<Fault> CheckBytes(absl::string_view text) {
+  if (text.size() > kMaxManifestBytes)
+    return Fault{absl::StrCat("larger than ", kMaxManifestBytes, " bytes"), 1};
+  int line = 1;
+  for (absl::string_view rest : absl::StrSplit(text, '\n')) {
+    if (!google::protobuf::internal::IsStructurallyValidUTF8(rest.data(),
+                                                             static_cast<int>(rest.size()))) {
+      return Fault{"is not UTF-8 text", line};
+    }
+    if (rest.find('\0') != absl::string_view::npos) return Fault{"has a zero byte", line};
+    ++line;
+  }
+  return std::nullopt;
+}
+
+bool IsSeparator(absl::string_view line) {
+  return line == "---" ||
+         (line.size() > 3 && line.substr(0, 3) == "---" && (line[3] == ' ' || line[3] == '\t'));
+}
+
+// The document that a line belongs to, by the separators before it.
+int DocumentAt(absl::string_view text, int line) {
+  int documents = 1;
+  int at = 1;
+  bool content = false;
+  for (absl::string_view row : absl::StrSplit(text, '\n')) {
+    if (at++ > line) break;
+    while (!row.empty() && row.back() == '\r') row.remove_suffix(1);
+    if (IsSeparator(row)) {
+      documents += content ? 1 : 0;
+      content = true;
+    } else if (row.find_first_not_of(" \t") != absl::string_view::npos && row[0] != '#' &&
+               row[0] != '%') {
+      content = true;
+    }
+  }
+  return documents;
+}
+
+absl::Status At(absl::string_view file, absl::string_view text, const Fault& fault) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(Place(file, DocumentAt(text, fault.line), fault.line), ": ", fault.what));
+}
+
+}  // namespace
+
+const Value* Value::Find(absl::string_view key) const {
+  for (const auto& [name, value] : map) {
+    if (name == key) return &value;
+  }
+  return nullptr;
+}
+
+std::string Value::Describe() const {
+  switch (type) {
+    case Type::kNull:
+      return "empty";
+    case Type::kBool:
+      return absl::StrCat("the boolean ", text);
+    case Type::kInteger:
+    case Type::kHugeInteger:
+      return absl::StrCat("the integer ", text);
+    case Type::kNumber:
+      return absl::StrCat("the number ", text);
+    case Type::kString:
+      return absl::StrCat("the string \"", text.substr(0, 64), "\"");
+    case Type::kList:
+      return "a list";
+    case Type::kMap:
+      return "a mapping";
+  }
+  return "";
+}
+
+std::string Place(absl::string_view file, int document, int line) {
+  return absl::StrCat(file, ": document ", document, ", line ", line);
+}
+
+bool ReadsAsString(const std::string& text) {
+  if (PlainScalar(text).type != Value::Type::kString) return false;
+  const bool number_like = text.find_first_not_of("0123456789+-.eE_:xX") == std::string::npos;
+  const std::string lower = absl::AsciiStrToLower(text);
+  for (const absl::string_view word :
+       {"yes", "no", "on", "off", "y", "n", "true", "false", "null"}) {
+    if (lower == word) return false;
+  }
+  return !number_like;
+}
+
+absl::StatusOr<std::vector<Document>> ParseDocuments(absl::string_view file,
+                                                     absl::string_view text) {
+  if (auto fault = CheckBytes(text)) return At(file, text, *fault);
+  std::vector<Document> documents;
+  try {
+    const std::vector<YAML::Node> nodes = YAML::LoadAll(std::string(text));
+    for (const YAML::Node& node : nodes) {
+      Value value = Converter().Convert(node, 0);
+      if (value.type == Value::Type::kNull) continue;
+      const int number = DocumentAt(text, value.line);
+      documents.push_back({.file = std::string(file), .number = number, .value = std::move(value)});
+    }
+  } catch (const YAML::Exception& error) {
+    return At(file, text,
+              {absl::StrCat("not YAML: ", error.msg), std::max(error.mark.line + 1, 1)});
+  } catch (const Fault& fault) {
+    return At(file, text, fault);
+  }
+  return documents;
+}
+
+}  // namespace muster::musterctl

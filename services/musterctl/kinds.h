@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/strings/string_view.h"
+#include "muster/capacity/v1/capacity.pb.h"
+#include "muster/configuration/v1/configuration.pb.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "muster/quota/v1/quota.pb.h"
+
+// The kinds of resources that can be shown.
+namespace muster::musterctl {
+
+enum class Kind {
+  kNodePool,
+  kNode,
+  kEvent,
+  kCluster,
+  kQuota,
+  kZone,
+  kInstanceType,
+  kMachine,
+  kClaim,
+  kRelease,
+};
+
+// One resource of any kind; the alternatives are in the order of Kind.
+using Item = std::variant<lifecycle::v1::NodePool, lifecycle::v1::Node, lifecycle::v1::Event,
+                          lifecycle::v1::Cluster, quota::v1::Quota, capacity::v1::Zone,
+                          capacity::v1::InstanceType, capacity::v1::Machine, capacity::v1::Claim,
+                          configuration::v1::Release>;
+
+// `nodepools`, `nodepool`, `np`, in any case; nullopt for what is no kind.
+std::optional<Kind> ParseKind(absl::string_view word);
+// Singular, as printed: `nodepool`.
+absl::string_view KindWord(Kind kind);
+// Every kind in plural, for messages.
+std::string KindWords();
+
+inline Kind KindOf(const Item& item) { return static_cast<Kind>(item.index()); }
+// The resource name, e.g. `organizations/acme/clusters/example/nodePools/train`.
+const std::string& NameOf(const Item& item);
+// The id that people use: the last part of the name; of a release `channel~component~version`.
+std::string IdOf(const Item& item);
+std::string IdOfName(Kind kind, absl::string_view name);
+
+}  // namespace muster::musterctl

@@ -1,0 +1,23 @@
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "services/musterctl/commands.h"
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  const muster::SystemClock clock;
+  muster::musterctl::World world{
+      .in = std::cin,
+      .out = std::cout,
+      .err = std::cerr,
+      .environment = [](const std::string& name) -> std::optional<std::string> {
+        const char* value = std::getenv(name.c_str());
+        if (value == nullptr) return std::nullopt;
+        return value;
+      },
+      .clock = clock,
+      .sleep = absl::SleepFor};
+  return muster::musterctl::Run(args, world);
+}

@@ -1,0 +1,335 @@
+#include "services/musterctl/manifest.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/document.h"
+#include "services/musterctl/fields.h"
+#include "services/musterctl/machine_set.h"
+
+namespace muster::musterctl {
+namespace {
+
+constexpr absl::string_view kMusterApi = "muster/v1";
+constexpr absl::string_view kNodePoolApi = "compute.coreweave.com/v1alpha1";
+constexpr absl::string_view kClasses[] = {"default", "spot"};
+constexpr absl::string_view kAccesses[] = {"general", "dedicated"};
+constexpr absl::string_view kComponents[] = {"gpu-driver", "ncore-image", "kubernetes"};
+constexpr absl::string_view kKinds[] = {"Zone",  "InstanceType", "MachineSet", "Machine",
+                                        "Quota", "Release",      "Cluster",    "NodePool"};
+
+// What all documents of one text share.
+struct Context {
+  Scope scope = {};
+  absl::flat_hash_set<std::string> machine_ids = {};
+  int64_t machines = 0;
+};
+
+// One resource being read: its metadata and spec, and what its reader found out.
+struct Reading {
+  Fields& metadata;
+  Fields& spec;
+  Context& context;
+  Problems& problems;
+  std::string label = {};
+  std::vector<std::string> notes = {};
+
+  // metadata.name; `-` stands in for one that is missing, which is a problem by itself.
+  std::string Name() { return metadata.Id("name", Need::kRequired).value_or("-"); }
+  // Where the name follows from the rest it may be left out; output of `get -o yaml` has it.
+  void SkipName() { metadata.Skip("name"); }
+  std::string Organization() {
+    return metadata.Id("organization").value_or(context.scope.organization);
+  }
+};
+
+Resource ReadZone(Reading& in) {
+  capacity::v1::Zone zone;
+  const std::string name = in.Name();
+  zone.set_name(absl::StrCat("zones/", name));
+  if (const auto access = in.spec.Word("access", kAccesses, Need::kRequired)) {
+    zone.set_access(*access == "general" ? capacity::v1::Zone::ACCESS_GENERAL
+                                         : capacity::v1::Zone::ACCESS_DEDICATED);
+  }
+  for (std::string& type : in.spec.Strings("instanceTypes"))
+    zone.add_instance_types(std::move(type));
+  in.label = absl::StrCat("zone/", name);
+  return zone;
+}
+
+Resource ReadInstanceType(Reading& in) {
+  capacity::v1::InstanceType type;
+  const std::string name = in.Name();
+  type.set_name(absl::StrCat("instanceTypes/", name));
+  type.set_gpus(in.spec.Integer32("gpus").value_or(0));
+  type.set_gpu_model(in.spec.String("gpuModel").value_or(""));
+  type.set_vcpus(in.spec.Integer32("vcpus", Need::kRequired).value_or(0));
+  type.set_memory_kib(in.spec.Integer("memoryKib", Need::kRequired).value_or(0));
+  type.set_ephemeral_storage_kib(
+      in.spec.Integer("ephemeralStorageKib", Need::kRequired).value_or(0));
+  type.set_architecture(in.spec.String("architecture", Need::kRequired).value_or(""));
+  type.set_max_pods(in.spec.Integer32("maxPods", Need::kRequired).value_or(0));
+  type.set_superchip(in.spec.Bool("superchip").value_or(false));
+  type.set_nodes_per_rack(in.spec.Integer32("nodesPerRack").value_or(0));
+  type.set_fabric(in.spec.Bool("fabric").value_or(false));
+  in.label = absl::StrCat("instancetype/", name);
+  return type;
+}
+
+Resource ReadMachineSet(Reading& in) {
+  MachineSet set{.name = in.Name()};
+  const auto count = in.spec.Integer("count", Need::kRequired, 1, kMaxMachinesASet);
+  const MachineSetSpec spec{
+      .prefix = set.name,
+      .zone = in.spec.Id("zone", Need::kRequired).value_or(""),
+      .instance_type = in.spec.Id("instanceType", Need::kRequired).value_or(""),
+      .fabric = in.spec.String("fabric").value_or(""),
+      .count = count.value_or(0),
+      .racks = in.spec.Integer("racks", Need::kOptional, 1, kMaxMachinesASet).value_or(0),
+  };
+  in.label = absl::StrCat("machineset/", set.name);
+  in.context.machines += spec.count;
+  if (in.context.machines > kMaxMachinesASet) {
+    in.spec.Complain("count",
+                     absl::StrCat("more than ", kMaxMachinesASet, " machines in one file"));
+  } else {
+    set.machines = Expand(spec, in.context.machine_ids);
+  }
+  return set;
+}
+
+Resource ReadMachine(Reading& in) {
+  capacity::v1::Machine machine;
+  const std::string name = in.Name();
+  machine.set_name(absl::StrCat("machines/", name));
+  machine.set_zone(in.spec.Id("zone", Need::kRequired).value_or(""));
+  machine.set_instance_type(in.spec.Id("instanceType", Need::kRequired).value_or(""));
+  machine.set_fabric(in.spec.String("fabric").value_or(""));
+  machine.set_rack(in.spec.String("rack").value_or(""));
+  machine.set_slot(in.spec.Integer32("slot").value_or(0));
+  for (auto& [key, value] : in.spec.StringMap("labels"))
+    (*machine.mutable_labels())[key] = std::move(value);
+  in.label = absl::StrCat("machine/", name);
+  if (!in.context.machine_ids.insert(name).second)
+    in.metadata.Complain("name", "is the id of another machine of the file");
+  return machine;
+}
+
+Resource ReadQuota(Reading& in) {
+  quota::v1::Quota quota;
+  in.SkipName();
+  const std::string key =
+      absl::StrCat(in.spec.Id("zone", Need::kRequired).value_or(""), "~",
+                   in.spec.Id("instanceType", Need::kRequired).value_or(""), "~",
+                   in.spec.Word("computeClass", kClasses).value_or("default"));
+  quota.set_name(absl::StrCat("organizations/", in.Organization(), "/quotas/", key));
+  quota.set_limit(in.spec.Integer("limit", Need::kRequired).value_or(0));
+  in.label = absl::StrCat("quota/", key);
+  return quota;
+}
+
+Resource ReadRelease(Reading& in) {
+  configuration::v1::Release release;
+  in.SkipName();
+  const std::string channel = in.spec.Id("channel", Need::kRequired).value_or("");
+  const std::string component =
+      in.spec.Word("component", kComponents, Need::kRequired).value_or("");
+  const std::string version = in.spec.Id("version", Need::kRequired).value_or("");
+  release.set_name(
+      absl::StrCat("channels/", channel, "/components/", component, "/releases/", version));
+  in.label = absl::StrCat("release/", channel, "~", component, "~", version);
+  return release;
+}
+
+Resource ReadCluster(Reading& in) {
+  lifecycle::v1::Cluster cluster;
+  const std::string name = in.Name();
+  cluster.set_name(absl::StrCat("organizations/", in.Organization(), "/clusters/", name));
+  cluster.set_zone(in.spec.Id("zone", Need::kRequired).value_or(""));
+  cluster.set_kubernetes_version(in.spec.String("kubernetesVersion").value_or(""));
+  in.label = absl::StrCat("cluster/", name);
+  return cluster;
+}
+
+void ReadTaints(Reading& in, lifecycle::v1::NodePoolSpec& spec) {
+  const Value* list = in.spec.List("nodeTaints");
+  if (list == nullptr) return;
+  for (size_t i = 0; i < list->list.size(); ++i) {
+    Fields fields(&list->list[i], absl::StrCat(in.spec.Path("nodeTaints"), "[", i, "]"),
+                  in.problems);
+    lifecycle::v1::Taint& taint = *spec.add_node_taints();
+    taint.set_key(fields.String("key", Need::kRequired).value_or(""));
+    taint.set_value(fields.String("value").value_or(""));
+    taint.set_effect(fields.String("effect", Need::kRequired).value_or(""));
+  }
+}
+
+void ReadPoolParts(Reading& in, lifecycle::v1::NodePoolSpec& spec) {
+  if (const Value* map = in.spec.Map("image")) {
+    Fields fields(map, in.spec.Path("image"), in.problems);
+    spec.mutable_image()->set_kernel(fields.String("kernel").value_or(""));
+    spec.mutable_image()->set_name(fields.String("name").value_or(""));
+    spec.mutable_image()->set_release_train(fields.String("releaseTrain").value_or(""));
+  }
+  if (const Value* map = in.spec.Map("gpu")) {
+    Fields fields(map, in.spec.Path("gpu"), in.problems);
+    spec.mutable_gpu()->set_version(fields.String("version").value_or(""));
+  }
+  if (const Value* map = in.spec.Map("lifecycle")) {
+    Fields fields(map, in.spec.Path("lifecycle"), in.problems);
+    spec.mutable_lifecycle()->set_scale_down_strategy(
+        fields.String("scaleDownStrategy").value_or(""));
+    if (const auto value = fields.Bool("disableUnhealthyNodeEviction")) {
+      spec.mutable_lifecycle()->set_disable_unhealthy_node_eviction(*value);
+    }
+  }
+  if (const Value* map = in.spec.Map("nodeConfigurationUpdateStrategy")) {
+    Fields fields(map, in.spec.Path("nodeConfigurationUpdateStrategy"), in.problems);
+    spec.mutable_node_configuration_update_strategy()->set_type(fields.String("type").value_or(""));
+  }
+}
+
+Resource ReadNodePool(Reading& in) {
+  lifecycle::v1::NodePool pool;
+  const std::string name = in.Name();
+  pool.set_name(absl::StrCat("organizations/", in.context.scope.organization, "/clusters/",
+                             in.context.scope.cluster, "/nodePools/", name));
+  lifecycle::v1::NodePoolSpec& spec = *pool.mutable_spec();
+  spec.set_compute_class(in.spec.String("computeClass").value_or(""));
+  spec.set_instance_type(in.spec.String("instanceType", Need::kRequired).value_or(""));
+  if (const auto nodes = in.spec.Integer("targetNodes", Need::kRequired))
+    spec.set_target_nodes(*nodes);
+  spec.set_min_nodes(in.spec.Integer("minNodes").value_or(0));
+  spec.set_max_nodes(in.spec.Integer("maxNodes").value_or(0));
+  for (auto& [key, value] : in.spec.StringMap("nodeLabels"))
+    (*spec.mutable_node_labels())[key] = std::move(value);
+  for (auto& [key, value] : in.spec.StringMap("nodeAnnotations")) {
+    (*spec.mutable_node_annotations())[key] = std::move(value);
+  }
+  spec.set_autoscaling(in.spec.Bool("autoscaling").value_or(false));
+  ReadTaints(in, spec);
+  ReadPoolParts(in, spec);
+  for (const absl::string_view field : {"labels", "annotations"}) {
+    if (in.metadata.Skip(field))
+      in.notes.push_back(absl::StrCat("metadata.", field, " is not kept"));
+  }
+  in.label = absl::StrCat("nodepool/", name);
+  return pool;
+}
+
+using Reader = Resource (*)(Reading&);
+
+Reader ReaderOf(absl::string_view api, absl::string_view kind) {
+  static constexpr std::pair<absl::string_view, Reader> kReaders[] = {
+      {"Zone", ReadZone},      {"InstanceType", ReadInstanceType}, {"MachineSet", ReadMachineSet},
+      {"Quota", ReadQuota},    {"Machine", ReadMachine},           {"Release", ReadRelease},
+      {"Cluster", ReadCluster}};
+  if (api == kNodePoolApi) return kind == "NodePool" ? ReadNodePool : nullptr;
+  for (const auto& [name, reader] : kReaders) {
+    if (api == kMusterApi && name == kind) return reader;
+  }
+  return nullptr;
+}
+
+// Why there is no reader: the version, or the kind.
+void ComplainOfKind(Fields& top, const std::string& api, const std::string& kind) {
+  if (api != kMusterApi && api != kNodePoolApi) {
+    top.Complain("apiVersion",
+                 absl::StrCat("must be ", kMusterApi, " or ", kNodePoolApi, ", is \"", api, "\""));
+  } else if (std::find(std::begin(kKinds), std::end(kKinds), kind) == std::end(kKinds)) {
+    top.Complain("kind",
+                 absl::StrCat("unknown kind \"", kind, "\"; known: ", absl::StrJoin(kKinds, ", ")));
+  } else {
+    top.Complain("apiVersion",
+                 absl::StrCat(kind, " belongs to ", api == kMusterApi ? kNodePoolApi : kMusterApi));
+  }
+}
+
+void ReadResource(const Document& document, const Value& value, const std::string& path,
+                  Context& context, Problems& problems, std::vector<Manifest>& out);
+
+void ReadList(const Document& document, Fields& top, Context& context, Problems& problems,
+              std::vector<Manifest>& out) {
+  top.Skip("metadata");
+  const Value* items = top.List("items", Need::kRequired);
+  for (size_t i = 0; items != nullptr && i < items->list.size(); ++i) {
+    ReadResource(document, items->list[i], absl::StrCat("items[", i, "]"), context, problems, out);
+  }
+}
+
+void ReadResource(const Document& document, const Value& value, const std::string& path,
+                  Context& context, Problems& problems, std::vector<Manifest>& out) {
+  Fields top(&value, path, problems);
+  const std::string api = top.String("apiVersion", Need::kRequired).value_or("");
+  const std::string kind = top.String("kind", Need::kRequired).value_or("");
+  if (kind == "List" && path.empty()) return ReadList(document, top, context, problems, out);
+  const Value* metadata = top.Map("metadata", Need::kRequired);
+  const Value* spec = top.Map("spec", Need::kRequired);
+  top.Skip("status");
+  if (value.type != Value::Type::kMap || api.empty() || kind.empty()) return;
+  const Reader reader = ReaderOf(api, kind);
+  if (reader == nullptr) return ComplainOfKind(top, api, kind);
+  Fields metadata_fields(metadata, top.Path("metadata"), problems);
+  Fields spec_fields(spec, top.Path("spec"), problems);
+  // What the server sets: in the output of `get -o yaml`, not read.
+  for (const absl::string_view name : {"uid", "generation", "resourceVersion", "creationTimestamp",
+                                       "deletionTimestamp", "managedFields"}) {
+    metadata_fields.Skip(name);
+  }
+  Reading reading{metadata_fields, spec_fields, context, problems};
+  Resource resource = reader(reading);
+  out.push_back({.resource = std::move(resource),
+                 .label = std::move(reading.label),
+                 .place = Place(document.file, document.number, value.line),
+                 .notes = std::move(reading.notes)});
+}
+
+std::string FullName(const Resource& resource) {
+  struct Visitor {
+    std::string operator()(const MachineSet& set) const {
+      return absl::StrCat("machineSets/", set.name);
+    }
+    std::string operator()(const google::protobuf::Message& message) const {
+      const auto* name = message.GetDescriptor()->FindFieldByName("name");
+      return message.GetReflection()->GetString(message, name);
+    }
+  };
+  return std::visit(Visitor{}, resource);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view file, absl::string_view text,
+                                                     const Scope& scope) {
+  ASSIGN_OR_RETURN(const std::vector<Document> documents, ParseDocuments(file, text));
+  Context context{.scope = scope};
+  std::vector<Manifest> manifests;
+  std::vector<std::string> faults;
+  for (const Document& document : documents) {
+    Problems problems(document.file, document.number);
+    ReadResource(document, document.value, "", context, problems, manifests);
+    faults.insert(faults.end(), problems.lines().begin(), problems.lines().end());
+  }
+  if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  if (manifests.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": has no document"));
+  absl::flat_hash_set<std::string> names;
+  for (const Manifest& manifest : manifests) {
+    if (names.insert(FullName(manifest.resource)).second) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(manifest.place, ": ", manifest.label, " is in the file twice"));
+  }
+  return manifests;
+}
+
+void SortForSending(std::vector<Manifest>& manifests) {
+  std::stable_sort(manifests.begin(), manifests.end(), [](const Manifest& a, const Manifest& b) {
+    return a.resource.index() < b.resource.index();
+  });
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,360 @@
+#include "services/musterctl/objects.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "services/common/resource_name.h"
+#include "services/musterctl/document.h"
+
+namespace muster::musterctl {
+namespace {
+
+using nlohmann::json;
+
+void PutTime(json& object, const char* key, const google::protobuf::Timestamp& time) {
+  if (std::string text = FormatTime(time); !text.empty()) object[key] = std::move(text);
+}
+
+void PutText(json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+template <class Map>
+json ToJson(const Map& map) {
+  json object = json::object();
+  for (const auto& [key, value] : map) object[key] = value;
+  return object;
+}
+
+json Strings(const google::protobuf::RepeatedPtrField<std::string>& strings) {
+  json list = json::array();
+  for (const std::string& text : strings) list.push_back(text);
+  return list;
+}
+
+json Taints(const google::protobuf::RepeatedPtrField<lifecycle::v1::Taint>& taints) {
+  json list = json::array();
+  for (const auto& taint : taints) {
+    json item = {{"effect", taint.effect()}, {"key", taint.key()}};
+    PutText(item, "value", taint.value());
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+json Conditions(const google::protobuf::RepeatedPtrField<lifecycle::v1::Condition>& conditions) {
+  json list = json::array();
+  for (const auto& condition : conditions) {
+    json item = {{"message", condition.message()},
+                 {"observedGeneration", condition.observed_generation()},
+                 {"reason", condition.reason()},
+                 {"status", condition.status()},
+                 {"type", condition.type()}};
+    PutTime(item, "lastTransitionTime", condition.last_transition_time());
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
+json Configuration(const lifecycle::v1::NodeConfiguration& configuration, bool revision) {
+  json object = {{"nodeProfile", configuration.node_profile()},
+                 {"summary", Strings(configuration.summary())}};
+  PutTime(object, "createdAt", configuration.created_at());
+  if (revision) object["activeNodes"] = configuration.active_nodes();
+  return object;
+}
+
+json PoolSpec(const lifecycle::v1::NodePoolSpec& spec) {
+  const auto& life = spec.lifecycle();
+  json object = {{"autoscaling", spec.autoscaling()},
+                 {"instanceType", spec.instance_type()},
+                 {"lifecycle",
+                  {{"disableUnhealthyNodeEviction", !life.has_disable_unhealthy_node_eviction() ||
+                                                        life.disable_unhealthy_node_eviction()},
+                   {"scaleDownStrategy",
+                    life.scale_down_strategy().empty() ? "IdleOnly" : life.scale_down_strategy()}}},
+                 {"maxNodes", spec.max_nodes()},
+                 {"minNodes", spec.min_nodes()},
+                 {"targetNodes", spec.target_nodes()}};
+  if (spec.compute_class() != "default") PutText(object, "computeClass", spec.compute_class());
+  if (spec.node_labels_size() > 0) object["nodeLabels"] = ToJson(spec.node_labels());
+  if (spec.node_annotations_size() > 0) object["nodeAnnotations"] = ToJson(spec.node_annotations());
+  if (spec.node_taints_size() > 0) object["nodeTaints"] = Taints(spec.node_taints());
+  const auto& image = spec.image();
+  if (!image.kernel().empty() || !image.name().empty() || !image.release_train().empty()) {
+    json& out = object["image"];
+    PutText(out, "kernel", image.kernel());
+    PutText(out, "name", image.name());
+    PutText(out, "releaseTrain", image.release_train());
+  }
+  if (!spec.gpu().version().empty()) object["gpu"] = {{"version", spec.gpu().version()}};
+  const std::string& strategy = spec.node_configuration_update_strategy().type();
+  if (!strategy.empty() && strategy != "OnSpecUpdate")
+    object["nodeConfigurationUpdateStrategy"] = {{"type", strategy}};
+  return object;
+}
+
+json PoolStatus(const lifecycle::v1::NodePoolStatus& status) {
+  json object = {{"conditions", Conditions(status.conditions())},
+                 {"currentNodes", status.current_nodes()},
+                 {"inProgress", status.in_progress()},
+                 {"queuedNodes", status.queued_nodes()}};
+  PutText(object, "nodeProfile", status.node_profile());
+  if (status.has_pending_node_configuration()) {
+    object["pendingNodeConfiguration"] = Configuration(status.pending_node_configuration(), false);
+  }
+  for (const auto& revision : status.node_configuration_revisions()) {
+    object["nodeConfigurationRevisions"].push_back(Configuration(revision, true));
+  }
+  return object;
+}
+
+json Frame(absl::string_view kind, const std::string& id) {
+  return {{"apiVersion", "muster/v1"}, {"kind", std::string(kind)}, {"metadata", {{"name", id}}}};
+}
+
+json Object(const lifecycle::v1::NodePool& pool, const std::string& id) {
+  json metadata = {{"generation", pool.generation()},
+                   {"name", id},
+                   {"resourceVersion", pool.etag()},
+                   {"uid", pool.uid()}};
+  PutTime(metadata, "creationTimestamp", pool.create_time());
+  PutTime(metadata, "deletionTimestamp", pool.delete_time());
+  return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
+          {"kind", "NodePool"},
+          {"metadata", std::move(metadata)},
+          {"spec", PoolSpec(pool.spec())},
+          {"status", PoolStatus(pool.status())}};
+}
+
+json Object(const lifecycle::v1::Node& node, const std::string& id) {
+  json object = Frame("Node", id);
+  PutTime(object["metadata"], "creationTimestamp", node.create_time());
+  object["metadata"]["resourceVersion"] = node.etag();
+  const auto& desired = node.desired();
+  object["metadata"]["labels"] = ToJson(desired.labels());
+  object["metadata"]["annotations"] = ToJson(desired.annotations());
+  json& spec = object["spec"];
+  spec = {{"cordoned", desired.cordoned()},
+          {"drain", desired.drain()},
+          {"nodeProfile", desired.node_profile()},
+          {"phase", PhaseWord(desired.phase())},
+          {"taints", Taints(desired.taints())}};
+  PutTime(spec, "drainDeadline", desired.drain_deadline());
+  const auto& observed = node.observed();
+  json& status = object["status"];
+  status = {{"active", observed.active()},
+            {"activePods", Strings(observed.active_pods())},
+            {"autoscalerMarked", observed.autoscaler_marked()},
+            {"conditions", Conditions(node.conditions())},
+            {"nodeProfile", observed.node_profile()},
+            {"poolUid", node.pool_uid()},
+            {"state", NodeStateWord(node.state())}};
+  PutTime(status, "activeTime", observed.active_time());
+  PutTime(status, "stateTime", node.state_time());
+  return object;
+}
+
+json Object(const lifecycle::v1::Event& event, const std::string& id) {
+  json object = Frame("Event", id);
+  object["object"] = event.object();
+  object["poolUid"] = event.pool_uid();
+  object["type"] = event.type();
+  object["reason"] = event.reason();
+  object["message"] = event.message();
+  object["count"] = event.count();
+  PutTime(object, "firstTime", event.first_time());
+  PutTime(object, "lastTime", event.last_time());
+  return object;
+}
+
+json Object(const lifecycle::v1::Cluster& cluster, const std::string& id) {
+  json object = Frame("Cluster", id);
+  if (const auto parts = MatchName("organizations/*/clusters/*", cluster.name())) {
+    object["metadata"]["organization"] = parts->front();
+  }
+  object["metadata"]["resourceVersion"] = cluster.etag();
+  PutTime(object["metadata"], "creationTimestamp", cluster.create_time());
+  object["spec"]["zone"] = cluster.zone();
+  PutText(object["spec"], "kubernetesVersion", cluster.kubernetes_version());
+  return object;
+}
+
+json Object(const quota::v1::Quota& quota, const std::string& id) {
+  json object = Frame("Quota", id);
+  if (const auto parts = MatchName("organizations/*/quotas/*", quota.name())) {
+    object["metadata"]["organization"] = parts->front();
+  }
+  object["metadata"]["resourceVersion"] = quota.etag();
+  PutTime(object["metadata"], "creationTimestamp", quota.create_time());
+  json& spec = object["spec"];
+  spec["limit"] = quota.limit();
+  const std::vector<std::string> key = absl::StrSplit(id, '~');
+  if (key.size() == 3) {
+    spec["zone"] = key[0];
+    spec["instanceType"] = key[1];
+    spec["computeClass"] = key[2];
+  }
+  object["status"]["held"] = quota.held();
+  PutTime(object["status"], "updateTime", quota.update_time());
+  return object;
+}
+
+json Object(const capacity::v1::Zone& zone, const std::string& id) {
+  json object = Frame("Zone", id);
+  object["spec"]["access"] =
+      zone.access() == capacity::v1::Zone::ACCESS_DEDICATED ? "dedicated" : "general";
+  object["spec"]["instanceTypes"] = Strings(zone.instance_types());
+  object["status"]["region"] = zone.region();
+  return object;
+}
+
+json Object(const capacity::v1::InstanceType& type, const std::string& id) {
+  json object = Frame("InstanceType", id);
+  object["spec"] = {{"architecture", type.architecture()},
+                    {"ephemeralStorageKib", type.ephemeral_storage_kib()},
+                    {"fabric", type.fabric()},
+                    {"gpuModel", type.gpu_model()},
+                    {"gpus", type.gpus()},
+                    {"maxPods", type.max_pods()},
+                    {"memoryKib", type.memory_kib()},
+                    {"nodesPerRack", type.nodes_per_rack()},
+                    {"superchip", type.superchip()},
+                    {"vcpus", type.vcpus()}};
+  return object;
+}
+
+json Object(const capacity::v1::Machine& machine, const std::string& id) {
+  json object = Frame("Machine", id);
+  object["spec"] = {{"instanceType", machine.instance_type()},
+                    {"slot", machine.slot()},
+                    {"zone", machine.zone()}};
+  PutText(object["spec"], "fabric", machine.fabric());
+  PutText(object["spec"], "rack", machine.rack());
+  if (machine.labels_size() > 0) object["spec"]["labels"] = ToJson(machine.labels());
+  object["status"]["state"] = MachineStateWord(machine.state());
+  PutText(object["status"], "claim", machine.claim());
+  PutTime(object["status"], "stateTime", machine.state_time());
+  return object;
+}
+
+json Object(const capacity::v1::Claim& claim, const std::string& id) {
+  json object = Frame("Claim", id);
+  object["spec"] = {{"computeClass", ComputeClassWord(claim.compute_class())},
+                    {"generation", claim.generation()},
+                    {"instanceType", claim.instance_type()},
+                    {"nodes", claim.nodes()},
+                    {"pool", claim.pool()},
+                    {"priority", claim.priority()},
+                    {"zone", claim.zone()}};
+  object["status"] = {{"inService", claim.in_service()},
+                      {"machines", Strings(claim.machines())},
+                      {"outstanding", claim.outstanding()},
+                      {"reason", ClaimReasonWord(claim.reason())}};
+  PutTime(object["status"], "queueTime", claim.queue_time());
+  return object;
+}
+
+json Object(const configuration::v1::Release& release, const std::string& id) {
+  json object = Frame("Release", id);
+  PutTime(object["metadata"], "creationTimestamp", release.create_time());
+  if (const auto parts = MatchName("channels/*/components/*/releases/*", release.name())) {
+    object["spec"] = {
+        {"channel", (*parts)[0]}, {"component", (*parts)[1]}, {"version", (*parts)[2]}};
+  }
+  return object;
+}
+
+void Emit(YAML::Emitter& out, const json& value) {
+  switch (value.type()) {
+    case json::value_t::object:
+      if (value.empty()) out << YAML::Flow;
+      out << YAML::BeginMap;
+      for (const auto& [key, member] : value.items()) {
+        out << YAML::Key;
+        Emit(out, key);
+        out << YAML::Value;
+        Emit(out, member);
+      }
+      out << YAML::EndMap;
+      return;
+    case json::value_t::array:
+      if (value.empty()) out << YAML::Flow;
+      out << YAML::BeginSeq;
+      for (const json& item : value) Emit(out, item);
+      out << YAML::EndSeq;
+      return;
+    case json::value_t::string: {
+      const std::string& text = value.get_ref<const std::string&>();
+      if (ReadsAsString(text)) {
+        out << text;
+      } else {
+        out << YAML::DoubleQuoted << text;
+      }
+      return;
+    }
+    case json::value_t::boolean:
+    case json::value_t::number_integer:
+    case json::value_t::number_unsigned:
+    case json::value_t::number_float:
+    case json::value_t::null:
+    case json::value_t::binary:
+    case json::value_t::discarded:
+      out << value.dump();
+      return;
+  }
+}
+
+// `STATE_FREE` → `FREE`.
+std::string Word(const std::string& name, absl::string_view prefix) {
+  return std::string(absl::StripPrefix(name, prefix));
+}
+
+}  // namespace
+
+json ToObject(const Item& item) {
+  const std::string id = IdOf(item);
+  return std::visit([&](const auto& resource) { return Object(resource, id); }, item);
+}
+
+json ToList(const std::vector<json>& objects) {
+  return {{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}};
+}
+
+std::string ToYaml(const json& value) {
+  YAML::Emitter out;
+  out.SetSeqFormat(YAML::Block);
+  Emit(out, value);
+  return absl::StrCat(out.c_str(), "\n");
+}
+
+std::string FormatTime(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0 && time.nanos() == 0) return "";
+  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", absl::FromUnixSeconds(time.seconds()),
+                          absl::UTCTimeZone());
+}
+
+std::string ComputeClassWord(type::v1::ComputeClass compute_class) {
+  return compute_class == type::v1::COMPUTE_CLASS_SPOT ? "spot" : "default";
+}
+std::string NodeStateWord(lifecycle::v1::Node::State state) {
+  return Word(lifecycle::v1::Node::State_Name(state), "STATE_");
+}
+std::string MachineStateWord(capacity::v1::Machine::State state) {
+  return Word(capacity::v1::Machine::State_Name(state), "STATE_");
+}
+std::string ClaimReasonWord(capacity::v1::Claim::Reason reason) {
+  return Word(capacity::v1::Claim::Reason_Name(reason), "REASON_");
+}
+std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase) {
+  return Word(lifecycle::v1::NodeDesired::Phase_Name(phase), "PHASE_");
+}
+
+}  // namespace muster::musterctl

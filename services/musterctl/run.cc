@@ -1,0 +1,73 @@
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/commands.h"
+#include "services/musterctl/errors.h"
+
+namespace muster::musterctl {
+namespace {
+
+constexpr char kWrongUseUrl[] = "musterctl/wrong-use";
+constexpr char kVersion[] = "0.1.0";
+
+using CommandFunction = absl::Status (*)(Session&);
+
+CommandFunction FunctionOf(absl::string_view command) {
+  static constexpr std::pair<absl::string_view, CommandFunction> kFunctions[] = {
+      {"get", Get},       {"describe", Describe}, {"apply", Apply}, {"scale", Scale},
+      {"delete", Delete}, {"wait", Wait},         {"debug", Debug}};
+  for (const auto& [name, function] : kFunctions) {
+    if (name == command) return function;
+  }
+  return nullptr;
+}
+
+absl::Status Execute(const CommandLine& line, World& world) {
+  ApiOptions options{
+      .server = line.Get("server"),
+      .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")}};
+  if (line.Has("timeout")) {
+    auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
+    if (!timeout.ok()) return WrongUse(timeout.status().message());
+    // `wait` means it for the whole; its calls keep the standard one.
+    if (line.command != "wait") options.timeout = *timeout;
+  }
+  const std::unique_ptr<Api> api = world.connect(options);
+  Session session{line, options.scope, *api, world};
+  return FunctionOf(line.command)(session);
+}
+
+}  // namespace
+
+absl::Status WrongUse(absl::string_view text) {
+  absl::Status status = absl::InvalidArgumentError(text);
+  status.SetPayload(kWrongUseUrl, absl::Cord());
+  return status;
+}
+
+bool IsWrongUse(const absl::Status& status) { return status.GetPayload(kWrongUseUrl).has_value(); }
+
+int Run(absl::Span<const std::string> args, World& world) {
+  const absl::StatusOr<CommandLine> line = ParseArgs(args, world.environment);
+  if (!line.ok()) {
+    world.err << RenderError(line.status());
+    return kWrongUse;
+  }
+  if (line->help) {
+    world.out << Help(FindCommand(line->command));
+    return args.empty() ? kWrongUse : kDone;
+  }
+  if (line->command == "version") {
+    world.out << "musterctl " << kVersion << "\n";
+    return kDone;
+  }
+  const absl::Status status = Execute(*line, world);
+  world.out.flush();
+  if (status.ok()) return kDone;
+  world.err << RenderError(status);
+  return IsWrongUse(status) ? kWrongUse : kFailed;
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,71 @@
+#include "services/musterctl/watch_view.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <utility>
+
+namespace muster::musterctl {
+namespace {
+
+// The same bytes for the same content: maps are written in order of their keys.
+std::string Bytes(const Item& item) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream raw(&bytes);
+  google::protobuf::io::CodedOutputStream out(&raw);
+  out.SetSerializationDeterministic(true);
+  std::visit([&](const auto& resource) { (void)resource.SerializeToCodedStream(&out); }, item);
+  out.Trim();
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<int64_t> WatchView::Begin() {
+  snapshot_.clear();
+  return revision_;
+}
+
+bool WatchView::Remember(const Item& item) {
+  std::string bytes = Bytes(item);
+  std::string& known = known_[NameOf(item)];
+  if (known == bytes) return false;
+  known = std::move(bytes);
+  return true;
+}
+
+std::vector<WatchView::Change> WatchView::EndSnapshot(int64_t revision) {
+  std::vector<Change> changes;
+  for (auto it = known_.begin(); it != known_.end();) {
+    if (snapshot_.contains(it->first)) {
+      ++it;
+    } else {
+      changes.push_back({.name = it->first});
+      it = known_.erase(it);
+    }
+  }
+  for (auto& [name, item] : snapshot_) {
+    if (Remember(item)) changes.push_back({.name = name, .item = std::move(item)});
+  }
+  snapshot_.clear();
+  revision_ = revision;
+  return changes;
+}
+
+std::vector<WatchView::Change> WatchView::Feed(const WatchMessage& message) {
+  if (message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT) {
+    if (message.item) snapshot_[NameOf(*message.item)] = *message.item;
+    return {};
+  }
+  if (message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(message.revision);
+  revision_ = message.revision;
+  if (message.item) {
+    if (!Remember(*message.item)) return {};
+    return {{.name = NameOf(*message.item), .item = message.item}};
+  }
+  if (message.type != type::v1::WATCH_EVENT_TYPE_DELETED || known_.erase(message.key) == 0)
+    return {};
+  return {{.name = message.key}};
+}
+
+}  // namespace muster::musterctl
