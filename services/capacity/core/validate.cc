@@ -132,8 +132,13 @@ void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults) {
   check.InstanceType(claim.instance_type, "instance_type");
   check.Range(claim.nodes, 0, kMaxNodes, "nodes");
   check.That(!claim.release || claim.nodes == 0, "nodes", "must be 0 with release.");
-  check.That(claim.pool.size() <= kMaxPoolBytes, "pool",
-             absl::StrCat("must be at most ", kMaxPoolBytes, " bytes."));
+  // Postgres' text cannot hold a zero byte; nor does a name want other control characters.
+  check.That(
+      claim.pool.size() <= kMaxPoolBytes &&
+          std::none_of(claim.pool.begin(), claim.pool.end(),
+                       [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); }),
+      "pool",
+      absl::StrCat("must be at most ", kMaxPoolBytes, " bytes without control characters."));
   check.That(claim.returns.size() <= kMaxReturns, "returns",
              absl::StrCat("must be at most ", kMaxReturns, "."));
   std::set<absl::string_view> ids;

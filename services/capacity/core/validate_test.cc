@@ -50,6 +50,7 @@ TEST(ValidateTest, Claims) {
       {"claim.nodes", [](SyncClaim& c) { c.nodes = std::numeric_limits<int64_t>::max(); }},
       {"claim.nodes", [](SyncClaim& c) { c.release = true; }},
       {"claim.pool", [](SyncClaim& c) { c.pool = std::string(513, 'x'); }},
+      {"claim.pool", [](SyncClaim& c) { c.pool = std::string("a\0b", 3); }},
       {"claim.returns[0].machine", [](SyncClaim& c) { c.returns = {{""}}; }},
       {"claim.returns[0].machine", [](SyncClaim& c) { c.returns = {{"Not A Machine"}}; }},
       {"claim.returns[1].machine",

@@ -1,0 +1,160 @@
+#include "services/capacity/wire/capacity_wire.h"
+
+#include "absl/strings/str_cat.h"
+#include "services/capacity/core/parts.h"
+#include "services/capacity/wire/enums.h"
+
+namespace muster::capacity {
+namespace {
+
+void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
+  out->set_seconds(absl::ToUnixSeconds(time));
+  out->set_nanos(
+      static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out->seconds()))));
+}
+
+absl::Time GetTime(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+absl::Status Unreadable(absl::string_view what, absl::string_view name) {
+  return absl::InternalError(absl::StrCat("Not a ", what, ": '", name, "'."));
+}
+
+}  // namespace
+
+v1::Zone ToProto(const ZoneRow& zone) {
+  v1::Zone out;
+  out.set_name(zone.Key());
+  out.set_access(wire::ToProto(zone.access));
+  out.set_region(RegionOf(zone.id));
+  out.mutable_instance_types()->Assign(zone.instance_types.begin(), zone.instance_types.end());
+  return out;
+}
+
+v1::InstanceType ToProto(const InstanceTypeRow& type) {
+  v1::InstanceType out;
+  out.set_name(type.Key());
+  out.set_gpus(type.gpus);
+  out.set_gpu_model(type.gpu_model);
+  out.set_vcpus(type.vcpus);
+  out.set_memory_kib(type.memory_kib);
+  out.set_ephemeral_storage_kib(type.ephemeral_storage_kib);
+  out.set_architecture(type.architecture);
+  out.set_max_pods(type.max_pods);
+  out.set_superchip(type.superchip);
+  out.set_nodes_per_rack(type.nodes_per_rack);
+  out.set_fabric(type.fabric);
+  return out;
+}
+
+v1::Machine ToProto(const MachineRow& machine) {
+  v1::Machine out;
+  out.set_name(machine.Key());
+  out.set_zone(machine.zone);
+  out.set_instance_type(machine.instance_type);
+  out.set_fabric(machine.fabric);
+  out.set_rack(machine.rack);
+  out.set_slot(machine.slot);
+  out.mutable_labels()->insert(machine.labels.begin(), machine.labels.end());
+  out.set_state(wire::ToProto(machine.state));
+  out.set_claim(machine.claim);
+  SetTime(machine.state_time, out.mutable_state_time());
+  if (machine.request_time) SetTime(*machine.request_time, out.mutable_request_time());
+  return out;
+}
+
+v1::Claim ToProto(const ClaimRow& claim) {
+  v1::Claim out;
+  out.set_name(claim.Key());
+  out.set_generation(claim.generation);
+  out.set_zone(claim.zone);
+  out.set_instance_type(claim.instance_type);
+  out.set_compute_class(wire::ToProto(claim.compute_class));
+  out.set_nodes(claim.nodes);
+  out.set_priority(claim.priority);
+  out.set_pool(claim.pool);
+  out.set_outstanding(Outstanding(claim.parts));
+  if (!claim.parts.empty()) SetTime(claim.parts.front().request_time, out.mutable_queue_time());
+  for (const ClaimPart& part : claim.parts) {
+    v1::ClaimPart* added = out.add_parts();
+    SetTime(part.request_time, added->mutable_request_time());
+    added->set_nodes(part.nodes);
+  }
+  out.set_returns_digest(claim.returns_digest);
+  return out;
+}
+
+v1::Claim ToProto(const ClaimView& view) {
+  v1::Claim out = ToProto(view.claim);
+  out.mutable_machines()->Assign(view.machines.begin(), view.machines.end());
+  out.set_reason(wire::ToProto(view.reason));
+  out.set_in_service(view.in_service);
+  return out;
+}
+
+absl::StatusOr<ZoneRow> FromProto(const v1::Zone& zone) {
+  const auto id = ParseZoneName(zone.name());
+  const auto access = wire::AccessOf(zone.access());
+  if (!id || !access) return Unreadable("zone", zone.name());
+  return ZoneRow{*id, *access, {zone.instance_types().begin(), zone.instance_types().end()}};
+}
+
+absl::StatusOr<InstanceTypeRow> FromProto(const v1::InstanceType& type) {
+  const auto id = ParseInstanceTypeName(type.name());
+  if (!id) return Unreadable("instance type", type.name());
+  InstanceTypeRow row;
+  row.id = *id;
+  row.gpus = type.gpus();
+  row.gpu_model = type.gpu_model();
+  row.vcpus = type.vcpus();
+  row.memory_kib = type.memory_kib();
+  row.ephemeral_storage_kib = type.ephemeral_storage_kib();
+  row.architecture = type.architecture();
+  row.max_pods = type.max_pods();
+  row.superchip = type.superchip();
+  row.nodes_per_rack = type.nodes_per_rack();
+  row.fabric = type.fabric();
+  return row;
+}
+
+absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine) {
+  const auto id = ParseMachineName(machine.name());
+  const auto state = wire::StateOf(machine.state());
+  if (!id || !state) return Unreadable("machine", machine.name());
+  MachineRow row;
+  row.id = *id;
+  row.zone = machine.zone();
+  row.instance_type = machine.instance_type();
+  row.fabric = machine.fabric();
+  row.rack = machine.rack();
+  row.slot = machine.slot();
+  row.labels = {machine.labels().begin(), machine.labels().end()};
+  row.state = *state;
+  row.state_time = GetTime(machine.state_time());
+  row.claim = machine.claim();
+  if (machine.has_request_time()) row.request_time = GetTime(machine.request_time());
+  return row;
+}
+
+absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
+  const auto uid = ParseClaimName(claim.name());
+  const auto compute_class = wire::ClassOf(claim.compute_class());
+  if (!uid || !compute_class) return Unreadable("claim", claim.name());
+  ClaimRow row;
+  row.pool_uid = *uid;
+  row.generation = claim.generation();
+  row.zone = claim.zone();
+  row.instance_type = claim.instance_type();
+  row.compute_class = *compute_class;
+  row.nodes = claim.nodes();
+  row.priority = claim.priority();
+  row.pool = claim.pool();
+  for (const v1::ClaimPart& part : claim.parts()) {
+    row.parts.push_back({GetTime(part.request_time()), part.nodes()});
+  }
+  row.returns_digest = claim.returns_digest();
+  return row;
+}
+
+}  // namespace muster::capacity

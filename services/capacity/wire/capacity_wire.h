@@ -1,0 +1,48 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity_service.pb.h>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/capacity/core/commands.h"
+#include "services/capacity/core/rows.h"
+#include "services/capacity/core/validate.h"
+#include "services/capacity/core/view.h"
+
+// Core ↔ proto, both ways, nothing else.
+namespace muster::capacity {
+
+v1::Zone ToProto(const ZoneRow& zone);
+v1::InstanceType ToProto(const InstanceTypeRow& type);
+v1::Machine ToProto(const MachineRow& machine);
+// As the journal and watchers have it: without machines, reason and in_service.
+v1::Claim ToProto(const ClaimRow& claim);
+// As it is answered.
+v1::Claim ToProto(const ClaimView& view);
+
+// Back from the journal. INTERNAL: a name or an enum that is none.
+absl::StatusOr<ZoneRow> FromProto(const v1::Zone& zone);
+absl::StatusOr<InstanceTypeRow> FromProto(const v1::InstanceType& type);
+absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine);
+absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim);
+
+// A caller's request as a command. Names and enums that are none are added to `faults` with their
+// path; the rest is checked by core/validate.h, with the same path.
+UpdateZone ParseRequest(const v1::UpdateZoneRequest& request, Faults& faults);
+UpdateInstanceType ParseRequest(const v1::UpdateInstanceTypeRequest& request, Faults& faults);
+RegisterMachines ParseRequest(const v1::BatchRegisterMachinesRequest& request, Faults& faults);
+SetMachineState ParseRequest(const v1::SetMachineStateRequest& request, Faults& faults);
+SyncClaim ParseRequest(const v1::SyncClaimRequest& request, Faults& faults);
+SyncClaims ParseRequest(const v1::BatchSyncClaimsRequest& request, Faults& faults);
+
+// What a malformed name is answered with.
+inline constexpr char kZoneNameShape[] =
+    "must be `zones/{id}`, the id 2 to 32 upper-case letters, digits and '-', ending with a "
+    "letter.";
+inline constexpr char kInstanceTypeNameShape[] =
+    "must be `instanceTypes/{id}`, the id 1 to 63 letters, digits, '-', '_', '.'.";
+inline constexpr char kMachineNameShape[] = "must be `machines/{id}`, the id a DNS label.";
+inline constexpr char kClaimNameShape[] =
+    "must be `claims/{pool_uid}`, the uid 1 to 64 lower-case letters, digits and '-'.";
+
+}  // namespace muster::capacity

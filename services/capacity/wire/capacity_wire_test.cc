@@ -1,0 +1,143 @@
+#include "services/capacity/wire/capacity_wire.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/capacity/core/test_world.h"
+#include "tests/testing/proto_matchers.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::capacity {
+namespace {
+
+using ::muster::testing::EqualsProto;
+using ::muster::testing::IsOkAndHolds;
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+
+const absl::Time kTime = absl::FromUnixMicros(1'750'000'000'000'001);
+
+std::vector<std::string> FieldsOf(const Faults& faults) {
+  std::vector<std::string> fields;
+  for (const auto& fault : faults) fields.push_back(fault.field);
+  return fields;
+}
+
+ClaimRow SomeClaim() {
+  ClaimRow claim;
+  claim.pool_uid = "p-1";
+  claim.generation = 7;
+  claim.zone = World::kZone;
+  claim.instance_type = World::kType;
+  claim.compute_class = ComputeClass::kSpot;
+  claim.nodes = 9;
+  claim.priority = -3;
+  claim.pool = "organizations/acme/clusters/c1/nodePools/train";
+  claim.parts = {{kTime, 2}, {kTime + absl::Seconds(1), 3}};
+  claim.returns_digest = -12345;
+  return claim;
+}
+
+TEST(CapacityWireTest, RowsComeBackAsTheyWent) {
+  const ZoneRow zone{"US-EAST-04A", ZoneAccess::kDedicated, {"a", "b"}};
+  EXPECT_THAT(FromProto(ToProto(zone)), IsOkAndHolds(zone));
+  const InstanceTypeRow type{"gb200-4x", 4, "GB200", 144, 960, 30, "arm64", 110, true, 18, true};
+  EXPECT_THAT(FromProto(ToProto(type)), IsOkAndHolds(type));
+  MachineRow machine = World::Machine("m-1", "f", "r", 3);
+  machine.labels = {{"a", "b"}, {"c", ""}};
+  machine.state_time = kTime;
+  for (const MachineState state :
+       {MachineState::kFree, MachineState::kHeld, MachineState::kReclaiming,
+        MachineState::kInRepair, MachineState::kRetired}) {
+    machine.state = state;
+    EXPECT_THAT(FromProto(ToProto(machine)), IsOkAndHolds(machine));
+  }
+  machine.claim = "p-1";
+  machine.request_time = kTime - absl::Hours(1);
+  EXPECT_THAT(FromProto(ToProto(machine)), IsOkAndHolds(machine));
+  EXPECT_THAT(FromProto(ToProto(SomeClaim())), IsOkAndHolds(SomeClaim()));
+}
+
+TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
+  ClaimView view{SomeClaim(), {"m1", "m2"}, ClaimReason::kPartial, 8};
+  EXPECT_THAT(ToProto(view), EqualsProto(R"pb(
+                name: "claims/p-1"
+                generation: 7
+                zone: "US-EAST-04A"
+                instance_type: "gd-8xa100-i128"
+                compute_class: COMPUTE_CLASS_SPOT
+                nodes: 9
+                priority: -3
+                pool: "organizations/acme/clusters/c1/nodePools/train"
+                machines: "m1"
+                machines: "m2"
+                outstanding: 5
+                reason: REASON_PARTIAL
+                queue_time { seconds: 1750000000 nanos: 1000 }
+                in_service: 8
+                parts {
+                  request_time { seconds: 1750000000 nanos: 1000 }
+                  nodes: 2
+                }
+                parts {
+                  request_time { seconds: 1750000001 nanos: 1000 }
+                  nodes: 3
+                }
+                returns_digest: -12345)pb"));
+  EXPECT_THAT(ToProto(view.claim).machines(), ::testing::IsEmpty());
+  EXPECT_EQ(ToProto(view.claim).reason(), v1::Claim::REASON_UNSPECIFIED);
+  EXPECT_EQ(ToProto(ZoneRow{.id = "US-EAST-04A"}).region(), "US-EAST-04");
+}
+
+TEST(CapacityWireTest, WhatTheJournalCannotHoldIsAnInternalError) {
+  v1::Zone zone = ToProto(ZoneRow{.id = "US-EAST-04A"});
+  zone.set_access(v1::Zone::ACCESS_UNSPECIFIED);
+  EXPECT_THAT(FromProto(zone), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(FromProto(v1::InstanceType()), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(FromProto(v1::Machine()), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(FromProto(v1::Claim()), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(CapacityWireTest, NamesAndEnumsThatAreNoneAreNamed) {
+  Faults faults;
+  v1::UpdateZoneRequest zone;
+  zone.mutable_zone()->set_name("zones/lower");
+  zone.mutable_zone()->set_access(static_cast<v1::Zone::Access>(77));
+  ParseRequest(zone, faults);
+  v1::UpdateInstanceTypeRequest type;
+  ParseRequest(type, faults);
+  v1::BatchRegisterMachinesRequest machines;
+  machines.add_machines()->set_name("machines/good");
+  machines.add_machines()->set_name("machines/a.b");
+  ParseRequest(machines, faults);
+  v1::SetMachineStateRequest state;
+  state.set_state(static_cast<v1::Machine::State>(77));
+  ParseRequest(state, faults);
+  v1::SyncClaimRequest claim;
+  claim.mutable_claim()->set_compute_class(static_cast<type::v1::ComputeClass>(77));
+  claim.mutable_claim()->add_returns();
+  ParseRequest(claim, faults);
+  v1::BatchSyncClaimsRequest claims;
+  claims.add_claims();
+  *claims.add_claims() = claim.claim();
+  ParseRequest(claims, faults);
+  EXPECT_THAT(FieldsOf(faults),
+              ElementsAre("zone.name", "zone.access", "instance_type.name", "machines[1].name",
+                          "name", "state", "claim.compute_class", "claim.returns[0].reason",
+                          "claims[1].compute_class", "claims[1].returns[0].reason"));
+}
+
+TEST(CapacityWireTest, ARequestsOutputFieldsAreNotRead) {
+  Faults faults;
+  v1::BatchRegisterMachinesRequest request;
+  v1::Machine* machine = request.add_machines();
+  machine->set_name("machines/m");
+  machine->set_state(v1::Machine::STATE_RETIRED);
+  machine->set_claim("p");
+  const MachineRow row = ParseRequest(request, faults).machines[0];
+  EXPECT_EQ(row.state, MachineState::kFree);
+  EXPECT_EQ(row.claim, "");
+}
+
+}  // namespace
+}  // namespace muster::capacity
