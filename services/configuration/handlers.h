@@ -1,0 +1,47 @@
+#pragma once
+
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+
+#include "services/configuration/configuration_service.h"
+
+namespace muster::configuration {
+
+// Parse, validate, hand to the lane, render. Never blocks. Thread-safe. What each RPC means:
+// configuration_service.proto.
+class Handlers final : public v1::ConfigurationService::CallbackService {
+ public:
+  explicit Handlers(Lane* lane) : lane_(*lane) {}
+
+  template <class Response>
+  using Stream = grpc::ServerWriteReactor<Response>*;
+  using Unary = grpc::ServerUnaryReactor*;
+  using Context = grpc::CallbackServerContext*;
+
+  // configuration_writes.cc
+  Unary PublishRelease(Context context, const v1::PublishReleaseRequest* request,
+                       v1::Release* response) override;
+  Unary SyncPoolConfiguration(Context context, const v1::SyncPoolConfigurationRequest* request,
+                              v1::PoolConfiguration* response) override;
+  Unary BatchSyncPoolConfigurations(Context context,
+                                    const v1::BatchSyncPoolConfigurationsRequest* request,
+                                    v1::BatchSyncPoolConfigurationsResponse* response) override;
+
+  // configuration_reads.cc
+  Unary GetRelease(Context context, const v1::GetReleaseRequest* request,
+                   v1::Release* response) override;
+  Unary ListReleases(Context context, const v1::ListReleasesRequest* request,
+                     v1::ListReleasesResponse* response) override;
+  Unary GetNodeProfile(Context context, const v1::GetNodeProfileRequest* request,
+                       v1::NodeProfile* response) override;
+  Unary GetPoolConfiguration(Context context, const v1::GetPoolConfigurationRequest* request,
+                             v1::PoolConfiguration* response) override;
+  Unary ListPoolConfigurations(Context context, const v1::ListPoolConfigurationsRequest* request,
+                               v1::ListPoolConfigurationsResponse* response) override;
+  Stream<v1::WatchConfigurationsResponse> WatchConfigurations(
+      Context context, const v1::WatchConfigurationsRequest* request) override;
+
+ private:
+  Lane& lane_;
+};
+
+}  // namespace muster::configuration
