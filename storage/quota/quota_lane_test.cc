@@ -1,0 +1,400 @@
+// The commit lane on a real domain and a real Postgres: what happens when things go wrong.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/fake_clock.h"
+#include "services/quota/core/decide.h"
+#include "storage/postgres/lane.h"
+#include "storage/quota/quota_store.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::HasReason;
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::testing::IsEmpty;
+
+using Lane = CommitLane<quota::State>;
+
+const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", quota::ComputeClass::kDefault};
+
+class QuotaLaneTest : public ::testing::Test {
+ protected:
+  ~QuotaLaneTest() override {
+    for (const auto& lane : lanes_) {
+      const auto comparison = lane->Compare();
+      EXPECT_THAT(comparison, IsOk());
+      if (comparison.ok()) {
+        EXPECT_THAT(comparison->differences, IsEmpty());
+      }
+    }
+  }
+
+  Lane& NewLane(LaneOptions options = {}) {
+    options.connect.conninfo = database_.conninfo("quota");
+    options.connect.schema = "quota";
+    auto lane = Lane::Create(std::move(options), &store_, &clock_);
+    if (!lane.ok()) throw std::runtime_error(lane.status().ToString());
+    lanes_.push_back(*std::move(lane));
+    return *lanes_.back();
+  }
+
+  // Submits and waits.
+  template <class Command>
+  static absl::Status Do(Lane& lane, const Command& command) {
+    return DoDecide(lane,
+                    [command](Overlay<quota::State>& overlay, absl::Time now) -> absl::Status {
+                      const auto result = quota::Decide(overlay, command, now);
+                      if constexpr (std::is_same_v<std::decay_t<decltype(result)>, absl::Status>) {
+                        return result;
+                      } else {
+                        return result.status();
+                      }
+                    });
+  }
+  static absl::Status DoDecide(Lane& lane, Lane::Decide decide,
+                               absl::Time deadline = absl::InfiniteFuture()) {
+    std::promise<absl::Status> promise;
+    lane.Submit(
+        std::move(decide), [&](const absl::Status& status, int64_t) { promise.set_value(status); },
+        deadline);
+    return promise.get_future().get();
+  }
+  static absl::StatusOr<int64_t> ReadHeld(Lane& lane) {
+    std::promise<absl::StatusOr<int64_t>> promise;
+    lane.Read([&](const absl::Status& status, const quota::State* state, int64_t) {
+      if (!status.ok()) return promise.set_value(status);
+      promise.set_value(state->Held(QuotaName(kKey)));
+    });
+    return promise.get_future().get();
+  }
+  static quota::SyncHolding Want(const std::string& pool, int64_t nodes, int64_t generation = 1) {
+    return {QuotaName(kKey), pool, nodes, generation, pool};
+  }
+  int64_t CountOf(const std::string& table) {
+    return std::stoll(database_.QueryValue(absl::StrCat("SELECT count(*) FROM quota.", table)));
+  }
+  // Waits until the watcher has something or has ended.
+  static std::optional<WatchItem> NextOf(Watcher& watcher) {
+    while (true) {
+      if (auto item = watcher.Next()) return item;
+      if (watcher.Ended()) return std::nullopt;
+      std::promise<void> ready;
+      watcher.NotifyWhenReady([&] { ready.set_value(); });
+      ready.get_future().wait();
+    }
+  }
+
+  FakeClock clock_;
+  testing::TestDatabase database_;
+  PostgresQuotaStore store_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+TEST_F(QuotaLaneTest, CommitsAreInTheTablesAndTheJournal) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
+  EXPECT_EQ(lane.revision(), 2);
+  EXPECT_EQ(CountOf("holding"), 1);
+  EXPECT_EQ(CountOf("journal"), 2);
+}
+
+TEST_F(QuotaLaneTest, ACommandThatChangesNothingWritesNothing) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, Want("a", 0)), IsOk());
+  ASSERT_THAT(Do(lane, Want("a", 0)), IsOk());
+  EXPECT_EQ(CountOf("journal"), 1);
+}
+
+TEST_F(QuotaLaneTest, ARefusedCommandDoesNotHurtItsNeighbours) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  std::promise<absl::Status> good, bad;
+  lane.Submit(
+      [](Overlay<quota::State>& overlay, absl::Time) {
+        overlay.Put(quota::Holding{QuotaName(kKey), "bad", 1, 1, ""});
+        return absl::AbortedError("changed my mind");
+      },
+      [&](const absl::Status& status, int64_t) { bad.set_value(status); });
+  lane.Submit([](Overlay<quota::State>& overlay,
+                 absl::Time now) { return quota::Decide(overlay, Want("good", 1), now).status(); },
+              [&](const absl::Status& status, int64_t) { good.set_value(status); });
+  EXPECT_THAT(bad.get_future().get(), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_THAT(good.get_future().get(), IsOk());
+  EXPECT_EQ(CountOf("holding"), 1);
+}
+
+TEST_F(QuotaLaneTest, WhatTheTablesRefuseFailsAlone) {
+  Lane& lane = NewLane();
+  // One batch: the first command holds up the lane until all are queued.
+  std::promise<void> queued;
+  std::shared_future<void> all_queued = queued.get_future().share();
+  std::vector<std::promise<absl::Status>> answers(3);
+  const auto answer = [&](size_t i) {
+    return [&, i](const absl::Status& status, int64_t) { answers[i].set_value(status); };
+  };
+  std::promise<absl::Status> first;
+  lane.Submit(
+      [all_queued](Overlay<quota::State>&, absl::Time) {
+        all_queued.wait();
+        return absl::OkStatus();
+      },
+      [&](const absl::Status& status, int64_t) { first.set_value(status); });
+  for (size_t i = 0; i < 3; ++i) {
+    lane.Submit(
+        [i](Overlay<quota::State>& overlay, absl::Time) {
+          overlay.Put(
+              quota::Holding{QuotaName(kKey), absl::StrCat("p", i), i == 1 ? -7 : 1, 1, ""});
+          return absl::OkStatus();
+        },
+        answer(i));
+  }
+  queued.set_value();
+  EXPECT_THAT(first.get_future().get(), IsOk());
+  EXPECT_THAT(answers[0].get_future().get(), IsOk());
+  EXPECT_THAT(answers[1].get_future().get(), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(answers[2].get_future().get(), IsOk());
+  EXPECT_EQ(CountOf("holding"), 2);
+}
+
+// A lane whose next transactions break at the given places, once each.
+LaneOptions Breaking(std::shared_ptr<std::multiset<std::string>> places) {
+  LaneOptions options;
+  options.runner.fault = [places](absl::string_view where) {
+    const auto it = places->find(std::string(where));
+    if (it == places->end()) return false;
+    places->erase(it);
+    return true;
+  };
+  return options;
+}
+
+TEST_F(QuotaLaneTest, ACommitThatWasDoneButReportedAsLostIsDoneOnce) {
+  auto faults = std::make_shared<std::multiset<std::string>>();
+  Lane& lane = NewLane(Breaking(faults));
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  for (int round = 0; round < 5; ++round) {
+    faults->insert("committed");
+    // Not idempotent on purpose: twice would show.
+    ASSERT_THAT(
+        DoDecide(lane,
+                 [](Overlay<quota::State>& overlay, absl::Time) {
+                   const auto* before = overlay.state().table<quota::Holding>().Find(
+                       QuotaName(kKey) + "/holdings/a");
+                   overlay.Put(quota::Holding{QuotaName(kKey), "a",
+                                              (before == nullptr ? 0 : before->nodes) + 1, 1, ""});
+                   return absl::OkStatus();
+                 }),
+        IsOk());
+    EXPECT_THAT(*faults, IsEmpty());
+  }
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 5);
+  EXPECT_EQ(lane.stats().in_doubt, 5);
+}
+
+TEST_F(QuotaLaneTest, ACommitThatWasLostIsDoneAgain) {
+  auto faults = std::make_shared<std::multiset<std::string>>();
+  Lane& lane = NewLane(Breaking(faults));
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  *faults = {"body", "commit", "commit"};
+  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
+  EXPECT_THAT(*faults, IsEmpty());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+}
+
+TEST_F(QuotaLaneTest, AnotherReplicaMayCommitBeforeAnUnknownOutcomeIsSettled) {
+  auto faults = std::make_shared<std::multiset<std::string>>();
+  std::atomic<Lane*> other = nullptr;
+  LaneOptions options;
+  options.runner.fault = [faults, &other](absl::string_view where) {
+    const auto it = faults->find(std::string(where));
+    if (it == faults->end()) return false;
+    faults->erase(it);
+    // The head no longer bears our batch's id when we ask; the journal's row does.
+    EXPECT_THAT(Do(*other, Want("other", 1)), IsOk());
+    return true;
+  };
+  Lane& lane = NewLane(options);
+  other = &NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 9, "", true}), IsOk());
+  faults->insert("committed");
+  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
+  EXPECT_THAT(*faults, IsEmpty());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 4);
+  EXPECT_EQ(CountOf("journal"), 3);
+}
+
+TEST_F(QuotaLaneTest, KilledBackendsCostNothingThatWasAcknowledged) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 1'000'000, "", true}), IsOk());
+  std::atomic<bool> stop = false;
+  std::thread killer([&] {
+    for (int kills = 0; kills < 20; ++kills) database_.TerminateBackends("quota");
+    stop = true;
+  });
+  int64_t acknowledged = 0;
+  for (int pool = 0; !stop; ++pool) {
+    const absl::Status status = Do(lane, Want(absl::StrCat("p", pool), 1));
+    if (status.ok()) {
+      ++acknowledged;
+    } else {
+      EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable));
+    }
+  }
+  killer.join();
+  EXPECT_EQ(CountOf("holding"), acknowledged);
+}
+
+TEST_F(QuotaLaneTest, ReplicasSeeEachOthersCommitsInReadsAndWatches) {
+  Lane& one = NewLane();
+  Lane& two = NewLane();
+  const auto watcher = two.Watch({.after_revision = 0});
+  ASSERT_THAT(Do(one, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  ASSERT_THAT(Do(one, Want("a", 2)), IsOk());
+  EXPECT_EQ(ReadHeld(two).value_or(-1), 2) << "a read must see what was committed before it";
+  ASSERT_THAT(Do(two, Want("b", 3)), IsOk());
+  EXPECT_EQ(ReadHeld(one).value_or(-1), 5);
+  for (int64_t revision = 1; revision <= 3; ++revision) {
+    const auto item = NextOf(*watcher);
+    ASSERT_TRUE(item.has_value());
+    if (item->type == WatchItem::Type::kProgress) {
+      --revision;
+      continue;
+    }
+    EXPECT_EQ(item->revision, revision);
+  }
+}
+
+TEST_F(QuotaLaneTest, TwoReplicasWith32WritersFillALimitOf100Exactly) {
+  Lane& one = NewLane();
+  Lane& two = NewLane();
+  ASSERT_THAT(Do(one, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
+  // A watcher that reconnects five times sees every revision once.
+  std::vector<int64_t> seen;
+  std::thread watching([&] {
+    for (int connection = 0; connection < 6; ++connection) {
+      const auto watcher = two.Watch({.after_revision = seen.empty() ? 0 : seen.back()});
+      const size_t enough = seen.size() + 16;
+      while (connection == 5 ? seen.size() < 1 + 32 * 8 : seen.size() < enough) {
+        const auto item = NextOf(*watcher);
+        ASSERT_TRUE(item.has_value());
+        if (item->type != WatchItem::Type::kProgress) seen.push_back(item->revision);
+      }
+      watcher->Cancel();
+    }
+  });
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 32; ++writer) {
+    writers.emplace_back([&, writer] {
+      Lane& lane = writer % 2 == 0 ? one : two;
+      for (int i = 0; i < 8; ++i) {
+        EXPECT_THAT(Do(lane, Want(absl::StrCat("w", writer, "-", i), 1)), IsOk());
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  watching.join();
+  EXPECT_EQ(ReadHeld(one).value_or(-1), 100);
+  EXPECT_EQ(database_.QueryValue("SELECT sum(nodes) FROM quota.holding"), "100");
+  EXPECT_EQ(database_.QueryValue(
+                "SELECT count(*) = max(revision) AND min(revision) = 1 FROM quota.journal"),
+            "t");
+  for (size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], static_cast<int64_t>(i) + 1);
+}
+
+TEST_F(QuotaLaneTest, AReplicaThatFellBehindTheCompactedJournalLoadsAnew) {
+  Lane& one = NewLane();
+  Lane& two = NewLane();
+  const auto watcher = two.Watch({});
+  while (NextOf(*watcher)->type != WatchItem::Type::kSnapshotEnd) {
+  }
+  // A commit that is compacted with itself: no replica can follow it through the journal.
+  ASSERT_THAT(Do(one, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  database_.Execute(
+      "BEGIN; SELECT * FROM quota.journal_head FOR UPDATE;"
+      "INSERT INTO quota.journal (revision, batch, kind, key) VALUES (2, 'x', 'holding', "
+      "'nobody/holdings/x');"
+      "UPDATE quota.journal_head SET revision = 2, compacted_revision = 2; DELETE FROM "
+      "quota.journal; COMMIT");
+  EXPECT_EQ(ReadHeld(two).value_or(-1), 0);
+  EXPECT_EQ(two.revision(), 2);
+  EXPECT_EQ(ReadHeld(one).value_or(-1), 0);
+  // The watch of a replica that had to load anew ends: its client takes a snapshot again.
+  while (NextOf(*watcher).has_value()) {
+  }
+}
+
+TEST_F(QuotaLaneTest, ASlowWatcherIsCutOffWithTheRevisionToResumeFrom) {
+  LaneOptions options;
+  options.max_watch_queue = 3;
+  Lane& lane = NewLane(options);
+  const auto watcher = lane.Watch({});
+  while (NextOf(*watcher)->type != WatchItem::Type::kSnapshotEnd) {
+  }
+  for (int i = 1; i <= 10; ++i) ASSERT_THAT(Do(lane, Want("a", 0, i)), IsOk());
+  int64_t last = 0;
+  while (const auto item = NextOf(*watcher)) last = item->revision;
+  EXPECT_EQ(last, 3);
+  EXPECT_THAT(*watcher->Ended(), HasReason("WATCH_TOO_SLOW"));
+  const auto again = lane.Watch({.after_revision = last});
+  for (int64_t revision = last + 1; revision <= 6; ++revision)
+    EXPECT_EQ(NextOf(*again)->revision, revision);
+}
+
+TEST_F(QuotaLaneTest, LateCommandsAndFullQueuesAreRefusedAtOnce) {
+  LaneOptions options;
+  options.max_queue = 2;
+  Lane& lane = NewLane(options);
+  EXPECT_THAT(DoDecide(
+                  lane, [](Overlay<quota::State>&, absl::Time) { return absl::OkStatus(); },
+                  absl::InfinitePast()),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+
+  std::promise<void> begun, let_go;
+  std::promise<absl::Status> first;
+  lane.Submit(
+      [&, once = false](Overlay<quota::State>&, absl::Time) mutable {
+        if (!std::exchange(once, true)) begun.set_value();
+        let_go.get_future().wait();
+        return absl::OkStatus();
+      },
+      [&](const absl::Status& status, int64_t) { first.set_value(status); });
+  begun.get_future().wait();
+  std::vector<std::promise<absl::Status>> answers(3);
+  for (auto& answer : answers) {
+    lane.Submit([](Overlay<quota::State>&, absl::Time) { return absl::OkStatus(); },
+                [&](const absl::Status& status, int64_t) { answer.set_value(status); });
+  }
+  EXPECT_THAT(answers[2].get_future().get(), StatusIs(absl::StatusCode::kUnavailable));
+  let_go.set_value();
+  EXPECT_THAT(first.get_future().get(), IsOk());
+  EXPECT_THAT(answers[0].get_future().get(), IsOk());
+  EXPECT_THAT(answers[1].get_future().get(), IsOk());
+}
+
+TEST_F(QuotaLaneTest, WhatComesAfterTheEndIsUnavailable) {
+  Lane& lane = NewLane();
+  const auto watcher = lane.Watch({});
+  lane.Stop();
+  EXPECT_THAT(Do(lane, Want("a", 0)), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(ReadHeld(lane), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(lane.Compare(), StatusIs(absl::StatusCode::kUnavailable));
+  while (NextOf(*watcher).has_value()) {
+  }
+  EXPECT_THAT(*watcher->Ended(), StatusIs(absl::StatusCode::kUnavailable));
+  lanes_.clear();
+}
+
+}  // namespace
+}  // namespace muster::storage
