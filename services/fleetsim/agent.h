@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/random/random.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "muster/capacity/v1/capacity.pb.h"
+#include "services/common/clock.h"
+#include "services/common/mutex.h"
+#include "services/fleetsim/fleet_model.h"
+
+namespace muster::fleetsim {
+
+struct AgentOptions {
+  std::string server = {};  // gRPC target
+  FleetOptions fleet = {};
+  int report_batch = 500;                            // most Nodes a ReportNodes call, 1 to 500
+  std::vector<capacity::v1::Machine> machines = {};  // registered at start
+  absl::Duration first_retry = absl::Milliseconds(100);
+  absl::Duration last_retry = absl::Seconds(5);
+};
+
+// What an agent did so far.
+struct AgentStats {
+  int64_t streams = 0;     // watches that delivered something
+  int64_t snapshots = 0;   // of them begun with a whole snapshot
+  int64_t messages = 0;    // received
+  int64_t accepted = 0;    // reports
+  int64_t refused = 0;     // reports that did not fit (any more)
+  int64_t lost = 0;        // reports to be sent again
+  int64_t registered = 0;  // machines
+};
+
+// Brings the model's fleet to the server: one thread reads WatchLifecycle into the model, one sends
+// what is due with ReportNodes, one registers the machines and ends. What fails is tried again with
+// a growing, jittered pause; a broken watch goes on from the last revision, or with a snapshot
+// where there is none. It never spins: every thread sleeps until a message, a due time or the end
+// of a pause.
+class Agent {
+ public:
+  // `clock` must outlive the agent.
+  Agent(AgentOptions options, const Clock& clock);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Works until Stop. Call once.
+  void Run();
+  // Lets Run return soon. Thread-safe.
+  void Stop();
+
+  AgentStats stats() const;
+  size_t nodes() const;
+
+ private:
+  class Rpc;
+
+  void WatchLoop();
+  absl::Status WatchOnce(std::optional<int64_t> after_revision);
+  void RegisterLoop();
+  void ReportLoop();
+  // Sends one batch and puts the answers into the model. False: it did not arrive.
+  bool Report(const std::vector<FleetModel::Due>& batch);
+  void Settle(const std::vector<FleetModel::Due>& batch, const absl::Status& status,
+              const std::vector<int>& codes);
+  // Sleeps the pause, shortened by up to half, and doubles it. False: stopped meanwhile.
+  bool Pause(absl::Duration& pause);
+  bool stopped() const;
+
+  const AgentOptions options_;
+  const Clock& clock_;
+  const std::unique_ptr<Rpc> rpc_;
+  mutable Mutex mutex_;
+  CondVar changed_;  // something is due earlier, or stopped
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  FleetModel model_ MUSTER_GUARDED_BY(mutex_);
+  AgentStats stats_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<int64_t> revision_ MUSTER_GUARDED_BY(mutex_);
+  absl::BitGen random_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::fleetsim

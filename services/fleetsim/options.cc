@@ -1,0 +1,52 @@
+#include "services/fleetsim/options.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/fleetsim/registry.h"
+
+namespace muster::fleetsim {
+namespace {
+
+// A ReportNodes call takes 1,000 reports, and a Node has at most two at once.
+constexpr int kMaxReportBatch = 500;
+
+absl::Status Wrong(absl::string_view flag, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("--", flag, ": ", what));
+}
+
+}  // namespace
+
+absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
+  const FleetOptions& fleet = settings.fleet;
+  if (settings.server.empty()) return Wrong("server", "must not be empty");
+  if (!(settings.speed > 0)) return Wrong("speed", "must be above 0");
+  if (!(fleet.spread >= 0 && fleet.spread <= 1)) return Wrong("spread", "must be 0 to 1");
+  if (!(fleet.boot_failure_rate >= 0 && fleet.boot_failure_rate <= 1)) {
+    return Wrong("boot_failure_rate", "must be 0 to 1");
+  }
+  if (settings.report_batch < 1 || settings.report_batch > kMaxReportBatch) {
+    return Wrong("report_batch", absl::StrCat("must be 1 to ", kMaxReportBatch));
+  }
+  AgentOptions options{
+      .server = settings.server, .fleet = fleet, .report_batch = settings.report_batch};
+  const std::pair<const char*, absl::Duration*> durations[] = {
+      {"boot_time", &options.fleet.boot_time},
+      {"ready_time", &options.fleet.ready_time},
+      {"drain_time", &options.fleet.drain_time},
+      {"terminate_time", &options.fleet.terminate_time},
+      {"work_arrival", &options.fleet.work_arrival},
+      {"work_duration", &options.fleet.work_duration}};
+  for (const auto& [flag, duration] : durations) {
+    if (*duration < absl::ZeroDuration() || *duration == absl::InfiniteDuration()) {
+      return Wrong(flag, "must be a finite duration, 0 or more");
+    }
+    *duration = *duration / settings.speed;
+  }
+  const absl::StatusOr<std::vector<MachineLot>> lots = ParseLots(settings.machines);
+  if (!lots.ok()) return Wrong("register_machines", lots.status().message());
+  options.machines = MakeMachines(*lots, fleet.seed);
+  return options;
+}
+
+}  // namespace muster::fleetsim

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/fleetsim/agent.h"
+
+namespace muster::fleetsim {
+
+// The command line's values as they were given.
+struct Settings {
+  std::string server = {};
+  std::string machines = {};
+  FleetOptions fleet = {};
+  int report_batch = 0;
+  double speed = 1;
+};
+
+// Checks them all and divides every duration by `speed`. INVALID_ARGUMENT naming the flag.
+absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings);
+
+}  // namespace muster::fleetsim
