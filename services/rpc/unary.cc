@@ -112,14 +112,10 @@ Responder::~Responder() {
   if (call_ != nullptr) call_->Dropped();
 }
 
-bool Responder::Finish(const absl::Status& status) {
-  if (!call_->Claim()) return false;
-  call_->Answer(status);
-  return true;
-}
+void Responder::Finish(const absl::Status& status) { call_->Expire(status); }
 
-bool Responder::ReplyWith(absl::FunctionRef<absl::Status()> fill) {
-  if (!call_->Claim()) return false;
+void Responder::ReplyWith(absl::FunctionRef<absl::Status()> fill) {
+  if (!call_->Claim()) return;
   absl::Status status;
   try {
     status = fill();
@@ -128,7 +124,6 @@ bool Responder::ReplyWith(absl::FunctionRef<absl::Status()> fill) {
     status = internal::InternalError(call_->error_id());
   }
   call_->Answer(status);
-  return true;
 }
 
 absl::Time Responder::deadline() const { return call_->deadline(); }

@@ -31,9 +31,8 @@
 // gRPC runs all handlers on a few threads: a handler never blocks, it hands over and returns.
 //
 // `request` and `response` belong to gRPC and are gone once the call is answered, and a deadline
-// may answer it at any moment. So: read `request` before the handler returns, and fill in
-// `response` within Reply, which runs its function only when the call was not answered yet and
-// keeps the deadline away meanwhile.
+// may answer it at any moment. So outside the handler touch them only within Reply, which runs its
+// function only when the call was not answered yet and keeps the deadline away meanwhile.
 namespace muster::rpc {
 namespace internal {
 class UnaryCall;
@@ -50,15 +49,15 @@ class Responder {
   ~Responder();
 
   // Answers. With OK `response` is sent as it is: only from within the handler, else use Reply.
-  // False: the call was answered before, by its deadline or the end of the server.
-  bool Finish(const absl::Status& status);
+  // Nothing happens when the call was answered before, by its deadline or the end of the server.
+  void Finish(const absl::Status& status);
   // Calls `fill`, which may write to `response`, then answers with what it returns.
-  bool Reply(absl::FunctionRef<absl::Status()> fill) { return ReplyWith(fill); }
+  void Reply(absl::FunctionRef<absl::Status()> fill) { ReplyWith(fill); }
   // The same with a function that returns nothing: answers OK.
   template <class Fill>
   requires std::is_void_v<std::invoke_result_t<Fill&>>
-  bool Reply(Fill fill) {
-    return ReplyWith([&fill] {
+  void Reply(Fill fill) {
+    ReplyWith([&fill] {
       fill();
       return absl::OkStatus();
     });
@@ -72,7 +71,7 @@ class Responder {
   absl::string_view request_id() const { return info().request_id; }
 
  private:
-  bool ReplyWith(absl::FunctionRef<absl::Status()> fill);
+  void ReplyWith(absl::FunctionRef<absl::Status()> fill);
 
   std::shared_ptr<internal::UnaryCall> call_;
 };
