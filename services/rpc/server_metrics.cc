@@ -51,7 +51,8 @@ void AddCounter(MetricFamily& family, std::vector<ClientMetric::Label> labels, u
 }  // namespace
 
 void MethodMetrics::Handled(grpc::StatusCode code, absl::Duration took) {
-  const size_t index = std::min(static_cast<size_t>(code), kCodes - 1);
+  size_t index = static_cast<size_t>(code);
+  if (index >= kCodes) index = static_cast<size_t>(grpc::StatusCode::UNKNOWN);
   handled_[index].fetch_add(1, std::memory_order_relaxed);
   const double seconds = absl::ToDoubleSeconds(took);
   const auto bucket = std::lower_bound(kBuckets.begin(), kBuckets.end(), seconds);

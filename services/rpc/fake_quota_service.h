@@ -1,0 +1,84 @@
+#pragma once
+
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/common/log.h"
+#include "services/common/mutex.h"
+#include "services/rpc/metrics.h"
+#include "services/rpc/server.h"
+
+// For the tests of this folder: a service whose two kinds of method do what the test says, and a
+// server around it.
+namespace muster::rpc {
+
+namespace v1 = quota::v1;
+
+class FakeQuotaService final : public v1::QuotaService::CallbackService {
+ public:
+  std::function<grpc::ServerUnaryReactor*(grpc::CallbackServerContext*, const v1::GetQuotaRequest*,
+                                          v1::Quota*)>
+      get = {};
+  std::function<grpc::ServerWriteReactor<v1::WatchQuotasResponse>*(grpc::CallbackServerContext*)>
+      watch = {};
+
+  grpc::ServerUnaryReactor* GetQuota(grpc::CallbackServerContext* context,
+                                     const v1::GetQuotaRequest* request,
+                                     v1::Quota* response) override {
+    return get(context, request, response);
+  }
+  grpc::ServerWriteReactor<v1::WatchQuotasResponse>* WatchQuotas(
+      grpc::CallbackServerContext* context, const v1::WatchQuotasRequest*) override {
+    return watch(context);
+  }
+};
+
+class FakeServer {
+ public:
+  explicit FakeServer(std::function<void(ServerOptions&)> change = [](ServerOptions&) {}) {
+    ServerOptions options;
+    options.addresses = {"127.0.0.1:0"};
+    options.services = {{v1::QuotaService::service_full_name(), &service}};
+    options.metrics = &metrics;
+    options.drain_delay = absl::ZeroDuration();
+    change(options);
+    server = Server::Create(std::move(options)).value();
+    const absl::Status started = server->Start();
+    if (!started.ok()) throw std::runtime_error(started.ToString());
+    stub = v1::QuotaService::NewStub(server->InProcessChannel());
+  }
+
+  FakeQuotaService service;
+  Metrics metrics;
+  std::unique_ptr<Server> server;
+  std::unique_ptr<v1::QuotaService::Stub> stub;
+};
+
+// Catches the log's lines while it lives.
+class CaughtLog {
+ public:
+  CaughtLog() {
+    log::SetSink([this](absl::string_view line) {
+      MutexLock lock(mutex_);
+      text_.append(line.data(), line.size());
+      text_ += '\n';
+    });
+  }
+  ~CaughtLog() { log::SetSink({}); }
+  std::string text() const {
+    MutexLock lock(mutex_);
+    return text_;
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::string text_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::rpc

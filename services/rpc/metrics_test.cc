@@ -1,0 +1,135 @@
+#include "services/rpc/metrics.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/counter.h>
+#include <prometheus/metric_family.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace muster::rpc {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What a scraper gets.
+std::string Scrape(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+  EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
+  std::string answer;
+  char buffer[4096];
+  for (ssize_t size = 0; (size = recv(fd, buffer, sizeof(buffer), 0)) > 0;) {
+    answer.append(buffer, static_cast<size_t>(size));
+  }
+  close(fd);
+  return answer;
+}
+
+double ValueOf(const std::string& text, const std::string& name) {
+  for (const auto line : absl::StrSplit(text, '\n')) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    if (words.size() == 2 && words[0] == name) return std::stod(words[1]);
+  }
+  ADD_FAILURE() << "no " << name;
+  return -1;
+}
+
+// A gauge made at scrape time.
+class Snapshot final : public prometheus::Collectable {
+ public:
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    prometheus::ClientMetric metric;
+    metric.gauge.value = 42;
+    return {{.name = "muster_test_answer",
+             .help = "The answer.",
+             .type = prometheus::MetricType::Gauge,
+             .metric = {metric}}};
+  }
+};
+
+TEST(MetricsTest, AreServedOverHttp) {
+  Metrics metrics;
+  metrics.server().Add("/some.Service/Method", MethodMetrics::Type::kUnary)->Started();
+  prometheus::BuildCounter()
+      .Name("muster_test_total")
+      .Help("x")
+      .Register(metrics.registry())
+      .Add({})
+      .Increment(3);
+  metrics.Add(std::make_shared<Snapshot>());
+  const auto endpoint = MetricsEndpoint::Create(metrics, "127.0.0.1:0");
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+  const std::string page = Scrape((*endpoint)->port());
+  EXPECT_THAT(page, HasSubstr("200 OK"));
+  EXPECT_THAT(page, HasSubstr("muster_test_total 3"));
+  EXPECT_THAT(page, HasSubstr("muster_test_answer 42"));
+  EXPECT_THAT(page, HasSubstr("process_open_fds"));
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          R"(grpc_server_started_total{grpc_type="unary",grpc_service="some.Service",grpc_method="Method"} 1)"));
+}
+
+TEST(MetricsTest, AnAddressThatCannotBeBoundIsAnError) {
+  Metrics metrics;
+  const auto first = MetricsEndpoint::Create(metrics, "127.0.0.1:0");
+  ASSERT_TRUE(first.ok());
+  const auto second =
+      MetricsEndpoint::Create(metrics, absl::StrCat("127.0.0.1:", (*first)->port()));
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(MetricsTest, DescribeTheProcess) {
+  Metrics metrics;
+  const std::string text = metrics.Text();
+  EXPECT_GT(ValueOf(text, "process_resident_memory_bytes"), 1 << 20);
+  EXPECT_GT(ValueOf(text, "process_virtual_memory_bytes"),
+            ValueOf(text, "process_resident_memory_bytes"));
+  EXPECT_GE(ValueOf(text, "process_cpu_seconds_total"), 0);
+  EXPECT_GT(ValueOf(text, "process_max_fds"), ValueOf(text, "process_open_fds"));
+  EXPECT_GT(ValueOf(text, "process_start_time_seconds"), 1.7e9);
+  const double before = ValueOf(metrics.Text(), "process_open_fds");
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(ValueOf(metrics.Text(), "process_open_fds"), before + 1);
+  close(fd);
+}
+
+TEST(ServerMetricsTest, CountsByCodeAndBucket) {
+  ServerMetrics metrics;
+  MethodMetrics* method = metrics.Add("/p.S/M", MethodMetrics::Type::kServerStream);
+  EXPECT_EQ(metrics.Add("/p.S/M", MethodMetrics::Type::kServerStream), method);
+  method->Handled(grpc::StatusCode::OK, absl::Milliseconds(5));
+  method->Handled(grpc::StatusCode::OK, absl::Milliseconds(6));
+  method->Handled(grpc::StatusCode::UNAUTHENTICATED, absl::Seconds(11));
+  method->Handled(grpc::StatusCode::DO_NOT_USE, absl::ZeroDuration());
+  const auto families = metrics.Collect();
+  ASSERT_EQ(families.size(), 5u);
+  const auto& histogram = families[4].metric[0].histogram;
+  ASSERT_EQ(histogram.bucket.size(), 12u);
+  EXPECT_EQ(histogram.bucket[0].cumulative_count, 2u);  // 5 ms belong to le="0.005"
+  EXPECT_EQ(histogram.bucket[1].cumulative_count, 3u);
+  EXPECT_EQ(histogram.bucket[10].cumulative_count, 3u);
+  EXPECT_EQ(histogram.bucket[11].cumulative_count, 4u);
+  EXPECT_EQ(histogram.sample_count, 4u);
+  EXPECT_NEAR(histogram.sample_sum, 11.011, 1e-9);
+  EXPECT_EQ(families[1].metric.size(), 17u);
+  EXPECT_EQ(families[1].metric[0].counter.value, 2);
+  EXPECT_EQ(families[1].metric[2].counter.value, 1);  // what is no code is Unknown
+}
+
+}  // namespace
+}  // namespace muster::rpc

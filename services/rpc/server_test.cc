@@ -1,0 +1,252 @@
+#include "services/rpc/server.h"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/rpc/channel.h"
+#include "services/rpc/fake_quota_service.h"
+#include "services/rpc/status.h"
+#include "services/rpc/unary.h"
+
+namespace muster::rpc {
+namespace {
+
+using ::testing::HasSubstr;
+
+grpc::ByteBuffer Bytes(const std::string& text) {
+  const grpc::Slice slice(text);
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+std::string Text(const grpc::ByteBuffer& bytes) {
+  grpc::Slice slice;
+  if (!bytes.DumpToSingleSlice(&slice).ok()) return "";
+  return std::string(reinterpret_cast<const char*>(slice.begin()), slice.size());
+}
+
+// One message there, one back, whatever the method; the services called here have no generated
+// code.
+grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                     const std::string& request, std::string& response) {
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  grpc::GenericStub stub(channel);
+  auto call = stub.PrepareCall(&context, method, &queue);
+  const auto wait = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  grpc::ByteBuffer received;
+  call->StartCall(nullptr);
+  if (wait()) {
+    call->WriteLast(Bytes(request), grpc::WriteOptions(), nullptr);
+    wait();
+    call->Read(&received, nullptr);
+    if (wait()) response = Text(received);
+  }
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  wait();
+  return status;
+}
+
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() { Answer(server_); }
+
+  static void Answer(FakeServer& server) {
+    server.service.get = [](grpc::CallbackServerContext* context, const v1::GetQuotaRequest*,
+                            v1::Quota*) {
+      return Unary(context, [](Responder responder) { responder.Finish(absl::OkStatus()); });
+    };
+  }
+  std::string address() const { return absl::StrCat("127.0.0.1:", server_.server->port()); }
+  grpc::Status Get(const std::shared_ptr<grpc::Channel>& channel, const std::string& name = "") {
+    grpc::ClientContext context;
+    v1::GetQuotaRequest request;
+    request.set_name(name);
+    v1::Quota response;
+    return v1::QuotaService::NewStub(channel)->GetQuota(&context, request, &response);
+  }
+  // "" or the answer of health: `\x08` and then 1 for SERVING, 2 for NOT_SERVING.
+  std::string Health(const std::string& service) {
+    std::string response;
+    const std::string request =
+        service.empty()
+            ? ""
+            : absl::StrCat("\n", std::string(1, static_cast<char>(service.size())), service);
+    const grpc::Status status = CallRaw(server_.server->InProcessChannel(),
+                                        "/grpc.health.v1.Health/Check", request, response);
+    return status.ok() ? response : std::string(CodeName(status.error_code()));
+  }
+
+  FakeServer server_;
+};
+
+TEST_F(ServerTest, ServesOverTcpAndInProcess) {
+  EXPECT_GT(server_.server->port(), 0);
+  EXPECT_TRUE(Get(MakeChannel(address())).ok());
+  EXPECT_TRUE(Get(server_.server->InProcessChannel()).ok());
+}
+
+TEST_F(ServerTest, HealthIsGivenFromOutside) {
+  const std::string quota = v1::QuotaService::service_full_name();
+  const std::string serving = "\x08\x01", not_serving = "\x08\x02";
+  EXPECT_EQ(Health(""), not_serving);
+  EXPECT_EQ(Health(quota), not_serving);
+  EXPECT_EQ(Health("no.such.Service"), "NotFound");
+  server_.server->SetServing(quota, true);
+  EXPECT_EQ(Health(quota), serving);
+  EXPECT_EQ(Health(""), not_serving);
+  server_.server->SetAllServing(true);
+  EXPECT_EQ(Health(""), serving);
+  server_.server->SetAllServing(false);
+  EXPECT_EQ(Health(quota), not_serving);
+  EXPECT_EQ(Health(""), not_serving);
+}
+
+TEST_F(ServerTest, ReflectionNamesTheServices) {
+  std::string response;
+  const grpc::Status status = CallRaw(
+      server_.server->InProcessChannel(),
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", "\x3a\x01*", response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_THAT(response, HasSubstr("muster.quota.v1.QuotaService"));
+  EXPECT_THAT(response, HasSubstr("grpc.health.v1.Health"));
+}
+
+TEST_F(ServerTest, EveryMethodIsCountedFromTheStart) {
+  const std::string text = server_.metrics.Text();
+  for (const char* method : {"GetQuota", "UpdateQuota", "SyncHolding", "BatchSyncHoldings", "Check",
+                             "ServerReflectionInfo"}) {
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("grpc_method=\"", method, "\"} 0"))) << method;
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("grpc_method=\"", method, "\",grpc_code=\"OK\"} 0")));
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("grpc_method=\"", method, "\",le=\"+Inf\"} 0")));
+  }
+  Health("");
+  EXPECT_THAT(server_.metrics.Text(), HasSubstr("grpc_method=\"Check\",grpc_code=\"OK\"} 1"));
+}
+
+TEST_F(ServerTest, TooLargeAMessageIsRefusedAndTheServerLives) {
+  const auto channel = MakeChannel(address());
+  const grpc::Status status = Get(channel, std::string(5 << 20, 'x'));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("larger than max"));
+  EXPECT_TRUE(Get(channel, std::string(3 << 20, 'x')).ok());
+}
+
+TEST_F(ServerTest, TooLargeHeadersAreRefusedAndTheServerLives) {
+  const auto channel = MakeChannel(address());
+  grpc::ClientContext context;
+  context.AddMetadata("x-large", std::string(64 << 10, 'x'));
+  v1::Quota response;
+  EXPECT_EQ(v1::QuotaService::NewStub(channel)->GetQuota(&context, {}, &response).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(Get(channel).ok());
+}
+
+TEST_F(ServerTest, BytesThatAreNoMessageAreRefusedAndTheServerLives) {
+  std::string response;
+  const auto channel = MakeChannel(address());
+  for (const std::string& garbage : {std::string("\xff\xff\xff\xff"), std::string(1000, '\x0b')}) {
+    EXPECT_FALSE(
+        CallRaw(channel, "/muster.quota.v1.QuotaService/GetQuota", garbage, response).ok());
+  }
+  EXPECT_EQ(CallRaw(channel, "/no.such.Service/Method", "", response).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(Get(channel).ok());
+}
+
+TEST_F(ServerTest, GarbageOnTheSocketDoesNotHurt) {
+  std::mt19937 random(1);
+  for (int i = 0; i < 20; ++i) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in to = {};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<uint16_t>(server_.server->port()));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+    std::string garbage = i % 2 == 0 ? "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" : "";
+    for (int j = 0; j < 500; ++j) garbage += static_cast<char>(random());
+    (void)send(fd, garbage.data(), garbage.size(), MSG_NOSIGNAL);
+    close(fd);
+  }
+  EXPECT_TRUE(Get(MakeChannel(address())).ok());
+}
+
+TEST_F(ServerTest, TwoServersDoNotShareAPort) {
+  ServerOptions options;
+  options.addresses = {address()};
+  options.metrics = &server_.metrics;
+  auto second = Server::Create(options).value();
+  const absl::Status status = second->Start();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(address()));
+}
+
+TEST_F(ServerTest, OptionsAreChecked) {
+  ServerOptions options;
+  EXPECT_EQ(Server::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
+  options.metrics = &server_.metrics;
+  EXPECT_TRUE(Server::Create(options).ok());
+  options.services = {{"no.such.Service", &server_.service}};
+  EXPECT_EQ(Server::Create(options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ServerTest, ShutdownLetsCallsUnderWayFinish) {
+  Mutex mutex;
+  CondVar changed;
+  std::optional<Responder> parked;
+  server_.service.get = [&](grpc::CallbackServerContext* context, const v1::GetQuotaRequest*,
+                            v1::Quota*) {
+    return Unary(context, [&](Responder responder) {
+      MutexLock lock(mutex);
+      parked.emplace(std::move(responder));
+      changed.SignalAll();
+    });
+  };
+  grpc::Status status;
+  std::thread client([&] { status = Get(server_.server->InProcessChannel()); });
+  {
+    MutexLock lock(mutex);
+    while (!parked) changed.Wait(mutex);
+  }
+  std::thread stop([&] { server_.server->Shutdown(); });
+  parked->Finish(absl::OkStatus());
+  stop.join();
+  client.join();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  server_.server->Shutdown();
+  server_.server->SetAllServing(true);
+  EXPECT_EQ(Get(MakeChannel(address())).error_code(), grpc::StatusCode::UNAVAILABLE);
+}
+
+// Calls of many clients while the server goes: each gets an answer, and Shutdown comes back.
+TEST_F(ServerTest, ShutdownUnderLoadEnds) {
+  std::vector<std::thread> clients;
+  const auto channel = MakeChannel(address());
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back([&] {
+      while (Get(channel).ok()) {
+      }
+    });
+  }
+  server_.server->Shutdown();
+  for (std::thread& client : clients) client.join();
+}
+
+}  // namespace
+}  // namespace muster::rpc
