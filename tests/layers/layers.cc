@@ -137,8 +137,14 @@ bool IsStandard(absl::string_view include) {
   return !absl::StrContains(include, '/') && include != "libpq-fe.h";
 }
 
+// Test code beside the code is told by its name: one of the words between the underscores is one of
+// these.
 bool IsTest(absl::string_view path) {
-  return absl::EndsWith(path, "_test.cc") || absl::StrContains(path, "/test_");
+  path.remove_prefix(path.rfind('/') + 1);
+  for (const absl::string_view word : absl::StrSplit(path.substr(0, path.rfind('.')), '_')) {
+    if (word == "test" || word == "fake" || word == "simulation") return true;
+  }
+  return false;
 }
 
 bool IsIn(absl::string_view path, absl::string_view folder) {
@@ -182,6 +188,10 @@ std::string BrokenRule(absl::string_view path, const Match& match, absl::string_
   const bool is_core = IsIn(path, absl::StrCat("services/", match.domain, "/core"));
   if (quoted && !absl::StrContains(include, '/'))
     return "includes are written from the top of the tree";
+  if (IsTest(include) && !IsTest(path) && absl::StartsWith(include, "services/") &&
+      !absl::StartsWith(path, "tests/")) {
+    return "test code is for tests only";
+  }
   // The two walls that stand whatever the table says.
   if (absl::StartsWith(include, "pqxx/") && !absl::StartsWith(path, "storage/")) {
     return "libpqxx appears in storage/ only";

@@ -79,6 +79,7 @@ constexpr Broken kBroken[] = {
     {"services/quota/x.cc", "\"tests/testing/test_database.h\"", "layer 4"},
     {"services/quota/x.cc", "<gtest/gtest.h>", "layer 4"},
     {"services/quota/x.cc", "\"handlers.h\"", "from the top"},
+    {"services/quota/x.cc", "\"services/quota/fake_lane.h\"", "for tests only"},
     {"tests/integration/x_test.cc", "<pqxx/pqxx>", "storage/ only"},
     {"tests/integration/x_test.cc", "<curl/curl.h>", "tests may"},
 };
@@ -91,6 +92,9 @@ TEST(CheckSource, LetsEveryLayerHaveWhatIsItsOwn) {
       {"services/quota/core/x.cc", "\"absl/time/time.h\"", ""},
       {"services/quota/core/x_test.cc", "<random>", ""},
       {"services/quota/core/x_test.cc", "\"tests/testing/status_matchers.h\"", ""},
+      {"services/quota/core/test_world.h", "<random>", ""},
+      {"services/quota/x_test_base.h", "<gtest/gtest.h>", ""},
+      {"services/quota/x_test.cc", "\"services/quota/fake_lane.h\"", ""},
       {"services/quota/wire/x.cc", "\"muster/quota/v1/quota.pb.h\"", ""},
       {"storage/quota/x.cc", "<pqxx/pqxx>", ""},
       {"storage/quota/x.cc", "\"services/quota/wire/quota_wire.h\"", ""},
