@@ -1,0 +1,258 @@
+#include <functional>
+#include <limits>
+
+#include "services/capacity/service_test_base.h"
+
+// Every field of every request, spoiled in every way: INVALID_ARGUMENT names it, and nothing is
+// written.
+namespace muster::capacity {
+namespace {
+
+using ::muster::testing::HasFieldViolation;
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::testing::AllOf;
+
+constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+constexpr int32_t kHuge32 = std::numeric_limits<int32_t>::max();
+const std::string kLong(5'000, 'x');
+
+template <class Request>
+struct Case {
+  std::string field = {};
+  std::function<void(Request&)> spoil = {};
+};
+
+class CapacityBadInputTest : public CapacityServiceTest {
+ protected:
+  template <class Request, class Response>
+  void Expect(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+              const Request& good, const std::vector<Case<Request>>& cases) {
+    const int64_t revision = service_->lane().revision();
+    for (const Case<Request>& c : cases) {
+      Request request = good;
+      c.spoil(request);
+      SCOPED_TRACE(request.ShortDebugString().substr(0, 500));
+      EXPECT_THAT(Call(method, request),
+                  AllOf(StatusIs(absl::StatusCode::kInvalidArgument), HasFieldViolation(c.field)));
+    }
+    EXPECT_EQ(service_->lane().revision(), revision);
+  }
+};
+
+TEST_F(CapacityBadInputTest, Zones) {
+  Expect<v1::UpdateZoneRequest>(
+      &Stub::UpdateZone, Zone(),
+      {{"zone.name", [](auto& r) { r.clear_zone(); }},
+       {"zone.name", [](auto& r) { r.mutable_zone()->set_name("US-EAST-04A"); }},
+       {"zone.name", [](auto& r) { r.mutable_zone()->set_name("zones/us-east-04a"); }},
+       {"zone.name", [](auto& r) { r.mutable_zone()->set_name("zones/" + kLong); }},
+       {"zone.access", [](auto& r) { r.mutable_zone()->clear_access(); }},
+       {"zone.access",
+        [](auto& r) { r.mutable_zone()->set_access(static_cast<v1::Zone::Access>(77)); }},
+       {"zone.instance_types[1]", [](auto& r) { r.mutable_zone()->add_instance_types(""); }},
+       {"zone.instance_types[1]", [](auto& r) { r.mutable_zone()->add_instance_types(kLong); }},
+       {"zone.instance_types", [](auto& r) {
+          for (int i = 0; i < 1'000; ++i) r.mutable_zone()->add_instance_types("t");
+        }}});
+}
+
+TEST_F(CapacityBadInputTest, InstanceTypes) {
+  const auto of = [](std::function<void(v1::InstanceType&)> spoil) {
+    return [spoil](v1::UpdateInstanceTypeRequest& r) { spoil(*r.mutable_instance_type()); };
+  };
+  Expect<v1::UpdateInstanceTypeRequest>(
+      &Stub::UpdateInstanceType, Type(),
+      {{"instance_type.name", [](auto& r) { r.clear_instance_type(); }},
+       {"instance_type.name", of([](auto& t) { t.set_name("instanceTypes/a b"); })},
+       {"instance_type.name", of([](auto& t) { t.set_name("instanceTypes/" + kLong); })},
+       {"instance_type.gpus", of([](auto& t) { t.set_gpus(-1); })},
+       {"instance_type.gpus", of([](auto& t) { t.set_gpus(kHuge32); })},
+       {"instance_type.gpu_model", of([](auto& t) { t.clear_gpu_model(); })},
+       {"instance_type.gpu_model", of([](auto& t) { t.set_gpu_model(kLong); })},
+       {"instance_type.vcpus", of([](auto& t) { t.set_vcpus(0); })},
+       {"instance_type.vcpus", of([](auto& t) { t.set_vcpus(kHuge32); })},
+       {"instance_type.memory_kib", of([](auto& t) { t.set_memory_kib(-1); })},
+       {"instance_type.memory_kib", of([](auto& t) { t.set_memory_kib(kHuge); })},
+       {"instance_type.ephemeral_storage_kib",
+        of([](auto& t) { t.set_ephemeral_storage_kib(-1); })},
+       {"instance_type.ephemeral_storage_kib",
+        of([](auto& t) { t.set_ephemeral_storage_kib(kHuge); })},
+       {"instance_type.architecture", of([](auto& t) { t.clear_architecture(); })},
+       {"instance_type.architecture", of([](auto& t) { t.set_architecture("sparc"); })},
+       {"instance_type.max_pods", of([](auto& t) { t.set_max_pods(0); })},
+       {"instance_type.max_pods", of([](auto& t) { t.set_max_pods(kHuge32); })},
+       {"instance_type.nodes_per_rack", of([](auto& t) { t.set_nodes_per_rack(-1); })},
+       {"instance_type.nodes_per_rack", of([](auto& t) { t.set_nodes_per_rack(kHuge32); })}});
+}
+
+TEST_F(CapacityBadInputTest, Machines) {
+  AddCatalogue();
+  const auto of = [](std::function<void(v1::Machine&)> spoil) {
+    return [spoil](v1::BatchRegisterMachinesRequest& r) { spoil(*r.mutable_machines(1)); };
+  };
+  Expect<v1::BatchRegisterMachinesRequest>(
+      &Stub::BatchRegisterMachines, CapacityServiceTest::Machines({"m1", "m2"}),
+      {{"machines", [](auto& r) { r.clear_machines(); }},
+       {"machines",
+        [](auto& r) {
+          for (int i = 0; i < 999; ++i) *r.add_machines() = r.machines(0);
+        }},
+       {"machines[1].name", [](auto& r) { r.mutable_machines(1)->set_name("machines/m1"); }},
+       {"machines[1].name", of([](auto& m) { m.clear_name(); })},
+       {"machines[1].name", of([](auto& m) { m.set_name("machines/M1"); })},
+       {"machines[1].name", of([](auto& m) { m.set_name("machines/" + kLong); })},
+       {"machines[1].zone", of([](auto& m) { m.clear_zone(); })},
+       {"machines[1].zone", of([](auto& m) { m.set_zone(kLong); })},
+       {"machines[1].instance_type", of([](auto& m) { m.clear_instance_type(); })},
+       {"machines[1].instance_type", of([](auto& m) { m.set_instance_type(kLong); })},
+       {"machines[1].fabric", of([](auto& m) { m.set_fabric(kLong); })},
+       {"machines[1].rack", of([](auto& m) { m.set_rack("a/b"); })},
+       {"machines[1].slot", of([](auto& m) { m.set_slot(-1); })},
+       {"machines[1].slot", of([](auto& m) { m.set_slot(kHuge32); })},
+       {"machines[1].labels[]", of([](auto& m) { (*m.mutable_labels())[""] = "x"; })},
+       {"machines[1].labels[a]", of([](auto& m) { (*m.mutable_labels())["a"] = kLong; })}});
+
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, CapacityServiceTest::Machines({"m1"})), IsOk());
+  v1::SetMachineStateRequest set;
+  set.set_name("machines/m1");
+  set.set_state(v1::Machine::STATE_IN_REPAIR);
+  Expect<v1::SetMachineStateRequest>(
+      &Stub::SetMachineState, set,
+      {{"name", [](auto& r) { r.clear_name(); }},
+       {"name", [](auto& r) { r.set_name("machines/" + kLong); }},
+       {"state", [](auto& r) { r.clear_state(); }},
+       {"state", [](auto& r) { r.set_state(v1::Machine::STATE_HELD); }},
+       {"state", [](auto& r) { r.set_state(v1::Machine::STATE_RECLAIMING); }},
+       {"state", [](auto& r) { r.set_state(static_cast<v1::Machine::State>(77)); }}});
+}
+
+using SpoilClaim = std::function<void(v1::ClaimRequest&)>;
+
+void Return(v1::ClaimRequest& claim, const std::string& machine,
+            int reason = v1::MachineReturn::REASON_RELEASED) {
+  v1::MachineReturn* given = claim.add_returns();
+  given->set_machine(machine);
+  given->set_reason(static_cast<v1::MachineReturn::Reason>(reason));
+}
+
+// Field below the claim, and how to spoil it.
+std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
+  return {{"pool_uid", [](auto& c) { c.clear_pool_uid(); }},
+          {"pool_uid", [](auto& c) { c.set_pool_uid(kLong); }},
+          {"pool_uid", [](auto& c) { c.set_pool_uid("Upper"); }},
+          {"generation", [](auto& c) { c.set_generation(0); }},
+          {"generation", [](auto& c) { c.set_generation(-1); }},
+          {"zone", [](auto& c) { c.clear_zone(); }},
+          {"zone", [](auto& c) { c.set_zone(kLong); }},
+          {"instance_type", [](auto& c) { c.clear_instance_type(); }},
+          {"instance_type", [](auto& c) { c.set_instance_type(kLong); }},
+          {"compute_class",
+           [](auto& c) { c.set_compute_class(static_cast<type::v1::ComputeClass>(77)); }},
+          {"nodes", [](auto& c) { c.set_nodes(-1); }},
+          {"nodes", [](auto& c) { c.set_nodes(1'000'001); }},
+          {"nodes", [](auto& c) { c.set_nodes(kHuge); }},
+          {"nodes", [](auto& c) { c.set_release(true); }},
+          {"pool", [](auto& c) { c.set_pool(kLong); }},
+          {"pool", [](auto& c) { c.set_pool(std::string("a\0b", 3)); }},
+          {"returns[0].machine", [](auto& c) { Return(c, ""); }},
+          {"returns[0].machine", [](auto& c) { Return(c, kLong); }},
+          {"returns[1].machine",
+           [](auto& c) {
+             Return(c, "m");
+             Return(c, "m");
+           }},
+          {"returns[0].reason", [](auto& c) { Return(c, "m", 0); }},
+          {"returns[0].reason", [](auto& c) { Return(c, "m", 77); }},
+          {"returns", [](auto& c) {
+             for (int i = 0; i <= 1'000; ++i) Return(c, absl::StrCat("m", i));
+           }}};
+}
+
+TEST_F(CapacityBadInputTest, Claims) {
+  AddCatalogue();
+  std::vector<Case<v1::SyncClaimRequest>> single;
+  std::vector<Case<v1::BatchSyncClaimsRequest>> batch;
+  for (const auto& [field, spoil] : BadClaims()) {
+    single.push_back({"claim." + field, [spoil = spoil](auto& r) { spoil(*r.mutable_claim()); }});
+    batch.push_back(
+        {"claims[1]." + field, [spoil = spoil](auto& r) { spoil(*r.mutable_claims(1)); }});
+  }
+  single.push_back({"claim.pool_uid", [](auto& r) { r.clear_claim(); }});
+  batch.push_back({"claims", [](auto& r) { r.clear_claims(); }});
+  batch.push_back({"claims[1].pool_uid", [](auto& r) { r.mutable_claims(1)->set_pool_uid("a"); }});
+  batch.push_back({"claims", [](auto& r) {
+                     for (int i = 0; i < 999; ++i)
+                       r.add_claims()->set_pool_uid(absl::StrCat("p", i));
+                   }});
+  Expect<v1::SyncClaimRequest>(&Stub::SyncClaim, Claim("p", 3), single);
+  v1::BatchSyncClaimsRequest good;
+  *good.add_claims() = Claim("a", 1).claim();
+  *good.add_claims() = Claim("b", 1).claim();
+  Expect<v1::BatchSyncClaimsRequest>(&Stub::BatchSyncClaims, good, batch);
+}
+
+TEST_F(CapacityBadInputTest, Reads) {
+  const auto name = [](auto method, auto request) {
+    using Request = decltype(request);
+    return std::pair(method,
+                     std::vector<Case<Request>>{{"name", [](auto& r) { r.clear_name(); }},
+                                                {"name", [](auto& r) { r.set_name("castles/x"); }},
+                                                {"name", [](auto& r) { r.set_name(kLong); }}});
+  };
+  const auto get = [&](auto method, auto request) {
+    const auto [m, cases] = name(method, request);
+    Expect<decltype(request)>(m, request, cases);
+  };
+  using Ctx = grpc::ClientContext;
+  get(static_cast<grpc::Status (Stub::*)(Ctx*, const v1::GetZoneRequest&, v1::Zone*)>(
+          &Stub::GetZone),
+      v1::GetZoneRequest());
+  get(static_cast<grpc::Status (Stub::*)(Ctx*, const v1::GetInstanceTypeRequest&,
+                                         v1::InstanceType*)>(&Stub::GetInstanceType),
+      v1::GetInstanceTypeRequest());
+  get(static_cast<grpc::Status (Stub::*)(Ctx*, const v1::GetMachineRequest&, v1::Machine*)>(
+          &Stub::GetMachine),
+      v1::GetMachineRequest());
+  get(static_cast<grpc::Status (Stub::*)(Ctx*, const v1::GetClaimRequest&, v1::Claim*)>(
+          &Stub::GetClaim),
+      v1::GetClaimRequest());
+
+  Expect<v1::ListZonesRequest>(&Stub::ListZones, {},
+                               {{"page_size", [](auto& r) { r.set_page_size(-1); }},
+                                {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
+  Expect<v1::ListInstanceTypesRequest>(
+      &Stub::ListInstanceTypes, {},
+      {{"page_size", [](auto& r) { r.set_page_size(-1); }},
+       {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
+  Expect<v1::ListClaimsRequest>(&Stub::ListClaims, {},
+                                {{"page_size", [](auto& r) { r.set_page_size(-1); }},
+                                 {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
+  Expect<v1::ListMachinesRequest>(&Stub::ListMachines, {},
+                                  {{"page_size", [](auto& r) { r.set_page_size(-1); }},
+                                   {"page_token", [](auto& r) { r.set_page_token("garbage"); }},
+                                   {"zone", [](auto& r) { r.set_zone("nowhere"); }},
+                                   {"instance_type", [](auto& r) { r.set_instance_type(kLong); }}});
+}
+
+TEST_F(CapacityBadInputTest, Watches) {
+  const auto refused = [&](const v1::WatchCapacityRequest& request) {
+    grpc::ClientContext context;
+    const auto stream = stub_->WatchCapacity(&context, request);
+    v1::WatchCapacityResponse message;
+    EXPECT_FALSE(stream->Read(&message));
+    return rpc::FromGrpcStatus(stream->Finish());
+  };
+  v1::WatchCapacityRequest request;
+  request.mutable_start()->set_after_revision(-1);
+  EXPECT_THAT(refused(request), HasFieldViolation("start.after_revision"));
+  request.Clear();
+  request.add_kinds(v1::WatchCapacityRequest::KIND_CLAIM);
+  request.add_kinds(v1::WatchCapacityRequest::KIND_UNSPECIFIED);
+  EXPECT_THAT(refused(request), HasFieldViolation("kinds[1]"));
+  request.set_kinds(1, static_cast<v1::WatchCapacityRequest::Kind>(77));
+  EXPECT_THAT(refused(request), HasFieldViolation("kinds[1]"));
+}
+
+}  // namespace
+}  // namespace muster::capacity

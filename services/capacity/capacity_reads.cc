@@ -1,0 +1,195 @@
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/capacity/core/view.h"
+#include "services/capacity/handlers.h"
+#include "services/capacity/wire/capacity_wire.h"
+#include "services/common/error.h"
+#include "services/common/resource_name.h"
+#include "services/common/status_macros.h"
+#include "services/rpc/list.h"
+#include "services/rpc/unary.h"
+#include "services/rpc/watch_stream.h"
+#include "services/rpc/watch_wire.h"
+
+namespace muster::capacity {
+namespace {
+
+// A row as it is answered.
+v1::Zone Render(const State&, const ZoneRow& zone) { return ToProto(zone); }
+v1::InstanceType Render(const State&, const InstanceTypeRow& type) { return ToProto(type); }
+v1::Machine Render(const State&, const MachineRow& machine) { return ToProto(machine); }
+v1::Claim Render(const State& state, const ClaimRow& claim) {
+  return ToProto(ViewOf(state, claim));
+}
+
+using ParseName = std::optional<std::string> (*)(absl::string_view);
+
+template <class Row, class Request, class Response>
+grpc::ServerUnaryReactor* Get(Lane& lane, grpc::CallbackServerContext* context,
+                              const Request* request, Response* response, ParseName parse,
+                              absl::string_view shape) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    if (!parse(request->name()))
+      return void(responder.Finish(muster::error::InvalidField("name", shape)));
+    const absl::Time deadline = responder.deadline();
+    lane.Read(
+        [name = request->name(), response, responder = std::move(responder)](
+            const absl::Status& status, const State* state, int64_t) mutable {
+          responder.Reply([&]() -> absl::Status {
+            if (!status.ok()) return status;
+            const Row* row = state->table<Row>().Find(name);
+            if (row == nullptr) return muster::error::NotFound(name);
+            *response = Render(*state, *row);
+            return absl::OkStatus();
+          });
+        },
+        deadline);
+  });
+}
+
+// `keep(row)`: which rows; `add(response)`: where the next one goes.
+template <class Row, class Request, class Response, class Keep, class Add>
+grpc::ServerUnaryReactor* List(Lane& lane, grpc::CallbackServerContext* context,
+                               const Request* request, Response* response, Keep keep, Add add) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
+    if (!page.ok()) return void(responder.Finish(page.status()));
+    const absl::Time deadline = responder.deadline();
+    lane.Read(
+        [request = *request, page = *page, response, keep = std::move(keep), add,
+         responder = std::move(responder)](const absl::Status& status, const State* state,
+                                           int64_t) mutable {
+          responder.Reply([&] {
+            if (!status.ok()) return status;
+            response->set_next_page_token(rpc::ListPage(
+                state->table<Row>().rows(), request, page, "",
+                [&](const auto& entry) { return keep(*entry.second.row); },
+                [&](const auto& entry) { *add(response) = Render(*state, *entry.second.row); }));
+            return status;
+          });
+        },
+        deadline);
+  });
+}
+
+constexpr auto kAll = [](const auto&) { return true; };
+
+absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& request) {
+  ASSIGN_OR_RETURN(storage::WatchOptions options,
+                   rpc::ToWatchOptions<storage::WatchOptions>(request.start()));
+  for (int i = 0; i < request.kinds_size(); ++i) {
+    const int kind = request.kinds(i);
+    if (kind == v1::WatchCapacityRequest::KIND_ZONE) {
+      options.kinds.push_back(ZoneRow::kKind);
+    } else if (kind == v1::WatchCapacityRequest::KIND_INSTANCE_TYPE) {
+      options.kinds.push_back(InstanceTypeRow::kKind);
+    } else if (kind == v1::WatchCapacityRequest::KIND_MACHINE) {
+      options.kinds.push_back(MachineRow::kKind);
+    } else if (kind == v1::WatchCapacityRequest::KIND_CLAIM) {
+      options.kinds.push_back(ClaimRow::kKind);
+    } else {
+      return muster::error::InvalidField(
+          absl::StrCat("kinds[", i, "]"),
+          "must be KIND_ZONE, KIND_INSTANCE_TYPE, KIND_MACHINE or KIND_CLAIM.");
+    }
+  }
+  return options;
+}
+
+bool ParseResource(const storage::WatchItem& item, v1::WatchCapacityResponse& response) {
+  if (item.kind == ZoneRow::kKind) return response.mutable_zone()->ParseFromString(*item.bytes);
+  if (item.kind == InstanceTypeRow::kKind)
+    return response.mutable_instance_type()->ParseFromString(*item.bytes);
+  if (item.kind == MachineRow::kKind)
+    return response.mutable_machine()->ParseFromString(*item.bytes);
+  return item.kind == ClaimRow::kKind && response.mutable_claim()->ParseFromString(*item.bytes);
+}
+
+v1::WatchCapacityResponse ToWatchResponse(const storage::WatchItem& item) {
+  v1::WatchCapacityResponse response;
+  if (!rpc::FillWatchResponse(item, response)) return response;
+  if (!ParseResource(item, response)) {
+    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
+  }
+  return response;
+}
+
+}  // namespace
+
+Handlers::Unary Handlers::GetZone(Context context, const v1::GetZoneRequest* request,
+                                  v1::Zone* response) {
+  return Get<ZoneRow>(lane_, context, request, response, &ParseZoneName, kZoneNameShape);
+}
+
+Handlers::Unary Handlers::ListZones(Context context, const v1::ListZonesRequest* request,
+                                    v1::ListZonesResponse* response) {
+  return List<ZoneRow>(lane_, context, request, response, kAll,
+                       [](auto* to) { return to->add_zones(); });
+}
+
+Handlers::Unary Handlers::GetInstanceType(Context context,
+                                          const v1::GetInstanceTypeRequest* request,
+                                          v1::InstanceType* response) {
+  return Get<InstanceTypeRow>(lane_, context, request, response, &ParseInstanceTypeName,
+                              kInstanceTypeNameShape);
+}
+
+Handlers::Unary Handlers::ListInstanceTypes(Context context,
+                                            const v1::ListInstanceTypesRequest* request,
+                                            v1::ListInstanceTypesResponse* response) {
+  return List<InstanceTypeRow>(lane_, context, request, response, kAll,
+                               [](auto* to) { return to->add_instance_types(); });
+}
+
+Handlers::Unary Handlers::GetMachine(Context context, const v1::GetMachineRequest* request,
+                                     v1::Machine* response) {
+  return Get<MachineRow>(lane_, context, request, response, &ParseMachineName, kMachineNameShape);
+}
+
+Handlers::Unary Handlers::ListMachines(Context context, const v1::ListMachinesRequest* request,
+                                       v1::ListMachinesResponse* response) {
+  if (!request->zone().empty() && !IsZoneId(request->zone())) {
+    return rpc::Unary(context, [](rpc::Responder responder) {
+      responder.Finish(
+          muster::error::InvalidField("zone", "must be a zone id such as US-EAST-04A, or empty."));
+    });
+  }
+  if (!request->instance_type().empty() && !IsInstanceTypeId(request->instance_type())) {
+    return rpc::Unary(context, [](rpc::Responder responder) {
+      responder.Finish(
+          muster::error::InvalidField("instance_type", "must be an instance type id, or empty."));
+    });
+  }
+  const auto keep = [zone = request->zone(),
+                     type = request->instance_type()](const MachineRow& machine) {
+    return (zone.empty() || machine.zone == zone) &&
+           (type.empty() || machine.instance_type == type);
+  };
+  return List<MachineRow>(lane_, context, request, response, keep,
+                          [](auto* to) { return to->add_machines(); });
+}
+
+Handlers::Unary Handlers::GetClaim(Context context, const v1::GetClaimRequest* request,
+                                   v1::Claim* response) {
+  return Get<ClaimRow>(lane_, context, request, response, &ParseClaimName, kClaimNameShape);
+}
+
+Handlers::Unary Handlers::ListClaims(Context context, const v1::ListClaimsRequest* request,
+                                     v1::ListClaimsResponse* response) {
+  return List<ClaimRow>(lane_, context, request, response, kAll,
+                        [](auto* to) { return to->add_claims(); });
+}
+
+Handlers::Stream<v1::WatchCapacityResponse> Handlers::WatchCapacity(
+    Context context, const v1::WatchCapacityRequest* request) {
+  const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request);
+  if (!options.ok()) return rpc::FailStream<v1::WatchCapacityResponse>(context, options.status());
+  return rpc::WatchStream<v1::WatchCapacityResponse>(context, lane_.Watch(*options),
+                                                     &ToWatchResponse);
+}
+
+}  // namespace muster::capacity

@@ -1,0 +1,21 @@
+#include "services/capacity/capacity_service.h"
+
+#include <utility>
+
+#include "services/capacity/handlers.h"
+#include "services/common/status_macros.h"
+
+namespace muster::capacity {
+
+CapacityService::CapacityService() = default;
+CapacityService::~CapacityService() = default;
+
+absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options options) {
+  auto service = std::unique_ptr<CapacityService>(new CapacityService());
+  ASSIGN_OR_RETURN(service->lane_,
+                   Lane::Create(std::move(options.lane), &service->store_, options.clock));
+  service->handlers_ = std::make_unique<Handlers>(service->lane_.get());
+  return service;
+}
+
+}  // namespace muster::capacity

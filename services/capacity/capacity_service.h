@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "services/capacity/core/state.h"
+#include "services/common/clock.h"
+#include "storage/capacity/capacity_store.h"
+#include "storage/postgres/lane.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace muster::capacity {
+
+using Lane = storage::CommitLane<State>;
+
+// The capacity service: its state, its lane, and the handlers of
+// muster.capacity.v1.CapacityService.
+class CapacityService {
+ public:
+  struct Options {
+    storage::LaneOptions lane = {};  // connect.schema is `capacity`
+    const Clock* clock = nullptr;    // outlives the service
+  };
+
+  // Loads the state. UNAVAILABLE: the database is away.
+  static absl::StatusOr<std::unique_ptr<CapacityService>> Create(Options options);
+  ~CapacityService();
+
+  // To be registered with a server, which must be down before the service is destroyed.
+  grpc::Service* grpc_service() const { return handlers_.get(); }
+  Lane& lane() { return *lane_; }
+
+ private:
+  CapacityService();
+
+  storage::PostgresCapacityStore store_;
+  std::unique_ptr<Lane> lane_;
+  std::unique_ptr<grpc::Service> handlers_;
+};
+
+}  // namespace muster::capacity

@@ -1,0 +1,205 @@
+#include "services/capacity/service_test_base.h"
+
+namespace muster::capacity {
+namespace {
+
+using ::muster::testing::HasFieldViolation;
+using ::muster::testing::HasReason;
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_F(CapacityServiceTest, FromCatalogueToAHeldMachine) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2", "m3"})), IsOk());
+  auto claim = Call(&Stub::SyncClaim, Claim("p", 2));
+  ASSERT_THAT(claim, IsOk());
+  EXPECT_EQ(claim->name(), "claims/p");
+  EXPECT_THAT(claim->machines(), ElementsAre("m1", "m2"));
+  EXPECT_EQ(claim->reason(), v1::Claim::REASON_SUFFICIENT);
+  EXPECT_EQ(claim->in_service(), 3);
+  EXPECT_EQ(claim->compute_class(), type::v1::COMPUTE_CLASS_DEFAULT);
+
+  claim = Call(&Stub::SyncClaim, Claim("p", 5, 2));
+  ASSERT_THAT(claim, IsOk());
+  EXPECT_EQ(claim->outstanding(), 2);
+  EXPECT_EQ(claim->reason(), v1::Claim::REASON_PARTIAL);
+  EXPECT_EQ(claim->queue_time().seconds(), absl::ToUnixSeconds(clock_.Now()));
+
+  v1::GetClaimRequest get;
+  get.set_name("claims/p");
+  const auto read = Call(&Stub::GetClaim, get);
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->SerializeAsString(), claim->SerializeAsString());
+  EXPECT_THAT(Call(&Stub::SyncClaim, Claim("p", 1, 1)), HasReason("GENERATION_TOO_OLD"));
+  EXPECT_THAT(Call(&Stub::SyncClaim, Claim("p", 9, 2)), HasReason("GENERATION_REUSED"));
+
+  v1::GetMachineRequest machine;
+  machine.set_name("machines/m1");
+  EXPECT_EQ(Call(&Stub::GetMachine, machine)->claim(), "p");
+  v1::SetMachineStateRequest retire;
+  retire.set_name("machines/m1");
+  retire.set_state(v1::Machine::STATE_RETIRED);
+  EXPECT_THAT(Call(&Stub::SetMachineState, retire), HasReason("MACHINE_HELD"));
+}
+
+TEST_F(CapacityServiceTest, GivenBackMachinesGoOnAndAReleasedClaimIsGone) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 2)), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("q", 1)), IsOk());
+  v1::SyncClaimRequest release = Claim("p", 0, 2);
+  release.mutable_claim()->set_release(true);
+  EXPECT_THAT(Call(&Stub::SyncClaim, release), HasReason("CLAIM_HOLDS_MACHINES"));
+  for (const auto& [id, reason] : {std::pair("m1", v1::MachineReturn::REASON_RELEASED),
+                                   std::pair("m2", v1::MachineReturn::REASON_BROKEN)}) {
+    v1::MachineReturn* given = release.mutable_claim()->add_returns();
+    given->set_machine(id);
+    given->set_reason(reason);
+  }
+  const auto last = Call(&Stub::SyncClaim, release);
+  ASSERT_THAT(last, IsOk());
+  EXPECT_THAT(last->machines(), IsEmpty());
+  v1::GetClaimRequest get;
+  get.set_name("claims/p");
+  EXPECT_THAT(Call(&Stub::GetClaim, get), StatusIs(absl::StatusCode::kNotFound));
+  get.set_name("claims/q");
+  EXPECT_THAT(Call(&Stub::GetClaim, get)->machines(), ElementsAre("m1"));
+  v1::SetMachineStateRequest repaired;
+  repaired.set_name("machines/m2");
+  repaired.set_state(v1::Machine::STATE_FREE);
+  EXPECT_EQ(Call(&Stub::SetMachineState, repaired)->state(), v1::Machine::STATE_FREE);
+}
+
+TEST_F(CapacityServiceTest, ABatchIsAnsweredOneByOne) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("old", 0, 9)), IsOk());
+  v1::BatchSyncClaimsRequest request;
+  *request.add_claims() = Claim("a", 1).claim();
+  *request.add_claims() = Claim("old", 1, 8).claim();
+  *request.add_claims() = Claim("b", 2).claim();
+  const auto response = Call(&Stub::BatchSyncClaims, request);
+  ASSERT_THAT(response, IsOk());
+  ASSERT_EQ(response->results_size(), 3);
+  EXPECT_THAT(response->results(0).claim().machines(), ElementsAre("m1"));
+  EXPECT_THAT(rpc::FromRpcStatus(response->results(1).error()), HasReason("GENERATION_TOO_OLD"));
+  EXPECT_THAT(response->results(2).claim().machines(), ElementsAre("m2"));
+  EXPECT_EQ(response->results(2).claim().outstanding(), 1);
+}
+
+TEST_F(CapacityServiceTest, ListsArePagedFilteredAndInOrder) {
+  AddCatalogue();
+  v1::UpdateZoneRequest other = Zone();
+  other.mutable_zone()->set_name("zones/US-EAST-04B");
+  other.mutable_zone()->add_instance_types(kType);
+  ASSERT_THAT(Call(&Stub::UpdateZone, other), IsOk());
+  v1::BatchRegisterMachinesRequest machines = Machines({"c", "a", "b", "d"});
+  machines.mutable_machines(1)->set_zone("US-EAST-04B");
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, machines), IsOk());
+  for (const char* uid : {"y", "x"}) ASSERT_THAT(Call(&Stub::SyncClaim, Claim(uid, 1)), IsOk());
+
+  v1::ListMachinesRequest list;
+  list.set_zone(kZone);
+  list.set_page_size(2);
+  auto page = Call(&Stub::ListMachines, list);
+  ASSERT_THAT(page, IsOk());
+  ASSERT_EQ(page->machines_size(), 2);
+  EXPECT_EQ(page->machines(0).name(), "machines/b");
+  EXPECT_EQ(page->machines(1).name(), "machines/c");
+  list.set_page_token(page->next_page_token());
+  page = Call(&Stub::ListMachines, list);
+  ASSERT_THAT(page, IsOk());
+  ASSERT_EQ(page->machines_size(), 1);
+  EXPECT_EQ(page->machines(0).name(), "machines/d");
+  EXPECT_EQ(page->next_page_token(), "");
+  list.set_instance_type("other");
+  EXPECT_THAT(Call(&Stub::ListMachines, list), HasFieldViolation("page_token"));
+  list.clear_page_token();
+  EXPECT_EQ(Call(&Stub::ListMachines, list)->machines_size(), 0);
+
+  const auto zones = Call(&Stub::ListZones, v1::ListZonesRequest());
+  ASSERT_EQ(zones->zones_size(), 2);
+  EXPECT_EQ(zones->zones(0).region(), "US-EAST-04");
+  EXPECT_THAT(zones->zones(1).instance_types(), ElementsAre(kType));
+  EXPECT_EQ(
+      Call(&Stub::ListInstanceTypes, v1::ListInstanceTypesRequest())->instance_types(0).gpu_model(),
+      "A100");
+  const auto claims = Call(&Stub::ListClaims, v1::ListClaimsRequest());
+  ASSERT_EQ(claims->claims_size(), 2);
+  EXPECT_EQ(claims->claims(0).name(), "claims/x");
+  EXPECT_THAT(claims->claims(0).machines(), ElementsAre("c"));
+}
+
+TEST_F(CapacityServiceTest, RegistrationIsAllOrNothing) {
+  AddCatalogue();
+  const int64_t revision = service_->lane().revision();
+  v1::BatchRegisterMachinesRequest machines = Machines({"m1", "m2"});
+  machines.mutable_machines(1)->set_zone("US-WEST-01A");
+  EXPECT_THAT(Call(&Stub::BatchRegisterMachines, machines), HasReason("UNKNOWN_ZONE"));
+  EXPECT_EQ(service_->lane().revision(), revision);
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  EXPECT_EQ(service_->lane().revision(), revision + 2);
+}
+
+TEST_F(CapacityServiceTest, AWatchOfClaimsWakesWhoThenSyncs) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 1)), IsOk());
+  grpc::ClientContext context;
+  v1::WatchCapacityRequest request;
+  request.add_kinds(v1::WatchCapacityRequest::KIND_CLAIM);
+  const auto stream = stub_->WatchCapacity(&context, request);
+  v1::WatchCapacityResponse message;
+  ASSERT_TRUE(stream->Read(&message));
+  EXPECT_EQ(message.type(), type::v1::WATCH_EVENT_TYPE_SNAPSHOT);
+  EXPECT_EQ(message.key(), "claims/p");
+  EXPECT_EQ(message.claim().outstanding(), 1);
+  ASSERT_TRUE(stream->Read(&message));
+  EXPECT_EQ(message.type(), type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1"})), IsOk());
+  do {
+    ASSERT_TRUE(stream->Read(&message));
+  } while (message.type() == type::v1::WATCH_EVENT_TYPE_PROGRESS);
+  EXPECT_EQ(message.type(), type::v1::WATCH_EVENT_TYPE_CHANGED);
+  EXPECT_EQ(message.claim().outstanding(), 0);
+  EXPECT_THAT(message.claim().machines(), IsEmpty());
+  // The same generation asks, changes nothing, and is told what is held now.
+  EXPECT_THAT(Call(&Stub::SyncClaim, Claim("p", 1))->machines(), ElementsAre("m1"));
+  context.TryCancel();
+}
+
+TEST_F(CapacityServiceTest, AWatchShowsEveryKind) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 1)), IsOk());
+  grpc::ClientContext context;
+  const auto stream = stub_->WatchCapacity(&context, {});
+  std::set<v1::WatchCapacityResponse::ResourceCase> seen;
+  v1::WatchCapacityResponse message;
+  while (stream->Read(&message) && message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT) {
+    EXPECT_TRUE(seen.insert(message.resource_case()).second);
+  }
+  EXPECT_EQ(seen.size(), 4u);
+  context.TryCancel();
+}
+
+TEST_F(CapacityServiceTest, ARestartForgetsNothing) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 3)), IsOk());
+  CapacityService::Options options;
+  options.lane.connect = {.conninfo = database_.conninfo("capacity"), .schema = "capacity"};
+  options.clock = &clock_;
+  const auto other = CapacityService::Create(std::move(options));
+  ASSERT_THAT(other, IsOk());
+  (*other)->lane().Peek([&](const State& restarted, int64_t) {
+    service_->lane().Peek(
+        [&](const State& state, int64_t) { EXPECT_TRUE(restarted.SameIndexes(state)); });
+    EXPECT_EQ(restarted.FootprintOf("p").held(), 2);
+  });
+}
+
+}  // namespace
+}  // namespace muster::capacity

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+
+#include "services/capacity/capacity_service.h"
+
+namespace muster::capacity {
+
+// Parse, validate, hand to the lane, render. Never blocks. Thread-safe. What each RPC means:
+// capacity_service.proto.
+class Handlers final : public v1::CapacityService::CallbackService {
+ public:
+  explicit Handlers(Lane* lane) : lane_(*lane) {}
+
+  template <class Response>
+  using Stream = grpc::ServerWriteReactor<Response>*;
+  using Unary = grpc::ServerUnaryReactor*;
+  using Context = grpc::CallbackServerContext*;
+
+  // capacity_writes.cc
+  Unary UpdateZone(Context context, const v1::UpdateZoneRequest* request,
+                   v1::Zone* response) override;
+  Unary UpdateInstanceType(Context context, const v1::UpdateInstanceTypeRequest* request,
+                           v1::InstanceType* response) override;
+  Unary BatchRegisterMachines(Context context, const v1::BatchRegisterMachinesRequest* request,
+                              v1::BatchRegisterMachinesResponse* response) override;
+  Unary SetMachineState(Context context, const v1::SetMachineStateRequest* request,
+                        v1::Machine* response) override;
+  Unary SyncClaim(Context context, const v1::SyncClaimRequest* request,
+                  v1::Claim* response) override;
+  Unary BatchSyncClaims(Context context, const v1::BatchSyncClaimsRequest* request,
+                        v1::BatchSyncClaimsResponse* response) override;
+
+  // capacity_reads.cc
+  Unary GetZone(Context context, const v1::GetZoneRequest* request, v1::Zone* response) override;
+  Unary ListZones(Context context, const v1::ListZonesRequest* request,
+                  v1::ListZonesResponse* response) override;
+  Unary GetInstanceType(Context context, const v1::GetInstanceTypeRequest* request,
+                        v1::InstanceType* response) override;
+  Unary ListInstanceTypes(Context context, const v1::ListInstanceTypesRequest* request,
+                          v1::ListInstanceTypesResponse* response) override;
+  Unary GetMachine(Context context, const v1::GetMachineRequest* request,
+                   v1::Machine* response) override;
+  Unary ListMachines(Context context, const v1::ListMachinesRequest* request,
+                     v1::ListMachinesResponse* response) override;
+  Unary GetClaim(Context context, const v1::GetClaimRequest* request, v1::Claim* response) override;
+  Unary ListClaims(Context context, const v1::ListClaimsRequest* request,
+                   v1::ListClaimsResponse* response) override;
+  Stream<v1::WatchCapacityResponse> WatchCapacity(Context context,
+                                                  const v1::WatchCapacityRequest* request) override;
+
+ private:
+  Lane& lane_;
+};
+
+}  // namespace muster::capacity
