@@ -13,8 +13,8 @@
 namespace muster::configuration {
 namespace {
 
-constexpr int kHistories = 3'000;
-constexpr int kSteps = 40;
+constexpr int kHistories = 2'000;
+constexpr int kSteps = 30;
 
 class History {
  public:
