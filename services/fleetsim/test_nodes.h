@@ -1,0 +1,92 @@
+#pragma once
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "google/rpc/code.pb.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+
+// For tests: Nodes, and what lifecycle does with reports about them, in few words.
+namespace muster::fleetsim {
+
+inline void SetTime(google::protobuf::Timestamp& out, absl::Time time) {
+  out.set_seconds(absl::ToUnixSeconds(time));
+  out.set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out.seconds()))));
+}
+
+inline void SetState(lifecycle::v1::Node& node, lifecycle::v1::Node::State state, absl::Time now) {
+  node.set_state(state);
+  SetTime(*node.mutable_state_time(), now);
+}
+
+// A Node that was just assigned and is to run.
+inline lifecycle::v1::Node NewNode(int index, absl::Time now) {
+  lifecycle::v1::Node node;
+  node.set_machine(absl::StrCat("g", 100000 + index));
+  node.set_name(
+      absl::StrCat("organizations/acme/clusters/example/nodePools/train/nodes/", node.machine()));
+  SetTime(*node.mutable_create_time(), now);
+  SetState(node, lifecycle::v1::Node::STATE_ASSIGNED, now);
+  node.mutable_desired()->set_phase(lifecycle::v1::NodeDesired::PHASE_RUNNING);
+  node.mutable_desired()->set_node_profile("np-0123456789ab");
+  return node;
+}
+
+// Cordons it and, if it should drain, says so.
+inline void Cordon(lifecycle::v1::Node& node, bool drain, absl::Time now) {
+  node.mutable_desired()->set_cordoned(true);
+  node.mutable_desired()->set_drain(drain);
+  SetState(node, drain ? lifecycle::v1::Node::STATE_DRAINING : lifecycle::v1::Node::STATE_CORDONED,
+           now);
+}
+
+inline bool SetActive(lifecycle::v1::Node& node, bool active, absl::Time now) {
+  using Node = lifecycle::v1::Node;
+  if (node.state() < Node::STATE_PRODUCTION || node.state() > Node::STATE_DRAINING) return false;
+  if (node.observed().active() != active)
+    SetTime(*node.mutable_observed()->mutable_active_time(), now);
+  node.mutable_observed()->set_active(active);
+  return true;
+}
+
+// What lifecycle does with a report: OK or FAILED_PRECONDITION, and the Node after it.
+inline google::rpc::Code ApplyReport(lifecycle::v1::Node& node,
+                                     const lifecycle::v1::NodeReport& report, absl::Time now) {
+  using Node = lifecycle::v1::Node;
+  using lifecycle::v1::NodeReport;
+  struct Edge {
+    NodeReport::Observation observation;
+    Node::State from;
+    Node::State to;
+  };
+  static constexpr Edge kEdges[] = {
+      {NodeReport::OBSERVATION_BOOT_STARTED, Node::STATE_ASSIGNED, Node::STATE_BOOTING},
+      {NodeReport::OBSERVATION_BOOT_FAILED, Node::STATE_BOOTING, Node::STATE_DELIVERY_FAILED},
+      {NodeReport::OBSERVATION_REGISTERED, Node::STATE_BOOTING, Node::STATE_REGISTERED},
+      {NodeReport::OBSERVATION_READY, Node::STATE_REGISTERED, Node::STATE_PRODUCTION},
+      {NodeReport::OBSERVATION_DRAINED, Node::STATE_DRAINING, Node::STATE_PREPARED_FOR_TERMINATE},
+      {NodeReport::OBSERVATION_TERMINATED, Node::STATE_PREPARED_FOR_TERMINATE,
+       Node::STATE_DELETED}};
+  if (report.observation() == NodeReport::OBSERVATION_ACTIVE ||
+      report.observation() == NodeReport::OBSERVATION_IDLE) {
+    const bool active = report.observation() == NodeReport::OBSERVATION_ACTIVE;
+    return SetActive(node, active, now) ? google::rpc::OK : google::rpc::FAILED_PRECONDITION;
+  }
+  for (const Edge& edge : kEdges) {
+    if (edge.observation != report.observation()) continue;
+    if (edge.to == node.state()) return google::rpc::OK;
+    if (edge.from != node.state()) continue;
+    SetState(node, edge.to, now);
+    if (edge.to == Node::STATE_REGISTERED)
+      node.mutable_observed()->set_node_profile(report.node_profile());
+    if (edge.to == Node::STATE_PREPARED_FOR_TERMINATE) {
+      node.mutable_desired()->set_phase(lifecycle::v1::NodeDesired::PHASE_TERMINATED);
+    }
+    return google::rpc::OK;
+  }
+  return google::rpc::FAILED_PRECONDITION;
+}
+
+}  // namespace muster::fleetsim
