@@ -1,0 +1,170 @@
+// The small parts: names, metadata, victims, events, the state's indexes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/events.h"
+#include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/metadata.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/state.h"
+#include "services/lifecycle/core/victims.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+
+TEST(Names, ThereAndBack) {
+  const auto node = ParseNodeName("organizations/acme/clusters/c1/nodePools/a.b/nodes/g8fd930");
+  ASSERT_TRUE(node.has_value());
+  EXPECT_EQ(NodeName(PoolName(node->pool), node->machine),
+            "organizations/acme/clusters/c1/nodePools/a.b/nodes/g8fd930");
+  EXPECT_FALSE(ParsePoolName("organizations/acme/clusters/c1/nodePools/A"));
+  EXPECT_FALSE(ParsePoolName("organizations/acme/clusters/c1/nodePools/" + std::string(64, 'a')));
+  EXPECT_FALSE(ParseClusterName("organizations/acme/clusters/-"));
+  EXPECT_EQ(ClusterNameOf(kPool), "organizations/acme/clusters/c1");
+  EXPECT_EQ(PoolNameOf(NodeName(kPool, "g1")), kPool);
+  EXPECT_EQ(OrganizationOf(kPool), "acme");
+  EXPECT_EQ(LastIdOf(kPool), "train");
+}
+
+TEST(Names, EventIdsNeverChange) {
+  EXPECT_EQ(EventId("u", "o", "r", "m").size(), 32U);
+  EXPECT_EQ(EventId("u", "o", "r", "m"), EventId("u", "o", "r", "m"));
+  EXPECT_NE(EventId("u", "o", "rm", ""), EventId("u", "o", "r", "m"));
+}
+
+Pool SomePool() {
+  Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+  pool.spec.instance_type = "gd-8xa100-i128";
+  pool.spec.node_labels = {{"team", "ml"}};
+  pool.spec.node_taints = {{"team", "ml", "NoSchedule"}};
+  return pool;
+}
+
+TEST(Metadata, InProduction) {
+  const Metadata metadata = DesiredMetadata(SomePool(), NodeState::kProduction, true);
+  EXPECT_THAT(metadata.labels,
+              ElementsAre(Pair("compute.coreweave.com/compute-class", "default"),
+                          Pair("compute.coreweave.com/node-pool", "train"),
+                          Pair("compute.coreweave.com/node-pool-uid", "uid-1"),
+                          Pair("node.coreweave.cloud/reserved", "acme"),
+                          Pair("node.coreweave.cloud/reserved-desired", "acme"),
+                          Pair("node.coreweave.cloud/state", "production"),
+                          Pair("node.kubernetes.io/instance-type", "gd-8xa100-i128"),
+                          Pair("node.kubernetes.io/type", "gd-8xa100-i128"), Pair("team", "ml"),
+                          Pair("topology.kubernetes.io/region", "US-EAST-04"),
+                          Pair("topology.kubernetes.io/zone", "US-EAST-04A")));
+  EXPECT_THAT(metadata.taints, ElementsAre(Taint{"team", "ml", "NoSchedule"},
+                                           Taint{"is_gpu", "true", "PreferNoSchedule"}));
+}
+
+TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
+  const auto of = [](NodeState state, const char* key) {
+    return DesiredMetadata(SomePool(), state, false)
+        .labels.at(std::string("node.coreweave.cloud/") + key);
+  };
+  EXPECT_EQ(of(NodeState::kBooting, "state"), "zap");
+  EXPECT_EQ(of(NodeState::kBooting, "reserved"), "control-plane");
+  EXPECT_EQ(of(NodeState::kBooting, "reserved-desired"), "acme");
+  EXPECT_EQ(of(NodeState::kTriage, "reserved"), "triage");
+  EXPECT_EQ(of(NodeState::kReconfiguring, "state"), "production-reboot");
+  EXPECT_EQ(of(NodeState::kDraining, "reserved"), "acme");
+  EXPECT_EQ(of(NodeState::kPreparedForTerminate, "reserved"), "zap");
+  EXPECT_THAT(
+      DesiredMetadata(SomePool(), NodeState::kTriage, false).taints,
+      ElementsAre(Taint{"team", "ml", "NoSchedule"}, Taint{"is_cpu_compute", "", "NoSchedule"},
+                  Taint{"node.coreweave.cloud/reserved", ReservedHash("triage"), "NoExecute"}));
+}
+
+Node N(const char* name, NodeState state, bool active = false, int seconds = 0, int pods = 1) {
+  Node node{.name = name, .state = state, .create_time = absl::FromUnixSeconds(seconds)};
+  node.observed.active = active;
+  if (active) node.observed.active_pods.resize(static_cast<size_t>(pods));
+  return node;
+}
+
+TEST(Victims, Order) {
+  std::vector<Node> nodes = {
+      N("leaving", NodeState::kDraining),
+      N("failed", NodeState::kDeliveryFailed),
+      N("busy-new", NodeState::kProduction, true, 9),
+      N("busy-old", NodeState::kProduction, true, 1),
+      N("busier", NodeState::kProduction, true, 99, 5),
+      N("idle-short", NodeState::kProduction, false, 8),
+      N("idle-long", NodeState::kProduction, false, 2),
+      N("triage", NodeState::kTriage),
+      N("registered", NodeState::kRegistered),
+      N("assigned", NodeState::kAssigned),
+      N("marked", NodeState::kProduction),
+  };
+  nodes.back().observed.autoscaler_marked = true;
+  std::vector<const Node*> all;
+  for (const Node& node : nodes) all.push_back(&node);
+  const auto names = [&](bool active_too) {
+    std::vector<std::string> out;
+    for (const Node* node : VictimsInOrder(all, active_too)) out.push_back(node->name);
+    return out;
+  };
+  EXPECT_THAT(names(false),
+              ElementsAre("marked", "assigned", "registered", "triage", "idle-long", "idle-short"));
+  EXPECT_THAT(names(true), ElementsAre("marked", "assigned", "registered", "triage", "idle-long",
+                                       "idle-short", "busy-new", "busy-old", "busier"));
+}
+
+TEST(Events, EqualOnesAreCounted) {
+  State state;
+  Overlay<State> overlay(state, 0);
+  EventLog log(overlay, absl::FromUnixSeconds(1));
+  log.Emit("uid-1", kPool, "CWOverQuota", "m");
+  log.Emit("uid-1", kPool, "CWOverQuota", "m");
+  log.Emit("uid-1", kPool, "CWNodeAssigned", "m");
+  ASSERT_EQ(state.table<Event>().size(), 2U);
+  const Event& counted = *state.table<Event>().Find(
+      EventName(ClusterNameOf(kPool), EventId("uid-1", kPool, "CWOverQuota", "m")));
+  EXPECT_EQ(counted.count, 2);
+  EXPECT_EQ(counted.type, "Warning");
+  EXPECT_EQ(counted.first_time, absl::FromUnixSeconds(1));
+  EXPECT_EQ(counted.last_time, absl::FromUnixSeconds(1) + absl::Microseconds(1));
+}
+
+TEST(Events, TheOldestGoes) {
+  State state;
+  Overlay<State> overlay(state, 0);
+  EventLog log(overlay, absl::FromUnixSeconds(1));
+  for (size_t i = 0; i < kMaxEventsAPool + 5; ++i) {
+    log.Emit("uid-1", kPool, "CWNodeAssigned", std::to_string(i));
+  }
+  EXPECT_EQ(state.table<Event>().size(), kMaxEventsAPool);
+  EXPECT_EQ(state.EventsOf("uid-1")->size(), kMaxEventsAPool);
+  EXPECT_EQ(state.table<Event>().Find(
+                EventName(ClusterNameOf(kPool), EventId("uid-1", kPool, "CWNodeAssigned", "4"))),
+            nullptr);
+}
+
+TEST(State, IndexesFollowAndGoBack) {
+  State state;
+  Overlay<State> overlay(state, 0);
+  overlay.Put(SomePool());
+  overlay.Put(Node{.name = NodeName(kPool, "g1")});
+  Pool neighbour = SomePool();
+  neighbour.name += ".b";
+  neighbour.uid = "uid-2";
+  overlay.Put(neighbour);
+  overlay.Put(Node{.name = NodeName(neighbour.name, "g2")});
+  EXPECT_EQ(state.NodesOf(kPool).size(), 1U);
+  EXPECT_EQ(state.VersionOf(kPool), 2);
+  EXPECT_EQ(state.VersionOf(neighbour.name), 4);
+  EXPECT_EQ(state.FindPoolByUid("uid-2")->name, neighbour.name);
+  EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default")->size(), 2U);
+  overlay.RollBack();
+  EXPECT_EQ(state.FindPoolByUid("uid-1"), nullptr);
+  EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default"), nullptr);
+  EXPECT_EQ(state.VersionOf(kPool), 0);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/common/state.h"
+#include "services/lifecycle/core/actions.h"
+#include "services/lifecycle/core/state.h"
+#include "services/lifecycle/core/validate.h"
+
+// Every write of the lifecycle domain. Each Decide is pure apart from the overlay; a refused one
+// leaves nothing behind. Names must be well-formed (names.h).
+namespace muster::lifecycle {
+
+struct UpdateCluster {
+  Cluster cluster = {};   // create_time is not read
+  std::string etag = {};  // empty: any
+};
+
+struct ApplyNodePool {
+  std::string name = {};
+  std::string uid = {};      // empty: any
+  std::string new_uid = {};  // for a pool that does not exist yet when `uid` is empty
+  std::string etag = {};     // empty: any
+  Spec spec = {};            // its target_nodes is not read
+  std::optional<int64_t> target_nodes = {};
+  std::optional<TypeFacts> type = {};  // nullopt: not known
+  bool validate_only = false;
+};
+
+struct ResizeNodePool {
+  std::string name = {};
+  std::optional<int64_t> target_nodes = {};
+  std::string etag = {};
+  std::optional<TypeFacts> type = {};
+  bool validate_only = false;
+};
+
+struct DeleteNodePool {
+  std::string name = {};
+  std::string etag = {};
+  bool allow_missing = false;
+  bool validate_only = false;
+};
+
+// What an agent saw of one Node.
+struct ReportNode {
+  enum class Observation {
+    kBootStarted,
+    kBootFailed,
+    kRegistered,
+    kReady,
+    kActive,
+    kIdle,
+    kDrained,
+    kTerminated,
+  };
+  std::string node = {};
+  Observation observation = Observation::kIdle;
+  std::string node_profile = {};
+  std::vector<std::string> active_pods = {};
+  std::string message = {};
+};
+inline constexpr int kObservations = 8;
+
+struct ApplyPlan {
+  std::string pool = {};
+  std::string uid = {};
+  int64_t version = 0;  // State::VersionOf that was planned from
+  int64_t epoch = 0;    // of the lease under which it was planned
+  std::vector<Action> actions = {};
+};
+
+struct TakeLease {
+  std::string holder = {};
+  int64_t epoch = 0;  // greater than every earlier one
+};
+
+// What came of a command: the row after it, where it has one, and its revision.
+struct Outcome {
+  std::optional<Cluster> cluster = {};
+  std::optional<Pool> pool = {};
+  int64_t revision = 0;
+};
+
+using StatusOrOutcome = absl::StatusOr<Outcome>;
+
+// INVALID_FIELD, ZONE_CHANGED, ETAG_MISMATCH.
+StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now);
+// INVALID_FIELD, NOT_FOUND (cluster), POOL_DELETING, UID_MISMATCH, ETAG_MISMATCH.
+StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now);
+// INVALID_FIELD, NOT_FOUND, POOL_DELETING, ETAG_MISMATCH.
+StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, absl::Time now);
+// NOT_FOUND, ETAG_MISMATCH. Without a pool the outcome has none.
+StatusOrOutcome Decide(Overlay<State>& overlay, const DeleteNodePool& command, absl::Time now);
+// NOT_FOUND, NODE_STATE.
+StatusOrOutcome Decide(Overlay<State>& overlay, const ReportNode& command, absl::Time now);
+// PLAN_OUTDATED, STALE_LEADER, NODE_STATE.
+StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyPlan& command, absl::Time now);
+// STALE_LEADER.
+StatusOrOutcome Decide(Overlay<State>& overlay, const TakeLease& command, absl::Time now);
+
+}  // namespace muster::lifecycle

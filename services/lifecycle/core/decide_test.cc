@@ -1,0 +1,183 @@
+#include "services/lifecycle/core/decide.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/common/error.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+std::string ReasonOf(const absl::Status& status) {
+  const auto detail = muster::error::DetailOf(status);
+  return detail ? detail->reason : "";
+}
+
+ApplyNodePool Apply(int64_t target) {
+  ApplyNodePool command{.name = kSimPool, .new_uid = "uid-1", .target_nodes = target};
+  command.spec.instance_type = "gd-8xa100-i128";
+  return command;
+}
+
+TEST(Decide, ClusterKeepsItsZone) {
+  Simulation sim;
+  const auto changed =
+      sim.Run(UpdateCluster{.cluster = {.name = kSimCluster, .zone = "US-EAST-04B"}});
+  EXPECT_EQ(ReasonOf(changed.status()), "ZONE_CHANGED");
+  const int64_t revision = sim.revision();
+  EXPECT_TRUE(sim.Run(UpdateCluster{.cluster = {.name = kSimCluster, .zone = "US-EAST-04A"}}).ok());
+  EXPECT_EQ(sim.revision(), revision);
+}
+
+TEST(Decide, ApplyIsIdempotentAndCountsGenerations) {
+  Simulation sim;
+  sim.Must(Apply(1));
+  const int64_t revision = sim.revision();
+  sim.Must(Apply(1));
+  EXPECT_EQ(sim.revision(), revision);
+  EXPECT_EQ(sim.pool()->generation, 1);
+  sim.Must(Apply(2));
+  EXPECT_EQ(sim.pool()->generation, 2);
+  EXPECT_EQ(sim.pool()->uid, "uid-1");
+}
+
+TEST(Decide, ApplyRefusals) {
+  Simulation sim;
+  ApplyNodePool lost = Apply(1);
+  lost.name = "organizations/acme/clusters/none/nodePools/p";
+  EXPECT_EQ(ReasonOf(sim.Run(lost).status()), "NOT_FOUND");
+  sim.Must(Apply(1));
+  ApplyNodePool other_uid = Apply(1);
+  other_uid.uid = "uid-2";
+  EXPECT_EQ(ReasonOf(sim.Run(other_uid).status()), "UID_MISMATCH");
+  ApplyNodePool taken_uid = Apply(1);
+  taken_uid.name = std::string(kSimPool) + "2";
+  taken_uid.uid = "uid-1";
+  EXPECT_EQ(ReasonOf(sim.Run(taken_uid).status()), "UID_MISMATCH");
+  ApplyNodePool old_etag = Apply(2);
+  old_etag.etag = "1";
+  EXPECT_EQ(ReasonOf(sim.Run(old_etag).status()), "ETAG_MISMATCH");
+  sim.Delete();
+  EXPECT_EQ(ReasonOf(sim.Run(Apply(2)).status()), "POOL_DELETING");
+  EXPECT_EQ(ReasonOf(sim.Run(ResizeNodePool{.name = kSimPool, .target_nodes = 2}).status()),
+            "POOL_DELETING");
+}
+
+TEST(Decide, ValidateOnlyAnswersAndWritesNothing) {
+  Simulation sim;
+  const int64_t revision = sim.revision();
+  ApplyNodePool command = Apply(3);
+  command.validate_only = true;
+  const auto outcome = sim.Run(command);
+  ASSERT_TRUE(outcome.ok());
+  EXPECT_EQ(outcome->pool->spec.target_nodes, 3);
+  EXPECT_EQ(sim.revision(), revision);
+  EXPECT_EQ(sim.pool(), nullptr);
+}
+
+TEST(Decide, ResizeNamesItsOwnField) {
+  Simulation sim;
+  sim.Must(Apply(1));
+  const auto status = sim.Run(ResizeNodePool{.name = kSimPool, .target_nodes = -1}).status();
+  EXPECT_EQ(muster::error::DetailOf(status)->fields[0].field, "target_nodes");
+}
+
+TEST(Decide, DeleteIsIdempotent) {
+  Simulation sim;
+  EXPECT_EQ(ReasonOf(sim.Run(DeleteNodePool{.name = kSimPool}).status()), "NOT_FOUND");
+  EXPECT_TRUE(sim.Run(DeleteNodePool{.name = kSimPool, .allow_missing = true}).ok());
+  sim.Must(Apply(1));
+  sim.Delete();
+  const int64_t revision = sim.revision();
+  sim.Delete();
+  EXPECT_EQ(sim.revision(), revision);
+}
+
+TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
+  Simulation sim;
+  sim.Must(Apply(1));
+  ApplyPlan plan{.pool = kSimPool,
+                 .uid = "uid-1",
+                 .version = sim.state().VersionOf(kSimPool),
+                 .epoch = 1,
+                 .actions = {EmitEvent{kSimPool, "CWNodePoolMetadata", "m"}}};
+  ApplyPlan old_version = plan;
+  --old_version.version;
+  EXPECT_EQ(ReasonOf(sim.Run(old_version).status()), "PLAN_OUTDATED");
+  ApplyPlan other_pool = plan;
+  other_pool.uid = "uid-2";
+  EXPECT_EQ(ReasonOf(sim.Run(other_pool).status()), "PLAN_OUTDATED");
+  EXPECT_EQ(ReasonOf(sim.Run(TakeLease{.holder = "b", .epoch = 1}).status()), "STALE_LEADER");
+  sim.Must(TakeLease{.holder = "b", .epoch = 2});
+  EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "STALE_LEADER");
+  plan.epoch = 2;
+  EXPECT_TRUE(sim.Run(plan).ok());
+}
+
+TEST(Decide, APlanThatFailsHalfwayLeavesNothing) {
+  Simulation sim;
+  sim.Must(Apply(1));
+  const int64_t revision = sim.revision();
+  const auto status = sim.Run(ApplyPlan{
+      .pool = kSimPool,
+      .uid = "uid-1",
+      .version = sim.state().VersionOf(kSimPool),
+      .epoch = 1,
+      .actions = {AssignNode{"g1", "", true, ""},
+                  StepNode{std::string(kSimPool) + "/nodes/g1", NodeEvent::kDrain, kNever, ""}}});
+  EXPECT_EQ(status.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(sim.revision(), revision);
+  EXPECT_TRUE(sim.state().NodesOf(kSimPool).empty());
+}
+
+// Every observation in every state: what fits moves, what is known changes nothing, the rest is
+// refused and changes nothing.
+TEST(Report, WholeProduct) {
+  for (int s = 0; s < kNodeStates; ++s) {
+    for (int o = 0; o < kObservations; ++o) {
+      const auto state = static_cast<NodeState>(s);
+      SCOPED_TRACE(std::string(NodeStateName(state)) + " " + std::to_string(o));
+      State rows;
+      Overlay<State> setup(rows, 0);
+      setup.Put(Pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"});
+      Node node{.name = NodeName(kSimPool, "g1"), .machine = "g1", .state = state};
+      node.desired.phase = Phase::kRunning;
+      setup.Put(node);
+
+      Overlay<State> overlay(rows, 2);
+      const ReportNode report{.node = node.name,
+                              .observation = static_cast<ReportNode::Observation>(o),
+                              .active_pods = {"default/job"}};
+      const auto outcome = Decide(overlay, report, absl::FromUnixSeconds(9));
+      if (!outcome.ok()) {
+        EXPECT_EQ(ReasonOf(outcome.status()), "NODE_STATE");
+        EXPECT_TRUE(overlay.changes().empty());
+        continue;
+      }
+      const int64_t revision = overlay.revision();
+      const NodeState after = rows.table<Node>().Find(node.name)->state;
+      const bool returned = IsReturnable(after) && !IsReturnable(state);
+      EXPECT_EQ(rows.table<Pool>().Find(kSimPool)->account.generation, returned ? 2 : 1);
+      // Said again it changes nothing.
+      EXPECT_TRUE(Decide(overlay, report, absl::FromUnixSeconds(10)).ok());
+      EXPECT_EQ(overlay.revision(), revision);
+    }
+  }
+}
+
+TEST(Report, NobodyRegistersWhatWasNotOrdered) {
+  State rows;
+  Overlay<State> overlay(rows, 0);
+  overlay.Put(Pool{.name = kSimPool, .uid = "uid-1"});
+  const std::string name = NodeName(kSimPool, "g1");
+  overlay.Put(Node{.name = name, .machine = "g1"});
+  const ReportNode report{.node = name, .observation = ReportNode::Observation::kRegistered};
+  EXPECT_EQ(ReasonOf(Decide(overlay, report, absl::UnixEpoch()).status()), "NODE_STATE");
+  EXPECT_EQ(ReasonOf(Decide(overlay, ReportNode{.node = name + "0"}, absl::UnixEpoch()).status()),
+            "NOT_FOUND");
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

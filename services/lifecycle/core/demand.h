@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "services/lifecycle/core/snapshot.h"
+#include "services/lifecycle/core/types.h"
+
+// What to ask the other services for one pool. It follows from the rows (and from whether the
+// catalogue knows the type), never from another answer of the same pass: the same rows always ask
+// the same, and the account's generation tells requests of different rows apart.
+//
+// Why nothing is lost or double when a process dies at any moment (Account):
+//   machines that the claim holds <= requested_nodes <= granted_nodes <= the holding
+// holds always. To grow, the holding is raised first, then granted and requested are committed,
+// then the claim is asked. To shrink, the claim is lowered and machines come back first, then
+// requested and granted are committed, then the holding falls. Every machine that the claim holds
+// gets a Node, also one whose grant was answered to a process that died.
+namespace muster::lifecycle {
+
+enum class Validity { kValid, kInvalid, kUnknown };
+
+// How the pool stands to the catalogue.
+struct Judgement {
+  Validity validity = Validity::kUnknown;
+  std::string event = {};    // kInvalid: CWInvalidInstanceType, ...
+  std::string message = {};  // kInvalid: every fault
+};
+Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue);
+
+struct MachineReturn {
+  std::string machine = {};
+  bool broken = false;  // false: no longer needed
+  bool operator==(const MachineReturn&) const = default;
+};
+
+struct HoldingAsk {
+  int64_t nodes = 0;
+  int64_t generation = 0;
+  bool release = false;
+  bool operator==(const HoldingAsk&) const = default;
+};
+
+struct ClaimAsk {
+  int64_t nodes = 0;
+  int64_t generation = 0;
+  std::vector<MachineReturn> returns = {};
+  bool release = false;
+  bool operator==(const ClaimAsk&) const = default;
+};
+
+struct ConfigurationAsk {
+  int64_t generation = 0;
+  bool gpu = false;
+  bool release = false;
+  bool operator==(const ConfigurationAsk&) const = default;
+};
+
+// nullopt: not asked in this pass.
+struct Demand {
+  std::optional<HoldingAsk> holding = {};
+  std::optional<ClaimAsk> claim = {};
+  std::optional<ConfigurationAsk> configuration = {};
+  bool operator==(const Demand&) const = default;
+};
+
+// Pure. `nodes`: the pool's.
+Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
+                const CatalogueFacts& catalogue);
+
+// True when everything about a deleted pool is settled but the release of its holding, claim and
+// configuration.
+bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes);
+
+}  // namespace muster::lifecycle

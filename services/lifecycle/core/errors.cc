@@ -1,0 +1,43 @@
+#include "services/lifecycle/core/errors.h"
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+
+namespace muster::lifecycle::error {
+
+using muster::error::Detail;
+using muster::error::FailedPrecondition;
+using muster::error::Make;
+
+absl::Status ZoneChanged(absl::string_view cluster) {
+  return FailedPrecondition("ZONE_CHANGED", cluster, "A cluster's zone cannot be changed.");
+}
+
+absl::Status PoolDeleting(absl::string_view pool) {
+  return FailedPrecondition("POOL_DELETING", pool, "NodePool is being deleted.");
+}
+
+absl::Status UidMismatch(absl::string_view pool, absl::string_view given) {
+  return FailedPrecondition("UID_MISMATCH", pool,
+                            absl::StrCat("uid ", given, " is not this NodePool's."));
+}
+
+absl::Status DoesNotFit(absl::string_view node, absl::string_view state, absl::string_view what) {
+  return FailedPrecondition("NODE_STATE", node,
+                            absl::StrCat("Node is ", state, ": ", what, " does not fit."));
+}
+
+absl::Status PlanOutdated(absl::string_view pool, int64_t planned, int64_t current) {
+  return Make(
+      absl::StatusCode::kAborted,
+      absl::StrCat("NodePool was planned at version ", planned, " and is at ", current, "."),
+      Detail{.reason = "PLAN_OUTDATED", .resource = std::string(pool)});
+}
+
+absl::Status StaleLeader(int64_t given, int64_t current) {
+  return Make(absl::StatusCode::kAborted,
+              absl::StrCat("Lease epoch ", given, " is over; it is ", current, " now."),
+              Detail{.reason = "STALE_LEADER", .resource = "leases/reconciler"});
+}
+
+}  // namespace muster::lifecycle::error

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+// Every limit of the lifecycle domain.
+namespace muster::lifecycle {
+
+// Nodes that one pool may ask for.
+inline constexpr int64_t kMaxTargetNodes = 100'000;
+// Bytes of a pool's id: it is a label value on its Nodes.
+inline constexpr size_t kMaxPoolIdBytes = 63;
+// Labels, annotations and taints that one pool may put on its Nodes.
+inline constexpr size_t kMaxNodeLabels = 64;
+inline constexpr size_t kMaxNodeAnnotations = 64;
+inline constexpr size_t kMaxNodeTaints = 32;
+// Bytes of all annotations of one pool, keys and values. Kubernetes allows 256 KiB an object; we
+// keep one copy a Node.
+inline constexpr size_t kMaxAnnotationBytes = 16 * 1024;
+// Kubernetes: bytes of the name part of a label or annotation key, of its prefix, and of a label
+// value.
+inline constexpr size_t kMaxKeyNameBytes = 63;
+inline constexpr size_t kMaxKeyPrefixBytes = 253;
+inline constexpr size_t kMaxLabelValueBytes = 63;
+// Bytes of spec.image.name, spec.image.kernel.
+inline constexpr size_t kMaxImageBytes = 128;
+// Digits of spec.gpu.version.
+inline constexpr size_t kMaxGpuVersionDigits = 6;
+// What an agent may say of one Node.
+inline constexpr size_t kMaxActivePods = 10;
+inline constexpr size_t kMaxPodNameBytes = 253;
+inline constexpr size_t kMaxReportMessageBytes = 1'024;
+inline constexpr size_t kMaxProfileIdBytes = 64;
+// Machines that one pass gives back; the claim request takes no more.
+inline constexpr size_t kMaxReturns = 1'000;
+// Nodes that one plan creates or moves; the pool is due again at once.
+inline constexpr size_t kMaxStepsAPlan = 2'000;
+// Events kept for one pool and its Nodes; the one seen longest ago goes first.
+inline constexpr size_t kMaxEventsAPool = 1'000;
+
+// How long things may take. All are flags of the server.
+struct Policy {
+  // From the order to boot until the Node takes work; then it counts as failed.
+  absl::Duration boot_deadline = absl::Minutes(30);
+  // From the start of a drain until what is left is deleted by force: PreferIdle and pool deletion.
+  absl::Duration drain_deadline = absl::Minutes(15);
+  // Between cordon and drain: work that was placed on the Node meanwhile is seen, and the Node let
+  // go again.
+  absl::Duration cordon_settle = absl::Seconds(2);
+  // A pool whose services did not answer is due again after this.
+  absl::Duration retry = absl::Seconds(5);
+};
+
+}  // namespace muster::lifecycle

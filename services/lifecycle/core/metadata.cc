@@ -1,0 +1,102 @@
+#include "services/lifecycle/core/metadata.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/str_format.h"
+#include "services/lifecycle/core/names.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kControlPlane[] = "control-plane";
+constexpr char kProductionLabel[] = "production";
+
+// Cordoned and draining Nodes still serve the work that is on them: the NoExecute taint of a Node
+// out of production would throw it off past every disruption budget.
+absl::string_view StateLabel(NodeState state) {
+  switch (state) {
+    case NodeState::kProduction:
+    case NodeState::kCordoned:
+    case NodeState::kDraining:
+      return kProductionLabel;
+    case NodeState::kReconfiguring:
+      return "production-reboot";
+    case NodeState::kTriage:
+      return "triage";
+    case NodeState::kAssigned:
+    case NodeState::kBooting:
+    case NodeState::kRegistered:
+    case NodeState::kPreparedForTerminate:
+    case NodeState::kDeleted:
+    case NodeState::kDeliveryFailed:
+      return "zap";
+  }
+  return "";
+}
+
+// On its way into production: the Node is meant for the organization but not settled yet.
+bool IsArriving(NodeState state) {
+  return state == NodeState::kAssigned || state == NodeState::kBooting ||
+         state == NodeState::kRegistered;
+}
+
+}  // namespace
+
+std::string ReservedHash(absl::string_view reserved) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (const char c : reserved) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return absl::StrFormat("%016x", hash);
+}
+
+Metadata DesiredMetadata(const Pool& pool, NodeState state, bool gpu) {
+  const std::string organization(OrganizationOf(pool.name));
+  const std::string label(StateLabel(state));
+  const bool production = label == kProductionLabel;
+  const std::string desired = production || IsArriving(state) ? organization : label;
+  const std::string reserved =
+      production ? organization : (IsArriving(state) ? kControlPlane : label);
+  const std::string region = pool.zone.substr(0, pool.zone.empty() ? 0 : pool.zone.size() - 1);
+
+  Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, pool.spec.node_taints};
+  StringMap& labels = metadata.labels;
+  labels["compute.coreweave.com/node-pool"] = std::string(LastIdOf(pool.name));
+  labels["compute.coreweave.com/node-pool-uid"] = pool.uid;
+  labels["compute.coreweave.com/compute-class"] =
+      pool.spec.compute_class.empty() ? "default" : pool.spec.compute_class;
+  labels["node.kubernetes.io/instance-type"] = pool.spec.instance_type;
+  labels["node.kubernetes.io/type"] = pool.spec.instance_type;
+  labels["topology.kubernetes.io/zone"] = pool.zone;
+  labels["topology.kubernetes.io/region"] = region;
+  labels["node.coreweave.cloud/state"] = label;
+  labels["node.coreweave.cloud/reserved"] = reserved;
+  labels["node.coreweave.cloud/reserved-desired"] = desired;
+
+  metadata.taints.push_back(gpu ? Taint{"is_gpu", "true", "PreferNoSchedule"}
+                                : Taint{"is_cpu_compute", "", "NoSchedule"});
+  if (!production) {
+    metadata.taints.push_back(
+        Taint{"node.coreweave.cloud/reserved", ReservedHash(reserved), "NoExecute"});
+  }
+  return metadata;
+}
+
+bool UpdateMetadata(Node& node, const Pool& pool, bool gpu) {
+  Metadata metadata = DesiredMetadata(pool, node.state, gpu);
+  Desired& desired = node.desired;
+  if (desired.labels == metadata.labels && desired.annotations == metadata.annotations &&
+      desired.taints == metadata.taints) {
+    return false;
+  }
+  desired.labels = std::move(metadata.labels);
+  desired.annotations = std::move(metadata.annotations);
+  desired.taints = std::move(metadata.taints);
+  return true;
+}
+
+bool HasGpus(const Node& node) {
+  return std::any_of(node.desired.taints.begin(), node.desired.taints.end(),
+                     [](const Taint& taint) { return taint.key == "is_gpu"; });
+}
+
+}  // namespace muster::lifecycle

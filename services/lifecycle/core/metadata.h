@@ -1,0 +1,29 @@
+#pragma once
+
+#include "absl/strings/string_view.h"
+#include "services/lifecycle/core/types.h"
+
+// What a Node of a pool carries in Kubernetes: computed here and nowhere else (semantics 6).
+namespace muster::lifecycle {
+
+struct Metadata {
+  StringMap labels = {};
+  StringMap annotations = {};
+  std::vector<Taint> taints = {};
+};
+
+// All labels, annotations and taints that we own on a Node of `pool` in that state. `gpu`: its type
+// has GPUs. Pure; the pool's own never override ours, because reserved keys are refused at the API.
+Metadata DesiredMetadata(const Pool& pool, NodeState state, bool gpu);
+
+// Puts DesiredMetadata into the Node. True: something changed.
+bool UpdateMetadata(Node& node, const Pool& pool, bool gpu);
+
+// Whether the Node was made as one with GPUs: its taints tell.
+bool HasGpus(const Node& node);
+
+// The value of the taint `node.coreweave.cloud/reserved`: a hash of the label's value, 16 hex
+// digits.
+std::string ReservedHash(absl::string_view reserved);
+
+}  // namespace muster::lifecycle

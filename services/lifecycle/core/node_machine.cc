@@ -1,0 +1,229 @@
+#include "services/lifecycle/core/node_machine.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/common/error.h"
+#include "services/lifecycle/core/conditions.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using enum NodeState;
+using E = NodeEvent;
+
+struct Edge {
+  NodeState from;
+  NodeEvent event;
+  NodeState to;
+};
+
+constexpr Edge kEdges[] = {
+    {kAssigned, E::kBootStarted, kBooting},
+    {kAssigned, E::kRegistered, kRegistered},
+    {kBooting, E::kRegistered, kRegistered},
+    {kRegistered, E::kReady, kProduction},
+    {kAssigned, E::kBootFailed, kDeliveryFailed},
+    {kBooting, E::kBootFailed, kDeliveryFailed},
+    {kRegistered, E::kBootFailed, kDeliveryFailed},
+    {kAssigned, E::kBootTimedOut, kDeliveryFailed},
+    {kBooting, E::kBootTimedOut, kDeliveryFailed},
+    {kRegistered, E::kBootTimedOut, kDeliveryFailed},
+    {kProduction, E::kReconfigure, kReconfiguring},
+    {kReconfiguring, E::kReady, kProduction},
+    {kProduction, E::kUnhealthy, kTriage},
+    {kTriage, E::kRecovered, kProduction},
+    {kTriage, E::kCordon, kCordoned},
+    {kProduction, E::kCordon, kCordoned},
+    {kCordoned, E::kUncordon, kProduction},
+    {kCordoned, E::kDrain, kDraining},
+    {kDraining, E::kDrained, kPreparedForTerminate},
+    {kAssigned, E::kDiscard, kDeleted},
+    {kAssigned, E::kAbort, kPreparedForTerminate},
+    {kBooting, E::kAbort, kPreparedForTerminate},
+    {kRegistered, E::kAbort, kPreparedForTerminate},
+    {kPreparedForTerminate, E::kTerminated, kDeleted},
+};
+
+// States in which an observation is old news.
+constexpr Edge kKnown[] = {
+    {kBooting, E::kBootStarted, kBooting},
+    {kRegistered, E::kRegistered, kRegistered},
+    {kProduction, E::kRegistered, kProduction},
+    {kProduction, E::kReady, kProduction},
+    {kCordoned, E::kReady, kCordoned},
+    {kDraining, E::kReady, kDraining},
+    {kPreparedForTerminate, E::kDrained, kPreparedForTerminate},
+    {kDeleted, E::kDrained, kDeleted},
+    {kDeleted, E::kTerminated, kDeleted},
+    {kDeliveryFailed, E::kBootFailed, kDeliveryFailed},
+};
+
+void SetDesired(Desired& desired, NodeEvent event, absl::Time now) {
+  switch (event) {
+    case E::kCordon:
+      desired.cordoned = true;
+      return;
+    case E::kUncordon:
+      desired.cordoned = false;
+      return;
+    case E::kDrain:
+      desired.drain = true;
+      return;
+    case E::kDrained:
+    case E::kDiscard:
+    case E::kAbort:
+    case E::kBootFailed:
+    case E::kBootTimedOut:
+      desired.phase = Phase::kTerminated;
+      desired.phase_time = now;
+      return;
+    case E::kBootStarted:
+    case E::kRegistered:
+    case E::kReady:
+    case E::kReconfigure:
+    case E::kUnhealthy:
+    case E::kRecovered:
+    case E::kTerminated:
+      return;
+  }
+}
+
+bool IsLeaving(NodeState state) {
+  return state == kCordoned || state == kDraining || state == kPreparedForTerminate ||
+         state == kDeleted;
+}
+
+}  // namespace
+
+absl::string_view NodeStateName(NodeState state) {
+  switch (state) {
+    case kAssigned:
+      return "ASSIGNED";
+    case kBooting:
+      return "BOOTING";
+    case kRegistered:
+      return "REGISTERED";
+    case kProduction:
+      return "PRODUCTION";
+    case kReconfiguring:
+      return "RECONFIGURING";
+    case kTriage:
+      return "TRIAGE";
+    case kCordoned:
+      return "CORDONED";
+    case kDraining:
+      return "DRAINING";
+    case kPreparedForTerminate:
+      return "PREPARED_FOR_TERMINATE";
+    case kDeleted:
+      return "DELETED";
+    case kDeliveryFailed:
+      return "DELIVERY_FAILED";
+  }
+  return "";
+}
+
+absl::string_view NodeEventName(NodeEvent event) {
+  switch (event) {
+    case E::kBootStarted:
+      return "BOOT_STARTED";
+    case E::kBootFailed:
+      return "BOOT_FAILED";
+    case E::kBootTimedOut:
+      return "BOOT_TIMED_OUT";
+    case E::kRegistered:
+      return "REGISTERED";
+    case E::kReady:
+      return "READY";
+    case E::kReconfigure:
+      return "RECONFIGURE";
+    case E::kUnhealthy:
+      return "UNHEALTHY";
+    case E::kRecovered:
+      return "RECOVERED";
+    case E::kCordon:
+      return "CORDON";
+    case E::kUncordon:
+      return "UNCORDON";
+    case E::kDrain:
+      return "DRAIN";
+    case E::kDrained:
+      return "DRAINED";
+    case E::kDiscard:
+      return "DISCARD";
+    case E::kAbort:
+      return "ABORT";
+    case E::kTerminated:
+      return "TERMINATED";
+  }
+  return "";
+}
+
+std::optional<NodeState> Next(NodeState state, NodeEvent event) {
+  const auto* edge = std::find_if(std::begin(kEdges), std::end(kEdges), [&](const Edge& e) {
+    return e.from == state && e.event == event;
+  });
+  if (edge == std::end(kEdges)) return std::nullopt;
+  return edge->to;
+}
+
+bool Knows(NodeState state, NodeEvent event) {
+  return std::any_of(std::begin(kKnown), std::end(kKnown),
+                     [&](const Edge& e) { return e.from == state && e.event == event; });
+}
+
+absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
+  const std::optional<NodeState> next = Next(node.state, event);
+  if (!next) {
+    return error::FailedPrecondition("NODE_STATE", node.name,
+                                     absl::StrCat("Node is ", NodeStateName(node.state), ": ",
+                                                  NodeEventName(event), " does not fit."));
+  }
+  node.state = *next;
+  node.state_time = now;
+  SetDesired(node.desired, event, now);
+  UpdateConditions(node, now);
+  return absl::OkStatus();
+}
+
+bool IsInProgress(NodeState state) { return state == kAssigned || state == kBooting; }
+
+bool IsInService(NodeState state) {
+  return state == kRegistered || state == kProduction || state == kReconfiguring ||
+         state == kTriage;
+}
+
+bool IsReturnable(NodeState state) { return state == kDeleted || state == kDeliveryFailed; }
+
+bool IsPresent(const Node& node) {
+  if (IsReturnable(node.state)) return false;
+  const Condition* registered = FindCondition(node.conditions, "CWRegistered");
+  return registered != nullptr && registered->status == "True";
+}
+
+void UpdateConditions(Node& node, absl::Time now) {
+  const bool was_present = IsPresent(node);
+  const bool registered = was_present || IsInService(node.state);
+  const bool off = IsReturnable(node.state);
+  const bool active = node.observed.active && !off;
+  std::vector<Condition> wanted = {
+      registered && !off
+          ? Condition{"CWRegistered", "True", "Registered", "Node is registered."}
+          : Condition{"CWRegistered", "False", "NotRegistered", "Node is not registered."},
+      active ? Condition{"CWActive", "True", "Active",
+                         node.observed.active_pods.empty()
+                             ? "Node is active."
+                             : absl::StrCat("Node is active: ",
+                                            absl::StrJoin(node.observed.active_pods, ", "), ".")}
+             : Condition{"CWActive", "False", "Idle", "Node is idle."},
+      IsLeaving(node.state)
+          ? Condition{"CWNodeRemoval", "True", "PendingRemoval", "Node is pending removal."}
+          : Condition{"CWNodeRemoval", "False", "NotPendingRemoval",
+                      "Node is not pending removal."},
+  };
+  SetConditions(node.conditions, std::move(wanted), 0, now);
+}
+
+}  // namespace muster::lifecycle

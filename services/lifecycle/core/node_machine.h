@@ -1,0 +1,84 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "services/lifecycle/core/types.h"
+
+//                      kBootStarted                kRegistered                kReady
+//   (granted) ASSIGNED ------------> BOOTING --------------------> REGISTERED -------> PRODUCTION
+//                | |  \_______________ | ______ kRegistered _______^   |                |   ^
+//       kDiscard | |                   |                               |        kCordon |   |
+//       kUncordon
+//                | |  kBootFailed, kBootTimedOut (from all three)      |                v   |
+//                | +--------------> DELIVERY_FAILED -> (purged)        |               CORDONED
+//                |                                                     |                | kDrain
+//                |    kAbort (from all three)                          |                v
+//                |  +--------------------------------------------------+             DRAINING
+//                |  v                                            kDrained               |
+//                | PREPARED_FOR_TERMINATE <---------------------------------------------+
+//                |  | kTerminated
+//                v  v
+//              DELETED -> (purged)
+//
+//   PRODUCTION -- kReconfigure --> RECONFIGURING -- kReady --> PRODUCTION
+//   PRODUCTION -- kUnhealthy --> TRIAGE -- kRecovered --> PRODUCTION;  TRIAGE -- kCordon -->
+//   CORDONED
+//
+// A Node is purged when capacity has its machine back. kDiscard is for Nodes that were never told
+// to boot, kAbort for those that may be booting.
+namespace muster::lifecycle {
+
+enum class NodeEvent {
+  kBootStarted,   // seen
+  kBootFailed,    // seen
+  kBootTimedOut,  // decided
+  kRegistered,    // seen
+  kReady,         // seen
+  kReconfigure,   // decided
+  kUnhealthy,     // seen
+  kRecovered,     // seen
+  kCordon,        // decided
+  kUncordon,      // decided
+  kDrain,         // decided
+  kDrained,       // seen
+  kDiscard,       // decided
+  kAbort,         // decided
+  kTerminated,    // seen
+};
+inline constexpr int kNodeEvents = 15;
+
+// As in the API: `PREPARED_FOR_TERMINATE`; `BOOT_TIMED_OUT`.
+absl::string_view NodeStateName(NodeState state);
+absl::string_view NodeEventName(NodeEvent event);
+
+// Where the event leads; nullopt: there is no such edge.
+std::optional<NodeState> Next(NodeState state, NodeEvent event);
+
+// True when a Node in this state shows that the event happened before: saying so again changes
+// nothing.
+bool Knows(NodeState state, NodeEvent event);
+
+// Moves the Node and all that follows from its state (desired phase, cordon, drain, conditions).
+// Labels and taints are metadata.h's. FAILED_PRECONDITION (NODE_STATE) when there is no such edge;
+// the Node is then as it was.
+absl::Status Step(Node& node, NodeEvent event, absl::Time now);
+
+// --- what states mean ---
+
+// Granted, not yet in the cluster.
+bool IsInProgress(NodeState state);
+// In the cluster to stay.
+bool IsInService(NodeState state);
+// Its machine can be given back.
+bool IsReturnable(NodeState state);
+// In the cluster: it registered and is not off yet.
+bool IsPresent(const Node& node);
+
+// The Node's conditions as they should be. `now` is the transition time of those whose status
+// changes.
+void UpdateConditions(Node& node, absl::Time now);
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,107 @@
+#include "services/lifecycle/core/node_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace muster::lifecycle {
+namespace {
+
+// The picture of node_machine.h, written a second time; what is not here must not be there.
+const std::map<std::pair<std::string, std::string>, std::string>& Edges() {
+  static const auto* const kEdges = new std::map<std::pair<std::string, std::string>, std::string>{
+      {{"ASSIGNED", "BOOT_STARTED"}, "BOOTING"},
+      {{"ASSIGNED", "REGISTERED"}, "REGISTERED"},
+      {{"ASSIGNED", "BOOT_FAILED"}, "DELIVERY_FAILED"},
+      {{"ASSIGNED", "BOOT_TIMED_OUT"}, "DELIVERY_FAILED"},
+      {{"ASSIGNED", "DISCARD"}, "DELETED"},
+      {{"ASSIGNED", "ABORT"}, "PREPARED_FOR_TERMINATE"},
+      {{"BOOTING", "REGISTERED"}, "REGISTERED"},
+      {{"BOOTING", "BOOT_FAILED"}, "DELIVERY_FAILED"},
+      {{"BOOTING", "BOOT_TIMED_OUT"}, "DELIVERY_FAILED"},
+      {{"BOOTING", "ABORT"}, "PREPARED_FOR_TERMINATE"},
+      {{"REGISTERED", "READY"}, "PRODUCTION"},
+      {{"REGISTERED", "BOOT_FAILED"}, "DELIVERY_FAILED"},
+      {{"REGISTERED", "BOOT_TIMED_OUT"}, "DELIVERY_FAILED"},
+      {{"REGISTERED", "ABORT"}, "PREPARED_FOR_TERMINATE"},
+      {{"PRODUCTION", "RECONFIGURE"}, "RECONFIGURING"},
+      {{"PRODUCTION", "UNHEALTHY"}, "TRIAGE"},
+      {{"PRODUCTION", "CORDON"}, "CORDONED"},
+      {{"RECONFIGURING", "READY"}, "PRODUCTION"},
+      {{"TRIAGE", "RECOVERED"}, "PRODUCTION"},
+      {{"TRIAGE", "CORDON"}, "CORDONED"},
+      {{"CORDONED", "UNCORDON"}, "PRODUCTION"},
+      {{"CORDONED", "DRAIN"}, "DRAINING"},
+      {{"DRAINING", "DRAINED"}, "PREPARED_FOR_TERMINATE"},
+      {{"PREPARED_FOR_TERMINATE", "TERMINATED"}, "DELETED"},
+  };
+  return *kEdges;
+}
+
+TEST(NodeMachine, WholeProduct) {
+  for (int s = 0; s < kNodeStates; ++s) {
+    for (int e = 0; e < kNodeEvents; ++e) {
+      const auto state = static_cast<NodeState>(s);
+      const auto event = static_cast<NodeEvent>(e);
+      SCOPED_TRACE(std::string(NodeStateName(state)) + " " + std::string(NodeEventName(event)));
+      const auto edge =
+          Edges().find({std::string(NodeStateName(state)), std::string(NodeEventName(event))});
+      const std::optional<NodeState> next = Next(state, event);
+      ASSERT_EQ(next.has_value(), edge != Edges().end());
+      if (next) {
+        EXPECT_EQ(NodeStateName(*next), edge->second);
+      }
+      EXPECT_FALSE(next && Knows(state, event));
+
+      Node node{.name = "n", .state = state};
+      const Node before = node;
+      const absl::Status status = Step(node, event, absl::FromUnixSeconds(5));
+      EXPECT_EQ(status.ok(), next.has_value());
+      if (!next) {
+        EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+        EXPECT_EQ(node, before);
+      } else {
+        EXPECT_EQ(node.state, *next);
+        EXPECT_EQ(node.state_time, absl::FromUnixSeconds(5));
+      }
+    }
+  }
+}
+
+TEST(NodeMachine, DesiredFollowsTheWayOut) {
+  Node node{.name = "n", .state = NodeState::kProduction};
+  const absl::Time now = absl::FromUnixSeconds(5);
+  ASSERT_TRUE(Step(node, NodeEvent::kCordon, now).ok());
+  EXPECT_TRUE(node.desired.cordoned);
+  ASSERT_TRUE(Step(node, NodeEvent::kDrain, now).ok());
+  EXPECT_TRUE(node.desired.drain);
+  EXPECT_EQ(node.desired.phase, Phase::kUndecided);
+  ASSERT_TRUE(Step(node, NodeEvent::kDrained, now).ok());
+  EXPECT_EQ(node.desired.phase, Phase::kTerminated);
+}
+
+TEST(NodeMachine, PresentFromRegistrationUntilOff) {
+  Node node{.name = "n", .state = NodeState::kBooting};
+  const absl::Time now = absl::FromUnixSeconds(5);
+  UpdateConditions(node, now);
+  EXPECT_FALSE(IsPresent(node));
+  for (const NodeEvent event : {NodeEvent::kRegistered, NodeEvent::kReady, NodeEvent::kCordon,
+                                NodeEvent::kDrain, NodeEvent::kDrained}) {
+    ASSERT_TRUE(Step(node, event, now).ok());
+    EXPECT_TRUE(IsPresent(node)) << NodeStateName(node.state);
+  }
+  ASSERT_TRUE(Step(node, NodeEvent::kTerminated, now).ok());
+  EXPECT_FALSE(IsPresent(node));
+}
+
+TEST(NodeMachine, AnAbortedBootWasNeverPresent) {
+  Node node{.name = "n", .state = NodeState::kBooting};
+  UpdateConditions(node, absl::FromUnixSeconds(1));
+  ASSERT_TRUE(Step(node, NodeEvent::kAbort, absl::FromUnixSeconds(2)).ok());
+  EXPECT_FALSE(IsPresent(node));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,214 @@
+#include "services/lifecycle/core/render.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/node_machine.h"
+
+namespace muster::lifecycle {
+namespace {
+
+std::string Of(int64_t part, int64_t whole) {
+  return absl::StrCat(part, " of ", whole, whole == 1 ? " Node" : " Nodes");
+}
+
+// The condition as it was; one that nothing is known of yet stays away.
+void Keep(std::vector<Condition>& out, const Snapshot& snapshot, absl::string_view type) {
+  const Condition* before = FindCondition(snapshot.pool->status.conditions, type);
+  if (before != nullptr) out.push_back(*before);
+}
+
+void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
+  switch (judgement.validity) {
+    case Validity::kValid:
+      out.push_back({"Validated", "True", "Valid", "NodePool configuration is valid."});
+      return;
+    case Validity::kInvalid:
+      out.push_back({"Validated", "False", "Invalid", judgement.message});
+      return;
+    case Validity::kUnknown:
+      out.push_back({"Validated", "Unknown", "InternalError", "The catalog could not be read."});
+      return;
+  }
+}
+
+Condition CapacityOf(const Snapshot& snapshot, const ClaimAsk& ask) {
+  const ClaimAnswer& claim = snapshot.answers.claim.value;
+  const Pool& pool = *snapshot.pool;
+  const std::string where = absl::StrCat(pool.spec.instance_type, " in zone ", pool.zone);
+  const auto held = static_cast<int64_t>(claim.machines.size());
+  switch (claim.reason) {
+    case ClaimAnswer::Reason::kSufficient:
+      break;
+    case ClaimAnswer::Reason::kQueued:
+      return {"Capacity", "False", "QueuedAwaitingCapacity",
+              absl::StrCat(Of(claim.outstanding, ask.nodes), " queued, awaiting capacity of ",
+                           where, ".")};
+    case ClaimAnswer::Reason::kPartial:
+      return {"Capacity", "False", "Partial",
+              absl::StrCat(Of(held, ask.nodes), " granted: only ", claim.in_service,
+                           " machines of ", where, " are in service.")};
+    case ClaimAnswer::Reason::kNoneAvailable:
+      return {"Capacity", "False", "NoneAvailable",
+              absl::StrCat("No machine of ", where, " is in service.")};
+  }
+  return {"Capacity", "True", "Sufficient",
+          "Sufficient capacity available for the requested instance type."};
+}
+
+void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const Demand& demand,
+                    const Outlook& outlook) {
+  const Answer<ClaimAnswer>& claim = snapshot.answers.claim;
+  if (claim.away()) {
+    out.push_back({"Capacity", "Unknown", "InternalError", "Capacity could not be checked."});
+    return;
+  }
+  // A growth that was only just decided is judged when capacity was asked for it.
+  const bool grows = outlook.account.requested_nodes > snapshot.pool->account.requested_nodes;
+  const bool unjudged = outlook.judgement.validity != Validity::kValid && !claim.here();
+  if (grows || unjudged) {
+    Keep(out, snapshot, "Capacity");
+    return;
+  }
+  out.push_back(CapacityOf(snapshot, demand.claim.value_or(ClaimAsk{})));
+}
+
+void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
+  const Answer<HoldingAnswer>& holding = snapshot.answers.holding;
+  const Pool& pool = *snapshot.pool;
+  if (holding.away()) {
+    out.push_back({"Quota", "Unknown", "InternalError", "Quota could not be checked."});
+    return;
+  }
+  if (!holding.here()) {
+    Keep(out, snapshot, "Quota");
+    return;
+  }
+  switch (holding.value.verdict) {
+    case HoldingAnswer::Verdict::kUnder:
+      out.push_back({"Quota", "True", "Under", "NodePool is within instance type quota."});
+      return;
+    case HoldingAnswer::Verdict::kOver:
+      out.push_back({"Quota", "False", "Over",
+                     absl::StrCat("NodePool targetNodes pushes you over quota for ",
+                                  pool.spec.instance_type, " in ", pool.zone, ".")});
+      return;
+    case HoldingAnswer::Verdict::kNotSet:
+      out.push_back({"Quota", "False", "NotSet",
+                     absl::StrCat("Quota not found for instance type ", pool.spec.instance_type,
+                                  " in zone ", pool.zone, ".")});
+      return;
+  }
+}
+
+void RenderAtTarget(std::vector<Condition>& out, const Pool& pool, const NodeCounts& counts) {
+  const int64_t target = pool.spec.target_nodes;
+  if (pool.deleting()) {
+    out.push_back({"AtTarget", "False", "PendingDelete", "NodePool is being deleted."});
+  } else if (counts.present > target) {
+    out.push_back(
+        {"AtTarget", "False", "OverTarget",
+         absl::StrCat("NodePool has ", counts.present, " Nodes, ", counts.present - target,
+                      " more than its target of ", target, ".")});
+  } else if (counts.in_service < target) {
+    out.push_back({"AtTarget", "False", "UnderTarget",
+                   absl::StrCat(Of(counts.in_service, target), " present.")});
+  } else {
+    out.push_back({"AtTarget", "True", "TargetMet", "NodePool has reached its target node count."});
+  }
+}
+
+void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot,
+                           const Outlook& outlook, const std::string& profile) {
+  constexpr char kType[] = "NodeReconfigurationRequired";
+  const Answer<ConfigurationAnswer>& answer = snapshot.answers.configuration;
+  if (answer.away()) {
+    out.push_back({kType, "Unknown", "InternalError", "The configuration could not be read."});
+    return;
+  }
+  if (answer.here() && !answer.value.problem.empty()) {
+    out.push_back({kType, "Unknown", "InternalError", answer.value.problem});
+    return;
+  }
+  int64_t in_service = 0;
+  int64_t outdated = 0;
+  for (const Node* node : outlook.nodes) {
+    if (!IsInService(node->state)) continue;
+    ++in_service;
+    outdated += node->observed.node_profile != profile ? 1 : 0;
+  }
+  if (outdated > 0) {
+    out.push_back({kType, "True", "StagedNodeConfig",
+                   absl::StrCat(Of(outdated, in_service), " must be reconfigure-rebooted to reach ",
+                                profile, ".")});
+  } else {
+    out.push_back(
+        {kType, "False", "AllNodesUpToDate", "All nodes are on the current configuration."});
+  }
+}
+
+void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
+                        const Outlook& outlook) {
+  if (!snapshot.pool->deleting()) return;
+  const auto left = static_cast<int64_t>(outlook.nodes.size());
+  if (left == 0 && outlook.account.requested_nodes == 0 && outlook.account.granted_nodes == 0) {
+    out.push_back({"NodesRemoved", "True", "Complete", "All Nodes have been removed."});
+  } else {
+    out.push_back(
+        {"NodesRemoved", "False", "Pending",
+         absl::StrCat(left, left == 1 ? " Node is" : " Nodes are", " still to be removed.")});
+  }
+}
+
+void RenderConfiguration(Status& status, const Snapshot& snapshot, const Outlook& outlook) {
+  const Answer<ConfigurationAnswer>& answer = snapshot.answers.configuration;
+  if (answer.here() && !snapshot.pool->deleting()) {
+    if (!answer.value.active.empty()) status.node_profile = answer.value.active;
+    status.pending = answer.value.pending;
+    status.revisions = answer.value.revisions;
+  }
+  for (NodeConfiguration& revision : status.revisions) {
+    revision.active_nodes =
+        std::count_if(outlook.nodes.begin(), outlook.nodes.end(), [&](const Node* node) {
+          return IsPresent(*node) && node->observed.node_profile == revision.node_profile;
+        });
+  }
+}
+
+}  // namespace
+
+NodeCounts Count(const std::vector<const Node*>& nodes) {
+  NodeCounts counts;
+  for (const Node* node : nodes) {
+    counts.present += IsPresent(*node) ? 1 : 0;
+    counts.in_progress += IsInProgress(node->state) ? 1 : 0;
+    counts.in_service += IsInService(node->state) ? 1 : 0;
+  }
+  return counts;
+}
+
+Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Outlook& outlook) {
+  const Pool& pool = *snapshot.pool;
+  const NodeCounts counts = Count(outlook.nodes);
+  Status status = pool.status;
+  RenderConfiguration(status, snapshot, outlook);
+  status.current_nodes = counts.present;
+  status.in_progress = counts.in_progress;
+  if (!snapshot.answers.claim.away()) {
+    status.queued_nodes =
+        snapshot.answers.claim.here() ? snapshot.answers.claim.value.outstanding : 0;
+  }
+  std::vector<Condition> wanted;
+  RenderValidated(wanted, outlook.judgement);
+  RenderCapacity(wanted, snapshot, demand, outlook);
+  RenderQuota(wanted, snapshot);
+  RenderAtTarget(wanted, pool, counts);
+  RenderReconfiguration(wanted, snapshot, outlook, status.node_profile);
+  RenderNodesRemoved(wanted, snapshot, outlook);
+  SetConditions(status.conditions, std::move(wanted), pool.generation, snapshot.now);
+  return status;
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,97 @@
+#include "services/lifecycle/core/state.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/names.h"
+
+namespace muster::lifecycle {
+namespace {
+
+std::string QuotaKey(absl::string_view organization, absl::string_view zone,
+                     absl::string_view instance_type, absl::string_view compute_class) {
+  return absl::StrCat(organization, "/", zone, "~", instance_type, "~",
+                      compute_class.empty() ? "default" : compute_class);
+}
+
+std::string QuotaKeyOf(const Pool& pool) {
+  return QuotaKey(OrganizationOf(pool.name), pool.zone, pool.spec.instance_type,
+                  pool.spec.compute_class);
+}
+
+// Calls f(key, versioned) for each Node of the pool, in order.
+template <class F>
+void ForEachNode(const State& state, absl::string_view pool_name, F f) {
+  const std::string prefix = absl::StrCat(pool_name, "/nodes/");
+  const auto& rows = state.table<Node>().rows();
+  for (auto it = rows.lower_bound(prefix); it != rows.end(); ++it) {
+    if (!absl::StartsWith(it->first, prefix)) return;
+    f(it->second);
+  }
+}
+
+template <class Map, class Value>
+void EraseFrom(Map& map, const std::string& key, const Value& value) {
+  const auto it = map.find(key);
+  if (it == map.end()) return;
+  it->second.erase(value);
+  if (it->second.empty()) map.erase(it);
+}
+
+}  // namespace
+
+const Pool* State::FindPoolByUid(absl::string_view uid) const {
+  const auto it = pool_by_uid_.find(uid);
+  return it == pool_by_uid_.end() ? nullptr : table<Pool>().Find(it->second);
+}
+
+std::vector<const Node*> State::NodesOf(absl::string_view pool_name) const {
+  std::vector<const Node*> nodes;
+  ForEachNode(*this, pool_name,
+              [&](const Versioned<Node>& node) { nodes.push_back(node.row.get()); });
+  return nodes;
+}
+
+int64_t State::VersionOf(absl::string_view pool_name) const {
+  const Versioned<Pool>* pool = table<Pool>().FindVersioned(pool_name);
+  if (pool == nullptr) return 0;
+  int64_t version = pool->revision;
+  ForEachNode(*this, pool_name,
+              [&](const Versioned<Node>& node) { version = std::max(version, node.revision); });
+  return version;
+}
+
+const State::Names* State::PoolsOnQuota(absl::string_view organization, absl::string_view zone,
+                                        absl::string_view instance_type,
+                                        absl::string_view compute_class) const {
+  const auto it = pools_by_quota_.find(QuotaKey(organization, zone, instance_type, compute_class));
+  return it == pools_by_quota_.end() ? nullptr : &it->second;
+}
+
+const State::EventsByTime* State::EventsOf(absl::string_view pool_uid) const {
+  const auto it = events_by_pool_.find(pool_uid);
+  return it == events_by_pool_.end() ? nullptr : &it->second;
+}
+
+void State::Reindex(const Pool* before, const Pool* after) {
+  if (before != nullptr) {
+    pool_by_uid_.erase(before->uid);
+    EraseFrom(pools_by_quota_, QuotaKeyOf(*before), before->name);
+  }
+  if (after != nullptr) {
+    pool_by_uid_[after->uid] = after->name;
+    pools_by_quota_[QuotaKeyOf(*after)].insert(after->name);
+  }
+}
+
+void State::Reindex(const Event* before, const Event* after) {
+  if (before != nullptr) {
+    EraseFrom(events_by_pool_, before->pool_uid, std::pair(before->last_time, before->name));
+  }
+  if (after != nullptr) {
+    events_by_pool_[after->pool_uid].insert(std::pair(after->last_time, after->name));
+  }
+}
+
+}  // namespace muster::lifecycle

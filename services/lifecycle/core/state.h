@@ -1,0 +1,49 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "services/common/state.h"
+#include "services/lifecycle/core/types.h"
+
+namespace muster::lifecycle {
+
+// All that the lifecycle service knows. Nodes of a pool need no index: their names begin with the
+// pool's.
+class State : public StateBase<State, Cluster, Pool, Node, Event, Lease> {
+ public:
+  // Names of pools by what they are charged on, and events of a pool, the one seen longest ago
+  // first.
+  using Names = absl::btree_set<std::string>;
+  using EventsByTime = absl::btree_set<std::pair<absl::Time, std::string>>;
+
+  // Null when there is none.
+  const Pool* FindPoolByUid(absl::string_view uid) const;
+  // The pool's Nodes by name.
+  std::vector<const Node*> NodesOf(absl::string_view pool_name) const;
+  // The revision of the last change of the pool's row or one of its Nodes'; 0 when there is no such
+  // pool. A Node never leaves without a change of the pool's row, so it only grows.
+  int64_t VersionOf(absl::string_view pool_name) const;
+  // Pools charged on the quota key; null when none is.
+  const Names* PoolsOnQuota(absl::string_view organization, absl::string_view zone,
+                            absl::string_view instance_type, absl::string_view compute_class) const;
+  // Null when there is none.
+  const EventsByTime* EventsOf(absl::string_view pool_uid) const;
+
+  void Reindex(const Pool* before, const Pool* after);
+  void Reindex(const Event* before, const Event* after);
+  void Reindex(const Cluster*, const Cluster*) {}
+  void Reindex(const Node*, const Node*) {}
+  void Reindex(const Lease*, const Lease*) {}
+
+ private:
+  absl::flat_hash_map<std::string, std::string> pool_by_uid_;
+  absl::flat_hash_map<std::string, Names> pools_by_quota_;
+  absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
+};
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,214 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+// The rows of the lifecycle domain. Plain values; words that manifests write (`spot`, `IdleOnly`)
+// are kept as written.
+namespace muster::lifecycle {
+
+// A time that is not set.
+inline constexpr absl::Time kNever = absl::InfiniteFuture();
+
+using StringMap = std::map<std::string, std::string>;
+
+struct Cluster {
+  static constexpr char kKind[] = "cluster";
+  std::string name = {};
+  std::string zone = {};
+  std::string kubernetes_version = {};  // empty: the newest
+  absl::Time create_time = kNever;
+
+  std::string Key() const { return name; }
+  bool operator==(const Cluster&) const = default;
+};
+
+struct Taint {
+  std::string key = {};
+  std::string value = {};
+  std::string effect = {};
+  bool operator==(const Taint&) const = default;
+};
+
+struct Image {
+  std::string kernel = {};
+  std::string name = {};
+  std::string release_train = {};
+  bool operator==(const Image&) const = default;
+};
+
+struct Gpu {
+  std::string version = {};
+  bool operator==(const Gpu&) const = default;
+};
+
+struct Spec {
+  std::string compute_class = {};  // empty: default
+  std::string instance_type = {};
+  int64_t target_nodes = 0;
+  int64_t min_nodes = 0;
+  int64_t max_nodes = 0;
+  StringMap node_labels = {};
+  StringMap node_annotations = {};
+  std::vector<Taint> node_taints = {};
+  std::optional<Image> image = {};
+  std::optional<Gpu> gpu = {};
+  bool autoscaling = false;
+  std::string scale_down_strategy = "IdleOnly";
+  bool disable_unhealthy_node_eviction = true;
+  std::string update_strategy = {};  // empty: OnSpecUpdate
+  bool operator==(const Spec&) const = default;
+};
+
+// As in Kubernetes. `status` is True, False or Unknown.
+struct Condition {
+  std::string type = {};
+  std::string status = {};
+  std::string reason = {};
+  std::string message = {};
+  absl::Time last_transition_time = kNever;
+  int64_t observed_generation = 0;
+  bool operator==(const Condition&) const = default;
+};
+
+// A configuration that a pool has, had or may get.
+struct NodeConfiguration {
+  absl::Time created_at = kNever;
+  std::string node_profile = {};
+  std::vector<std::string> summary = {};
+  int64_t active_nodes = 0;
+  bool operator==(const NodeConfiguration&) const = default;
+};
+
+struct Status {
+  int64_t queued_nodes = 0;
+  int64_t in_progress = 0;
+  int64_t current_nodes = 0;
+  std::string node_profile = {};
+  std::optional<NodeConfiguration> pending = {};
+  std::vector<NodeConfiguration> revisions = {};
+  std::vector<Condition> conditions = {};
+  bool operator==(const Status&) const = default;
+};
+
+// See muster.lifecycle.v1.NodePoolAccount.
+struct Account {
+  int64_t generation = 1;
+  int64_t granted_nodes = 0;
+  int64_t requested_nodes = 0;
+  int64_t removed_nodes = 0;
+  bool operator==(const Account&) const = default;
+};
+
+struct Pool {
+  static constexpr char kKind[] = "node_pool";
+  std::string name = {};
+  std::string uid = {};
+  std::string zone = {};
+  int64_t generation = 1;
+  absl::Time create_time = kNever;
+  absl::Time delete_time = kNever;
+  Spec spec = {};
+  Status status = {};
+  Account account = {};
+
+  std::string Key() const { return name; }
+  bool deleting() const { return delete_time != kNever; }
+  // What the pool should have now.
+  int64_t wanted_nodes() const { return deleting() ? 0 : spec.target_nodes; }
+  bool operator==(const Pool&) const = default;
+};
+
+// In the order of a Node's life; see node_machine.h.
+enum class NodeState {
+  kAssigned,
+  kBooting,
+  kRegistered,
+  kProduction,
+  kReconfiguring,
+  kTriage,
+  kCordoned,
+  kDraining,
+  kPreparedForTerminate,
+  kDeleted,
+  kDeliveryFailed,
+};
+inline constexpr int kNodeStates = 11;
+
+enum class Phase { kUndecided, kRunning, kTerminated };
+
+// What agents are to bring about.
+struct Desired {
+  Phase phase = Phase::kUndecided;
+  absl::Time phase_time = kNever;
+  std::string node_profile = {};
+  bool cordoned = false;
+  bool drain = false;
+  absl::Time drain_deadline = kNever;
+  StringMap labels = {};
+  StringMap annotations = {};
+  std::vector<Taint> taints = {};
+  bool operator==(const Desired&) const = default;
+};
+
+// What agents last reported.
+struct Observed {
+  std::string node_profile = {};
+  bool active = false;
+  std::vector<std::string> active_pods = {};
+  absl::Time active_time = kNever;
+  bool autoscaler_marked = false;
+  bool operator==(const Observed&) const = default;
+};
+
+struct Node {
+  static constexpr char kKind[] = "node";
+  std::string name = {};
+  std::string machine = {};
+  std::string pool_uid = {};
+  NodeState state = NodeState::kAssigned;
+  absl::Time state_time = kNever;
+  absl::Time create_time = kNever;
+  Desired desired = {};
+  Observed observed = {};
+  std::vector<Condition> conditions = {};
+
+  std::string Key() const { return name; }
+  bool operator==(const Node&) const = default;
+};
+
+// Something that happened; equal ones are counted on one row.
+struct Event {
+  static constexpr char kKind[] = "event";
+  std::string name = {};
+  std::string object = {};
+  std::string pool_uid = {};
+  std::string type = {};
+  std::string reason = {};
+  std::string message = {};
+  int64_t count = 1;
+  absl::Time first_time = kNever;
+  absl::Time last_time = kNever;
+
+  std::string Key() const { return name; }
+  bool operator==(const Event&) const = default;
+};
+
+// Which replica reconciles. One row at most.
+struct Lease {
+  static constexpr char kKind[] = "lease";
+  static constexpr char kName[] = "leases/reconciler";
+  std::string name = kName;
+  std::string holder = {};
+  int64_t epoch = 0;
+
+  std::string Key() const { return name; }
+  bool operator==(const Lease&) const = default;
+};
+
+}  // namespace muster::lifecycle

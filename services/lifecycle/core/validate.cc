@@ -1,0 +1,257 @@
+#include "services/lifecycle/core/validate.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/resource_name.h"
+#include "services/lifecycle/core/limits.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kReservedDomain[] =
+    "Namespaces `*.coreweave.cloud` or `*.coreweave.com` are not allowed.";
+constexpr char kAllowedReservedKey[] = "cks.coreweave.cloud/system-critical";
+constexpr char kBadKey[] = "is not a valid Kubernetes label key";
+
+// Collects faults.
+class Faults {
+ public:
+  void Add(absl::string_view field, absl::string_view description) {
+    found_.push_back({std::string(field), std::string(description)});
+  }
+  // `value` must be one of `words` or empty.
+  void Word(absl::string_view field, absl::string_view value,
+            std::initializer_list<absl::string_view> words, absl::string_view list) {
+    if (value.empty() || std::find(words.begin(), words.end(), value) != words.end()) return;
+    Add(field, absl::StrCat("must be ", list));
+  }
+  void Count(absl::string_view field, int64_t value) {
+    if (value < 0 || value > kMaxTargetNodes) {
+      Add(field, absl::StrCat("must be between 0 and ", kMaxTargetNodes));
+    }
+  }
+  std::vector<error::FieldViolation> Take() { return std::move(found_); }
+  bool empty() const { return found_.empty(); }
+
+ private:
+  std::vector<error::FieldViolation> found_;
+};
+
+bool IsNamePart(absl::string_view text, size_t max_size) {
+  const auto alnum = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); };
+  return !text.empty() && text.size() <= max_size && alnum(text.front()) && alnum(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return alnum(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+bool IsReserved(absl::string_view key) {
+  if (key == kAllowedReservedKey) return false;
+  const size_t slash = key.find('/');
+  if (slash == absl::string_view::npos) return false;
+  const absl::string_view domain = key.substr(0, slash);
+  for (const absl::string_view reserved : {"coreweave.cloud", "coreweave.com"}) {
+    if (domain == reserved || absl::EndsWith(domain, absl::StrCat(".", reserved))) return true;
+  }
+  return false;
+}
+
+bool IsPrintable(absl::string_view text, size_t max_size) {
+  return text.size() <= max_size && std::all_of(text.begin(), text.end(), [](char c) {
+           return absl::ascii_isgraph(static_cast<unsigned char>(c));
+         });
+}
+
+// Labels, annotations and taints can grow by the number; `field[key]` names one.
+std::string At(absl::string_view field, absl::string_view key) {
+  return absl::StrCat(field, "[", key, "]");
+}
+
+void CheckLabels(Faults& faults, const StringMap& labels) {
+  constexpr char kField[] = "spec.nodeLabels";
+  if (labels.size() > kMaxNodeLabels) {
+    faults.Add(kField, absl::StrCat("must have at most ", kMaxNodeLabels, " entries"));
+  }
+  for (const auto& [key, value] : labels) {
+    if (!IsQualifiedName(key)) faults.Add(At(kField, key), kBadKey);
+    if (IsReserved(key)) faults.Add(At(kField, key), kReservedDomain);
+    if (!IsLabelValue(value)) {
+      faults.Add(At(kField, key), "has a value that is not a valid Kubernetes label value");
+    }
+  }
+}
+
+void CheckAnnotations(Faults& faults, const StringMap& annotations) {
+  constexpr char kField[] = "spec.nodeAnnotations";
+  if (annotations.size() > kMaxNodeAnnotations) {
+    faults.Add(kField, absl::StrCat("must have at most ", kMaxNodeAnnotations, " entries"));
+  }
+  size_t bytes = 0;
+  for (const auto& [key, value] : annotations) {
+    bytes += key.size() + value.size();
+    // Kubernetes lower-cases an annotation's key before it judges it.
+    if (!IsQualifiedName(absl::AsciiStrToLower(key))) {
+      faults.Add(At(kField, key), "is not a valid Kubernetes annotation key");
+    }
+  }
+  if (bytes > kMaxAnnotationBytes) {
+    faults.Add(kField, absl::StrCat("must be at most ", kMaxAnnotationBytes, " bytes in all"));
+  }
+}
+
+void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
+  if (taints.size() > kMaxNodeTaints) {
+    faults.Add("spec.nodeTaints", absl::StrCat("must have at most ", kMaxNodeTaints, " entries"));
+  }
+  std::set<std::pair<std::string, std::string>> seen;
+  for (size_t i = 0; i < taints.size(); ++i) {
+    const Taint& taint = taints[i];
+    const std::string field = absl::StrCat("spec.nodeTaints[", i, "]");
+    if (!IsQualifiedName(taint.key)) faults.Add(field + ".key", kBadKey);
+    if (IsReserved(taint.key)) faults.Add(field + ".key", kReservedDomain);
+    if (!IsLabelValue(taint.value)) {
+      faults.Add(field + ".value", "is not a valid Kubernetes label value");
+    }
+    if (taint.effect != "NoSchedule" && taint.effect != "PreferNoSchedule" &&
+        taint.effect != "NoExecute") {
+      faults.Add(field + ".effect", "must be `NoSchedule`, `PreferNoSchedule` or `NoExecute`");
+    }
+    if (!seen.insert({taint.key, taint.effect}).second) {
+      faults.Add(field, "has the same key and effect as another taint");
+    }
+  }
+}
+
+void CheckImage(Faults& faults, const Spec& spec) {
+  if (spec.image) {
+    const Image& image = *spec.image;
+    faults.Word("spec.image.releaseTrain", image.release_train, {"stable", "latest"},
+                "`stable` or `latest`");
+    if (!IsPrintable(image.kernel, kMaxImageBytes)) {
+      faults.Add("spec.image.kernel", "must be at most 128 printable characters without spaces");
+    }
+    if (!IsPrintable(image.name, kMaxImageBytes)) {
+      faults.Add("spec.image.name", "must be at most 128 printable characters without spaces");
+    }
+    if (!image.name.empty() && !image.kernel.empty()) {
+      faults.Add("spec.image.kernel", "must be empty when spec.image.name is set");
+    }
+    if (!image.name.empty() && image.release_train == "latest") {
+      faults.Add("spec.image.releaseTrain", "must be `stable` when spec.image.name is set");
+    }
+  }
+  if (spec.gpu && !spec.gpu->version.empty()) {
+    const std::string& version = spec.gpu->version;
+    const bool digits = std::all_of(version.begin(), version.end(), [](char c) {
+      return absl::ascii_isdigit(static_cast<unsigned char>(c));
+    });
+    if (!digits || version.size() > kMaxGpuVersionDigits || version.front() == '0') {
+      faults.Add("spec.gpu.version", "must be a bare major version such as `570`");
+    }
+  }
+}
+
+void CheckCounts(Faults& faults, const Spec& spec, std::optional<int64_t> target) {
+  if (target) {
+    faults.Count("spec.targetNodes", *target);
+  } else {
+    faults.Add("spec.targetNodes", "is required");
+  }
+  faults.Count("spec.minNodes", spec.min_nodes);
+  faults.Count("spec.maxNodes", spec.max_nodes);
+  if (spec.min_nodes > spec.max_nodes) {
+    faults.Add("spec.minNodes", "must not be greater than spec.maxNodes");
+  }
+  if (spec.autoscaling && spec.max_nodes == 0) {
+    faults.Add("spec.maxNodes", "is required with spec.autoscaling");
+  }
+  if (spec.autoscaling && target && (*target < spec.min_nodes || *target > spec.max_nodes)) {
+    faults.Add("spec.targetNodes",
+               absl::StrCat("must be between spec.minNodes (", spec.min_nodes,
+                            ") and spec.maxNodes (", spec.max_nodes, ") with spec.autoscaling"));
+  }
+}
+
+void CheckType(Faults& faults, const Spec& spec, std::optional<int64_t> target,
+               const TypeFacts& type) {
+  if (spec.compute_class == "spot" && type.superchip) {
+    faults.Add("spec.computeClass",
+               absl::StrCat("`spot` is not available for superchip type ", type.id));
+  }
+  if (type.nodes_per_rack == 0) return;
+  if (spec.autoscaling) {
+    faults.Add("spec.autoscaling", absl::StrCat("is not available for ", type.id));
+  }
+  if (target && *target % type.nodes_per_rack != 0) {
+    faults.Add("spec.targetNodes",
+               absl::StrCat("must be a multiple of ", type.nodes_per_rack, " for ", type.id));
+  }
+}
+
+}  // namespace
+
+bool IsQualifiedName(absl::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == absl::string_view::npos) return IsNamePart(text, kMaxKeyNameBytes);
+  return IsDnsSubdomain(text.substr(0, slash), kMaxKeyPrefixBytes) &&
+         IsNamePart(text.substr(slash + 1), kMaxKeyNameBytes);
+}
+
+bool IsLabelValue(absl::string_view text) {
+  return text.empty() || IsNamePart(text, kMaxLabelValueBytes);
+}
+
+std::vector<error::FieldViolation> ValidateSpec(const Spec& spec, std::optional<int64_t> target,
+                                                const Spec* before, const TypeFacts* type) {
+  Faults faults;
+  const auto class_of = [](const Spec& s) {
+    return s.compute_class.empty() ? std::string("default") : s.compute_class;
+  };
+  faults.Word("spec.computeClass", spec.compute_class, {"default", "spot"}, "`default` or `spot`");
+  if (before != nullptr && class_of(spec) != class_of(*before)) {
+    faults.Add("spec.computeClass", "ComputeClass cannot be changed");
+  }
+  if (spec.instance_type.empty()) {
+    faults.Add("spec.instanceType", "is required");
+  } else if (!IsInstanceTypeId(spec.instance_type)) {
+    faults.Add("spec.instanceType", "must be 1 to 63 letters, digits, `-`, `_`, `.`");
+  }
+  if (before != nullptr && !spec.instance_type.empty() &&
+      spec.instance_type != before->instance_type) {
+    faults.Add("spec.instanceType", "InstanceType cannot be changed");
+  }
+  CheckCounts(faults, spec, target);
+  CheckLabels(faults, spec.node_labels);
+  CheckAnnotations(faults, spec.node_annotations);
+  CheckTaints(faults, spec.node_taints);
+  CheckImage(faults, spec);
+  faults.Word("spec.lifecycle.scaleDownStrategy", spec.scale_down_strategy,
+              {"IdleOnly", "PreferIdle"}, "`IdleOnly` or `PreferIdle`");
+  faults.Word("spec.nodeConfigurationUpdateStrategy.type", spec.update_strategy,
+              {"Manual", "OnSpecUpdate", "Always"}, "`Manual`, `OnSpecUpdate` or `Always`");
+  if (type != nullptr) CheckType(faults, spec, target, *type);
+  return faults.Take();
+}
+
+std::vector<error::FieldViolation> ValidateCluster(const Cluster& cluster) {
+  Faults faults;
+  if (!IsZoneId(cluster.zone)) {
+    faults.Add("cluster.zone", "must be a zone id such as `US-EAST-04A`");
+  }
+  const std::string& version = cluster.kubernetes_version;
+  const bool digits = std::all_of(version.begin(), version.end(), [](char c) {
+    return absl::ascii_isdigit(static_cast<unsigned char>(c)) || c == '.';
+  });
+  const auto dots = std::count(version.begin(), version.end(), '.');
+  if (!version.empty() && (!digits || dots != 1 || version.size() > 16 || version.front() == '.' ||
+                           version.back() == '.')) {
+    faults.Add("cluster.kubernetes_version", "must be a minor version such as `1.33`");
+  }
+  return faults.Take();
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,209 @@
+#include "services/lifecycle/core/validate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "services/lifecycle/core/limits.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+Spec Good() {
+  Spec spec;
+  spec.instance_type = "gd-8xa100-i128";
+  return spec;
+}
+
+// "field: description" of each fault.
+std::vector<std::string> Faults(const Spec& spec, std::optional<int64_t> target = 1,
+                                const Spec* before = nullptr, const TypeFacts* type = nullptr) {
+  std::vector<std::string> lines;
+  for (const auto& fault : ValidateSpec(spec, target, before, type)) {
+    lines.push_back(fault.field + ": " + fault.description);
+  }
+  return lines;
+}
+
+struct Case {
+  const char* name;
+  std::function<void(Spec&)> change;
+  std::vector<std::string> faults;
+};
+
+constexpr char kReserved[] =
+    ": Namespaces `*.coreweave.cloud` or `*.coreweave.com` are not allowed.";
+
+TEST(ValidateSpec, Table) {
+  const std::vector<Case> cases = {
+      {"good", [](Spec&) {}, {}},
+      {"class",
+       [](Spec& s) { s.compute_class = "Spot"; },
+       {"spec.computeClass: must be `default` or `spot`"}},
+      {"no type", [](Spec& s) { s.instance_type = ""; }, {"spec.instanceType: is required"}},
+      {"odd type",
+       [](Spec& s) { s.instance_type = "a b"; },
+       {"spec.instanceType: must be 1 to 63 letters, digits, `-`, `_`, `.`"}},
+      {"negative",
+       [](Spec& s) { s.min_nodes = -1; },
+       {"spec.minNodes: must be between 0 and 100000"}},
+      {"huge",
+       [](Spec& s) { s.max_nodes = std::numeric_limits<int64_t>::max(); },
+       {"spec.maxNodes: must be between 0 and 100000"}},
+      {"min over max",
+       [](Spec& s) {
+         s.min_nodes = 3;
+         s.max_nodes = 2;
+       },
+       {"spec.minNodes: must not be greater than spec.maxNodes"}},
+      {"min without max",
+       [](Spec& s) { s.min_nodes = 3; },
+       {"spec.minNodes: must not be greater than spec.maxNodes"}},
+      {"autoscaling unbounded",
+       [](Spec& s) { s.autoscaling = true; },
+       {"spec.maxNodes: is required with spec.autoscaling",
+        "spec.targetNodes: must be between spec.minNodes (0) and spec.maxNodes (0) with "
+        "spec.autoscaling"}},
+      {"autoscaling",
+       [](Spec& s) {
+         s.autoscaling = true;
+         s.max_nodes = 1;
+       },
+       {}},
+      {"label key",
+       [](Spec& s) {
+         s.node_labels = {{"-x", "v"}};
+       },
+       {"spec.nodeLabels[-x]: is not a valid Kubernetes label key"}},
+      {"label value",
+       [](Spec& s) {
+         s.node_labels = {{"x", "a b"}};
+       },
+       {"spec.nodeLabels[x]: has a value that is not a valid Kubernetes label value"}},
+      {"reserved label",
+       [](Spec& s) {
+         s.node_labels = {{"node.coreweave.cloud/state", "x"}};
+       },
+       {std::string("spec.nodeLabels[node.coreweave.cloud/state]") + kReserved}},
+      {"reserved domain itself",
+       [](Spec& s) {
+         s.node_labels = {{"coreweave.com/x", "x"}};
+       },
+       {std::string("spec.nodeLabels[coreweave.com/x]") + kReserved}},
+      {"looks reserved",
+       [](Spec& s) {
+         s.node_labels = {{"notcoreweave.com/x", "x"}};
+       },
+       {}},
+      {"allowed",
+       [](Spec& s) {
+         s.node_labels = {{"cks.coreweave.cloud/system-critical", "true"}};
+       },
+       {}},
+      {"annotation",
+       [](Spec& s) {
+         s.node_annotations = {{"a/b/c", "x"}};
+       },
+       {"spec.nodeAnnotations[a/b/c]: is not a valid Kubernetes annotation key"}},
+      {"free annotation",
+       [](Spec& s) {
+         s.node_annotations = {{"x.coreweave.com/A", "any text"}};
+       },
+       {}},
+      {"taints",
+       [](Spec& s) {
+         s.node_taints = {{"a", "v", "NoSchedule"},
+                          {"a", "w", "NoSchedule"},
+                          {"x.coreweave.com/y", "", "Never"}};
+       },
+       {"spec.nodeTaints[1]: has the same key and effect as another taint",
+        std::string("spec.nodeTaints[2].key") + kReserved,
+        "spec.nodeTaints[2].effect: must be `NoSchedule`, `PreferNoSchedule` or `NoExecute`"}},
+      {"image name and kernel",
+       [](Spec& s) {
+         s.image = Image{"6.2", "i", "latest"};
+       },
+       {"spec.image.kernel: must be empty when spec.image.name is set",
+        "spec.image.releaseTrain: must be `stable` when spec.image.name is set"}},
+      {"train",
+       [](Spec& s) {
+         s.image = Image{"", "", "beta"};
+       },
+       {"spec.image.releaseTrain: must be `stable` or `latest`"}},
+      {"gpu",
+       [](Spec& s) { s.gpu = Gpu{"570.86"}; },
+       {"spec.gpu.version: must be a bare major version such as `570`"}},
+      {"image wins over gpu",
+       [](Spec& s) {
+         s.image = Image{};
+         s.gpu = Gpu{"570"};
+       },
+       {}},
+      {"words",
+       [](Spec& s) {
+         s.scale_down_strategy = "x";
+         s.update_strategy = "y";
+       },
+       {"spec.lifecycle.scaleDownStrategy: must be `IdleOnly` or `PreferIdle`",
+        "spec.nodeConfigurationUpdateStrategy.type: must be `Manual`, `OnSpecUpdate` or "
+        "`Always`"}},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Spec spec = Good();
+    c.change(spec);
+    EXPECT_EQ(Faults(spec), c.faults);
+  }
+}
+
+TEST(ValidateSpec, TargetNodes) {
+  EXPECT_THAT(Faults(Good(), std::nullopt), ElementsAre("spec.targetNodes: is required"));
+  EXPECT_THAT(Faults(Good(), 0), IsEmpty());
+  EXPECT_THAT(Faults(Good(), kMaxTargetNodes), IsEmpty());
+  for (const int64_t bad : {int64_t{-1}, kMaxTargetNodes + 1, std::numeric_limits<int64_t>::max(),
+                            std::numeric_limits<int64_t>::min()}) {
+    EXPECT_THAT(Faults(Good(), bad), ElementsAre("spec.targetNodes: must be between 0 and 100000"));
+  }
+}
+
+TEST(ValidateSpec, WhatCannotBeChanged) {
+  Spec changed = Good();
+  changed.instance_type = "other";
+  changed.compute_class = "spot";
+  const Spec before = Good();
+  EXPECT_THAT(Faults(changed, 1, &before),
+              ElementsAre("spec.computeClass: ComputeClass cannot be changed",
+                          "spec.instanceType: InstanceType cannot be changed"));
+  Spec spelled = Good();
+  spelled.compute_class = "default";
+  EXPECT_THAT(Faults(spelled, 1, &before), IsEmpty());
+}
+
+TEST(ValidateSpec, WhatDependsOnTheType) {
+  const TypeFacts rack{"gb200-4x", 4, true, 18};
+  Spec spec = Good();
+  spec.compute_class = "spot";
+  spec.autoscaling = true;
+  spec.max_nodes = 100;
+  EXPECT_THAT(Faults(spec, 20, nullptr, &rack),
+              ElementsAre("spec.computeClass: `spot` is not available for superchip type gb200-4x",
+                          "spec.autoscaling: is not available for gb200-4x",
+                          "spec.targetNodes: must be a multiple of 18 for gb200-4x"));
+  EXPECT_THAT(Faults(Good(), 36, nullptr, &rack), IsEmpty());
+}
+
+TEST(ValidateCluster, ZoneAndVersion) {
+  EXPECT_THAT(ValidateCluster({.name = "n", .zone = "US-EAST-04A"}), IsEmpty());
+  EXPECT_THAT(ValidateCluster({.name = "n", .zone = "US-EAST-04A", .kubernetes_version = "1.33"}),
+              IsEmpty());
+  EXPECT_EQ(ValidateCluster({.name = "n", .zone = "us", .kubernetes_version = "1.33.1"}).size(),
+            2U);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

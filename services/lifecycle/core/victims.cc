@@ -1,0 +1,62 @@
+#include "services/lifecycle/core/victims.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+
+#include "services/lifecycle/core/node_machine.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// Smaller goes first.
+using Rank = std::tuple<int, int64_t, int64_t>;
+
+Rank RankOf(const Node& node) {
+  const Observed& seen = node.observed;
+  if (seen.autoscaler_marked) return {0, seen.active ? 1 : 0, 0};
+  if (IsInProgress(node.state) || node.state == NodeState::kRegistered) {
+    return {1, static_cast<int64_t>(node.state), -absl::ToUnixMicros(node.create_time)};
+  }
+  if (node.state == NodeState::kTriage) return {2, seen.active ? 1 : 0, 0};
+  if (!seen.active) {
+    const absl::Time since = seen.active_time == kNever ? node.create_time : seen.active_time;
+    return {3, absl::ToUnixMicros(since), 0};
+  }
+  return {4, static_cast<int64_t>(seen.active_pods.size()), -absl::ToUnixMicros(node.create_time)};
+}
+
+bool MayGo(const Node& node, bool active_too) {
+  if (node.observed.active && !active_too) return false;
+  switch (node.state) {
+    case NodeState::kAssigned:
+    case NodeState::kBooting:
+    case NodeState::kRegistered:
+    case NodeState::kProduction:
+    case NodeState::kTriage:
+      return true;
+    case NodeState::kReconfiguring:
+    case NodeState::kCordoned:
+    case NodeState::kDraining:
+    case NodeState::kPreparedForTerminate:
+    case NodeState::kDeleted:
+    case NodeState::kDeliveryFailed:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates,
+                                        bool active_too) {
+  std::vector<const Node*> victims;
+  std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(victims),
+               [&](const Node* node) { return MayGo(*node, active_too); });
+  std::sort(victims.begin(), victims.end(), [](const Node* a, const Node* b) {
+    return std::tuple(RankOf(*a), a->name) < std::tuple(RankOf(*b), b->name);
+  });
+  return victims;
+}
+
+}  // namespace muster::lifecycle
