@@ -1,0 +1,208 @@
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "services/lifecycle/wire/times.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// nullopt: unspecified, or a value of a newer schema.
+std::optional<NodeState> StateOf(v1::Node::State state) {
+  for (int i = 0; i < kNodeStates; ++i) {
+    // The API's enum has the same order, after UNSPECIFIED.
+    if (static_cast<int>(state) == i + 1) return static_cast<NodeState>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<Phase> PhaseOf(v1::NodeDesired::Phase phase) {
+  switch (static_cast<int>(phase)) {
+    case v1::NodeDesired::PHASE_UNSPECIFIED:
+      return Phase::kUndecided;
+    case v1::NodeDesired::PHASE_RUNNING:
+      return Phase::kRunning;
+    case v1::NodeDesired::PHASE_TERMINATED:
+      return Phase::kTerminated;
+  }
+  return std::nullopt;
+}
+
+std::optional<ReportNode::Observation> ObservationOf(v1::NodeReport::Observation observation) {
+  for (int i = 0; i < kObservations; ++i) {
+    // As above.
+    if (static_cast<int>(observation) == i + 1) return static_cast<ReportNode::Observation>(i);
+  }
+  return std::nullopt;
+}
+
+Taint TaintOf(const v1::Taint& taint) { return {taint.key(), taint.value(), taint.effect()}; }
+
+Condition ConditionOf(const v1::Condition& in) {
+  return {in.type(),
+          in.status(),
+          in.reason(),
+          in.message(),
+          MUSTER_GET_TIME(in, last_transition_time),
+          in.observed_generation()};
+}
+
+NodeConfiguration ConfigurationOf(const v1::NodeConfiguration& in) {
+  return {MUSTER_GET_TIME(in, created_at),
+          in.node_profile(),
+          {in.summary().begin(), in.summary().end()},
+          in.active_nodes()};
+}
+
+Desired DesiredOf(const v1::NodeDesired& in, Phase phase) {
+  Desired out;
+  out.phase = phase;
+  out.phase_time = MUSTER_GET_TIME(in, phase_time);
+  out.node_profile = in.node_profile();
+  out.cordoned = in.cordoned();
+  out.drain = in.drain();
+  out.drain_deadline = MUSTER_GET_TIME(in, drain_deadline);
+  out.labels.insert(in.labels().begin(), in.labels().end());
+  out.annotations.insert(in.annotations().begin(), in.annotations().end());
+  for (const v1::Taint& taint : in.taints()) out.taints.push_back(TaintOf(taint));
+  return out;
+}
+
+Observed ObservedOf(const v1::NodeObserved& in) {
+  Observed out;
+  out.node_profile = in.node_profile();
+  out.active = in.active();
+  out.active_pods.assign(in.active_pods().begin(), in.active_pods().end());
+  out.active_time = MUSTER_GET_TIME(in, active_time);
+  out.autoscaler_marked = in.autoscaler_marked();
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<Cluster> FromProto(const v1::Cluster& in) {
+  return Cluster{in.name(), in.zone(), in.kubernetes_version(), MUSTER_GET_TIME(in, create_time)};
+}
+
+Spec FromProto(const v1::NodePoolSpec& in) {
+  Spec out;
+  out.compute_class = in.compute_class();
+  out.instance_type = in.instance_type();
+  out.target_nodes = in.target_nodes();
+  out.min_nodes = in.min_nodes();
+  out.max_nodes = in.max_nodes();
+  out.node_labels.insert(in.node_labels().begin(), in.node_labels().end());
+  out.node_annotations.insert(in.node_annotations().begin(), in.node_annotations().end());
+  for (const v1::Taint& taint : in.node_taints()) out.node_taints.push_back(TaintOf(taint));
+  if (in.has_image()) {
+    out.image = Image{in.image().kernel(), in.image().name(), in.image().release_train()};
+  }
+  if (in.has_gpu()) out.gpu = Gpu{in.gpu().version()};
+  out.autoscaling = in.autoscaling();
+  if (!in.lifecycle().scale_down_strategy().empty()) {
+    out.scale_down_strategy = in.lifecycle().scale_down_strategy();
+  }
+  if (in.lifecycle().has_disable_unhealthy_node_eviction()) {
+    out.disable_unhealthy_node_eviction = in.lifecycle().disable_unhealthy_node_eviction();
+  }
+  out.update_strategy = in.node_configuration_update_strategy().type();
+  return out;
+}
+
+Status FromProto(const v1::NodePoolStatus& in) {
+  Status out;
+  out.queued_nodes = in.queued_nodes();
+  out.in_progress = in.in_progress();
+  out.current_nodes = in.current_nodes();
+  out.node_profile = in.node_profile();
+  if (in.has_pending_node_configuration()) {
+    out.pending = ConfigurationOf(in.pending_node_configuration());
+  }
+  for (const auto& revision : in.node_configuration_revisions()) {
+    out.revisions.push_back(ConfigurationOf(revision));
+  }
+  for (const auto& condition : in.conditions()) out.conditions.push_back(ConditionOf(condition));
+  return out;
+}
+
+absl::StatusOr<Pool> FromProto(const v1::NodePool& in) {
+  Pool out;
+  out.name = in.name();
+  out.uid = in.uid();
+  out.zone = in.zone();
+  out.generation = in.generation();
+  out.create_time = MUSTER_GET_TIME(in, create_time);
+  out.delete_time = MUSTER_GET_TIME(in, delete_time);
+  out.spec = FromProto(in.spec());
+  out.status = FromProto(in.status());
+  out.account = {in.account().generation(), in.account().granted_nodes(),
+                 in.account().requested_nodes(), in.account().removed_nodes()};
+  return out;
+}
+
+absl::StatusOr<Node> FromProto(const v1::Node& in) {
+  const std::optional<NodeState> state = StateOf(in.state());
+  const std::optional<Phase> phase = PhaseOf(in.desired().phase());
+  if (!state || !phase) return absl::InternalError(absl::StrCat("Not a Node: ", in.name()));
+  Node out;
+  out.name = in.name();
+  out.machine = in.machine();
+  out.pool_uid = in.pool_uid();
+  out.state = *state;
+  out.state_time = MUSTER_GET_TIME(in, state_time);
+  out.create_time = MUSTER_GET_TIME(in, create_time);
+  out.desired = DesiredOf(in.desired(), *phase);
+  out.observed = ObservedOf(in.observed());
+  for (const auto& condition : in.conditions()) out.conditions.push_back(ConditionOf(condition));
+  return out;
+}
+
+absl::StatusOr<Event> FromProto(const v1::Event& in) {
+  return Event{in.name(),
+               in.object(),
+               in.pool_uid(),
+               in.type(),
+               in.reason(),
+               in.message(),
+               in.count(),
+               MUSTER_GET_TIME(in, first_time),
+               MUSTER_GET_TIME(in, last_time)};
+}
+
+absl::StatusOr<Lease> FromProto(const v1::Lease& in) {
+  return Lease{in.name(), in.holder(), in.epoch()};
+}
+
+absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& in, absl::string_view prefix) {
+  const auto fault = [&](absl::string_view field, absl::string_view description) {
+    return muster::error::InvalidField(absl::StrCat(prefix, field), description);
+  };
+  if (!ParseNodeName(in.node())) return fault("node", kNodeNameShape);
+  const auto observation = ObservationOf(in.observation());
+  if (!observation) return fault("observation", "is required");
+  if (in.node_profile().size() > kMaxProfileIdBytes) {
+    return fault("node_profile", absl::StrCat("must be at most ", kMaxProfileIdBytes, " bytes"));
+  }
+  if (static_cast<size_t>(in.active_pods_size()) > kMaxActivePods) {
+    return fault("active_pods", absl::StrCat("must have at most ", kMaxActivePods, " names"));
+  }
+  for (const std::string& pod : in.active_pods()) {
+    if (pod.empty() || pod.size() > kMaxPodNameBytes) {
+      return fault("active_pods", absl::StrCat("must be 1 to ", kMaxPodNameBytes, " bytes each"));
+    }
+  }
+  if (in.message().size() > kMaxReportMessageBytes) {
+    return fault("message", absl::StrCat("must be at most ", kMaxReportMessageBytes, " bytes"));
+  }
+  return ReportNode{in.node(),
+                    *observation,
+                    in.node_profile(),
+                    {in.active_pods().begin(), in.active_pods().end()},
+                    in.message()};
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <muster/lifecycle/v1/lifecycle_service.pb.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/state.h"
+
+// Core ↔ proto, both ways, nothing else. Names and values are not judged here: see core/names.h and
+// core/validate.h.
+namespace muster::lifecycle {
+
+// A row as the API shows it; the etag is the revision of its last change.
+v1::Cluster ToProto(const Cluster& cluster, int64_t revision);
+v1::NodePool ToProto(const Pool& pool, int64_t revision);
+v1::Node ToProto(const Node& node, int64_t revision);
+v1::Event ToProto(const Event& event, int64_t revision);
+v1::Lease ToProto(const Lease& lease, int64_t revision);
+v1::NodePoolSpec ToProto(const Spec& spec);
+v1::NodePoolStatus ToProto(const Status& status);
+
+// The way back. INTERNAL: an enum value that no row has.
+absl::StatusOr<Cluster> FromProto(const v1::Cluster& cluster);
+absl::StatusOr<Pool> FromProto(const v1::NodePool& pool);
+absl::StatusOr<Node> FromProto(const v1::Node& node);
+absl::StatusOr<Event> FromProto(const v1::Event& event);
+absl::StatusOr<Lease> FromProto(const v1::Lease& lease);
+// A caller's spec, with the defaults that are written down: `IdleOnly`, no eviction of unhealthy
+// Nodes.
+Spec FromProto(const v1::NodePoolSpec& spec);
+Status FromProto(const v1::NodePoolStatus& status);
+
+// A report as a command. INVALID_ARGUMENT with the field's path below `prefix`, e.g. `reports[3].`.
+absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& report, absl::string_view prefix);
+
+// What malformed names are answered with.
+inline constexpr char kClusterNameShape[] =
+    "must be `organizations/{organization}/clusters/{cluster}`, both DNS labels";
+inline constexpr char kPoolNameShape[] =
+    "must be `organizations/{organization}/clusters/{cluster}/nodePools/{pool}`, the pool a DNS "
+    "subdomain of at most 63 bytes";
+inline constexpr char kNodeNameShape[] =
+    "must be `organizations/{organization}/clusters/{cluster}/nodePools/{pool}/nodes/{machine}`";
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,98 @@
+#include "services/lifecycle/wire/lifecycle_wire.h"
+
+#include <gtest/gtest.h>
+
+#include "services/common/error.h"
+#include "services/lifecycle/core/metadata.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+const absl::Time kTime = absl::FromUnixMicros(1'750'000'000'123'456);
+
+Pool FullPool() {
+  Pool pool{.name = kPool,
+            .uid = "u",
+            .zone = "US-EAST-04A",
+            .generation = 3,
+            .create_time = kTime,
+            .delete_time = kTime + absl::Seconds(1)};
+  pool.spec = {"spot",
+               "t",
+               5,
+               1,
+               9,
+               {{"a", "b"}},
+               {{"c", "d"}},
+               {{"k", "v", "NoSchedule"}},
+               Image{"k", "n", "latest"},
+               Gpu{"570"},
+               true,
+               "PreferIdle",
+               false,
+               "Always"};
+  const NodeConfiguration configuration{kTime, "np-1", {"Kubernetes 1.33"}, 2};
+  pool.status = {
+      1, 2, 3, "np-1", configuration, {configuration}, {{"Quota", "True", "Under", "m", kTime, 3}}};
+  pool.account = {4, 3, 2, 1};
+  return pool;
+}
+
+TEST(Wire, PoolsThereAndBack) {
+  const Pool full = FullPool();
+  EXPECT_EQ(FromProto(ToProto(full, 12)).value(), full);
+  EXPECT_EQ(ToProto(full, 12).etag(), "12");
+  const Pool bare{.name = kPool};
+  EXPECT_EQ(FromProto(ToProto(bare, 1)).value(), bare);
+}
+
+TEST(Wire, NodesInEveryStateThereAndBack) {
+  for (int i = 0; i < kNodeStates; ++i) {
+    Node node{.name = "n",
+              .machine = "g1",
+              .pool_uid = "u",
+              .state = static_cast<NodeState>(i),
+              .state_time = kTime,
+              .create_time = kTime};
+    node.desired = {
+        Phase::kRunning,          kTime, "np-1", true, true, kTime, {{"a", "b"}}, {{"c", "d"}},
+        {{"k", "v", "NoExecute"}}};
+    node.observed = {"np-1", true, {"p"}, kTime, true};
+    node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0}};
+    EXPECT_EQ(FromProto(ToProto(node, 1)).value(), node);
+  }
+  EXPECT_FALSE(FromProto(v1::Node()).ok());
+}
+
+TEST(Wire, TheOthersThereAndBack) {
+  const Cluster cluster{"organizations/acme/clusters/c1", "US-EAST-04A", "1.33", kTime};
+  EXPECT_EQ(FromProto(ToProto(cluster, 1)).value(), cluster);
+  const Event event{"n", "o", "u", "Warning", "r", "m", 3, kTime, kTime};
+  EXPECT_EQ(FromProto(ToProto(event, 1)).value(), event);
+  const Lease lease{Lease::kName, "h", 7};
+  EXPECT_EQ(FromProto(ToProto(lease, 1)).value(), lease);
+}
+
+TEST(Wire, SpecsGetTheirWrittenDefaults) {
+  const Spec spec = FromProto(v1::NodePoolSpec());
+  EXPECT_EQ(spec.scale_down_strategy, "IdleOnly");
+  EXPECT_TRUE(spec.disable_unhealthy_node_eviction);
+}
+
+TEST(Wire, MalformedReportsNameTheirField) {
+  v1::NodeReport report;
+  const auto field = [&] {
+    return muster::error::DetailOf(FromProto(report, "reports[2].").status())->fields[0].field;
+  };
+  EXPECT_EQ(field(), "reports[2].node");
+  report.set_node(std::string(kPool) + "/nodes/g1");
+  EXPECT_EQ(field(), "reports[2].observation");
+  report.set_observation(v1::NodeReport::OBSERVATION_TERMINATED);
+  EXPECT_EQ(FromProto(report, "")->observation, ReportNode::Observation::kTerminated);
+  report.set_message(std::string(2000, 'x'));
+  EXPECT_EQ(field(), "reports[2].message");
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

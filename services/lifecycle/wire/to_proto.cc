@@ -1,0 +1,200 @@
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "services/lifecycle/wire/times.h"
+
+namespace muster::lifecycle {
+namespace {
+
+v1::Node::State StateOf(NodeState state) {
+  switch (state) {
+    case NodeState::kAssigned:
+      return v1::Node::STATE_ASSIGNED;
+    case NodeState::kBooting:
+      return v1::Node::STATE_BOOTING;
+    case NodeState::kRegistered:
+      return v1::Node::STATE_REGISTERED;
+    case NodeState::kProduction:
+      return v1::Node::STATE_PRODUCTION;
+    case NodeState::kReconfiguring:
+      return v1::Node::STATE_RECONFIGURING;
+    case NodeState::kTriage:
+      return v1::Node::STATE_TRIAGE;
+    case NodeState::kCordoned:
+      return v1::Node::STATE_CORDONED;
+    case NodeState::kDraining:
+      return v1::Node::STATE_DRAINING;
+    case NodeState::kPreparedForTerminate:
+      return v1::Node::STATE_PREPARED_FOR_TERMINATE;
+    case NodeState::kDeleted:
+      return v1::Node::STATE_DELETED;
+    case NodeState::kDeliveryFailed:
+      return v1::Node::STATE_DELIVERY_FAILED;
+  }
+  return v1::Node::STATE_UNSPECIFIED;
+}
+
+v1::NodeDesired::Phase PhaseOf(Phase phase) {
+  switch (phase) {
+    case Phase::kUndecided:
+      return v1::NodeDesired::PHASE_UNSPECIFIED;
+    case Phase::kRunning:
+      return v1::NodeDesired::PHASE_RUNNING;
+    case Phase::kTerminated:
+      return v1::NodeDesired::PHASE_TERMINATED;
+  }
+  return v1::NodeDesired::PHASE_UNSPECIFIED;
+}
+
+void SetTaint(const Taint& taint, v1::Taint* out) {
+  out->set_key(taint.key);
+  out->set_value(taint.value);
+  out->set_effect(taint.effect);
+}
+
+void SetCondition(const Condition& condition, v1::Condition* out) {
+  out->set_type(condition.type);
+  out->set_status(condition.status);
+  out->set_reason(condition.reason);
+  out->set_message(condition.message);
+  MUSTER_SET_TIME(*out, last_transition_time, condition.last_transition_time);
+  out->set_observed_generation(condition.observed_generation);
+}
+
+void SetConfiguration(const NodeConfiguration& configuration, v1::NodeConfiguration* out) {
+  MUSTER_SET_TIME(*out, created_at, configuration.created_at);
+  out->set_node_profile(configuration.node_profile);
+  for (const std::string& line : configuration.summary) out->add_summary(line);
+  out->set_active_nodes(configuration.active_nodes);
+}
+
+void SetDesired(const Desired& desired, v1::NodeDesired* out) {
+  out->set_phase(PhaseOf(desired.phase));
+  MUSTER_SET_TIME(*out, phase_time, desired.phase_time);
+  out->set_node_profile(desired.node_profile);
+  out->set_cordoned(desired.cordoned);
+  out->set_drain(desired.drain);
+  MUSTER_SET_TIME(*out, drain_deadline, desired.drain_deadline);
+  out->mutable_labels()->insert(desired.labels.begin(), desired.labels.end());
+  out->mutable_annotations()->insert(desired.annotations.begin(), desired.annotations.end());
+  for (const Taint& taint : desired.taints) SetTaint(taint, out->add_taints());
+}
+
+void SetObserved(const Observed& observed, v1::NodeObserved* out) {
+  out->set_node_profile(observed.node_profile);
+  out->set_active(observed.active);
+  for (const std::string& pod : observed.active_pods) out->add_active_pods(pod);
+  MUSTER_SET_TIME(*out, active_time, observed.active_time);
+  out->set_autoscaler_marked(observed.autoscaler_marked);
+}
+
+}  // namespace
+
+v1::Cluster ToProto(const Cluster& cluster, int64_t revision) {
+  v1::Cluster out;
+  out.set_name(cluster.name);
+  out.set_zone(cluster.zone);
+  out.set_kubernetes_version(cluster.kubernetes_version);
+  MUSTER_SET_TIME(out, create_time, cluster.create_time);
+  out.set_etag(absl::StrCat(revision));
+  return out;
+}
+
+v1::NodePoolSpec ToProto(const Spec& spec) {
+  v1::NodePoolSpec out;
+  out.set_compute_class(spec.compute_class);
+  out.set_instance_type(spec.instance_type);
+  out.set_target_nodes(spec.target_nodes);
+  out.set_min_nodes(spec.min_nodes);
+  out.set_max_nodes(spec.max_nodes);
+  out.mutable_node_labels()->insert(spec.node_labels.begin(), spec.node_labels.end());
+  out.mutable_node_annotations()->insert(spec.node_annotations.begin(),
+                                         spec.node_annotations.end());
+  for (const Taint& taint : spec.node_taints) SetTaint(taint, out.add_node_taints());
+  if (spec.image) {
+    out.mutable_image()->set_kernel(spec.image->kernel);
+    out.mutable_image()->set_name(spec.image->name);
+    out.mutable_image()->set_release_train(spec.image->release_train);
+  }
+  if (spec.gpu) out.mutable_gpu()->set_version(spec.gpu->version);
+  out.set_autoscaling(spec.autoscaling);
+  out.mutable_lifecycle()->set_scale_down_strategy(spec.scale_down_strategy);
+  out.mutable_lifecycle()->set_disable_unhealthy_node_eviction(
+      spec.disable_unhealthy_node_eviction);
+  if (!spec.update_strategy.empty()) {
+    out.mutable_node_configuration_update_strategy()->set_type(spec.update_strategy);
+  }
+  return out;
+}
+
+v1::NodePoolStatus ToProto(const Status& status) {
+  v1::NodePoolStatus out;
+  out.set_queued_nodes(status.queued_nodes);
+  out.set_in_progress(status.in_progress);
+  out.set_current_nodes(status.current_nodes);
+  out.set_node_profile(status.node_profile);
+  if (status.pending) SetConfiguration(*status.pending, out.mutable_pending_node_configuration());
+  for (const NodeConfiguration& revision : status.revisions) {
+    SetConfiguration(revision, out.add_node_configuration_revisions());
+  }
+  for (const Condition& condition : status.conditions) {
+    SetCondition(condition, out.add_conditions());
+  }
+  return out;
+}
+
+v1::NodePool ToProto(const Pool& pool, int64_t revision) {
+  v1::NodePool out;
+  out.set_name(pool.name);
+  out.set_uid(pool.uid);
+  out.set_zone(pool.zone);
+  out.set_generation(pool.generation);
+  out.set_etag(absl::StrCat(revision));
+  MUSTER_SET_TIME(out, create_time, pool.create_time);
+  MUSTER_SET_TIME(out, delete_time, pool.delete_time);
+  *out.mutable_spec() = ToProto(pool.spec);
+  *out.mutable_status() = ToProto(pool.status);
+  out.mutable_account()->set_generation(pool.account.generation);
+  out.mutable_account()->set_granted_nodes(pool.account.granted_nodes);
+  out.mutable_account()->set_requested_nodes(pool.account.requested_nodes);
+  out.mutable_account()->set_removed_nodes(pool.account.removed_nodes);
+  return out;
+}
+
+v1::Node ToProto(const Node& node, int64_t revision) {
+  v1::Node out;
+  out.set_name(node.name);
+  out.set_machine(node.machine);
+  out.set_pool_uid(node.pool_uid);
+  out.set_state(StateOf(node.state));
+  MUSTER_SET_TIME(out, state_time, node.state_time);
+  MUSTER_SET_TIME(out, create_time, node.create_time);
+  SetDesired(node.desired, out.mutable_desired());
+  SetObserved(node.observed, out.mutable_observed());
+  for (const Condition& condition : node.conditions) SetCondition(condition, out.add_conditions());
+  out.set_etag(absl::StrCat(revision));
+  return out;
+}
+
+v1::Event ToProto(const Event& event, int64_t) {
+  v1::Event out;
+  out.set_name(event.name);
+  out.set_object(event.object);
+  out.set_pool_uid(event.pool_uid);
+  out.set_type(event.type);
+  out.set_reason(event.reason);
+  out.set_message(event.message);
+  out.set_count(event.count);
+  MUSTER_SET_TIME(out, first_time, event.first_time);
+  MUSTER_SET_TIME(out, last_time, event.last_time);
+  return out;
+}
+
+v1::Lease ToProto(const Lease& lease, int64_t) {
+  v1::Lease out;
+  out.set_name(lease.name);
+  out.set_holder(lease.holder);
+  out.set_epoch(lease.epoch);
+  return out;
+}
+
+}  // namespace muster::lifecycle
