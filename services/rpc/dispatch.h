@@ -13,6 +13,7 @@
 #include "services/rpc/call_info.h"
 #include "services/rpc/call_table.h"
 #include "services/rpc/limits.h"
+#include "services/rpc/open_count.h"
 #include "services/rpc/server_metrics.h"
 #include "services/rpc/stream_registry.h"
 
@@ -28,6 +29,7 @@ namespace muster::rpc::internal {
 // What the calls of one server share.
 struct ServerCore {
   absl::Duration default_deadline = kDefaultDeadline;
+  OpenCount open = {};  // calls and streams that gRPC has not finished with
   CallTable calls = {};
   StreamRegistry streams = {};
 };

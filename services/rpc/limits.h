@@ -40,7 +40,8 @@ inline constexpr absl::Duration kMaxReconnectBackoff = absl::Seconds(5);
 
 // Between NOT_SERVING and the end of the streams: load balancers need this long to see it.
 inline constexpr absl::Duration kDrainDelay = absl::Seconds(5);
-// What is unanswered this long after the drain is answered UNAVAILABLE.
+// What is unanswered this long after the drain is answered UNAVAILABLE; the same again for those
+// answers to go out.
 inline constexpr absl::Duration kShutdownGrace = absl::Seconds(10);
 
 // An error goes out in the trailers, where clients take 8 KiB: longer messages are cut, more

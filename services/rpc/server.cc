@@ -154,10 +154,15 @@ void Server::Shutdown() {
   server_->GetHealthCheckService()->Shutdown();
   absl::SleepFor(options_.drain_delay);
   const absl::Status stopping = error::Unavailable("The server is stopping.");
-  core_->streams.EndAll(stopping);
   const absl::Time deadline = absl::Now() + options_.shutdown_grace;
+  core_->open.Close(stopping);
+  core_->streams.EndAll(stopping);
+  core_->open.WaitUntilEmpty(deadline);
   core_->calls.ExpireAllFrom(deadline, stopping);
-  server_->Shutdown(absl::ToChronoTime(deadline));
+  core_->open.WaitUntilEmpty(deadline + kShutdownGrace);
+  // gRPC's own shutdown cuts off calls of in-process channels at once, so it comes when there are
+  // none.
+  server_->Shutdown(absl::ToChronoTime(absl::Now()));
 }
 
 }  // namespace muster::rpc

@@ -1,6 +1,7 @@
 #include "services/rpc/unary.h"
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,19 +13,21 @@
 namespace muster::rpc {
 namespace internal {
 
-// Outlives the gRPC call: a Responder may be held longer than that. Once answered_ is set, only the
-// one who set it may touch the call, and nobody afterwards.
-class UnaryCall final : public OpenCall {
+// The reactor and the state of one call. Held by gRPC until it is done, and by the Responder,
+// perhaps longer. Once answered_ is set, only the one who set it may touch the gRPC call, and
+// nobody after Finish.
+class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
  public:
-  UnaryCall(grpc::CallbackServerContext& context, grpc::ServerUnaryReactor* reactor,
-            Dispatch dispatch)
-      : reactor_(reactor),
-        core_(dispatch.core),
+  UnaryCall(grpc::CallbackServerContext& context, Dispatch dispatch)
+      : core_(dispatch.core),
         accounting_(context, dispatch.method),
         deadline_(DeadlineOf(context, core_)) {}
 
-  void Open() {
-    if (core_ != nullptr) core_->calls.Add(this, deadline_);
+  void Open(std::shared_ptr<UnaryCall> self) {
+    self_ = std::move(self);
+    if (core_ == nullptr) return;
+    core_->open.Enter();
+    core_->calls.Add(this, deadline_);
   }
 
   // True for the one who may answer.
@@ -36,17 +39,26 @@ class UnaryCall final : public OpenCall {
     if (status.ok()) {
       accounting_.Sent();
       accounting_.Handled(grpc::StatusCode::OK, "");
-      reactor_->Finish(grpc::Status());
+      grpc::ServerUnaryReactor::Finish(grpc::Status());
     } else {
       grpc::Status converted = ToGrpcStatus(status);
       accounting_.Handled(converted.error_code(), converted.error_message());
-      reactor_->Finish(std::move(converted));
+      grpc::ServerUnaryReactor::Finish(std::move(converted));
     }
   }
 
   void Expire(const absl::Status& status) override {
     if (Claim()) Answer(status);
   }
+
+  // gRPC has sent the answer.
+  void OnDone() override {
+    if (core_ != nullptr) core_->open.Leave();
+    self_.reset();
+  }
+  void OnCancel() override {}
+  // Our reactions neither block nor take long: gRPC need not hand them to another thread.
+  bool InternalInlineable() override { return true; }
 
   // The last Responder goes and nobody answered.
   void Dropped() {
@@ -64,6 +76,10 @@ class UnaryCall final : public OpenCall {
   }
   const std::string& error_id() const { return error_id_; }
 
+  // Set when the server takes no more calls.
+  std::optional<absl::Status> refusal() const {
+    return core_ != nullptr ? core_->open.refusal() : std::nullopt;
+  }
   absl::Time deadline() const { return deadline_; }
   const CallInfo& info() const { return accounting_.info(); }
 
@@ -76,20 +92,23 @@ class UnaryCall final : public OpenCall {
     return absl::Now() + (core != nullptr ? core->default_deadline : kDefaultDeadline);
   }
 
-  grpc::ServerUnaryReactor* const reactor_;
   ServerCore* const core_;
   Accounting accounting_;
   const absl::Time deadline_;
   const std::string error_id_ = NewId();
   std::atomic<bool> answered_ = false;
+  std::shared_ptr<UnaryCall> self_;
 };
 
-std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context,
-                                      grpc::ServerUnaryReactor* reactor) {
-  auto call = std::make_shared<UnaryCall>(*context, reactor, TakeDispatch(*context));
-  call->Open();
+std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context) {
+  auto call = std::make_shared<UnaryCall>(*context, TakeDispatch(*context));
+  call->Open(call);
   return call;
 }
+
+grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call) { return &call; }
+
+std::optional<absl::Status> Refusal(const UnaryCall& call) { return call.refusal(); }
 
 void HandlerThrew(UnaryCall& call, const char* what) {
   call.LogError("handler threw an exception", what);

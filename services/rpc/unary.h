@@ -5,6 +5,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -77,8 +78,10 @@ class Responder {
 };
 
 namespace internal {
-std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context,
-                                      grpc::ServerUnaryReactor* reactor);
+std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context);
+grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call);
+// What to answer without the handler: the server is stopping.
+std::optional<absl::Status> Refusal(const UnaryCall& call);
 // The handler let an exception out: logs it and answers INTERNAL if nobody did.
 void HandlerThrew(UnaryCall& call, const char* what);
 }  // namespace internal
@@ -87,16 +90,20 @@ void HandlerThrew(UnaryCall& call, const char* what);
 // error id, and logged.
 template <class F>
 grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, F&& handle) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const std::shared_ptr<internal::UnaryCall> call = internal::StartUnary(context, reactor);
+  const std::shared_ptr<internal::UnaryCall> call = internal::StartUnary(context);
+  Responder responder(call);
   try {
-    std::forward<F>(handle)(Responder(call));
+    if (const auto refusal = internal::Refusal(*call)) {
+      responder.Finish(*refusal);
+    } else {
+      std::forward<F>(handle)(std::move(responder));
+    }
   } catch (const std::exception& e) {
     internal::HandlerThrew(*call, e.what());
   } catch (...) {
     internal::HandlerThrew(*call, "not a std::exception");
   }
-  return reactor;
+  return internal::ReactorOf(*call);
 }
 
 }  // namespace muster::rpc

@@ -53,6 +53,7 @@ class WatchReactor final
     self_ = this->shared_from_this();
     this->StartSendInitialMetadata();
     if (core_ != nullptr) {
+      core_->open.Enter();
       if (const auto ended = core_->streams.Add(self_)) return End(*ended);
     }
     Pump();
@@ -78,8 +79,11 @@ class WatchReactor final
   void OnCancel() override { End(absl::CancelledError("The client is gone.")); }
 
   void OnDone() override {
-    if (core_ != nullptr) core_->streams.Remove(this);
     watcher_->Cancel();
+    if (core_ != nullptr) {
+      core_->streams.Remove(this);
+      core_->open.Leave();
+    }
     self_.reset();
   }
 
