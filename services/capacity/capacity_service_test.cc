@@ -33,7 +33,10 @@ TEST_F(CapacityServiceTest, FromCatalogueToAHeldMachine) {
   ASSERT_THAT(read, IsOk());
   EXPECT_EQ(read->SerializeAsString(), claim->SerializeAsString());
   EXPECT_THAT(Call(&Stub::SyncClaim, Claim("p", 1, 1)), HasReason("GENERATION_TOO_OLD"));
-  EXPECT_THAT(Call(&Stub::SyncClaim, Claim("p", 9, 2)), HasReason("GENERATION_REUSED"));
+  v1::SyncClaimRequest other_returns = Claim("p", 5, 2);
+  other_returns.mutable_claim()->add_returns()->set_machine("m1");
+  other_returns.mutable_claim()->mutable_returns(0)->set_reason(v1::MachineReturn::REASON_BROKEN);
+  EXPECT_THAT(Call(&Stub::SyncClaim, other_returns), HasReason("GENERATION_REUSED"));
 
   v1::GetMachineRequest machine;
   machine.set_name("machines/m1");

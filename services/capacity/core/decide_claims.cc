@@ -54,9 +54,10 @@ absl::Status Check(const State& state, const ClaimRow& claim, const SyncClaim& c
     return error::ClaimChanged(claim);
   }
   if (command.generation == claim.generation) {
-    const bool repeated =
-        command.nodes == claim.nodes && command.priority == claim.priority && !command.release &&
-        (command.returns.empty() || DigestOf(command.returns) == claim.returns_digest);
+    // Other nodes under the same generation are a late or early copy and not read; other returns
+    // would be lost.
+    const bool repeated = !command.release && (command.returns.empty() ||
+                                               DigestOf(command.returns) == claim.returns_digest);
     return repeated ? absl::OkStatus() : error::GenerationReused(claim);
   }
   if (command.release) {

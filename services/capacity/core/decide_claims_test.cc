@@ -84,22 +84,31 @@ TEST_F(DecideClaimsTest, OlderGenerationIsAborted) {
   EXPECT_EQ(Refused(old), "GENERATION_TOO_OLD");
 }
 
-TEST_F(DecideClaimsTest, SameGenerationWithAnotherContentIsRefused) {
-  Machines(1, 1);
+TEST_F(DecideClaimsTest, OtherReturnsUnderTheSameGenerationAreRefused) {
+  Machines(1, 2);
   Want("p", 2);
-  SyncClaim again = world_.Want("p", 3);
+  SyncClaim again = world_.Want("p", 2, {{"m1", ReturnReason::kBroken}});
   again.generation = 1;
   EXPECT_EQ(Refused(again), "GENERATION_REUSED");
-  again.nodes = 2;
-  again.priority = 7;
+  again.generation = 2;
+  Sync(again);
+  again.returns = {{"m2", ReturnReason::kBroken}};
   EXPECT_EQ(Refused(again), "GENERATION_REUSED");
-  again.priority = 0;
-  again.returns = {{"m1", ReturnReason::kBroken}};
+  again.returns = {{"m1", ReturnReason::kReleased}};
   EXPECT_EQ(Refused(again), "GENERATION_REUSED");
   again.returns.clear();
   again.nodes = 0;
   again.release = true;
   EXPECT_EQ(Refused(again), "GENERATION_REUSED");
+}
+
+TEST_F(DecideClaimsTest, OtherNodesUnderTheSameGenerationAreNotRead) {
+  const ClaimView first = Want("p", 2);
+  SyncClaim again = world_.Want("p", 3);
+  again.generation = 1;
+  again.priority = 7;
+  EXPECT_EQ(Sync(again), first);
+  EXPECT_THAT(world_.changes(), IsEmpty());
 }
 
 TEST_F(DecideClaimsTest, ZoneTypeAndClassCannotChange) {

@@ -54,7 +54,7 @@ absl::Status GenerationReused(const ClaimRow& claim) {
   return FailedPrecondition(
       "GENERATION_REUSED", claim.Key(),
       absl::StrCat("Claim ", claim.pool_uid, ": generation ", claim.generation,
-                   " was sent before with another content."));
+                   " was sent before with other returns or without release."));
 }
 
 }  // namespace muster::capacity::error

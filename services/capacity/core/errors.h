@@ -19,7 +19,7 @@ absl::Status MachineRetired(const MachineRow& machine);
 // Zone, type or class of a claim cannot change.
 absl::Status ClaimChanged(const ClaimRow& claim);
 absl::Status ClaimHoldsMachines(const ClaimRow& claim, int64_t held);
-// The same generation with another content.
+// The same generation with other returns or with a release.
 absl::Status GenerationReused(const ClaimRow& claim);
 
 }  // namespace muster::capacity::error

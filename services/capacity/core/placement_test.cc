@@ -127,6 +127,37 @@ TEST_F(PlacementTest, ARackComesAtTheTurnOfThePartThatCompletesIt) {
   EXPECT_EQ(world_.MachinesOf("p").size(), 4u);
 }
 
+TEST_F(PlacementTest, WhatWasGrantedDoesNotCountForTheNextRack) {
+  WantRacks("p", 4);
+  WantRacks("p", 6);
+  std::vector<MachineRow> machines;
+  for (const char* rack : {"a", "b"}) {
+    for (int32_t slot = 0; slot < World::kNodesPerRack; ++slot) {
+      machines.push_back(
+          World::Machine(absl::StrCat(rack, "-", slot), "f1", rack, slot, World::kRackType));
+    }
+  }
+  world_.Register(machines);
+  EXPECT_THAT(world_.MachinesOf("p"), ElementsAre("a-0", "a-1", "a-2", "a-3"));
+  EXPECT_EQ(world_.View("p").claim.parts[0].nodes, 2);
+}
+
+TEST_F(PlacementTest, ARackThatSeveralClaimsHoldIsNotCompleted) {
+  InstanceTypeRow type = *world_.state().FindInstanceType(World::kRackType);
+  type.nodes_per_rack = 0;
+  world_.Do(UpdateInstanceType{type});
+  AddRack("f1", "a");
+  EXPECT_THAT(WantRacks("p", 1), ElementsAre("a-0"));
+  EXPECT_THAT(WantRacks("q", 2), ElementsAre("a-1", "a-2"));
+  type.nodes_per_rack = World::kNodesPerRack;
+  world_.Do(UpdateInstanceType{type});
+  EXPECT_THAT(WantRacks("p", 2), ElementsAre("a-0"));
+  EXPECT_THAT(
+      WantRacks("q", 0, {{"a-1", ReturnReason::kReleased}, {"a-2", ReturnReason::kReleased}}),
+      IsEmpty());
+  EXPECT_THAT(world_.MachinesOf("p"), ElementsAre("a-0", "a-1")) << "now it is p's alone";
+}
+
 TEST_F(PlacementTest, RacksStayOnOneFabric) {
   AddRack("f1", "a");
   AddRack("f2", "b");
