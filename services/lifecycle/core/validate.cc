@@ -97,6 +97,7 @@ void CheckAnnotations(Faults& faults, const StringMap& annotations) {
     if (!IsQualifiedName(absl::AsciiStrToLower(key))) {
       faults.Add(At(kField, key), "is not a valid Kubernetes annotation key");
     }
+    if (value.find('\0') != std::string::npos) faults.Add(At(kField, key), "must not hold NUL");
   }
   if (bytes > kMaxAnnotationBytes) {
     faults.Add(kField, absl::StrCat("must be at most ", kMaxAnnotationBytes, " bytes in all"));

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -194,6 +195,13 @@ absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& in, absl::string_view
     if (pod.empty() || pod.size() > kMaxPodNameBytes) {
       return fault("active_pods", absl::StrCat("must be 1 to ", kMaxPodNameBytes, " bytes each"));
     }
+  }
+  // Postgres keeps no NUL in texts.
+  const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
+  if (has_nul(in.node_profile())) return fault("node_profile", "must not hold NUL");
+  if (has_nul(in.message())) return fault("message", "must not hold NUL");
+  if (std::any_of(in.active_pods().begin(), in.active_pods().end(), has_nul)) {
+    return fault("active_pods", "must not hold NUL");
   }
   if (in.message().size() > kMaxReportMessageBytes) {
     return fault("message", absl::StrCat("must be at most ", kMaxReportMessageBytes, " bytes"));

@@ -14,11 +14,13 @@
 namespace muster::lifecycle {
 
 // A row as the API shows it; the etag is the revision of its last change.
-v1::Cluster ToProto(const Cluster& cluster, int64_t revision);
+v1::Cluster ToProto(const Versioned<Cluster>& cluster);
+v1::NodePool ToProto(const Versioned<Pool>& pool);
+v1::Node ToProto(const Versioned<Node>& node);
+v1::Event ToProto(const Versioned<Event>& event);
+v1::Lease ToProto(const Versioned<Lease>& lease);
 v1::NodePool ToProto(const Pool& pool, int64_t revision);
-v1::Node ToProto(const Node& node, int64_t revision);
-v1::Event ToProto(const Event& event, int64_t revision);
-v1::Lease ToProto(const Lease& lease, int64_t revision);
+v1::Cluster ToProto(const Cluster& cluster, int64_t revision);
 v1::NodePoolSpec ToProto(const Spec& spec);
 v1::NodePoolStatus ToProto(const Status& status);
 
@@ -32,6 +34,13 @@ absl::StatusOr<Lease> FromProto(const v1::Lease& lease);
 // Nodes.
 Spec FromProto(const v1::NodePoolSpec& spec);
 Status FromProto(const v1::NodePoolStatus& status);
+
+// A caller's request as a command: names are judged, specs are not (Decide does). INVALID_ARGUMENT.
+// `new_uid` and `type` are for the handler to fill in.
+absl::StatusOr<UpdateCluster> FromProto(const v1::UpdateClusterRequest& request);
+absl::StatusOr<ApplyNodePool> FromProto(const v1::ApplyNodePoolRequest& request);
+absl::StatusOr<ResizeNodePool> FromProto(const v1::ResizeNodePoolRequest& request);
+absl::StatusOr<DeleteNodePool> FromProto(const v1::DeleteNodePoolRequest& request);
 
 // A report as a command. INVALID_ARGUMENT with the field's path below `prefix`, e.g. `reports[3].`.
 absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& report, absl::string_view prefix);

@@ -11,6 +11,11 @@ namespace {
 constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
 const absl::Time kTime = absl::FromUnixMicros(1'750'000'000'123'456);
 
+template <class Row>
+Versioned<Row> At(const Row& row, int64_t revision = 1) {
+  return {std::make_shared<const Row>(row), revision};
+}
+
 Pool FullPool() {
   Pool pool{.name = kPool,
             .uid = "u",
@@ -41,8 +46,8 @@ Pool FullPool() {
 
 TEST(Wire, PoolsThereAndBack) {
   const Pool full = FullPool();
-  EXPECT_EQ(FromProto(ToProto(full, 12)).value(), full);
-  EXPECT_EQ(ToProto(full, 12).etag(), "12");
+  EXPECT_EQ(FromProto(ToProto(At(full, 12))).value(), full);
+  EXPECT_EQ(ToProto(At(full, 12)).etag(), "12");
   const Pool bare{.name = kPool};
   EXPECT_EQ(FromProto(ToProto(bare, 1)).value(), bare);
 }
@@ -60,24 +65,43 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
         {{"k", "v", "NoExecute"}}};
     node.observed = {"np-1", true, {"p"}, kTime, true};
     node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0}};
-    EXPECT_EQ(FromProto(ToProto(node, 1)).value(), node);
+    EXPECT_EQ(FromProto(ToProto(At(node))).value(), node);
   }
   EXPECT_FALSE(FromProto(v1::Node()).ok());
 }
 
 TEST(Wire, TheOthersThereAndBack) {
   const Cluster cluster{"organizations/acme/clusters/c1", "US-EAST-04A", "1.33", kTime};
-  EXPECT_EQ(FromProto(ToProto(cluster, 1)).value(), cluster);
+  EXPECT_EQ(FromProto(ToProto(At(cluster))).value(), cluster);
   const Event event{"n", "o", "u", "Warning", "r", "m", 3, kTime, kTime};
-  EXPECT_EQ(FromProto(ToProto(event, 1)).value(), event);
+  EXPECT_EQ(FromProto(ToProto(At(event))).value(), event);
   const Lease lease{Lease::kName, "h", 7};
-  EXPECT_EQ(FromProto(ToProto(lease, 1)).value(), lease);
+  EXPECT_EQ(FromProto(ToProto(At(lease))).value(), lease);
 }
 
 TEST(Wire, SpecsGetTheirWrittenDefaults) {
   const Spec spec = FromProto(v1::NodePoolSpec());
   EXPECT_EQ(spec.scale_down_strategy, "IdleOnly");
   EXPECT_TRUE(spec.disable_unhealthy_node_eviction);
+}
+
+TEST(Wire, RequestsNameTheirFields) {
+  const auto field = [](const auto& request) {
+    const auto detail = muster::error::DetailOf(FromProto(request).status());
+    return detail ? detail->fields[0].field : "";
+  };
+  EXPECT_EQ(field(v1::UpdateClusterRequest()), "cluster.name");
+  EXPECT_EQ(field(v1::ApplyNodePoolRequest()), "node_pool.name");
+  EXPECT_EQ(field(v1::ResizeNodePoolRequest()), "name");
+  EXPECT_EQ(field(v1::DeleteNodePoolRequest()), "name");
+  v1::ApplyNodePoolRequest apply;
+  apply.mutable_node_pool()->set_name(kPool);
+  apply.mutable_node_pool()->set_uid("Not One");
+  EXPECT_EQ(field(apply), "node_pool.uid");
+  apply.mutable_node_pool()->set_uid("9311678d-4064-45b8-8439-b943250e5852");
+  EXPECT_FALSE(FromProto(apply)->target_nodes.has_value());
+  apply.mutable_node_pool()->mutable_spec()->set_target_nodes(0);
+  EXPECT_EQ(FromProto(apply)->target_nodes, 0);
 }
 
 TEST(Wire, MalformedReportsNameTheirField) {

@@ -160,7 +160,14 @@ v1::NodePool ToProto(const Pool& pool, int64_t revision) {
   return out;
 }
 
-v1::Node ToProto(const Node& node, int64_t revision) {
+v1::Cluster ToProto(const Versioned<Cluster>& cluster) {
+  return ToProto(*cluster.row, cluster.revision);
+}
+
+v1::NodePool ToProto(const Versioned<Pool>& pool) { return ToProto(*pool.row, pool.revision); }
+
+v1::Node ToProto(const Versioned<Node>& versioned) {
+  const Node& node = *versioned.row;
   v1::Node out;
   out.set_name(node.name);
   out.set_machine(node.machine);
@@ -171,11 +178,12 @@ v1::Node ToProto(const Node& node, int64_t revision) {
   SetDesired(node.desired, out.mutable_desired());
   SetObserved(node.observed, out.mutable_observed());
   for (const Condition& condition : node.conditions) SetCondition(condition, out.add_conditions());
-  out.set_etag(absl::StrCat(revision));
+  out.set_etag(absl::StrCat(versioned.revision));
   return out;
 }
 
-v1::Event ToProto(const Event& event, int64_t) {
+v1::Event ToProto(const Versioned<Event>& versioned) {
+  const Event& event = *versioned.row;
   v1::Event out;
   out.set_name(event.name);
   out.set_object(event.object);
@@ -189,7 +197,8 @@ v1::Event ToProto(const Event& event, int64_t) {
   return out;
 }
 
-v1::Lease ToProto(const Lease& lease, int64_t) {
+v1::Lease ToProto(const Versioned<Lease>& versioned) {
+  const Lease& lease = *versioned.row;
   v1::Lease out;
   out.set_name(lease.name);
   out.set_holder(lease.holder);

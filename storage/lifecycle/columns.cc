@@ -1,0 +1,247 @@
+#include "storage/lifecycle/columns.h"
+
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "storage/lifecycle/json.h"
+
+namespace muster::storage {
+namespace {
+
+using lifecycle::kNever;
+
+constexpr Statement kDeleteClusters = {"delete_clusters",
+                                       "DELETE FROM cluster WHERE name = ANY ($1::text[])"};
+constexpr Statement kPutClusters = {
+    "put_clusters",
+    "INSERT INTO cluster (name, zone, kubernetes_version, create_time, revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[])"
+    " ON CONFLICT (name) DO UPDATE SET zone = excluded.zone, kubernetes_version = "
+    "excluded.kubernetes_version, create_time = excluded.create_time, revision = "
+    "excluded.revision"};
+
+constexpr Statement kDeletePools = {"delete_pools",
+                                    "DELETE FROM node_pool WHERE name = ANY ($1::text[])"};
+constexpr Statement kPutPools = {
+    "put_pools",
+    "INSERT INTO node_pool (name, cluster_name, uid, zone, generation, create_time, delete_time, "
+    "instance_type, target_nodes, spec, status, ask_generation, granted_nodes, requested_nodes, "
+    "removed_nodes, revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], "
+    "$6::timestamptz[], $7::timestamptz[], $8::text[], $9::bigint[], $10::jsonb[], $11::jsonb[], "
+    "$12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[])"
+    " ON CONFLICT (name) DO UPDATE SET cluster_name = excluded.cluster_name, uid = excluded.uid, "
+    "zone = excluded.zone, generation = excluded.generation, create_time = excluded.create_time, "
+    "delete_time = excluded.delete_time, instance_type = excluded.instance_type, target_nodes = "
+    "excluded.target_nodes, spec = excluded.spec, status = excluded.status, ask_generation = "
+    "excluded.ask_generation, granted_nodes = excluded.granted_nodes, requested_nodes = "
+    "excluded.requested_nodes, removed_nodes = excluded.removed_nodes, revision = "
+    "excluded.revision"};
+
+constexpr Statement kDeleteNodes = {"delete_nodes",
+                                    "DELETE FROM node WHERE name = ANY ($1::text[])"};
+constexpr Statement kPutNodes = {
+    "put_nodes",
+    "INSERT INTO node (name, pool_name, machine, pool_uid, state, state_time, create_time, phase, "
+    "phase_time, node_profile, cordoned, drain, drain_deadline, observed_profile, active, "
+    "active_time, autoscaler_marked, detail, revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], "
+    "$6::timestamptz[], $7::timestamptz[], $8::text[], $9::timestamptz[], $10::text[], "
+    "$11::boolean[], $12::boolean[], $13::timestamptz[], $14::text[], $15::boolean[], "
+    "$16::timestamptz[], $17::boolean[], $18::jsonb[], $19::bigint[])"
+    " ON CONFLICT (name) DO UPDATE SET pool_name = excluded.pool_name, machine = excluded.machine, "
+    "pool_uid = excluded.pool_uid, state = excluded.state, state_time = excluded.state_time, "
+    "create_time = excluded.create_time, phase = excluded.phase, phase_time = excluded.phase_time, "
+    "node_profile = excluded.node_profile, cordoned = excluded.cordoned, drain = excluded.drain, "
+    "drain_deadline = excluded.drain_deadline, observed_profile = excluded.observed_profile, "
+    "active = excluded.active, active_time = excluded.active_time, autoscaler_marked = "
+    "excluded.autoscaler_marked, detail = excluded.detail, revision = excluded.revision"};
+
+constexpr Statement kDeleteEvents = {"delete_events",
+                                     "DELETE FROM event WHERE name = ANY ($1::text[])"};
+constexpr Statement kPutEvents = {
+    "put_events",
+    "INSERT INTO event (name, object, pool_uid, type, reason, message, count, first_time, "
+    "last_time, revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], "
+    "$7::bigint[], $8::timestamptz[], $9::timestamptz[], $10::bigint[])"
+    " ON CONFLICT (name) DO UPDATE SET object = excluded.object, pool_uid = excluded.pool_uid, "
+    "type = excluded.type, reason = excluded.reason, message = excluded.message, count = "
+    "excluded.count, first_time = excluded.first_time, last_time = excluded.last_time, revision = "
+    "excluded.revision"};
+
+constexpr Statement kDeleteLeases = {"delete_leases",
+                                     "DELETE FROM lease WHERE name = ANY ($1::text[])"};
+constexpr Statement kPutLeases = {
+    "put_leases",
+    "INSERT INTO lease (name, holder, epoch, revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])"
+    " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, revision "
+    "= excluded.revision"};
+
+void AddTime(SqlArray& column, absl::Time time) {
+  if (time == kNever) {
+    column.AddNull();
+  } else {
+    column.Add(time);
+  }
+}
+
+// The parts of a Node that are lists and maps.
+std::string DetailOf(const lifecycle::Node& node) {
+  const lifecycle::v1::Node whole =
+      lifecycle::ToProto(Versioned<lifecycle::Node>{std::make_shared<lifecycle::Node>(node), 0});
+  lifecycle::v1::Node detail;
+  *detail.mutable_desired()->mutable_labels() = whole.desired().labels();
+  *detail.mutable_desired()->mutable_annotations() = whole.desired().annotations();
+  *detail.mutable_desired()->mutable_taints() = whole.desired().taints();
+  *detail.mutable_observed()->mutable_active_pods() = whole.observed().active_pods();
+  *detail.mutable_conditions() = whole.conditions();
+  return ToJson(detail);
+}
+
+}  // namespace
+
+const char* PhaseName(lifecycle::Phase phase) {
+  switch (phase) {
+    case lifecycle::Phase::kUndecided:
+      return "UNDECIDED";
+    case lifecycle::Phase::kRunning:
+      return "RUNNING";
+    case lifecycle::Phase::kTerminated:
+      return "TERMINATED";
+  }
+  return "";
+}
+
+void ClusterColumns::Add(const std::string& key, const lifecycle::Cluster* row, int64_t at) {
+  if (row == nullptr) return deleted.Add(key);
+  name.Add(key);
+  zone.Add(row->zone);
+  kubernetes_version.Add(row->kubernetes_version);
+  create_time.Add(row->create_time);
+  revision.Add(at);
+}
+
+void ClusterColumns::Delete(Transaction& tx) const {
+  if (!deleted.empty()) tx.Exec(kDeleteClusters, deleted.Text());
+}
+
+void ClusterColumns::Put(Transaction& tx) const {
+  if (name.empty()) return;
+  tx.Exec(kPutClusters, name.Text(), zone.Text(), kubernetes_version.Text(), create_time.Text(),
+          revision.Text());
+}
+
+void PoolColumns::Add(const std::string& key, const lifecycle::Pool* row, int64_t at) {
+  if (row == nullptr) return deleted.Add(key);
+  name.Add(key);
+  cluster_name.Add(lifecycle::ClusterNameOf(key));
+  uid.Add(row->uid);
+  zone.Add(row->zone);
+  generation.Add(row->generation);
+  create_time.Add(row->create_time);
+  AddTime(delete_time, row->delete_time);
+  instance_type.Add(row->spec.instance_type);
+  target_nodes.Add(row->spec.target_nodes);
+  spec.Add(ToJson(lifecycle::ToProto(row->spec)));
+  status.Add(ToJson(lifecycle::ToProto(row->status)));
+  ask_generation.Add(row->account.generation);
+  granted_nodes.Add(row->account.granted_nodes);
+  requested_nodes.Add(row->account.requested_nodes);
+  removed_nodes.Add(row->account.removed_nodes);
+  revision.Add(at);
+}
+
+void PoolColumns::Delete(Transaction& tx) const {
+  if (!deleted.empty()) tx.Exec(kDeletePools, deleted.Text());
+}
+
+void PoolColumns::Put(Transaction& tx) const {
+  if (name.empty()) return;
+  tx.Exec(kPutPools, name.Text(), cluster_name.Text(), uid.Text(), zone.Text(), generation.Text(),
+          create_time.Text(), delete_time.Text(), instance_type.Text(), target_nodes.Text(),
+          spec.Text(), status.Text(), ask_generation.Text(), granted_nodes.Text(),
+          requested_nodes.Text(), removed_nodes.Text(), revision.Text());
+}
+
+void NodeColumns::Add(const std::string& key, const lifecycle::Node* row, int64_t at) {
+  if (row == nullptr) return deleted.Add(key);
+  const lifecycle::Desired& desired = row->desired;
+  const lifecycle::Observed& observed = row->observed;
+  name.Add(key);
+  pool_name.Add(lifecycle::PoolNameOf(key));
+  machine.Add(row->machine);
+  pool_uid.Add(row->pool_uid);
+  state.Add(lifecycle::NodeStateName(row->state));
+  state_time.Add(row->state_time);
+  create_time.Add(row->create_time);
+  phase.Add(PhaseName(desired.phase));
+  AddTime(phase_time, desired.phase_time);
+  node_profile.Add(desired.node_profile);
+  cordoned.Add(desired.cordoned);
+  drain.Add(desired.drain);
+  AddTime(drain_deadline, desired.drain_deadline);
+  observed_profile.Add(observed.node_profile);
+  active.Add(observed.active);
+  AddTime(active_time, observed.active_time);
+  autoscaler_marked.Add(observed.autoscaler_marked);
+  detail.Add(DetailOf(*row));
+  revision.Add(at);
+}
+
+void NodeColumns::Delete(Transaction& tx) const {
+  if (!deleted.empty()) tx.Exec(kDeleteNodes, deleted.Text());
+}
+
+void NodeColumns::Put(Transaction& tx) const {
+  if (name.empty()) return;
+  tx.Exec(kPutNodes, name.Text(), pool_name.Text(), machine.Text(), pool_uid.Text(), state.Text(),
+          state_time.Text(), create_time.Text(), phase.Text(), phase_time.Text(),
+          node_profile.Text(), cordoned.Text(), drain.Text(), drain_deadline.Text(),
+          observed_profile.Text(), active.Text(), active_time.Text(), autoscaler_marked.Text(),
+          detail.Text(), revision.Text());
+}
+
+void EventColumns::Add(const std::string& key, const lifecycle::Event* row, int64_t at) {
+  if (row == nullptr) return deleted.Add(key);
+  name.Add(key);
+  object.Add(row->object);
+  pool_uid.Add(row->pool_uid);
+  type.Add(row->type);
+  reason.Add(row->reason);
+  message.Add(row->message);
+  count.Add(row->count);
+  first_time.Add(row->first_time);
+  last_time.Add(row->last_time);
+  revision.Add(at);
+}
+
+void EventColumns::Delete(Transaction& tx) const {
+  if (!deleted.empty()) tx.Exec(kDeleteEvents, deleted.Text());
+}
+
+void EventColumns::Put(Transaction& tx) const {
+  if (name.empty()) return;
+  tx.Exec(kPutEvents, name.Text(), object.Text(), pool_uid.Text(), type.Text(), reason.Text(),
+          message.Text(), count.Text(), first_time.Text(), last_time.Text(), revision.Text());
+}
+
+void LeaseColumns::Add(const std::string& key, const lifecycle::Lease* row, int64_t at) {
+  if (row == nullptr) return deleted.Add(key);
+  name.Add(key);
+  holder.Add(row->holder);
+  epoch.Add(row->epoch);
+  revision.Add(at);
+}
+
+void LeaseColumns::Delete(Transaction& tx) const {
+  if (!deleted.empty()) tx.Exec(kDeleteLeases, deleted.Text());
+}
+
+void LeaseColumns::Put(Transaction& tx) const {
+  if (name.empty()) return;
+  tx.Exec(kPutLeases, name.Text(), holder.Text(), epoch.Text(), revision.Text());
+}
+
+}  // namespace muster::storage
