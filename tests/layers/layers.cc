@@ -142,7 +142,7 @@ bool IsStandard(absl::string_view include) {
 bool IsTest(absl::string_view path) {
   path.remove_prefix(path.rfind('/') + 1);
   for (const absl::string_view word : absl::StrSplit(path.substr(0, path.rfind('.')), '_')) {
-    if (word == "test" || word == "fake" || word == "simulation") return true;
+    if (word == "test" || word == "bench" || word == "fake" || word == "simulation") return true;
   }
   return false;
 }

@@ -94,6 +94,7 @@ TEST(CheckSource, LetsEveryLayerHaveWhatIsItsOwn) {
       {"services/quota/core/x_test.cc", "\"tests/testing/status_matchers.h\"", ""},
       {"services/quota/core/test_world.h", "<random>", ""},
       {"services/quota/x_test_base.h", "<gtest/gtest.h>", ""},
+      {"services/quota/core/decide_bench.cc", "<chrono>", ""},
       {"services/quota/x_test.cc", "\"services/quota/fake_lane.h\"", ""},
       {"services/quota/wire/x.cc", "\"muster/quota/v1/quota.pb.h\"", ""},
       {"storage/quota/x.cc", "<pqxx/pqxx>", ""},
