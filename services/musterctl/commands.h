@@ -19,7 +19,7 @@ struct World {
   std::ostream& out;
   std::ostream& err;
   Environment environment = {};
-  std::function<std::unique_ptr<Api>(const ApiOptions&)> connect = Api::Create;
+  std::function<std::shared_ptr<Api>(const ApiOptions&)> connect = Api::Create;
   const Clock& clock;
   std::function<void(absl::Duration)> sleep = {};
 };

@@ -34,7 +34,7 @@ absl::Status Execute(const CommandLine& line, World& world) {
     // `wait` means it for the whole; its calls keep the standard one.
     if (line.command != "wait") options.timeout = *timeout;
   }
-  const std::unique_ptr<Api> api = world.connect(options);
+  const std::shared_ptr<Api> api = world.connect(options);
   Session session{line, options.scope, *api, world};
   return FunctionOf(line.command)(session);
 }

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "services/musterctl/api.h"
+#include "services/musterctl/errors.h"
+
+namespace muster::musterctl {
+
+// For tests: an Api of plain members.
+class FakeApi final : public Api {
+ public:
+  std::map<Kind, std::vector<Item>> items = {};
+  // Answers of GetNodePool one after the other, the last one for ever.
+  std::deque<absl::StatusOr<lifecycle::v1::NodePool>> pools = {};
+  std::vector<lifecycle::v1::Event> events = {};
+  std::vector<std::string> calls = {};  // changes that were asked for
+  absl::Status refusal = {};            // of every change
+  Applied applied = {};
+  debug::v1::CompareStateResponse comparison = {};
+  // What the streams carry, and how each ends. When none is left the watch ends for good.
+  struct Stream {
+    std::vector<WatchMessage> messages = {};
+    absl::Status end = {};
+  };
+  std::deque<Stream> streams = {};
+  std::vector<std::optional<int64_t>> watched_from = {};
+
+  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string&) override {
+    return items[kind];
+  }
+  absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
+    for (const Item& item : items[kind]) {
+      if (IdOf(item) == id) return item;
+    }
+    return absl::NotFoundError(id + " does not exist.");
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string&) override {
+    absl::StatusOr<lifecycle::v1::NodePool> answer = pools.front();
+    if (pools.size() > 1) pools.pop_front();
+    return answer;
+  }
+  absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(const std::string&) override {
+    return events;
+  }
+  absl::StatusOr<Applied> Apply(const Resource& resource) override {
+    calls.push_back("apply " + std::to_string(resource.index()));
+    if (!refusal.ok()) return refusal;
+    return applied;
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Scale(const std::string& id, int64_t nodes) override {
+    calls.push_back("scale " + id + " " + std::to_string(nodes));
+    if (!refusal.ok()) return refusal;
+    lifecycle::v1::NodePool pool;
+    pool.mutable_spec()->set_target_nodes(nodes);
+    return pool;
+  }
+  absl::Status DeleteNodePool(const std::string& id) override {
+    calls.push_back("delete " + id);
+    return refusal;
+  }
+  absl::Status DeleteQuota(const std::string& name) override {
+    calls.push_back("delete " + name);
+    return refusal;
+  }
+  absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override { return comparison; }
+  absl::Status Watch(Kind, std::optional<int64_t> after_revision,
+                     const Receiver& receive) override {
+    watched_from.push_back(after_revision);
+    if (streams.empty()) return absl::CancelledError("the test ends");
+    const Stream stream = streams.front();
+    streams.pop_front();
+    for (const WatchMessage& message : stream.messages) {
+      if (!receive(message)) return absl::OkStatus();
+    }
+    return stream.end;
+  }
+};
+
+}  // namespace muster::musterctl
