@@ -6,6 +6,7 @@
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/events.h"
 #include "services/lifecycle/core/names.h"
@@ -22,7 +23,8 @@ bool AsksTheSame(const Pool& a, const Pool& b) {
   return a.wanted_nodes() == b.wanted_nodes() && a.deleting() == b.deleting() &&
          a.account.granted_nodes == b.account.granted_nodes &&
          a.account.requested_nodes == b.account.requested_nodes &&
-         a.account.removed_nodes == b.account.removed_nodes && complete(a) == complete(b);
+         a.account.removed_nodes == b.account.removed_nodes && complete(a) == complete(b) &&
+         IsPublishedInvalid(a) == IsPublishedInvalid(b);
 }
 
 void PutPool(Overlay<State>& overlay, const Pool& before, Pool after, bool asks_anew = false) {
@@ -194,6 +196,7 @@ class Executor {
       return error::DoesNotFit(node.name, "there already", "assignment");
     }
     overlay_.Put(std::move(node));
+    asks_anew_ |= IsPublishedInvalid(pool_);  // which asks for what it has
     return absl::OkStatus();
   }
   absl::Status Do(const OrderBoot& action) { return Change(action); }

@@ -12,18 +12,17 @@ namespace {
 
 int64_t Size(const std::vector<const Node*>& nodes) { return static_cast<int64_t>(nodes.size()); }
 
-// Nodes that an invalid pool keeps: all that are here or come, and are not on their way out.
+// Nodes that an invalid pool keeps: all whose machine is not on its way back.
 int64_t Kept(const std::vector<const Node*>& nodes) {
-  return std::count_if(nodes.begin(), nodes.end(), [](const Node* node) {
-    return IsInProgress(node->state) || IsInService(node->state);
-  });
+  return std::count_if(nodes.begin(), nodes.end(),
+                       [](const Node* node) { return !IsReturnable(node->state); });
 }
 
-ClaimAsk ClaimOf(const Pool& pool, const std::vector<const Node*>& nodes, Validity validity) {
+ClaimAsk ClaimOf(const Pool& pool, const std::vector<const Node*>& nodes) {
   ClaimAsk ask;
   ask.generation = pool.account.generation;
   int64_t wanted = pool.wanted_nodes();
-  if (validity == Validity::kInvalid) wanted = std::min(wanted, Kept(nodes));
+  if (IsPublishedInvalid(pool)) wanted = std::min(wanted, Kept(nodes));
   ask.nodes = std::min(wanted, pool.account.requested_nodes);
   // A machine is not given back and got again by the same request: whether it still is the old
   // Node's could not be told, and a late copy of this request would take it away from the new one.
@@ -63,6 +62,10 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue) {
   return judgement;
 }
 
+bool IsPublishedInvalid(const Pool& pool) {
+  return ReasonOf(pool.status.conditions, "Validated") == "Invalid";
+}
+
 bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes) {
   return pool.deleting() && nodes.empty() && pool.account.requested_nodes == 0 &&
          pool.account.granted_nodes == 0 &&
@@ -85,7 +88,7 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
       std::max({target, account.granted_nodes, account.requested_nodes, Size(nodes)});
   demand.holding = HoldingAsk{charge, account.generation, false};
   if (account.requested_nodes > 0 || !nodes.empty()) {
-    demand.claim = ClaimOf(pool, nodes, validity);
+    demand.claim = ClaimOf(pool, nodes);
   }
   if (validity == Validity::kValid && !pool.deleting()) {
     demand.configuration = ConfigurationAsk{pool.generation, catalogue.type->gpus > 0, false};

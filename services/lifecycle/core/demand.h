@@ -70,6 +70,9 @@ struct Demand {
 Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
                 const CatalogueFacts& catalogue);
 
+// True when the pool's status says that it is invalid: it asks capacity for nothing more.
+bool IsPublishedInvalid(const Pool& pool);
+
 // True when everything about a deleted pool is settled but the release of its holding, claim and
 // configuration.
 bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes);

@@ -300,7 +300,7 @@ class Planner {
     const int64_t before = account_.requested_nodes;
     if (answers().claim.here()) {
       const auto machines = static_cast<int64_t>(answers().claim.value.machines.size());
-      account_.requested_nodes = std::max(demand_.claim.value_or(ClaimAsk{}).nodes, machines);
+      account_.requested_nodes = std::max(answers().claim.value.nodes, machines);
     }
     const bool valid = judgement_.validity == Validity::kValid;
     const int64_t covered =

@@ -64,6 +64,13 @@ class Simulation {
   void Delete() { Must(DeleteNodePool{.name = kSimPool}); }
   void Advance(absl::Duration by) { now_ += by; }
 
+  // Capacity serves its queue at any time, not only when it is asked.
+  void Serve() {
+    while (static_cast<int64_t>(held_.size()) < claim_nodes_ && !free_.empty()) {
+      held_.insert(free_.extract(free_.begin()));
+    }
+  }
+
   // --- one pass of the loop; `dies`: the process is killed before it commits ---
   // True: the plan did something.
   bool Pass(bool dies = false) {
@@ -159,12 +166,10 @@ class Simulation {
   };
 
   void Remember(const Pool& pool, const Demand& demand) {
-    Demand claim;  // configuration has its own generation
-    claim.holding = demand.holding;
-    claim.claim = demand.claim;
+    if (!demand.claim) return;
     const auto key = std::pair(pool.uid, pool.account.generation);
-    const auto [it, fresh] = asked_.emplace(key, claim);
-    if (!fresh && !(it->second == claim)) fenced = false;
+    const auto [it, fresh] = asked_.emplace(key, *demand.claim);
+    if (!fresh && !(it->second == *demand.claim)) fenced = false;
   }
 
   Answers Ask(const Demand& demand) {
@@ -204,19 +209,22 @@ class Simulation {
     Answer<ClaimAnswer> answer;
     answer.state = Answer<ClaimAnswer>::State::kAway;
     if (capacity_away || ask.generation < claim_generation_) return answer;
-    claim_generation_ = ask.generation;
-    for (const MachineReturn& back : ask.returns) {
-      if (held_.erase(back.machine) == 0) continue;
-      (back.broken ? broken_ : free_).insert(back.machine);
+    if (ask.generation > claim_generation_) {
+      claim_generation_ = ask.generation;
+      claim_nodes_ = ask.nodes;
+      for (const MachineReturn& back : ask.returns) {
+        if (held_.erase(back.machine) == 0) continue;
+        (back.broken ? broken_ : free_).insert(back.machine);
+      }
+      if (ask.release && !held_.empty()) std::abort();
+      has_claim_ = !ask.release;
     }
-    if (ask.release && !held_.empty()) return answer;
-    has_claim_ = !ask.release;
-    while (static_cast<int64_t>(held_.size()) < ask.nodes && !free_.empty()) {
-      held_.insert(free_.extract(free_.begin()));
-    }
+    Serve();
     answer.state = Answer<ClaimAnswer>::State::kHere;
     answer.value.machines.assign(held_.begin(), held_.end());
-    answer.value.outstanding = std::max<int64_t>(0, ask.nodes - static_cast<int64_t>(held_.size()));
+    answer.value.outstanding =
+        std::max<int64_t>(0, claim_nodes_ - static_cast<int64_t>(held_.size()));
+    answer.value.nodes = claim_nodes_;
     answer.value.in_service = static_cast<int64_t>(held_.size() + free_.size());
     using R = ClaimAnswer::Reason;
     answer.value.reason = answer.value.outstanding == 0 ? R::kSufficient
@@ -258,10 +266,11 @@ class Simulation {
   bool has_holding_ = false;
   bool has_claim_ = false;
   int64_t claim_generation_ = 0;
+  int64_t claim_nodes_ = 0;
   std::set<std::string> free_;
   std::set<std::string> held_;
   std::set<std::string> broken_;
-  std::map<std::pair<std::string, int64_t>, Demand> asked_;
+  std::map<std::pair<std::string, int64_t>, ClaimAsk> asked_;
 };
 
 }  // namespace muster::lifecycle

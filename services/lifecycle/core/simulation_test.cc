@@ -338,6 +338,8 @@ TEST(SimulationProperty, ConvergesWhateverHappens) {
           if (!sim.machines().empty()) sim.SetActive(*sim.machines().begin(), dice(2) == 0);
           break;
         case 6:
+          sim.Serve();
+          sim.catalogue.offered = dice(8) != 0;
           sim.Advance(absl::Seconds(dice(5)));
           break;
         default:
@@ -346,6 +348,7 @@ TEST(SimulationProperty, ConvergesWhateverHappens) {
     }
     sim.quota_away = sim.capacity_away = sim.configuration_away = false;
     sim.limit = 50;
+    sim.catalogue.offered = true;
     for (const std::string& machine : sim.NodeMachines()) sim.SetActive(machine, false);
     ASSERT_TRUE(sim.Settle());
     ExpectSettled(sim, static_cast<size_t>(sim.pool()->spec.target_nodes));

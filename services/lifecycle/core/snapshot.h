@@ -42,6 +42,7 @@ struct HoldingAnswer {
 struct ClaimAnswer {
   enum class Reason { kSufficient, kQueued, kPartial, kNoneAvailable };
   Reason reason = Reason::kSufficient;
+  int64_t nodes = 0;                       // that the claim wants in all, as capacity knows it
   std::vector<std::string> machines = {};  // held, sorted
   int64_t outstanding = 0;
   int64_t in_service = 0;

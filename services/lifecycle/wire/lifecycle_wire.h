@@ -35,13 +35,6 @@ absl::StatusOr<Lease> FromProto(const v1::Lease& lease);
 Spec FromProto(const v1::NodePoolSpec& spec);
 Status FromProto(const v1::NodePoolStatus& status);
 
-// A caller's request as a command: names are judged, specs are not (Decide does). INVALID_ARGUMENT.
-// `new_uid` and `type` are for the handler to fill in.
-absl::StatusOr<UpdateCluster> FromProto(const v1::UpdateClusterRequest& request);
-absl::StatusOr<ApplyNodePool> FromProto(const v1::ApplyNodePoolRequest& request);
-absl::StatusOr<ResizeNodePool> FromProto(const v1::ResizeNodePoolRequest& request);
-absl::StatusOr<DeleteNodePool> FromProto(const v1::DeleteNodePoolRequest& request);
-
 // A report as a command. INVALID_ARGUMENT with the field's path below `prefix`, e.g. `reports[3].`.
 absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& report, absl::string_view prefix);
 

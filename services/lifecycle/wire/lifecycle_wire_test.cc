@@ -85,25 +85,6 @@ TEST(Wire, SpecsGetTheirWrittenDefaults) {
   EXPECT_TRUE(spec.disable_unhealthy_node_eviction);
 }
 
-TEST(Wire, RequestsNameTheirFields) {
-  const auto field = [](const auto& request) {
-    const auto detail = muster::error::DetailOf(FromProto(request).status());
-    return detail ? detail->fields[0].field : "";
-  };
-  EXPECT_EQ(field(v1::UpdateClusterRequest()), "cluster.name");
-  EXPECT_EQ(field(v1::ApplyNodePoolRequest()), "node_pool.name");
-  EXPECT_EQ(field(v1::ResizeNodePoolRequest()), "name");
-  EXPECT_EQ(field(v1::DeleteNodePoolRequest()), "name");
-  v1::ApplyNodePoolRequest apply;
-  apply.mutable_node_pool()->set_name(kPool);
-  apply.mutable_node_pool()->set_uid("Not One");
-  EXPECT_EQ(field(apply), "node_pool.uid");
-  apply.mutable_node_pool()->set_uid("9311678d-4064-45b8-8439-b943250e5852");
-  EXPECT_FALSE(FromProto(apply)->target_nodes.has_value());
-  apply.mutable_node_pool()->mutable_spec()->set_target_nodes(0);
-  EXPECT_EQ(FromProto(apply)->target_nodes, 0);
-}
-
 TEST(Wire, MalformedReportsNameTheirField) {
   v1::NodeReport report;
   const auto field = [&] {
