@@ -121,7 +121,7 @@ absl::Status Apply(Session& session) {
     const absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource);
     if (!applied.ok()) {
       session.world.err << manifest.label << " (" << manifest.place << ") was refused\n";
-      return applied.status();
+      return RenameFields(applied.status(), ManifestPath);
     }
     session.world.out << manifest.label << " " << OutcomeWord(applied->outcome)
                       << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
@@ -137,8 +137,13 @@ absl::Status Scale(Session& session) {
   if (!session.line.Has("nodes")) return WrongUse("scale: --nodes is missing");
   const absl::StatusOr<int64_t> nodes = ParseCount("--nodes", session.line.Get("nodes"));
   if (!nodes.ok()) return WrongUse(nodes.status().message());
-  ASSIGN_OR_RETURN(const auto pool, session.api.Scale(arguments[1], *nodes));
-  session.world.out << "nodepool/" << arguments[1] << " scaled to " << pool.spec().target_nodes()
+  const auto pool = session.api.Scale(arguments[1], *nodes);
+  if (!pool.ok()) {
+    return RenameFields(pool.status(), [](const std::string& field) {
+      return field == "target_nodes" ? "--nodes" : field;
+    });
+  }
+  session.world.out << "nodepool/" << arguments[1] << " scaled to " << pool->spec().target_nodes()
                     << "\n";
   return absl::OkStatus();
 }

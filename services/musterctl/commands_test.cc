@@ -189,6 +189,27 @@ TEST_F(CommandsTest, TheServersFieldViolationsAreLinesOfTheirOwn) {
             "INVALID_FIELD)\n");
 }
 
+TEST_F(CommandsTest, FieldsAreNamedAsTheUserWroteThem) {
+  EXPECT_EQ(ManifestPath("spec.image.kernel"), "spec.image.kernel");
+  EXPECT_EQ(ManifestPath("node_pool.spec.targetNodes"), "spec.targetNodes");
+  EXPECT_EQ(ManifestPath("zone.instance_types[0]"), "spec.instanceTypes[0]");
+  EXPECT_EQ(ManifestPath("instance_type.nodes_per_rack"), "spec.nodesPerRack");
+  EXPECT_EQ(ManifestPath("machines[17].instance_type"), "spec.instanceType");
+  EXPECT_EQ(ManifestPath("quota.limit"), "spec.limit");
+  EXPECT_EQ(ManifestPath("cluster.name"), "metadata.name");
+  EXPECT_EQ(ManifestPath("zone"), "spec.zone");
+
+  google::rpc::Status status;
+  status.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
+  google::rpc::BadRequest bad;
+  bad.add_field_violations()->set_field("target_nodes");
+  bad.mutable_field_violations(0)->set_description("must be 0 to 100000");
+  status.add_details()->PackFrom(bad);
+  api_.refusal = FromRpcStatus(status);
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=-1"}), kFailed);
+  EXPECT_EQ(err(), "error: --nodes: must be 0 to 100000 (INVALID_ARGUMENT)\n");
+}
+
 TEST_F(CommandsTest, ScaleAndDelete) {
   EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes", "5"}), kDone);
   EXPECT_EQ(out(), "nodepool/train scaled to 5\n");

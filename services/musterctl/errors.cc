@@ -1,8 +1,11 @@
 #include "services/musterctl/errors.h"
 
+#include <algorithm>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -30,6 +33,43 @@ absl::Status FromRpcStatus(const google::rpc::Status& status) {
 
 absl::Status FromCode(int code, const std::string& message) {
   return absl::Status(static_cast<absl::StatusCode>(code), message);
+}
+
+absl::Status RenameFields(const absl::Status& status,
+                          const std::function<std::string(const std::string& field)>& rename) {
+  google::rpc::Status details = Details(status);
+  if (details.details().empty()) return status;
+  for (auto& any : *details.mutable_details()) {
+    google::rpc::BadRequest bad_request;
+    if (!any.UnpackTo(&bad_request)) continue;
+    for (auto& violation : *bad_request.mutable_field_violations()) {
+      violation.set_field(rename(violation.field()));
+    }
+    any.PackFrom(bad_request);
+  }
+  return FromRpcStatus(details);
+}
+
+std::string ManifestPath(absl::string_view field) {
+  if (absl::StartsWith(field, "spec.") || absl::StartsWith(field, "metadata."))
+    return std::string(field);
+  static constexpr absl::string_view kMessages[] = {"zone",    "instance_type", "machines", "quota",
+                                                    "release", "cluster",       "node_pool"};
+  const size_t dot = field.find('.');
+  if (dot != absl::string_view::npos) {
+    const absl::string_view first = field.substr(0, std::min(dot, field.find('[')));
+    for (const absl::string_view message : kMessages) {
+      if (first == message) return ManifestPath(field.substr(dot + 1));
+    }
+  }
+  if (field == "name") return "metadata.name";
+  std::string path = "spec.";
+  bool upper = false;
+  for (const char c : field) {
+    if (c != '_') path.push_back(upper ? absl::ascii_toupper(static_cast<unsigned char>(c)) : c);
+    upper = c == '_';
+  }
+  return path;
 }
 
 std::string RenderError(const absl::Status& status) {

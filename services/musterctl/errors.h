@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "google/rpc/status.pb.h"
 
 namespace muster::musterctl {
@@ -11,6 +13,14 @@ namespace muster::musterctl {
 absl::Status FromRpcStatus(const google::rpc::Status& status);
 // A status whose details could not be read.
 absl::Status FromCode(int code, const std::string& message);
+
+// The same error, its field violations under other names.
+absl::Status RenameFields(const absl::Status& status,
+                          const std::function<std::string(const std::string& field)>& rename);
+
+// A field's path in a request, `zone.instance_types[0]`, as a manifest has it:
+// `spec.instanceTypes[0]`. Paths that are a manifest's already stay as they are.
+std::string ManifestPath(absl::string_view field);
 
 // For people, each line beginning with `error: `: one line a field violation, `error: <field>:
 // <what>`; without any, the message. The last line ends with the code and, where it says more, the
