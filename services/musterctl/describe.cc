@@ -89,10 +89,6 @@ std::string Layout(const std::vector<Line>& lines) {
   return out;
 }
 
-bool Earlier(const google::protobuf::Timestamp& a, const google::protobuf::Timestamp& b) {
-  return std::pair(a.seconds(), a.nanos()) < std::pair(b.seconds(), b.nanos());
-}
-
 std::string EventAge(const lifecycle::v1::Event& event, absl::Time now) {
   if (event.count() <= 1) return Age(event.first_time(), now);
   return absl::StrCat(Age(event.last_time(), now), " (x", event.count(), " over ",
@@ -100,11 +96,7 @@ std::string EventAge(const lifecycle::v1::Event& event, absl::Time now) {
 }
 
 std::string EventsTable(std::vector<lifecycle::v1::Event> events, absl::Time now) {
-  std::stable_sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
-    if (Earlier(a.last_time(), b.last_time())) return true;
-    if (Earlier(b.last_time(), a.last_time())) return false;
-    return Earlier(a.first_time(), b.first_time());
-  });
+  std::stable_sort(events.begin(), events.end(), Earlier);
   std::vector<std::vector<std::string>> rows = {{"Type", "Reason", "Age", "From", "Message"},
                                                 {"----", "------", "----", "----", "-------"}};
   for (const auto& event : events) {

@@ -83,13 +83,9 @@ class Printer {
 
 // Events are read in order of time, all else by name.
 void SortEvents(std::vector<Item>& items) {
-  const auto key = [](const Item& item) {
-    const auto& event = std::get<lifecycle::v1::Event>(item);
-    return std::make_tuple(event.last_time().seconds(), event.last_time().nanos(),
-                           event.first_time().seconds());
-  };
-  std::stable_sort(items.begin(), items.end(),
-                   [&](const Item& a, const Item& b) { return key(a) < key(b); });
+  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+    return Earlier(std::get<lifecycle::v1::Event>(a), std::get<lifecycle::v1::Event>(b));
+  });
 }
 
 bool OfPool(const Item& item, const std::string& pool) {

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "services/musterctl/describe.h"
 #include "services/musterctl/manifest.h"
 #include "services/musterctl/objects.h"
@@ -102,6 +104,20 @@ Events:
   Normal  CWNodeAssigned      2m (x3 over 10m)  muster  Node g1 was assigned.
   Normal  CWNodePoolScaledUp  4s                muster  Scaled up to 1.
 )"));
+}
+
+TEST(DescribeTest, EventsOfOneMomentAreToldAsTheyHappened) {
+  const char* time = "2025-06-09T14:50:00Z";
+  std::vector<lifecycle::v1::Event> events;
+  for (const char* reason :
+       {"CWNodePoolScaledUp", "CWOverQuota", "CWNodeRequestQueued", "CWNodePoolCreated"}) {
+    events.push_back(PoolEvent(reason, 1, time, time, ""));
+  }
+  std::sort(events.begin(), events.end(), Earlier);
+  std::vector<std::string> reasons;
+  for (const auto& event : events) reasons.push_back(event.reason());
+  EXPECT_THAT(reasons, ElementsAre("CWNodePoolCreated", "CWNodeRequestQueued", "CWNodePoolScaledUp",
+                                   "CWOverQuota"));
 }
 
 TEST(DescribeTest, ShowsWhatTheReferencesPoolDoesNotHave) {

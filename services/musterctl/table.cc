@@ -1,6 +1,8 @@
 #include "services/musterctl/table.h"
 
 #include <algorithm>
+#include <iterator>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -10,6 +12,26 @@
 
 namespace muster::musterctl {
 namespace {
+
+// What may happen at the same time, in the order in which it is told.
+constexpr absl::string_view kStory[] = {"CWNodePoolCreated",
+                                        "CWNodeConfigStaged",
+                                        "CWNodeRequestQueued",
+                                        "CWNodeAssigned",
+                                        "CWNodeRegistered",
+                                        "CWNodePoolScaledUp",
+                                        "CWNodePoolRemoveNodes",
+                                        "CWNodeDeletionRequestSuccess",
+                                        "CWNodeMarkedPrepareForTerminate",
+                                        "CWNodeCordoned",
+                                        "CWNodeTainted",
+                                        "CWDrainNode",
+                                        "CWNodeDraining",
+                                        "CWNodePreparedForTerminate",
+                                        "CWNodeDeleted",
+                                        "CWNodePoolNodesRemoved",
+                                        "CWNodePoolScaledDown",
+                                        "CWNodePoolDeleted"};
 
 using Cells = std::vector<std::string>;
 
@@ -276,6 +298,16 @@ std::string HumanDuration(absl::Duration duration) {
 std::string Age(const google::protobuf::Timestamp& since, absl::Time now) {
   if (since.seconds() == 0 && since.nanos() == 0) return "<unknown>";
   return HumanDuration(now - absl::FromUnixSeconds(since.seconds()));
+}
+
+bool Earlier(const lifecycle::v1::Event& a, const lifecycle::v1::Event& b) {
+  const auto key = [](const lifecycle::v1::Event& event) {
+    const auto* place = std::find(std::begin(kStory), std::end(kStory), event.reason());
+    return std::make_tuple(event.last_time().seconds(), event.last_time().nanos(),
+                           event.first_time().seconds(), event.first_time().nanos(),
+                           place - kStory);
+  };
+  return key(a) < key(b);
 }
 
 const lifecycle::v1::Condition* FindCondition(const lifecycle::v1::NodePool& pool,

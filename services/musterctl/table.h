@@ -30,6 +30,10 @@ std::vector<std::string> Row(const Item& item, bool wide, absl::Time now);
 std::string HumanDuration(absl::Duration duration);
 std::string Age(const google::protobuf::Timestamp& since, absl::Time now);
 
+// Whether one event comes before another when people read them: by time, and what happened at the
+// same time in the order in which a Node comes and goes.
+bool Earlier(const lifecycle::v1::Event& a, const lifecycle::v1::Event& b);
+
 // The condition of that type, null when there is none.
 const lifecycle::v1::Condition* FindCondition(const lifecycle::v1::NodePool& pool,
                                               absl::string_view type);
