@@ -64,26 +64,28 @@ std::string Format(absl::Time time) {
 
 }  // namespace
 
-Value::Value(absl::Time time) : value_(Format(time)) {}
+Value::Value(absl::Time time) : kind_(Kind::kOwned), owned_(Format(time)) {}
 
 Value::Value(const absl::Status& status)
-    : value_(status.ToString(absl::StatusToStringMode::kWithNoExtraData)) {}
+    : kind_(Kind::kOwned), owned_(status.ToString(absl::StatusToStringMode::kWithNoExtraData)) {}
 
 void Value::AppendTo(std::string& out) const {
-  std::visit(
-      [&out](const auto& value) {
-        using T = std::remove_cvref_t<decltype(value)>;
-        if constexpr (std::same_as<T, absl::string_view> || std::same_as<T, std::string>) {
-          AppendString(out, value);
-        } else if constexpr (std::same_as<T, bool>) {
-          out += value ? "true" : "false";
-        } else if constexpr (std::same_as<T, double>) {
-          out += nlohmann::json(value).dump();
-        } else {
-          absl::StrAppend(&out, value);
-        }
-      },
-      value_);
+  switch (kind_) {
+    case Kind::kText:
+      return AppendString(out, text_);
+    case Kind::kOwned:
+      return AppendString(out, owned_);
+    case Kind::kBool:
+      out += signed_ != 0 ? "true" : "false";
+      return;
+    case Kind::kSigned:
+      return absl::StrAppend(&out, signed_);
+    case Kind::kUnsigned:
+      return absl::StrAppend(&out, unsigned_);
+    case Kind::kDouble:
+      out += nlohmann::json(double_).dump();
+      return;
+  }
 }
 
 void SetLevel(Level level) { g_level.store(level, std::memory_order_relaxed); }

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -32,21 +31,24 @@ class Value {
   // NOLINTBEGIN(google-explicit-constructor): a field is written {"key", value}.
   template <class T>
   requires std::convertible_to<const T&, absl::string_view> Value(const T& text)
-      : value_(absl::string_view(text)) {}
+      : kind_(Kind::kText), text_(absl::string_view(text)) {}
   template <std::integral T>
   Value(T number) {
     if constexpr (std::same_as<T, bool>) {
-      value_ = number;
+      kind_ = Kind::kBool;
+      signed_ = number ? 1 : 0;
     } else if constexpr (std::unsigned_integral<T>) {
-      value_ = static_cast<uint64_t>(number);
+      kind_ = Kind::kUnsigned;
+      unsigned_ = number;
     } else {
-      value_ = static_cast<int64_t>(number);
+      kind_ = Kind::kSigned;
+      signed_ = number;
     }
   }
   // Infinite and not-a-number are written as null.
-  Value(double number) : value_(number) {}
+  Value(double number) : kind_(Kind::kDouble), double_(number) {}
   // Seconds, as a number.
-  Value(absl::Duration duration) : value_(absl::ToDoubleSeconds(duration)) {}
+  Value(absl::Duration duration) : Value(absl::ToDoubleSeconds(duration)) {}
   // RFC 3339 in UTC.
   Value(absl::Time time);
   // `CODE: message`, without payloads.
@@ -57,7 +59,14 @@ class Value {
   void AppendTo(std::string& out) const;
 
  private:
-  std::variant<absl::string_view, std::string, bool, int64_t, uint64_t, double> value_ = false;
+  // Plain members: with a variant g++ 12's sanitizer builds warn of members that were never set.
+  enum class Kind { kText, kOwned, kBool, kSigned, kUnsigned, kDouble };
+  Kind kind_ = Kind::kBool;
+  absl::string_view text_ = {};
+  std::string owned_ = {};
+  int64_t signed_ = 0;
+  uint64_t unsigned_ = 0;
+  double double_ = 0;
 };
 
 struct Field {
