@@ -284,22 +284,25 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
   using namespace type::v1;  // NOLINT: enumerators only
   lifecycle::v1::NodePool other = ReferencePool();
   other.set_name("organizations/acme/clusters/example/nodePools/other");
+  lifecycle::v1::NodePool quiet = ReferencePool();
+  quiet.set_name("organizations/acme/clusters/example/nodePools/quiet");
   api_.streams = {
       // Cut short: nothing to resume from.
       {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1))}, absl::UnavailableError("cut")},
       {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1)),
-        Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, other), Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, other), Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, quiet),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5),
         Message(WATCH_EVENT_TYPE_CHANGED, 6, PoolWithTarget(2))},
        absl::UnavailableError("cut")},
       {{Message(WATCH_EVENT_TYPE_PROGRESS, 9)}, absl::ResourceExhaustedError("slow")},
       {{}, absl::OutOfRangeError("compacted")},
-      // The snapshot again: one pool is gone, one has changed.
+      // The snapshot again: one pool is gone, one has changed, one has not.
       {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 11, PoolWithTarget(3)),
-        Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 12)},
+        Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, quiet), Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 12)},
        absl::InternalError("stop")}};
   EXPECT_EQ(RunLine({"get", "nodepools", "-w", "-o", "name"}), kFailed);
   EXPECT_EQ(out(),
-            "nodepool/example-nodepool\nnodepool/other\n"
+            "nodepool/example-nodepool\nnodepool/other\nnodepool/quiet\n"
             "nodepool/example-nodepool\n"
             "nodepool/other deleted\n"
             "nodepool/example-nodepool\n");
