@@ -1,0 +1,141 @@
+#include "services/lifecycle/catalogue_mirror.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <utility>
+
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "services/common/log.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr absl::Duration kRetry = absl::Milliseconds(500);
+
+std::string IdOf(absl::string_view name, absl::string_view prefix) {
+  return std::string(absl::StripPrefix(name, prefix));
+}
+
+}  // namespace
+
+CatalogueMirror::CatalogueMirror(std::shared_ptr<grpc::Channel> capacity)
+    : channel_(std::move(capacity)) {}
+
+CatalogueMirror::~CatalogueMirror() { Stop(); }
+
+void CatalogueMirror::Start(std::function<void()> changed) {
+  changed_ = std::move(changed);
+  thread_ = std::thread([this] { Run(); });
+}
+
+void CatalogueMirror::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    if (stream_ != nullptr) stream_->TryCancel();
+    wakes_.SignalAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+CatalogueFacts CatalogueMirror::Facts(absl::string_view instance_type,
+                                      absl::string_view zone) const {
+  MutexLock lock(mutex_);
+  CatalogueFacts facts;
+  facts.known = known_;
+  if (const auto it = picture_.types.find(instance_type); it != picture_.types.end())
+    facts.type = it->second;
+  if (const auto it = picture_.zones.find(zone); it != picture_.zones.end()) {
+    facts.offered = it->second.instance_types.count(std::string(instance_type)) != 0;
+    facts.general_access = it->second.general_access;
+  }
+  return facts;
+}
+
+std::optional<TypeFacts> CatalogueMirror::Type(absl::string_view instance_type) const {
+  MutexLock lock(mutex_);
+  const auto it = picture_.types.find(instance_type);
+  if (!known_ || it == picture_.types.end()) return std::nullopt;
+  return it->second;
+}
+
+void CatalogueMirror::Run() {
+  while (true) {
+    Follow();
+    NoteLost();
+    MutexLock lock(mutex_);
+    if (stopping_) return;
+    wakes_.WaitFor(mutex_, kRetry);
+    if (stopping_) return;
+  }
+}
+
+void CatalogueMirror::Follow() {
+  grpc::ClientContext context;
+  {
+    MutexLock lock(mutex_);
+    if (stopping_) return;
+    stream_ = &context;
+  }
+  capacity::v1::WatchCapacityRequest request;
+  request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_ZONE);
+  request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_INSTANCE_TYPE);
+  const auto stub = capacity::v1::CapacityService::NewStub(channel_);
+  const auto stream = stub->WatchCapacity(&context, request);
+  Picture picture;
+  bool complete = false;
+  capacity::v1::WatchCapacityResponse message;
+  while (stream->Read(&message)) {
+    complete = complete || message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+    Take(message, picture);
+    if (complete) Install(picture);
+  }
+  // Why it ended does not matter: the next one begins with a snapshot.
+  stream->Finish();
+  MutexLock lock(mutex_);
+  stream_ = nullptr;
+}
+
+void CatalogueMirror::Take(const capacity::v1::WatchCapacityResponse& message, Picture& picture) {
+  if (message.has_zone()) {
+    Zone zone;
+    zone.general_access = message.zone().access() == capacity::v1::Zone::ACCESS_GENERAL;
+    zone.instance_types.insert(message.zone().instance_types().begin(),
+                               message.zone().instance_types().end());
+    picture.zones[IdOf(message.zone().name(), "zones/")] = std::move(zone);
+  } else if (message.has_instance_type()) {
+    const auto& type = message.instance_type();
+    std::string id = IdOf(type.name(), "instanceTypes/");
+    picture.types[id] = {id, type.gpus(), type.superchip(), type.nodes_per_rack()};
+  } else if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) {
+    picture.zones.erase(IdOf(message.key(), "zones/"));
+    picture.types.erase(IdOf(message.key(), "instanceTypes/"));
+  }
+}
+
+void CatalogueMirror::Install(Picture picture) {
+  {
+    MutexLock lock(mutex_);
+    lost_since_ = absl::InfiniteFuture();
+    if (known_ && picture_ == picture) return;
+    picture_ = std::move(picture);
+    known_ = true;
+  }
+  changed_();
+}
+
+void CatalogueMirror::NoteLost() {
+  {
+    MutexLock lock(mutex_);
+    if (stopping_) return;
+    const absl::Time now = absl::Now();
+    if (lost_since_ == absl::InfiniteFuture()) lost_since_ = now;
+    if (!known_ || now - lost_since_ < kGrace) return;
+    known_ = false;
+  }
+  log::Warn("the catalogue is out of reach");
+  changed_();
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
+
+#include <memory>
+
+#include "services/common/mutex.h"
+#include "services/lifecycle/catalogue_mirror.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/lifecycle_service.h"
+
+namespace muster::lifecycle {
+
+// Parse, validate, hand to the lane, render. Never blocks. Thread-safe. What each RPC means:
+// lifecycle_service.proto.
+class Handlers final : public v1::LifecycleService::CallbackService {
+ public:
+  explicit Handlers(Lane* lane) : lane_(*lane) {}
+
+  // From here on specs are also checked against what the catalogue says of their type.
+  void SetCatalogue(std::shared_ptr<const CatalogueMirror> catalogue) {
+    MutexLock lock(mutex_);
+    catalogue_ = std::move(catalogue);
+  }
+
+  template <class Response>
+  using Stream = grpc::ServerWriteReactor<Response>*;
+  using Unary = grpc::ServerUnaryReactor*;
+  using Context = grpc::CallbackServerContext*;
+
+  // lifecycle_writes.cc
+  Unary UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
+                      v1::Cluster* response) override;
+  Unary ApplyNodePool(Context context, const v1::ApplyNodePoolRequest* request,
+                      v1::NodePool* response) override;
+  Unary ResizeNodePool(Context context, const v1::ResizeNodePoolRequest* request,
+                       v1::NodePool* response) override;
+  Unary DeleteNodePool(Context context, const v1::DeleteNodePoolRequest* request,
+                       v1::NodePool* response) override;
+  Unary ReportNodes(Context context, const v1::ReportNodesRequest* request,
+                    v1::ReportNodesResponse* response) override;
+
+  // lifecycle_reads.cc
+  Unary GetCluster(Context context, const v1::GetClusterRequest* request,
+                   v1::Cluster* response) override;
+  Unary ListClusters(Context context, const v1::ListClustersRequest* request,
+                     v1::ListClustersResponse* response) override;
+  Unary GetNodePool(Context context, const v1::GetNodePoolRequest* request,
+                    v1::NodePool* response) override;
+  Unary ListNodePools(Context context, const v1::ListNodePoolsRequest* request,
+                      v1::ListNodePoolsResponse* response) override;
+  Unary GetNode(Context context, const v1::GetNodeRequest* request, v1::Node* response) override;
+  Unary ListNodes(Context context, const v1::ListNodesRequest* request,
+                  v1::ListNodesResponse* response) override;
+  Unary ListEvents(Context context, const v1::ListEventsRequest* request,
+                   v1::ListEventsResponse* response) override;
+  Stream<v1::WatchLifecycleResponse> WatchLifecycle(
+      Context context, const v1::WatchLifecycleRequest* request) override;
+
+ private:
+  // Hands a command to the lane and answers with the row that comes of it.
+  template <class Command, class Response>
+  Unary Submit(Context context, absl::StatusOr<Command> command, Response* response);
+  template <class Row, class Response>
+  Unary Get(Context context, const std::string& name, bool well_formed, const char* shape,
+            Response* response);
+  std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
+
+  Lane& lane_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const CatalogueMirror> catalogue_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,56 @@
+#include "services/lifecycle/lifecycle_service.h"
+
+#include <utility>
+
+#include "services/common/status_macros.h"
+#include "services/lifecycle/catalogue_mirror.h"
+#include "services/lifecycle/handlers.h"
+#include "services/lifecycle/reconciler.h"
+
+namespace muster::lifecycle {
+
+LifecycleService::LifecycleService(Options options) : options_(std::move(options)) {}
+LifecycleService::~LifecycleService() { StopReconciling(); }
+
+absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Options options) {
+  auto service = std::unique_ptr<LifecycleService>(new LifecycleService(std::move(options)));
+  ASSIGN_OR_RETURN(service->lane_,
+                   Lane::Create(service->options_.lane, &service->store_, service->options_.clock));
+  service->handlers_ = std::make_unique<Handlers>(service->lane_.get());
+  const Options& all = service->options_;
+  Reconciler::Options loop;
+  loop.lane = service->lane_.get();
+  loop.clock = all.clock;
+  loop.connect = all.lane.connect;
+  loop.policy.boot_deadline = all.boot_deadline;
+  loop.policy.drain_deadline = all.drain_deadline;
+  loop.policy.cordon_settle = all.cordon_settle;
+  loop.resync_interval = all.resync_interval;
+  loop.lease_ttl = all.lease_ttl;
+  service->reconciler_ = std::make_unique<Reconciler>(std::move(loop));
+  return service;
+}
+
+grpc::Service* LifecycleService::grpc_service() const { return handlers_.get(); }
+
+std::shared_ptr<prometheus::Collectable> LifecycleService::collectable() const {
+  return reconciler_->collectable();
+}
+
+absl::Status LifecycleService::StartReconciling(const Peers& peers) {
+  if (peers.quota == nullptr || peers.capacity == nullptr || peers.configuration == nullptr) {
+    return absl::InvalidArgumentError("Lifecycle needs channels to its three peers.");
+  }
+  catalogue_ = std::make_shared<CatalogueMirror>(peers.capacity);
+  handlers_->SetCatalogue(catalogue_);
+  catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
+  reconciler_->Start(peers, catalogue_);
+  return absl::OkStatus();
+}
+
+void LifecycleService::StopReconciling() {
+  if (catalogue_ != nullptr) catalogue_->Stop();
+  if (reconciler_ != nullptr) reconciler_->Stop();
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <prometheus/collectable.h>
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/common/clock.h"
+#include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/state.h"
+#include "storage/lifecycle/lifecycle_store.h"
+#include "storage/postgres/lane.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace muster::lifecycle {
+
+using Lane = storage::CommitLane<State>;
+
+class CatalogueMirror;
+class Reconciler;
+class Handlers;
+
+// The services that lifecycle asks.
+struct Peers {
+  std::shared_ptr<grpc::Channel> quota = {};
+  std::shared_ptr<grpc::Channel> capacity = {};
+  std::shared_ptr<grpc::Channel> configuration = {};
+};
+
+// The lifecycle service: its state, its lane, the handlers of muster.lifecycle.v1.LifecycleService,
+// and the reconcile loop.
+class LifecycleService {
+ public:
+  struct Options {
+    storage::LaneOptions lane = {};  // connect.schema is `lifecycle`
+    const Clock* clock = nullptr;    // outlives the service
+    absl::Duration resync_interval = absl::Minutes(10);
+    absl::Duration lease_ttl = absl::Seconds(5);
+    absl::Duration boot_deadline = Policy().boot_deadline;
+    absl::Duration drain_deadline = Policy().drain_deadline;
+    absl::Duration cordon_settle = Policy().cordon_settle;
+  };
+
+  // Loads the state. UNAVAILABLE: the database is away.
+  static absl::StatusOr<std::unique_ptr<LifecycleService>> Create(Options options);
+  ~LifecycleService();
+
+  // To be registered with a server, which must be down before the service is destroyed.
+  grpc::Service* grpc_service() const;
+  Lane& lane() { return *lane_; }
+  // `muster_lifecycle_*`.
+  std::shared_ptr<prometheus::Collectable> collectable() const;
+
+  // Starts to follow the catalogue and to reconcile. Once the server takes calls.
+  absl::Status StartReconciling(const Peers& peers);
+  // Ends both. Idempotent.
+  void StopReconciling();
+
+ private:
+  explicit LifecycleService(Options options);
+
+  const Options options_;
+  storage::PostgresLifecycleStore store_;
+  std::unique_ptr<Lane> lane_;
+  std::unique_ptr<Handlers> handlers_;
+  std::shared_ptr<CatalogueMirror> catalogue_;
+  std::unique_ptr<Reconciler> reconciler_;
+};
+
+}  // namespace muster::lifecycle

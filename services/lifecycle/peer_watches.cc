@@ -1,0 +1,148 @@
+#include "services/lifecycle/peer_watches.h"
+
+#include <grpcpp/grpcpp.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "services/lifecycle/core/conditions.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr absl::Duration kReconnect = absl::Milliseconds(500);
+
+// What the pool's rows say of its claim is what the claim says.
+bool Knows(const State& state, const Pool& pool, const capacity::v1::Claim& claim) {
+  if (pool.status.queued_nodes != claim.outstanding()) return false;
+  const std::vector<const Node*> nodes = state.NodesOf(pool.name);
+  if (nodes.size() != static_cast<size_t>(claim.machines_size())) return false;
+  return std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) {
+    return std::find(claim.machines().begin(), claim.machines().end(), node->machine) !=
+           claim.machines().end();
+  });
+}
+
+}  // namespace
+
+PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DueSet* due)
+    : peers_(peers), lane_(*lane), due_(*due) {
+  for (auto follow : {&PeerWatches::FollowQuotas, &PeerWatches::FollowClaims,
+                      &PeerWatches::FollowConfigurations}) {
+    auto stream = std::make_unique<Stream>();
+    stream->follow = [this, follow](grpc::ClientContext& context) { (this->*follow)(context); };
+    streams_.push_back(std::move(stream));
+  }
+}
+
+PeerWatches::~PeerWatches() { Stop(); }
+
+void PeerWatches::Start() {
+  for (const auto& stream : streams_) {
+    stream->thread = std::thread([this, raw = stream.get()] { Run(*raw); });
+  }
+}
+
+void PeerWatches::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    for (const auto& stream : streams_) {
+      if (stream->open != nullptr) stream->open->TryCancel();
+    }
+    wakes_.SignalAll();
+  }
+  for (const auto& stream : streams_) {
+    if (stream->thread.joinable()) stream->thread.join();
+  }
+}
+
+void PeerWatches::Run(Stream& stream) {
+  while (true) {
+    grpc::ClientContext context;
+    {
+      MutexLock lock(mutex_);
+      if (stopping_) return;
+      stream.open = &context;
+    }
+    stream.follow(context);
+    MutexLock lock(mutex_);
+    stream.open = nullptr;
+    if (stopping_) return;
+    wakes_.WaitFor(mutex_, kReconnect);
+  }
+}
+
+void PeerWatches::FollowQuotas(grpc::ClientContext& context) {
+  const auto stub = quota::v1::QuotaService::NewStub(peers_.quota);
+  const auto stream = stub->WatchQuotas(&context, {});
+  quota::v1::WatchQuotasResponse message;
+  while (stream->Read(&message)) {
+    if (!message.key().empty()) QuotaMoved(message.key());
+  }
+  stream->Finish();
+}
+
+void PeerWatches::QuotaMoved(absl::string_view key) {
+  // organizations/{organization}/quotas/{zone}~{type}~{class}[/holdings/{uid}]
+  const std::vector<std::string> parts = absl::StrSplit(key, '/');
+  if (parts.size() < 4) return;
+  const std::vector<std::string> words = absl::StrSplit(parts[3], '~');
+  if (words.size() != 3) return;
+  lane_.Peek([&](const State& state, int64_t) {
+    const State::Names* pools = state.PoolsOnQuota(parts[1], words[0], words[1], words[2]);
+    if (pools == nullptr) return;
+    for (const std::string& name : *pools) {
+      // More room is nothing to those that have what they want.
+      const Pool* pool = state.table<Pool>().Find(name);
+      if (ReasonOf(pool->status.conditions, "Quota") != "Under") due_.Add(name);
+    }
+  });
+}
+
+void PeerWatches::FollowClaims(grpc::ClientContext& context) {
+  capacity::v1::WatchCapacityRequest request;
+  request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
+  const auto stub = capacity::v1::CapacityService::NewStub(peers_.capacity);
+  const auto stream = stub->WatchCapacity(&context, request);
+  capacity::v1::WatchCapacityResponse message;
+  while (stream->Read(&message)) {
+    if (message.key().empty()) continue;
+    lane_.Peek([&](const State& state, int64_t) {
+      const Pool* pool = state.FindPoolByUid(absl::StripPrefix(message.key(), "claims/"));
+      if (pool == nullptr) return;
+      if (!message.has_claim() || !Knows(state, *pool, message.claim())) due_.Add(pool->name);
+    });
+  }
+  stream->Finish();
+}
+
+void PeerWatches::FollowConfigurations(grpc::ClientContext& context) {
+  const auto stub = configuration::v1::ConfigurationService::NewStub(peers_.configuration);
+  const auto stream = stub->WatchConfigurations(&context, {});
+  configuration::v1::WatchConfigurationsResponse message;
+  while (stream->Read(&message)) {
+    if (message.key().empty() || !message.has_configuration()) continue;
+    lane_.Peek([&](const State& state, int64_t) {
+      const Pool* pool =
+          state.FindPoolByUid(absl::StripPrefix(message.key(), "poolConfigurations/"));
+      if (pool == nullptr) return;
+      const auto& configuration = message.configuration();
+      const bool pending = pool->status.pending.has_value();
+      if (configuration.active() != pool->status.node_profile ||
+          configuration.has_pending() != pending ||
+          (pending &&
+           configuration.pending().node_profile() != pool->status.pending->node_profile)) {
+        due_.Add(pool->name);
+      }
+    });
+  }
+  stream->Finish();
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "services/common/mutex.h"
+#include "services/lifecycle/due_set.h"
+#include "services/lifecycle/lifecycle_service.h"
+
+namespace grpc {
+class ClientContext;
+}
+
+namespace muster::lifecycle {
+
+// Hears of changes in quota, capacity and configuration and makes the pools due that they can
+// matter to. Level-triggered: every stream begins with a snapshot, and each of its resources counts
+// as a change; pools that know already are left alone.
+class PeerWatches {
+ public:
+  // `lane` and `due` must outlive it.
+  PeerWatches(const Peers& peers, const Lane* lane, DueSet* due);
+  ~PeerWatches();
+
+  void Start();
+  // Ends the streams and threads. Idempotent.
+  void Stop();
+
+ private:
+  // A stream, kept open by a thread of its own. `follow` reads it to its end.
+  struct Stream {
+    std::function<void(grpc::ClientContext&)> follow = {};
+    grpc::ClientContext* open = nullptr;  // guarded by mutex_
+    std::thread thread = {};
+  };
+
+  void Run(Stream& stream);
+  void FollowQuotas(grpc::ClientContext& context);
+  void FollowClaims(grpc::ClientContext& context);
+  void FollowConfigurations(grpc::ClientContext& context);
+  // `key`: a Quota's or Holding's name.
+  void QuotaMoved(absl::string_view key);
+
+  const Peers peers_;
+  const Lane& lane_;
+  DueSet& due_;
+  Mutex mutex_;
+  CondVar wakes_;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+}  // namespace muster::lifecycle

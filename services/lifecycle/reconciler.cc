@@ -1,0 +1,316 @@
+#include "services/lifecycle/reconciler.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "services/common/error.h"
+#include "services/common/log.h"
+#include "services/common/status_macros.h"
+#include "services/lifecycle/core/decide.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// How often the loop looks at the clock when nothing wakes it.
+constexpr absl::Duration kTick = absl::Milliseconds(200);
+// How long the loop waits for the first picture of the catalogue.
+constexpr absl::Duration kCatalogueGrace = absl::Seconds(5);
+// For a batch of plans to be committed; what takes longer is looked at again.
+constexpr absl::Duration kCommitTimeout = absl::Seconds(15);
+
+std::string NewHolder() {
+  std::random_device random;
+  return absl::StrFormat("%08x%08x", random(), random());
+}
+
+// Counts commits under way; outlives the wait for them.
+class Commits {
+ public:
+  void Begin() {
+    MutexLock lock(mutex_);
+    ++pending_;
+  }
+  void End() {
+    MutexLock lock(mutex_);
+    if (--pending_ == 0) none_.SignalAll();
+  }
+  void Wait(absl::Duration timeout) {
+    const absl::Time deadline = absl::Now() + timeout;
+    MutexLock lock(mutex_);
+    while (pending_ > 0) {
+      const absl::Duration left = deadline - absl::Now();
+      if (left <= absl::ZeroDuration()) return;
+      none_.WaitFor(mutex_, left);
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar none_;
+  int pending_ MUSTER_GUARDED_BY(mutex_) = 0;
+};
+
+bool HasReason(const absl::Status& status, absl::string_view reason) {
+  const auto detail = muster::error::DetailOf(status);
+  return detail && detail->reason == reason;
+}
+
+void AddPoolsOf(const State& state, const std::string& cluster, DueSet& due) {
+  const std::string prefix = absl::StrCat(cluster, "/nodePools/");
+  const auto& rows = state.table<Pool>().rows();
+  for (auto it = rows.lower_bound(prefix); it != rows.end(); ++it) {
+    if (!absl::StartsWith(it->first, prefix)) return;
+    due.Add(it->first);
+  }
+}
+
+void AddAll(const Lane& lane, DueSet& due) {
+  lane.Peek([&](const State& state, int64_t) {
+    for (const auto& [name, pool] : state.table<Pool>().rows()) due.Add(name);
+  });
+}
+
+absl::string_view PoolOfNode(absl::string_view node) {
+  return node.substr(0, node.rfind("/nodes/"));
+}
+
+// Makes due what a change of the rows can matter to.
+void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes, DueSet& due) {
+  if (changes.empty()) return AddAll(lane, due);
+  for (const Revised<State::Change>& change : changes) {
+    const absl::string_view kind = change.change.kind();
+    if (kind == Pool::kKind) {
+      if (!change.change.deleted()) due.Add(change.change.key);
+    } else if (kind == Node::kKind) {
+      due.Add(PoolOfNode(change.change.key));
+    } else if (kind == Cluster::kKind) {
+      lane.Peek([&](const State& state, int64_t) { AddPoolsOf(state, change.change.key, due); });
+    }
+  }
+}
+
+}  // namespace
+
+Reconciler::Reconciler(Options options)
+    : options_(std::move(options)),
+      holder_(NewHolder()),
+      due_(std::make_shared<DueSet>()),
+      metrics_(std::make_shared<ReconcileMetrics>(options_.lane, due_.get())),
+      lease_(options_.connect) {
+  options_.lane->Subscribe(
+      [lane = options_.lane, due = due_](absl::Span<const Revised<State::Change>> changes) {
+        AddChanged(*lane, changes, *due);
+      });
+}
+
+Reconciler::~Reconciler() {
+  Stop();
+  metrics_->Detach();
+}
+
+void Reconciler::Start(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue) {
+  asker_ = std::make_unique<Asker>(peers);
+  catalogue_ = std::move(catalogue);
+  watches_ = std::make_unique<PeerWatches>(peers, options_.lane, due_.get());
+  watches_->Start();
+  lease_thread_ = std::thread([this] { HoldLease(); });
+  loop_thread_ = std::thread([this] { Loop(); });
+}
+
+void Reconciler::Stop() {
+  if (stopping_.exchange(true)) return;
+  {
+    MutexLock lock(mutex_);
+    lease_wakes_.SignalAll();
+  }
+  due_->Wake();
+  if (loop_thread_.joinable()) loop_thread_.join();
+  if (lease_thread_.joinable()) lease_thread_.join();
+  if (watches_ != nullptr) watches_->Stop();
+}
+
+// --- the lease ---
+
+void Reconciler::HoldLease() {
+  absl::Time good_until = absl::InfinitePast();
+  while (!stopping_) {
+    Beat(good_until);
+    MutexLock lock(mutex_);
+    if (!stopping_) lease_wakes_.WaitFor(mutex_, options_.lease_ttl / 4);
+  }
+  StepDown();
+  // The next one need not wait until it runs out; if this fails, it waits.
+  (void)lease_.Release(holder_);
+}
+
+void Reconciler::Beat(absl::Time& good_until) {
+  const absl::Time asked = absl::Now();
+  const absl::StatusOr<int64_t> epoch = lease_.Beat(holder_, options_.lease_ttl);
+  if (!epoch.ok()) {
+    if (asked > good_until) StepDown();
+    return;
+  }
+  if (*epoch == 0) return StepDown();
+  good_until = asked + options_.lease_ttl;
+  if (*epoch == epoch_) return;
+  StepDown();
+  if (const absl::Status status = TakeOver(*epoch); !status.ok()) {
+    // The next beat tries again, under a new epoch if this one is spent.
+    log::Warn("the lease could not be taken", {{"error", status}});
+    if (HasReason(status, "STALE_LEADER")) (void)lease_.Release(holder_);
+  }
+}
+
+absl::Status Reconciler::TakeOver(int64_t epoch) {
+  auto commits = std::make_shared<Commits>();
+  auto outcome = std::make_shared<std::pair<Mutex, absl::Status>>();
+  outcome->second = absl::DeadlineExceededError("The takeover was not committed in time.");
+  commits->Begin();
+  options_.lane->Submit(
+      [command = TakeLease{holder_, epoch}](Overlay<State>& overlay, absl::Time now) {
+        return Decide(overlay, command, now).status();
+      },
+      [commits, outcome](const absl::Status& status, int64_t) {
+        {
+          MutexLock lock(outcome->first);
+          outcome->second = status;
+        }
+        commits->End();
+      });
+  commits->Wait(options_.lease_ttl);
+  {
+    MutexLock lock(outcome->first);
+    RETURN_IF_ERROR(outcome->second);
+  }
+  log::Info("reconciling", {{"holder", holder_}, {"epoch", epoch}});
+  epoch_ = epoch;
+  metrics_->SetLeading(true);
+  MakeAllDue();
+  return absl::OkStatus();
+}
+
+void Reconciler::StepDown() {
+  if (epoch_.exchange(0) == 0) return;
+  metrics_->SetLeading(false);
+  log::Info("not reconciling any more", {{"holder", holder_}});
+}
+
+// --- the loop ---
+
+void Reconciler::Loop() {
+  const absl::Time started = absl::Now();
+  while (!stopping_) {
+    const absl::Time now = options_.clock->Now();
+    // At the start the catalogue is only a moment away: no need to tell every pool that it is out
+    // of reach.
+    const bool early = absl::Now() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
+    if (epoch_ == 0 || early) {
+      // What comes due meanwhile stays due.
+      MutexLock lock(mutex_);
+      if (!stopping_) lease_wakes_.WaitFor(mutex_, absl::Milliseconds(50));
+      continue;
+    }
+    const std::vector<std::string> names = due_->Take(options_.batch, now);
+    if (names.empty()) {
+      due_->Wait(now, kTick);
+      continue;
+    }
+    const absl::Time start = absl::Now();
+    Pass(names);
+    metrics_->PassDone(absl::Now() - start);
+  }
+}
+
+std::vector<Picture> Reconciler::Look(const std::vector<std::string>& names) const {
+  std::vector<Picture> pictures;
+  options_.lane->Peek([&](const State& state, int64_t) {
+    for (const std::string& name : names) {
+      const Versioned<Pool>* pool = state.table<Pool>().FindVersioned(name);
+      if (pool == nullptr) continue;
+      Picture picture;
+      picture.pool = pool->row;
+      const std::string cluster(name.substr(0, name.rfind("/nodePools/")));
+      picture.cluster = state.table<Cluster>().FindVersioned(cluster)->row;
+      for (const Node* node : state.NodesOf(name)) {
+        picture.rows.push_back(state.table<Node>().FindVersioned(node->name)->row);
+        picture.nodes.push_back(node);
+      }
+      picture.version = state.VersionOf(name);
+      pictures.push_back(std::move(picture));
+    }
+  });
+  for (Picture& picture : pictures) {
+    picture.catalogue = catalogue_->Facts(picture.pool->spec.instance_type, picture.pool->zone);
+    picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
+  }
+  return pictures;
+}
+
+void Reconciler::Pass(const std::vector<std::string>& names) {
+  std::vector<Picture> pictures = Look(names);
+  if (pictures.empty()) return;
+  asker_->Ask(absl::MakeSpan(pictures), options_.ask_timeout);
+  const absl::Time now = options_.clock->Now();
+  std::vector<PoolPlan> plans;
+  plans.reserve(pictures.size());
+  for (const Picture& picture : pictures) {
+    plans.push_back(Plan({picture.cluster.get(), picture.pool.get(), picture.nodes, picture.version,
+                          picture.catalogue, picture.answers, options_.policy, now}));
+    const PoolPlan& plan = plans.back();
+    metrics_->PlanMade(plan.actions.empty());
+    for (const Defer& defer : plan.defers) {
+      log::Debug("deferred", {{"subject", defer.subject}, {"reason", defer.reason}});
+    }
+    due_->AddAt(picture.pool->name, std::min(plan.due, now + Spread(picture.pool->name)));
+  }
+  Carry(pictures, plans);
+}
+
+void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& plans) {
+  const int64_t epoch = epoch_;
+  const auto commits = std::make_shared<Commits>();
+  // A callback may come after the wait is over: it holds all that it touches.
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].actions.empty()) continue;
+    const Picture& picture = pictures[i];
+    ApplyPlan command{picture.pool->name, picture.pool->uid, picture.version, epoch,
+                      std::move(plans[i].actions)};
+    commits->Begin();
+    options_.lane->Submit(
+        [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
+          return Decide(overlay, command, now).status();
+        },
+        [commits, due = due_, metrics = metrics_, clock = options_.clock,
+         retry = options_.policy.retry, pool = picture.pool](const absl::Status& status, int64_t) {
+          if (!status.ok()) {
+            metrics->PlanRefused();
+            // One that is outdated is due again because of what outdated it.
+            if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
+              log::Warn("a plan was not carried out", {{"pool", pool->name}, {"error", status}});
+            }
+            due->AddAt(pool->name, clock->Now() + retry);
+          }
+          commits->End();
+        });
+  }
+  commits->Wait(kCommitTimeout);
+}
+
+void Reconciler::MakeAllDue() {
+  AddAll(*options_.lane, *due_);
+  due_->Wake();
+}
+
+absl::Duration Reconciler::Spread(absl::string_view pool) const {
+  // Between 75 % and 100 % of the interval, always the same for a pool.
+  const auto share = static_cast<double>(absl::Hash<absl::string_view>()(pool) % 1000) / 1000;
+  return options_.resync_interval * (0.75 + 0.25 * share);
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/common/clock.h"
+#include "services/common/mutex.h"
+#include "services/lifecycle/asker.h"
+#include "services/lifecycle/catalogue_mirror.h"
+#include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/plan.h"
+#include "services/lifecycle/due_set.h"
+#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/peer_watches.h"
+#include "services/lifecycle/reconcile_metrics.h"
+#include "storage/lifecycle/lease_store.h"
+
+namespace muster::lifecycle {
+
+// The reconcile loop (design 3). Two threads of its own: one holds or waits for the lease, one
+// takes due pools in batches, asks the other services, plans, and hands each pool's plan to the
+// lane. Only the replica that holds the lease plans; the epoch in each plan keeps a frozen one from
+// writing. Nothing here is state: all that is due follows from the rows.
+class Reconciler {
+ public:
+  struct Options {
+    Lane* lane = nullptr;                  // outlives the reconciler
+    const Clock* clock = nullptr;          // outlives the reconciler
+    storage::ConnectOptions connect = {};  // for the heartbeat
+    Policy policy = {};
+    absl::Duration resync_interval =
+        absl::Minutes(10);  // a pool that nothing happened to is looked at so often
+    absl::Duration lease_ttl = absl::Seconds(5);
+    absl::Duration ask_timeout = absl::Seconds(5);  // for an answer of another service
+    size_t batch = 200;                             // pools a pass, at most 1,000
+  };
+
+  // Subscribes to the lane's changes; to be made before the lane's first Submit.
+  explicit Reconciler(Options options);
+  ~Reconciler();
+
+  // Starts. `catalogue` must be started; CatalogueChanged is to be called when it changes.
+  void Start(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue);
+  // Ends the threads, gives up the lease. Idempotent.
+  void Stop();
+
+  void CatalogueChanged() { MakeAllDue(); }
+  std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
+  // 0: another replica holds the lease.
+  int64_t epoch() const { return epoch_; }
+
+ private:
+  // --- the lease's thread ---
+  void HoldLease();
+  void Beat(absl::Time& good_until);
+  absl::Status TakeOver(int64_t epoch);
+  void StepDown();
+
+  // --- the loop's thread ---
+  void Loop();
+  void Pass(const std::vector<std::string>& names);
+  std::vector<Picture> Look(const std::vector<std::string>& names) const;
+  // Submits what is to be done and waits, boundedly, until it is committed or refused.
+  void Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& plans);
+
+  void MakeAllDue();
+  // The resync of pools is spread, so that they do not come all at once.
+  absl::Duration Spread(absl::string_view pool) const;
+
+  const Options options_;
+  const std::string holder_;
+  const std::shared_ptr<DueSet> due_;  // the lane's subscription keeps it
+  const std::shared_ptr<ReconcileMetrics> metrics_;
+  storage::LeaseStore lease_;
+  std::unique_ptr<Asker> asker_;
+  std::unique_ptr<PeerWatches> watches_;
+  std::shared_ptr<const CatalogueMirror> catalogue_;
+  std::atomic<int64_t> epoch_ = 0;
+  std::atomic<bool> stopping_ = false;
+  Mutex mutex_;
+  CondVar lease_wakes_;
+  std::thread lease_thread_;
+  std::thread loop_thread_;
+};
+
+}  // namespace muster::lifecycle
