@@ -17,7 +17,7 @@ namespace muster::capacity {
 namespace {
 
 constexpr int kSeeds = 2'000;
-constexpr int kSteps = 32;
+constexpr int kSteps = 24;
 
 // The queue as semantics.md 5 tells it, one entry a Node, no placement.
 class Model {
