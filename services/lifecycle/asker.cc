@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -94,18 +95,14 @@ HoldingAnswer AnswerOf(const qv1::HoldingAnswer& in) {
 }
 
 ClaimAnswer::Reason ReasonOf(cv1::Claim::Reason reason) {
-  switch (static_cast<int>(reason)) {
-    case cv1::Claim::REASON_QUEUED:
-      return ClaimAnswer::Reason::kQueued;
-    case cv1::Claim::REASON_PARTIAL:
-      return ClaimAnswer::Reason::kPartial;
-    case cv1::Claim::REASON_NONE_AVAILABLE:
-    case cv1::Claim::REASON_UNKNOWN_INSTANCE_TYPE:
-    case cv1::Claim::REASON_NOT_IN_ZONE:
-      return ClaimAnswer::Reason::kNoneAvailable;
-    default:  // sufficient, or a word of a newer capacity service
-      return ClaimAnswer::Reason::kSufficient;
+  if (reason == cv1::Claim::REASON_QUEUED) return ClaimAnswer::Reason::kQueued;
+  if (reason == cv1::Claim::REASON_PARTIAL) return ClaimAnswer::Reason::kPartial;
+  if (reason == cv1::Claim::REASON_NONE_AVAILABLE ||
+      reason == cv1::Claim::REASON_UNKNOWN_INSTANCE_TYPE ||
+      reason == cv1::Claim::REASON_NOT_IN_ZONE) {
+    return ClaimAnswer::Reason::kNoneAvailable;
   }
+  return ClaimAnswer::Reason::kSufficient;  // or a word of a newer capacity service
 }
 
 ClaimAnswer AnswerOf(const cv1::Claim& in) {
