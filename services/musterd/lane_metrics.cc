@@ -1,0 +1,58 @@
+#include "services/musterd/lane_metrics.h"
+
+#include <functional>
+
+namespace muster::musterd {
+namespace {
+
+using storage::LaneStats;
+
+struct Series {
+  const char* name;
+  const char* help;
+  prometheus::MetricType type;
+  int64_t LaneStats::*value;
+};
+
+constexpr Series kSeries[] = {
+    {"muster_lane_revision", "Revision of the last change that memory shows.",
+     prometheus::MetricType::Gauge, &LaneStats::revision},
+    {"muster_lane_queued_commands", "Commands that wait to be committed.",
+     prometheus::MetricType::Gauge, &LaneStats::queued},
+    {"muster_lane_watchers", "Watches that are being served.", prometheus::MetricType::Gauge,
+     &LaneStats::watchers},
+    {"muster_lane_batches_total", "Batches committed.", prometheus::MetricType::Counter,
+     &LaneStats::batches},
+    {"muster_lane_commands_total", "Commands answered.", prometheus::MetricType::Counter,
+     &LaneStats::commands},
+    {"muster_lane_changes_total", "Changes journaled by this process.",
+     prometheus::MetricType::Counter, &LaneStats::changes},
+    {"muster_lane_failed_batches_total", "Batches that failed as a whole.",
+     prometheus::MetricType::Counter, &LaneStats::failed_batches},
+    {"muster_lane_retries_total", "Transactions tried again.", prometheus::MetricType::Counter,
+     &LaneStats::retries},
+    {"muster_lane_in_doubt_total", "Commits whose outcome was unknown at first.",
+     prometheus::MetricType::Counter, &LaneStats::in_doubt},
+};
+
+}  // namespace
+
+std::vector<prometheus::MetricFamily> LaneMetrics::Collect() const {
+  std::vector<prometheus::MetricFamily> families;
+  for (const Series& series : kSeries)
+    families.push_back({series.name, series.help, series.type, {}});
+  for (const ServicePart& part : parts_) {
+    const LaneStats stats = part.stats();
+    for (size_t i = 0; i < std::size(kSeries); ++i) {
+      prometheus::ClientMetric metric;
+      metric.label = {{"service", part.name}};
+      const auto value = static_cast<double>(stats.*kSeries[i].value);
+      (kSeries[i].type == prometheus::MetricType::Gauge ? metric.gauge.value
+                                                        : metric.counter.value) = value;
+      families[i].metric.push_back(std::move(metric));
+    }
+  }
+  return families;
+}
+
+}  // namespace muster::musterd

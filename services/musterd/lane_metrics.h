@@ -1,0 +1,21 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <vector>
+
+#include "services/musterd/service_part.h"
+
+namespace muster::musterd {
+
+// `muster_lane_*` of every service, rendered at scrape time from the lanes' own counters.
+class LaneMetrics final : public prometheus::Collectable {
+ public:
+  explicit LaneMetrics(const std::vector<ServicePart>* parts) : parts_(*parts) {}
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const std::vector<ServicePart>& parts_;
+};
+
+}  // namespace muster::musterd

@@ -1,0 +1,148 @@
+#include "services/musterd/options.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+
+ABSL_FLAG(std::vector<std::string>, services, {},
+          "Services to run in this process, any of capacity,quota,lifecycle,configuration.");
+ABSL_FLAG(std::string, listen, "127.0.0.1:7600",
+          "host:port that gRPC is served on; port 0 picks a free one.");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:7601",
+          "host:port that /metrics is served on over HTTP; port 0 picks a free one.");
+ABSL_FLAG(std::string, port_file, "",
+          "File that the ports are written to once the server takes calls: `grpc <port>` and "
+          "`metrics <port>`, a line each. Empty: none.");
+ABSL_FLAG(std::string, db_conninfo, "",
+          "libpq connection string of the database, without user for `serve` (each service "
+          "connects as muster_<service>) and with an "
+          "owner's for `migrate`. Several hosts are allowed: the one that takes writes is used. "
+          "Passwords: passfile=.");
+ABSL_FLAG(std::string, db_conninfo_file, "",
+          "File whose first line is --db_conninfo, for connection strings with secrets.");
+ABSL_FLAG(std::string, migrations_dir, "migrations",
+          "Folder of the schemas' migrations. A server refuses a schema that is not exactly what "
+          "it says.");
+ABSL_FLAG(std::string, quota_address, "",
+          "host:port of the quota service, when lifecycle runs without it in this process.");
+ABSL_FLAG(std::string, capacity_address, "",
+          "host:port of the capacity service, when lifecycle runs without it in this process.");
+ABSL_FLAG(
+    std::string, configuration_address, "",
+    "host:port of the configuration service, when lifecycle runs without it in this process.");
+ABSL_FLAG(absl::Duration, resync_interval, absl::Minutes(10),
+          "How often lifecycle looks at a pool that nothing happened to, at least 1s.");
+ABSL_FLAG(absl::Duration, boot_deadline, absl::Minutes(30),
+          "How long a machine may take to boot before it is given back as broken, at least 1s.");
+ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(5),
+          "How long a lifecycle replica that is gone holds the right to reconcile, at least 1s.");
+ABSL_FLAG(
+    absl::Duration, drain_delay, absl::Seconds(5),
+    "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m.");
+
+namespace muster::musterd {
+namespace {
+
+using Faults = std::vector<error::FieldViolation>;
+
+void CheckServices(const ServeOptions& options, Faults& faults) {
+  if (options.services.empty()) {
+    faults.push_back({"--services",
+                      absl::StrCat("is required: any of ", absl::StrJoin(kAllServices, ","), ".")});
+  }
+  for (const std::string& service : options.services) {
+    if (std::find(std::begin(kAllServices), std::end(kAllServices), service) ==
+        std::end(kAllServices)) {
+      faults.push_back({"--services", absl::StrCat("has \"", service, "\"; allowed are ",
+                                                   absl::StrJoin(kAllServices, ","), ".")});
+    }
+  }
+}
+
+void CheckAddresses(const ServeOptions& options, Faults& faults) {
+  const auto required = [&](absl::string_view flag, const std::string& value) {
+    if (value.find(':') == std::string::npos)
+      faults.push_back({std::string(flag), "must be host:port."});
+  };
+  required("--listen", options.listen);
+  required("--metrics_listen", options.metrics_listen);
+  if (options.services.count("lifecycle") == 0) return;
+  const auto peer = [&](absl::string_view service, absl::string_view flag,
+                        const std::string& value) {
+    if (options.services.count(std::string(service)) == 0 && value.empty()) {
+      faults.push_back({std::string(flag), absl::StrCat("is required: lifecycle asks ", service,
+                                                        ", which is not in --services.")});
+    }
+  };
+  peer("quota", "--quota_address", options.quota_address);
+  peer("capacity", "--capacity_address", options.capacity_address);
+  peer("configuration", "--configuration_address", options.configuration_address);
+}
+
+void CheckDuration(absl::string_view flag, absl::Duration value, absl::Duration least,
+                   absl::Duration most, Faults& faults) {
+  if (value >= least && value <= most) return;
+  faults.push_back({std::string(flag), absl::StrCat("is ", absl::FormatDuration(value),
+                                                    "; allowed are ", absl::FormatDuration(least),
+                                                    " to ", absl::FormatDuration(most), ".")});
+}
+
+}  // namespace
+
+absl::Status Validate(const ServeOptions& options) {
+  Faults faults;
+  CheckServices(options, faults);
+  CheckAddresses(options, faults);
+  if (options.conninfo.empty())
+    faults.push_back({"--db_conninfo", "or --db_conninfo_file is required."});
+  CheckDuration("--resync_interval", options.resync_interval, absl::Seconds(1), absl::Hours(24),
+                faults);
+  CheckDuration("--boot_deadline", options.boot_deadline, absl::Seconds(1), absl::Hours(24),
+                faults);
+  CheckDuration("--lease_ttl", options.lease_ttl, absl::Seconds(1), absl::Minutes(5), faults);
+  CheckDuration("--drain_delay", options.drain_delay, absl::ZeroDuration(), absl::Minutes(5),
+                faults);
+  return faults.empty() ? absl::OkStatus() : error::InvalidFields(std::move(faults));
+}
+
+absl::StatusOr<std::string> ConninfoFromFlags() {
+  const std::string file = absl::GetFlag(FLAGS_db_conninfo_file);
+  if (file.empty()) return absl::GetFlag(FLAGS_db_conninfo);
+  std::ifstream in(file);
+  std::string line;
+  if (!std::getline(in, line))
+    return error::InvalidField("--db_conninfo_file", absl::StrCat(file, " cannot be read."));
+  return line;
+}
+
+std::string MigrationsDirFromFlags() { return absl::GetFlag(FLAGS_migrations_dir); }
+
+absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
+  ServeOptions options;
+  for (const std::string& service : absl::GetFlag(FLAGS_services)) options.services.insert(service);
+  options.listen = absl::GetFlag(FLAGS_listen);
+  options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
+  options.port_file = absl::GetFlag(FLAGS_port_file);
+  ASSIGN_OR_RETURN(options.conninfo, ConninfoFromFlags());
+  options.migrations_dir = MigrationsDirFromFlags();
+  options.quota_address = absl::GetFlag(FLAGS_quota_address);
+  options.capacity_address = absl::GetFlag(FLAGS_capacity_address);
+  options.configuration_address = absl::GetFlag(FLAGS_configuration_address);
+  options.resync_interval = absl::GetFlag(FLAGS_resync_interval);
+  options.boot_deadline = absl::GetFlag(FLAGS_boot_deadline);
+  options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
+  options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
+  RETURN_IF_ERROR(Validate(options));
+  return options;
+}
+
+}  // namespace muster::musterd

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+// What `musterd serve` is told. Flags are read here and nowhere else.
+namespace muster::musterd {
+
+struct ServeOptions {
+  std::set<std::string> services = {};  // of kAllServices
+  std::string listen = {};
+  std::string metrics_listen = {};
+  std::string port_file = {};  // empty: none
+  std::string conninfo = {};   // without user: each service connects as muster_<service>
+  std::string migrations_dir = {};
+  // Where the services are that lifecycle asks and that do not run in this process.
+  std::string quota_address = {};
+  std::string capacity_address = {};
+  std::string configuration_address = {};
+  absl::Duration resync_interval = absl::Minutes(10);
+  absl::Duration boot_deadline = absl::Minutes(30);
+  absl::Duration lease_ttl = absl::Seconds(5);
+  absl::Duration drain_delay = absl::Seconds(5);
+};
+
+inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifecycle",
+                                                     "configuration"};
+
+// Everything that is wrong, named by its flag. INVALID_ARGUMENT.
+absl::Status Validate(const ServeOptions& options);
+
+// From the command line's flags, validated.
+absl::StatusOr<ServeOptions> ServeOptionsFromFlags();
+
+// `--db-conninfo`, or the first line of `--db-conninfo-file`.
+absl::StatusOr<std::string> ConninfoFromFlags();
+std::string MigrationsDirFromFlags();
+
+}  // namespace muster::musterd

@@ -1,0 +1,52 @@
+#include "services/musterd/options.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/testing/status_matchers.h"
+
+namespace muster::musterd {
+namespace {
+
+using ::muster::testing::HasFieldViolation;
+using ::muster::testing::IsOk;
+
+ServeOptions Good() {
+  ServeOptions options;
+  options.services = {"capacity", "quota", "lifecycle", "configuration"};
+  options.listen = "127.0.0.1:0";
+  options.metrics_listen = "127.0.0.1:0";
+  options.conninfo = "dbname=muster";
+  return options;
+}
+
+TEST(Options, AllInOneProcessNeedsNoAddresses) { EXPECT_THAT(Validate(Good()), IsOk()); }
+
+TEST(Options, LifecycleAloneNeedsTheAddressesOfWhatItAsks) {
+  ServeOptions options = Good();
+  options.services = {"lifecycle"};
+  const absl::Status status = Validate(options);
+  EXPECT_THAT(status, HasFieldViolation("--quota_address"));
+  EXPECT_THAT(status, HasFieldViolation("--capacity_address"));
+  EXPECT_THAT(status, HasFieldViolation("--configuration_address"));
+  options.quota_address = options.capacity_address = options.configuration_address = "127.0.0.1:1";
+  EXPECT_THAT(Validate(options), IsOk());
+}
+
+TEST(Options, EveryFaultIsNamedByItsFlag) {
+  ServeOptions options = Good();
+  options.services = {"quota", "brewery"};
+  options.listen = "7600";
+  options.conninfo = "";
+  options.resync_interval = absl::ZeroDuration();
+  options.drain_delay = absl::Hours(1);
+  const absl::Status status = Validate(options);
+  for (const char* flag :
+       {"--services", "--listen", "--db_conninfo", "--resync_interval", "--drain_delay"}) {
+    EXPECT_THAT(status, HasFieldViolation(flag));
+  }
+  options.services.clear();
+  EXPECT_THAT(Validate(options), HasFieldViolation("--services"));
+}
+
+}  // namespace
+}  // namespace muster::musterd

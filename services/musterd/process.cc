@@ -1,0 +1,172 @@
+#include "services/musterd/process.h"
+
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+#include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <chrono>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/capacity/capacity_service.h"
+#include "services/common/error.h"
+#include "services/common/log.h"
+#include "services/common/status_macros.h"
+#include "services/configuration/configuration_service.h"
+#include "services/lifecycle/lifecycle_service.h"
+#include "services/musterd/debug_handlers.h"
+#include "services/musterd/lane_metrics.h"
+#include "services/quota/quota_service.h"
+#include "services/rpc/channel.h"
+#include "storage/postgres/migrator.h"
+
+namespace muster::musterd {
+namespace {
+
+// How often health is told what the lanes know; together with the lanes' poll of 1 s readiness
+// follows Postgres within 5 s.
+constexpr std::chrono::milliseconds kReadinessInterval{250};
+
+}  // namespace
+
+Process::Process(ServeOptions options) : options_(std::move(options)) {}
+
+Process::~Process() { Shutdown(); }
+
+absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& options) {
+  RETURN_IF_ERROR(Validate(options));
+  auto process = std::unique_ptr<Process>(new Process(options));
+  RETURN_IF_ERROR(process->CheckSchemas());
+  RETURN_IF_ERROR(process->CreateServices());
+  RETURN_IF_ERROR(process->StartServer());
+  RETURN_IF_ERROR(process->StartReconciling());
+  process->readiness_ = std::thread([raw = process.get()] { raw->FollowReadiness(); });
+  RETURN_IF_ERROR(process->WritePortFile());
+  log::Info("serving", {{"port", process->port()}, {"metrics_port", process->metrics_port()}});
+  return process;
+}
+
+void Process::Shutdown() {
+  if (stopping_.exchange(true)) return;
+  if (readiness_.joinable()) readiness_.join();
+  if (lifecycle_ != nullptr) lifecycle_->StopReconciling();
+  if (server_ != nullptr) server_->Shutdown();
+  for (const ServicePart& part : parts_) part.stop();
+  log::Info("stopped");
+}
+
+storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
+  storage::LaneOptions lane;
+  lane.connect.conninfo = absl::StrCat(options_.conninfo, " user=", storage::ServiceRole(service));
+  lane.connect.schema = std::string(service);
+  return lane;
+}
+
+absl::Status Process::CheckSchemas() const {
+  for (const std::string& service : options_.services) {
+    RETURN_IF_ERROR(storage::Migrator::CheckVersion(LaneOptionsFor(service).connect.conninfo,
+                                                    options_.migrations_dir, service));
+  }
+  return absl::OkStatus();
+}
+
+template <class Service>
+void Process::AddPart(absl::string_view name, const char* full_name, Service& service) {
+  auto& lane = service.lane();
+  parts_.push_back({std::string(name),
+                    {full_name, service.grpc_service()},
+                    [&lane] { return lane.ready(); },
+                    [&lane] { return lane.stats(); },
+                    [&lane] { return lane.Compare(); },
+                    [&lane] { lane.Stop(); }});
+}
+
+absl::Status Process::CreateServices() {
+  if (options_.services.count("quota") != 0) {
+    ASSIGN_OR_RETURN(
+        quota_, quota::QuotaService::Create({.lane = LaneOptionsFor("quota"), .clock = &clock_}));
+    AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
+  }
+  if (options_.services.count("capacity") != 0) {
+    ASSIGN_OR_RETURN(capacity_, capacity::CapacityService::Create(
+                                    {.lane = LaneOptionsFor("capacity"), .clock = &clock_}));
+    AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
+  }
+  if (options_.services.count("configuration") != 0) {
+    ASSIGN_OR_RETURN(configuration_,
+                     configuration::ConfigurationService::Create(
+                         {.lane = LaneOptionsFor("configuration"), .clock = &clock_}));
+    AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
+            *configuration_);
+  }
+  if (options_.services.count("lifecycle") != 0) {
+    lifecycle::LifecycleService::Options lifecycle{.lane = LaneOptionsFor("lifecycle"),
+                                                   .clock = &clock_};
+    lifecycle.resync_interval = options_.resync_interval;
+    lifecycle.boot_deadline = options_.boot_deadline;
+    lifecycle.lease_ttl = options_.lease_ttl;
+    ASSIGN_OR_RETURN(lifecycle_, lifecycle::LifecycleService::Create(std::move(lifecycle)));
+    AddPart("lifecycle", lifecycle::v1::LifecycleService::service_full_name(), *lifecycle_);
+    metrics_.Add(lifecycle_->collectable());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Process::StartServer() {
+  debug_ = std::make_unique<DebugHandlers>(&parts_);
+  metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
+  rpc::ServerOptions server;
+  server.addresses = {options_.listen};
+  server.metrics = &metrics_;
+  server.drain_delay = options_.drain_delay;
+  for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
+  server.services.push_back({debug::v1::DebugService::service_full_name(), debug_.get()});
+  ASSIGN_OR_RETURN(server_, rpc::Server::Create(std::move(server)));
+  RETURN_IF_ERROR(server_->Start());
+  ASSIGN_OR_RETURN(metrics_endpoint_,
+                   rpc::MetricsEndpoint::Create(metrics_, options_.metrics_listen));
+  return absl::OkStatus();
+}
+
+std::shared_ptr<grpc::Channel> Process::ChannelTo(absl::string_view service,
+                                                  const std::string& address) {
+  if (options_.services.count(std::string(service)) != 0) return server_->InProcessChannel();
+  return rpc::MakeChannel(address);
+}
+
+absl::Status Process::StartReconciling() {
+  if (lifecycle_ == nullptr) return absl::OkStatus();
+  return lifecycle_->StartReconciling(
+      {.quota = ChannelTo("quota", options_.quota_address),
+       .capacity = ChannelTo("capacity", options_.capacity_address),
+       .configuration = ChannelTo("configuration", options_.configuration_address)});
+}
+
+absl::Status Process::WritePortFile() const {
+  if (options_.port_file.empty()) return absl::OkStatus();
+  // Written beside and renamed, so that whoever waits for the file finds all of it.
+  const std::string draft = absl::StrCat(options_.port_file, ".new");
+  std::ofstream(draft) << "grpc " << port() << "\nmetrics " << metrics_port() << "\n";
+  if (std::rename(draft.c_str(), options_.port_file.c_str()) != 0) {
+    return error::InvalidField("--port_file",
+                               absl::StrCat(options_.port_file, " cannot be written."));
+  }
+  return absl::OkStatus();
+}
+
+void Process::FollowReadiness() {
+  while (!stopping_) {
+    bool all = true;
+    for (const ServicePart& part : parts_) {
+      const bool ready = part.ready();
+      all = all && ready;
+      server_->SetServing(part.rpc.name, ready);
+    }
+    server_->SetServing("", all);
+    std::this_thread::sleep_for(kReadinessInterval);
+  }
+}
+
+}  // namespace muster::musterd

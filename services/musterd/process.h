@@ -1,0 +1,79 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "services/common/clock.h"
+#include "services/musterd/options.h"
+#include "services/musterd/service_part.h"
+#include "services/rpc/metrics.h"
+#include "services/rpc/server.h"
+
+namespace muster::capacity {
+class CapacityService;
+}
+namespace muster::configuration {
+class ConfigurationService;
+}
+namespace muster::lifecycle {
+class LifecycleService;
+}
+namespace muster::quota {
+class QuotaService;
+}
+
+namespace muster::musterd {
+
+class DebugHandlers;
+
+// A running `musterd serve`: what main makes of the options. Tests make the same.
+class Process {
+ public:
+  // Checks the schemas, loads the services, opens the ports, starts to reconcile. Errors:
+  // INVALID_ARGUMENT options; FAILED_PRECONDITION a schema is not what the migrations say;
+  // UNAVAILABLE database away or port taken.
+  static absl::StatusOr<std::unique_ptr<Process>> Start(const ServeOptions& options);
+  ~Process();
+
+  // Stops in reverse order: no new work, streams and calls drained, lanes, nothing lost. Blocks.
+  // Idempotent.
+  void Shutdown();
+
+  int port() const { return server_->port(); }
+  int metrics_port() const { return metrics_endpoint_->port(); }
+  std::shared_ptr<grpc::Channel> channel() { return server_->InProcessChannel(); }
+
+ private:
+  explicit Process(ServeOptions options);
+
+  absl::Status CheckSchemas() const;
+  absl::Status CreateServices();
+  absl::Status StartServer();
+  absl::Status StartReconciling();
+  absl::Status WritePortFile() const;
+  storage::LaneOptions LaneOptionsFor(absl::string_view service) const;
+  std::shared_ptr<grpc::Channel> ChannelTo(absl::string_view service, const std::string& address);
+  template <class Service>
+  void AddPart(absl::string_view name, const char* full_name, Service& service);
+  void FollowReadiness();
+
+  const ServeOptions options_;
+  SystemClock clock_;
+  rpc::Metrics metrics_;
+  std::unique_ptr<quota::QuotaService> quota_;
+  std::unique_ptr<capacity::CapacityService> capacity_;
+  std::unique_ptr<configuration::ConfigurationService> configuration_;
+  std::unique_ptr<lifecycle::LifecycleService> lifecycle_;
+  std::vector<ServicePart> parts_;
+  std::unique_ptr<DebugHandlers> debug_;
+  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<rpc::MetricsEndpoint> metrics_endpoint_;
+  std::atomic<bool> stopping_ = false;
+  std::thread readiness_;
+};
+
+}  // namespace muster::musterd
