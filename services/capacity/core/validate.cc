@@ -7,12 +7,20 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "services/capacity/core/limits.h"
+#include "services/capacity/core/names.h"
 #include "services/common/resource_name.h"
 
 namespace muster::capacity {
 namespace {
+
+// Models are names for people, such as "RTX Pro 6000".
+bool IsModelName(absl::string_view model) {
+  return !model.empty() && absl::StripAsciiWhitespace(model) == model &&
+         IsPlaceName(absl::StrReplaceAll(model, {{" ", "-"}}));
+}
 
 // Collects faults below one path.
 class Check {
@@ -90,9 +98,9 @@ void Validate(const ZoneRow& zone, absl::string_view path, Faults& faults) {
 void Validate(const InstanceTypeRow& type, absl::string_view path, Faults& faults) {
   Check check(path, faults);
   check.Range(type.gpus, 0, kMaxGpus, "gpus");
-  check.That(type.gpus > 0 ? IsPlaceName(type.gpu_model) : type.gpu_model.empty(), "gpu_model",
-             "must be 1 to 63 letters, digits, '-', '_', '.' for a type with GPUs, and empty for "
-             "one without.");
+  check.That(type.gpus > 0 ? IsModelName(type.gpu_model) : type.gpu_model.empty(), "gpu_model",
+             "must be 1 to 63 letters, digits, '-', '_', '.' and spaces inside for a type with "
+             "GPUs, and empty for one without.");
   check.Range(type.vcpus, 1, kMaxVcpus, "vcpus");
   check.Range(type.memory_kib, 1, kMaxKib, "memory_kib");
   check.Range(type.ephemeral_storage_kib, 0, kMaxKib, "ephemeral_storage_kib");

@@ -147,6 +147,8 @@ TEST(ValidateTest, Catalogue) {
        }},
       {"t.gpus", [](InstanceTypeRow& t) { t.gpus = kMaxGpus + 1; }},
       {"t.gpu_model", [](InstanceTypeRow& t) { t.gpu_model = ""; }},
+      {"t.gpu_model", [](InstanceTypeRow& t) { t.gpu_model = "A100 "; }},
+      {"t.gpu_model", [](InstanceTypeRow& t) { t.gpu_model = "A\t100"; }},
       {"t.gpu_model", [](InstanceTypeRow& t) { t.gpus = 0; }},
       {"t.vcpus", [](InstanceTypeRow& t) { t.vcpus = 0; }},
       {"t.memory_kib", [](InstanceTypeRow& t) { t.memory_kib = 0; }},
@@ -160,7 +162,7 @@ TEST(ValidateTest, Catalogue) {
   for (const Case& c : cases) {
     InstanceTypeRow type{.id = "t",
                          .gpus = 8,
-                         .gpu_model = "A100",
+                         .gpu_model = "RTX Pro 6000",
                          .vcpus = 1,
                          .memory_kib = 1,
                          .architecture = "arm64",
