@@ -1,5 +1,6 @@
 #include "services/lifecycle/core/decide.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -250,6 +251,33 @@ class Executor {
   bool removed_ = false;
 };
 
+// The Node that an action changes; empty: none that was there before.
+struct TouchedNode {
+  absl::string_view operator()(const OrderBoot& a) const { return a.node; }
+  absl::string_view operator()(const StepNode& a) const { return a.node; }
+  absl::string_view operator()(const SetDrainDeadline& a) const { return a.node; }
+  absl::string_view operator()(const RefreshMetadata& a) const { return a.node; }
+  absl::string_view operator()(const PurgeNode& a) const { return a.node; }
+  template <class A>
+  absl::string_view operator()(const A&) const {
+    return "";
+  }
+};
+
+// The newest revision of the rows that the plan is about: the pool's and those of the Nodes that it
+// changes. What agents report of other Nodes meanwhile does not outdate it, else a plan for a busy
+// pool would never get through; whatever changes what the pool may have or must give back changes
+// the pool's row too.
+int64_t NewestTouched(const State& state, const ApplyPlan& command) {
+  int64_t newest = state.table<Pool>().FindVersioned(command.pool)->revision;
+  for (const Action& action : command.actions) {
+    const absl::string_view name = std::visit(TouchedNode(), action);
+    const Versioned<Node>* node = name.empty() ? nullptr : state.table<Node>().FindVersioned(name);
+    if (node != nullptr) newest = std::max(newest, node->revision);
+  }
+  return newest;
+}
+
 }  // namespace
 
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyPlan& command, absl::Time now) {
@@ -258,9 +286,11 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyPlan& command, absl::
   const int64_t epoch = lease == nullptr ? 0 : lease->epoch;
   if (command.epoch != epoch) return error::StaleLeader(command.epoch, epoch);
   const Pool* pool = state.table<Pool>().Find(command.pool);
-  const int64_t version = state.VersionOf(command.pool);
-  if (pool == nullptr || pool->uid != command.uid || version != command.version) {
-    return error::PlanOutdated(command.pool, command.version, version);
+  if (pool == nullptr || pool->uid != command.uid) {
+    return error::PlanOutdated(command.pool, command.version, 0);
+  }
+  if (const int64_t newest = NewestTouched(state, command); newest > command.version) {
+    return error::PlanOutdated(command.pool, command.version, newest);
   }
   const size_t mark = overlay.Mark();
   if (absl::Status status = Executor(overlay, *pool, now).Run(command.actions); !status.ok()) {

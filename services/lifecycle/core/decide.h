@@ -68,6 +68,7 @@ struct ReportNode {
 };
 inline constexpr int kObservations = 8;
 
+// Carried out if neither the pool's row nor a Node that it changes is newer than `version`.
 struct ApplyPlan {
   std::string pool = {};
   std::string uid = {};

@@ -116,6 +116,27 @@ TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
   EXPECT_TRUE(sim.Run(plan).ok());
 }
 
+TEST(Decide, OnlyTheNodesThatItChangesOutdateAPlan) {
+  Simulation sim;
+  sim.Create(2);
+  ASSERT_TRUE(sim.Settle());
+  const std::string mine = *sim.machines().begin();
+  const std::string other = *sim.machines().rbegin();
+  const ApplyPlan plan{
+      .pool = kSimPool,
+      .uid = "uid-1",
+      .version = sim.state().VersionOf(kSimPool),
+      .epoch = 1,
+      .actions = {StepNode{NodeName(kSimPool, mine), NodeEvent::kCordon, kNever, ""},
+                  StepNode{NodeName(kSimPool, mine), NodeEvent::kDrain, kNever, ""}}};
+  sim.SetActive(mine, true);
+  EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "PLAN_OUTDATED");
+  ApplyPlan again = plan;
+  again.version = sim.state().VersionOf(kSimPool);
+  sim.SetActive(other, true);
+  EXPECT_TRUE(sim.Run(again).ok());
+}
+
 TEST(Decide, APlanThatFailsHalfwayLeavesNothing) {
   Simulation sim;
   sim.Must(Apply(1));
