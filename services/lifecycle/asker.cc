@@ -199,6 +199,11 @@ struct Call {
   }
 };
 
+template <class Call>
+bool IsMalformed(const Call& call) {
+  return call.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
+}
+
 using QuotaCall =
     Call<qv1::BatchSyncHoldingsRequest, qv1::BatchSyncHoldingsResponse, HoldingAnswer>;
 using CapacityCall = Call<cv1::BatchSyncClaimsRequest, cv1::BatchSyncClaimsResponse, ClaimAnswer>;
@@ -254,6 +259,15 @@ void Asker::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
         &configuration.context, &configuration.request, &configuration.response, done);
   });
   pending.Wait();
+  if (pictures.size() > 1 &&
+      (IsMalformed(quota) || IsMalformed(capacity) || IsMalformed(configuration))) {
+    // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
+    // harm.
+    const size_t half = pictures.size() / 2;
+    Ask(pictures.subspan(0, half), timeout);
+    Ask(pictures.subspan(half), timeout);
+    return;
+  }
   quota.Distribute([](const auto& result) { return result.answer(); });
   capacity.Distribute([](const auto& result) { return result.claim(); });
   configuration.Distribute([](const auto& result) { return result.configuration(); });

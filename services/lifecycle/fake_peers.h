@@ -158,6 +158,9 @@ class FakeConfiguration final : public configuration::v1::ConfigurationService::
       grpc::ServerContext*, const configuration::v1::BatchSyncPoolConfigurationsRequest* request,
       configuration::v1::BatchSyncPoolConfigurationsResponse* response) override {
     for (const auto& ask : request->configurations()) {
+      if (ask.spec().image_kernel() == "malformed") {
+        return {grpc::StatusCode::INVALID_ARGUMENT, "malformed"};
+      }
       auto* configuration = response->add_results()->mutable_configuration();
       configuration->set_name("poolConfigurations/" + ask.pool_uid());
       configuration->set_active("np-000000000001");

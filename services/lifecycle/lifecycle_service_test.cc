@@ -269,6 +269,20 @@ TEST_F(LifecycleServiceTest, AServiceThatIsAwayIsSaidAndHeals) {
   EXPECT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
 }
 
+TEST_F(LifecycleServiceTest, AMalformedPoolHoldsUpNoOther) {
+  for (const char* name : {"a", "z"}) {
+    v1::ApplyNodePoolRequest bad = Pool(1);
+    bad.mutable_node_pool()->set_name(std::string(kCluster) + "/nodePools/" + name);
+    bad.mutable_node_pool()->mutable_spec()->mutable_image()->set_kernel("malformed");
+    ASSERT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, bad), IsOk());
+  }
+  ASSERT_THAT(Apply(1), IsOk());
+  Reconcile();
+  const auto up = AwaitReason("AtTarget", "TargetMet", 1);
+  ASSERT_TRUE(up.has_value());
+  EXPECT_EQ(up->name(), kPool);
+}
+
 TEST_F(LifecycleServiceTest, AnotherReplicaTakesOver) {
   auto second = NewReplica();
   Reconcile();
