@@ -1,0 +1,131 @@
+// One service a process, and two replicas of everything.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tests/integration/house.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr char kAll[] = "capacity,quota,lifecycle,configuration";
+constexpr char kHot[] = "organizations/hot/quotas/RNO2A~gd-8xa100-i128~default";
+
+TEST(Apart, FourProcessesBringTheSamePoolUp) {
+  House house({.processes = {"capacity", "quota", "configuration", "lifecycle"}});
+  house.ApplyCatalogue();
+  house.ApplyExample();
+  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  ASSERT_TRUE(house.Resize(4).ok());
+  ASSERT_TRUE(house.AwaitSettled(4)) << house.Logs();
+  EXPECT_EQ(house.CheckBooks(4), "");
+}
+
+TEST(Apart, AServiceThatIsAwayIsAFactAndHeals) {
+  House house({.processes = {"capacity", "quota", "configuration", "lifecycle"}});
+  house.ApplyCatalogue();
+  house.ApplyExample();
+  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  house.Kill(1);
+  ASSERT_TRUE(house.Resize(3).ok());
+  EXPECT_TRUE(house.Await([](const auto* pool) {
+    for (const auto& condition : pool->status().conditions()) {
+      if (condition.type() == "Quota")
+        return condition.reason() == "InternalError" && condition.status() == "Unknown";
+    }
+    return false;
+  })) << house.Logs();
+  house.Start();
+  EXPECT_TRUE(house.AwaitSettled(3)) << house.Logs();
+  EXPECT_EQ(house.CheckBooks(3), "");
+}
+
+TEST(Apart, AnotherReplicaReconcilesWhenTheLeaderDies) {
+  House house({.processes = {kAll, kAll}});
+  house.ApplyCatalogue();
+  house.ApplyExample();
+  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  for (size_t dead = 0; dead < 2; ++dead) {
+    house.Kill(dead);
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(20)));
+    lifecycle::v1::ResizeNodePoolRequest request;
+    request.set_name(House::kPool);
+    request.set_target_nodes(static_cast<int64_t>(3 + dead));
+    lifecycle::v1::NodePool pool;
+    const auto status = lifecycle::v1::LifecycleService::NewStub(house.channel(1 - dead))
+                            ->ResizeNodePool(&context, request, &pool);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    house.Start();
+    ASSERT_TRUE(house.AwaitSettled(static_cast<int64_t>(3 + dead))) << house.Logs();
+  }
+  EXPECT_EQ(house.CheckBooks(4), "");
+}
+
+TEST(Apart, TwoReplicasWith32WritersHoldExactlyTheLimit) {
+  House house({.processes = {kAll, kAll}});
+  quota::v1::UpdateQuotaRequest update;
+  update.mutable_quota()->set_name(kHot);
+  update.mutable_quota()->set_limit(100);
+  update.set_allow_missing(true);
+  grpc::ClientContext update_context;
+  quota::v1::Quota updated;
+  const auto first = quota::v1::QuotaService::NewStub(house.channel(0));
+  ASSERT_TRUE(first->UpdateQuota(&update_context, update, &updated).ok());
+
+  // A watcher that reconnects five times, to the one replica and the other.
+  constexpr int64_t kWrites = 32 * 8;
+  std::vector<int64_t> seen;
+  std::thread watching([&] {
+    for (size_t connection = 0; connection <= 5; ++connection) {
+      grpc::ClientContext context;
+      context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
+      quota::v1::WatchQuotasRequest request;
+      request.mutable_start()->set_after_revision(seen.empty() ? 0 : seen.back());
+      const auto stream = quota::v1::QuotaService::NewStub(house.channel(connection % 2))
+                              ->WatchQuotas(&context, request);
+      const size_t enough = connection == 5 ? 1 + kWrites : seen.size() + 20;
+      quota::v1::WatchQuotasResponse message;
+      while (seen.size() < enough && stream->Read(&message)) {
+        if (message.type() != type::v1::WATCH_EVENT_TYPE_PROGRESS)
+          seen.push_back(message.revision());
+      }
+      context.TryCancel();
+      stream->Finish();
+    }
+  });
+  std::atomic<int64_t> failed = 0;
+  std::vector<std::thread> writers;
+  for (int writer = 0; writer < 32; ++writer) {
+    writers.emplace_back([&, writer] {
+      const auto stub =
+          quota::v1::QuotaService::NewStub(house.channel(static_cast<size_t>(writer % 2)));
+      for (int i = 0; i < 8; ++i) {
+        grpc::ClientContext context;
+        quota::v1::SyncHoldingRequest request;
+        request.mutable_holding()->set_name(absl::StrCat(kHot, "/holdings/w", writer, "-", i));
+        request.mutable_holding()->set_nodes(1);
+        request.mutable_holding()->set_generation(1);
+        quota::v1::SyncHoldingResponse response;
+        if (!stub->SyncHolding(&context, request, &response).ok()) ++failed;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  watching.join();
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(house.database().QueryValue("SELECT sum(nodes) FROM quota.holding"), "100");
+  ASSERT_EQ(seen.size(), 1u + kWrites);
+  for (size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], static_cast<int64_t>(i) + 1);
+  EXPECT_EQ(house.CompareStates(), "");
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,131 @@
+// kill -9 and outages in the midst of a scaling: nothing lost, nothing double.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tests/integration/house.h"
+
+namespace muster::testing {
+namespace {
+
+// Every event about one Node was told once; so many of each kind.
+void ExpectEventsOnce(const House& house, const std::map<std::string, int>& wanted) {
+  std::map<std::string, int> counts;
+  for (const auto& event : house.Events()) {
+    if (event.object() != House::kPool) {
+      EXPECT_EQ(event.count(), 1) << event.object() << " " << event.reason();
+    }
+    counts[event.reason()] += static_cast<int>(event.count());
+  }
+  for (const auto& [reason, count] : wanted) EXPECT_EQ(counts[reason], count) << reason;
+}
+
+TEST(Crash, KillNineAtTwentyMomentsOfAScaling) {
+  House house;
+  house.ApplyCatalogue();
+  house.ApplyExample();
+  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  std::mt19937 random(20);  // which moments; the scheduler of the machine has its say too
+  const auto kill_ten_times = [&] {
+    for (int i = 0; i < 10; ++i) {
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(std::uniform_int_distribution<int>(0, 250)(random)));
+      house.Kill();
+      house.Start();
+      // After each restart: the state that was loaded is the state that the journal tells.
+      EXPECT_EQ(house.CompareStates(), "");
+    }
+  };
+  ASSERT_TRUE(house.Resize(20).ok());
+  kill_ten_times();
+  ASSERT_TRUE(house.AwaitSettled(20)) << house.Logs();
+  EXPECT_EQ(house.CheckBooks(20), "");
+  ASSERT_TRUE(house.Resize(3).ok());
+  kill_ten_times();
+  ASSERT_TRUE(house.AwaitSettled(3)) << house.Logs();
+  EXPECT_EQ(house.CheckBooks(3), "");
+  ExpectEventsOnce(house,
+                   {{"CWNodePoolCreated", 1}, {"CWNodeAssigned", 20}, {"CWNodeDeleted", 17}});
+}
+
+TEST(Crash, PostgresAwayForTenSecondsInTheMidstOfAScaling) {
+  House house({.own_cluster = true});
+  house.ApplyCatalogue();
+  house.ApplyExample();
+  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  ASSERT_TRUE(house.Resize(20).ok());
+
+  // A caller that raises the quota all the while, and remembers what was acknowledged.
+  std::atomic<bool> stop = false;
+  std::atomic<int64_t> acknowledged = 0;
+  std::set<int> failures;
+  std::thread caller([&] {
+    const auto stub = quota::v1::QuotaService::NewStub(house.channel());
+    for (int64_t limit = 100; !stop; ++limit) {
+      grpc::ClientContext context;
+      context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+      quota::v1::UpdateQuotaRequest request;
+      request.mutable_quota()->set_name(
+          "organizations/watcher/quotas/RNO2A~gd-8xa100-i128~default");
+      request.mutable_quota()->set_limit(limit);
+      request.set_allow_missing(true);
+      quota::v1::Quota answer;
+      const grpc::Status status = stub->UpdateQuota(&context, request, &answer);
+      if (status.ok()) {
+        acknowledged = limit;
+      } else {
+        failures.insert(status.error_code());
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    }
+  });
+
+  house.cluster().Stop(PostgresCluster::StopMode::kImmediate);
+  const absl::Time stopped = absl::Now();
+  bool not_serving = false;
+  while (absl::Now() - stopped < absl::Seconds(10)) {
+    not_serving = not_serving || !house.IsServing();
+    if (absl::Now() - stopped > absl::Seconds(5)) {
+      EXPECT_TRUE(not_serving) << "readiness must follow within 5 s";
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  EXPECT_TRUE(not_serving);
+  house.cluster().Start();
+  const absl::Time started = absl::Now();
+  while (!house.IsServing()) {
+    ASSERT_LT(absl::Now() - started, absl::Seconds(30));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+
+  ASSERT_TRUE(house.AwaitSettled(20)) << house.Logs();
+  stop = true;
+  caller.join();
+  EXPECT_EQ(failures, (std::set<int>{grpc::StatusCode::UNAVAILABLE}));
+  EXPECT_EQ(house.database().QueryValue(
+                "SELECT limit_nodes FROM quota.quota WHERE organization = 'watcher'"),
+            absl::StrCat(acknowledged.load()));
+  EXPECT_EQ(house.CheckBooks(20), "");
+  ExpectEventsOnce(house, {{"CWNodeAssigned", 20}});
+}
+
+TEST(Crash, SigtermEndsInOrder) {
+  House house;
+  house.ApplyCatalogue();
+  house.ApplyExample();
+  EXPECT_EQ(house.Terminate(), 0) << house.Logs();
+  house.Start();
+  EXPECT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  EXPECT_EQ(house.CheckBooks(1), "");
+}
+
+}  // namespace
+}  // namespace muster::testing

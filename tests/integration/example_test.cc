@@ -1,0 +1,235 @@
+// The pool of the reference's example, from its manifest to healthy, with the programs that a user
+// runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <regex>
+#include <set>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/integration/house.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// reference/node-pool-reference.txt, "Healthy Node Pools", word for word.
+constexpr char kReference[] = R"(Name:         example-nodepool
+Namespace:
+Labels:       <none>
+Annotations:  <none>
+API Version:  compute.coreweave.com/v1alpha1
+Kind:         NodePool
+Metadata:
+  Creation Timestamp:        2025-06-09T14:48:54Z
+  Generation:                1
+  Resource Version:          857370
+  UID:                       9311678d-4064-45b8-8439-b943250e5852
+Spec:
+  Autoscaling:               false
+  Instance Type:             gd-8xa100-i128
+  Lifecycle:
+    Disable Unhealthy Node Eviction:  true
+    Scale Down Strategy:              IdleOnly
+  Max Nodes:                 0
+  Min Nodes:                 0
+  Target Nodes:              1
+Status:
+  Conditions:
+    Last Transition Time:    2025-05-30T17:36:00Z
+    Message:                 NodePool configuration is valid.
+    Reason:                  Valid
+    Status:                  True
+    Type:                    Validated
+    Last Transition Time:    2025-05-30T17:36:00Z
+    Message:                 Sufficient capacity available for the requested instance type.
+    Reason:                  Sufficient
+    Status:                  True
+    Type:                    Capacity
+    Last Transition Time:    2025-05-30T17:36:00Z
+    Message:                 NodePool is within instance type quota.
+    Reason:                  Under
+    Status:                  True
+    Type:                    Quota
+    Last Transition Time:    2025-05-30T17:36:00Z
+    Message:                 NodePool has reached its target node count.
+    Reason:                  TargetMet
+    Status:                  True
+    Type:                    AtTarget
+    Last Transition Time:    2025-05-30T17:36:00Z
+    Message:                 All nodes are on the current configuration.
+    Reason:                  AllNodesUpToDate
+    Status:                  False
+    Type:                    NodeReconfigurationRequired
+  Current Nodes:             1
+  In Progress:               0
+  Queued Nodes:              0
+)";
+
+// Ids and times differ from pool to pool.
+std::string WithoutIdsAndTimes(absl::string_view line) {
+  std::string text(line);
+  text = std::regex_replace(text, std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)"), "TIME");
+  text = std::regex_replace(
+      text, std::regex(R"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"), "UID");
+  text = std::regex_replace(text, std::regex(R"(Resource Version:( +)\d+)"),
+                            "Resource Version:$01NUMBER");
+  return std::regex_replace(text, std::regex(R"( +$)"), "");
+}
+
+std::vector<std::string> Lines(absl::string_view text) {
+  std::vector<std::string> lines;
+  for (absl::string_view line : absl::StrSplit(text, '\n'))
+    lines.push_back(WithoutIdsAndTimes(line));
+  while (!lines.empty() && lines.back().empty()) lines.pop_back();
+  return lines;
+}
+
+class ExampleTest : public ::testing::Test {
+ protected:
+  ExampleTest() {
+    house_.ApplyCatalogue();
+    house_.ApplyExample();
+  }
+  ~ExampleTest() override {
+    if (HasFailure()) std::cerr << house_.Logs();
+  }
+
+  // Reasons of the events about the pool and its Nodes since the last call, in order of time, with
+  // how often.
+  std::vector<std::string> NewEvents() {
+    std::vector<lifecycle::v1::Event> events = house_.Events();
+    std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.last_time().seconds(), a.last_time().nanos()) <
+             std::pair(b.last_time().seconds(), b.last_time().nanos());
+    });
+    std::vector<std::string> reasons;
+    for (const auto& event : events) {
+      const std::string what = absl::StrCat(event.object(), " ", event.reason(), " ",
+                                            event.message(), " ", event.count());
+      if (seen_.insert(what).second) reasons.push_back(event.reason());
+    }
+    return reasons;
+  }
+  static int Count(const std::vector<std::string>& reasons, absl::string_view reason) {
+    return static_cast<int>(std::count(reasons.begin(), reasons.end(), std::string(reason)));
+  }
+  // The first places of these reasons are in this order.
+  static void ExpectOrder(const std::vector<std::string>& reasons,
+                          const std::vector<std::string>& order) {
+    auto at = reasons.begin();
+    for (const std::string& reason : order) {
+      const auto found = std::find(reasons.begin(), reasons.end(), reason);
+      ASSERT_NE(found, reasons.end())
+          << reason << " is missing in " << ::testing::PrintToString(reasons);
+      EXPECT_TRUE(found >= at) << reason << " comes too early in "
+                               << ::testing::PrintToString(reasons);
+      at = found;
+    }
+  }
+
+  House house_;
+  std::set<std::string> seen_;
+};
+
+TEST_F(ExampleTest, DescribeReadsAsTheReferenceLineByLine) {
+  ASSERT_TRUE(house_.AwaitSettled(1));
+  const Finished described = house_.Ctl({"describe", "nodepool", "example-nodepool"});
+  ASSERT_EQ(described.exit_code, 0) << described.output;
+  std::vector<std::string> lines = Lines(described.output);
+  const std::vector<std::string> reference = Lines(kReference);
+  ASSERT_GE(lines.size(), reference.size());
+  // After what the reference shows come the events, of which a pool an hour old has none.
+  EXPECT_TRUE(absl::StartsWith(lines[reference.size()], "Events:")) << lines[reference.size()];
+  lines.resize(reference.size());
+  EXPECT_EQ(lines, reference);
+  EXPECT_EQ(house_.CheckBooks(1), "");
+}
+
+TEST_F(ExampleTest, ScalesUpAndDownWithTheEventsOfEachStep) {
+  ASSERT_TRUE(house_.AwaitSettled(1));
+  std::vector<std::string> events = NewEvents();
+  ExpectOrder(events, {"CWNodePoolCreated", "CWNodeRequestQueued", "CWNodeAssigned",
+                       "CWNodeRegistered", "CWNodePoolScaledUp"});
+  EXPECT_EQ(Count(events, "CWNodeAssigned"), 1);
+
+  EXPECT_EQ(house_.Ctl({"scale", "nodepool", "example-nodepool", "--nodes", "5"}).exit_code, 0);
+  ASSERT_TRUE(house_.AwaitSettled(5));
+  events = NewEvents();
+  ExpectOrder(events,
+              {"CWNodeRequestQueued", "CWNodeAssigned", "CWNodeRegistered", "CWNodePoolScaledUp"});
+  EXPECT_EQ(Count(events, "CWNodeAssigned"), 4);
+  EXPECT_EQ(house_.CheckBooks(5), "");
+
+  EXPECT_EQ(house_.Ctl({"scale", "nodepool", "example-nodepool", "--nodes", "2"}).exit_code, 0);
+  ASSERT_TRUE(house_.AwaitSettled(2));
+  events = NewEvents();
+  ExpectOrder(events, {"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
+                       "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
+                       "CWDrainNode", "CWNodeDraining", "CWNodePreparedForTerminate",
+                       "CWNodeDeleted", "CWNodePoolNodesRemoved", "CWNodePoolScaledDown"});
+  EXPECT_EQ(Count(events, "CWNodeDeleted"), 3);
+  EXPECT_EQ(house_.CheckBooks(2), "");
+
+  EXPECT_EQ(house_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
+  ASSERT_TRUE(house_.Await([](const auto* pool) { return pool == nullptr; }));
+  events = NewEvents();
+  EXPECT_EQ(Count(events, "CWNodeDeleted"), 2);
+  EXPECT_EQ(Count(events, "CWNodePoolDeleted"), 1);
+  EXPECT_EQ(house_.CheckBooks(0), "");
+  EXPECT_EQ(house_.database().QueryValue("SELECT count(*) FROM capacity.claim"), "0");
+  EXPECT_EQ(house_.database().QueryValue("SELECT count(*) FROM quota.holding"), "0");
+}
+
+TEST_F(ExampleTest, AConvergedFleetWritesNothing) {
+  ASSERT_TRUE(house_.AwaitSettled(1));
+  // A resync of everything, by a restart, asks all services again.
+  const auto revisions = [&] {
+    std::string all;
+    for (const char* schema : {"capacity", "quota", "configuration"}) {
+      absl::StrAppend(&all,
+                      house_.database().QueryValue(
+                          absl::StrCat("SELECT revision FROM ", schema, ".journal_head")),
+                      " ");
+    }
+    return all;
+  };
+  const std::string before = revisions();
+  const std::string lifecycle_before =
+      house_.database().QueryValue("SELECT count(*) FROM lifecycle.journal WHERE kind <> 'lease'");
+  house_.Kill();
+  house_.Start();
+  ASSERT_TRUE(house_.AwaitSettled(1));
+  EXPECT_EQ(house_.Ctl({"get", "nodepools"}).exit_code, 0);
+  EXPECT_EQ(revisions(), before);
+  EXPECT_EQ(
+      house_.database().QueryValue("SELECT count(*) FROM lifecycle.journal WHERE kind <> 'lease'"),
+      lifecycle_before);
+}
+
+TEST_F(ExampleTest, BadInputIsRefusedWithFieldAndReasonAndWritesNothing) {
+  ASSERT_TRUE(house_.AwaitSettled(1));
+  const std::string before =
+      house_.database().QueryValue("SELECT revision FROM lifecycle.journal_head");
+  const auto refused = [&](std::vector<std::string> words, const std::string& naming) {
+    const Finished finished = house_.Ctl(std::move(words));
+    EXPECT_NE(finished.exit_code, 0) << finished.output;
+    EXPECT_THAT(finished.output, HasSubstr(naming));
+  };
+  refused({"scale", "nodepool", "example-nodepool", "--nodes", "-1"}, "nodes");
+  refused({"scale", "nodepool", "example-nodepool", "--nodes", "9223372036854775807"}, "odes");
+  refused({"scale", "nodepool", "example-nodepool", "--nodes", "9223372036854775808"}, "nodes");
+  refused({"scale", "nodepool", "nobody", "--nodes", "1"}, "nobody");
+  refused({"get", "castles"}, "castles");
+  refused({"delete", "nodepool", "nobody"}, "nobody");
+  EXPECT_EQ(house_.database().QueryValue("SELECT revision FROM lifecycle.journal_head"), before);
+}
+
+}  // namespace
+}  // namespace muster::testing
