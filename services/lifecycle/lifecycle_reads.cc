@@ -119,9 +119,7 @@ Handlers::Unary List(Lane& lane, Handlers::Context context, absl::string_view pa
             response->set_next_page_token(rpc::ListPage(
                 state->table<Row>().rows(), request, page, parent.prefix(),
                 [&](const auto& row) { return parent.Holds(row.first) && keep(*row.second.row); },
-                [&](const auto& row) {
-                  *add(response) = ToProto(row.second);
-                }));
+                [&](const auto& row) { *add(response) = ToProto(row.second); }));
             return status;
           });
         },
