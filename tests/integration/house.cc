@@ -192,7 +192,8 @@ bool House::IsServing(size_t process) const {
   grpc::GenericStub stub(channel(process));
   grpc::ClientContext context;
   SetTimeout(context);
-  const grpc::ByteBuffer request;
+  const grpc::Slice empty;
+  const grpc::ByteBuffer request(&empty, 1);
   grpc::ByteBuffer response;
   std::promise<grpc::Status> done;
   stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
