@@ -152,7 +152,9 @@ TEST_F(ApiTest, ErrorsKeepTheServersDetails) {
 
 TEST_F(ApiTest, AServerThatIsNotThereIsUnavailable) {
   const auto api = Api::Create({.server = "unix:/nonexistent/socket"});
-  EXPECT_TRUE(absl::IsUnavailable(api->List(Kind::kQuota, "").status()));
+  const absl::Status status = api->List(Kind::kQuota, "").status();
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(RenderError(status), ::testing::EndsWith(" (UNAVAILABLE)\n"));
 }
 
 TEST_F(ApiTest, AWatchOfQuotasAddsUpTheirHoldings) {

@@ -26,13 +26,16 @@ google::rpc::Status Details(const absl::Status& status) {
 }  // namespace
 
 absl::Status FromRpcStatus(const google::rpc::Status& status) {
-  absl::Status result = FromCode(status.code(), status.message());
+  absl::Status result(static_cast<absl::StatusCode>(status.code()), status.message());
   if (!result.ok()) result.SetPayload(kPayload, absl::Cord(status.SerializeAsString()));
   return result;
 }
 
 absl::Status FromCode(int code, const std::string& message) {
-  return absl::Status(static_cast<absl::StatusCode>(code), message);
+  google::rpc::Status status;
+  status.set_code(code);
+  status.set_message(message);
+  return FromRpcStatus(status);
 }
 
 absl::Status RenameFields(const absl::Status& status,
@@ -91,9 +94,7 @@ std::string RenderError(const absl::Status& status) {
       retry = absl::StrCat(", try again in ", retry_info.retry_delay().seconds(), "s");
     }
   }
-  const bool from_server = status.GetPayload(kPayload).has_value() ||
-                           status.code() == absl::StatusCode::kUnavailable ||
-                           status.code() == absl::StatusCode::kDeadlineExceeded;
+  const bool from_server = status.GetPayload(kPayload).has_value();
   if (lines.empty()) lines = absl::StrSplit(std::string(status.message()), '\n');
   const std::string code = absl::StatusCodeToString(status.code());
   if (from_server) {

@@ -11,7 +11,7 @@ namespace muster::musterctl {
 
 // Keeps a google.rpc.Status, as the server sent it, beside code and message.
 absl::Status FromRpcStatus(const google::rpc::Status& status);
-// A status whose details could not be read.
+// The same without details.
 absl::Status FromCode(int code, const std::string& message);
 
 // The same error, its field violations under other names.
