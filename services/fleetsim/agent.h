@@ -22,7 +22,7 @@ struct AgentOptions {
   int report_batch = 500;                            // most Nodes a ReportNodes call, 1 to 500
   std::vector<capacity::v1::Machine> machines = {};  // registered at start
   absl::Duration first_retry = absl::Milliseconds(100);
-  absl::Duration last_retry = absl::Seconds(5);
+  absl::Duration last_retry = absl::Seconds(2);
 };
 
 // What an agent did so far.
