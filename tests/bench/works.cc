@@ -48,7 +48,7 @@ struct Works::Stubs {
   std::unique_ptr<debug::v1::DebugService::Stub> debug;
 };
 
-Works::Works(const std::string& target) {
+Works::Works(const std::string& target) : generation_(absl::ToUnixMicros(absl::Now())) {
   for (int i = 0; i < kConnections; ++i) {
     grpc::ChannelArguments arguments;
     arguments.SetInt("muster.bench.connection",
@@ -92,11 +92,9 @@ absl::Status Works::SetUp() {
 }
 
 IssueCall Works::HoldHot() const {
-  // Generations go on from run to run, so that no call is refused as old.
-  auto generation = std::make_shared<std::atomic<int64_t>>(absl::ToUnixMicros(absl::Now()));
-  return [this, generation](int slot, std::function<void(absl::Status)> done) {
+  return [this](int slot, std::function<void(absl::Status)> done) {
     quota::v1::SyncHoldingRequest request;
-    const int64_t mine = ++*generation;
+    const int64_t mine = ++generation_;
     request.mutable_holding()->set_name(absl::StrCat(kQuota, "/holdings/pool-", slot));
     // `mine` alternates by slot only by chance; what matters is that most calls change something.
     request.mutable_holding()->set_nodes(mine % 2);

@@ -2,6 +2,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ class Works {
   }
 
   std::vector<std::unique_ptr<Stubs>> stubs_;
+  // Goes on from work to work and from run to run, so that no call is refused as old.
+  mutable std::atomic<int64_t> generation_;
 };
 
 }  // namespace muster::bench
