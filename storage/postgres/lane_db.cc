@@ -79,8 +79,8 @@ void LaneDb::RunTailer() {
   }
 }
 
-absl::Status LaneDb::Write(const TransactionBody& body,
-                           const int64_t* first_revision, const std::string* batch) {
+absl::Status LaneDb::Write(const TransactionBody& body, const int64_t* first_revision,
+                           const std::string* batch) {
   return writer_.Run(body, [=](Transaction& tx) -> absl::StatusOr<bool> {
     // The lock waits for a backend that may still be committing on our behalf.
     journal::Lock(tx);

@@ -69,8 +69,8 @@ class LaneDb {
 
   // One transaction with the writer's runner, settled by `written_by`: true when the change with
   // `*first_revision` bears `batch`.
-  absl::Status Write(const TransactionBody& body,
-                     const int64_t* first_revision, const std::string* batch);
+  absl::Status Write(const TransactionBody& body, const int64_t* first_revision,
+                     const std::string* batch);
   // A repeatable-read snapshot, read only.
   absl::Status Read(const TransactionBody& body);
   // The head's revision, on a connection of the readers' own.

@@ -30,8 +30,7 @@ bool IsAway(absl::string_view sqlstate) {
 TransactionRunner::TransactionRunner(ConnectionPool* pool, RunnerOptions options)
     : pool_(pool), options_(std::move(options)) {}
 
-absl::Status TransactionRunner::Run(const TransactionBody& body,
-                                    const TransactionSettle& settle) {
+absl::Status TransactionRunner::Run(const TransactionBody& body, const TransactionSettle& settle) {
   return RunLoop(body, true, settle);
 }
 
@@ -39,9 +38,8 @@ absl::Status TransactionRunner::RunStatement(const TransactionBody& body) {
   return RunLoop(body, false, nullptr);
 }
 
-absl::Status TransactionRunner::RunLoop(
-    const TransactionBody& body, bool in_transaction,
-    const TransactionSettle& settle) {
+absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_transaction,
+                                        const TransactionSettle& settle) {
   const absl::Time give_up = absl::Now() + options_.retry_budget;
   for (int attempt = 1;; ++attempt) {
     Attempt result = Try(body, in_transaction);
@@ -68,8 +66,8 @@ absl::Status TransactionRunner::RunLoop(
   }
 }
 
-TransactionRunner::Attempt TransactionRunner::Try(
-    const TransactionBody& body, bool in_transaction) {
+TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body,
+                                                  bool in_transaction) {
   absl::StatusOr<ConnectionPool::Loan> loan = pool_->Acquire(absl::Now() + kAcquireTimeout);
   if (!loan.ok()) return {Outcome::kLost, loan.status()};
   Connection& connection = **loan;
@@ -124,8 +122,7 @@ TransactionRunner::Attempt TransactionRunner::Try(
   }
 }
 
-absl::StatusOr<bool> TransactionRunner::Settle(
-    const TransactionSettle& settle) {
+absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) {
   for (int attempt = 1;; ++attempt) {
     absl::StatusOr<bool> answer = false;
     const Attempt result = Try([&](Transaction& tx) {

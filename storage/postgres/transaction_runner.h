@@ -13,8 +13,8 @@ namespace muster::storage {
 
 class Transaction;
 
-// What runs in a transaction. (absl::FunctionRef of this Abseil wants the argument's type complete, which would bring libpqxx
-// into every header.)
+// What runs in a transaction. (absl::FunctionRef of this Abseil wants the argument's type complete,
+// which would bring libpqxx into every header.)
 using TransactionBody = std::function<absl::Status(Transaction&)>;
 using TransactionSettle = std::function<absl::StatusOr<bool>(Transaction&)>;
 
@@ -47,8 +47,7 @@ class TransactionRunner {
   // `settle` an unknown outcome is UNKNOWN. Errors: UNAVAILABLE database away; ABORTED too many
   // conflicts; DEADLINE_EXCEEDED statement timeout; INTERNAL anything else (constraint violations
   // with the constraint's name).
-  absl::Status Run(const TransactionBody& body,
-                   const TransactionSettle& settle = nullptr);
+  absl::Status Run(const TransactionBody& body, const TransactionSettle& settle = nullptr);
 
   // A body of one statement that needs no transaction around it: one round trip. Otherwise as Run.
   absl::Status RunStatement(const TransactionBody& body);

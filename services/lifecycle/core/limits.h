@@ -35,8 +35,9 @@ inline constexpr size_t kMaxReportMessageBytes = 1'024;
 inline constexpr size_t kMaxProfileIdBytes = 64;
 // Machines that one pass gives back; the claim request takes no more.
 inline constexpr size_t kMaxReturns = 1'000;
-// Nodes that one plan creates or moves; the pool is due again at once.
-inline constexpr size_t kMaxStepsAPlan = 2'000;
+// Nodes that one plan creates or moves; the pool is due again at once. Small enough that reports
+// about other Nodes of a large busy pool do not outdate every plan.
+inline constexpr size_t kMaxStepsAPlan = 200;
 // Events kept for one pool and its Nodes; the one seen longest ago goes first.
 inline constexpr size_t kMaxEventsAPool = 1'000;
 
