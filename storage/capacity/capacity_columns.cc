@@ -233,7 +233,7 @@ void ZoneColumns::Add(const ZoneRow& row, int64_t at) {
 
 void ZoneColumns::Send(Transaction& tx) const {
   if (id.empty()) return;
-  tx.Exec(kPutZones, id.Text(), access.Text(), instance_types.Text(), revision.Text());
+  tx.Queue(kPutZones, id.Text(), access.Text(), instance_types.Text(), revision.Text());
 }
 
 void InstanceTypeColumns::Add(const InstanceTypeRow& row, int64_t at) {
@@ -253,9 +253,9 @@ void InstanceTypeColumns::Add(const InstanceTypeRow& row, int64_t at) {
 
 void InstanceTypeColumns::Send(Transaction& tx) const {
   if (id.empty()) return;
-  tx.Exec(kPutInstanceTypes, id.Text(), gpus.Text(), gpu_model.Text(), vcpus.Text(),
-          memory_kib.Text(), ephemeral_storage_kib.Text(), architecture.Text(), max_pods.Text(),
-          superchip.Text(), nodes_per_rack.Text(), fabric.Text(), revision.Text());
+  tx.Queue(kPutInstanceTypes, id.Text(), gpus.Text(), gpu_model.Text(), vcpus.Text(),
+           memory_kib.Text(), ephemeral_storage_kib.Text(), architecture.Text(), max_pods.Text(),
+           superchip.Text(), nodes_per_rack.Text(), fabric.Text(), revision.Text());
 }
 
 void ClaimColumns::Add(const ClaimRow& row, int64_t at) {
@@ -281,9 +281,9 @@ void ClaimColumns::Add(const ClaimRow& row, int64_t at) {
 
 void ClaimColumns::Send(Transaction& tx) const {
   if (pool_uid.empty()) return;
-  tx.Exec(kPutClaims, pool_uid.Text(), generation.Text(), zone.Text(), instance_type.Text(),
-          compute_class.Text(), nodes.Text(), priority.Text(), pool.Text(), part_times.Text(),
-          part_nodes.Text(), returns_digest.Text(), revision.Text());
+  tx.Queue(kPutClaims, pool_uid.Text(), generation.Text(), zone.Text(), instance_type.Text(),
+           compute_class.Text(), nodes.Text(), priority.Text(), pool.Text(), part_times.Text(),
+           part_nodes.Text(), returns_digest.Text(), revision.Text());
 }
 
 void MachineColumns::Add(const MachineRow& row, int64_t at) {
@@ -318,16 +318,16 @@ void MachineColumns::Add(const MachineRow& row, int64_t at) {
 
 void MachineColumns::Send(Transaction& tx) const {
   if (id.empty()) return;
-  tx.Exec(kPutMachines, id.Text(), zone.Text(), instance_type.Text(), fabric.Text(), rack.Text(),
-          slot.Text(), label_keys.Text(), label_values.Text(), state.Text(), state_time.Text(),
-          claim.Text(), request_time.Text(), revision.Text());
+  tx.Queue(kPutMachines, id.Text(), zone.Text(), instance_type.Text(), fabric.Text(), rack.Text(),
+           slot.Text(), label_keys.Text(), label_values.Text(), state.Text(), state_time.Text(),
+           claim.Text(), request_time.Text(), revision.Text());
 }
 
 void Deletions::Send(Transaction& tx) const {
-  if (!machines.empty()) tx.Exec(kDeleteMachines, machines.Text());
-  if (!claims.empty()) tx.Exec(kDeleteClaims, claims.Text());
-  if (!instance_types.empty()) tx.Exec(kDeleteInstanceTypes, instance_types.Text());
-  if (!zones.empty()) tx.Exec(kDeleteZones, zones.Text());
+  if (!machines.empty()) tx.Queue(kDeleteMachines, machines.Text());
+  if (!claims.empty()) tx.Queue(kDeleteClaims, claims.Text());
+  if (!instance_types.empty()) tx.Queue(kDeleteInstanceTypes, instance_types.Text());
+  if (!zones.empty()) tx.Queue(kDeleteZones, zones.Text());
 }
 
 }  // namespace muster::storage::capacity_sql

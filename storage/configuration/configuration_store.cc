@@ -113,8 +113,8 @@ struct ReleaseColumns {
   }
   void Put(Transaction& tx) const {
     if (name.empty()) return;
-    tx.Exec(kPutReleases, name.Text(), channel.Text(), component.Text(), version.Text(),
-            create_time.Text(), revision.Text());
+    tx.Queue(kPutReleases, name.Text(), channel.Text(), component.Text(), version.Text(),
+             create_time.Text(), revision.Text());
   }
 };
 
@@ -133,8 +133,8 @@ struct ProfileColumns {
   }
   void Put(Transaction& tx) const {
     if (id.empty()) return;
-    tx.Exec(kPutProfiles, id.Text(), image.Text(), kernel.Text(), release_train.Text(),
-            gpu_driver.Text(), kubernetes.Text(), revision.Text());
+    tx.Queue(kPutProfiles, id.Text(), image.Text(), kernel.Text(), release_train.Text(),
+             gpu_driver.Text(), kubernetes.Text(), revision.Text());
   }
 };
 
@@ -150,8 +150,8 @@ struct RevisionColumns {
   }
   void Put(Transaction& tx) const {
     if (pool_uid.empty()) return;
-    tx.Exec(kPutRevisions, pool_uid.Text(), position.Text(), node_profile.Text(),
-            create_time.Text(), summary.Text());
+    tx.Queue(kPutRevisions, pool_uid.Text(), position.Text(), node_profile.Text(),
+             create_time.Text(), summary.Text());
   }
 };
 
@@ -192,11 +192,11 @@ struct PoolColumns {
   }
   void Put(Transaction& tx) const {
     if (pool_uid.empty()) return;
-    tx.Exec(kPutPools, pool_uid.Text(), generation.Text(), image_name.Text(), image_kernel.Text(),
-            release_train.Text(), gpu_version.Text(), gpu.Text(), kubernetes.Text(),
-            strategy.Text(), pending_profile.Text(), pending_time.Text(), pending_summary.Text(),
-            problem.Text(), revision.Text());
-    tx.Exec(kCutRevisions, pool_uid.Text(), size.Text());
+    tx.Queue(kPutPools, pool_uid.Text(), generation.Text(), image_name.Text(), image_kernel.Text(),
+             release_train.Text(), gpu_version.Text(), gpu.Text(), kubernetes.Text(),
+             strategy.Text(), pending_profile.Text(), pending_time.Text(), pending_summary.Text(),
+             problem.Text(), revision.Text());
+    tx.Queue(kCutRevisions, pool_uid.Text(), size.Text());
     revisions.Put(tx);
   }
 };

@@ -124,13 +124,13 @@ void ClusterColumns::Add(const std::string& key, const lifecycle::Cluster* row, 
 }
 
 void ClusterColumns::Delete(Transaction& tx) const {
-  if (!deleted.empty()) tx.Exec(kDeleteClusters, deleted.Text());
+  if (!deleted.empty()) tx.Queue(kDeleteClusters, deleted.Text());
 }
 
 void ClusterColumns::Put(Transaction& tx) const {
   if (name.empty()) return;
-  tx.Exec(kPutClusters, name.Text(), zone.Text(), kubernetes_version.Text(), create_time.Text(),
-          revision.Text());
+  tx.Queue(kPutClusters, name.Text(), zone.Text(), kubernetes_version.Text(), create_time.Text(),
+           revision.Text());
 }
 
 void PoolColumns::Add(const std::string& key, const lifecycle::Pool* row, int64_t at) {
@@ -154,15 +154,15 @@ void PoolColumns::Add(const std::string& key, const lifecycle::Pool* row, int64_
 }
 
 void PoolColumns::Delete(Transaction& tx) const {
-  if (!deleted.empty()) tx.Exec(kDeletePools, deleted.Text());
+  if (!deleted.empty()) tx.Queue(kDeletePools, deleted.Text());
 }
 
 void PoolColumns::Put(Transaction& tx) const {
   if (name.empty()) return;
-  tx.Exec(kPutPools, name.Text(), cluster_name.Text(), uid.Text(), zone.Text(), generation.Text(),
-          create_time.Text(), delete_time.Text(), instance_type.Text(), target_nodes.Text(),
-          spec.Text(), status.Text(), ask_generation.Text(), granted_nodes.Text(),
-          requested_nodes.Text(), removed_nodes.Text(), revision.Text());
+  tx.Queue(kPutPools, name.Text(), cluster_name.Text(), uid.Text(), zone.Text(), generation.Text(),
+           create_time.Text(), delete_time.Text(), instance_type.Text(), target_nodes.Text(),
+           spec.Text(), status.Text(), ask_generation.Text(), granted_nodes.Text(),
+           requested_nodes.Text(), removed_nodes.Text(), revision.Text());
 }
 
 void NodeColumns::Add(const std::string& key, const lifecycle::Node* row, int64_t at) {
@@ -191,16 +191,16 @@ void NodeColumns::Add(const std::string& key, const lifecycle::Node* row, int64_
 }
 
 void NodeColumns::Delete(Transaction& tx) const {
-  if (!deleted.empty()) tx.Exec(kDeleteNodes, deleted.Text());
+  if (!deleted.empty()) tx.Queue(kDeleteNodes, deleted.Text());
 }
 
 void NodeColumns::Put(Transaction& tx) const {
   if (name.empty()) return;
-  tx.Exec(kPutNodes, name.Text(), pool_name.Text(), machine.Text(), pool_uid.Text(), state.Text(),
-          state_time.Text(), create_time.Text(), phase.Text(), phase_time.Text(),
-          node_profile.Text(), cordoned.Text(), drain.Text(), drain_deadline.Text(),
-          observed_profile.Text(), active.Text(), active_time.Text(), autoscaler_marked.Text(),
-          detail.Text(), revision.Text());
+  tx.Queue(kPutNodes, name.Text(), pool_name.Text(), machine.Text(), pool_uid.Text(), state.Text(),
+           state_time.Text(), create_time.Text(), phase.Text(), phase_time.Text(),
+           node_profile.Text(), cordoned.Text(), drain.Text(), drain_deadline.Text(),
+           observed_profile.Text(), active.Text(), active_time.Text(), autoscaler_marked.Text(),
+           detail.Text(), revision.Text());
 }
 
 void EventColumns::Add(const std::string& key, const lifecycle::Event* row, int64_t at) {
@@ -218,13 +218,13 @@ void EventColumns::Add(const std::string& key, const lifecycle::Event* row, int6
 }
 
 void EventColumns::Delete(Transaction& tx) const {
-  if (!deleted.empty()) tx.Exec(kDeleteEvents, deleted.Text());
+  if (!deleted.empty()) tx.Queue(kDeleteEvents, deleted.Text());
 }
 
 void EventColumns::Put(Transaction& tx) const {
   if (name.empty()) return;
-  tx.Exec(kPutEvents, name.Text(), object.Text(), pool_uid.Text(), type.Text(), reason.Text(),
-          message.Text(), count.Text(), first_time.Text(), last_time.Text(), revision.Text());
+  tx.Queue(kPutEvents, name.Text(), object.Text(), pool_uid.Text(), type.Text(), reason.Text(),
+           message.Text(), count.Text(), first_time.Text(), last_time.Text(), revision.Text());
 }
 
 void LeaseColumns::Add(const std::string& key, const lifecycle::Lease* row, int64_t at) {
@@ -236,12 +236,12 @@ void LeaseColumns::Add(const std::string& key, const lifecycle::Lease* row, int6
 }
 
 void LeaseColumns::Delete(Transaction& tx) const {
-  if (!deleted.empty()) tx.Exec(kDeleteLeases, deleted.Text());
+  if (!deleted.empty()) tx.Queue(kDeleteLeases, deleted.Text());
 }
 
 void LeaseColumns::Put(Transaction& tx) const {
   if (name.empty()) return;
-  tx.Exec(kPutLeases, name.Text(), holder.Text(), epoch.Text(), revision.Text());
+  tx.Queue(kPutLeases, name.Text(), holder.Text(), epoch.Text(), revision.Text());
 }
 
 }  // namespace muster::storage

@@ -25,6 +25,9 @@ class Connection {
   pqxx::connection& raw() { return raw_; }
   // True the first time it is asked for `name`.
   bool FirstUse(const std::string& name) { return prepared_.insert(name).second; }
+  // The same for statements that are sent as SQL's EXECUTE: libpqxx prepares them on the server
+  // only when told to.
+  bool FirstQueued(const std::string& name) { return queued_.insert(name).second; }
   // The connection must not be used again.
   void MarkBroken() { broken_ = true; }
   bool broken() const { return broken_; }
@@ -32,6 +35,7 @@ class Connection {
  private:
   pqxx::connection raw_;
   std::set<std::string> prepared_;
+  std::set<std::string> queued_;
   bool broken_ = false;
 };
 

@@ -63,8 +63,8 @@ void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_vie
       changes.AddBytes(*row.bytes);
     }
   }
-  tx.Exec(kAppend, std::string(batch), revisions.Text(), kinds.Text(), keys.Text(), changes.Text(),
-          rows.back().revision);
+  tx.Queue(kAppend, std::string(batch), revisions.Text(), kinds.Text(), keys.Text(), changes.Text(),
+           rows.back().revision);
 }
 
 bool WrittenBy(Transaction& tx, int64_t revision, absl::string_view batch) {

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -129,9 +128,20 @@ class CommitLane {
   using Entries = std::vector<Revised<Change>>;
 
   CommitLane(LaneOptions options, const Store<State>* store, const Clock* clock)
-      : options_(std::move(options)), store_(*store), clock_(*clock), db_(options_) {}
+      : options_(WithDoubtHook(std::move(options))),
+        store_(*store),
+        clock_(*clock),
+        db_(options_) {}
 
   void Start();
+  // While the outcome of a batch is unknown, nobody should wait behind it.
+  LaneOptions WithDoubtHook(LaneOptions options) {
+    options.runner.on_doubt = [this] {
+      ready_ = false;
+      FailQueued(error::Unavailable("The database is away."));
+    };
+    return options;
+  }
 
   // --- the lane's thread ---
   void RunLane();

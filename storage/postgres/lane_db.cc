@@ -1,5 +1,6 @@
 #include "storage/postgres/lane_db.h"
 
+#include <chrono>
 #include <random>
 
 #include "absl/strings/numbers.h"
@@ -16,6 +17,9 @@ constexpr int kReadConnections = 4;
 // How long the tailer waits for a notification before it looks whether it should stop.
 constexpr long kListenSeconds = 0;
 constexpr long kListenMicros = 200'000;
+
+// Commits of so short a time are announced together.
+constexpr std::chrono::milliseconds kAnnounceGap{1};
 
 class Receiver final : public pqxx::notification_receiver {
  public:
@@ -37,6 +41,7 @@ RunnerOptions ReaderOptions(RunnerOptions options) {
   // try, no more.
   options.max_attempts = 2;
   options.fault = nullptr;
+  options.on_doubt = nullptr;
   return options;
 }
 
@@ -55,13 +60,19 @@ LaneDb::~LaneDb() { Stop(); }
 void LaneDb::StartTailer(std::function<void(int64_t)> on_notify) {
   on_notify_ = std::move(on_notify);
   tailer_ = std::thread([this] { RunTailer(); });
+  announcer_ = std::thread([this] { RunAnnouncer(); });
 }
 
 void LaneDb::Stop() {
   stopping_ = true;
   writer_.Abort();
   reader_.Abort();
+  {
+    MutexLock lock(announce_mutex_);
+    announce_wakes_.SignalAll();
+  }
   if (tailer_.joinable()) tailer_.join();
+  if (announcer_.joinable()) announcer_.join();
 }
 
 void LaneDb::RunTailer() {
@@ -129,14 +140,31 @@ absl::Status LaneDb::Compact(int64_t revision) {
       });  // done twice has the effect of one
 }
 
-void LaneDb::Notify(int64_t revision) {
-  // A lost announcement is made good by the others' polls.
-  reader_
-      .RunStatement([&](Transaction& tx) {
-        journal::Notify(tx, channel_, revision);
-        return absl::OkStatus();
-      })
-      .IgnoreError();
+void LaneDb::Announce(int64_t revision) {
+  MutexLock lock(announce_mutex_);
+  to_announce_ = revision;
+  announce_wakes_.Signal();
+}
+
+void LaneDb::RunAnnouncer() {
+  int64_t announced = 0;
+  while (!stopping_) {
+    int64_t revision = 0;
+    {
+      MutexLock lock(announce_mutex_);
+      while (to_announce_ == announced && !stopping_) announce_wakes_.Wait(announce_mutex_);
+      revision = announced = to_announce_;
+    }
+    if (stopping_) return;
+    // A lost announcement is made good by the others' polls.
+    reader_
+        .RunStatement([&](Transaction& tx) {
+          journal::Notify(tx, channel_, revision);
+          return absl::OkStatus();
+        })
+        .IgnoreError();
+    std::this_thread::sleep_for(kAnnounceGap);
+  }
 }
 
 std::string LaneDb::NewBatchId() {

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "services/common/mutex.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/journal.h"
 #include "storage/postgres/transaction_runner.h"
@@ -79,8 +80,9 @@ class LaneDb {
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
   absl::StatusOr<Head> PeekHead();
   absl::Status Compact(int64_t revision);
-  // Announces a commit. Best effort.
-  void Notify(int64_t revision);
+  // Announces a commit, soon and from a thread of its own; several at once are one announcement.
+  // Best effort: the others poll.
+  void Announce(int64_t revision);
 
   // A batch id that no other batch has.
   static std::string NewBatchId();
@@ -89,6 +91,7 @@ class LaneDb {
 
  private:
   void RunTailer();
+  void RunAnnouncer();
 
   const LaneOptions& options_;
   const std::string channel_;
@@ -99,6 +102,10 @@ class LaneDb {
   std::function<void(int64_t)> on_notify_;
   std::atomic<bool> stopping_ = false;
   std::thread tailer_;
+  Mutex announce_mutex_;
+  CondVar announce_wakes_;
+  int64_t to_announce_ MUSTER_GUARDED_BY(announce_mutex_) = 0;
+  std::thread announcer_;
 };
 
 }  // namespace muster::storage

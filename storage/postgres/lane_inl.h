@@ -85,11 +85,6 @@ void CommitLane<State>::RunLane() {
 
 template <class State>
 void CommitLane<State>::RunBatch(std::vector<Command> batch) {
-  const int64_t revision_before = revision_;
-  const absl::Cleanup notify = [&] {
-    // Once a batch, when everybody has his answer.
-    if (revision_ != revision_before) db_.Notify(revision_);
-  };
   const absl::Time real_now = absl::Now();
   for (Command& command : batch) {
     if (command.deadline < real_now)
@@ -151,6 +146,7 @@ absl::Status CommitLane<State>::TryBatch(absl::Span<Command> batch, int64_t& sho
   ++batches_;
   changes_ += static_cast<int64_t>(rows.size());
   Publish(overlay->changes(), rows);
+  db_.Announce(revision_);
   return status;
 }
 

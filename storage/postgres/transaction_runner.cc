@@ -53,6 +53,7 @@ absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_tra
         absl::StatusOr<bool> committed = Settle(settle);
         if (!committed.ok()) return committed.status();
         if (*committed) return absl::OkStatus();
+        result.status = error::Unavailable("The database went away; nothing was committed.");
         break;
       }
       case Outcome::kConflict:
@@ -88,12 +89,12 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body,
     if (!in_transaction)
       return {status.ok() ? Outcome::kDone : Outcome::kFailed, std::move(status)};
     if (!status.ok()) {
-      tx.Finish("ROLLBACK");
+      tx.RollBack();
       return {Outcome::kFailed, std::move(status)};
     }
-    committing = tx.begun_;
+    committing = tx.begun_ || !tx.queued_.empty();
     if (options_.fault && options_.fault("commit")) throw pqxx::broken_connection("injected");
-    tx.Finish("COMMIT");
+    tx.Commit();
     if (options_.fault && committing && options_.fault("committed"))
       throw pqxx::broken_connection("injected");
     return {};
@@ -136,6 +137,7 @@ absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) 
       return result.status;
     if (aborted_)
       return absl::UnknownError("Stopped before the outcome of a commit could be settled.");
+    if (options_.on_doubt) options_.on_doubt();
     Sleep(attempt);
   }
 }

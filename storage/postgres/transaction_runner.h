@@ -30,6 +30,9 @@ struct RunnerOptions {
   absl::Duration retry_budget = absl::Seconds(2);
   // How to wait between two tries. Tests inject their own.
   std::function<void(absl::Duration)> sleep = {};
+  // Called whenever a commit's unknown outcome could not be settled yet: the database is away, and
+  // whoever waits behind this transaction had better be told.
+  std::function<void()> on_doubt = {};
   // See FaultHook. Not set in production.
   FaultHook fault = {};
 };

@@ -213,6 +213,17 @@ TEST_F(QuotaLaneTest, ACommitThatWasLostIsDoneAgain) {
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
 }
 
+TEST_F(QuotaLaneTest, ACommitThatWasLostForTooLongIsUnavailableNotUnknown) {
+  auto faults = std::make_shared<std::multiset<std::string>>();
+  LaneOptions options = Breaking(faults);
+  options.runner.retry_budget = absl::ZeroDuration();
+  Lane& lane = NewLane(options);
+  *faults = {"commit"};
+  EXPECT_THAT(Do(lane, Want("a", 0)), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(CountOf("holding"), 0);
+  EXPECT_THAT(Do(lane, Want("a", 0)), IsOk());
+}
+
 TEST_F(QuotaLaneTest, AnotherReplicaMayCommitBeforeAnUnknownOutcomeIsSettled) {
   auto faults = std::make_shared<std::multiset<std::string>>();
   std::atomic<Lane*> other = nullptr;

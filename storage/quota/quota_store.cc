@@ -64,11 +64,11 @@ struct QuotaColumns {
     revision.Add(at);
   }
   void Send(Transaction& tx) const {
-    if (!deleted.empty()) tx.Exec(kDeleteQuotas, deleted.Text());
+    if (!deleted.empty()) tx.Queue(kDeleteQuotas, deleted.Text());
     if (name.empty()) return;
-    tx.Exec(kPutQuotas, name.Text(), organization.Text(), zone.Text(), instance_type.Text(),
-            compute_class.Text(), limit.Text(), create_time.Text(), update_time.Text(),
-            revision.Text());
+    tx.Queue(kPutQuotas, name.Text(), organization.Text(), zone.Text(), instance_type.Text(),
+             compute_class.Text(), limit.Text(), create_time.Text(), update_time.Text(),
+             revision.Text());
   }
 };
 
@@ -87,10 +87,10 @@ struct HoldingColumns {
     revision.Add(at);
   }
   void Send(Transaction& tx) const {
-    if (!deleted.empty()) tx.Exec(kDeleteHoldings, deleted.Text());
+    if (!deleted.empty()) tx.Queue(kDeleteHoldings, deleted.Text());
     if (name.empty()) return;
-    tx.Exec(kPutHoldings, name.Text(), quota.Text(), pool_uid.Text(), nodes.Text(),
-            generation.Text(), pool.Text(), update_time.Text(), revision.Text());
+    tx.Queue(kPutHoldings, name.Text(), quota.Text(), pool_uid.Text(), nodes.Text(),
+             generation.Text(), pool.Text(), update_time.Text(), revision.Text());
   }
 };
 

@@ -1,5 +1,8 @@
 #include "services/quota/core/validate.h"
 
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "services/quota/core/limits.h"
 
@@ -33,6 +36,10 @@ Faults Validate(const SyncHolding& command, absl::string_view prefix) {
     faults.push_back(
         {absl::StrCat(prefix, "pool"),
          absl::StrCat("has ", command.pool.size(), " bytes; at most ", kMaxPoolNameBytes, ".")});
+  }
+  // Postgres keeps no NUL, and nobody wants to read the others.
+  if (std::any_of(command.pool.begin(), command.pool.end(), absl::ascii_iscntrl)) {
+    faults.push_back({absl::StrCat(prefix, "pool"), "must have no control characters."});
   }
   if (command.release && command.nodes != 0) {
     faults.push_back({absl::StrCat(prefix, "nodes"), "must be 0 with `release`."});

@@ -46,6 +46,10 @@ TEST(QuotaValidate, RefusesOverflowAndNodesOfAReleasedHolding) {
   EXPECT_THAT(Validate(UpdateQuota{{}, kHuge}, "quota."),
               UnorderedElementsAre(Field(&error::FieldViolation::field, "quota.limit")));
   command = Good();
+  command.pool = std::string("p\0ol", 4);
+  EXPECT_THAT(Validate(command, ""),
+              UnorderedElementsAre(Field(&error::FieldViolation::field, "pool")));
+  command = Good();
   command.release = true;
   EXPECT_THAT(Validate(command, ""),
               UnorderedElementsAre(Field(&error::FieldViolation::field, "nodes")));
