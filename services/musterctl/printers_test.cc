@@ -3,11 +3,13 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "services/musterctl/describe.h"
 #include "services/musterctl/manifest.h"
 #include "services/musterctl/objects.h"
 #include "services/musterctl/table.h"
 #include "services/musterctl/test_pools.h"
+#include "tests/testing/reference_example.h"
 
 namespace muster::musterctl {
 namespace {
@@ -18,59 +20,9 @@ using ::testing::Not;
 
 const absl::Time kNow = absl::FromUnixSeconds(TimestampOf("2025-06-09T14:58:54Z").seconds());
 
-// The example of reference/node-pool-reference.txt, "Healthy Node Pools", to the letter.
-constexpr char kReference[] = R"(Name:         example-nodepool
-Namespace:
-Labels:       <none>
-Annotations:  <none>
-API Version:  compute.coreweave.com/v1alpha1
-Kind:         NodePool
-Metadata:
-  Creation Timestamp:        2025-06-09T14:48:54Z
-  Generation:                1
-  Resource Version:          857370
-  UID:                       9311678d-4064-45b8-8439-b943250e5852
-Spec:
-  Autoscaling:               false
-  Instance Type:             gd-8xa100-i128
-  Lifecycle:
-    Disable Unhealthy Node Eviction:  true
-    Scale Down Strategy:              IdleOnly
-  Max Nodes:                 0
-  Min Nodes:                 0
-  Target Nodes:              1
-Status:
-  Conditions:
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 NodePool configuration is valid.
-    Reason:                  Valid
-    Status:                  True
-    Type:                    Validated
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 Sufficient capacity available for the requested instance type.
-    Reason:                  Sufficient
-    Status:                  True
-    Type:                    Capacity
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 NodePool is within instance type quota.
-    Reason:                  Under
-    Status:                  True
-    Type:                    Quota
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 NodePool has reached its target node count.
-    Reason:                  TargetMet
-    Status:                  True
-    Type:                    AtTarget
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 All nodes are on the current configuration.
-    Reason:                  AllNodesUpToDate
-    Status:                  False
-    Type:                    NodeReconfigurationRequired
-  Current Nodes:             1
-  In Progress:               0
-  Queued Nodes:              0
-Events:                      <none>
-)";
+// The example to the letter, which has no events.
+const std::string kReference =
+    absl::StrCat(muster::testing::kReferenceExample, "Events:                      <none>\n");
 
 TEST(DescribeTest, AHealthyPoolReadsAsTheReferences) {
   EXPECT_EQ(DescribeNodePool(ReferencePool(), {}, kNow), kReference);

@@ -12,65 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "tests/integration/house.h"
+#include "tests/testing/reference_example.h"
 
 namespace muster::testing {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-// reference/node-pool-reference.txt, "Healthy Node Pools", word for word.
-constexpr char kReference[] = R"(Name:         example-nodepool
-Namespace:
-Labels:       <none>
-Annotations:  <none>
-API Version:  compute.coreweave.com/v1alpha1
-Kind:         NodePool
-Metadata:
-  Creation Timestamp:        2025-06-09T14:48:54Z
-  Generation:                1
-  Resource Version:          857370
-  UID:                       9311678d-4064-45b8-8439-b943250e5852
-Spec:
-  Autoscaling:               false
-  Instance Type:             gd-8xa100-i128
-  Lifecycle:
-    Disable Unhealthy Node Eviction:  true
-    Scale Down Strategy:              IdleOnly
-  Max Nodes:                 0
-  Min Nodes:                 0
-  Target Nodes:              1
-Status:
-  Conditions:
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 NodePool configuration is valid.
-    Reason:                  Valid
-    Status:                  True
-    Type:                    Validated
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 Sufficient capacity available for the requested instance type.
-    Reason:                  Sufficient
-    Status:                  True
-    Type:                    Capacity
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 NodePool is within instance type quota.
-    Reason:                  Under
-    Status:                  True
-    Type:                    Quota
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 NodePool has reached its target node count.
-    Reason:                  TargetMet
-    Status:                  True
-    Type:                    AtTarget
-    Last Transition Time:    2025-05-30T17:36:00Z
-    Message:                 All nodes are on the current configuration.
-    Reason:                  AllNodesUpToDate
-    Status:                  False
-    Type:                    NodeReconfigurationRequired
-  Current Nodes:             1
-  In Progress:               0
-  Queued Nodes:              0
-)";
 
 // Ids and times differ from pool to pool.
 std::string WithoutIdsAndTimes(absl::string_view line) {
@@ -143,7 +91,7 @@ TEST_F(ExampleTest, DescribeReadsAsTheReferenceLineByLine) {
   const Finished described = house_.Ctl({"describe", "nodepool", "example-nodepool"});
   ASSERT_EQ(described.exit_code, 0) << described.output;
   std::vector<std::string> lines = Lines(described.output);
-  const std::vector<std::string> reference = Lines(kReference);
+  const std::vector<std::string> reference = Lines(kReferenceExample);
   ASSERT_GE(lines.size(), reference.size());
   // After what the reference shows come the events, of which a pool an hour old has none.
   EXPECT_TRUE(absl::StartsWith(lines[reference.size()], "Events:")) << lines[reference.size()];
