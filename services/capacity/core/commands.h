@@ -44,6 +44,8 @@ struct SyncClaim {
   int32_t priority = 0;
   bool release = false;
   std::string pool = {};
+  Affinity affinity = {};
+  bool gang = false;
 };
 
 struct SyncClaims {

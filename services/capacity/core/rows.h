@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "services/capacity/core/affinity.h"
 #include "services/capacity/core/names.h"
 
 // What the capacity service keeps. The meaning of every field stands in
@@ -59,6 +60,9 @@ struct MachineRow {
   std::string claim = {};  // set exactly while held or reclaiming
   std::optional<absl::Time> request_time =
       {};  // set with `claim`: the age of the part that it was granted for
+  ComputeClass compute_class = ComputeClass::kDefault;  // of `claim`; kDefault without one
+  std::optional<absl::Time> reclaim_time = {};          // set exactly while reclaiming
+  std::string earmark = {};  // while reclaiming: the claim that gets it; empty: the queue's first
 
   std::string Key() const { return MachineName(id); }
   bool operator==(const MachineRow&) const = default;
@@ -85,6 +89,9 @@ struct ClaimRow {
   std::string pool = {};
   std::vector<ClaimPart> parts = {};  // outstanding, oldest first, no time twice, none empty
   int64_t returns_digest = 0;         // of the last request's returns; 0: it had none
+  Affinity affinity = {};
+  bool gang = false;
+  int64_t reclaim_generation = 0;  // reclaims of its machines, begun or taken back
 
   std::string Key() const { return ClaimName(pool_uid); }
   bool operator==(const ClaimRow&) const = default;

@@ -1,0 +1,39 @@
+#include "services/capacity/core/affinity.h"
+
+#include <algorithm>
+
+namespace muster::capacity {
+namespace {
+
+bool Holds(const AffinityExpression& expression, const Labels& labels) {
+  const auto label = labels.find(expression.key);
+  const bool there = label != labels.end();
+  const auto listed = [&] {
+    return std::find(expression.values.begin(), expression.values.end(), label->second) !=
+           expression.values.end();
+  };
+  switch (expression.op) {
+    case AffinityOperator::kIn:
+      return there && listed();
+    case AffinityOperator::kNotIn:
+      return !there || !listed();
+    case AffinityOperator::kExists:
+      return there;
+    case AffinityOperator::kDoesNotExist:
+      return !there;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool Matches(const Affinity& affinity, const Labels& labels) {
+  if (affinity.empty()) return true;
+  return std::any_of(affinity.terms.begin(), affinity.terms.end(), [&](const AffinityTerm& term) {
+    return std::all_of(
+        term.expressions.begin(), term.expressions.end(),
+        [&](const AffinityExpression& expression) { return Holds(expression, labels); });
+  });
+}
+
+}  // namespace muster::capacity
