@@ -40,7 +40,6 @@ RunnerOptions ReaderOptions(RunnerOptions options) {
   // Whether readers are told at once or late that the database is away matters to them: one more
   // try, no more.
   options.max_attempts = 2;
-  options.fault = nullptr;
   options.on_doubt = nullptr;
   return options;
 }
@@ -92,40 +91,49 @@ void LaneDb::RunTailer() {
 
 absl::Status LaneDb::Write(const TransactionBody& body, const int64_t* first_revision,
                            const std::string* batch) {
-  return writer_.Run(body, [=](Transaction& tx) -> absl::StatusOr<bool> {
-    // The lock waits for a backend that may still be committing on our behalf.
-    journal::Lock(tx);
-    return journal::WrittenBy(tx, *first_revision, *batch);
-  });
+  return writer_.Run(
+      body,
+      [=](Transaction& tx) -> absl::StatusOr<bool> {
+        // The lock waits for a backend that may still be committing on our behalf.
+        journal::Lock(tx);
+        return journal::WrittenBy(tx, *first_revision, *batch);
+      },
+      "write");
 }
 
 absl::Status LaneDb::Read(const TransactionBody& body) {
-  return reader_.Run([&](Transaction& tx) {
-    tx.BeginRepeatableRead();
-    return body(tx);
-  });
+  return reader_.Run(
+      [&](Transaction& tx) {
+        tx.BeginRepeatableRead();
+        return body(tx);
+      },
+      nullptr, "read");
 }
 
 absl::StatusOr<int64_t> LaneDb::HeadRevision() {
-  ASSIGN_OR_RETURN(const Head head, PeekHead());
+  ASSIGN_OR_RETURN(const Head head, PeekHead("barrier"));
   return head.revision;
 }
 
-absl::StatusOr<Head> LaneDb::PeekHead() {
+absl::StatusOr<Head> LaneDb::PeekHead(absl::string_view purpose) {
   Head head;
-  RETURN_IF_ERROR(reader_.RunStatement([&](Transaction& tx) {
-    head = journal::Peek(tx);
-    return absl::OkStatus();
-  }));
+  RETURN_IF_ERROR(reader_.RunStatement(
+      [&](Transaction& tx) {
+        head = journal::Peek(tx);
+        return absl::OkStatus();
+      },
+      purpose));
   return head;
 }
 
 absl::StatusOr<std::vector<JournalRow>> LaneDb::ReadJournal(int64_t after, int64_t upto) {
   std::vector<JournalRow> rows;
-  RETURN_IF_ERROR(reader_.RunStatement([&](Transaction& tx) {
-    rows = journal::Read(tx, after, upto, options_.catch_up_chunk);
-    return absl::OkStatus();
-  }));
+  RETURN_IF_ERROR(reader_.RunStatement(
+      [&](Transaction& tx) {
+        rows = journal::Read(tx, after, upto, options_.catch_up_chunk);
+        return absl::OkStatus();
+      },
+      "resume"));
   return rows;
 }
 
@@ -135,9 +143,8 @@ absl::Status LaneDb::Compact(int64_t revision) {
         journal::Compact(tx, revision);
         return absl::OkStatus();
       },
-      [](Transaction&) -> absl::StatusOr<bool> {
-        return false;
-      });  // done twice has the effect of one
+      // Done twice has the effect of one.
+      [](Transaction&) -> absl::StatusOr<bool> { return false; }, "compact");
 }
 
 void LaneDb::Announce(int64_t revision) {
@@ -158,10 +165,12 @@ void LaneDb::RunAnnouncer() {
     if (stopping_) return;
     // A lost announcement is made good by the others' polls.
     reader_
-        .RunStatement([&](Transaction& tx) {
-          journal::Notify(tx, channel_, revision);
-          return absl::OkStatus();
-        })
+        .RunStatement(
+            [&](Transaction& tx) {
+              journal::Notify(tx, channel_, revision);
+              return absl::OkStatus();
+            },
+            "announce")
         .IgnoreError();
     std::this_thread::sleep_for(kAnnounceGap);
   }

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "storage/postgres/connection_pool.h"
@@ -78,7 +79,7 @@ class LaneDb {
   absl::StatusOr<int64_t> HeadRevision();
   // Journal rows with after < revision <= upto.
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
-  absl::StatusOr<Head> PeekHead();
+  absl::StatusOr<Head> PeekHead(absl::string_view purpose = "peek");
   absl::Status Compact(int64_t revision);
   // Announces a commit, soon and from a thread of its own; several at once are one announcement.
   // Best effort: the others poll.

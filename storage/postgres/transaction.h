@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "storage/postgres/connection.h"
+#include "storage/postgres/fault.h"
 
 namespace muster::storage {
 
@@ -20,26 +22,28 @@ struct Statement {
 // BEGIN travels with the first statement, so that a transaction is few round trips.
 class Transaction {
  public:
-  explicit Transaction(Connection& connection) : connection_(connection), raw_(connection.raw()) {}
+  // `fault`, which may be null, is told of every call with `purpose`; both must outlive this.
+  explicit Transaction(Connection& connection, const FaultHook* fault = nullptr,
+                       absl::string_view purpose = "")
+      : connection_(connection), raw_(connection.raw()), fault_(fault), purpose_(purpose) {}
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
 
   // Runs SQL without parameters. As the first of a transaction it carries BEGIN along.
-  pqxx::result Exec(const std::string& sql) {
-    const std::string all =
-        absl::StrCat(begun_ ? "" : "BEGIN; ", std::exchange(queued_, std::string()), sql);
-    begun_ = true;
-    return raw_.exec(all);
-  }
+  pqxx::result Exec(const std::string& sql) { return ExecAt(sql, sql); }
 
   // Runs a prepared statement. Values as text (see sql_types.h), integers, or std::optional of
   // these.
   template <class... Args>
   pqxx::result Exec(const Statement& statement, const Args&... args) {
+    const Fault fault = FaultAt(statement.name);
+    absl::StrAppend(&queued_, fault.before);
     Flush();
     if (connection_.FirstUse(statement.name))
       connection_.raw().prepare(statement.name, statement.sql);
-    return raw_.exec_prepared(statement.name, args...);
+    pqxx::result result = raw_.exec_prepared(statement.name, args...);
+    if (!fault.after.empty()) raw_.exec(fault.after);
+    return result;
   }
 
   // The same, sent with the next statement, which may be COMMIT: several writes are one round trip.
@@ -48,16 +52,18 @@ class Transaction {
   void Queue(const Statement& statement, const Args&... args) {
     if (connection_.FirstUse(statement.name))
       connection_.raw().prepare(statement.name, statement.sql);
-    if (connection_.FirstQueued(statement.name)) connection_.raw().prepare_now(statement.name);
+    if (connection_.FirstQueued(statement.name)) PrepareNow(statement.name);
     std::string values;
     ((absl::StrAppend(&values, values.empty() ? "" : ", ", Quote(args))), ...);
-    absl::StrAppend(&queued_, "EXECUTE ", statement.name, "(", values, "); ");
+    const Fault fault = FaultAt(statement.name);
+    absl::StrAppend(&queued_, fault.before, "EXECUTE ", statement.name, "(", values, "); ",
+                    fault.after);
   }
 
   // Says BEGIN with another isolation level; must be the first.
   void BeginRepeatableRead() {
-    begun_ = true;
-    raw_.exec("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    begun_ = read_only_ = true;
+    ExecAt("begin", "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   }
 
  private:
@@ -68,6 +74,30 @@ class Transaction {
   }
   std::string Quote(int64_t number) const { return absl::StrCat(number); }
 
+  Fault FaultAt(absl::string_view statement) const {
+    if (fault_ == nullptr || !*fault_) return {};
+    return (*fault_)(absl::StrCat(purpose_, "/", statement));
+  }
+
+  pqxx::result ExecAt(absl::string_view statement, const std::string& sql) {
+    const Fault fault = FaultAt(statement);
+    const std::string all =
+        absl::StrCat(begun_ ? "" : "BEGIN; ", std::exchange(queued_, std::string()), fault.before,
+                     sql, fault.after.empty() ? "" : "; ", fault.after);
+    begun_ = true;
+    return raw_.exec(all);
+  }
+
+  void PrepareNow(const std::string& name) {
+    const Fault fault = FaultAt(absl::StrCat("prepare ", name));
+    if (!fault.before.empty()) raw_.exec(fault.before);
+    connection_.raw().prepare_now(name);
+    if (!fault.after.empty()) raw_.exec(fault.after);
+  }
+
+  // Whether the end of this transaction matters to anybody.
+  bool Writes() const { return !read_only_ && (begun_ || !queued_.empty()); }
+
   // Sends what is queued, and BEGIN if that was not said yet.
   void Flush() {
     if (begun_ && queued_.empty()) return;
@@ -77,18 +107,21 @@ class Transaction {
     raw_.exec(all);
   }
   void Commit() {
-    if (begun_ || !queued_.empty()) Exec("COMMIT");
+    if (begun_ || !queued_.empty()) ExecAt("commit", "COMMIT");
     begun_ = false;
   }
   void RollBack() {
     queued_.clear();
-    if (begun_) raw_.exec("ROLLBACK");
+    if (begun_) ExecAt("rollback", "ROLLBACK");
     begun_ = false;
   }
 
   Connection& connection_;
   pqxx::nontransaction raw_;
+  const FaultHook* const fault_;
+  const absl::string_view purpose_;
   bool begun_ = false;
+  bool read_only_ = false;
   std::string queued_;
 };
 

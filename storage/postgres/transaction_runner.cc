@@ -18,11 +18,20 @@ constexpr absl::Duration kFirstWait = absl::Milliseconds(5);
 constexpr absl::Duration kLongestWait = absl::Milliseconds(250);
 constexpr absl::Duration kAcquireTimeout = absl::Seconds(5);
 
-// 57P01..57P03: the server shuts down, crashed, or starts up. 25006: it takes no writes (a
-// standby). 25P03: it cut an idle transaction.
+// How often the database may refuse to say what became of a commit.
+constexpr int kMaxSettleFailures = 10;
+
+// The server takes no writes: a standby, or a primary that was made one.
+constexpr absl::string_view kReadOnly = "25006";
+// The statement was cancelled: a timeout.
+constexpr absl::string_view kCancelled = "57014";
+
+// 57P01..57P03: the server shuts down, crashed, or starts up. 25P03: it cut an idle transaction.
+// 53: it is out of disk, memory or connections. 58: its system fails it.
 bool IsAway(absl::string_view sqlstate) {
   return absl::StartsWith(sqlstate, "57P") || absl::StartsWith(sqlstate, "08") ||
-         sqlstate == "25006" || sqlstate == "25P03" || sqlstate == "53300";
+         absl::StartsWith(sqlstate, "53") || absl::StartsWith(sqlstate, "58") ||
+         sqlstate == kReadOnly || sqlstate == "25P03";
 }
 
 }  // namespace
@@ -30,19 +39,22 @@ bool IsAway(absl::string_view sqlstate) {
 TransactionRunner::TransactionRunner(ConnectionPool* pool, RunnerOptions options)
     : pool_(pool), options_(std::move(options)) {}
 
-absl::Status TransactionRunner::Run(const TransactionBody& body, const TransactionSettle& settle) {
-  return RunLoop(body, true, settle);
+absl::Status TransactionRunner::Run(const TransactionBody& body, const TransactionSettle& settle,
+                                    absl::string_view purpose) {
+  return RunLoop(body, true, settle, purpose);
 }
 
-absl::Status TransactionRunner::RunStatement(const TransactionBody& body) {
-  return RunLoop(body, false, nullptr);
+absl::Status TransactionRunner::RunStatement(const TransactionBody& body,
+                                             absl::string_view purpose) {
+  return RunLoop(body, false, nullptr, purpose);
 }
 
 absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_transaction,
-                                        const TransactionSettle& settle) {
+                                        const TransactionSettle& settle,
+                                        absl::string_view purpose) {
   const absl::Time give_up = absl::Now() + options_.retry_budget;
   for (int attempt = 1;; ++attempt) {
-    Attempt result = Try(body, in_transaction);
+    Attempt result = Try(body, in_transaction, purpose);
     switch (result.outcome) {
       case Outcome::kDone:
       case Outcome::kFailed:
@@ -67,8 +79,8 @@ absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_tra
   }
 }
 
-TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body,
-                                                  bool in_transaction) {
+TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, bool in_transaction,
+                                                  absl::string_view purpose) {
   absl::StatusOr<ConnectionPool::Loan> loan = pool_->Acquire(absl::Now() + kAcquireTimeout);
   if (!loan.ok()) return {Outcome::kLost, loan.status()};
   Connection& connection = **loan;
@@ -82,9 +94,8 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body,
   };
   // The order of the handlers matters: the first three do not derive from sql_error.
   try {
-    Transaction tx(connection);
+    Transaction tx(connection, &options_.fault, purpose);
     if (!in_transaction) tx.begun_ = true;
-    if (options_.fault && options_.fault("body")) throw pqxx::broken_connection("injected");
     absl::Status status = body(tx);
     if (!in_transaction)
       return {status.ok() ? Outcome::kDone : Outcome::kFailed, std::move(status)};
@@ -92,11 +103,8 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body,
       tx.RollBack();
       return {Outcome::kFailed, std::move(status)};
     }
-    committing = tx.begun_ || !tx.queued_.empty();
-    if (options_.fault && options_.fault("commit")) throw pqxx::broken_connection("injected");
+    committing = tx.Writes();
     tx.Commit();
-    if (options_.fault && committing && options_.fault("committed"))
-      throw pqxx::broken_connection("injected");
     return {};
   } catch (const pqxx::in_doubt_error& e) {
     committing = true;
@@ -111,11 +119,17 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body,
   } catch (const pqxx::broken_connection& e) {
     return lost(e.what());
   } catch (const pqxx::sql_error& e) {
+    // What a read-only server refused leaves no doubt, which only one that writes could settle.
+    if (e.sqlstate() == kReadOnly) committing = false;
     if (IsAway(e.sqlstate())) return lost(e.what());
+    // A timeout may be another's than the server's: whether what was sent had its effect is to be
+    // asked.
+    if (e.sqlstate() == kCancelled && committing) return lost(e.what());
     // A failed statement has rolled the transaction back on the server, even a COMMIT's (deferred
     // constraints).
     connection.MarkBroken();
-    if (e.sqlstate() == "57014") return {Outcome::kFailed, absl::DeadlineExceededError(e.what())};
+    if (e.sqlstate() == kCancelled)
+      return {Outcome::kFailed, absl::DeadlineExceededError(e.what())};
     return {Outcome::kFailed,
             absl::InternalError(absl::StrCat("SQLSTATE ", e.sqlstate(), ": ", e.what()))};
   } catch (const std::exception& e) {
@@ -124,17 +138,21 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body,
 }
 
 absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) {
+  int failures = 0;
   for (int attempt = 1;; ++attempt) {
     absl::StatusOr<bool> answer = false;
-    const Attempt result = Try([&](Transaction& tx) {
-      answer = settle(tx);
-      return answer.status();
-    });
+    const Attempt result = Try(
+        [&](Transaction& tx) {
+          answer = settle(tx);
+          return answer.status();
+        },
+        true, "settle");
     // Settling only reads, so that an unknown outcome of its own commit does not matter.
     if (result.outcome == Outcome::kDone || result.outcome == Outcome::kInDoubt) return answer;
-    if (result.outcome == Outcome::kFailed &&
-        result.status.code() != absl::StatusCode::kDeadlineExceeded)
-      return result.status;
+    if (result.outcome == Outcome::kFailed && !absl::IsDeadlineExceeded(result.status) &&
+        ++failures >= kMaxSettleFailures)
+      return absl::UnknownError(
+          absl::StrCat("Whether it was committed is unknown: ", result.status.message()));
     if (aborted_)
       return absl::UnknownError("Stopped before the outcome of a commit could be settled.");
     if (options_.on_doubt) options_.on_doubt();

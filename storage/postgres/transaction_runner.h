@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "storage/postgres/connection_pool.h"
+#include "storage/postgres/fault.h"
 
 namespace muster::storage {
 
@@ -17,11 +18,6 @@ class Transaction;
 // which would bring libpqxx into every header.)
 using TransactionBody = std::function<absl::Status(Transaction&)>;
 using TransactionSettle = std::function<absl::StatusOr<bool>(Transaction&)>;
-
-// What tests may break: called before each statement group that the runner sends, with its name
-// ("body", "commit"). Returning true makes the runner behave as if the connection broke there;
-// `after` of "commit": it was done all the same.
-using FaultHook = std::function<bool(absl::string_view where)>;
 
 struct RunnerOptions {
   // Serialization failures, deadlocks and lost connections are tried again so often ...
@@ -46,14 +42,16 @@ class TransactionRunner {
   // Runs `body` in a transaction and commits it if it returns OK (and anything was said to the
   // database); else rolls back and returns its status. `body` may run several times. `settle` is
   // asked, in a new transaction, whether an earlier try whose commit's outcome is unknown has
-  // committed; it is asked again and again until it can be answered or Abort() is called. Without
-  // `settle` an unknown outcome is UNKNOWN. Errors: UNAVAILABLE database away; ABORTED too many
+  // committed; it is asked again and again until it can be answered, Abort() is called, or the
+  // database refuses to say; then, and without `settle`, an unknown outcome is UNKNOWN. Any other
+  // error: nothing was committed. UNAVAILABLE database away, full, or read-only; ABORTED too many
   // conflicts; DEADLINE_EXCEEDED statement timeout; INTERNAL anything else (constraint violations
-  // with the constraint's name).
-  absl::Status Run(const TransactionBody& body, const TransactionSettle& settle = nullptr);
+  // with the constraint's name). `purpose`: see FaultHook.
+  absl::Status Run(const TransactionBody& body, const TransactionSettle& settle = nullptr,
+                   absl::string_view purpose = "run");
 
   // A body of one statement that needs no transaction around it: one round trip. Otherwise as Run.
-  absl::Status RunStatement(const TransactionBody& body);
+  absl::Status RunStatement(const TransactionBody& body, absl::string_view purpose = "run");
 
   // Waits for nothing any more: what runs ends with UNAVAILABLE (or UNKNOWN, if it cannot be
   // settled).
@@ -73,10 +71,9 @@ class TransactionRunner {
   };
 
   absl::Status RunLoop(const TransactionBody& body, bool in_transaction,
-                       const TransactionSettle& settle);
-  Attempt Try(const TransactionBody& body, bool in_transaction = true);
-  // True: it committed. Fails only when aborted or when the database says something that it should
-  // not.
+                       const TransactionSettle& settle, absl::string_view purpose);
+  Attempt Try(const TransactionBody& body, bool in_transaction, absl::string_view purpose);
+  // True: it committed. UNKNOWN: aborted, or the database says again and again what it should not.
   absl::StatusOr<bool> Settle(const TransactionSettle& settle);
   void Sleep(int attempt);
 

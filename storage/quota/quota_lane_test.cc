@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/fake_clock.h"
 #include "services/quota/core/decide.h"
@@ -168,14 +169,24 @@ TEST_F(QuotaLaneTest, WhatTheTablesRefuseFailsAlone) {
   EXPECT_EQ(CountOf("holding"), 2);
 }
 
-// A lane whose next transactions break at the given places, once each.
+constexpr char kLoseConnection[] =
+    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
+
+// A lane whose next writes lose their connection at the given places, once each: before the lock
+// (`lock`), before COMMIT (`commit`), or after it (`committed`).
 LaneOptions Breaking(std::shared_ptr<std::multiset<std::string>> places) {
   LaneOptions options;
-  options.runner.fault = [places](absl::string_view where) {
-    const auto it = places->find(std::string(where));
-    if (it == places->end()) return false;
-    places->erase(it);
-    return true;
+  options.runner.fault = [places](absl::string_view site) -> Fault {
+    const auto take = [&](const std::string& place) {
+      const auto it = places->find(place);
+      if (it == places->end()) return false;
+      places->erase(it);
+      return true;
+    };
+    if (site == "write/commit" && take("commit")) return {.before = kLoseConnection};
+    if (site == "write/commit" && take("committed")) return {.after = kLoseConnection};
+    if (absl::StartsWith(site, "write/SELECT") && take("lock")) return {.before = kLoseConnection};
+    return {};
   };
   return options;
 }
@@ -207,7 +218,7 @@ TEST_F(QuotaLaneTest, ACommitThatWasLostIsDoneAgain) {
   auto faults = std::make_shared<std::multiset<std::string>>();
   Lane& lane = NewLane(Breaking(faults));
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
-  *faults = {"body", "commit", "commit"};
+  *faults = {"lock", "commit", "commit"};
   ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
   EXPECT_THAT(*faults, IsEmpty());
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
@@ -228,18 +239,18 @@ TEST_F(QuotaLaneTest, AnotherReplicaMayCommitBeforeAnUnknownOutcomeIsSettled) {
   auto faults = std::make_shared<std::multiset<std::string>>();
   std::atomic<Lane*> other = nullptr;
   LaneOptions options;
-  options.runner.fault = [faults, &other](absl::string_view where) {
-    const auto it = faults->find(std::string(where));
-    if (it == faults->end()) return false;
-    faults->erase(it);
+  options.runner.fault = [faults, &other](absl::string_view site) -> Fault {
+    if (site == "write/commit" && faults->erase("committed") > 0) return {.after = kLoseConnection};
     // The head no longer bears our batch's id when we ask; the journal's row does.
-    EXPECT_THAT(Do(*other, Want("other", 1)), IsOk());
-    return true;
+    if (absl::StartsWith(site, "settle/") && faults->erase("settle") > 0) {
+      EXPECT_THAT(Do(*other, Want("other", 1)), IsOk());
+    }
+    return {};
   };
   Lane& lane = NewLane(options);
   other = &NewLane();
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 9, "", true}), IsOk());
-  faults->insert("committed");
+  *faults = {"committed", "settle"};
   ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
   EXPECT_THAT(*faults, IsEmpty());
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 4);
