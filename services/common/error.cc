@@ -95,6 +95,11 @@ absl::Status NotFound(absl::string_view resource) {
               {.reason = "NOT_FOUND", .resource = std::string(resource)});
 }
 
+absl::Status AlreadyExists(absl::string_view resource) {
+  return Make(absl::StatusCode::kAlreadyExists, absl::StrCat(resource, " exists already."),
+              {.reason = "ALREADY_EXISTS", .resource = std::string(resource)});
+}
+
 absl::Status EtagMismatch(absl::string_view resource, absl::string_view given,
                           absl::string_view current) {
   return Make(absl::StatusCode::kAborted,

@@ -43,6 +43,8 @@ absl::Status InvalidField(absl::string_view field, absl::string_view description
 absl::Status InvalidFields(std::vector<FieldViolation> fields);
 // NOT_FOUND, NOT_FOUND: "`resource` does not exist."
 absl::Status NotFound(absl::string_view resource);
+// ALREADY_EXISTS, ALREADY_EXISTS: "`resource` exists already."
+absl::Status AlreadyExists(absl::string_view resource);
 // ABORTED, ETAG_MISMATCH.
 absl::Status EtagMismatch(absl::string_view resource, absl::string_view given,
                           absl::string_view current);

@@ -18,6 +18,8 @@ class Handlers final : public v1::QuotaService::CallbackService {
   using Context = grpc::CallbackServerContext*;
 
   // quota_writes.cc
+  Unary CreateQuota(Context context, const v1::CreateQuotaRequest* request,
+                    v1::Quota* response) override;
   Unary UpdateQuota(Context context, const v1::UpdateQuotaRequest* request,
                     v1::Quota* response) override;
   Unary DeleteQuota(Context context, const v1::DeleteQuotaRequest* request,

@@ -49,101 +49,98 @@ v1::WatchQuotasResponse ToWatchResponse(const storage::WatchItem& item) {
   return response;
 }
 
+// Answers with what `fill(state)` writes, or its error.
+template <class Fill>
+void AnswerFrom(Lane& lane, rpc::Responder responder, Fill fill) {
+  const absl::Time deadline = responder.deadline();
+  lane.Read(
+      [fill = std::move(fill), responder = std::move(responder)](
+          const absl::Status& status, const State* state, int64_t) mutable {
+        responder.Reply([&] { return status.ok() ? fill(*state) : status; });
+      },
+      deadline);
+}
+
 }  // namespace
 
 Handlers::Unary Handlers::GetQuota(Context context, const v1::GetQuotaRequest* request,
                                    v1::Quota* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    if (!ParseQuotaName(request->name())) {
-      return void(responder.Finish(error::InvalidField("name", kQuotaNameShape)));
-    }
-    const absl::Time deadline = responder.deadline();
-    lane_.Read(
-        [name = request->name(), response, responder = std::move(responder)](
-            const absl::Status& status, const State* state, int64_t) mutable {
-          responder.Reply([&]() -> absl::Status {
-            if (!status.ok()) return status;
-            const Versioned<Quota>* quota = state->table<Quota>().FindVersioned(name);
-            if (quota == nullptr) return error::NotFound(name);
-            *response = ToProto(*quota, state->Held(name));
-            return absl::OkStatus();
-          });
-        },
-        deadline);
+    if (!ParseQuotaName(request->name()))
+      return responder.Finish(error::InvalidField("name", kQuotaNameShape));
+    AnswerFrom(lane_, std::move(responder),
+               [name = request->name(), response](const State& state) -> absl::Status {
+                 const Versioned<Quota>* quota = state.table<Quota>().FindVersioned(name);
+                 if (quota == nullptr) return error::NotFound(name);
+                 *response = ToProto(*quota, state.Held(name));
+                 return absl::OkStatus();
+               });
   });
 }
 
 Handlers::Unary Handlers::GetHolding(Context context, const v1::GetHoldingRequest* request,
                                      v1::Holding* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    if (!ParseHoldingName(request->name())) {
-      return void(responder.Finish(error::InvalidField("name", kHoldingNameShape)));
-    }
-    const absl::Time deadline = responder.deadline();
-    lane_.Read(
-        [name = request->name(), response, responder = std::move(responder)](
-            const absl::Status& status, const State* state, int64_t) mutable {
-          responder.Reply([&]() -> absl::Status {
-            if (!status.ok()) return status;
-            const Holding* holding = state->table<Holding>().Find(name);
-            if (holding == nullptr) return error::NotFound(name);
-            *response = ToProto(*holding);
-            return absl::OkStatus();
-          });
-        },
-        deadline);
+    if (!ParseHoldingName(request->name()))
+      return responder.Finish(error::InvalidField("name", kHoldingNameShape));
+    AnswerFrom(lane_, std::move(responder),
+               [name = request->name(), response](const State& state) -> absl::Status {
+                 const Holding* holding = state.table<Holding>().Find(name);
+                 if (holding == nullptr) return error::NotFound(name);
+                 *response = ToProto(*holding);
+                 return absl::OkStatus();
+               });
   });
 }
 
 Handlers::Unary Handlers::ListQuotas(Context context, const v1::ListQuotasRequest* request,
                                      v1::ListQuotasResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    const absl::StatusOr<std::string> prefix = ParseQuotasParent(request->parent());
-    if (!prefix.ok()) return void(responder.Finish(prefix.status()));
-    const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
-    if (!page.ok()) return void(responder.Finish(page.status()));
-    const absl::Time deadline = responder.deadline();
-    lane_.Read(
-        [request = *request, prefix = *prefix, page = *page, response,
-         responder = std::move(responder)](const absl::Status& status, const State* state,
-                                           int64_t) mutable {
-          responder.Reply([&] {
-            if (!status.ok()) return status;
-            response->set_next_page_token(rpc::ListPage(
-                state->table<Quota>().rows(), request, page, prefix,
-                [](const auto&) { return true; },
-                [&](const auto& row) {
-                  *response->add_quotas() = ToProto(row.second, state->Held(row.first));
-                }));
-            return status;
-          });
-        },
-        deadline);
+    absl::StatusOr<std::string> prefix = ParseQuotasParent(request->parent());
+    if (!prefix.ok()) return responder.Finish(prefix.status());
+    absl::StatusOr<KeyFilter> filter = FilterOf(*request);
+    if (!filter.ok()) return responder.Finish(filter.status());
+    absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
+    if (!page.ok()) return responder.Finish(page.status());
+    AnswerFrom(lane_, std::move(responder),
+               [request = *request, prefix = *std::move(prefix), filter = *std::move(filter),
+                page = *std::move(page), response](const State& state) {
+                 response->set_next_page_token(rpc::ListPage(
+                     state.table<Quota>().rows(), request, page, prefix,
+                     [&](const auto& row) { return Matches(filter, row.first); },
+                     [&](const auto& row) {
+                       *response->add_quotas() = ToProto(row.second, state.Held(row.first));
+                     }));
+                 return absl::OkStatus();
+               });
   });
 }
 
 Handlers::Unary Handlers::ListHoldings(Context context, const v1::ListHoldingsRequest* request,
                                        v1::ListHoldingsResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    const absl::StatusOr<std::string> prefix = ParseHoldingsParent(request->parent());
-    if (!prefix.ok()) return void(responder.Finish(prefix.status()));
-    const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
-    if (!page.ok()) return void(responder.Finish(page.status()));
-    const absl::Time deadline = responder.deadline();
-    lane_.Read(
-        [request = *request, prefix = *prefix, page = *page, response,
-         responder = std::move(responder)](const absl::Status& status, const State* state,
-                                           int64_t) mutable {
-          responder.Reply([&] {
-            if (!status.ok()) return status;
-            response->set_next_page_token(rpc::ListPage(
-                state->table<Holding>().rows(), request, page, prefix,
-                [](const auto&) { return true; },
-                [&](const auto& row) { *response->add_holdings() = ToProto(*row.second.row); }));
-            return status;
-          });
-        },
-        deadline);
+    absl::StatusOr<std::string> prefix = ParseHoldingsParent(request->parent());
+    if (!prefix.ok()) return responder.Finish(prefix.status());
+    absl::StatusOr<KeyFilter> filter = FilterOf(*request);
+    if (!filter.ok()) return responder.Finish(filter.status());
+    if (!request->pool_uid().empty() && !IsPoolUid(request->pool_uid()))
+      return responder.Finish(error::InvalidField("pool_uid", "must be a pool's uid, or empty."));
+    absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
+    if (!page.ok()) return responder.Finish(page.status());
+    AnswerFrom(
+        lane_, std::move(responder),
+        [request = *request, prefix = *std::move(prefix), filter = *std::move(filter),
+         page = *std::move(page), response](const State& state) {
+          response->set_next_page_token(rpc::ListPage(
+              state.table<Holding>().rows(), request, page, prefix,
+              [&](const auto& row) {
+                const Holding& holding = *row.second.row;
+                return Matches(filter, holding.quota) &&
+                       (request.pool_uid().empty() || request.pool_uid() == holding.pool_uid);
+              },
+              [&](const auto& row) { *response->add_holdings() = ToProto(*row.second.row); }));
+          return absl::OkStatus();
+        });
   });
 }
 

@@ -1,18 +1,7 @@
-#include "services/quota/quota_service.h"
-
-#include <gmock/gmock.h>
-#include <grpcpp/grpcpp.h>
-#include <gtest/gtest.h>
-#include <muster/quota/v1/quota_service.grpc.pb.h>
-
 #include <limits>
+#include <map>
 
-#include "absl/strings/str_cat.h"
-#include "services/common/fake_clock.h"
-#include "services/rpc/status.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/test_database.h"
-#include "tests/testing/test_server.h"
+#include "services/quota/service_test_base.h"
 
 namespace muster::quota {
 namespace {
@@ -22,70 +11,9 @@ using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 
-constexpr char kName[] = "organizations/acme/quotas/US-EAST-04A~gd-8xa100-i128~default";
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
-
-class QuotaServiceTest : public ::testing::Test {
- protected:
-  QuotaServiceTest() {
-    QuotaService::Options options;
-    options.lane.connect = {.conninfo = database_.conninfo("quota"), .schema = "quota"};
-    options.clock = &clock_;
-    auto service = QuotaService::Create(std::move(options));
-    if (!service.ok()) throw std::runtime_error(service.status().ToString());
-    service_ = *std::move(service);
-    server_ = std::make_unique<testing::TestServer>(std::vector<rpc::NamedService>{
-        {v1::QuotaService::service_full_name(), service_->grpc_service()}});
-    stub_ = v1::QuotaService::NewStub(server_->channel());
-  }
-  ~QuotaServiceTest() override {
-    // Whatever a test did: memory, tables and journal tell the same.
-    const auto comparison = service_->lane().Compare();
-    EXPECT_THAT(comparison, IsOk());
-    if (comparison.ok()) {
-      EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
-    }
-  }
-
-  template <class Request, class Response>
-  absl::StatusOr<Response> Call(grpc::Status (v1::QuotaService::Stub::*method)(grpc::ClientContext*,
-                                                                               const Request&,
-                                                                               Response*),
-                                const Request& request) {
-    grpc::ClientContext context;
-    Response response;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
-    if (!status.ok()) return rpc::FromGrpcStatus(status);
-    return response;
-  }
-  absl::StatusOr<v1::Quota> SetLimit(int64_t limit, const std::string& name = kName) {
-    v1::UpdateQuotaRequest request;
-    request.mutable_quota()->set_name(name);
-    request.mutable_quota()->set_limit(limit);
-    request.set_allow_missing(true);
-    return Call(&v1::QuotaService::Stub::UpdateQuota, request);
-  }
-  static v1::HoldingRequest Holding(const std::string& pool, int64_t nodes,
-                                    int64_t generation = 1) {
-    v1::HoldingRequest holding;
-    holding.set_name(absl::StrCat(kName, "/holdings/", pool));
-    holding.set_nodes(nodes);
-    holding.set_generation(generation);
-    return holding;
-  }
-  absl::StatusOr<v1::SyncHoldingResponse> Sync(const v1::HoldingRequest& holding) {
-    v1::SyncHoldingRequest request;
-    *request.mutable_holding() = holding;
-    return Call(&v1::QuotaService::Stub::SyncHolding, request);
-  }
-
-  FakeClock clock_;
-  testing::TestDatabase database_;
-  std::unique_ptr<QuotaService> service_;
-  std::unique_ptr<testing::TestServer> server_;
-  std::unique_ptr<v1::QuotaService::Stub> stub_;
-};
 
 TEST_F(QuotaServiceTest, HoldsAndTellsWhatRemains) {
   ASSERT_THAT(SetLimit(10), IsOk());
@@ -99,7 +27,7 @@ TEST_F(QuotaServiceTest, HoldsAndTellsWhatRemains) {
 
   v1::GetQuotaRequest get;
   get.set_name(kName);
-  const auto quota = Call(&v1::QuotaService::Stub::GetQuota, get);
+  const auto quota = Call(&Stub::GetQuota, get);
   ASSERT_THAT(quota, IsOk());
   EXPECT_EQ(quota->held(), 7);
   EXPECT_EQ(quota->limit(), 10);
@@ -113,7 +41,7 @@ TEST_F(QuotaServiceTest, ABatchIsAnsweredOneByOne) {
   *request.add_holdings() = Holding("old", 2, 8);
   *request.add_holdings() = Holding("b", 2);
   *request.add_holdings() = Holding("c", 1);
-  const auto response = Call(&v1::QuotaService::Stub::BatchSyncHoldings, request);
+  const auto response = Call(&Stub::BatchSyncHoldings, request);
   ASSERT_THAT(response, IsOk());
   ASSERT_EQ(response->results_size(), 4);
   EXPECT_EQ(response->results(0).answer().nodes(), 3);
@@ -128,7 +56,7 @@ TEST_F(QuotaServiceTest, ValidateOnlyWritesNothing) {
   request.mutable_quota()->set_limit(4);
   request.set_allow_missing(true);
   request.set_validate_only(true);
-  const auto quota = Call(&v1::QuotaService::Stub::UpdateQuota, request);
+  const auto quota = Call(&Stub::UpdateQuota, request);
   ASSERT_THAT(quota, IsOk());
   EXPECT_EQ(quota->limit(), 4);
   EXPECT_EQ(service_->lane().revision(), 0);
@@ -140,15 +68,97 @@ TEST_F(QuotaServiceTest, EtagGuardsUpdatesAndDeletes) {
   ASSERT_THAT(SetLimit(5), IsOk());
   v1::UpdateQuotaRequest update;
   *update.mutable_quota() = *first;
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::UpdateQuota, update), HasReason("ETAG_MISMATCH"));
+  EXPECT_THAT(Call(&Stub::UpdateQuota, update), HasReason("ETAG_MISMATCH"));
   v1::DeleteQuotaRequest remove;
   remove.set_name(kName);
   remove.set_etag(first->etag());
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::DeleteQuota, remove), HasReason("ETAG_MISMATCH"));
+  EXPECT_THAT(Call(&Stub::DeleteQuota, remove), HasReason("ETAG_MISMATCH"));
   remove.clear_etag();
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::DeleteQuota, remove), IsOk());
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::DeleteQuota, remove),
-              StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(Call(&Stub::DeleteQuota, remove), IsOk());
+  EXPECT_THAT(Call(&Stub::DeleteQuota, remove), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(QuotaServiceTest, CreateMakesAQuotaOnce) {
+  v1::CreateQuotaRequest request;
+  request.set_parent("organizations/acme");
+  request.set_quota_id("US-EAST-04A~gd-8xa100-i128~default");
+  request.mutable_quota()->set_limit(4);
+  request.set_validate_only(true);
+  ASSERT_THAT(Call(&Stub::CreateQuota, request), IsOk());
+  EXPECT_EQ(service_->lane().revision(), 0);
+  request.set_validate_only(false);
+  const auto quota = Call(&Stub::CreateQuota, request);
+  ASSERT_THAT(quota, IsOk());
+  EXPECT_EQ(quota->name(), kName);
+  EXPECT_EQ(quota->limit(), 4);
+  EXPECT_EQ(quota->etag(), "1");
+  EXPECT_THAT(Call(&Stub::CreateQuota, request),
+              AllOf(StatusIs(absl::StatusCode::kAlreadyExists), HasReason("ALREADY_EXISTS")));
+  EXPECT_EQ(service_->lane().revision(), 1);
+}
+
+TEST_F(QuotaServiceTest, AnUpdateWritesWhatItsMaskNames) {
+  ASSERT_THAT(SetLimit(4), IsOk());
+  v1::UpdateQuotaRequest request;
+  request.mutable_quota()->set_name(kName);
+  request.mutable_quota()->set_limit(5);
+  request.mutable_update_mask()->add_paths("*");
+  auto quota = Call(&Stub::UpdateQuota, request);
+  ASSERT_THAT(quota, IsOk());
+  EXPECT_EQ(quota->limit(), 5);
+  request.mutable_update_mask()->set_paths(0, "held");
+  EXPECT_THAT(Call(&Stub::UpdateQuota, request), HasFieldViolation("update_mask"));
+}
+
+TEST_F(QuotaServiceTest, ListsShowWhatTheirFiltersName) {
+  for (const char* id : {"A-1A~t1~default", "A-1A~t1~spot", "A-1A~t2~default", "B-1A~t1~default"}) {
+    const std::string name = absl::StrCat("organizations/acme/quotas/", id);
+    ASSERT_THAT(SetLimit(5, name), IsOk());
+    for (const char* pool : {"p1", "p2"}) {
+      v1::HoldingRequest holding = Holding(pool, 1);
+      holding.set_name(absl::StrCat(name, "/holdings/", pool));
+      ASSERT_THAT(Sync(holding), IsOk());
+    }
+  }
+  const auto quotas = [&](v1::ListQuotasRequest request) {
+    request.set_parent("organizations/acme");
+    std::vector<std::string> ids;
+    const auto page = Call(&Stub::ListQuotas, request);
+    EXPECT_THAT(page, IsOk());
+    if (!page.ok()) return ids;
+    for (const auto& quota : page->quotas())
+      ids.push_back(quota.name().substr(quota.name().rfind('/') + 1));
+    return ids;
+  };
+  v1::ListQuotasRequest list;
+  list.set_zone("A-1A");
+  EXPECT_THAT(quotas(list), ElementsAre("A-1A~t1~default", "A-1A~t1~spot", "A-1A~t2~default"));
+  list.set_instance_type("t1");
+  EXPECT_THAT(quotas(list), ElementsAre("A-1A~t1~default", "A-1A~t1~spot"));
+  list.set_compute_class(type::v1::COMPUTE_CLASS_SPOT);
+  EXPECT_THAT(quotas(list), ElementsAre("A-1A~t1~spot"));
+  list.set_zone("C-1A");
+  EXPECT_THAT(quotas(list), ElementsAre());
+
+  v1::ListHoldingsRequest holdings;
+  holdings.set_parent("organizations/acme/quotas/-");
+  holdings.set_zone("A-1A");
+  holdings.set_compute_class(type::v1::COMPUTE_CLASS_DEFAULT);
+  holdings.set_pool_uid("p2");
+  holdings.set_page_size(1);
+  auto page = Call(&Stub::ListHoldings, holdings);
+  ASSERT_THAT(page, IsOk());
+  ASSERT_EQ(page->holdings_size(), 1);
+  EXPECT_EQ(page->holdings(0).name(), "organizations/acme/quotas/A-1A~t1~default/holdings/p2");
+  holdings.set_page_token(page->next_page_token());
+  holdings.set_pool_uid("p1");
+  EXPECT_THAT(Call(&Stub::ListHoldings, holdings), HasFieldViolation("page_token"));
+  holdings.set_pool_uid("p2");
+  page = Call(&Stub::ListHoldings, holdings);
+  ASSERT_THAT(page, IsOk());
+  ASSERT_EQ(page->holdings_size(), 1);
+  EXPECT_EQ(page->holdings(0).name(), "organizations/acme/quotas/A-1A~t2~default/holdings/p2");
+  EXPECT_EQ(page->next_page_token(), "");
 }
 
 TEST_F(QuotaServiceTest, ListsArePagedInOrder) {
@@ -160,17 +170,17 @@ TEST_F(QuotaServiceTest, ListsArePagedInOrder) {
   v1::ListQuotasRequest request;
   request.set_parent("organizations/-");
   request.set_page_size(2);
-  auto page = Call(&v1::QuotaService::Stub::ListQuotas, request);
+  auto page = Call(&Stub::ListQuotas, request);
   ASSERT_THAT(page, IsOk());
   ASSERT_EQ(page->quotas_size(), 2);
   EXPECT_EQ(page->quotas(0).name(), "organizations/a/quotas/US-EAST-04A~t~default");
   request.set_page_token(page->next_page_token());
-  page = Call(&v1::QuotaService::Stub::ListQuotas, request);
+  page = Call(&Stub::ListQuotas, request);
   ASSERT_THAT(page, IsOk());
   ASSERT_EQ(page->quotas_size(), 1);
   EXPECT_EQ(page->next_page_token(), "");
   request.set_parent("organizations/b");
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::ListQuotas, request), HasFieldViolation("page_token"));
+  EXPECT_THAT(Call(&Stub::ListQuotas, request), HasFieldViolation("page_token"));
 }
 
 TEST_F(QuotaServiceTest, AWatchShowsASnapshotThenEveryChange) {
@@ -230,19 +240,17 @@ TEST_F(QuotaServiceTest, BadInputNamesTheFieldAndWritesNothing) {
   EXPECT_THAT(Sync(v1::HoldingRequest()), HasFieldViolation("holding.name"));
 
   v1::BatchSyncHoldingsRequest batch;
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::BatchSyncHoldings, batch),
-              HasFieldViolation("holdings"));
+  EXPECT_THAT(Call(&Stub::BatchSyncHoldings, batch), HasFieldViolation("holdings"));
   *batch.add_holdings() = Holding("a", 1);
   *batch.add_holdings() = Holding("a", 2);
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::BatchSyncHoldings, batch),
-              HasFieldViolation("holdings[1].name"));
+  EXPECT_THAT(Call(&Stub::BatchSyncHoldings, batch), HasFieldViolation("holdings[1].name"));
 
   v1::ListQuotasRequest list;
   list.set_parent("organizations");
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::ListQuotas, list), HasFieldViolation("parent"));
+  EXPECT_THAT(Call(&Stub::ListQuotas, list), HasFieldViolation("parent"));
   list.set_parent("organizations/acme");
   list.set_page_size(-1);
-  EXPECT_THAT(Call(&v1::QuotaService::Stub::ListQuotas, list), HasFieldViolation("page_size"));
+  EXPECT_THAT(Call(&Stub::ListQuotas, list), HasFieldViolation("page_size"));
   EXPECT_EQ(service_->lane().revision(), 0);
 }
 

@@ -4,26 +4,41 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/limits.h"
 #include "services/quota/core/validate.h"
 #include "services/quota/handlers.h"
 #include "services/quota/wire/quota_wire.h"
+#include "services/rpc/field_mask.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"
 
 namespace muster::quota {
 namespace {
 
+absl::StatusOr<CreateQuota> ParseCreate(const v1::CreateQuotaRequest& request) {
+  const auto parent = MatchName("organizations/*", request.parent());
+  if (!parent || !IsDnsLabel(parent->front()))
+    return error::InvalidField("parent", "must be `organizations/{organization}`.");
+  const std::string name = absl::StrCat(request.parent(), "/quotas/", request.quota_id());
+  const auto key = ParseQuotaName(name);
+  if (!key) return error::InvalidField("quota_id", kQuotaIdShape);
+  if (!request.quota().name().empty() && request.quota().name() != name)
+    return error::InvalidField("quota.name", absl::StrCat("must be empty or `", name, "`."));
+  CreateQuota command{*key, request.quota().limit()};
+  if (auto faults = Validate(command, "quota."); !faults.empty())
+    return error::InvalidFields(std::move(faults));
+  return command;
+}
+
 absl::StatusOr<UpdateQuota> ParseUpdate(const v1::UpdateQuotaRequest& request) {
-  for (const std::string& path : request.update_mask().paths()) {
-    if (path != "limit") return error::InvalidField("update_mask", "only `limit` can be updated.");
-  }
+  RETURN_IF_ERROR(rpc::CheckUpdateMask(request.update_mask(), {"limit"}));
   const auto key = ParseQuotaName(request.quota().name());
   if (!key) return error::InvalidField("quota.name", kQuotaNameShape);
-  UpdateQuota command{*key, request.quota().limit(), request.quota().etag(),
-                      request.allow_missing()};
+  UpdateQuota command{*key, {}, request.quota().etag(), request.allow_missing()};
+  if (rpc::InUpdateMask(request.update_mask(), "limit")) command.limit = request.quota().limit();
   if (auto faults = Validate(command, "quota."); !faults.empty())
     return error::InvalidFields(std::move(faults));
   return command;
@@ -62,34 +77,49 @@ absl::StatusOr<std::vector<SyncHolding>> ParseBatch(const v1::BatchSyncHoldingsR
   return commands;
 }
 
+// Answers with the Quota that a CreateQuota or UpdateQuota leaves.
+template <class Command>
+void ChangeQuota(Lane& lane, rpc::Responder responder, absl::StatusOr<Command> command,
+                 bool validate_only, v1::Quota* response) {
+  if (!command.ok()) return responder.Finish(command.status());
+  auto answer = std::make_shared<v1::Quota>();
+  const absl::Time deadline = responder.deadline();
+  lane.Submit(
+      [command = *std::move(command), validate_only, answer](Overlay<State>& overlay,
+                                                             absl::Time now) -> absl::Status {
+        const size_t mark = overlay.Mark();
+        RETURN_IF_ERROR(Decide(overlay, command, now));
+        const std::string name = QuotaName(command.key);
+        *answer = ToProto(*overlay.state().table<Quota>().FindVersioned(name),
+                          overlay.state().Held(name));
+        if (validate_only) overlay.RollBack(mark);
+        return absl::OkStatus();
+      },
+      [answer, response, responder = std::move(responder)](const absl::Status& status,
+                                                           int64_t) mutable {
+        responder.Reply([&] {
+          if (status.ok()) *response = std::move(*answer);
+          return status;
+        });
+      },
+      deadline);
+}
+
 }  // namespace
+
+Handlers::Unary Handlers::CreateQuota(Context context, const v1::CreateQuotaRequest* request,
+                                      v1::Quota* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    ChangeQuota(lane_, std::move(responder), ParseCreate(*request), request->validate_only(),
+                response);
+  });
+}
 
 Handlers::Unary Handlers::UpdateQuota(Context context, const v1::UpdateQuotaRequest* request,
                                       v1::Quota* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    absl::StatusOr<quota::UpdateQuota> command = ParseUpdate(*request);
-    if (!command.ok()) return void(responder.Finish(command.status()));
-    auto answer = std::make_shared<v1::Quota>();
-    const absl::Time deadline = responder.deadline();
-    lane_.Submit(
-        [command = *std::move(command), validate_only = request->validate_only(), answer](
-            Overlay<State>& overlay, absl::Time now) -> absl::Status {
-          const size_t mark = overlay.Mark();
-          RETURN_IF_ERROR(Decide(overlay, command, now));
-          const std::string name = QuotaName(command.key);
-          *answer = ToProto(*overlay.state().table<Quota>().FindVersioned(name),
-                            overlay.state().Held(name));
-          if (validate_only) overlay.RollBack(mark);
-          return absl::OkStatus();
-        },
-        [answer, response, responder = std::move(responder)](const absl::Status& status,
-                                                             int64_t) mutable {
-          responder.Reply([&] {
-            if (status.ok()) *response = std::move(*answer);
-            return status;
-          });
-        },
-        deadline);
+    ChangeQuota(lane_, std::move(responder), ParseUpdate(*request), request->validate_only(),
+                response);
   });
 }
 

@@ -51,6 +51,7 @@ TEST(StatusTest, EveryErrorComesBackAsItWas) {
   const absl::Status errors[] = {
       error::InvalidFields({{"limit", "must not be negative."}, {"name", "is required."}}),
       error::NotFound("organizations/acme"),
+      error::AlreadyExists("organizations/acme"),
       error::EtagMismatch("organizations/acme", "1", "2"),
       error::GenerationTooOld("organizations/acme", 1, 2),
       error::FailedPrecondition("POOL_DELETING", "organizations/acme", "It is being deleted."),

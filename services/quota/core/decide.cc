@@ -23,17 +23,27 @@ Verdict Judge(int64_t limit, int64_t held, bool refused) {
 
 std::string Etag(int64_t revision) { return absl::StrCat(revision); }
 
+absl::Status Decide(Overlay<State>& overlay, const CreateQuota& command, absl::Time now) {
+  Quota quota{command.key, command.limit, now, now};
+  if (overlay.state().table<Quota>().Find(quota.Key()) != nullptr)
+    return error::AlreadyExists(quota.Key());
+  overlay.Put(std::move(quota));
+  return absl::OkStatus();
+}
+
 absl::Status Decide(Overlay<State>& overlay, const UpdateQuota& command, absl::Time now) {
   const std::string name = QuotaName(command.key);
   const Versioned<Quota>* before = overlay.state().table<Quota>().FindVersioned(name);
-  Quota after{command.key, command.limit, now, now};
+  Quota after{command.key, 0, now, now};
   if (before == nullptr) {
     if (!command.allow_missing || !command.etag.empty()) return error::NotFound(name);
   } else {
     if (absl::Status status = CheckEtag(name, command.etag, *before); !status.ok()) return status;
-    if (before->row->limit == command.limit) return absl::OkStatus();
-    after.create_time = before->row->create_time;
+    after = *before->row;
   }
+  after.limit = command.limit.value_or(after.limit);
+  if (before != nullptr && after == *before->row) return absl::OkStatus();
+  after.update_time = now;
   overlay.Put(std::move(after));
   return absl::OkStatus();
 }

@@ -13,11 +13,18 @@
 // nothing on it.
 namespace muster::quota {
 
-// "The limit of this key is so." A wrong etag: ABORTED; a missing Quota without `allow_missing`:
-// NOT_FOUND.
-struct UpdateQuota {
+// "Let there be this limit." There is one already: ALREADY_EXISTS.
+struct CreateQuota {
   QuotaKey key = {};
   int64_t limit = 0;
+};
+absl::Status Decide(Overlay<State>& overlay, const CreateQuota& command, absl::Time now);
+
+// "The limit of this key is so." A wrong etag: ABORTED; a missing Quota without `allow_missing`:
+// NOT_FOUND. What is not given stays, 0 in a new Quota.
+struct UpdateQuota {
+  QuotaKey key = {};
+  std::optional<int64_t> limit = {};
   std::string etag = {};  // empty: any
   bool allow_missing = false;
 };

@@ -114,6 +114,23 @@ TEST_F(DecideTest, SpotHasItsOwnRows) {
   EXPECT_EQ(Sync({QuotaName(spot), "a", 1, 1, "a"}).verdict, Verdict::kNotSet);
 }
 
+TEST_F(DecideTest, CreateMakesWhatIsNotThereAndChangesNothingThatIs) {
+  EXPECT_THAT(Run(CreateQuota{kKey, 5}), IsOk());
+  EXPECT_THAT(Run(CreateQuota{kKey, 6}),
+              AllOf(StatusIs(absl::StatusCode::kAlreadyExists), HasReason("ALREADY_EXISTS")));
+  EXPECT_EQ(last_changes_, 0u);
+  const Quota* quota = state_.table<Quota>().Find(QuotaName(kKey));
+  EXPECT_EQ(quota->limit, 5);
+  EXPECT_EQ(quota->create_time, kNow);
+}
+
+TEST_F(DecideTest, AnUpdateThatNamesNoLimitLeavesIt) {
+  SetLimit(5);
+  EXPECT_THAT(Run(UpdateQuota{kKey}), IsOk());
+  EXPECT_EQ(state_.table<Quota>().Find(QuotaName(kKey))->limit, 5);
+  EXPECT_EQ(last_changes_, 0u);
+}
+
 TEST_F(DecideTest, UpdateHonoursEtagAndAllowMissing) {
   EXPECT_THAT(Run(UpdateQuota{kKey, 5}), StatusIs(absl::StatusCode::kNotFound));
   SetLimit(5);

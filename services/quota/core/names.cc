@@ -1,5 +1,6 @@
 #include "services/quota/core/names.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +39,17 @@ std::optional<QuotaKey> ParseQuotaName(absl::string_view name) {
   if (!IsDnsLabel((*parts)[0]) || !IsZoneId(key[0]) || !IsInstanceTypeId(key[1]) || !compute_class)
     return std::nullopt;
   return QuotaKey{(*parts)[0], key[0], key[1], *compute_class};
+}
+
+bool Matches(const KeyFilter& filter, absl::string_view quota_name) {
+  // Asked of every row of a list: nothing is copied.
+  const std::pair<absl::string_view, absl::string_view> zone_rest =
+      absl::StrSplit(quota_name.substr(quota_name.rfind('/') + 1), absl::MaxSplits('~', 1));
+  const std::pair<absl::string_view, absl::string_view> type_class =
+      absl::StrSplit(zone_rest.second, absl::MaxSplits('~', 1));
+  return (filter.zone.empty() || filter.zone == zone_rest.first) &&
+         (filter.instance_type.empty() || filter.instance_type == type_class.first) &&
+         (!filter.compute_class || ToString(*filter.compute_class) == type_class.second);
 }
 
 std::string ToString(const HoldingName& name) {

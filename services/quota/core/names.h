@@ -26,6 +26,14 @@ struct QuotaKey {
 std::string QuotaName(const QuotaKey& key);
 std::optional<QuotaKey> ParseQuotaName(absl::string_view name);
 
+// Which keys a list shows; what is empty matches all.
+struct KeyFilter {
+  std::string zone = {};
+  std::string instance_type = {};
+  std::optional<ComputeClass> compute_class = {};
+};
+bool Matches(const KeyFilter& filter, absl::string_view quota_name);
+
 // `{quota name}/holdings/{pool_uid}`.
 struct HoldingName {
   std::string quota = {};

@@ -35,5 +35,14 @@ TEST(QuotaNames, RefuseOtherShapes) {
       ParseHoldingName("organizations/acme/quotas/US-EAST-04A~t~default/holdings/P").has_value());
 }
 
+TEST(QuotaNames, AFilterMatchesWhatItNamesAndNothingBeside) {
+  const std::string name = "organizations/acme/quotas/US-EAST-04A~t~spot";
+  EXPECT_TRUE(Matches({}, name));
+  EXPECT_TRUE(Matches({"US-EAST-04A", "t", ComputeClass::kSpot}, name));
+  EXPECT_FALSE(Matches({"US-EAST-04", "", {}}, name));
+  EXPECT_FALSE(Matches({"", "t2", {}}, name));
+  EXPECT_FALSE(Matches({"", "", ComputeClass::kDefault}, name));
+}
+
 }  // namespace
 }  // namespace muster::quota

@@ -19,9 +19,15 @@ void CheckNodes(int64_t nodes, absl::string_view field, Faults& faults) {
 
 }  // namespace
 
-Faults Validate(const UpdateQuota& command, absl::string_view prefix) {
+Faults Validate(const CreateQuota& command, absl::string_view prefix) {
   Faults faults;
   CheckNodes(command.limit, absl::StrCat(prefix, "limit"), faults);
+  return faults;
+}
+
+Faults Validate(const UpdateQuota& command, absl::string_view prefix) {
+  Faults faults;
+  if (command.limit) CheckNodes(*command.limit, absl::StrCat(prefix, "limit"), faults);
   return faults;
 }
 

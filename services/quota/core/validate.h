@@ -10,6 +10,7 @@
 // wrote them, after `prefix` (e.g. `holdings[3].`).
 namespace muster::quota {
 
+std::vector<error::FieldViolation> Validate(const CreateQuota& command, absl::string_view prefix);
 std::vector<error::FieldViolation> Validate(const UpdateQuota& command, absl::string_view prefix);
 std::vector<error::FieldViolation> Validate(const SyncHolding& command, absl::string_view prefix);
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/resource_name.h"
 #include "services/quota/core/names.h"
 
 namespace muster::quota {
@@ -29,6 +30,29 @@ v1::HoldingAnswer::Verdict ToProto(Verdict verdict) {
       return v1::HoldingAnswer::VERDICT_NOT_SET;
   }
   return v1::HoldingAnswer::VERDICT_UNSPECIFIED;
+}
+
+template <class Request>
+absl::StatusOr<KeyFilter> KeyFilterOf(const Request& request) {
+  KeyFilter filter{request.zone(), request.instance_type(), {}};
+  if (!filter.zone.empty() && !IsZoneId(filter.zone))
+    return error::InvalidField("zone", "must be a zone such as `US-EAST-04A`, or empty.");
+  if (!filter.instance_type.empty() && !IsInstanceTypeId(filter.instance_type)) {
+    return error::InvalidField("instance_type",
+                               "must be an instance type such as `gd-8xh100ib-i128`, or empty.");
+  }
+  switch (static_cast<int>(request.compute_class())) {
+    case type::v1::COMPUTE_CLASS_UNSPECIFIED:
+      return filter;
+    case type::v1::COMPUTE_CLASS_DEFAULT:
+      filter.compute_class = ComputeClass::kDefault;
+      return filter;
+    case type::v1::COMPUTE_CLASS_SPOT:
+      filter.compute_class = ComputeClass::kSpot;
+      return filter;
+  }
+  return error::InvalidField(
+      "compute_class", "must be COMPUTE_CLASS_DEFAULT or COMPUTE_CLASS_SPOT, or unspecified.");
 }
 
 }  // namespace
@@ -83,6 +107,13 @@ absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::s
   if (!name) return error::InvalidField(absl::StrCat(prefix, "name"), kHoldingNameShape);
   return SyncHolding{name->quota,          name->pool_uid, request.nodes(),
                      request.generation(), request.pool(), request.release()};
+}
+
+absl::StatusOr<KeyFilter> FilterOf(const v1::ListQuotasRequest& request) {
+  return KeyFilterOf(request);
+}
+absl::StatusOr<KeyFilter> FilterOf(const v1::ListHoldingsRequest& request) {
+  return KeyFilterOf(request);
 }
 
 }  // namespace muster::quota

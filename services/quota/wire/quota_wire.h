@@ -25,9 +25,15 @@ absl::StatusOr<Holding> FromProto(const v1::Holding& holding);
 // checked: see core/validate.h.
 absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::string_view prefix);
 
+// The filter of a list request (its zone, instance_type and compute_class). INVALID_ARGUMENT names
+// the field.
+absl::StatusOr<KeyFilter> FilterOf(const v1::ListQuotasRequest& request);
+absl::StatusOr<KeyFilter> FilterOf(const v1::ListHoldingsRequest& request);
+
 // What a malformed name is answered with.
 inline constexpr char kQuotaNameShape[] =
     "must be `organizations/{organization}/quotas/{zone}~{instance_type}~{default|spot}`.";
+inline constexpr char kQuotaIdShape[] = "must be `{zone}~{instance_type}~{default|spot}`.";
 inline constexpr char kHoldingNameShape[] =
     "must be "
     "`organizations/{organization}/quotas/{zone}~{instance_type}~{default|spot}/holdings/"
