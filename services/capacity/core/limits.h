@@ -11,17 +11,22 @@ constexpr size_t kMaxBatch = 1'000;       // machines or claims in one call
 constexpr size_t kMaxReturns = 1'000;     // machines given back in one request
 constexpr size_t kMaxParts =
     64;  // outstanding parts of a claim; beyond it the two youngest become one
-constexpr size_t kMaxZoneTypes = 1'000;      // instance types that a zone offers
-constexpr size_t kMaxPoolBytes = 512;        // a pool's display name
-constexpr size_t kMaxIdBytes = 63;           // a fabric's, a rack's, a GPU model's name
-constexpr size_t kMaxLabels = 64;            // labels a machine
-constexpr size_t kMaxLabelKeyBytes = 317;    // prefix (253), slash, name (63), as Kubernetes has it
-constexpr size_t kMaxLabelValueBytes = 63;   // as Kubernetes has it
-constexpr int32_t kMaxSlot = 9'999;          // place in a rack
-constexpr int32_t kMaxNodesPerRack = 1'000;  // nodes_per_rack
-constexpr int32_t kMaxGpus = 1'000;          // GPUs a machine
-constexpr int32_t kMaxVcpus = 1'000'000;     // vCPUs a machine
-constexpr int32_t kMaxPods = 10'000;         // Pods a Node
-constexpr int64_t kMaxKib = int64_t{1} << 50;  // memory or disk of a machine, in KiB
+constexpr size_t kMaxZoneTypes = 1'000;     // instance types that a zone offers
+constexpr size_t kMaxPoolBytes = 512;       // a pool's display name
+constexpr size_t kMaxIdBytes = 63;          // a fabric's, a rack's, a GPU model's name
+constexpr size_t kMaxLabels = 64;           // labels a machine
+constexpr size_t kMaxLabelKeyBytes = 317;   // prefix (253), slash, name (63), as Kubernetes has it
+constexpr size_t kMaxLabelValueBytes = 63;  // as Kubernetes has it
+constexpr size_t kMaxAffinityTerms = 16;
+constexpr size_t kMaxAffinityExpressions = 16;  // a term
+constexpr size_t kMaxAffinityValues = 64;       // an expression
+constexpr size_t kMaxPlacementRequests = 20;    // in one call of the capacity finder
+constexpr size_t kMaxPlacementZones = 100;      // that it is confined to
+constexpr int32_t kMaxSlot = 9'999;             // place in a rack
+constexpr int32_t kMaxNodesPerRack = 1'000;     // nodes_per_rack
+constexpr int32_t kMaxGpus = 1'000;             // GPUs a machine
+constexpr int32_t kMaxVcpus = 1'000'000;        // vCPUs a machine
+constexpr int32_t kMaxPods = 10'000;            // Pods a Node
+constexpr int64_t kMaxKib = int64_t{1} << 50;   // memory or disk of a machine, in KiB
 
 }  // namespace muster::capacity

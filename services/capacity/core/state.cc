@@ -45,7 +45,20 @@ void State::Reindex(const InstanceTypeRow* before, const InstanceTypeRow* after)
   }
 }
 
+// Zone and type of a machine never change: only one that comes or goes matters.
+void State::ReindexId(const MachineRow* before, const MachineRow* after) {
+  if (before != nullptr && after != nullptr) return;
+  if (after != nullptr) {
+    machine_ids_[{after->zone, after->instance_type}].insert(after->id);
+  } else if (before != nullptr) {
+    const auto it = machine_ids_.find({before->zone, before->instance_type});
+    it->second.erase(before->id);
+    if (it->second.empty()) machine_ids_.erase(it);
+  }
+}
+
 void State::Reindex(const MachineRow* before, const MachineRow* after) {
+  ReindexId(before, after);
   if (SameForIndex(before, after)) return;
   if (before != nullptr) {
     DepotFor(before->zone, before->instance_type).Remove(*before);

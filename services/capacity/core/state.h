@@ -32,6 +32,10 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   // Null when there are neither machines nor waiting claims.
   const Depot* FindDepot(const DepotKey& key) const;
   const absl::btree_map<DepotKey, Depot>& depots() const { return depots_; }
+  // Ids of all machines, whatever their state.
+  const absl::btree_map<DepotKey, absl::btree_set<std::string>>& machine_ids() const {
+    return machine_ids_;
+  }
   // Empty for a claim that holds none.
   const Footprint& FootprintOf(absl::string_view pool_uid) const;
 
@@ -51,7 +55,8 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   // Whether all indexes are the same. For audits and tests: after any history they equal those
   // built from the rows.
   bool SameIndexes(const State& other) const {
-    return depots_ == other.depots_ && footprints_ == other.footprints_;
+    return depots_ == other.depots_ && footprints_ == other.footprints_ &&
+           machine_ids_ == other.machine_ids_;
   }
 
  private:
@@ -63,7 +68,10 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   Depot& DepotFor(const std::string& zone, const std::string& instance_type);
   void DropIfEmpty(const std::string& zone, const std::string& instance_type);
 
+  void ReindexId(const MachineRow* before, const MachineRow* after);
+
   absl::btree_map<DepotKey, Depot> depots_;
+  absl::btree_map<DepotKey, absl::btree_set<std::string>> machine_ids_;
   absl::flat_hash_map<std::string, Footprint> footprints_;
 };
 
