@@ -5,81 +5,103 @@
 #include <chrono>
 #include <thread>
 
-#include "absl/time/clock.h"
 #include "services/common/mutex.h"
 
 namespace muster::bench {
 namespace {
 
+using SteadyClock = std::chrono::steady_clock;
+
 enum class Phase { kWarmUp, kMeasured, kOver };
 
-// One closed loop; lives until its last call is answered.
-class Loop {
- public:
-  Loop(int in_flight, const IssueCall& issue)
-      : issue_(issue), running_(in_flight), latencies_(static_cast<size_t>(in_flight)) {}
+// What all callers of a loop share.
+struct Loop {
+  explicit Loop(size_t callers) : running(callers) {}
 
-  void Next(int slot) {
-    const absl::Time begin = absl::Now();
-    issue_(slot, [this, slot, begin](const absl::Status& status) {
-      const Phase phase = phase_;
-      if (phase == Phase::kMeasured) {
-        if (!status.ok()) ++failed_;
-        latencies_[static_cast<size_t>(slot)].push_back(
-            absl::ToDoubleMilliseconds(absl::Now() - begin));
-      }
-      if (phase != Phase::kOver) return Next(slot);
-      MutexLock lock(mutex_);
-      if (--running_ == 0) over_.Signal();
-    });
-  }
-  void Enter(Phase phase) { phase_ = phase; }
   void WaitUntilOver() {
-    MutexLock lock(mutex_);
-    while (running_ > 0) over_.Wait(mutex_);
-  }
-  int64_t failed() const { return failed_; }
-  // After the end only.
-  std::vector<double> Latencies() const {
-    std::vector<double> all;
-    for (const auto& slot : latencies_) all.insert(all.end(), slot.begin(), slot.end());
-    std::sort(all.begin(), all.end());
-    return all;
+    MutexLock lock(mutex);
+    while (running > 0) over.Wait(mutex);
   }
 
- private:
-  const IssueCall& issue_;
-  std::atomic<Phase> phase_ = Phase::kWarmUp;
-  std::atomic<int64_t> failed_ = 0;
-  Mutex mutex_;
-  CondVar over_;
-  int running_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<std::vector<double>>
-      latencies_;  // a slot has one call under way, so its vector has one writer
+  std::atomic<Phase> phase = Phase::kWarmUp;
+  Mutex mutex;
+  CondVar over;
+  size_t running MUSTER_GUARDED_BY(mutex);
 };
 
-double Percentile(const std::vector<double>& sorted, double part) {
-  if (sorted.empty()) return 0;
-  return sorted[std::min(sorted.size() - 1,
-                         static_cast<size_t>(part * static_cast<double>(sorted.size())))];
-}
+// One caller in its loop. Its numbers have one writer at a time: a caller has one call under way.
+class Slot final : public Listener {
+ public:
+  Slot(Loop& loop, Caller& caller) : loop_(loop), caller_(caller) {
+    latencies_ms_.reserve(1 << 12);
+  }
+
+  void Next() {
+    begin_ = SteadyClock::now();
+    caller_.Issue(*this);
+  }
+
+  void Answered(const Outcome& outcome) override {
+    const Phase phase = loop_.phase.load(std::memory_order_acquire);
+    if (phase == Phase::kMeasured) {
+      operations_ += outcome.operations;
+      failed_ += outcome.failed;
+      latencies_ms_.push_back(
+          std::chrono::duration<float, std::milli>(SteadyClock::now() - begin_).count());
+    }
+    if (phase != Phase::kOver) return Next();
+    MutexLock lock(loop_.mutex);
+    if (--loop_.running == 0) loop_.over.Signal();
+  }
+
+  int64_t operations() const { return operations_; }
+  int64_t failed() const { return failed_; }
+  const std::vector<float>& latencies_ms() const { return latencies_ms_; }
+
+ private:
+  Loop& loop_;
+  Caller& caller_;
+  SteadyClock::time_point begin_;
+  int64_t operations_ = 0;
+  int64_t failed_ = 0;
+  std::vector<float> latencies_ms_;
+};
 
 }  // namespace
 
-Rate RunClosedLoop(int in_flight, absl::Duration warm_up, absl::Duration measured,
-                   const IssueCall& issue) {
-  Loop loop(in_flight, issue);
-  for (int slot = 0; slot < in_flight; ++slot) loop.Next(slot);
+Rate RateOf(int64_t operations, int64_t failed, absl::Duration took,
+            std::vector<float> latencies_ms) {
+  std::sort(latencies_ms.begin(), latencies_ms.end());
+  const auto percentile = [&](double part) -> double {
+    if (latencies_ms.empty()) return 0;
+    const auto at = static_cast<size_t>(part * static_cast<double>(latencies_ms.size()));
+    return latencies_ms[std::min(latencies_ms.size() - 1, at)];
+  };
+  return {static_cast<double>(operations) / absl::ToDoubleSeconds(took), percentile(0.5),
+          percentile(0.99), failed};
+}
+
+Rate RunClosedLoop(const Callers& callers, absl::Duration warm_up, absl::Duration measured) {
+  Loop loop(callers.size());
+  std::vector<std::unique_ptr<Slot>> slots;
+  for (const auto& caller : callers) slots.push_back(std::make_unique<Slot>(loop, *caller));
+  for (const auto& slot : slots) slot->Next();
   std::this_thread::sleep_for(absl::ToChronoNanoseconds(warm_up));
-  const absl::Time begin = absl::Now();
-  loop.Enter(Phase::kMeasured);
+  const auto begin = SteadyClock::now();
+  loop.phase = Phase::kMeasured;
   std::this_thread::sleep_for(absl::ToChronoNanoseconds(measured));
-  const absl::Duration took = absl::Now() - begin;
-  loop.Enter(Phase::kOver);
+  const absl::Duration took = absl::FromChrono(SteadyClock::now() - begin);
+  loop.phase = Phase::kOver;
   loop.WaitUntilOver();
-  const std::vector<double> latencies = loop.Latencies();
-  return {static_cast<double>(latencies.size()) / absl::ToDoubleSeconds(took),
-          Percentile(latencies, 0.5), Percentile(latencies, 0.99), loop.failed()};
+  Outcome all{0, 0};
+  std::vector<float> latencies_ms;
+  for (const auto& slot : slots) {
+    all.operations += slot->operations();
+    all.failed += slot->failed();
+    latencies_ms.insert(latencies_ms.end(), slot->latencies_ms().begin(),
+                        slot->latencies_ms().end());
+  }
+  return RateOf(all.operations, all.failed, took, std::move(latencies_ms));
 }
 
 }  // namespace muster::bench

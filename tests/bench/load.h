@@ -1,28 +1,52 @@
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/time/time.h"
 
 namespace muster::bench {
 
 // What one measurement gave.
 struct Rate {
-  double per_second = 0;
-  double p50_ms = 0;
+  double per_second = 0;  // operations, failed ones included
+  double p50_ms = 0;      // of a call; 0: not known
   double p99_ms = 0;
+  int64_t failed = 0;  // operations that were not answered as they should be
+};
+
+// The rate of `operations` in `took`, with the percentiles of `latencies_ms` (in any order).
+Rate RateOf(int64_t operations, int64_t failed, absl::Duration took,
+            std::vector<float> latencies_ms);
+
+// What came of one call. A call may carry several operations.
+struct Outcome {
+  int64_t operations = 1;
   int64_t failed = 0;
 };
 
-// Issues one call of slot `slot`; `done` is called with its outcome, from any thread.
-using IssueCall = std::function<void(int slot, std::function<void(absl::Status)> done)>;
+// Is told when a call was answered.
+class Listener {
+ public:
+  virtual void Answered(const Outcome& outcome) = 0;
 
-// A closed loop: keeps `in_flight` calls under way for `warm_up` and then `measured`, each slot
-// issuing its next call when the last one is answered.
-Rate RunClosedLoop(int in_flight, absl::Duration warm_up, absl::Duration measured,
-                   const IssueCall& issue);
+ protected:
+  ~Listener() = default;
+};
+
+// One client that has at most one call under way. Not thread-safe.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  // Issues the next call. `listener` is told once, from any thread, and may issue the next one
+  // from there.
+  virtual void Issue(Listener& listener) = 0;
+};
+using Callers = std::vector<std::unique_ptr<Caller>>;
+
+// A closed loop: keeps one call of each caller under way for `warm_up` and then `measured`. Returns
+// when the last call is answered.
+Rate RunClosedLoop(const Callers& callers, absl::Duration warm_up, absl::Duration measured);
 
 }  // namespace muster::bench

@@ -1,65 +1,104 @@
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
 #include "tests/bench/pgbench.h"
 #include "tests/bench/report.h"
-#include "tests/bench/works.h"
+#include "tests/bench/work.h"
 
 ABSL_FLAG(std::string, server, "127.0.0.1:7600", "host:port of the musterd that is measured.");
 ABSL_FLAG(std::string, conninfo, "",
-          "libpq connection string of a superuser of the same Postgres, for the yardstick.");
+          "libpq connection string of a superuser of the same Postgres, for the yardsticks.");
 ABSL_FLAG(std::string, pgbench, "pgbench", "The pgbench to run.");
-ABSL_FLAG(std::string, script, "tests/bench/yardstick_hold.pgbench",
-          "The yardstick's transaction.");
+ABSL_FLAG(std::string, scripts_dir, "tests/bench", "Where the yardsticks' transactions are.");
 ABSL_FLAG(int, rounds, 3, "Rounds of everything, at least 1; medians are reported.");
 ABSL_FLAG(int, seconds, 5, "Seconds that each work is measured a round, at least 1.");
+ABSL_FLAG(std::vector<std::string>, only, {},
+          "Works to measure, all if empty; `hold_*` is all whose names begin so.");
 ABSL_FLAG(bool, json, false, "Print one JSON object a line instead of the table.");
 
 namespace muster::bench {
 namespace {
 
-struct Work {
-  const char* name;
-  const char* yardstick;
-  IssueCall issue;
-  int in_flight;
-};
+bool Matches(const Work& work, absl::string_view pattern) {
+  return absl::ConsumeSuffix(&pattern, "*") ? absl::StartsWith(work.name, pattern)
+                                            : work.name == pattern;
+}
 
-absl::Status Run(Report& report, std::vector<Report::Row>& rows) {
-  Works works(absl::GetFlag(FLAGS_server));
-  RETURN_IF_ERROR(works.SetUp());
-  const std::vector<Work> measured = {{"hold_hot_1", "pgbench_hot_best", works.HoldHot(), 1},
-                                      {"hold_hot_64", "pgbench_hot_best", works.HoldHot(), 64},
-                                      {"hold_hot_256", "pgbench_hot_best", works.HoldHot(), 256},
-                                      {"empty_rpc_64", "", works.EmptyRpc(), 64},
-                                      {"read_pool_64", "empty_rpc_64", works.ReadPool(), 64}};
-  const int seconds = absl::GetFlag(FLAGS_seconds);
-  const std::vector<int> clients = {1, 8, 64};
-  std::vector<std::string> yardsticks;
-  for (const int count : clients) yardsticks.push_back(absl::StrCat("pgbench_hot_", count));
-  for (int round = 1; round <= absl::GetFlag(FLAGS_rounds); ++round) {
-    std::cerr << "round " << round << " of " << absl::GetFlag(FLAGS_rounds) << ":" << std::flush;
-    for (size_t i = 0; i < clients.size(); ++i) {
-      std::cerr << " " << yardsticks[i] << std::flush;
-      ASSIGN_OR_RETURN(const double tps,
-                       RunPgbench(absl::GetFlag(FLAGS_pgbench), absl::GetFlag(FLAGS_conninfo),
-                                  absl::GetFlag(FLAGS_script), clients[i], seconds));
-      report.Add(yardsticks[i], {tps, 1000.0 * clients[i] / tps, 0, 0});
+std::vector<Work> AllWorks(const Connections& connections) {
+  std::vector<Work> all;
+  const auto add = [&all](std::vector<Work> works) {
+    all.insert(all.end(), std::make_move_iterator(works.begin()),
+               std::make_move_iterator(works.end()));
+  };
+  add(PgbenchWorks({.program = absl::GetFlag(FLAGS_pgbench),
+                    .conninfo = absl::GetFlag(FLAGS_conninfo),
+                    .scripts_dir = absl::GetFlag(FLAGS_scripts_dir)}));
+  add(QuotaWorks(connections));
+  add(ClaimWorks(connections));
+  add(RpcWorks(connections));
+  return all;
+}
+
+// Those of `all` that --only names. INVALID_ARGUMENT: it names one that is not there.
+absl::StatusOr<std::vector<Work>> Chosen(const std::vector<Work>& all,
+                                         const std::vector<std::string>& only) {
+  if (only.empty()) return all;
+  const auto name_of = [](std::string* out, const Work& work) { out->append(work.name); };
+  for (const std::string& pattern : only) {
+    const bool known = std::any_of(all.begin(), all.end(),
+                                   [&](const Work& work) { return Matches(work, pattern); });
+    if (!known) {
+      return absl::InvalidArgumentError(absl::StrCat("--only: `", pattern, "` is none of ",
+                                                     absl::StrJoin(all, ", ", name_of), "."));
     }
-    for (const Work& work : measured) {
+  }
+  std::vector<Work> chosen;
+  for (const Work& work : all) {
+    if (std::any_of(only.begin(), only.end(),
+                    [&](const std::string& pattern) { return Matches(work, pattern); }))
+      chosen.push_back(work);
+  }
+  return chosen;
+}
+
+absl::Status Run(const std::vector<Work>& works, Report& report) {
+  for (const Work& work : works) {
+    if (work.set_up) RETURN_IF_ERROR(work.set_up());
+  }
+  const int rounds = absl::GetFlag(FLAGS_rounds);
+  for (int round = 1; round <= rounds; ++round) {
+    std::cerr << "round " << round << " of " << rounds << ":" << std::flush;
+    for (const Work& work : works) {
       std::cerr << " " << work.name << std::flush;
-      report.Add(work.name, RunClosedLoop(work.in_flight, absl::Seconds(1), absl::Seconds(seconds),
-                                          work.issue));
+      ASSIGN_OR_RETURN(const Rate rate, work.measure(absl::Seconds(absl::GetFlag(FLAGS_seconds))));
+      report.Add(work.name, rate);
     }
     std::cerr << "\n";
   }
-  report.Best("pgbench_hot_best", yardsticks);
-  for (const std::string& yardstick : yardsticks) rows.push_back({yardstick, ""});
-  for (const Work& work : measured) rows.push_back({work.name, work.yardstick});
+  return absl::OkStatus();
+}
+
+absl::Status Main() {
+  if (absl::GetFlag(FLAGS_rounds) < 1 || absl::GetFlag(FLAGS_seconds) < 1)
+    return absl::InvalidArgumentError("--rounds and --seconds must be at least 1.");
+  const Connections connections(absl::GetFlag(FLAGS_server));
+  ASSIGN_OR_RETURN(const std::vector<Work> works,
+                   Chosen(AllWorks(connections), absl::GetFlag(FLAGS_only)));
+  Report report;
+  RETURN_IF_ERROR(Run(works, report));
+  report.AddBest(kBestYardstick, "pgbench_hot_");
+  std::vector<Report::Row> rows;
+  for (const Work& work : works) rows.push_back({work.name, work.yardsticks});
+  std::cout << (absl::GetFlag(FLAGS_json) ? report.Json(rows) : report.Table(rows));
   return absl::OkStatus();
 }
 
@@ -70,13 +109,8 @@ int main(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Measures a running musterd beside pgbench. Started by tests/bench/run.");
   absl::ParseCommandLine(argc, argv);
-  muster::bench::Report report;
-  std::vector<muster::bench::Report::Row> rows;
-  const absl::Status status = muster::bench::Run(report, rows);
-  if (!status.ok()) {
-    std::cerr << "muster_bench: " << status.message() << "\n";
-    return 1;
-  }
-  std::cout << (absl::GetFlag(FLAGS_json) ? report.Json(rows) : report.Table(rows));
-  return 0;
+  const absl::Status status = muster::bench::Main();
+  if (status.ok()) return 0;
+  std::cerr << "\nmuster_bench: " << status.message() << "\n";
+  return 1;
 }

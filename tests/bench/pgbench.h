@@ -1,15 +1,27 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "tests/bench/work.h"
 
 namespace muster::bench {
 
-// Runs `pgbench -f script` with `clients` for `seconds` (prepared statements, as many threads as
-// cores) and returns its transactions a second. FAILED_PRECONDITION: pgbench failed; its output is
-// in the message.
-absl::StatusOr<double> RunPgbench(const std::string& pgbench, const std::string& conninfo,
-                                  const std::string& script, int clients, int seconds);
+// How pgbench reaches the yardstick's tables.
+struct PgbenchOptions {
+  std::string program = "pgbench";
+  std::string conninfo = {};     // of a superuser, on the Postgres of the measured server
+  std::string scripts_dir = {};  // with yardstick_hold.pgbench and yardstick_statements.pgbench
+};
+
+// The yardsticks: `pgbench_hot_N`, one function call a transaction, and `pgbench_statements_N`, the
+// same effect as separate statements, for N clients.
+std::vector<Work> PgbenchWorks(const PgbenchOptions& options);
+
+// Runs `script` with `clients` for `measured` (prepared statements, as many threads as cores). A
+// failed transaction ends pgbench. FAILED_PRECONDITION: it failed; its output is in the message.
+absl::StatusOr<Rate> RunPgbench(const PgbenchOptions& options, const std::string& script,
+                                int clients, absl::Duration measured);
 
 }  // namespace muster::bench

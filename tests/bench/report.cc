@@ -2,57 +2,76 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace muster::bench {
 
-Rate Report::MedianRate(const std::string& work) const {
+Rate Report::Median(const std::string& work) const {
   const auto it = rounds_.find(work);
   if (it == rounds_.end() || it->second.empty()) return {};
   std::vector<Rate> rates = it->second;
   std::sort(rates.begin(), rates.end(),
             [](const Rate& a, const Rate& b) { return a.per_second < b.per_second; });
-  return rates[rates.size() / 2];
+  Rate median = rates[rates.size() / 2];
+  median.failed = 0;
+  for (const Rate& rate : rates) median.failed += rate.failed;
+  return median;
 }
 
-double Report::Median(const std::string& work) const { return MedianRate(work).per_second; }
+double Report::Ratio(const std::string& work, const std::string& yardstick) const {
+  const double base = Median(yardstick).per_second;
+  return base > 0 ? Median(work).per_second / base : 0;
+}
 
-void Report::Best(const std::string& name, const std::vector<std::string>& works) {
+void Report::AddBest(const std::string& name, const std::string& prefix) {
   Rate best;
-  for (const std::string& work : works) {
-    if (Median(work) > best.per_second) best = MedianRate(work);
+  for (const auto& [work, rates] : rounds_) {
+    const Rate rate = Median(work);
+    if (absl::StartsWith(work, prefix) && rate.per_second > best.per_second) best = rate;
   }
-  rounds_[name] = {best};
+  if (best.per_second > 0) rounds_[name] = {best};
 }
 
 std::string Report::Table(const std::vector<Row>& rows) const {
-  std::string out = absl::StrFormat("%-22s %12s %10s %10s %8s  %s\n", "WORK", "OPS/S", "P50 MS",
-                                    "P99 MS", "RATIO", "TO");
+  const auto number = [](double value, const char* unknown) {
+    return value > 0 ? absl::StrFormat("%.2f", value) : unknown;
+  };
+  std::string out = absl::StrFormat("%-22s %10s %10s %10s %8s  %s\n", "WORK", "OPS/S", "P50 MS",
+                                    "P99 MS", "FAILED", "RATIO TO");
   for (const Row& row : rows) {
-    const Rate rate = MedianRate(row.work);
-    const double base = row.yardstick.empty() ? 0 : Median(row.yardstick);
-    absl::StrAppendFormat(
-        &out, "%-22s %12.0f %10.2f %10.2f %8s  %s%s\n", row.work, rate.per_second, rate.p50_ms,
-        rate.p99_ms, base > 0 ? absl::StrFormat("%.2f", rate.per_second / base) : "-",
-        row.yardstick, rate.failed > 0 ? absl::StrCat("  (", rate.failed, " failed)") : "");
+    const Rate rate = Median(row.work);
+    std::vector<std::string> ratios;
+    for (const std::string& yardstick : row.yardsticks)
+      ratios.push_back(absl::StrCat(number(Ratio(row.work, yardstick), "-"), " ", yardstick));
+    absl::StrAppendFormat(&out, "%-22s %10.0f %10s %10s %8d  %s\n", row.work, rate.per_second,
+                          number(rate.p50_ms, "-"), number(rate.p99_ms, "-"), rate.failed,
+                          absl::StrJoin(ratios, ", "));
   }
   return out;
 }
 
+std::string Report::JsonOf(const Row& row) const {
+  const Rate rate = Median(row.work);
+  std::vector<std::string> ratios;
+  for (const std::string& yardstick : row.yardsticks)
+    ratios.push_back(absl::StrFormat(R"("yardstick": "%s", "ratio": %.3f)", yardstick,
+                                     Ratio(row.work, yardstick)));
+  const std::string first = ratios.empty() ? R"("yardstick": "", "ratio": 0.000)" : ratios[0];
+  std::string also;
+  for (size_t i = 1; i < ratios.size(); ++i)
+    absl::StrAppend(&also, also.empty() ? "" : ", ", "{", ratios[i], "}");
+  return absl::StrFormat(
+      R"({"work": "%s", "value": %.1f, "unit": "ops/s", "p50_ms": %.3f, "p99_ms": %.3f, %s, "failed": %d%s})",
+      row.work, rate.per_second, rate.p50_ms, rate.p99_ms, first, rate.failed,
+      also.empty() ? "" : absl::StrCat(R"(, "also": [)", also, "]"));
+}
+
 std::string Report::Json(const std::vector<Row>& rows) const {
   std::string out;
-  for (const Row& row : rows) {
-    const Rate rate = MedianRate(row.work);
-    const double base = row.yardstick.empty() ? 0 : Median(row.yardstick);
-    absl::StrAppendFormat(
-        &out,
-        R"({"work": "%s", "value": %.1f, "unit": "ops/s", "p50_ms": %.3f, "p99_ms": %.3f, "yardstick": "%s", )"
-        R"("ratio": %.3f, "failed": %d})"
-        "\n",
-        row.work, rate.per_second, rate.p50_ms, rate.p99_ms, row.yardstick,
-        base > 0 ? rate.per_second / base : 0.0, rate.failed);
-  }
+  for (const Row& row : rows) absl::StrAppend(&out, JsonOf(row), "\n");
   return out;
 }
 

@@ -12,23 +12,27 @@ namespace muster::bench {
 class Report {
  public:
   void Add(const std::string& work, const Rate& rate) { rounds_[work].push_back(rate); }
-  // Operations a second of the median round; 0 when there is none.
-  double Median(const std::string& work) const;
+  // Makes `name` the best of all works whose names begin with `prefix`, by their medians; nothing
+  // when there is none.
+  void AddBest(const std::string& name, const std::string& prefix);
 
-  // One work of the table: its name, and the name of what its ratio is to (empty: none).
+  // One work of the table: its name, and the names of what its ratios are to.
   struct Row {
     std::string work = {};
-    std::string yardstick = {};
+    std::vector<std::string> yardsticks = {};
   };
   // For people, with ratios of medians.
   std::string Table(const std::vector<Row>& rows) const;
-  // One JSON object a line.
+  // One JSON object a line. `yardstick` and `ratio` are the first ones, `also` has the others;
+  // `ratio` is 0 when there is none.
   std::string Json(const std::vector<Row>& rows) const;
-  // A yardstick made of several works: the best of their medians.
-  void Best(const std::string& name, const std::vector<std::string>& works);
 
  private:
-  Rate MedianRate(const std::string& work) const;
+  // The median round by rate, with the failures of all rounds.
+  Rate Median(const std::string& work) const;
+  // 0: the yardstick was not measured.
+  double Ratio(const std::string& work, const std::string& yardstick) const;
+  std::string JsonOf(const Row& row) const;
 
   std::map<std::string, std::vector<Rate>> rounds_;
 };

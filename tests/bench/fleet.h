@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tests/bench/calls.h"
+
+namespace muster::bench {
+
+// Machines in the catalogue of the measured server: zones that all offer the same instance types,
+// the same number of machines of each. Racks of 8 on fabrics of 20 racks.
+struct Fleet {
+  std::string prefix = {};  // of its zones, instance types and machines; lower-case letters
+  int zones = 1;
+  int types = 1;
+  int machines = 0;  // a zone and type
+
+  int depots() const { return zones * types; }
+  std::string Zone(int zone) const;
+  std::string Type(int type) const;
+};
+
+// For claims on one zone and type: more machines than claims under way.
+Fleet HotFleet();
+// 100,000 machines: 50 zones with 20 types each.
+Fleet WideFleet();
+
+// Registers it; what is there already stays.
+absl::Status SetUp(const Connections& connections, const Fleet& fleet);
+
+}  // namespace muster::bench
