@@ -1,0 +1,366 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <future>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/fake_clock.h"
+#include "storage/postgres/fault_test_plan.h"
+#include "storage/postgres/lane.h"
+#include "storage/postgres/transaction.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+
+template <class State>
+class FaultRun;
+
+// A domain as the fault tests need it.
+template <class State>
+struct FaultDomain {
+  std::string schema = {};
+  const Store<State>* store = nullptr;
+  // What is broken in a state that came from `before` by one change; one sentence each.
+  std::function<std::vector<std::string>(const State& before, const State& after)> audit = {};
+  // Every kind of row, every command, two replicas.
+  std::function<void(FaultRun<State>&)> script = {};
+  // Source files of the store; every statement that they name must be reached.
+  std::vector<std::string> sources = {};
+};
+
+// A database of its own, emptied before each run.
+struct FaultBench {
+  explicit FaultBench(const std::string& schema_name)
+      : schema(schema_name),
+        pool({.conninfo = database.conninfo(), .schema = schema_name}, 1),
+        runner(&pool, {}) {
+    for (const auto& row : database.Query(absl::StrCat(
+             "SELECT table_name FROM information_schema.tables WHERE table_schema = '", schema,
+             "' AND table_name NOT IN ('journal_head', 'schema_migration')"))) {
+      if (row[0]->find("migration") != std::string::npos) continue;
+      absl::StrAppend(&reset, "DELETE FROM ", *row[0], "; ");
+    }
+  }
+  void Reset() {
+    const absl::Status status = runner.Run([&](Transaction& tx) {
+      tx.Exec(absl::StrCat("SET LOCAL session_replication_role = replica; ", reset,
+                           "UPDATE journal_head SET revision = 0, compacted_revision = 0, "
+                           "batch = ''"));
+      return absl::OkStatus();
+    });
+    if (!status.ok()) throw std::runtime_error(status.ToString());
+  }
+
+  const std::string schema;
+  testing::TestDatabase database;
+  ConnectionPool pool;
+  TransactionRunner runner;
+  std::string reset = {};
+};
+
+// One run of a domain's script on real lanes, with what `plan` has to fail. Beside it runs a model:
+// the pure core alone. After every step the journal in the database must be the model's, whatever
+// failed. A step that failed is tried again, as a client would.
+template <class State>
+class FaultRun {
+ public:
+  using Lane = CommitLane<State>;
+  using Change = typename State::Change;
+  // Decides, and says in `answer` what the caller is told.
+  using Command = std::function<absl::Status(Overlay<State>&, absl::Time, std::string& answer)>;
+  using Picture = std::map<std::string, std::pair<int64_t, std::string>>;
+
+  FaultRun(const FaultDomain<State>& domain, FaultBench& bench, std::shared_ptr<FaultPlan> plan)
+      : domain_(domain), bench_(bench), plan_(std::move(plan)) {
+    bench_.Reset();
+  }
+  ~FaultRun() { Stop(); }
+
+  // --- steps of a script ---
+
+  // Starts a replica, which loads the tables.
+  void Open(const std::string& name) {
+    Attempt("open", [&] {
+      LaneOptions options;
+      options.connect = {.conninfo = bench_.database.conninfo(bench_.schema),
+                         .schema = bench_.schema};
+      options.poll = absl::Milliseconds(50);
+      options.runner.fault = [plan = plan_, name](absl::string_view site) {
+        return plan->At(name, site);
+      };
+      auto lane = Lane::Create(std::move(options), domain_.store, &clock_);
+      if (!lane.ok()) return lane.status();
+      lanes_[name] = *std::move(lane);
+      return absl::OkStatus();
+    });
+  }
+
+  void Do(const std::string& name, const Command& command) { DoTogether(name, {command}); }
+
+  // All in one batch.
+  void DoTogether(const std::string& name, std::vector<Command> commands) {
+    clock_.Advance(absl::Seconds(1));
+    for (int tries = 0; !commands.empty(); ++tries) {
+      ASSERT_LT(tries, kMaxTries);
+      const std::vector<absl::Status> outcomes = Try(*lanes_.at(name), commands);
+      std::vector<Command> again;
+      for (size_t i = 0; i < commands.size(); ++i) {
+        if (outcomes[i].ok()) continue;
+        failures_.push_back(outcomes[i]);
+        again.push_back(commands[i]);
+      }
+      commands = std::move(again);
+    }
+  }
+
+  // `meanwhile` happens after `name` has taken the command and before it locks the head.
+  void DoWhile(const std::string& name, const Command& command, std::function<void()> meanwhile) {
+    plan_->Meanwhile(name, std::move(meanwhile));
+    Do(name, command);
+  }
+
+  // A read must show what was committed before it. One that failed is tried again when the replica
+  // has looked for the database anew.
+  void Read(const std::string& name) {
+    Attempt("read", [&, first = true]() mutable {
+      if (!std::exchange(first, false)) plan_->AwaitNext("peek/journal_peek");
+      std::promise<absl::Status> done;
+      lanes_.at(name)->Read([&](const absl::Status& status, const State* state, int64_t revision) {
+        if (status.ok()) {
+          EXPECT_EQ(revision, revision_);
+          EXPECT_EQ(PictureOf(*state), PictureOf(model_));
+        }
+        done.set_value(status);
+      });
+      return done.get_future().get();
+    });
+  }
+
+  // A watch from `after` on shows every change once, in order; resumed if it breaks.
+  void Watch(const std::string& name, int64_t after) {
+    Attempt("watch", [&] {
+      const auto watcher = lanes_.at(name)->Watch({.after_revision = after});
+      while (after < revision_) {
+        const std::optional<WatchItem> item = NextOf(*watcher);
+        if (!item.has_value()) return *watcher->Ended();
+        if (item->type == WatchItem::Type::kProgress) continue;
+        EXPECT_EQ(item->revision, ++after);
+        if (item->revision != after) break;
+        const JournalRow& row = RowAt(after);
+        EXPECT_EQ(item->key, row.key);
+        EXPECT_EQ(item->bytes == nullptr, row.bytes == nullptr);
+        if (item->bytes != nullptr && row.bytes != nullptr) {
+          EXPECT_EQ(*item->bytes, *row.bytes);
+        }
+      }
+      watcher->Cancel();
+      return absl::OkStatus();
+    });
+  }
+
+  // Forgets the journal up to the newest change but `keep`.
+  void Compact(const std::string& name, int64_t keep) {
+    Attempt("compact", [&] { return lanes_.at(name)->Compact(revision_ - keep); });
+    EXPECT_EQ(bench_.database.QueryValue(
+                  absl::StrCat("SELECT min(revision) FROM ", bench_.schema, ".journal")),
+              absl::StrCat(revision_ - keep + 1));
+  }
+
+  // Another program commits and compacts at once: no replica can follow through the journal.
+  void LoseJournal() {
+    const absl::Status status = bench_.runner.Run([&](Transaction& tx) {
+      tx.Exec(absl::StrCat(
+          "SELECT 1 FROM journal_head FOR UPDATE; UPDATE journal_head SET revision"
+          " = ",
+          revision_ + 1, ", compacted_revision = ", revision_ + 1, "; DELETE FROM journal"));
+      return absl::OkStatus();
+    });
+    ASSERT_THAT(status, testing::IsOk());
+    ++revision_;
+    journal_.clear();
+    first_ = verified_ = revision_;
+  }
+
+  void Compare(const std::string& name) {
+    Attempt("compare", [&] {
+      const absl::StatusOr<Comparison> comparison = lanes_.at(name)->Compare();
+      if (!comparison.ok()) return comparison.status();
+      EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
+      EXPECT_EQ(comparison->revision, revision_);
+      return absl::OkStatus();
+    });
+  }
+
+  void Await(const std::string& site) { plan_->Await(site); }
+  const State& model() const { return model_; }
+  int64_t revision() const { return revision_; }
+
+  // --- what came of it ---
+
+  // At the latest now threads end. All replicas at once: each may take 0.2 s.
+  void Stop() {
+    std::vector<std::future<void>> ends;
+    for (auto& entry : lanes_)
+      ends.push_back(std::async(std::launch::async, [lane = entry.second.get()] { lane->Stop(); }));
+    for (auto& end : ends) end.wait();
+  }
+  // What clients were told beside the core's decisions.
+  const std::vector<absl::Status>& failures() const { return failures_; }
+  Picture picture() const { return PictureOf(model_); }
+
+ private:
+  static constexpr int kMaxTries = 4;
+  struct Answer {
+    absl::Status status = {};
+    std::string text = {};
+  };
+
+  template <class F>
+  void Attempt(absl::string_view what, F f) {
+    for (int tries = 0; tries < kMaxTries; ++tries) {
+      const absl::Status status = f();
+      if (status.ok()) return;
+      failures_.push_back(status);
+    }
+    FAIL() << what << ": " << failures_.back();
+  }
+
+  // Hands all to the lane before it begins with the first of them.
+  std::vector<Answer> Ask(Lane& lane, const std::vector<Command>& commands) {
+    std::vector<Answer> answers(commands.size());
+    std::vector<std::promise<void>> answered(commands.size() + 1);
+    std::promise<void> all_queued;
+    absl::Status gate_status;
+    if (commands.size() > 1) {
+      lane.Submit(
+          [queued = all_queued.get_future().share()](Overlay<State>&, absl::Time) {
+            queued.wait();
+            return absl::OkStatus();
+          },
+          [&](const absl::Status& status, int64_t) {
+            gate_status = status;
+            answered.back().set_value();
+          });
+    } else {
+      answered.back().set_value();
+    }
+    for (size_t i = 0; i < commands.size(); ++i) {
+      lane.Submit(
+          [&command = commands[i], &answer = answers[i]](Overlay<State>& overlay, absl::Time now) {
+            return command(overlay, now, answer.text);
+          },
+          [&, i](const absl::Status& status, int64_t) {
+            answers[i].status = status;
+            answered[i].set_value();
+          });
+    }
+    all_queued.set_value();
+    for (auto& promise : answered) promise.get_future().wait();
+    if (!gate_status.ok()) failures_.push_back(gate_status);
+    return answers;
+  }
+
+  // OK: answered as the core answers, and the journal has it. Else the journal has nothing of it.
+  std::vector<absl::Status> Try(Lane& lane, const std::vector<Command>& commands) {
+    const std::vector<Answer> answers = Ask(lane, commands);
+    std::vector<absl::Status> outcomes;
+    for (size_t i = 0; i < commands.size(); ++i) outcomes.push_back(Judge(commands[i], answers[i]));
+    ExpectJournal();
+    return outcomes;
+  }
+
+  absl::Status Judge(const Command& command, const Answer& answer) {
+    const State before = model_;
+    Overlay<State> overlay(model_, revision_);
+    std::string text;
+    const absl::Status expected = command(overlay, clock_.Now(), text);
+    if (!expected.ok()) overlay.RollBack();
+    if (answer.status == expected) {
+      if (expected.ok()) {
+        EXPECT_EQ(answer.text, text);
+      }
+      State step = before;
+      for (const auto& change : overlay.changes()) {
+        JournalRow row{change.revision, std::string(change.change.kind()), change.change.key};
+        if (!change.change.deleted())
+          row.bytes = std::make_shared<const std::string>(domain_.store->Encode(change));
+        journal_.push_back(std::move(row));
+        step.Apply(change.change, change.revision);
+      }
+      if (expected.ok()) {
+        EXPECT_THAT(domain_.audit(before, step), ::testing::IsEmpty());
+      }
+      revision_ = overlay.revision();
+      return absl::OkStatus();
+    }
+    overlay.RollBack();
+    EXPECT_FALSE(answer.status.ok()) << "answered OK, but the core says " << expected;
+    return answer.status.ok() ? absl::InternalError("wrongly answered") : answer.status;
+  }
+
+  void ExpectJournal() {
+    std::vector<JournalRow> rows;
+    const absl::Status status = bench_.runner.RunStatement([&](Transaction& tx) {
+      rows = journal::Read(tx, verified_, std::numeric_limits<int64_t>::max(), 1'000'000);
+      return absl::OkStatus();
+    });
+    ASSERT_THAT(status, testing::IsOk());
+    ASSERT_EQ(static_cast<int64_t>(rows.size()), revision_ - verified_);
+    for (const JournalRow& row : rows) {
+      const JournalRow& expected = RowAt(++verified_);
+      ASSERT_EQ(row.revision, expected.revision);
+      ASSERT_EQ(row.kind, expected.kind);
+      ASSERT_EQ(row.key, expected.key);
+      ASSERT_EQ(row.bytes == nullptr, expected.bytes == nullptr);
+      if (row.bytes != nullptr) {
+        ASSERT_EQ(*row.bytes, *expected.bytes);
+      }
+    }
+  }
+
+  const JournalRow& RowAt(int64_t revision) const {
+    return journal_.at(static_cast<size_t>(revision - first_ - 1));
+  }
+
+  Picture PictureOf(const State& state) const {
+    Picture picture;
+    state.ForEach([&](const Revised<Change>& row) {
+      picture[row.change.key] = {row.revision, domain_.store->Encode(row)};
+    });
+    return picture;
+  }
+
+  static std::optional<WatchItem> NextOf(Watcher& watcher) {
+    while (true) {
+      if (auto item = watcher.Next()) return item;
+      if (watcher.Ended()) return std::nullopt;
+      std::promise<void> ready;
+      watcher.NotifyWhenReady([&] { ready.set_value(); });
+      ready.get_future().wait();
+    }
+  }
+
+  const FaultDomain<State>& domain_;
+  FaultBench& bench_;
+  const std::shared_ptr<FaultPlan> plan_;
+  FakeClock clock_;
+  State model_;
+  int64_t revision_ = 0;
+  int64_t first_ = 0;                // the revision before journal_'s first
+  std::vector<JournalRow> journal_;  // the model's
+  int64_t verified_ = 0;             // up to here the database's journal was compared
+  std::vector<absl::Status> failures_;
+  std::map<std::string, std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace muster::storage

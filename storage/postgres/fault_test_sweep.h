@@ -1,0 +1,149 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <regex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "storage/postgres/fault_test_run.h"
+
+namespace muster::storage {
+
+// The names (or the beginnings, where there is no name) of all statements in a source file.
+inline std::vector<std::string> StatementsIn(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_FALSE(text.empty()) << path;
+  static const std::regex& named = *new std::regex(
+      R"re(constexpr\s+(?:Statement\s+\w+\s*=\s*\{|char\s+\w+\[\]\s*=)\s*"([^"]+)")re");
+  std::vector<std::string> statements;
+  for (std::sregex_iterator it(text.begin(), text.end(), named), end; it != end; ++it)
+    statements.push_back((*it)[1]);
+  return statements;
+}
+
+// Most of a run is waiting for threads to end.
+inline constexpr int kWorkers = 12;
+
+template <class State>
+struct SweepResult {
+  std::map<std::string, int> sites = {};
+  typename FaultRun<State>::Picture picture = {};
+  std::vector<absl::Status> failures = {};
+  std::vector<PlannedFault> pending = {};
+};
+
+template <class State>
+SweepResult<State> RunWith(const FaultDomain<State>& domain, FaultBench& bench,
+                           std::vector<PlannedFault> faults) {
+  const auto plan = std::make_shared<FaultPlan>(std::move(faults));
+  FaultRun<State> run(domain, bench, plan);
+  domain.script(run);
+  run.Stop();
+  return {plan->counts(), run.picture(), run.failures(), plan->pending()};
+}
+
+// What clients may be told when a call failed so: nothing at all, or once the error itself, or that
+// the replica is not ready for reads.
+inline void ExpectHarmless(const std::vector<absl::Status>& failures, FaultKind kind) {
+  const auto expect_once = [&](absl::StatusCode code) {
+    int count = 0;
+    for (const absl::Status& status : failures) {
+      if (status.code() == code) {
+        ++count;
+      } else {
+        EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+      }
+    }
+    EXPECT_LE(count, 1);
+  };
+  switch (kind) {
+    case FaultKind::kError:
+      return expect_once(absl::StatusCode::kInternal);
+    case FaultKind::kDoneThenTimeout:
+      return expect_once(absl::StatusCode::kDeadlineExceeded);
+    case FaultKind::kDoneThenLost:
+    case FaultKind::kDeadlock:
+    case FaultKind::kSerialization:
+    case FaultKind::kLost:
+    case FaultKind::kReadOnly:
+      EXPECT_THAT(failures, ::testing::IsEmpty());
+      return;
+  }
+}
+
+// Each kind of fault at the first call of every site, at every commit of a write where the kind
+// makes it doubtful, and at every call that settles an unknown commit.
+inline std::vector<std::vector<PlannedFault>> CasesFor(
+    const std::map<std::string, int>& sites, const std::map<std::string, int>& with_doubt) {
+  const PlannedFault doubt{"write/commit", 1, FaultKind::kDoneThenLost};
+  std::vector<std::vector<PlannedFault>> cases;
+  for (const FaultKind kind : kFaultKinds) {
+    for (const auto& [site, count] : sites) {
+      const bool doubtful =
+          site == "write/commit" && (kind == FaultKind::kDoneThenTimeout ||
+                                     kind == FaultKind::kDoneThenLost || kind == FaultKind::kLost);
+      const int last = doubtful ? count : 1;
+      for (int occurrence = 1; occurrence <= last; ++occurrence)
+        cases.push_back({{site, occurrence, kind}});
+    }
+    for (const auto& [site, count] : with_doubt) {
+      if (absl::StartsWith(site, "settle/")) cases.push_back({doubt, {site, 1, kind}});
+    }
+  }
+  return cases;
+}
+
+// Runs the script without a fault, finds out which calls it makes, and runs it again once for each
+// of CasesFor.
+template <class State>
+void EveryCallFailsOnce(const FaultDomain<State>& domain) {
+  FaultBench first(domain.schema);
+  const SweepResult<State> good = RunWith(domain, first, {});
+  ASSERT_THAT(good.failures, ::testing::IsEmpty());
+  const SweepResult<State> doubtful =
+      RunWith(domain, first, {{"write/commit", 1, FaultKind::kDoneThenLost}});
+  for (const std::string& source : domain.sources) {
+    const std::vector<std::string> statements = StatementsIn(source);
+    EXPECT_FALSE(statements.empty()) << source;
+    for (const std::string& statement : statements) {
+      EXPECT_TRUE(std::any_of(doubtful.sites.begin(), doubtful.sites.end(),
+                              [&](const auto& site) {
+                                return absl::StartsWith(site.first.substr(site.first.find('/') + 1),
+                                                        statement);
+                              }))
+          << source << " has a statement that the script does not reach: " << statement;
+    }
+  }
+  const auto cases = CasesFor(good.sites, doubtful.sites);
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    FaultBench bench(domain.schema);
+    for (size_t i = next++; i < cases.size(); i = next++) {
+      const PlannedFault& fault = cases[i].back();
+      SCOPED_TRACE(absl::StrCat(fault.site, " #", fault.occurrence, ": ", ToString(fault.kind)));
+      const SweepResult<State> result = RunWith(domain, bench, cases[i]);
+      EXPECT_THAT(result.pending, ::testing::IsEmpty()) << "the fault was not reached";
+      ExpectHarmless(result.failures, fault.kind);
+      EXPECT_EQ(result.picture, good.picture);
+    }
+  };
+  std::vector<std::thread> workers;
+  for (int i = 0; i < kWorkers; ++i) workers.emplace_back(work);
+  for (std::thread& worker : workers) worker.join();
+  std::cout << domain.schema << ": " << doubtful.sites.size() << " sites, " << kFaultKinds.size()
+            << " kinds of fault, " << cases.size() << " runs\n";
+  for (const auto& [site, count] : doubtful.sites)
+    std::cout << "  " << site.substr(0, 70) << " (" << count << ")\n";
+}
+
+}  // namespace muster::storage
