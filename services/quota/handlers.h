@@ -10,7 +10,8 @@ namespace muster::quota {
 // quota_service.proto.
 class Handlers final : public v1::QuotaService::CallbackService {
  public:
-  explicit Handlers(Lane* lane) : lane_(*lane) {}
+  // Both outlive it.
+  Handlers(Lane* lane, const Clock* clock) : lane_(*lane), clock_(*clock) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -24,10 +25,14 @@ class Handlers final : public v1::QuotaService::CallbackService {
                     v1::Quota* response) override;
   Unary DeleteQuota(Context context, const v1::DeleteQuotaRequest* request,
                     google::protobuf::Empty* response) override;
+
+  // quota_holdings.cc
   Unary SyncHolding(Context context, const v1::SyncHoldingRequest* request,
                     v1::SyncHoldingResponse* response) override;
   Unary BatchSyncHoldings(Context context, const v1::BatchSyncHoldingsRequest* request,
                           v1::BatchSyncHoldingsResponse* response) override;
+  Unary CheckQuota(Context context, const v1::CheckQuotaRequest* request,
+                   v1::CheckQuotaResponse* response) override;
 
   // quota_reads.cc
   Unary GetQuota(Context context, const v1::GetQuotaRequest* request, v1::Quota* response) override;
@@ -42,6 +47,7 @@ class Handlers final : public v1::QuotaService::CallbackService {
 
  private:
   Lane& lane_;
+  const Clock& clock_;
 };
 
 }  // namespace muster::quota

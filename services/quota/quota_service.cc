@@ -14,7 +14,7 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
   auto service = std::unique_ptr<QuotaService>(new QuotaService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
-  service->handlers_ = std::make_unique<Handlers>(service->lane_.get());
+  service->handlers_ = std::make_unique<Handlers>(service->lane_.get(), options.clock);
   return service;
 }
 

@@ -1,3 +1,5 @@
+#include <google/rpc/error_details.pb.h>
+
 #include <limits>
 #include <map>
 
@@ -48,6 +50,73 @@ TEST_F(QuotaServiceTest, ABatchIsAnsweredOneByOne) {
   EXPECT_THAT(rpc::FromRpcStatus(response->results(1).error()), HasReason("GENERATION_TOO_OLD"));
   EXPECT_EQ(response->results(2).answer().verdict(), v1::HoldingAnswer::VERDICT_OVER);
   EXPECT_EQ(response->results(3).answer().nodes(), 1);
+}
+
+TEST_F(QuotaServiceTest, AnOverAnswerTellsWhoHoldsTheRest) {
+  ASSERT_THAT(SetLimit(10), IsOk());
+  v1::HoldingRequest holder = Holding("big", 7);
+  holder.set_pool("organizations/acme/clusters/c/nodePools/big");
+  ASSERT_THAT(Sync(holder), IsOk());
+  const auto answer = Sync(Holding("b", 4));
+  ASSERT_THAT(answer, IsOk());
+  ASSERT_EQ(answer->answer().holders_size(), 1);
+  EXPECT_EQ(answer->answer().holders(0).pool_uid(), "big");
+  EXPECT_EQ(answer->answer().holders(0).pool(), holder.pool());
+  EXPECT_EQ(answer->answer().holders(0).nodes(), 7);
+  EXPECT_EQ(answer->answer().other_holders(), 0);
+}
+
+TEST_F(QuotaServiceTest, MustFitIsToldAsAQuotaFailureAndTheGenerationStays) {
+  ASSERT_THAT(SetLimit(3), IsOk());
+  v1::SyncHoldingRequest request;
+  *request.mutable_holding() = Holding("a", 4, 5);
+  request.mutable_holding()->set_must_fit(true);
+  grpc::ClientContext context;
+  v1::SyncHoldingResponse response;
+  const grpc::Status status = stub_->SyncHolding(&context, request, &response);
+  EXPECT_THAT(rpc::FromGrpcStatus(status),
+              AllOf(StatusIs(absl::StatusCode::kResourceExhausted), HasReason("QUOTA_EXCEEDED")));
+  google::rpc::Status details;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  google::rpc::QuotaFailure failure;
+  for (const auto& any : details.details()) any.UnpackTo(&failure);
+  ASSERT_EQ(failure.violations_size(), 1);
+  EXPECT_EQ(failure.violations(0).subject(), kName);
+  EXPECT_THAT(failure.violations(0).description(),
+              ::testing::HasSubstr("no room for 4 Nodes: limit 3, held 0"));
+
+  v1::BatchSyncHoldingsRequest batch;
+  *batch.add_holdings() = Holding("a", 1, 4);
+  *batch.add_holdings() = Holding("b", 9);
+  batch.mutable_holdings(1)->set_must_fit(true);
+  const auto results = Call(&Stub::BatchSyncHoldings, batch);
+  ASSERT_THAT(results, IsOk());
+  EXPECT_THAT(rpc::FromRpcStatus(results->results(0).error()), HasReason("GENERATION_TOO_OLD"));
+  EXPECT_THAT(rpc::FromRpcStatus(results->results(1).error()), HasReason("QUOTA_EXCEEDED"));
+}
+
+TEST_F(QuotaServiceTest, ACheckSaysWhatWouldHappenAndWritesNothing) {
+  ASSERT_THAT(SetLimit(5), IsOk());
+  ASSERT_THAT(Sync(Holding("a", 2, 9)), IsOk());
+  const int64_t revision = service_->lane().revision();
+  v1::CheckQuotaRequest check;
+  *check.add_holdings() = Holding("a", 4, 0);
+  *check.add_holdings() = Holding("new", 1, 0);
+  *check.add_holdings() = Holding("late", 1, 0);
+  const auto results = Call(&Stub::CheckQuota, check);
+  ASSERT_THAT(results, IsOk());
+  ASSERT_EQ(results->results_size(), 3);
+  EXPECT_EQ(results->results(0).answer().nodes(), 4);
+  EXPECT_EQ(results->results(1).answer().verdict(), v1::HoldingAnswer::VERDICT_UNDER);
+  EXPECT_EQ(results->results(1).answer().held(), 5);
+  EXPECT_EQ(results->results(1).answer().revision(), revision);
+  EXPECT_EQ(results->results(2).answer().verdict(), v1::HoldingAnswer::VERDICT_OVER);
+  EXPECT_EQ(results->results(2).answer().holders(0).pool_uid(), "a");
+  EXPECT_EQ(results->results(2).answer().holders(0).nodes(), 4);
+  EXPECT_EQ(service_->lane().revision(), revision);
+  const auto answer = Sync(Holding("a", 3, 9));
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_EQ(answer->answer().held(), 3);
 }
 
 TEST_F(QuotaServiceTest, ValidateOnlyWritesNothing) {

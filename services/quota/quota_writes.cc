@@ -1,18 +1,14 @@
-#include <set>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/quota/core/decide.h"
-#include "services/quota/core/limits.h"
 #include "services/quota/core/validate.h"
 #include "services/quota/handlers.h"
 #include "services/quota/wire/quota_wire.h"
 #include "services/rpc/field_mask.h"
-#include "services/rpc/status.h"
 #include "services/rpc/unary.h"
 
 namespace muster::quota {
@@ -42,39 +38,6 @@ absl::StatusOr<UpdateQuota> ParseUpdate(const v1::UpdateQuotaRequest& request) {
   if (auto faults = Validate(command, "quota."); !faults.empty())
     return error::InvalidFields(std::move(faults));
   return command;
-}
-
-// Appends what is wrong with `request`, or the command.
-void ParseHolding(const v1::HoldingRequest& request, absl::string_view prefix,
-                  std::vector<SyncHolding>& commands, std::vector<error::FieldViolation>& faults) {
-  absl::StatusOr<SyncHolding> command = FromProto(request, prefix);
-  if (!command.ok()) {
-    const auto detail = error::DetailOf(command.status());
-    faults.insert(faults.end(), detail->fields.begin(), detail->fields.end());
-    return;
-  }
-  for (auto& fault : Validate(*command, prefix)) faults.push_back(std::move(fault));
-  commands.push_back(*std::move(command));
-}
-
-absl::StatusOr<std::vector<SyncHolding>> ParseBatch(const v1::BatchSyncHoldingsRequest& request) {
-  if (request.holdings().empty() || request.holdings_size() > kMaxBatch) {
-    return error::InvalidField(
-        "holdings", absl::StrCat("has ", request.holdings_size(), " entries; allowed are 1 to ",
-                                 kMaxBatch, "."));
-  }
-  std::vector<SyncHolding> commands;
-  std::vector<error::FieldViolation> faults;
-  std::set<absl::string_view> names;
-  for (int i = 0; i < request.holdings_size(); ++i) {
-    const std::string prefix = absl::StrCat("holdings[", i, "].");
-    ParseHolding(request.holdings(i), prefix, commands, faults);
-    if (!names.insert(request.holdings(i).name()).second) {
-      faults.push_back({absl::StrCat(prefix, "name"), "stands in the batch twice."});
-    }
-  }
-  if (!faults.empty()) return error::InvalidFields(std::move(faults));
-  return commands;
 }
 
 // Answers with the Quota that a CreateQuota or UpdateQuota leaves.
@@ -135,66 +98,6 @@ Handlers::Unary Handlers::DeleteQuota(Context context, const v1::DeleteQuotaRequ
             Overlay<State>& overlay, absl::Time now) { return Decide(overlay, command, now); },
         [responder = std::move(responder)](const absl::Status& status, int64_t) mutable {
           responder.Finish(status);
-        },
-        deadline);
-  });
-}
-
-Handlers::Unary Handlers::SyncHolding(Context context, const v1::SyncHoldingRequest* request,
-                                      v1::SyncHoldingResponse* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    std::vector<quota::SyncHolding> commands;
-    std::vector<error::FieldViolation> faults;
-    ParseHolding(request->holding(), "holding.", commands, faults);
-    if (!faults.empty()) return void(responder.Finish(error::InvalidFields(std::move(faults))));
-    auto answer = std::make_shared<Answer>();
-    const absl::Time deadline = responder.deadline();
-    lane_.Submit(
-        [command = std::move(commands.front()), answer](Overlay<State>& overlay,
-                                                        absl::Time now) -> absl::Status {
-          ASSIGN_OR_RETURN(*answer, Decide(overlay, command, now));
-          return absl::OkStatus();
-        },
-        [answer, response, responder = std::move(responder)](const absl::Status& status,
-                                                             int64_t) mutable {
-          responder.Reply([&] {
-            if (status.ok()) *response->mutable_answer() = ToProto(*answer);
-            return status;
-          });
-        },
-        deadline);
-  });
-}
-
-Handlers::Unary Handlers::BatchSyncHoldings(Context context,
-                                            const v1::BatchSyncHoldingsRequest* request,
-                                            v1::BatchSyncHoldingsResponse* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    absl::StatusOr<std::vector<quota::SyncHolding>> commands = ParseBatch(*request);
-    if (!commands.ok()) return void(responder.Finish(commands.status()));
-    auto answers = std::make_shared<std::vector<absl::StatusOr<Answer>>>();
-    const absl::Time deadline = responder.deadline();
-    lane_.Submit(
-        [commands = *std::move(commands), answers](Overlay<State>& overlay, absl::Time now) {
-          answers->clear();
-          for (const quota::SyncHolding& command : commands)
-            answers->push_back(Decide(overlay, command, now));
-          return absl::OkStatus();
-        },
-        [answers, response, responder = std::move(responder)](const absl::Status& status,
-                                                              int64_t) mutable {
-          responder.Reply([&] {
-            if (!status.ok()) return status;
-            for (const absl::StatusOr<Answer>& answer : *answers) {
-              v1::BatchSyncHoldingsResponse::Result* result = response->add_results();
-              if (answer.ok()) {
-                *result->mutable_answer() = ToProto(*answer);
-              } else {
-                *result->mutable_error() = rpc::ToRpcStatus(answer.status());
-              }
-            }
-            return status;
-          });
         },
         deadline);
   });

@@ -48,7 +48,8 @@ void AddErrorInfo(Packer& packer, const error::Detail& detail) {
   packer.Add(info);
 }
 
-void AddResource(Packer& packer, absl::StatusCode code, const error::Detail& detail) {
+void AddResource(Packer& packer, const absl::Status& status, const error::Detail& detail) {
+  const absl::StatusCode code = status.code();
   if (code == absl::StatusCode::kFailedPrecondition) {
     google::rpc::PreconditionFailure failure;
     auto* violation = failure.add_violations();
@@ -57,7 +58,9 @@ void AddResource(Packer& packer, absl::StatusCode code, const error::Detail& det
     packer.Add(failure);
   } else if (code == absl::StatusCode::kResourceExhausted) {
     google::rpc::QuotaFailure failure;
-    failure.add_violations()->set_subject(detail.resource);
+    auto* violation = failure.add_violations();
+    violation->set_subject(detail.resource);
+    violation->set_description(Cut(status.message(), kMaxErrorMessageBytes));
     packer.Add(failure);
   }
   google::rpc::ResourceInfo resource;
@@ -130,7 +133,7 @@ google::rpc::Status ToRpcStatus(const absl::Status& status) {
   Packer packer(out);
   AddErrorInfo(packer, detail);
   if (detail.retry_after) AddRetry(packer, *detail.retry_after);
-  if (!detail.resource.empty()) AddResource(packer, status.code(), detail);
+  if (!detail.resource.empty()) AddResource(packer, status, detail);
   if (!detail.fields.empty()) AddFields(packer, detail);
   return out;
 }

@@ -75,6 +75,10 @@ TEST(StatusTest, DetailsAreGooglesTypes) {
   const auto failed = ToRpcStatus(error::FailedPrecondition("R", "a/b", "m"));
   EXPECT_EQ(Get<google::rpc::PreconditionFailure>(failed).violations(0).type(), "R");
   EXPECT_EQ(Get<google::rpc::PreconditionFailure>(failed).violations(0).subject(), "a/b");
+  const auto exhausted = ToRpcStatus(error::Make(absl::StatusCode::kResourceExhausted, "Full.",
+                                                 {.reason = "R", .resource = "a/b"}));
+  EXPECT_EQ(Get<google::rpc::QuotaFailure>(exhausted).violations(0).subject(), "a/b");
+  EXPECT_EQ(Get<google::rpc::QuotaFailure>(exhausted).violations(0).description(), "Full.");
   const auto missing = ToRpcStatus(error::NotFound("a/b"));
   EXPECT_EQ(Get<google::rpc::ResourceInfo>(missing).resource_name(), "a/b");
   const auto away = ToRpcStatus(error::Unavailable("m", absl::Milliseconds(1500)));

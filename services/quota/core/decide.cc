@@ -14,11 +14,6 @@ absl::Status CheckEtag(const std::string& name, const std::string& given,
   return error::EtagMismatch(name, given, Etag(quota.revision));
 }
 
-Verdict Judge(int64_t limit, int64_t held, bool refused) {
-  if (limit == 0) return Verdict::kNotSet;
-  return refused || held > limit ? Verdict::kOver : Verdict::kUnder;
-}
-
 }  // namespace
 
 std::string Etag(int64_t revision) { return absl::StrCat(revision); }
@@ -56,33 +51,6 @@ absl::Status Decide(Overlay<State>& overlay, const DeleteQuota& command, absl::T
     return status;
   overlay.Delete<Quota>(command.name);
   return absl::OkStatus();
-}
-
-absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now) {
-  Holding after{command.quota,      command.pool_uid, command.nodes,
-                command.generation, command.pool,     now};
-  const std::string name = after.Key();
-  const Quota* quota = overlay.state().table<Quota>().Find(command.quota);
-  const Holding* before = overlay.state().table<Holding>().Find(name);
-  const int64_t limit = quota == nullptr ? 0 : quota->limit;
-  const int64_t nodes_before = before == nullptr ? 0 : before->nodes;
-  if (before != nullptr && command.generation < before->generation) {
-    return error::GenerationTooOld(name, command.generation, before->generation);
-  }
-
-  bool refused = false;
-  if (command.release) {
-    overlay.Delete<Holding>(name);
-    after.nodes = 0;
-  } else {
-    refused = command.nodes > nodes_before &&
-              overlay.state().Held(command.quota) + command.nodes - nodes_before > limit;
-    if (refused) after.nodes = nodes_before;
-    if (before != nullptr && after.nodes == nodes_before) after.update_time = before->update_time;
-    overlay.Put(after);
-  }
-  const int64_t held = overlay.state().Held(command.quota);
-  return Answer{Judge(limit, held, refused), after.nodes, limit, held, overlay.revision()};
 }
 
 }  // namespace muster::quota

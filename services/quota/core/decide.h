@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "services/quota/core/state.h"
 
 // The decisions of quota (semantics.md 4). Pure but for the overlay; a refused command leaves
@@ -46,7 +49,11 @@ struct SyncHolding {
   int64_t generation = 0;
   std::string pool = {};
   bool release = false;
+  bool must_fit = false;  // see OrError
 };
+
+// For a Check: as if newer than any.
+inline constexpr int64_t kNewestGeneration = std::numeric_limits<int64_t>::max();
 
 enum class Verdict { kUnder, kOver, kNotSet };
 
@@ -57,11 +64,24 @@ struct Answer {
   int64_t limit = 0;
   int64_t held = 0;
   int64_t revision = 0;
+  bool refused = false;  // a growth was asked for and not granted
+  Holders holders = {};  // for kOver: the pools beside this one
 };
 // An older generation than the last one answered: ABORTED. Every answered request leaves its
 // generation behind, the refused ones too: a late older request must not get what a newer one no
 // longer wants.
 absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now);
+
+// What Decide and OrError would answer to the commands, one after the other (no holding twice),
+// with nothing changed. `revision` is the state's. Copies what is held under the keys that are
+// named.
+std::vector<absl::StatusOr<Answer>> Check(const State& state,
+                                          absl::Span<const SyncHolding> commands, absl::Time now,
+                                          int64_t revision);
+
+// The answer as the caller wants it told: with `must_fit` a growth that was not granted is an error
+// (error::QuotaExceeded, error::QuotaNotSet). What was decided stands.
+absl::StatusOr<Answer> OrError(const SyncHolding& command, absl::StatusOr<Answer> answer);
 
 // The Quota's etag: the revision of its last change.
 std::string Etag(int64_t revision);

@@ -11,5 +11,7 @@ inline constexpr int64_t kMaxNodes = 1'000'000;
 inline constexpr size_t kMaxPoolNameBytes = 512;
 // Requests of one batch call.
 inline constexpr int kMaxBatch = 1'000;
+// Holders that an answer lists one by one.
+inline constexpr size_t kMaxHoldersListed = 10;
 
 }  // namespace muster::quota

@@ -86,6 +86,14 @@ v1::HoldingAnswer ToProto(const Answer& answer) {
   out.set_held(answer.held);
   out.set_remaining(std::max<int64_t>(0, answer.limit - answer.held));
   out.set_revision(answer.revision);
+  for (const Holder& holder : answer.holders.largest) {
+    v1::Holder* listed = out.add_holders();
+    listed->set_pool_uid(holder.pool_uid);
+    listed->set_pool(holder.pool);
+    listed->set_nodes(holder.nodes);
+  }
+  out.set_other_holders(answer.holders.others);
+  out.set_other_nodes(answer.holders.other_nodes);
   return out;
 }
 
@@ -105,8 +113,8 @@ absl::StatusOr<Holding> FromProto(const v1::Holding& holding) {
 absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::string_view prefix) {
   const auto name = ParseHoldingName(request.name());
   if (!name) return error::InvalidField(absl::StrCat(prefix, "name"), kHoldingNameShape);
-  return SyncHolding{name->quota,          name->pool_uid, request.nodes(),
-                     request.generation(), request.pool(), request.release()};
+  return SyncHolding{name->quota,    name->pool_uid,    request.nodes(),   request.generation(),
+                     request.pool(), request.release(), request.must_fit()};
 }
 
 absl::StatusOr<KeyFilter> FilterOf(const v1::ListQuotasRequest& request) {

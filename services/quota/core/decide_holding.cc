@@ -1,0 +1,112 @@
+#include <deque>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "services/quota/core/decide.h"
+#include "services/quota/core/errors.h"
+#include "services/quota/core/limits.h"
+
+namespace muster::quota {
+namespace {
+
+// What a decision looks at.
+struct Standing {
+  int64_t limit = 0;
+  int64_t held = 0;
+  const Holding* before = nullptr;
+};
+
+// What becomes of the holding.
+struct Step {
+  Holding after = {};
+  bool removed = false;
+  bool refused = false;
+};
+
+int64_t LimitOf(const Quota* quota) { return quota == nullptr ? 0 : quota->limit; }
+
+absl::StatusOr<Step> Next(const Standing& standing, const SyncHolding& command, absl::Time now) {
+  Step step{{command.quota, command.pool_uid, command.nodes, command.generation, command.pool, now},
+            command.release,
+            false};
+  const Holding* before = standing.before;
+  if (before != nullptr && command.generation < before->generation) {
+    return error::GenerationTooOld(before->Key(), command.generation, before->generation);
+  }
+  if (step.removed) {
+    step.after.nodes = 0;
+    return step;
+  }
+  const int64_t nodes_before = before == nullptr ? 0 : before->nodes;
+  step.refused =
+      command.nodes > nodes_before && standing.held + command.nodes - nodes_before > standing.limit;
+  if (step.refused) step.after.nodes = nodes_before;
+  if (before != nullptr && step.after.nodes == nodes_before)
+    step.after.update_time = before->update_time;
+  return step;
+}
+
+Verdict Judge(int64_t limit, int64_t held, bool refused) {
+  if (limit == 0) return Verdict::kNotSet;
+  return refused || held > limit ? Verdict::kOver : Verdict::kUnder;
+}
+
+// `use`: after the step.
+Answer Tell(const SyncHolding& command, int64_t limit, int64_t nodes, bool refused,
+            const KeyUse& use, int64_t revision) {
+  Answer answer{Judge(limit, use.held(), refused), nodes, limit, use.held(), revision, refused, {}};
+  if (answer.verdict == Verdict::kOver)
+    answer.holders = use.HoldersBeside(command.pool_uid, nodes, kMaxHoldersListed);
+  return answer;
+}
+
+}  // namespace
+
+absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now) {
+  const State& state = overlay.state();
+  const int64_t limit = LimitOf(state.table<Quota>().Find(command.quota));
+  const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
+  ASSIGN_OR_RETURN(
+      Step step,
+      Next({limit, state.Held(command.quota), state.table<Holding>().Find(name)}, command, now));
+  const int64_t nodes = step.after.nodes;
+  if (step.removed) {
+    overlay.Delete<Holding>(name);
+  } else {
+    overlay.Put(std::move(step.after));
+  }
+  return Tell(command, limit, nodes, step.refused, state.UseOf(command.quota), overlay.revision());
+}
+
+std::vector<absl::StatusOr<Answer>> Check(const State& state,
+                                          absl::Span<const SyncHolding> commands, absl::Time now,
+                                          int64_t revision) {
+  absl::flat_hash_map<absl::string_view, KeyUse> uses;
+  std::deque<Holding> rows;  // what `uses` points to
+  const auto decide = [&](const SyncHolding& command) -> absl::StatusOr<Answer> {
+    const auto [use, fresh] = uses.try_emplace(command.quota);
+    if (fresh) use->second = state.UseOf(command.quota);
+    const int64_t limit = LimitOf(state.table<Quota>().Find(command.quota));
+    const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
+    const Holding* before = state.table<Holding>().Find(name);
+    ASSIGN_OR_RETURN(Step step, Next({limit, use->second.held(), before}, command, now));
+    rows.push_back(std::move(step.after));
+    use->second.Replace(before, step.removed ? nullptr : &rows.back());
+    return Tell(command, limit, rows.back().nodes, step.refused, use->second, revision);
+  };
+  std::vector<absl::StatusOr<Answer>> answers;
+  answers.reserve(commands.size());
+  for (const SyncHolding& command : commands) answers.push_back(OrError(command, decide(command)));
+  return answers;
+}
+
+absl::StatusOr<Answer> OrError(const SyncHolding& command, absl::StatusOr<Answer> answer) {
+  if (!answer.ok() || !answer->refused || !command.must_fit) return answer;
+  if (answer->limit == 0) return error::QuotaNotSet(command.quota, answer->held, command.nodes);
+  return error::QuotaExceeded(command.quota, answer->limit, answer->held, answer->nodes,
+                              command.nodes);
+}
+
+}  // namespace muster::quota
