@@ -1,15 +1,9 @@
 #include "services/capacity/core/depot.h"
 
-#include <numeric>
-
 #include "services/capacity/core/machine_state.h"
 
 namespace muster::capacity {
 namespace {
-
-QueueKey KeyOf(const ClaimRow& claim, const ClaimPart& part) {
-  return {claim.compute_class, claim.priority, part.request_time, claim.pool_uid};
-}
 
 // Adds to a counter in a map that keeps no zeroes.
 void Count(absl::btree_map<std::string, int64_t>& counts, const std::string& key, int64_t by) {
@@ -20,8 +14,13 @@ void Count(absl::btree_map<std::string, int64_t>& counts, const std::string& key
 
 }  // namespace
 
-int64_t Depot::in_service() const {
-  return free() + count(MachineState::kHeld) + count(MachineState::kReclaiming);
+MachineCounts Depot::Matching(const Affinity& affinity) const {
+  if (affinity.empty()) return counts_;
+  MachineCounts counts;
+  for (const auto& [labels, machines] : classes_) {
+    if (Matches(affinity, labels)) counts += machines.counts;
+  }
+  return counts;
 }
 
 const Depot::Places* Depot::PartlyHeld(absl::string_view pool_uid) const {
@@ -29,21 +28,28 @@ const Depot::Places* Depot::PartlyHeld(absl::string_view pool_uid) const {
   return it == partly_held_.end() ? nullptr : &it->second;
 }
 
-bool Depot::empty() const {
-  return queue_.empty() && std::accumulate(counts_.begin(), counts_.end(), int64_t{0}) == 0;
-}
-
-void Depot::Add(const ClaimRow& claim) {
-  for (const ClaimPart& part : claim.parts) queue_[KeyOf(claim, part)] += part.nodes;
-}
-
-void Depot::Remove(const ClaimRow& claim) {
-  for (const ClaimPart& part : claim.parts) queue_.erase(KeyOf(claim, part));
-}
+bool Depot::empty() const { return queue_.empty() && counts_.registered() == 0; }
 
 void Depot::Change(const MachineRow& machine, int64_t by) {
-  counts_[static_cast<size_t>(machine.state)] += by;
+  counts_.Add(machine, by);
+  ChangeClass(machine, by);
+  ChangeGrants(machine, by);
+  spot_.Add(machine, by);
   if (InService(machine.state)) ChangeRack(machine, by);
+}
+
+void Depot::ChangeClass(const MachineRow& machine, int64_t by) {
+  const auto it = classes_.try_emplace(machine.labels).first;
+  it->second.Add(machine, by);
+  if (it->second.counts.registered() == 0) classes_.erase(it);
+}
+
+void Depot::ChangeGrants(const MachineRow& machine, int64_t by) {
+  if (!machine.request_time || *machine.request_time >= machine.state_time) return;
+  const int64_t* known = grants_.Find(machine.state_time);
+  const int64_t grants = (known == nullptr ? 0 : *known) + by;
+  if (known != nullptr) grants_.Erase(machine.state_time);
+  if (grants != 0) grants_.Insert(machine.state_time, grants);
 }
 
 void Depot::ChangeRack(const MachineRow& machine, int64_t by) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <tuple>
@@ -10,24 +9,13 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/capacity/core/label_classes.h"
+#include "services/capacity/core/queue.h"
+#include "services/capacity/core/rank_tree.h"
 #include "services/capacity/core/rows.h"
+#include "services/capacity/core/spot_book.h"
 
 namespace muster::capacity {
-
-// A place in the queue: one outstanding part of one claim.
-struct QueueKey {
-  ComputeClass compute_class = ComputeClass::kDefault;
-  int32_t priority = 0;
-  absl::Time request_time = absl::UnixEpoch();
-  std::string pool_uid = {};
-
-  bool operator==(const QueueKey&) const = default;
-  // semantics.md 5: default before spot, higher priority first, older first, then uid.
-  bool operator<(const QueueKey& other) const {
-    return std::tie(compute_class, other.priority, request_time, pool_uid) <
-           std::tie(other.compute_class, priority, other.request_time, other.pool_uid);
-  }
-};
 
 // A fabric or a rack by what it has to give: most first, then by name.
 struct Sized {
@@ -70,18 +58,33 @@ class Depot {
 
   void Add(const MachineRow& machine) { Change(machine, 1); }
   void Remove(const MachineRow& machine) { Change(machine, -1); }
-  void Add(const ClaimRow& claim);
-  void Remove(const ClaimRow& claim);
+  // A claim that waits. What is being reclaimed for it must not change while it is in the queue.
+  void Add(const ClaimRow& claim) { queue_.Add(claim, spot_.CoveredFor(claim.pool_uid)); }
+  void Remove(const ClaimRow& claim) { queue_.Remove(claim); }
+  // See SpotBook.
+  void NoteOutstanding(const std::string& pool_uid, int64_t outstanding) {
+    spot_.NoteOutstanding(pool_uid, outstanding);
+  }
   // 0: machines are granted one by one. Costs O(racks) when it changes.
   void set_nodes_per_rack(int32_t nodes);
   int32_t nodes_per_rack() const { return nodes_per_rack_; }
 
-  int64_t count(MachineState state) const { return counts_[static_cast<size_t>(state)]; }
-  int64_t free() const { return count(MachineState::kFree); }
-  int64_t in_service() const;
+  const MachineCounts& counts() const { return counts_; }
+  // Of the machines that match. Costs O(label classes); O(1) for an empty affinity.
+  MachineCounts Matching(const Affinity& affinity) const;
+  const LabelClasses& classes() const { return classes_; }
+  int64_t count(MachineState state) const { return counts_.count(state); }
+  int64_t free() const { return counts_.free(); }
+  int64_t in_service() const { return counts_.in_service(); }
 
-  // Nodes that wait, in the order in which they are served.
-  const absl::btree_map<QueueKey, int64_t>& queue() const { return queue_; }
+  // Who waits, in the order in which they are served.
+  const Queue& queue() const { return queue_; }
+  // Who holds spot machines, and for whom they are being reclaimed.
+  const SpotBook& spot() const { return spot_; }
+  // Machines held now that were granted to a waiting claim at `time` or later; one in the place of
+  // a broken one counts. Costs O(log).
+  int64_t GrantsSince(absl::Time time) const { return grants_.Total() - grants_.Before(time); }
+
   const absl::btree_map<std::string, Fabric>& fabrics() const { return fabrics_; }
   // Fabrics with free machines, by their number; with whole racks, by theirs.
   const BySize& by_free() const { return by_free_; }
@@ -97,6 +100,8 @@ class Depot {
 
  private:
   void Change(const MachineRow& machine, int64_t by);
+  void ChangeClass(const MachineRow& machine, int64_t by);
+  void ChangeGrants(const MachineRow& machine, int64_t by);
   void ChangeRack(const MachineRow& machine, int64_t by);
   // Puts the rack into the lists that choose by size and holder, or takes it out of them.
   void List(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name);
@@ -104,8 +109,11 @@ class Depot {
   bool IsWhole(const std::string& name, const Rack& rack) const;
 
   int32_t nodes_per_rack_ = 0;
-  std::array<int64_t, 5> counts_ = {};
-  absl::btree_map<QueueKey, int64_t> queue_;
+  MachineCounts counts_;
+  LabelClasses classes_;
+  Queue queue_;
+  SpotBook spot_;
+  RankTree<absl::Time, int64_t> grants_;  // to claims that waited, by the time of the grant
   absl::btree_map<std::string, Fabric> fabrics_;
   BySize by_free_;
   BySize by_whole_;

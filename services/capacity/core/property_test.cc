@@ -241,7 +241,9 @@ class History {
       for (const auto& [name, rack] : racks.racks) EXPECT_LE(rack.held.size(), 1u) << name;
     }
     std::map<std::string, int64_t> waiting;
-    for (const auto& [key, nodes] : depot->queue()) waiting[key.pool_uid] += nodes;
+    for (const auto& [selector, line] : depot->queue().lines()) {
+      for (const auto& [key, sum] : line) waiting[key.pool_uid] += sum.nodes;
+    }
     for (const auto& [uid, nodes] : waiting) {
       EXPECT_EQ(depot->PartlyHeld(uid), nullptr)
           << uid << " waits beside a free machine of its own rack";

@@ -44,9 +44,9 @@ void ServeMachines(Overlay<State>& overlay, const DepotKey& key, bool spot, absl
   while (true) {
     const Depot* depot = overlay.state().FindDepot(key);
     if (depot == nullptr || depot->free() == 0 || depot->queue().empty()) return;
-    const auto [place, nodes] = *depot->queue().begin();
+    const auto [place, sum] = *depot->queue().lines().begin()->second.First();
     if (place.compute_class == ComputeClass::kSpot && !spot) return;
-    Grant(overlay, key, place.pool_uid, std::min(nodes, depot->free()), now);
+    Grant(overlay, key, place.pool_uid, std::min(sum.nodes, depot->free()), now);
   }
 }
 
@@ -90,12 +90,14 @@ void ServeRacks(Overlay<State>& overlay, const DepotKey& key, bool spot, absl::T
   while (true) {
     const Depot* depot = overlay.state().FindDepot(key);
     if (depot == nullptr || depot->by_whole().empty()) return;
-    const auto it = last ? depot->queue().upper_bound(*last) : depot->queue().begin();
-    if (it == depot->queue().end()) return;
-    last = it->first;
+    if (depot->queue().empty()) return;
+    const Line::Entry* entry =
+        depot->queue().lines().begin()->second.First(last ? &*last : nullptr);
+    if (entry == nullptr) return;
+    last = entry->first;
     if (last->compute_class == ComputeClass::kSpot && !spot) return;
     int64_t& nodes = passed[last->pool_uid];
-    nodes += it->second;
+    nodes += entry->second.nodes;
     if (nodes < depot->nodes_per_rack()) continue;
     const int64_t racks = std::min(nodes / depot->nodes_per_rack(), WholeRacks(*depot));
     nodes -= racks * depot->nodes_per_rack();

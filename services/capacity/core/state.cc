@@ -1,13 +1,13 @@
 #include "services/capacity/core/state.h"
 
+#include "services/capacity/core/parts.h"
+
 namespace muster::capacity {
 namespace {
 
-// Whether the indexes see no difference (a refresh of labels, say).
-bool SameForIndex(const MachineRow* a, const MachineRow* b) {
-  return a != nullptr && b != nullptr && a->zone == b->zone &&
-         a->instance_type == b->instance_type && a->fabric == b->fabric && a->rack == b->rack &&
-         a->slot == b->slot && a->state == b->state && a->claim == b->claim;
+const std::string& EarmarkOf(const MachineRow* machine) {
+  static const std::string* const kNone = new std::string();
+  return machine == nullptr ? *kNone : machine->earmark;
 }
 
 }  // namespace
@@ -57,9 +57,27 @@ void State::ReindexId(const MachineRow* before, const MachineRow* after) {
   }
 }
 
+void State::Unqueue(const std::string& pool_uid) {
+  const ClaimRow* claim = FindClaim(pool_uid);
+  if (claim != nullptr && !claim->parts.empty())
+    DepotFor(claim->zone, claim->instance_type).Remove(*claim);
+}
+
+void State::Requeue(const std::string& pool_uid, Depot& depot) {
+  if (pool_uid.empty()) return;
+  const ClaimRow* claim = FindClaim(pool_uid);
+  depot.NoteOutstanding(pool_uid, claim == nullptr ? 0 : Outstanding(claim->parts));
+  if (claim != nullptr && !claim->parts.empty())
+    DepotFor(claim->zone, claim->instance_type).Add(*claim);
+}
+
 void State::Reindex(const MachineRow* before, const MachineRow* after) {
-  ReindexId(before, after);
-  if (SameForIndex(before, after)) return;
+  const std::string& from = EarmarkOf(before);
+  const std::string& to = EarmarkOf(after);
+  if (from != to) {
+    Unqueue(from);
+    Unqueue(to);
+  }
   if (before != nullptr) {
     DepotFor(before->zone, before->instance_type).Remove(*before);
     if (!before->claim.empty()) {
@@ -77,6 +95,12 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
       ++footprint.fabrics[after->fabric];
     }
   }
+  if (from != to) {
+    const MachineRow& machine = after != nullptr ? *after : *before;
+    Depot& depot = DepotFor(machine.zone, machine.instance_type);
+    Requeue(from, depot);
+    Requeue(to, depot);
+  }
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }
 
@@ -85,6 +109,10 @@ void State::Reindex(const ClaimRow* before, const ClaimRow* after) {
     DepotFor(before->zone, before->instance_type).Remove(*before);
   if (after != nullptr && !after->parts.empty())
     DepotFor(after->zone, after->instance_type).Add(*after);
+  const ClaimRow& claim = after != nullptr ? *after : *before;
+  const auto depot = depots_.find({claim.zone, claim.instance_type});
+  if (depot != depots_.end())
+    depot->second.NoteOutstanding(claim.pool_uid, after == nullptr ? 0 : Outstanding(after->parts));
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }
 

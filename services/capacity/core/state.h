@@ -66,6 +66,10 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void Reindex(const MachineRow* before, const MachineRow* after);
   void Reindex(const ClaimRow* before, const ClaimRow* after);
   Depot& DepotFor(const std::string& zone, const std::string& instance_type);
+  // What is being reclaimed for the claim is about to change: out of the queue with it, and in
+  // again.
+  void Unqueue(const std::string& pool_uid);
+  void Requeue(const std::string& pool_uid, Depot& depot);
   void DropIfEmpty(const std::string& zone, const std::string& instance_type);
 
   void ReindexId(const MachineRow* before, const MachineRow* after);

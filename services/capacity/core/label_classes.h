@@ -1,0 +1,69 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/time/time.h"
+#include "services/capacity/core/affinity.h"
+#include "services/capacity/core/rows.h"
+
+namespace muster::capacity {
+
+// Machines by what they do.
+struct MachineCounts {
+  std::array<int64_t, 5> by_state = {};
+  int64_t reclaimable = 0;  // held as spot and not being reclaimed
+
+  int64_t count(MachineState state) const { return by_state[static_cast<size_t>(state)]; }
+  int64_t free() const { return count(MachineState::kFree); }
+  int64_t in_service() const {
+    return free() + count(MachineState::kHeld) + count(MachineState::kReclaiming);
+  }
+  int64_t registered() const;
+
+  void Add(const MachineRow& machine, int64_t by);
+  MachineCounts& operator+=(const MachineCounts& other);
+  bool operator==(const MachineCounts&) const = default;
+};
+
+// A machine by the time since which it is held, newest first.
+struct Newest {
+  absl::Time time = absl::UnixEpoch();
+  std::string id = {};
+  bool operator==(const Newest&) const = default;
+  bool operator<(const Newest& other) const {
+    return std::tie(other.time, id) < std::tie(time, other.id);
+  }
+};
+
+// Machines in service of one class in one rack.
+struct ClassRack {
+  int64_t free = 0;
+  int64_t in_service = 0;
+  bool operator==(const ClassRack&) const = default;
+};
+
+struct ClassFabric {
+  int64_t free = 0;
+  absl::btree_map<std::string, ClassRack> racks = {};
+  bool operator==(const ClassFabric&) const = default;
+};
+
+// The machines of a depot that have the same labels: an affinity holds for all of them or for none.
+struct LabelClass {
+  MachineCounts counts = {};
+  absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines in service
+  absl::btree_map<std::string, absl::btree_set<Newest>> reclaimable = {};  // by pool uid
+
+  void Add(const MachineRow& machine, int64_t by);
+  bool operator==(const LabelClass&) const = default;
+};
+
+using LabelClasses = absl::btree_map<Labels, LabelClass>;
+
+}  // namespace muster::capacity

@@ -1,0 +1,37 @@
+#include "services/capacity/core/spot_book.h"
+
+namespace muster::capacity {
+
+void SpotBook::Add(const MachineRow& machine, int64_t by) {
+  if (machine.claim.empty() || machine.compute_class != ComputeClass::kSpot) return;
+  SpotHolding& holding = holdings_[machine.claim];
+  holding.held += by;
+  if (machine.state == MachineState::kReclaiming) {
+    holding.reclaiming += by;
+    const Reclaim reclaim{machine.reclaim_time.value_or(absl::UnixEpoch()), machine.id};
+    Reclaims& reclaims = reclaims_[machine.earmark];
+    if (by > 0) {
+      reclaims.insert(reclaim);
+    } else {
+      reclaims.erase(reclaim);
+    }
+    if (reclaims.empty()) reclaims_.erase(machine.earmark);
+  }
+  if (holding.held == 0) holdings_.erase(machine.claim);
+}
+
+void SpotBook::NoteOutstanding(const std::string& pool_uid, int64_t outstanding) {
+  if (CoveredFor(pool_uid) > outstanding) {
+    surplus_.insert(pool_uid);
+  } else if (!surplus_.empty()) {
+    surplus_.erase(pool_uid);
+  }
+}
+
+const Reclaims& SpotBook::ReclaimsFor(absl::string_view pool_uid) const {
+  static const Reclaims* const kNone = new Reclaims();
+  const auto it = reclaims_.find(pool_uid);
+  return it == reclaims_.end() ? *kNone : it->second;
+}
+
+}  // namespace muster::capacity

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <tuple>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/capacity/core/rows.h"
+
+namespace muster::capacity {
+
+// Machines of a spot claim.
+struct SpotHolding {
+  int64_t held = 0;  // those being reclaimed included
+  int64_t reclaiming = 0;
+  bool operator==(const SpotHolding&) const = default;
+};
+
+// A machine that is being reclaimed, oldest reclaim first.
+struct Reclaim {
+  absl::Time time = absl::UnixEpoch();
+  std::string machine = {};
+  bool operator==(const Reclaim&) const = default;
+  bool operator<(const Reclaim& other) const {
+    return std::tie(time, machine) < std::tie(other.time, other.machine);
+  }
+};
+using Reclaims = absl::btree_set<Reclaim>;
+
+// The spot machines of one depot: who holds them, and for whom they are being reclaimed.
+class SpotBook {
+ public:
+  void Add(const MachineRow& machine, int64_t by);
+  // Notes whether the claim has more machines earmarked than it waits for (0: it does not, or is
+  // gone). To be called whenever either changes.
+  void NoteOutstanding(const std::string& pool_uid, int64_t outstanding);
+
+  const absl::btree_map<std::string, SpotHolding>& holdings() const { return holdings_; }
+  // By the claim that is to get them; "": nobody in particular.
+  const absl::btree_map<std::string, Reclaims>& reclaims() const { return reclaims_; }
+  // Empty: none.
+  const Reclaims& ReclaimsFor(absl::string_view pool_uid) const;
+  int64_t CoveredFor(absl::string_view pool_uid) const {
+    return static_cast<int64_t>(ReclaimsFor(pool_uid).size());
+  }
+  // Claims that have more machines earmarked than they wait for. Empty once a decision is done.
+  const absl::btree_set<std::string>& surplus() const { return surplus_; }
+
+  bool operator==(const SpotBook&) const = default;
+
+ private:
+  absl::btree_map<std::string, SpotHolding> holdings_;
+  absl::btree_map<std::string, Reclaims> reclaims_;
+  absl::btree_set<std::string> surplus_;
+};
+
+}  // namespace muster::capacity
