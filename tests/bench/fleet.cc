@@ -59,6 +59,7 @@ std::string Fleet::Zone(int zone) const {
 std::string Fleet::Type(int type) const { return absl::StrCat(prefix, "-type-", type); }
 
 Fleet HotFleet() { return {"hot", 1, 1, 4'000}; }
+Fleet QueueFleet() { return {"queue", 1, 1, 10'000}; }
 Fleet WideFleet() { return {"wide", 50, 20, 100}; }
 
 absl::Status SetUp(const Connections& connections, const Fleet& fleet) {

@@ -22,6 +22,8 @@ struct Fleet {
 
 // For claims on one zone and type: more machines than claims under way.
 Fleet HotFleet();
+// For a queue: 10,000 machines of one zone and type.
+Fleet QueueFleet();
 // 100,000 machines: 50 zones with 20 types each.
 Fleet WideFleet();
 

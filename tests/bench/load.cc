@@ -46,8 +46,9 @@ class Slot final : public Listener {
     if (phase == Phase::kMeasured) {
       operations_ += outcome.operations;
       failed_ += outcome.failed;
-      latencies_ms_.push_back(
-          std::chrono::duration<float, std::milli>(SteadyClock::now() - begin_).count());
+      if (outcome.failed < outcome.operations)
+        latencies_ms_.push_back(
+            std::chrono::duration<float, std::milli>(SteadyClock::now() - begin_).count());
     }
     if (phase != Phase::kOver) return Next();
     MutexLock lock(loop_.mutex);
@@ -77,7 +78,7 @@ Rate RateOf(int64_t operations, int64_t failed, absl::Duration took,
     const auto at = static_cast<size_t>(part * static_cast<double>(latencies_ms.size()));
     return latencies_ms[std::min(latencies_ms.size() - 1, at)];
   };
-  return {static_cast<double>(operations) / absl::ToDoubleSeconds(took), percentile(0.5),
+  return {static_cast<double>(operations - failed) / absl::ToDoubleSeconds(took), percentile(0.5),
           percentile(0.99), failed};
 }
 

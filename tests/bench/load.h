@@ -10,13 +10,14 @@ namespace muster::bench {
 
 // What one measurement gave.
 struct Rate {
-  double per_second = 0;  // operations, failed ones included
-  double p50_ms = 0;      // of a call; 0: not known
+  double per_second = 0;  // operations that did not fail
+  double p50_ms = 0;      // of a call that did not fail; 0: not known
   double p99_ms = 0;
   int64_t failed = 0;  // operations that were not answered as they should be
 };
 
-// The rate of `operations` in `took`, with the percentiles of `latencies_ms` (in any order).
+// The rate of `operations`, of which some failed, in `took`, with the percentiles of `latencies_ms`
+// (in any order).
 Rate RateOf(int64_t operations, int64_t failed, absl::Duration took,
             std::vector<float> latencies_ms);
 

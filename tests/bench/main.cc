@@ -44,6 +44,8 @@ std::vector<Work> AllWorks(const Connections& connections) {
                     .scripts_dir = absl::GetFlag(FLAGS_scripts_dir)}));
   add(QuotaWorks(connections));
   add(ClaimWorks(connections));
+  add(QueueWorks(connections));
+  add(PlacementWorks(connections));
   add(RpcWorks(connections));
   return all;
 }

@@ -36,6 +36,7 @@ Work ClosedLoop(std::string name, std::vector<std::string> yardsticks, size_t in
 std::vector<Work> QuotaWorks(const Connections& connections);
 std::vector<Work> ClaimWorks(const Connections& connections);
 std::vector<Work> QueueWorks(const Connections& connections);
+std::vector<Work> PlacementWorks(const Connections& connections);
 std::vector<Work> RpcWorks(const Connections& connections);
 
 }  // namespace muster::bench

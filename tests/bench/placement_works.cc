@@ -1,0 +1,77 @@
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/status_macros.h"
+#include "tests/bench/fleet.h"
+#include "tests/bench/work.h"
+
+// The capacity finder, over all machines.
+namespace muster::bench {
+namespace {
+
+using capacity::v1::BatchSyncClaimsRequest;
+using capacity::v1::CapacityService;
+using capacity::v1::FindPlacementsRequest;
+using capacity::v1::FindPlacementsResponse;
+
+constexpr int kRequests = 5;        // types asked for in one call
+constexpr int kHeld = 60;           // machines that are taken of a zone and type
+constexpr int kClaimsPerCall = 50;  // when they are taken
+
+// In every zone and type somebody holds machines, every other one as spot.
+absl::Status SetUpHeld(const Connections& connections) {
+  const Fleet fleet = WideFleet();
+  RETURN_IF_ERROR(SetUp(connections, fleet));
+  const auto stub = CapacityService::NewStub(connections.Of(0));
+  const int64_t generation = absl::ToUnixMicros(absl::Now());
+  BatchSyncClaimsRequest call;
+  for (int depot = 0; depot < fleet.depots(); ++depot) {
+    capacity::v1::ClaimRequest& claim = *call.add_claims();
+    claim.set_pool_uid(absl::StrCat("wide-holder-", depot));
+    claim.set_generation(generation);
+    claim.set_zone(fleet.Zone(depot % fleet.zones));
+    claim.set_instance_type(fleet.Type(depot / fleet.zones));
+    claim.set_compute_class(depot % 2 == 0 ? type::v1::COMPUTE_CLASS_DEFAULT
+                                           : type::v1::COMPUTE_CLASS_SPOT);
+    claim.set_nodes(kHeld);
+    if (call.claims_size() < kClaimsPerCall && depot + 1 < fleet.depots()) continue;
+    RETURN_IF_ERROR(Ask(*stub, &CapacityService::Stub::BatchSyncClaims, call).status());
+    call.Clear();
+  }
+  return absl::OkStatus();
+}
+
+// Asks for other types every time, for few and for many, for both classes.
+void NextQuestion(const Fleet& fleet, int turn, FindPlacementsRequest& request) {
+  request.Clear();
+  for (int i = 0; i < kRequests; ++i) {
+    capacity::v1::PlacementRequest& wanted = *request.add_requests();
+    wanted.set_instance_type(fleet.Type((turn + i) % fleet.types));
+    wanted.set_nodes(1 + (turn * 7 + i * 13) % fleet.machines);
+    wanted.set_compute_class(i % 3 == 2 ? type::v1::COMPUTE_CLASS_SPOT
+                                        : type::v1::COMPUTE_CLASS_DEFAULT);
+  }
+}
+
+}  // namespace
+
+std::vector<Work> PlacementWorks(const Connections& connections) {
+  const auto make = [&connections](size_t caller) {
+    const Fleet fleet = WideFleet();
+    return MakeCaller<CapacityService, FindPlacementsRequest, FindPlacementsResponse>(
+        connections.Of(caller), &CapacityService::StubInterface::async_interface::FindPlacements,
+        [fleet, turn = 0](FindPlacementsRequest& request) mutable {
+          NextQuestion(fleet, turn++, request);
+        },
+        [fleet](const FindPlacementsResponse& response) {
+          const bool good = response.zones_size() >= fleet.zones &&
+                            response.zones(0).placements_size() == kRequests;
+          return Outcome{1, good ? 0 : 1};
+        });
+  };
+  return {ClosedLoop("find_placements_100k", {}, 1, make,
+                     [&connections] { return SetUpHeld(connections); })};
+}
+
+}  // namespace muster::bench
