@@ -136,6 +136,15 @@ void Return(v1::ClaimRequest& claim, const std::string& machine,
   given->set_reason(static_cast<v1::MachineReturn::Reason>(reason));
 }
 
+// Adds a term of one expression.
+v1::AffinityExpression& Express(v1::ClaimRequest& claim, const std::string& key,
+                                int op = v1::AffinityExpression::OPERATOR_EXISTS) {
+  v1::AffinityExpression& expression = *claim.mutable_affinity()->add_terms()->add_expressions();
+  expression.set_key(key);
+  expression.set_operator_(static_cast<v1::AffinityExpression::Operator>(op));
+  return expression;
+}
+
 // Field below the claim, and how to spoil it.
 std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
   return {{"pool_uid", [](auto& c) { c.clear_pool_uid(); }},
@@ -155,6 +164,25 @@ std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
           {"nodes", [](auto& c) { c.set_release(true); }},
           {"pool", [](auto& c) { c.set_pool(kLong); }},
           {"pool", [](auto& c) { c.set_pool(std::string("a\0b", 3)); }},
+          {"affinity.terms[0].expressions", [](auto& c) { c.mutable_affinity()->add_terms(); }},
+          {"affinity.terms",
+           [](auto& c) {
+             for (int i = 0; i <= 16; ++i) Express(c, "disk");
+           }},
+          {"affinity.terms[0].expressions[0].key", [](auto& c) { Express(c, ""); }},
+          {"affinity.terms[0].expressions[0].key", [](auto& c) { Express(c, kLong); }},
+          {"affinity.terms[0].expressions[0].operator", [](auto& c) { Express(c, "disk", 0); }},
+          {"affinity.terms[0].expressions[0].operator", [](auto& c) { Express(c, "disk", 77); }},
+          {"affinity.terms[0].expressions[0].values",
+           [](auto& c) { Express(c, "disk", v1::AffinityExpression::OPERATOR_NOT_IN); }},
+          {"affinity.terms[0].expressions[0].values",
+           [](auto& c) { Express(c, "disk").add_values("nvme"); }},
+          {"affinity.terms[0].expressions[0].values[1]",
+           [](auto& c) {
+             auto& in = Express(c, "disk", v1::AffinityExpression::OPERATOR_IN);
+             in.add_values("nvme");
+             in.add_values(kLong);
+           }},
           {"returns[0].machine", [](auto& c) { Return(c, ""); }},
           {"returns[0].machine", [](auto& c) { Return(c, kLong); }},
           {"returns[1].machine",

@@ -1,6 +1,9 @@
 #include "storage/capacity/capacity_columns.h"
 
+#include <google/protobuf/util/json_util.h>
+
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -9,10 +12,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "services/capacity/core/machine_state.h"
+#include "services/capacity/wire/capacity_wire.h"
 
 namespace muster::storage::capacity_sql {
 namespace {
 
+using capacity::Affinity;
 using capacity::ClaimRow;
 using capacity::ComputeClass;
 using capacity::InstanceTypeRow;
@@ -29,12 +34,12 @@ constexpr char kLoadInstanceTypes[] =
     "nodes_per_rack, fabric, revision FROM instance_type";
 constexpr char kLoadClaims[] =
     "SELECT pool_uid, generation, zone, instance_type, compute_class, nodes, priority, pool, "
-    "array_to_string(part_times, ','), array_to_string(part_nodes, ','), returns_digest, revision "
-    "FROM claim";
+    "array_to_string(part_times, ','), array_to_string(part_nodes, ','), returns_digest, "
+    "affinity, gang, reclaim_generation, revision FROM claim";
 constexpr char kLoadMachines[] =
     "SELECT id, zone, instance_type, fabric, rack, slot, array_to_string(label_keys, ','), "
-    "array_to_string(label_values, ','), state, state_time, claim, request_time, revision FROM "
-    "machine";
+    "array_to_string(label_values, ','), state, state_time, claim, request_time, "
+    "compute_class, reclaim_time, earmark, revision FROM machine";
 
 constexpr Statement kPutZones = {"put_zones",
                                  "INSERT INTO zone (id, access, instance_types, revision)"
@@ -65,41 +70,48 @@ constexpr Statement kPutClaims = {
     "put_claims",
     "INSERT INTO claim (pool_uid, generation, zone, instance_type, compute_class, nodes, priority, "
     "pool, part_times,"
-    " part_nodes, returns_digest, revision)"
+    " part_nodes, returns_digest, affinity, gang, reclaim_generation, revision)"
     " SELECT pool_uid, generation, zone, instance_type, compute_class, nodes, priority, pool, "
     "part_times::timestamptz[],"
-    " part_nodes::bigint[], returns_digest, revision"
+    " part_nodes::bigint[], returns_digest, affinity, gang, reclaim_generation, revision"
     " FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], "
     "$7::int[], $8::text[],"
-    " $9::text[], $10::text[], $11::bigint[], $12::bigint[]) AS put (pool_uid, generation, zone, "
-    "instance_type,"
-    " compute_class, nodes, priority, pool, part_times, part_nodes, returns_digest, revision)"
+    " $9::text[], $10::text[], $11::bigint[], $12::jsonb[], $13::boolean[], $14::bigint[], "
+    "$15::bigint[]) AS put (pool_uid, generation, zone, instance_type,"
+    " compute_class, nodes, priority, pool, part_times, part_nodes, returns_digest, affinity, gang,"
+    " reclaim_generation, revision)"
     " ON CONFLICT (pool_uid) DO UPDATE SET generation = excluded.generation, zone = excluded.zone,"
     " instance_type = excluded.instance_type, compute_class = excluded.compute_class, nodes = "
     "excluded.nodes,"
     " priority = excluded.priority, pool = excluded.pool, part_times = excluded.part_times,"
-    " part_nodes = excluded.part_nodes, returns_digest = excluded.returns_digest, revision = "
+    " part_nodes = excluded.part_nodes, returns_digest = excluded.returns_digest, affinity = "
+    "excluded.affinity,"
+    " gang = excluded.gang, reclaim_generation = excluded.reclaim_generation, revision = "
     "excluded.revision"};
 
 constexpr Statement kPutMachines = {
     "put_machines",
     "INSERT INTO machine (id, zone, instance_type, fabric, rack, slot, label_keys, label_values, "
     "state, state_time, claim,"
-    " request_time, revision)"
+    " request_time, compute_class, reclaim_time, earmark, revision)"
     " SELECT id, zone, instance_type, fabric, rack, slot, label_keys::text[], "
     "label_values::text[], state, state_time, claim,"
-    " request_time, revision"
+    " request_time, compute_class, reclaim_time, earmark, revision"
     " FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], "
     "$7::text[], $8::text[], $9::text[],"
-    " $10::timestamptz[], $11::text[], $12::timestamptz[], $13::bigint[]) AS put (id, zone, "
+    " $10::timestamptz[], $11::text[], $12::timestamptz[], $13::text[], "
+    "$14::timestamptz[], $15::text[], $16::bigint[]) AS put (id, zone, "
     "instance_type, fabric, rack,"
-    " slot, label_keys, label_values, state, state_time, claim, request_time, revision)"
+    " slot, label_keys, label_values, state, state_time, claim, request_time, "
+    "compute_class, reclaim_time, earmark, revision)"
     " ON CONFLICT (id) DO UPDATE SET fabric = excluded.fabric, rack = excluded.rack, slot = "
     "excluded.slot,"
     " label_keys = excluded.label_keys, label_values = excluded.label_values, state = "
     "excluded.state,"
     " state_time = excluded.state_time, claim = excluded.claim, request_time = "
     "excluded.request_time,"
+    " compute_class = excluded.compute_class, reclaim_time = excluded.reclaim_time, earmark = "
+    "excluded.earmark,"
     " revision = excluded.revision"};
 
 constexpr Statement kDeleteZones = {"delete_zones", "DELETE FROM zone WHERE id = ANY ($1::text[])"};
@@ -109,6 +121,14 @@ constexpr Statement kDeleteClaims = {"delete_claims",
                                      "DELETE FROM claim WHERE pool_uid = ANY ($1::text[])"};
 constexpr Statement kDeleteMachines = {"delete_machines",
                                        "DELETE FROM machine WHERE id = ANY ($1::text[])"};
+
+void AddOrNull(SqlArray& column, absl::string_view text) {
+  text.empty() ? column.AddNull() : column.Add(text);
+}
+
+void AddOrNull(SqlArray& column, const std::optional<absl::Time>& time) {
+  time ? column.Add(*time) : column.AddNull();
+}
 
 absl::string_view NameOf(ZoneAccess access) {
   switch (access) {
@@ -138,6 +158,28 @@ MachineState ParseState(absl::string_view name) {
   }
   throw std::runtime_error(
       absl::StrCat("The machine state ", name, " is unknown."));  // the CHECK forbids it
+}
+
+ComputeClass ParseClass(absl::string_view name) {
+  return name == "spot" ? ComputeClass::kSpot : ComputeClass::kDefault;
+}
+
+// As people read it in psql.
+std::string ToJson(const Affinity& affinity) {
+  std::string json;
+  const auto status = google::protobuf::util::MessageToJsonString(ToProto(affinity), &json);
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+  return json;
+}
+
+Affinity AffinityOf(const char* json) {
+  capacity::v1::Affinity affinity;
+  capacity::Faults faults;
+  const auto status = google::protobuf::util::JsonStringToMessage(json, &affinity);
+  Affinity row = capacity::FromProto(affinity, "affinity", faults);
+  if (!status.ok() || !faults.empty())
+    throw std::runtime_error(absl::StrCat("Not an affinity: ", json));
+  return row;
 }
 
 // The elements of what array_to_string made. None of ours holds a comma.
@@ -180,8 +222,7 @@ std::vector<Loaded<ClaimRow>> LoadClaims(Transaction& tx) {
     claim.generation = row[1].as<int64_t>();
     claim.zone = row[2].c_str();
     claim.instance_type = row[3].c_str();
-    claim.compute_class =
-        absl::string_view(row[4].c_str()) == "spot" ? ComputeClass::kSpot : ComputeClass::kDefault;
+    claim.compute_class = ParseClass(row[4].c_str());
     claim.nodes = row[5].as<int64_t>();
     claim.priority = row[6].as<int32_t>();
     claim.pool = row[7].c_str();
@@ -192,7 +233,10 @@ std::vector<Loaded<ClaimRow>> LoadClaims(Transaction& tx) {
       if (absl::SimpleAtoi(nodes[i], &count)) claim.parts.push_back({FromSqlTime(times[i]), count});
     }
     claim.returns_digest = row[10].as<int64_t>();
-    rows.push_back({std::move(claim), row[11].as<int64_t>()});
+    if (!row[11].is_null()) claim.affinity = AffinityOf(row[11].c_str());
+    claim.gang = row[12].as<bool>();
+    claim.reclaim_generation = row[13].as<int64_t>();
+    rows.push_back({std::move(claim), row[14].as<int64_t>()});
   }
   return rows;
 }
@@ -217,7 +261,10 @@ std::vector<Loaded<MachineRow>> LoadMachines(Transaction& tx) {
     machine.state_time = FromSqlTime(row[9].c_str());
     if (!row[10].is_null()) machine.claim = row[10].c_str();
     if (!row[11].is_null()) machine.request_time = FromSqlTime(row[11].c_str());
-    rows.push_back({std::move(machine), row[12].as<int64_t>()});
+    if (!row[12].is_null()) machine.compute_class = ParseClass(row[12].c_str());
+    if (!row[13].is_null()) machine.reclaim_time = FromSqlTime(row[13].c_str());
+    if (!row[14].is_null()) machine.earmark = row[14].c_str();
+    rows.push_back({std::move(machine), row[15].as<int64_t>()});
   }
   return rows;
 }
@@ -276,6 +323,9 @@ void ClaimColumns::Add(const ClaimRow& row, int64_t at) {
   part_times.Add(times.Text());
   part_nodes.Add(counts.Text());
   returns_digest.Add(row.returns_digest);
+  AddOrNull(affinity, row.affinity.empty() ? "" : ToJson(row.affinity));
+  gang.Add(row.gang);
+  reclaim_generation.Add(row.reclaim_generation);
   revision.Add(at);
 }
 
@@ -283,7 +333,8 @@ void ClaimColumns::Send(Transaction& tx) const {
   if (pool_uid.empty()) return;
   tx.Queue(kPutClaims, pool_uid.Text(), generation.Text(), zone.Text(), instance_type.Text(),
            compute_class.Text(), nodes.Text(), priority.Text(), pool.Text(), part_times.Text(),
-           part_nodes.Text(), returns_digest.Text(), revision.Text());
+           part_nodes.Text(), returns_digest.Text(), affinity.Text(), gang.Text(),
+           reclaim_generation.Text(), revision.Text());
 }
 
 void MachineColumns::Add(const MachineRow& row, int64_t at) {
@@ -303,16 +354,11 @@ void MachineColumns::Add(const MachineRow& row, int64_t at) {
   label_values.Add(values.Text());
   state.Add(capacity::NameOf(row.state));
   state_time.Add(row.state_time);
-  if (row.claim.empty()) {
-    claim.AddNull();
-  } else {
-    claim.Add(row.claim);
-  }
-  if (row.request_time) {
-    request_time.Add(*row.request_time);
-  } else {
-    request_time.AddNull();
-  }
+  AddOrNull(claim, row.claim);
+  AddOrNull(request_time, row.request_time);
+  AddOrNull(compute_class, row.claim.empty() ? "" : NameOf(row.compute_class));
+  AddOrNull(reclaim_time, row.reclaim_time);
+  AddOrNull(earmark, row.earmark);
   revision.Add(at);
 }
 
@@ -320,7 +366,8 @@ void MachineColumns::Send(Transaction& tx) const {
   if (id.empty()) return;
   tx.Queue(kPutMachines, id.Text(), zone.Text(), instance_type.Text(), fabric.Text(), rack.Text(),
            slot.Text(), label_keys.Text(), label_values.Text(), state.Text(), state_time.Text(),
-           claim.Text(), request_time.Text(), revision.Text());
+           claim.Text(), request_time.Text(), compute_class.Text(), reclaim_time.Text(),
+           earmark.Text(), revision.Text());
 }
 
 void Deletions::Send(Transaction& tx) const {

@@ -25,6 +25,23 @@ using ::muster::testing::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+void Hold(MachineRow& machine) {
+  machine.state = MachineState::kHeld;
+  machine.claim = "p";
+  machine.request_time = absl::UnixEpoch();
+  machine.compute_class = capacity::ComputeClass::kSpot;
+}
+
+ClaimRow Picky(const std::string& uid) {
+  ClaimRow claim{.pool_uid = uid, .generation = 1, .zone = "Z", .instance_type = "t"};
+  claim.affinity = {{{{{"disk", capacity::AffinityOperator::kIn, {"nvme", ""}},
+                       {"a.b/c", capacity::AffinityOperator::kNotIn, {"x"}}}},
+                     {{{"seen", capacity::AffinityOperator::kExists, {}}}}}};
+  claim.gang = true;
+  claim.reclaim_generation = 7;
+  return claim;
+}
+
 class CapacityStoreTest : public ::testing::Test {
  protected:
   CapacityStoreTest()
@@ -150,6 +167,11 @@ TEST_F(CapacityStoreTest, EveryMachineStateComesBack) {
     if (state == MachineState::kHeld || state == MachineState::kReclaiming) {
       machine.claim = "p";
       machine.request_time = world_.now() - absl::Microseconds(1);
+      machine.compute_class = capacity::ComputeClass::kSpot;
+    }
+    if (state == MachineState::kReclaiming) {
+      machine.reclaim_time = world_.now() + absl::Microseconds(1);
+      machine.earmark = "q";
     }
     changes.push_back(
         {State::Change{machine.Key(), std::make_shared<const MachineRow>(machine)}, 100});
@@ -161,6 +183,25 @@ TEST_F(CapacityStoreTest, EveryMachineStateComesBack) {
     ASSERT_NE(loaded.FindMachine(written.id), nullptr);
     EXPECT_EQ(*loaded.FindMachine(written.id), written);
   }
+}
+
+TEST_F(CapacityStoreTest, WhatAClaimAsksForComesBackAndCanBeRead) {
+  const ClaimRow picky = Picky("p");
+  ClaimRow easy{.pool_uid = "q", .generation = 1, .zone = "Z", .instance_type = "t"};
+  ASSERT_THAT(Write({{State::Change{picky.Key(), std::make_shared<const ClaimRow>(picky)}, 1},
+                     {State::Change{easy.Key(), std::make_shared<const ClaimRow>(easy)}, 2}}),
+              IsOk());
+  EXPECT_EQ(*Load().FindClaim("p"), picky);
+  EXPECT_EQ(*Load().FindClaim("q"), easy);
+  EXPECT_EQ(database_.QueryValue("SELECT affinity #>> '{terms,0,expressions,1,operator}' FROM "
+                                 "capacity.claim WHERE affinity IS NOT NULL"),
+            "OPERATOR_NOT_IN");
+  easy = picky;
+  easy.affinity = {};
+  easy.gang = false;
+  ASSERT_THAT(Write({{State::Change{easy.Key(), std::make_shared<const ClaimRow>(easy)}, 3}}),
+              IsOk());
+  EXPECT_EQ(*Load().FindClaim("p"), easy);
 }
 
 TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {
@@ -181,6 +222,24 @@ TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {
          m.state = MachineState::kHeld;
          m.claim = "p";
        }},
+      {"machine_reclaimed_since",
+       [](MachineRow& m) {
+         Hold(m);
+         m.state = MachineState::kReclaiming;
+       }},
+      {"machine_reclaimed_since", [](MachineRow& m) { m.reclaim_time = absl::UnixEpoch(); }},
+      {"machine_reclaimed_from_spot",
+       [](MachineRow& m) {
+         Hold(m);
+         m.compute_class = capacity::ComputeClass::kDefault;
+         m.state = MachineState::kReclaiming;
+         m.reclaim_time = absl::UnixEpoch();
+       }},
+      {"machine_earmark_while_reclaimed",
+       [](MachineRow& m) {
+         Hold(m);
+         m.earmark = "q";
+       }},
       {"machine_zone_fkey", [](MachineRow& m) { m.zone = "NOWHERE"; }},
       {"machine_instance_type_fkey", [](MachineRow& m) { m.instance_type = "nothing"; }},
       {"machine_slot_not_negative", [](MachineRow& m) { m.slot = -1; }},
@@ -198,6 +257,14 @@ TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {
   claim = {.pool_uid = "p", .generation = 0};
   EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_generation_positive")));
+  claim = {.pool_uid = "p", .generation = 1, .reclaim_generation = -1};
+  EXPECT_THAT(
+      Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
+      StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_reclaim_generation_not_negative")));
+  claim = Picky("p");
+  claim.affinity.terms.resize(17);
+  EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_affinity_has_terms")));
   claim = {.pool_uid = "p", .generation = 1, .parts = {{world_.now(), 0}}};
   EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
               StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_parts_positive")));

@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "services/capacity/core/limits.h"
 #include "services/common/resource_name.h"
 
 namespace muster::capacity {
@@ -14,6 +16,13 @@ std::optional<std::string> ParseId(absl::string_view pattern, absl::string_view 
   std::optional<std::vector<std::string>> parts = MatchName(pattern, name);
   if (!parts || !valid((*parts)[0])) return std::nullopt;
   return std::move((*parts)[0]);
+}
+
+// 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit.
+bool IsLabelWord(absl::string_view text) {
+  return !text.empty() && text.size() <= kMaxLabelValueBytes &&
+         absl::ascii_isalnum(static_cast<unsigned char>(text.front())) &&
+         absl::ascii_isalnum(static_cast<unsigned char>(text.back())) && IsInstanceTypeId(text);
 }
 
 }  // namespace
@@ -38,6 +47,15 @@ std::optional<std::string> ParseClaimName(absl::string_view name) {
 
 bool IsMachineId(absl::string_view id) { return IsDnsLabel(id); }
 bool IsPlaceName(absl::string_view name) { return IsInstanceTypeId(name); }
+
+bool IsLabelKey(absl::string_view key) {
+  const size_t slash = key.find('/');
+  if (slash == absl::string_view::npos) return IsLabelWord(key);
+  return key.size() <= kMaxLabelKeyBytes && IsDnsSubdomain(key.substr(0, slash)) &&
+         IsLabelWord(key.substr(slash + 1));
+}
+
+bool IsLabelValue(absl::string_view value) { return value.empty() || IsLabelWord(value); }
 
 std::string RegionOf(absl::string_view zone_id) {
   return std::string(zone_id.substr(0, zone_id.empty() ? 0 : zone_id.size() - 1));

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/names.h"
 #include "services/common/resource_name.h"
@@ -48,23 +46,9 @@ class Check {
   Faults& faults_;
 };
 
-// 1 to 63 letters, digits, `-`, `_`, `.`, first and last a letter or digit: the name of a label
-// key, and a label value.
-bool IsLabelWord(absl::string_view text) {
-  return !text.empty() && text.size() <= kMaxLabelValueBytes &&
-         absl::ascii_isalnum(static_cast<unsigned char>(text.front())) &&
-         absl::ascii_isalnum(static_cast<unsigned char>(text.back())) && IsInstanceTypeId(text);
-}
-
-bool IsLabelKey(absl::string_view key) {
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(key, absl::MaxSplits('/', 1));
-  if (!absl::StrContains(key, '/')) return IsLabelWord(key);
-  return key.size() <= kMaxLabelKeyBytes && IsDnsSubdomain(parts.first) &&
-         IsLabelWord(parts.second);
-}
-
 std::string At(absl::string_view path, size_t index) { return absl::StrCat(path, "[", index, "]"); }
+
+constexpr absl::string_view kLabelKeyShape = "must be a label key as Kubernetes has it.";
 
 void ValidateMachine(const MachineRow& machine, absl::string_view path, Faults& faults) {
   Check check(path, faults);
@@ -78,9 +62,48 @@ void ValidateMachine(const MachineRow& machine, absl::string_view path, Faults& 
              absl::StrCat("must be at most ", kMaxLabels, "."));
   for (const auto& [key, value] : machine.labels) {
     const std::string field = absl::StrCat("labels[", key.substr(0, kMaxLabelKeyBytes), "]");
-    check.That(IsLabelKey(key), field, "must be a label key as Kubernetes has it.");
-    check.That(value.empty() || IsLabelWord(value), field,
-               "must have a label value as Kubernetes has it.");
+    check.That(IsLabelKey(key), field, kLabelKeyShape);
+    check.That(IsLabelValue(value), field, "must have a label value as Kubernetes has it.");
+  }
+}
+
+void ValidateExpression(const AffinityExpression& expression, absl::string_view path,
+                        Faults& faults) {
+  Check check(path, faults);
+  check.That(IsLabelKey(expression.key), "key", kLabelKeyShape);
+  const size_t values = expression.values.size();
+  switch (expression.op) {
+    case AffinityOperator::kIn:
+    case AffinityOperator::kNotIn:
+      check.That(values >= 1 && values <= kMaxAffinityValues, "values",
+                 absl::StrCat("must be 1 to ", kMaxAffinityValues,
+                              " with OPERATOR_IN and OPERATOR_NOT_IN."));
+      break;
+    case AffinityOperator::kExists:
+    case AffinityOperator::kDoesNotExist:
+      check.That(values == 0, "values",
+                 "must be empty with OPERATOR_EXISTS and OPERATOR_DOES_NOT_EXIST.");
+      break;
+  }
+  for (size_t i = 0; i < values && i < kMaxAffinityValues; ++i) {
+    check.That(IsLabelValue(expression.values[i]), At("values", i),
+               "must be a label value as Kubernetes has it.");
+  }
+}
+
+void ValidateAffinity(const Affinity& affinity, absl::string_view path, Faults& faults) {
+  Check(path, faults)
+      .That(affinity.terms.size() <= kMaxAffinityTerms, "terms",
+            absl::StrCat("must be at most ", kMaxAffinityTerms, "."));
+  for (size_t i = 0; i < affinity.terms.size() && i < kMaxAffinityTerms; ++i) {
+    const std::vector<AffinityExpression>& expressions = affinity.terms[i].expressions;
+    const std::string term = absl::StrCat(path, ".", At("terms", i));
+    Check(term, faults)
+        .That(!expressions.empty() && expressions.size() <= kMaxAffinityExpressions, "expressions",
+              absl::StrCat("must be 1 to ", kMaxAffinityExpressions, "."));
+    for (size_t j = 0; j < expressions.size() && j < kMaxAffinityExpressions; ++j) {
+      ValidateExpression(expressions[j], absl::StrCat(term, ".", At("expressions", j)), faults);
+    }
   }
 }
 
@@ -149,6 +172,7 @@ void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults) {
       absl::StrCat("must be at most ", kMaxPoolBytes, " bytes without control characters."));
   check.That(claim.returns.size() <= kMaxReturns, "returns",
              absl::StrCat("must be at most ", kMaxReturns, "."));
+  ValidateAffinity(claim.affinity, absl::StrCat(path, ".affinity"), faults);
   std::set<absl::string_view> ids;
   for (size_t i = 0; i < claim.returns.size() && i < kMaxReturns; ++i) {
     const std::string& id = claim.returns[i].machine;

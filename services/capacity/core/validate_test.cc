@@ -134,6 +134,51 @@ TEST(ValidateTest, Machines) {
   EXPECT_THAT(FieldsOf(faults), ElementsAre("machines[1].name"));
 }
 
+TEST(ValidateTest, Affinity) {
+  using Op = AffinityOperator;
+  const std::string term = "claim.affinity.terms[0]";
+  struct Case {
+    std::string field = {};
+    std::function<void(Affinity&)> spoil = {};
+  };
+  const auto of = [](int expression, std::function<void(AffinityExpression&)> spoil) {
+    return [expression, spoil](Affinity& a) {
+      spoil(a.terms[0].expressions[static_cast<size_t>(expression)]);
+    };
+  };
+  const Case cases[] = {
+      {"claim.affinity.terms", [](Affinity& a) { a.terms.resize(17, a.terms[0]); }},
+      {term + ".expressions", [](Affinity& a) { a.terms[0].expressions.clear(); }},
+      {term + ".expressions",
+       [](Affinity& a) { a.terms[0].expressions.resize(17, a.terms[0].expressions[0]); }},
+      {term + ".expressions[0].key", of(0, [](auto& e) { e.key = ""; })},
+      {term + ".expressions[1].key", of(1, [](auto& e) { e.key = "a b"; })},
+      {term + ".expressions[2].key", of(2, [](auto& e) { e.key = std::string(64, 'k'); })},
+      {term + ".expressions[0].values", of(0, [](auto& e) { e.values.clear(); })},
+      {term + ".expressions[1].values", of(1, [](auto& e) { e.values.clear(); })},
+      {term + ".expressions[2].values", of(2, [](auto& e) { e.values = {"x"}; })},
+      {term + ".expressions[3].values", of(3, [](auto& e) { e.values = {"x"}; })},
+      {term + ".expressions[0].values", of(0, [](auto& e) { e.values.resize(65); })},
+      {term + ".expressions[0].values[1]",
+       of(0, [](auto& e) { e.values[1] = std::string(64, 'v'); })},
+      {term + ".expressions[1].values[0]", of(1, [](auto& e) { e.values[0] = "-x"; })},
+      {"claim.affinity.terms[1].expressions", [](Affinity& a) { a.terms.resize(2); }},
+  };
+  for (const Case& c : cases) {
+    SyncClaim claim = GoodClaim();
+    claim.affinity = {{{{{"disk", Op::kIn, {"nvme", ""}},
+                         {"a.example.com/b", Op::kNotIn, {"x"}},
+                         {"seen", Op::kExists, {}},
+                         {"gone", Op::kDoesNotExist, {}}}}}};
+    Faults faults;
+    Validate(claim, "claim", faults);
+    EXPECT_THAT(faults, IsEmpty());
+    c.spoil(claim.affinity);
+    Validate(claim, "claim", faults);
+    EXPECT_THAT(FieldsOf(faults), ElementsAre(c.field));
+  }
+}
+
 TEST(ValidateTest, Catalogue) {
   struct Case {
     std::string field = {};

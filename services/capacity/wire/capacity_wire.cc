@@ -61,6 +61,9 @@ v1::Machine ToProto(const MachineRow& machine) {
   out.set_claim(machine.claim);
   SetTime(machine.state_time, out.mutable_state_time());
   if (machine.request_time) SetTime(*machine.request_time, out.mutable_request_time());
+  if (!machine.claim.empty()) out.set_compute_class(wire::ToProto(machine.compute_class));
+  if (machine.reclaim_time) SetTime(*machine.reclaim_time, out.mutable_reclaim_time());
+  out.set_earmark(machine.earmark);
   return out;
 }
 
@@ -82,6 +85,9 @@ v1::Claim ToProto(const ClaimRow& claim) {
     added->set_nodes(part.nodes);
   }
   out.set_returns_digest(claim.returns_digest);
+  if (!claim.affinity.empty()) *out.mutable_affinity() = ToProto(claim.affinity);
+  out.set_gang(claim.gang);
+  out.set_reclaim_generation(claim.reclaim_generation);
   return out;
 }
 
@@ -121,7 +127,10 @@ absl::StatusOr<InstanceTypeRow> FromProto(const v1::InstanceType& type) {
 absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine) {
   const auto id = ParseMachineName(machine.name());
   const auto state = wire::StateOf(machine.state());
-  if (!id || !state) return Unreadable("machine", machine.name());
+  const auto compute_class = wire::ClassOf(machine.compute_class());
+  const bool class_known =
+      compute_class || machine.compute_class() == type::v1::COMPUTE_CLASS_UNSPECIFIED;
+  if (!id || !state || !class_known) return Unreadable("machine", machine.name());
   MachineRow row;
   row.id = *id;
   row.zone = machine.zone();
@@ -134,6 +143,9 @@ absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine) {
   row.state_time = GetTime(machine.state_time());
   row.claim = machine.claim();
   if (machine.has_request_time()) row.request_time = GetTime(machine.request_time());
+  row.compute_class = compute_class.value_or(ComputeClass::kDefault);
+  if (machine.has_reclaim_time()) row.reclaim_time = GetTime(machine.reclaim_time());
+  row.earmark = machine.earmark();
   return row;
 }
 
@@ -154,6 +166,11 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
     row.parts.push_back({GetTime(part.request_time()), part.nodes()});
   }
   row.returns_digest = claim.returns_digest();
+  Faults faults;
+  row.affinity = FromProto(claim.affinity(), "affinity", faults);
+  if (!faults.empty()) return Unreadable("claim", claim.name());
+  row.gang = claim.gang();
+  row.reclaim_generation = claim.reclaim_generation();
   return row;
 }
 

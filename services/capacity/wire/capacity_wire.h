@@ -15,16 +15,20 @@ namespace muster::capacity {
 v1::Zone ToProto(const ZoneRow& zone);
 v1::InstanceType ToProto(const InstanceTypeRow& type);
 v1::Machine ToProto(const MachineRow& machine);
-// As the journal and watchers have it: without machines, reason and in_service.
+// As the journal and watchers have it: without what follows from other rows.
 v1::Claim ToProto(const ClaimRow& claim);
 // As it is answered.
 v1::Claim ToProto(const ClaimView& view);
+
+v1::Affinity ToProto(const Affinity& affinity);
 
 // Back from the journal. INTERNAL: a name or an enum that is none.
 absl::StatusOr<ZoneRow> FromProto(const v1::Zone& zone);
 absl::StatusOr<InstanceTypeRow> FromProto(const v1::InstanceType& type);
 absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine);
 absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim);
+// `faults` gets the operators that are none, with their path; `path` is that of the affinity.
+Affinity FromProto(const v1::Affinity& affinity, absl::string_view path, Faults& faults);
 
 // A caller's request as a command. Names and enums that are none are added to `faults` with their
 // path; the rest is checked by core/validate.h, with the same path.

@@ -45,6 +45,8 @@ SyncClaim ParseClaim(const v1::ClaimRequest& request, absl::string_view path, Fa
   claim.priority = request.priority();
   claim.release = request.release();
   claim.pool = request.pool();
+  claim.affinity = FromProto(request.affinity(), absl::StrCat(path, ".affinity"), faults);
+  claim.gang = request.gang();
   Faults beyond;  // of more than are allowed only their number is told
   for (int i = 0; i < request.returns_size(); ++i) {
     const v1::MachineReturn& given = request.returns(i);

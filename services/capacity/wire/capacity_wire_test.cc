@@ -35,6 +35,12 @@ ClaimRow SomeClaim() {
   claim.pool = "organizations/acme/clusters/c1/nodePools/train";
   claim.parts = {{kTime, 2}, {kTime + absl::Seconds(1), 3}};
   claim.returns_digest = -12345;
+  claim.affinity = {
+      {{{{"disk", AffinityOperator::kIn, {"nvme", ""}},
+         {"gone", AffinityOperator::kDoesNotExist, {}}}},
+       {{{"a.b/c", AffinityOperator::kNotIn, {"x"}}, {"seen", AffinityOperator::kExists, {}}}}}};
+  claim.gang = true;
+  claim.reclaim_generation = 4;
   return claim;
 }
 
@@ -54,6 +60,12 @@ TEST(CapacityWireTest, RowsComeBackAsTheyWent) {
   }
   machine.claim = "p-1";
   machine.request_time = kTime - absl::Hours(1);
+  for (const ComputeClass held_as : {ComputeClass::kDefault, ComputeClass::kSpot}) {
+    machine.compute_class = held_as;
+    EXPECT_THAT(FromProto(ToProto(machine)), IsOkAndHolds(machine));
+  }
+  machine.reclaim_time = kTime;
+  machine.earmark = "p-2";
   EXPECT_THAT(FromProto(ToProto(machine)), IsOkAndHolds(machine));
   EXPECT_THAT(FromProto(ToProto(SomeClaim())), IsOkAndHolds(SomeClaim()));
 }
@@ -83,10 +95,38 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                   request_time { seconds: 1750000001 nanos: 1000 }
                   nodes: 3
                 }
-                returns_digest: -12345)pb"));
+                returns_digest: -12345
+                affinity {
+                  terms {
+                    expressions { key: "disk" operator: OPERATOR_IN values: "nvme" values: "" }
+                    expressions { key: "gone" operator: OPERATOR_DOES_NOT_EXIST }
+                  }
+                  terms {
+                    expressions { key: "a.b/c" operator: OPERATOR_NOT_IN values: "x" }
+                    expressions { key: "seen" operator: OPERATOR_EXISTS }
+                  }
+                }
+                gang: true
+                reclaim_generation: 4)pb"));
   EXPECT_THAT(ToProto(view.claim).machines(), ::testing::IsEmpty());
   EXPECT_EQ(ToProto(view.claim).reason(), v1::Claim::REASON_UNSPECIFIED);
   EXPECT_EQ(ToProto(ZoneRow{.id = "US-EAST-04A"}).region(), "US-EAST-04");
+}
+
+TEST(CapacityWireTest, WhatIsNotSaidTakesNoBytes) {
+  const v1::Machine machine = ToProto(World::Machine("m"));
+  EXPECT_EQ(machine.compute_class(), type::v1::COMPUTE_CLASS_UNSPECIFIED);
+  EXPECT_FALSE(machine.has_reclaim_time());
+  EXPECT_FALSE(ToProto(ClaimRow{.pool_uid = "p"}).has_affinity());
+}
+
+TEST(CapacityWireTest, AMachineOfAnOlderJournalIsHeldAsDefault) {
+  MachineRow machine = World::Machine("m");
+  machine.state = MachineState::kHeld;
+  machine.claim = "p";
+  v1::Machine old = ToProto(machine);
+  old.clear_compute_class();
+  EXPECT_THAT(FromProto(old), IsOkAndHolds(machine));
 }
 
 TEST(CapacityWireTest, WhatTheJournalCannotHoldIsAnInternalError) {
@@ -96,6 +136,12 @@ TEST(CapacityWireTest, WhatTheJournalCannotHoldIsAnInternalError) {
   EXPECT_THAT(FromProto(v1::InstanceType()), StatusIs(absl::StatusCode::kInternal));
   EXPECT_THAT(FromProto(v1::Machine()), StatusIs(absl::StatusCode::kInternal));
   EXPECT_THAT(FromProto(v1::Claim()), StatusIs(absl::StatusCode::kInternal));
+  v1::Machine machine = ToProto(World::Machine("m"));
+  machine.set_compute_class(static_cast<type::v1::ComputeClass>(77));
+  EXPECT_THAT(FromProto(machine), StatusIs(absl::StatusCode::kInternal));
+  v1::Claim claim = ToProto(SomeClaim());
+  claim.mutable_affinity()->mutable_terms(0)->mutable_expressions(1)->clear_operator_();
+  EXPECT_THAT(FromProto(claim), StatusIs(absl::StatusCode::kInternal));
 }
 
 TEST(CapacityWireTest, NamesAndEnumsThatAreNoneAreNamed) {
@@ -116,15 +162,19 @@ TEST(CapacityWireTest, NamesAndEnumsThatAreNoneAreNamed) {
   v1::SyncClaimRequest claim;
   claim.mutable_claim()->set_compute_class(static_cast<type::v1::ComputeClass>(77));
   claim.mutable_claim()->add_returns();
+  claim.mutable_claim()->mutable_affinity()->add_terms()->add_expressions();
   ParseRequest(claim, faults);
   v1::BatchSyncClaimsRequest claims;
   claims.add_claims();
   *claims.add_claims() = claim.claim();
   ParseRequest(claims, faults);
-  EXPECT_THAT(FieldsOf(faults),
-              ElementsAre("zone.name", "zone.access", "instance_type.name", "machines[1].name",
-                          "name", "state", "claim.compute_class", "claim.returns[0].reason",
-                          "claims[1].compute_class", "claims[1].returns[0].reason"));
+  EXPECT_THAT(
+      FieldsOf(faults),
+      ElementsAre("zone.name", "zone.access", "instance_type.name", "machines[1].name", "name",
+                  "state", "claim.compute_class", "claim.affinity.terms[0].expressions[0].operator",
+                  "claim.returns[0].reason", "claims[1].compute_class",
+                  "claims[1].affinity.terms[0].expressions[0].operator",
+                  "claims[1].returns[0].reason"));
 }
 
 TEST(CapacityWireTest, ARequestsOutputFieldsAreNotRead) {

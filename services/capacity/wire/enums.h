@@ -69,6 +69,29 @@ inline std::optional<ComputeClass> ClassOf(int compute_class) {
   return std::nullopt;
 }
 
+inline v1::AffinityExpression::Operator ToProto(AffinityOperator op) {
+  switch (op) {
+    case AffinityOperator::kIn:
+      return v1::AffinityExpression::OPERATOR_IN;
+    case AffinityOperator::kNotIn:
+      return v1::AffinityExpression::OPERATOR_NOT_IN;
+    case AffinityOperator::kExists:
+      return v1::AffinityExpression::OPERATOR_EXISTS;
+    case AffinityOperator::kDoesNotExist:
+      return v1::AffinityExpression::OPERATOR_DOES_NOT_EXIST;
+  }
+  return v1::AffinityExpression::OPERATOR_UNSPECIFIED;
+}
+
+inline std::optional<AffinityOperator> OperatorOf(int op) {
+  for (const AffinityOperator known :
+       {AffinityOperator::kIn, AffinityOperator::kNotIn, AffinityOperator::kExists,
+        AffinityOperator::kDoesNotExist}) {
+    if (ToProto(known) == op) return known;
+  }
+  return std::nullopt;
+}
+
 inline std::optional<ReturnReason> ReturnReasonOf(int reason) {
   if (reason == v1::MachineReturn::REASON_RELEASED) return ReturnReason::kReleased;
   if (reason == v1::MachineReturn::REASON_BROKEN) return ReturnReason::kBroken;
