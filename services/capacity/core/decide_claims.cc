@@ -36,6 +36,8 @@ ClaimRow NewClaim(const SyncClaim& command) {
   claim.nodes = command.nodes;
   claim.priority = command.priority;
   claim.pool = command.pool;
+  claim.affinity = command.affinity;
+  claim.gang = command.gang;
   return claim;
 }
 
@@ -80,6 +82,9 @@ void TakeBack(Overlay<State>& overlay, const MachineReturn& given, ClaimRow& cla
       Next(held->state, broken ? MachineEvent::kBroken : MachineEvent::kGivenBack).value();
   machine.state_time = now;
   machine.claim.clear();
+  machine.compute_class = ComputeClass::kDefault;
+  machine.reclaim_time.reset();
+  machine.earmark.clear();
   if (broken) AddPart(claim.parts, machine.request_time.value_or(now), 1);
   machine.request_time.reset();
   overlay.Put(std::move(machine));
@@ -105,7 +110,10 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const Syn
     if (known->generation == command.generation) return std::nullopt;
   }
   ClaimRow claim = NewClaim(command);
-  if (known != nullptr) claim.parts = known->parts;
+  if (known != nullptr) {
+    claim.parts = known->parts;
+    claim.reclaim_generation = known->reclaim_generation;
+  }
   claim.returns_digest = DigestOf(command.returns);
   for (const MachineReturn& given : command.returns) TakeBack(overlay, given, claim, now);
   Settle(state, claim, now);

@@ -80,11 +80,14 @@ absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
   std::set<DepotKey> changed;
   for (const MachineRow& asked : command.machines) {
     const MachineRow* known = overlay.state().FindMachine(asked.id);
-    MachineRow machine = asked;
-    machine.state = known == nullptr ? MachineState::kFree : known->state;
-    machine.state_time = known == nullptr ? now : known->state_time;
-    machine.claim = known == nullptr ? "" : known->claim;
-    machine.request_time = known == nullptr ? std::nullopt : known->request_time;
+    MachineRow machine = known == nullptr ? MachineRow{.state_time = now} : *known;
+    machine.id = asked.id;
+    machine.zone = asked.zone;
+    machine.instance_type = asked.instance_type;
+    machine.fabric = asked.fabric;
+    machine.rack = asked.rack;
+    machine.slot = asked.slot;
+    machine.labels = asked.labels;
     if (overlay.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
   }
   for (const DepotKey& key : changed) Serve(overlay, key, now);

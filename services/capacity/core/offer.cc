@@ -13,7 +13,8 @@ Offer OfferOf(const State& state, absl::string_view zone, absl::string_view inst
       !std::binary_search(place->instance_types.begin(), place->instance_types.end(), type->id)) {
     return Offer::kNotInZone;
   }
-  const bool spot = place->access == ZoneAccess::kGeneral && !type->superchip;
+  const bool spot =
+      place->access == ZoneAccess::kGeneral && !type->superchip && type->nodes_per_rack == 0;
   return compute_class == ComputeClass::kSpot && !spot ? Offer::kNotInZone : Offer::kOffered;
 }
 

@@ -8,7 +8,8 @@ namespace muster::capacity {
 // What the catalogue has to say to a claim.
 enum class Offer { kOffered, kUnknownInstanceType, kNotInZone };
 
-// Spot is offered in general zones only, and never on superchips.
+// Spot is offered in general zones only, and never on superchips nor on types that are granted in
+// whole racks: a reclaim of single machines would break racks up.
 Offer OfferOf(const State& state, absl::string_view zone, absl::string_view instance_type,
               ComputeClass compute_class);
 

@@ -1,9 +1,83 @@
 #include "services/capacity/core/placement.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace muster::capacity {
 namespace {
+
+// What fabrics, or the racks of one, have to give; none that has nothing.
+using Sizes = absl::btree_map<std::string, int64_t>;
+using Classes = std::vector<const LabelClass*>;
+
+Classes FreeClasses(const Depot& depot, const Choice& choice) {
+  Classes classes;
+  for (const auto& [labels, machines] : depot.classes()) {
+    if (machines.counts.free() > 0 && choice.Has(labels)) classes.push_back(&machines);
+  }
+  return classes;
+}
+
+const ClassFabric* FindFabric(const LabelClass& machines, absl::string_view fabric) {
+  const auto it = machines.fabrics.find(fabric);
+  return it == machines.fabrics.end() ? nullptr : &it->second;
+}
+
+Sizes FabricSizes(const Classes& classes) {
+  Sizes sizes;
+  for (const LabelClass* machines : classes) {
+    for (const auto& [name, fabric] : machines->fabrics) {
+      if (fabric.free > 0) sizes[name] += fabric.free;
+    }
+  }
+  return sizes;
+}
+
+Sizes RackSizes(const Classes& classes, absl::string_view fabric_name) {
+  Sizes sizes;
+  for (const LabelClass* machines : classes) {
+    const ClassFabric* fabric = FindFabric(*machines, fabric_name);
+    if (fabric == nullptr) continue;
+    for (const auto& [name, rack] : fabric->racks) {
+      if (rack.free > 0) sizes[name] += rack.free;
+    }
+  }
+  return sizes;
+}
+
+int64_t FreeInRack(const Classes& classes, absl::string_view fabric_name,
+                   absl::string_view rack_name) {
+  int64_t free = 0;
+  for (const LabelClass* machines : classes) {
+    const ClassFabric* fabric = FindFabric(*machines, fabric_name);
+    if (fabric == nullptr) continue;
+    const auto rack = fabric->racks.find(rack_name);
+    if (rack != fabric->racks.end()) free += rack->second.free;
+  }
+  return free;
+}
+
+// By fabric, how many racks of the choice can be granted whole.
+Sizes WholeRacks(const Depot& depot, const Choice& choice) {
+  const Classes classes = choice.all() ? Classes() : FreeClasses(depot, choice);
+  Sizes sizes;
+  for (const Sized& fabric : depot.by_whole()) {
+    if (choice.all()) {
+      sizes[fabric.name] = fabric.size;
+      continue;
+    }
+    for (const std::string& rack : depot.fabrics().find(fabric.name)->second.whole) {
+      if (FreeInRack(classes, fabric.name, rack) >= depot.nodes_per_rack()) ++sizes[fabric.name];
+    }
+  }
+  return sizes;
+}
+
+BySize Sort(const Sizes& sizes) {
+  BySize sorted;
+  for (const auto& [name, size] : sizes) sorted.insert({size, name});
+  return sorted;
+}
 
 // The tightest group that holds `wanted`, else the largest.
 const std::string& PickBySize(const BySize& groups, int64_t wanted) {
@@ -12,71 +86,131 @@ const std::string& PickBySize(const BySize& groups, int64_t wanted) {
   return groups.lower_bound({std::prev(too_small)->size, ""})->name;
 }
 
-bool HasRoom(const Fabric& fabric, bool whole_racks) {
-  return whole_racks ? !fabric.whole.empty() : fabric.free > 0;
-}
-
-const Fabric& PickFabric(const Depot& depot, const Footprint& footprint, int64_t wanted,
-                         bool whole_racks, std::string* name) {
+// `has_room`: whether a fabric, by name, has anything to give.
+template <class HasRoom>
+std::string PickFabric(const Footprint& footprint, const BySize& fabrics, int64_t wanted,
+                       HasRoom has_room) {
   int64_t most = 0;
+  const std::string* name = nullptr;
   for (const auto& [used, held] : footprint.fabrics) {
-    const auto it = depot.fabrics().find(used);
-    if (held > most && it != depot.fabrics().end() && HasRoom(it->second, whole_racks)) {
+    if (held > most && has_room(used)) {
       most = held;
-      *name = used;
+      name = &used;
     }
   }
-  if (most == 0) *name = PickBySize(whole_racks ? depot.by_whole() : depot.by_free(), wanted);
-  return depot.fabrics().find(*name)->second;
+  return name == nullptr ? PickBySize(fabrics, wanted) : *name;
 }
 
-void Take(const Rack& rack, int64_t nodes, std::vector<std::string>& ids) {
+const Rack& RackOf(const Depot& depot, const std::string& fabric, const std::string& rack) {
+  return depot.fabrics().find(fabric)->second.racks.find(rack)->second;
+}
+
+void Take(const State& state, const Choice& choice, const Rack& rack, int64_t nodes,
+          std::vector<std::string>& ids) {
   for (const auto& [slot, id] : rack.free) {
-    if (nodes-- <= 0) return;
+    if (nodes <= 0) return;
+    if (!choice.all() && !choice.Has(state.FindMachine(id)->labels)) continue;
     ids.push_back(id);
+    --nodes;
   }
 }
 
-const Rack& PickRack(const Depot& depot, const std::string& fabric_name, const Fabric& fabric,
-                     absl::string_view pool_uid, int64_t nodes) {
+// `has_room`: whether a rack of the fabric, by name, has anything to give.
+template <class HasRoom>
+const std::string& PickRack(const Depot& depot, const std::string& fabric, const BySize& racks,
+                            absl::string_view pool_uid, int64_t nodes, HasRoom has_room) {
   if (const Depot::Places* own = depot.PartlyHeld(pool_uid)) {
-    const auto it = own->lower_bound({fabric_name, ""});
-    if (it != own->end() && it->first == fabric_name) return fabric.racks.find(it->second)->second;
+    for (auto it = own->lower_bound({fabric, ""}); it != own->end() && it->first == fabric; ++it) {
+      if (has_room(it->second)) return it->second;
+    }
   }
-  return fabric.racks.find(PickBySize(fabric.by_free, nodes))->second;
+  return PickBySize(racks, nodes);
+}
+
+std::vector<std::string> ChooseOfAll(const State& state, const Depot& depot, const Choice& choice,
+                                     absl::string_view pool_uid, int64_t nodes) {
+  const auto fabric_has_room = [&](const std::string& name) {
+    const auto it = depot.fabrics().find(name);
+    return it != depot.fabrics().end() && it->second.free > 0;
+  };
+  const std::string fabric =
+      PickFabric(state.FootprintOf(pool_uid), depot.by_free(), nodes, fabric_has_room);
+  const std::string& rack = PickRack(depot, fabric, depot.fabrics().find(fabric)->second.by_free,
+                                     pool_uid, nodes, [](const std::string&) { return true; });
+  std::vector<std::string> ids;
+  Take(state, choice, RackOf(depot, fabric, rack), nodes, ids);
+  return ids;
 }
 
 }  // namespace
 
-std::vector<std::string> ChooseMachines(const Depot& depot, const Footprint& footprint,
-                                        absl::string_view pool_uid, int64_t nodes) {
+bool Choice::Has(const Labels& labels) const {
+  return Matches(*affinity, labels) &&
+         std::none_of(kept.begin(), kept.end(),
+                      [&](const Affinity* gang) { return Matches(*gang, labels); });
+}
+
+int64_t CountFree(const Depot& depot, const Choice& choice) {
+  if (choice.all()) return depot.free();
+  int64_t free = 0;
+  for (const LabelClass* machines : FreeClasses(depot, choice)) free += machines->counts.free();
+  return free;
+}
+
+int64_t CountWholeRacks(const Depot& depot, const Choice& choice) {
+  int64_t racks = 0;
+  for (const auto& [fabric, whole] : WholeRacks(depot, choice)) racks += whole;
+  return racks;
+}
+
+std::vector<std::string> ChooseMachines(const State& state, const Depot& depot,
+                                        const Choice& choice, absl::string_view pool_uid,
+                                        int64_t nodes) {
+  if (depot.free() == 0) return {};
+  if (choice.all()) return ChooseOfAll(state, depot, choice, pool_uid, nodes);
+  const Classes classes = FreeClasses(depot, choice);
+  if (classes.empty()) return {};
+  const Sizes fabrics = FabricSizes(classes);
+  const std::string fabric =
+      PickFabric(state.FootprintOf(pool_uid), Sort(fabrics), nodes,
+                 [&](const std::string& name) { return fabrics.contains(name); });
+  const Sizes racks = RackSizes(classes, fabric);
+  const BySize by_size = Sort(racks);
+  const std::string& rack = PickRack(depot, fabric, by_size, pool_uid, nodes,
+                                     [&](const std::string& name) { return racks.contains(name); });
   std::vector<std::string> ids;
-  if (depot.free() == 0) return ids;
-  std::string name;
-  const Fabric& fabric = PickFabric(depot, footprint, nodes, false, &name);
-  Take(PickRack(depot, name, fabric, pool_uid, nodes), nodes, ids);
+  Take(state, choice, RackOf(depot, fabric, rack), nodes, ids);
   return ids;
 }
 
-std::vector<std::string> ChooseWholeRack(const Depot& depot, const Footprint& footprint,
+std::vector<std::string> ChooseWholeRack(const State& state, const Depot& depot,
+                                         const Choice& choice, absl::string_view pool_uid,
                                          int64_t racks) {
   std::vector<std::string> ids;
-  if (depot.by_whole().empty()) return ids;
-  std::string name;
-  const Fabric& fabric = PickFabric(depot, footprint, racks, true, &name);
-  Take(fabric.racks.find(*fabric.whole.begin())->second, depot.nodes_per_rack(), ids);
+  const Sizes fabrics = WholeRacks(depot, choice);
+  if (fabrics.empty()) return ids;
+  const std::string name =
+      PickFabric(state.FootprintOf(pool_uid), Sort(fabrics), racks,
+                 [&](const std::string& fabric) { return fabrics.contains(fabric); });
+  const Classes classes = choice.all() ? Classes() : FreeClasses(depot, choice);
+  const Fabric& fabric = depot.fabrics().find(name)->second;
+  for (const std::string& rack : fabric.whole) {
+    if (!choice.all() && FreeInRack(classes, name, rack) < depot.nodes_per_rack()) continue;
+    Take(state, choice, fabric.racks.find(rack)->second, depot.nodes_per_rack(), ids);
+    break;
+  }
   return ids;
 }
 
-std::vector<std::string> ChooseRefill(const Depot& depot, absl::string_view pool_uid,
-                                      int64_t nodes) {
+std::vector<std::string> ChooseRefill(const State& state, const Depot& depot, const Choice& choice,
+                                      absl::string_view pool_uid, int64_t nodes) {
   std::vector<std::string> ids;
   const Depot::Places* own = depot.PartlyHeld(pool_uid);
   if (own == nullptr) return ids;
   for (const auto& [fabric_name, rack_name] : *own) {
     const int64_t wanted = nodes - static_cast<int64_t>(ids.size());
-    const Rack& rack = depot.fabrics().find(fabric_name)->second.racks.find(rack_name)->second;
-    if (rack.held.size() == 1 && !rack_name.empty()) Take(rack, wanted, ids);
+    const Rack& rack = RackOf(depot, fabric_name, rack_name);
+    if (rack.held.size() == 1 && !rack_name.empty()) Take(state, choice, rack, wanted, ids);
   }
   return ids;
 }

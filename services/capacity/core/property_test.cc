@@ -138,7 +138,7 @@ class History {
         rack_type_ ? Roll(4) * World::kNodesPerRack - (Roll(5) == 0 ? 1 : 0) : Roll(9);
     SyncClaim claim = world_.Want(uid, std::max<int64_t>(0, nodes), SomeReturns(uid, 4));
     claim.instance_type = type_;
-    if (world_.state().FindClaim(uid) == nullptr && Roll(3) == 0)
+    if (!rack_type_ && world_.state().FindClaim(uid) == nullptr && Roll(3) == 0)
       claim.compute_class = ComputeClass::kSpot;
     if (Roll(4) == 0) claim.priority = Roll(3) - 1;
     return claim;

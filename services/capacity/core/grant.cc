@@ -1,0 +1,27 @@
+#include "services/capacity/core/grant.h"
+
+#include <utility>
+
+#include "services/capacity/core/machine_state.h"
+#include "services/capacity/core/parts.h"
+
+namespace muster::capacity {
+
+void Hold(Overlay<State>& overlay, const std::vector<std::string>& ids, ClaimRow& claim,
+          absl::Time now) {
+  for (const std::string& id : ids) {
+    MachineRow machine = *overlay.state().FindMachine(id);
+    if (machine.state == MachineState::kReclaiming)
+      machine.state = Next(machine.state, MachineEvent::kGivenBack).value();
+    machine.state = Next(machine.state, MachineEvent::kGranted).value();
+    machine.state_time = now;
+    machine.claim = claim.pool_uid;
+    machine.request_time = TakeOldest(claim.parts);
+    machine.compute_class = claim.compute_class;
+    machine.reclaim_time.reset();
+    machine.earmark.clear();
+    overlay.Put(std::move(machine));
+  }
+}
+
+}  // namespace muster::capacity
