@@ -1,12 +1,12 @@
 #pragma once
 
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/support/client_callback.h>
 
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,37 +17,65 @@
 
 namespace muster::bench {
 
-// The connections to the server that is measured. Thread-safe.
-class Connections {
+// What is told of the end of a call by its connection's thread.
+class Completion {
  public:
-  // `target`: host:port. Two: more only cost, fewer are one HTTP/2 flow window.
-  explicit Connections(const std::string& target, int count = 2);
+  virtual void Complete() = 0;
 
-  const std::shared_ptr<grpc::Channel>& Of(size_t caller) const {
-    return channels_[caller % channels_.size()];
-  }
-
- private:
-  std::vector<std::shared_ptr<grpc::Channel>> channels_;
+ protected:
+  ~Completion() = default;
 };
 
-// A caller of one unary RPC. Nothing is allocated a call but what gRPC and protobuf allocate:
-// the client shares the cores with what it measures.
+// A connection to the server that is measured, with one thread for all its calls: of gRPC's ways to
+// call, the one that takes the least from the cores that client and server share. Thread-safe.
+class Connection {
+ public:
+  // `target`: host:port. Connections with different numbers are different ones.
+  Connection(const std::string& target, int number);
+  // After the last call was completed.
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  // Its tags are Completions.
+  grpc::CompletionQueue& queue() { return queue_; }
+
+ private:
+  std::shared_ptr<grpc::Channel> channel_;
+  grpc::CompletionQueue queue_;
+  std::thread thread_;
+};
+
+// The connections that callers take turns on. Thread-safe.
+class Connections {
+ public:
+  // Two: more only cost, and one carries no more than 1,000 calls at a time.
+  explicit Connections(const std::string& target, int count = 2);
+
+  Connection& Of(size_t caller) const { return *connections_[caller % connections_.size()]; }
+
+ private:
+  std::vector<std::unique_ptr<Connection>> connections_;
+};
+
+// A caller of one unary RPC. Nothing is allocated a call but what gRPC and protobuf allocate.
 template <class Service, class Request, class Response>
-class UnaryCaller : public Caller, private grpc::ClientUnaryReactor {
+class UnaryCaller final : public Caller, private Completion {
  public:
   using Stub = typename Service::Stub;
-  using Method = void (Service::StubInterface::async_interface::*)(grpc::ClientContext*,
-                                                                   const Request*, Response*,
-                                                                   grpc::ClientUnaryReactor*);
+  using Reader = grpc::ClientAsyncResponseReader<Response>;
+  // The stub's PrepareAsync*.
+  using Method = std::unique_ptr<Reader> (Stub::*)(grpc::ClientContext*, const Request&,
+                                                   grpc::CompletionQueue*);
   // Makes the request of the next call out of that of the last one.
   using Prepare = std::function<void(Request&)>;
   // Judges an answer that is OK. An error is as many failures as the last OK answer had operations.
   using Judge = std::function<Outcome(const Response&)>;
 
-  UnaryCaller(const std::shared_ptr<grpc::Channel>& channel, Method method, Prepare prepare,
-              Judge judge)
-      : stub_(Service::NewStub(channel)),
+  UnaryCaller(Connection& connection, Method method, Prepare prepare, Judge judge)
+      : queue_(connection.queue()),
+        stub_(Service::NewStub(connection.channel())),
         method_(method),
         prepare_(std::move(prepare)),
         judge_(std::move(judge)) {}
@@ -55,15 +83,17 @@ class UnaryCaller : public Caller, private grpc::ClientUnaryReactor {
   void Issue(Listener& listener) override {
     listener_ = &listener;
     prepare_(request_);
+    reader_.reset();
     context_.emplace();
     context_->set_wait_for_ready(true);
-    (stub_->async()->*method_)(&*context_, &request_, &response_, this);
-    StartCall();
+    reader_ = ((*stub_).*method_)(&*context_, request_, &queue_);
+    reader_->StartCall();
+    reader_->Finish(&response_, &status_, static_cast<Completion*>(this));
   }
 
  private:
-  void OnDone(const grpc::Status& status) override {
-    if (status.ok()) {
+  void Complete() override {
+    if (status_.ok()) {
       last_ = judge_(response_);
     } else {
       last_.failed = last_.operations;
@@ -71,28 +101,30 @@ class UnaryCaller : public Caller, private grpc::ClientUnaryReactor {
     listener_->Answered(last_);
   }
 
+  grpc::CompletionQueue& queue_;
   const std::unique_ptr<Stub> stub_;
   const Method method_;
   const Prepare prepare_;
   const Judge judge_;
   Listener* listener_ = nullptr;
   std::optional<grpc::ClientContext> context_;
+  std::unique_ptr<Reader> reader_;
   Request request_;
   Response response_;
+  grpc::Status status_;
   Outcome last_;
 };
 
 template <class Service, class Request, class Response>
 std::unique_ptr<Caller> MakeCaller(
-    const std::shared_ptr<grpc::Channel>& channel,
-    typename UnaryCaller<Service, Request, Response>::Method method,
+    Connection& connection, typename UnaryCaller<Service, Request, Response>::Method method,
     typename UnaryCaller<Service, Request, Response>::Prepare prepare,
     typename UnaryCaller<Service, Request, Response>::Judge judge) {
   return std::make_unique<UnaryCaller<Service, Request, Response>>(
-      channel, method, std::move(prepare), std::move(judge));
+      connection, method, std::move(prepare), std::move(judge));
 }
 
-// A blocking call, for setting up. The error names the method.
+// A blocking call, for setting up. The error names the request.
 template <class Stub, class Request, class Response>
 absl::StatusOr<Response> Ask(Stub& stub,
                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,

@@ -88,7 +88,7 @@ std::unique_ptr<Caller> ClaimCaller(const Connections& connections, const Site& 
   const auto claimers = ClaimersOf(site, caller);
   const auto turn = std::make_shared<size_t>(0);
   return MakeCaller<CapacityService, SyncClaimRequest, Claim>(
-      connections.Of(caller), &CapacityService::StubInterface::async_interface::SyncClaim,
+      connections.Of(caller), &CapacityService::Stub::PrepareAsyncSyncClaim,
       [=](SyncClaimRequest& request) {
         *turn = (*turn + 1) % claimers->size();
         (*claimers)[*turn].Next(*request.mutable_claim());
@@ -104,7 +104,7 @@ std::unique_ptr<Caller> BatchCaller(const Connections& connections, const Site& 
   for (size_t i = 0; i < kBatch; ++i)
     claimers->emplace_back(site.fleet, site.work, caller * kBatch + i);
   return MakeCaller<CapacityService, BatchSyncClaimsRequest, BatchSyncClaimsResponse>(
-      connections.Of(caller), &CapacityService::StubInterface::async_interface::BatchSyncClaims,
+      connections.Of(caller), &CapacityService::Stub::PrepareAsyncBatchSyncClaims,
       [=](BatchSyncClaimsRequest& request) {
         for (size_t i = 0; i < kBatch; ++i) {
           const int at = static_cast<int>(i);

@@ -63,7 +63,7 @@ Fleet QueueFleet() { return {"queue", 1, 1, 10'000}; }
 Fleet WideFleet() { return {"wide", 50, 20, 100}; }
 
 absl::Status SetUp(const Connections& connections, const Fleet& fleet) {
-  const auto stub = CapacityService::NewStub(connections.Of(0));
+  const auto stub = CapacityService::NewStub(connections.Of(0).channel());
   for (int type = 0; type < fleet.types; ++type)
     RETURN_IF_ERROR(SetUpType(*stub, fleet.Type(type)));
   capacity::v1::BatchRegisterMachinesRequest request;

@@ -23,7 +23,7 @@ constexpr int kClaimsPerCall = 50;  // when they are taken
 absl::Status SetUpHeld(const Connections& connections) {
   const Fleet fleet = WideFleet();
   RETURN_IF_ERROR(SetUp(connections, fleet));
-  const auto stub = CapacityService::NewStub(connections.Of(0));
+  const auto stub = CapacityService::NewStub(connections.Of(0).channel());
   const int64_t generation = absl::ToUnixMicros(absl::Now());
   BatchSyncClaimsRequest call;
   for (int depot = 0; depot < fleet.depots(); ++depot) {
@@ -60,7 +60,7 @@ std::vector<Work> PlacementWorks(const Connections& connections) {
   const auto make = [&connections](size_t caller) {
     const Fleet fleet = WideFleet();
     return MakeCaller<CapacityService, FindPlacementsRequest, FindPlacementsResponse>(
-        connections.Of(caller), &CapacityService::StubInterface::async_interface::FindPlacements,
+        connections.Of(caller), &CapacityService::Stub::PrepareAsyncFindPlacements,
         [fleet, turn = 0](FindPlacementsRequest& request) mutable {
           NextQuestion(fleet, turn++, request);
         },

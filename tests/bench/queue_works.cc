@@ -115,7 +115,7 @@ class Queue {
 };
 
 Queue::Queue(const Connections& connections)
-    : stub_(CapacityService::NewStub(connections.Of(0))),
+    : stub_(CapacityService::NewStub(connections.Of(0).channel())),
       generation_(absl::ToUnixMicros(absl::Now())) {}
 
 absl::StatusOr<Rate> Queue::Measure() {

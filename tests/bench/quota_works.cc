@@ -33,7 +33,7 @@ std::string QuotaName(size_t key) {
 
 // Sets limits that are never reached.
 absl::Status SetUpKeys(const Connections& connections, size_t keys) {
-  const auto stub = QuotaService::NewStub(connections.Of(0));
+  const auto stub = QuotaService::NewStub(connections.Of(0).channel());
   for (size_t key = 0; key < keys; ++key) {
     quota::v1::UpdateQuotaRequest request;
     request.mutable_quota()->set_name(QuotaName(key));
@@ -91,7 +91,7 @@ std::unique_ptr<Caller> HoldCaller(const Connections& connections, const Spread&
   const auto holders = HoldersOf(spread, caller);
   const auto turn = std::make_shared<size_t>(0);
   return MakeCaller<QuotaService, SyncHoldingRequest, SyncHoldingResponse>(
-      connections.Of(caller), &QuotaService::StubInterface::async_interface::SyncHolding,
+      connections.Of(caller), &QuotaService::Stub::PrepareAsyncSyncHolding,
       [=](SyncHoldingRequest& request) {
         *turn = (*turn + 1) % holders->size();
         (*holders)[*turn].Next(*request.mutable_holding());
@@ -106,7 +106,7 @@ std::unique_ptr<Caller> BatchCaller(const Connections& connections, const Spread
   const auto holders = std::make_shared<Holders>();
   for (size_t i = 0; i < kBatch; ++i) holders->push_back(HolderOf(spread, caller * kBatch + i));
   return MakeCaller<QuotaService, BatchSyncHoldingsRequest, BatchSyncHoldingsResponse>(
-      connections.Of(caller), &QuotaService::StubInterface::async_interface::BatchSyncHoldings,
+      connections.Of(caller), &QuotaService::Stub::PrepareAsyncBatchSyncHoldings,
       [=](BatchSyncHoldingsRequest& request) {
         for (size_t i = 0; i < kBatch; ++i) {
           const int at = static_cast<int>(i);
@@ -132,7 +132,7 @@ class HoldAndRead : public Caller {
   HoldAndRead(const Connections& connections, const Spread& spread, size_t caller)
       : hold_(HoldCaller(connections, spread, caller)),
         read_(MakeCaller<QuotaService, GetHoldingRequest, Holding>(
-            connections.Of(caller), &QuotaService::StubInterface::async_interface::GetHolding,
+            connections.Of(caller), &QuotaService::Stub::PrepareAsyncGetHolding,
             [name = HolderOf(spread, caller).name()](GetHoldingRequest& request) {
               request.set_name(name);
             },

@@ -21,7 +21,7 @@ constexpr char kPool[] = "organizations/bench/clusters/bench/nodePools/read";
 
 // A cluster with one NodePool of no Nodes.
 absl::Status SetUpPool(const Connections& connections) {
-  const auto stub = LifecycleService::NewStub(connections.Of(0));
+  const auto stub = LifecycleService::NewStub(connections.Of(0).channel());
   lifecycle::v1::UpdateClusterRequest cluster;
   cluster.mutable_cluster()->set_name(kCluster);
   cluster.mutable_cluster()->set_zone("US-EAST-04A");
@@ -38,12 +38,12 @@ absl::Status SetUpPool(const Connections& connections) {
 std::vector<Work> RpcWorks(const Connections& connections) {
   const auto empty_rpc = [&connections](size_t caller) {
     return MakeCaller<DebugService, PingRequest, PingResponse>(
-        connections.Of(caller), &DebugService::StubInterface::async_interface::Ping,
-        [](PingRequest&) {}, [](const PingResponse&) { return Outcome{}; });
+        connections.Of(caller), &DebugService::Stub::PrepareAsyncPing, [](PingRequest&) {},
+        [](const PingResponse&) { return Outcome{}; });
   };
   const auto read_pool = [&connections](size_t caller) {
     return MakeCaller<LifecycleService, GetNodePoolRequest, NodePool>(
-        connections.Of(caller), &LifecycleService::StubInterface::async_interface::GetNodePool,
+        connections.Of(caller), &LifecycleService::Stub::PrepareAsyncGetNodePool,
         [](GetNodePoolRequest& request) { request.set_name(kPool); },
         [](const NodePool& pool) {
           return Outcome{1, pool.name() == kPool ? 0 : 1};
