@@ -16,7 +16,10 @@ namespace muster::quota {
 
 using Lane = storage::CommitLane<State>;
 
-// The quota service: its state, its lane, and the handlers of muster.quota.v1.QuotaService.
+class OverrideTimer;
+
+// The quota service: its state, its lane, the handlers of muster.quota.v1.QuotaService, and what lets
+// overrides come into force.
 class QuotaService {
  public:
   struct Options {
@@ -37,6 +40,7 @@ class QuotaService {
 
   storage::PostgresQuotaStore store_;
   std::unique_ptr<Lane> lane_;
+  std::unique_ptr<OverrideTimer> override_timer_;
   std::unique_ptr<grpc::Service> handlers_;
 };
 

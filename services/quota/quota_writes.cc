@@ -23,18 +23,27 @@ absl::StatusOr<CreateQuota> ParseCreate(const v1::CreateQuotaRequest& request) {
   if (!key) return error::InvalidField("quota_id", kQuotaIdShape);
   if (!request.quota().name().empty() && request.quota().name() != name)
     return error::InvalidField("quota.name", absl::StrCat("must be empty or `", name, "`."));
-  CreateQuota command{*key, request.quota().limit()};
+  CreateQuota command{*key, request.quota().limit(), {}};
+  ASSIGN_OR_RETURN(command.overrides, OverridesOf(request.quota(), "quota."));
   if (auto faults = Validate(command, "quota."); !faults.empty())
     return error::InvalidFields(std::move(faults));
   return command;
 }
 
 absl::StatusOr<UpdateQuota> ParseUpdate(const v1::UpdateQuotaRequest& request) {
-  RETURN_IF_ERROR(rpc::CheckUpdateMask(request.update_mask(), {"limit"}));
+  RETURN_IF_ERROR(rpc::CheckUpdateMask(request.update_mask(), {"limit", "overrides"}));
   const auto key = ParseQuotaName(request.quota().name());
   if (!key) return error::InvalidField("quota.name", kQuotaNameShape);
-  UpdateQuota command{*key, {}, request.quota().etag(), request.allow_missing()};
-  if (rpc::InUpdateMask(request.update_mask(), "limit")) command.limit = request.quota().limit();
+  const auto named = [&](absl::string_view path) {
+    return rpc::InUpdateMask(request.update_mask(), path);
+  };
+  UpdateQuota command{*key, {}, request.quota().etag(), request.allow_missing(), {}};
+  if (named("limit")) command.limit = request.quota().limit();
+  // Who does not know of overrides leaves mask and field empty: it must not take them away.
+  const bool unsaid = request.update_mask().paths().empty() && request.quota().overrides().empty();
+  if (named("overrides") && !unsaid) {
+    ASSIGN_OR_RETURN(command.overrides, OverridesOf(request.quota(), "quota."));
+  }
   if (auto faults = Validate(command, "quota."); !faults.empty())
     return error::InvalidFields(std::move(faults));
   return command;

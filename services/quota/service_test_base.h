@@ -28,16 +28,25 @@ class QuotaServiceTest : public ::testing::Test {
  protected:
   static constexpr char kName[] = "organizations/acme/quotas/US-EAST-04A~gd-8xa100-i128~default";
 
-  QuotaServiceTest() {
+  QuotaServiceTest() { Start(); }
+  std::unique_ptr<QuotaService> NewReplica() {
     QuotaService::Options options;
     options.lane.connect = {.conninfo = database_.conninfo("quota"), .schema = "quota"};
     options.clock = &clock_;
     auto service = QuotaService::Create(std::move(options));
     if (!service.ok()) throw std::runtime_error(service.status().ToString());
-    service_ = *std::move(service);
+    return *std::move(service);
+  }
+  void Start() {
+    service_ = NewReplica();
     server_ = std::make_unique<testing::TestServer>(std::vector<rpc::NamedService>{
         {v1::QuotaService::service_full_name(), service_->grpc_service()}});
     stub_ = v1::QuotaService::NewStub(server_->channel());
+  }
+  void Stop() {
+    stub_.reset();
+    server_.reset();
+    service_.reset();
   }
   ~QuotaServiceTest() override {
     // Whatever a test did: memory, tables and journal tell the same.

@@ -14,6 +14,9 @@ using Run = FaultRun<State>;
 const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", quota::ComputeClass::kDefault};
 const quota::QuotaKey kSpot{"acme", "US-EAST-04A", "gd-8xa100-i128", quota::ComputeClass::kSpot};
 
+const quota::LimitOverride kLaunch{5, absl::FromUnixSeconds(4'000'000'000),
+                                   absl::FromUnixSeconds(4'000'003'600), "launch"};
+
 Run::Command Sync(const std::string& pool, int64_t nodes, int64_t generation,
                   bool release = false) {
   return [=](Overlay<State>& overlay, absl::Time now, std::string& text) {
@@ -60,7 +63,7 @@ Run::Command Batch(const std::vector<Run::Command>& parts) {
 void Script(Run& run) {
   run.Open("a");
   run.Do("a", Plain(quota::UpdateQuota{kKey, 10, "", true}));
-  run.Do("a", Plain(quota::UpdateQuota{kSpot, 3, "", true}));
+  run.Do("a", Plain(quota::UpdateQuota{kSpot, 3, "", true, {{kLaunch}}}));
   run.Do("a", Batch({Sync("p1", 3, 1), Sync("p2", 4, 1), Sync("p3", 9, 1)}));  // the last: Over
   run.Await("announce/journal_notify");
   run.Open("b");

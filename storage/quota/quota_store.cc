@@ -1,6 +1,9 @@
 #include "storage/quota/quota_store.h"
 
+#include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
@@ -32,6 +35,17 @@ constexpr Statement kPutQuotas = {
     " update_time = excluded.update_time, revision = excluded.revision"};
 constexpr Statement kDeleteQuotas = {"delete_quotas",
                                      "DELETE FROM quota WHERE name = ANY ($1::text[])"};
+
+constexpr char kLoadOverrides[] =
+    "SELECT quota_name, limit_nodes, effective_time, expire_time, reason FROM quota_override "
+    "ORDER BY quota_name, effective_time";
+constexpr Statement kClearOverrides = {
+    "clear_overrides", "DELETE FROM quota_override WHERE quota_name = ANY ($1::text[])"};
+constexpr Statement kPutOverrides = {
+    "put_overrides",
+    "INSERT INTO quota_override (quota_name, limit_nodes, effective_time, expire_time, reason)"
+    " SELECT * FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::timestamptz[], "
+    "$5::text[])"};
 
 constexpr Statement kPutHoldings = {
     "put_holdings",
@@ -72,6 +86,29 @@ struct QuotaColumns {
   }
 };
 
+// The overrides of Quotas that are put: all of a Quota's are replaced.
+struct OverrideColumns {
+  SqlArray replaced, quota, limit, effective_time, expire_time, reason;
+
+  void Add(const std::string& key, const Quota* row) {
+    if (row == nullptr) return;  // they go with their Quota
+    replaced.Add(key);
+    for (const quota::LimitOverride& override : row->overrides) {
+      quota.Add(key);
+      limit.Add(override.limit);
+      effective_time.Add(override.effective_time);
+      expire_time.Add(override.expire_time);
+      reason.Add(override.reason);
+    }
+  }
+  void Send(Transaction& tx) const {
+    if (!replaced.empty()) tx.Queue(kClearOverrides, replaced.Text());
+    if (quota.empty()) return;
+    tx.Queue(kPutOverrides, quota.Text(), limit.Text(), effective_time.Text(), expire_time.Text(),
+             reason.Text());
+  }
+};
+
 struct HoldingColumns {
   SqlArray deleted, name, quota, pool_uid, nodes, generation, pool, update_time, revision;
 
@@ -108,13 +145,21 @@ absl::StatusOr<quota::State::Change> DecodeAs(absl::string_view key, const std::
 
 void PostgresQuotaStore::Load(Transaction& tx,
                               absl::FunctionRef<void(Revised<Change>)> emit) const {
+  std::map<std::string, std::vector<quota::LimitOverride>> overrides;
+  for (const auto& row : tx.Exec(kLoadOverrides)) {
+    overrides[row[0].c_str()].push_back({row[1].as<int64_t>(), FromSqlTime(row[2].c_str()),
+                                         FromSqlTime(row[3].c_str()), row[4].c_str()});
+  }
   for (const auto& row : tx.Exec(kLoadQuotas)) {
     Quota loaded{
         {row[0].c_str(), row[1].c_str(), row[2].c_str(), *quota::ParseComputeClass(row[3].c_str())},
         row[4].as<int64_t>(),
         FromSqlTime(row[5].c_str()),
-        FromSqlTime(row[6].c_str())};
+        FromSqlTime(row[6].c_str()),
+        {}};
     std::string key = loaded.Key();
+    if (const auto it = overrides.find(key); it != overrides.end())
+      loaded.overrides = std::move(it->second);
     emit({Change{std::move(key), std::make_shared<const Quota>(std::move(loaded))},
           row[7].as<int64_t>()});
   }
@@ -129,16 +174,19 @@ void PostgresQuotaStore::Load(Transaction& tx,
 
 void PostgresQuotaStore::Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const {
   QuotaColumns quotas;
+  OverrideColumns overrides;
   HoldingColumns holdings;
   for (const Revised<Change>& change : changes) {
     if (const auto* quota = std::get_if<std::shared_ptr<const Quota>>(&change.change.row)) {
       quotas.Add(change.change.key, quota->get(), change.revision);
+      overrides.Add(change.change.key, quota->get());
     } else if (const auto* holding =
                    std::get_if<std::shared_ptr<const Holding>>(&change.change.row)) {
       holdings.Add(change.change.key, holding->get(), change.revision);
     }
   }
   quotas.Send(tx);
+  overrides.Send(tx);
   holdings.Send(tx);
 }
 

@@ -61,13 +61,20 @@ class QuotaStoreTest : public ::testing::Test {
 
 TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
   Do(quota::UpdateQuota{kKey, 10, "", true});
+  const absl::Time hour = absl::FromUnixSeconds(1'760'000'000);
+  quota::UpdateQuota overrides{kKey, 11};
+  overrides.overrides = {{{4, hour, hour + absl::Hours(1), "to go"}}};
+  Do(overrides);
+  overrides.overrides = {{{5, hour + absl::Microseconds(1), hour + absl::Hours(2), "a \"reason\""},
+                          {0, hour + absl::Hours(2), hour + absl::Hours(3), ""}}};
+  Do(overrides);
   Do(quota::SyncHolding{QuotaName(kKey), "a", 3, 1, "pool \"a\", with {odd} \\ letters"});
   Do(quota::SyncHolding{QuotaName(kKey), "b", 4, 1, ""});
   Do(quota::SyncHolding{QuotaName(kKey), "a", 5, 2, "a"});
   Do(quota::SyncHolding{QuotaName(kKey), "b", 0, 2, "", true});
   quota::QuotaKey spot = kKey;
   spot.compute_class = quota::ComputeClass::kSpot;
-  Do(quota::UpdateQuota{spot, 1, "", true});
+  Do(quota::UpdateQuota{spot, 1, "", true, {{{4, hour, hour + absl::Hours(1), ""}}}});
   Do(quota::DeleteQuota{QuotaName(spot)});
 
   quota::State loaded;
@@ -89,6 +96,8 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
   EXPECT_EQ(Picture(replayed, store_), Picture(state_, store_));
   EXPECT_EQ(loaded.size(), 2u);
   EXPECT_EQ(loaded.Held(QuotaName(kKey)), 5);
+  EXPECT_EQ(loaded.table<quota::Quota>().Find(QuotaName(kKey))->overrides.size(), 2u);
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.quota_override"), "2");
 }
 
 TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/quota/core/limits.h"
 
 namespace muster::quota {
 namespace {
@@ -19,7 +20,8 @@ absl::Status CheckEtag(const std::string& name, const std::string& given,
 std::string Etag(int64_t revision) { return absl::StrCat(revision); }
 
 absl::Status Decide(Overlay<State>& overlay, const CreateQuota& command, absl::Time now) {
-  Quota quota{command.key, command.limit, now, now};
+  Quota quota{command.key, command.limit, now, now, command.overrides};
+  DropLapsed(quota, now);
   if (overlay.state().table<Quota>().Find(quota.Key()) != nullptr)
     return error::AlreadyExists(quota.Key());
   overlay.Put(std::move(quota));
@@ -29,7 +31,7 @@ absl::Status Decide(Overlay<State>& overlay, const CreateQuota& command, absl::T
 absl::Status Decide(Overlay<State>& overlay, const UpdateQuota& command, absl::Time now) {
   const std::string name = QuotaName(command.key);
   const Versioned<Quota>* before = overlay.state().table<Quota>().FindVersioned(name);
-  Quota after{command.key, 0, now, now};
+  Quota after{command.key, 0, now, now, {}};
   if (before == nullptr) {
     if (!command.allow_missing || !command.etag.empty()) return error::NotFound(name);
   } else {
@@ -37,6 +39,8 @@ absl::Status Decide(Overlay<State>& overlay, const UpdateQuota& command, absl::T
     after = *before->row;
   }
   after.limit = command.limit.value_or(after.limit);
+  after.overrides = command.overrides.value_or(after.overrides);
+  DropLapsed(after, now);
   if (before != nullptr && after == *before->row) return absl::OkStatus();
   after.update_time = now;
   overlay.Put(std::move(after));
@@ -51,6 +55,20 @@ absl::Status Decide(Overlay<State>& overlay, const DeleteQuota& command, absl::T
     return status;
   overlay.Delete<Quota>(command.name);
   return absl::OkStatus();
+}
+
+size_t Decide(Overlay<State>& overlay, const SettleOverrides&, absl::Time now) {
+  size_t settled = 0;
+  // Every Put moves its Quota's next change to after `now`.
+  while (settled < kMaxSettled && overlay.state().NextChangeOfAll() <= now) {
+    const std::string name = overlay.state().changes().begin()->second;
+    Quota quota = *overlay.state().table<Quota>().Find(name);
+    DropLapsed(quota, now);
+    quota.update_time = now;
+    overlay.Put(std::move(quota));
+    ++settled;
+  }
+  return settled;
 }
 
 }  // namespace muster::quota

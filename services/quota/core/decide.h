@@ -16,20 +16,24 @@
 // nothing on it.
 namespace muster::quota {
 
-// "Let there be this limit." There is one already: ALREADY_EXISTS.
+// "Let there be this limit." There is one already: ALREADY_EXISTS. Overrides that have lapsed are
+// left out.
 struct CreateQuota {
   QuotaKey key = {};
   int64_t limit = 0;
+  std::vector<LimitOverride> overrides = {};
 };
 absl::Status Decide(Overlay<State>& overlay, const CreateQuota& command, absl::Time now);
 
 // "The limit of this key is so." A wrong etag: ABORTED; a missing Quota without `allow_missing`:
-// NOT_FOUND. What is not given stays, 0 in a new Quota.
+// NOT_FOUND. What is not given stays, 0 and none in a new Quota. Overrides that have lapsed are
+// left out.
 struct UpdateQuota {
   QuotaKey key = {};
   std::optional<int64_t> limit = {};
   std::string etag = {};  // empty: any
   bool allow_missing = false;
+  std::optional<std::vector<LimitOverride>> overrides = {};
 };
 absl::Status Decide(Overlay<State>& overlay, const UpdateQuota& command, absl::Time now);
 
@@ -40,6 +44,11 @@ struct DeleteQuota {
   bool allow_missing = false;
 };
 absl::Status Decide(Overlay<State>& overlay, const DeleteQuota& command, absl::Time now);
+
+// "It is so late now." Writes the Quotas whose limit in force has changed, without the overrides
+// that have lapsed; at most kMaxSettled. Returns how many. The same again changes nothing.
+struct SettleOverrides {};
+size_t Decide(Overlay<State>& overlay, const SettleOverrides& command, absl::Time now);
 
 // "The holding of this pool is `nodes`."
 struct SyncHolding {

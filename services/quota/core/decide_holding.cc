@@ -25,7 +25,10 @@ struct Step {
   bool refused = false;
 };
 
-int64_t LimitOf(const Quota* quota) { return quota == nullptr ? 0 : quota->limit; }
+int64_t LimitOf(const State& state, const std::string& quota, absl::Time now) {
+  const Quota* row = state.table<Quota>().Find(quota);
+  return row == nullptr ? 0 : LimitAt(*row, now);
+}
 
 absl::StatusOr<Step> Next(const Standing& standing, const SyncHolding& command, absl::Time now) {
   Step step{{command.quota, command.pool_uid, command.nodes, command.generation, command.pool, now},
@@ -66,7 +69,7 @@ Answer Tell(const SyncHolding& command, int64_t limit, int64_t nodes, bool refus
 
 absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now) {
   const State& state = overlay.state();
-  const int64_t limit = LimitOf(state.table<Quota>().Find(command.quota));
+  const int64_t limit = LimitOf(state, command.quota, now);
   const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
   ASSIGN_OR_RETURN(
       Step step,
@@ -88,7 +91,7 @@ std::vector<absl::StatusOr<Answer>> Check(const State& state,
   const auto decide = [&](const SyncHolding& command) -> absl::StatusOr<Answer> {
     const auto [use, fresh] = uses.try_emplace(command.quota);
     if (fresh) use->second = state.UseOf(command.quota);
-    const int64_t limit = LimitOf(state.table<Quota>().Find(command.quota));
+    const int64_t limit = LimitOf(state, command.quota, now);
     const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
     const Holding* before = state.table<Holding>().Find(name);
     ASSIGN_OR_RETURN(Step step, Next({limit, use->second.held(), before}, command, now));

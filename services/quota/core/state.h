@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "services/common/state.h"
 #include "services/quota/core/key_use.h"
+#include "services/quota/core/overrides.h"
 #include "services/quota/core/rows.h"
 
 namespace muster::quota {
@@ -14,7 +18,12 @@ namespace muster::quota {
 // All quotas and holdings, with what is held under each key.
 class State : public StateBase<State, Quota, Holding> {
  public:
-  void Reindex(const Quota*, const Quota*) {}
+  void Reindex(const Quota* before, const Quota* after) {
+    if (before != nullptr && NextChange(*before) != absl::InfiniteFuture())
+      changes_.erase({NextChange(*before), before->Key()});
+    if (after != nullptr && NextChange(*after) != absl::InfiniteFuture())
+      changes_.insert({NextChange(*after), after->Key()});
+  }
   void Reindex(const Holding* before, const Holding* after) {
     const auto it = uses_.try_emplace((before != nullptr ? before : after)->quota).first;
     it->second.Replace(before, after);
@@ -29,8 +38,17 @@ class State : public StateBase<State, Quota, Holding> {
   }
   int64_t Held(absl::string_view quota) const { return UseOf(quota).held(); }
 
+  // When the limit in force of which Quota changes next, by time; see NextChange.
+  using Changes = absl::btree_set<std::pair<absl::Time, std::string>>;
+  const Changes& changes() const { return changes_; }
+  // The first of them; InfiniteFuture: there is none.
+  absl::Time NextChangeOfAll() const {
+    return changes_.empty() ? absl::InfiniteFuture() : changes_.begin()->first;
+  }
+
  private:
   absl::flat_hash_map<std::string, KeyUse> uses_;
+  Changes changes_;
 };
 
 }  // namespace muster::quota

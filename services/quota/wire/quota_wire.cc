@@ -1,10 +1,12 @@
 #include "services/quota/wire/quota_wire.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
+#include "services/common/status_macros.h"
 #include "services/quota/core/names.h"
 
 namespace muster::quota {
@@ -19,6 +21,16 @@ void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
 absl::Time GetTime(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
+
+// As the well-known type says: years 1 to 9999.
+constexpr char kTimeShape[] = "is required, a time in the years 0001 to 9999.";
+bool IsTime(const google::protobuf::Timestamp& time) {
+  return time.seconds() >= -62'135'596'800 && time.seconds() <= 253'402'300'799 &&
+         time.nanos() >= 0 && time.nanos() <= 999'999'999;
+}
+
+// As Postgres keeps it, so that a time read back equals the time written.
+absl::Time ToMicros(absl::Time time) { return absl::FromUnixMicros(absl::ToUnixMicros(time)); }
 
 v1::HoldingAnswer::Verdict ToProto(Verdict verdict) {
   switch (verdict) {
@@ -65,6 +77,14 @@ v1::Quota ToProto(const Versioned<Quota>& quota, int64_t held) {
   out.set_etag(Etag(quota.revision));
   SetTime(quota.row->create_time, out.mutable_create_time());
   SetTime(quota.row->update_time, out.mutable_update_time());
+  for (const LimitOverride& override : quota.row->overrides) {
+    v1::LimitOverride* added = out.add_overrides();
+    added->set_limit(override.limit);
+    SetTime(override.effective_time, added->mutable_effective_time());
+    SetTime(override.expire_time, added->mutable_expire_time());
+    added->set_reason(override.reason);
+  }
+  out.set_limit_in_force(LimitInForce(*quota.row));
   return out;
 }
 
@@ -100,7 +120,9 @@ v1::HoldingAnswer ToProto(const Answer& answer) {
 absl::StatusOr<Quota> FromProto(const v1::Quota& quota) {
   const auto key = ParseQuotaName(quota.name());
   if (!key) return absl::InternalError(absl::StrCat("Not a quota's name: ", quota.name()));
-  return Quota{*key, quota.limit(), GetTime(quota.create_time()), GetTime(quota.update_time())};
+  Quota row{*key, quota.limit(), GetTime(quota.create_time()), GetTime(quota.update_time()), {}};
+  ASSIGN_OR_RETURN(row.overrides, OverridesOf(quota, ""));
+  return row;
 }
 
 absl::StatusOr<Holding> FromProto(const v1::Holding& holding) {
@@ -115,6 +137,24 @@ absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::s
   if (!name) return error::InvalidField(absl::StrCat(prefix, "name"), kHoldingNameShape);
   return SyncHolding{name->quota,    name->pool_uid,    request.nodes(),   request.generation(),
                      request.pool(), request.release(), request.must_fit()};
+}
+
+absl::StatusOr<std::vector<LimitOverride>> OverridesOf(const v1::Quota& quota,
+                                                       absl::string_view prefix) {
+  std::vector<LimitOverride> overrides;
+  std::vector<error::FieldViolation> faults;
+  for (int i = 0; i < quota.overrides_size(); ++i) {
+    const v1::LimitOverride& given = quota.overrides(i);
+    const std::string path = absl::StrCat(prefix, "overrides[", i, "].");
+    if (!IsTime(given.effective_time()) || !given.has_effective_time())
+      faults.push_back({absl::StrCat(path, "effective_time"), kTimeShape});
+    if (!IsTime(given.expire_time()) || !given.has_expire_time())
+      faults.push_back({absl::StrCat(path, "expire_time"), kTimeShape});
+    overrides.push_back({given.limit(), ToMicros(GetTime(given.effective_time())),
+                         ToMicros(GetTime(given.expire_time())), given.reason()});
+  }
+  if (!faults.empty()) return error::InvalidFields(std::move(faults));
+  return overrides;
 }
 
 absl::StatusOr<KeyFilter> FilterOf(const v1::ListQuotasRequest& request) {

@@ -3,6 +3,7 @@
 #include <muster/quota/v1/quota_service.pb.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -29,6 +30,11 @@ absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::s
 // the field.
 absl::StatusOr<KeyFilter> FilterOf(const v1::ListQuotasRequest& request);
 absl::StatusOr<KeyFilter> FilterOf(const v1::ListHoldingsRequest& request);
+
+// The overrides of a caller's Quota. INVALID_ARGUMENT: `{prefix}overrides[i].` has a time that is
+// missing or none. Nothing else is checked: see core/validate.h.
+absl::StatusOr<std::vector<LimitOverride>> OverridesOf(const v1::Quota& quota,
+                                                       absl::string_view prefix);
 
 // What a malformed name is answered with.
 inline constexpr char kQuotaNameShape[] =

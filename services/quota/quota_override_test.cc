@@ -1,0 +1,122 @@
+#include <functional>
+
+#include "services/quota/service_test_base.h"
+
+// Overrides on the real service: they come into force and lapse without anybody asking.
+namespace muster::quota {
+namespace {
+
+using ::muster::testing::HasFieldViolation;
+using ::muster::testing::IsOk;
+
+class QuotaOverrideTest : public QuotaServiceTest {
+ protected:
+  // Limit 2, and 5 from one hour from now on for an hour.
+  v1::UpdateQuotaRequest Launch() {
+    v1::UpdateQuotaRequest request;
+    request.mutable_quota()->set_name(kName);
+    request.mutable_quota()->set_limit(2);
+    request.set_allow_missing(true);
+    v1::LimitOverride* launch = request.mutable_quota()->add_overrides();
+    launch->set_limit(5);
+    launch->mutable_effective_time()->set_seconds(absl::ToUnixSeconds(clock_.Now()) + 3'600);
+    launch->mutable_expire_time()->set_seconds(absl::ToUnixSeconds(clock_.Now()) + 7'200);
+    launch->set_reason("product launch");
+    return request;
+  }
+  // Follows the watch until the Quota is so.
+  void Await(const std::function<bool(const v1::Quota&)>& so) {
+    grpc::ClientContext context;
+    const auto stream = stub_->WatchQuotas(&context, {});
+    v1::WatchQuotasResponse message;
+    while (stream->Read(&message)) {
+      if (message.has_quota() && so(message.quota())) return context.TryCancel();
+    }
+    ADD_FAILURE() << "the watch ended: " << stream->Finish().error_message();
+  }
+  void AwaitLimitInForce(int64_t limit) {
+    Await([&](const v1::Quota& quota) { return quota.limit_in_force() == limit; });
+  }
+  v1::HoldingAnswer::Verdict Want(int64_t nodes) {
+    const auto answer = Sync(Holding("p", nodes, ++generation_));
+    EXPECT_THAT(answer, IsOk());
+    return answer.ok() ? answer->answer().verdict() : v1::HoldingAnswer::VERDICT_UNSPECIFIED;
+  }
+
+  int64_t generation_ = 0;
+};
+
+TEST_F(QuotaOverrideTest, AnOverrideComesIntoForceAndLapsesByItself) {
+  const auto quota = Call(&Stub::UpdateQuota, Launch());
+  ASSERT_THAT(quota, IsOk());
+  EXPECT_EQ(quota->limit_in_force(), 2);
+  EXPECT_EQ(quota->overrides(0).reason(), "product launch");
+  EXPECT_EQ(Want(5), v1::HoldingAnswer::VERDICT_OVER);
+
+  clock_.Advance(absl::Hours(1));
+  EXPECT_EQ(Want(5), v1::HoldingAnswer::VERDICT_UNDER);
+  AwaitLimitInForce(5);
+
+  clock_.Advance(absl::Hours(1));
+  EXPECT_EQ(Want(6), v1::HoldingAnswer::VERDICT_OVER);
+  Await([](const v1::Quota& now) { return now.limit_in_force() == 2 && now.overrides().empty(); });
+  const auto after = Sync(Holding("p", 5, ++generation_));
+  ASSERT_THAT(after, IsOk());
+  EXPECT_EQ(after->answer().nodes(), 5) << "nothing is taken away";
+}
+
+TEST_F(QuotaOverrideTest, WhatCameDueWhileNobodyRanIsSettledAtTheStart) {
+  ASSERT_THAT(Call(&Stub::UpdateQuota, Launch()), IsOk());
+  Stop();
+  clock_.Advance(absl::Hours(1));
+  Start();
+  AwaitLimitInForce(5);
+  Stop();
+  clock_.Advance(absl::Hours(1));
+  Start();
+  AwaitLimitInForce(2);
+}
+
+TEST_F(QuotaOverrideTest, TwoReplicasSettleOnce) {
+  ASSERT_THAT(Call(&Stub::UpdateQuota, Launch()), IsOk());
+  const auto second = NewReplica();
+  clock_.Advance(absl::Hours(1));
+  AwaitLimitInForce(5);
+  clock_.Advance(absl::Hours(1));
+  AwaitLimitInForce(2);
+  // The second one has caught up once it has decided something itself.
+  EXPECT_EQ(Want(1), v1::HoldingAnswer::VERDICT_UNDER);
+  const auto comparison = second->lane().Compare();
+  ASSERT_THAT(comparison, IsOk());
+  EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.journal WHERE kind = 'quota'"), "3");
+}
+
+TEST_F(QuotaOverrideTest, AnUpdateThatDoesNotSpeakOfOverridesLeavesThem) {
+  v1::UpdateQuotaRequest request = Launch();
+  ASSERT_THAT(Call(&Stub::UpdateQuota, request), IsOk());
+  const auto raised = SetLimit(3);
+  ASSERT_THAT(raised, IsOk());
+  EXPECT_EQ(raised->overrides_size(), 1);
+  request.mutable_quota()->clear_overrides();
+  request.mutable_quota()->set_limit(9);
+  request.mutable_update_mask()->add_paths("overrides");
+  const auto cleared = Call(&Stub::UpdateQuota, request);
+  ASSERT_THAT(cleared, IsOk());
+  EXPECT_EQ(cleared->overrides_size(), 0);
+  EXPECT_EQ(cleared->limit(), 3);
+}
+
+TEST_F(QuotaOverrideTest, ACheckLooksAtTheClockToo) {
+  ASSERT_THAT(Call(&Stub::UpdateQuota, Launch()), IsOk());
+  v1::CheckQuotaRequest check;
+  *check.add_holdings() = Holding("p", 5, 0);
+  clock_.Advance(absl::Hours(1));
+  const auto results = Call(&Stub::CheckQuota, check);
+  ASSERT_THAT(results, IsOk());
+  EXPECT_EQ(results->results(0).answer().verdict(), v1::HoldingAnswer::VERDICT_UNDER);
+  EXPECT_EQ(results->results(0).answer().limit(), 5);
+}
+
+}  // namespace
+}  // namespace muster::quota
