@@ -189,7 +189,7 @@ Handlers::Stream<v1::WatchCapacityResponse> Handlers::WatchCapacity(
   const absl::StatusOr<storage::WatchOptions> options = ToOptions(*request);
   if (!options.ok()) return rpc::FailStream<v1::WatchCapacityResponse>(context, options.status());
   return rpc::WatchStream<v1::WatchCapacityResponse>(context, lane_.Watch(*options),
-                                                     &ToWatchResponse);
+                                                     &ToWatchResponse, request->start().bundle());
 }
 
 }  // namespace muster::capacity

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/capacity/core/audit.h"
 #include "services/capacity/handlers.h"
 #include "services/common/status_macros.h"
 
@@ -14,6 +15,10 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
   auto service = std::unique_ptr<CapacityService>(new CapacityService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
+  service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
+      .service = "capacity",
+      .interval = options.audit_interval,
+      .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
   service->handlers_ = std::make_unique<Handlers>(service->lane_.get());
   return service;
 }

@@ -6,6 +6,7 @@
 #include "services/capacity/core/state.h"
 #include "services/common/clock.h"
 #include "storage/capacity/capacity_store.h"
+#include "storage/postgres/auditor.h"
 #include "storage/postgres/lane.h"
 
 namespace grpc {
@@ -23,6 +24,7 @@ class CapacityService {
   struct Options {
     storage::LaneOptions lane = {};  // connect.schema is `capacity`
     const Clock* clock = nullptr;    // outlives the service
+    absl::Duration audit_interval = absl::Minutes(5);
   };
 
   // Loads the state. UNAVAILABLE: the database is away.
@@ -32,12 +34,14 @@ class CapacityService {
   // To be registered with a server, which must be down before the service is destroyed.
   grpc::Service* grpc_service() const { return handlers_.get(); }
   Lane& lane() { return *lane_; }
+  storage::Auditor& auditor() { return *auditor_; }
 
  private:
   CapacityService();
 
   storage::PostgresCapacityStore store_;
   std::unique_ptr<Lane> lane_;
+  std::unique_ptr<storage::Auditor> auditor_;
   std::unique_ptr<grpc::Service> handlers_;
 };
 

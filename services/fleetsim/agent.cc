@@ -160,6 +160,7 @@ absl::Status Agent::WatchOnce(std::optional<int64_t> after_revision) {
   Rpc::Call call(*rpc_);
   lifecycle::v1::WatchLifecycleRequest request;
   request.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE);
+  request.mutable_start()->set_bundle(true);
   if (after_revision) request.mutable_start()->set_after_revision(*after_revision);
   const auto reader = rpc_->lifecycle->WatchLifecycle(&call.context, request);
   bool first = true;
@@ -167,7 +168,7 @@ absl::Status Agent::WatchOnce(std::optional<int64_t> after_revision) {
   while (reader->Read(&response)) {
     MutexLock lock(mutex_);
     const std::optional<absl::Time> due = model_.NextDue();
-    ++stats_.messages;
+    stats_.messages += 1 + response.bundle_size();
     if (std::exchange(first, false)) {
       ++stats_.streams;
       if (!after_revision) {
@@ -175,16 +176,21 @@ absl::Status Agent::WatchOnce(std::optional<int64_t> after_revision) {
         model_.BeginSnapshot();
       }
     }
-    if (response.has_node()) model_.Observe(response.node(), clock_.Now());
-    if (response.type() == type::v1::WATCH_EVENT_TYPE_DELETED) model_.Remove(response.key());
-    if (response.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) model_.EndSnapshot();
-    // A snapshot cut short cannot be resumed: only its end has a revision to go on from.
-    if (response.type() != type::v1::WATCH_EVENT_TYPE_SNAPSHOT) revision_ = response.revision();
+    Take(response);
+    for (const auto& next : response.bundle()) Take(next);
     const std::optional<absl::Time> now_due = model_.NextDue();
     if (now_due && (!due || *now_due < *due)) changed_.SignalAll();
   }
   const absl::Status status = ToStatus(reader->Finish());
   return status.ok() ? absl::UnavailableError("the server ended it") : status;
+}
+
+void Agent::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
+  if (message.has_node()) model_.Observe(message.node(), clock_.Now());
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) model_.Remove(message.key());
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) model_.EndSnapshot();
+  // A snapshot cut short cannot be resumed: only its end has a revision to go on from.
+  if (message.type() != type::v1::WATCH_EVENT_TYPE_SNAPSHOT) revision_ = message.revision();
 }
 
 void Agent::RegisterLoop() {

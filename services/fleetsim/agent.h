@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "muster/capacity/v1/capacity.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
 #include "services/fleetsim/fleet_model.h"
@@ -62,6 +63,8 @@ class Agent {
 
   void WatchLoop();
   absl::Status WatchOnce(std::optional<int64_t> after_revision);
+  void Take(const lifecycle::v1::WatchLifecycleResponse& message)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RegisterLoop();
   void ReportLoop();
   // Sends one batch and puts the answers into the model. False: it did not arrive.

@@ -202,7 +202,7 @@ Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
   const auto options = ParseWatch(*request);
   if (!options.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, options.status());
   return rpc::WatchStream<v1::WatchLifecycleResponse>(context, lane_.Watch(*options),
-                                                      &ToWatchResponse);
+                                                      &ToWatchResponse, request->start().bundle());
 }
 
 }  // namespace muster::lifecycle

@@ -6,11 +6,13 @@
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/rpc/watch_wire.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -26,6 +28,13 @@ bool Knows(const State& state, const Pool& pool, const capacity::v1::Claim& clai
     return std::find(claim.machines().begin(), claim.machines().end(), node->machine) !=
            claim.machines().end();
   });
+}
+
+bool Knows(const Pool& pool, const configuration::v1::PoolConfiguration& configuration) {
+  const bool pending = pool.status.pending.has_value();
+  return configuration.active() == pool.status.node_profile &&
+         configuration.has_pending() == pending &&
+         (!pending || configuration.pending().node_profile() == pool.status.pending->node_profile);
 }
 
 }  // namespace
@@ -79,18 +88,26 @@ void PeerWatches::Run(Stream& stream) {
 }
 
 void PeerWatches::FollowQuotas(grpc::ClientContext& context) {
+  quota::v1::WatchQuotasRequest request;
+  request.mutable_start()->set_bundle(true);
   const auto stub = quota::v1::QuotaService::NewStub(peers_.quota);
-  const auto stream = stub->WatchQuotas(&context, {});
+  const auto stream = stub->WatchQuotas(&context, request);
   quota::v1::WatchQuotasResponse message;
   while (stream->Read(&message)) {
-    if (!message.key().empty()) QuotaMoved(message.key());
+    std::map<std::string, bool> moved;  // Quotas, and whether the limit itself did
+    rpc::ForEachMessage(message, [&](const quota::v1::WatchQuotasResponse& change) {
+      // A Holding's name begins with its Quota's.
+      const auto end = change.key().find("/holdings/");
+      if (!change.key().empty()) moved[change.key().substr(0, end)] |= end == std::string::npos;
+    });
+    for (const auto& [quota, limit] : moved) QuotaMoved(quota, limit);
   }
   stream->Finish();
 }
 
-void PeerWatches::QuotaMoved(absl::string_view key) {
-  // organizations/{organization}/quotas/{zone}~{type}~{class}[/holdings/{uid}]
-  const std::vector<std::string> parts = absl::StrSplit(key, '/');
+void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
+  // organizations/{organization}/quotas/{zone}~{type}~{class}
+  const std::vector<std::string> parts = absl::StrSplit(quota, '/');
   if (parts.size() < 4) return;
   const std::vector<std::string> words = absl::StrSplit(parts[3], '~');
   if (words.size() != 3) return;
@@ -98,9 +115,9 @@ void PeerWatches::QuotaMoved(absl::string_view key) {
     const State::Names* pools = state.PoolsOnQuota(parts[1], words[0], words[1], words[2]);
     if (pools == nullptr) return;
     for (const std::string& name : *pools) {
-      // More room is nothing to those that have what they want.
+      // More room is nothing to those that have what they want. A limit may have fallen below it.
       const Pool* pool = state.table<Pool>().Find(name);
-      if (ReasonOf(pool->status.conditions, "Quota") != "Under") due_.Add(name);
+      if (limit || ReasonOf(pool->status.conditions, "Quota") != "Under") due_.Add(name);
     }
   });
 }
@@ -108,38 +125,37 @@ void PeerWatches::QuotaMoved(absl::string_view key) {
 void PeerWatches::FollowClaims(grpc::ClientContext& context) {
   capacity::v1::WatchCapacityRequest request;
   request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
+  request.mutable_start()->set_bundle(true);
   const auto stub = capacity::v1::CapacityService::NewStub(peers_.capacity);
   const auto stream = stub->WatchCapacity(&context, request);
   capacity::v1::WatchCapacityResponse message;
   while (stream->Read(&message)) {
-    if (message.key().empty()) continue;
     lane_.Peek([&](const State& state, int64_t) {
-      const Pool* pool = state.FindPoolByUid(absl::StripPrefix(message.key(), "claims/"));
-      if (pool == nullptr) return;
-      if (!message.has_claim() || !Knows(state, *pool, message.claim())) due_.Add(pool->name);
+      rpc::ForEachMessage(message, [&](const capacity::v1::WatchCapacityResponse& change) {
+        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), "claims/"));
+        if (pool == nullptr) return;
+        if (!change.has_claim() || !Knows(state, *pool, change.claim())) due_.Add(pool->name);
+      });
     });
   }
   stream->Finish();
 }
 
 void PeerWatches::FollowConfigurations(grpc::ClientContext& context) {
+  configuration::v1::WatchConfigurationsRequest request;
+  request.mutable_start()->set_bundle(true);
   const auto stub = configuration::v1::ConfigurationService::NewStub(peers_.configuration);
-  const auto stream = stub->WatchConfigurations(&context, {});
+  const auto stream = stub->WatchConfigurations(&context, request);
   configuration::v1::WatchConfigurationsResponse message;
   while (stream->Read(&message)) {
-    if (message.key().empty() || !message.has_configuration()) continue;
     lane_.Peek([&](const State& state, int64_t) {
-      const Pool* pool =
-          state.FindPoolByUid(absl::StripPrefix(message.key(), "poolConfigurations/"));
-      if (pool == nullptr) return;
-      const auto& configuration = message.configuration();
-      const bool pending = pool->status.pending.has_value();
-      if (configuration.active() != pool->status.node_profile ||
-          configuration.has_pending() != pending ||
-          (pending &&
-           configuration.pending().node_profile() != pool->status.pending->node_profile)) {
-        due_.Add(pool->name);
-      }
+      rpc::ForEachMessage(
+          message, [&](const configuration::v1::WatchConfigurationsResponse& change) {
+            const Pool* pool =
+                state.FindPoolByUid(absl::StripPrefix(change.key(), "poolConfigurations/"));
+            if (pool == nullptr || !change.has_configuration()) return;
+            if (!Knows(*pool, change.configuration())) due_.Add(pool->name);
+          });
     });
   }
   stream->Finish();

@@ -42,8 +42,8 @@ class PeerWatches {
   void FollowQuotas(grpc::ClientContext& context);
   void FollowClaims(grpc::ClientContext& context);
   void FollowConfigurations(grpc::ClientContext& context);
-  // `key`: a Quota's or Holding's name.
-  void QuotaMoved(absl::string_view key);
+  // There may be more room under the Quota of this name; with `limit` it may have less.
+  void QuotaMoved(absl::string_view quota, bool limit);
 
   const Peers peers_;
   const Lane& lane_;

@@ -2,6 +2,8 @@
 
 #include <functional>
 
+#include "absl/strings/str_cat.h"
+
 namespace muster::musterd {
 namespace {
 
@@ -35,6 +37,21 @@ constexpr Series kSeries[] = {
      prometheus::MetricType::Counter, &LaneStats::in_doubt},
 };
 
+struct AuditSeries {
+  const char* suffix;
+  const char* help;
+  int64_t storage::Auditor::Stats::*value;
+};
+
+constexpr AuditSeries kAuditSeries[] = {
+    {"audits_total", "Self-audits made.", &storage::Auditor::Stats::audits},
+    {"audits_failed_total", "Self-audits that could not be made.",
+     &storage::Auditor::Stats::failed},
+    {"invariant_violations_total",
+     "Violations that self-audits found, counted again in every audit that finds them.",
+     &storage::Auditor::Stats::violations},
+};
+
 }  // namespace
 
 std::vector<prometheus::MetricFamily> LaneMetrics::Collect() const {
@@ -50,6 +67,23 @@ std::vector<prometheus::MetricFamily> LaneMetrics::Collect() const {
       (kSeries[i].type == prometheus::MetricType::Gauge ? metric.gauge.value
                                                         : metric.counter.value) = value;
       families[i].metric.push_back(std::move(metric));
+    }
+  }
+  return families;
+}
+
+std::vector<prometheus::MetricFamily> AuditMetrics::Collect() const {
+  std::vector<prometheus::MetricFamily> families;
+  for (const ServicePart& part : parts_) {
+    if (!part.audits) continue;
+    const storage::Auditor::Stats stats = part.audits();
+    for (const AuditSeries& series : kAuditSeries) {
+      prometheus::ClientMetric metric;
+      metric.counter.value = static_cast<double>(stats.*series.value);
+      families.push_back({absl::StrCat("muster_", part.name, "_", series.suffix),
+                          series.help,
+                          prometheus::MetricType::Counter,
+                          {std::move(metric)}});
     }
   }
   return families;

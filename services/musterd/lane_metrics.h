@@ -18,4 +18,15 @@ class LaneMetrics final : public prometheus::Collectable {
   const std::vector<ServicePart>& parts_;
 };
 
+// `muster_<service>_audits_total`, `_audits_failed_total` and `_invariant_violations_total` of the
+// services that audit themselves.
+class AuditMetrics final : public prometheus::Collectable {
+ public:
+  explicit AuditMetrics(const std::vector<ServicePart>* parts) : parts_(*parts) {}
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const std::vector<ServicePart>& parts_;
+};
+
 }  // namespace muster::musterd

@@ -45,6 +45,8 @@ ABSL_FLAG(absl::Duration, boot_deadline, absl::Minutes(30),
           "How long a machine may take to boot before it is given back as broken, at least 1s.");
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(5),
           "How long a lifecycle replica that is gone holds the right to reconcile, at least 1s.");
+ABSL_FLAG(absl::Duration, audit_interval, absl::Minutes(5),
+          "How often quota and capacity audit their own books, 1s to 24h.");
 ABSL_FLAG(
     absl::Duration, drain_delay, absl::Seconds(5),
     "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m.");
@@ -111,6 +113,8 @@ absl::Status Validate(const ServeOptions& options) {
   CheckDuration("--lease_ttl", options.lease_ttl, absl::Seconds(1), absl::Minutes(5), faults);
   CheckDuration("--drain_delay", options.drain_delay, absl::ZeroDuration(), absl::Minutes(5),
                 faults);
+  CheckDuration("--audit_interval", options.audit_interval, absl::Seconds(1), absl::Hours(24),
+                faults);
   return faults.empty() ? absl::OkStatus() : error::InvalidFields(std::move(faults));
 }
 
@@ -141,6 +145,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.boot_deadline = absl::GetFlag(FLAGS_boot_deadline);
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
+  options.audit_interval = absl::GetFlag(FLAGS_audit_interval);
   RETURN_IF_ERROR(Validate(options));
   return options;
 }

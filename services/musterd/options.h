@@ -26,6 +26,7 @@ struct ServeOptions {
   absl::Duration boot_deadline = absl::Minutes(30);
   absl::Duration lease_ttl = absl::Seconds(5);
   absl::Duration drain_delay = absl::Seconds(5);
+  absl::Duration audit_interval = absl::Minutes(5);
 };
 
 inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifecycle",

@@ -81,17 +81,24 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
                     [&lane] { return lane.stats(); },
                     [&lane] { return lane.Compare(); },
                     [&lane] { lane.Stop(); }});
+  if constexpr (requires { service.auditor(); }) {
+    parts_.back().audits = [&service] { return service.auditor().stats(); };
+  }
 }
 
 absl::Status Process::CreateServices() {
   if (options_.services.count("quota") != 0) {
-    ASSIGN_OR_RETURN(
-        quota_, quota::QuotaService::Create({.lane = LaneOptionsFor("quota"), .clock = &clock_}));
+    ASSIGN_OR_RETURN(quota_,
+                     quota::QuotaService::Create({.lane = LaneOptionsFor("quota"),
+                                                  .clock = &clock_,
+                                                  .audit_interval = options_.audit_interval}));
     AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
   }
   if (options_.services.count("capacity") != 0) {
-    ASSIGN_OR_RETURN(capacity_, capacity::CapacityService::Create(
-                                    {.lane = LaneOptionsFor("capacity"), .clock = &clock_}));
+    ASSIGN_OR_RETURN(
+        capacity_, capacity::CapacityService::Create({.lane = LaneOptionsFor("capacity"),
+                                                      .clock = &clock_,
+                                                      .audit_interval = options_.audit_interval}));
     AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
   }
   if (options_.services.count("configuration") != 0) {
@@ -117,6 +124,7 @@ absl::Status Process::CreateServices() {
 absl::Status Process::StartServer() {
   debug_ = std::make_unique<DebugHandlers>(&parts_);
   metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
+  metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
   rpc::ServerOptions server;
   server.addresses = {options_.listen};
   server.metrics = &metrics_;

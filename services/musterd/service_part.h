@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "services/rpc/server.h"
+#include "storage/postgres/auditor.h"
 #include "storage/postgres/lane_db.h"
 
 namespace muster::musterd {
@@ -18,6 +19,8 @@ struct ServicePart {
   std::function<storage::LaneStats()> stats = {};
   std::function<absl::StatusOr<storage::Comparison>()> compare = {};
   std::function<void()> stop = {};  // ends its lane
+  // Null: it does not audit itself.
+  std::function<storage::Auditor::Stats()> audits = {};
 };
 
 }  // namespace muster::musterd

@@ -3,6 +3,7 @@
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
 #include "services/quota/quota_service.h"
+#include "services/rpc/audit.h"
 
 namespace muster::quota {
 
@@ -10,8 +11,9 @@ namespace muster::quota {
 // quota_service.proto.
 class Handlers final : public v1::QuotaService::CallbackService {
  public:
-  // Both outlive it.
-  Handlers(Lane* lane, const Clock* clock) : lane_(*lane), clock_(*clock) {}
+  // All outlive it.
+  Handlers(Lane* lane, storage::Auditor* auditor, const Clock* clock)
+      : lane_(*lane), auditor_(*auditor), clock_(*clock) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -44,9 +46,14 @@ class Handlers final : public v1::QuotaService::CallbackService {
                      v1::ListHoldingsResponse* response) override;
   Stream<v1::WatchQuotasResponse> WatchQuotas(Context context,
                                               const v1::WatchQuotasRequest* request) override;
+  Unary AuditQuotas(Context context, const v1::AuditQuotasRequest*,
+                    v1::AuditQuotasResponse* response) override {
+    return rpc::Audit(context, auditor_, response);
+  }
 
  private:
   Lane& lane_;
+  storage::Auditor& auditor_;
   const Clock& clock_;
 };
 

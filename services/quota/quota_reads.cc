@@ -148,8 +148,8 @@ Handlers::Stream<v1::WatchQuotasResponse> Handlers::WatchQuotas(
     Context context, const v1::WatchQuotasRequest* request) {
   const auto options = rpc::ToWatchOptions<storage::WatchOptions>(request->start());
   if (!options.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, options.status());
-  return rpc::WatchStream<v1::WatchQuotasResponse>(context, lane_.Watch(*options),
-                                                   &ToWatchResponse);
+  return rpc::WatchStream<v1::WatchQuotasResponse>(context, lane_.Watch(*options), &ToWatchResponse,
+                                                   request->start().bundle());
 }
 
 }  // namespace muster::quota

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "services/common/status_macros.h"
+#include "services/quota/core/audit.h"
 #include "services/quota/handlers.h"
 #include "services/quota/override_timer.h"
 
@@ -15,9 +16,13 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
   auto service = std::unique_ptr<QuotaService>(new QuotaService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
-  service->override_timer_ =
-      std::make_unique<OverrideTimer>(service->lane_.get(), options.clock);
-  service->handlers_ = std::make_unique<Handlers>(service->lane_.get(), options.clock);
+  service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
+      .service = "quota",
+      .interval = options.audit_interval,
+      .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
+  service->override_timer_ = std::make_unique<OverrideTimer>(service->lane_.get(), options.clock);
+  service->handlers_ =
+      std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(), options.clock);
   return service;
 }
 

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "services/common/clock.h"
 #include "services/quota/core/state.h"
+#include "storage/postgres/auditor.h"
 #include "storage/postgres/lane.h"
 #include "storage/quota/quota_store.h"
 
@@ -18,13 +19,14 @@ using Lane = storage::CommitLane<State>;
 
 class OverrideTimer;
 
-// The quota service: its state, its lane, the handlers of muster.quota.v1.QuotaService, and what lets
-// overrides come into force.
+// The quota service: its state, its lane, the handlers of muster.quota.v1.QuotaService, and what
+// lets overrides come into force.
 class QuotaService {
  public:
   struct Options {
     storage::LaneOptions lane = {};  // connect.schema is `quota`
     const Clock* clock = nullptr;    // outlives the service
+    absl::Duration audit_interval = absl::Minutes(5);
   };
 
   // Loads the state. UNAVAILABLE: the database is away.
@@ -34,6 +36,7 @@ class QuotaService {
   // To be registered with a server, which must be down before the service is destroyed.
   grpc::Service* grpc_service() const { return handlers_.get(); }
   Lane& lane() { return *lane_; }
+  storage::Auditor& auditor() { return *auditor_; }
 
  private:
   QuotaService();
@@ -41,6 +44,7 @@ class QuotaService {
   storage::PostgresQuotaStore store_;
   std::unique_ptr<Lane> lane_;
   std::unique_ptr<OverrideTimer> override_timer_;
+  std::unique_ptr<storage::Auditor> auditor_;
   std::unique_ptr<grpc::Service> handlers_;
 };
 

@@ -58,4 +58,8 @@ inline constexpr int kMaxFailureLinesPerSecond = 100;
 inline constexpr int kDefaultPageSize = 100;
 inline constexpr int kMaxPageSize = 1000;
 
+// Messages of a watch that are bundled into one, and their size at most (but for the last of them).
+inline constexpr int kMaxBundle = 1000;
+inline constexpr size_t kMaxBundleBytes = 256 << 10;
+
 }  // namespace muster::rpc

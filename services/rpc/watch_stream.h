@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "services/common/mutex.h"
 #include "services/rpc/dispatch.h"
+#include "services/rpc/limits.h"
 #include "services/rpc/status.h"
 #include "services/rpc/stream_registry.h"
 
@@ -23,7 +24,7 @@
 //     auto options = ToWatchOptions(request->start());
 //     if (!options.ok()) return rpc::FailStream<WatchQuotasResponse>(context, options.status());
 //     return rpc::WatchStream<WatchQuotasResponse>(context, lane_.Watch(*options),
-//     &ToWatchQuotasResponse);
+//     &ToWatchQuotasResponse, request->start().bundle());
 //   }
 namespace muster::rpc {
 namespace internal {
@@ -43,11 +44,12 @@ class WatchReactor final
       public std::enable_shared_from_this<WatchReactor<Response, Watcher, Convert>> {
  public:
   WatchReactor(grpc::CallbackServerContext& context, Dispatch dispatch,
-               std::shared_ptr<Watcher> watcher, Convert convert)
+               std::shared_ptr<Watcher> watcher, Convert convert, bool bundle)
       : core_(dispatch.core),
         accounting_(context, dispatch.method),
         watcher_(std::move(watcher)),
-        convert_(std::move(convert)) {}
+        convert_(std::move(convert)),
+        bundle_(bundle) {}
 
   void Start() {
     self_ = this->shared_from_this();
@@ -121,7 +123,11 @@ class WatchReactor final
   // By the thread that pumps, with no write under way.
   void Step() {
     try {
-      if (auto item = watcher_->Next()) return Write(convert_(*item));
+      if (auto item = watcher_->Next()) {
+        Response response = convert_(*item);
+        if (bundle_) Bundle(response);
+        return Write(std::move(response));
+      }
     } catch (const std::exception& e) {
       return EndFromStep(LogThrown(accounting_, e.what()));
     }
@@ -129,6 +135,18 @@ class WatchReactor final
     watcher_->NotifyWhenReady([weak = this->weak_from_this()] {
       if (const auto self = weak.lock()) self->Pump();
     });
+  }
+
+  // Adds what else is ready.
+  void Bundle(Response& response) {
+    size_t bytes = response.ByteSizeLong();
+    for (int i = 0; i < kMaxBundle && bytes < kMaxBundleBytes; ++i) {
+      const auto item = watcher_->Next();
+      if (!item) return;
+      Response& next = *response.add_bundle();
+      next = convert_(*item);
+      bytes += next.ByteSizeLong();
+    }
   }
 
   void Write(Response response) {
@@ -158,6 +176,7 @@ class WatchReactor final
   Accounting accounting_;
   const std::shared_ptr<Watcher> watcher_;
   Convert convert_;
+  const bool bundle_;
   Response response_;  // of the pumping thread while no write is under way, then gRPC's
 
   Mutex mutex_;
@@ -185,14 +204,16 @@ class FailedReactor final : public grpc::ServerWriteReactor<Response> {
 }  // namespace internal
 
 // Shows `watcher` (storage::Watcher, or anything with its Next, Ended, NotifyWhenReady and Cancel)
-// as a stream: `convert(const Item&)` makes the message of each item. The stream ends with the
+// as a stream: `convert(const Item&)` makes the message of each item; with `bundle` (WatchStart)
+// those that are ready at the same time are one message. The stream ends with the
 // watcher's status; with UNAVAILABLE when the server stops; when the client goes the watcher is
 // cancelled. The initial metadata is sent at once.
 template <class Response, class Watcher, class Convert>
 grpc::ServerWriteReactor<Response>* WatchStream(grpc::CallbackServerContext* context,
-                                                std::shared_ptr<Watcher> watcher, Convert convert) {
+                                                std::shared_ptr<Watcher> watcher, Convert convert,
+                                                bool bundle = false) {
   auto reactor = std::make_shared<internal::WatchReactor<Response, Watcher, Convert>>(
-      *context, internal::TakeDispatch(*context), std::move(watcher), std::move(convert));
+      *context, internal::TakeDispatch(*context), std::move(watcher), std::move(convert), bundle);
   reactor->Start();
   return reactor.get();
 }

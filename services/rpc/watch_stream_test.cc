@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -16,6 +17,7 @@
 #include "absl/functional/any_invocable.h"
 #include "services/common/error.h"
 #include "services/rpc/fake_quota_service.h"
+#include "services/rpc/watch_wire.h"
 
 namespace muster::rpc {
 namespace {
@@ -166,6 +168,44 @@ TEST_F(WatchStreamTest, ASlowReaderFillsTheWatcherNotOurMemory) {
   }
   watcher_->End(absl::AbortedError("x"));
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::ABORTED);
+}
+
+TEST_F(WatchStreamTest, WhatIsReadyAtTheSameTimeMayComeAsOneMessage) {
+  server_.service.watch = [this](grpc::CallbackServerContext* context) {
+    return WatchStream<Response>(context, watcher_, &ToResponse, /*bundle=*/true);
+  };
+  constexpr int kItems = 2 * kMaxBundle;
+  for (int i = 0; i < kItems; ++i) watcher_->Push(i);
+  watcher_->End(absl::UnavailableError("x"));
+  auto stream = Open();
+  Response response;
+  std::vector<int64_t> seen;
+  int messages = 0;
+  for (; stream->Read(&response); ++messages) {
+    EXPECT_LE(response.bundle_size(), kMaxBundle);
+    ForEachMessage(response, [&](const Response& item) { seen.push_back(item.revision()); });
+  }
+  EXPECT_EQ(messages, 2);
+  ASSERT_EQ(seen.size(), static_cast<size_t>(kItems));
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+}
+
+TEST_F(WatchStreamTest, ABundleOfLargeMessagesIsCutShort) {
+  server_.service.watch = [this](grpc::CallbackServerContext* context) {
+    const auto large = [](int64_t item) {
+      Response response = ToResponse(item);
+      response.set_key(std::string(kMaxBundleBytes / 2, 'x'));
+      return response;
+    };
+    return WatchStream<Response>(context, watcher_, large, /*bundle=*/true);
+  };
+  for (int i = 0; i < 6; ++i) watcher_->Push(i);
+  watcher_->End(absl::UnavailableError("x"));
+  auto stream = Open();
+  Response response;
+  std::vector<int> sizes;
+  while (stream->Read(&response)) sizes.push_back(1 + response.bundle_size());
+  EXPECT_THAT(sizes, ::testing::ElementsAre(2, 2, 2));
 }
 
 TEST_F(WatchStreamTest, WhenTheClientGoesTheWatcherIsCancelled) {

@@ -51,4 +51,11 @@ bool FillWatchResponse(const Item& item, Response& response) {
   return false;
 }
 
+// Calls `take` with the message and with each of its bundle, in order.
+template <class Response, class Take>
+void ForEachMessage(const Response& response, Take take) {
+  take(response);
+  for (const Response& next : response.bundle()) take(next);
+}
+
 }  // namespace muster::rpc

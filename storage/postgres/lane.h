@@ -23,6 +23,7 @@
 #include "services/common/mutex.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
+#include "storage/postgres/auditor.h"
 #include "storage/postgres/lane_db.h"
 #include "storage/postgres/store.h"
 #include "storage/postgres/watch.h"
@@ -110,6 +111,12 @@ class CommitLane {
   // database is away.
   absl::StatusOr<Comparison> Compare();
 
+  // Audits memory without holding anybody up: beside the tables, both at one revision, and by the
+  // domain's own `check`, a sentence for each thing that is wrong. Blocks; costs two copies of the
+  // state. UNAVAILABLE: the database is away.
+  using Check = std::function<std::vector<std::string>(const State&)>;
+  absl::StatusOr<AuditReport> Audit(const Check& check);
+
   // Forgets the journal up to `revision`, so that it does not grow for ever. Blocks.
   absl::Status Compact(int64_t revision) { return db_.Compact(revision); }
 
@@ -160,6 +167,8 @@ class CommitLane {
   void PublishReload();
   void FailQueued(const absl::Status& status);
   absl::StatusOr<Comparison> CompareLocked(Transaction& tx);
+  // Memory as a linearizable read sees it.
+  absl::Status CopyState(State& copy, int64_t& revision);
 
   // --- the readers' thread ---
   void RunReads();
@@ -198,7 +207,7 @@ class CommitLane {
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
 
-  Mutex watch_mutex_;  // taken before served_mutex_
+  mutable Mutex watch_mutex_;  // taken before served_mutex_
   std::vector<std::shared_ptr<Watcher>> watchers_ MUSTER_GUARDED_BY(watch_mutex_);
 
   std::atomic<bool> ready_ = true;
@@ -214,5 +223,6 @@ class CommitLane {
 
 }  // namespace muster::storage
 
+#include "storage/postgres/lane_audit_inl.h"
 #include "storage/postgres/lane_inl.h"
 #include "storage/postgres/lane_reads_inl.h"

@@ -284,101 +284,15 @@ LaneStats CommitLane<State>::stats() const {
                   .failed_batches = failed_batches_,
                   .retries = db_.stats().retries,
                   .in_doubt = db_.stats().in_doubt};
-  MutexLock lock(mutex_);
-  stats.queued = static_cast<int64_t>(queue_.size());
-  return stats;
-}
-
-template <class State>
-absl::StatusOr<Comparison> CommitLane<State>::Compare() {
-  absl::StatusOr<Comparison> result = error::Unavailable("The server stops.");
-  Mutex done_mutex;
-  CondVar done_condition;
-  bool done = false;
-  const auto inspection = [&] {
-    const std::string no_batch;
-    const int64_t no_revision = 0;
-    const absl::Status status = db_.Write(
-        [&](Transaction& tx) {
-          result = CompareLocked(tx);
-          return result.status();
-        },
-        &no_revision, &no_batch);
-    if (!status.ok() && !absl::IsUnknown(status)) result = status;
-    MutexLock lock(done_mutex);
-    done = true;
-    done_condition.Signal();
-  };
   {
     MutexLock lock(mutex_);
-    if (stopping_) return result;
-    if (inspection_) return error::Unavailable("Another comparison runs.");
-    inspection_ = inspection;
-    lane_wakes_.Signal();
+    stats.queued = static_cast<int64_t>(queue_.size());
   }
-  while (true) {
-    MutexLock lock(done_mutex);
-    if (done) return result;
-    done_condition.WaitFor(done_mutex, absl::Milliseconds(100));
-    if (done) return result;
-    MutexLock lane_lock(mutex_);
-    // Not begun and never to begin: take it back. Begun: wait for its end.
-    if (stopping_ && inspection_) {
-      inspection_ = nullptr;
-      return result;
-    }
-  }
-}
-
-template <class State>
-absl::StatusOr<Comparison> CommitLane<State>::CompareLocked(Transaction& tx) {
-  const Head head = journal::Lock(tx);
-  RETURN_IF_ERROR(CatchUp(tx, head));
-  State tables;
-  store_.Load(tx, [&](Revised<Change> row) { tables.Apply(row.change, row.revision); });
-  State replayed;
-  for (int64_t at = head.compacted_revision; at < head.revision;) {
-    const std::vector<JournalRow> rows =
-        journal::Read(tx, at, head.revision, options_.catch_up_chunk);
-    if (rows.empty() || rows.front().revision != at + 1) {
-      return Comparison{
-          head.revision, 0, false, {absl::StrCat("the journal has a gap after revision ", at)}};
-    }
-    for (const JournalRow& row : rows) {
-      ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      replayed.Apply(change, row.revision);
-    }
-    at = rows.back().revision;
-  }
-  Comparison result{head.revision, static_cast<int64_t>(working_.size()),
-                    head.compacted_revision == 0};
-  const auto differ = [&result](absl::string_view where, const State& state, const State& other,
-                                bool all) {
-    state.ForEach([&](const Revised<Change>& row) {
-      std::visit(
-          [&](const auto& pointer) {
-            using Row = std::remove_const_t<
-                typename std::remove_reference_t<decltype(pointer)>::element_type>;
-            const Versioned<Row>* twin = other.template table<Row>().FindVersioned(row.change.key);
-            if (twin == nullptr && !all) return;
-            if (twin != nullptr && *twin->row == *pointer && twin->revision == row.revision) return;
-            if (result.differences.size() >= 100) return;
-            result.differences.push_back(absl::StrCat(
-                where, ": ", Row::kKind, " ", row.change.key, " at revision ", row.revision,
-                twin == nullptr ? " is missing in the other"
-                                : absl::StrCat(" differs from the other at ", twin->revision)));
-          },
-          row.change.row);
-    });
-  };
-  differ("memory beside tables", working_, tables, true);
-  differ("tables beside memory", tables, working_, true);
-  differ("memory beside journal", working_, replayed, result.whole_journal);
-  differ("journal beside memory", replayed, working_, true);
-  ReaderLock lock(served_mutex_);
-  differ("served beside memory", served_, working_, true);
-  differ("memory beside served", working_, served_, true);
-  return result;
+  MutexLock lock(watch_mutex_);
+  stats.watchers = std::count_if(watchers_.begin(), watchers_.end(), [](const auto& watcher) {
+    return !watcher->cancelled() && !watcher->ended();
+  });
+  return stats;
 }
 
 }  // namespace muster::storage

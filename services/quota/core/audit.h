@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "services/quota/core/state.h"
+
+namespace muster::quota {
+
+// What is broken in the books, one sentence each; empty when they are right. Reads every row.
+//  * what is counted as held under a key is the sum of its holdings, largest holders first;
+//  * no holding is negative, and every one was asked for by a generation.
+std::vector<std::string> Audit(const State& state);
+
+}  // namespace muster::quota

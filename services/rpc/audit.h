@@ -1,0 +1,30 @@
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <memory>
+#include <utility>
+
+#include "services/rpc/unary.h"
+
+namespace muster::rpc {
+
+// Serves an Audit RPC: has `auditor` (storage::Auditor) audit once and fills in `revision`,
+// `resources` and `violations`.
+template <class Auditor, class Response>
+grpc::ServerUnaryReactor* Audit(grpc::CallbackServerContext* context, Auditor& auditor,
+                                Response* response) {
+  return Unary(context, [&](Responder responder) {
+    auditor.Run([response, responder = std::move(responder)](const auto& report) mutable {
+      responder.Reply([&] {
+        if (!report.ok()) return report.status();
+        response->set_revision(report->revision);
+        response->set_resources(report->resources);
+        for (const auto& violation : report->violations) response->add_violations(violation);
+        return report.status();
+      });
+    });
+  });
+}
+
+}  // namespace muster::rpc
