@@ -1,98 +1,243 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/quota/core/decide.h"
+#include "services/quota/core/overrides.h"
 
 // Random histories: what must hold after every step, whatever happened before.
 namespace muster::quota {
 namespace {
 
-constexpr int kSeeds = 3'000;
-constexpr int kSteps = 60;
+constexpr unsigned kHistories = 10'000;
+constexpr int kSteps = 20;
 
+// One request for a holding, before and after.
+struct Request {
+  SyncHolding command = {};
+  absl::Time now = absl::UnixEpoch();
+  std::optional<Holding> before = {};
+  std::optional<Holding> after = {};
+  absl::StatusOr<Answer> answer = absl::UnknownError("not decided");
+  size_t changes = 0;
+};
+
+// Three keys, five pools, limits that change, overrides that come and go.
 class History {
  public:
   explicit History(unsigned seed) : random_(seed) {}
 
-  void Step() {
-    const std::string quota = QuotaName(Key(Pick(2)));
-    const std::map<std::string, int64_t> held_before = HeldByKey();
+  // Anything but a request.
+  void ChangeLimits() {
     Overlay<State> overlay(state_, revision_);
-    if (Pick(5) == 0) {
-      ASSERT_TRUE(Decide(overlay, UpdateQuota{Key(Pick(2)), Pick(12), "", true}, Now()).ok());
-    } else if (Pick(20) == 0) {
-      Decide(overlay, DeleteQuota{quota}, Now()).IgnoreError();
+    const QuotaKey key = Key();
+    if (Pick(3) == 0) now_ += absl::Seconds(Pick(40));
+    if (Pick(4) == 0) {
+      Decide(overlay, DeleteQuota{QuotaName(key), "", true}, now_).IgnoreError();
+    } else if (Pick(4) == 0) {
+      Decide(overlay, CreateQuota{key, Pick(12), Overrides()}, now_).IgnoreError();
+    } else if (Pick(3) == 0) {
+      Decide(overlay, SettleOverrides{}, now_);
     } else {
-      SyncHolding command{quota, absl::StrCat("p", Pick(4)), Pick(8), 1 + Pick(40), "p"};
-      command.release = Pick(10) == 0;
-      if (command.release) command.nodes = 0;
-      const auto answer = Decide(overlay, command, Now());
-      if (!answer.ok()) {
-        ASSERT_TRUE(overlay.changes().empty()) << "a refused command left something behind";
-      } else {
-        const size_t mark = overlay.Mark();
-        const auto again = Decide(overlay, command, Now() + absl::Seconds(1));
-        ASSERT_TRUE(again.ok());
-        ASSERT_EQ(overlay.Mark(), mark) << "the same request twice had the effect of two";
-        ASSERT_EQ(again->held, answer->held);
-      }
+      UpdateQuota update{key, {}, "", true};
+      if (Pick(2) == 0) update.limit = Pick(12);
+      if (Pick(2) == 0) update.overrides = Overrides();
+      Decide(overlay, update, now_).IgnoreError();
     }
-    const bool undo = Pick(4) == 0;  // as a transaction that failed
-    if (undo) overlay.RollBack();
-    revision_ = overlay.revision();
-    Check(undo ? HeldByKey() : held_before, undo ? held_before : HeldByKey(), undo);
+    End(overlay);
   }
 
- private:
-  static QuotaKey Key(int64_t n) {
-    return {absl::StrCat("org", n), "US-EAST-04A", "t", ComputeClass::kDefault};
+  SyncHolding Wish() {
+    SyncHolding wish{QuotaName(Key()), absl::StrCat("p", Pick(5)), Pick(8), 1 + Pick(40), "p"};
+    wish.release = Pick(12) == 0;
+    wish.must_fit = Pick(4) == 0;
+    if (wish.release) wish.nodes = 0;
+    return wish;
   }
-  absl::Time Now() const { return absl::FromUnixSeconds(revision_); }
+  Request Send(const SyncHolding& command) {
+    const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
+    Request request{command, now_, Find(name)};
+    Overlay<State> overlay(state_, revision_);
+    request.answer = Decide(overlay, command, now_);
+    request.changes = overlay.changes().size();
+    request.after = Find(name);
+    End(overlay);
+    return request;
+  }
+  // What fails is taken back as a transaction that failed.
+  void Fail(const SyncHolding& command) {
+    Overlay<State> overlay(state_, revision_);
+    Decide(overlay, command, now_).IgnoreError();
+    overlay.RollBack();
+  }
+
+  const State& state() const { return state_; }
+  absl::Time now() const { return now_; }
+  int64_t LimitOf(const std::string& quota) const {
+    const Quota* row = state_.table<Quota>().Find(quota);
+    return row == nullptr ? 0 : LimitAt(*row, now_);
+  }
   int64_t Pick(int64_t below) {
     return std::uniform_int_distribution<int64_t>(0, below - 1)(random_);
   }
 
-  std::map<std::string, int64_t> HeldByKey() const {
-    std::map<std::string, int64_t> held;
-    for (const auto& [name, holding] : state_.table<Holding>().rows())
-      held[holding.row->quota] += holding.row->nodes;
-    return held;
+ private:
+  QuotaKey Key() {
+    return {absl::StrCat("org", Pick(3)), "US-EAST-04A", "t", ComputeClass::kDefault};
   }
-
-  void Check(const std::map<std::string, int64_t>& before,
-             const std::map<std::string, int64_t>& after, bool undone) {
-    if (undone) {
-      ASSERT_EQ(before, after) << "a rollback did not take everything back";
+  std::vector<LimitOverride> Overrides() {
+    std::vector<LimitOverride> overrides;
+    absl::Time at = now_ - absl::Seconds(Pick(20));
+    for (int64_t left = Pick(4); left > 0; --left) {
+      const absl::Time effective = at + absl::Seconds(Pick(20));
+      at = effective + absl::Seconds(1 + Pick(20));
+      overrides.push_back({Pick(16), effective, at, ""});
     }
-    for (const auto& [quota, held] : after) {
-      ASSERT_EQ(state_.Held(quota), held) << "the index and the rows differ";
-      const auto it = before.find(quota);
-      const int64_t held_before = it == before.end() ? 0 : it->second;
-      const Quota* row = state_.table<Quota>().Find(quota);
-      if (held > held_before) {
-        ASSERT_LE(held, row == nullptr ? 0 : row->limit) << "grew over its limit";
-      }
-    }
+    return overrides;
   }
+  std::optional<Holding> Find(const std::string& name) const {
+    const Holding* row = state_.table<Holding>().Find(name);
+    return row == nullptr ? std::nullopt : std::optional(*row);
+  }
+  void End(const Overlay<State>& overlay) { revision_ = overlay.revision(); }
 
   std::mt19937 random_;
   State state_;
   int64_t revision_ = 0;
+  absl::Time now_ = absl::FromUnixSeconds(1'750'000'000);
 };
 
-TEST(QuotaProperties, NeverOverLimitByGrowthNothingLostTwiceIsOnce) {
-  for (unsigned seed = 0; seed < kSeeds; ++seed) {
+void ForEachStep(const std::function<void(History&)>& step) {
+  for (unsigned seed = 0; seed < kHistories; ++seed) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     History history(seed);
-    for (int step = 0; step < kSteps; ++step) {
-      history.Step();
-      if (::testing::Test::HasFatalFailure()) return;
+    for (int i = 0; i < kSteps; ++i) {
+      if (history.Pick(4) == 0) history.ChangeLimits();
+      step(history);
+      if (::testing::Test::HasFailure()) return;
     }
   }
+}
+
+TEST(QuotaProperties, NothingGrowsOverTheLimitThatIsInForce) {
+  int granted = 0;
+  int refused = 0;
+  ForEachStep([&](History& history) {
+    const SyncHolding wish = history.Wish();
+    const int64_t held = history.state().Held(wish.quota);
+    const Request request = history.Send(wish);
+    if (history.state().Held(wish.quota) > held) {
+      ++granted;
+      ASSERT_LE(history.state().Held(wish.quota), history.LimitOf(wish.quota));
+    }
+    if (request.answer.ok() && request.answer->refused) {
+      ++refused;
+      ASSERT_GT(held + wish.nodes - (request.before ? request.before->nodes : 0),
+                history.LimitOf(wish.quota))
+          << "it would have fitted";
+    }
+  });
+  // The histories show something only if both happen often.
+  EXPECT_GT(granted, 10'000);
+  EXPECT_GT(refused, 10'000);
+}
+
+TEST(QuotaProperties, ARequestSentTwiceHasTheEffectOfOne) {
+  ForEachStep([](History& history) {
+    const Request first = history.Send(history.Wish());
+    const Request second = history.Send(first.command);
+    ASSERT_EQ(second.changes, 0u);
+    ASSERT_EQ(first.answer.status(), second.answer.status());
+    if (!first.answer.ok()) return;
+    ASSERT_EQ(first.answer->verdict, second.answer->verdict);
+    ASSERT_EQ(first.answer->nodes, second.answer->nodes);
+    ASSERT_EQ(first.answer->held, second.answer->held);
+    ASSERT_EQ(first.answer->refused, second.answer->refused);
+  });
+}
+
+// Sum and order of every key's holders are what the rows say, also after something was taken back.
+TEST(QuotaProperties, NothingIsLost) {
+  ForEachStep([](History& history) {
+    history.Fail(history.Wish());
+    history.Send(history.Wish());
+    std::map<std::string, int64_t> held;
+    std::map<std::string, std::vector<std::tuple<int64_t, std::string, int64_t>>> holders;
+    for (const auto& [name, holding] : history.state().table<Holding>().rows()) {
+      const Holding& row = *holding.row;
+      held[row.quota] += row.nodes;
+      if (row.nodes > 0) holders[row.quota].emplace_back(-row.nodes, row.pool_uid, row.nodes);
+    }
+    for (auto& [quota, wanted] : holders) {
+      std::sort(wanted.begin(), wanted.end());
+      const Holders told = history.state().UseOf(quota).HoldersBeside("", 0, 100);
+      ASSERT_EQ(history.state().Held(quota), held[quota]);
+      ASSERT_EQ(told.largest.size(), wanted.size());
+      ASSERT_EQ(told.others, 0);
+      ASSERT_EQ(told.other_nodes, 0);
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        ASSERT_EQ(told.largest[i].pool_uid, std::get<1>(wanted[i]));
+        ASSERT_EQ(told.largest[i].nodes, std::get<2>(wanted[i]));
+      }
+    }
+  });
+}
+
+TEST(QuotaProperties, AnOlderGenerationNeverWins) {
+  int older = 0;
+  ForEachStep([&](History& history) {
+    const Request request = history.Send(history.Wish());
+    if (request.before && request.command.generation < request.before->generation) {
+      ++older;
+      ASSERT_TRUE(absl::IsAborted(request.answer.status()));
+      ASSERT_EQ(request.changes, 0u);
+      return;
+    }
+    ASSERT_TRUE(request.answer.ok());
+    if (!request.command.release) {
+      ASSERT_EQ(request.after->generation, request.command.generation);
+    }
+  });
+  EXPECT_GT(older, 10'000);
+}
+
+TEST(QuotaProperties, ARefusedGrowthChangesNothingButTheGeneration) {
+  ForEachStep([](History& history) {
+    const Request request = history.Send(history.Wish());
+    if (!request.answer.ok() || !request.answer->refused) return;
+    Holding wanted = request.before.value_or(
+        Holding{request.command.quota, request.command.pool_uid, 0, 0, "p", request.now});
+    wanted.generation = request.command.generation;
+    ASSERT_EQ(*request.after, wanted);
+    ASSERT_LE(request.changes, 1u);
+  });
+}
+
+// Whatever was settled before: once settled up to now, the rows say what decisions see, and the
+// next change lies ahead.
+TEST(QuotaProperties, SettlingBringsTheRowsUpToTheClockOnce) {
+  int settled = 0;
+  ForEachStep([&](History& history) {
+    history.ChangeLimits();
+    State state = history.state();
+    Overlay<State> overlay(state, 0);
+    settled += static_cast<int>(Decide(overlay, SettleOverrides{}, history.now()));
+    ASSERT_GT(state.NextChangeOfAll(), history.now());
+    for (const auto& [name, quota] : state.table<Quota>().rows()) {
+      ASSERT_EQ(LimitInForce(*quota.row), LimitAt(*quota.row, history.now()));
+      ASSERT_EQ(LimitInForce(*quota.row), history.LimitOf(name)) << "settling changed a limit";
+    }
+    ASSERT_EQ(Decide(overlay, SettleOverrides{}, history.now()), 0u);
+  });
+  EXPECT_GT(settled, 1'000);
 }
 
 }  // namespace
