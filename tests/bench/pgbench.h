@@ -12,15 +12,16 @@ namespace muster::bench {
 struct PgbenchOptions {
   std::string program = "pgbench";
   std::string conninfo = {};     // of a superuser, on the Postgres of the measured server
-  std::string scripts_dir = {};  // with yardstick_hold.pgbench and yardstick_statements.pgbench
+  std::string scripts_dir = {};  // with yardstick_{hold,statements,tidy}.pgbench
 };
 
 // The yardsticks: `pgbench_hot_N`, one function call a transaction, and `pgbench_statements_N`, the
 // same effect as separate statements, for N clients.
 std::vector<Work> PgbenchWorks(const PgbenchOptions& options);
 
-// Runs `script` with `clients` for `measured` (prepared statements, as many threads as cores). A
-// failed transaction ends pgbench. FAILED_PRECONDITION: it failed; its output is in the message.
+// Tidies the yardstick's tables, then runs `script` with `clients` for `measured` (prepared
+// statements, as many threads as cores). A failed transaction ends pgbench. FAILED_PRECONDITION: it
+// failed; its output is in the message.
 absl::StatusOr<Rate> RunPgbench(const PgbenchOptions& options, const std::string& script,
                                 int clients, absl::Duration measured);
 
