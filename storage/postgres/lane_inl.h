@@ -208,12 +208,26 @@ absl::Status CommitLane<State>::LoadAll(Transaction& tx) {
 template <class State>
 typename CommitLane<State>::Entries CommitLane<State>::LastPerKey(const Entries& changes) const {
   // Ordered by kind and key, so that all writers lock rows in one order.
-  std::map<std::pair<absl::string_view, absl::string_view>, const Revised<Change>*> last;
+  struct Last {
+    absl::string_view kind;
+    absl::string_view key;
+    const Revised<Change>* change;
+  };
+  std::vector<Last> sorted;
+  sorted.reserve(changes.size());
   for (const Revised<Change>& change : changes)
-    last[{change.change.kind(), change.change.key}] = &change;
+    sorted.push_back({change.change.kind(), change.change.key, &change});
+  std::sort(sorted.begin(), sorted.end(), [](const Last& a, const Last& b) {
+    return std::tie(a.kind, a.key, a.change->revision) <
+           std::tie(b.kind, b.key, b.change->revision);
+  });
   Entries result;
-  result.reserve(last.size());
-  for (const auto& [key, change] : last) result.push_back(*change);
+  result.reserve(sorted.size());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const bool last = i + 1 == sorted.size() || sorted[i].key != sorted[i + 1].key ||
+                      sorted[i].kind != sorted[i + 1].kind;
+    if (last) result.push_back(*sorted[i].change);
+  }
   return result;
 }
 

@@ -8,7 +8,14 @@ namespace muster::storage {
 std::string ToSqlTime(absl::Time time) {
   if (time == absl::InfiniteFuture()) return "infinity";
   if (time == absl::InfinitePast()) return "-infinity";
-  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", time, absl::UTCTimeZone());
+  // All rows of a batch bear the same time, and to write it out is not cheap.
+  thread_local absl::Time last_time = absl::InfinitePast();
+  thread_local std::string last_text;
+  if (time != last_time) {
+    last_text = absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", time, absl::UTCTimeZone());
+    last_time = time;
+  }
+  return last_text;
 }
 
 absl::Time FromSqlTime(absl::string_view text) {

@@ -47,9 +47,14 @@ class Transaction {
   }
 
   // The same, sent with the next statement, which may be COMMIT: several writes are one round trip.
-  // What it returns is not seen; an error is thrown by what it travels with.
+  // What it returns is not seen; an error is thrown by what it travels with. Large values go at
+  // once: reading them as SQL text would cost Postgres more than the round trip.
   template <class... Args>
   void Queue(const Statement& statement, const Args&... args) {
+    if ((SizeOf(args) + ...) > kMostQueuedBytes) {
+      Exec(statement, args...);
+      return;
+    }
     if (connection_.FirstUse(statement.name))
       connection_.raw().prepare(statement.name, statement.sql);
     if (connection_.FirstQueued(statement.name)) PrepareNow(statement.name);
@@ -68,6 +73,10 @@ class Transaction {
 
  private:
   friend class TransactionRunner;
+
+  static constexpr size_t kMostQueuedBytes = size_t{64} << 10;
+  static size_t SizeOf(const std::string& text) { return text.size(); }
+  static size_t SizeOf(int64_t) { return sizeof(int64_t); }
 
   std::string Quote(const std::string& text) const {
     return absl::StrCat("'", raw_.esc(text), "'");

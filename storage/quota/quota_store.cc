@@ -51,9 +51,9 @@ constexpr Statement kPutHoldings = {
     "put_holdings",
     "INSERT INTO holding (name, quota_name, pool_uid, nodes, generation, pool, update_time, "
     "revision)"
-    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], "
-    "$6::text[], $7::timestamptz[],"
-    " $8::bigint[])"
+    " SELECT h.quota || '/holdings/' || h.pool_uid, h.* FROM unnest($1::text[], $2::text[], "
+    "$3::bigint[], $4::bigint[], $5::text[], $6::timestamptz[], $7::bigint[])"
+    " AS h (quota, pool_uid, nodes, generation, pool, update_time, revision)"
     " ON CONFLICT (name) DO UPDATE SET nodes = excluded.nodes, generation = excluded.generation, "
     "pool = excluded.pool,"
     " update_time = excluded.update_time, revision = excluded.revision"};
@@ -110,11 +110,10 @@ struct OverrideColumns {
 };
 
 struct HoldingColumns {
-  SqlArray deleted, name, quota, pool_uid, nodes, generation, pool, update_time, revision;
+  SqlArray deleted, quota, pool_uid, nodes, generation, pool, update_time, revision;
 
   void Add(const std::string& key, const Holding* row, int64_t at) {
     if (row == nullptr) return deleted.Add(key);
-    name.Add(key);
     quota.Add(row->quota);
     pool_uid.Add(row->pool_uid);
     nodes.Add(row->nodes);
@@ -125,9 +124,9 @@ struct HoldingColumns {
   }
   void Send(Transaction& tx) const {
     if (!deleted.empty()) tx.Queue(kDeleteHoldings, deleted.Text());
-    if (name.empty()) return;
-    tx.Queue(kPutHoldings, name.Text(), quota.Text(), pool_uid.Text(), nodes.Text(),
-             generation.Text(), pool.Text(), update_time.Text(), revision.Text());
+    if (quota.empty()) return;
+    tx.Queue(kPutHoldings, quota.Text(), pool_uid.Text(), nodes.Text(), generation.Text(),
+             pool.Text(), update_time.Text(), revision.Text());
   }
 };
 
