@@ -11,7 +11,7 @@
 
 namespace muster::linearizability {
 
-// An answer as text. `loose` leaves out what only the journal's order decides (revisions, etags,
+// An answer as bytes. `loose` leaves out what only the journal's order decides (revisions, etags,
 // times), so that a checker that does not know the journal can compare it.
 struct Answer {
   std::string exact = {};
@@ -32,6 +32,7 @@ struct Call {
   Outcome outcome = Outcome::kUnknown;
   Answer answer = {};     // when answered
   std::string what = {};  // the request, for people
+  std::string told = {};  // the answer, for people
   std::string key = {};   // what it is about: calls of different keys do not touch each other
   // Tells of journal rows that this call may have written: see Journal::marks. Empty: a read.
   std::vector<std::string> marks = {};

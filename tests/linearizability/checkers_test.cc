@@ -6,6 +6,7 @@
 #include <random>
 
 #include "services/quota/core/decide.h"
+#include "tests/linearizability/holders.h"
 #include "tests/linearizability/search.h"
 #include "tests/linearizability/witness.h"
 
@@ -140,6 +141,22 @@ TEST(SearchTest, AgreesWithTheDefinitionOnRandomHistories) {
   }
   EXPECT_GT(linearizable, 300);
   EXPECT_LT(linearizable, 2'700);
+}
+
+// --- Holders ---
+
+TEST(HoldersTest, KnownHistories) {
+  const std::vector<Sighting> both = {{"a", "m", {0, 2}}, {"b", "m", {5, 6}}};
+  EXPECT_THAT(TwoHolders(both, {}), ElementsAre(HasSubstr("m was held by a and b")));
+  EXPECT_THAT(TwoHolders(both, {{"a", "m", {3, 4}}}), IsEmpty());
+  EXPECT_THAT(TwoHolders(both, {{"a", "m", {3, kNever}}}), IsEmpty()) << "may have been done";
+  EXPECT_THAT(TwoHolders(both, {{"a", "m", {6, 7}}}), ElementsAre(HasSubstr("one time")));
+  EXPECT_THAT(TwoHolders(both, {{"a", "x", {3, 4}}}), ElementsAre(HasSubstr("one time")));
+  EXPECT_THAT(TwoHolders({{"a", "m", {3, 4}}, {"b", "m", {5, 6}}}, {{"a", "m", {0, 2}}}),
+              ElementsAre(HasSubstr("one time")))
+      << "given back before it was seen: granted again";
+  EXPECT_THAT(TwoHolders({{"a", "m", {0, 2}}, {"a", "m", {5, 6}}, {"b", "n", {5, 6}}}, {}),
+              IsEmpty());
 }
 
 // --- Witness on quota's core ---

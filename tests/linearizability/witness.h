@@ -207,7 +207,7 @@ class Witness {
         place.last = PlaceOfOther(call, bound);
         if (place.last == kNowhere) {
           Violate(absl::StrCat(call.what, ": the core gives its answer at no place from revision ",
-                               bound, " on: ", call.answer.exact));
+                               bound, " on: ", call.told));
           continue;
         }
         ++result_.others;

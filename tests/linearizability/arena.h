@@ -1,0 +1,119 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "storage/postgres/store.h"
+#include "tests/integration/house.h"
+#include "tests/linearizability/call.h"
+#include "tests/linearizability/witness.h"
+
+namespace muster::linearizability {
+
+inline constexpr int kClients = 32;
+
+// MUSTER_SEED, or one of chance; printed.
+inline unsigned Seed() {
+  const char* given = std::getenv("MUSTER_SEED");
+  unsigned seed = std::random_device{}();
+  if (given != nullptr && !absl::SimpleAtoi(given, &seed)) throw std::runtime_error("MUSTER_SEED");
+  std::cout << "seed " << seed << " (MUSTER_SEED=" << seed << " asks the same again)\n";
+  return seed;
+}
+
+// Two replicas of every service over one Postgres.
+inline testing::House::Options TwoReplicas() {
+  return {.processes = {"capacity,quota,lifecycle,configuration",
+                        "capacity,quota,lifecycle,configuration"}};
+}
+
+// Has 32 clients ask `calls_each` times each, one after the other, half of them at each replica.
+// `make(client, channel)` gives the function that asks once. In the midst, with `kill`, one replica
+// dies and comes back. A client that is not told an outcome goes on only with `kill`. All calls, in
+// no order.
+template <class State>
+std::vector<Call<State>> Play(
+    testing::House& house, int calls_each, bool kill,
+    const std::function<std::function<Call<State>()>(int, std::shared_ptr<grpc::Channel>)>& make) {
+  std::mutex mutex;
+  std::condition_variable half_done;
+  std::vector<Call<State>> calls;
+  const auto half = static_cast<size_t>(kClients * calls_each / 2);
+  std::vector<std::thread> clients;
+  for (int client = 0; client < kClients; ++client) {
+    clients.emplace_back([&, client] {
+      const auto ask = make(client, house.channel(static_cast<size_t>(client % 2)));
+      for (int i = 0; i < calls_each; ++i) {
+        Call<State> call = ask();
+        const bool lost = call.outcome == Outcome::kUnknown;
+        const std::lock_guard lock(mutex);
+        calls.push_back(std::move(call));
+        if (calls.size() == half) half_done.notify_all();
+        if (lost && !kill) return;
+      }
+    });
+  }
+  if (kill) {
+    {
+      std::unique_lock lock(mutex);
+      half_done.wait(lock, [&] { return calls.size() >= half; });
+    }
+    house.Kill(1);
+    house.Start();
+  }
+  for (std::thread& client : clients) client.join();
+  return calls;
+}
+
+// What a schema's journal says now. `mark` and `time`: see Journal::Row.
+template <class State>
+Journal<State> ReadJournal(const testing::House& house, const std::string& schema,
+                           const storage::Store<State>& store,
+                           std::string (*mark)(const typename State::Change&),
+                           absl::Time (*time)(const typename State::Change&)) {
+  Journal<State> journal;
+  journal.encode = [&store](const Revised<typename State::Change>& change) {
+    return store.Encode(change);
+  };
+  for (const auto& row : house.database().Query(
+           absl::StrCat("SELECT revision, batch, kind, key, encode(change, 'hex') FROM ", schema,
+                        ".journal ORDER BY revision, batch"))) {
+    typename Journal<State>::Row entry;
+    if (!absl::SimpleAtoi(*row[0], &entry.revision)) throw std::runtime_error(*row[0]);
+    entry.batch = *row[1];
+    if (row[4].has_value()) entry.bytes = absl::HexStringToBytes(*row[4]);
+    auto change = store.Decode(*row[2], *row[3], row[4].has_value() ? &entry.bytes : nullptr);
+    if (!change.ok()) throw std::runtime_error(change.status().ToString());
+    entry.change = {*std::move(change), entry.revision};
+    entry.mark = mark(entry.change.change);
+    entry.time = time(entry.change.change);
+    journal.rows.push_back(std::move(entry));
+  }
+  return journal;
+}
+
+// Makes what was journaled up to now the state before the history.
+template <class State>
+void BeginAfter(Journal<State>& journal, int64_t revision) {
+  size_t count = 0;
+  while (count < journal.rows.size() && journal.rows[count].revision <= revision) {
+    journal.before.Apply(journal.rows[count].change.change, journal.rows[count].revision);
+    ++count;
+  }
+  journal.rows.erase(journal.rows.begin(), journal.rows.begin() + static_cast<long>(count));
+  journal.revision = revision;
+}
+
+}  // namespace muster::linearizability

@@ -1,0 +1,247 @@
+#include "tests/linearizability/quota_calls.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "services/quota/core/decide.h"
+#include "services/quota/wire/quota_wire.h"
+#include "tests/linearizability/ask.h"
+
+namespace muster::linearizability {
+namespace {
+
+using quota::Holding;
+using quota::Quota;
+using quota::State;
+using Stub = quota::v1::QuotaService::Stub;
+
+constexpr int kPools = 5;
+// Two in a row always differ, also when one of them got lost: each change of a limit shows.
+constexpr int64_t kLimits[] = {8, 12, 10};
+
+void Loosen(quota::v1::Quota& quota) {
+  quota.clear_etag();
+  quota.clear_create_time();
+  quota.clear_update_time();
+}
+void Loosen(quota::v1::Holding& holding) { holding.clear_update_time(); }
+void Loosen(quota::v1::ListHoldingsResponse& response) {
+  for (auto& holding : *response.mutable_holdings()) Loosen(holding);
+}
+void Loosen(quota::v1::SyncHoldingResponse& response) {
+  response.mutable_answer()->clear_revision();
+}
+void Loosen(quota::v1::BatchSyncHoldingsResponse& response) {
+  for (auto& result : *response.mutable_results()) {
+    if (result.has_answer()) result.mutable_answer()->clear_revision();
+  }
+}
+constexpr auto kLoosen = [](auto& response) { Loosen(response); };
+
+std::string MarkOf(const quota::v1::HoldingRequest& request) {
+  if (request.release()) return absl::StrCat(request.name(), "#gone");
+  return absl::StrCat(request.name(), "#", request.generation());
+}
+
+absl::StatusOr<quota::v1::HoldingAnswer> Decided(Overlay<State>& overlay,
+                                                 const quota::v1::HoldingRequest& request,
+                                                 absl::Time now) {
+  const auto answer = quota::Decide(overlay, *quota::FromProto(request, ""), now);
+  if (!answer.ok()) return answer.status();
+  return quota::ToProto(*answer);
+}
+
+}  // namespace
+
+QuotaCaller::QuotaCaller(int client, unsigned seed, const std::shared_ptr<grpc::Channel>& channel,
+                         std::atomic<int64_t>* generations, absl::Duration patience)
+    : client_(client),
+      patience_(patience),
+      random_(seed + static_cast<unsigned>(client)),
+      stub_(quota::v1::QuotaService::NewStub(channel)),
+      generations_(generations) {}
+
+std::string QuotaCaller::KeyName(int key) {
+  return absl::StrCat("organizations/acme", key, "/quotas/US-EAST-04A~gd-8xa100-i128~default");
+}
+
+Call<State> QuotaCaller::Next() {
+  if (client_ < kKeys && updates_ * 8 <= Pick(0, 100)) return UpdateQuota(client_);
+  const int key = Pick(0, kKeys - 1);
+  const int dice = Pick(0, 99);
+  if (dice < 60) return SyncHolding(key);
+  if (dice < 75) return BatchSyncHoldings(key);
+  if (dice < 85) return GetHolding(key);
+  if (dice < 95) return GetQuota(key);
+  return ListHoldings(key);
+}
+
+quota::v1::HoldingRequest QuotaCaller::RandomRequest(int key) {
+  quota::v1::HoldingRequest request;
+  request.set_name(absl::StrCat(KeyName(key), "/holdings/p", Pick(0, kPools - 1)));
+  request.set_generation(++*generations_);
+  if (Pick(0, 9) == 0) {
+    request.set_release(true);
+  } else {
+    request.set_nodes(Pick(0, 5));
+  }
+  return request;
+}
+
+Call<State> QuotaCaller::UpdateQuota(int key) {
+  quota::v1::UpdateQuotaRequest request;
+  request.mutable_quota()->set_name(KeyName(key));
+  request.mutable_quota()->set_limit(kLimits[updates_++ % 3]);
+  request.set_allow_missing(true);
+  const auto decide = [request](Overlay<State>& overlay,
+                                absl::Time now) -> absl::StatusOr<quota::v1::Quota> {
+    const std::string& name = request.quota().name();
+    quota::UpdateQuota command;
+    command.key = *quota::ParseQuotaName(name);
+    command.limit = request.quota().limit();
+    command.allow_missing = true;
+    if (absl::Status status = quota::Decide(overlay, command, now); !status.ok()) return status;
+    return quota::ToProto(*overlay.state().table<Quota>().FindVersioned(name),
+                          overlay.state().Held(name));
+  };
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::UpdateQuota, request, decide, kAsItIs, kLoosen);
+  call.key = KeyName(key);
+  call.marks = {absl::StrCat(KeyName(key), "=", request.quota().limit())};
+  return call;
+}
+
+Call<State> QuotaCaller::SyncHolding(int key) {
+  quota::v1::SyncHoldingRequest request;
+  *request.mutable_holding() = RandomRequest(key);
+  const auto decide = [request](Overlay<State>& overlay,
+                                absl::Time now) -> absl::StatusOr<quota::v1::SyncHoldingResponse> {
+    auto answer = Decided(overlay, request.holding(), now);
+    if (!answer.ok()) return answer.status();
+    quota::v1::SyncHoldingResponse response;
+    *response.mutable_answer() = *std::move(answer);
+    return response;
+  };
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::SyncHolding, request, decide, kAsItIs, kLoosen);
+  call.key = KeyName(key);
+  call.marks = {MarkOf(request.holding())};
+  return call;
+}
+
+Call<State> QuotaCaller::BatchSyncHoldings(int key) {
+  quota::v1::BatchSyncHoldingsRequest request;
+  std::vector<std::string> marks;
+  std::set<std::string> names;
+  for (int i = Pick(2, 3); i > 0; --i) {
+    const quota::v1::HoldingRequest holding = RandomRequest(key);
+    if (!names.insert(holding.name()).second) continue;
+    *request.add_holdings() = holding;
+    marks.push_back(MarkOf(holding));
+  }
+  const auto decide = [request](
+                          Overlay<State>& overlay,
+                          absl::Time now) -> absl::StatusOr<quota::v1::BatchSyncHoldingsResponse> {
+    quota::v1::BatchSyncHoldingsResponse response;
+    for (const auto& holding : request.holdings()) {
+      auto answer = Decided(overlay, holding, now);
+      auto* result = response.add_results();
+      if (answer.ok()) {
+        *result->mutable_answer() = *std::move(answer);
+      } else {
+        *result->mutable_error() = rpc::ToRpcStatus(answer.status());
+      }
+    }
+    return response;
+  };
+  Call<State> call = Ask<State>(patience_, *stub_, &Stub::BatchSyncHoldings, request, decide,
+                                &PlainErrors<quota::v1::BatchSyncHoldingsResponse>, kLoosen);
+  call.key = KeyName(key);
+  call.marks = std::move(marks);
+  return call;
+}
+
+Call<State> QuotaCaller::GetHolding(int key) {
+  quota::v1::GetHoldingRequest request;
+  request.set_name(absl::StrCat(KeyName(key), "/holdings/p", Pick(0, kPools - 1)));
+  const auto decide = [request](Overlay<State>& overlay,
+                                absl::Time) -> absl::StatusOr<quota::v1::Holding> {
+    const Holding* holding = overlay.state().table<Holding>().Find(request.name());
+    if (holding == nullptr) return error::NotFound(request.name());
+    return quota::ToProto(*holding);
+  };
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::GetHolding, request, decide, kAsItIs, kLoosen);
+  call.key = KeyName(key);
+  return call;
+}
+
+Call<State> QuotaCaller::GetQuota(int key) {
+  quota::v1::GetQuotaRequest request;
+  request.set_name(KeyName(key));
+  const auto decide = [request](Overlay<State>& overlay,
+                                absl::Time) -> absl::StatusOr<quota::v1::Quota> {
+    const auto* quota = overlay.state().table<Quota>().FindVersioned(request.name());
+    if (quota == nullptr) return error::NotFound(request.name());
+    return quota::ToProto(*quota, overlay.state().Held(request.name()));
+  };
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::GetQuota, request, decide, kAsItIs, kLoosen);
+  call.key = KeyName(key);
+  return call;
+}
+
+Call<State> QuotaCaller::ListHoldings(int key) {
+  quota::v1::ListHoldingsRequest request;
+  request.set_parent(KeyName(key));
+  const auto decide = [request](Overlay<State>& overlay,
+                                absl::Time) -> absl::StatusOr<quota::v1::ListHoldingsResponse> {
+    quota::v1::ListHoldingsResponse response;
+    for (const auto& [name, holding] : overlay.state().table<Holding>().rows()) {
+      if (absl::StartsWith(name, request.parent() + "/"))
+        *response.add_holdings() = quota::ToProto(*holding.row);
+    }
+    return response;
+  };
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::ListHoldings, request, decide, kAsItIs, kLoosen);
+  call.key = KeyName(key);
+  return call;
+}
+
+std::string QuotaMark(const State::Change& change) {
+  if (const auto* quota = std::get_if<std::shared_ptr<const Quota>>(&change.row))
+    return *quota == nullptr ? change.key : absl::StrCat(change.key, "=", (*quota)->limit);
+  const auto& holding = std::get<std::shared_ptr<const Holding>>(change.row);
+  return holding == nullptr ? absl::StrCat(change.key, "#gone")
+                            : absl::StrCat(change.key, "#", holding->generation);
+}
+
+absl::Time QuotaTime(const State::Change& change) {
+  return std::visit(
+      [](const auto& row) { return row == nullptr ? absl::InfinitePast() : row->update_time; },
+      change.row);
+}
+
+std::optional<State> QuotaModel::Step(const State& state, size_t call) const {
+  State next = state;
+  Overlay<State> overlay(next, 0);
+  const Answer answer = calls_[call]->decide(overlay, absl::UnixEpoch());
+  if (calls_[call]->outcome == Outcome::kAnswered && answer.loose != calls_[call]->answer.loose)
+    return std::nullopt;
+  return next;
+}
+
+std::string QuotaModel::KeyOf(const State& state) const {
+  std::string key;
+  for (const auto& [name, quota] : state.table<Quota>().rows())
+    absl::StrAppend(&key, name, "=", quota.row->limit, ";");
+  for (const auto& [name, holding] : state.table<Holding>().rows())
+    absl::StrAppend(&key, holding.row->pool_uid, "=", holding.row->nodes, "#",
+                    holding.row->generation, ";");
+  return key;
+}
+
+}  // namespace muster::linearizability
