@@ -17,7 +17,7 @@ using quota::State;
 using ::testing::IsEmpty;
 
 constexpr int kCallsEach = 80;
-constexpr size_t kWindow = 300;  // calls of one key
+constexpr size_t kWindow = 150;  // calls of one key
 constexpr int64_t kMaxSteps = 1'000'000;
 
 std::vector<Call<State>> PlayQuota(testing::House& house, bool kill, absl::Duration patience) {
