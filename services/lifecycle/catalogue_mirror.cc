@@ -7,6 +7,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "services/common/log.h"
+#include "services/rpc/read_stream.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -82,17 +83,16 @@ void CatalogueMirror::Follow() {
   request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_ZONE);
   request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_INSTANCE_TYPE);
   const auto stub = capacity::v1::CapacityService::NewStub(channel_);
-  const auto stream = stub->WatchCapacity(&context, request);
   Picture picture;
   bool complete = false;
-  capacity::v1::WatchCapacityResponse message;
-  while (stream->Read(&message)) {
-    complete = complete || message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
-    Take(message, picture);
-    if (complete) Install(picture);
-  }
-  // Why it ended does not matter: the next one begins with a snapshot.
-  stream->Finish();
+  // Why it ends does not matter: the next one begins with a snapshot.
+  rpc::ReadStream<capacity::v1::WatchCapacityResponse>(
+      [&](auto* reactor) { stub->async()->WatchCapacity(&context, &request, reactor); },
+      [&](const capacity::v1::WatchCapacityResponse& message) {
+        complete = complete || message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+        Take(message, picture);
+        if (complete) Install(picture);
+      });
   MutexLock lock(mutex_);
   stream_ = nullptr;
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/rpc/read_stream.h"
 #include "services/rpc/watch_wire.h"
 
 namespace muster::lifecycle {
@@ -88,21 +89,21 @@ void PeerWatches::Run(Stream& stream) {
 }
 
 void PeerWatches::FollowQuotas(grpc::ClientContext& context) {
+  using Response = quota::v1::WatchQuotasResponse;
   quota::v1::WatchQuotasRequest request;
   request.mutable_start()->set_bundle(true);
   const auto stub = quota::v1::QuotaService::NewStub(peers_.quota);
-  const auto stream = stub->WatchQuotas(&context, request);
-  quota::v1::WatchQuotasResponse message;
-  while (stream->Read(&message)) {
+  const auto take = [this](const Response& message) {
     std::map<std::string, bool> moved;  // Quotas, and whether the limit itself did
-    rpc::ForEachMessage(message, [&](const quota::v1::WatchQuotasResponse& change) {
+    rpc::ForEachMessage(message, [&](const Response& change) {
       // A Holding's name begins with its Quota's.
       const auto end = change.key().find("/holdings/");
       if (!change.key().empty()) moved[change.key().substr(0, end)] |= end == std::string::npos;
     });
     for (const auto& [quota, limit] : moved) QuotaMoved(quota, limit);
-  }
-  stream->Finish();
+  };
+  rpc::ReadStream<Response>(
+      [&](auto* reactor) { stub->async()->WatchQuotas(&context, &request, reactor); }, take);
 }
 
 void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
@@ -123,42 +124,42 @@ void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
 }
 
 void PeerWatches::FollowClaims(grpc::ClientContext& context) {
+  using Response = capacity::v1::WatchCapacityResponse;
   capacity::v1::WatchCapacityRequest request;
   request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
   request.mutable_start()->set_bundle(true);
   const auto stub = capacity::v1::CapacityService::NewStub(peers_.capacity);
-  const auto stream = stub->WatchCapacity(&context, request);
-  capacity::v1::WatchCapacityResponse message;
-  while (stream->Read(&message)) {
+  const auto take = [this](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
-      rpc::ForEachMessage(message, [&](const capacity::v1::WatchCapacityResponse& change) {
+      rpc::ForEachMessage(message, [&](const Response& change) {
         const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), "claims/"));
         if (pool == nullptr) return;
         if (!change.has_claim() || !Knows(state, *pool, change.claim())) due_.Add(pool->name);
       });
     });
-  }
-  stream->Finish();
+  };
+  rpc::ReadStream<Response>(
+      [&](auto* reactor) { stub->async()->WatchCapacity(&context, &request, reactor); }, take);
 }
 
 void PeerWatches::FollowConfigurations(grpc::ClientContext& context) {
+  using Response = configuration::v1::WatchConfigurationsResponse;
   configuration::v1::WatchConfigurationsRequest request;
   request.mutable_start()->set_bundle(true);
   const auto stub = configuration::v1::ConfigurationService::NewStub(peers_.configuration);
-  const auto stream = stub->WatchConfigurations(&context, request);
-  configuration::v1::WatchConfigurationsResponse message;
-  while (stream->Read(&message)) {
+  const auto take = [this](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
-      rpc::ForEachMessage(
-          message, [&](const configuration::v1::WatchConfigurationsResponse& change) {
-            const Pool* pool =
-                state.FindPoolByUid(absl::StripPrefix(change.key(), "poolConfigurations/"));
-            if (pool == nullptr || !change.has_configuration()) return;
-            if (!Knows(*pool, change.configuration())) due_.Add(pool->name);
-          });
+      rpc::ForEachMessage(message, [&](const Response& change) {
+        const Pool* pool =
+            state.FindPoolByUid(absl::StripPrefix(change.key(), "poolConfigurations/"));
+        if (pool == nullptr || !change.has_configuration()) return;
+        if (!Knows(*pool, change.configuration())) due_.Add(pool->name);
+      });
     });
-  }
-  stream->Finish();
+  };
+  rpc::ReadStream<Response>(
+      [&](auto* reactor) { stub->async()->WatchConfigurations(&context, &request, reactor); },
+      take);
 }
 
 }  // namespace muster::lifecycle

@@ -17,6 +17,7 @@
 #include "absl/functional/any_invocable.h"
 #include "services/common/error.h"
 #include "services/rpc/fake_quota_service.h"
+#include "services/rpc/read_stream.h"
 #include "services/rpc/watch_wire.h"
 
 namespace muster::rpc {
@@ -206,6 +207,29 @@ TEST_F(WatchStreamTest, ABundleOfLargeMessagesIsCutShort) {
   std::vector<int> sizes;
   while (stream->Read(&response)) sizes.push_back(1 + response.bundle_size());
   EXPECT_THAT(sizes, ::testing::ElementsAre(2, 2, 2));
+}
+
+TEST_F(WatchStreamTest, AReaderTakesEveryMessageAndTheEnd) {
+  for (int i = 0; i < 100; ++i) watcher_->Push(i);
+  watcher_->End(absl::AbortedError("x"));
+  const v1::WatchQuotasRequest request;
+  std::vector<int64_t> seen;
+  const grpc::Status status = ReadStream<Response>(
+      [&](auto* reactor) { server_.stub->async()->WatchQuotas(&context_, &request, reactor); },
+      [&](const Response& response) { seen.push_back(response.revision()); });
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ABORTED);
+  ASSERT_EQ(seen.size(), 100u);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+}
+
+TEST_F(WatchStreamTest, AReaderEndsWhenItIsCancelled) {
+  watcher_->Push(1);
+  const v1::WatchQuotasRequest request;
+  const grpc::Status status = ReadStream<Response>(
+      [&](auto* reactor) { server_.stub->async()->WatchQuotas(&context_, &request, reactor); },
+      [&](const Response&) { context_.TryCancel(); });
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::CANCELLED);
+  watcher_->WaitUntilCancelled();
 }
 
 TEST_F(WatchStreamTest, WhenTheClientGoesTheWatcherIsCancelled) {
