@@ -1,6 +1,5 @@
 #include <google/rpc/error_details.pb.h>
 
-#include <limits>
 #include <map>
 
 #include "services/quota/service_test_base.h"
@@ -14,8 +13,6 @@ using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
-
-constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
 TEST_F(QuotaServiceTest, HoldsAndTellsWhatRemains) {
   ASSERT_THAT(SetLimit(10), IsOk());
@@ -290,37 +287,43 @@ TEST_F(QuotaServiceTest, AWatchFromTheFutureOrTheCompactedPastIsOutOfRange) {
   }
 }
 
-TEST_F(QuotaServiceTest, BadInputNamesTheFieldAndWritesNothing) {
-  const auto update = [&](const std::string& name, int64_t limit) { return SetLimit(limit, name); };
-  EXPECT_THAT(update("", 1), HasFieldViolation("quota.name"));
-  EXPECT_THAT(update(std::string(5000, 'x'), 1), HasFieldViolation("quota.name"));
-  EXPECT_THAT(update(kName, -1), HasFieldViolation("quota.limit"));
-  EXPECT_THAT(update(kName, kHuge), HasFieldViolation("quota.limit"));
+// --- the sentences of semantics 4 ---
 
-  v1::HoldingRequest holding = Holding("a", -1);
-  EXPECT_THAT(Sync(holding), HasFieldViolation("holding.nodes"));
-  holding = Holding("a", kHuge);
-  EXPECT_THAT(Sync(holding), HasFieldViolation("holding.nodes"));
-  holding = Holding("a", 1, 0);
-  EXPECT_THAT(Sync(holding), HasFieldViolation("holding.generation"));
-  holding = Holding("a", 1);
-  holding.set_pool(std::string(600, 'x'));
-  EXPECT_THAT(Sync(holding), HasFieldViolation("holding.pool"));
-  EXPECT_THAT(Sync(v1::HoldingRequest()), HasFieldViolation("holding.name"));
+TEST_F(QuotaServiceTest,
+       ALimitLoweredBelowWhatIsHeldIsOverUntilItHasShrunkAndNothingGrowsMeanwhile) {
+  ASSERT_THAT(SetLimit(10), IsOk());
+  ASSERT_THAT(Sync(Holding("a", 6)), IsOk());
+  ASSERT_THAT(Sync(Holding("b", 2)), IsOk());
+  ASSERT_THAT(SetLimit(5), IsOk());
+  const auto over = v1::HoldingAnswer::VERDICT_OVER;
+  auto answer = Sync(Holding("a", 6, 2));
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_EQ(answer->answer().verdict(), over);
+  EXPECT_EQ(answer->answer().nodes(), 6) << "no Node is taken away because a limit fell";
+  answer = Sync(Holding("b", 3, 2));
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_EQ(answer->answer().verdict(), over);
+  EXPECT_EQ(answer->answer().nodes(), 2);
+  answer = Sync(Holding("a", 3, 3));
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_EQ(answer->answer().verdict(), v1::HoldingAnswer::VERDICT_UNDER);
+  EXPECT_EQ(answer->answer().held(), 5);
+}
 
-  v1::BatchSyncHoldingsRequest batch;
-  EXPECT_THAT(Call(&Stub::BatchSyncHoldings, batch), HasFieldViolation("holdings"));
-  *batch.add_holdings() = Holding("a", 1);
-  *batch.add_holdings() = Holding("a", 2);
-  EXPECT_THAT(Call(&Stub::BatchSyncHoldings, batch), HasFieldViolation("holdings[1].name"));
-
-  v1::ListQuotasRequest list;
-  list.set_parent("organizations");
-  EXPECT_THAT(Call(&Stub::ListQuotas, list), HasFieldViolation("parent"));
-  list.set_parent("organizations/acme");
-  list.set_page_size(-1);
-  EXPECT_THAT(Call(&Stub::ListQuotas, list), HasFieldViolation("page_size"));
-  EXPECT_EQ(service_->lane().revision(), 0);
+TEST_F(QuotaServiceTest, ADeletedQuotaInUseIsNotSetAndTakesNothingAway) {
+  ASSERT_THAT(SetLimit(10), IsOk());
+  ASSERT_THAT(Sync(Holding("a", 6)), IsOk());
+  v1::DeleteQuotaRequest remove;
+  remove.set_name(kName);
+  ASSERT_THAT(Call(&Stub::DeleteQuota, remove), IsOk());
+  auto answer = Sync(Holding("a", 7, 2));
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_EQ(answer->answer().verdict(), v1::HoldingAnswer::VERDICT_NOT_SET);
+  EXPECT_EQ(answer->answer().nodes(), 6);
+  ASSERT_THAT(SetLimit(7), IsOk());
+  answer = Sync(Holding("a", 7, 2));
+  ASSERT_THAT(answer, IsOk());
+  EXPECT_EQ(answer->answer().held(), 7) << "what was held counts against the new one";
 }
 
 }  // namespace
