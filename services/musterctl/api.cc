@@ -44,6 +44,10 @@ class GrpcApi final : public Api {
                          : absl::StrCat(connection_.Organization(), "/quotas/", name));
     return connection_.Call(connection_.quota, &Connection::Quota::DeleteQuota, request).status();
   }
+  absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
+      const quota::v1::CheckQuotaRequest& request) override {
+    return connection_.Call(connection_.quota, &Connection::Quota::CheckQuota, request);
+  }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override {
     return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
                             debug::v1::CompareStateRequest());

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "muster/debug/v1/debug_service.pb.h"
+#include "muster/quota/v1/quota_service.pb.h"
 #include "muster/type/v1/watch.pb.h"
 #include "services/musterctl/kinds.h"
 #include "services/musterctl/manifest.h"
@@ -58,6 +59,10 @@ class Api {
   virtual absl::StatusOr<lifecycle::v1::NodePool> Scale(const std::string& id, int64_t nodes) = 0;
   virtual absl::Status DeleteNodePool(const std::string& id) = 0;
   virtual absl::Status DeleteQuota(const std::string& name) = 0;
+
+  // What would come of these requests, in their order; nothing is written.
+  virtual absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
+      const quota::v1::CheckQuotaRequest& request) = 0;
 
   virtual absl::StatusOr<debug::v1::CompareStateResponse> CompareState() = 0;
 

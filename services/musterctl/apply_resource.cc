@@ -104,7 +104,8 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota&
   request.set_allow_missing(true);
   ASSIGN_OR_RETURN(const auto after,
                    connection.Call(connection.quota, &Connection::Quota::UpdateQuota, request));
-  return Compared(before.has_value(), before && before->limit() == after.limit());
+  return Compared(before.has_value(),
+                  before && before->limit() == after.limit() && before->etag() == after.etag());
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection,

@@ -90,6 +90,22 @@ Command DeleteCommand() {
           {.name = "ignore-not-found", .meaning = "Succeed when there is nothing to delete."}}};
 }
 
+Command CheckCommand() {
+  return {
+      .name = "check",
+      .usage = "check quota NAME --nodes N [--pool-uid UID]",
+      .summary = "Says whether a NodePool of N Nodes would be within quota; changes nothing.",
+      .details =
+          "NAME is ZONE~INSTANCETYPE~CLASS. Where it does not fit, who holds the rest is listed "
+          "and\n"
+          "the exit code is 1.",
+      .flags = {{.name = "nodes", .value = "N", .meaning = "Nodes that the NodePool is to have."},
+                {.name = "pool-uid",
+                 .value = "UID",
+                 .meaning = "An existing NodePool, whose Nodes count already. Default: a new "
+                            "one."}}};
+}
+
 Command WaitCommand() {
   return {
       .name = "wait",
@@ -140,6 +156,7 @@ const std::vector<Command>& Commands() {
       ScaleCommand(),
       DeleteCommand(),
       WaitCommand(),
+      CheckCommand(),
       {.name = "debug",
        .usage = "debug compare",
        .summary = "Compares the server's memory with its tables and its journal.",

@@ -46,6 +46,7 @@ absl::Status Apply(Session& session);
 absl::Status Scale(Session& session);
 absl::Status Delete(Session& session);
 absl::Status Wait(Session& session);
+absl::Status Check(Session& session);
 absl::Status Debug(Session& session);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it

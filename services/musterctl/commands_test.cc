@@ -124,6 +124,8 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"delete", "zone", "a"}, "delete: say nodepool or quota"},
       {{"delete", "nodepool"}, "NAME is missing"},
       {{"wait", "nodepool", "a", "--for=rich"}, "--for: must be healthy or deleted"},
+      {{"check", "zone", "a", "--nodes=1"}, "check: quota NAME"},
+      {{"check", "quota", "a"}, "--nodes is missing"},
       {{"debug"}, "debug: say compare"}};
   for (const auto& [args, text] : cases) {
     EXPECT_EQ(RunLine(args), kWrongUse) << text;
@@ -307,6 +309,34 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
             "nodepool/other deleted\n"
             "nodepool/example-nodepool\n");
   EXPECT_THAT(api_.watched_from, ElementsAre(std::nullopt, std::nullopt, 6, 9, std::nullopt));
+}
+
+TEST_F(CommandsTest, CheckSaysWhetherItFitsAndWhoIsInTheWay) {
+  api_.holding.set_verdict(quota::v1::HoldingAnswer::VERDICT_UNDER);
+  api_.holding.set_nodes(4);
+  api_.holding.set_held(20);
+  api_.holding.set_limit(24);
+  api_.holding.set_remaining(4);
+  EXPECT_EQ(RunLine({"check", "quota", "A-1A~t~default", "--nodes=4"}), kDone);
+  EXPECT_EQ(out(), "quota/A-1A~t~default: 4 Nodes fit; then 20 of 24 held, 4 remain\n");
+  EXPECT_THAT(api_.calls,
+              ElementsAre("check organizations/acme/quotas/A-1A~t~default/holdings/a-new-pool 4"));
+  api_.holding.set_verdict(quota::v1::HoldingAnswer::VERDICT_OVER);
+  api_.holding.set_nodes(0);
+  auto* holder = api_.holding.add_holders();
+  holder->set_nodes(16);
+  holder->set_pool_uid("u1");
+  holder->set_pool("organizations/acme/clusters/c/nodePools/train");
+  api_.holding.set_other_holders(2);
+  api_.holding.set_other_nodes(3);
+  EXPECT_EQ(RunLine({"check", "quota", "A-1A~t~default", "--nodes=9", "--pool-uid=u7"}), kFailed);
+  EXPECT_EQ(out(),
+            "quota/A-1A~t~default: 9 Nodes do not fit: 20 of 24 held, 4 remain\n"
+            "NODES   UID   NODEPOOL\n"
+            "16      u1    organizations/acme/clusters/c/nodePools/train\n"
+            "and 2 more with 3 Nodes\n");
+  EXPECT_EQ(err(), "error: 9 Nodes are not within quota\n");
+  EXPECT_THAT(api_.calls.back(), EndsWith("/holdings/u7 9"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ class FakeApi final : public Api {
   absl::Status refusal = {};            // of every change
   Applied applied = {};
   debug::v1::CompareStateResponse comparison = {};
+  quota::v1::HoldingAnswer holding = {};  // what CheckQuota answers
   // What the streams carry, and how each ends. When none is left the watch ends for good.
   struct Stream {
     std::vector<WatchMessage> messages = {};
@@ -65,6 +66,15 @@ class FakeApi final : public Api {
   absl::Status DeleteQuota(const std::string& name) override {
     calls.push_back("delete " + name);
     return refusal;
+  }
+  absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
+      const quota::v1::CheckQuotaRequest& request) override {
+    calls.push_back("check " + request.holdings(0).name() + " " +
+                    std::to_string(request.holdings(0).nodes()));
+    if (!refusal.ok()) return refusal;
+    quota::v1::CheckQuotaResponse response;
+    *response.add_results()->mutable_answer() = holding;
+    return response;
   }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override { return comparison; }
   absl::Status Watch(Kind, std::optional<int64_t> after_revision,

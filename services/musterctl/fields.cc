@@ -112,6 +112,19 @@ std::optional<bool> Fields::Bool(absl::string_view name) {
   return value->boolean;
 }
 
+std::optional<absl::Time> Fields::Time(absl::string_view name, Need need) {
+  const std::optional<std::string> text = String(name, need);
+  if (!text) return std::nullopt;
+  absl::Time time;
+  std::string error;
+  if (absl::ParseTime(absl::RFC3339_full, *text, &time, &error) && time != absl::InfiniteFuture() &&
+      time != absl::InfinitePast()) {
+    return time;
+  }
+  Complain(name, absl::StrCat("must be a time such as 2026-01-31T12:00:00Z, is \"", *text, "\""));
+  return std::nullopt;
+}
+
 std::vector<std::string> Fields::Strings(absl::string_view name) {
   std::vector<std::string> strings;
   const Value* list = List(name);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "services/musterctl/document.h"
 
@@ -52,6 +53,8 @@ class Fields {
                                  int64_t most = std::numeric_limits<int64_t>::max());
   std::optional<int32_t> Integer32(absl::string_view name, Need need = Need::kOptional);
   std::optional<bool> Bool(absl::string_view name);
+  // RFC 3339, e.g. `2026-01-31T12:00:00Z`.
+  std::optional<absl::Time> Time(absl::string_view name, Need need = Need::kOptional);
   std::vector<std::string> Strings(absl::string_view name);
   std::vector<std::pair<std::string, std::string>> StringMap(absl::string_view name);
   // The mapping of that name, or null. To be read with Fields of its own.

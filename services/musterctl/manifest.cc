@@ -120,6 +120,27 @@ Resource ReadMachine(Reading& in) {
   return machine;
 }
 
+void SetTime(std::optional<absl::Time> time, google::protobuf::Timestamp* out) {
+  if (!time) return;
+  out->set_seconds(absl::ToUnixSeconds(*time));
+  out->set_nanos(static_cast<int32_t>(
+      absl::ToInt64Nanoseconds(*time - absl::FromUnixSeconds(out->seconds()))));
+}
+
+void ReadOverrides(Reading& in, quota::v1::Quota& quota) {
+  const Value* list = in.spec.List("overrides");
+  if (list == nullptr) return;
+  for (size_t i = 0; i < list->list.size(); ++i) {
+    Fields fields(&list->list[i], absl::StrCat(in.spec.Path("overrides"), "[", i, "]"),
+                  in.problems);
+    quota::v1::LimitOverride& added = *quota.add_overrides();
+    added.set_limit(fields.Integer("limit", Need::kRequired).value_or(0));
+    SetTime(fields.Time("effectiveTime", Need::kRequired), added.mutable_effective_time());
+    SetTime(fields.Time("expireTime", Need::kRequired), added.mutable_expire_time());
+    added.set_reason(fields.String("reason").value_or(""));
+  }
+}
+
 Resource ReadQuota(Reading& in) {
   quota::v1::Quota quota;
   in.SkipName();
@@ -129,6 +150,7 @@ Resource ReadQuota(Reading& in) {
                    in.spec.Word("computeClass", kClasses).value_or("default"));
   quota.set_name(absl::StrCat("organizations/", in.Organization(), "/quotas/", key));
   quota.set_limit(in.spec.Integer("limit", Need::kRequired).value_or(0));
+  ReadOverrides(in, quota);
   in.label = absl::StrCat("quota/", key);
   return quota;
 }

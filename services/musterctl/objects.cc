@@ -22,6 +22,13 @@ void PutTime(json& object, const char* key, const google::protobuf::Timestamp& t
   if (std::string text = FormatTime(time); !text.empty()) object[key] = std::move(text);
 }
 
+// With the fraction of the second, if there is one.
+std::string FormatExactTime(const google::protobuf::Timestamp& time) {
+  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ",
+                          absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
+                          absl::UTCTimeZone());
+}
+
 void PutText(json& object, const char* key, const std::string& text) {
   if (!text.empty()) object[key] = text;
 }
@@ -187,6 +194,18 @@ json Object(const lifecycle::v1::Cluster& cluster, const std::string& id) {
   return object;
 }
 
+json Overrides(const google::protobuf::RepeatedPtrField<quota::v1::LimitOverride>& overrides) {
+  json list = json::array();
+  for (const auto& given : overrides) {
+    json item = {{"effectiveTime", FormatExactTime(given.effective_time())},
+                 {"expireTime", FormatExactTime(given.expire_time())},
+                 {"limit", given.limit()}};
+    PutText(item, "reason", given.reason());
+    list.push_back(std::move(item));
+  }
+  return list;
+}
+
 json Object(const quota::v1::Quota& quota, const std::string& id) {
   json object = Frame("Quota", id);
   if (const auto parts = MatchName("organizations/*/quotas/*", quota.name())) {
@@ -202,7 +221,9 @@ json Object(const quota::v1::Quota& quota, const std::string& id) {
     spec["instanceType"] = key[1];
     spec["computeClass"] = key[2];
   }
+  if (quota.overrides_size() > 0) spec["overrides"] = Overrides(quota.overrides());
   object["status"]["held"] = quota.held();
+  object["status"]["limitInForce"] = quota.limit_in_force();
   PutTime(object["status"], "updateTime", quota.update_time());
   return object;
 }

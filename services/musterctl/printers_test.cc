@@ -202,6 +202,12 @@ TEST(ObjectsTest, WhatWasPrintedCanBeApplied) {
   quota::v1::Quota quota;
   quota.set_name("organizations/other/quotas/US-EAST-04A~gd-8xa100-i128~spot");
   quota.set_limit(16);
+  auto* launch = quota.add_overrides();
+  launch->set_limit(20);
+  *launch->mutable_effective_time() = TimestampOf("2026-01-31T12:00:00Z");
+  launch->mutable_effective_time()->set_nanos(250'000);
+  *launch->mutable_expire_time() = TimestampOf("2026-02-01T12:00:00Z");
+  launch->set_reason("launch");
   configuration::v1::Release release;
   release.set_name("channels/stable/components/kubernetes/releases/1.33");
   lifecycle::v1::Cluster cluster;

@@ -17,7 +17,7 @@ using CommandFunction = absl::Status (*)(Session&);
 CommandFunction FunctionOf(absl::string_view command) {
   static constexpr std::pair<absl::string_view, CommandFunction> kFunctions[] = {
       {"get", Get},       {"describe", Describe}, {"apply", Apply}, {"scale", Scale},
-      {"delete", Delete}, {"wait", Wait},         {"debug", Debug}};
+      {"delete", Delete}, {"wait", Wait},         {"check", Check}, {"debug", Debug}};
   for (const auto& [name, function] : kFunctions) {
     if (name == command) return function;
   }

@@ -117,10 +117,12 @@ Cells Of(const quota::v1::Quota& quota, const std::string& id, bool wide, absl::
                  parts[1],
                  parts[2],
                  absl::StrCat(quota.limit()),
+                 absl::StrCat(quota.limit_in_force()),
                  absl::StrCat(quota.held()),
                  Age(quota.create_time(), now)};
   Append(cells, wide,
-         {absl::StrCat(std::max<int64_t>(0, quota.limit() - quota.held())), quota.name()});
+         {absl::StrCat(std::max<int64_t>(0, quota.limit_in_force() - quota.held())),
+          absl::StrCat(quota.overrides_size()), quota.name()});
   return cells;
 }
 
@@ -192,7 +194,7 @@ Cells BaseHeaders(Kind kind) {
     case Kind::kCluster:
       return {"NAME", "ZONE", "KUBERNETES", "AGE"};
     case Kind::kQuota:
-      return {"NAME", "ZONE", "INSTANCE TYPE", "CLASS", "LIMIT", "HELD", "AGE"};
+      return {"NAME", "ZONE", "INSTANCE TYPE", "CLASS", "LIMIT", "IN FORCE", "HELD", "AGE"};
     case Kind::kZone:
       return {"NAME", "ACCESS", "REGION", "TYPES"};
     case Kind::kInstanceType:
@@ -220,7 +222,7 @@ Cells WideHeaders(Kind kind) {
     case Kind::kRelease:
       return {"RESOURCE"};
     case Kind::kQuota:
-      return {"REMAINING", "RESOURCE"};
+      return {"REMAINING", "OVERRIDES", "RESOURCE"};
     case Kind::kZone:
       return {"INSTANCE TYPES"};
     case Kind::kInstanceType:
