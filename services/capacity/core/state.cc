@@ -72,6 +72,7 @@ void State::Requeue(const std::string& pool_uid, Depot& depot) {
 }
 
 void State::Reindex(const MachineRow* before, const MachineRow* after) {
+  ReindexId(before, after);
   const std::string& from = EarmarkOf(before);
   const std::string& to = EarmarkOf(after);
   if (from != to) {

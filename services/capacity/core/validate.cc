@@ -194,4 +194,24 @@ void Validate(const SyncClaims& command, absl::string_view path, Faults& faults)
   }
 }
 
+void Validate(const PlacementQuery& query, Faults& faults) {
+  Check check("", faults);
+  const size_t size = query.requests.size();
+  check.That(size >= 1 && size <= kMaxPlacementRequests, "requests",
+             absl::StrCat("must be 1 to ", kMaxPlacementRequests, "."));
+  for (size_t i = 0; i < size && i < kMaxPlacementRequests; ++i) {
+    Check request(At("requests", i), faults);
+    request.InstanceType(query.requests[i].instance_type, "instance_type");
+    request.Range(query.requests[i].nodes, 1, kMaxNodes, "nodes");
+  }
+  check.That(query.zones.size() <= kMaxPlacementZones, "zones",
+             absl::StrCat("must be at most ", kMaxPlacementZones, "."));
+  std::set<absl::string_view> zones;
+  for (size_t i = 0; i < query.zones.size() && i < kMaxPlacementZones; ++i) {
+    check.Zone(query.zones[i], At("zones", i));
+    check.That(zones.insert(query.zones[i]).second, At("zones", i),
+               "must not stand in the call twice.");
+  }
+}
+
 }  // namespace muster::capacity

@@ -4,6 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "services/capacity/core/commands.h"
+#include "services/capacity/core/finder.h"
 #include "services/common/error.h"
 
 // What is wrong with a command in whatever state. Each function adds to `faults`, with the field's
@@ -19,5 +20,6 @@ void Validate(const RegisterMachines& command, absl::string_view path, Faults& f
 void Validate(const SetMachineState& command, Faults& faults);
 void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults);
 void Validate(const SyncClaims& command, absl::string_view path, Faults& faults);
+void Validate(const PlacementQuery& query, Faults& faults);
 
 }  // namespace muster::capacity

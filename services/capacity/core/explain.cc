@@ -1,0 +1,209 @@
+#include "services/capacity/core/explain.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "services/capacity/core/gang.h"
+#include "services/capacity/core/offer.h"
+#include "services/capacity/core/parts.h"
+#include "services/capacity/core/placement.h"
+
+namespace muster::capacity {
+namespace {
+
+// "1 Node is", "2 Nodes are".
+std::string Are(int64_t count, absl::string_view one) {
+  return count == 1 ? absl::StrCat("1 ", one, " is") : absl::StrCat(count, " ", one, "s are");
+}
+std::string Count(int64_t count, absl::string_view one) {
+  return absl::StrCat(count, " ", one, count == 1 ? "" : "s");
+}
+
+// One explanation: the facts that several obstacles want, and the list as it grows.
+class Explainer {
+ public:
+  Explainer(const State& state, const ClaimRow& claim)
+      : state_(state),
+        claim_(claim),
+        depot_(DepotOf(state, claim)),
+        matching_(depot_.Matching(claim.affinity)),
+        outstanding_(Outstanding(claim.parts)) {}
+
+  std::vector<Obstacle> Explain() && {
+    Catalogue();
+    if (outstanding_ == 0) return std::move(obstacles_);
+    InService();
+    Ahead();
+    Free();
+    Elsewhere();
+    return std::move(obstacles_);
+  }
+
+ private:
+  static const Depot& DepotOf(const State& state, const ClaimRow& claim) {
+    static const Depot* const kNone = new Depot();
+    const Depot* depot = state.FindDepot({claim.zone, claim.instance_type});
+    return depot == nullptr ? *kNone : *depot;
+  }
+
+  void Add(ObstacleCode code, int64_t nodes, int64_t claims, std::string message) {
+    obstacles_.push_back({code, nodes, claims, std::move(message)});
+  }
+
+  // The type is not offered.
+  void Catalogue() {
+    const auto offer = [&](ComputeClass compute_class) {
+      return OfferOf(state_, claim_.zone, claim_.instance_type, compute_class);
+    };
+    switch (offer(claim_.compute_class)) {
+      case Offer::kOffered:
+        return;
+      case Offer::kUnknownInstanceType:
+        return Add(
+            ObstacleCode::kUnknownInstanceType, 0, 0,
+            absl::StrCat("Instance type ", claim_.instance_type, " is not in the catalogue."));
+      case Offer::kNotInZone:
+        break;
+    }
+    if (offer(ComputeClass::kDefault) == Offer::kOffered) {
+      Add(ObstacleCode::kSpotNotOffered, 0, 0,
+          absl::StrCat("Zone ", claim_.zone, " does not offer ", claim_.instance_type,
+                       " as spot."));
+    } else {
+      Add(ObstacleCode::kNotInZone, 0, 0,
+          state_.FindZone(claim_.zone) == nullptr
+              ? absl::StrCat("Zone ", claim_.zone, " is unknown.")
+              : absl::StrCat("Zone ", claim_.zone, " does not offer ", claim_.instance_type, "."));
+    }
+  }
+
+  // There are not enough machines, whoever holds them.
+  void InService() {
+    const int64_t all = depot_.in_service();
+    const int64_t match = matching_.in_service();
+    const std::string wanted = absl::StrCat("; ", Are(claim_.nodes, "Node"), " wanted.");
+    if (all == 0) {
+      return Add(ObstacleCode::kNoneInService, 0, 0,
+                 absl::StrCat("No machine of type ", claim_.instance_type, " is in service in ",
+                              claim_.zone, "."));
+    }
+    if (match == 0) {
+      Add(ObstacleCode::kAffinityMatchesNone, all, 0,
+          absl::StrCat(Are(all, "machine"), " in service, none matches the affinity."));
+    } else if (match < claim_.nodes && match < all) {
+      Add(ObstacleCode::kAffinityMatchesFewer, match, 0,
+          absl::StrCat(Are(match, "machine"), " in service that match the affinity", wanted));
+    }
+    if (all < claim_.nodes) {
+      Add(ObstacleCode::kFewerInService, all, 0,
+          absl::StrCat(Are(all, "machine"), " in service", wanted));
+    }
+  }
+
+  // The last place of the claim in the queue.
+  QueueKey Youngest() const {
+    const ClaimPart& part = claim_.gang ? claim_.parts.front() : claim_.parts.back();
+    return {claim_.compute_class, claim_.priority, part.request_time, claim_.pool_uid};
+  }
+
+  void Ahead() {
+    const QueueKey youngest = Youngest();
+    absl::flat_hash_set<absl::string_view> claims;
+    int64_t nodes = 0;
+    for (const auto& [selector, line] : depot_.queue().lines()) {
+      for (const auto& [key, sum] : line) {
+        if (!(key < youngest)) break;
+        if (key.pool_uid == claim_.pool_uid) continue;
+        claims.insert(key.pool_uid);
+        nodes += sum.nodes;
+      }
+    }
+    if (nodes == 0) return;
+    Add(ObstacleCode::kQueuedBehind, nodes, static_cast<int64_t>(claims.size()),
+        absl::StrCat(Are(nodes, "Node"), " ahead in the queue, of ",
+                     Count(static_cast<int64_t>(claims.size()), "other claim"), "."));
+  }
+
+  // Machines that match are free, and yet the claim does not get them.
+  void Free() {
+    const int64_t free = matching_.free();
+    if (claim_.gang && free < outstanding_) {
+      Add(ObstacleCode::kGangIncomplete, free, 0,
+          absl::StrCat(Are(free, "machine"), " free; ", Are(outstanding_, "Node"),
+                       " wanted at once or not at all."));
+    }
+    const QueueKey youngest = Youngest();
+    std::vector<KeptGang> kept;
+    for (const KeptGang& gang : KeptGangs(state_, {claim_.zone, claim_.instance_type})) {
+      if (!(gang.key < youngest)) break;
+      if (CountFree(depot_, ChoiceOf(claim_.affinity, {gang})) < free) kept.push_back(gang);
+    }
+    const int64_t left = CountFree(depot_, ChoiceOf(claim_.affinity, kept));
+    if (left < free) {
+      const int64_t gangs = static_cast<int64_t>(kept.size());
+      Add(ObstacleCode::kKeptForGang, free - left, gangs,
+          absl::StrCat(Are(free - left, "free machine"), " kept for ", Count(gangs, "gang"),
+                       " ahead in the queue."));
+    }
+    if (depot_.nodes_per_rack() > 0 && left > 0) {
+      Add(ObstacleCode::kNoWholeRack, left, 0,
+          absl::StrCat(Are(left, "machine"), " free, but ", claim_.instance_type,
+                       " is granted in whole racks of ", depot_.nodes_per_rack(), " only."));
+    }
+  }
+
+  // Machines that match are somewhere else.
+  void Elsewhere() {
+    const int64_t reclaimed = depot_.spot().CoveredFor(claim_.pool_uid);
+    if (reclaimed > 0) {
+      Add(ObstacleCode::kBeingReclaimed, reclaimed, 0,
+          absl::StrCat(Are(reclaimed, "machine"), " being reclaimed from spot for this claim."));
+    }
+    const int64_t held = CountElsewhere(state_, depot_, claim_) - matching_.free();
+    if (held > 0) {
+      const int64_t holders = CountHolders();
+      Add(ObstacleCode::kHeldByOthers, held, holders,
+          absl::StrCat(Are(held, "machine"), " held by ", Count(holders, "other claim"), "."));
+    }
+    const int64_t broken = matching_.count(MachineState::kInRepair);
+    if (broken > 0) {
+      Add(ObstacleCode::kInRepair, broken, 0, absl::StrCat(Are(broken, "machine"), " in repair."));
+    }
+  }
+
+  // Other claims that hold machines that match.
+  int64_t CountHolders() const {
+    absl::flat_hash_set<absl::string_view> holders;
+    if (claim_.affinity.empty()) {
+      for (const auto& [fabric_name, fabric] : depot_.fabrics()) {
+        for (const auto& [rack_name, rack] : fabric.racks) {
+          for (const auto& [uid, machines] : rack.held) holders.insert(uid);
+        }
+      }
+    } else {
+      for (const std::string& id : state_.machine_ids().at({claim_.zone, claim_.instance_type})) {
+        const MachineRow& machine = *state_.FindMachine(id);
+        if (!machine.claim.empty() && Matches(claim_.affinity, machine.labels))
+          holders.insert(machine.claim);
+      }
+    }
+    holders.erase(claim_.pool_uid);
+    return static_cast<int64_t>(holders.size());
+  }
+
+  const State& state_;
+  const ClaimRow& claim_;
+  const Depot& depot_;
+  const MachineCounts matching_;
+  const int64_t outstanding_;
+  std::vector<Obstacle> obstacles_;
+};
+
+}  // namespace
+
+std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim) {
+  return Explainer(state, claim).Explain();
+}
+
+}  // namespace muster::capacity

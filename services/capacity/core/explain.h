@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "services/capacity/core/state.h"
+
+namespace muster::capacity {
+
+// Why a claim has not got all that it wants: see ClaimObstacle in the proto. In this order they are
+// told: what must be mended first stands first.
+enum class ObstacleCode {
+  kUnknownInstanceType,
+  kNotInZone,
+  kSpotNotOffered,
+  kNoneInService,
+  kAffinityMatchesNone,
+  kAffinityMatchesFewer,
+  kFewerInService,
+  kQueuedBehind,
+  kGangIncomplete,
+  kKeptForGang,
+  kNoWholeRack,
+  kBeingReclaimed,
+  kHeldByOthers,
+  kInRepair
+};
+
+struct Obstacle {
+  ObstacleCode code = ObstacleCode::kUnknownInstanceType;
+  int64_t nodes = 0;
+  int64_t claims = 0;
+  std::string message = {};  // one sentence
+  bool operator==(const Obstacle&) const = default;
+};
+
+// All that stands in the claim's way, in the order of the codes. Empty exactly when nothing is
+// outstanding and the zone offers the type. For people: costs O(waiting claims + racks), and
+// O(machines of the zone and type) when the claim has an affinity.
+std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim);
+
+}  // namespace muster::capacity

@@ -1,0 +1,149 @@
+#include "services/capacity/core/finder.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/capacity/core/gang.h"
+#include "services/capacity/core/offer.h"
+#include "services/capacity/core/placement.h"
+
+namespace muster::capacity {
+namespace {
+
+// What a zone has of one type, and what the requests gone through would take of it. Whoever waits
+// could not have what is free, else it would have been served: only what is kept for gangs ahead is
+// out of reach.
+struct Stock {
+  const Depot* depot = nullptr;
+  std::vector<KeptGang> kept = {};
+  int64_t free_taken = 0;
+  int64_t spot_taken = 0;
+  int64_t asked = 0;
+};
+
+// How much more there is than is asked for, as a fraction, so that requests of any size compare.
+struct Spare {
+  int64_t nodes = 0;
+  int64_t of = 1;
+  bool operator<(const Spare& other) const { return nodes * other.of < other.nodes * of; }
+};
+
+struct Ranked {
+  ZonePlacements zone = {};
+  Spare spare = {};
+};
+
+// How many free machines a new claim would be granted at once, before the requests gone through.
+int64_t Grantable(const Stock& stock, const QueueKey& place) {
+  static const Affinity* const kEvery = new Affinity();
+  Choice choice{.affinity = kEvery};
+  for (const KeptGang& gang : stock.kept) {
+    if (gang.key < place) choice.kept.push_back(&gang.affinity);
+  }
+  return CountOnOffer(*stock.depot, choice);
+}
+
+Availability Judge(int64_t nodes, int64_t free, int64_t spot, int64_t in_service) {
+  if (free >= nodes) return Availability::kLikely;
+  if (free + spot >= nodes) return Availability::kPossibly;
+  return free + spot > 0 || in_service >= nodes ? Availability::kLimited
+                                                : Availability::kNotAvailable;
+}
+
+// What the request would get; notes what it takes.
+Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
+  const QueueKey place{request.compute_class, request.priority, absl::InfiniteFuture(), ""};
+  const bool reclaims = request.compute_class == ComputeClass::kDefault;
+  const int64_t nodes = request.nodes;
+  const int64_t free = std::max<int64_t>(0, Grantable(stock, place) - stock.free_taken);
+  Placement placement;
+  placement.free = Grantable(stock, {}) - stock.free_taken;
+  placement.reclaimable = reclaims ? stock.depot->counts().reclaimable - stock.spot_taken : 0;
+  placement.queue_ahead = stock.depot->queue().AheadOf(place).nodes;
+  placement.availability =
+      Judge(nodes, free, placement.reclaimable, stock.depot->in_service() - stock.asked);
+  spare.of = nodes;
+  spare.nodes = free - nodes;
+  if (placement.availability > Availability::kLikely) spare.nodes += placement.reclaimable;
+  if (placement.availability > Availability::kPossibly) spare.nodes -= placement.queue_ahead;
+  const int64_t from_free = std::min(nodes, free);
+  stock.free_taken += from_free;
+  stock.spot_taken += std::min(nodes - from_free, placement.reclaimable);
+  stock.asked += nodes;
+  return placement;
+}
+
+Ranked Rank(const State& state, const std::string& zone,
+            const std::vector<PlacementRequest>& requests) {
+  Ranked ranked{{.zone = zone}, {std::numeric_limits<int32_t>::max(), 1}};
+  std::map<std::string, Stock> stocks;  // by instance type
+  static const Depot* const kEmpty = new Depot();
+  for (const PlacementRequest& request : requests) {
+    const Depot* found = state.FindDepot({zone, request.instance_type});
+    const Depot& depot = found == nullptr ? *kEmpty : *found;
+    Placement placement;
+    Spare spare{-1, 1};
+    if (OfferOf(state, zone, request.instance_type, request.compute_class) == Offer::kOffered) {
+      const auto [stock, created] = stocks.try_emplace(request.instance_type);
+      if (created) stock->second = {&depot, KeptGangs(state, {zone, request.instance_type})};
+      placement = Take(stock->second, request, spare);
+    }
+    placement.in_service = depot.in_service();
+    ranked.zone.availability = std::max(ranked.zone.availability, placement.availability);
+    ranked.spare = std::min(ranked.spare, spare);
+    ranked.zone.placements.push_back(placement);
+  }
+  return ranked;
+}
+
+bool Better(const Ranked& a, const Ranked& b) {
+  if (a.zone.availability != b.zone.availability) return a.zone.availability < b.zone.availability;
+  if (a.spare < b.spare || b.spare < a.spare) return b.spare < a.spare;
+  return a.zone.zone < b.zone.zone;
+}
+
+}  // namespace
+
+std::vector<muster::error::FieldViolation> FaultsOf(const State& state,
+                                                    const PlacementQuery& query) {
+  std::vector<muster::error::FieldViolation> faults;
+  for (size_t i = 0; i < query.requests.size(); ++i) {
+    const PlacementRequest& request = query.requests[i];
+    const InstanceTypeRow* type = state.FindInstanceType(request.instance_type);
+    if (type == nullptr) {
+      faults.push_back({absl::StrCat("requests[", i, "].instance_type"),
+                        absl::StrCat(request.instance_type, " is not in the catalogue.")});
+    } else if (type->nodes_per_rack > 0 && request.nodes % type->nodes_per_rack != 0) {
+      faults.push_back({absl::StrCat("requests[", i, "].nodes"),
+                        absl::StrCat("must be a multiple of ", type->nodes_per_rack, " for ",
+                                     request.instance_type, ".")});
+    }
+  }
+  for (size_t i = 0; i < query.zones.size(); ++i) {
+    if (state.FindZone(query.zones[i]) == nullptr) {
+      faults.push_back({absl::StrCat("zones[", i, "]"),
+                        absl::StrCat(query.zones[i], " is not in the catalogue.")});
+    }
+  }
+  return faults;
+}
+
+std::vector<ZonePlacements> FindPlacements(const State& state, const PlacementQuery& query) {
+  std::vector<Ranked> ranked;
+  if (query.zones.empty()) {
+    for (const auto& [key, zone] : state.table<ZoneRow>().rows())
+      ranked.push_back(Rank(state, zone.row->id, query.requests));
+  } else {
+    for (const std::string& zone : query.zones) ranked.push_back(Rank(state, zone, query.requests));
+  }
+  std::sort(ranked.begin(), ranked.end(), &Better);
+  std::vector<ZonePlacements> zones;
+  zones.reserve(ranked.size());
+  for (Ranked& one : ranked) zones.push_back(std::move(one.zone));
+  return zones;
+}
+
+}  // namespace muster::capacity

@@ -1,0 +1,305 @@
+#include "services/capacity/core/finder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "services/capacity/core/test_world.h"
+
+namespace muster::capacity {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+using Label = Availability;
+
+PlacementRequest Ask(int64_t nodes, ComputeClass compute_class = ComputeClass::kDefault,
+                     int32_t priority = 0, const std::string& type = World::kType) {
+  return {type, nodes, compute_class, priority};
+}
+
+// A world with one zone, to which tests add machines and claims.
+class Scene {
+ public:
+  Scene() { world_.AddCatalogue(); }
+
+  void Machines(int count, const Labels& labels = {}) {
+    std::vector<MachineRow> machines;
+    for (int i = 0; i < count; ++i) {
+      machines.push_back(World::Machine(absl::StrCat("m", made_++)));
+      machines.back().labels = labels;
+    }
+    world_.Register(std::move(machines));
+  }
+  void Claim(const std::string& uid, int64_t nodes, std::function<void(SyncClaim&)> change = {}) {
+    SyncClaim claim = world_.Want(uid, nodes);
+    if (change) change(claim);
+    EXPECT_TRUE(world_.Do(claim).ok());
+    world_.Advance(absl::Minutes(1));
+  }
+  World& world() { return world_; }
+
+ private:
+  World world_;
+  int made_ = 0;
+};
+
+void Spot(SyncClaim& claim) { claim.compute_class = ComputeClass::kSpot; }
+void Gang(SyncClaim& claim) { claim.gang = true; }
+void Picky(SyncClaim& claim) { claim.affinity = {{{{{"disk", AffinityOperator::kExists, {}}}}}}; }
+
+struct Case {
+  const char* name = "";
+  std::function<void(Scene&)> set_up = {};
+  std::vector<PlacementRequest> requests = {};
+  std::vector<Label> labels = {};  // of the requests
+};
+
+const Case kCases[] = {
+    {"FreeForAll", [](Scene& s) { s.Machines(3); }, {Ask(3)}, {Label::kLikely}},
+    {"FreeForAllAsSpot",
+     [](Scene& s) { s.Machines(3); },
+     {Ask(3, ComputeClass::kSpot)},
+     {Label::kLikely}},
+    {"FreeForSome", [](Scene& s) { s.Machines(3); }, {Ask(4)}, {Label::kLimited}},
+    {"NothingThere", [](Scene&) {}, {Ask(1)}, {Label::kNotAvailable}},
+    {"HeldButEnoughInService",
+     [](Scene& s) {
+       s.Machines(3);
+       s.Claim("p", 3);
+     },
+     {Ask(3)},
+     {Label::kLimited}},
+    {"HeldAndTooFewInService",
+     [](Scene& s) {
+       s.Machines(3);
+       s.Claim("p", 3);
+     },
+     {Ask(4)},
+     {Label::kNotAvailable}},
+    {"SpotGivesWay",
+     [](Scene& s) {
+       s.Machines(3);
+       s.Claim("p", 2, Spot);
+     },
+     {Ask(3)},
+     {Label::kPossibly}},
+    {"SpotDoesNotGiveWayToSpot",
+     [](Scene& s) {
+       s.Machines(3);
+       s.Claim("p", 2, Spot);
+     },
+     {Ask(3, ComputeClass::kSpot)},
+     {Label::kLimited}},
+    {"SpotGivesWayForSome",
+     [](Scene& s) {
+       s.Machines(3);
+       s.Claim("p", 3, Spot);
+     },
+     {Ask(4)},
+     {Label::kLimited}},
+    {"InRepairIsNotInService",
+     [](Scene& s) {
+       s.Machines(1);
+       (void)s.world().Do(SetMachineState{"m0", MachineState::kInRepair});
+     },
+     {Ask(1)},
+     {Label::kNotAvailable}},
+    {"ARequestTakesFromTheNext",
+     [](Scene& s) { s.Machines(5); },
+     {Ask(3), Ask(3)},
+     {Label::kLikely, Label::kLimited}},
+    {"WhatOneTakesIsNotThereForTheNextOnceGivenBackEither",
+     [](Scene& s) {
+       s.Machines(5);
+       s.Claim("p", 5);
+     },
+     {Ask(3), Ask(2), Ask(1)},
+     {Label::kLimited, Label::kLimited, Label::kNotAvailable}},
+    {"RequestsAreServedInTheirOrder",
+     [](Scene& s) { s.Machines(3); },
+     {Ask(3, ComputeClass::kSpot), Ask(3)},
+     {Label::kLikely, Label::kNotAvailable}},
+    {"ReclaimsAreTakenOnce",
+     [](Scene& s) {
+       s.Machines(3);
+       s.Claim("p", 3, Spot);
+     },
+     {Ask(2), Ask(2)},
+     {Label::kPossibly, Label::kLimited}},
+    {"WhoWaitsForOtherMachinesIsNotInTheWay",
+     [](Scene& s) {
+       s.Machines(3);
+       s.Claim("p", 9, Picky);
+     },
+     {Ask(3)},
+     {Label::kLikely}},
+    {"WhatIsKeptForAGangIsOutOfReach",
+     [](Scene& s) {
+       s.Machines(2);
+       s.Claim("p", 2);
+       s.Machines(3);
+       s.Claim("gang", 5, Gang);
+     },
+     {Ask(1)},
+     {Label::kLimited}},
+    {"ButNotForWhoComesBeforeTheGang",
+     [](Scene& s) {
+       s.Machines(2);
+       s.Claim("p", 2);
+       s.Machines(3);
+       s.Claim("gang", 5, Gang);
+     },
+     {Ask(3, ComputeClass::kDefault, 1)},
+     {Label::kLikely}},
+    {"WholeRacksCount",
+     [](Scene& s) {
+       s.world().RegisterRack("f", "r1", 4, World::kRackType);
+       s.world().RegisterRack("f", "r2", 4, World::kRackType);
+     },
+     {Ask(8, ComputeClass::kDefault, 0, World::kRackType)},
+     {Label::kLikely}},
+    {"BrokenRacksDoNotCount",
+     [](Scene& s) {
+       s.world().RegisterRack("f", "r1", 4, World::kRackType);
+       s.world().RegisterRack("f", "r2", 3, World::kRackType);
+       s.world().RegisterRack("f", "r3", 3, World::kRackType);
+     },
+     {Ask(8, ComputeClass::kDefault, 0, World::kRackType)},
+     {Label::kLimited}},
+    {"NoRackIsWhole",
+     [](Scene& s) { s.world().RegisterRack("f", "r1", 3, World::kRackType); },
+     {Ask(4, ComputeClass::kDefault, 0, World::kRackType)},
+     {Label::kNotAvailable}},
+    {"RacksAreNotOfferedAsSpot",
+     [](Scene& s) { s.world().RegisterRack("f", "r1", 4, World::kRackType); },
+     {Ask(4, ComputeClass::kSpot, 0, World::kRackType)},
+     {Label::kSkuUnavailable}},
+    {"TheZoneDoesNotOfferTheType",
+     [](Scene& s) {
+       s.Machines(3);
+       s.world().Do(UpdateZone{{.id = World::kZone}});
+     },
+     {Ask(1)},
+     {Label::kSkuUnavailable}},
+    {"NoSpotInADedicatedZone",
+     [](Scene& s) {
+       s.Machines(3);
+       s.world().Do(UpdateZone{{World::kZone, ZoneAccess::kDedicated, {World::kType}}});
+     },
+     {Ask(1, ComputeClass::kSpot), Ask(1)},
+     {Label::kSkuUnavailable, Label::kLikely}},
+};
+
+class FinderTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(FinderTest, Labels) {
+  Scene scene;
+  GetParam().set_up(scene);
+  const std::vector<ZonePlacements> zones =
+      FindPlacements(scene.world().state(), {GetParam().requests, {}});
+  ASSERT_EQ(zones.size(), 1u);
+  std::vector<Label> labels;
+  for (const Placement& placement : zones[0].placements) labels.push_back(placement.availability);
+  EXPECT_EQ(labels, GetParam().labels);
+  EXPECT_EQ(zones[0].availability, *std::max_element(labels.begin(), labels.end()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, FinderTest, ::testing::ValuesIn(kCases),
+                         [](const auto& test) { return test.param.name; });
+
+TEST(FinderNumbersTest, EachRequestIsToldWhatIsThereForIt) {
+  Scene scene;
+  scene.Machines(10);
+  scene.Claim("spot", 4, Spot);
+  scene.Claim("picky", 7, Picky);
+  scene.Claim("high", 2, [](SyncClaim& c) {
+    Picky(c);
+    c.priority = 5;
+  });
+  const auto zones = FindPlacements(
+      scene.world().state(),
+      {{Ask(5), Ask(3, ComputeClass::kDefault, 3), Ask(1, ComputeClass::kSpot)}, {}});
+  ASSERT_EQ(zones.size(), 1u);
+  EXPECT_THAT(zones[0].placements, ElementsAre(Placement{6, 4, 9, 10, Label::kLikely},
+                                               Placement{1, 4, 2, 10, Label::kPossibly},
+                                               Placement{0, 0, 9, 10, Label::kLimited}));
+  EXPECT_EQ(zones[0].availability, Label::kLimited);
+}
+
+// Zones Z-{A,B,...} with that many machines each.
+World Zones(const std::vector<int>& machines) {
+  World world;
+  world.AddCatalogue();
+  world.Do(UpdateZone{{.id = World::kZone}});
+  for (size_t i = 0; i < machines.size(); ++i) {
+    const std::string zone = absl::StrCat("Z-", std::string(1, static_cast<char>('A' + i)));
+    world.Do(UpdateZone{{zone, ZoneAccess::kGeneral, {World::kType}}});
+    std::vector<MachineRow> rows;
+    for (int m = 0; m < machines[i]; ++m) {
+      rows.push_back(World::Machine(absl::StrCat("m", i, "-", m)));
+      rows.back().zone = zone;
+    }
+    if (!rows.empty()) world.Register(std::move(rows));
+  }
+  return world;
+}
+
+std::vector<std::string> Order(const World& world, const PlacementQuery& query) {
+  std::vector<std::string> zones;
+  for (const ZonePlacements& zone : FindPlacements(world.state(), query))
+    zones.push_back(zone.zone);
+  return zones;
+}
+
+TEST(FinderRankTest, ByLabelThenByWhatIsLeftOverThenByName) {
+  const World world = Zones({2, 9, 0, 5, 9});
+  EXPECT_THAT(Order(world, {{Ask(4)}, {}}),
+              ElementsAre("Z-B", "Z-E", "Z-D", "Z-A", "Z-C", World::kZone));
+  EXPECT_THAT(Order(world, {{Ask(4)}, {"Z-C", "Z-D", "Z-E"}}), ElementsAre("Z-E", "Z-D", "Z-C"));
+}
+
+TEST(FinderRankTest, TheTightestRequestCountsRelativeToWhatItAsks) {
+  World world = Zones({20, 14});
+  world.Do(UpdateInstanceType{{.id = "other", .vcpus = 1, .memory_kib = 1}});
+  for (const char* zone : {"Z-A", "Z-B"}) {
+    world.Do(UpdateZone{{zone, ZoneAccess::kGeneral, {World::kType, "other"}}});
+    std::vector<MachineRow> rows;
+    for (int m = 0; m < (zone == std::string("Z-A") ? 2 : 3); ++m) {
+      rows.push_back(World::Machine(absl::StrCat(m, "-other-", zone[2] == 'A' ? "a" : "b")));
+      rows.back().zone = zone;
+      rows.back().instance_type = "other";
+    }
+    world.Register(rows);
+  }
+  // A has 10 of 10 to spare, but 0 of 2; B has 4 of 10 and 1 of 2.
+  EXPECT_THAT(Order(world, {{Ask(10), Ask(2, ComputeClass::kDefault, 0, "other")}, {"Z-A", "Z-B"}}),
+              ElementsAre("Z-B", "Z-A"));
+}
+
+TEST(FinderRankTest, TheShorterQueueIsBetterWhereNothingIsFree) {
+  World world = Zones({3, 3});
+  for (const auto& [zone, nodes] : {std::pair("Z-A", 8), std::pair("Z-B", 6)}) {
+    SyncClaim claim = world.Want(absl::StrCat("p-", zone[2] == 'A' ? "a" : "b"), nodes);
+    claim.zone = zone;
+    ASSERT_TRUE(world.Do(claim).ok());
+  }
+  EXPECT_THAT(Order(world, {{Ask(2)}, {"Z-A", "Z-B"}}), ElementsAre("Z-B", "Z-A"));
+}
+
+TEST(FinderFaultsTest, WhatTheCatalogueDoesNotKnowIsNamed) {
+  const World world = Zones({1});
+  const auto faults =
+      FaultsOf(world.state(), {{Ask(1), Ask(1, ComputeClass::kDefault, 0, "castle"),
+                                Ask(6, ComputeClass::kDefault, 0, World::kRackType)},
+                               {"Z-A", "Z-Q"}});
+  std::vector<std::string> fields;
+  for (const auto& fault : faults) fields.push_back(fault.field);
+  EXPECT_THAT(fields, ElementsAre("requests[1].instance_type", "requests[2].nodes", "zones[1]"));
+  EXPECT_THAT(FaultsOf(world.state(), {{Ask(1)}, {"Z-A"}}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::capacity

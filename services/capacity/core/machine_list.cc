@@ -1,0 +1,62 @@
+#include "services/capacity/core/machine_list.h"
+
+#include <queue>
+
+namespace muster::capacity {
+namespace {
+
+using Ids = absl::btree_set<std::string>;
+
+// What is left of one sorted set of ids.
+struct Cursor {
+  Ids::const_iterator next;
+  Ids::const_iterator end;
+  bool operator<(const Cursor& other) const { return *other.next < *next; }
+};
+
+bool Matches(const MachineRow& machine, const MachineFilter& filter) {
+  return (filter.zone.empty() || machine.zone == filter.zone) &&
+         (filter.instance_type.empty() || machine.instance_type == filter.instance_type) &&
+         (filter.claim.empty() || machine.claim == filter.claim) &&
+         (!filter.state || machine.state == *filter.state);
+}
+
+bool MayHold(const State& state, const DepotKey& key, const MachineFilter& filter) {
+  if (!filter.zone.empty() && key.first != filter.zone) return false;
+  if (!filter.instance_type.empty() && key.second != filter.instance_type) return false;
+  return !filter.state || state.FindDepot(key)->count(*filter.state) > 0;
+}
+
+// The sets of ids that may hold machines that match.
+std::vector<const Ids*> SetsOf(const State& state, const MachineFilter& filter) {
+  if (!filter.claim.empty()) return {&state.FootprintOf(filter.claim).machines};
+  std::vector<const Ids*> sets;
+  const auto& all = state.machine_ids();
+  auto it = filter.zone.empty() ? all.begin() : all.lower_bound(DepotKey(filter.zone, ""));
+  for (; it != all.end() && (filter.zone.empty() || it->first.first == filter.zone); ++it) {
+    if (MayHold(state, it->first, filter)) sets.push_back(&it->second);
+  }
+  return sets;
+}
+
+}  // namespace
+
+std::vector<const MachineRow*> ListMachines(const State& state, const MachineFilter& filter,
+                                            absl::string_view after, size_t limit) {
+  std::priority_queue<Cursor> cursors;
+  for (const Ids* ids : SetsOf(state, filter)) {
+    const auto next = after.empty() ? ids->begin() : ids->upper_bound(after);
+    if (next != ids->end()) cursors.push({next, ids->end()});
+  }
+  std::vector<const MachineRow*> machines;
+  while (!cursors.empty() && machines.size() < limit) {
+    Cursor cursor = cursors.top();
+    cursors.pop();
+    const MachineRow* machine = state.FindMachine(*cursor.next);
+    if (Matches(*machine, filter)) machines.push_back(machine);
+    if (++cursor.next != cursor.end) cursors.push(cursor);
+  }
+  return machines;
+}
+
+}  // namespace muster::capacity

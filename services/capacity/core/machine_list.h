@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "services/capacity/core/state.h"
+
+namespace muster::capacity {
+
+// Which machines are asked for; what is empty does not matter.
+struct MachineFilter {
+  std::string zone = {};
+  std::string instance_type = {};
+  std::string claim = {};
+  std::optional<MachineState> state = {};
+};
+
+// The first `limit` machines that match, in order of id, after `after` ("": from the start). The
+// pointers live as long as the state is not changed. Looks only at machines of the claim, or of the
+// zone and type, and passes over zones and types that have none in the state asked for.
+std::vector<const MachineRow*> ListMachines(const State& state, const MachineFilter& filter,
+                                            absl::string_view after, size_t limit);
+
+}  // namespace muster::capacity
