@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -95,14 +96,19 @@ HoldingAnswer AnswerOf(const qv1::HoldingAnswer& in) {
 }
 
 ClaimAnswer::Reason ReasonOf(cv1::Claim::Reason reason) {
-  if (reason == cv1::Claim::REASON_QUEUED) return ClaimAnswer::Reason::kQueued;
-  if (reason == cv1::Claim::REASON_PARTIAL) return ClaimAnswer::Reason::kPartial;
-  if (reason == cv1::Claim::REASON_NONE_AVAILABLE ||
-      reason == cv1::Claim::REASON_UNKNOWN_INSTANCE_TYPE ||
-      reason == cv1::Claim::REASON_NOT_IN_ZONE) {
-    return ClaimAnswer::Reason::kNoneAvailable;
-  }
-  return ClaimAnswer::Reason::kSufficient;  // or a word of a newer capacity service
+  using Reason = ClaimAnswer::Reason;
+  static const std::map<int, Reason> kReasons = {
+      {cv1::Claim::REASON_SUFFICIENT, Reason::kSufficient},
+      {cv1::Claim::REASON_QUEUED, Reason::kQueued},
+      {cv1::Claim::REASON_PARTIAL, Reason::kPartial},
+      {cv1::Claim::REASON_NONE_AVAILABLE, Reason::kNoneAvailable},
+      {cv1::Claim::REASON_UNKNOWN_INSTANCE_TYPE, Reason::kNoneAvailable},
+      {cv1::Claim::REASON_NOT_IN_ZONE, Reason::kNoneAvailable},
+      {cv1::Claim::REASON_PARTIAL_NODE_AFFINITY, Reason::kPartialNodeAffinity},
+      {cv1::Claim::REASON_NONE_AVAILABLE_NODE_AFFINITY, Reason::kNoneAvailableNodeAffinity}};
+  const auto known = kReasons.find(reason);
+  // Else a word of a newer capacity service.
+  return known == kReasons.end() ? Reason::kSufficient : known->second;
 }
 
 ClaimAnswer AnswerOf(const cv1::Claim& in) {
@@ -113,6 +119,7 @@ ClaimAnswer AnswerOf(const cv1::Claim& in) {
   std::sort(out.machines.begin(), out.machines.end());
   out.outstanding = in.outstanding();
   out.in_service = in.in_service();
+  out.matching = in.matching();
   return out;
 }
 

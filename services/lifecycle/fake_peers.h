@@ -5,6 +5,7 @@
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <set>
@@ -111,6 +112,13 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     return claims_;
   }
 
+  // From now on a claim holds `most` at most, and this is why.
+  void SetShort(int64_t most, capacity::v1::Claim::Reason reason) {
+    MutexLock lock(mutex_);
+    most_ = most;
+    reason_ = reason;
+  }
+
   grpc::Status BatchSyncClaims(grpc::ServerContext*,
                                const capacity::v1::BatchSyncClaimsRequest* request,
                                capacity::v1::BatchSyncClaimsResponse* response) override {
@@ -118,14 +126,18 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     for (const auto& ask : request->claims()) {
       std::set<std::string>& held = claims_[ask.pool_uid()];
       for (const auto& back : ask.returns()) held.erase(back.machine());
-      while (static_cast<int64_t>(held.size()) < ask.nodes()) {
+      while (static_cast<int64_t>(held.size()) < std::min(most_, ask.nodes())) {
         held.insert("g" + std::to_string(next_machine_++));
       }
       auto* claim = response->add_results()->mutable_claim();
       claim->set_name("claims/" + ask.pool_uid());
       claim->set_nodes(ask.nodes());
       claim->mutable_machines()->Assign(held.begin(), held.end());
-      claim->set_reason(capacity::v1::Claim::REASON_SUFFICIENT);
+      claim->set_outstanding(ask.nodes() - static_cast<int64_t>(held.size()));
+      claim->set_in_service(9);
+      claim->set_matching(most_);
+      claim->set_reason(claim->outstanding() == 0 ? capacity::v1::Claim::REASON_SUFFICIENT
+                                                  : reason_);
       if (ask.release()) claims_.erase(ask.pool_uid());
     }
     return grpc::Status::OK;
@@ -150,6 +162,8 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   Mutex mutex_;
   int next_machine_ MUSTER_GUARDED_BY(mutex_) = 100;
   std::map<std::string, std::set<std::string>> claims_ MUSTER_GUARDED_BY(mutex_);
+  int64_t most_ MUSTER_GUARDED_BY(mutex_) = 1'000'000;
+  capacity::v1::Claim::Reason reason_ MUSTER_GUARDED_BY(mutex_) = {};
 };
 
 class FakeConfiguration final : public configuration::v1::ConfigurationService::Service {

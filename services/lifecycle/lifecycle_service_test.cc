@@ -229,6 +229,19 @@ TEST_F(LifecycleServiceTest, APoolComesUpScalesAndGoes) {
   EXPECT_THAT(peers_.quota.holdings(), IsEmpty());
 }
 
+TEST_F(LifecycleServiceTest, CapacitysWordsOnNodeAffinityAreShown) {
+  Reconcile();
+  peers_.capacity.SetShort(0, capacity::v1::Claim::REASON_NONE_AVAILABLE_NODE_AFFINITY);
+  ASSERT_THAT(Apply(3), IsOk());
+  ASSERT_TRUE(AwaitReason("Capacity", "NoneAvailableNodeAffinity").has_value());
+  peers_.capacity.SetShort(2, capacity::v1::Claim::REASON_PARTIAL_NODE_AFFINITY);
+  v1::ResizeNodePoolRequest resize;
+  resize.set_name(kPool);
+  resize.set_target_nodes(4);
+  ASSERT_THAT(Call(*replica_->stub, &Stub::ResizeNodePool, resize), IsOk());
+  ASSERT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity").has_value());
+}
+
 TEST_F(LifecycleServiceTest, AConvergedFleetWritesNothing) {
   replica_ = NewReplica(/*resync=*/absl::Milliseconds(10));
   Reconcile();

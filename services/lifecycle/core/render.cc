@@ -53,6 +53,15 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimAsk& ask) {
     case ClaimAnswer::Reason::kNoneAvailable:
       return {"Capacity", "False", "NoneAvailable",
               absl::StrCat("No machine of ", where, " is in service.")};
+    case ClaimAnswer::Reason::kPartialNodeAffinity:
+      return {"Capacity", "False", "PartialNodeAffinity",
+              absl::StrCat(Of(held, ask.nodes), " granted: only ", claim.matching, " of ",
+                           claim.in_service, " machines of ", where,
+                           " in service match the node affinity.")};
+    case ClaimAnswer::Reason::kNoneAvailableNodeAffinity:
+      return {"Capacity", "False", "NoneAvailableNodeAffinity",
+              absl::StrCat("None of ", claim.in_service, " machines of ", where,
+                           " in service matches the node affinity.")};
   }
   return {"Capacity", "True", "Sufficient",
           "Sufficient capacity available for the requested instance type."};

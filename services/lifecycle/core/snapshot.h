@@ -40,12 +40,20 @@ struct HoldingAnswer {
 };
 
 struct ClaimAnswer {
-  enum class Reason { kSufficient, kQueued, kPartial, kNoneAvailable };
+  enum class Reason {
+    kSufficient,
+    kQueued,
+    kPartial,
+    kNoneAvailable,
+    kPartialNodeAffinity,
+    kNoneAvailableNodeAffinity
+  };
   Reason reason = Reason::kSufficient;
   int64_t nodes = 0;                       // that the claim wants in all, as capacity knows it
   std::vector<std::string> machines = {};  // held, sorted
   int64_t outstanding = 0;
   int64_t in_service = 0;
+  int64_t matching = 0;  // of these: match the node affinity
 };
 
 struct ConfigurationAnswer {
