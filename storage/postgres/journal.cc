@@ -71,10 +71,9 @@ bool WrittenBy(Transaction& tx, int64_t revision, absl::string_view batch) {
   return !tx.Exec(kWrittenBy, revision, std::string(batch)).empty();
 }
 
-void Compact(Transaction& tx, int64_t revision) {
-  tx.Exec(kCompactHead, revision);
-  tx.Exec(kCompact);
-}
+void MoveCompacted(Transaction& tx, int64_t revision) { tx.Exec(kCompactHead, revision); }
+
+void DeleteCompacted(Transaction& tx) { tx.Exec(kCompact); }
 
 void Notify(Transaction& tx, absl::string_view channel, int64_t revision) {
   tx.Exec(kNotify, std::string(channel), absl::StrCat(revision));

@@ -41,8 +41,11 @@ std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64
 void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch);
 // Whether the change with this revision was written by this batch.
 bool WrittenBy(Transaction& tx, int64_t revision, absl::string_view batch);
-// Forgets changes up to `revision`; watches can no longer begin before it. Never beyond the head.
-void Compact(Transaction& tx, int64_t revision);
+// Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the
+// head.
+void MoveCompacted(Transaction& tx, int64_t revision);
+// Deletes the rows of forgotten changes.
+void DeleteCompacted(Transaction& tx);
 // Tells the tailers of other processes that the head is at `revision`. To be sent after the commit.
 void Notify(Transaction& tx, absl::string_view channel, int64_t revision);
 

@@ -25,6 +25,7 @@
 #include "services/common/status_macros.h"
 #include "storage/postgres/auditor.h"
 #include "storage/postgres/lane_db.h"
+#include "storage/postgres/read_pacer.h"
 #include "storage/postgres/store.h"
 #include "storage/postgres/watch.h"
 
@@ -119,6 +120,9 @@ class CommitLane {
 
   // Forgets the journal up to `revision`, so that it does not grow for ever. Blocks.
   absl::Status Compact(int64_t revision) { return db_.Compact(revision); }
+  // The lane does so by itself with what is older than LaneOptions::journal_keep, a chunk at a
+  // time. True: there is more.
+  absl::StatusOr<bool> CompactSome() { return db_.CompactSome(); }
 
  private:
   struct Command {

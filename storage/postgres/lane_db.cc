@@ -1,5 +1,6 @@
 #include "storage/postgres/lane_db.h"
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 
@@ -17,6 +18,11 @@ constexpr int kReadConnections = 4;
 // How long the tailer waits for a notification before it looks whether it should stop.
 constexpr long kListenSeconds = 0;
 constexpr long kListenMicros = 200'000;
+
+// How often the journal is looked at, and how much of it is forgotten in one transaction: about a
+// tenth of a second's work, so that nobody who waits for the head's lock notices.
+constexpr absl::Duration kCompactInterval = absl::Minutes(1);
+constexpr int64_t kCompactChunk = 20'000;
 
 // Commits of so short a time are announced together.
 constexpr std::chrono::milliseconds kAnnounceGap{1};
@@ -60,6 +66,7 @@ void LaneDb::StartTailer(std::function<void(int64_t)> on_notify) {
   on_notify_ = std::move(on_notify);
   tailer_ = std::thread([this] { RunTailer(); });
   announcer_ = std::thread([this] { RunAnnouncer(); });
+  compactor_ = std::thread([this] { RunCompactor(); });
 }
 
 void LaneDb::Stop() {
@@ -69,9 +76,11 @@ void LaneDb::Stop() {
   {
     MutexLock lock(announce_mutex_);
     announce_wakes_.SignalAll();
+    compact_wakes_.SignalAll();
   }
   if (tailer_.joinable()) tailer_.join();
   if (announcer_.joinable()) announcer_.join();
+  if (compactor_.joinable()) compactor_.join();
 }
 
 void LaneDb::RunTailer() {
@@ -138,13 +147,44 @@ absl::StatusOr<std::vector<JournalRow>> LaneDb::ReadJournal(int64_t after, int64
 }
 
 absl::Status LaneDb::Compact(int64_t revision) {
-  return reader_.Run(
+  // Done twice each has the effect of one.
+  const auto again = [](Transaction&) -> absl::StatusOr<bool> { return false; };
+  RETURN_IF_ERROR(reader_.Run(
       [&](Transaction& tx) {
-        journal::Compact(tx, revision);
+        journal::MoveCompacted(tx, revision);
         return absl::OkStatus();
       },
-      // Done twice has the effect of one.
-      [](Transaction&) -> absl::StatusOr<bool> { return false; }, "compact");
+      again, "compact"));
+  // Apart, so that the head is not locked while rows are deleted. Should this not come to pass, the
+  // next time will take them too.
+  return reader_.Run(
+      [&](Transaction& tx) {
+        journal::DeleteCompacted(tx);
+        return absl::OkStatus();
+      },
+      again, "compact");
+}
+
+absl::StatusOr<bool> LaneDb::CompactSome() {
+  ASSIGN_OR_RETURN(const Head head, PeekHead());
+  const int64_t all = head.revision - options_.journal_keep;
+  const int64_t some = std::min(all, head.compacted_revision + kCompactChunk);
+  if (some <= head.compacted_revision) return false;
+  RETURN_IF_ERROR(Compact(some));
+  return some < all;
+}
+
+void LaneDb::RunCompactor() {
+  while (true) {
+    {
+      MutexLock lock(announce_mutex_);
+      if (!stopping_) compact_wakes_.WaitFor(announce_mutex_, kCompactInterval);
+    }
+    // What fails is tried again the next time.
+    absl::StatusOr<bool> more = true;
+    while (!stopping_ && more.ok() && *more) more = CompactSome();
+    if (stopping_) return;
+  }
 }
 
 void LaneDb::Announce(int64_t revision) {

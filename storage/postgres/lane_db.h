@@ -32,6 +32,9 @@ struct LaneOptions {
   // How often an idle lane looks at the head: the back-up of LISTEN, and how soon readiness follows
   // the database.
   absl::Duration poll = absl::Seconds(1);
+  // Revisions that the journal keeps for watches that resume; older ones are forgotten now and
+  // then.
+  int64_t journal_keep = 1'000'000;
   RunnerOptions runner = {};
 };
 
@@ -81,6 +84,9 @@ class LaneDb {
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
   absl::StatusOr<Head> PeekHead(absl::string_view purpose = "peek");
   absl::Status Compact(int64_t revision);
+  // Forgets what is older than journal_keep, but at most kCompactChunk revisions. True: there is
+  // more to forget.
+  absl::StatusOr<bool> CompactSome();
   // Announces a commit, soon and from a thread of its own; several at once are one announcement.
   // Best effort: the others poll.
   void Announce(int64_t revision);
@@ -93,6 +99,7 @@ class LaneDb {
  private:
   void RunTailer();
   void RunAnnouncer();
+  void RunCompactor();
 
   const LaneOptions& options_;
   const std::string channel_;
@@ -105,8 +112,10 @@ class LaneDb {
   std::thread tailer_;
   Mutex announce_mutex_;
   CondVar announce_wakes_;
+  CondVar compact_wakes_;
   int64_t to_announce_ MUSTER_GUARDED_BY(announce_mutex_) = 0;
   std::thread announcer_;
+  std::thread compactor_;
 };
 
 }  // namespace muster::storage

@@ -22,9 +22,11 @@ template <class State>
 void CommitLane<State>::RunReads() {
   // Reads whose revision memory has not reached yet. Rare: only another replica can be ahead of us.
   std::vector<PendingRead> waiting;
+  ReadPacer pacer;
   while (true) {
     std::vector<PendingRead> fresh;
     bool stop = false;
+    std::this_thread::sleep_for(pacer.Pause());
     {
       MutexLock lock(mutex_);
       if (new_reads_.empty() && !stopping_) {
@@ -46,6 +48,7 @@ void CommitLane<State>::RunReads() {
     }
     if (!fresh.empty()) {
       // One tiny query for all that came in before it.
+      pacer.Asking(fresh.size());
       const absl::StatusOr<int64_t> head = db_.HeadRevision();
       for (PendingRead& read : fresh) {
         if (!head.ok()) {
