@@ -168,6 +168,8 @@ class Overlay {
 
   // What was changed, in order, with revisions base + 1, base + 2, ...
   const std::vector<Revised<Change>>& changes() const { return changes_; }
+  // The resource as it was before changes()[i].
+  const Change& before(size_t i) const { return undo_[i].change; }
   // The revision of the last change.
   int64_t revision() const { return base_ + static_cast<int64_t>(changes_.size()); }
 

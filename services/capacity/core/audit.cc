@@ -4,29 +4,81 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "services/capacity/core/gang.h"
 #include "services/capacity/core/machine_state.h"
+#include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
 
 namespace muster::capacity {
 namespace {
 
-void AuditMachine(const State& state, const MachineRow& machine, std::vector<std::string>& faults) {
+using Faults = std::vector<std::string>;
+
+void AuditReclaim(const State& state, const MachineRow& machine, Faults& faults) {
+  const bool reclaiming = machine.state == MachineState::kReclaiming;
+  if (reclaiming != machine.reclaim_time.has_value() ||
+      (reclaiming && machine.compute_class != ComputeClass::kSpot) ||
+      (!reclaiming && !machine.earmark.empty())) {
+    faults.push_back(absl::StrCat(
+        machine.id, " is ", NameOf(machine.state),
+        reclaiming ? " without time or from no spot claim." : " with the marks of a reclaim."));
+  }
+  if (machine.earmark.empty()) return;
+  const ClaimRow* claim = state.FindClaim(machine.earmark);
+  if (claim == nullptr || claim->zone != machine.zone ||
+      claim->instance_type != machine.instance_type ||
+      claim->compute_class != ComputeClass::kDefault || !Matches(claim->affinity, machine.labels)) {
+    faults.push_back(absl::StrCat(machine.id, " is earmarked for claim '", machine.earmark,
+                                  "', which cannot have it."));
+  }
+}
+
+void AuditMachine(const State& state, const MachineRow& machine, Faults& faults) {
   const bool held =
       machine.state == MachineState::kHeld || machine.state == MachineState::kReclaiming;
   if (held == machine.claim.empty() || held != machine.request_time.has_value()) {
     faults.push_back(absl::StrCat(machine.id, " is ", NameOf(machine.state), " with claim '",
                                   machine.claim, "'."));
   }
+  AuditReclaim(state, machine, faults);
   if (!held) return;
   const ClaimRow* claim = state.FindClaim(machine.claim);
   if (claim == nullptr || claim->zone != machine.zone ||
-      claim->instance_type != machine.instance_type) {
+      claim->instance_type != machine.instance_type ||
+      claim->compute_class != machine.compute_class) {
     faults.push_back(absl::StrCat(machine.id, " is held by claim '", machine.claim,
                                   "', which is not there or for others."));
   }
 }
 
-void AuditClaim(const State& state, const ClaimRow& claim, std::vector<std::string>& faults) {
+// The first of every line gets nothing though it may have a free machine. Gangs are kept for where
+// they stand, so they count for those behind them.
+void AuditQueue(const State& state, const DepotKey& key, const Depot& depot, Faults& faults) {
+  const auto offered = [&](ComputeClass compute_class) {
+    return OfferOf(state, key.first, key.second, compute_class) == Offer::kOffered;
+  };
+  const std::vector<KeptGang> kept = KeptGangs(state, key);
+  for (const auto& [selector, line] : depot.queue().lines()) {
+    const auto& [place, sum] = *line.First();
+    if (selector.gang || !offered(ComputeClass::kDefault) || !offered(place.compute_class))
+      continue;
+    std::vector<KeptGang> ahead = kept;
+    // With whole racks a claim's turn may be that of a later part.
+    if (depot.nodes_per_rack() == 0)
+      std::erase_if(ahead, [&, first = place](const KeptGang& gang) { return first < gang.key; });
+    const int64_t wanted = std::max(1, depot.nodes_per_rack());
+    if (Outstanding(state.FindClaim(place.pool_uid)->parts) >= wanted &&
+        CountOnOffer(depot, ChoiceOf(selector.affinity, ahead)) > 0) {
+      faults.push_back(absl::StrCat("Claim ", place.pool_uid, " waits beside free machines of ",
+                                    key.second, " in ", key.first, "."));
+    }
+  }
+  for (const std::string& uid : depot.spot().surplus())
+    faults.push_back(
+        absl::StrCat("Claim ", uid, " has more machines earmarked than it waits for."));
+}
+
+void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {
   const int64_t held = state.FootprintOf(claim.pool_uid).held();
   const int64_t wanted = std::max<int64_t>(0, claim.nodes - held);
   if (Outstanding(claim.parts) != wanted) {
@@ -50,8 +102,8 @@ std::vector<std::string> Audit(const State& state) {
     AuditClaim(state, *claim.row, faults);
   int64_t counted = 0;
   for (const auto& [key, depot] : state.depots()) {
-    counted += depot.in_service() + depot.count(MachineState::kInRepair) +
-               depot.count(MachineState::kRetired);
+    counted += depot.counts().registered();
+    AuditQueue(state, key, depot, faults);
   }
   const int64_t registered = static_cast<int64_t>(state.table<MachineRow>().size());
   if (counted != registered)

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/errors.h"
+#include "services/capacity/core/grant.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/parts.h"
+#include "services/capacity/core/reclaim.h"
 #include "services/capacity/core/serve.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
@@ -99,29 +102,42 @@ void Settle(const State& state, ClaimRow& claim, absl::Time now) {
   if (outstanding < wanted) AddPart(claim.parts, now, wanted - outstanding);
 }
 
+// Gives back what the command returns: machines earmarked for a claim that waits go straight there.
+void TakeAllBack(Overlay<State>& overlay, const SyncClaim& command, ClaimRow& claim,
+                 absl::Time now) {
+  const auto handovers = FindHandovers(overlay.state(), command);
+  for (const auto& [uid, ids] : handovers) {
+    ClaimRow heir = *overlay.state().FindClaim(uid);
+    Hold(overlay, ids, heir, now);
+    overlay.Put(std::move(heir));
+  }
+  for (const MachineReturn& given : command.returns) TakeBack(overlay, given, claim, now);
+}
+
 // Carries the command out. Returns the claim as it was last when the command removed it.
 absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const SyncClaim& command,
                                               absl::Time now) {
   const State& state = overlay.state();
   const ClaimRow* known = state.FindClaim(command.pool_uid);
   if (known == nullptr && command.release) return NewClaim(command);
+  ClaimRow claim = NewClaim(command);
+  bool other_machines = false;
   if (known != nullptr) {
     RETURN_IF_ERROR(Check(state, *known, command));
     if (known->generation == command.generation) return std::nullopt;
-  }
-  ClaimRow claim = NewClaim(command);
-  if (known != nullptr) {
     claim.parts = known->parts;
     claim.reclaim_generation = known->reclaim_generation;
+    other_machines = known->affinity != claim.affinity;
   }
   claim.returns_digest = DigestOf(command.returns);
-  for (const MachineReturn& given : command.returns) TakeBack(overlay, given, claim, now);
+  TakeAllBack(overlay, command, claim, now);
   Settle(state, claim, now);
   const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
   if (command.release) {
     overlay.Delete<ClaimRow>(claim.Key());
   } else {
-    overlay.Put(std::move(claim));
+    overlay.Put(claim);
+    if (other_machines) DropStaleEarmarks(overlay, claim);
   }
   Serve(overlay, {command.zone, command.instance_type}, now);
   return removed;
@@ -132,27 +148,54 @@ ClaimView ViewAfter(const State& state, const SyncClaim& command,
   return ViewOf(state, removed ? *removed : *state.FindClaim(command.pool_uid));
 }
 
+// By pool uid, the machines that the changes after the mark brought to a claim, and that it still
+// holds.
+std::map<std::string, std::vector<std::string>> GrantsAfter(const Overlay<State>& overlay,
+                                                            size_t mark) {
+  using Row = std::shared_ptr<const MachineRow>;
+  std::map<std::string, std::vector<std::string>> grants;
+  for (size_t i = mark; i < overlay.changes().size(); ++i) {
+    const Row* after = std::get_if<Row>(&overlay.changes()[i].change.row);
+    if (after == nullptr || *after == nullptr || (*after)->claim.empty()) continue;
+    const Row& before = std::get<Row>(overlay.before(i).row);
+    if (before != nullptr && before->claim == (*after)->claim) continue;
+    if (overlay.state().FindMachine((*after)->id)->claim != (*after)->claim) continue;
+    grants[(*after)->claim].push_back((*after)->id);
+  }
+  for (auto& [uid, ids] : grants) {
+    std::sort(ids.begin(), ids.end());
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  }
+  return grants;
+}
+
 }  // namespace
 
 absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command,
                                  absl::Time now) {
+  const size_t mark = overlay.Mark();
   ASSIGN_OR_RETURN(const std::optional<ClaimRow> removed, Apply(overlay, command, now));
-  return ViewAfter(overlay.state(), command, removed);
+  ClaimView view = ViewAfter(overlay.state(), command, removed);
+  view.granted = GrantsAfter(overlay, mark)[command.pool_uid];
+  return view;
 }
 
 std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
                                               absl::Time now) {
+  const size_t mark = overlay.Mark();
   std::vector<absl::StatusOr<std::optional<ClaimRow>>> applied;
   applied.reserve(command.claims.size());
   for (const SyncClaim& claim : command.claims) applied.push_back(Apply(overlay, claim, now));
+  auto grants = GrantsAfter(overlay, mark);
   std::vector<absl::StatusOr<ClaimView>> views;
   views.reserve(applied.size());
   for (size_t i = 0; i < applied.size(); ++i) {
-    if (applied[i].ok()) {
-      views.emplace_back(ViewAfter(overlay.state(), command.claims[i], *applied[i]));
-    } else {
+    if (!applied[i].ok()) {
       views.emplace_back(applied[i].status());
+      continue;
     }
+    views.emplace_back(ViewAfter(overlay.state(), command.claims[i], *applied[i]));
+    views.back()->granted = grants[command.claims[i].pool_uid];
   }
   return views;
 }

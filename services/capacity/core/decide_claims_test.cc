@@ -57,7 +57,8 @@ TEST_F(DecideClaimsTest, GrantsWhatIsFreeAndQueuesTheRest) {
 TEST_F(DecideClaimsTest, SameGenerationIsAnsweredAndChangesNothing) {
   Machines(1, 3);
   const SyncClaim request = world_.Want("p", 2);
-  const ClaimView first = Sync(request);
+  ClaimView first = Sync(request);
+  first.granted.clear();  // by the first request only
   EXPECT_EQ(Sync(request), first);
   EXPECT_THAT(world_.changes(), IsEmpty());
 }

@@ -5,6 +5,7 @@
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/errors.h"
 #include "services/capacity/core/machine_state.h"
+#include "services/capacity/core/reclaim.h"
 #include "services/capacity/core/serve.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
@@ -88,6 +89,7 @@ absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
     machine.rack = asked.rack;
     machine.slot = asked.slot;
     machine.labels = asked.labels;
+    if (!EarmarkHolds(overlay.state(), machine)) machine.earmark.clear();
     if (overlay.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
   }
   for (const DepotKey& key : changed) Serve(overlay, key, now);
@@ -112,7 +114,8 @@ absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState
     machine.state = *next;
     machine.state_time = now;
     overlay.Put(machine);
-    if (*next == MachineState::kFree) Serve(overlay, {machine.zone, machine.instance_type}, now);
+    // One machine less in service may let others have what was kept for a gang.
+    Serve(overlay, {machine.zone, machine.instance_type}, now);
   }
   return *overlay.state().FindMachine(command.id);
 }

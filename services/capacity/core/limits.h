@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/time/time.h"
+
 // Every limit of the capacity service in one place.
 namespace muster::capacity {
 
@@ -28,5 +30,9 @@ constexpr int32_t kMaxGpus = 1'000;             // GPUs a machine
 constexpr int32_t kMaxVcpus = 1'000'000;        // vCPUs a machine
 constexpr int32_t kMaxPods = 10'000;            // Pods a Node
 constexpr int64_t kMaxKib = int64_t{1} << 50;   // memory or disk of a machine, in KiB
+
+// From the decision to reclaim a spot machine to its drain (semantics.md 6): until then the
+// decision can be taken back.
+constexpr absl::Duration kSpotNotice = absl::Minutes(2);
 
 }  // namespace muster::capacity

@@ -16,6 +16,8 @@ constexpr Edge kEdges[] = {
     {kFree, MachineEvent::kTakenOut, kInRepair},
     {kFree, MachineEvent::kRepaired, kFree},
     {kFree, MachineEvent::kRetired, kRetired},
+    {kHeld, MachineEvent::kReclaimed, kReclaiming},
+    {kReclaiming, MachineEvent::kReclaimCancelled, kHeld},
     {kHeld, MachineEvent::kGivenBack, kFree},
     {kHeld, MachineEvent::kBroken, kInRepair},
     {kReclaiming, MachineEvent::kGivenBack, kFree},

@@ -8,25 +8,34 @@
 namespace muster::capacity {
 
 // What can happen to a machine.
-enum class MachineEvent { kGranted, kGivenBack, kBroken, kTakenOut, kRepaired, kRetired };
+enum class MachineEvent {
+  kGranted,
+  kReclaimed,
+  kReclaimCancelled,
+  kGivenBack,
+  kBroken,
+  kTakenOut,
+  kRepaired,
+  kRetired
+};
 
 // The life of a machine. Whatever is not drawn is illegal; an event that changes nothing (taking
 // out what is in repair, repairing what is free, retiring what is retired) leads to the same state.
 //
 //    registered
-//        |           granted
-//        v      ---------------->
-//      FREE                        HELD, RECLAIMING
-//      |  ^     <----------------        |
-//      |  |         given back           | broken
-//      |  | repaired                     |
-//      |  +------------ IN_REPAIR <------+
+//        |           granted               reclaimed
+//        v      ---------------->          ------------->
+//      FREE                        [ HELD                  RECLAIMING ]
+//      |  ^     <----------------          <-------------     |
+//      |  |         given back           reclaim cancelled    | broken
+//      |  | repaired                                          |
+//      |  +------------ IN_REPAIR <---------------------------+
 //      |    taken out  ^  |
 //      +---------------+  | retired
 //      | retired          v
 //      +-------------> RETIRED
 //
-// nullopt: the edge is illegal.
+// What stands in brackets is given back, and breaks, alike. nullopt: the edge is illegal.
 std::optional<MachineState> Next(MachineState state, MachineEvent event);
 
 // Free, or held by anyone.

@@ -12,12 +12,14 @@ using enum MachineState;
 using Event = MachineEvent;
 
 constexpr MachineState kStates[] = {kFree, kHeld, kReclaiming, kInRepair, kRetired};
-constexpr MachineEvent kEvents[] = {Event::kGranted,  Event::kGivenBack, Event::kBroken,
-                                    Event::kTakenOut, Event::kRepaired,  Event::kRetired};
+constexpr MachineEvent kEvents[] = {Event::kGranted,   Event::kReclaimed, Event::kReclaimCancelled,
+                                    Event::kGivenBack, Event::kBroken,    Event::kTakenOut,
+                                    Event::kRepaired,  Event::kRetired};
 
 TEST(MachineStateTest, EveryStateTimesEveryEvent) {
   const std::map<std::pair<MachineState, MachineEvent>, MachineState> legal = {
       {{kFree, Event::kGranted}, kHeld},          {{kFree, Event::kTakenOut}, kInRepair},
+      {{kHeld, Event::kReclaimed}, kReclaiming},  {{kReclaiming, Event::kReclaimCancelled}, kHeld},
       {{kFree, Event::kRepaired}, kFree},         {{kFree, Event::kRetired}, kRetired},
       {{kHeld, Event::kGivenBack}, kFree},        {{kHeld, Event::kBroken}, kInRepair},
       {{kReclaiming, Event::kGivenBack}, kFree},  {{kReclaiming, Event::kBroken}, kInRepair},

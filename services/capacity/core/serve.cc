@@ -11,6 +11,7 @@
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/placement.h"
+#include "services/capacity/core/reclaim.h"
 #include "services/capacity/core/serve_racks.h"
 #include "services/capacity/core/turns.h"
 
@@ -72,15 +73,20 @@ bool Offered(const State& state, const DepotKey& key, ComputeClass compute_class
   return OfferOf(state, key.first, key.second, compute_class) == Offer::kOffered;
 }
 
+void GiveFree(Overlay<State>& overlay, const DepotKey& key, absl::Time now) {
+  const State& state = overlay.state();
+  const Depot* depot = state.FindDepot(key);
+  if (depot == nullptr || depot->free() == 0 || depot->queue().empty()) return;
+  if (!Offered(state, key, ComputeClass::kDefault)) return;
+  if (depot->nodes_per_rack() > 0) return ServeRacks(overlay, key, now);
+  ServeMachines(overlay, key, Offered(state, key, ComputeClass::kSpot), now);
+}
+
 }  // namespace
 
 void Serve(Overlay<State>& overlay, const DepotKey& key, absl::Time now) {
-  const State& state = overlay.state();
-  const Depot* depot = state.FindDepot(key);
-  if (depot == nullptr || !Offered(state, key, ComputeClass::kDefault)) return;
-  if (depot->free() == 0 || depot->queue().empty()) return;
-  if (depot->nodes_per_rack() > 0) return ServeRacks(overlay, key, now);
-  ServeMachines(overlay, key, Offered(state, key, ComputeClass::kSpot), now);
+  GiveFree(overlay, key, now);
+  Reclaim(overlay, key, now);
 }
 
 }  // namespace muster::capacity

@@ -38,7 +38,9 @@ class RackServer {
     }
   }
 
-  void ServeWhole() {
+  // Whether anything was granted.
+  bool ServeWhole() {
+    const int64_t free = depot().free();
     Turns turns;
     for (const auto& [selector, line] : depot().queue().lines())
       turns.Open(depot().queue(), selector, nullptr);
@@ -48,6 +50,7 @@ class RackServer {
       const bool more = turn->selector.gang ? ServeGang(*turn) : ServePart(*turn);
       if (more) turns.Open(depot().queue(), turn->selector, &turn->key);
     }
+    return depot().free() < free;
   }
 
  private:
@@ -117,7 +120,8 @@ class RackServer {
 void ServeRacks(Overlay<State>& overlay, const DepotKey& key, absl::Time now) {
   RackServer server(overlay, key, now);
   server.ServeRefills();
-  server.ServeWhole();
+  // A rack with spare machines may go on to complete what its new holder misses.
+  if (server.ServeWhole()) server.ServeRefills();
 }
 
 }  // namespace muster::capacity

@@ -8,7 +8,7 @@ void SpotBook::Add(const MachineRow& machine, int64_t by) {
   holding.held += by;
   if (machine.state == MachineState::kReclaiming) {
     holding.reclaiming += by;
-    const Reclaim reclaim{machine.reclaim_time.value_or(absl::UnixEpoch()), machine.id};
+    const Reclaimed reclaim{machine.reclaim_time.value_or(absl::UnixEpoch()), machine.id};
     Reclaims& reclaims = reclaims_[machine.earmark];
     if (by > 0) {
       reclaims.insert(reclaim);

@@ -20,15 +20,15 @@ struct SpotHolding {
 };
 
 // A machine that is being reclaimed, oldest reclaim first.
-struct Reclaim {
+struct Reclaimed {
   absl::Time time = absl::UnixEpoch();
   std::string machine = {};
-  bool operator==(const Reclaim&) const = default;
-  bool operator<(const Reclaim& other) const {
+  bool operator==(const Reclaimed&) const = default;
+  bool operator<(const Reclaimed& other) const {
     return std::tie(time, machine) < std::tie(other.time, other.machine);
   }
 };
-using Reclaims = absl::btree_set<Reclaim>;
+using Reclaims = absl::btree_set<Reclaimed>;
 
 // The spot machines of one depot: who holds them, and for whom they are being reclaimed.
 class SpotBook {

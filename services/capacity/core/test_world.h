@@ -82,9 +82,43 @@ class World {
     claim.instance_type = known == nullptr ? kType : known->instance_type;
     claim.compute_class = known == nullptr ? ComputeClass::kDefault : known->compute_class;
     claim.priority = known == nullptr ? 0 : known->priority;
+    if (known != nullptr) {
+      claim.affinity = known->affinity;
+      claim.gang = known->gang;
+    }
     claim.nodes = nodes;
     claim.returns = std::move(returns);
     return claim;
+  }
+
+  // The same of class spot.
+  SyncClaim WantSpot(const std::string& uid, int64_t nodes,
+                     std::vector<MachineReturn> returns = {}) const {
+    SyncClaim claim = Want(uid, nodes, std::move(returns));
+    claim.compute_class = ComputeClass::kSpot;
+    return claim;
+  }
+  SyncClaim WantGang(const std::string& uid, int64_t nodes) const {
+    SyncClaim claim = Want(uid, nodes);
+    claim.gang = true;
+    return claim;
+  }
+  static Affinity With(const std::string& key, std::vector<std::string> values) {
+    return {{AffinityTerm{{{key, AffinityOperator::kIn, std::move(values)}}}}};
+  }
+  static SyncClaim Where(SyncClaim claim, const std::string& key, std::vector<std::string> values) {
+    claim.affinity = With(key, std::move(values));
+    return claim;
+  }
+  static MachineRow Labelled(MachineRow machine, const std::string& key, const std::string& value) {
+    machine.labels[key] = value;
+    return machine;
+  }
+  void RegisterLabelled(const std::vector<std::string>& ids, const std::string& key,
+                        const std::string& value) {
+    std::vector<MachineRow> machines;
+    for (const std::string& id : ids) machines.push_back(Labelled(Machine(id), key, value));
+    Register(std::move(machines));
   }
 
   ClaimView View(const std::string& uid) const { return ViewOf(state_, *state_.FindClaim(uid)); }

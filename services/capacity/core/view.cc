@@ -1,12 +1,14 @@
 #include "services/capacity/core/view.h"
 
+#include "services/capacity/core/gang.h"
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
 
 namespace muster::capacity {
 namespace {
 
-ClaimReason ReasonOf(const State& state, const ClaimRow& claim, int64_t held, int64_t in_service) {
+ClaimReason ReasonOf(const State& state, const Depot* depot, const ClaimView& view) {
+  const ClaimRow& claim = view.claim;
   switch (OfferOf(state, claim.zone, claim.instance_type, claim.compute_class)) {
     case Offer::kUnknownInstanceType:
       return ClaimReason::kUnknownInstanceType;
@@ -16,8 +18,23 @@ ClaimReason ReasonOf(const State& state, const ClaimRow& claim, int64_t held, in
       break;
   }
   if (claim.parts.empty()) return ClaimReason::kSufficient;
-  if (in_service == 0) return ClaimReason::kNoneAvailable;
-  return held > 0 && in_service < claim.nodes ? ClaimReason::kPartial : ClaimReason::kQueued;
+  if (view.in_service == 0) return ClaimReason::kNoneAvailable;
+  if (view.matching == 0) return ClaimReason::kNoneAvailableNodeAffinity;
+  if (view.machines.empty() || CountElsewhere(state, *depot, claim) >= Outstanding(claim.parts))
+    return ClaimReason::kQueued;
+  return view.in_service >= claim.nodes ? ClaimReason::kPartialNodeAffinity : ClaimReason::kPartial;
+}
+
+std::vector<Reclaimed> ReclaimsOf(const State& state, const Depot& depot,
+                                  const Footprint& footprint, const std::string& uid) {
+  std::vector<Reclaimed> reclaims;
+  const auto holding = depot.spot().holdings().find(uid);
+  if (holding == depot.spot().holdings().end() || holding->second.reclaiming == 0) return reclaims;
+  for (const std::string& id : footprint.machines) {
+    const std::optional<absl::Time> time = state.FindMachine(id)->reclaim_time;
+    if (time) reclaims.push_back({*time, id});
+  }
+  return reclaims;
 }
 
 }  // namespace
@@ -28,8 +45,13 @@ ClaimView ViewOf(const State& state, const ClaimRow& claim) {
   ClaimView view;
   view.claim = claim;
   view.machines.assign(footprint.machines.begin(), footprint.machines.end());
-  view.in_service = depot == nullptr ? 0 : depot->in_service();
-  view.reason = ReasonOf(state, claim, footprint.held(), view.in_service);
+  if (depot != nullptr) {
+    view.in_service = depot->in_service();
+    view.matching = depot->Matching(claim.affinity).in_service();
+    if (!claim.parts.empty()) view.queue = depot->queue().PlaceOf(claim);
+    view.reclaims = ReclaimsOf(state, *depot, footprint, claim.pool_uid);
+  }
+  view.reason = ReasonOf(state, depot, view);
   return view;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ enum class ClaimReason {
   kPartial,
   kNoneAvailable,
   kUnknownInstanceType,
-  kNotInZone
+  kNotInZone,
+  kPartialNodeAffinity,
+  kNoneAvailableNodeAffinity
 };
 
 // A claim with what follows from the rest of the state.
@@ -24,11 +27,16 @@ struct ClaimView {
   std::vector<std::string> machines = {};  // ids, sorted
   ClaimReason reason = ClaimReason::kSufficient;
   int64_t in_service = 0;
+  int64_t matching = 0;                   // machines in service that match the affinity
+  std::vector<std::string> granted = {};  // ids of what the command brought, sorted
+  std::optional<QueuePlace> queue = {};   // set while something is outstanding
+  std::vector<Reclaimed> reclaims = {};   // its machines that are to be given back, by machine
 
   bool operator==(const ClaimView&) const = default;
 };
 
-// Costs O(machines held).
+// All but `granted`. Costs O(machines held), O(label classes) when the claim has an affinity, and
+// O(lines × log) when it waits.
 ClaimView ViewOf(const State& state, const ClaimRow& claim);
 
 }  // namespace muster::capacity

@@ -113,6 +113,10 @@ inline v1::Claim::Reason ToProto(ClaimReason reason) {
       return v1::Claim::REASON_UNKNOWN_INSTANCE_TYPE;
     case ClaimReason::kNotInZone:
       return v1::Claim::REASON_NOT_IN_ZONE;
+    case ClaimReason::kPartialNodeAffinity:
+      return v1::Claim::REASON_PARTIAL_NODE_AFFINITY;
+    case ClaimReason::kNoneAvailableNodeAffinity:
+      return v1::Claim::REASON_NONE_AVAILABLE_NODE_AFFINITY;
   }
   return v1::Claim::REASON_UNSPECIFIED;
 }

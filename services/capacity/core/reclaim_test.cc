@@ -1,0 +1,313 @@
+#include "services/capacity/core/reclaim.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/capacity/core/audit.h"
+#include "services/capacity/core/limits.h"
+#include "services/capacity/core/test_world.h"
+
+namespace muster::capacity {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ReclaimTest : public testing::Test {
+ protected:
+  ReclaimTest() { world_.AddCatalogue(); }
+  ~ReclaimTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
+
+  // Each request a second after the one before.
+  ClaimView Sync(const SyncClaim& claim) {
+    const absl::StatusOr<ClaimView> view = world_.Do(claim);
+    EXPECT_TRUE(view.ok()) << view.status();
+    EXPECT_THAT(Audit(world_.state()), IsEmpty());
+    world_.Advance(absl::Seconds(1));
+    return view.ok() ? *view : ClaimView{};
+  }
+  ClaimView Give(const std::string& uid, int64_t nodes, const std::vector<std::string>& ids,
+                 ReturnReason reason = ReturnReason::kPreempted) {
+    std::vector<MachineReturn> returns;
+    for (const std::string& id : ids) returns.push_back({id, reason});
+    return Sync(world_.Want(uid, nodes, std::move(returns)));
+  }
+  // Gets the machines one by one, in the order of their names.
+  void Spot(const std::string& uid, const std::vector<std::string>& ids) {
+    int64_t nodes = 0;
+    for (const std::string& id : ids) {
+      Sync(world_.WantSpot(uid, ++nodes));
+      world_.Register({World::Machine(id)});
+    }
+  }
+  // The claim's machines that are being reclaimed.
+  std::vector<std::string> Reclaiming(const std::string& uid) {
+    std::vector<std::string> ids;
+    for (const Reclaimed& reclaim : world_.View(uid).reclaims) ids.push_back(reclaim.machine);
+    return ids;
+  }
+  const MachineRow& Row(const std::string& id) { return *world_.state().FindMachine(id); }
+
+  World world_;
+};
+
+TEST_F(ReclaimTest, AShortDefaultClaimReclaimsOnlyWhatIsMissingNewestHeldFirst) {
+  Spot("s", {"m1", "m2", "m3"});
+  const MachineRow before = Row("m3");
+  const absl::Time asked = world_.now();
+  const ClaimView view = Sync(world_.Want("d", 2));
+  EXPECT_THAT(view.machines, IsEmpty());
+  EXPECT_EQ(view.reason, ClaimReason::kQueued);
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m2", "m3"));
+  EXPECT_EQ(Row("m3").earmark, "d");
+  EXPECT_EQ(Row("m3").reclaim_time, asked);
+  EXPECT_EQ(Row("m3").state_time, before.state_time);
+  EXPECT_EQ(Row("m3").claim, "s");
+  EXPECT_EQ(world_.View("s").claim.reclaim_generation, 2);
+  EXPECT_EQ(world_.View("s").machines.size(), 3u);
+  EXPECT_THAT(world_.View("s").claim.parts, IsEmpty());
+}
+
+TEST_F(ReclaimTest, SpotThatIsShortReclaimsNothing) {
+  Spot("s", {"m1"});
+  Sync(world_.WantSpot("t", 1));
+  EXPECT_THAT(Reclaiming("s"), IsEmpty());
+}
+
+TEST_F(ReclaimTest, ReclaimsAreSpreadOverTheSpotClaims) {
+  Spot("one", {"a1"});
+  Spot("many", {"b1", "b2", "b3", "b4"});
+  Spot("few", {"c1", "c2"});
+  Sync(world_.Want("d", 1));
+  EXPECT_THAT(Reclaiming("many"), ElementsAre("b4"));
+  Sync(world_.Want("d", 3));  // 2/4 and 1/2: fewest being reclaimed first
+  EXPECT_THAT(Reclaiming("few"), ElementsAre("c2"));
+  EXPECT_THAT(Reclaiming("many"), ElementsAre("b3", "b4"));
+  Sync(world_.Want("d", 4));
+  EXPECT_THAT(Reclaiming("many"), ElementsAre("b2", "b3", "b4"));
+  EXPECT_THAT(Reclaiming("one"), IsEmpty());
+  Sync(world_.Want("d", 7));
+  EXPECT_THAT(Reclaiming("one"), ElementsAre("a1"));
+}
+
+TEST_F(ReclaimTest, TiesGoToTheClaimOfTheNewestMachine) {
+  Spot("old", {"a1"});
+  world_.Advance(absl::Minutes(1));
+  Spot("new", {"b1"});
+  Sync(world_.Want("d", 1));
+  EXPECT_THAT(Reclaiming("new"), ElementsAre("b1"));
+}
+
+TEST_F(ReclaimTest, OnlyMachinesThatMatchTheAffinityAreReclaimed) {
+  Sync(world_.WantSpot("s", 3));
+  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  world_.RegisterLabelled({"b1", "b2"}, "disk", "hdd");
+  const ClaimView view = Sync(World::Where(world_.Want("d", 2), "disk", {"nvme"}));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("a1"));
+  EXPECT_EQ(view.matching, 1);
+}
+
+TEST_F(ReclaimTest, AMachineGivenBackGoesStraightToItsClaimWithTheAgeOfTheOldestPart) {
+  Spot("s", {"m1"});
+  const absl::Time asked = world_.now();
+  Sync(world_.Want("d", 1));
+  SyncClaim urgent = world_.Want("urgent", 1);  // finds nothing to reclaim
+  urgent.priority = 9;
+  Sync(urgent);
+  const absl::Time given = world_.now();
+  const ClaimView spot = Give("s", 1, {"m1"});
+  EXPECT_EQ(Row("m1").claim, "d");
+  EXPECT_EQ(Row("m1").state, MachineState::kHeld);
+  EXPECT_EQ(Row("m1").compute_class, ComputeClass::kDefault);
+  EXPECT_EQ(Row("m1").request_time, asked);
+  EXPECT_EQ(Row("m1").state_time, given);
+  EXPECT_FALSE(Row("m1").reclaim_time.has_value());
+  EXPECT_EQ(Row("m1").earmark, "");
+  EXPECT_THAT(world_.View("d").claim.parts, IsEmpty());
+  // The spot claim waits for another, from now on and behind all default claims.
+  EXPECT_THAT(spot.claim.parts, ElementsAre(ClaimPart{given, 1}));
+  EXPECT_EQ(spot.queue->place, 2);
+}
+
+TEST_F(ReclaimTest, ABrokenMachineIsReplacedByAnotherReclaim) {
+  Spot("s", {"m1", "m2"});
+  Sync(world_.Want("d", 1));
+  Give("s", 2, {"m2"}, ReturnReason::kBroken);
+  EXPECT_EQ(world_.StateOf("m2"), MachineState::kInRepair);
+  EXPECT_EQ(Row("m2").earmark, "");
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m1"));
+  EXPECT_EQ(Row("m1").earmark, "d");
+}
+
+TEST_F(ReclaimTest, AReclaimIsTakenBackWhenTheClaimGoesAwayBeforeTheDrain) {
+  Spot("s", {"m1", "m2"});
+  const MachineRow before = Row("m2");
+  Sync(world_.Want("d", 1));
+  SyncClaim release = world_.Want("d", 0);
+  release.release = true;
+  Sync(release);
+  EXPECT_EQ(Row("m2"), before);
+  EXPECT_EQ(world_.View("s").claim.reclaim_generation, 2);
+}
+
+TEST_F(ReclaimTest, OnceTheDrainBeganTheMachineGoesBackForTheNextWhoIsShort) {
+  Spot("s", {"m1"});
+  Sync(world_.Want("d", 1));
+  world_.Advance(kSpotNotice);
+  Sync(world_.Want("d", 0));
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kReclaiming);
+  EXPECT_EQ(Row("m1").earmark, "");
+  Sync(world_.Want("e", 1));
+  EXPECT_EQ(Row("m1").earmark, "e");
+  EXPECT_EQ(world_.View("s").claim.reclaim_generation, 1);
+}
+
+TEST_F(ReclaimTest, TheNoticeEndsAtTwoMinutesSharp) {
+  Spot("s", {"m1"});
+  ASSERT_TRUE(world_.Do(world_.Want("d", 1)).ok());
+  world_.Advance(kSpotNotice - absl::Nanoseconds(1));
+  ASSERT_TRUE(world_.Do(world_.Want("d", 0)).ok());
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kHeld);
+  ASSERT_TRUE(world_.Do(world_.Want("d", 1)).ok());
+  world_.Advance(kSpotNotice);
+  ASSERT_TRUE(world_.Do(world_.Want("d", 0)).ok());
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kReclaiming);
+}
+
+TEST_F(ReclaimTest, AReclaimedMachineForNobodyIsFreeWhenGivenBack) {
+  Spot("s", {"m1"});
+  Sync(world_.Want("d", 1));
+  world_.Advance(kSpotNotice);
+  Sync(world_.Want("d", 0));
+  Give("s", 0, {"m1"});
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kFree);
+}
+
+TEST_F(ReclaimTest, AMachineThatCameOtherwiseTakesTheYoungestReclaimBack) {
+  Spot("s", {"m1", "m2", "m3"});
+  Sync(world_.Want("d", 1));
+  Sync(world_.Want("d", 2));
+  world_.Register({World::Machine("x")});
+  EXPECT_THAT(world_.MachinesOf("d"), ElementsAre("x"));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m3"));
+  EXPECT_EQ(world_.View("s").claim.reclaim_generation, 3);
+}
+
+TEST_F(ReclaimTest, WhatOneMissesNoMoreGoesToTheNextWhoIsShort) {
+  Spot("s", {"m1"});
+  Sync(world_.Want("d", 1));
+  Sync(world_.Want("e", 1));
+  EXPECT_EQ(Row("m1").earmark, "d");
+  Sync(world_.Want("d", 0));
+  EXPECT_EQ(Row("m1").earmark, "e");
+  EXPECT_EQ(world_.View("s").claim.reclaim_generation, 1);
+}
+
+TEST_F(ReclaimTest, ANewAffinityLetsGoOfWhatDoesNotMatch) {
+  Sync(world_.WantSpot("s", 2));
+  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  world_.RegisterLabelled({"b1"}, "disk", "hdd");
+  Sync(World::Where(world_.Want("d", 1), "disk", {"nvme"}));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("a1"));
+  Sync(World::Where(world_.Want("d", 1), "disk", {"hdd"}));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("b1"));
+  // The same when the machine's label changes.
+  world_.RegisterLabelled({"b1"}, "disk", "tape");
+  EXPECT_THAT(Reclaiming("s"), IsEmpty());
+}
+
+TEST_F(ReclaimTest, AGangReclaimsOnlyIfThatCompletesIt) {
+  Spot("s", {"m1", "m2"});
+  Sync(world_.Want("holder", 1));
+  world_.Register({World::Machine("x")});
+  Sync(world_.WantGang("g", 3));
+  EXPECT_THAT(Reclaiming("s"), IsEmpty());
+  Sync(world_.WantGang("g", 2));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m1", "m2"));
+  // One comes back: it is kept for the gang until the other comes.
+  Give("s", 1, {"m1"});
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kFree);
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m2"));
+  EXPECT_THAT(Sync(world_.Want("behind", 1)).machines, IsEmpty());
+  Give("s", 0, {"m2"});
+  EXPECT_THAT(world_.MachinesOf("g"), ElementsAre("m1", "m2"));
+}
+
+TEST_F(ReclaimTest, AGangMissesOnlyWhatIsNotKeptForIt) {
+  Spot("s", {"m1", "m2", "m3"});
+  Sync(world_.Want("holder", 3));
+  for (const char* id : {"x", "y", "z"}) world_.Register({World::Machine(id)});
+  Sync(world_.WantGang("g", 3));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m1", "m2", "m3"));
+  // A machine that comes free is kept for it: one reclaim is taken back.
+  Give("holder", 2, {"x"}, ReturnReason::kReleased);
+  EXPECT_EQ(world_.StateOf("x"), MachineState::kFree);
+  EXPECT_EQ(Reclaiming("s").size(), 2u);
+  // All given back in one command complete it.
+  Give("s", 1, Reclaiming("s"));
+  EXPECT_EQ(world_.MachinesOf("g").size(), 3u);
+}
+
+TEST_F(ReclaimTest, AGangGivenAllItMissesInOneCommandGetsItStraight) {
+  Spot("s", {"m1", "m2"});
+  Sync(world_.WantGang("g", 2));
+  SyncClaim urgent = world_.Want("urgent", 1);
+  urgent.priority = 9;
+  Sync(urgent);
+  Give("s", 0, {"m1", "m2"});
+  EXPECT_THAT(world_.MachinesOf("g"), ElementsAre("m1", "m2"));
+}
+
+TEST_F(ReclaimTest, AReclaimedMachineCountsAsHeldForSetMachineState) {
+  Spot("s", {"m1"});
+  Sync(world_.Want("d", 1));
+  EXPECT_EQ(world_.Do(SetMachineState{"m1", MachineState::kRetired}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(ReclaimTest, NothingIsTakenFromWhereTheTypeIsNotOffered) {
+  Spot("s", {"m1"});
+  world_.Do(UpdateZone{{.id = World::kZone, .instance_types = {}}});
+  Sync(world_.Want("d", 1));
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kHeld);
+  world_.Do(UpdateZone{{.id = World::kZone, .instance_types = {World::kType}}});
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m1"));
+  // Not offered any more: what was decided stays, and the machine is free once given back.
+  world_.Do(UpdateZone{{.id = World::kZone, .instance_types = {}}});
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m1"));
+  Give("s", 0, {"m1"});
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kFree);
+}
+
+TEST_F(ReclaimTest, SpotThatIsOfferedNoMoreIsStillReclaimed) {
+  Spot("s", {"m1"});
+  world_.Do(UpdateZone{
+      {.id = World::kZone, .access = ZoneAccess::kDedicated, .instance_types = {World::kType}}});
+  EXPECT_EQ(world_.StateOf("m1"), MachineState::kHeld);
+  Sync(world_.Want("d", 1));
+  EXPECT_THAT(Reclaiming("s"), ElementsAre("m1"));
+}
+
+TEST_F(ReclaimTest, FreeMachinesDoNotGoToSpotWhileADefaultClaimWaits) {
+  Sync(world_.WantSpot("s", 2));
+  Sync(world_.Want("d", 1));
+  world_.Register({World::Machine("m1")});
+  EXPECT_THAT(world_.MachinesOf("d"), ElementsAre("m1"));
+  world_.Register({World::Machine("m2")});
+  EXPECT_THAT(world_.MachinesOf("s"), ElementsAre("m2"));
+}
+
+TEST_F(ReclaimTest, TheOldestPartsAreCoveredFirst) {
+  Spot("s", {"m1"});
+  Sync(world_.Want("first", 2));
+  Sync(world_.Want("second", 1));
+  EXPECT_EQ(Row("m1").earmark, "first");
+  // A machine for the first: its earmark still covers the one it misses.
+  world_.Register({World::Machine("x")});
+  EXPECT_THAT(world_.MachinesOf("first"), ElementsAre("x"));
+  EXPECT_EQ(Row("m1").earmark, "first");
+  world_.Register({World::Machine("y")});
+  EXPECT_EQ(Row("m1").earmark, "second");
+}
+
+}  // namespace
+}  // namespace muster::capacity

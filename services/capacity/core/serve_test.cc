@@ -1,0 +1,277 @@
+#include "services/capacity/core/serve.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/capacity/core/audit.h"
+#include "services/capacity/core/gang.h"
+#include "services/capacity/core/test_world.h"
+
+namespace muster::capacity {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ServeTest : public testing::Test {
+ protected:
+  ServeTest() { world_.AddCatalogue(); }
+  ~ServeTest() override { EXPECT_THAT(Audit(world_.state()), IsEmpty()); }
+
+  // Each request a minute after the one before.
+  ClaimView Sync(const SyncClaim& claim) {
+    const absl::StatusOr<ClaimView> view = world_.Do(claim);
+    EXPECT_TRUE(view.ok()) << view.status();
+    world_.Advance(absl::Minutes(1));
+    return view.ok() ? *view : ClaimView{};
+  }
+  ClaimView Give(const std::string& uid, int64_t nodes, std::vector<std::string> ids,
+                 ReturnReason reason = ReturnReason::kReleased) {
+    std::vector<MachineReturn> returns;
+    for (const std::string& id : ids) returns.push_back({id, reason});
+    return Sync(world_.Want(uid, nodes, std::move(returns)));
+  }
+  static SyncClaim OfRacks(SyncClaim claim) {
+    claim.instance_type = World::kRackType;
+    return claim;
+  }
+  auto Held(const std::string& uid) { return world_.MachinesOf(uid); }
+
+  World world_;
+};
+
+TEST_F(ServeTest, OnlyMachinesThatMatchAreGranted) {
+  world_.RegisterLabelled({"a1", "a2"}, "disk", "nvme");
+  world_.RegisterLabelled({"b1", "b2"}, "disk", "hdd");
+  const ClaimView view = Sync(World::Where(world_.Want("p", 3), "disk", {"hdd"}));
+  EXPECT_THAT(view.machines, ElementsAre("b1", "b2"));
+  EXPECT_THAT(view.granted, ElementsAre("b1", "b2"));
+  EXPECT_EQ(view.matching, 2);
+  EXPECT_EQ(view.in_service, 4);
+  EXPECT_EQ(view.reason, ClaimReason::kPartialNodeAffinity);
+}
+
+TEST_F(ServeTest, AClaimThatNothingFreeMatchesHoldsUpNobody) {
+  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  Sync(World::Where(world_.Want("first", 1), "disk", {"hdd"}));
+  EXPECT_THAT(Sync(world_.Want("second", 1)).machines, ElementsAre("a1"));
+  world_.RegisterLabelled({"b1"}, "disk", "hdd");
+  EXPECT_THAT(Held("first"), ElementsAre("b1"));
+}
+
+TEST_F(ServeTest, AFreeMachineGoesToTheFirstThatMayHaveIt) {
+  Sync(World::Where(world_.Want("nvme", 1), "disk", {"nvme"}));
+  Sync(world_.Want("any", 2));
+  Sync(World::Where(world_.Want("hdd", 1), "disk", {"hdd"}));
+  world_.RegisterLabelled({"b1", "b2"}, "disk", "hdd");
+  EXPECT_THAT(Held("any"), ElementsAre("b1", "b2"));
+  world_.RegisterLabelled({"b3"}, "disk", "hdd");
+  EXPECT_THAT(Held("hdd"), ElementsAre("b3"));
+  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  EXPECT_THAT(Held("nvme"), ElementsAre("a1"));
+}
+
+TEST_F(ServeTest, PlacementUnderAnAffinityCountsOnlyWhatMatches) {
+  // f1/r1 has most room, but only f2/r2 has two that match.
+  std::vector<MachineRow> machines;
+  for (int i = 0; i < 4; ++i) {
+    machines.push_back(World::Labelled(World::Machine(absl::StrCat("x", i), "f1", "r1", i), "disk",
+                                       i == 0 ? "nvme" : "hdd"));
+    machines.push_back(World::Labelled(World::Machine(absl::StrCat("y", i), "f2", "r2", i), "disk",
+                                       i > 1 ? "nvme" : "hdd"));
+  }
+  world_.Register(machines);
+  EXPECT_THAT(Sync(World::Where(world_.Want("p", 2), "disk", {"nvme"})).machines,
+              ElementsAre("y2", "y3"));
+  EXPECT_THAT(Sync(World::Where(world_.Want("p", 3), "disk", {"nvme"})).granted, ElementsAre("x0"));
+}
+
+TEST_F(ServeTest, ANewAffinityKeepsWhatIsHeld) {
+  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  Sync(world_.Want("p", 2));
+  const ClaimView view = Sync(World::Where(world_.Want("p", 2), "disk", {"hdd"}));
+  EXPECT_THAT(view.machines, ElementsAre("a1"));
+  EXPECT_EQ(view.reason, ClaimReason::kNoneAvailableNodeAffinity);
+  world_.RegisterLabelled({"b1"}, "disk", "hdd");
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kSufficient);
+}
+
+TEST_F(ServeTest, ANewLabelServesTheQueue) {
+  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  Sync(World::Where(world_.Want("p", 1), "disk", {"hdd"}));
+  world_.RegisterLabelled({"a1"}, "disk", "hdd");
+  EXPECT_THAT(Held("p"), ElementsAre("a1"));
+}
+
+TEST_F(ServeTest, ReasonsUnderAnAffinity) {
+  const auto nvme = [&](const std::string& uid, int64_t nodes) {
+    return World::Where(world_.Want(uid, nodes), "disk", {"nvme"});
+  };
+  EXPECT_EQ(Sync(nvme("p", 2)).reason, ClaimReason::kNoneAvailable);
+  world_.RegisterLabelled({"b1", "b2"}, "disk", "hdd");
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kNoneAvailableNodeAffinity);
+  world_.RegisterLabelled({"a1"}, "disk", "nvme");
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kPartialNodeAffinity);
+  EXPECT_EQ(Sync(nvme("p", 4)).reason, ClaimReason::kPartial);
+  EXPECT_EQ(Sync(nvme("q", 1)).reason, ClaimReason::kQueued);
+}
+
+TEST_F(ServeTest, PlaceAndNodesAhead) {
+  Sync(World::Where(world_.Want("a", 3), "disk", {"nvme"}));
+  Sync(world_.Want("b", 2));
+  Sync(world_.Want("a", 3));
+  EXPECT_EQ(*world_.View("a").queue, (QueuePlace{1, 0}));
+  EXPECT_EQ(*world_.View("b").queue, (QueuePlace{2, 3}));
+  SyncClaim more = world_.Want("a", 7);
+  Sync(more);
+  EXPECT_EQ(*world_.View("a").queue, (QueuePlace{1, 2}));  // the 2 of b are before the youngest
+  SyncClaim urgent = world_.Want("u", 5);
+  urgent.priority = 1;
+  Sync(urgent);
+  EXPECT_EQ(*world_.View("a").queue, (QueuePlace{2, 7}));
+  EXPECT_FALSE(Sync(world_.Want("none", 0)).queue.has_value());
+}
+
+TEST_F(ServeTest, GrantsSinceCountsMachinesHeldThatWereWaitedFor) {
+  world_.RegisterLabelled({"m1"}, "disk", "nvme");
+  Sync(world_.Want("p", 3));  // m1 at once
+  const absl::Time first = world_.now();
+  world_.RegisterLabelled({"m2"}, "disk", "nvme");
+  world_.Advance(absl::Minutes(5));
+  world_.RegisterLabelled({"m3"}, "disk", "nvme");
+  const DepotKey key{World::kZone, World::kType};
+  const auto since = [&](absl::Time time) {
+    return world_.state().FindDepot(key)->GrantsSince(time);
+  };
+  EXPECT_EQ(since(absl::InfinitePast()), 2);
+  EXPECT_EQ(since(first), 2);
+  EXPECT_EQ(since(first + absl::Seconds(1)), 1);
+  Give("p", 2, {"m3"});
+  EXPECT_EQ(since(first), 1);
+}
+
+TEST_F(ServeTest, AGangGetsAllAtOnceOrNothing) {
+  world_.RegisterRack("f", "r", 3);
+  Sync(world_.Want("holder", 2));
+  const ClaimView waits = Sync(world_.WantGang("g", 2));
+  EXPECT_THAT(waits.machines, IsEmpty());
+  EXPECT_EQ(waits.reason, ClaimReason::kQueued);
+  Give("holder", 1, {"r-1"});
+  EXPECT_THAT(Held("g"), ElementsAre("r-1", "r-2"));
+}
+
+TEST_F(ServeTest, FreeMachinesAreKeptForAGangThatCanBeMet) {
+  world_.RegisterRack("f", "r", 3);
+  Sync(world_.Want("holder", 2));
+  Sync(world_.WantGang("g", 2));
+  EXPECT_THAT(Sync(world_.Want("behind", 1)).machines, IsEmpty());
+  const std::vector<KeptGang> kept = KeptGangs(world_.state(), {World::kZone, World::kType});
+  ASSERT_EQ(kept.size(), 1u);
+  EXPECT_EQ(kept[0].key.pool_uid, "g");
+  EXPECT_EQ(kept[0].nodes, 1);
+  // Who stands before it may have them.
+  SyncClaim urgent = world_.Want("urgent", 1);
+  urgent.priority = 1;
+  EXPECT_THAT(Sync(urgent).machines, ElementsAre("r-2"));
+}
+
+TEST_F(ServeTest, AGangThatCannotBeMetIsPassedOver) {
+  world_.RegisterRack("f", "r", 3);
+  Sync(world_.WantGang("g", 4));
+  EXPECT_THAT(Sync(world_.Want("behind", 1)).machines, ElementsAre("r-0"));
+  EXPECT_EQ(world_.View("g").reason, ClaimReason::kQueued);
+  // What the gang holds itself cannot come to it: 3 of 5 machines are others'.
+  world_.RegisterRack("f", "s", 2);
+  Give("behind", 0, {"r-0"});
+  EXPECT_EQ(Held("g").size(), 4u);
+  Sync(world_.WantGang("g", 6));
+  EXPECT_THAT(Sync(world_.Want("behind", 1)).granted, ElementsAre("r-0"));
+}
+
+TEST_F(ServeTest, AMachineThatAGangLostIsAskedForAloneWithItsOldAge) {
+  world_.RegisterRack("f", "r", 3);
+  const absl::Time asked = world_.now();
+  Sync(world_.WantGang("g", 3));
+  Sync(world_.Want("other", 1));
+  EXPECT_THAT(Give("g", 3, {"r-1"}, ReturnReason::kBroken).claim.parts,
+              ElementsAre(ClaimPart{asked, 1}));
+  ASSERT_TRUE(world_.Do(SetMachineState{"r-1", MachineState::kFree}).ok());
+  EXPECT_THAT(Held("g"), ElementsAre("r-0", "r-1", "r-2"));
+}
+
+TEST_F(ServeTest, AGangKeepsOnlyWhatMatches) {
+  world_.RegisterLabelled({"a1", "a2"}, "disk", "nvme");
+  world_.RegisterLabelled({"b1"}, "disk", "hdd");
+  Sync(World::Where(world_.Want("holder", 1), "disk", {"nvme"}));
+  Sync(World::Where(world_.WantGang("g", 2), "disk", {"nvme"}));
+  EXPECT_THAT(Sync(world_.Want("behind", 2)).machines, ElementsAre("b1"));
+  Give("holder", 0, {"a1"});
+  EXPECT_THAT(Held("g"), ElementsAre("a1", "a2"));
+}
+
+TEST_F(ServeTest, AGangThatIsOneNoMoreTakesWhatIsThere) {
+  world_.RegisterRack("f", "r", 2);
+  Sync(world_.Want("holder", 1));
+  Sync(world_.WantGang("g", 2));
+  SyncClaim plain = world_.Want("g", 2);
+  plain.gang = false;
+  EXPECT_THAT(Sync(plain).machines, ElementsAre("r-1"));
+}
+
+TEST_F(ServeTest, RacksAreGrantedWhereEnoughOfThemMatches) {
+  std::vector<MachineRow> machines;
+  for (int i = 0; i < 5; ++i) {
+    const std::string disk = i == 0 ? "hdd" : "nvme";
+    machines.push_back(World::Labelled(
+        World::Machine(absl::StrCat("x", i), "f", "x", i, World::kRackType), "disk", disk));
+    machines.push_back(
+        World::Labelled(World::Machine(absl::StrCat("y", i), "f", "y", i, World::kRackType), "disk",
+                        i < 2 ? "hdd" : "nvme"));
+  }
+  world_.Register(machines);
+  const SyncClaim claim = OfRacks(World::Where(world_.Want("p", 8), "disk", {"nvme"}));
+  EXPECT_THAT(Sync(claim).machines, ElementsAre("x1", "x2", "x3", "x4"));
+}
+
+TEST_F(ServeTest, AGangOfRacksGetsAllRacksAtOnce) {
+  world_.RegisterRack("f", "x", 4, World::kRackType);
+  world_.RegisterRack("f", "y", 4, World::kRackType);
+  Sync(OfRacks(world_.Want("holder", 4)));
+  Sync(OfRacks(world_.WantGang("g", 8)));
+  EXPECT_THAT(Sync(OfRacks(world_.Want("behind", 4))).machines, IsEmpty());
+  Sync(OfRacks(world_.WantGang("never", 16)));
+  Give("holder", 0, {"x-0", "x-1", "x-2", "x-3"});
+  EXPECT_EQ(Held("g").size(), 8u);
+  // One breaks: that one alone completes the rack again.
+  Give("g", 8, {"y-2"}, ReturnReason::kBroken);
+  ASSERT_TRUE(world_.Do(SetMachineState{"y-2", MachineState::kFree}).ok());
+  EXPECT_EQ(Held("g").size(), 8u);
+}
+
+TEST_F(ServeTest, AGangOfRacksThatCannotBeMetIsPassedOver) {
+  world_.RegisterRack("f", "x", 4, World::kRackType);
+  world_.RegisterRack("f", "y", 3, World::kRackType);
+  Sync(OfRacks(world_.WantGang("g", 8)));
+  EXPECT_EQ(Sync(OfRacks(world_.Want("behind", 4))).machines.size(), 4u);
+}
+
+TEST_F(ServeTest, SpotIsNotOfferedOnTypesGrantedInWholeRacks) {
+  world_.RegisterRack("f", "x", 4, World::kRackType);
+  const ClaimView view = Sync(OfRacks(world_.WantSpot("s", 4)));
+  EXPECT_THAT(view.machines, IsEmpty());
+  EXPECT_EQ(view.reason, ClaimReason::kNotInZone);
+}
+
+TEST_F(ServeTest, GrantedNamesWhatTheCommandBroughtAndNothingWhenRepeated) {
+  world_.RegisterRack("f", "r", 3);
+  Sync(world_.Want("p", 1));
+  const SyncClaim more = world_.Want("p", 3, {{"r-0", ReturnReason::kReleased}});
+  EXPECT_THAT(Sync(more).granted, ElementsAre("r-0", "r-1", "r-2"));
+  EXPECT_THAT(Sync(more).granted, IsEmpty());
+  const auto views = world_.Do(
+      SyncClaims{{world_.Want("q", 1), world_.Want("p", 2, {{"r-1", ReturnReason::kReleased}})}});
+  EXPECT_THAT(views[0]->granted, ElementsAre("r-1"));
+  EXPECT_THAT(views[1]->granted, IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::capacity
