@@ -150,7 +150,7 @@ TEST(HoldersTest, KnownHistories) {
   EXPECT_THAT(TwoHolders(both, {}), ElementsAre(HasSubstr("m was held by a and b")));
   EXPECT_THAT(TwoHolders(both, {{"a", "m", {3, 4}}}), IsEmpty());
   EXPECT_THAT(TwoHolders(both, {{"a", "m", {3, kNever}}}), IsEmpty()) << "may have been done";
-  EXPECT_THAT(TwoHolders(both, {{"a", "m", {6, 7}}}), ElementsAre(HasSubstr("one time")));
+  EXPECT_THAT(TwoHolders(both, {{"a", "m", {7, 8}}}), ElementsAre(HasSubstr("one time")));
   EXPECT_THAT(TwoHolders(both, {{"a", "x", {3, 4}}}), ElementsAre(HasSubstr("one time")));
   EXPECT_THAT(TwoHolders({{"a", "m", {3, 4}}, {"b", "m", {5, 6}}}, {{"a", "m", {0, 2}}}),
               ElementsAre(HasSubstr("one time")))
@@ -288,6 +288,28 @@ TEST_F(WitnessTest, UnknownOutcomesMayBeThereOrNot) {
   const WitnessResult result = Witness(journal_, calls_).Run();
   EXPECT_THAT(result.violations, IsEmpty());
   EXPECT_EQ(result.unknown_done, 1);
+}
+
+TEST_F(WitnessTest, ARowGoesToTheCallThatHasNoOtherPlace) {
+  // Both hold a node if nobody does, and are refused otherwise; one of them was told that it does.
+  const auto take = [](Overlay<QuotaState>& overlay, absl::Time) {
+    if (overlay.state().Held(kQuota) > 0) return Answer{"refused", "refused"};
+    overlay.Put(quota::Holding{kQuota, "a", 1, 1, ""});
+    return Answer{"taken", "taken"};
+  };
+  Sync(10, 11, "a", 1, 1);
+  journal_.rows[0].bytes = absl::StrCat(journal_.rows[0].change.change.key, "1#1");
+  calls_[0].decide = take;
+  calls_[0].answer = {"taken", "taken"};
+  calls_[0].marks = {"take"};
+  journal_.rows[0].mark = "take";
+  Call<QuotaState> twin = calls_[0];
+  twin.interval = {0, kNever};
+  twin.outcome = Outcome::kUnknown;
+  calls_.push_back(twin);
+  const WitnessResult result = Witness(journal_, calls_).Run();
+  EXPECT_THAT(result.violations, IsEmpty());
+  EXPECT_EQ(result.unknown_done, 0);
 }
 
 TEST_F(WitnessTest, AnUnknownOutcomeHasNoEffectBeforeItsCall) {

@@ -127,25 +127,42 @@ class Witness {
     return static_cast<int64_t>(changes.size());
   }
 
-  // Tries the calls that some row of the batch, from `first` on, points to; those begun first
-  // first.
+  // Whether an answered call may as well have come right after the row `last`, changing nothing.
+  bool MayFollow(size_t call, int64_t last) {
+    Overlay<State> overlay(StateAt(last), last);
+    const Answer answer = calls_[call].decide(overlay, TimeAfter(last));
+    const bool same = overlay.changes().empty() && answer == calls_[call].answer;
+    overlay.RollBack();
+    return same;
+  }
+
+  // Gives the rows from `first` on to one of the calls that some row of the batch points to: to one
+  // that has no other place, else to that which began first.
   bool AssignAt(int64_t& first) {
-    std::set<size_t> tried;
+    std::set<std::pair<int64_t, size_t>> pointed_to;
     for (int64_t at = first; at <= last_revision() && RowOf(at).batch == RowOf(first).batch; ++at) {
-      const auto it = writers_.find(RowOf(at).mark);
-      if (it == writers_.end()) continue;
-      for (const auto& [invoked, call] : it->second) {
-        if (places_[call].last != kNowhere || !tried.insert(call).second) continue;
-        const int64_t count = Explains(call, first);
-        if (count == 0) continue;
-        places_[call] = {first, first + count - 1};
-        first += count;
-        ++result_.writes;
-        if (calls_[call].outcome == Outcome::kUnknown) ++result_.unknown_done;
-        return true;
-      }
+      if (const auto it = writers_.find(RowOf(at).mark); it != writers_.end())
+        pointed_to.insert(it->second.begin(), it->second.end());
     }
-    return false;
+    size_t chosen = calls_.size();
+    int64_t last = kNowhere;
+    for (const auto& [invoked, call] : pointed_to) {
+      if (places_[call].last != kNowhere) continue;
+      const int64_t count = Explains(call, first);
+      if (count == 0) continue;
+      const bool only_here =
+          calls_[call].outcome == Outcome::kAnswered && !MayFollow(call, first + count - 1);
+      if (chosen != calls_.size() && !only_here) continue;
+      chosen = call;
+      last = first + count - 1;
+      if (only_here) break;
+    }
+    if (chosen == calls_.size()) return false;
+    places_[chosen] = {first, last};
+    first = last + 1;
+    ++result_.writes;
+    if (calls_[chosen].outcome == Outcome::kUnknown) ++result_.unknown_done;
+    return true;
   }
 
   void AssignRows() {
