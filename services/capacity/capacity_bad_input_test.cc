@@ -245,6 +245,9 @@ TEST_F(CapacityBadInputTest, Reads) {
   get(static_cast<grpc::Status (Stub::*)(Ctx*, const v1::GetClaimRequest&, v1::Claim*)>(
           &Stub::GetClaim),
       v1::GetClaimRequest());
+  get(static_cast<grpc::Status (Stub::*)(Ctx*, const v1::ExplainClaimRequest&,
+                                         v1::ExplainClaimResponse*)>(&Stub::ExplainClaim),
+      v1::ExplainClaimRequest());
 
   Expect<v1::ListZonesRequest>(&Stub::ListZones, {},
                                {{"page_size", [](auto& r) { r.set_page_size(-1); }},
@@ -256,11 +259,59 @@ TEST_F(CapacityBadInputTest, Reads) {
   Expect<v1::ListClaimsRequest>(&Stub::ListClaims, {},
                                 {{"page_size", [](auto& r) { r.set_page_size(-1); }},
                                  {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
-  Expect<v1::ListMachinesRequest>(&Stub::ListMachines, {},
-                                  {{"page_size", [](auto& r) { r.set_page_size(-1); }},
-                                   {"page_token", [](auto& r) { r.set_page_token("garbage"); }},
-                                   {"zone", [](auto& r) { r.set_zone("nowhere"); }},
-                                   {"instance_type", [](auto& r) { r.set_instance_type(kLong); }}});
+  Expect<v1::ListMachinesRequest>(
+      &Stub::ListMachines, {},
+      {{"page_size", [](auto& r) { r.set_page_size(-1); }},
+       {"page_token", [](auto& r) { r.set_page_token("garbage"); }},
+       {"zone", [](auto& r) { r.set_zone("nowhere"); }},
+       {"instance_type", [](auto& r) { r.set_instance_type(kLong); }},
+       {"state", [](auto& r) { r.set_state(static_cast<v1::Machine::State>(77)); }},
+       {"claim", [](auto& r) { r.set_claim("Upper"); }},
+       {"claim", [](auto& r) { r.set_claim(kLong); }}});
+}
+
+TEST_F(CapacityBadInputTest, Placements) {
+  AddCatalogue();
+  v1::UpdateInstanceTypeRequest racks = Type();
+  racks.mutable_instance_type()->set_name("instanceTypes/gb200-4x");
+  racks.mutable_instance_type()->set_nodes_per_rack(18);
+  ASSERT_THAT(Call(&Stub::UpdateInstanceType, racks), IsOk());
+  const auto of = [](std::function<void(v1::PlacementRequest&)> spoil) {
+    return [spoil](v1::FindPlacementsRequest& r) { spoil(*r.mutable_requests(1)); };
+  };
+  v1::FindPlacementsRequest good;
+  for (int i = 0; i < 2; ++i) {
+    good.add_requests()->set_instance_type(kType);
+    good.mutable_requests(i)->set_nodes(1);
+  }
+  good.add_zones(kZone);
+  Expect<v1::FindPlacementsRequest>(
+      &Stub::FindPlacements, good,
+      {{"requests", [](auto& r) { r.clear_requests(); }},
+       {"requests",
+        [](auto& r) {
+          for (int i = 0; i < 19; ++i) *r.add_requests() = r.requests(0);
+        }},
+       {"requests[1].instance_type", of([](auto& p) { p.clear_instance_type(); })},
+       {"requests[1].instance_type", of([](auto& p) { p.set_instance_type(kLong); })},
+       {"requests[1].instance_type", of([](auto& p) { p.set_instance_type("castle"); })},
+       {"requests[1].nodes", of([](auto& p) { p.clear_nodes(); })},
+       {"requests[1].nodes", of([](auto& p) { p.set_nodes(-1); })},
+       {"requests[1].nodes", of([](auto& p) { p.set_nodes(1'000'001); })},
+       {"requests[1].nodes", of([](auto& p) { p.set_nodes(kHuge); })},
+       {"requests[1].nodes", of([](auto& p) {
+          p.set_instance_type("gb200-4x");
+          p.set_nodes(17);
+        })},
+       {"requests[1].compute_class",
+        of([](auto& p) { p.set_compute_class(static_cast<type::v1::ComputeClass>(77)); })},
+       {"zones[1]", [](auto& r) { r.add_zones(""); }},
+       {"zones[1]", [](auto& r) { r.add_zones(kLong); }},
+       {"zones[1]", [](auto& r) { r.add_zones("US-WEST-01A"); }},
+       {"zones[1]", [](auto& r) { r.add_zones(kZone); }},
+       {"zones", [](auto& r) {
+          for (int i = 0; i < 100; ++i) r.add_zones(absl::StrCat("Z", i, "A"));
+        }}});
 }
 
 TEST_F(CapacityBadInputTest, Watches) {
@@ -271,6 +322,15 @@ TEST_F(CapacityBadInputTest, Watches) {
     EXPECT_FALSE(stream->Read(&message));
     return rpc::FromGrpcStatus(stream->Finish());
   };
+  {
+    v1::WatchClaimsRequest claims;
+    claims.mutable_start()->set_after_revision(-1);
+    grpc::ClientContext context;
+    const auto stream = stub_->WatchClaims(&context, claims);
+    v1::WatchClaimsResponse message;
+    EXPECT_FALSE(stream->Read(&message));
+    EXPECT_THAT(rpc::FromGrpcStatus(stream->Finish()), HasFieldViolation("start.after_revision"));
+  }
   v1::WatchCapacityRequest request;
   request.mutable_start()->set_after_revision(-1);
   EXPECT_THAT(refused(request), HasFieldViolation("start.after_revision"));

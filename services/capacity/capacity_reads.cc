@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/capacity/core/view.h"
+#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/machine_list.h"
 #include "services/capacity/handlers.h"
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/common/error.h"
-#include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/list.h"
 #include "services/rpc/unary.h"
@@ -19,17 +19,19 @@ namespace muster::capacity {
 namespace {
 
 // A row as it is answered.
-v1::Zone Render(const State&, const ZoneRow& zone) { return ToProto(zone); }
-v1::InstanceType Render(const State&, const InstanceTypeRow& type) { return ToProto(type); }
-v1::Machine Render(const State&, const MachineRow& machine) { return ToProto(machine); }
-v1::Claim Render(const State& state, const ClaimRow& claim) {
-  return ToProto(ViewOf(state, claim));
+v1::Zone Render(const State&, const ZoneRow& zone, absl::Time) { return ToProto(zone); }
+v1::InstanceType Render(const State&, const InstanceTypeRow& type, absl::Time) {
+  return ToProto(type);
+}
+v1::Machine Render(const State&, const MachineRow& machine, absl::Time) { return ToProto(machine); }
+v1::Claim Render(const State& state, const ClaimRow& claim, absl::Time now) {
+  return ToProto(AnswerOf(state, ViewOf(state, claim), now));
 }
 
 using ParseName = std::optional<std::string> (*)(absl::string_view);
 
 template <class Row, class Request, class Response>
-grpc::ServerUnaryReactor* Get(Lane& lane, grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* Get(Lane& lane, const Clock& clock, grpc::CallbackServerContext* context,
                               const Request* request, Response* response, ParseName parse,
                               absl::string_view shape) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
@@ -37,13 +39,13 @@ grpc::ServerUnaryReactor* Get(Lane& lane, grpc::CallbackServerContext* context,
       return void(responder.Finish(muster::error::InvalidField("name", shape)));
     const absl::Time deadline = responder.deadline();
     lane.Read(
-        [name = request->name(), response, responder = std::move(responder)](
+        [&clock, name = request->name(), response, responder = std::move(responder)](
             const absl::Status& status, const State* state, int64_t) mutable {
           responder.Reply([&]() -> absl::Status {
             if (!status.ok()) return status;
             const Row* row = state->table<Row>().Find(name);
             if (row == nullptr) return muster::error::NotFound(name);
-            *response = Render(*state, *row);
+            *response = Render(*state, *row, clock.Now());
             return absl::OkStatus();
           });
         },
@@ -51,24 +53,24 @@ grpc::ServerUnaryReactor* Get(Lane& lane, grpc::CallbackServerContext* context,
   });
 }
 
-// `keep(row)`: which rows; `add(response)`: where the next one goes.
-template <class Row, class Request, class Response, class Keep, class Add>
-grpc::ServerUnaryReactor* List(Lane& lane, grpc::CallbackServerContext* context,
-                               const Request* request, Response* response, Keep keep, Add add) {
+// `add(response)`: where the next one goes.
+template <class Row, class Request, class Response, class Add>
+grpc::ServerUnaryReactor* List(Lane& lane, const Clock& clock, grpc::CallbackServerContext* context,
+                               const Request* request, Response* response, Add add) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
     const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
     if (!page.ok()) return void(responder.Finish(page.status()));
     const absl::Time deadline = responder.deadline();
     lane.Read(
-        [request = *request, page = *page, response, keep = std::move(keep), add,
-         responder = std::move(responder)](const absl::Status& status, const State* state,
-                                           int64_t) mutable {
+        [&clock, request = *request, page = *page, response, add, responder = std::move(responder)](
+            const absl::Status& status, const State* state, int64_t) mutable {
           responder.Reply([&] {
             if (!status.ok()) return status;
             response->set_next_page_token(rpc::ListPage(
-                state->table<Row>().rows(), request, page, "",
-                [&](const auto& entry) { return keep(*entry.second.row); },
-                [&](const auto& entry) { *add(response) = Render(*state, *entry.second.row); }));
+                state->table<Row>().rows(), request, page, "", [](const auto&) { return true; },
+                [&](const auto& entry) {
+                  *add(response) = Render(*state, *entry.second.row, clock.Now());
+                }));
             return status;
           });
         },
@@ -76,7 +78,19 @@ grpc::ServerUnaryReactor* List(Lane& lane, grpc::CallbackServerContext* context,
   });
 }
 
-constexpr auto kAll = [](const auto&) { return true; };
+void FillPage(const State& state, const v1::ListMachinesRequest& request,
+              const MachineFilter& filter, const rpc::Page& page,
+              v1::ListMachinesResponse& response) {
+  const size_t size = static_cast<size_t>(page.size);
+  // The token holds a key, as those of the other lists do.
+  const std::string after = ParseMachineName(page.after).value_or("");
+  std::vector<const MachineRow*> machines = ListMachines(state, filter, after, size + 1);
+  if (machines.size() > size) {
+    machines.pop_back();
+    response.set_next_page_token(rpc::PageToken(request, machines.back()->Key()));
+  }
+  for (const MachineRow* machine : machines) *response.add_machines() = ToProto(*machine);
+}
 
 absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& request) {
   ASSIGN_OR_RETURN(storage::WatchOptions options,
@@ -109,6 +123,14 @@ bool ParseResource(const storage::WatchItem& item, v1::WatchCapacityResponse& re
   return item.kind == ClaimRow::kKind && response.mutable_claim()->ParseFromString(*item.bytes);
 }
 
+v1::WatchClaimsResponse ToClaimResponse(const storage::WatchItem& item) {
+  v1::WatchClaimsResponse response;
+  if (!rpc::FillWatchResponse(item, response)) return response;
+  if (!response.mutable_claim()->ParseFromString(*item.bytes))
+    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
+  return response;
+}
+
 v1::WatchCapacityResponse ToWatchResponse(const storage::WatchItem& item) {
   v1::WatchCapacityResponse response;
   if (!rpc::FillWatchResponse(item, response)) return response;
@@ -122,66 +144,77 @@ v1::WatchCapacityResponse ToWatchResponse(const storage::WatchItem& item) {
 
 Handlers::Unary Handlers::GetZone(Context context, const v1::GetZoneRequest* request,
                                   v1::Zone* response) {
-  return Get<ZoneRow>(lane_, context, request, response, &ParseZoneName, kZoneNameShape);
+  return Get<ZoneRow>(lane_, clock_, context, request, response, &ParseZoneName, kZoneNameShape);
 }
 
 Handlers::Unary Handlers::ListZones(Context context, const v1::ListZonesRequest* request,
                                     v1::ListZonesResponse* response) {
-  return List<ZoneRow>(lane_, context, request, response, kAll,
+  return List<ZoneRow>(lane_, clock_, context, request, response,
                        [](auto* to) { return to->add_zones(); });
 }
 
 Handlers::Unary Handlers::GetInstanceType(Context context,
                                           const v1::GetInstanceTypeRequest* request,
                                           v1::InstanceType* response) {
-  return Get<InstanceTypeRow>(lane_, context, request, response, &ParseInstanceTypeName,
+  return Get<InstanceTypeRow>(lane_, clock_, context, request, response, &ParseInstanceTypeName,
                               kInstanceTypeNameShape);
 }
 
 Handlers::Unary Handlers::ListInstanceTypes(Context context,
                                             const v1::ListInstanceTypesRequest* request,
                                             v1::ListInstanceTypesResponse* response) {
-  return List<InstanceTypeRow>(lane_, context, request, response, kAll,
+  return List<InstanceTypeRow>(lane_, clock_, context, request, response,
                                [](auto* to) { return to->add_instance_types(); });
 }
 
 Handlers::Unary Handlers::GetMachine(Context context, const v1::GetMachineRequest* request,
                                      v1::Machine* response) {
-  return Get<MachineRow>(lane_, context, request, response, &ParseMachineName, kMachineNameShape);
+  return Get<MachineRow>(lane_, clock_, context, request, response, &ParseMachineName,
+                         kMachineNameShape);
 }
 
 Handlers::Unary Handlers::ListMachines(Context context, const v1::ListMachinesRequest* request,
                                        v1::ListMachinesResponse* response) {
-  if (!request->zone().empty() && !IsZoneId(request->zone())) {
-    return rpc::Unary(context, [](rpc::Responder responder) {
-      responder.Finish(
-          muster::error::InvalidField("zone", "must be a zone id such as US-EAST-04A, or empty."));
-    });
-  }
-  if (!request->instance_type().empty() && !IsInstanceTypeId(request->instance_type())) {
-    return rpc::Unary(context, [](rpc::Responder responder) {
-      responder.Finish(
-          muster::error::InvalidField("instance_type", "must be an instance type id, or empty."));
-    });
-  }
-  const auto keep = [zone = request->zone(),
-                     type = request->instance_type()](const MachineRow& machine) {
-    return (zone.empty() || machine.zone == zone) &&
-           (type.empty() || machine.instance_type == type);
-  };
-  return List<MachineRow>(lane_, context, request, response, keep,
-                          [](auto* to) { return to->add_machines(); });
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    Faults faults;
+    MachineFilter filter = ParseRequest(*request, faults);
+    if (!faults.empty())
+      return void(responder.Finish(muster::error::InvalidFields(std::move(faults))));
+    const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
+    if (!page.ok()) return void(responder.Finish(page.status()));
+    const absl::Time deadline = responder.deadline();
+    lane_.Read(
+        [request = *request, filter = std::move(filter), page = *page, response,
+         responder = std::move(responder)](const absl::Status& status, const State* state,
+                                           int64_t) mutable {
+          responder.Reply([&] {
+            if (status.ok()) FillPage(*state, request, filter, page, *response);
+            return status;
+          });
+        },
+        deadline);
+  });
 }
 
 Handlers::Unary Handlers::GetClaim(Context context, const v1::GetClaimRequest* request,
                                    v1::Claim* response) {
-  return Get<ClaimRow>(lane_, context, request, response, &ParseClaimName, kClaimNameShape);
+  return Get<ClaimRow>(lane_, clock_, context, request, response, &ParseClaimName, kClaimNameShape);
 }
 
 Handlers::Unary Handlers::ListClaims(Context context, const v1::ListClaimsRequest* request,
                                      v1::ListClaimsResponse* response) {
-  return List<ClaimRow>(lane_, context, request, response, kAll,
+  return List<ClaimRow>(lane_, clock_, context, request, response,
                         [](auto* to) { return to->add_claims(); });
+}
+
+Handlers::Stream<v1::WatchClaimsResponse> Handlers::WatchClaims(
+    Context context, const v1::WatchClaimsRequest* request) {
+  absl::StatusOr<storage::WatchOptions> options =
+      rpc::ToWatchOptions<storage::WatchOptions>(request->start());
+  if (!options.ok()) return rpc::FailStream<v1::WatchClaimsResponse>(context, options.status());
+  options->kinds = {ClaimRow::kKind};
+  return rpc::WatchStream<v1::WatchClaimsResponse>(context, lane_.Watch(*options), &ToClaimResponse,
+                                                   request->start().bundle());
 }
 
 Handlers::Stream<v1::WatchCapacityResponse> Handlers::WatchCapacity(

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "services/capacity/core/claim_answer.h"
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/validate.h"
 #include "services/capacity/handlers.h"
@@ -33,10 +34,10 @@ void Render(const std::vector<MachineRow>& machines, v1::BatchRegisterMachinesRe
   for (const MachineRow& machine : machines) *response->add_machines() = ToProto(machine);
 }
 void Render(const MachineRow& machine, v1::Machine* response) { *response = ToProto(machine); }
-void Render(const ClaimView& claim, v1::Claim* response) { *response = ToProto(claim); }
-void Render(const std::vector<absl::StatusOr<ClaimView>>& claims,
+void Render(const ClaimAnswer& claim, v1::Claim* response) { *response = ToProto(claim); }
+void Render(const std::vector<absl::StatusOr<ClaimAnswer>>& claims,
             v1::BatchSyncClaimsResponse* response) {
-  for (const absl::StatusOr<ClaimView>& claim : claims) {
+  for (const absl::StatusOr<ClaimAnswer>& claim : claims) {
     v1::BatchSyncClaimsResponse::Result* result = response->add_results();
     if (claim.ok()) {
       *result->mutable_claim() = ToProto(*claim);
@@ -46,14 +47,28 @@ void Render(const std::vector<absl::StatusOr<ClaimView>>& claims,
   }
 }
 
-template <class T>
-struct OutcomeOf {
-  using type = T;
-};
-template <class T>
-struct OutcomeOf<absl::StatusOr<T>> {
-  using type = T;
-};
+// What is answered of an outcome: the estimate of the wait is not part of a decision.
+template <class Outcome>
+absl::StatusOr<Outcome> Answer(const State&, Outcome outcome, absl::Time) {
+  return outcome;
+}
+template <class Outcome>
+absl::StatusOr<Outcome> Answer(const State&, absl::StatusOr<Outcome> outcome, absl::Time) {
+  return outcome;
+}
+absl::StatusOr<ClaimAnswer> Answer(const State& state, absl::StatusOr<ClaimView> claim,
+                                   absl::Time now) {
+  if (!claim.ok()) return claim.status();
+  return AnswerOf(state, *std::move(claim), now);
+}
+absl::StatusOr<std::vector<absl::StatusOr<ClaimAnswer>>> Answer(
+    const State& state, std::vector<absl::StatusOr<ClaimView>> claims, absl::Time now) {
+  std::vector<absl::StatusOr<ClaimAnswer>> answers;
+  answers.reserve(claims.size());
+  for (absl::StatusOr<ClaimView>& claim : claims)
+    answers.push_back(Answer(state, std::move(claim), now));
+  return answers;
+}
 
 // Every write: request → command → lane → response.
 template <class Request, class Response>
@@ -65,14 +80,16 @@ grpc::ServerUnaryReactor* Write(Lane& lane, grpc::CallbackServerContext* context
     Check(command, faults);
     if (!faults.empty())
       return void(responder.Finish(muster::error::InvalidFields(std::move(faults))));
-    using Decided = decltype(Decide(std::declval<Overlay<State>&>(), command, absl::Time()));
-    using Outcome = typename OutcomeOf<Decided>::type;
+    using Answered = decltype(Answer(std::declval<const State&>(),
+                                     Decide(std::declval<Overlay<State>&>(), command, absl::Time()),
+                                     absl::Time()));
+    using Outcome = typename Answered::value_type;
     auto outcome = std::make_shared<Outcome>();
     const absl::Time deadline = responder.deadline();
     lane.Submit(
         [command = std::move(command), outcome](Overlay<State>& overlay,
                                                 absl::Time now) -> absl::Status {
-          ASSIGN_OR_RETURN(*outcome, absl::StatusOr<Outcome>(Decide(overlay, command, now)));
+          ASSIGN_OR_RETURN(*outcome, Answer(overlay.state(), Decide(overlay, command, now), now));
           return absl::OkStatus();
         },
         [outcome, response, responder = std::move(responder)](const absl::Status& status,

@@ -10,7 +10,7 @@ namespace muster::capacity {
 // capacity_service.proto.
 class Handlers final : public v1::CapacityService::CallbackService {
  public:
-  explicit Handlers(Lane* lane) : lane_(*lane) {}
+  Handlers(Lane* lane, const Clock* clock) : lane_(*lane), clock_(*clock) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -46,11 +46,20 @@ class Handlers final : public v1::CapacityService::CallbackService {
   Unary GetClaim(Context context, const v1::GetClaimRequest* request, v1::Claim* response) override;
   Unary ListClaims(Context context, const v1::ListClaimsRequest* request,
                    v1::ListClaimsResponse* response) override;
+  Stream<v1::WatchClaimsResponse> WatchClaims(Context context,
+                                              const v1::WatchClaimsRequest* request) override;
   Stream<v1::WatchCapacityResponse> WatchCapacity(Context context,
                                                   const v1::WatchCapacityRequest* request) override;
 
+  // capacity_questions.cc
+  Unary ExplainClaim(Context context, const v1::ExplainClaimRequest* request,
+                     v1::ExplainClaimResponse* response) override;
+  Unary FindPlacements(Context context, const v1::FindPlacementsRequest* request,
+                       v1::FindPlacementsResponse* response) override;
+
  private:
   Lane& lane_;
+  const Clock& clock_;
 };
 
 }  // namespace muster::capacity

@@ -91,11 +91,51 @@ v1::Claim ToProto(const ClaimRow& claim) {
   return out;
 }
 
-v1::Claim ToProto(const ClaimView& view) {
+v1::Claim ToProto(const ClaimAnswer& answer) {
+  const ClaimView& view = answer.view;
   v1::Claim out = ToProto(view.claim);
   out.mutable_machines()->Assign(view.machines.begin(), view.machines.end());
   out.set_reason(wire::ToProto(view.reason));
   out.set_in_service(view.in_service);
+  out.set_matching(view.matching);
+  out.mutable_granted()->Assign(view.granted.begin(), view.granted.end());
+  for (const Reclaimed& reclaim : view.reclaims) {
+    v1::MachineReclaim* added = out.add_reclaims();
+    added->set_machine(reclaim.machine);
+    SetTime(reclaim.time, added->mutable_reclaim_time());
+  }
+  if (!view.queue) return out;
+  v1::QueuePlace* queue = out.mutable_queue();
+  queue->set_place(view.queue->place);
+  queue->set_nodes_ahead(view.queue->nodes_ahead);
+  if (!answer.wait) return out;
+  queue->mutable_wait()->mutable_earliest()->set_seconds(
+      absl::ToInt64Seconds(answer.wait->earliest));
+  queue->mutable_wait()->mutable_latest()->set_seconds(absl::ToInt64Seconds(answer.wait->latest));
+  return out;
+}
+
+v1::ClaimObstacle ToProto(const Obstacle& obstacle) {
+  v1::ClaimObstacle out;
+  out.set_code(wire::ToProto(obstacle.code));
+  out.set_nodes(obstacle.nodes);
+  out.set_claims(obstacle.claims);
+  out.set_message(obstacle.message);
+  return out;
+}
+
+v1::ZonePlacements ToProto(const ZonePlacements& zone) {
+  v1::ZonePlacements out;
+  out.set_zone(zone.zone);
+  out.set_availability(wire::ToProto(zone.availability));
+  for (const Placement& placement : zone.placements) {
+    v1::Placement* added = out.add_placements();
+    added->set_free(placement.free);
+    added->set_reclaimable(placement.reclaimable);
+    added->set_queue_ahead(placement.queue_ahead);
+    added->set_in_service(placement.in_service);
+    added->set_availability(wire::ToProto(placement.availability));
+  }
   return out;
 }
 

@@ -4,10 +4,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "services/capacity/core/claim_answer.h"
 #include "services/capacity/core/commands.h"
+#include "services/capacity/core/explain.h"
+#include "services/capacity/core/finder.h"
+#include "services/capacity/core/machine_list.h"
 #include "services/capacity/core/rows.h"
 #include "services/capacity/core/validate.h"
-#include "services/capacity/core/view.h"
 
 // Core ↔ proto, both ways, nothing else.
 namespace muster::capacity {
@@ -18,9 +21,11 @@ v1::Machine ToProto(const MachineRow& machine);
 // As the journal and watchers have it: without what follows from other rows.
 v1::Claim ToProto(const ClaimRow& claim);
 // As it is answered.
-v1::Claim ToProto(const ClaimView& view);
+v1::Claim ToProto(const ClaimAnswer& answer);
 
 v1::Affinity ToProto(const Affinity& affinity);
+v1::ClaimObstacle ToProto(const Obstacle& obstacle);
+v1::ZonePlacements ToProto(const ZonePlacements& zone);
 
 // Back from the journal. INTERNAL: a name or an enum that is none.
 absl::StatusOr<ZoneRow> FromProto(const v1::Zone& zone);
@@ -38,6 +43,9 @@ RegisterMachines ParseRequest(const v1::BatchRegisterMachinesRequest& request, F
 SetMachineState ParseRequest(const v1::SetMachineStateRequest& request, Faults& faults);
 SyncClaim ParseRequest(const v1::SyncClaimRequest& request, Faults& faults);
 SyncClaims ParseRequest(const v1::BatchSyncClaimsRequest& request, Faults& faults);
+PlacementQuery ParseRequest(const v1::FindPlacementsRequest& request, Faults& faults);
+// All that ListMachines can be asked for, checked as well.
+MachineFilter ParseRequest(const v1::ListMachinesRequest& request, Faults& faults);
 
 // What a malformed name is answered with.
 inline constexpr char kZoneNameShape[] =

@@ -5,6 +5,7 @@
 #include "services/capacity/core/limits.h"
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/capacity/wire/enums.h"
+#include "services/common/resource_name.h"
 
 namespace muster::capacity {
 namespace {
@@ -30,17 +31,21 @@ MachineRow ParseMachine(const v1::Machine& machine, absl::string_view path, Faul
   return row;
 }
 
+// Unspecified means default.
+ComputeClass ParseClass(type::v1::ComputeClass compute_class, absl::string_view path,
+                        Faults& faults) {
+  if (compute_class == type::v1::COMPUTE_CLASS_UNSPECIFIED) return ComputeClass::kDefault;
+  return Take(wire::ClassOf(compute_class), absl::StrCat(path, ".compute_class"),
+              "must be COMPUTE_CLASS_DEFAULT or COMPUTE_CLASS_SPOT.", faults);
+}
+
 SyncClaim ParseClaim(const v1::ClaimRequest& request, absl::string_view path, Faults& faults) {
   SyncClaim claim;
   claim.pool_uid = request.pool_uid();
   claim.generation = request.generation();
   claim.zone = request.zone();
   claim.instance_type = request.instance_type();
-  if (request.compute_class() != type::v1::COMPUTE_CLASS_UNSPECIFIED) {
-    claim.compute_class =
-        Take(wire::ClassOf(request.compute_class()), absl::StrCat(path, ".compute_class"),
-             "must be COMPUTE_CLASS_DEFAULT or COMPUTE_CLASS_SPOT.", faults);
-  }
+  claim.compute_class = ParseClass(request.compute_class(), path, faults);
   claim.nodes = request.nodes();
   claim.priority = request.priority();
   claim.release = request.release();
@@ -110,6 +115,37 @@ SyncClaims ParseRequest(const v1::BatchSyncClaimsRequest& request, Faults& fault
                                         i < static_cast<int>(kMaxBatch) ? faults : beyond));
   }
   return command;
+}
+
+PlacementQuery ParseRequest(const v1::FindPlacementsRequest& request, Faults& faults) {
+  PlacementQuery query;
+  Faults beyond;
+  for (int i = 0; i < request.requests_size(); ++i) {
+    const v1::PlacementRequest& wanted = request.requests(i);
+    const ComputeClass compute_class =
+        ParseClass(wanted.compute_class(), absl::StrCat("requests[", i, "]"),
+                   i < static_cast<int>(kMaxPlacementRequests) ? faults : beyond);
+    query.requests.push_back(
+        {wanted.instance_type(), wanted.nodes(), compute_class, wanted.priority()});
+  }
+  query.zones = {request.zones().begin(), request.zones().end()};
+  return query;
+}
+
+MachineFilter ParseRequest(const v1::ListMachinesRequest& request, Faults& faults) {
+  MachineFilter filter{request.zone(), request.instance_type(), request.claim()};
+  const auto check = [&](const std::string& text, bool (*valid)(absl::string_view),
+                         absl::string_view field, absl::string_view rule) {
+    if (!text.empty() && !valid(text)) faults.push_back({std::string(field), std::string(rule)});
+  };
+  check(filter.zone, &IsZoneId, "zone", "must be a zone id such as US-EAST-04A, or empty.");
+  check(filter.instance_type, &IsInstanceTypeId, "instance_type",
+        "must be an instance type id, or empty.");
+  check(filter.claim, &IsPoolUid, "claim", "must be a pool uid, or empty.");
+  if (request.state() != v1::Machine::STATE_UNSPECIFIED)
+    filter.state =
+        Take(wire::StateOf(request.state()), "state", "must be a state, or unspecified.", faults);
+  return filter;
 }
 
 }  // namespace muster::capacity

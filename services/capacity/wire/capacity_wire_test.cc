@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "services/capacity/core/test_world.h"
 #include "tests/testing/proto_matchers.h"
 #include "tests/testing/status_matchers.h"
@@ -71,8 +73,14 @@ TEST(CapacityWireTest, RowsComeBackAsTheyWent) {
 }
 
 TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
-  ClaimView view{SomeClaim(), {"m1", "m2"}, ClaimReason::kPartial, 8};
-  EXPECT_THAT(ToProto(view), EqualsProto(R"pb(
+  ClaimAnswer answer{{SomeClaim(), {"m1", "m2"}, ClaimReason::kPartial, 8}};
+  ClaimView& view = answer.view;
+  view.matching = 6;
+  view.granted = {"m2"};
+  view.reclaims = {{kTime, "m1"}};
+  view.queue = {3, 20};
+  answer.wait = {absl::Hours(1), absl::Hours(2)};
+  EXPECT_THAT(ToProto(answer), EqualsProto(R"pb(
                 name: "claims/p-1"
                 generation: 7
                 zone: "US-EAST-04A"
@@ -107,7 +115,25 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                   }
                 }
                 gang: true
+                granted: "m2"
+                queue {
+                  place: 3
+                  nodes_ahead: 20
+                  wait {
+                    earliest { seconds: 3600 }
+                    latest { seconds: 7200 }
+                  }
+                }
+                reclaims {
+                  machine: "m1"
+                  reclaim_time { seconds: 1750000000 nanos: 1000 }
+                }
+                matching: 6
                 reclaim_generation: 4)pb"));
+  answer.wait.reset();
+  EXPECT_FALSE(ToProto(answer).queue().has_wait());
+  view.queue.reset();
+  EXPECT_FALSE(ToProto(answer).has_queue());
   EXPECT_THAT(ToProto(view.claim).machines(), ::testing::IsEmpty());
   EXPECT_EQ(ToProto(view.claim).reason(), v1::Claim::REASON_UNSPECIFIED);
   EXPECT_EQ(ToProto(ZoneRow{.id = "US-EAST-04A"}).region(), "US-EAST-04");
@@ -127,6 +153,24 @@ TEST(CapacityWireTest, AMachineOfAnOlderJournalIsHeldAsDefault) {
   v1::Machine old = ToProto(machine);
   old.clear_compute_class();
   EXPECT_THAT(FromProto(old), IsOkAndHolds(machine));
+}
+
+TEST(CapacityWireTest, EveryReasonObstacleAndLabelHasAWordOfItsOwn) {
+  std::set<int> reasons;
+  for (int i = 0; i <= static_cast<int>(ClaimReason::kNoneAvailableNodeAffinity); ++i) {
+    ClaimAnswer answer{{SomeClaim(), {}, static_cast<ClaimReason>(i)}};
+    reasons.insert(ToProto(answer).reason());
+  }
+  EXPECT_EQ(reasons.size(), static_cast<size_t>(v1::Claim::Reason_ARRAYSIZE - 1));
+  EXPECT_FALSE(reasons.contains(v1::Claim::REASON_UNSPECIFIED));
+  for (int i = 0; i <= static_cast<int>(ObstacleCode::kInRepair); ++i) {
+    EXPECT_EQ(ToProto(Obstacle{static_cast<ObstacleCode>(i), 0, 0, ""}).code(), i + 1);
+  }
+  EXPECT_EQ(v1::ClaimObstacle::Code_MAX, static_cast<int>(ObstacleCode::kInRepair) + 1);
+  for (int i = 0; i <= static_cast<int>(Availability::kSkuUnavailable); ++i) {
+    EXPECT_EQ(ToProto(ZonePlacements{"Z", static_cast<Availability>(i), {}}).availability(), i + 1);
+  }
+  EXPECT_EQ(v1::Availability_MAX, static_cast<int>(Availability::kSkuUnavailable) + 1);
 }
 
 TEST(CapacityWireTest, WhatTheJournalCannotHoldIsAnInternalError) {

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "services/capacity/core/commands.h"
+#include "services/capacity/core/explain.h"
+#include "services/capacity/core/finder.h"
 #include "services/capacity/core/view.h"
 
 // The enums of the wire; nullopt for a value that is unspecified or unknown. For this folder only.
@@ -119,6 +121,56 @@ inline v1::Claim::Reason ToProto(ClaimReason reason) {
       return v1::Claim::REASON_NONE_AVAILABLE_NODE_AFFINITY;
   }
   return v1::Claim::REASON_UNSPECIFIED;
+}
+
+inline v1::ClaimObstacle::Code ToProto(ObstacleCode code) {
+  switch (code) {
+    case ObstacleCode::kUnknownInstanceType:
+      return v1::ClaimObstacle::CODE_UNKNOWN_INSTANCE_TYPE;
+    case ObstacleCode::kNotInZone:
+      return v1::ClaimObstacle::CODE_NOT_IN_ZONE;
+    case ObstacleCode::kSpotNotOffered:
+      return v1::ClaimObstacle::CODE_SPOT_NOT_OFFERED;
+    case ObstacleCode::kNoneInService:
+      return v1::ClaimObstacle::CODE_NONE_IN_SERVICE;
+    case ObstacleCode::kAffinityMatchesNone:
+      return v1::ClaimObstacle::CODE_AFFINITY_MATCHES_NONE;
+    case ObstacleCode::kAffinityMatchesFewer:
+      return v1::ClaimObstacle::CODE_AFFINITY_MATCHES_FEWER;
+    case ObstacleCode::kFewerInService:
+      return v1::ClaimObstacle::CODE_FEWER_IN_SERVICE;
+    case ObstacleCode::kQueuedBehind:
+      return v1::ClaimObstacle::CODE_QUEUED_BEHIND;
+    case ObstacleCode::kGangIncomplete:
+      return v1::ClaimObstacle::CODE_GANG_INCOMPLETE;
+    case ObstacleCode::kKeptForGang:
+      return v1::ClaimObstacle::CODE_KEPT_FOR_GANG;
+    case ObstacleCode::kNoWholeRack:
+      return v1::ClaimObstacle::CODE_NO_WHOLE_RACK;
+    case ObstacleCode::kBeingReclaimed:
+      return v1::ClaimObstacle::CODE_BEING_RECLAIMED;
+    case ObstacleCode::kHeldByOthers:
+      return v1::ClaimObstacle::CODE_HELD_BY_OTHERS;
+    case ObstacleCode::kInRepair:
+      return v1::ClaimObstacle::CODE_IN_REPAIR;
+  }
+  return v1::ClaimObstacle::CODE_UNSPECIFIED;
+}
+
+inline v1::Availability ToProto(Availability availability) {
+  switch (availability) {
+    case Availability::kLikely:
+      return v1::AVAILABILITY_LIKELY;
+    case Availability::kPossibly:
+      return v1::AVAILABILITY_POSSIBLY;
+    case Availability::kLimited:
+      return v1::AVAILABILITY_LIMITED;
+    case Availability::kNotAvailable:
+      return v1::AVAILABILITY_NOT_AVAILABLE;
+    case Availability::kSkuUnavailable:
+      return v1::AVAILABILITY_SKU_UNAVAILABLE;
+  }
+  return v1::AVAILABILITY_UNSPECIFIED;
 }
 
 }  // namespace muster::capacity::wire
