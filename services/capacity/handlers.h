@@ -3,6 +3,7 @@
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
 #include "services/capacity/capacity_service.h"
+#include "services/rpc/audit.h"
 
 namespace muster::capacity {
 
@@ -10,7 +11,9 @@ namespace muster::capacity {
 // capacity_service.proto.
 class Handlers final : public v1::CapacityService::CallbackService {
  public:
-  Handlers(Lane* lane, const Clock* clock) : lane_(*lane), clock_(*clock) {}
+  // All outlive it.
+  Handlers(Lane* lane, storage::Auditor* auditor, const Clock* clock)
+      : lane_(*lane), auditor_(*auditor), clock_(*clock) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -56,9 +59,14 @@ class Handlers final : public v1::CapacityService::CallbackService {
                      v1::ExplainClaimResponse* response) override;
   Unary FindPlacements(Context context, const v1::FindPlacementsRequest* request,
                        v1::FindPlacementsResponse* response) override;
+  Unary AuditCapacity(Context context, const v1::AuditCapacityRequest*,
+                      v1::AuditCapacityResponse* response) override {
+    return rpc::Audit(context, auditor_, response);
+  }
 
  private:
   Lane& lane_;
+  storage::Auditor& auditor_;
   const Clock& clock_;
 };
 
