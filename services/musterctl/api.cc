@@ -48,6 +48,22 @@ class GrpcApi final : public Api {
       const quota::v1::CheckQuotaRequest& request) override {
     return connection_.Call(connection_.quota, &Connection::Quota::CheckQuota, request);
   }
+  absl::StatusOr<std::vector<Item>> ListMachines(
+      const capacity::v1::ListMachinesRequest& filter) override {
+    std::vector<Item> items;
+    RETURN_IF_ERROR(connection_.ListMachines(filter, items));
+    return items;
+  }
+  absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
+      const std::string& pool_uid) override {
+    capacity::v1::ExplainClaimRequest request;
+    request.set_name(absl::StrCat("claims/", pool_uid));
+    return connection_.Call(connection_.capacity, &Connection::Capacity::ExplainClaim, request);
+  }
+  absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+      const capacity::v1::FindPlacementsRequest& request) override {
+    return connection_.Call(connection_.capacity, &Connection::Capacity::FindPlacements, request);
+  }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override {
     return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
                             debug::v1::CompareStateRequest());
@@ -116,7 +132,7 @@ absl::Status GrpcApi::ListOthers(Kind kind, std::vector<Item>& out) {
           capacity::v1::ListInstanceTypesRequest(),
           [](auto& response) { return response.mutable_instance_types(); }, out);
     case Kind::kMachine:
-      return connection_.ListMachines("", "", out);
+      return connection_.ListMachines({}, out);
     case Kind::kClaim:
       return connection_.Pages(
           connection_.capacity, &Connection::Capacity::ListClaims,

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "muster/capacity/v1/capacity_service.pb.h"
 #include "muster/debug/v1/debug_service.pb.h"
 #include "muster/quota/v1/quota_service.pb.h"
 #include "muster/type/v1/watch.pb.h"
@@ -48,6 +49,9 @@ class Api {
   // Every resource of a kind in the scope, by name. `pool`: only Nodes and events of this NodePool;
   // empty: all.
   virtual absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) = 0;
+  // Machines that match the filter, by name; its page fields are not read.
+  virtual absl::StatusOr<std::vector<Item>> ListMachines(
+      const capacity::v1::ListMachinesRequest& filter) = 0;
   // One by its id.
   virtual absl::StatusOr<Item> Get(Kind kind, const std::string& id) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) = 0;
@@ -63,6 +67,11 @@ class Api {
   // What would come of these requests, in their order; nothing is written.
   virtual absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
       const quota::v1::CheckQuotaRequest& request) = 0;
+
+  virtual absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
+      const std::string& pool_uid) = 0;
+  virtual absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+      const capacity::v1::FindPlacementsRequest& request) = 0;
 
   virtual absl::StatusOr<debug::v1::CompareStateResponse> CompareState() = 0;
 

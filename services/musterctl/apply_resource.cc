@@ -54,7 +54,10 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Ins
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const MachineSet& set) {
   const auto& first = set.machines.front();
   std::vector<Item> items;
-  RETURN_IF_ERROR(connection.ListMachines(first.zone(), first.instance_type(), items));
+  capacity::v1::ListMachinesRequest filter;
+  filter.set_zone(first.zone());
+  filter.set_instance_type(first.instance_type());
+  RETURN_IF_ERROR(connection.ListMachines(filter, items));
   std::map<std::string, capacity::v1::Machine> known;
   for (Item& item : items) {
     auto& machine = std::get<capacity::v1::Machine>(item);

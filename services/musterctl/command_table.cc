@@ -15,6 +15,12 @@ Flag PoolFlag() {
   return {.name = "nodepool", .value = "NAME", .meaning = "Only Nodes or events of this NodePool."};
 }
 
+Flag OfMachines(std::string name, std::string value, const std::string& which) {
+  return {.name = std::move(name),
+          .value = std::move(value),
+          .meaning = "Only machines " + which + "."};
+}
+
 Flag FileFlag() {
   return {.name = "filename",
           .letter = 'f',
@@ -31,11 +37,16 @@ Command GetCommand() {
       .details =
           "KIND: nodepools (np), nodes, events, clusters, quotas, zones, instancetypes, machines,\n"
           "claims, releases; singular forms too. NAME is the id, without its path.",
-      .flags = {OutputFlag(),
-                {.name = "watch",
-                 .letter = 'w',
-                 .meaning = "Go on with every change, until interrupted."},
-                PoolFlag()}};
+      .flags = {
+          OutputFlag(),
+          {.name = "watch",
+           .letter = 'w',
+           .meaning = "Go on with every change, until interrupted."},
+          PoolFlag(),
+          OfMachines("zone", "ZONE", "in this zone"),
+          OfMachines("instance-type", "TYPE", "of this instance type"),
+          OfMachines("state", "STATE", "in this state: free, held, reclaiming, in_repair, retired"),
+          OfMachines("claim", "UID", "held by this claim")}};
 }
 
 Command ApplyCommand() {
@@ -106,6 +117,28 @@ Command CheckCommand() {
                             "one."}}};
 }
 
+Command ExplainCommand() {
+  return {.name = "explain",
+          .usage = "explain claim UID",
+          .summary = "Says why a NodePool has not got all its machines.",
+          .details = "UID is the NodePool's. What must be mended first stands first."};
+}
+
+Command FindCommand() {
+  return {.name = "find",
+          .usage = "find placements TYPE=NODES[:spot]... [--zone ZONE]... [--priority N]",
+          .summary = "Ranks zones by whether these Nodes can be had there now; reserves nothing.",
+          .details = "All are to be had in one zone; what one takes is not there for the next.",
+          .flags = {{.name = "zone",
+                     .value = "ZONE",
+                     .meaning = "Only this zone. May be repeated.",
+                     .repeated = true},
+                    {.name = "priority",
+                     .value = "N",
+                     .meaning = "Scheduling priority of the NodePools.",
+                     .standard = "0"}}};
+}
+
 Command WaitCommand() {
   return {
       .name = "wait",
@@ -157,6 +190,8 @@ const std::vector<Command>& Commands() {
       DeleteCommand(),
       WaitCommand(),
       CheckCommand(),
+      ExplainCommand(),
+      FindCommand(),
       {.name = "debug",
        .usage = "debug compare",
        .summary = "Compares the server's memory with its tables and its journal.",

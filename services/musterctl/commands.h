@@ -48,6 +48,8 @@ absl::Status Delete(Session& session);
 absl::Status Wait(Session& session);
 absl::Status Check(Session& session);
 absl::Status Debug(Session& session);
+absl::Status Explain(Session& session);
+absl::Status Find(Session& session);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

@@ -17,6 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 class CommandsTest : public ::testing::Test {
@@ -126,6 +127,14 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"wait", "nodepool", "a", "--for=rich"}, "--for: must be healthy or deleted"},
       {{"check", "zone", "a", "--nodes=1"}, "check: quota NAME"},
       {{"check", "quota", "a"}, "--nodes is missing"},
+      {{"get", "zones", "--state=free"}, "only with `get machines`"},
+      {{"get", "machines", "--state=asleep"}, "--state: must be free, held, reclaiming,"},
+      {{"get", "machines", "-w", "--zone=A-1A"}, "only with `get machines`"},
+      {{"explain", "zone", "a"}, "explain: claim UID"},
+      {{"find", "placements"}, "find: placements TYPE=NODES[:spot]..."},
+      {{"find", "placements", "t"}, "must be TYPE=NODES[:spot], is \"t\""},
+      {{"find", "placements", "t=few"}, "t: must be an integer that fits 64 bits"},
+      {{"find", "placements", "t=1", "--priority=9999999999"}, "--priority: must be -2147483648"},
       {{"debug"}, "debug: say compare"}};
   for (const auto& [args, text] : cases) {
     EXPECT_EQ(RunLine(args), kWrongUse) << text;
@@ -309,6 +318,90 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
             "nodepool/other deleted\n"
             "nodepool/example-nodepool\n");
   EXPECT_THAT(api_.watched_from, ElementsAre(std::nullopt, std::nullopt, 6, 9, std::nullopt));
+}
+
+TEST_F(CommandsTest, MachinesAreFilteredByTheServer) {
+  capacity::v1::Machine machine;
+  machine.set_name("machines/m1");
+  machine.set_state(capacity::v1::Machine::STATE_IN_REPAIR);
+  api_.items[Kind::kMachine] = {machine};
+  EXPECT_EQ(RunLine({"get", "machines", "--zone=A-1A", "--state=in_repair", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "machine/m1\n");
+  EXPECT_THAT(api_.calls, ElementsAre("machines zone: \"A-1A\" state: STATE_IN_REPAIR"));
+  EXPECT_EQ(RunLine({"get", "machines", "--claim=u1", "--instance-type", "t"}), kDone);
+  EXPECT_EQ(api_.calls.back(), "machines instance_type: \"t\" claim: \"u1\"");
+  EXPECT_EQ(RunLine({"get", "machines"}), kDone);
+  EXPECT_THAT(api_.calls, SizeIs(2));
+}
+
+TEST_F(CommandsTest, ExplainTellsWhatIsInTheWay) {
+  capacity::v1::Claim& claim = *api_.explanation.mutable_claim();
+  claim.set_nodes(4);
+  claim.add_machines("m1");
+  claim.set_outstanding(3);
+  claim.set_reason(capacity::v1::Claim::REASON_QUEUED);
+  claim.mutable_queue()->set_place(2);
+  claim.mutable_queue()->set_nodes_ahead(7);
+  auto* obstacle = api_.explanation.add_obstacles();
+  obstacle->set_code(capacity::v1::ClaimObstacle::CODE_QUEUED_BEHIND);
+  obstacle->set_nodes(7);
+  obstacle->set_claims(2);
+  obstacle->set_message("7 Nodes are ahead in the queue, of 2 other claims.");
+  EXPECT_EQ(RunLine({"explain", "claim", "u1"}), kDone);
+  EXPECT_EQ(out(),
+            "claim/u1: 1 of 4 Nodes held, 3 outstanding (QUEUED).\n"
+            "Place 2 in the queue, 7 Nodes ahead; wait unknown.\n"
+            "OBSTACLE        NODES   CLAIMS   MESSAGE\n"
+            "QUEUED_BEHIND   7       2        7 Nodes are ahead in the queue, of 2 other "
+            "claims.\n");
+  EXPECT_THAT(api_.calls, ElementsAre("explain u1"));
+  claim.mutable_queue()->mutable_wait()->mutable_earliest()->set_seconds(3 * 3600);
+  claim.mutable_queue()->mutable_wait()->mutable_latest()->set_seconds(20 * 3600);
+  EXPECT_EQ(RunLine({"explain", "claim", "u1"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("wait 3h to 20h.\n"));
+  api_.explanation.clear_obstacles();
+  claim.clear_queue();
+  claim.set_reason(capacity::v1::Claim::REASON_SUFFICIENT);
+  EXPECT_EQ(RunLine({"explain", "claim", "u1"}), kDone);
+  EXPECT_EQ(out(), "claim/u1: 1 of 4 Nodes held, 3 outstanding (SUFFICIENT).\n");
+}
+
+TEST_F(CommandsTest, FindRanksZones) {
+  for (const auto& [zone, label] : {std::pair("B-1A", capacity::v1::AVAILABILITY_LIKELY),
+                                    std::pair("A-1A", capacity::v1::AVAILABILITY_LIMITED)}) {
+    auto* placements = api_.placements.add_zones();
+    placements->set_zone(zone);
+    placements->set_availability(label);
+    for (int i = 0; i < 2; ++i) {
+      auto* placement = placements->add_placements();
+      placement->set_free(8 + i);
+      placement->set_in_service(20);
+      placement->set_availability(label);
+    }
+  }
+  api_.placements.set_recommended_zone("B-1A");
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "u=2:spot", "--zone=A-1A", "--zone=B-1A",
+                     "--priority=-3"}),
+            kDone);
+  EXPECT_EQ(out(),
+            "ZONE   INSTANCE TYPE   NODES   CLASS     FREE   RECLAIMABLE   AHEAD   IN SERVICE   "
+            "AVAILABILITY\n"
+            "B-1A   t               4       default   8      0             0       20           "
+            "Likely available\n"
+            "B-1A   u               2       spot      9      0             0       20           "
+            "Likely available\n"
+            "A-1A   t               4       default   8      0             0       20           "
+            "Limited availability\n"
+            "A-1A   u               2       spot      9      0             0       20           "
+            "Limited availability\n"
+            "Recommended zone: B-1A\n");
+  EXPECT_THAT(api_.calls,
+              ElementsAre("find requests { instance_type: \"t\" nodes: 4 priority: -3 } requests { "
+                          "instance_type: \"u\" nodes: 2 compute_class: COMPUTE_CLASS_SPOT "
+                          "priority: -3 } zones: \"A-1A\" zones: \"B-1A\""));
+  api_.placements.clear_recommended_zone();
+  EXPECT_EQ(RunLine({"find", "placements", "t=4"}), kDone);
+  EXPECT_THAT(out(), EndsWith("No zone is recommended.\n"));
 }
 
 TEST_F(CommandsTest, CheckSaysWhetherItFitsAndWhoIsInTheWay) {

@@ -87,14 +87,10 @@ class Connection {
     return absl::OkStatus();
   }
 
-  // Machines of a zone and type; empty: all.
-  absl::Status ListMachines(const std::string& zone, const std::string& type,
+  absl::Status ListMachines(const capacity::v1::ListMachinesRequest& filter,
                             std::vector<Item>& out) {
-    capacity::v1::ListMachinesRequest request;
-    request.set_zone(zone);
-    request.set_instance_type(type);
     return Pages(
-        capacity, &Capacity::ListMachines, request,
+        capacity, &Capacity::ListMachines, filter,
         [](auto& response) { return response.mutable_machines(); }, out);
   }
 

@@ -21,6 +21,8 @@ class FakeApi final : public Api {
   absl::Status refusal = {};            // of every change
   Applied applied = {};
   debug::v1::CompareStateResponse comparison = {};
+  capacity::v1::ExplainClaimResponse explanation = {};
+  capacity::v1::FindPlacementsResponse placements = {};
   quota::v1::HoldingAnswer holding = {};  // what CheckQuota answers
   // What the streams carry, and how each ends. When none is left the watch ends for good.
   struct Stream {
@@ -32,6 +34,21 @@ class FakeApi final : public Api {
 
   absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string&) override {
     return items[kind];
+  }
+  absl::StatusOr<std::vector<Item>> ListMachines(
+      const capacity::v1::ListMachinesRequest& filter) override {
+    calls.push_back("machines " + filter.ShortDebugString());
+    return items[Kind::kMachine];
+  }
+  absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
+      const std::string& pool_uid) override {
+    calls.push_back("explain " + pool_uid);
+    return explanation;
+  }
+  absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+      const capacity::v1::FindPlacementsRequest& request) override {
+    calls.push_back("find " + request.ShortDebugString());
+    return placements;
   }
   absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
     for (const Item& item : items[kind]) {

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <optional>
 
 #include "absl/random/random.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
@@ -96,6 +98,26 @@ bool OfPool(const Item& item, const std::string& pool) {
   return absl::StrContains(absl::StrCat(name, "/"), absl::StrCat(path, "/"));
 }
 
+// What the flags of `get machines` say; nullopt when there are none.
+absl::StatusOr<std::optional<capacity::v1::ListMachinesRequest>> MachineFilterOf(
+    const CommandLine& line, Kind kind) {
+  capacity::v1::ListMachinesRequest filter;
+  filter.set_zone(line.Get("zone"));
+  filter.set_instance_type(line.Get("instance-type"));
+  filter.set_claim(line.Get("claim"));
+  if (line.Has("state")) {
+    capacity::v1::Machine::State state = {};
+    const std::string word = absl::StrCat("STATE_", absl::AsciiStrToUpper(line.Get("state")));
+    if (!capacity::v1::Machine::State_Parse(word, &state) || state == 0)
+      return WrongUse("--state: must be free, held, reclaiming, in_repair or retired");
+    filter.set_state(state);
+  }
+  if (filter.ByteSizeLong() == 0) return std::optional<capacity::v1::ListMachinesRequest>();
+  if (kind != Kind::kMachine || line.arguments.size() > 1 || line.Has("watch"))
+    return WrongUse("--zone, --instance-type, --state, --claim: only with `get machines`");
+  return std::optional(filter);
+}
+
 absl::Status WatchKind(Session& session, Kind kind, const std::string& id, Printer& printer) {
   const std::string pool = session.line.Get("nodepool");
   WatchView view;
@@ -143,6 +165,7 @@ absl::Status Get(Session& session) {
   if (!pool.empty() && kind != Kind::kNode && kind != Kind::kEvent) {
     return WrongUse("--nodepool: only with nodes and events");
   }
+  ASSIGN_OR_RETURN(const auto filter, MachineFilterOf(line, kind));
   const std::string id = line.arguments.size() == 2 ? line.arguments[1] : "";
   Printer printer(kind, format, session.world);
   if (line.Has("watch")) return WatchKind(session, kind, id, printer);
@@ -151,7 +174,8 @@ absl::Status Get(Session& session) {
     printer.Print({std::move(item)});
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(std::vector<Item> items, session.api.List(kind, pool));
+  ASSIGN_OR_RETURN(std::vector<Item> items,
+                   filter ? session.api.ListMachines(*filter) : session.api.List(kind, pool));
   if (kind == Kind::kEvent) SortEvents(items);
   if (items.empty() && (format == Format::kTable || format == Format::kWide)) {
     session.world.err << "No " << line.arguments[0] << " found.\n";

@@ -262,14 +262,35 @@ json Object(const capacity::v1::Machine& machine, const std::string& id) {
   if (machine.labels_size() > 0) object["spec"]["labels"] = ToJson(machine.labels());
   object["status"]["state"] = MachineStateWord(machine.state());
   PutText(object["status"], "claim", machine.claim());
+  PutText(object["status"], "earmark", machine.earmark());
+  PutTime(object["status"], "reclaimTime", machine.reclaim_time());
   PutTime(object["status"], "stateTime", machine.state_time());
   return object;
+}
+
+std::string Word(const std::string& name, absl::string_view prefix) {
+  return std::string(absl::StripPrefix(name, prefix));
+}
+
+json ToJson(const capacity::v1::Affinity& affinity) {
+  json terms = json::array();
+  for (const capacity::v1::AffinityTerm& term : affinity.terms()) {
+    json& expressions = terms.emplace_back(json::array());
+    for (const capacity::v1::AffinityExpression& expression : term.expressions()) {
+      const auto& op = capacity::v1::AffinityExpression::Operator_Name(expression.operator_());
+      json& added = expressions.emplace_back(
+          json{{"key", expression.key()}, {"operator", Word(op, "OPERATOR_")}});
+      if (expression.values_size() > 0) added["values"] = Strings(expression.values());
+    }
+  }
+  return terms;
 }
 
 json Object(const capacity::v1::Claim& claim, const std::string& id) {
   json object = Frame("Claim", id);
   object["spec"] = {{"computeClass", ComputeClassWord(claim.compute_class())},
                     {"generation", claim.generation()},
+                    {"gang", claim.gang()},
                     {"instanceType", claim.instance_type()},
                     {"nodes", claim.nodes()},
                     {"pool", claim.pool()},
@@ -277,9 +298,11 @@ json Object(const capacity::v1::Claim& claim, const std::string& id) {
                     {"zone", claim.zone()}};
   object["status"] = {{"inService", claim.in_service()},
                       {"machines", Strings(claim.machines())},
+                      {"matching", claim.matching()},
                       {"outstanding", claim.outstanding()},
                       {"reason", ClaimReasonWord(claim.reason())}};
   PutTime(object["status"], "queueTime", claim.queue_time());
+  if (claim.has_affinity()) object["spec"]["affinity"] = ToJson(claim.affinity());
   return object;
 }
 
@@ -334,10 +357,6 @@ void Emit(YAML::Emitter& out, const json& value) {
 }
 
 // `STATE_FREE` → `FREE`.
-std::string Word(const std::string& name, absl::string_view prefix) {
-  return std::string(absl::StripPrefix(name, prefix));
-}
-
 }  // namespace
 
 json ToObject(const Item& item) {

@@ -16,8 +16,9 @@ using CommandFunction = absl::Status (*)(Session&);
 
 CommandFunction FunctionOf(absl::string_view command) {
   static constexpr std::pair<absl::string_view, CommandFunction> kFunctions[] = {
-      {"get", Get},       {"describe", Describe}, {"apply", Apply}, {"scale", Scale},
-      {"delete", Delete}, {"wait", Wait},         {"check", Check}, {"debug", Debug}};
+      {"get", Get},         {"describe", Describe}, {"apply", Apply}, {"scale", Scale},
+      {"delete", Delete},   {"wait", Wait},         {"check", Check}, {"debug", Debug},
+      {"explain", Explain}, {"find", Find}};
   for (const auto& [name, function] : kFunctions) {
     if (name == command) return function;
   }

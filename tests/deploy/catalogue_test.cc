@@ -22,6 +22,7 @@ using ::testing::IsSupersetOf;
 struct Catalogue {
   std::map<std::string, std::set<std::string>> zones = {};  // id → types offered
   std::set<std::string> types = {};
+  std::map<std::string, int32_t> racks = {};  // types granted in whole racks → Nodes a rack
   std::vector<capacity::v1::Machine> machines = {};
   std::set<std::string> quotas = {};                 // organizations/.../quotas/...
   std::map<std::string, std::string> clusters = {};  // name → zone
@@ -31,7 +32,10 @@ struct Catalogue {
   void Add(const capacity::v1::Zone& zone) {
     zones[zone.name().substr(6)] = {zone.instance_types().begin(), zone.instance_types().end()};
   }
-  void Add(const capacity::v1::InstanceType& type) { types.insert(type.name().substr(14)); }
+  void Add(const capacity::v1::InstanceType& type) {
+    types.insert(type.name().substr(14));
+    if (type.nodes_per_rack() > 0) racks[type.name().substr(14)] = type.nodes_per_rack();
+  }
   void Add(const MachineSet& set) {
     machines.insert(machines.end(), set.machines.begin(), set.machines.end());
   }
@@ -97,6 +101,12 @@ TEST(Catalogue, HasEveryPublicInstanceType) {
                             "gb200-4x",          "gb300-4x",
                             "b300-8x",           "rtxp6000-8x-v2",
                             "turin-gp-v2",       "cd-gp-i64-erapids-v2"}));
+}
+
+TEST(Catalogue, GrantsNvl72InRacksOf18) {
+  EXPECT_THAT(
+      Read("catalogue.yaml").racks,
+      ::testing::ElementsAre(::testing::Pair("gb200-4x", 18), ::testing::Pair("gb300-4x", 18)));
 }
 
 TEST(ExamplePool, IsTheReferencesAndCanBeServed) {
