@@ -1,0 +1,267 @@
+#include "tests/linearizability/capacity_calls.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/capacity/core/claim_answer.h"
+#include "services/capacity/core/decide.h"
+#include "services/capacity/core/names.h"
+#include "services/capacity/wire/capacity_wire.h"
+#include "tests/linearizability/ask.h"
+
+namespace muster::linearizability {
+namespace {
+
+using capacity::ClaimRow;
+using capacity::Faults;
+using capacity::MachineRow;
+using capacity::State;
+using Stub = capacity::v1::CapacityService::Stub;
+
+constexpr char kZone[] = "US-EAST-04A";
+constexpr char kType[] = "gd-8xa100-i128";
+constexpr int kMachines = 8;
+constexpr int kClaims = 7;
+constexpr int kFirstSpotClaim = 5;
+
+std::string UidOf(int claim) { return absl::StrCat("p", claim); }
+std::string IdOf(int machine) { return absl::StrCat("m", machine); }
+
+// How long a claim will wait is judged by more than the state.
+void Strip(capacity::v1::Claim& claim) {
+  if (claim.has_queue()) claim.mutable_queue()->clear_wait();
+}
+
+std::string MarkOf(const capacity::v1::ClaimRequest& request) {
+  const std::string name = capacity::ClaimName(request.pool_uid());
+  return request.release() ? absl::StrCat(name, "#gone")
+                           : absl::StrCat(name, "#", request.generation());
+}
+
+// How long it waits is stripped again, so that it does not matter when it is told.
+capacity::v1::Claim Told(const Overlay<State>& overlay, const capacity::ClaimView& view) {
+  return capacity::ToProto(capacity::AnswerOf(overlay.state(), view, absl::UnixEpoch()));
+}
+
+template <class Request>
+auto CommandOf(const Request& request) {
+  Faults faults;
+  auto command = capacity::ParseRequest(request, faults);
+  if (!faults.empty()) throw std::runtime_error(request.ShortDebugString());
+  return command;
+}
+
+void MustBeOk(const grpc::Status& status) {
+  if (!status.ok()) throw std::runtime_error(status.error_message());
+}
+
+}  // namespace
+
+CapacityCaller::CapacityCaller(int client, unsigned seed,
+                               const std::shared_ptr<grpc::Channel>& channel,
+                               std::atomic<int64_t>* generations, absl::Duration patience)
+    : patience_(patience),
+      random_(seed + static_cast<unsigned>(client)),
+      stub_(capacity::v1::CapacityService::NewStub(channel)),
+      generations_(generations) {}
+
+void CapacityCaller::SetUp(const std::shared_ptr<grpc::Channel>& channel) {
+  const auto stub = capacity::v1::CapacityService::NewStub(channel);
+  capacity::v1::UpdateInstanceTypeRequest type;
+  capacity::InstanceTypeRow row{.id = kType, .gpus = 8, .gpu_model = "A100", .vcpus = 128};
+  row.memory_kib = row.ephemeral_storage_kib = 1;
+  row.architecture = "amd64";
+  row.max_pods = 110;
+  *type.mutable_instance_type() = capacity::ToProto(row);
+  capacity::v1::UpdateZoneRequest zone;
+  *zone.mutable_zone() =
+      capacity::ToProto(capacity::ZoneRow{.id = kZone, .instance_types = {kType}});
+  capacity::v1::BatchRegisterMachinesRequest machines;
+  for (int i = 0; i < kMachines; ++i) {
+    auto* machine = machines.add_machines();
+    machine->set_name(capacity::MachineName(IdOf(i)));
+    machine->set_zone(kZone);
+    machine->set_instance_type(kType);
+    machine->set_fabric(i % 2 == 0 ? "f0" : "f1");
+    machine->set_rack(absl::StrCat("r", i / 2));
+    machine->set_slot(i % 2);
+  }
+  grpc::ClientContext contexts[3];
+  capacity::v1::InstanceType told_type;
+  capacity::v1::Zone told_zone;
+  capacity::v1::BatchRegisterMachinesResponse told_machines;
+  MustBeOk(stub->UpdateInstanceType(&contexts[0], type, &told_type));
+  MustBeOk(stub->UpdateZone(&contexts[1], zone, &told_zone));
+  MustBeOk(stub->BatchRegisterMachines(&contexts[2], machines, &told_machines));
+}
+
+Call<State> CapacityCaller::Next() {
+  const int dice = Pick(0, 99);
+  if (dice < 50) return SyncClaim();
+  if (dice < 65) return BatchSyncClaims();
+  if (dice < 80) return SetMachineState();
+  if (dice < 92) return GetClaim();
+  return ListMachines();
+}
+
+capacity::v1::ClaimRequest CapacityCaller::RandomRequest(int claim) {
+  capacity::v1::ClaimRequest request;
+  request.set_pool_uid(UidOf(claim));
+  request.set_generation(++*generations_);
+  request.set_zone(kZone);
+  request.set_instance_type(kType);
+  if (claim >= kFirstSpotClaim) request.set_compute_class(type::v1::COMPUTE_CLASS_SPOT);
+  request.set_release(Pick(0, 9) == 0);
+  if (!request.release()) {
+    request.set_nodes(Pick(0, 4));
+    request.set_priority(Pick(0, 1));
+  }
+  for (int machine = 0; machine < kMachines; ++machine) {
+    if (!request.release() && Pick(0, 3) != 0) continue;
+    auto* back = request.add_returns();
+    back->set_machine(IdOf(machine));
+    back->set_reason(Pick(0, 3) == 0 ? capacity::v1::MachineReturn::REASON_BROKEN
+                                     : capacity::v1::MachineReturn::REASON_RELEASED);
+  }
+  return request;
+}
+
+void CapacityCaller::Remember(const capacity::v1::Claim& claim, const Interval& interval) {
+  std::string uid = claim.name().substr(claim.name().find('/') + 1);
+  for (const std::string& machine : claim.machines())
+    holdings_.seen.push_back({uid, machine, interval});
+}
+
+void CapacityCaller::Remember(const capacity::v1::ClaimRequest& request, const Call<State>& call) {
+  if (call.outcome == Outcome::kFailed) return;
+  for (const auto& back : request.returns())
+    holdings_.given_back.push_back({request.pool_uid(), back.machine(), call.interval});
+}
+
+Call<State> CapacityCaller::SyncClaim() {
+  capacity::v1::SyncClaimRequest request;
+  *request.mutable_claim() = RandomRequest(Pick(0, kClaims - 1));
+  const auto decide = [command = CommandOf(request)](
+                          Overlay<State>& overlay,
+                          absl::Time now) -> absl::StatusOr<capacity::v1::Claim> {
+    const auto view = capacity::Decide(overlay, command, now);
+    if (!view.ok()) return view.status();
+    return Told(overlay, *view);
+  };
+  capacity::v1::Claim told;
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::SyncClaim, request, decide, &Strip, kAsItIs, &told);
+  call.marks = {MarkOf(request.claim())};
+  Remember(request.claim(), call);
+  Remember(told, call.interval);
+  return call;
+}
+
+Call<State> CapacityCaller::BatchSyncClaims() {
+  capacity::v1::BatchSyncClaimsRequest request;
+  std::vector<std::string> marks;
+  const int first = Pick(0, kClaims - 1);
+  for (int i = 0; i < 3; ++i) {
+    *request.add_claims() = RandomRequest((first + i) % kClaims);
+    marks.push_back(MarkOf(*request.claims().rbegin()));
+  }
+  const auto decide = [command = CommandOf(request)](
+                          Overlay<State>& overlay,
+                          absl::Time now) -> absl::StatusOr<capacity::v1::BatchSyncClaimsResponse> {
+    capacity::v1::BatchSyncClaimsResponse response;
+    for (const auto& view : capacity::Decide(overlay, command, now)) {
+      auto* result = response.add_results();
+      if (view.ok()) {
+        *result->mutable_claim() = Told(overlay, *view);
+      } else {
+        *result->mutable_error() = rpc::ToRpcStatus(view.status());
+      }
+    }
+    return response;
+  };
+  const auto strip = [](capacity::v1::BatchSyncClaimsResponse& response) {
+    PlainErrors(response);
+    for (auto& result : *response.mutable_results()) {
+      if (result.has_claim()) Strip(*result.mutable_claim());
+    }
+  };
+  capacity::v1::BatchSyncClaimsResponse told;
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::BatchSyncClaims, request, decide, strip, kAsItIs, &told);
+  call.marks = std::move(marks);
+  for (const auto& claim : request.claims()) Remember(claim, call);
+  for (const auto& result : told.results()) Remember(result.claim(), call.interval);
+  return call;
+}
+
+Call<State> CapacityCaller::SetMachineState() {
+  capacity::v1::SetMachineStateRequest request;
+  request.set_name(capacity::MachineName(IdOf(Pick(0, kMachines - 1))));
+  request.set_state(Pick(0, 3) == 0 ? capacity::v1::Machine::STATE_IN_REPAIR
+                                    : capacity::v1::Machine::STATE_FREE);
+  const auto decide = [command = CommandOf(request)](
+                          Overlay<State>& overlay,
+                          absl::Time now) -> absl::StatusOr<capacity::v1::Machine> {
+    const auto machine = capacity::Decide(overlay, command, now);
+    if (!machine.ok()) return machine.status();
+    return capacity::ToProto(*machine);
+  };
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::SetMachineState, request, decide, kAsItIs, kAsItIs);
+  call.marks = {request.name()};
+  return call;
+}
+
+Call<State> CapacityCaller::GetClaim() {
+  capacity::v1::GetClaimRequest request;
+  request.set_name(capacity::ClaimName(UidOf(Pick(0, kClaims - 1))));
+  const auto decide = [request](Overlay<State>& overlay,
+                                absl::Time) -> absl::StatusOr<capacity::v1::Claim> {
+    const ClaimRow* claim = overlay.state().table<ClaimRow>().Find(request.name());
+    if (claim == nullptr) return error::NotFound(request.name());
+    return Told(overlay, capacity::ViewOf(overlay.state(), *claim));
+  };
+  capacity::v1::Claim told;
+  Call<State> call =
+      Ask<State>(patience_, *stub_, &Stub::GetClaim, request, decide, &Strip, kAsItIs, &told);
+  Remember(told, call.interval);
+  return call;
+}
+
+Call<State> CapacityCaller::ListMachines() {
+  capacity::v1::ListMachinesRequest request;
+  request.set_page_size(1000);
+  const auto decide = [](Overlay<State>& overlay,
+                         absl::Time) -> absl::StatusOr<capacity::v1::ListMachinesResponse> {
+    capacity::v1::ListMachinesResponse response;
+    for (const auto& [name, machine] : overlay.state().table<MachineRow>().rows())
+      *response.add_machines() = capacity::ToProto(*machine.row);
+    return response;
+  };
+  return Ask<State>(patience_, *stub_, &Stub::ListMachines, request, decide, kAsItIs, kAsItIs);
+}
+
+std::string CapacityMark(const State::Change& change) {
+  const auto* claim = std::get_if<std::shared_ptr<const ClaimRow>>(&change.row);
+  if (claim == nullptr) return change.key;
+  return *claim == nullptr ? absl::StrCat(change.key, "#gone")
+                           : absl::StrCat(change.key, "#", (*claim)->generation);
+}
+
+absl::Time CapacityTime(const State::Change& change) {
+  absl::Time time = absl::InfinitePast();
+  if (const auto* claim = std::get_if<std::shared_ptr<const ClaimRow>>(&change.row);
+      claim != nullptr && *claim != nullptr) {
+    for (const auto& part : (*claim)->parts) time = std::max(time, part.request_time);
+  }
+  if (const auto* machine = std::get_if<std::shared_ptr<const MachineRow>>(&change.row);
+      machine != nullptr && *machine != nullptr) {
+    time = std::max(time, (*machine)->state_time);
+    time = std::max(time, (*machine)->request_time.value_or(time));
+  }
+  return time;
+}
+
+}  // namespace muster::linearizability
