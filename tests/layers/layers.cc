@@ -85,6 +85,7 @@ struct Exception {
   const char* allowed;
 };
 constexpr Exception kExceptions[] = {
+    {"services/capacity/core/rank_tree.h", "ext/pb_ds/"},
     {"services/common/log.cc", "spdlog/"},
     {"services/common/log.cc", "nlohmann/"},
     {"services/common/log_test.cc", "nlohmann/"},

@@ -11,7 +11,7 @@
 #include "services/capacity/core/limits.h"
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
-#include "services/capacity/core/random_history.h"
+#include "services/capacity/core/test_history.h"
 
 // Random histories. After every step the rows alone show, by naive counting, that semantics.md 5
 // was kept; Audit holds the indexes against the rows.
