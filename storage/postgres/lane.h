@@ -20,6 +20,7 @@
 #include "absl/types/span.h"
 #include "services/common/clock.h"
 #include "services/common/error.h"
+#include "services/common/log.h"
 #include "services/common/mutex.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"

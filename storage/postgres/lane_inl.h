@@ -161,8 +161,14 @@ void CommitLane<State>::CatchUpIdle() {
     }
     return;
   }
-  // What fails here is tried again at the next poll.
-  db_.Read([&](Transaction& tx) { return CatchUp(tx, journal::Peek(tx)); }).IgnoreError();
+  // What fails here is tried again at the next poll; until then whoever waits for newer memory is
+  // told so.
+  const absl::Status status =
+      db_.Read([&](Transaction& tx) { return CatchUp(tx, journal::Peek(tx)); });
+  if (status.ok()) return;
+  ready_ = false;
+  log::Warn("memory cannot follow the journal",
+            {{"schema", options_.connect.schema}, {"error", status}});
 }
 
 template <class State>

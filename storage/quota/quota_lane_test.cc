@@ -357,6 +357,16 @@ TEST_F(QuotaLaneTest, AReplicaThatFellBehindTheCompactedJournalLoadsAnew) {
   }
 }
 
+TEST_F(QuotaLaneTest, AReaderIsToldWhenMemoryCannotFollowTheJournal) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  database_.Execute("UPDATE quota.journal_head SET revision = revision + 5");
+  EXPECT_THAT(ReadHeld(lane), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_FALSE(lane.ready());
+  database_.Execute("UPDATE quota.journal_head SET revision = revision - 5");
+  EXPECT_THAT(ReadHeld(lane), IsOk());
+}
+
 TEST_F(QuotaLaneTest, TheJournalKeepsAsMuchAsItIsTold) {
   LaneOptions options;
   options.journal_keep = 4;
