@@ -137,6 +137,12 @@ class CommitLane {
     absl::Time deadline;
     int64_t revision = 0;
   };
+  // A batch that was committed, or failed as a whole.
+  struct Answered {
+    std::vector<Command> batch;
+    absl::Status status;
+    int64_t shown = 0;
+  };
   using Entries = std::vector<Revised<Change>>;
 
   CommitLane(LaneOptions options, const Store<State>* store, const Clock* clock)
@@ -174,6 +180,9 @@ class CommitLane {
   absl::StatusOr<Comparison> CompareLocked(Transaction& tx);
   // Memory as a linearizable read sees it.
   absl::Status CopyState(State& copy, int64_t& revision);
+
+  // --- the answers' thread: while callers are told, the lane is at its next batch ---
+  void RunAnswers();
 
   // --- the readers' thread ---
   void RunReads();
@@ -215,6 +224,11 @@ class CommitLane {
   mutable Mutex watch_mutex_;  // taken before served_mutex_
   std::vector<std::shared_ptr<Watcher>> watchers_ MUSTER_GUARDED_BY(watch_mutex_);
 
+  Mutex answers_mutex_;
+  CondVar answers_wake_;
+  std::deque<Answered> answers_ MUSTER_GUARDED_BY(answers_mutex_);
+  bool no_more_answers_ MUSTER_GUARDED_BY(answers_mutex_) = false;
+
   std::atomic<bool> ready_ = true;
   std::atomic<int64_t> batches_ = 0;
   std::atomic<int64_t> commands_ = 0;
@@ -222,6 +236,7 @@ class CommitLane {
   std::atomic<int64_t> failed_batches_ = 0;
 
   std::thread lane_;
+  std::thread answers_thread_;
   std::thread reads_;
   std::thread watch_starts_;
 };

@@ -8,6 +8,7 @@ namespace muster::storage {
 template <class State>
 void CommitLane<State>::Start() {
   lane_ = std::thread([this] { RunLane(); });
+  answers_thread_ = std::thread([this] { RunAnswers(); });
   reads_ = std::thread([this] { RunReads(); });
   watch_starts_ = std::thread([this] { RunWatchStarts(); });
   db_.StartTailer([this](int64_t revision) {
@@ -33,6 +34,12 @@ void CommitLane<State>::Stop() {
   for (std::thread* thread : {&lane_, &reads_, &watch_starts_}) {
     if (thread->joinable()) thread->join();
   }
+  {
+    MutexLock lock(answers_mutex_);
+    no_more_answers_ = true;
+    answers_wake_.Signal();
+  }
+  if (answers_thread_.joinable()) answers_thread_.join();
   FailQueued(error::Unavailable("The server stops."));
   MutexLock lock(watch_mutex_);
   for (const auto& watcher : watchers_) watcher->End(error::Unavailable("The server stops."));
@@ -104,9 +111,32 @@ void CommitLane<State>::RunBatch(std::vector<Command> batch) {
   ready_ = !absl::IsUnavailable(status);
   if (!status.ok()) ++failed_batches_;
   commands_ += static_cast<int64_t>(batch.size());
-  for (Command& command : batch) command.done(status.ok() ? command.status : status, shown);
+  const bool away = absl::IsUnavailable(status);
+  {
+    MutexLock lock(answers_mutex_);
+    answers_.push_back({std::move(batch), status, shown});
+    answers_wake_.Signal();
+  }
   // While the database is away nobody should wait behind the next futile try.
-  if (absl::IsUnavailable(status)) FailQueued(status);
+  if (away) FailQueued(status);
+}
+
+template <class State>
+void CommitLane<State>::RunAnswers() {
+  while (true) {
+    std::deque<Answered> answers;
+    {
+      MutexLock lock(answers_mutex_);
+      while (answers_.empty() && !no_more_answers_) answers_wake_.Wait(answers_mutex_);
+      if (answers_.empty()) return;
+      answers.swap(answers_);
+    }
+    for (Answered& answered : answers) {
+      const absl::Status& status = answered.status;
+      for (Command& command : answered.batch)
+        command.done(status.ok() ? command.status : status, answered.shown);
+    }
+  }
 }
 
 template <class State>
