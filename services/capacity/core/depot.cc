@@ -30,21 +30,37 @@ const Depot::Places* Depot::PartlyHeld(absl::string_view pool_uid) const {
 
 bool Depot::empty() const { return queue_.empty() && counts_.registered() == 0; }
 
-void Depot::Change(const MachineRow& machine, int64_t by) {
-  counts_.Add(machine, by);
-  ChangeClass(machine, by);
-  ChangeGrants(machine, by);
-  spot_.Add(machine, by);
-  if (InService(machine.state)) ChangeRack(machine, by);
+void Depot::Replace(const MachineRow& before, const MachineRow& after) {
+  if (before.fabric == after.fabric && before.rack == after.rack && before.labels == after.labels) {
+    Change(&before, &after);
+  } else {
+    Remove(before);
+    Add(after);
+  }
 }
 
-void Depot::ChangeClass(const MachineRow& machine, int64_t by) {
-  const auto it = classes_.try_emplace(machine.labels).first;
-  it->second.Add(machine, by);
+void Depot::Change(const MachineRow* before, const MachineRow* after) {
+  ChangeClass(before, after);
+  ChangeRack(before, after);
+  if (before != nullptr) {
+    counts_.Add(*before, -1);
+    CountGrant(*before, -1);
+    spot_.Add(*before, -1);
+  }
+  if (after != nullptr) {
+    counts_.Add(*after, 1);
+    CountGrant(*after, 1);
+    spot_.Add(*after, 1);
+  }
+}
+
+void Depot::ChangeClass(const MachineRow* before, const MachineRow* after) {
+  const auto it = classes_.try_emplace((after != nullptr ? after : before)->labels).first;
+  it->second.Change(before, after);
   if (it->second.counts.registered() == 0) classes_.erase(it);
 }
 
-void Depot::ChangeGrants(const MachineRow& machine, int64_t by) {
+void Depot::CountGrant(const MachineRow& machine, int64_t by) {
   if (!machine.request_time || *machine.request_time >= machine.state_time) return;
   const int64_t* known = grants_.Find(machine.state_time);
   const int64_t grants = (known == nullptr ? 0 : *known) + by;
@@ -52,10 +68,22 @@ void Depot::ChangeGrants(const MachineRow& machine, int64_t by) {
   if (grants != 0) grants_.Insert(machine.state_time, grants);
 }
 
-void Depot::ChangeRack(const MachineRow& machine, int64_t by) {
-  Fabric& fabric = fabrics_[machine.fabric];
-  Rack& rack = fabric.racks[machine.rack];
-  Unlist(machine.fabric, fabric, machine.rack);
+void Depot::ChangeRack(const MachineRow* before, const MachineRow* after) {
+  const bool was = before != nullptr && InService(before->state);
+  const bool is = after != nullptr && InService(after->state);
+  if (!was && !is) return;
+  const MachineRow& place = is ? *after : *before;
+  Fabric& fabric = fabrics_[place.fabric];
+  Rack& rack = fabric.racks[place.rack];
+  Unlist(place.fabric, fabric, place.rack, rack);
+  if (was) CountRack(rack, *before, -1);
+  if (is) CountRack(rack, *after, 1);
+  List(place.fabric, fabric, place.rack, rack);
+  if (rack.free.empty() && rack.held.empty()) fabric.racks.erase(place.rack);
+  if (fabric.racks.empty()) fabrics_.erase(place.fabric);
+}
+
+void Depot::CountRack(Rack& rack, const MachineRow& machine, int64_t by) {
   if (machine.state != MachineState::kFree) {
     Count(rack.held, machine.claim, by);
   } else if (by > 0) {
@@ -63,9 +91,6 @@ void Depot::ChangeRack(const MachineRow& machine, int64_t by) {
   } else {
     rack.free.erase({machine.slot, machine.id});
   }
-  List(machine.fabric, fabric, machine.rack);
-  if (rack.free.empty() && rack.held.empty()) fabric.racks.erase(machine.rack);
-  if (fabric.racks.empty()) fabrics_.erase(machine.fabric);
 }
 
 bool Depot::IsWhole(const std::string& name, const Rack& rack) const {
@@ -73,8 +98,8 @@ bool Depot::IsWhole(const std::string& name, const Rack& rack) const {
          static_cast<int64_t>(rack.free.size()) >= nodes_per_rack_;
 }
 
-void Depot::List(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name) {
-  const Rack& rack = fabric.racks[rack_name];
+void Depot::List(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name,
+                 const Rack& rack) {
   if (!rack.free.empty()) {
     const int64_t free = static_cast<int64_t>(rack.free.size());
     by_free_.erase({fabric.free, fabric_name});
@@ -91,8 +116,8 @@ void Depot::List(const std::string& fabric_name, Fabric& fabric, const std::stri
   }
 }
 
-void Depot::Unlist(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name) {
-  const Rack& rack = fabric.racks[rack_name];
+void Depot::Unlist(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name,
+                   const Rack& rack) {
   if (!rack.free.empty()) {
     const int64_t free = static_cast<int64_t>(rack.free.size());
     by_free_.erase({fabric.free, fabric_name});

@@ -56,8 +56,10 @@ class Depot {
   using Place = std::pair<std::string, std::string>;
   using Places = absl::btree_set<Place>;
 
-  void Add(const MachineRow& machine) { Change(machine, 1); }
-  void Remove(const MachineRow& machine) { Change(machine, -1); }
+  void Add(const MachineRow& machine) { Change(nullptr, &machine); }
+  void Remove(const MachineRow& machine) { Change(&machine, nullptr); }
+  // Remove and Add in one.
+  void Replace(const MachineRow& before, const MachineRow& after);
   // A claim that waits. What is being reclaimed for it must not change while it is in the queue.
   void Add(const ClaimRow& claim) { queue_.Add(claim, spot_.CoveredFor(claim.pool_uid)); }
   void Remove(const ClaimRow& claim) { queue_.Remove(claim); }
@@ -99,13 +101,18 @@ class Depot {
   bool operator==(const Depot&) const = default;
 
  private:
-  void Change(const MachineRow& machine, int64_t by);
-  void ChangeClass(const MachineRow& machine, int64_t by);
-  void ChangeGrants(const MachineRow& machine, int64_t by);
-  void ChangeRack(const MachineRow& machine, int64_t by);
+  // Null: was not there, or is there no more. If neither is null they have the same rack and
+  // labels.
+  void Change(const MachineRow* before, const MachineRow* after);
+  void ChangeClass(const MachineRow* before, const MachineRow* after);
+  void ChangeRack(const MachineRow* before, const MachineRow* after);
+  void CountRack(Rack& rack, const MachineRow& machine, int64_t by);
+  void CountGrant(const MachineRow& machine, int64_t by);
   // Puts the rack into the lists that choose by size and holder, or takes it out of them.
-  void List(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name);
-  void Unlist(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name);
+  void List(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name,
+            const Rack& rack);
+  void Unlist(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name,
+              const Rack& rack);
   bool IsWhole(const std::string& name, const Rack& rack) const;
 
   int32_t nodes_per_rack_ = 0;

@@ -11,6 +11,26 @@ bool Reclaimable(const MachineRow& machine) {
   return machine.state == MachineState::kHeld && machine.compute_class == ComputeClass::kSpot;
 }
 
+// What a change makes of the numbers of a rack.
+struct ClassChange {
+  int64_t free = 0;
+  int64_t in_service = 0;
+
+  void Add(LabelClass& machines, const MachineRow& machine, int64_t by) {
+    machines.counts.Add(machine, by);
+    if (machine.state == MachineState::kFree) free += by;
+    if (InService(machine.state)) in_service += by;
+    if (!Reclaimable(machine)) return;
+    absl::btree_set<Newest>& held = machines.reclaimable[machine.claim];
+    if (by > 0) {
+      held.insert({machine.state_time, machine.id});
+    } else {
+      held.erase({machine.state_time, machine.id});
+    }
+    if (held.empty()) machines.reclaimable.erase(machine.claim);
+  }
+};
+
 }  // namespace
 
 int64_t MachineCounts::registered() const {
@@ -28,27 +48,19 @@ MachineCounts& MachineCounts::operator+=(const MachineCounts& other) {
   return *this;
 }
 
-void LabelClass::Add(const MachineRow& machine, int64_t by) {
-  counts.Add(machine, by);
-  if (Reclaimable(machine)) {
-    absl::btree_set<Newest>& held = reclaimable[machine.claim];
-    if (by > 0) {
-      held.insert({machine.state_time, machine.id});
-    } else {
-      held.erase({machine.state_time, machine.id});
-    }
-    if (held.empty()) reclaimable.erase(machine.claim);
-  }
-  if (!InService(machine.state)) return;
-  ClassFabric& fabric = fabrics[machine.fabric];
-  ClassRack& rack = fabric.racks[machine.rack];
-  rack.in_service += by;
-  if (machine.state == MachineState::kFree) {
-    fabric.free += by;
-    rack.free += by;
-  }
-  if (rack.in_service == 0) fabric.racks.erase(machine.rack);
-  if (fabric.racks.empty()) fabrics.erase(machine.fabric);
+void LabelClass::Change(const MachineRow* before, const MachineRow* after) {
+  ClassChange change;
+  if (before != nullptr) change.Add(*this, *before, -1);
+  if (after != nullptr) change.Add(*this, *after, 1);
+  if (change.free == 0 && change.in_service == 0) return;
+  const MachineRow& place = after != nullptr ? *after : *before;
+  ClassFabric& fabric = fabrics[place.fabric];
+  ClassRack& rack = fabric.racks[place.rack];
+  rack.in_service += change.in_service;
+  fabric.free += change.free;
+  rack.free += change.free;
+  if (rack.in_service == 0) fabric.racks.erase(place.rack);
+  if (fabric.racks.empty()) fabrics.erase(place.fabric);
 }
 
 }  // namespace muster::capacity

@@ -60,7 +60,8 @@ struct LabelClass {
   absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines in service
   absl::btree_map<std::string, absl::btree_set<Newest>> reclaimable = {};  // by pool uid
 
-  void Add(const MachineRow& machine, int64_t by);
+  // Null: was not there, or is there no more. If neither is null they have the same rack.
+  void Change(const MachineRow* before, const MachineRow* after);
   bool operator==(const LabelClass&) const = default;
 };
 

@@ -56,16 +56,21 @@ QueueSum Queue::AheadOf(const QueueKey& key) const {
 
 QueuePlace Queue::PlaceOf(const ClaimRow& claim) const {
   QueuePlace place;
-  int64_t own = 0;  // Nodes of the parts before the youngest
+  QueueKey first;
   QueueKey youngest;
+  int64_t places = 0;
+  int64_t own = 0;  // Nodes of the parts before the youngest
+  int64_t last = 0;
   ForEachPlace(claim, [&](const QueueKey& key, int64_t nodes) {
-    if (place.place == 0) place.place = AheadOf(key).entries + 1;
+    if (places++ == 0) first = key;
     youngest = key;
-    own += nodes;
+    own += last;
+    last = nodes;
   });
-  const Line* line = FindLine(Selector{claim.affinity, claim.gang});
-  const QueueSum* last = line == nullptr ? nullptr : line->Find(youngest);
-  if (last != nullptr) place.nodes_ahead = AheadOf(youngest).nodes - (own - last->nodes);
+  if (places == 0) return place;
+  const QueueSum ahead = AheadOf(first);
+  place.place = ahead.entries + 1;
+  place.nodes_ahead = (places == 1 ? ahead : AheadOf(youngest)).nodes - own;
   return place;
 }
 

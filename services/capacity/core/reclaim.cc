@@ -39,13 +39,12 @@ class Reclaimer {
       if (line.Total().uncovered > 0 && CountMatching(selector.affinity) > 0)
         turns.Open(depot_.queue(), selector, nullptr);
     }
-    Victims victims(depot_);
     while (const std::optional<Turn> turn = turns.Next()) {
       const int64_t missing = turn->nodes - KeptFor(turn->key.pool_uid);
       const int64_t matching = CountMatching(turn->selector.affinity);
       const bool gang = turn->selector.gang;
       const int64_t nodes = gang && matching < missing ? 0 : std::min(missing, matching);
-      for (int64_t i = 0; i < nodes; ++i) EarmarkOne(*turn, victims);
+      for (int64_t i = 0; i < nodes; ++i) EarmarkOne(*turn);
       if (matching > nodes || gang)
         turns.Open(depot_.queue(), turn->selector, gang ? &turn->key : nullptr);
     }
@@ -101,14 +100,14 @@ class Reclaimer {
   }
 
   // There is a machine to be had.
-  void EarmarkOne(const Turn& turn, Victims& victims) {
+  void EarmarkOne(const Turn& turn) {
     const Affinity& affinity = turn.selector.affinity;
     const auto loose = std::find_if(loose_.begin(), loose_.end(), [&](const Reclaimed& reclaim) {
       return MatchesLoose(affinity, reclaim);
     });
     const bool taken_over = loose != loose_.end();
     MachineRow machine =
-        *overlay_.state().FindMachine(taken_over ? loose->machine : *victims.Next(affinity));
+        *overlay_.state().FindMachine(taken_over ? loose->machine : *NextVictim(depot_, affinity));
     machine.earmark = turn.key.pool_uid;
     if (taken_over) {
       loose_.erase(loose);

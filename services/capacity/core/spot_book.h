@@ -8,6 +8,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/capacity/core/label_classes.h"
 #include "services/capacity/core/rows.h"
 
 namespace muster::capacity {
@@ -16,7 +17,25 @@ namespace muster::capacity {
 struct SpotHolding {
   int64_t held = 0;  // those being reclaimed included
   int64_t reclaiming = 0;
+  absl::btree_set<Newest> reclaimable = {};  // the others
   bool operator==(const SpotHolding&) const = default;
+};
+
+// Whose machine is reclaimed next. Fairly spread: first stands the claim for which (machines being
+// reclaimed + 1) / (machines held, those included) is least; then the one with fewest being
+// reclaimed, then the one whose newest machine is newest, then by uid.
+struct SpotRank {
+  int64_t held = 0;
+  int64_t reclaiming = 0;
+  absl::Time newest = absl::UnixEpoch();
+  std::string pool_uid = {};
+  bool operator==(const SpotRank&) const = default;
+  bool operator<(const SpotRank& other) const {
+    const int64_t share = (reclaiming + 1) * other.held;
+    const int64_t others = (other.reclaiming + 1) * held;
+    return std::tie(share, reclaiming, other.newest, pool_uid) <
+           std::tie(others, other.reclaiming, newest, other.pool_uid);
+  }
 };
 
 // A machine that is being reclaimed, oldest reclaim first.
@@ -39,6 +58,8 @@ class SpotBook {
   void NoteOutstanding(const std::string& pool_uid, int64_t outstanding);
 
   const absl::btree_map<std::string, SpotHolding>& holdings() const { return holdings_; }
+  // Claims that have machines which are not being reclaimed yet.
+  const absl::btree_set<SpotRank>& ranks() const { return ranks_; }
   // By the claim that is to get them; "": nobody in particular.
   const absl::btree_map<std::string, Reclaims>& reclaims() const { return reclaims_; }
   // Empty: none.
@@ -52,7 +73,10 @@ class SpotBook {
   bool operator==(const SpotBook&) const = default;
 
  private:
+  void AddReclaim(const MachineRow& machine, int64_t by);
+
   absl::btree_map<std::string, SpotHolding> holdings_;
+  absl::btree_set<SpotRank> ranks_;
   absl::btree_map<std::string, Reclaims> reclaims_;
   absl::btree_set<std::string> surplus_;
 };

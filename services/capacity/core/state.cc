@@ -71,6 +71,21 @@ void State::Requeue(const std::string& pool_uid, Depot& depot) {
     DepotFor(claim->zone, claim->instance_type).Add(*claim);
 }
 
+void State::Leave(const MachineRow& machine) {
+  const auto it = footprints_.find(machine.claim);
+  if (it == footprints_.end()) return;
+  it->second.machines.erase(machine.id);
+  if (--it->second.fabrics[machine.fabric] == 0) it->second.fabrics.erase(machine.fabric);
+  if (it->second.machines.empty()) footprints_.erase(it);
+}
+
+void State::Enter(const MachineRow& machine) {
+  if (machine.claim.empty()) return;
+  Footprint& footprint = footprints_[machine.claim];
+  footprint.machines.insert(machine.id);
+  ++footprint.fabrics[machine.fabric];
+}
+
 void State::Reindex(const MachineRow* before, const MachineRow* after) {
   ReindexId(before, after);
   const std::string& from = EarmarkOf(before);
@@ -79,22 +94,17 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
     Unqueue(from);
     Unqueue(to);
   }
-  if (before != nullptr) {
-    DepotFor(before->zone, before->instance_type).Remove(*before);
-    if (!before->claim.empty()) {
-      const auto it = footprints_.find(before->claim);
-      it->second.machines.erase(before->id);
-      if (--it->second.fabrics[before->fabric] == 0) it->second.fabrics.erase(before->fabric);
-      if (it->second.machines.empty()) footprints_.erase(it);
-    }
+  if (before != nullptr && after != nullptr && before->zone == after->zone &&
+      before->instance_type == after->instance_type) {
+    DepotFor(after->zone, after->instance_type).Replace(*before, *after);
+  } else {
+    if (before != nullptr) DepotFor(before->zone, before->instance_type).Remove(*before);
+    if (after != nullptr) DepotFor(after->zone, after->instance_type).Add(*after);
   }
-  if (after != nullptr) {
-    DepotFor(after->zone, after->instance_type).Add(*after);
-    if (!after->claim.empty()) {
-      Footprint& footprint = footprints_[after->claim];
-      footprint.machines.insert(after->id);
-      ++footprint.fabrics[after->fabric];
-    }
+  if (before == nullptr || after == nullptr || before->claim != after->claim ||
+      before->fabric != after->fabric) {
+    if (before != nullptr) Leave(*before);
+    if (after != nullptr) Enter(*after);
   }
   if (from != to) {
     const MachineRow& machine = after != nullptr ? *after : *before;

@@ -66,6 +66,9 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void Reindex(const MachineRow* before, const MachineRow* after);
   void Reindex(const ClaimRow* before, const ClaimRow* after);
   Depot& DepotFor(const std::string& zone, const std::string& instance_type);
+  // The footprint of the machine's holder, if it has one.
+  void Leave(const MachineRow& machine);
+  void Enter(const MachineRow& machine);
   // What is being reclaimed for the claim is about to change: out of the queue with it, and in
   // again.
   void Unqueue(const std::string& pool_uid);
