@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -235,22 +236,28 @@ class FaultRun {
     FAIL() << what << ": " << failures_.back();
   }
 
-  // Hands all to the lane before it begins with the first of them.
+  // Hands all to the lane as one batch: behind one that holds it until they are there, and that is
+  // begun before they come, or it would sometimes be in their batch.
   std::vector<Answer> Ask(Lane& lane, const std::vector<Command>& commands) {
     std::vector<Answer> answers(commands.size());
     std::vector<std::promise<void>> answered(commands.size() + 1);
-    std::promise<void> all_queued;
+    std::promise<void> gate_begun, all_queued;
+    std::once_flag begun_once;
+    const auto begin = [&] { std::call_once(begun_once, [&] { gate_begun.set_value(); }); };
     absl::Status gate_status;
     if (commands.size() > 1) {
       lane.Submit(
-          [queued = all_queued.get_future().share()](Overlay<State>&, absl::Time) {
+          [&begin, queued = all_queued.get_future().share()](Overlay<State>&, absl::Time) {
+            begin();
             queued.wait();
             return absl::OkStatus();
           },
           [&](const absl::Status& status, int64_t) {
             gate_status = status;
+            begin();
             answered.back().set_value();
           });
+      gate_begun.get_future().wait();
     } else {
       answered.back().set_value();
     }
