@@ -1,5 +1,4 @@
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/list.h"
+#include "services/rpc/read.h"
 #include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
 #include "services/rpc/watch_wire.h"
@@ -37,19 +37,14 @@ grpc::ServerUnaryReactor* Get(Lane& lane, const Clock& clock, grpc::CallbackServ
   return rpc::Unary(context, [&](rpc::Responder responder) {
     if (!parse(request->name()))
       return void(responder.Finish(muster::error::InvalidField("name", shape)));
-    const absl::Time deadline = responder.deadline();
-    lane.Read(
-        [&clock, name = request->name(), response, responder = std::move(responder)](
-            const absl::Status& status, const State* state, int64_t) mutable {
-          responder.Reply([&]() -> absl::Status {
-            if (!status.ok()) return status;
-            const Row* row = state->table<Row>().Find(name);
-            if (row == nullptr) return muster::error::NotFound(name);
-            *response = Render(*state, *row, clock.Now());
-            return absl::OkStatus();
-          });
-        },
-        deadline);
+    rpc::AnswerFrom(
+        lane, std::move(responder),
+        [&clock, name = request->name(), response](const State& state, int64_t) -> absl::Status {
+          const Row* row = state.table<Row>().Find(name);
+          if (row == nullptr) return muster::error::NotFound(name);
+          *response = Render(state, *row, clock.Now());
+          return absl::OkStatus();
+        });
   });
 }
 
@@ -60,21 +55,16 @@ grpc::ServerUnaryReactor* List(Lane& lane, const Clock& clock, grpc::CallbackSer
   return rpc::Unary(context, [&](rpc::Responder responder) {
     const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
     if (!page.ok()) return void(responder.Finish(page.status()));
-    const absl::Time deadline = responder.deadline();
-    lane.Read(
-        [&clock, request = *request, page = *page, response, add, responder = std::move(responder)](
-            const absl::Status& status, const State* state, int64_t) mutable {
-          responder.Reply([&] {
-            if (!status.ok()) return status;
-            response->set_next_page_token(rpc::ListPage(
-                state->table<Row>().rows(), request, page, "", [](const auto&) { return true; },
-                [&](const auto& entry) {
-                  *add(response) = Render(*state, *entry.second.row, clock.Now());
-                }));
-            return status;
-          });
-        },
-        deadline);
+    rpc::AnswerFrom(
+        lane, std::move(responder),
+        [&clock, request = *request, page = *page, response, add](const State& state, int64_t) {
+          response->set_next_page_token(rpc::ListPage(
+              state.table<Row>().rows(), request, page, "", [](const auto&) { return true; },
+              [&](const auto& entry) {
+                *add(response) = Render(state, *entry.second.row, clock.Now());
+              }));
+          return absl::OkStatus();
+        });
   });
 }
 
@@ -123,21 +113,16 @@ bool ParseResource(const storage::WatchItem& item, v1::WatchCapacityResponse& re
   return item.kind == ClaimRow::kKind && response.mutable_claim()->ParseFromString(*item.bytes);
 }
 
+bool ParseClaim(const storage::WatchItem& item, v1::WatchClaimsResponse& response) {
+  return response.mutable_claim()->ParseFromString(*item.bytes);
+}
+
 v1::WatchClaimsResponse ToClaimResponse(const storage::WatchItem& item) {
-  v1::WatchClaimsResponse response;
-  if (!rpc::FillWatchResponse(item, response)) return response;
-  if (!response.mutable_claim()->ParseFromString(*item.bytes))
-    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
-  return response;
+  return rpc::ToWatchResponse<v1::WatchClaimsResponse>(item, &ParseClaim);
 }
 
 v1::WatchCapacityResponse ToWatchResponse(const storage::WatchItem& item) {
-  v1::WatchCapacityResponse response;
-  if (!rpc::FillWatchResponse(item, response)) return response;
-  if (!ParseResource(item, response)) {
-    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
-  }
-  return response;
+  return rpc::ToWatchResponse<v1::WatchCapacityResponse>(item, &ParseResource);
 }
 
 }  // namespace
@@ -182,17 +167,12 @@ Handlers::Unary Handlers::ListMachines(Context context, const v1::ListMachinesRe
       return void(responder.Finish(muster::error::InvalidFields(std::move(faults))));
     const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
     if (!page.ok()) return void(responder.Finish(page.status()));
-    const absl::Time deadline = responder.deadline();
-    lane_.Read(
-        [request = *request, filter = std::move(filter), page = *page, response,
-         responder = std::move(responder)](const absl::Status& status, const State* state,
-                                           int64_t) mutable {
-          responder.Reply([&] {
-            if (status.ok()) FillPage(*state, request, filter, page, *response);
-            return status;
-          });
-        },
-        deadline);
+    rpc::AnswerFrom(lane_, std::move(responder),
+                    [request = *request, filter = std::move(filter), page = *page, response](
+                        const State& state, int64_t) {
+                      FillPage(state, request, filter, page, *response);
+                      return absl::OkStatus();
+                    });
   });
 }
 

@@ -1,13 +1,12 @@
-#include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/handlers.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "services/rpc/list.h"
+#include "services/rpc/read.h"
 #include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
 #include "services/rpc/watch_wire.h"
@@ -21,19 +20,13 @@ Handlers::Unary Get(Handlers::Context context, Lane& lane, const std::string& na
                     bool well_formed, absl::string_view shape, Message* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
     if (!well_formed) return void(responder.Finish(error::InvalidField("name", shape)));
-    const absl::Time deadline = responder.deadline();
-    lane.Read(
-        [name, response, responder = std::move(responder)](const absl::Status& status,
-                                                           const State* state, int64_t) mutable {
-          responder.Reply([&]() -> absl::Status {
-            if (!status.ok()) return status;
-            const Row* row = state->table<Row>().Find(name);
-            if (row == nullptr) return error::NotFound(name);
-            *response = ToProto(*row);
-            return absl::OkStatus();
-          });
-        },
-        deadline);
+    rpc::AnswerFrom(lane, std::move(responder),
+                    [name, response](const State& state, int64_t) -> absl::Status {
+                      const Row* row = state.table<Row>().Find(name);
+                      if (row == nullptr) return error::NotFound(name);
+                      *response = ToProto(*row);
+                      return absl::OkStatus();
+                    });
   });
 }
 
@@ -44,19 +37,14 @@ Handlers::Unary List(Handlers::Context context, Lane& lane, const Request& reque
   return rpc::Unary(context, [&](rpc::Responder responder) {
     const absl::StatusOr<rpc::Page> page = rpc::ReadPage(request);
     if (!page.ok()) return void(responder.Finish(page.status()));
-    const absl::Time deadline = responder.deadline();
-    lane.Read(
-        [request, page = *page, response, add, responder = std::move(responder)](
-            const absl::Status& status, const State* state, int64_t) mutable {
-          responder.Reply([&] {
-            if (!status.ok()) return status;
-            response->set_next_page_token(rpc::ListPage(
-                state->table<Row>().rows(), request, page, "", [](const auto&) { return true; },
-                [&](const auto& row) { *add(response) = ToProto(*row.second.row); }));
-            return status;
-          });
-        },
-        deadline);
+    rpc::AnswerFrom(
+        lane, std::move(responder),
+        [request, page = *page, response, add](const State& state, int64_t) {
+          response->set_next_page_token(rpc::ListPage(
+              state.table<Row>().rows(), request, page, "", [](const auto&) { return true; },
+              [&](const auto& row) { *add(response) = ToProto(*row.second.row); }));
+          return absl::OkStatus();
+        });
   });
 }
 
@@ -69,12 +57,7 @@ bool ParseResource(const storage::WatchItem& item, v1::WatchConfigurationsRespon
 }
 
 v1::WatchConfigurationsResponse ToWatchResponse(const storage::WatchItem& item) {
-  v1::WatchConfigurationsResponse response;
-  if (!rpc::FillWatchResponse(item, response)) return response;
-  if (!ParseResource(item, response)) {
-    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
-  }
-  return response;
+  return rpc::ToWatchResponse<v1::WatchConfigurationsResponse>(item, &ParseResource);
 }
 
 }  // namespace

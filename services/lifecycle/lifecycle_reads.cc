@@ -1,4 +1,3 @@
-#include <stdexcept>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +8,7 @@
 #include "services/lifecycle/handlers.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/rpc/list.h"
+#include "services/rpc/read.h"
 #include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
 #include "services/rpc/watch_wire.h"
@@ -93,11 +93,7 @@ bool ParseResource(const storage::WatchItem& item, v1::WatchLifecycleResponse& r
 }
 
 v1::WatchLifecycleResponse ToWatchResponse(const storage::WatchItem& item) {
-  v1::WatchLifecycleResponse response;
-  if (rpc::FillWatchResponse(item, response) && !ParseResource(item, response)) {
-    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
-  }
-  return response;
+  return rpc::ToWatchResponse<v1::WatchLifecycleResponse>(item, &ParseResource);
 }
 
 // Answers with one page of the rows of `Row` below the request's parent for which `keep` holds.
@@ -109,21 +105,16 @@ Handlers::Unary List(Lane& lane, Handlers::Context context, absl::string_view pa
     if (!parent.ok()) return void(responder.Finish(parent.status()));
     absl::StatusOr<rpc::Page> page = rpc::ReadPage(request);
     if (!page.ok()) return void(responder.Finish(page.status()));
-    const absl::Time deadline = responder.deadline();
-    lane.Read(
-        [request, parent = *std::move(parent), page = *std::move(page), response, keep, add,
-         responder = std::move(responder)](const absl::Status& status, const State* state,
-                                           int64_t) mutable {
-          responder.Reply([&] {
-            if (!status.ok()) return status;
-            response->set_next_page_token(rpc::ListPage(
-                state->table<Row>().rows(), request, page, parent.prefix(),
-                [&](const auto& row) { return parent.Holds(row.first) && keep(*row.second.row); },
-                [&](const auto& row) { *add(response) = ToProto(row.second); }));
-            return status;
-          });
-        },
-        deadline);
+    rpc::AnswerFrom(
+        lane, std::move(responder),
+        [request, parent = *std::move(parent), page = *std::move(page), response, keep, add](
+            const State& state, int64_t) {
+          response->set_next_page_token(rpc::ListPage(
+              state.table<Row>().rows(), request, page, parent.prefix(),
+              [&](const auto& row) { return parent.Holds(row.first) && keep(*row.second.row); },
+              [&](const auto& row) { *add(response) = ToProto(row.second); }));
+          return absl::OkStatus();
+        });
   });
 }
 
@@ -136,19 +127,13 @@ Handlers::Unary Handlers::Get(Context context, const std::string& name, bool wel
                               const char* shape, Response* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
     if (!well_formed) return void(responder.Finish(muster::error::InvalidField("name", shape)));
-    const absl::Time deadline = responder.deadline();
-    lane_.Read(
-        [name, response, responder = std::move(responder)](const absl::Status& status,
-                                                           const State* state, int64_t) mutable {
-          responder.Reply([&]() -> absl::Status {
-            if (!status.ok()) return status;
-            const Versioned<Row>* row = state->table<Row>().FindVersioned(name);
-            if (row == nullptr) return muster::error::NotFound(name);
-            *response = ToProto(*row);
-            return absl::OkStatus();
-          });
-        },
-        deadline);
+    rpc::AnswerFrom(lane_, std::move(responder),
+                    [name, response](const State& state, int64_t) -> absl::Status {
+                      const Versioned<Row>* row = state.table<Row>().FindVersioned(name);
+                      if (row == nullptr) return muster::error::NotFound(name);
+                      *response = ToProto(*row);
+                      return absl::OkStatus();
+                    });
   });
 }
 

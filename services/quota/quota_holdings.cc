@@ -10,6 +10,7 @@
 #include "services/quota/core/validate.h"
 #include "services/quota/handlers.h"
 #include "services/quota/wire/quota_wire.h"
+#include "services/rpc/read.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"
 
@@ -124,18 +125,13 @@ Handlers::Unary Handlers::CheckQuota(Context context, const v1::CheckQuotaReques
   return rpc::Unary(context, [&](rpc::Responder responder) {
     auto commands = ParseBatch(request->holdings(), Purpose::kCheck);
     if (!commands.ok()) return responder.Finish(commands.status());
-    const absl::Time deadline = responder.deadline();
-    lane_.Read(
-        [commands = *std::move(commands), &clock = clock_, response,
-         responder = std::move(responder)](const absl::Status& status, const State* state,
-                                           int64_t revision) mutable {
-          responder.Reply([&] {
-            if (status.ok())
-              Render(Check(*state, commands, clock.Now(), revision), *response->mutable_results());
-            return status;
-          });
-        },
-        deadline);
+    rpc::AnswerFrom(lane_, std::move(responder),
+                    [commands = *std::move(commands), &clock = clock_, response](const State& state,
+                                                                                 int64_t revision) {
+                      Render(Check(state, commands, clock.Now(), revision),
+                             *response->mutable_results());
+                      return absl::OkStatus();
+                    });
   });
 }
 

@@ -1,4 +1,3 @@
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "services/quota/handlers.h"
 #include "services/quota/wire/quota_wire.h"
 #include "services/rpc/list.h"
+#include "services/rpc/read.h"
 #include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
 #include "services/rpc/watch_wire.h"
@@ -38,27 +38,13 @@ absl::StatusOr<std::string> ParseHoldingsParent(absl::string_view parent) {
                              "`organizations/-/quotas/-`.");
 }
 
-v1::WatchQuotasResponse ToWatchResponse(const storage::WatchItem& item) {
-  v1::WatchQuotasResponse response;
-  if (!rpc::FillWatchResponse(item, response)) return response;
-  const bool parsed = item.kind == Quota::kKind
-                          ? response.mutable_quota()->ParseFromString(*item.bytes)
-                          : response.mutable_holding()->ParseFromString(*item.bytes);
-  if (!parsed)
-    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
-  return response;
+bool ParseResource(const storage::WatchItem& item, v1::WatchQuotasResponse& response) {
+  if (item.kind == Quota::kKind) return response.mutable_quota()->ParseFromString(*item.bytes);
+  return response.mutable_holding()->ParseFromString(*item.bytes);
 }
 
-// Answers with what `fill(state)` writes, or its error.
-template <class Fill>
-void AnswerFrom(Lane& lane, rpc::Responder responder, Fill fill) {
-  const absl::Time deadline = responder.deadline();
-  lane.Read(
-      [fill = std::move(fill), responder = std::move(responder)](
-          const absl::Status& status, const State* state, int64_t) mutable {
-        responder.Reply([&] { return status.ok() ? fill(*state) : status; });
-      },
-      deadline);
+v1::WatchQuotasResponse ToWatchResponse(const storage::WatchItem& item) {
+  return rpc::ToWatchResponse<v1::WatchQuotasResponse>(item, &ParseResource);
 }
 
 }  // namespace
@@ -68,13 +54,14 @@ Handlers::Unary Handlers::GetQuota(Context context, const v1::GetQuotaRequest* r
   return rpc::Unary(context, [&](rpc::Responder responder) {
     if (!ParseQuotaName(request->name()))
       return responder.Finish(error::InvalidField("name", kQuotaNameShape));
-    AnswerFrom(lane_, std::move(responder),
-               [name = request->name(), response](const State& state) -> absl::Status {
-                 const Versioned<Quota>* quota = state.table<Quota>().FindVersioned(name);
-                 if (quota == nullptr) return error::NotFound(name);
-                 *response = ToProto(*quota, state.Held(name));
-                 return absl::OkStatus();
-               });
+    rpc::AnswerFrom(
+        lane_, std::move(responder),
+        [name = request->name(), response](const State& state, int64_t) -> absl::Status {
+          const Versioned<Quota>* quota = state.table<Quota>().FindVersioned(name);
+          if (quota == nullptr) return error::NotFound(name);
+          *response = ToProto(*quota, state.Held(name));
+          return absl::OkStatus();
+        });
   });
 }
 
@@ -83,13 +70,14 @@ Handlers::Unary Handlers::GetHolding(Context context, const v1::GetHoldingReques
   return rpc::Unary(context, [&](rpc::Responder responder) {
     if (!ParseHoldingName(request->name()))
       return responder.Finish(error::InvalidField("name", kHoldingNameShape));
-    AnswerFrom(lane_, std::move(responder),
-               [name = request->name(), response](const State& state) -> absl::Status {
-                 const Holding* holding = state.table<Holding>().Find(name);
-                 if (holding == nullptr) return error::NotFound(name);
-                 *response = ToProto(*holding);
-                 return absl::OkStatus();
-               });
+    rpc::AnswerFrom(
+        lane_, std::move(responder),
+        [name = request->name(), response](const State& state, int64_t) -> absl::Status {
+          const Holding* holding = state.table<Holding>().Find(name);
+          if (holding == nullptr) return error::NotFound(name);
+          *response = ToProto(*holding);
+          return absl::OkStatus();
+        });
   });
 }
 
@@ -102,17 +90,17 @@ Handlers::Unary Handlers::ListQuotas(Context context, const v1::ListQuotasReques
     if (!filter.ok()) return responder.Finish(filter.status());
     absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
     if (!page.ok()) return responder.Finish(page.status());
-    AnswerFrom(lane_, std::move(responder),
-               [request = *request, prefix = *std::move(prefix), filter = *std::move(filter),
-                page = *std::move(page), response](const State& state) {
-                 response->set_next_page_token(rpc::ListPage(
-                     state.table<Quota>().rows(), request, page, prefix,
-                     [&](const auto& row) { return Matches(filter, row.first); },
-                     [&](const auto& row) {
-                       *response->add_quotas() = ToProto(row.second, state.Held(row.first));
-                     }));
-                 return absl::OkStatus();
-               });
+    rpc::AnswerFrom(lane_, std::move(responder),
+                    [request = *request, prefix = *std::move(prefix), filter = *std::move(filter),
+                     page = *std::move(page), response](const State& state, int64_t) {
+                      response->set_next_page_token(rpc::ListPage(
+                          state.table<Quota>().rows(), request, page, prefix,
+                          [&](const auto& row) { return Matches(filter, row.first); },
+                          [&](const auto& row) {
+                            *response->add_quotas() = ToProto(row.second, state.Held(row.first));
+                          }));
+                      return absl::OkStatus();
+                    });
   });
 }
 
@@ -127,10 +115,10 @@ Handlers::Unary Handlers::ListHoldings(Context context, const v1::ListHoldingsRe
       return responder.Finish(error::InvalidField("pool_uid", "must be a pool's uid, or empty."));
     absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
     if (!page.ok()) return responder.Finish(page.status());
-    AnswerFrom(
+    rpc::AnswerFrom(
         lane_, std::move(responder),
         [request = *request, prefix = *std::move(prefix), filter = *std::move(filter),
-         page = *std::move(page), response](const State& state) {
+         page = *std::move(page), response](const State& state, int64_t) {
           response->set_next_page_token(rpc::ListPage(
               state.table<Holding>().rows(), request, page, prefix,
               [&](const auto& row) {

@@ -2,9 +2,11 @@
 
 #include <muster/type/v1/watch.pb.h>
 
+#include <stdexcept>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 
 // The parts that every Watch RPC's messages share (muster.type.v1.WatchStart). The lane's types are
@@ -49,6 +51,16 @@ bool FillWatchResponse(const Item& item, Response& response) {
       return false;
   }
   return false;
+}
+
+// The message of an item: `parse(item, response)` parses the resource, false when it cannot. Throws
+// then: the journal is broken.
+template <class Response, class Item, class Parse>
+Response ToWatchResponse(const Item& item, Parse parse) {
+  Response response;
+  if (FillWatchResponse(item, response) && !parse(item, response))
+    throw std::runtime_error(absl::StrCat("The journal's entry of ", item.key, " cannot be read."));
+  return response;
 }
 
 // Calls `take` with the message and with each of its bundle, in order.
