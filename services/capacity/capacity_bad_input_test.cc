@@ -10,38 +10,18 @@ namespace {
 
 using ::muster::testing::HasFieldViolation;
 using ::muster::testing::IsOk;
-using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 constexpr int32_t kHuge32 = std::numeric_limits<int32_t>::max();
 const std::string kLong(5'000, 'x');
 
 template <class Request>
-struct Case {
-  std::string field = {};
-  std::function<void(Request&)> spoil = {};
-};
+using Cases = std::vector<muster::testing::BadInput<Request>>;
 
-class CapacityBadInputTest : public CapacityServiceTest {
- protected:
-  template <class Request, class Response>
-  void Expect(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-              const Request& good, const std::vector<Case<Request>>& cases) {
-    const int64_t revision = service_->lane().revision();
-    for (const Case<Request>& c : cases) {
-      Request request = good;
-      c.spoil(request);
-      SCOPED_TRACE(request.ShortDebugString().substr(0, 500));
-      EXPECT_THAT(Call(method, request),
-                  AllOf(StatusIs(absl::StatusCode::kInvalidArgument), HasFieldViolation(c.field)));
-    }
-    EXPECT_EQ(service_->lane().revision(), revision);
-  }
-};
+using CapacityBadInputTest = CapacityServiceTest;
 
 TEST_F(CapacityBadInputTest, Zones) {
-  Expect<v1::UpdateZoneRequest>(
+  ExpectRefused<v1::UpdateZoneRequest>(
       &Stub::UpdateZone, Zone(),
       {{"zone.name", [](auto& r) { r.clear_zone(); }},
        {"zone.name", [](auto& r) { r.mutable_zone()->set_name("US-EAST-04A"); }},
@@ -61,7 +41,7 @@ TEST_F(CapacityBadInputTest, InstanceTypes) {
   const auto of = [](std::function<void(v1::InstanceType&)> spoil) {
     return [spoil](v1::UpdateInstanceTypeRequest& r) { spoil(*r.mutable_instance_type()); };
   };
-  Expect<v1::UpdateInstanceTypeRequest>(
+  ExpectRefused<v1::UpdateInstanceTypeRequest>(
       &Stub::UpdateInstanceType, Type(),
       {{"instance_type.name", [](auto& r) { r.clear_instance_type(); }},
        {"instance_type.name", of([](auto& t) { t.set_name("instanceTypes/a b"); })},
@@ -91,7 +71,7 @@ TEST_F(CapacityBadInputTest, Machines) {
   const auto of = [](std::function<void(v1::Machine&)> spoil) {
     return [spoil](v1::BatchRegisterMachinesRequest& r) { spoil(*r.mutable_machines(1)); };
   };
-  Expect<v1::BatchRegisterMachinesRequest>(
+  ExpectRefused<v1::BatchRegisterMachinesRequest>(
       &Stub::BatchRegisterMachines, CapacityServiceTest::Machines({"m1", "m2"}),
       {{"machines", [](auto& r) { r.clear_machines(); }},
        {"machines",
@@ -117,7 +97,7 @@ TEST_F(CapacityBadInputTest, Machines) {
   v1::SetMachineStateRequest set;
   set.set_name("machines/m1");
   set.set_state(v1::Machine::STATE_IN_REPAIR);
-  Expect<v1::SetMachineStateRequest>(
+  ExpectRefused<v1::SetMachineStateRequest>(
       &Stub::SetMachineState, set,
       {{"name", [](auto& r) { r.clear_name(); }},
        {"name", [](auto& r) { r.set_name("machines/" + kLong); }},
@@ -199,8 +179,8 @@ std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
 
 TEST_F(CapacityBadInputTest, Claims) {
   AddCatalogue();
-  std::vector<Case<v1::SyncClaimRequest>> single;
-  std::vector<Case<v1::BatchSyncClaimsRequest>> batch;
+  Cases<v1::SyncClaimRequest> single;
+  Cases<v1::BatchSyncClaimsRequest> batch;
   for (const auto& [field, spoil] : BadClaims()) {
     single.push_back({"claim." + field, [spoil = spoil](auto& r) { spoil(*r.mutable_claim()); }});
     batch.push_back(
@@ -213,24 +193,23 @@ TEST_F(CapacityBadInputTest, Claims) {
                      for (int i = 0; i < 999; ++i)
                        r.add_claims()->set_pool_uid(absl::StrCat("p", i));
                    }});
-  Expect<v1::SyncClaimRequest>(&Stub::SyncClaim, Claim("p", 3), single);
+  ExpectRefused<v1::SyncClaimRequest>(&Stub::SyncClaim, Claim("p", 3), single);
   v1::BatchSyncClaimsRequest good;
   *good.add_claims() = Claim("a", 1).claim();
   *good.add_claims() = Claim("b", 1).claim();
-  Expect<v1::BatchSyncClaimsRequest>(&Stub::BatchSyncClaims, good, batch);
+  ExpectRefused<v1::BatchSyncClaimsRequest>(&Stub::BatchSyncClaims, good, batch);
 }
 
 TEST_F(CapacityBadInputTest, Reads) {
   const auto name = [](auto method, auto request) {
     using Request = decltype(request);
-    return std::pair(method,
-                     std::vector<Case<Request>>{{"name", [](auto& r) { r.clear_name(); }},
-                                                {"name", [](auto& r) { r.set_name("castles/x"); }},
-                                                {"name", [](auto& r) { r.set_name(kLong); }}});
+    return std::pair(method, Cases<Request>{{"name", [](auto& r) { r.clear_name(); }},
+                                            {"name", [](auto& r) { r.set_name("castles/x"); }},
+                                            {"name", [](auto& r) { r.set_name(kLong); }}});
   };
   const auto get = [&](auto method, auto request) {
     const auto [m, cases] = name(method, request);
-    Expect<decltype(request)>(m, request, cases);
+    ExpectRefused<decltype(request)>(m, request, cases);
   };
   using Ctx = grpc::ClientContext;
   get(static_cast<grpc::Status (Stub::*)(Ctx*, const v1::GetZoneRequest&, v1::Zone*)>(
@@ -249,17 +228,19 @@ TEST_F(CapacityBadInputTest, Reads) {
                                          v1::ExplainClaimResponse*)>(&Stub::ExplainClaim),
       v1::ExplainClaimRequest());
 
-  Expect<v1::ListZonesRequest>(&Stub::ListZones, {},
-                               {{"page_size", [](auto& r) { r.set_page_size(-1); }},
-                                {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
-  Expect<v1::ListInstanceTypesRequest>(
+  ExpectRefused<v1::ListZonesRequest>(
+      &Stub::ListZones, {},
+      {{"page_size", [](auto& r) { r.set_page_size(-1); }},
+       {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
+  ExpectRefused<v1::ListInstanceTypesRequest>(
       &Stub::ListInstanceTypes, {},
       {{"page_size", [](auto& r) { r.set_page_size(-1); }},
        {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
-  Expect<v1::ListClaimsRequest>(&Stub::ListClaims, {},
-                                {{"page_size", [](auto& r) { r.set_page_size(-1); }},
-                                 {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
-  Expect<v1::ListMachinesRequest>(
+  ExpectRefused<v1::ListClaimsRequest>(
+      &Stub::ListClaims, {},
+      {{"page_size", [](auto& r) { r.set_page_size(-1); }},
+       {"page_token", [](auto& r) { r.set_page_token("garbage"); }}});
+  ExpectRefused<v1::ListMachinesRequest>(
       &Stub::ListMachines, {},
       {{"page_size", [](auto& r) { r.set_page_size(-1); }},
        {"page_token", [](auto& r) { r.set_page_token("garbage"); }},
@@ -285,7 +266,7 @@ TEST_F(CapacityBadInputTest, Placements) {
     good.mutable_requests(i)->set_nodes(1);
   }
   good.add_zones(kZone);
-  Expect<v1::FindPlacementsRequest>(
+  ExpectRefused<v1::FindPlacementsRequest>(
       &Stub::FindPlacements, good,
       {{"requests", [](auto& r) { r.clear_requests(); }},
        {"requests",

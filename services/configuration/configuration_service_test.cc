@@ -10,12 +10,8 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "services/common/fake_clock.h"
-#include "services/rpc/status.h"
 #include "tests/testing/proto_matchers.h"
-#include "tests/testing/status_matchers.h"
-#include "tests/testing/test_database.h"
-#include "tests/testing/test_server.h"
+#include "tests/testing/service_test.h"
 
 namespace muster::configuration {
 namespace {
@@ -30,39 +26,11 @@ using Stub = v1::ConfigurationService::Stub;
 
 constexpr char kDriver[] = "channels/stable/components/gpu-driver/releases/570.86.15";
 
-class ConfigurationServiceTest : public ::testing::Test {
+class ConfigurationServiceTest
+    : public testing::ServiceTest<ConfigurationService, v1::ConfigurationService> {
  protected:
-  ConfigurationServiceTest() {
-    ConfigurationService::Options options;
-    options.lane.connect = {.conninfo = database_.conninfo("configuration"),
-                            .schema = "configuration"};
-    options.clock = &clock_;
-    auto service = ConfigurationService::Create(std::move(options));
-    if (!service.ok()) throw std::runtime_error(service.status().ToString());
-    service_ = *std::move(service);
-    server_ = std::make_unique<testing::TestServer>(std::vector<rpc::NamedService>{
-        {v1::ConfigurationService::service_full_name(), service_->grpc_service()}});
-    stub_ = v1::ConfigurationService::NewStub(server_->channel());
-  }
-  ~ConfigurationServiceTest() override {
-    // Whatever a test did: memory, tables and journal tell the same.
-    const auto comparison = service_->lane().Compare();
-    EXPECT_THAT(comparison, IsOk());
-    if (comparison.ok()) {
-      EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
-    }
-  }
+  ConfigurationServiceTest() : ServiceTest("configuration") {}
 
-  template <class Request, class Response>
-  absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                             Response*),
-                                const Request& request) {
-    grpc::ClientContext context;
-    Response response;
-    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
-    if (!status.ok()) return rpc::FromGrpcStatus(status);
-    return response;
-  }
   absl::StatusOr<v1::Release> Publish(const std::string& name) {
     v1::PublishReleaseRequest request;
     request.mutable_release()->set_name(name);
@@ -91,12 +59,6 @@ class ConfigurationServiceTest : public ::testing::Test {
     request.set_name(absl::StrCat("poolConfigurations/", uid));
     return Call(&Stub::GetPoolConfiguration, request);
   }
-
-  FakeClock clock_;
-  testing::TestDatabase database_;
-  std::unique_ptr<ConfigurationService> service_;
-  std::unique_ptr<testing::TestServer> server_;
-  std::unique_ptr<Stub> stub_;
 };
 
 TEST_F(ConfigurationServiceTest, PublishingIsIdempotent) {

@@ -10,36 +10,14 @@ namespace {
 
 using ::muster::testing::HasFieldViolation;
 using ::muster::testing::IsOk;
-using ::muster::testing::StatusIs;
-using ::testing::AllOf;
 
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 const std::string kLong(5'000, 'x');
 
 template <class Request>
-struct Case {
-  std::string field = {};
-  std::function<void(Request&)> spoil = {};
-};
-template <class Request>
-using Cases = std::vector<Case<Request>>;
+using Cases = std::vector<muster::testing::BadInput<Request>>;
 
-class QuotaBadInputTest : public QuotaServiceTest {
- protected:
-  template <class Request, class Response>
-  void Expect(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-              const Request& good, const Cases<Request>& cases) {
-    const int64_t revision = service_->lane().revision();
-    for (const Case<Request>& c : cases) {
-      Request request = good;
-      c.spoil(request);
-      SCOPED_TRACE(request.ShortDebugString().substr(0, 500));
-      EXPECT_THAT(Call(method, request),
-                  AllOf(StatusIs(absl::StatusCode::kInvalidArgument), HasFieldViolation(c.field)));
-    }
-    EXPECT_EQ(service_->lane().revision(), revision);
-  }
-};
+using QuotaBadInputTest = QuotaServiceTest;
 
 v1::Quota Good() {
   v1::Quota quota;
@@ -130,18 +108,19 @@ TEST_F(QuotaBadInputTest, Quotas) {
   good.set_parent("organizations/acme");
   good.set_quota_id("US-EAST-04A~gd-8xa100-i128~default");
   *good.mutable_quota() = Good();
-  Expect<v1::CreateQuotaRequest>(&Stub::CreateQuota, good, create);
+  ExpectRefused<v1::CreateQuotaRequest>(&Stub::CreateQuota, good, create);
   v1::UpdateQuotaRequest change;
   *change.mutable_quota() = Good();
   change.mutable_quota()->set_name(kName);
   change.set_allow_missing(true);
-  Expect<v1::UpdateQuotaRequest>(&Stub::UpdateQuota, change, update);
+  ExpectRefused<v1::UpdateQuotaRequest>(&Stub::UpdateQuota, change, update);
   v1::DeleteQuotaRequest remove;
   remove.set_allow_missing(true);
-  Expect<v1::DeleteQuotaRequest>(&Stub::DeleteQuota, remove,
-                                 {{"name", [](auto&) {}},
-                                  {"name", [](auto& r) { r.set_name("organizations/acme"); }},
-                                  {"name", [](auto& r) { r.set_name(kLong); }}});
+  ExpectRefused<v1::DeleteQuotaRequest>(
+      &Stub::DeleteQuota, remove,
+      {{"name", [](auto&) {}},
+       {"name", [](auto& r) { r.set_name("organizations/acme"); }},
+       {"name", [](auto& r) { r.set_name(kLong); }}});
   // What was spoiled was good.
   EXPECT_THAT(Call(&Stub::CreateQuota, good), IsOk());
   EXPECT_THAT(Call(&Stub::UpdateQuota, change), IsOk());
@@ -194,25 +173,25 @@ TEST_F(QuotaBadInputTest, Holdings) {
   }
   v1::SyncHoldingRequest one;
   *one.mutable_holding() = Holding("a", 1);
-  Expect<v1::SyncHoldingRequest>(&Stub::SyncHolding, one, single);
+  ExpectRefused<v1::SyncHoldingRequest>(&Stub::SyncHolding, one, single);
   v1::BatchSyncHoldingsRequest two;
   *two.add_holdings() = Holding("a", 1);
   *two.add_holdings() = Holding("b", 1);
-  Expect<v1::BatchSyncHoldingsRequest>(&Stub::BatchSyncHoldings, two, batch);
+  ExpectRefused<v1::BatchSyncHoldingsRequest>(&Stub::BatchSyncHoldings, two, batch);
   v1::CheckQuotaRequest question;
   *question.mutable_holdings() = two.holdings();
-  Expect<v1::CheckQuotaRequest>(&Stub::CheckQuota, question, check);
+  ExpectRefused<v1::CheckQuotaRequest>(&Stub::CheckQuota, question, check);
 }
 
 TEST_F(QuotaBadInputTest, Reads) {
-  Expect<v1::GetQuotaRequest>(&Stub::GetQuota, {},
-                              {{"name", [](auto&) {}},
-                               {"name", [](auto& r) { r.set_name("castles/x"); }},
-                               {"name", [](auto& r) { r.set_name(kLong); }}});
-  Expect<v1::GetHoldingRequest>(&Stub::GetHolding, {},
-                                {{"name", [](auto&) {}},
-                                 {"name", [](auto& r) { r.set_name(kName); }},
-                                 {"name", [](auto& r) { r.set_name(kLong); }}});
+  ExpectRefused<v1::GetQuotaRequest>(&Stub::GetQuota, {},
+                                     {{"name", [](auto&) {}},
+                                      {"name", [](auto& r) { r.set_name("castles/x"); }},
+                                      {"name", [](auto& r) { r.set_name(kLong); }}});
+  ExpectRefused<v1::GetHoldingRequest>(&Stub::GetHolding, {},
+                                       {{"name", [](auto&) {}},
+                                        {"name", [](auto& r) { r.set_name(kName); }},
+                                        {"name", [](auto& r) { r.set_name(kLong); }}});
   const auto spoil_filters = [](auto& cases) {
     cases.push_back({"parent", [](auto& r) { r.clear_parent(); }});
     cases.push_back({"parent", [](auto& r) { r.set_parent("organizations/ACME"); }});
@@ -231,7 +210,7 @@ TEST_F(QuotaBadInputTest, Reads) {
   spoil_filters(quotas);
   v1::ListQuotasRequest list;
   list.set_parent("organizations/acme");
-  Expect<v1::ListQuotasRequest>(&Stub::ListQuotas, list, quotas);
+  ExpectRefused<v1::ListQuotasRequest>(&Stub::ListQuotas, list, quotas);
   Cases<v1::ListHoldingsRequest> holdings = {
       {"parent", [](auto& r) { r.set_parent("organizations/acme"); }},
       {"pool_uid", [](auto& r) { r.set_pool_uid("Upper"); }},
@@ -239,7 +218,7 @@ TEST_F(QuotaBadInputTest, Reads) {
   spoil_filters(holdings);
   v1::ListHoldingsRequest below;
   below.set_parent(kName);
-  Expect<v1::ListHoldingsRequest>(&Stub::ListHoldings, below, holdings);
+  ExpectRefused<v1::ListHoldingsRequest>(&Stub::ListHoldings, below, holdings);
 }
 
 TEST_F(QuotaBadInputTest, Watches) {

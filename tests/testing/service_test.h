@@ -1,0 +1,105 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/common/fake_clock.h"
+#include "services/rpc/status.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+#include "tests/testing/test_server.h"
+
+namespace muster::testing {
+
+// One way to spoil a request, and the field that must then be named.
+template <class Request>
+struct BadInput {
+  std::string field = {};
+  std::function<void(Request&)> spoil = {};
+};
+
+// The fixture of a service's tests: the real service behind real gRPC on a real Postgres, under a
+// clock that stands still. Whatever a test did, at its end memory, tables and journal tell the
+// same. `Service`: e.g. quota::QuotaService; `Api`: e.g. quota::v1::QuotaService. Header only: link
+// `rpc`.
+template <class Service, class Api>
+class ServiceTest : public ::testing::Test {
+ protected:
+  using Stub = typename Api::Stub;
+
+  explicit ServiceTest(std::string schema) : schema_(std::move(schema)) { Start(); }
+  ~ServiceTest() override {
+    const auto comparison = service_->lane().Compare();
+    EXPECT_THAT(comparison, IsOk());
+    if (comparison.ok()) {
+      EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
+    }
+  }
+
+  // One more of the service on the same database.
+  std::unique_ptr<Service> NewReplica() {
+    typename Service::Options options;
+    options.lane.connect = {.conninfo = database_.conninfo(schema_), .schema = schema_};
+    options.clock = &clock_;
+    auto service = Service::Create(std::move(options));
+    if (!service.ok()) throw std::runtime_error(service.status().ToString());
+    return *std::move(service);
+  }
+  void Start() {
+    service_ = NewReplica();
+    server_ = std::make_unique<TestServer>(
+        std::vector<rpc::NamedService>{{Api::service_full_name(), service_->grpc_service()}});
+    stub_ = Api::NewStub(server_->channel());
+  }
+  void Stop() {
+    stub_.reset();
+    server_.reset();
+    service_.reset();
+  }
+
+  template <class Request, class Response>
+  absl::StatusOr<Response> Call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+                                const Request& request) {
+    grpc::ClientContext context;
+    Response response;
+    const grpc::Status status = ((*stub_).*method)(&context, request, &response);
+    if (!status.ok()) return rpc::FromGrpcStatus(status);
+    return response;
+  }
+
+  // Spoils `good` in every way: INVALID_ARGUMENT names the field, and nothing is written.
+  template <class Request, class Response>
+  void ExpectRefused(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                     const Request& good, const std::vector<BadInput<Request>>& cases) {
+    const int64_t revision = service_->lane().revision();
+    for (const BadInput<Request>& bad : cases) {
+      Request request = good;
+      bad.spoil(request);
+      SCOPED_TRACE(request.ShortDebugString().substr(0, 500));
+      EXPECT_THAT(Call(method, request),
+                  ::testing::AllOf(StatusIs(absl::StatusCode::kInvalidArgument),
+                                   HasFieldViolation(bad.field)));
+    }
+    EXPECT_EQ(service_->lane().revision(), revision);
+  }
+
+  FakeClock clock_;
+  TestDatabase database_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<TestServer> server_;
+  std::unique_ptr<Stub> stub_;
+
+ private:
+  const std::string schema_;
+};
+
+}  // namespace muster::testing
