@@ -96,7 +96,9 @@ Agent::~Agent() = default;
 void Agent::Run() {
   std::thread watcher([this] { WatchLoop(); });
   std::thread registrar([this] { RegisterLoop(); });
-  ReportLoop();
+  std::vector<std::thread> reporters;
+  for (int i = 0; i < options_.report_calls; ++i) reporters.emplace_back([this] { ReportLoop(); });
+  for (std::thread& reporter : reporters) reporter.join();
   registrar.join();
   watcher.join();
 }
@@ -118,6 +120,11 @@ bool Agent::stopped() const {
 AgentStats Agent::stats() const {
   MutexLock lock(mutex_);
   return stats_;
+}
+
+AgentStats Agent::TakeStats() {
+  MutexLock lock(mutex_);
+  return std::exchange(stats_, AgentStats());
 }
 
 size_t Agent::nodes() const {
@@ -150,7 +157,7 @@ void Agent::WatchLoop() {
     {
       MutexLock lock(mutex_);
       if (absl::IsOutOfRange(status)) revision_.reset();
-      if (stats_.messages > received) pause = options_.first_retry;
+      if (stats_.messages != received) pause = options_.first_retry;
     }
     Pause(pause);
   }
@@ -236,7 +243,9 @@ void Agent::ReportLoop() {
         changed_.WaitFor(mutex_, std::min(wait, kLongestSleep));
       }
       if (stopped_) return;
-      batch = model_.TakeDue(clock_.Now(), static_cast<size_t>(options_.report_batch));
+      const absl::Time now = clock_.Now();
+      batch = model_.TakeDue(now, static_cast<size_t>(options_.report_batch));
+      for (const FleetModel::Due& due : batch) stats_.lag.Add(now - due.time);
     }
     if (batch.empty()) continue;
     if (Report(batch)) {
@@ -256,10 +265,16 @@ bool Agent::Report(const std::vector<FleetModel::Due>& batch) {
     for (const auto& report : due.reports) *request.add_reports() = report;
   }
   lifecycle::v1::ReportNodesResponse response;
+  const absl::Time sent = absl::Now();
   absl::Status status = ToStatus(rpc_->lifecycle->ReportNodes(&call.context, request, &response));
   if (status.ok() && response.results_size() != request.reports_size()) {
     status = absl::InternalError(
         absl::StrCat(response.results_size(), " results for ", request.reports_size()));
+  }
+  {
+    MutexLock lock(mutex_);
+    ++stats_.calls;
+    stats_.waited += absl::Now() - sent;
   }
   std::vector<int> codes;
   for (const auto& result : response.results()) codes.push_back(result.code());

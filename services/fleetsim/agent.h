@@ -14,6 +14,7 @@
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
 #include "services/fleetsim/fleet_model.h"
+#include "services/fleetsim/lag.h"
 
 namespace muster::fleetsim {
 
@@ -21,6 +22,7 @@ struct AgentOptions {
   std::string server = {};  // gRPC target
   FleetOptions fleet = {};
   int report_batch = 500;                            // most Nodes a ReportNodes call, 1 to 500
+  int report_calls = 2;                              // most ReportNodes calls at a time, 1 to 16
   std::vector<capacity::v1::Machine> machines = {};  // registered at start
   absl::Duration first_retry = absl::Milliseconds(100);
   absl::Duration last_retry = absl::Seconds(2);
@@ -28,20 +30,23 @@ struct AgentOptions {
 
 // What an agent did so far.
 struct AgentStats {
-  int64_t streams = 0;     // watches that delivered something
-  int64_t snapshots = 0;   // of them begun with a whole snapshot
-  int64_t messages = 0;    // received
-  int64_t accepted = 0;    // reports
-  int64_t refused = 0;     // reports that did not fit (any more)
-  int64_t lost = 0;        // reports to be sent again
-  int64_t registered = 0;  // machines
+  int64_t streams = 0;                           // watches that delivered something
+  int64_t snapshots = 0;                         // of them begun with a whole snapshot
+  int64_t messages = 0;                          // received
+  int64_t accepted = 0;                          // reports
+  int64_t refused = 0;                           // reports that did not fit (any more)
+  int64_t lost = 0;                              // reports to be sent again
+  int64_t registered = 0;                        // machines
+  int64_t calls = 0;                             // of ReportNodes
+  absl::Duration waited = absl::ZeroDuration();  // for their answers, all calls together
+  Lag lag = {};  // from when reports were due, and their Node known, until they were sent
 };
 
 // Brings the model's fleet to the server: one thread reads WatchLifecycle into the model, one sends
-// what is due with ReportNodes, one registers the machines and ends. What fails is tried again with
-// a growing, jittered pause; a broken watch goes on from the last revision, or with a snapshot
-// where there is none. It never spins: every thread sleeps until a message, a due time or the end
-// of a pause.
+// what is due with ReportNodes (several, if so many calls at a time are allowed), one registers the
+// machines and ends. What fails is tried again with a growing, jittered pause; a broken watch goes
+// on from the last revision, or with a snapshot where there is none. It never spins: every thread
+// sleeps until a message, a due time or the end of a pause.
 class Agent {
  public:
   // `clock` must outlive the agent.
@@ -56,6 +61,8 @@ class Agent {
   void Stop();
 
   AgentStats stats() const;
+  // What there is since the last call of it, or since the start.
+  AgentStats TakeStats();
   size_t nodes() const;
 
  private:

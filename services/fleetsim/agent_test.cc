@@ -101,6 +101,24 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     MutexLock lock(mutex_);
     while (reports_ < reports) changed_.Wait(mutex_);
   }
+  // Calls of ReportNodes are not answered until they may go.
+  void HoldReports() {
+    MutexLock lock(mutex_);
+    hold_ = true;
+  }
+  void WaitForHeldReports(int calls) {
+    MutexLock lock(mutex_);
+    while (calls_ < calls) changed_.Wait(mutex_);
+  }
+  void LetReportsGo() {
+    MutexLock lock(mutex_);
+    hold_ = false;
+    changed_.SignalAll();
+  }
+  int most_calls() const {
+    MutexLock lock(mutex_);
+    return most_calls_;
+  }
   size_t largest_report() const {
     MutexLock lock(mutex_);
     return largest_report_;
@@ -138,6 +156,10 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
   grpc::Status ReportNodes(grpc::ServerContext*, const lifecycle::v1::ReportNodesRequest* request,
                            lifecycle::v1::ReportNodesResponse* response) override {
     MutexLock lock(mutex_);
+    most_calls_ = std::max(most_calls_, ++calls_);
+    changed_.SignalAll();
+    while (hold_ && !closing_) changed_.Wait(mutex_);
+    --calls_;
     largest_report_ = std::max(largest_report_, static_cast<size_t>(request->reports_size()));
     if (fail_before_ > 0) {
       --fail_before_;
@@ -248,6 +270,9 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
   int fail_after_ = 0;
   int fail_registrations_ = 0;
   size_t largest_report_ = 0;
+  bool hold_ = false;
+  int calls_ = 0;  // of ReportNodes, under way
+  int most_calls_ = 0;
   int watches_ = 0;
   int snapshots_ = 0;
   int reports_ = 0;
@@ -381,6 +406,30 @@ TEST_F(AgentTest, KeepsToItsBatchSize) {
   RunningAgent agent(options);
   server_.WaitForAll(Node::STATE_PRODUCTION, 50);
   EXPECT_LE(server_.largest_report(), 8u);
+}
+
+TEST_F(AgentTest, KeepsToItsNumberOfCalls) {
+  AddNodes(50);
+  AgentOptions options = Options();
+  options.report_batch = 1;
+  options.report_calls = 3;
+  server_.HoldReports();
+  RunningAgent agent(options);
+  server_.WaitForHeldReports(3);
+  server_.LetReportsGo();
+  server_.WaitForAll(Node::STATE_PRODUCTION, 50);
+  EXPECT_EQ(server_.most_calls(), 3);
+}
+
+TEST_F(AgentTest, ItsStatisticsStartAnewWhenTheyAreTaken) {
+  AddNodes(5);
+  RunningAgent agent(Options());
+  server_.WaitForAll(Node::STATE_PRODUCTION, 5);
+  AgentStats stats = agent->TakeStats();
+  while (stats.accepted < 15) stats.accepted += agent->TakeStats().accepted;
+  EXPECT_EQ(stats.accepted, 15) << "three reports a Node";
+  EXPECT_EQ(agent->TakeStats().calls, 0);
+  EXPECT_EQ(agent->TakeStats().lag.count(), 0);
 }
 
 TEST_F(AgentTest, RegistersMachinesInChunksOnceTheirZoneIsKnown) {

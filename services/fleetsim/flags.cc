@@ -25,6 +25,7 @@ ABSL_FLAG(absl::Duration, work_arrival, absl::ZeroDuration(),
           "Mean time until work starts on an idle Node; 0: no work ever starts.");
 ABSL_FLAG(absl::Duration, work_duration, absl::Minutes(10), "Mean time that work takes.");
 ABSL_FLAG(int, report_batch, 500, "Most Nodes in one ReportNodes call, 1 to 500.");
+ABSL_FLAG(int, report_calls, 2, "Most ReportNodes calls at a time, 1 to 16.");
 ABSL_FLAG(std::string, register_machines, "",
           "Machines to register at start: ZONE:TYPE:COUNT[:MACHINES A RACK], several separated by "
           "commas. Racks "
@@ -48,8 +49,8 @@ Settings ParseFlags(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Plays provisioner and kubelet for Muster from a seed: boots, works, drains and switches off "
       "simulated "
-      "machines as the Nodes ask, over the public API. Runs until SIGTERM or SIGINT. Flags may be "
-      "written with dashes too.");
+      "machines as the Nodes ask, over the public API. Runs until SIGTERM or SIGINT; SIGUSR2 logs "
+      "what happened since the last time. Flags may be written with dashes too.");
   absl::FlagsUsageConfig config;
   config.contains_help_flags = [](absl::string_view file) {
     return absl::StrContains(file, "fleetsim/flags.cc");
@@ -76,6 +77,7 @@ Settings ParseFlags(int argc, char** argv) {
                               .work_arrival = absl::GetFlag(FLAGS_work_arrival),
                               .work_duration = absl::GetFlag(FLAGS_work_duration)},
                     .report_batch = absl::GetFlag(FLAGS_report_batch),
+                    .report_calls = absl::GetFlag(FLAGS_report_calls),
                     .speed = absl::GetFlag(FLAGS_speed)};
   if (settings.server.empty()) settings.server = absl::GetFlag(FLAGS_server);
   return settings;

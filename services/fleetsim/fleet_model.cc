@@ -253,8 +253,10 @@ std::vector<FleetModel::Due> FleetModel::TakeDue(absl::Time now, size_t max_node
     const absl::string_view name = queue_.begin()->second;
     Entry& entry = nodes_.find(name)->second;
     Dequeue(name, entry);
-    due.push_back(
-        {.node = std::string(name), .version = entry.version, .reports = Reports(name, entry)});
+    due.push_back({.node = std::string(name),
+                   .version = entry.version,
+                   .time = std::max(entry.due, entry.seen_time),
+                   .reports = Reports(name, entry)});
   }
   return due;
 }

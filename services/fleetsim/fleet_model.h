@@ -48,7 +48,8 @@ class FleetModel {
   // What is due for one Node: its reports in order, to be sent together.
   struct Due {
     std::string node = {};
-    uint64_t version = 0;  // for Answered
+    uint64_t version = 0;                    // for Answered
+    absl::Time time = absl::InfinitePast();  // since when it is due and its Node known
     std::vector<lifecycle::v1::NodeReport> reports = {};
   };
   enum class Answer {

@@ -2,8 +2,30 @@
 #include <iostream>
 #include <thread>
 
+#include "absl/strings/string_view.h"
 #include "services/common/log.h"
 #include "services/fleetsim/flags.h"
+
+namespace {
+
+// What happened since the last such line.
+void LogStatistics(muster::fleetsim::Agent& agent, absl::string_view message) {
+  const muster::fleetsim::AgentStats stats = agent.TakeStats();
+  muster::log::Info(message, {{"nodes", agent.nodes()},
+                              {"messages", stats.messages},
+                              {"calls", stats.calls},
+                              {"waited", stats.waited},
+                              {"accepted", stats.accepted},
+                              {"refused", stats.refused},
+                              {"lost", stats.lost},
+                              {"lag_p50", stats.lag.Quantile(0.5)},
+                              {"lag_p99", stats.lag.Quantile(0.99)},
+                              {"lag_max", stats.lag.max()},
+                              {"streams", stats.streams},
+                              {"registered", stats.registered}});
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const auto options = muster::fleetsim::MakeOptions(muster::fleetsim::ParseFlags(argc, argv));
@@ -16,6 +38,7 @@ int main(int argc, char** argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   const muster::SystemClock clock;
@@ -23,16 +46,10 @@ int main(int argc, char** argv) {
   muster::log::Info("fleetsim runs", {{"server", options->server}, {"seed", options->fleet.seed}});
   std::thread runner([&agent] { agent.Run(); });
   int signal = 0;
-  sigwait(&signals, &signal);
+  while (sigwait(&signals, &signal) == 0 && signal == SIGUSR2)
+    LogStatistics(agent, "fleetsim statistics");
   agent.Stop();
   runner.join();
-
-  const muster::fleetsim::AgentStats stats = agent.stats();
-  muster::log::Info("fleetsim stopped", {{"nodes", agent.nodes()},
-                                         {"accepted", stats.accepted},
-                                         {"refused", stats.refused},
-                                         {"lost", stats.lost},
-                                         {"streams", stats.streams},
-                                         {"registered", stats.registered}});
+  LogStatistics(agent, "fleetsim stopped");
   return 0;
 }

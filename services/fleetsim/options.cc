@@ -10,6 +10,7 @@ namespace {
 
 // A ReportNodes call takes 1,000 reports, and a Node has at most two at once.
 constexpr int kMaxReportBatch = 500;
+constexpr int kMaxReportCalls = 16;
 
 absl::Status Wrong(absl::string_view flag, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("--", flag, ": ", what));
@@ -28,8 +29,13 @@ absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
   if (settings.report_batch < 1 || settings.report_batch > kMaxReportBatch) {
     return Wrong("report_batch", absl::StrCat("must be 1 to ", kMaxReportBatch));
   }
-  AgentOptions options{
-      .server = settings.server, .fleet = fleet, .report_batch = settings.report_batch};
+  if (settings.report_calls < 1 || settings.report_calls > kMaxReportCalls) {
+    return Wrong("report_calls", absl::StrCat("must be 1 to ", kMaxReportCalls));
+  }
+  AgentOptions options{.server = settings.server,
+                       .fleet = fleet,
+                       .report_batch = settings.report_batch,
+                       .report_calls = settings.report_calls};
   const std::pair<const char*, absl::Duration*> durations[] = {
       {"boot_time", &options.fleet.boot_time},
       {"ready_time", &options.fleet.ready_time},

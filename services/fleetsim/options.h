@@ -14,6 +14,7 @@ struct Settings {
   std::string machines = {};
   FleetOptions fleet = {};
   int report_batch = 0;
+  int report_calls = 0;
   double speed = 1;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Settings Good() { return {.server = "127.0.0.1:7600", .report_batch = 500}; }
+Settings Good() { return {.server = "127.0.0.1:7600", .report_batch = 500, .report_calls = 2}; }
 
 std::string Refusal(const Settings& settings) {
   return std::string(MakeOptions(settings).status().message());
@@ -36,6 +36,8 @@ TEST(OptionsTest, NamesTheFlagThatIsWrong) {
       {[](Settings& s) { s.speed = std::numeric_limits<double>::quiet_NaN(); }, "--speed"},
       {[](Settings& s) { s.report_batch = 501; }, "--report_batch"},
       {[](Settings& s) { s.report_batch = 0; }, "--report_batch"},
+      {[](Settings& s) { s.report_calls = 0; }, "--report_calls"},
+      {[](Settings& s) { s.report_calls = 17; }, "--report_calls"},
       {[](Settings& s) { s.fleet.spread = 1.1; }, "--spread"},
       {[](Settings& s) { s.fleet.boot_failure_rate = -0.1; }, "--boot_failure_rate"},
       {[](Settings& s) { s.fleet.boot_time = -absl::Seconds(1); }, "--boot_time"},
