@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
-#include "tests/bench/fleet.h"
+#include "tests/bench/machines.h"
 #include "tests/bench/work.h"
 
 // Claims: every call wants one machine or gives it back in turn, for pools of the caller's own.
@@ -27,12 +27,12 @@ constexpr size_t kSpreadCallers = 256;
 // Wants one machine, and gives back what it got, in turn.
 class Claimer {
  public:
-  Claimer(const Fleet& fleet, const std::string& work, size_t pool)
+  Claimer(const Depots& depots, const std::string& work, size_t pool)
       : generation_(absl::ToUnixMicros(absl::Now())) {
-    const int depot = static_cast<int>(pool) % fleet.depots();
+    const int depot = static_cast<int>(pool) % depots.count();
     uid_ = absl::StrCat(work, "-", pool);
-    zone_ = fleet.Zone(depot % fleet.zones);
-    type_ = fleet.Type(depot / fleet.zones);
+    zone_ = depots.Zone(depot % depots.zones);
+    type_ = depots.Type(depot / depots.zones);
   }
 
   void Next(ClaimRequest& request) {
@@ -69,17 +69,17 @@ using Claimers = std::vector<Claimer>;
 
 // Where and by what name a work claims.
 struct Site {
-  Fleet fleet = {};
+  Depots depots = {};
   std::string work = {};
   size_t callers = 1;
 };
 
-// On a wide fleet a caller has claims on every depot that is its turn.
+// On wide depots a caller has claims on every depot that is its turn.
 std::shared_ptr<Claimers> ClaimersOf(const Site& site, size_t caller) {
   auto claimers = std::make_shared<Claimers>();
-  const auto depots = static_cast<size_t>(site.fleet.depots());
+  const auto depots = static_cast<size_t>(site.depots.count());
   for (size_t pool = caller; pool < std::max(depots, site.callers); pool += site.callers)
-    claimers->emplace_back(site.fleet, site.work, pool);
+    claimers->emplace_back(site.depots, site.work, pool);
   return claimers;
 }
 
@@ -102,7 +102,7 @@ std::unique_ptr<Caller> BatchCaller(const Connections& connections, const Site& 
                                     size_t caller) {
   const auto claimers = std::make_shared<Claimers>();
   for (size_t i = 0; i < kBatch; ++i)
-    claimers->emplace_back(site.fleet, site.work, caller * kBatch + i);
+    claimers->emplace_back(site.depots, site.work, caller * kBatch + i);
   return MakeCaller<CapacityService, BatchSyncClaimsRequest, BatchSyncClaimsResponse>(
       connections.Of(caller), &CapacityService::Stub::PrepareAsyncBatchSyncClaims,
       [=](BatchSyncClaimsRequest& request) {
@@ -128,17 +128,17 @@ std::unique_ptr<Caller> BatchCaller(const Connections& connections, const Site& 
 
 std::vector<Work> ClaimWorks(const Connections& connections) {
   std::vector<Work> works;
-  const auto add = [&](const std::string& name, const Fleet& fleet, size_t callers, auto make) {
-    const Site site{fleet, absl::StrReplaceAll(name, {{"_", "-"}}), callers};
+  const auto add = [&](const std::string& name, const Depots& depots, size_t callers, auto make) {
+    const Site site{depots, absl::StrReplaceAll(name, {{"_", "-"}}), callers};
     works.push_back(ClosedLoop(
         name, {kBestYardstick}, callers,
         [&connections, site, make](size_t caller) { return make(connections, site, caller); },
-        [&connections, fleet] { return SetUp(connections, fleet); }));
+        [&connections, depots] { return SetUp(connections, depots); }));
   };
   for (const size_t callers : {1, 64, 256, 1024})
-    add(absl::StrCat("claim_hot_", callers), HotFleet(), callers, ClaimCaller);
-  add("claim_spread_256", WideFleet(), kSpreadCallers, ClaimCaller);
-  add("claim_batch_500", HotFleet(), kBatchCallers, BatchCaller);
+    add(absl::StrCat("claim_hot_", callers), HotDepots(), callers, ClaimCaller);
+  add("claim_spread_256", WideDepots(), kSpreadCallers, ClaimCaller);
+  add("claim_batch_500", HotDepots(), kBatchCallers, BatchCaller);
   return works;
 }
 

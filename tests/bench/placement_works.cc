@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/status_macros.h"
-#include "tests/bench/fleet.h"
+#include "tests/bench/machines.h"
 #include "tests/bench/work.h"
 
 // The capacity finder, over all machines.
@@ -21,21 +21,21 @@ constexpr int kClaimsPerCall = 50;  // when they are taken
 
 // In every zone and type somebody holds machines, every other one as spot.
 absl::Status SetUpHeld(const Connections& connections) {
-  const Fleet fleet = WideFleet();
-  RETURN_IF_ERROR(SetUp(connections, fleet));
+  const Depots depots = WideDepots();
+  RETURN_IF_ERROR(SetUp(connections, depots));
   const auto stub = CapacityService::NewStub(connections.Of(0).channel());
   const int64_t generation = absl::ToUnixMicros(absl::Now());
   BatchSyncClaimsRequest call;
-  for (int depot = 0; depot < fleet.depots(); ++depot) {
+  for (int depot = 0; depot < depots.count(); ++depot) {
     capacity::v1::ClaimRequest& claim = *call.add_claims();
     claim.set_pool_uid(absl::StrCat("wide-holder-", depot));
     claim.set_generation(generation);
-    claim.set_zone(fleet.Zone(depot % fleet.zones));
-    claim.set_instance_type(fleet.Type(depot / fleet.zones));
+    claim.set_zone(depots.Zone(depot % depots.zones));
+    claim.set_instance_type(depots.Type(depot / depots.zones));
     claim.set_compute_class(depot % 2 == 0 ? type::v1::COMPUTE_CLASS_DEFAULT
                                            : type::v1::COMPUTE_CLASS_SPOT);
     claim.set_nodes(kHeld);
-    if (call.claims_size() < kClaimsPerCall && depot + 1 < fleet.depots()) continue;
+    if (call.claims_size() < kClaimsPerCall && depot + 1 < depots.count()) continue;
     RETURN_IF_ERROR(Ask(*stub, &CapacityService::Stub::BatchSyncClaims, call).status());
     call.Clear();
   }
@@ -43,12 +43,12 @@ absl::Status SetUpHeld(const Connections& connections) {
 }
 
 // Asks for other types every time, for few and for many, for both classes.
-void NextQuestion(const Fleet& fleet, int turn, FindPlacementsRequest& request) {
+void NextQuestion(const Depots& depots, int turn, FindPlacementsRequest& request) {
   request.Clear();
   for (int i = 0; i < kRequests; ++i) {
     capacity::v1::PlacementRequest& wanted = *request.add_requests();
-    wanted.set_instance_type(fleet.Type((turn + i) % fleet.types));
-    wanted.set_nodes(1 + (turn * 7 + i * 13) % fleet.machines);
+    wanted.set_instance_type(depots.Type((turn + i) % depots.types));
+    wanted.set_nodes(1 + (turn * 7 + i * 13) % depots.machines);
     wanted.set_compute_class(i % 3 == 2 ? type::v1::COMPUTE_CLASS_SPOT
                                         : type::v1::COMPUTE_CLASS_DEFAULT);
   }
@@ -58,14 +58,14 @@ void NextQuestion(const Fleet& fleet, int turn, FindPlacementsRequest& request) 
 
 std::vector<Work> PlacementWorks(const Connections& connections) {
   const auto make = [&connections](size_t caller) {
-    const Fleet fleet = WideFleet();
+    const Depots depots = WideDepots();
     return MakeCaller<CapacityService, FindPlacementsRequest, FindPlacementsResponse>(
         connections.Of(caller), &CapacityService::Stub::PrepareAsyncFindPlacements,
-        [fleet, turn = 0](FindPlacementsRequest& request) mutable {
-          NextQuestion(fleet, turn++, request);
+        [depots, turn = 0](FindPlacementsRequest& request) mutable {
+          NextQuestion(depots, turn++, request);
         },
-        [fleet](const FindPlacementsResponse& response) {
-          const bool good = response.zones_size() >= fleet.zones &&
+        [depots](const FindPlacementsResponse& response) {
+          const bool good = response.zones_size() >= depots.zones &&
                             response.zones(0).placements_size() == kRequests;
           return Outcome{1, good ? 0 : 1};
         });

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/status_macros.h"
-#include "tests/bench/fleet.h"
+#include "tests/bench/machines.h"
 #include "tests/bench/work.h"
 
 // A long queue on one zone and type, served as machines come free.
@@ -43,8 +43,8 @@ ClaimRequest RequestOf(const std::string& uid, int64_t generation, int64_t nodes
   ClaimRequest request;
   request.set_pool_uid(uid);
   request.set_generation(generation);
-  request.set_zone(QueueFleet().Zone(0));
-  request.set_instance_type(QueueFleet().Type(0));
+  request.set_zone(QueueDepots().Zone(0));
+  request.set_instance_type(QueueDepots().Type(0));
   request.set_nodes(nodes);
   return request;
 }
@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<Claim>> AskAll(CapacityService::Stub& stub,
 }
 
 // Measures how fast a queue of 10,000 claims, one machine each, is served as a pool that holds all
-// machines of QueueFleet() gives them back, 100 a call, one call after the other.
+// machines of QueueDepots() gives them back, 100 a call, one call after the other.
 class Queue {
  public:
   explicit Queue(const Connections& connections);
@@ -246,7 +246,7 @@ absl::Status Queue::Empty() {
 
 std::vector<Work> QueueWorks(const Connections& connections) {
   Work work{"queue_grants_10k"};
-  work.set_up = [&connections] { return SetUp(connections, QueueFleet()); };
+  work.set_up = [&connections] { return SetUp(connections, QueueDepots()); };
   work.measure = [queue = std::make_shared<Queue>(connections)](absl::Duration) {
     return queue->Measure();
   };

@@ -1,4 +1,4 @@
-#include "tests/bench/fleet.h"
+#include "tests/bench/machines.h"
 
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
@@ -29,22 +29,22 @@ absl::Status SetUpType(CapacityService::Stub& stub, const std::string& type) {
   return Ask(stub, &CapacityService::Stub::UpdateInstanceType, request).status();
 }
 
-absl::Status SetUpZone(CapacityService::Stub& stub, const Fleet& fleet, int zone) {
+absl::Status SetUpZone(CapacityService::Stub& stub, const Depots& depots, int zone) {
   capacity::v1::UpdateZoneRequest request;
-  request.mutable_zone()->set_name(absl::StrCat("zones/", fleet.Zone(zone)));
+  request.mutable_zone()->set_name(absl::StrCat("zones/", depots.Zone(zone)));
   request.mutable_zone()->set_access(capacity::v1::Zone::ACCESS_GENERAL);
-  for (int type = 0; type < fleet.types; ++type)
-    request.mutable_zone()->add_instance_types(fleet.Type(type));
+  for (int type = 0; type < depots.types; ++type)
+    request.mutable_zone()->add_instance_types(depots.Type(type));
   return Ask(stub, &CapacityService::Stub::UpdateZone, request).status();
 }
 
-void FillMachine(const Fleet& fleet, int zone, int type, int machine,
+void FillMachine(const Depots& depots, int zone, int type, int machine,
                  capacity::v1::Machine& filled) {
-  const std::string place = absl::StrCat(fleet.prefix, "-", zone, "-", type);
+  const std::string place = absl::StrCat(depots.prefix, "-", zone, "-", type);
   const int rack = machine / kSlotsPerRack;
   filled.set_name(absl::StrCat("machines/", place, "-", machine));
-  filled.set_zone(fleet.Zone(zone));
-  filled.set_instance_type(fleet.Type(type));
+  filled.set_zone(depots.Zone(zone));
+  filled.set_instance_type(depots.Type(type));
   filled.set_fabric(absl::StrCat(place, "-f", rack / kRacksPerFabric));
   filled.set_rack(absl::StrCat(place, "-r", rack));
   filled.set_slot(machine % kSlotsPerRack);
@@ -52,20 +52,20 @@ void FillMachine(const Fleet& fleet, int zone, int type, int machine,
 
 }  // namespace
 
-std::string Fleet::Zone(int zone) const {
+std::string Depots::Zone(int zone) const {
   return absl::StrCat(absl::AsciiStrToUpper(prefix), "-", zone, "A");
 }
 
-std::string Fleet::Type(int type) const { return absl::StrCat(prefix, "-type-", type); }
+std::string Depots::Type(int type) const { return absl::StrCat(prefix, "-type-", type); }
 
-Fleet HotFleet() { return {"hot", 1, 1, 4'000}; }
-Fleet QueueFleet() { return {"queue", 1, 1, 10'000}; }
-Fleet WideFleet() { return {"wide", 50, 20, 100}; }
+Depots HotDepots() { return {"hot", 1, 1, 4'000}; }
+Depots QueueDepots() { return {"queue", 1, 1, 10'000}; }
+Depots WideDepots() { return {"wide", 50, 20, 100}; }
 
-absl::Status SetUp(const Connections& connections, const Fleet& fleet) {
+absl::Status SetUp(const Connections& connections, const Depots& depots) {
   const auto stub = CapacityService::NewStub(connections.Of(0).channel());
-  for (int type = 0; type < fleet.types; ++type)
-    RETURN_IF_ERROR(SetUpType(*stub, fleet.Type(type)));
+  for (int type = 0; type < depots.types; ++type)
+    RETURN_IF_ERROR(SetUpType(*stub, depots.Type(type)));
   capacity::v1::BatchRegisterMachinesRequest request;
   const auto send = [&]() -> absl::Status {
     if (request.machines().empty()) return absl::OkStatus();
@@ -73,10 +73,10 @@ absl::Status SetUp(const Connections& connections, const Fleet& fleet) {
     request.Clear();
     return absl::OkStatus();
   };
-  for (int zone = 0; zone < fleet.zones; ++zone) {
-    RETURN_IF_ERROR(SetUpZone(*stub, fleet, zone));
-    for (int i = 0; i < fleet.types * fleet.machines; ++i) {
-      FillMachine(fleet, zone, i / fleet.machines, i % fleet.machines, *request.add_machines());
+  for (int zone = 0; zone < depots.zones; ++zone) {
+    RETURN_IF_ERROR(SetUpZone(*stub, depots, zone));
+    for (int i = 0; i < depots.types * depots.machines; ++i) {
+      FillMachine(depots, zone, i / depots.machines, i % depots.machines, *request.add_machines());
       if (request.machines_size() == kMachinesPerCall) RETURN_IF_ERROR(send());
     }
   }
