@@ -26,16 +26,17 @@ constexpr Statement kPutPools = {
     "put_pools",
     "INSERT INTO node_pool (name, cluster_name, uid, zone, generation, create_time, delete_time, "
     "instance_type, target_nodes, spec, status, ask_generation, granted_nodes, requested_nodes, "
-    "removed_nodes, revision)"
+    "removed_nodes, detail, revision)"
     " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], "
     "$6::timestamptz[], $7::timestamptz[], $8::text[], $9::bigint[], $10::jsonb[], $11::jsonb[], "
-    "$12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[])"
+    "$12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::jsonb[], $17::bigint[])"
     " ON CONFLICT (name) DO UPDATE SET cluster_name = excluded.cluster_name, uid = excluded.uid, "
     "zone = excluded.zone, generation = excluded.generation, create_time = excluded.create_time, "
     "delete_time = excluded.delete_time, instance_type = excluded.instance_type, target_nodes = "
     "excluded.target_nodes, spec = excluded.spec, status = excluded.status, ask_generation = "
     "excluded.ask_generation, granted_nodes = excluded.granted_nodes, requested_nodes = "
-    "excluded.requested_nodes, removed_nodes = excluded.removed_nodes, revision = "
+    "excluded.requested_nodes, removed_nodes = excluded.removed_nodes, detail = "
+    "excluded.detail, revision = "
     "excluded.revision"};
 
 constexpr Statement kDeleteNodes = {"delete_nodes",
@@ -44,18 +45,20 @@ constexpr Statement kPutNodes = {
     "put_nodes",
     "INSERT INTO node (name, pool_name, machine, pool_uid, state, state_time, create_time, phase, "
     "phase_time, node_profile, cordoned, drain, drain_deadline, observed_profile, active, "
-    "active_time, autoscaler_marked, detail, revision)"
+    "active_time, autoscaler_marked, removal_cause, preempt_time, detail, revision)"
     " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], "
     "$6::timestamptz[], $7::timestamptz[], $8::text[], $9::timestamptz[], $10::text[], "
     "$11::boolean[], $12::boolean[], $13::timestamptz[], $14::text[], $15::boolean[], "
-    "$16::timestamptz[], $17::boolean[], $18::jsonb[], $19::bigint[])"
+    "$16::timestamptz[], $17::boolean[], $18::text[], $19::timestamptz[], $20::jsonb[], "
+    "$21::bigint[])"
     " ON CONFLICT (name) DO UPDATE SET pool_name = excluded.pool_name, machine = excluded.machine, "
     "pool_uid = excluded.pool_uid, state = excluded.state, state_time = excluded.state_time, "
     "create_time = excluded.create_time, phase = excluded.phase, phase_time = excluded.phase_time, "
     "node_profile = excluded.node_profile, cordoned = excluded.cordoned, drain = excluded.drain, "
     "drain_deadline = excluded.drain_deadline, observed_profile = excluded.observed_profile, "
     "active = excluded.active, active_time = excluded.active_time, autoscaler_marked = "
-    "excluded.autoscaler_marked, detail = excluded.detail, revision = excluded.revision"};
+    "excluded.autoscaler_marked, removal_cause = excluded.removal_cause, preempt_time = "
+    "excluded.preempt_time, detail = excluded.detail, revision = excluded.revision"};
 
 constexpr Statement kDeleteEvents = {"delete_events",
                                      "DELETE FROM event WHERE name = ANY ($1::text[])"};
@@ -87,16 +90,40 @@ void AddTime(SqlArray& column, absl::Time time) {
   }
 }
 
-// The parts of a Node that are lists and maps.
+// What of a Node has no column: lists, maps, and what nobody asks of SQL.
 std::string DetailOf(const lifecycle::Node& node) {
-  const lifecycle::v1::Node whole =
+  lifecycle::v1::Node detail =
       lifecycle::ToProto(Versioned<lifecycle::Node>{std::make_shared<lifecycle::Node>(node), 0});
-  lifecycle::v1::Node detail;
-  *detail.mutable_desired()->mutable_labels() = whole.desired().labels();
-  *detail.mutable_desired()->mutable_annotations() = whole.desired().annotations();
-  *detail.mutable_desired()->mutable_taints() = whole.desired().taints();
-  *detail.mutable_observed()->mutable_active_pods() = whole.observed().active_pods();
-  *detail.mutable_conditions() = whole.conditions();
+  detail.clear_name();
+  detail.clear_machine();
+  detail.clear_pool_uid();
+  detail.clear_state();
+  detail.clear_state_time();
+  detail.clear_create_time();
+  detail.clear_removal_cause();
+  detail.clear_preempt_time();
+  detail.clear_etag();
+  lifecycle::v1::NodeDesired& desired = *detail.mutable_desired();
+  desired.clear_phase();
+  desired.clear_phase_time();
+  desired.clear_node_profile();
+  desired.clear_cordoned();
+  desired.clear_drain();
+  desired.clear_drain_deadline();
+  lifecycle::v1::NodeObserved& observed = *detail.mutable_observed();
+  observed.clear_node_profile();
+  observed.clear_active();
+  observed.clear_active_time();
+  observed.clear_autoscaler_marked();
+  return ToJson(detail);
+}
+
+// What of a pool has no column.
+std::string DetailOf(const lifecycle::Pool& pool) {
+  const lifecycle::v1::NodePool whole = lifecycle::ToProto(pool, 0);
+  lifecycle::v1::NodePool detail;
+  *detail.mutable_account() = whole.account();
+  if (whole.has_reconfiguration()) *detail.mutable_reconfiguration() = whole.reconfiguration();
   return ToJson(detail);
 }
 
@@ -110,6 +137,22 @@ const char* PhaseName(lifecycle::Phase phase) {
       return "RUNNING";
     case lifecycle::Phase::kTerminated:
       return "TERMINATED";
+  }
+  return "";
+}
+
+const char* CauseName(lifecycle::RemovalCause cause) {
+  switch (cause) {
+    case lifecycle::RemovalCause::kNone:
+      return "";
+    case lifecycle::RemovalCause::kScaleDown:
+      return "SCALE_DOWN";
+    case lifecycle::RemovalCause::kRepair:
+      return "REPAIR";
+    case lifecycle::RemovalCause::kPreemption:
+      return "PREEMPTION";
+    case lifecycle::RemovalCause::kDeletion:
+      return "DELETION";
   }
   return "";
 }
@@ -150,6 +193,7 @@ void PoolColumns::Add(const std::string& key, const lifecycle::Pool* row, int64_
   granted_nodes.Add(row->account.granted_nodes);
   requested_nodes.Add(row->account.requested_nodes);
   removed_nodes.Add(row->account.removed_nodes);
+  detail.Add(DetailOf(*row));
   revision.Add(at);
 }
 
@@ -162,7 +206,7 @@ void PoolColumns::Put(Transaction& tx) const {
   tx.Queue(kPutPools, name.Text(), cluster_name.Text(), uid.Text(), zone.Text(), generation.Text(),
            create_time.Text(), delete_time.Text(), instance_type.Text(), target_nodes.Text(),
            spec.Text(), status.Text(), ask_generation.Text(), granted_nodes.Text(),
-           requested_nodes.Text(), removed_nodes.Text(), revision.Text());
+           requested_nodes.Text(), removed_nodes.Text(), detail.Text(), revision.Text());
 }
 
 void NodeColumns::Add(const std::string& key, const lifecycle::Node* row, int64_t at) {
@@ -186,6 +230,8 @@ void NodeColumns::Add(const std::string& key, const lifecycle::Node* row, int64_
   active.Add(observed.active);
   AddTime(active_time, observed.active_time);
   autoscaler_marked.Add(observed.autoscaler_marked);
+  removal_cause.Add(CauseName(row->removal_cause));
+  AddTime(preempt_time, row->preempt_time);
   detail.Add(DetailOf(*row));
   revision.Add(at);
 }
@@ -200,7 +246,7 @@ void NodeColumns::Put(Transaction& tx) const {
            state_time.Text(), create_time.Text(), phase.Text(), phase_time.Text(),
            node_profile.Text(), cordoned.Text(), drain.Text(), drain_deadline.Text(),
            observed_profile.Text(), active.Text(), active_time.Text(), autoscaler_marked.Text(),
-           detail.Text(), revision.Text());
+           removal_cause.Text(), preempt_time.Text(), detail.Text(), revision.Text());
 }
 
 void EventColumns::Add(const std::string& key, const lifecycle::Event* row, int64_t at) {

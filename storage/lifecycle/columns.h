@@ -20,7 +20,7 @@ struct ClusterColumns {
 struct PoolColumns {
   SqlArray deleted, name, cluster_name, uid, zone, generation, create_time, delete_time,
       instance_type, target_nodes, spec, status, ask_generation, granted_nodes, requested_nodes,
-      removed_nodes, revision;
+      removed_nodes, detail, revision;
   void Add(const std::string& key, const lifecycle::Pool* row, int64_t at);
   void Delete(Transaction& tx) const;
   void Put(Transaction& tx) const;
@@ -29,7 +29,7 @@ struct PoolColumns {
 struct NodeColumns {
   SqlArray deleted, name, pool_name, machine, pool_uid, state, state_time, create_time, phase,
       phase_time, node_profile, cordoned, drain, drain_deadline, observed_profile, active,
-      active_time, autoscaler_marked, detail, revision;
+      active_time, autoscaler_marked, removal_cause, preempt_time, detail, revision;
   void Add(const std::string& key, const lifecycle::Node* row, int64_t at);
   void Delete(Transaction& tx) const;
   void Put(Transaction& tx) const;
@@ -52,5 +52,7 @@ struct LeaseColumns {
 
 // A row's word for a phase, as in the table's check.
 const char* PhaseName(lifecycle::Phase phase);
+// A row's word for a cause, as in the table's check; empty: none.
+const char* CauseName(lifecycle::RemovalCause cause);
 
 }  // namespace muster::storage

@@ -26,11 +26,11 @@ constexpr char kLoadClusters[] =
     "SELECT name, zone, kubernetes_version, create_time, revision FROM cluster";
 constexpr char kLoadPools[] =
     "SELECT name, uid, zone, generation, create_time, delete_time, spec, status, ask_generation, "
-    "granted_nodes, requested_nodes, removed_nodes, revision FROM node_pool";
+    "granted_nodes, requested_nodes, removed_nodes, detail, revision FROM node_pool";
 constexpr char kLoadNodes[] =
     "SELECT name, machine, pool_uid, state, state_time, create_time, phase, phase_time, "
     "node_profile, cordoned, drain, drain_deadline, observed_profile, active, active_time, "
-    "autoscaler_marked, detail, revision FROM node";
+    "autoscaler_marked, removal_cause, preempt_time, detail, revision FROM node";
 constexpr char kLoadEvents[] =
     "SELECT name, object, pool_uid, type, reason, message, count, first_time, last_time, revision "
     "FROM event";
@@ -58,8 +58,16 @@ Pool PoolOf(const pqxx::row& row) {
   lifecycle::v1::NodePoolStatus status;
   FromJson(row[7].c_str(), status);
   pool.status = lifecycle::FromProto(status);
-  pool.account = {row[8].as<int64_t>(), row[9].as<int64_t>(), row[10].as<int64_t>(),
-                  row[11].as<int64_t>()};
+  lifecycle::v1::NodePool rest;
+  FromJson(row[12].c_str(), rest);
+  absl::StatusOr<Pool> detail = lifecycle::FromProto(rest);
+  if (!detail.ok()) throw std::runtime_error(detail.status().ToString());
+  pool.account = std::move(detail->account);
+  pool.account.generation = row[8].as<int64_t>();
+  pool.account.granted_nodes = row[9].as<int64_t>();
+  pool.account.requested_nodes = row[10].as<int64_t>();
+  pool.account.removed_nodes = row[11].as<int64_t>();
+  pool.reconfiguration = std::move(detail->reconfiguration);
   return pool;
 }
 
@@ -74,7 +82,7 @@ Enum EnumOf(absl::string_view text, int values, NameOf name_of) {
 
 Node NodeOf(const pqxx::row& row) {
   lifecycle::v1::Node detail;
-  FromJson(row[16].c_str(), detail);
+  FromJson(row[18].c_str(), detail);
   detail.set_state(lifecycle::v1::Node::STATE_ASSIGNED);  // a valid one; the column's follows
   absl::StatusOr<Node> parsed = lifecycle::FromProto(detail);
   if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
@@ -96,6 +104,8 @@ Node NodeOf(const pqxx::row& row) {
   node.observed.active = row[13].as<bool>();
   node.observed.active_time = TimeOf(row[14]);
   node.observed.autoscaler_marked = row[15].as<bool>();
+  node.removal_cause = EnumOf<lifecycle::RemovalCause>(row[16].c_str(), 5, &CauseName);
+  node.preempt_time = TimeOf(row[17]);
   return node;
 }
 

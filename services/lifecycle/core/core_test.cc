@@ -46,7 +46,8 @@ Pool SomePool() {
 }
 
 TEST(Metadata, InProduction) {
-  const Metadata metadata = DesiredMetadata(SomePool(), NodeState::kProduction, true);
+  const Metadata metadata =
+      DesiredMetadata(SomePool(), Node{.state = NodeState::kProduction}, true);
   EXPECT_THAT(metadata.labels,
               ElementsAre(Pair("compute.coreweave.com/compute-class", "default"),
                           Pair("compute.coreweave.com/node-pool", "train"),
@@ -64,7 +65,7 @@ TEST(Metadata, InProduction) {
 
 TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
   const auto of = [](NodeState state, const char* key) {
-    return DesiredMetadata(SomePool(), state, false)
+    return DesiredMetadata(SomePool(), Node{.state = state}, false)
         .labels.at(std::string("node.coreweave.cloud/") + key);
   };
   EXPECT_EQ(of(NodeState::kBooting, "state"), "zap");
@@ -75,7 +76,7 @@ TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
   EXPECT_EQ(of(NodeState::kDraining, "reserved"), "acme");
   EXPECT_EQ(of(NodeState::kPreparedForTerminate, "reserved"), "zap");
   EXPECT_THAT(
-      DesiredMetadata(SomePool(), NodeState::kTriage, false).taints,
+      DesiredMetadata(SomePool(), Node{.state = NodeState::kTriage}, false).taints,
       ElementsAre(Taint{"team", "ml", "NoSchedule"}, Taint{"is_cpu_compute", "", "NoSchedule"},
                   Taint{"node.coreweave.cloud/reserved", ReservedHash("triage"), "NoExecute"}));
 }

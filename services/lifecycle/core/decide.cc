@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/errors.h"
@@ -204,6 +205,9 @@ class Executor {
   absl::Status Do(const SetDrainDeadline& action) { return Change(action); }
   absl::Status Do(const RefreshMetadata& action) { return Change(action); }
   absl::Status Do(const StepNode& action) {
+    const Node* before = overlay_.state().table<Node>().Find(action.node);
+    if (before == nullptr) return muster::error::NotFound(action.node);
+    if (action.event == NodeEvent::kBootTimedOut) CountBootFailure(pool_, *before);
     RETURN_IF_ERROR(Change(action));
     asks_anew_ |= IsReturnable(overlay_.state().table<Node>().Find(action.node)->state);
     return absl::OkStatus();

@@ -59,14 +59,26 @@ struct ReportNode {
     kIdle,
     kDrained,
     kTerminated,
+    kUnhealthy,
+    kRecovered,
+    kAutoscalerMarked,
+    kAutoscalerUnmarked,
+    kUnschedulable,
+    kSchedulable,
+    kDrainBlocked,
+    kDrainUnblocked,
+    kStagingFailed,
+    kStaged,
+    kRemovalFailed,
   };
   std::string node = {};
   Observation observation = Observation::kIdle;
   std::string node_profile = {};
   std::vector<std::string> active_pods = {};
   std::string message = {};
+  int64_t active_pod_count = 0;  // 0: as many as are named
 };
-inline constexpr int kObservations = 8;
+inline constexpr int kObservations = 19;
 
 // Carried out if neither the pool's row nor a Node that it changes is newer than `version`.
 struct ApplyPlan {

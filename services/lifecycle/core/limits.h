@@ -30,6 +30,7 @@ inline constexpr size_t kMaxImageBytes = 128;
 inline constexpr size_t kMaxGpuVersionDigits = 6;
 // What an agent may say of one Node.
 inline constexpr size_t kMaxActivePods = 10;
+inline constexpr int64_t kMaxActivePodCount = 100'000;
 inline constexpr size_t kMaxPodNameBytes = 253;
 inline constexpr size_t kMaxReportMessageBytes = 1'024;
 inline constexpr size_t kMaxProfileIdBytes = 64;
@@ -40,6 +41,22 @@ inline constexpr size_t kMaxReturns = 1'000;
 inline constexpr size_t kMaxStepsAPlan = 200;
 // Events kept for one pool and its Nodes; the one seen longest ago goes first.
 inline constexpr size_t kMaxEventsAPool = 1'000;
+
+// Machines whose boot failures in a row are remembered.
+inline constexpr size_t kMaxBootFailures = 64;
+// Machines named in one request: victims, reconfigure reboots.
+inline constexpr size_t kMaxNamedMachines = 1'000;
+// Terms of a node affinity, expressions of a term, values of an expression.
+inline constexpr size_t kMaxAffinityTerms = 16;
+inline constexpr size_t kMaxAffinityExpressions = 16;
+inline constexpr size_t kMaxAffinityValues = 64;
+// spec.prefill.
+inline constexpr int64_t kMaxPrefillSeconds = 86'400;
+inline constexpr int64_t kMaxPrefillNodes = 4;
+inline constexpr absl::Duration kPrefillTimeout = absl::Minutes(30);
+// Spot preemption, from T+0 (semantics 6): the drain begins, the Node is removed whatever is on it.
+inline constexpr absl::Duration kPreemptionDrain = absl::Minutes(2);
+inline constexpr absl::Duration kPreemptionEnd = absl::Minutes(7);
 
 // How long things may take. All are flags of the server.
 struct Policy {

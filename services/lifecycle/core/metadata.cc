@@ -11,11 +11,12 @@ namespace {
 
 constexpr char kControlPlane[] = "control-plane";
 constexpr char kProductionLabel[] = "production";
+constexpr char kEvictedAt[] = "qos.coreweave.cloud/evicted-at";
 
-// Cordoned and draining Nodes still serve the work that is on them: the NoExecute taint of a Node
-// out of production would throw it off past every disruption budget.
-absl::string_view StateLabel(NodeState state) {
-  switch (state) {
+// Nodes that are cordoned, draining or unhealthy still serve the work that is on them: the
+// NoExecute taint of a Node out of production would throw it off past every disruption budget.
+absl::string_view StateLabel(const Node& node) {
+  switch (node.state) {
     case NodeState::kProduction:
     case NodeState::kCordoned:
     case NodeState::kDraining:
@@ -23,7 +24,7 @@ absl::string_view StateLabel(NodeState state) {
     case NodeState::kReconfiguring:
       return "production-reboot";
     case NodeState::kTriage:
-      return "triage";
+      return node.observed.active ? kProductionLabel : "triage";
     case NodeState::kAssigned:
     case NodeState::kBooting:
     case NodeState::kRegistered:
@@ -41,6 +42,10 @@ bool IsArriving(NodeState state) {
          state == NodeState::kRegistered;
 }
 
+std::string FormatUtc(absl::string_view format, absl::Time time) {
+  return absl::FormatTime(format, time, absl::UTCTimeZone());
+}
+
 }  // namespace
 
 std::string ReservedHash(absl::string_view reserved) {
@@ -49,13 +54,13 @@ std::string ReservedHash(absl::string_view reserved) {
   return absl::StrFormat("%016x", hash);
 }
 
-Metadata DesiredMetadata(const Pool& pool, NodeState state, bool gpu) {
+Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   const std::string organization(OrganizationOf(pool.name));
-  const std::string label(StateLabel(state));
+  const std::string label(StateLabel(node));
   const bool production = label == kProductionLabel;
-  const std::string desired = production || IsArriving(state) ? organization : label;
+  const std::string desired = production || IsArriving(node.state) ? organization : label;
   const std::string reserved =
-      production ? organization : (IsArriving(state) ? kControlPlane : label);
+      production ? organization : (IsArriving(node.state) ? kControlPlane : label);
   const std::string region = pool.zone.substr(0, pool.zone.empty() ? 0 : pool.zone.size() - 1);
 
   Metadata metadata{pool.spec.node_labels, pool.spec.node_annotations, pool.spec.node_taints};
@@ -72,6 +77,15 @@ Metadata DesiredMetadata(const Pool& pool, NodeState state, bool gpu) {
   labels["node.coreweave.cloud/reserved"] = reserved;
   labels["node.coreweave.cloud/reserved-desired"] = desired;
 
+  if (node.preempt_time != kNever) {
+    labels["qos.coreweave.cloud/pending-preemption"] = "true";
+    if (node.desired.drain) {
+      // A label's value must not hold the colons of RFC 3339; the annotation has it whole.
+      labels[kEvictedAt] = FormatUtc("%Y-%m-%dT%H-%M-%SZ", node.desired.drain_time);
+      metadata.annotations[kEvictedAt] = FormatUtc("%Y-%m-%dT%H:%M:%SZ", node.desired.drain_time);
+    }
+  }
+
   metadata.taints.push_back(gpu ? Taint{"is_gpu", "true", "PreferNoSchedule"}
                                 : Taint{"is_cpu_compute", "", "NoSchedule"});
   if (!production) {
@@ -82,7 +96,7 @@ Metadata DesiredMetadata(const Pool& pool, NodeState state, bool gpu) {
 }
 
 bool UpdateMetadata(Node& node, const Pool& pool, bool gpu) {
-  Metadata metadata = DesiredMetadata(pool, node.state, gpu);
+  Metadata metadata = DesiredMetadata(pool, node, gpu);
   Desired& desired = node.desired;
   if (desired.labels == metadata.labels && desired.annotations == metadata.annotations &&
       desired.taints == metadata.taints) {

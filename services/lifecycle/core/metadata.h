@@ -12,9 +12,10 @@ struct Metadata {
   std::vector<Taint> taints = {};
 };
 
-// All labels, annotations and taints that we own on a Node of `pool` in that state. `gpu`: its type
-// has GPUs. Pure; the pool's own never override ours, because reserved keys are refused at the API.
-Metadata DesiredMetadata(const Pool& pool, NodeState state, bool gpu);
+// All labels, annotations and taints that we own on a Node of `pool` as `node` is: its state, work
+// and preemption. `gpu`: its type has GPUs. Pure; the pool's own never override ours, because
+// reserved keys are refused at the API.
+Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu);
 
 // Puts DesiredMetadata into the Node. True: something changed.
 bool UpdateMetadata(Node& node, const Pool& pool, bool gpu);

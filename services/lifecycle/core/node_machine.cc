@@ -32,6 +32,9 @@ constexpr Edge kEdges[] = {
     {kRegistered, E::kBootTimedOut, kDeliveryFailed},
     {kProduction, E::kReconfigure, kReconfiguring},
     {kReconfiguring, E::kReady, kProduction},
+    {kReconfiguring, E::kBootFailed, kDeliveryFailed},
+    {kReconfiguring, E::kBootTimedOut, kDeliveryFailed},
+    {kReconfiguring, E::kAbort, kPreparedForTerminate},
     {kProduction, E::kUnhealthy, kTriage},
     {kTriage, E::kRecovered, kProduction},
     {kTriage, E::kCordon, kCordoned},
@@ -39,6 +42,7 @@ constexpr Edge kEdges[] = {
     {kCordoned, E::kUncordon, kProduction},
     {kCordoned, E::kDrain, kDraining},
     {kDraining, E::kDrained, kPreparedForTerminate},
+    {kDraining, E::kExpire, kPreparedForTerminate},
     {kAssigned, E::kDiscard, kDeleted},
     {kAssigned, E::kAbort, kPreparedForTerminate},
     {kBooting, E::kAbort, kPreparedForTerminate},
@@ -58,20 +62,40 @@ constexpr Edge kKnown[] = {
     {kDeleted, E::kDrained, kDeleted},
     {kDeleted, E::kTerminated, kDeleted},
     {kDeliveryFailed, E::kBootFailed, kDeliveryFailed},
+    {kReconfiguring, E::kBootStarted, kReconfiguring},
+    {kTriage, E::kUnhealthy, kTriage},
+    {kProduction, E::kRecovered, kProduction},
 };
+
+void StopDrain(Desired& desired) {
+  desired.drain = false;
+  desired.drain_time = kNever;
+  desired.drain_deadline = kNever;
+  desired.force_drain = false;
+}
 
 void SetDesired(Desired& desired, NodeEvent event, absl::Time now) {
   switch (event) {
     case E::kCordon:
+    case E::kUnhealthy:
+      StopDrain(desired);
       desired.cordoned = true;
       return;
     case E::kUncordon:
+    case E::kRecovered:
+    case E::kReady:
       desired.cordoned = false;
       return;
     case E::kDrain:
       desired.drain = true;
+      desired.drain_time = now;
+      return;
+    case E::kReconfigure:
+      StopDrain(desired);
+      desired.phase_time = now;
       return;
     case E::kDrained:
+    case E::kExpire:
     case E::kDiscard:
     case E::kAbort:
     case E::kBootFailed:
@@ -81,10 +105,6 @@ void SetDesired(Desired& desired, NodeEvent event, absl::Time now) {
       return;
     case E::kBootStarted:
     case E::kRegistered:
-    case E::kReady:
-    case E::kReconfigure:
-    case E::kUnhealthy:
-    case E::kRecovered:
     case E::kTerminated:
       return;
   }
@@ -157,6 +177,8 @@ absl::string_view NodeEventName(NodeEvent event) {
       return "ABORT";
     case E::kTerminated:
       return "TERMINATED";
+    case E::kExpire:
+      return "EXPIRE";
   }
   return "";
 }
@@ -184,6 +206,14 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
   node.state = *next;
   node.state_time = now;
   SetDesired(node.desired, event, now);
+  if (node.state != kDraining) node.observed.drain_blocked_by.clear();
+  if (node.state != kPreparedForTerminate) node.observed.removal_error.clear();
+  if (!IsLeaving(node.state)) {
+    node.removal_cause = RemovalCause::kNone;
+    node.preempt_time = kNever;
+  }
+  if (node.state != kTriage) node.replace_time = kNever;
+  if (node.state != kReconfiguring) node.reconfigure_time = kNever;
   UpdateConditions(node, now);
   return absl::OkStatus();
 }

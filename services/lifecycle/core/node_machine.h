@@ -24,11 +24,13 @@
 //              DELETED -> (purged)
 //
 //   PRODUCTION -- kReconfigure --> RECONFIGURING -- kReady --> PRODUCTION
-//   PRODUCTION -- kUnhealthy --> TRIAGE -- kRecovered --> PRODUCTION;  TRIAGE -- kCordon -->
-//   CORDONED
+//   RECONFIGURING -- kBootFailed, kBootTimedOut --> DELIVERY_FAILED; -- kAbort --> PREPARED...
+//   PRODUCTION -- kUnhealthy --> TRIAGE -- kRecovered --> PRODUCTION
+//   TRIAGE -- kCordon --> CORDONED
+//   DRAINING -- kExpire --> PREPARED_FOR_TERMINATE
 //
 // A Node is purged when capacity has its machine back. kDiscard is for Nodes that were never told
-// to boot, kAbort for those that may be booting.
+// to boot, kAbort for those that may be booting, kExpire for a preemption's end, drained or not.
 namespace muster::lifecycle {
 
 enum class NodeEvent {
@@ -38,8 +40,8 @@ enum class NodeEvent {
   kRegistered,    // seen
   kReady,         // seen
   kReconfigure,   // decided
-  kUnhealthy,     // seen
-  kRecovered,     // seen
+  kUnhealthy,     // seen in production, decided when it was seen before
+  kRecovered,     // likewise
   kCordon,        // decided
   kUncordon,      // decided
   kDrain,         // decided
@@ -47,8 +49,9 @@ enum class NodeEvent {
   kDiscard,       // decided
   kAbort,         // decided
   kTerminated,    // seen
+  kExpire,        // decided
 };
-inline constexpr int kNodeEvents = 15;
+inline constexpr int kNodeEvents = 16;
 
 // As in the API: `PREPARED_FOR_TERMINATE`; `BOOT_TIMED_OUT`.
 absl::string_view NodeStateName(NodeState state);
@@ -61,7 +64,8 @@ std::optional<NodeState> Next(NodeState state, NodeEvent event);
 // nothing.
 bool Knows(NodeState state, NodeEvent event);
 
-// Moves the Node and all that follows from its state (desired phase, cordon, drain, conditions).
+// Moves the Node and all that follows from its state (desired phase, cordon, drain, why it leaves,
+// what was seen of a step that is over, conditions).
 // Labels and taints are metadata.h's. FAILED_PRECONDITION (NODE_STATE) when there is no such edge;
 // the Node is then as it was.
 absl::Status Step(Node& node, NodeEvent event, absl::Time now);

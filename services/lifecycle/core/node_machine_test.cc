@@ -30,11 +30,15 @@ const std::map<std::pair<std::string, std::string>, std::string>& Edges() {
       {{"PRODUCTION", "UNHEALTHY"}, "TRIAGE"},
       {{"PRODUCTION", "CORDON"}, "CORDONED"},
       {{"RECONFIGURING", "READY"}, "PRODUCTION"},
+      {{"RECONFIGURING", "BOOT_FAILED"}, "DELIVERY_FAILED"},
+      {{"RECONFIGURING", "BOOT_TIMED_OUT"}, "DELIVERY_FAILED"},
+      {{"RECONFIGURING", "ABORT"}, "PREPARED_FOR_TERMINATE"},
       {{"TRIAGE", "RECOVERED"}, "PRODUCTION"},
       {{"TRIAGE", "CORDON"}, "CORDONED"},
       {{"CORDONED", "UNCORDON"}, "PRODUCTION"},
       {{"CORDONED", "DRAIN"}, "DRAINING"},
       {{"DRAINING", "DRAINED"}, "PREPARED_FOR_TERMINATE"},
+      {{"DRAINING", "EXPIRE"}, "PREPARED_FOR_TERMINATE"},
       {{"PREPARED_FOR_TERMINATE", "TERMINATED"}, "DELETED"},
   };
   return *kEdges;

@@ -62,6 +62,11 @@ class Planner {
   void Say(absl::string_view event, std::string message) {
     Emit(pool_.name, event, std::move(message));
   }
+  // Of a Node, and of its pool.
+  void Tell(const Node& node, absl::string_view event, const std::string& message) {
+    Emit(node.name, event, message);
+    Say(event, message);
+  }
   void Wait(absl::string_view subject, absl::string_view reason) {
     plan_.defers.push_back({std::string(subject), std::string(reason)});
   }
@@ -191,9 +196,8 @@ class Planner {
       if (!Take(*node, NodeEvent::kUncordon, busy ? "work came to it" : "the target rose"))
         continue;
       --missing;
-      Emit(node->name, "CWNodeUncordoned",
-           absl::StrCat("Node ", node->machine, " was uncordoned."));
-      Emit(node->name, "CWNodeUntainted",
+      Tell(*node, "CWNodeUncordoned", absl::StrCat("Node ", node->machine, " was uncordoned."));
+      Tell(*node, "CWNodeUntainted",
            absl::StrCat("Node ", node->machine, " takes new work again."));
     }
   }
@@ -226,17 +230,17 @@ class Planner {
       Say("CWNodeDeleted", absl::StrCat("Node ", node.machine, " was deleted."));
       return;
     }
-    Emit(node.name, "CWNodeMarkedPrepareForTerminate",
+    Tell(node, "CWNodeMarkedPrepareForTerminate",
          absl::StrCat("Node ", node.machine, " is to be terminated: ", reason, "."));
     if (Next(node.state, NodeEvent::kAbort)) {
       Take(node, NodeEvent::kAbort, reason);
-      Emit(node.name, "CWNodePreparedForTerminate",
+      Tell(node, "CWNodePreparedForTerminate",
            absl::StrCat("Node ", node.machine, " is prepared for termination."));
       return;
     }
     Take(node, NodeEvent::kCordon, reason);
-    Emit(node.name, "CWNodeCordoned", absl::StrCat("Node ", node.machine, " was cordoned."));
-    Emit(node.name, "CWNodeTainted", absl::StrCat("Node ", node.machine, " takes no new work."));
+    Tell(node, "CWNodeCordoned", absl::StrCat("Node ", node.machine, " was cordoned."));
+    Tell(node, "CWNodeTainted", absl::StrCat("Node ", node.machine, " takes no new work."));
   }
 
   void Drain() {
@@ -255,7 +259,7 @@ class Planner {
       }
       if (!Take(node, NodeEvent::kDrain, "it is cordoned", ActiveToo() ? forced : kNever)) continue;
       Say("CWDrainNode", absl::StrCat("Draining Node ", node.machine, "."));
-      Emit(name, "CWNodeDraining", absl::StrCat("Node ", node.machine, " is being drained."));
+      Tell(node, "CWNodeDraining", absl::StrCat("Node ", node.machine, " is being drained."));
     }
   }
 

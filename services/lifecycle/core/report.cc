@@ -1,9 +1,11 @@
 // Decide of ReportNode: what agents see moves Nodes along their machine.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/events.h"
@@ -15,14 +17,17 @@ namespace {
 
 using Observation = ReportNode::Observation;
 
-// The event of the Node's machine; nullopt for what is seen without moving it.
-std::optional<NodeEvent> EventOf(Observation observation) {
+// The event of the Node's machine that the observation is for a Node in this state; nullopt: it is
+// noted, and moves nothing.
+std::optional<NodeEvent> EventOf(Observation observation, NodeState state) {
   switch (observation) {
     case Observation::kBootStarted:
       return NodeEvent::kBootStarted;
     case Observation::kBootFailed:
       return NodeEvent::kBootFailed;
     case Observation::kRegistered:
+      // A reboot ends when the Node is ready.
+      if (state == NodeState::kReconfiguring) return std::nullopt;
       return NodeEvent::kRegistered;
     case Observation::kReady:
       return NodeEvent::kReady;
@@ -30,13 +35,74 @@ std::optional<NodeEvent> EventOf(Observation observation) {
       return NodeEvent::kDrained;
     case Observation::kTerminated:
       return NodeEvent::kTerminated;
+    case Observation::kUnhealthy:
+      if (state != NodeState::kProduction) return std::nullopt;
+      return NodeEvent::kUnhealthy;
+    case Observation::kRecovered:
+      if (state != NodeState::kTriage) return std::nullopt;
+      return NodeEvent::kRecovered;
     case Observation::kActive:
     case Observation::kIdle:
+    case Observation::kAutoscalerMarked:
+    case Observation::kAutoscalerUnmarked:
+    case Observation::kUnschedulable:
+    case Observation::kSchedulable:
+    case Observation::kDrainBlocked:
+    case Observation::kDrainUnblocked:
+    case Observation::kStagingFailed:
+    case Observation::kStaged:
+    case Observation::kRemovalFailed:
       return std::nullopt;
   }
   return std::nullopt;
 }
 
+// As in the API, for messages.
+absl::string_view NameOf(Observation observation) {
+  switch (observation) {
+    case Observation::kBootStarted:
+      return "BOOT_STARTED";
+    case Observation::kBootFailed:
+      return "BOOT_FAILED";
+    case Observation::kRegistered:
+      return "REGISTERED";
+    case Observation::kReady:
+      return "READY";
+    case Observation::kActive:
+      return "ACTIVE";
+    case Observation::kIdle:
+      return "IDLE";
+    case Observation::kDrained:
+      return "DRAINED";
+    case Observation::kTerminated:
+      return "TERMINATED";
+    case Observation::kUnhealthy:
+      return "UNHEALTHY";
+    case Observation::kRecovered:
+      return "RECOVERED";
+    case Observation::kAutoscalerMarked:
+      return "AUTOSCALER_MARKED";
+    case Observation::kAutoscalerUnmarked:
+      return "AUTOSCALER_UNMARKED";
+    case Observation::kUnschedulable:
+      return "UNSCHEDULABLE";
+    case Observation::kSchedulable:
+      return "SCHEDULABLE";
+    case Observation::kDrainBlocked:
+      return "DRAIN_BLOCKED";
+    case Observation::kDrainUnblocked:
+      return "DRAIN_UNBLOCKED";
+    case Observation::kStagingFailed:
+      return "STAGING_FAILED";
+    case Observation::kStaged:
+      return "STAGED";
+    case Observation::kRemovalFailed:
+      return "REMOVAL_FAILED";
+  }
+  return "";
+}
+
+// In the cluster, or in it until a moment ago.
 bool CanHaveWork(NodeState state) {
   switch (state) {
     case NodeState::kProduction:
@@ -56,56 +122,166 @@ bool CanHaveWork(NodeState state) {
   return false;
 }
 
-void SetActive(Node& node, bool active, std::vector<std::string> pods, absl::Time now) {
-  if (node.observed.active != active) node.observed.active_time = now;
-  node.observed.active = active;
-  node.observed.active_pods = std::move(pods);
-  UpdateConditions(node, now);
-}
-
-// Booted into what was never ordered, or before it was ordered.
-bool IsUnordered(const Node& node, const ReportNode& command) {
-  const bool boots = command.observation == Observation::kBootStarted ||
-                     command.observation == Observation::kRegistered;
-  return boots && node.desired.phase == Phase::kUndecided;
-}
-
-void EmitFor(EventLog& log, const Pool& pool, const Node& node, const ReportNode& command,
-             NodeState was) {
-  const auto on_node = [&](absl::string_view reason, absl::string_view what) {
-    log.Emit(pool.uid, node.name, reason, absl::StrCat("Node ", node.machine, what));
-  };
-  const auto on_pool = [&](absl::string_view reason, absl::string_view what) {
-    log.Emit(pool.uid, pool.name, reason, absl::StrCat("Node ", node.machine, what));
-  };
-  switch (command.observation) {
-    case Observation::kRegistered:
-      on_node("CWNodeRegistered", " was registered.");
-      return;
-    case Observation::kBootFailed: {
-      const std::string why = command.message.empty() ? "." : absl::StrCat(": ", command.message);
-      if (was == NodeState::kRegistered) on_node("CWNodeRegistrationFailed", why);
-      on_pool("CWNodeDeliverFail", absl::StrCat(" could not be delivered", why));
-      return;
-    }
-    case Observation::kDrained:
-      on_node("CWNodePreparedForTerminate", " is prepared for termination.");
-      return;
-    case Observation::kTerminated:
-      on_pool("CWNodeDeleted", " was deleted.");
-      return;
-    case Observation::kBootStarted:
-    case Observation::kReady:
+// Whether what is only noted can be true of the Node.
+bool CanBe(const Node& node, Observation observation) {
+  switch (observation) {
+    case Observation::kDrainBlocked:
+    case Observation::kDrainUnblocked:
+      return node.desired.drain;
+    case Observation::kRemovalFailed:
+      return node.state == NodeState::kPreparedForTerminate;
     case Observation::kActive:
     case Observation::kIdle:
+      return CanHaveWork(node.state);
+    case Observation::kRegistered:
+    case Observation::kUnhealthy:
+    case Observation::kRecovered:
+    case Observation::kAutoscalerMarked:
+    case Observation::kAutoscalerUnmarked:
+    case Observation::kUnschedulable:
+    case Observation::kSchedulable:
+    case Observation::kStagingFailed:
+    case Observation::kStaged:
+      return CanHaveWork(node.state) || node.state == NodeState::kRegistered;
+    case Observation::kBootStarted:
+    case Observation::kBootFailed:
+    case Observation::kReady:
+    case Observation::kDrained:
+    case Observation::kTerminated:
+      return true;
+  }
+  return false;
+}
+
+void SetActive(Node& node, bool active, const ReportNode& command, absl::Time now) {
+  Observed& seen = node.observed;
+  if (seen.active != active) seen.active_time = now;
+  seen.active = active;
+  seen.active_pods = active ? command.active_pods : std::vector<std::string>();
+  const auto named = static_cast<int64_t>(seen.active_pods.size());
+  seen.active_pod_count = active ? std::max(named, command.active_pod_count) : 0;
+}
+
+// What the report says of the Node, its state aside.
+void Note(Node& node, const ReportNode& command, absl::Time now) {
+  Observed& seen = node.observed;
+  const std::string why = command.message.empty() ? "no reason given" : command.message;
+  switch (command.observation) {
+    case Observation::kRegistered:
+      seen.node_profile = command.node_profile;
+      return;
+    case Observation::kActive:
+    case Observation::kIdle:
+      return SetActive(node, command.observation == Observation::kActive, command, now);
+    case Observation::kDrained:
+      return SetActive(node, false, command, now);
+    case Observation::kUnhealthy:
+    case Observation::kRecovered:
+      seen.unhealthy = command.observation == Observation::kUnhealthy;
+      seen.health_message = seen.unhealthy ? why : "";
+      return;
+    case Observation::kAutoscalerMarked:
+    case Observation::kAutoscalerUnmarked:
+      seen.autoscaler_marked = command.observation == Observation::kAutoscalerMarked;
+      return;
+    case Observation::kUnschedulable:
+    case Observation::kSchedulable:
+      seen.unschedulable = command.observation == Observation::kUnschedulable;
+      return;
+    case Observation::kDrainBlocked:
+    case Observation::kDrainUnblocked:
+      seen.drain_blocked_by = command.observation == Observation::kDrainBlocked ? why : "";
+      return;
+    case Observation::kStagingFailed:
+    case Observation::kStaged:
+      seen.staging_error = command.observation == Observation::kStagingFailed ? why : "";
+      return;
+    case Observation::kRemovalFailed:
+      seen.removal_error = why;
+      return;
+    case Observation::kBootStarted:
+    case Observation::kBootFailed:
+    case Observation::kReady:
+    case Observation::kTerminated:
       return;
   }
 }
 
-absl::string_view NameOf(Observation observation) {
-  const std::optional<NodeEvent> event = EventOf(observation);
-  if (event) return NodeEventName(*event);
-  return observation == Observation::kActive ? "ACTIVE" : "IDLE";
+// Booted into what was never ordered, or before it was ordered; back from a reboot that has not
+// happened yet.
+bool IsUnordered(const Node& node, const ReportNode& command) {
+  const bool boots = command.observation == Observation::kBootStarted ||
+                     command.observation == Observation::kRegistered;
+  if (boots && node.desired.phase == Phase::kUndecided) return true;
+  return command.observation == Observation::kReady && node.state == NodeState::kReconfiguring &&
+         node.observed.node_profile != node.desired.node_profile;
+}
+
+// The events that tell of what changed from `before` to `after`.
+void Tell(EventLog& log, const Pool& pool, const Node& before, const Node& after,
+          const ReportNode& command) {
+  const auto on_node = [&](absl::string_view reason, absl::string_view what) {
+    log.Emit(pool.uid, after.name, reason, absl::StrCat("Node ", after.machine, what));
+  };
+  const auto on_pool = [&](absl::string_view reason, absl::string_view what) {
+    log.Emit(pool.uid, pool.name, reason, absl::StrCat("Node ", after.machine, what));
+  };
+  const auto on_both = [&](absl::string_view reason, absl::string_view what) {
+    on_node(reason, what);
+    on_pool(reason, what);
+  };
+  const Observed& was = before.observed;
+  const Observed& is = after.observed;
+  const bool moved = before.state != after.state;
+  if (moved && after.state == NodeState::kRegistered)
+    on_both("CWNodeRegistered", " was registered.");
+  if (moved && after.state == NodeState::kDeliveryFailed) {
+    const std::string why = command.message.empty() ? "." : absl::StrCat(": ", command.message);
+    if (before.state == NodeState::kRegistered) {
+      on_node("CWNodeRegistrationFailed", absl::StrCat(" could not be registered", why));
+    }
+    on_pool("CWNodeDeliverFail", absl::StrCat(" could not be delivered", why));
+  }
+  if (moved && before.state == NodeState::kReconfiguring && after.state == NodeState::kProduction) {
+    on_node("CWReconfigureRebooted",
+            absl::StrCat(" was rebooted into configuration ", is.node_profile, "."));
+  }
+  if (was.drain_blocked_by.empty() && !is.drain_blocked_by.empty()) {
+    on_both("CWNodeDrainingPDBViolation",
+            absl::StrCat(" cannot be drained: ", is.drain_blocked_by, "."));
+  }
+  if (was.staging_error.empty() && !is.staging_error.empty()) {
+    on_node("CWNodeConfigStagingFailed",
+            absl::StrCat(" could not be staged with configuration ", after.desired.node_profile,
+                         ": ", is.staging_error, "."));
+  }
+  if (was.removal_error.empty() && !is.removal_error.empty()) {
+    on_pool("CWNodePoolNodesRemoveError",
+            absl::StrCat(" could not be removed: ", is.removal_error, "."));
+  }
+  if (moved && before.state == NodeState::kDraining &&
+      after.state == NodeState::kPreparedForTerminate) {
+    on_both("CWNodePreparedForTerminate", " is prepared for termination.");
+  }
+  if (moved && after.state == NodeState::kDeleted) {
+    if (after.preempt_time != kNever) on_node("Deleted for preemption", " was preempted.");
+    on_pool("CWNodeDeleted", " was deleted.");
+  }
+}
+
+// What follows for the pool's own row.
+void KeepAccount(Pool& pool, const Node& before, const Node& after) {
+  if (!IsReturnable(before.state) && IsReturnable(after.state)) {
+    ++pool.account.generation;  // its machine is asked to be taken back
+  }
+  if (before.state == after.state) return;
+  if (after.state == NodeState::kDeliveryFailed) CountBootFailure(pool, before);
+  if (after.state == NodeState::kProduction) {
+    if (before.state == NodeState::kReconfiguring && pool.reconfiguring()) {
+      ++pool.reconfiguration->rebooted_nodes;
+    }
+    CountBootSuccess(pool, after);
+  }
 }
 
 }  // namespace
@@ -116,31 +292,24 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReportNode& command, absl:
   if (before == nullptr || pool == nullptr) return muster::error::NotFound(command.node);
 
   Node node = *before;
-  const std::optional<NodeEvent> event = EventOf(command.observation);
+  const std::optional<NodeEvent> event = EventOf(command.observation, node.state);
   if (event && Knows(node.state, *event)) return Outcome{};
-  if (IsUnordered(node, command) || (!event && !CanHaveWork(node.state))) {
+  if (IsUnordered(node, command) || (!event && !CanBe(node, command.observation))) {
     return error::DoesNotFit(node.name, NodeStateName(node.state), NameOf(command.observation));
   }
   if (event) RETURN_IF_ERROR(Step(node, *event, now));
-  if (command.observation == Observation::kRegistered) {
-    node.observed.node_profile = command.node_profile;
-  }
-  if (!event) {
-    const bool active = command.observation == Observation::kActive;
-    SetActive(node, active, active ? command.active_pods : std::vector<std::string>(), now);
-  }
-  if (command.observation == Observation::kDrained) SetActive(node, false, {}, now);
+  Note(node, command, now);
+  UpdateConditions(node, now);
   UpdateMetadata(node, *pool, HasGpus(node));
+  if (node == *before) return Outcome{};
 
-  const NodeState was = before->state;
+  const Node was = *before;
   Pool after = *pool;
-  if (!IsReturnable(was) && IsReturnable(node.state)) {
-    ++after.account.generation;  // its machine is asked to be taken back
-  }
+  KeepAccount(after, was, node);
   EventLog log(overlay, now);
   overlay.Put(node);
   overlay.Put(after);
-  EmitFor(log, after, node, command, was);
+  Tell(log, after, was, node, command);
   return Outcome{.revision = overlay.revision()};
 }
 

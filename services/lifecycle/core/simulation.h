@@ -135,10 +135,11 @@ class Simulation {
     for (const Node* node : state_.NodesOf(kSimPool)) machines.insert(node->machine);
     return machines;
   }
-  // Reasons of all events in the order in which they first happened.
+  // Reasons of the pool's own events in the order in which they first happened.
   std::vector<std::string> Reasons() const {
     std::vector<std::pair<absl::Time, std::string>> all;
     for (const auto& [key, event] : state_.table<Event>().rows()) {
+      if (event.row->object != kSimPool) continue;
       all.emplace_back(event.row->first_time, event.row->reason);
     }
     std::sort(all.begin(), all.end());
@@ -149,7 +150,8 @@ class Simulation {
   int64_t CountOf(const std::string& reason) const {
     int64_t count = 0;
     for (const auto& [key, event] : state_.table<Event>().rows()) {
-      if (event.row->reason == reason) count += event.row->count;
+      // Some are told of the Node as well.
+      if (event.row->object == kSimPool && event.row->reason == reason) count += event.row->count;
     }
     return count;
   }

@@ -47,6 +47,24 @@ struct Gpu {
   bool operator==(const Gpu&) const = default;
 };
 
+// A condition on a label of a machine. `op`: In, NotIn, Exists, DoesNotExist.
+struct AffinityExpression {
+  std::string key = {};
+  std::string op = {};
+  std::vector<std::string> values = {};
+  bool operator==(const AffinityExpression&) const = default;
+};
+// Terms, one of which must hold: expressions that must all hold. No term: every machine.
+using Affinity = std::vector<std::vector<AffinityExpression>>;
+
+// Replacing Nodes before they leave.
+struct Prefill {
+  bool enabled = false;
+  int64_t timeout_seconds = 0;  // 0: kPrefillTimeout
+  int64_t max_nodes = 0;        // 0: 1
+  bool operator==(const Prefill&) const = default;
+};
+
 struct Spec {
   std::string compute_class = {};  // empty: default
   std::string instance_type = {};
@@ -62,6 +80,13 @@ struct Spec {
   std::string scale_down_strategy = "IdleOnly";
   bool disable_unhealthy_node_eviction = true;
   std::string update_strategy = {};  // empty: OnSpecUpdate
+  std::string max_unavailable = {};  // `2`, `25%`; empty: see budget.h
+  Affinity node_affinity = {};
+  int32_t priority = 0;
+  bool gang = false;
+  std::optional<Prefill> prefill = {};
+
+  bool spot() const { return compute_class == "spot"; }
   bool operator==(const Spec&) const = default;
 };
 
@@ -82,6 +107,8 @@ struct NodeConfiguration {
   std::string node_profile = {};
   std::vector<std::string> summary = {};
   int64_t active_nodes = 0;
+  bool disabled = false;
+  int64_t enable_count = 0;
   bool operator==(const NodeConfiguration&) const = default;
 };
 
@@ -93,7 +120,16 @@ struct Status {
   std::optional<NodeConfiguration> pending = {};
   std::vector<NodeConfiguration> revisions = {};
   std::vector<Condition> conditions = {};
+  std::optional<NodeConfiguration> waiting = {};
   bool operator==(const Status&) const = default;
+};
+
+// See muster.lifecycle.v1.BootFailures.
+struct BootFailures {
+  std::string node_profile = {};
+  int64_t enable_count = 0;
+  std::vector<std::string> machines = {};
+  bool operator==(const BootFailures&) const = default;
 };
 
 // See muster.lifecycle.v1.NodePoolAccount.
@@ -102,7 +138,29 @@ struct Account {
   int64_t granted_nodes = 0;
   int64_t requested_nodes = 0;
   int64_t removed_nodes = 0;
+  int64_t prefill_nodes = 0;
+  BootFailures boot_failures = {};
+  int64_t configuration_order = 0;
+  bool configuration_order_waiting = false;
   bool operator==(const Account&) const = default;
+};
+
+// Reconfigure reboots, see muster.lifecycle.v1.Reconfiguration.
+struct Reconfiguration {
+  enum class State { kRunning, kPaused, kHalted, kDone, kCancelled };
+  int64_t number = 1;
+  State state = State::kRunning;
+  std::vector<std::string> machines = {};
+  bool evict_active = false;
+  std::string max_unavailable = {};
+  int64_t allowed_failures = 0;
+  absl::Time create_time = kNever;
+  absl::Time state_time = kNever;
+  std::vector<std::string> failed_machines = {};
+  int64_t rebooted_nodes = 0;
+
+  bool ended() const { return state == State::kDone || state == State::kCancelled; }
+  bool operator==(const Reconfiguration&) const = default;
 };
 
 struct Pool {
@@ -116,11 +174,17 @@ struct Pool {
   Spec spec = {};
   Status status = {};
   Account account = {};
+  std::optional<Reconfiguration> reconfiguration = {};
 
   std::string Key() const { return name; }
   bool deleting() const { return delete_time != kNever; }
+  // What the pool should have, replacements that come early aside.
+  int64_t target_nodes() const { return deleting() ? 0 : spec.target_nodes; }
   // What the pool should have now.
-  int64_t wanted_nodes() const { return deleting() ? 0 : spec.target_nodes; }
+  int64_t wanted_nodes() const {
+    return deleting() ? 0 : spec.target_nodes + account.prefill_nodes;
+  }
+  bool reconfiguring() const { return reconfiguration && !reconfiguration->ended(); }
   bool operator==(const Pool&) const = default;
 };
 
@@ -140,6 +204,9 @@ enum class NodeState {
 };
 inline constexpr int kNodeStates = 11;
 
+// Why a Node leaves.
+enum class RemovalCause { kNone, kScaleDown, kRepair, kPreemption, kDeletion };
+
 enum class Phase { kUndecided, kRunning, kTerminated };
 
 // What agents are to bring about.
@@ -153,6 +220,8 @@ struct Desired {
   StringMap labels = {};
   StringMap annotations = {};
   std::vector<Taint> taints = {};
+  bool force_drain = false;
+  absl::Time drain_time = kNever;  // since when `drain`
   bool operator==(const Desired&) const = default;
 };
 
@@ -163,6 +232,13 @@ struct Observed {
   std::vector<std::string> active_pods = {};
   absl::Time active_time = kNever;
   bool autoscaler_marked = false;
+  int64_t active_pod_count = 0;
+  bool unhealthy = false;
+  std::string health_message = {};
+  bool unschedulable = false;
+  std::string drain_blocked_by = {};
+  std::string staging_error = {};
+  std::string removal_error = {};
   bool operator==(const Observed&) const = default;
 };
 
@@ -177,6 +253,13 @@ struct Node {
   Desired desired = {};
   Observed observed = {};
   std::vector<Condition> conditions = {};
+  RemovalCause removal_cause = RemovalCause::kNone;
+  absl::Time preempt_time = kNever;
+  absl::Time protect_until_time = kNever;
+  bool removal_requested = false;
+  absl::Time replace_time = kNever;
+  absl::Time reconfigure_time = kNever;
+  std::string rack = {};
 
   std::string Key() const { return name; }
   bool operator==(const Node&) const = default;

@@ -56,7 +56,86 @@ NodeConfiguration ConfigurationOf(const v1::NodeConfiguration& in) {
   return {MUSTER_GET_TIME(in, created_at),
           in.node_profile(),
           {in.summary().begin(), in.summary().end()},
-          in.active_nodes()};
+          in.active_nodes(),
+          in.disabled(),
+          in.enable_count()};
+}
+
+Affinity AffinityOf(const v1::NodeAffinity& in) {
+  Affinity out;
+  for (const v1::NodeAffinityTerm& term : in.terms()) {
+    out.emplace_back();
+    for (const v1::NodeAffinityExpression& e : term.expressions()) {
+      out.back().push_back({e.key(), e.operator_(), {e.values().begin(), e.values().end()}});
+    }
+  }
+  return out;
+}
+
+Account AccountOf(const v1::NodePoolAccount& in) {
+  const v1::BootFailures& failures = in.boot_failures();
+  return {in.generation(),
+          in.granted_nodes(),
+          in.requested_nodes(),
+          in.removed_nodes(),
+          in.prefill_nodes(),
+          {failures.node_profile(),
+           failures.enable_count(),
+           {failures.machines().begin(), failures.machines().end()}},
+          in.configuration_order(),
+          in.configuration_order_waiting()};
+}
+
+// nullopt: unspecified, or a value of a newer schema.
+std::optional<Reconfiguration::State> StateOf(v1::Reconfiguration::State state) {
+  using State = Reconfiguration::State;
+  switch (static_cast<int>(state)) {
+    case v1::Reconfiguration::STATE_RUNNING:
+      return State::kRunning;
+    case v1::Reconfiguration::STATE_PAUSED:
+      return State::kPaused;
+    case v1::Reconfiguration::STATE_HALTED:
+      return State::kHalted;
+    case v1::Reconfiguration::STATE_DONE:
+      return State::kDone;
+    case v1::Reconfiguration::STATE_CANCELLED:
+      return State::kCancelled;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<Reconfiguration> ReconfigurationOf(const v1::Reconfiguration& in) {
+  const auto state = StateOf(in.state());
+  if (!state) return absl::InternalError("Not a reconfiguration.");
+  Reconfiguration out;
+  out.number = in.number();
+  out.state = *state;
+  out.machines.assign(in.machines().begin(), in.machines().end());
+  out.evict_active = in.evict_active();
+  out.max_unavailable = in.max_unavailable();
+  out.allowed_failures = in.allowed_failures();
+  out.create_time = MUSTER_GET_TIME(in, create_time);
+  out.state_time = MUSTER_GET_TIME(in, state_time);
+  out.failed_machines.assign(in.failed_machines().begin(), in.failed_machines().end());
+  out.rebooted_nodes = in.rebooted_nodes();
+  return out;
+}
+
+// nullopt: a value of a newer schema.
+std::optional<RemovalCause> CauseOf(v1::Node::RemovalCause cause) {
+  switch (static_cast<int>(cause)) {
+    case v1::Node::REMOVAL_CAUSE_UNSPECIFIED:
+      return RemovalCause::kNone;
+    case v1::Node::REMOVAL_CAUSE_SCALE_DOWN:
+      return RemovalCause::kScaleDown;
+    case v1::Node::REMOVAL_CAUSE_REPAIR:
+      return RemovalCause::kRepair;
+    case v1::Node::REMOVAL_CAUSE_PREEMPTION:
+      return RemovalCause::kPreemption;
+    case v1::Node::REMOVAL_CAUSE_DELETION:
+      return RemovalCause::kDeletion;
+  }
+  return std::nullopt;
 }
 
 Desired DesiredOf(const v1::NodeDesired& in, Phase phase) {
@@ -70,6 +149,8 @@ Desired DesiredOf(const v1::NodeDesired& in, Phase phase) {
   out.labels.insert(in.labels().begin(), in.labels().end());
   out.annotations.insert(in.annotations().begin(), in.annotations().end());
   for (const v1::Taint& taint : in.taints()) out.taints.push_back(TaintOf(taint));
+  out.force_drain = in.force_drain();
+  out.drain_time = MUSTER_GET_TIME(in, drain_time);
   return out;
 }
 
@@ -80,6 +161,13 @@ Observed ObservedOf(const v1::NodeObserved& in) {
   out.active_pods.assign(in.active_pods().begin(), in.active_pods().end());
   out.active_time = MUSTER_GET_TIME(in, active_time);
   out.autoscaler_marked = in.autoscaler_marked();
+  out.active_pod_count = in.active_pod_count();
+  out.unhealthy = in.unhealthy();
+  out.health_message = in.health_message();
+  out.unschedulable = in.unschedulable();
+  out.drain_blocked_by = in.drain_blocked_by();
+  out.staging_error = in.staging_error();
+  out.removal_error = in.removal_error();
   return out;
 }
 
@@ -111,6 +199,14 @@ Spec FromProto(const v1::NodePoolSpec& in) {
     out.disable_unhealthy_node_eviction = in.lifecycle().disable_unhealthy_node_eviction();
   }
   out.update_strategy = in.node_configuration_update_strategy().type();
+  out.max_unavailable = in.lifecycle().max_unavailable();
+  out.node_affinity = AffinityOf(in.node_affinity());
+  out.priority = in.priority();
+  out.gang = in.gang();
+  if (in.has_prefill()) {
+    out.prefill =
+        Prefill{in.prefill().enabled(), in.prefill().timeout_seconds(), in.prefill().max_nodes()};
+  }
   return out;
 }
 
@@ -127,6 +223,9 @@ Status FromProto(const v1::NodePoolStatus& in) {
     out.revisions.push_back(ConfigurationOf(revision));
   }
   for (const auto& condition : in.conditions()) out.conditions.push_back(ConditionOf(condition));
+  if (in.has_waiting_node_configuration()) {
+    out.waiting = ConfigurationOf(in.waiting_node_configuration());
+  }
   return out;
 }
 
@@ -140,15 +239,19 @@ absl::StatusOr<Pool> FromProto(const v1::NodePool& in) {
   out.delete_time = MUSTER_GET_TIME(in, delete_time);
   out.spec = FromProto(in.spec());
   out.status = FromProto(in.status());
-  out.account = {in.account().generation(), in.account().granted_nodes(),
-                 in.account().requested_nodes(), in.account().removed_nodes()};
+  out.account = AccountOf(in.account());
+  if (in.has_reconfiguration()) {
+    ASSIGN_OR_RETURN(out.reconfiguration, ReconfigurationOf(in.reconfiguration()));
+  }
   return out;
 }
 
 absl::StatusOr<Node> FromProto(const v1::Node& in) {
   const std::optional<NodeState> state = StateOf(in.state());
   const std::optional<Phase> phase = PhaseOf(in.desired().phase());
-  if (!state || !phase) return absl::InternalError(absl::StrCat("Not a Node: ", in.name()));
+  const std::optional<RemovalCause> cause = CauseOf(in.removal_cause());
+  if (!state || !phase || !cause)
+    return absl::InternalError(absl::StrCat("Not a Node: ", in.name()));
   Node out;
   out.name = in.name();
   out.machine = in.machine();
@@ -159,6 +262,13 @@ absl::StatusOr<Node> FromProto(const v1::Node& in) {
   out.desired = DesiredOf(in.desired(), *phase);
   out.observed = ObservedOf(in.observed());
   for (const auto& condition : in.conditions()) out.conditions.push_back(ConditionOf(condition));
+  out.removal_cause = *cause;
+  out.preempt_time = MUSTER_GET_TIME(in, preempt_time);
+  out.protect_until_time = MUSTER_GET_TIME(in, protect_until_time);
+  out.removal_requested = in.removal_requested();
+  out.replace_time = MUSTER_GET_TIME(in, replace_time);
+  out.reconfigure_time = MUSTER_GET_TIME(in, reconfigure_time);
+  out.rack = in.rack();
   return out;
 }
 
@@ -206,11 +316,12 @@ absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& in, absl::string_view
   if (in.message().size() > kMaxReportMessageBytes) {
     return fault("message", absl::StrCat("must be at most ", kMaxReportMessageBytes, " bytes"));
   }
-  return ReportNode{in.node(),
-                    *observation,
-                    in.node_profile(),
-                    {in.active_pods().begin(), in.active_pods().end()},
-                    in.message()};
+  if (in.active_pod_count() < 0 || in.active_pod_count() > kMaxActivePodCount) {
+    return fault("active_pod_count", absl::StrCat("must be 0 to ", kMaxActivePodCount));
+  }
+  return ReportNode{in.node(),         *observation,
+                    in.node_profile(), {in.active_pods().begin(), in.active_pods().end()},
+                    in.message(),      in.active_pod_count()};
 }
 
 }  // namespace muster::lifecycle

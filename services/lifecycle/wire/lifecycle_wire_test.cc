@@ -36,11 +36,24 @@ Pool FullPool() {
                true,
                "PreferIdle",
                false,
-               "Always"};
-  const NodeConfiguration configuration{kTime, "np-1", {"Kubernetes 1.33"}, 2};
-  pool.status = {
-      1, 2, 3, "np-1", configuration, {configuration}, {{"Quota", "True", "Under", "m", kTime, 3}}};
-  pool.account = {4, 3, 2, 1};
+               "Always",
+               "25%",
+               {{{"disk", "In", {"nvme"}}, {"old", "DoesNotExist", {}}}},
+               -3,
+               true,
+               Prefill{true, 60, 2}};
+  const NodeConfiguration configuration{kTime, "np-1", {"Kubernetes 1.33"}, 2, true, 3};
+  pool.status = {1,
+                 2,
+                 3,
+                 "np-1",
+                 configuration,
+                 {configuration},
+                 {{"Quota", "True", "Under", "m", kTime, 3}},
+                 configuration};
+  pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true};
+  pool.reconfiguration = Reconfiguration{
+      2, Reconfiguration::State::kHalted, {"g1"}, true, "10%", 1, kTime, kTime, {"g2"}, 4};
   return pool;
 }
 
@@ -61,10 +74,15 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
               .state_time = kTime,
               .create_time = kTime};
     node.desired = {
-        Phase::kRunning,          kTime, "np-1", true, true, kTime, {{"a", "b"}}, {{"c", "d"}},
-        {{"k", "v", "NoExecute"}}};
-    node.observed = {"np-1", true, {"p"}, kTime, true};
+        Phase::kRunning,           kTime, "np-1", true, true, kTime, {{"a", "b"}}, {{"c", "d"}},
+        {{"k", "v", "NoExecute"}}, true, kTime};
+    node.observed = {"np-1", true, {"p"}, kTime, true, 12, true, "h", true, "b", "s", "r"};
     node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0}};
+    node.removal_cause = static_cast<RemovalCause>(i % 5);
+    node.preempt_time = node.protect_until_time = node.replace_time = kTime;
+    node.reconfigure_time = kTime;
+    node.removal_requested = true;
+    node.rack = "r1";
     EXPECT_EQ(FromProto(ToProto(At(node))).value(), node);
   }
   EXPECT_FALSE(FromProto(v1::Node()).ok());
@@ -97,6 +115,9 @@ TEST(Wire, MalformedReportsNameTheirField) {
   EXPECT_EQ(FromProto(report, "")->observation, ReportNode::Observation::kTerminated);
   report.set_message(std::string(2000, 'x'));
   EXPECT_EQ(field(), "reports[2].message");
+  report.clear_message();
+  report.set_active_pod_count(-1);
+  EXPECT_EQ(field(), "reports[2].active_pod_count");
 }
 
 }  // namespace

@@ -65,6 +65,82 @@ void SetConfiguration(const NodeConfiguration& configuration, v1::NodeConfigurat
   out->set_node_profile(configuration.node_profile);
   for (const std::string& line : configuration.summary) out->add_summary(line);
   out->set_active_nodes(configuration.active_nodes);
+  out->set_disabled(configuration.disabled);
+  out->set_enable_count(configuration.enable_count);
+}
+
+void SetAffinity(const Affinity& affinity, v1::NodeAffinity* out) {
+  for (const auto& term : affinity) {
+    v1::NodeAffinityTerm* to = out->add_terms();
+    for (const AffinityExpression& expression : term) {
+      v1::NodeAffinityExpression* e = to->add_expressions();
+      e->set_key(expression.key);
+      e->set_operator_(expression.op);
+      for (const std::string& value : expression.values) e->add_values(value);
+    }
+  }
+}
+
+void FillAccount(const Account& account, v1::NodePoolAccount* out) {
+  out->set_generation(account.generation);
+  out->set_granted_nodes(account.granted_nodes);
+  out->set_requested_nodes(account.requested_nodes);
+  out->set_removed_nodes(account.removed_nodes);
+  out->set_prefill_nodes(account.prefill_nodes);
+  if (const BootFailures& failures = account.boot_failures; failures != BootFailures()) {
+    v1::BootFailures* to = out->mutable_boot_failures();
+    to->set_node_profile(failures.node_profile);
+    to->set_enable_count(failures.enable_count);
+    for (const std::string& machine : failures.machines) to->add_machines(machine);
+  }
+  out->set_configuration_order(account.configuration_order);
+  out->set_configuration_order_waiting(account.configuration_order_waiting);
+}
+
+v1::Reconfiguration::State StateOf(Reconfiguration::State state) {
+  using State = Reconfiguration::State;
+  switch (state) {
+    case State::kRunning:
+      return v1::Reconfiguration::STATE_RUNNING;
+    case State::kPaused:
+      return v1::Reconfiguration::STATE_PAUSED;
+    case State::kHalted:
+      return v1::Reconfiguration::STATE_HALTED;
+    case State::kDone:
+      return v1::Reconfiguration::STATE_DONE;
+    case State::kCancelled:
+      return v1::Reconfiguration::STATE_CANCELLED;
+  }
+  return v1::Reconfiguration::STATE_UNSPECIFIED;
+}
+
+void SetReconfiguration(const Reconfiguration& in, v1::Reconfiguration* out) {
+  out->set_number(in.number);
+  out->set_state(StateOf(in.state));
+  for (const std::string& machine : in.machines) out->add_machines(machine);
+  out->set_evict_active(in.evict_active);
+  out->set_max_unavailable(in.max_unavailable);
+  out->set_allowed_failures(in.allowed_failures);
+  MUSTER_SET_TIME(*out, create_time, in.create_time);
+  MUSTER_SET_TIME(*out, state_time, in.state_time);
+  for (const std::string& machine : in.failed_machines) out->add_failed_machines(machine);
+  out->set_rebooted_nodes(in.rebooted_nodes);
+}
+
+v1::Node::RemovalCause CauseOf(RemovalCause cause) {
+  switch (cause) {
+    case RemovalCause::kNone:
+      return v1::Node::REMOVAL_CAUSE_UNSPECIFIED;
+    case RemovalCause::kScaleDown:
+      return v1::Node::REMOVAL_CAUSE_SCALE_DOWN;
+    case RemovalCause::kRepair:
+      return v1::Node::REMOVAL_CAUSE_REPAIR;
+    case RemovalCause::kPreemption:
+      return v1::Node::REMOVAL_CAUSE_PREEMPTION;
+    case RemovalCause::kDeletion:
+      return v1::Node::REMOVAL_CAUSE_DELETION;
+  }
+  return v1::Node::REMOVAL_CAUSE_UNSPECIFIED;
 }
 
 void SetDesired(const Desired& desired, v1::NodeDesired* out) {
@@ -77,6 +153,8 @@ void SetDesired(const Desired& desired, v1::NodeDesired* out) {
   out->mutable_labels()->insert(desired.labels.begin(), desired.labels.end());
   out->mutable_annotations()->insert(desired.annotations.begin(), desired.annotations.end());
   for (const Taint& taint : desired.taints) SetTaint(taint, out->add_taints());
+  out->set_force_drain(desired.force_drain);
+  MUSTER_SET_TIME(*out, drain_time, desired.drain_time);
 }
 
 void SetObserved(const Observed& observed, v1::NodeObserved* out) {
@@ -85,6 +163,13 @@ void SetObserved(const Observed& observed, v1::NodeObserved* out) {
   for (const std::string& pod : observed.active_pods) out->add_active_pods(pod);
   MUSTER_SET_TIME(*out, active_time, observed.active_time);
   out->set_autoscaler_marked(observed.autoscaler_marked);
+  out->set_active_pod_count(observed.active_pod_count);
+  out->set_unhealthy(observed.unhealthy);
+  out->set_health_message(observed.health_message);
+  out->set_unschedulable(observed.unschedulable);
+  out->set_drain_blocked_by(observed.drain_blocked_by);
+  out->set_staging_error(observed.staging_error);
+  out->set_removal_error(observed.removal_error);
 }
 
 }  // namespace
@@ -123,6 +208,17 @@ v1::NodePoolSpec ToProto(const Spec& spec) {
   if (!spec.update_strategy.empty()) {
     out.mutable_node_configuration_update_strategy()->set_type(spec.update_strategy);
   }
+  if (!spec.max_unavailable.empty()) {
+    out.mutable_lifecycle()->set_max_unavailable(spec.max_unavailable);
+  }
+  if (!spec.node_affinity.empty()) SetAffinity(spec.node_affinity, out.mutable_node_affinity());
+  out.set_priority(spec.priority);
+  out.set_gang(spec.gang);
+  if (spec.prefill) {
+    out.mutable_prefill()->set_enabled(spec.prefill->enabled);
+    out.mutable_prefill()->set_timeout_seconds(spec.prefill->timeout_seconds);
+    out.mutable_prefill()->set_max_nodes(spec.prefill->max_nodes);
+  }
   return out;
 }
 
@@ -139,6 +235,7 @@ v1::NodePoolStatus ToProto(const Status& status) {
   for (const Condition& condition : status.conditions) {
     SetCondition(condition, out.add_conditions());
   }
+  if (status.waiting) SetConfiguration(*status.waiting, out.mutable_waiting_node_configuration());
   return out;
 }
 
@@ -153,10 +250,10 @@ v1::NodePool ToProto(const Pool& pool, int64_t revision) {
   MUSTER_SET_TIME(out, delete_time, pool.delete_time);
   *out.mutable_spec() = ToProto(pool.spec);
   *out.mutable_status() = ToProto(pool.status);
-  out.mutable_account()->set_generation(pool.account.generation);
-  out.mutable_account()->set_granted_nodes(pool.account.granted_nodes);
-  out.mutable_account()->set_requested_nodes(pool.account.requested_nodes);
-  out.mutable_account()->set_removed_nodes(pool.account.removed_nodes);
+  FillAccount(pool.account, out.mutable_account());
+  if (pool.reconfiguration) {
+    SetReconfiguration(*pool.reconfiguration, out.mutable_reconfiguration());
+  }
   return out;
 }
 
@@ -179,6 +276,13 @@ v1::Node ToProto(const Versioned<Node>& versioned) {
   SetObserved(node.observed, out.mutable_observed());
   for (const Condition& condition : node.conditions) SetCondition(condition, out.add_conditions());
   out.set_etag(absl::StrCat(versioned.revision));
+  out.set_removal_cause(CauseOf(node.removal_cause));
+  MUSTER_SET_TIME(out, preempt_time, node.preempt_time);
+  MUSTER_SET_TIME(out, protect_until_time, node.protect_until_time);
+  out.set_removal_requested(node.removal_requested);
+  MUSTER_SET_TIME(out, replace_time, node.replace_time);
+  MUSTER_SET_TIME(out, reconfigure_time, node.reconfigure_time);
+  out.set_rack(node.rack);
   return out;
 }
 

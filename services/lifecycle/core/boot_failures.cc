@@ -1,0 +1,45 @@
+#include "services/lifecycle/core/boot_failures.h"
+
+#include <algorithm>
+
+#include "services/lifecycle/core/limits.h"
+
+namespace muster::lifecycle {
+namespace {
+
+void AddOnce(std::vector<std::string>& machines, const std::string& machine) {
+  if (machines.size() == kMaxBootFailures) return;
+  if (std::find(machines.begin(), machines.end(), machine) == machines.end()) {
+    machines.push_back(machine);
+  }
+}
+
+}  // namespace
+
+const NodeConfiguration* FindRevision(const Pool& pool, const std::string& node_profile) {
+  const auto& revisions = pool.status.revisions;
+  const auto it = std::find_if(revisions.begin(), revisions.end(),
+                               [&](const auto& r) { return r.node_profile == node_profile; });
+  return it == revisions.end() ? nullptr : &*it;
+}
+
+void CountBootFailure(Pool& pool, const Node& node) {
+  const std::string& profile = node.desired.node_profile;
+  const NodeConfiguration* revision = FindRevision(pool, profile);
+  const int64_t enable_count = revision == nullptr ? 0 : revision->enable_count;
+  BootFailures& failures = pool.account.boot_failures;
+  if (failures.node_profile != profile || failures.enable_count != enable_count) {
+    failures = {profile, enable_count, {}};
+  }
+  AddOnce(failures.machines, node.machine);
+  if (node.state == NodeState::kReconfiguring && pool.reconfiguring()) {
+    AddOnce(pool.reconfiguration->failed_machines, node.machine);
+  }
+}
+
+void CountBootSuccess(Pool& pool, const Node& node) {
+  BootFailures& failures = pool.account.boot_failures;
+  if (failures.node_profile == node.observed.node_profile) failures = {};
+}
+
+}  // namespace muster::lifecycle

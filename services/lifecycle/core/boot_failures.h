@@ -1,0 +1,17 @@
+#pragma once
+
+#include "services/lifecycle/core/types.h"
+
+// Boots that failed one after the other: what the configuration service's breaker goes by, and what
+// halts reconfigure reboots (semantics 7).
+namespace muster::lifecycle {
+
+// The revision that says it is active or was; null: the pool never had it.
+const NodeConfiguration* FindRevision(const Pool& pool, const std::string& node_profile);
+
+// `node`: as it was while it booted. A machine counts once in a row.
+void CountBootFailure(Pool& pool, const Node& node);
+// `node`: booted and ready. The row of failures of its profile is over.
+void CountBootSuccess(Pool& pool, const Node& node);
+
+}  // namespace muster::lifecycle
