@@ -22,6 +22,8 @@ class Child {
   // Sends SIGTERM, waits for the end, returns the exit code (128 + signal when a signal ended it).
   int Terminate();
   bool running();
+  // Of the program; -1 once it has ended.
+  pid_t pid() const { return pid_; }
 
  private:
   int Reap(bool block);
