@@ -1,0 +1,221 @@
+#include "tests/bench/fleet/stack.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "tests/bench/fleet/usage.h"
+#include "tests/testing/sql.h"
+
+namespace muster::bench {
+namespace {
+
+using testing::Child;
+
+constexpr absl::Duration kStartPatience = absl::Minutes(2);
+constexpr absl::Duration kRegisterPatience = absl::Minutes(5);
+constexpr absl::Duration kSignalPatience = absl::Seconds(10);
+constexpr char kStatistics[] = "fleetsim statistics";
+constexpr char kFailed[] = "nodes fail";
+constexpr char kRegistered[] = "machines are registered";
+// Share of the Nodes in service that FailNodes lets fail.
+constexpr double kFailShare = 0.05;
+// Between two looks at a file that somebody else writes.
+constexpr absl::Duration kLook = absl::Milliseconds(10);
+
+// Everything but lease_heartbeat, whose beats are no matter of the fleet, and the journals, which
+// are counted by their heads.
+constexpr char kMeasure[] =
+    "SELECT (SELECT revision FROM capacity.journal_head), (SELECT revision FROM "
+    "quota.journal_head),"
+    " (SELECT revision FROM configuration.journal_head), (SELECT revision FROM "
+    "lifecycle.journal_head),"
+    " (pg_current_wal_lsn() - '0/0')::bigint,"
+    " (SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint FROM pg_stat_user_tables"
+    " WHERE schemaname IN ('capacity', 'quota', 'configuration', 'lifecycle')"
+    " AND relname NOT IN ('lease_heartbeat', 'journal', 'journal_head'))";
+
+int PortIn(const std::string& file) {
+  std::ifstream in(file);
+  std::string word;
+  int port = 0;
+  in >> word >> port;
+  return word == "grpc" ? port : 0;
+}
+
+}  // namespace
+
+Stack::Stack(StackOptions options) : options_(std::move(options)) {
+  char folder[] = "/tmp/muster-fleet.XXXXXX";
+  if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
+  folder_ = folder;
+  postgres_ = testing::PostgresCluster::StartOwn();
+  testing::RunSql(postgres_->ConnInfo(), "CREATE DATABASE muster");
+  const testing::Finished migrated =
+      testing::RunProgram({absl::StrCat(options_.bin_dir, "/musterd"), "migrate",
+                           absl::StrCat("--db_conninfo=", conninfo()),
+                           absl::StrCat("--migrations_dir=", options_.migrations_dir)});
+  if (migrated.exit_code != 0) throw std::runtime_error(migrated.output);
+  const std::string data = *testing::RunSql(postgres_->ConnInfo(), "SHOW data_directory")[0][0];
+  std::ifstream(data + "/postmaster.pid") >> postmaster_;
+}
+
+Stack::~Stack() {
+  simulator_.reset();
+  server_.reset();
+  capacity_.reset();
+  postgres_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string Stack::conninfo() const { return postgres_->ConnInfo("muster", "postgres"); }
+
+std::string Stack::target() const { return absl::StrCat("127.0.0.1:", port_); }
+
+std::unique_ptr<Child> Stack::Serve(const std::string& name, const std::vector<std::string>& flags,
+                                    int& port) const {
+  const std::string port_file = absl::StrCat(folder_, "/", name, ".ports");
+  std::filesystem::remove(port_file);
+  std::vector<std::string> command = {
+      absl::StrCat(options_.bin_dir, "/musterd"),
+      "serve",
+      absl::StrCat("--listen=127.0.0.1:", port),
+      "--metrics_listen=127.0.0.1:0",
+      "--drain_delay=0s",
+      absl::StrCat("--db_conninfo=", postgres_->ConnInfo("muster", "")),
+      absl::StrCat("--migrations_dir=", options_.migrations_dir),
+      absl::StrCat("--port_file=", port_file)};
+  command.insert(command.end(), flags.begin(), flags.end());
+  const std::string log = absl::StrCat(folder_, "/", name, ".log");
+  auto child = std::make_unique<Child>(command, log);
+  const absl::Time end = absl::Now() + kStartPatience;
+  for (port = 0; port == 0; port = PortIn(port_file)) {
+    if (!child->running() || absl::Now() > end)
+      throw std::runtime_error(absl::StrCat("musterd did not start, see ", log));
+    absl::SleepFor(kLook);
+  }
+  return child;
+}
+
+void Stack::StartServer() {
+  server_ = Serve("musterd",
+                  {"--services=capacity,quota,configuration,lifecycle",
+                   absl::StrCat("--resync_interval=",
+                                absl::FormatDuration(absl::Minutes(10) / options_.speed))},
+                  port_);
+}
+
+void Stack::StartCapacity() {
+  capacity_ = Serve("capacity", {"--services=capacity"}, capacity_port_);
+}
+
+void Stack::StartApart() {
+  server_->Terminate();
+  StartCapacity();
+  server_ = Serve("musterd",
+                  {"--services=quota,configuration,lifecycle",
+                   absl::StrCat("--capacity_address=127.0.0.1:", capacity_port_),
+                   absl::StrCat("--resync_interval=",
+                                absl::FormatDuration(absl::Minutes(10) / options_.speed))},
+                  port_);
+}
+
+void Stack::KillCapacity() { capacity_->Kill(); }
+
+void Stack::StartSimulator(const Shape& shape) {
+  const auto lot = [](std::string* out, const auto& place) {
+    absl::StrAppend(out, place.first.first, ":", place.first.second, ":", place.second);
+  };
+  simulator_ = std::make_unique<Child>(
+      std::vector<std::string>{
+          absl::StrCat(options_.bin_dir, "/fleetsim"), absl::StrCat("--server=", target()),
+          absl::StrCat("--speed=", options_.speed), "--boot_time=30s", "--ready_time=5s",
+          "--drain_time=20s", "--terminate_time=20s", absl::StrCat("--fail_share=", kFailShare),
+          absl::StrCat("--register_machines=", absl::StrJoin(shape.machines, ",", lot))},
+      absl::StrCat(folder_, "/fleetsim.log"));
+  SimulatorLine(kRegistered, 0, kRegisterPatience);
+}
+
+size_t Stack::SimulatorLines(absl::string_view message) const {
+  std::ifstream in(absl::StrCat(folder_, "/fleetsim.log"));
+  size_t lines = 0;
+  for (std::string line; std::getline(in, line);) lines += absl::StrContains(line, message) ? 1 : 0;
+  return lines;
+}
+
+std::string Stack::SimulatorLine(absl::string_view message, size_t before,
+                                 absl::Duration patience) const {
+  const absl::Time end = absl::Now() + patience;
+  while (SimulatorLines(message) <= before) {
+    if (!simulator_->running() || absl::Now() > end)
+      throw std::runtime_error(absl::StrCat("the simulator did not say \"", message, "\", see ",
+                                            folder_, "/fleetsim.log"));
+    absl::SleepFor(kLook);
+  }
+  std::ifstream in(absl::StrCat(folder_, "/fleetsim.log"));
+  std::string last;
+  for (std::string line; std::getline(in, line);) {
+    if (absl::StrContains(line, message)) last = line;
+  }
+  return last;
+}
+
+Stack::SimulatorStats Stack::TakeSimulatorStats() {
+  const size_t before = SimulatorLines(kStatistics);
+  kill(simulator_->pid(), SIGUSR2);
+  const auto line = nlohmann::json::parse(SimulatorLine(kStatistics, before, kSignalPatience));
+  SimulatorStats stats;
+  stats.waited_s = line["waited"];
+  stats.lag_p50_ms = 1000 * line["lag_p50"].get<double>();
+  stats.lag_p99_ms = 1000 * line["lag_p99"].get<double>();
+  stats.lag_max_ms = 1000 * line["lag_max"].get<double>();
+  stats.accepted = line["accepted"];
+  stats.refused = line["refused"];
+  stats.lost = line["lost"];
+  return stats;
+}
+
+int64_t Stack::FailNodes() {
+  const size_t before = SimulatorLines(kFailed);
+  kill(simulator_->pid(), SIGUSR1);
+  return nlohmann::json::parse(SimulatorLine(kFailed, before, kSignalPatience))["nodes"];
+}
+
+Stack::Sample Stack::Measure() const {
+  Sample sample;
+  const auto row = testing::RunSql(conninfo(), kMeasure)[0];
+  for (size_t i = 0; i < sample.revisions.size(); ++i) sample.revisions[i] = std::stoll(*row[i]);
+  sample.wal_bytes = std::stoll(*row[4]);
+  sample.tuples = std::stoll(*row[5]);
+  sample.server_cpu_s = server_ ? CpuSeconds(server_->pid()) : 0;
+  if (capacity_) sample.server_cpu_s += CpuSeconds(capacity_->pid());
+  sample.postgres_cpu_s = TreeCpuSeconds(postmaster_);
+  sample.own_cpu_s = CpuSeconds(getpid());
+  if (simulator_) {
+    sample.simulator_cpu_s = CpuSeconds(simulator_->pid());
+    sample.simulator_threads = ThreadCpuSeconds(simulator_->pid());
+  }
+  sample.machine_cpu_s = MachineCpuSeconds();
+  sample.time = absl::Now();
+  return sample;
+}
+
+int64_t Stack::server_bytes() const {
+  return (server_ ? ResidentBytes(server_->pid()) : 0) +
+         (capacity_ ? ResidentBytes(capacity_->pid()) : 0);
+}
+
+int64_t Stack::postgres_bytes() const { return TreeResidentBytes(postmaster_); }
+
+}  // namespace muster::bench
