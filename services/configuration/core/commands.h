@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,28 @@ struct PublishRelease {
   std::string version = {};
 };
 
+// "This one no more." Idempotent.
+struct WithdrawRelease {
+  Channel channel = Channel::kStable;
+  Component component = Component::kGpuDriver;
+  std::string version = {};
+};
+
+// The different machines that failed to boot a profile in a row since its last success.
+struct BootFailures {
+  std::string node_profile = {};
+  int64_t enable_count = 0;  // of the revision, as last answered
+  std::vector<std::string> machines = {};
+};
+
 // "This pool's spec says so." Declarative: twice has the effect of once.
 struct SyncPool {
   std::string pool_uid = {};
   int64_t generation = 0;
-  Spec spec = {};        // not read with `release`
-  bool release = false;  // the pool is gone
+  Spec spec = {};                 // not read with `release`
+  bool release = false;           // the pool is gone
+  int64_t nodes_in_delivery = 0;  // assigned and not yet registered
+  std::optional<BootFailures> boot_failures = {};
 };
 
 // Decided in their order, each on its own.

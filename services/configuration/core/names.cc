@@ -78,6 +78,44 @@ std::optional<Strategy> ParseStrategy(absl::string_view text) {
   return Find(text, {Strategy::kManual, Strategy::kOnSpecUpdate, Strategy::kAlways});
 }
 
+absl::string_view Print(OrderKind kind) {
+  switch (kind) {
+    case OrderKind::kPromote:
+      return "PROMOTE";
+    case OrderKind::kRollback:
+      return "ROLLBACK";
+  }
+  return "";
+}
+
+std::optional<OrderKind> ParseOrderKind(absl::string_view text) {
+  return Find(text, {OrderKind::kPromote, OrderKind::kRollback});
+}
+
+absl::string_view Print(OrderOutcome outcome) {
+  switch (outcome) {
+    case OrderOutcome::kWaiting:
+      return "WAITING";
+    case OrderOutcome::kDone:
+      return "DONE";
+    case OrderOutcome::kNoPending:
+      return "NO_PENDING";
+    case OrderOutcome::kRollbackFailed:
+      return "ROLLBACK_FAILED";
+    case OrderOutcome::kConflict:
+      return "CONFLICT";
+    case OrderOutcome::kReplaced:
+      return "REPLACED";
+  }
+  return "";
+}
+
+std::optional<OrderOutcome> ParseOrderOutcome(absl::string_view text) {
+  return Find(text,
+              {OrderOutcome::kWaiting, OrderOutcome::kDone, OrderOutcome::kNoPending,
+               OrderOutcome::kRollbackFailed, OrderOutcome::kConflict, OrderOutcome::kReplaced});
+}
+
 std::string ReleaseName(Channel channel, Component component, absl::string_view version) {
   return absl::StrCat("channels/", Print(channel), "/components/", Print(component), "/releases/",
                       version);
@@ -92,14 +130,16 @@ std::optional<Release> ParseReleaseName(absl::string_view name) {
   return Release{.channel = *channel, .component = *component, .version = (*parts)[2]};
 }
 
+bool IsProfileId(absl::string_view text) {
+  return absl::ConsumePrefix(&text, kProfilePrefix) && text.size() == kProfileIdDigits &&
+         IsLowerHex(text);
+}
+
 std::string NodeProfileName(absl::string_view id) { return absl::StrCat("nodeProfiles/", id); }
 
 std::optional<std::string> ParseNodeProfileName(absl::string_view name) {
   auto parts = MatchName(kProfilePattern, name);
-  if (!parts) return std::nullopt;
-  absl::string_view digits = parts->front();
-  if (!absl::ConsumePrefix(&digits, kProfilePrefix)) return std::nullopt;
-  if (digits.size() != kProfileIdDigits || !IsLowerHex(digits)) return std::nullopt;
+  if (!parts || !IsProfileId(parts->front())) return std::nullopt;
   return std::move(parts->front());
 }
 

@@ -19,13 +19,21 @@ std::optional<Component> ParseComponent(absl::string_view text);
 // `Manual`, `OnSpecUpdate`, `Always`.
 absl::string_view Print(Strategy strategy);
 std::optional<Strategy> ParseStrategy(absl::string_view text);
+// `PROMOTE`, `ROLLBACK`.
+absl::string_view Print(OrderKind kind);
+std::optional<OrderKind> ParseOrderKind(absl::string_view text);
+// `WAITING`, `DONE`, `NO_PENDING`, `ROLLBACK_FAILED`, `CONFLICT`, `REPLACED`.
+absl::string_view Print(OrderOutcome outcome);
+std::optional<OrderOutcome> ParseOrderOutcome(absl::string_view text);
 
 // `channels/{channel}/components/{component}/releases/{version}`.
 std::string ReleaseName(Channel channel, Component component, absl::string_view version);
 // A Release with the three parts of its name; the version is a version.
 std::optional<Release> ParseReleaseName(absl::string_view name);
 
-// `nodeProfiles/{id}`, id `np-` and 12 hex.
+// `np-` and 12 hex.
+bool IsProfileId(absl::string_view text);
+// `nodeProfiles/{id}`.
 std::string NodeProfileName(absl::string_view id);
 std::optional<std::string> ParseNodeProfileName(absl::string_view name);
 

@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ enum class Component { kGpuDriver, kNcoreImage, kKubernetes };
 // How updates are staged onto a pool (reference: nodeConfigurationUpdateStrategy).
 enum class Strategy { kManual, kOnSpecUpdate, kAlways };
 
-// What upstream has published. Never changes, never goes.
+// What upstream has published. Never goes; one that is withdrawn is resolved no more.
 struct Release {
   static constexpr char kKind[] = "Release";
 
@@ -27,6 +28,7 @@ struct Release {
   Component component = Component::kGpuDriver;
   std::string version = {};
   absl::Time create_time = absl::UnixEpoch();
+  std::optional<absl::Time> withdraw_time = {};  // none: it is in force
 
   std::string Key() const;
   bool operator==(const Release&) const = default;
@@ -65,27 +67,56 @@ struct Revision {
   std::string node_profile = {};
   absl::Time create_time = absl::UnixEpoch();  // when it came to the pool
   std::vector<std::string> summary = {};       // one fact each
+  bool disabled = false;     // its boots failed too often; only in PoolConfiguration.revisions
+  int64_t enable_count = 0;  // how often it was enabled again; the same
 
   bool operator==(const Revision&) const = default;
 };
 
-// What the Nodes of one pool boot. Invariants, kept by strategy.h:
+enum class OrderKind { kPromote, kRollback };
+enum class OrderOutcome { kWaiting, kDone, kNoPending, kRollbackFailed, kConflict, kReplaced };
+
+// What came of one promotion or rollback. What each outcome means: configuration.proto.
+struct Order {
+  int64_t number = 0;  // 1, 2, ... within the pool
+  OrderKind kind = OrderKind::kPromote;
+  std::string requested = {};     // a profile id, `pending` or `previous`
+  std::string node_profile = {};  // empty: it came to none
+  OrderOutcome outcome = OrderOutcome::kDone;
+  std::string message = {};
+  absl::Time create_time = absl::UnixEpoch();
+
+  bool operator==(const Order&) const = default;
+};
+
+// What the Nodes of one pool boot. Invariants, kept by next.h and orders.h:
 //  * revisions.back() is the active one; no profile stands twice in `revisions`; their times never
 //  go down;
-//  * `pending` and `problem` are never both set; `pending` is never the active one.
+//  * `pending` and `problem` are never both set;
+//  * no two of active, `waiting` and `pending` are the same profile;
+//  * something waits only while Nodes are in delivery, and never as the first profile;
+//  * what waits is not disabled;
+//  * at most one order waits, and only while something does: it came to that profile;
+//  * `pinned` is sorted and does not hold what waits; `orders` is sorted by number.
 struct PoolConfiguration {
   static constexpr char kKind[] = "PoolConfiguration";
 
   std::string pool_uid = {};
   int64_t generation = 0;  // of the last request that was taken
   Spec spec = {};          // what it asked for
-  Revision pending = {};   // no node_profile: nothing waits
+  Revision pending = {};   // no node_profile: nothing waits to be promoted
   std::vector<Revision> revisions = {};
-  std::string problem = {};  // empty: resolved
+  std::string problem = {};              // empty: resolved
+  Revision waiting = {};                 // to become active; no node_profile: nothing
+  std::vector<std::string> pinned = {};  // rolled back from: not staged by themselves
+  std::vector<Order> orders = {};        // the last promotions and rollbacks
+  bool mid_delivery = false;             // Nodes are in delivery: the active one does not switch
+  bool spec_unmet = false;               // the problem holds up the spec's own change
 
   // Profile id that Nodes should boot; empty until the first resolution.
   std::string active() const { return revisions.empty() ? "" : revisions.back().node_profile; }
   bool has_pending() const { return !pending.node_profile.empty(); }
+  bool has_waiting() const { return !waiting.node_profile.empty(); }
 
   std::string Key() const;
   bool operator==(const PoolConfiguration&) const = default;

@@ -32,13 +32,47 @@ v1::Revision ToProto(const Revision& revision) {
   message.set_node_profile(revision.node_profile);
   *message.mutable_create_time() = ToTimestamp(revision.create_time);
   for (const std::string& fact : revision.summary) message.add_summary(fact);
+  message.set_disabled(revision.disabled);
+  message.set_enable_count(revision.enable_count);
   return message;
 }
 
 Revision FromProto(const v1::Revision& message) {
   return {.node_profile = message.node_profile(),
           .create_time = FromTimestamp(message.create_time()),
-          .summary = {message.summary().begin(), message.summary().end()}};
+          .summary = {message.summary().begin(), message.summary().end()},
+          .disabled = message.disabled(),
+          .enable_count = message.enable_count()};
+}
+
+// The enums of an order are those of the API, in the same order, after UNSPECIFIED.
+v1::ConfigurationOrder ToProto(const Order& order) {
+  v1::ConfigurationOrder message;
+  message.set_number(order.number);
+  message.set_kind(static_cast<v1::ConfigurationOrder::Kind>(static_cast<int>(order.kind) + 1));
+  message.set_requested(order.requested);
+  message.set_node_profile(order.node_profile);
+  message.set_outcome(
+      static_cast<v1::ConfigurationOrder::Outcome>(static_cast<int>(order.outcome) + 1));
+  message.set_message(order.message);
+  *message.mutable_create_time() = ToTimestamp(order.create_time);
+  return message;
+}
+
+std::optional<Order> FromProto(const v1::ConfigurationOrder& message) {
+  using Message = v1::ConfigurationOrder;
+  if (!Message::Kind_IsValid(message.kind()) || message.kind() == Message::KIND_UNSPECIFIED ||
+      !Message::Outcome_IsValid(message.outcome()) ||
+      message.outcome() == Message::OUTCOME_UNSPECIFIED) {
+    return std::nullopt;
+  }
+  return Order{.number = message.number(),
+               .kind = static_cast<OrderKind>(message.kind() - 1),
+               .requested = message.requested(),
+               .node_profile = message.node_profile(),
+               .outcome = static_cast<OrderOutcome>(message.outcome() - 1),
+               .message = message.message(),
+               .create_time = FromTimestamp(message.create_time())};
 }
 
 v1::ConfigurationSpec::Strategy ToProto(Strategy strategy) {
@@ -101,6 +135,7 @@ v1::Release ToProto(const Release& row) {
   v1::Release message;
   message.set_name(row.Key());
   *message.mutable_create_time() = ToTimestamp(row.create_time);
+  if (row.withdraw_time) *message.mutable_withdraw_time() = ToTimestamp(*row.withdraw_time);
   return message;
 }
 
@@ -124,6 +159,11 @@ v1::PoolConfiguration ToProto(const PoolConfiguration& row) {
   if (row.has_pending()) *message.mutable_pending() = ToProto(row.pending);
   for (const Revision& revision : row.revisions) *message.add_revisions() = ToProto(revision);
   message.set_problem(row.problem);
+  if (row.has_waiting()) *message.mutable_waiting() = ToProto(row.waiting);
+  for (const std::string& profile : row.pinned) message.add_pinned(profile);
+  for (const Order& order : row.orders) *message.add_orders() = ToProto(order);
+  message.set_mid_delivery(row.mid_delivery);
+  message.set_spec_unmet(row.spec_unmet);
   return message;
 }
 
@@ -131,6 +171,7 @@ absl::StatusOr<Release> FromProto(const v1::Release& message) {
   auto row = ParseReleaseName(message.name());
   if (!row) return NotOurs(message);
   row->create_time = FromTimestamp(message.create_time());
+  if (message.has_withdraw_time()) row->withdraw_time = FromTimestamp(message.withdraw_time());
   return *std::move(row);
 }
 
@@ -154,12 +195,21 @@ absl::StatusOr<PoolConfiguration> FromProto(const v1::PoolConfiguration& message
   PoolConfiguration row = {.pool_uid = *std::move(pool_uid),
                            .generation = message.generation(),
                            .spec = FieldsOf(message.spec()),
-                           .problem = message.problem()};
+                           .problem = message.problem(),
+                           .pinned = {message.pinned().begin(), message.pinned().end()},
+                           .mid_delivery = message.mid_delivery(),
+                           .spec_unmet = message.spec_unmet()};
   row.spec.release_train = *train;
   row.spec.strategy = *strategy;
   if (message.has_pending()) row.pending = FromProto(message.pending());
+  if (message.has_waiting()) row.waiting = FromProto(message.waiting());
   for (const v1::Revision& revision : message.revisions()) {
     row.revisions.push_back(FromProto(revision));
+  }
+  for (const v1::ConfigurationOrder& order : message.orders()) {
+    auto read = FromProto(order);
+    if (!read) return NotOurs(message);
+    row.orders.push_back(*std::move(read));
   }
   if (row.active() != message.active()) return NotOurs(message);
   return row;
@@ -171,6 +221,13 @@ SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view pr
                       .generation = request.generation(),
                       .release = request.release()};
   if (command.release) return command;
+  command.nodes_in_delivery = request.nodes_in_delivery();
+  if (request.has_boot_failures()) {
+    const v1::BootFailures& failures = request.boot_failures();
+    command.boot_failures = {failures.node_profile(),
+                             failures.enable_count(),
+                             {failures.machines().begin(), failures.machines().end()}};
+  }
   const auto fault = [&](absl::string_view field, std::string description) {
     faults.push_back({absl::StrCat(prefix, field), std::move(description)});
   };
