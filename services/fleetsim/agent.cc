@@ -122,6 +122,13 @@ AgentStats Agent::stats() const {
   return stats_;
 }
 
+int64_t Agent::FailNodes() {
+  MutexLock lock(mutex_);
+  const int64_t nodes = model_.Fail(options_.fail_share, clock_.Now());
+  changed_.SignalAll();
+  return nodes;
+}
+
 AgentStats Agent::TakeStats() {
   MutexLock lock(mutex_);
   return std::exchange(stats_, AgentStats());

@@ -24,6 +24,7 @@ struct AgentOptions {
   int report_batch = 500;                            // most Nodes a ReportNodes call, 1 to 500
   int report_calls = 2;                              // most ReportNodes calls at a time, 1 to 16
   std::vector<capacity::v1::Machine> machines = {};  // registered at start
+  double fail_share = 0;                             // see FailNodes, 0 to 1
   absl::Duration first_retry = absl::Milliseconds(100);
   absl::Duration last_retry = absl::Seconds(2);
 };
@@ -57,6 +58,9 @@ class Agent {
 
   // Works until Stop. Call once.
   void Run();
+  // The share of AgentOptions of all Nodes that take work falls unhealthy. Returns how many.
+  // Thread-safe.
+  int64_t FailNodes();
   // Lets Run return soon. Thread-safe.
   void Stop();
 

@@ -20,10 +20,36 @@ ABSL_FLAG(absl::Duration, ready_time, absl::Milliseconds(500),
 ABSL_FLAG(absl::Duration, drain_time, absl::Seconds(2), "Mean time that a drain takes.");
 ABSL_FLAG(absl::Duration, terminate_time, absl::Seconds(2), "Mean time that switching off takes.");
 ABSL_FLAG(double, spread, 0.3, "The four above vary by this fraction of themselves, 0 to 1.");
-ABSL_FLAG(double, boot_failure_rate, 0, "Share of boots that fail, 0 to 1.");
+ABSL_FLAG(double, boot_failure_rate, 0, "Share of boots and reboots that fail, 0 to 1.");
 ABSL_FLAG(absl::Duration, work_arrival, absl::ZeroDuration(),
           "Mean time until work starts on an idle Node; 0: no work ever starts.");
 ABSL_FLAG(absl::Duration, work_duration, absl::Minutes(10), "Mean time that work takes.");
+ABSL_FLAG(double, interruptible_share, 0, "Share of work that a drain ends at once, 0 to 1.");
+ABSL_FLAG(
+    double, graceful_share, 0,
+    "Share of work that takes its grace period when drained, 0 to 1; what is neither is evicted.");
+ABSL_FLAG(absl::Duration, grace_period, absl::Seconds(30), "Mean of that grace period.");
+ABSL_FLAG(double, drain_block_rate, 0,
+          "Share of drains of work to be evicted that disruption budgets hold up, 0 to 1.");
+ABSL_FLAG(absl::Duration, drain_block_time, absl::Minutes(1), "Mean time that they do so.");
+ABSL_FLAG(absl::Duration, failure_arrival, absl::ZeroDuration(),
+          "Mean time until a Node that takes work falls unhealthy; 0: none does.");
+ABSL_FLAG(absl::Duration, recovery_arrival, absl::ZeroDuration(),
+          "Mean time until an unhealthy Node recovers by itself; 0: none does.");
+ABSL_FLAG(absl::Duration, mark_arrival, absl::ZeroDuration(),
+          "Mean time until the cluster autoscaler marks an idle Node; 0: never.");
+ABSL_FLAG(absl::Duration, mark_duration, absl::Minutes(10),
+          "Mean time until it takes the mark away.");
+ABSL_FLAG(absl::Duration, cordon_arrival, absl::ZeroDuration(),
+          "Mean time until somebody else cordons a Node; 0: never.");
+ABSL_FLAG(absl::Duration, cordon_duration, absl::Minutes(10),
+          "Mean time until that is taken back.");
+ABSL_FLAG(double, staging_failure_rate, 0,
+          "Share of stagings on running Nodes that fail before they succeed, 0 to 1.");
+ABSL_FLAG(double, removal_failure_rate, 0,
+          "Share of switch-offs that fail before they succeed, 0 to 1.");
+ABSL_FLAG(double, fail_share, 0,
+          "Share of the Nodes that take work that fall unhealthy at each SIGUSR1, 0 to 1.");
 ABSL_FLAG(int, report_batch, 500, "Most Nodes in one ReportNodes call, 1 to 500.");
 ABSL_FLAG(int, report_calls, 2, "Most ReportNodes calls at a time, 1 to 16.");
 ABSL_FLAG(std::string, register_machines, "",
@@ -49,8 +75,9 @@ Settings ParseFlags(int argc, char** argv) {
   absl::SetProgramUsageMessage(
       "Plays provisioner and kubelet for Muster from a seed: boots, works, drains and switches off "
       "simulated "
-      "machines as the Nodes ask, over the public API. Runs until SIGTERM or SIGINT; SIGUSR2 logs "
-      "what happened since the last time. Flags may be written with dashes too.");
+      "machines as the Nodes ask, over the public API. Runs until SIGTERM or SIGINT; SIGUSR1 lets "
+      "--fail_share of the Nodes fail, SIGUSR2 logs what happened since the last time. Flags may "
+      "be written with dashes too.");
   absl::FlagsUsageConfig config;
   config.contains_help_flags = [](absl::string_view file) {
     return absl::StrContains(file, "fleetsim/flags.cc");
@@ -75,9 +102,23 @@ Settings ParseFlags(int argc, char** argv) {
                               .spread = absl::GetFlag(FLAGS_spread),
                               .boot_failure_rate = absl::GetFlag(FLAGS_boot_failure_rate),
                               .work_arrival = absl::GetFlag(FLAGS_work_arrival),
-                              .work_duration = absl::GetFlag(FLAGS_work_duration)},
+                              .work_duration = absl::GetFlag(FLAGS_work_duration),
+                              .interruptible_share = absl::GetFlag(FLAGS_interruptible_share),
+                              .graceful_share = absl::GetFlag(FLAGS_graceful_share),
+                              .grace_period = absl::GetFlag(FLAGS_grace_period),
+                              .drain_block_rate = absl::GetFlag(FLAGS_drain_block_rate),
+                              .drain_block_time = absl::GetFlag(FLAGS_drain_block_time),
+                              .failure_arrival = absl::GetFlag(FLAGS_failure_arrival),
+                              .recovery_arrival = absl::GetFlag(FLAGS_recovery_arrival),
+                              .mark_arrival = absl::GetFlag(FLAGS_mark_arrival),
+                              .mark_duration = absl::GetFlag(FLAGS_mark_duration),
+                              .cordon_arrival = absl::GetFlag(FLAGS_cordon_arrival),
+                              .cordon_duration = absl::GetFlag(FLAGS_cordon_duration),
+                              .staging_failure_rate = absl::GetFlag(FLAGS_staging_failure_rate),
+                              .removal_failure_rate = absl::GetFlag(FLAGS_removal_failure_rate)},
                     .report_batch = absl::GetFlag(FLAGS_report_batch),
                     .report_calls = absl::GetFlag(FLAGS_report_calls),
+                    .fail_share = absl::GetFlag(FLAGS_fail_share),
                     .speed = absl::GetFlag(FLAGS_speed)};
   if (settings.server.empty()) settings.server = absl::GetFlag(FLAGS_server);
   return settings;

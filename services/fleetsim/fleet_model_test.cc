@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <random>
 #include <set>
 
-#include "services/fleetsim/test_nodes.h"
+#include "services/fleetsim/test_world.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -18,73 +17,6 @@ using lifecycle::v1::Node;
 using lifecycle::v1::NodeReport;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-const absl::Time kStart = absl::FromUnixSeconds(1'750'000'000);
-
-// A server of Nodes around a model, in virtual time.
-class World {
- public:
-  explicit World(const FleetOptions& options)
-      : options_(options), model_(std::make_unique<FleetModel>(options)) {}
-
-  Node& Add(const Node& node) { return nodes_[node.name()] = node; }
-  void Show(const Node& node) { model_->Observe(node, now_); }
-  void ShowAll() {
-    for (const auto& [name, node] : nodes_) Show(node);
-  }
-
-  // Lets everything happen that is due within `duration`.
-  void Run(absl::Duration duration) {
-    const absl::Time end = now_ + duration;
-    while (model_->NextDue().value_or(absl::InfiniteFuture()) <= end) {
-      now_ = std::max(now_, *model_->NextDue());
-      for (const FleetModel::Due& due : model_->TakeDue(now_, 100)) Deliver(due);
-    }
-    now_ = end;
-  }
-
-  // fleetsim dies; a new one sees the Nodes as they are.
-  void Restart() {
-    model_ = std::make_unique<FleetModel>(options_);
-    model_->BeginSnapshot();
-    ShowAll();
-    model_->EndSnapshot();
-  }
-
-  FleetModel& model() { return *model_; }
-  std::map<std::string, Node>& nodes() { return nodes_; }
-  Node& node() { return nodes_.begin()->second; }
-  absl::Time now() const { return now_; }
-  // What was reported of each Node and when, since the start.
-  const std::map<std::string, std::vector<std::string>>& log() const { return log_; }
-
- private:
-  void Deliver(const FleetModel::Due& due) {
-    Node& node = nodes_[due.node];
-    for (const NodeReport& report : due.reports) {
-      EXPECT_EQ(ApplyReport(node, report, now_), google::rpc::OK) << report.ShortDebugString();
-      log_[node.machine()].push_back(
-          absl::StrCat(NodeReport::Observation_Name(report.observation()).substr(12), "@",
-                       absl::ToInt64Milliseconds(now_ - kStart)));
-    }
-    model().Answered(due, FleetModel::Answer::kAccepted, now_);
-    Show(node);
-  }
-
-  const FleetOptions options_;
-  std::unique_ptr<FleetModel> model_;
-  std::map<std::string, Node> nodes_;
-  std::map<std::string, std::vector<std::string>> log_;
-  absl::Time now_ = kStart;
-};
-
-FleetOptions Exact() {
-  return {.boot_time = absl::Seconds(3),
-          .ready_time = absl::Seconds(1),
-          .drain_time = absl::Seconds(5),
-          .terminate_time = absl::Seconds(2),
-          .spread = 0};
-}
 
 std::vector<NodeReport::Observation> Observations(const FleetModel::Due& due) {
   std::vector<NodeReport::Observation> observations;

@@ -38,6 +38,7 @@ int main(int argc, char** argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGUSR1);
   sigaddset(&signals, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
@@ -46,8 +47,10 @@ int main(int argc, char** argv) {
   muster::log::Info("fleetsim runs", {{"server", options->server}, {"seed", options->fleet.seed}});
   std::thread runner([&agent] { agent.Run(); });
   int signal = 0;
-  while (sigwait(&signals, &signal) == 0 && signal == SIGUSR2)
-    LogStatistics(agent, "fleetsim statistics");
+  while (sigwait(&signals, &signal) == 0 && (signal == SIGUSR1 || signal == SIGUSR2)) {
+    if (signal == SIGUSR1) muster::log::Info("nodes fail", {{"nodes", agent.FailNodes()}});
+    if (signal == SIGUSR2) LogStatistics(agent, "fleetsim statistics");
+  }
   agent.Stop();
   runner.join();
   LogStatistics(agent, "fleetsim stopped");

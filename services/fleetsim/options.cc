@@ -22,10 +22,20 @@ absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
   const FleetOptions& fleet = settings.fleet;
   if (settings.server.empty()) return Wrong("server", "must not be empty");
   if (!(settings.speed > 0)) return Wrong("speed", "must be above 0");
-  if (!(fleet.spread >= 0 && fleet.spread <= 1)) return Wrong("spread", "must be 0 to 1");
-  if (!(fleet.boot_failure_rate >= 0 && fleet.boot_failure_rate <= 1)) {
-    return Wrong("boot_failure_rate", "must be 0 to 1");
+  const std::pair<const char*, double> shares[] = {
+      {"spread", fleet.spread},
+      {"boot_failure_rate", fleet.boot_failure_rate},
+      {"interruptible_share", fleet.interruptible_share},
+      {"graceful_share", fleet.graceful_share},
+      {"drain_block_rate", fleet.drain_block_rate},
+      {"staging_failure_rate", fleet.staging_failure_rate},
+      {"removal_failure_rate", fleet.removal_failure_rate},
+      {"fail_share", settings.fail_share}};
+  for (const auto& [flag, share] : shares) {
+    if (!(share >= 0 && share <= 1)) return Wrong(flag, "must be 0 to 1");
   }
+  if (fleet.interruptible_share + fleet.graceful_share > 1)
+    return Wrong("graceful_share", "must be at most 1 together with --interruptible_share");
   if (settings.report_batch < 1 || settings.report_batch > kMaxReportBatch) {
     return Wrong("report_batch", absl::StrCat("must be 1 to ", kMaxReportBatch));
   }
@@ -35,14 +45,23 @@ absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
   AgentOptions options{.server = settings.server,
                        .fleet = fleet,
                        .report_batch = settings.report_batch,
-                       .report_calls = settings.report_calls};
+                       .report_calls = settings.report_calls,
+                       .fail_share = settings.fail_share};
   const std::pair<const char*, absl::Duration*> durations[] = {
       {"boot_time", &options.fleet.boot_time},
       {"ready_time", &options.fleet.ready_time},
       {"drain_time", &options.fleet.drain_time},
       {"terminate_time", &options.fleet.terminate_time},
       {"work_arrival", &options.fleet.work_arrival},
-      {"work_duration", &options.fleet.work_duration}};
+      {"work_duration", &options.fleet.work_duration},
+      {"grace_period", &options.fleet.grace_period},
+      {"drain_block_time", &options.fleet.drain_block_time},
+      {"failure_arrival", &options.fleet.failure_arrival},
+      {"recovery_arrival", &options.fleet.recovery_arrival},
+      {"mark_arrival", &options.fleet.mark_arrival},
+      {"mark_duration", &options.fleet.mark_duration},
+      {"cordon_arrival", &options.fleet.cordon_arrival},
+      {"cordon_duration", &options.fleet.cordon_duration}};
   for (const auto& [flag, duration] : durations) {
     if (*duration < absl::ZeroDuration() || *duration == absl::InfiniteDuration()) {
       return Wrong(flag, "must be a finite duration, 0 or more");

@@ -15,6 +15,7 @@ struct Settings {
   FleetOptions fleet = {};
   int report_batch = 0;
   int report_calls = 0;
+  double fail_share = 0;
   double speed = 1;
 };
 

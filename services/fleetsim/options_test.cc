@@ -40,6 +40,11 @@ TEST(OptionsTest, NamesTheFlagThatIsWrong) {
       {[](Settings& s) { s.report_calls = 17; }, "--report_calls"},
       {[](Settings& s) { s.fleet.spread = 1.1; }, "--spread"},
       {[](Settings& s) { s.fleet.boot_failure_rate = -0.1; }, "--boot_failure_rate"},
+      {[](Settings& s) { s.fleet.drain_block_rate = 2; }, "--drain_block_rate"},
+      {[](Settings& s) { s.fleet.interruptible_share = s.fleet.graceful_share = 0.6; },
+       "--graceful_share"},
+      {[](Settings& s) { s.fleet.failure_arrival = -absl::Seconds(1); }, "--failure_arrival"},
+      {[](Settings& s) { s.fail_share = 1.5; }, "--fail_share"},
       {[](Settings& s) { s.fleet.boot_time = -absl::Seconds(1); }, "--boot_time"},
       {[](Settings& s) { s.fleet.drain_time = absl::InfiniteDuration(); }, "--drain_time"},
       {[](Settings& s) { s.machines = "US-EAST-04A:gd-8xa100-i128"; }, "--register_machines"}};

@@ -51,6 +51,47 @@ inline bool SetActive(lifecycle::v1::Node& node, bool active, absl::Time now) {
   return true;
 }
 
+// What a report says of the Node, its state aside. False: it cannot be true.
+inline bool Note(lifecycle::v1::Node& node, const lifecycle::v1::NodeReport& report,
+                 absl::Time now) {
+  using Node = lifecycle::v1::Node;
+  using lifecycle::v1::NodeReport;
+  lifecycle::v1::NodeObserved& observed = *node.mutable_observed();
+  const auto kind = report.observation();
+  if (node.state() < Node::STATE_REGISTERED || node.state() > Node::STATE_PREPARED_FOR_TERMINATE)
+    return false;
+  if (kind == NodeReport::OBSERVATION_ACTIVE || kind == NodeReport::OBSERVATION_IDLE) {
+    observed.set_active_pod_count(report.active_pod_count());
+    return SetActive(node, kind == NodeReport::OBSERVATION_ACTIVE, now);
+  }
+  if (kind == NodeReport::OBSERVATION_DRAIN_BLOCKED ||
+      kind == NodeReport::OBSERVATION_DRAIN_UNBLOCKED) {
+    observed.set_drain_blocked_by(report.message());
+    return node.desired().drain();
+  }
+  if (kind == NodeReport::OBSERVATION_REMOVAL_FAILED) {
+    observed.set_removal_error(report.message());
+    return node.state() == Node::STATE_PREPARED_FOR_TERMINATE;
+  }
+  if (kind == NodeReport::OBSERVATION_UNHEALTHY || kind == NodeReport::OBSERVATION_RECOVERED) {
+    observed.set_unhealthy(kind == NodeReport::OBSERVATION_UNHEALTHY);
+  } else if (kind == NodeReport::OBSERVATION_AUTOSCALER_MARKED ||
+             kind == NodeReport::OBSERVATION_AUTOSCALER_UNMARKED) {
+    observed.set_autoscaler_marked(kind == NodeReport::OBSERVATION_AUTOSCALER_MARKED);
+  } else if (kind == NodeReport::OBSERVATION_UNSCHEDULABLE ||
+             kind == NodeReport::OBSERVATION_SCHEDULABLE) {
+    observed.set_unschedulable(kind == NodeReport::OBSERVATION_UNSCHEDULABLE);
+  } else if (kind == NodeReport::OBSERVATION_STAGING_FAILED ||
+             kind == NodeReport::OBSERVATION_STAGED) {
+    observed.set_staging_error(report.message());
+  } else if (kind == NodeReport::OBSERVATION_REGISTERED) {
+    observed.set_node_profile(report.node_profile());
+  } else {
+    return false;
+  }
+  return true;
+}
+
 // What lifecycle does with a report: OK or FAILED_PRECONDITION, and the Node after it.
 inline google::rpc::Code ApplyReport(lifecycle::v1::Node& node,
                                      const lifecycle::v1::NodeReport& report, absl::Time now) {
@@ -64,29 +105,30 @@ inline google::rpc::Code ApplyReport(lifecycle::v1::Node& node,
   static constexpr Edge kEdges[] = {
       {NodeReport::OBSERVATION_BOOT_STARTED, Node::STATE_ASSIGNED, Node::STATE_BOOTING},
       {NodeReport::OBSERVATION_BOOT_FAILED, Node::STATE_BOOTING, Node::STATE_DELIVERY_FAILED},
+      {NodeReport::OBSERVATION_BOOT_FAILED, Node::STATE_RECONFIGURING, Node::STATE_DELIVERY_FAILED},
       {NodeReport::OBSERVATION_REGISTERED, Node::STATE_BOOTING, Node::STATE_REGISTERED},
       {NodeReport::OBSERVATION_READY, Node::STATE_REGISTERED, Node::STATE_PRODUCTION},
+      {NodeReport::OBSERVATION_READY, Node::STATE_RECONFIGURING, Node::STATE_PRODUCTION},
+      {NodeReport::OBSERVATION_UNHEALTHY, Node::STATE_PRODUCTION, Node::STATE_TRIAGE},
+      {NodeReport::OBSERVATION_RECOVERED, Node::STATE_TRIAGE, Node::STATE_PRODUCTION},
       {NodeReport::OBSERVATION_DRAINED, Node::STATE_DRAINING, Node::STATE_PREPARED_FOR_TERMINATE},
       {NodeReport::OBSERVATION_TERMINATED, Node::STATE_PREPARED_FOR_TERMINATE,
        Node::STATE_DELETED}};
-  if (report.observation() == NodeReport::OBSERVATION_ACTIVE ||
-      report.observation() == NodeReport::OBSERVATION_IDLE) {
-    const bool active = report.observation() == NodeReport::OBSERVATION_ACTIVE;
-    return SetActive(node, active, now) ? google::rpc::OK : google::rpc::FAILED_PRECONDITION;
-  }
+  const bool rebooted = node.state() != Node::STATE_RECONFIGURING ||
+                        node.observed().node_profile() == node.desired().node_profile();
+  if (report.observation() == NodeReport::OBSERVATION_READY && !rebooted)
+    return google::rpc::FAILED_PRECONDITION;
   for (const Edge& edge : kEdges) {
     if (edge.observation != report.observation()) continue;
     if (edge.to == node.state()) return google::rpc::OK;
     if (edge.from != node.state()) continue;
     SetState(node, edge.to, now);
-    if (edge.to == Node::STATE_REGISTERED)
-      node.mutable_observed()->set_node_profile(report.node_profile());
-    if (edge.to == Node::STATE_PREPARED_FOR_TERMINATE) {
+    if (edge.to == Node::STATE_PREPARED_FOR_TERMINATE)
       node.mutable_desired()->set_phase(lifecycle::v1::NodeDesired::PHASE_TERMINATED);
-    }
+    Note(node, report, now);
     return google::rpc::OK;
   }
-  return google::rpc::FAILED_PRECONDITION;
+  return Note(node, report, now) ? google::rpc::OK : google::rpc::FAILED_PRECONDITION;
 }
 
 }  // namespace muster::fleetsim

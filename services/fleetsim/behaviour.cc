@@ -1,0 +1,337 @@
+#include "services/fleetsim/behaviour.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::fleetsim {
+namespace {
+
+using lifecycle::v1::Node;
+using lifecycle::v1::NodeDesired;
+using lifecycle::v1::NodeReport;
+
+// What a number is drawn for. A trait's turns are drawn for kTrait and its number.
+enum Purpose : uint64_t {
+  kBoot = 1,
+  kFailure,
+  kReadiness,
+  kDrainTime,
+  kTermination,
+  kWorkClass,
+  kPods,
+  kBlock,
+  kBlockTime,
+  kStagingFailure,
+  kRemovalFailure,
+  kTrait = 100
+};
+
+// Longest exponential time, in means.
+constexpr double kMostMeans = 10;
+// Most Pods of one Node's work.
+constexpr double kMostPods = 20;
+
+// SplitMix64: spreads neighbouring numbers over all 64 bits.
+uint64_t Mix(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+uint64_t HashOf(absl::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+absl::Time ToTime(const google::protobuf::Timestamp& time, absl::Time otherwise) {
+  if (time.seconds() == 0 && time.nanos() == 0) return otherwise;
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+absl::Duration Exponential(absl::Duration mean, double draw) {
+  return mean * std::min(-std::log(1 - draw), kMostMeans);
+}
+
+std::pair<Action, absl::Time> Nothing() { return {Action::kNone, absl::InfiniteFuture()}; }
+
+// A server whose clock is ahead must not make the fleet wait for it.
+absl::Time Since(const Life& life, absl::Time time) { return std::min(time, life.seen_time); }
+
+bool Runs(const NodeView& view) {
+  return view.phase == NodeDesired::PHASE_RUNNING && !view.profile.empty();
+}
+
+uint32_t WorkNumber(const Life& life) {
+  return life.turns[static_cast<size_t>(Trait::kActive)] / 2;
+}
+
+NodeReport::Observation ObservationOf(Action action) {
+  switch (action) {
+    case Action::kStartBoot:
+      return NodeReport::OBSERVATION_BOOT_STARTED;
+    case Action::kFinishBoot:
+      return NodeReport::OBSERVATION_REGISTERED;
+    case Action::kReady:
+      return NodeReport::OBSERVATION_READY;
+    case Action::kStartWork:
+      return NodeReport::OBSERVATION_ACTIVE;
+    case Action::kFinishWork:
+      return NodeReport::OBSERVATION_IDLE;
+    case Action::kFail:
+      return NodeReport::OBSERVATION_UNHEALTHY;
+    case Action::kRecover:
+      return NodeReport::OBSERVATION_RECOVERED;
+    case Action::kMark:
+      return NodeReport::OBSERVATION_AUTOSCALER_MARKED;
+    case Action::kUnmark:
+      return NodeReport::OBSERVATION_AUTOSCALER_UNMARKED;
+    case Action::kCordon:
+      return NodeReport::OBSERVATION_UNSCHEDULABLE;
+    case Action::kUncordon:
+      return NodeReport::OBSERVATION_SCHEDULABLE;
+    case Action::kBlockDrain:
+      return NodeReport::OBSERVATION_DRAIN_BLOCKED;
+    case Action::kUnblockDrain:
+      return NodeReport::OBSERVATION_DRAIN_UNBLOCKED;
+    case Action::kDrained:
+      return NodeReport::OBSERVATION_DRAINED;
+    case Action::kFailStaging:
+      return NodeReport::OBSERVATION_STAGING_FAILED;
+    case Action::kStage:
+      return NodeReport::OBSERVATION_STAGED;
+    case Action::kFailRemoval:
+      return NodeReport::OBSERVATION_REMOVAL_FAILED;
+    case Action::kTerminated:
+      return NodeReport::OBSERVATION_TERMINATED;
+    case Action::kNone:
+      break;
+  }
+  return NodeReport::OBSERVATION_UNSPECIFIED;
+}
+
+}  // namespace
+
+NodeView Behaviour::ViewOf(const Node& node) {
+  const NodeDesired& desired = node.desired();
+  const lifecycle::v1::NodeObserved& observed = node.observed();
+  return {.state = node.state(),
+          .state_time = ToTime(node.state_time(), absl::InfinitePast()),
+          .create_time = ToTime(node.create_time(), absl::InfinitePast()),
+          .phase = desired.phase(),
+          .profile = desired.node_profile(),
+          .booted_profile = observed.node_profile(),
+          .cordoned = desired.cordoned(),
+          .drain = desired.drain(),
+          .force_drain = desired.force_drain(),
+          .drain_time = ToTime(desired.drain_time(), absl::InfinitePast()),
+          .drain_deadline = ToTime(desired.drain_deadline(), absl::InfiniteFuture()),
+          .traits = {observed.active(), observed.unhealthy(), observed.autoscaler_marked(),
+                     observed.unschedulable()},
+          .active_time = ToTime(observed.active_time(), absl::InfinitePast()),
+          .drain_blocked = !observed.drain_blocked_by().empty(),
+          .staging_failed = !observed.staging_error().empty(),
+          .removal_failed = !observed.removal_error().empty()};
+}
+
+void Behaviour::See(Life& life, NodeView view, absl::Time now) {
+  if (view.state == Node::STATE_RECONFIGURING && life.view.state != view.state) ++life.reboots;
+  if (view.profile != life.view.profile) life.staged = false;
+  if (life.view.staging_failed && !view.staging_failed) life.staged = true;
+  for (size_t i = 0; i < kTraits; ++i) {
+    if (view.traits[i] == life.view.traits[i]) continue;
+    ++life.turns[i];
+    life.turned[i] = now;
+  }
+  life.view = std::move(view);
+  if (life.has(Trait::kUnhealthy)) life.condemned_time = absl::InfiniteFuture();
+  life.seen_time = now;
+}
+
+double Behaviour::Draw(const Life& life, uint64_t purpose, uint64_t count) const {
+  const uint64_t machine = Mix(options_.seed) ^ HashOf(life.machine);
+  const uint64_t bits = Mix(Mix(Mix(machine) ^ life.attempt) ^ (purpose << 32) ^ count);
+  return static_cast<double>(bits >> 11) * 0x1.0p-53;
+}
+
+absl::Duration Behaviour::Around(absl::Duration mean, double draw) const {
+  return mean * (1 + options_.spread * (2 * draw - 1));
+}
+
+bool Behaviour::BootFails(const Life& life) const {
+  return Draw(life, kFailure, life.reboots) < options_.boot_failure_rate;
+}
+
+bool Behaviour::IsGuarded(const Life& life) const {
+  return Draw(life, kWorkClass, WorkNumber(life)) >=
+         options_.interruptible_share + options_.graceful_share;
+}
+
+absl::Duration Behaviour::DrainTime(const Life& life) const {
+  const double draw = Draw(life, kDrainTime, WorkNumber(life));
+  if (!life.has(Trait::kActive) || IsGuarded(life)) return Around(options_.drain_time, draw);
+  const bool at_once = Draw(life, kWorkClass, WorkNumber(life)) < options_.interruptible_share;
+  return at_once ? absl::ZeroDuration() : Around(options_.grace_period, draw);
+}
+
+Behaviour::Step Behaviour::NextBoot(const Life& life) const {
+  const NodeView& view = life.view;
+  if (!Runs(view)) return Nothing();
+  const absl::Time since = Since(life, view.state_time);
+  if (view.state == Node::STATE_ASSIGNED) return {Action::kStartBoot, since};
+  const absl::Time ready =
+      life.seen_time + Around(options_.ready_time, Draw(life, kReadiness, life.reboots));
+  if (view.state == Node::STATE_REGISTERED)
+    return {Action::kReady, since + (ready - life.seen_time)};
+  if (view.state == Node::STATE_RECONFIGURING && view.booted_profile == view.profile)
+    return {Action::kReady, ready};
+  return {Action::kFinishBoot, since + Around(options_.boot_time, Draw(life, kBoot, life.reboots))};
+}
+
+Behaviour::Step Behaviour::NextRemoval(const Life& life) const {
+  if (life.view.phase != NodeDesired::PHASE_TERMINATED) return Nothing();
+  const absl::Duration takes = Around(options_.terminate_time, Draw(life, kTermination));
+  if (life.view.removal_failed) return {Action::kTerminated, life.seen_time + takes};
+  const bool fails = Draw(life, kRemovalFailure) < options_.removal_failure_rate;
+  return {fails ? Action::kFailRemoval : Action::kTerminated,
+          Since(life, life.view.state_time) + takes};
+}
+
+Behaviour::Step Behaviour::NextDrain(const Life& life) const {
+  const NodeView& view = life.view;
+  const bool draining = view.state == Node::STATE_DRAINING;
+  if (!draining && !(view.drain && life.has(Trait::kActive))) return Nothing();
+  const Action done = draining ? Action::kDrained : Action::kFinishWork;
+  if (view.force_drain) return {done, life.seen_time};
+  absl::Time since =
+      Since(life, view.drain_time == absl::InfinitePast() ? view.state_time : view.drain_time);
+  const uint64_t work = WorkNumber(life);
+  const bool blocked = life.has(Trait::kActive) && IsGuarded(life) &&
+                       Draw(life, kBlock, work) < options_.drain_block_rate;
+  if (blocked || view.drain_blocked) {
+    const absl::Time end =
+        since + Exponential(options_.drain_block_time, Draw(life, kBlockTime, work));
+    const Step next =
+        view.drain_blocked ? Step{Action::kUnblockDrain, end} : Step{Action::kBlockDrain, since};
+    const bool over = !view.drain_blocked && life.seen_time >= end;
+    if (!over) return next.second < view.drain_deadline ? next : Step{done, view.drain_deadline};
+    since = end;
+  }
+  return {done, std::min(view.drain_deadline, since + DrainTime(life))};
+}
+
+Behaviour::Step Behaviour::NextStaging(const Life& life) const {
+  const NodeView& view = life.view;
+  if (!Runs(view)) return Nothing();
+  const absl::Time at =
+      life.seen_time + Around(options_.ready_time, Draw(life, kReadiness, life.reboots));
+  if (view.staging_failed) return {Action::kStage, at};
+  if (view.booted_profile == view.profile || life.staged ||
+      Draw(life, kStagingFailure, HashOf(view.profile)) >= options_.staging_failure_rate)
+    return Nothing();
+  return {Action::kFailStaging, at};
+}
+
+Behaviour::Step Behaviour::NextTrait(const Life& life, Trait trait) const {
+  struct Turning {
+    Action comes;
+    Action goes;
+    absl::Duration arrival;
+    absl::Duration duration;
+  };
+  const Turning all[kTraits] = {
+      {Action::kStartWork, Action::kFinishWork, options_.work_arrival, options_.work_duration},
+      {Action::kFail, Action::kRecover, options_.failure_arrival, options_.recovery_arrival},
+      {Action::kMark, Action::kUnmark, options_.mark_arrival, options_.mark_duration},
+      {Action::kCordon, Action::kUncordon, options_.cordon_arrival, options_.cordon_duration}};
+  const size_t number = static_cast<size_t>(trait);
+  const Turning& turning = all[number];
+  const bool goes = life.has(trait);
+  const bool idle = !life.has(Trait::kActive);
+  const bool free = life.view.state == Node::STATE_PRODUCTION && !life.view.cordoned;
+  const bool condemned = life.condemned_time != absl::InfiniteFuture();
+  if (trait == Trait::kUnhealthy && condemned && !goes) return {Action::kFail, life.condemned_time};
+  const absl::Duration mean = goes ? turning.duration : turning.arrival;
+  // 0 ends work and marks at once, but never begins anything, nor heals.
+  if (mean == absl::ZeroDuration() && (!goes || trait == Trait::kUnhealthy)) return Nothing();
+  if (!goes && !free) return Nothing();
+  if (!goes && trait == Trait::kActive && life.has(Trait::kUnschedulable)) return Nothing();
+  if (!goes && trait == Trait::kMarked && !idle) return Nothing();
+  absl::Time since = Since(life, life.view.state_time);
+  if (trait == Trait::kActive && life.view.active_time != absl::InfinitePast()) {
+    const absl::Time turned = Since(life, life.view.active_time);
+    since = goes ? turned : std::max(since, turned);
+  } else if (life.turned[number] != absl::InfinitePast()) {
+    since = goes ? life.turned[number] : std::max(since, life.turned[number]);
+  }
+  return {goes ? turning.goes : turning.comes,
+          since + Exponential(mean, Draw(life, kTrait + number, life.turns[number]))};
+}
+
+Behaviour::Step Behaviour::Next(const Life& life) const {
+  switch (life.view.state) {
+    case Node::STATE_ASSIGNED:
+    case Node::STATE_BOOTING:
+    case Node::STATE_REGISTERED:
+    case Node::STATE_RECONFIGURING:
+      return NextBoot(life);
+    case Node::STATE_PREPARED_FOR_TERMINATE:
+      return NextRemoval(life);
+    case Node::STATE_DRAINING:
+      return NextDrain(life);
+    case Node::STATE_PRODUCTION:
+    case Node::STATE_TRIAGE:
+    case Node::STATE_CORDONED:
+      break;
+    case Node::STATE_DELETED:
+    case Node::STATE_DELIVERY_FAILED:
+    case Node::STATE_UNSPECIFIED:
+    case lifecycle::v1::Node_State_Node_State_INT_MIN_SENTINEL_DO_NOT_USE_:
+    case lifecycle::v1::Node_State_Node_State_INT_MAX_SENTINEL_DO_NOT_USE_:
+      return Nothing();
+  }
+  Step next = NextDrain(life);
+  const auto consider = [&next](const Step& other) {
+    if (other.second < next.second) next = other;
+  };
+  if (life.view.state == Node::STATE_PRODUCTION) consider(NextStaging(life));
+  for (size_t i = 0; i < kTraits; ++i) consider(NextTrait(life, static_cast<Trait>(i)));
+  return next;
+}
+
+std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& life,
+                                           Action action) const {
+  if (action == Action::kNone) return {};
+  NodeReport report;
+  report.set_node(std::string(name));
+  report.set_observation(ObservationOf(action));
+  std::vector<NodeReport> reports;
+  if (action == Action::kFinishBoot && BootFails(life)) {
+    report.set_observation(NodeReport::OBSERVATION_BOOT_FAILED);
+    report.set_message("no answer from the machine after it was switched on (simulated)");
+  } else if (action == Action::kStartBoot || action == Action::kFinishBoot) {
+    report.set_node_profile(life.view.profile);
+  } else if (action == Action::kStartWork) {
+    const uint32_t work = WorkNumber(life);
+    report.add_active_pods(absl::StrCat("work-", life.machine, "-", work));
+    report.set_active_pod_count(1 + static_cast<int64_t>(kMostPods * Draw(life, kPods, work)));
+  } else if (action == Action::kFail) {
+    report.set_message("a GPU fell off the bus (simulated)");
+  } else if (action == Action::kBlockDrain) {
+    report.set_message(absl::StrCat("budget-", life.machine, " (simulated)"));
+  } else if (action == Action::kFailStaging) {
+    report.set_message("the image could not be fetched (simulated)");
+  } else if (action == Action::kFailRemoval) {
+    report.set_message("no answer from the machine's controller (simulated)");
+  } else if (action == Action::kDrained && life.has(Trait::kActive)) {
+    reports.push_back(report);
+    reports.back().set_observation(NodeReport::OBSERVATION_IDLE);
+  }
+  reports.push_back(std::move(report));
+  return reports;
+}
+
+}  // namespace muster::fleetsim
