@@ -20,6 +20,8 @@ constexpr absl::Duration kProgress = absl::Seconds(5);
 constexpr absl::Duration kSettled = absl::Seconds(2);
 // In the outage one pool in so many grows.
 constexpr size_t kGrowing = 20;
+// Postgres' statistics of what an idle connection wrote are at most this late.
+constexpr absl::Duration kStatisticsDelay = absl::Seconds(11);
 
 absl::Duration TimeOf(const StackOptions& options) { return kQuietTime / options.speed; }
 
@@ -77,6 +79,7 @@ absl::Status Trial::ScaleUp(std::vector<Row>& rows) {
 }
 
 absl::Status Trial::Quiet(std::vector<Row>& rows) {
+  absl::SleepFor(kStatisticsDelay);
   RETURN_IF_ERROR(Pass(
       "quiet", [] { return absl::OkStatus(); }, rows));
   Row& row = rows.back();
