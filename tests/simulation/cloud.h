@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "services/capacity/core/state.h"
+#include "services/common/state.h"
+#include "services/configuration/core/state.h"
+#include "services/lifecycle/core/state.h"
+#include "services/quota/core/state.h"
+
+namespace muster::simulation {
+
+// A service without threads and database: what it committed, in memory. Commands are carried out
+// one after the other, as the commit lane does.
+template <class S>
+class Service {
+ public:
+  using State = S;
+  // Sees every commit that changed something, before the overlay goes.
+  std::function<void(const Overlay<State>&)> committed = [](const Overlay<State>&) {};
+  // What is wrong with a commit itself.
+  std::function<void(std::string)> wrong = [](const std::string&) {};
+
+  template <class Command>
+  auto Run(const Command& command, absl::Time now) {
+    Overlay<State> overlay(state_, revision_);
+    auto outcome = Decide(overlay, command, now);
+    if constexpr (requires { outcome.ok(); }) {
+      if (!outcome.ok() && !overlay.changes().empty())
+        wrong(absl::StrCat("a refused command left something behind: ",
+                           absl::Status(StatusOf(outcome)).ToString()));
+    }
+    revision_ = overlay.revision();
+    if (!overlay.changes().empty()) committed(overlay);
+    return outcome;
+  }
+
+  // The process dies and loads its rows.
+  void Restart() {
+    State loaded;
+    state_.ForEach([&](const Revised<typename State::Change>& row) {
+      loaded.Apply(row.change, row.revision);
+    });
+    state_ = std::move(loaded);
+  }
+
+  const State& state() const { return state_; }
+  int64_t revision() const { return revision_; }
+
+ private:
+  static absl::Status StatusOf(const absl::Status& status) { return status; }
+  template <class T>
+  static absl::Status StatusOf(const absl::StatusOr<T>& outcome) {
+    return outcome.status();
+  }
+
+  State state_;
+  int64_t revision_ = 0;
+};
+
+// Prints what happens when somebody wants to see it.
+struct Trace {
+  bool on = false;
+  int step = 0;
+  template <class... Parts>
+  void operator()(const absl::Time& now, const Parts&... parts) const {
+    if (!on) return;
+    const std::string line = absl::StrCat(
+        step, " ", absl::FormatTime("%H:%M:%E3S", now, absl::UTCTimeZone()), " ", parts..., "\n");
+    std::fputs(line.c_str(), stdout);
+  }
+};
+
+// What outlives every process: the four services' rows, and time.
+struct Cloud {
+  absl::Time now = absl::FromUnixSeconds(1'750'000'000);
+  Service<lifecycle::State> lifecycle = {};
+  Service<quota::State> quota = {};
+  Service<capacity::State> capacity = {};
+  Service<configuration::State> configuration = {};
+  Trace trace = {};
+};
+
+}  // namespace muster::simulation

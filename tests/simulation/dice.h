@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace muster::simulation {
+
+// Chance that follows from the seed alone, on every machine.
+class Dice {
+ public:
+  explicit Dice(uint64_t seed) : random_(seed) {}
+
+  // 0 to sides - 1.
+  int Roll(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
+  bool OneIn(int sides) { return Roll(sides) == 0; }
+  bool Percent(int chance) { return Roll(100) < chance; }
+  // `all` must not be empty.
+  template <class T>
+  const T& Pick(const std::vector<T>& all) {
+    return all[static_cast<size_t>(Roll(static_cast<int>(all.size())))];
+  }
+  absl::Duration UpTo(absl::Duration most) {
+    return absl::Milliseconds(Roll(static_cast<int>(absl::ToInt64Milliseconds(most)) + 1));
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+// How unkind a seed is: each kind of fault is left out in some seeds, so that others have their
+// turn. In percent.
+struct Weather {
+  int lost_call = 0;      // a call to another service never arrives
+  int lost_answer = 0;    // it is carried out, and seems to have failed
+  int late_call = 0;      // it seems to have failed, and arrives later
+  int death = 0;          // a replica dies between two steps
+  int frozen = 0;         // a replica does nothing for long while it believes to lead
+  int lost_report = 0;    // of an agent
+  int late_report = 0;    // arrives again later
+  int failing_boot = 0;   // also fails when it registers
+  int hanging_boot = 0;   // never ends
+  int work = 0;           // comes to idle Nodes
+  int blocked_drain = 0;  // by disruption budgets
+  int admin = 0;          // limits, machines, zones and releases move
+  int callers = 0;        // pools are made, changed and deleted
+
+  static Weather Of(Dice& dice) {
+    const auto some = [&](int most) { return dice.OneIn(3) ? 0 : dice.Roll(most) + 1; };
+    Weather w;
+    w.lost_call = some(15);
+    w.lost_answer = some(15);
+    w.late_call = some(15);
+    w.death = some(3);
+    w.frozen = some(20);
+    w.lost_report = some(30);
+    w.late_report = some(20);
+    w.failing_boot = some(30);
+    w.hanging_boot = some(20);
+    w.work = some(50);
+    w.blocked_drain = some(60);
+    w.admin = some(10);
+    w.callers = 1 + some(5);
+    return w;
+  }
+  // No fault at all, nothing comes any more.
+  static Weather Calm() { return {}; }
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,179 @@
+#include "tests/simulation/fleet.h"
+
+#include <iterator>
+#include <utility>
+
+#include "services/lifecycle/core/node_machine.h"
+
+namespace muster::simulation {
+namespace {
+
+using lifecycle::Node;
+using lifecycle::NodeState;
+using lifecycle::ReportNode;
+using O = ReportNode::Observation;
+
+ReportNode Seen(const Node& node, O observation) {
+  return {.node = node.name, .observation = observation};
+}
+
+absl::string_view NameOf(O observation) {
+  constexpr absl::string_view kNames[] = {"boot started", "boot failed", "registered",
+                                          "ready",        "active",      "idle",
+                                          "drained",      "terminated"};
+  return kNames[static_cast<size_t>(observation)];
+}
+
+}  // namespace
+
+void Fleet::TellOf(const std::string& name) {
+  const auto* row = cloud_.lifecycle.state().table<Node>().FindVersioned(name);
+  if (row == nullptr) {
+    views_.erase(name);
+  } else {
+    views_[name] = row->row;
+  }
+}
+
+void Fleet::Tell() {
+  for (auto it = untold_.begin(); it != untold_.end();) {
+    if (dice_.OneIn(4)) {
+      ++it;
+      continue;
+    }
+    TellOf(*it);
+    it = untold_.erase(it);
+  }
+}
+
+void Fleet::Restart() {
+  views_.clear();
+  untold_.clear();
+  for (const auto& [name, node] : cloud_.lifecycle.state().table<Node>().rows()) {
+    views_[name] = node.row;
+  }
+}
+
+void Fleet::Step() {
+  if (views_.empty()) return;
+  const auto it = std::next(views_.begin(), dice_.Roll(static_cast<int>(views_.size())));
+  const std::shared_ptr<const Node> node = it->second;
+  Act(*node);
+}
+
+bool Fleet::ActAll() {
+  for (const std::string& name : untold_) TellOf(name);
+  untold_.clear();
+  bool acted = false;
+  std::vector<std::shared_ptr<const Node>> nodes;
+  for (const auto& [name, node] : views_) nodes.push_back(node);
+  for (const auto& node : nodes) acted |= Act(*node);
+  return acted;
+}
+
+void Fleet::GoHome() {
+  for (auto& [machine, body] : bodies_) {
+    body.active = false;
+    body.blocked = false;
+    if (body.fate == Fate::kHangs) body.fate = Fate::kGood;
+  }
+}
+
+bool Fleet::IsOff(const std::string& machine) const {
+  const auto it = bodies_.find(machine);
+  return it == bodies_.end() || it->second.power == Power::kOff;
+}
+
+bool Fleet::Act(const Node& node) {
+  const std::optional<ReportNode> report = Next(node);
+  return report && Send(*report, node.create_time);
+}
+
+bool Fleet::Send(const ReportNode& report, absl::Time node_time) {
+  if (dice_.Percent(weather_.late_report)) late_.emplace_back(report, node_time);
+  if (dice_.Percent(weather_.lost_report)) return false;
+  const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
+  cloud_.trace(cloud_.now, "agent: ", report.node, " ", NameOf(report.observation),
+               taken ? "" : " (refused)");
+  return taken;
+}
+
+void Fleet::DeliverLate() {
+  if (late_.empty()) return;
+  const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(late_.size())));
+  const auto [report, node_time] = std::move(late_[i]);
+  late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
+  // Of an earlier Node of the same name: agents that come back to life forget it (README).
+  const Node* node = cloud_.lifecycle.state().table<Node>().Find(report.node);
+  if (node == nullptr || node->create_time != node_time) return;
+  const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
+  cloud_.trace(cloud_.now, "agent, late: ", report.node, " ", NameOf(report.observation),
+               taken ? "" : " (refused)");
+}
+
+std::optional<ReportNode> Fleet::Next(const Node& node) {
+  Body& body = bodies_[node.machine];
+  switch (node.state) {
+    case NodeState::kAssigned:
+    case NodeState::kBooting:
+      if (node.desired.phase != lifecycle::Phase::kRunning) return std::nullopt;
+      return Boot(node, body);
+    case NodeState::kRegistered:
+      return Seen(node, body.fate == Fate::kFailsLate ? O::kBootFailed : O::kReady);
+    case NodeState::kProduction:
+    case NodeState::kReconfiguring:
+    case NodeState::kTriage:
+    case NodeState::kCordoned:
+      return Serve(node, body);
+    case NodeState::kDraining:
+      return Drain(node, body);
+    case NodeState::kPreparedForTerminate:
+      if (bug_ != Bug::kMachineLeftOn) body = {};
+      return Seen(node, O::kTerminated);
+    case NodeState::kDeleted:
+    case NodeState::kDeliveryFailed:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<ReportNode> Fleet::Boot(const Node& node, Body& body) {
+  if (body.node != node.name || body.node_time != node.create_time) {
+    body = {Power::kBooting, node.name, node.create_time, node.desired.node_profile};
+    if (dice_.Percent(weather_.failing_boot)) {
+      body.fate = dice_.OneIn(3) ? Fate::kFailsLate : Fate::kFails;
+    } else if (dice_.Percent(weather_.hanging_boot)) {
+      body.fate = Fate::kHangs;
+    }
+    return Seen(node, O::kBootStarted);
+  }
+  if (node.state == NodeState::kAssigned && dice_.OneIn(2)) return Seen(node, O::kBootStarted);
+  if (body.fate == Fate::kHangs) return std::nullopt;
+  if (body.fate == Fate::kFails) return Seen(node, O::kBootFailed);
+  body.power = Power::kOn;
+  ReportNode report = Seen(node, O::kRegistered);
+  report.node_profile = body.profile;
+  return report;
+}
+
+std::optional<ReportNode> Fleet::Serve(const Node& node, Body& body) {
+  const bool settled = body.active == node.observed.active;
+  if (settled && body.active && dice_.Percent(10)) body.active = false;
+  if (settled && !body.active && !node.desired.cordoned && dice_.Percent(weather_.work))
+    body.active = true;
+  if (body.active == node.observed.active) return std::nullopt;
+  ReportNode report = Seen(node, body.active ? O::kActive : O::kIdle);
+  if (body.active) report.active_pods = {"default/job"};
+  return report;
+}
+
+std::optional<ReportNode> Fleet::Drain(const Node& node, Body& body) {
+  if (body.active) {
+    body.blocked = body.blocked ? !dice_.OneIn(10) : dice_.Percent(weather_.blocked_drain);
+    if (body.blocked && cloud_.now < node.desired.drain_deadline) return std::nullopt;
+    body.active = false;
+  }
+  return Seen(node, O::kDrained);
+}
+
+}  // namespace muster::simulation

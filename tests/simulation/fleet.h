@@ -1,0 +1,78 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/lifecycle/core/decide.h"
+#include "tests/simulation/cloud.h"
+#include "tests/simulation/dice.h"
+#include "tests/simulation/options.h"
+
+namespace muster::simulation {
+
+// The machines as they are, and agents that bring them to what Nodes desire and report what they
+// see. An agent knows a Node as it was last told (`Tell`), which may be old. Level-triggered: what
+// it reports follows from that and from the machine.
+class Fleet {
+ public:
+  // All must outlive it; `weather` may change.
+  Fleet(Cloud& cloud, Dice& dice, const Weather& weather, Bug bug)
+      : cloud_(cloud), dice_(dice), weather_(weather), bug_(bug) {}
+
+  // The Node's row changed or went: agents will be told some time.
+  void Changed(const std::string& node) { untold_.insert(node); }
+  // Some of what changed is told.
+  void Tell();
+  // Agents forget all and list the Nodes.
+  void Restart();
+  // One agent looks at its Node.
+  void Step();
+  // A late report arrives.
+  void DeliverLate();
+  // Everybody is told all, and acts. True: somebody reported something.
+  bool ActAll();
+  // Work ends, nothing blocks.
+  void GoHome();
+
+  bool IsOff(const std::string& machine) const;
+  void Wipe(const std::string& machine) { bodies_.erase(machine); }
+
+ private:
+  enum class Power { kOff, kBooting, kOn };
+  enum class Fate { kGood, kFails, kFailsLate, kHangs };
+  // One machine and what runs on it.
+  struct Body {
+    Power power = Power::kOff;
+    std::string node = {};  // for which it was booted
+    absl::Time node_time = absl::InfinitePast();
+    std::string profile = {};
+    Fate fate = Fate::kGood;
+    bool active = false;
+    bool blocked = false;  // a disruption budget forbids to evict
+  };
+
+  std::optional<lifecycle::ReportNode> Next(const lifecycle::Node& node);
+  std::optional<lifecycle::ReportNode> Boot(const lifecycle::Node& node, Body& body);
+  std::optional<lifecycle::ReportNode> Serve(const lifecycle::Node& node, Body& body);
+  std::optional<lifecycle::ReportNode> Drain(const lifecycle::Node& node, Body& body);
+  bool Act(const lifecycle::Node& node);
+  bool Send(const lifecycle::ReportNode& report, absl::Time node_time);
+  void TellOf(const std::string& node);
+
+  Cloud& cloud_;
+  Dice& dice_;
+  const Weather& weather_;
+  const Bug bug_;
+  std::map<std::string, Body> bodies_;
+  std::map<std::string, std::shared_ptr<const lifecycle::Node>> views_;
+  std::set<std::string> untold_;
+  std::vector<std::pair<lifecycle::ReportNode, absl::Time>> late_;
+};
+
+}  // namespace muster::simulation

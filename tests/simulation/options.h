@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace muster::simulation {
+
+// Mistakes that can be planted, to see that they are found.
+enum class Bug {
+  kNone,
+  kNoVersionCheck,     // plans are carried out whatever happened since their picture
+  kNewestGeneration,   // requests bear a newer generation than their picture
+  kQuotaNotHeeded,     // a refused growth counts as granted
+  kReturnsForgotten,   // machines are not given back
+  kSilenceIsEmpty,     // capacity's answer that did not come reads as "holds nothing"
+  kIdleOnlyForgotten,  // removals do not look at the strategy
+  kEventsTwice,        // every event is said twice
+  kMachineLeftOn,      // agents say that a machine is off while it runs
+};
+inline constexpr int kBugs = 9;
+
+// `no-version-check`, ...
+absl::string_view NameOf(Bug bug);
+
+struct Options {
+  uint64_t seed = 1;
+  int steps = 1000;
+  bool trace = false;  // prints every step
+  Bug bug = Bug::kNone;
+  bool holes = false;  // also what is known to go wrong (README)
+};
+
+// What came of a seed.
+struct Report {
+  std::string failure = {};  // empty: none
+  int step = 0;              // at which it failed
+  int64_t plans = 0;         // carried out
+  int64_t nodes = 0;         // made
+};
+
+// One world from its beginning to its end. The same options always give the same report.
+Report RunWorld(const Options& options);
+
+}  // namespace muster::simulation

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "services/capacity/core/decide.h"
+#include "services/configuration/core/decide.h"
+#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/snapshot.h"
+#include "services/lifecycle/core/state.h"
+#include "services/quota/core/decide.h"
+
+// What lifecycle asks as the other services' commands, and their answers as lifecycle reads them:
+// services/lifecycle/asker.cc without messages.
+namespace muster::simulation {
+
+// A pool as one pass of the loop sees it.
+struct Picture {
+  std::shared_ptr<const lifecycle::Cluster> cluster = {};
+  std::shared_ptr<const lifecycle::Pool> pool = {};
+  std::vector<std::shared_ptr<const lifecycle::Node>> rows = {};  // keeps `nodes` alive
+  std::vector<const lifecycle::Node*> nodes = {};
+  int64_t version = 0;
+  lifecycle::CatalogueFacts catalogue = {};
+  lifecycle::Demand demand = {};
+  lifecycle::Answers answers = {};
+};
+
+// `pool`: a name in the state.
+Picture Look(const lifecycle::State& state, const std::string& pool);
+
+// What capacity's catalogue says that matters to the pool.
+lifecycle::CatalogueFacts FactsFor(const lifecycle::Pool& pool, const capacity::State& catalogue);
+
+std::string QuotaOf(const lifecycle::Pool& pool);
+quota::SyncHolding RequestOf(const Picture& picture, const lifecycle::HoldingAsk& ask);
+capacity::SyncClaim RequestOf(const Picture& picture, const lifecycle::ClaimAsk& ask);
+configuration::SyncPool RequestOf(const Picture& picture, const lifecycle::ConfigurationAsk& ask);
+
+lifecycle::HoldingAnswer AnswerOf(const quota::Answer& answer);
+lifecycle::ClaimAnswer AnswerOf(const capacity::ClaimView& view);
+lifecycle::ConfigurationAnswer AnswerOf(const configuration::PoolConfiguration& pool);
+
+}  // namespace muster::simulation

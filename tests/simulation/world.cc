@@ -1,0 +1,145 @@
+#include "tests/simulation/world.h"
+
+#include <algorithm>
+
+#include "services/lifecycle/core/names.h"
+
+namespace muster::simulation {
+namespace {
+
+// Clusters and the zones that they lie in.
+constexpr std::pair<const char*, const char*> kClusters[] = {
+    {"organizations/acme/clusters/c1", "US-EAST-04A"},
+    {"organizations/acme/clusters/c2", "US-WEST-01A"},
+    {"organizations/beta/clusters/c1", "US-EAST-04A"},
+};
+
+capacity::InstanceTypeRow Type(const std::string& id, int32_t gpus, int32_t per_rack) {
+  capacity::InstanceTypeRow type{.id = id, .gpus = gpus};
+  type.vcpus = 128;
+  type.memory_kib = 1;
+  type.architecture = "amd64";
+  type.max_pods = 110;
+  type.superchip = per_rack > 0;
+  type.nodes_per_rack = per_rack;
+  return type;
+}
+
+}  // namespace
+
+World::World(const Options& options)
+    : options_(options),
+      dice_(options.seed),
+      weather_(Weather::Of(dice_)),
+      fleet_(cloud_, dice_, weather_, options.bug),
+      judge_(cloud_, fleet_) {
+  cloud_.trace.on = options.trace;
+  network_.holes = options.holes;
+  policy_.boot_deadline = absl::Minutes(1 + dice_.Roll(10));
+  policy_.drain_deadline = absl::Minutes(1 + dice_.Roll(10));
+  policy_.retry = absl::Seconds(5);
+  for (const char* name : {"replica-a", "replica-b"}) {
+    replicas_.emplace_back(name, Replica::Surroundings{cloud_, network_, dice_, weather_, judge_,
+                                                       policy_, options.bug});
+  }
+  Listen();
+  MakeCatalogue();
+  MakeClusters();
+  for (int i = 0; i < 20; ++i) MoveLimit();
+  for (int i = 0; i < 5; ++i) ApplySome(false);
+  MoveLease();
+}
+
+void World::MakeCatalogue() {
+  cloud_.capacity.Run(capacity::UpdateInstanceType{Type("gd-8xa100-i128", 8, 0)}, cloud_.now);
+  cloud_.capacity.Run(capacity::UpdateInstanceType{Type("cd-gp-a192", 0, 0)}, cloud_.now);
+  cloud_.capacity.Run(capacity::UpdateInstanceType{Type("gb200-4x", 4, 4)}, cloud_.now);
+  for (const char* zone : {"US-EAST-04A", "US-WEST-01A"}) {
+    cloud_.capacity.Run(
+        capacity::UpdateZone{
+            {.id = zone, .instance_types = {"cd-gp-a192", "gb200-4x", "gd-8xa100-i128"}}},
+        cloud_.now);
+    for (int rack = 0; rack < 3; ++rack) {
+      RegisterRack(zone, "gd-8xa100-i128", ++next_rack_, 2 + dice_.Roll(5));
+    }
+    RegisterRack(zone, "cd-gp-a192", ++next_rack_, 2 + dice_.Roll(6));
+    for (int rack = dice_.Roll(3); rack > 0; --rack) {
+      RegisterRack(zone, "gb200-4x", ++next_rack_, 4);
+    }
+  }
+  for (const char* version : {"2.10.1", "2.10.2"}) {
+    (void)cloud_.configuration.Run(
+        configuration::PublishRelease{configuration::Channel::kStable,
+                                      configuration::Component::kNcoreImage, version},
+        cloud_.now);
+  }
+  Release();
+}
+
+void World::RegisterRack(const std::string& zone, const std::string& type, int rack, int count) {
+  capacity::RegisterMachines command;
+  for (int slot = 0; slot < count; ++slot) {
+    capacity::MachineRow machine{.id = absl::StrCat("g", rack, "-", slot)};
+    machine.zone = zone;
+    machine.instance_type = type;
+    machine.fabric = absl::StrCat("f", rack % 2);
+    machine.rack = absl::StrCat("r", rack);
+    machine.slot = slot;
+    command.machines.push_back(std::move(machine));
+  }
+  if (!cloud_.capacity.Run(command, cloud_.now).ok()) judge_.Fail("machines are not taken");
+}
+
+void World::MakeClusters() {
+  for (const auto& [name, zone] : kClusters) {
+    const lifecycle::UpdateCluster command{.cluster = {.name = name, .zone = zone}};
+    if (!cloud_.lifecycle.Run(command, cloud_.now).ok()) judge_.Fail("a cluster is not taken");
+  }
+}
+
+void World::Step(int number) {
+  cloud_.trace.step = number;
+  PassTime();
+  const int kind = dice_.Roll(100);
+  if (kind < 55) {
+    StepReplica();
+  } else if (kind < 85 - weather_.callers) {
+    StepFleet();
+  } else if (kind < 85) {
+    StepCaller();
+  } else if (kind < 85 + weather_.admin) {
+    StepAdmin();
+  } else if (kind < 97) {
+    StepNetwork();
+  } else if (kind < 98) {
+    MoveLease();
+  } else {
+    Restart();
+  }
+  judge_.CheckStep();
+  if (number % 50 == 0) judge_.CheckBooks();
+}
+
+Report RunWorld(const Options& options) {
+  World world(options);
+  Report report;
+  for (int i = 1; i <= options.steps && !world.judge().failed(); ++i) {
+    world.Step(i);
+    report.step = i;
+  }
+  if (!world.judge().failed()) world.Finish();
+  report.failure = world.judge().failure();
+  report.plans = world.judge().plans;
+  report.nodes = world.judge().nodes_made();
+  return report;
+}
+
+absl::string_view NameOf(Bug bug) {
+  constexpr absl::string_view kNames[kBugs] = {
+      "none",           "no-version-check",  "newest-generation",
+      "quota-unheeded", "returns-forgotten", "silence-is-empty",
+      "idle-forgotten", "events-twice",      "machine-left-on"};
+  return kNames[static_cast<size_t>(bug)];
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "tests/simulation/cloud.h"
+#include "tests/simulation/dice.h"
+#include "tests/simulation/fleet.h"
+#include "tests/simulation/judge.h"
+#include "tests/simulation/options.h"
+#include "tests/simulation/replica.h"
+
+namespace muster::simulation {
+
+// All of Muster and its surroundings under one clock in one thread. What happens follows from the
+// options alone.
+class World {
+ public:
+  explicit World(const Options& options);
+
+  // One random thing happens.
+  void Step(int number);
+  // Faults end; it is to come to rest, write nothing more, and to leave nothing when all is
+  // deleted.
+  void Finish();
+
+  const Judge& judge() const { return judge_; }
+
+ private:
+  // --- set-up (world.cc) ---
+  void MakeCatalogue();
+  void MakeClusters();
+  void RegisterRack(const std::string& zone, const std::string& type, int rack, int count);
+  void Listen();
+
+  // --- what happens (steps.cc) ---
+  void PassTime();
+  void StepReplica();
+  void MoveLease();
+  void StepFleet();
+  void StepNetwork();
+  void Restart();
+  void StepCaller();
+  void ApplySome(bool validate_only);
+  void ResizeSome(bool validate_only);
+  void DeleteSome(bool validate_only);
+  lifecycle::Spec SomeSpec(const std::string& pool);
+  void StepAdmin();
+  void MoveLimit();
+  void MoveMachine();
+  // A machine in repair is well again.
+  void Repair(const std::string& machine);
+  void MoveZone();
+  void MoveCluster();
+  void Release();
+  std::vector<std::string> PoolNames() const;
+
+  // --- the end (finish.cc) ---
+  void Heal();
+  // Until nothing moves. False: it never did.
+  bool Settle();
+  void CheckAtRest();
+  void CheckPool(const lifecycle::Pool& pool);
+  void CheckNothingMoves();
+  void CheckNothingLeft();
+  void Due(const std::string& pool, absl::Time at);
+  void DueByQuota(const std::string& quota, bool limit);
+  std::vector<std::string> TakeDue();
+
+  const Options options_;
+  Dice dice_;
+  Weather weather_;
+  lifecycle::Policy policy_;
+  Cloud cloud_;
+  Network network_;
+  Fleet fleet_;
+  Judge judge_;
+  std::vector<Replica> replicas_;
+  std::map<std::string, absl::Time> due_;  // pools, as the reconciler's DueSet
+  int64_t lease_epoch_ = 0;
+  int64_t next_uid_ = 0;
+  int64_t next_version_ = 1;
+  int next_rack_ = 0;
+};
+
+}  // namespace muster::simulation
