@@ -17,6 +17,24 @@ configuration::Strategy StrategyOf(const lifecycle::Spec& spec) {
   return configuration::Strategy::kOnSpecUpdate;
 }
 
+template <class Return>
+capacity::ReturnReason ReasonOf(const Return& back) {
+  using Reason = capacity::ReturnReason;
+  if constexpr (requires { back.broken; }) {
+    return back.broken ? Reason::kBroken : Reason::kReleased;
+  } else {
+    switch (back.reason) {
+      case Return::Reason::kReleased:
+        return Reason::kReleased;
+      case Return::Reason::kBroken:
+        return Reason::kBroken;
+      case Return::Reason::kPreempted:
+        return Reason::kPreempted;
+    }
+    return Reason::kReleased;
+  }
+}
+
 lifecycle::ClaimAnswer::Reason ReasonOf(capacity::ClaimReason reason) {
   using R = lifecycle::ClaimAnswer::Reason;
   switch (reason) {
@@ -105,8 +123,7 @@ capacity::SyncClaim RequestOf(const Picture& picture, const lifecycle::ClaimAsk&
   out.compute_class = ClassOf(pool);
   out.nodes = ask.nodes;
   for (const lifecycle::MachineReturn& back : ask.returns) {
-    out.returns.push_back({back.machine, back.broken ? capacity::ReturnReason::kBroken
-                                                     : capacity::ReturnReason::kReleased});
+    out.returns.push_back({back.machine, ReasonOf(back)});
   }
   out.release = ask.release;
   out.pool = pool.name;
