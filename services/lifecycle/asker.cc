@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/wire/times.h"
 #include "services/rpc/channel.h"
 #include "services/rpc/status.h"
 
@@ -36,6 +38,39 @@ qv1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask) {
   return out;
 }
 
+cv1::MachineReturn::Reason ReasonOf(MachineReturn::Reason reason) {
+  switch (reason) {
+    case MachineReturn::Reason::kReleased:
+      return cv1::MachineReturn::REASON_RELEASED;
+    case MachineReturn::Reason::kBroken:
+      return cv1::MachineReturn::REASON_BROKEN;
+    case MachineReturn::Reason::kPreempted:
+      return cv1::MachineReturn::REASON_PREEMPTED;
+  }
+  return cv1::MachineReturn::REASON_UNSPECIFIED;
+}
+
+cv1::AffinityExpression::Operator OperatorOf(const std::string& word) {
+  if (word == "In") return cv1::AffinityExpression::OPERATOR_IN;
+  if (word == "NotIn") return cv1::AffinityExpression::OPERATOR_NOT_IN;
+  if (word == "Exists") return cv1::AffinityExpression::OPERATOR_EXISTS;
+  return cv1::AffinityExpression::OPERATOR_DOES_NOT_EXIST;
+}
+
+cv1::Affinity AffinityOf(const Affinity& affinity) {
+  cv1::Affinity out;
+  for (const auto& term : affinity) {
+    cv1::AffinityTerm* to = out.add_terms();
+    for (const AffinityExpression& expression : term) {
+      cv1::AffinityExpression* e = to->add_expressions();
+      e->set_key(expression.key);
+      e->set_operator_(OperatorOf(expression.op));
+      e->mutable_values()->Assign(expression.values.begin(), expression.values.end());
+    }
+  }
+  return out;
+}
+
 cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
   cv1::ClaimRequest out;
   out.set_pool_uid(pool.uid);
@@ -48,8 +83,12 @@ cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
   for (const MachineReturn& back : ask.returns) {
     cv1::MachineReturn* returned = out.add_returns();
     returned->set_machine(back.machine);
-    returned->set_reason(back.broken ? cv1::MachineReturn::REASON_BROKEN
-                                     : cv1::MachineReturn::REASON_RELEASED);
+    returned->set_reason(ReasonOf(back.reason));
+  }
+  out.set_priority(pool.spec.priority);
+  out.set_gang(pool.spec.gang);
+  if (!pool.spec.node_affinity.empty()) {
+    *out.mutable_affinity() = AffinityOf(pool.spec.node_affinity);
   }
   out.set_release(ask.release);
   out.set_pool(pool.name);
@@ -80,6 +119,14 @@ fv1::ConfigurationRequest RequestOf(const Picture& picture, const ConfigurationA
   wanted->set_gpu(ask.gpu);
   wanted->set_kubernetes(picture.cluster->kubernetes_version);
   wanted->set_strategy(StrategyOf(spec));
+  // One or none: how many is nothing to the service, and every change would be a write.
+  out.set_nodes_in_delivery(ask.delivering ? 1 : 0);
+  if (!ask.boot_failures.machines.empty()) {
+    fv1::BootFailures* failures = out.mutable_boot_failures();
+    failures->set_node_profile(ask.boot_failures.node_profile);
+    failures->set_enable_count(ask.boot_failures.enable_count);
+    for (const std::string& machine : ask.boot_failures.machines) failures->add_machines(machine);
+  }
   return out;
 }
 
@@ -88,6 +135,16 @@ fv1::ConfigurationRequest RequestOf(const Picture& picture, const ConfigurationA
 HoldingAnswer AnswerOf(const qv1::HoldingAnswer& in) {
   HoldingAnswer out;
   out.nodes = in.nodes();
+  out.limit = in.limit();
+  out.held = in.held();
+  std::vector<std::string> holders;
+  for (const qv1::Holder& holder : in.holders()) {
+    holders.push_back(absl::StrCat(holder.pool(), " (", holder.nodes(), ")"));
+  }
+  if (in.other_holders() > 0) {
+    holders.push_back(absl::StrCat(in.other_holders(), " more (", in.other_nodes(), ")"));
+  }
+  out.holders = absl::StrJoin(holders, ", ");
   if (in.verdict() == qv1::HoldingAnswer::VERDICT_OVER) out.verdict = HoldingAnswer::Verdict::kOver;
   if (in.verdict() == qv1::HoldingAnswer::VERDICT_NOT_SET) {
     out.verdict = HoldingAnswer::Verdict::kNotSet;
@@ -120,6 +177,19 @@ ClaimAnswer AnswerOf(const cv1::Claim& in) {
   out.outstanding = in.outstanding();
   out.in_service = in.in_service();
   out.matching = in.matching();
+  for (int i = 0; i < std::min(in.racks_size(), in.machines_size()); ++i) {
+    out.racks.emplace(in.machines(i), in.racks(i));
+  }
+  for (const cv1::MachineReclaim& reclaim : in.reclaims()) {
+    out.reclaims.push_back({reclaim.machine(), FromTimestamp(reclaim.reclaim_time())});
+  }
+  if (in.has_queue()) {
+    out.queue = QueuePlace{in.queue().place(), in.queue().nodes_ahead(), {}, {}};
+    if (in.queue().has_wait()) {
+      out.queue->earliest = absl::Seconds(in.queue().wait().earliest().seconds());
+      out.queue->latest = absl::Seconds(in.queue().wait().latest().seconds());
+    }
+  }
   return out;
 }
 
@@ -130,6 +200,37 @@ NodeConfiguration ConfigurationOf(const fv1::Revision& in) {
                    absl::Microseconds(in.create_time().nanos() / 1000);
   out.node_profile = in.node_profile();
   out.summary.assign(in.summary().begin(), in.summary().end());
+  out.disabled = in.disabled();
+  out.enable_count = in.enable_count();
+  return out;
+}
+
+ConfigurationOrder::Outcome OutcomeOf(fv1::ConfigurationOrder::Outcome outcome) {
+  using Outcome = ConfigurationOrder::Outcome;
+  switch (static_cast<int>(outcome)) {
+    case fv1::ConfigurationOrder::OUTCOME_WAITING:
+      return Outcome::kWaiting;
+    case fv1::ConfigurationOrder::OUTCOME_NO_PENDING:
+      return Outcome::kNoPending;
+    case fv1::ConfigurationOrder::OUTCOME_ROLLBACK_FAILED:
+      return Outcome::kRollbackFailed;
+    case fv1::ConfigurationOrder::OUTCOME_CONFLICT:
+      return Outcome::kConflict;
+    case fv1::ConfigurationOrder::OUTCOME_REPLACED:
+      return Outcome::kReplaced;
+  }
+  return Outcome::kDone;
+}
+
+ConfigurationOrder OrderOf(const fv1::ConfigurationOrder& in) {
+  ConfigurationOrder out;
+  out.number = in.number();
+  out.kind = in.kind() == fv1::ConfigurationOrder::KIND_ROLLBACK
+                 ? ConfigurationOrder::Kind::kRollback
+                 : ConfigurationOrder::Kind::kPromote;
+  out.node_profile = in.node_profile();
+  out.outcome = OutcomeOf(in.outcome());
+  out.message = in.message();
   return out;
 }
 
@@ -141,6 +242,8 @@ ConfigurationAnswer AnswerOf(const fv1::PoolConfiguration& in) {
     out.revisions.push_back(ConfigurationOf(revision));
   }
   out.problem = in.problem();
+  if (in.has_waiting()) out.waiting = ConfigurationOf(in.waiting());
+  for (const fv1::ConfigurationOrder& order : in.orders()) out.orders.push_back(OrderOf(order));
   return out;
 }
 

@@ -31,11 +31,27 @@ bool Knows(const State& state, const Pool& pool, const capacity::v1::Claim& clai
   });
 }
 
+// What the pool's rows say of its configuration is what the configuration says.
 bool Knows(const Pool& pool, const configuration::v1::PoolConfiguration& configuration) {
-  const bool pending = pool.status.pending.has_value();
-  return configuration.active() == pool.status.node_profile &&
-         configuration.has_pending() == pending &&
-         (!pending || configuration.pending().node_profile() == pool.status.pending->node_profile);
+  const auto profile_of = [](const std::optional<NodeConfiguration>& known) {
+    return known ? known->node_profile : "";
+  };
+  if (configuration.active() != pool.status.node_profile) return false;
+  if (configuration.pending().node_profile() != profile_of(pool.status.pending)) return false;
+  if (configuration.waiting().node_profile() != profile_of(pool.status.waiting)) return false;
+  if (configuration.orders_size() > 0) {
+    const auto& last = configuration.orders(configuration.orders_size() - 1);
+    const bool waits = last.outcome() == configuration::v1::ConfigurationOrder::OUTCOME_WAITING;
+    if (last.number() != pool.account.configuration_order) return false;
+    if (waits != pool.account.configuration_order_waiting) return false;
+  }
+  return std::equal(configuration.revisions().begin(), configuration.revisions().end(),
+                    pool.status.revisions.begin(), pool.status.revisions.end(),
+                    [](const auto& told, const NodeConfiguration& known) {
+                      return told.node_profile() == known.node_profile &&
+                             told.disabled() == known.disabled &&
+                             told.enable_count() == known.enable_count;
+                    });
 }
 
 }  // namespace

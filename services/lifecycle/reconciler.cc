@@ -13,6 +13,7 @@
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/explain.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -265,7 +266,9 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
     const PoolPlan& plan = plans.back();
     metrics_->PlanMade(plan.actions.empty());
     for (const Defer& defer : plan.defers) {
-      log::Debug("deferred", {{"subject", defer.subject}, {"reason", defer.reason}});
+      log::Debug("deferred", {{"subject", defer.subject},
+                              {"reason", DeferReasonName(defer.reason)},
+                              {"message", defer.message}});
     }
     due_->AddAt(picture.pool->name, std::min(plan.due, now + Spread(picture.pool->name)));
   }

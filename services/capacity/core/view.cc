@@ -45,6 +45,8 @@ ClaimView ViewOf(const State& state, const ClaimRow& claim) {
   ClaimView view;
   view.claim = claim;
   view.machines.assign(footprint.machines.begin(), footprint.machines.end());
+  view.racks.reserve(view.machines.size());
+  for (const std::string& id : view.machines) view.racks.push_back(state.FindMachine(id)->rack);
   if (depot != nullptr) {
     view.in_service = depot->in_service();
     view.matching = depot->Matching(claim.affinity).in_service();

@@ -31,6 +31,7 @@ struct ClaimView {
   std::vector<std::string> granted = {};  // ids of what the command brought, sorted
   std::optional<QueuePlace> queue = {};   // set while something is outstanding
   std::vector<Reclaimed> reclaims = {};   // its machines that are to be given back, by machine
+  std::vector<std::string> racks = {};    // of `machines`, in the same order
 
   bool operator==(const ClaimView&) const = default;
 };

@@ -77,6 +77,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
   ClaimView& view = answer.view;
   view.matching = 6;
   view.granted = {"m2"};
+  view.racks = {"r1", ""};
   view.reclaims = {{kTime, "m1"}};
   view.queue = {3, 20};
   answer.wait = {absl::Hours(1), absl::Hours(2)};
@@ -129,7 +130,9 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                   reclaim_time { seconds: 1750000000 nanos: 1000 }
                 }
                 matching: 6
-                reclaim_generation: 4)pb"));
+                reclaim_generation: 4
+                racks: "r1"
+                racks: "")pb"));
   answer.wait.reset();
   EXPECT_FALSE(ToProto(answer).queue().has_wait());
   view.queue.reset();

@@ -14,12 +14,23 @@ void SetBoot(Desired& desired, const std::string& profile, absl::Time now) {
   desired.node_profile = profile;
 }
 
+absl::Status DoesNotFit(const Node& node, absl::string_view why) {
+  return error::FailedPrecondition("NODE_STATE", node.name, why);
+}
+
+void StartDrain(Desired& desired, absl::Time deadline, absl::Time now) {
+  desired.drain = true;
+  desired.drain_time = now;
+  desired.drain_deadline = deadline;
+}
+
 }  // namespace
 
 Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now) {
   Node node;
   node.name = NodeName(pool.name, action.machine);
   node.machine = action.machine;
+  node.rack = action.rack;
   node.pool_uid = pool.uid;
   node.state = NodeState::kAssigned;
   node.state_time = now;
@@ -32,7 +43,7 @@ Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now) {
 
 absl::Status CarryOut(Node& node, const Pool&, const OrderBoot& action, absl::Time now) {
   if (node.state != NodeState::kAssigned || node.desired.phase != Phase::kUndecided) {
-    return error::FailedPrecondition("NODE_STATE", node.name, "Node was told to boot before.");
+    return DoesNotFit(node, "Node was told to boot before.");
   }
   SetBoot(node.desired, action.node_profile, now);
   return absl::OkStatus();
@@ -41,12 +52,49 @@ absl::Status CarryOut(Node& node, const Pool&, const OrderBoot& action, absl::Ti
 absl::Status CarryOut(Node& node, const Pool& pool, const StepNode& action, absl::Time now) {
   RETURN_IF_ERROR(Step(node, action.event, now));
   if (action.event == NodeEvent::kDrain) node.desired.drain_deadline = action.drain_deadline;
+  if (action.event == NodeEvent::kReconfigure) node.desired.node_profile = action.node_profile;
+  if (action.cause != RemovalCause::kNone) node.removal_cause = action.cause;
   UpdateMetadata(node, pool, HasGpus(node));
   return absl::OkStatus();
 }
 
 absl::Status CarryOut(Node& node, const Pool&, const SetDrainDeadline& action, absl::Time) {
   node.desired.drain_deadline = action.drain_deadline;
+  return absl::OkStatus();
+}
+
+absl::Status CarryOut(Node& node, const Pool&, const ForceDrain&, absl::Time) {
+  if (!node.desired.drain) return DoesNotFit(node, "Node is not being drained.");
+  node.desired.force_drain = true;
+  return absl::OkStatus();
+}
+
+absl::Status CarryOut(Node& node, const Pool& pool, const SetPreemption& action, absl::Time) {
+  node.preempt_time = action.time;
+  if (node.removal_cause != RemovalCause::kNone) node.removal_cause = RemovalCause::kPreemption;
+  UpdateMetadata(node, pool, HasGpus(node));
+  return absl::OkStatus();
+}
+
+absl::Status CarryOut(Node& node, const Pool&, const AskReplacement&, absl::Time now) {
+  node.replace_time = now;
+  return absl::OkStatus();
+}
+
+absl::Status CarryOut(Node& node, const Pool&, const StageProfile& action, absl::Time) {
+  node.desired.node_profile = action.node_profile;
+  node.observed.staging_error.clear();
+  return absl::OkStatus();
+}
+
+absl::Status CarryOut(Node& node, const Pool&, const ChooseForReboot& action, absl::Time now) {
+  if (node.state != NodeState::kProduction) return DoesNotFit(node, "Node is not in production.");
+  node.reconfigure_time = action.chosen ? now : kNever;
+  node.desired.cordoned = action.chosen;
+  node.desired.drain = false;
+  node.desired.drain_time = node.desired.drain_deadline = kNever;
+  node.desired.force_drain = false;
+  if (action.chosen && action.drain) StartDrain(node.desired, action.drain_deadline, now);
   return absl::OkStatus();
 }
 

@@ -9,12 +9,13 @@
 #include "services/lifecycle/core/types.h"
 
 // What a plan does. Each is small and says why; the order is the order in which they are carried
-// out.
+// out. What happens to a Node is told by events that follow from the change itself (node_events.h).
 namespace muster::lifecycle {
 
 // A granted machine becomes a Node. With a profile it is told to boot at once.
 struct AssignNode {
   std::string machine = {};
+  std::string rack = {};
   std::string node_profile = {};
   bool gpu = false;
   std::string reason = {};
@@ -29,11 +30,14 @@ struct OrderBoot {
   bool operator==(const OrderBoot&) const = default;
 };
 
-// A Node goes along an edge of its machine. `drain_deadline` is read for kDrain.
+// A Node goes along an edge of its machine. `cause`: read where the way out begins (kCordon,
+// kAbort, kDiscard). `drain_deadline`: read for kDrain. `node_profile`: read for kReconfigure.
 struct StepNode {
   std::string node = {};
   NodeEvent event = NodeEvent::kCordon;
+  RemovalCause cause = RemovalCause::kNone;
   absl::Time drain_deadline = kNever;
+  std::string node_profile = {};
   std::string reason = {};
   bool operator==(const StepNode&) const = default;
 };
@@ -44,6 +48,47 @@ struct SetDrainDeadline {
   absl::Time drain_deadline = kNever;
   std::string reason = {};
   bool operator==(const SetDrainDeadline&) const = default;
+};
+
+// A drain's deadline has passed: what is left is to be deleted.
+struct ForceDrain {
+  std::string node = {};
+  std::string reason = {};
+  bool operator==(const ForceDrain&) const = default;
+};
+
+// The Node's machine is to be preempted since `time`; kNever: no longer.
+struct SetPreemption {
+  std::string node = {};
+  absl::Time time = kNever;
+  std::string reason = {};
+  bool operator==(const SetPreemption&) const = default;
+};
+
+// A replacement of the Node is asked for before it leaves.
+struct AskReplacement {
+  std::string node = {};
+  std::string reason = {};
+  bool operator==(const AskReplacement&) const = default;
+};
+
+// A running Node is to boot into the profile when it boots next.
+struct StageProfile {
+  std::string node = {};
+  std::string node_profile = {};
+  std::string reason = {};
+  bool operator==(const StageProfile&) const = default;
+};
+
+// A Node in production is chosen for a reconfigure reboot, or let go again. Chosen it is cordoned,
+// and with `drain` its work is moved away.
+struct ChooseForReboot {
+  std::string node = {};
+  bool chosen = true;
+  bool drain = false;
+  absl::Time drain_deadline = kNever;
+  std::string reason = {};
+  bool operator==(const ChooseForReboot&) const = default;
 };
 
 // Labels, annotations and taints are to be as the spec has them now.
@@ -61,12 +106,21 @@ struct PurgeNode {
   bool operator==(const PurgeNode&) const = default;
 };
 
-// What was agreed on with quota and capacity.
+// What was agreed on with the other services, and what of their news was told.
 struct SetAccount {
   int64_t granted_nodes = 0;
   int64_t requested_nodes = 0;
+  int64_t prefill_nodes = 0;
+  int64_t configuration_order = 0;
+  bool configuration_order_waiting = false;
   std::string reason = {};
   bool operator==(const SetAccount&) const = default;
+};
+
+struct SetReconfiguration {
+  Reconfiguration::State state = Reconfiguration::State::kDone;
+  std::string reason = {};
+  bool operator==(const SetReconfiguration&) const = default;
 };
 
 struct SetStatus {
@@ -75,9 +129,9 @@ struct SetStatus {
   bool operator==(const SetStatus&) const = default;
 };
 
+// About the pool.
 struct EmitEvent {
-  std::string object = {};
-  std::string event = {};  // CWNodeAssigned, ...
+  std::string event = {};  // CWNodePoolScaledUp, ...
   std::string message = {};
   bool operator==(const EmitEvent&) const = default;
 };
@@ -88,14 +142,22 @@ struct RemovePool {
   bool operator==(const RemovePool&) const = default;
 };
 
-using Action = std::variant<AssignNode, OrderBoot, StepNode, SetDrainDeadline, RefreshMetadata,
-                            PurgeNode, SetAccount, SetStatus, EmitEvent, RemovePool>;
+using Action =
+    std::variant<AssignNode, OrderBoot, StepNode, SetDrainDeadline, ForceDrain, SetPreemption,
+                 AskReplacement, StageProfile, ChooseForReboot, RefreshMetadata, PurgeNode,
+                 SetAccount, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
 
-// The rows that an action makes. FAILED_PRECONDITION when it does not fit the Node.
+// The rows that an action makes. FAILED_PRECONDITION when it does not fit the Node; the Node is
+// then as it was.
 Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const OrderBoot& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const StepNode& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const SetDrainDeadline& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const ForceDrain& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const SetPreemption& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const AskReplacement& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const StageProfile& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const ChooseForReboot& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const RefreshMetadata& action, absl::Time now);
 
 }  // namespace muster::lifecycle

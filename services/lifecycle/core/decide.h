@@ -20,6 +20,7 @@ namespace muster::lifecycle {
 struct UpdateCluster {
   Cluster cluster = {};   // create_time is not read
   std::string etag = {};  // empty: any
+  bool validate_only = false;
 };
 
 struct ApplyNodePool {
@@ -35,9 +36,38 @@ struct ApplyNodePool {
 
 struct ResizeNodePool {
   std::string name = {};
-  std::optional<int64_t> target_nodes = {};
+  std::optional<int64_t> target_nodes = {};  // nullopt: lowered by the number of machines named
   std::string etag = {};
   std::optional<TypeFacts> type = {};
+  bool validate_only = false;
+  std::vector<std::string> remove_machines = {};  // none twice
+};
+
+// Reconfigure reboots.
+struct ReconfigureNodePool {
+  std::string name = {};
+  std::string etag = {};
+  std::vector<std::string> machines = {};  // empty: all; none twice
+  bool evict_active = false;
+  std::string max_unavailable = {};
+  int64_t allowed_failures = 0;
+  bool validate_only = false;
+};
+
+// Pauses, resumes or cancels them.
+struct ControlReconfiguration {
+  enum class Verb { kPause, kResume, kCancel };
+  std::string name = {};
+  std::string etag = {};
+  Verb verb = Verb::kPause;
+  bool validate_only = false;
+};
+
+// What a user may change of a Node.
+struct UpdateNode {
+  std::string name = {};
+  std::string etag = {};
+  absl::Time protect_until_time = kNever;  // kNever: not protected
   bool validate_only = false;
 };
 
@@ -98,6 +128,7 @@ struct TakeLease {
 struct Outcome {
   std::optional<Cluster> cluster = {};
   std::optional<Pool> pool = {};
+  std::optional<Node> node = {};
   int64_t revision = 0;
 };
 
@@ -107,8 +138,16 @@ using StatusOrOutcome = absl::StatusOr<Outcome>;
 StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now);
 // INVALID_FIELD, NOT_FOUND (cluster), POOL_DELETING, UID_MISMATCH, ETAG_MISMATCH.
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now);
-// INVALID_FIELD, NOT_FOUND, POOL_DELETING, ETAG_MISMATCH.
+// INVALID_FIELD, NOT_FOUND, POOL_DELETING, NODE_PROTECTED, ETAG_MISMATCH.
 StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, absl::Time now);
+// INVALID_FIELD, NOT_FOUND (pool or Node), POOL_DELETING, RECONFIGURATION_RUNNING,
+// CONFIGURATION_DISABLED, ETAG_MISMATCH.
+StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& command, absl::Time now);
+// NOT_FOUND, NO_RECONFIGURATION, ETAG_MISMATCH.
+StatusOrOutcome Decide(Overlay<State>& overlay, const ControlReconfiguration& command,
+                       absl::Time now);
+// NOT_FOUND, ETAG_MISMATCH.
+StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateNode& command, absl::Time now);
 // NOT_FOUND, ETAG_MISMATCH. Without a pool the outcome has none.
 StatusOrOutcome Decide(Overlay<State>& overlay, const DeleteNodePool& command, absl::Time now);
 // NOT_FOUND, NODE_STATE.

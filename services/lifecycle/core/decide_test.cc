@@ -102,7 +102,7 @@ TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
                  .uid = "uid-1",
                  .version = sim.state().VersionOf(kSimPool),
                  .epoch = 1,
-                 .actions = {EmitEvent{kSimPool, "CWNodePoolMetadata", "m"}}};
+                 .actions = {EmitEvent{"CWNodePoolMetadata", "m"}}};
   ApplyPlan old_version = plan;
   --old_version.version;
   EXPECT_EQ(ReasonOf(sim.Run(old_version).status()), "PLAN_OUTDATED");
@@ -122,13 +122,12 @@ TEST(Decide, OnlyTheNodesThatItChangesOutdateAPlan) {
   ASSERT_TRUE(sim.Settle());
   const std::string mine = *sim.machines().begin();
   const std::string other = *sim.machines().rbegin();
-  const ApplyPlan plan{
-      .pool = kSimPool,
-      .uid = "uid-1",
-      .version = sim.state().VersionOf(kSimPool),
-      .epoch = 1,
-      .actions = {StepNode{NodeName(kSimPool, mine), NodeEvent::kCordon, kNever, ""},
-                  StepNode{NodeName(kSimPool, mine), NodeEvent::kDrain, kNever, ""}}};
+  const ApplyPlan plan{.pool = kSimPool,
+                       .uid = "uid-1",
+                       .version = sim.state().VersionOf(kSimPool),
+                       .epoch = 1,
+                       .actions = {StepNode{NodeName(kSimPool, mine), NodeEvent::kCordon},
+                                   StepNode{NodeName(kSimPool, mine), NodeEvent::kDrain}}};
   sim.SetActive(mine, true);
   EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "PLAN_OUTDATED");
   ApplyPlan again = plan;
@@ -141,13 +140,13 @@ TEST(Decide, APlanThatFailsHalfwayLeavesNothing) {
   Simulation sim;
   sim.Must(Apply(1));
   const int64_t revision = sim.revision();
-  const auto status = sim.Run(ApplyPlan{
-      .pool = kSimPool,
-      .uid = "uid-1",
-      .version = sim.state().VersionOf(kSimPool),
-      .epoch = 1,
-      .actions = {AssignNode{"g1", "", true, ""},
-                  StepNode{std::string(kSimPool) + "/nodes/g1", NodeEvent::kDrain, kNever, ""}}});
+  const auto status = sim.Run(
+      ApplyPlan{.pool = kSimPool,
+                .uid = "uid-1",
+                .version = sim.state().VersionOf(kSimPool),
+                .epoch = 1,
+                .actions = {AssignNode{.machine = "g1", .gpu = true},
+                            StepNode{std::string(kSimPool) + "/nodes/g1", NodeEvent::kDrain}}});
   EXPECT_EQ(status.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(sim.revision(), revision);
   EXPECT_TRUE(sim.state().NodesOf(kSimPool).empty());

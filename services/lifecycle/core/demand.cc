@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
 
@@ -18,27 +19,41 @@ int64_t Kept(const std::vector<const Node*>& nodes) {
                        [](const Node* node) { return !IsReturnable(node->state); });
 }
 
+MachineReturn::Reason ReturnReason(const Node& node) {
+  using Reason = MachineReturn::Reason;
+  const bool broken = node.state == NodeState::kDeliveryFailed ||
+                      node.removal_cause == RemovalCause::kRepair || node.observed.unhealthy;
+  if (broken) return Reason::kBroken;
+  return node.preempt_time != kNever ? Reason::kPreempted : Reason::kReleased;
+}
+
 ClaimAsk ClaimOf(const Pool& pool, const std::vector<const Node*>& nodes) {
   ClaimAsk ask;
   ask.generation = pool.account.generation;
   int64_t wanted = pool.wanted_nodes();
-  if (IsPublishedInvalid(pool)) wanted = std::min(wanted, Kept(nodes));
+  if (AsksForNoMore(pool)) wanted = std::min(wanted, Kept(nodes));
   ask.nodes = std::min(wanted, pool.account.requested_nodes);
   // A machine is not given back and got again by the same request: whether it still is the old
   // Node's could not be told, and a late copy of this request would take it away from the new one.
+  // A broken one goes to repair.
   const int64_t released = std::count_if(nodes.begin(), nodes.end(), [](const Node* node) {
-    return node->state == NodeState::kDeleted;
+    return IsReturnable(node->state) && ReturnReason(*node) != MachineReturn::Reason::kBroken;
   });
   if (released > 0) ask.nodes = std::min(ask.nodes, Size(nodes) - released);
   for (const Node* node : nodes) {
     if (ask.returns.size() == kMaxReturns) break;
     if (!IsReturnable(node->state)) continue;
-    ask.returns.push_back({node->machine, node->state == NodeState::kDeliveryFailed});
+    ask.returns.push_back({node->machine, ReturnReason(*node)});
   }
   return ask;
 }
 
 }  // namespace
+
+bool UnmetAffinity(const Pool& pool, const Answer<ClaimAnswer>& claim) {
+  return !pool.spec.node_affinity.empty() && !pool.deleting() && claim.here() &&
+         claim.value.in_service > 0 && claim.value.matching == 0;
+}
 
 Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue) {
   if (!catalogue.known) return {};
@@ -62,8 +77,22 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue) {
   return judgement;
 }
 
-bool IsPublishedInvalid(const Pool& pool) {
-  return ReasonOf(pool.status.conditions, "Validated") == "Invalid";
+Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue,
+                const Answer<ClaimAnswer>& claim) {
+  Judgement judgement = Judge(pool, catalogue);
+  if (judgement.validity != Validity::kValid || !UnmetAffinity(pool, claim)) return judgement;
+  return {Validity::kInvalid, "CWNodePoolNodesRequestFailed",
+          absl::StrCat("No machine of ", pool.spec.instance_type, " in zone ", pool.zone,
+                       " satisfies the node affinity.")};
+}
+
+bool IsDisabled(const Pool& pool) {
+  const NodeConfiguration* active = FindRevision(pool, pool.status.node_profile);
+  return active != nullptr && active->disabled;
+}
+
+bool AsksForNoMore(const Pool& pool) {
+  return ReasonOf(pool.status.conditions, "Validated") == "Invalid" || IsDisabled(pool);
 }
 
 bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes) {
@@ -83,15 +112,22 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
     return demand;
   }
   const Validity validity = Judge(pool, catalogue).validity;
-  const int64_t target = validity == Validity::kValid ? pool.wanted_nodes() : 0;
+  // What capacity says of an affinity is learned by asking, also for nothing.
+  const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
+                     ReasonOf(pool.status.conditions, "Validated") == "Invalid";
+  const int64_t target = validity == Validity::kValid && !unmet ? pool.wanted_nodes() : 0;
   const int64_t charge =
       std::max({target, account.granted_nodes, account.requested_nodes, Size(nodes)});
   demand.holding = HoldingAsk{charge, account.generation, false};
-  if (account.requested_nodes > 0 || !nodes.empty()) {
+  if (account.requested_nodes > 0 || !nodes.empty() || unmet) {
     demand.claim = ClaimOf(pool, nodes);
   }
   if (validity == Validity::kValid && !pool.deleting()) {
-    demand.configuration = ConfigurationAsk{pool.generation, catalogue.type->gpus > 0, false};
+    const bool delivering = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
+      return IsInProgress(node->state) && node->desired.phase == Phase::kRunning;
+    });
+    demand.configuration = ConfigurationAsk{pool.generation, catalogue.type->gpus > 0, false,
+                                            delivering, account.boot_failures};
   }
   return demand;
 }

@@ -29,10 +29,16 @@ struct Judgement {
   std::string message = {};  // kInvalid: every fault
 };
 Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue);
+// True when capacity says that no machine of the type and zone satisfies the pool's node affinity.
+bool UnmetAffinity(const Pool& pool, const Answer<ClaimAnswer>& claim);
+// With what capacity said of the node affinity.
+Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue,
+                const Answer<ClaimAnswer>& claim);
 
 struct MachineReturn {
+  enum class Reason { kReleased, kBroken, kPreempted };
   std::string machine = {};
-  bool broken = false;  // false: no longer needed
+  Reason reason = Reason::kReleased;
   bool operator==(const MachineReturn&) const = default;
 };
 
@@ -55,6 +61,8 @@ struct ConfigurationAsk {
   int64_t generation = 0;
   bool gpu = false;
   bool release = false;
+  bool delivering = false;  // Nodes were told to boot and have not registered
+  BootFailures boot_failures = {};
   bool operator==(const ConfigurationAsk&) const = default;
 };
 
@@ -70,8 +78,12 @@ struct Demand {
 Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
                 const CatalogueFacts& catalogue);
 
-// True when the pool's status says that it is invalid: it asks capacity for nothing more.
-bool IsPublishedInvalid(const Pool& pool);
+// True when the pool's status says that it is invalid, or that its active configuration is
+// disabled: it asks capacity for nothing beyond the Nodes it has.
+bool AsksForNoMore(const Pool& pool);
+
+// True when no further Node may boot into the pool's active configuration.
+bool IsDisabled(const Pool& pool);
 
 // True when everything about a deleted pool is settled but the release of its holding, claim and
 // configuration.

@@ -22,6 +22,26 @@ absl::Status UidMismatch(absl::string_view pool, absl::string_view given) {
                             absl::StrCat("uid ", given, " is not this NodePool's."));
 }
 
+absl::Status NodeProtected(absl::string_view node, absl::string_view until) {
+  return FailedPrecondition("NODE_PROTECTED", node,
+                            absl::StrCat("Node is protected until ", until, "."));
+}
+
+absl::Status ReconfigurationRunning(absl::string_view pool) {
+  return FailedPrecondition("RECONFIGURATION_RUNNING", pool,
+                            "Reconfigure reboots are under way: cancel them first.");
+}
+
+absl::Status NoReconfiguration(absl::string_view pool) {
+  return FailedPrecondition("NO_RECONFIGURATION", pool, "No reconfigure reboots are under way.");
+}
+
+absl::Status ConfigurationDisabled(absl::string_view pool, absl::string_view profile) {
+  return FailedPrecondition(
+      "CONFIGURATION_DISABLED", pool,
+      absl::StrCat("Configuration ", profile, " is disabled: too many boots failed."));
+}
+
 absl::Status DoesNotFit(absl::string_view node, absl::string_view state, absl::string_view what) {
   return FailedPrecondition("NODE_STATE", node,
                             absl::StrCat("Node is ", state, ": ", what, " does not fit."));

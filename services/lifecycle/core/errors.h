@@ -15,6 +15,14 @@ absl::Status ZoneChanged(absl::string_view cluster);
 absl::Status PoolDeleting(absl::string_view pool);
 // FAILED_PRECONDITION, UID_MISMATCH: another pool has the uid, or the pool has another uid.
 absl::Status UidMismatch(absl::string_view pool, absl::string_view given);
+// FAILED_PRECONDITION, NODE_PROTECTED.
+absl::Status NodeProtected(absl::string_view node, absl::string_view until);
+// FAILED_PRECONDITION, RECONFIGURATION_RUNNING: one at a time a pool.
+absl::Status ReconfigurationRunning(absl::string_view pool);
+// FAILED_PRECONDITION, NO_RECONFIGURATION: none is running, paused or halted.
+absl::Status NoReconfiguration(absl::string_view pool);
+// FAILED_PRECONDITION, CONFIGURATION_DISABLED: no Node may boot into the active configuration.
+absl::Status ConfigurationDisabled(absl::string_view pool, absl::string_view profile);
 // FAILED_PRECONDITION, NODE_STATE.
 absl::Status DoesNotFit(absl::string_view node, absl::string_view state, absl::string_view what);
 // ABORTED, PLAN_OUTDATED: the pool moved on since the plan was made.

@@ -65,4 +65,11 @@ void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, absl::
   overlay_.Put(std::move(event));
 }
 
+void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,
+                       absl::string_view why) {
+  for (const NodeEventTold& told : EventsOf(before, after, why)) {
+    Emit(pool.uid, told.on_pool ? pool.name : after.name, told.reason, told.message);
+  }
+}
+
 }  // namespace muster::lifecycle

@@ -3,6 +3,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/state.h"
+#include "services/lifecycle/core/node_events.h"
 #include "services/lifecycle/core/state.h"
 
 namespace muster::lifecycle {
@@ -20,6 +21,8 @@ class EventLog {
   // `object`: resource name of the pool with that uid, or of one of its Nodes.
   void Emit(absl::string_view pool_uid, absl::string_view object, absl::string_view reason,
             absl::string_view message);
+  // What tells of a change of one of the pool's Nodes, see EventsOf.
+  void EmitAll(const Pool& pool, const Node* before, const Node& after, absl::string_view why);
 
  private:
   Overlay<State>& overlay_;

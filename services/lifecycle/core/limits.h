@@ -67,6 +67,8 @@ struct Policy {
   // Between cordon and drain: work that was placed on the Node meanwhile is seen, and the Node let
   // go again.
   absl::Duration cordon_settle = absl::Seconds(2);
+  // An unhealthy Node may recover for so long before it is replaced.
+  absl::Duration triage_grace = absl::Minutes(5);
   // A pool whose services did not answer is due again after this.
   absl::Duration retry = absl::Seconds(5);
 };

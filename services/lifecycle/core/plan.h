@@ -9,10 +9,34 @@
 
 namespace muster::lifecycle {
 
+// Why something is not done.
+enum class DeferReason {
+  kReleasing,         // a deleted pool's holding, claim or configuration is still there
+  kMachineNotHeld,    // a Node's machine is not held by the pool's claim
+  kCatalogueUnknown,  // machines were granted, and the catalogue cannot be read
+  kNoConfiguration,   // no profile to boot is known
+  kConfigurationDisabled,
+  kMoreThanWanted,    // a Node that was never booted waits until it is wanted or goes
+  kWaitsUntilIdle,    // work keeps a Node from going or rebooting
+  kProtected,         // a Node's protection keeps it from going
+  kDisruptionBudget,  // the pool's budget keeps a Node from going or rebooting
+  kWaitsForRecovery,  // an unhealthy Node may still recover
+  kWaitsForReplacement,
+  kDrainBlocked,  // disruption budgets of Pods
+  kPreempting,    // a Node's machine is needed elsewhere
+  kStagingFailed,
+  kRemovalFailed,
+  kReconfigurationPaused,
+  kReconfigurationHalted,
+};
+inline constexpr int kDeferReasons = 17;
+
 // What is not done although somebody may ask for it, and why.
 struct Defer {
-  std::string subject = {};
-  std::string reason = {};
+  DeferReason reason = DeferReason::kReleasing;
+  std::string subject = {};   // resource name of the pool or a Node
+  std::string message = {};   // for people
+  absl::Time until = kNever;  // when time alone ends it; kNever: it does not
   bool operator==(const Defer&) const = default;
 };
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
 
@@ -34,8 +35,7 @@ void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
   }
 }
 
-Condition CapacityOf(const Snapshot& snapshot, const ClaimAsk& ask) {
-  const ClaimAnswer& claim = snapshot.answers.claim.value;
+Condition CapacityOf(const Snapshot& snapshot, const ClaimAnswer& claim, const ClaimAsk& ask) {
   const Pool& pool = *snapshot.pool;
   const std::string where = absl::StrCat(pool.spec.instance_type, " in zone ", pool.zone);
   const auto held = static_cast<int64_t>(claim.machines.size());
@@ -74,6 +74,12 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
     out.push_back({"Capacity", "Unknown", "InternalError", "Capacity could not be checked."});
     return;
   }
+  if (UnmetAffinity(*snapshot.pool, claim)) {
+    ClaimAnswer none = claim.value;
+    none.reason = ClaimAnswer::Reason::kNoneAvailableNodeAffinity;
+    out.push_back(CapacityOf(snapshot, none, demand.claim.value_or(ClaimAsk{})));
+    return;
+  }
   // A growth that was only just decided is judged when capacity was asked for it.
   const bool grows = outlook.account.requested_nodes > snapshot.pool->account.requested_nodes;
   const bool unjudged = outlook.judgement.validity != Validity::kValid && !claim.here();
@@ -81,7 +87,7 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
     Keep(out, snapshot, "Capacity");
     return;
   }
-  out.push_back(CapacityOf(snapshot, demand.claim.value_or(ClaimAsk{})));
+  out.push_back(CapacityOf(snapshot, claim.value, demand.claim.value_or(ClaimAsk{})));
 }
 
 void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
@@ -91,7 +97,10 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
     out.push_back({"Quota", "Unknown", "InternalError", "Quota could not be checked."});
     return;
   }
-  if (!holding.here()) {
+  // An answer about replacements that come early says nothing of the target.
+  const bool early = pool.account.prefill_nodes > 0 && !pool.deleting() &&
+                     holding.value.verdict != HoldingAnswer::Verdict::kUnder;
+  if (!holding.here() || early) {
     Keep(out, snapshot, "Quota");
     return;
   }
@@ -112,10 +121,40 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   }
 }
 
-void RenderAtTarget(std::vector<Condition>& out, const Pool& pool, const NodeCounts& counts) {
+// At most so many are named in a message.
+constexpr size_t kNamed = 5;
+
+std::string Names(const std::vector<std::string>& names) {
+  const auto end = names.begin() + static_cast<int64_t>(std::min(names.size(), kNamed));
+  std::string out = absl::StrJoin(names.begin(), end, ", ");
+  if (names.size() > kNamed) absl::StrAppend(&out, " and ", names.size() - kNamed, " more");
+  return out;
+}
+
+// Machines of Nodes in service that the pool's claim does not hold: what is known of the Nodes
+// contradicts itself.
+std::vector<std::string> NotHeld(const Snapshot& snapshot, const Outlook& outlook) {
+  std::vector<std::string> out;
+  if (!snapshot.answers.claim.here()) return out;
+  const std::vector<std::string>& held = snapshot.answers.claim.value.machines;
+  for (const Node* node : outlook.nodes) {
+    if (IsReturnable(node->state)) continue;
+    if (!std::binary_search(held.begin(), held.end(), node->machine)) out.push_back(node->machine);
+  }
+  return out;
+}
+
+void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const Outlook& outlook,
+                    const NodeCounts& counts) {
+  const Pool& pool = *snapshot.pool;
   const int64_t target = pool.spec.target_nodes;
+  const std::vector<std::string> lost = NotHeld(snapshot, outlook);
   if (pool.deleting()) {
     out.push_back({"AtTarget", "False", "PendingDelete", "NodePool is being deleted."});
+  } else if (!lost.empty()) {
+    out.push_back({"AtTarget", "Unknown", "InternalError",
+                   absl::StrCat("Nodes could not be read: capacity does not know machine ",
+                                Names(lost), " as the NodePool's.")});
   } else if (counts.present > target) {
     out.push_back(
         {"AtTarget", "False", "OverTarget",
@@ -141,6 +180,17 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
     out.push_back({kType, "Unknown", "InternalError", answer.value.problem});
     return;
   }
+  std::vector<std::string> failed;
+  for (const Node* node : outlook.nodes) {
+    if (!node->observed.staging_error.empty() && IsInService(node->state)) {
+      failed.push_back(absl::StrCat(node->machine, " (", node->observed.staging_error, ")"));
+    }
+  }
+  if (!failed.empty()) {
+    out.push_back({kType, "Unknown", "InternalError",
+                   absl::StrCat(profile, " could not be staged on Node ", Names(failed), ".")});
+    return;
+  }
   int64_t in_service = 0;
   int64_t outdated = 0;
   for (const Node* node : outlook.nodes) {
@@ -162,7 +212,16 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
                         const Outlook& outlook) {
   if (!snapshot.pool->deleting()) return;
   const auto left = static_cast<int64_t>(outlook.nodes.size());
-  if (left == 0 && outlook.account.requested_nodes == 0 && outlook.account.granted_nodes == 0) {
+  std::vector<std::string> failed;
+  for (const Node* node : outlook.nodes) {
+    if (node->observed.removal_error.empty()) continue;
+    failed.push_back(absl::StrCat(node->machine, " (", node->observed.removal_error, ")"));
+  }
+  if (!failed.empty()) {
+    out.push_back({"NodesRemoved", "Unknown", "InternalError",
+                   absl::StrCat("Node ", Names(failed), " could not be removed.")});
+  } else if (left == 0 && outlook.account.requested_nodes == 0 &&
+             outlook.account.granted_nodes == 0) {
     out.push_back({"NodesRemoved", "True", "Complete", "All Nodes have been removed."});
   } else {
     out.push_back(
@@ -176,6 +235,7 @@ void RenderConfiguration(Status& status, const Snapshot& snapshot, const Outlook
   if (answer.here() && !snapshot.pool->deleting()) {
     if (!answer.value.active.empty()) status.node_profile = answer.value.active;
     status.pending = answer.value.pending;
+    status.waiting = answer.value.waiting;
     status.revisions = answer.value.revisions;
   }
   for (NodeConfiguration& revision : status.revisions) {
@@ -213,7 +273,7 @@ Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Outloo
   RenderValidated(wanted, outlook.judgement);
   RenderCapacity(wanted, snapshot, demand, outlook);
   RenderQuota(wanted, snapshot);
-  RenderAtTarget(wanted, pool, counts);
+  RenderAtTarget(wanted, snapshot, outlook, counts);
   RenderReconfiguration(wanted, snapshot, outlook, status.node_profile);
   RenderNodesRemoved(wanted, snapshot, outlook);
   SetConditions(status.conditions, std::move(wanted), pool.generation, snapshot.now);

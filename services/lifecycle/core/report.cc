@@ -217,58 +217,6 @@ bool IsUnordered(const Node& node, const ReportNode& command) {
          node.observed.node_profile != node.desired.node_profile;
 }
 
-// The events that tell of what changed from `before` to `after`.
-void Tell(EventLog& log, const Pool& pool, const Node& before, const Node& after,
-          const ReportNode& command) {
-  const auto on_node = [&](absl::string_view reason, absl::string_view what) {
-    log.Emit(pool.uid, after.name, reason, absl::StrCat("Node ", after.machine, what));
-  };
-  const auto on_pool = [&](absl::string_view reason, absl::string_view what) {
-    log.Emit(pool.uid, pool.name, reason, absl::StrCat("Node ", after.machine, what));
-  };
-  const auto on_both = [&](absl::string_view reason, absl::string_view what) {
-    on_node(reason, what);
-    on_pool(reason, what);
-  };
-  const Observed& was = before.observed;
-  const Observed& is = after.observed;
-  const bool moved = before.state != after.state;
-  if (moved && after.state == NodeState::kRegistered)
-    on_both("CWNodeRegistered", " was registered.");
-  if (moved && after.state == NodeState::kDeliveryFailed) {
-    const std::string why = command.message.empty() ? "." : absl::StrCat(": ", command.message);
-    if (before.state == NodeState::kRegistered) {
-      on_node("CWNodeRegistrationFailed", absl::StrCat(" could not be registered", why));
-    }
-    on_pool("CWNodeDeliverFail", absl::StrCat(" could not be delivered", why));
-  }
-  if (moved && before.state == NodeState::kReconfiguring && after.state == NodeState::kProduction) {
-    on_node("CWReconfigureRebooted",
-            absl::StrCat(" was rebooted into configuration ", is.node_profile, "."));
-  }
-  if (was.drain_blocked_by.empty() && !is.drain_blocked_by.empty()) {
-    on_both("CWNodeDrainingPDBViolation",
-            absl::StrCat(" cannot be drained: ", is.drain_blocked_by, "."));
-  }
-  if (was.staging_error.empty() && !is.staging_error.empty()) {
-    on_node("CWNodeConfigStagingFailed",
-            absl::StrCat(" could not be staged with configuration ", after.desired.node_profile,
-                         ": ", is.staging_error, "."));
-  }
-  if (was.removal_error.empty() && !is.removal_error.empty()) {
-    on_pool("CWNodePoolNodesRemoveError",
-            absl::StrCat(" could not be removed: ", is.removal_error, "."));
-  }
-  if (moved && before.state == NodeState::kDraining &&
-      after.state == NodeState::kPreparedForTerminate) {
-    on_both("CWNodePreparedForTerminate", " is prepared for termination.");
-  }
-  if (moved && after.state == NodeState::kDeleted) {
-    if (after.preempt_time != kNever) on_node("Deleted for preemption", " was preempted.");
-    on_pool("CWNodeDeleted", " was deleted.");
-  }
-}
-
 // What follows for the pool's own row.
 void KeepAccount(Pool& pool, const Node& before, const Node& after) {
   if (!IsReturnable(before.state) && IsReturnable(after.state)) {
@@ -303,13 +251,13 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReportNode& command, absl:
   UpdateMetadata(node, *pool, HasGpus(node));
   if (node == *before) return Outcome{};
 
-  const Node was = *before;
+  const Node was = *before;  // the overlay changes what `before` points at
   Pool after = *pool;
   KeepAccount(after, was, node);
   EventLog log(overlay, now);
   overlay.Put(node);
   overlay.Put(after);
-  Tell(log, after, was, node, command);
+  log.EmitAll(after, &was, node, command.message);
   return Outcome{.revision = overlay.revision()};
 }
 

@@ -216,7 +216,7 @@ class Simulation {
       claim_nodes_ = ask.nodes;
       for (const MachineReturn& back : ask.returns) {
         if (held_.erase(back.machine) == 0) continue;
-        (back.broken ? broken_ : free_).insert(back.machine);
+        (back.reason == MachineReturn::Reason::kBroken ? broken_ : free_).insert(back.machine);
       }
       if (ask.release && !held_.empty()) std::abort();
       has_claim_ = !ask.release;

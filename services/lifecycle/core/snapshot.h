@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,7 +37,26 @@ struct Answer {
 struct HoldingAnswer {
   enum class Verdict { kUnder, kOver, kNotSet };
   Verdict verdict = Verdict::kUnder;
-  int64_t nodes = 0;  // charged after the request
+  int64_t nodes = 0;         // charged after the request
+  int64_t limit = 0;         // in force
+  int64_t held = 0;          // by all pools on the key
+  std::string holders = {};  // kOver: who holds the rest, for people
+};
+
+// A machine that is to be given back, and since when.
+struct MachineReclaim {
+  std::string machine = {};
+  absl::Time time = kNever;
+  bool operator==(const MachineReclaim&) const = default;
+};
+
+// Where a claim stands in the queue.
+struct QueuePlace {
+  int64_t place = 0;
+  int64_t nodes_ahead = 0;
+  // How long it will take; both kNever-like when not known.
+  std::optional<absl::Duration> earliest = {};
+  std::optional<absl::Duration> latest = {};
 };
 
 struct ClaimAnswer {
@@ -53,7 +73,21 @@ struct ClaimAnswer {
   std::vector<std::string> machines = {};  // held, sorted
   int64_t outstanding = 0;
   int64_t in_service = 0;
-  int64_t matching = 0;  // of these: match the node affinity
+  int64_t matching = 0;                           // of these: match the node affinity
+  std::map<std::string, std::string> racks = {};  // of the machines, where known
+  std::vector<MachineReclaim> reclaims = {};      // by machine
+  std::optional<QueuePlace> queue = {};
+};
+
+// A promote or rollback, as the configuration service remembers it.
+struct ConfigurationOrder {
+  enum class Kind { kPromote, kRollback };
+  enum class Outcome { kWaiting, kDone, kNoPending, kRollbackFailed, kConflict, kReplaced };
+  int64_t number = 0;
+  Kind kind = Kind::kPromote;
+  std::string node_profile = {};
+  Outcome outcome = Outcome::kDone;
+  std::string message = {};
 };
 
 struct ConfigurationAnswer {
@@ -61,6 +95,8 @@ struct ConfigurationAnswer {
   std::optional<NodeConfiguration> pending = {};
   std::vector<NodeConfiguration> revisions = {};
   std::string problem = {};
+  std::optional<NodeConfiguration> waiting = {};  // becomes active once Nodes are delivered
+  std::vector<ConfigurationOrder> orders = {};    // the last ones, by number
 };
 
 struct Answers {

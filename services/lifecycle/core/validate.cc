@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/resource_name.h"
+#include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
 
 namespace muster::lifecycle {
@@ -177,6 +178,57 @@ void CheckCounts(Faults& faults, const Spec& spec, std::optional<int64_t> target
   }
 }
 
+void CheckAffinity(Faults& faults, const Affinity& affinity) {
+  constexpr char kField[] = "spec.nodeAffinity.terms";
+  if (affinity.size() > kMaxAffinityTerms) {
+    faults.Add(kField, absl::StrCat("must have at most ", kMaxAffinityTerms, " entries"));
+  }
+  for (size_t i = 0; i < affinity.size(); ++i) {
+    const std::string term = absl::StrCat(kField, "[", i, "].expressions");
+    if (affinity[i].empty() || affinity[i].size() > kMaxAffinityExpressions) {
+      faults.Add(term, absl::StrCat("must have 1 to ", kMaxAffinityExpressions, " entries"));
+    }
+    for (size_t j = 0; j < affinity[i].size(); ++j) {
+      const AffinityExpression& expression = affinity[i][j];
+      const std::string field = absl::StrCat(term, "[", j, "]");
+      if (!IsQualifiedName(expression.key)) faults.Add(field + ".key", kBadKey);
+      const bool valued = expression.op == "In" || expression.op == "NotIn";
+      if (!valued && expression.op != "Exists" && expression.op != "DoesNotExist") {
+        faults.Add(field + ".operator", "must be `In`, `NotIn`, `Exists` or `DoesNotExist`");
+      } else if (valued ? expression.values.empty() || expression.values.size() > kMaxAffinityValues
+                        : !expression.values.empty()) {
+        faults.Add(field + ".values",
+                   absl::StrCat("must have 1 to ", kMaxAffinityValues,
+                                " entries for `In` and `NotIn`, none for the others"));
+      }
+      for (const std::string& value : expression.values) {
+        if (!IsLabelValue(value)) {
+          faults.Add(field + ".values", "has a value that is not a valid Kubernetes label value");
+        }
+      }
+    }
+  }
+}
+
+void CheckPrefill(Faults& faults, const Spec& spec) {
+  if (!spec.prefill) return;
+  const Prefill& prefill = *spec.prefill;
+  if (prefill.timeout_seconds < 0 || prefill.timeout_seconds > kMaxPrefillSeconds) {
+    faults.Add("spec.prefill.timeoutSeconds",
+               absl::StrCat("must be between 0 and ", kMaxPrefillSeconds));
+  }
+  if (prefill.max_nodes < 0 || prefill.max_nodes > kMaxPrefillNodes) {
+    faults.Add("spec.prefill.maxNodes",
+               absl::StrCat("must be 1 to ", kMaxPrefillNodes, ", or 0 for 1"));
+  }
+  if (prefill.enabled && spec.autoscaling) {
+    faults.Add("spec.prefill.enabled", "is not available with spec.autoscaling");
+  }
+  if (prefill.enabled && spec.spot()) {
+    faults.Add("spec.prefill.enabled", "is not available for spot");
+  }
+}
+
 void CheckType(Faults& faults, const Spec& spec, std::optional<int64_t> target,
                const TypeFacts& type) {
   if (spec.compute_class == "spot" && type.superchip) {
@@ -230,8 +282,14 @@ std::vector<error::FieldViolation> ValidateSpec(const Spec& spec, std::optional<
   CheckAnnotations(faults, spec.node_annotations);
   CheckTaints(faults, spec.node_taints);
   CheckImage(faults, spec);
+  CheckAffinity(faults, spec.node_affinity);
+  CheckPrefill(faults, spec);
   faults.Word("spec.lifecycle.scaleDownStrategy", spec.scale_down_strategy,
               {"IdleOnly", "PreferIdle"}, "`IdleOnly` or `PreferIdle`");
+  if (!spec.max_unavailable.empty() && !IsMaxUnavailable(spec.max_unavailable)) {
+    faults.Add("spec.lifecycle.maxUnavailable",
+               "must be a number of at least 1 such as `2` or a percentage such as `25%`");
+  }
   faults.Word("spec.nodeConfigurationUpdateStrategy.type", spec.update_strategy,
               {"Manual", "OnSpecUpdate", "Always"}, "`Manual`, `OnSpecUpdate` or `Always`");
   if (type != nullptr) CheckType(faults, spec, target, *type);

@@ -14,16 +14,18 @@ using Rank = std::tuple<int, int64_t, int64_t>;
 
 Rank RankOf(const Node& node) {
   const Observed& seen = node.observed;
-  if (seen.autoscaler_marked) return {0, seen.active ? 1 : 0, 0};
+  if (seen.autoscaler_marked || node.removal_requested) return {0, seen.active ? 1 : 0, 0};
   if (IsInProgress(node.state) || node.state == NodeState::kRegistered) {
     return {1, static_cast<int64_t>(node.state), -absl::ToUnixMicros(node.create_time)};
   }
   if (node.state == NodeState::kTriage) return {2, seen.active ? 1 : 0, 0};
+  if (seen.unschedulable && !seen.active) return {3, 0, 0};
   if (!seen.active) {
     const absl::Time since = seen.active_time == kNever ? node.create_time : seen.active_time;
-    return {3, absl::ToUnixMicros(since), 0};
+    return {4, absl::ToUnixMicros(since), 0};
   }
-  return {4, static_cast<int64_t>(seen.active_pods.size()), -absl::ToUnixMicros(node.create_time)};
+  return {5, std::max(static_cast<int64_t>(seen.active_pods.size()), seen.active_pod_count),
+          -absl::ToUnixMicros(node.create_time)};
 }
 
 bool MayGo(const Node& node, bool active_too) {

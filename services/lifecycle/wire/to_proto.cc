@@ -114,7 +114,7 @@ v1::Reconfiguration::State StateOf(Reconfiguration::State state) {
   return v1::Reconfiguration::STATE_UNSPECIFIED;
 }
 
-void SetReconfiguration(const Reconfiguration& in, v1::Reconfiguration* out) {
+void FillReconfiguration(const Reconfiguration& in, v1::Reconfiguration* out) {
   out->set_number(in.number);
   out->set_state(StateOf(in.state));
   for (const std::string& machine : in.machines) out->add_machines(machine);
@@ -252,7 +252,7 @@ v1::NodePool ToProto(const Pool& pool, int64_t revision) {
   *out.mutable_status() = ToProto(pool.status);
   FillAccount(pool.account, out.mutable_account());
   if (pool.reconfiguration) {
-    SetReconfiguration(*pool.reconfiguration, out.mutable_reconfiguration());
+    FillReconfiguration(*pool.reconfiguration, out.mutable_reconfiguration());
   }
   return out;
 }

@@ -1,0 +1,166 @@
+// Decide of ApplyPlan: carries out what a plan says, if what it was made from still stands.
+#include <algorithm>
+#include <utility>
+
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "services/lifecycle/core/boot_failures.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/errors.h"
+#include "services/lifecycle/core/events.h"
+#include "services/lifecycle/core/put_pool.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// Carries out actions one by one on the overlay.
+class Executor {
+ public:
+  Executor(Overlay<State>& overlay, const Pool& pool, absl::Time now)
+      : overlay_(overlay), before_(pool), pool_(pool), now_(now), events_(overlay, now) {}
+
+  absl::Status Run(const std::vector<Action>& actions) {
+    for (const Action& action : actions) {
+      RETURN_IF_ERROR(std::visit([this](const auto& a) { return Do(a); }, action));
+    }
+    if (!removed_) PutPool(overlay_, before_, std::move(pool_), asks_anew_);
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Do(const AssignNode& action) {
+    const Node node = NodeOf(pool_, action, now_);
+    if (overlay_.state().table<Node>().Find(node.name) != nullptr) {
+      return error::DoesNotFit(node.name, "there already", "assignment");
+    }
+    overlay_.Put(node);
+    events_.EmitAll(pool_, nullptr, node, "");
+    asks_anew_ |= AsksForNoMore(pool_);  // which asks for what it has
+    return absl::OkStatus();
+  }
+  absl::Status Do(const OrderBoot& action) { return Change(action); }
+  absl::Status Do(const SetDrainDeadline& action) { return Change(action); }
+  absl::Status Do(const ForceDrain& action) { return Change(action); }
+  absl::Status Do(const SetPreemption& action) { return Change(action); }
+  absl::Status Do(const AskReplacement& action) { return Change(action); }
+  absl::Status Do(const StageProfile& action) { return Change(action); }
+  absl::Status Do(const ChooseForReboot& action) { return Change(action); }
+  absl::Status Do(const RefreshMetadata& action) { return Change(action); }
+  absl::Status Do(const StepNode& action) {
+    const Node* before = overlay_.state().table<Node>().Find(action.node);
+    if (before == nullptr) return muster::error::NotFound(action.node);
+    if (action.event == NodeEvent::kBootTimedOut) CountBootFailure(pool_, *before);
+    RETURN_IF_ERROR(Change(action, action.reason));
+    asks_anew_ |= IsReturnable(overlay_.state().table<Node>().Find(action.node)->state);
+    return absl::OkStatus();
+  }
+  absl::Status Do(const PurgeNode& action) {
+    if (!overlay_.Delete<Node>(action.node)) return muster::error::NotFound(action.node);
+    ++pool_.account.removed_nodes;
+    return absl::OkStatus();
+  }
+  absl::Status Do(const SetAccount& action) {
+    pool_.account.granted_nodes = action.granted_nodes;
+    pool_.account.requested_nodes = action.requested_nodes;
+    pool_.account.prefill_nodes = action.prefill_nodes;
+    pool_.account.configuration_order = action.configuration_order;
+    pool_.account.configuration_order_waiting = action.configuration_order_waiting;
+    return absl::OkStatus();
+  }
+  absl::Status Do(const SetReconfiguration& action) {
+    if (!pool_.reconfiguration) return muster::error::NotFound(pool_.name);
+    pool_.reconfiguration->state = action.state;
+    pool_.reconfiguration->state_time = now_;
+    return absl::OkStatus();
+  }
+  absl::Status Do(const SetStatus& action) {
+    pool_.status = action.status;
+    return absl::OkStatus();
+  }
+  absl::Status Do(const EmitEvent& action) {
+    events_.Emit(pool_.uid, pool_.name, action.event, action.message);
+    return absl::OkStatus();
+  }
+  absl::Status Do(const RemovePool&) {
+    overlay_.Delete<Pool>(pool_.name);
+    removed_ = true;
+    return absl::OkStatus();
+  }
+
+  template <class A>
+  absl::Status Change(const A& action, absl::string_view why = "") {
+    const Node* found = overlay_.state().table<Node>().Find(action.node);
+    if (found == nullptr) return muster::error::NotFound(action.node);
+    const Node before = *found;
+    Node after = before;
+    RETURN_IF_ERROR(CarryOut(after, pool_, action, now_));
+    overlay_.Put(after);
+    events_.EmitAll(pool_, &before, after, why);
+    return absl::OkStatus();
+  }
+
+  Overlay<State>& overlay_;
+  const Pool before_;
+  Pool pool_;
+  const absl::Time now_;
+  EventLog events_;
+  bool asks_anew_ = false;
+  bool removed_ = false;
+};
+
+// The Node that an action changes; empty: none that was there before.
+struct TouchedNode {
+  absl::string_view operator()(const OrderBoot& a) const { return a.node; }
+  absl::string_view operator()(const StepNode& a) const { return a.node; }
+  absl::string_view operator()(const SetDrainDeadline& a) const { return a.node; }
+  absl::string_view operator()(const ForceDrain& a) const { return a.node; }
+  absl::string_view operator()(const SetPreemption& a) const { return a.node; }
+  absl::string_view operator()(const AskReplacement& a) const { return a.node; }
+  absl::string_view operator()(const StageProfile& a) const { return a.node; }
+  absl::string_view operator()(const ChooseForReboot& a) const { return a.node; }
+  absl::string_view operator()(const RefreshMetadata& a) const { return a.node; }
+  absl::string_view operator()(const PurgeNode& a) const { return a.node; }
+  template <class A>
+  absl::string_view operator()(const A&) const {
+    return "";
+  }
+};
+
+// The newest revision of the rows that the plan is about: the pool's and those of the Nodes that it
+// changes. What agents report of other Nodes meanwhile does not outdate it, else a plan for a busy
+// pool would never get through; whatever changes what the pool may have or must give back changes
+// the pool's row too.
+int64_t NewestTouched(const State& state, const ApplyPlan& command) {
+  int64_t newest = state.table<Pool>().FindVersioned(command.pool)->revision;
+  for (const Action& action : command.actions) {
+    const absl::string_view name = std::visit(TouchedNode(), action);
+    const Versioned<Node>* node = name.empty() ? nullptr : state.table<Node>().FindVersioned(name);
+    if (node != nullptr) newest = std::max(newest, node->revision);
+  }
+  return newest;
+}
+
+}  // namespace
+
+StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyPlan& command, absl::Time now) {
+  const State& state = overlay.state();
+  const Lease* lease = state.table<Lease>().Find(Lease::kName);
+  const int64_t epoch = lease == nullptr ? 0 : lease->epoch;
+  if (command.epoch != epoch) return error::StaleLeader(command.epoch, epoch);
+  const Pool* pool = state.table<Pool>().Find(command.pool);
+  if (pool == nullptr || pool->uid != command.uid) {
+    return error::PlanOutdated(command.pool, command.version, 0);
+  }
+  if (const int64_t newest = NewestTouched(state, command); newest > command.version) {
+    return error::PlanOutdated(command.pool, command.version, newest);
+  }
+  const size_t mark = overlay.Mark();
+  if (absl::Status status = Executor(overlay, *pool, now).Run(command.actions); !status.ok()) {
+    overlay.RollBack(mark);
+    return status;
+  }
+  return Outcome{.revision = overlay.revision()};
+}
+
+}  // namespace muster::lifecycle

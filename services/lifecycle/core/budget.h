@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "services/lifecycle/core/types.h"
+
+// The one disruption budget of a pool (spec.lifecycle.maxUnavailable) over all voluntary causes:
+// scale-down, repair, reconfigure reboots. Deletion and preemption are not voluntary.
+namespace muster::lifecycle {
+
+// `2` or `25%`: 1 to 100,000, or 1 to 100 percent. False: neither.
+bool IsMaxUnavailable(absl::string_view text);
+
+// How many of `nodes` Nodes `text` allows: percentages are rounded down, at least 1. nullopt:
+// empty, no bound. `text` must be well-formed or empty.
+std::optional<int64_t> MaxUnavailable(absl::string_view text, int64_t nodes);
+
+// Why a Node is out of service of somebody's free will; nullptr: it is not.
+const char* DisruptionOf(const Node& node);
+
+// The budget as it stands, spent as the plan goes on.
+class Budget {
+ public:
+  // `text`: well-formed or empty. `nodes`: all of the pool.
+  Budget(absl::string_view text, int64_t size, const std::vector<const Node*>& nodes);
+
+  // False: it is used up.
+  bool Spend(const std::string& machine, const char* cause);
+  int64_t used() const { return static_cast<int64_t>(uses_.size()); }
+  std::optional<int64_t> limit() const { return limit_; }
+  // Which budget refuses and what is using it: "maxUnavailable 25% (2 of 8 Nodes) is used up by g1
+  // (scale-down), g2 (repair)".
+  std::string Denial() const;
+
+ private:
+  const std::string text_;
+  const int64_t size_;
+  const std::optional<int64_t> limit_;
+  std::vector<std::string> uses_;
+};
+
+}  // namespace muster::lifecycle

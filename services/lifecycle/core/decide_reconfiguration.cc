@@ -1,0 +1,93 @@
+// Decide of what is asked about reconfigure reboots. Which Node reboots when is Plan's.
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "services/lifecycle/core/budget.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/errors.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/put_pool.h"
+
+namespace muster::lifecycle {
+namespace {
+
+absl::Status CheckFields(const State& state, const ReconfigureNodePool& command) {
+  std::vector<muster::error::FieldViolation> faults;
+  if (!command.max_unavailable.empty() && !IsMaxUnavailable(command.max_unavailable)) {
+    faults.push_back(
+        {"max_unavailable", "must be a number such as `2` or a percentage such as `25%`"});
+  }
+  if (command.allowed_failures < 0 || command.allowed_failures > kMaxTargetNodes) {
+    faults.push_back({"allowed_failures", absl::StrCat("must be between 0 and ", kMaxTargetNodes)});
+  }
+  std::set<absl::string_view> seen;
+  for (size_t i = 0; i < command.machines.size(); ++i) {
+    const std::string& machine = command.machines[i];
+    if (!seen.insert(machine).second) {
+      faults.push_back({absl::StrCat("machines[", i, "]"), "stands in the request twice"});
+    } else if (state.table<Node>().Find(NodeName(command.name, machine)) == nullptr) {
+      return muster::error::NotFound(NodeName(command.name, machine));
+    }
+  }
+  if (!faults.empty()) return muster::error::InvalidFields(std::move(faults));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& command,
+                       absl::Time now) {
+  const State& state = overlay.state();
+  const Pool* before = state.table<Pool>().Find(command.name);
+  if (before == nullptr) return muster::error::NotFound(command.name);
+  RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
+  if (before->deleting()) return error::PoolDeleting(command.name);
+  RETURN_IF_ERROR(CheckFields(state, command));
+  if (before->reconfiguring()) return error::ReconfigurationRunning(command.name);
+  if (IsDisabled(*before)) {
+    return error::ConfigurationDisabled(command.name, before->status.node_profile);
+  }
+  const size_t mark = overlay.Mark();
+  Pool pool = *before;
+  Reconfiguration asked;
+  asked.number = before->reconfiguration ? before->reconfiguration->number + 1 : 1;
+  asked.machines = command.machines;
+  asked.evict_active = command.evict_active;
+  asked.max_unavailable = command.max_unavailable;
+  asked.allowed_failures = command.allowed_failures;
+  asked.create_time = now;
+  asked.state_time = now;
+  pool.reconfiguration = std::move(asked);
+  PutPool(overlay, *before, std::move(pool));
+  return PoolOutcome(overlay, command.name, mark, command.validate_only);
+}
+
+StatusOrOutcome Decide(Overlay<State>& overlay, const ControlReconfiguration& command,
+                       absl::Time now) {
+  using Verb = ControlReconfiguration::Verb;
+  using RState = Reconfiguration::State;
+  const Pool* before = overlay.state().table<Pool>().Find(command.name);
+  if (before == nullptr) return muster::error::NotFound(command.name);
+  RETURN_IF_ERROR(CheckEtag<Pool>(overlay.state(), command.name, command.etag));
+  const bool again = command.verb == Verb::kCancel && before->reconfiguration &&
+                     before->reconfiguration->state == RState::kCancelled;
+  if (!before->reconfiguring() && !again) return error::NoReconfiguration(command.name);
+  const RState wanted = command.verb == Verb::kPause    ? RState::kPaused
+                        : command.verb == Verb::kResume ? RState::kRunning
+                                                        : RState::kCancelled;
+  const size_t mark = overlay.Mark();
+  if (before->reconfiguration->state != wanted) {
+    Pool pool = *before;
+    pool.reconfiguration->state = wanted;
+    pool.reconfiguration->state_time = now;
+    if (command.verb == Verb::kResume) pool.reconfiguration->failed_machines.clear();
+    PutPool(overlay, *before, std::move(pool));
+  }
+  return PoolOutcome(overlay, command.name, mark, command.validate_only);
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "services/lifecycle/core/plan.h"
+
+namespace muster::lifecycle {
+
+// Who must act on an obstacle.
+enum class Actor { kNobody, kUser, kQuotaAdmin, kCapacity, kOperator };
+
+// See muster.lifecycle.v1.NodePoolObstacle.
+struct Obstacle {
+  std::string reason = {};
+  std::string subject = {};
+  std::string message = {};
+  Actor actor = Actor::kNobody;
+  absl::Time earliest = kNever;
+  absl::Time latest = kNever;
+  bool operator==(const Obstacle&) const = default;
+};
+
+// As in the API: `DISRUPTION_BUDGET`.
+const char* DeferReasonName(DeferReason reason);
+
+// Why the pool is not where it should be, most important first: what keeps it from all (its spec,
+// services out of reach), from growing (quota, capacity, configuration), and then what single Nodes
+// wait for. Empty: it is where it should be. `plan` must be Plan(snapshot). Pure.
+std::vector<Obstacle> Explain(const Snapshot& snapshot, const PoolPlan& plan);
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,173 @@
+#include "services/lifecycle/core/node_events.h"
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/node_machine.h"
+
+namespace muster::lifecycle {
+namespace {
+
+absl::string_view CauseText(RemovalCause cause) {
+  switch (cause) {
+    case RemovalCause::kNone:
+      return "it is not needed";
+    case RemovalCause::kScaleDown:
+      return "the pool is over target";
+    case RemovalCause::kRepair:
+      return "it is unhealthy and will be replaced";
+    case RemovalCause::kPreemption:
+      return "its machine is needed elsewhere";
+    case RemovalCause::kDeletion:
+      return "the pool is being deleted";
+  }
+  return "";
+}
+
+// Tells of one change, part by part.
+class Teller {
+ public:
+  Teller(const Node& before, const Node& after, absl::string_view why)
+      : was_(before), is_(after), why_(why), moved_(before.state != after.state) {}
+
+  std::vector<NodeEventTold> Run() {
+    Arrival();
+    Removal();
+    Preemption();
+    Cordon();
+    Drain();
+    Departure();
+    Configuration();
+    return std::move(told_);
+  }
+
+ private:
+  bool To(NodeState state) const { return moved_ && is_.state == state; }
+  bool FromTo(NodeState from, NodeState to) const { return was_.state == from && To(to); }
+  std::string Text(absl::string_view what) const {
+    return absl::StrCat("Node ", is_.machine, what);
+  }
+  void OnNode(absl::string_view reason, absl::string_view what) {
+    told_.push_back({false, std::string(reason), Text(what)});
+  }
+  void OnPool(absl::string_view reason, absl::string_view what) {
+    told_.push_back({true, std::string(reason), Text(what)});
+  }
+  void OnBoth(absl::string_view reason, absl::string_view what) {
+    OnNode(reason, what);
+    OnPool(reason, what);
+  }
+
+  void Arrival() {
+    if (To(NodeState::kRegistered)) OnBoth("CWNodeRegistered", " was registered.");
+    if (!To(NodeState::kDeliveryFailed)) return;
+    const std::string because = why_.empty() ? "." : absl::StrCat(": ", why_);
+    if (was_.state == NodeState::kRegistered) {
+      OnNode("CWNodeRegistrationFailed", absl::StrCat(" could not be registered", because));
+    }
+    OnPool("CWNodeDeliverFail", absl::StrCat(" could not be delivered", because));
+  }
+
+  // The way out begins. A preemption can still be taken back: it is told of when its drain begins.
+  void Removal() {
+    const bool left = was_.removal_cause != RemovalCause::kNone;
+    const bool leaves = is_.removal_cause != RemovalCause::kNone;
+    const bool begins = is_.removal_cause == RemovalCause::kPreemption
+                            ? moved_ && is_.state != NodeState::kCordoned &&
+                                  (!left || was_.state == NodeState::kCordoned)
+                            : leaves && !left;
+    if (!begins) return;
+    const absl::string_view cause = CauseText(is_.removal_cause);
+    OnPool("CWNodeDeletionRequestSuccess", absl::StrCat(" is to be deleted: ", cause, "."));
+    if (is_.state == NodeState::kDeleted) return;  // it was never told to boot
+    OnBoth("CWNodeMarkedPrepareForTerminate", absl::StrCat(" is to be terminated: ", cause, "."));
+  }
+
+  void Preemption() {
+    if (was_.preempt_time == kNever && is_.preempt_time != kNever) {
+      OnNode("Preemption pending", " will be preempted: its machine is needed elsewhere.");
+    }
+  }
+
+  void Cordon() {
+    if (!was_.desired.cordoned && is_.desired.cordoned) {
+      OnBoth("CWNodeCordoned", " was cordoned.");
+      OnBoth("CWNodeTainted", " takes no new work.");
+    }
+    if (was_.desired.cordoned && !is_.desired.cordoned) {
+      OnBoth("CWNodeUncordoned", " was uncordoned.");
+      OnBoth("CWNodeUntainted", " takes new work again.");
+    }
+  }
+
+  void Drain() {
+    if (!was_.desired.drain && is_.desired.drain) {
+      if (is_.preempt_time != kNever) {
+        OnNode("Preemption in progress", " is being drained for preemption.");
+      }
+      OnPool("CWDrainNode", " is being drained.");
+      OnBoth("CWNodeDraining", " is being drained.");
+    }
+    if (was_.observed.drain_blocked_by.empty() && !is_.observed.drain_blocked_by.empty()) {
+      OnBoth("CWNodeDrainingPDBViolation",
+             absl::StrCat(" cannot be drained: ", is_.observed.drain_blocked_by, "."));
+    }
+    if (!was_.desired.force_drain && is_.desired.force_drain) {
+      OnBoth("CWNodeDrainingForceDelete",
+             " was not drained in time: what is left on it is deleted.");
+    }
+  }
+
+  void Departure() {
+    if (To(NodeState::kPreparedForTerminate)) {
+      OnBoth("CWNodePreparedForTerminate", " is prepared for termination.");
+    }
+    if (was_.observed.removal_error.empty() && !is_.observed.removal_error.empty()) {
+      OnPool("CWNodePoolNodesRemoveError",
+             absl::StrCat(" could not be removed: ", is_.observed.removal_error, "."));
+    }
+    if (!To(NodeState::kDeleted)) return;
+    if (is_.preempt_time != kNever) OnNode("Deleted for preemption", " was preempted.");
+    OnPool("CWNodeDeleted", " was deleted.");
+  }
+
+  void Configuration() {
+    const std::string& profile = is_.desired.node_profile;
+    const bool boots = is_.desired.phase == Phase::kRunning && is_.state == NodeState::kAssigned &&
+                       was_.desired.phase != Phase::kRunning;
+    if (boots || To(NodeState::kReconfiguring)) {
+      OnNode("CWConfigStaged", absl::StrCat(" boots into configuration ", profile, "."));
+    }
+    if (FromTo(NodeState::kReconfiguring, NodeState::kProduction)) {
+      OnNode("CWReconfigureRebooted",
+             absl::StrCat(" was rebooted into configuration ", is_.observed.node_profile, "."));
+    }
+    if (was_.observed.staging_error.empty() && !is_.observed.staging_error.empty()) {
+      OnNode("CWNodeConfigStagingFailed",
+             absl::StrCat(" could not be staged with configuration ", profile, ": ",
+                          is_.observed.staging_error, "."));
+    }
+  }
+
+  const Node& was_;
+  const Node& is_;
+  const absl::string_view why_;
+  const bool moved_;
+  std::vector<NodeEventTold> told_;
+};
+
+}  // namespace
+
+std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl::string_view why) {
+  std::vector<NodeEventTold> told;
+  Node nothing;
+  nothing.state = after.state;
+  if (before == nullptr) {
+    told.push_back({true, "CWNodeAssigned",
+                    absl::StrCat("Node ", after.machine, " was assigned to the NodePool.")});
+  }
+  for (NodeEventTold& event : Teller(before == nullptr ? nothing : *before, after, why).Run()) {
+    told.push_back(std::move(event));
+  }
+  return told;
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,37 @@
+// Spot preemption: T+0 cordon, T+2 min drain, T+7 min removal at the latest (semantics 6). T+0 is
+// when the Node is cordoned, so that the notice is whole whatever happened before.
+#include <algorithm>
+
+#include "services/lifecycle/core/planner.h"
+
+namespace muster::lifecycle {
+
+void Planner::Preempt() {
+  if (!answers().claim.here()) return;  // the clock of those that were begun runs on
+  const std::vector<MachineReclaim>& reclaims = answers().claim.value.reclaims;
+  for (auto& [name, node] : nodes_) {
+    if (IsReturnable(node.state)) continue;
+    const bool wanted =
+        std::any_of(reclaims.begin(), reclaims.end(),
+                    [&node = node](const MachineReclaim& r) { return r.machine == node.machine; });
+    const bool begun = node.preempt_time != kNever;
+    if (wanted && !begun) BeginPreemption(node);
+    if (!wanted && begun && node.state == NodeState::kCordoned && !pool_.deleting()) {
+      Step(node, NodeEvent::kUncordon, "its machine is no longer needed elsewhere");
+    }
+  }
+}
+
+void Planner::BeginPreemption(Node& node) {
+  const std::string reason = "capacity reclaims its machine";
+  if (node.state == NodeState::kPreparedForTerminate) return;  // it goes anyway
+  Take(node, SetPreemption{node.name, now(), reason});
+  if (node.state == NodeState::kDraining) {
+    const absl::Time end = std::min(node.desired.drain_deadline, now() + kPreemptionEnd);
+    Take(node, SetDrainDeadline{node.name, end, reason});
+    return;
+  }
+  if (node.state != NodeState::kCordoned) Dismiss(node, RemovalCause::kPreemption, reason);
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,132 @@
+// What is published of a pool: its status, and the events that tell of its transitions.
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/metadata.h"
+#include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/render.h"
+
+namespace muster::lifecycle {
+
+void Planner::RefreshAllMetadata() {
+  int64_t refreshed = 0;
+  for (auto& [name, node] : nodes_) {
+    if (IsReturnable(node.state) || !Room()) continue;
+    const bool gpu = snapshot_.catalogue.type ? snapshot_.catalogue.type->gpus > 0 : HasGpus(node);
+    if (Take(node,
+             RefreshMetadata{name, gpu, "the pool's labels, annotations or taints changed"})) {
+      ++refreshed;
+    }
+  }
+  if (refreshed > 0) {
+    Say("CWNodePoolMetadata",
+        absl::StrCat("Updated metadata of ", CountText(refreshed, "Node"), "."));
+  }
+}
+
+void Planner::Publish() {
+  Status status = RenderStatus(snapshot_, demand_, Outlook{Nodes(), account_, judgement_});
+  if (status == pool_.status) return;
+  for (const Condition& condition : status.conditions) Announce(condition);
+  AnnounceConfiguration(status);
+  Do(SetStatus{std::move(status), "what is published differs"});
+}
+
+void Planner::Announce(const Condition& now) {
+  const Condition* before = FindCondition(pool_.status.conditions, now.type);
+  const bool reworded = before == nullptr || before->message != now.message;
+  if (now.type == "Validated" && now.reason == "Invalid" && reworded) {
+    Say(judgement_.event, now.message);
+  }
+  if (before != nullptr && before->reason == now.reason) return;
+  const absl::string_view was = before == nullptr ? absl::string_view() : before->reason;
+  if (now.type == "Capacity" && now.status == "False") Say("CWInsufficientCapacity", now.message);
+  if (now.type == "Capacity" && now.status == "Unknown") {
+    Say("CWNodePoolNodesRequestFailed", now.message);
+  }
+  if (now.type == "Quota" && now.reason == "Over") Say("CWOverQuota", now.message);
+  if (now.type == "Quota" && (now.reason == "NotSet" || now.status == "Unknown")) {
+    Say("CWNodePoolQuotaCheckFailed", now.message);
+  }
+  if (now.type == "AtTarget" && now.reason == "TargetMet") {
+    const std::string to = absl::StrCat(" to ", CountText(pool_.spec.target_nodes, "Node"), ".");
+    if (was == "UnderTarget") Say("CWNodePoolScaledUp", absl::StrCat("NodePool scaled up", to));
+    if (was == "OverTarget") Say("CWNodePoolScaledDown", absl::StrCat("NodePool scaled down", to));
+  }
+}
+
+void Planner::AnnounceConfiguration(const Status& status) {
+  const Status& was = pool_.status;
+  const auto profile_of = [](const std::optional<NodeConfiguration>& configuration) {
+    return configuration ? configuration->node_profile : "";
+  };
+  if (!was.node_profile.empty() && status.node_profile != was.node_profile) {
+    Say("CWNodeConfigStaged", absl::StrCat("Configuration ", status.node_profile, " was staged."));
+  }
+  if (status.pending && profile_of(status.pending) != profile_of(was.pending)) {
+    Say("CWPendingNodeConfig",
+        absl::StrCat("Configuration ", status.pending->node_profile, " waits to be promoted."));
+  }
+  if (status.waiting && profile_of(status.waiting) != profile_of(was.waiting)) {
+    Say("CWNodePoolNodeConfigUpdatePending",
+        absl::StrCat("Configuration ", status.waiting->node_profile,
+                     " will be active once Nodes that are mid-delivery have booted."));
+  }
+  Pool after = pool_;
+  after.status = status;
+  if (IsDisabled(after) && (!IsDisabled(pool_) || status.node_profile != was.node_profile)) {
+    Say("CWNodePoolDisabled",
+        absl::StrCat(
+            "Configuration ", status.node_profile,
+            " was disabled because too many boots failed: no further Node boots into it."));
+  }
+}
+
+// Promotes and rollbacks that were not told of yet, and one that was waiting then.
+void Planner::AnnounceOrders() {
+  using Kind = ConfigurationOrder::Kind;
+  using Outcome = ConfigurationOrder::Outcome;
+  if (!answers().configuration.here()) return;
+  const auto updated = [&](const ConfigurationOrder& order) {
+    Say("CWNodePoolNodeConfigUpdated",
+        absl::StrCat("Configuration ", order.node_profile, " is active after a ",
+                     order.kind == Kind::kPromote ? "promotion." : "rollback."));
+  };
+  for (const ConfigurationOrder& order : answers().configuration.value.orders) {
+    const bool known = order.number <= account_.configuration_order;
+    const bool waited =
+        order.number == account_.configuration_order && account_.configuration_order_waiting;
+    if (known && !waited) continue;
+    if (waited && order.outcome == Outcome::kWaiting) continue;
+    account_.configuration_order = order.number;
+    account_.configuration_order_waiting = order.outcome == Outcome::kWaiting;
+    if (waited) {
+      if (order.outcome == Outcome::kDone) updated(order);
+      continue;
+    }
+    switch (order.outcome) {
+      case Outcome::kWaiting:
+      case Outcome::kReplaced:
+      case Outcome::kDone:
+        if (order.kind == Kind::kPromote) {
+          Say("CWManualUpgradeTrigger",
+              absl::StrCat("Promotion of configuration ", order.node_profile, " was asked for."));
+        } else {
+          Say("CWManualRollbackTrigger",
+              absl::StrCat("Rollback to configuration ", order.node_profile, " was asked for."));
+        }
+        if (order.outcome == Outcome::kDone) updated(order);
+        break;
+      case Outcome::kNoPending:
+        Say("CWNodePoolNoPendingConfiguration", order.message);
+        break;
+      case Outcome::kRollbackFailed:
+        Say("CWNodePoolNodeConfigRollbackFailed", order.message);
+        break;
+      case Outcome::kConflict:
+        Say("CWNodePoolNodeConfigUpdateConflict", order.message);
+        break;
+    }
+  }
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,148 @@
+// The active configuration reaches running Nodes: staged on each, booted by reconfigure reboots
+// that were asked for, rack by rack, within the disruption budget.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/planner.h"
+
+namespace muster::lifecycle {
+
+namespace {
+
+bool IsRunning(const Node& node) {
+  return node.state == NodeState::kRegistered || node.state == NodeState::kProduction ||
+         node.state == NodeState::kTriage;
+}
+
+bool IsChosen(const Node& node) {
+  return node.state == NodeState::kProduction && node.reconfigure_time != kNever;
+}
+
+}  // namespace
+
+void Planner::StageProfiles() {
+  const std::string profile = Profile();
+  if (pool_.deleting() || profile.empty()) return;
+  for (auto& [name, node] : nodes_) {
+    if (IsRunning(node) && node.desired.node_profile != profile && Room()) {
+      Take(node, StageProfile{name, profile, "it is the active configuration"});
+    }
+    if (!node.observed.staging_error.empty()) {
+      Wait(
+          DeferReason::kStagingFailed, name,
+          absl::StrCat("Configuration ", node.desired.node_profile, " could not be staged on Node ",
+                       node.machine, ": ", node.observed.staging_error, "."));
+    }
+  }
+}
+
+bool Planner::IsAsked(const Node& node) const {
+  const std::vector<std::string>& asked = pool_.reconfiguration->machines;
+  return asked.empty() || std::find(asked.begin(), asked.end(), node.machine) != asked.end();
+}
+
+// Runs, or will run, something else than the active profile, and stays.
+bool Planner::IsOutdated(const Node& node) const {
+  if (IsInProgress(node.state)) {
+    return node.desired.phase == Phase::kRunning && node.desired.node_profile != Profile();
+  }
+  if (node.state == NodeState::kReconfiguring) return true;
+  return IsRunning(node) && node.state != NodeState::kTriage &&
+         node.observed.node_profile != Profile();
+}
+
+void Planner::Reconfigure() {
+  using State = Reconfiguration::State;
+  if (!pool_.reconfiguring() || pool_.deleting()) {
+    ReleaseChosen("no reconfigure reboot is asked for");
+    return;
+  }
+  const Reconfiguration& asked = *pool_.reconfiguration;
+  const auto failed = static_cast<int64_t>(asked.failed_machines.size());
+  if (asked.state == State::kRunning && (failed > asked.allowed_failures || ProfileDisabled())) {
+    reconfiguration_state_ = State::kHalted;
+    Do(SetReconfiguration{State::kHalted, "boots failed"});
+  }
+  if (reconfiguration_state_ == State::kHalted) {
+    Wait(DeferReason::kReconfigurationHalted, pool_.name,
+         absl::StrCat("Reconfigure reboots halted: ", CountText(failed, "boot"), " failed."));
+    ReleaseChosen("reconfigure reboots are halted");
+    return;
+  }
+  if (reconfiguration_state_ == State::kPaused) {
+    Wait(DeferReason::kReconfigurationPaused, pool_.name, "Reconfigure reboots are paused.");
+    ReleaseChosen("reconfigure reboots are paused");
+    return;
+  }
+  const bool done = std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    return IsAsked(entry.second) && IsOutdated(entry.second);
+  });
+  if (done) {
+    reconfiguration_state_ = State::kDone;
+    Do(SetReconfiguration{State::kDone, "every Node is on the active configuration"});
+    ReleaseChosen("reconfigure reboots are done");
+    return;
+  }
+  const bool bounded = !asked.max_unavailable.empty() || !pool_.spec.max_unavailable.empty();
+  const std::string own =
+      asked.max_unavailable.empty() ? (bounded ? "" : "1") : asked.max_unavailable;
+  Budget budget(own, std::max(pool_.spec.target_nodes, static_cast<int64_t>(nodes_.size())),
+                Nodes());
+  Reboot(budget);
+}
+
+// Chosen Nodes that are idle reboot; others are chosen as far as the budgets go, a rack at a time,
+// idle ones first.
+void Planner::Reboot(Budget& own) {
+  const std::string profile = Profile();
+  std::vector<Node*> waiting;
+  const std::string* rack = nullptr;
+  for (auto& [name, node] : nodes_) {
+    if (IsChosen(node) && !IsOutdated(node)) {
+      Take(node, ChooseForReboot{name, false, false, kNever, "it is up to date"});
+    } else if (IsChosen(node) && !node.observed.active) {
+      Take(node, StepNode{name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever, profile,
+                          "it is idle"});
+    } else if (IsChosen(node) && !node.desired.drain) {
+      Wait(DeferReason::kWaitsUntilIdle, name,
+           absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
+    }
+    if (IsChosen(node) || node.state == NodeState::kReconfiguring) rack = &node.rack;
+    if (node.state == NodeState::kProduction && !IsChosen(node) && IsAsked(node) &&
+        IsOutdated(node)) {
+      waiting.push_back(&node);
+    }
+  }
+  std::stable_sort(waiting.begin(), waiting.end(), [&](const Node* a, const Node* b) {
+    const bool a_on = rack != nullptr && a->rack == *rack;
+    const bool b_on = rack != nullptr && b->rack == *rack;
+    return std::tuple(!a_on, a->rack, a->observed.active, a->name) <
+           std::tuple(!b_on, b->rack, b->observed.active, b->name);
+  });
+  for (Node* node : waiting) {
+    // A rack is finished before the next is begun.
+    if (rack != nullptr && node->rack != *rack) break;
+    if (!own.Spend(node->machine, "reconfigure")) {
+      Wait(DeferReason::kDisruptionBudget, node->name,
+           absl::StrCat("Node ", node->machine, " waits (reconfigure): ", own.Denial(), "."));
+      break;
+    }
+    if (!Room() || !MayDisrupt(*node, "reconfigure")) break;
+    rack = &node->rack;
+    const bool evict = pool_.reconfiguration->evict_active && node->observed.active;
+    Take(*node,
+         ChooseForReboot{node->name, true, evict, evict ? now() + policy().drain_deadline : kNever,
+                         "a reconfigure reboot was asked for"});
+    if (node->observed.active) continue;
+    Take(*node, StepNode{node->name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever, profile,
+                         "it is idle"});
+  }
+}
+
+void Planner::ReleaseChosen(absl::string_view why) {
+  for (auto& [name, node] : nodes_) {
+    if (IsChosen(node)) Take(node, ChooseForReboot{name, false, false, kNever, std::string(why)});
+  }
+}
+
+}  // namespace muster::lifecycle

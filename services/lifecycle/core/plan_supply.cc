@@ -1,0 +1,140 @@
+// Machines become Nodes, boot, and go back; what is agreed on with quota and capacity.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/metadata.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/planner.h"
+
+namespace muster::lifecycle {
+
+// Everything is released: the pool goes.
+bool Planner::Finished() {
+  if (!IsReadyToRelease(pool_, snapshot_.nodes)) return false;
+  if (answers().holding.here() && answers().claim.here() && answers().configuration.here()) {
+    Say("CWNodePoolDeleted", absl::StrCat("NodePool ", LastIdOf(pool_.name), " was deleted."));
+    Do(RemovePool{"no Node, claim or holding is left"});
+  } else {
+    Wait(DeferReason::kReleasing, pool_.name, "A service has not released the pool yet.",
+         now() + policy().retry);
+  }
+  return true;
+}
+
+// Nodes whose machine capacity has back.
+void Planner::PurgeReturned() {
+  if (!answers().claim.here()) return;
+  const std::vector<std::string>& held = answers().claim.value.machines;
+  int64_t removed = 0;
+  for (auto it = nodes_.begin(); it != nodes_.end();) {
+    const Node& node = it->second;
+    const bool is_held = std::binary_search(held.begin(), held.end(), node.machine);
+    if (is_held || !IsReturnable(node.state)) {
+      if (!is_held) {
+        Wait(DeferReason::kMachineNotHeld, node.name,
+             absl::StrCat("Machine ", node.machine, " is not held by the pool's claim."));
+      }
+      ++it;
+      continue;
+    }
+    removed += node.state == NodeState::kDeleted ? 1 : 0;
+    Do(PurgeNode{node.name, "its machine was given back"});
+    it = nodes_.erase(it);
+  }
+  if (removed > 0) {
+    Say("CWNodePoolNodesRemoved", absl::StrCat("Removed ", CountText(removed, "Node"), "."));
+  }
+}
+
+// Machines that the claim holds and that have no Node.
+void Planner::AssignGranted() {
+  if (!answers().claim.here()) return;
+  const ClaimAnswer& claim = answers().claim.value;
+  if (!snapshot_.catalogue.known || !snapshot_.catalogue.type) {
+    if (claim.machines.size() > nodes_.size()) {
+      Wait(DeferReason::kCatalogueUnknown, pool_.name,
+           "Machines that were granted wait until the catalogue can be read.");
+    }
+    return;
+  }
+  const bool gpu = snapshot_.catalogue.type->gpus > 0;
+  int64_t slots = pool_.wanted_nodes() - Keeping();
+  for (const std::string& machine : claim.machines) {
+    const std::string name = NodeName(pool_.name, machine);
+    if (nodes_.contains(name) || !Room()) continue;
+    const bool wanted = slots-- > 0;
+    const auto rack = claim.racks.find(machine);
+    AssignNode action{machine, rack == claim.racks.end() ? "" : rack->second,
+                      wanted ? BootProfile() : "", gpu, "capacity granted it"};
+    nodes_[name] = NodeOf(pool_, action, now());
+    Do(std::move(action));
+    ++steps_;
+  }
+}
+
+void Planner::TimeOutBoots() {
+  for (auto& [name, node] : nodes_) {
+    if (Next(node.state, NodeEvent::kBootTimedOut) == std::nullopt) continue;
+    if (node.desired.phase != Phase::kRunning) continue;
+    const absl::Time deadline = node.desired.phase_time + policy().boot_deadline;
+    if (now() < deadline) {
+      Due(deadline);
+      continue;
+    }
+    Step(node, NodeEvent::kBootTimedOut, "it did not come up in time");
+  }
+}
+
+// Nodes that were assigned while no profile was known, or while they were too many.
+void Planner::OrderBoots() {
+  if (pool_.deleting()) return;
+  const std::string profile = Profile();
+  for (auto& [name, node] : nodes_) {
+    if (node.state != NodeState::kAssigned || node.desired.phase != Phase::kUndecided) continue;
+    if (profile.empty()) {
+      Wait(DeferReason::kNoConfiguration, name, "No configuration to boot into is known.");
+    } else if (ProfileDisabled()) {
+      Wait(DeferReason::kConfigurationDisabled, name,
+           absl::StrCat("Configuration ", profile, " is disabled: too many boots failed."));
+    } else if (Keeping() > pool_.wanted_nodes()) {
+      Wait(DeferReason::kMoreThanWanted, name, "The pool has more Nodes than it wants.");
+    } else {
+      Take(node, OrderBoot{name, profile, "its configuration is known"});
+    }
+  }
+}
+
+// What quota and capacity have agreed to; see demand.h for why in this order.
+void Planner::Agree() {
+  const int64_t before = account_.requested_nodes;
+  if (answers().claim.here()) {
+    const auto machines = static_cast<int64_t>(answers().claim.value.machines.size());
+    account_.requested_nodes = std::max(answers().claim.value.nodes, machines);
+  }
+  const bool valid = judgement_.validity == Validity::kValid;
+  const int64_t covered =
+      answers().holding.here() ? answers().holding.value.nodes : account_.granted_nodes;
+  const int64_t wanted = valid ? pool_.wanted_nodes() : 0;
+  // What is asked of capacity stays, as long as a disabled configuration lets nothing boot.
+  if (!ProfileDisabled()) {
+    account_.requested_nodes = std::max(account_.requested_nodes, std::min(wanted, covered));
+  }
+  const int64_t needed =
+      std::max({wanted, account_.requested_nodes, static_cast<int64_t>(nodes_.size())});
+  account_.granted_nodes = std::min(covered, needed);
+  account_.prefill_nodes = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+    return entry.second.replace_time != kNever;
+  });
+  AnnounceOrders();
+  const int64_t more = account_.requested_nodes - before;
+  if (account_ == pool_.account) return;
+  if (more > 0) {
+    Say("CWNodeRequestQueued",
+        absl::StrCat("Requested ", CountText(more, "Node"), " of ", pool_.spec.instance_type, "."));
+  }
+  Do(SetAccount{account_.granted_nodes, account_.requested_nodes, account_.prefill_nodes,
+                account_.configuration_order, account_.configuration_order_waiting,
+                "what the other services said is new"});
+}
+
+}  // namespace muster::lifecycle

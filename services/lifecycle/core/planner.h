@@ -1,0 +1,117 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/lifecycle/core/budget.h"
+#include "services/lifecycle/core/plan.h"
+
+namespace muster::lifecycle {
+
+// Plans one pool: the inside of plan.h, cut by what it is about. Holds the Nodes as they will be
+// once the actions so far are carried out.
+class Planner {
+ public:
+  explicit Planner(const Snapshot& snapshot);
+  PoolPlan Run();
+
+ private:
+  // --- plan.cc: what all parts need ---
+  const Answers& answers() const { return snapshot_.answers; }
+  absl::Time now() const { return snapshot_.now; }
+  const Policy& policy() const { return snapshot_.policy; }
+  bool AnyAway() const;
+  void Do(Action action) { plan_.actions.push_back(std::move(action)); }
+  void Say(absl::string_view event, std::string message);
+  void Wait(DeferReason reason, absl::string_view subject, std::string message,
+            absl::Time until = kNever);
+  void Due(absl::Time at) { plan_.due = std::min(plan_.due, at); }
+  // False once the plan is long enough: the rest is for the next one, which is due at once because
+  // this one changes rows.
+  bool Room() const { return steps_ < kMaxStepsAPlan; }
+  // Carries out an action on a Node. False: it does not fit, and nothing is done.
+  template <class A>
+  bool Take(Node& node, A action) {
+    Node after = node;
+    if (!CarryOut(after, pool_, action, now()).ok()) return false;
+    if (after == node) return false;
+    node = std::move(after);
+    Do(std::move(action));
+    ++steps_;
+    return true;
+  }
+  bool Step(Node& node, NodeEvent event, absl::string_view reason,
+            RemovalCause cause = RemovalCause::kNone, absl::Time drain_deadline = kNever);
+  std::vector<const Node*> Nodes() const;
+  // Nodes that are here or come, and are not on their way out.
+  int64_t Keeping() const;
+  bool PreferIdle() const { return pool_.spec.scale_down_strategy == "PreferIdle"; }
+  bool ActiveToo() const { return pool_.deleting() || PreferIdle(); }
+  // The active profile; empty: not known yet.
+  std::string Profile() const;
+  bool ProfileDisabled() const;
+  // The profile that Nodes may boot now; empty: none.
+  std::string BootProfile() const { return ProfileDisabled() ? "" : Profile(); }
+  // True: the budget lets the Node go out of service for that cause.
+  bool MayDisrupt(const Node& node, const char* cause);
+
+  // --- plan_supply.cc: machines come and go back ---
+  bool Finished();
+  void PurgeReturned();
+  void AssignGranted();
+  void OrderBoots();
+  void TimeOutBoots();
+  void Agree();
+
+  // --- plan_removal.cc: scale-down, deletion, drains ---
+  void LetGo();
+  void Remove();
+  bool MayGoNow(const Node& node);
+  // The first step of a removal, which depends on how far the Node came.
+  void Dismiss(Node& node, RemovalCause cause, absl::string_view reason);
+  void Drain();
+  void StartDrain(Node& node);
+  void MindDeadline(Node& node);
+
+  // --- plan_preemption.cc: spot ---
+  void Preempt();
+  void BeginPreemption(Node& node);
+
+  // --- plan_health.cc: triage, repair, replacements that come early ---
+  void Health();
+  void Replace(Node& node, int64_t& replacements);
+  bool HasReplacement(Node& node, int64_t& replacements);
+
+  // --- plan_reconfigure.cc ---
+  void StageProfiles();
+  void Reconfigure();
+  void Reboot(Budget& own);
+  void ReleaseChosen(absl::string_view why);
+  bool IsAsked(const Node& node) const;
+  bool IsOutdated(const Node& node) const;
+
+  // --- plan_publish.cc: the status and the events of the pool ---
+  void RefreshAllMetadata();
+  void Publish();
+  void Announce(const Condition& now);
+  void AnnounceConfiguration(const Status& status);
+  void AnnounceOrders();
+
+  const Snapshot& snapshot_;
+  const Pool& pool_;
+  const Demand demand_;
+  const Judgement judgement_;
+  Account account_;
+  Reconfiguration::State reconfiguration_state_ = Reconfiguration::State::kDone;
+  std::map<std::string, Node> nodes_;
+  Budget budget_;
+  size_t steps_ = 0;
+  PoolPlan plan_;
+};
+
+// `3 Nodes`, `1 Node`.
+std::string CountText(int64_t n, absl::string_view noun);
+
+}  // namespace muster::lifecycle

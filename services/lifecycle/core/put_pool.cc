@@ -1,0 +1,53 @@
+#include "services/lifecycle/core/put_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/demand.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// What is asked of quota and capacity follows from these (demand.h): a change of one of them is a
+// new generation.
+bool AsksTheSame(const Pool& a, const Pool& b) {
+  const auto complete = [](const Pool& pool) {
+    return ReasonOf(pool.status.conditions, "NodesRemoved") == "Complete";
+  };
+  return a.wanted_nodes() == b.wanted_nodes() && a.deleting() == b.deleting() &&
+         a.account.granted_nodes == b.account.granted_nodes &&
+         a.account.requested_nodes == b.account.requested_nodes &&
+         a.account.removed_nodes == b.account.removed_nodes && complete(a) == complete(b) &&
+         AsksForNoMore(a) == AsksForNoMore(b) && a.spec.priority == b.spec.priority &&
+         a.spec.gang == b.spec.gang && a.spec.node_affinity == b.spec.node_affinity;
+}
+
+}  // namespace
+
+void PutPool(Overlay<State>& overlay, const Pool& before, Pool after, bool asks_anew) {
+  if (asks_anew || !AsksTheSame(before, after)) ++after.account.generation;
+  overlay.Put(std::move(after));
+}
+
+Outcome PoolOutcome(Overlay<State>& overlay, const std::string& name, size_t mark,
+                    bool validate_only) {
+  const Versioned<Pool>* pool = overlay.state().table<Pool>().FindVersioned(name);
+  Outcome outcome{.pool = *pool->row, .revision = pool->revision};
+  if (validate_only) overlay.RollBack(mark);
+  return outcome;
+}
+
+void NameVictims(Overlay<State>& overlay, const std::string& pool,
+                 const std::vector<std::string>& machines) {
+  for (const Node* found : overlay.state().NodesOf(pool)) {
+    const bool named =
+        std::find(machines.begin(), machines.end(), found->machine) != machines.end();
+    if (found->removal_requested == named) continue;
+    Node node = *found;
+    node.removal_requested = named;
+    overlay.Put(std::move(node));
+  }
+}
+
+}  // namespace muster::lifecycle

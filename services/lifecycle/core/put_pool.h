@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/state.h"
+#include "services/lifecycle/core/decide.h"
+
+namespace muster::lifecycle {
+
+// Writes a pool's row. Its account gets a new generation when what is asked of quota and capacity
+// changes (demand.h), or `asks_anew` says so.
+void PutPool(Overlay<State>& overlay, const Pool& before, Pool after, bool asks_anew = false);
+
+// The pool's row after a command; with `validate_only` all since `mark` is taken back.
+Outcome PoolOutcome(Overlay<State>& overlay, const std::string& name, size_t mark,
+                    bool validate_only);
+
+// Marks those Nodes of the pool whose machines are named as the next to go, and no others.
+void NameVictims(Overlay<State>& overlay, const std::string& pool,
+                 const std::vector<std::string>& machines);
+
+// ETAG_MISMATCH unless `etag` is empty or the row's.
+template <class Row>
+absl::Status CheckEtag(const State& state, const std::string& name, const std::string& etag) {
+  if (etag.empty()) return absl::OkStatus();
+  const Versioned<Row>* row = state.table<Row>().FindVersioned(name);
+  const std::string current = row == nullptr ? "" : absl::StrCat(row->revision);
+  return etag == current ? absl::OkStatus() : muster::error::EtagMismatch(name, etag, current);
+}
+
+}  // namespace muster::lifecycle
