@@ -2,8 +2,12 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/configuration/core/limits.h"
 #include "services/configuration/handlers.h"
+#include "services/configuration/settler.h"
 
 namespace muster::configuration {
 
@@ -12,11 +16,22 @@ ConfigurationService::~ConfigurationService() = default;
 
 absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Create(
     Options options) {
+  const int threshold = options.boot_failures_to_disable;
+  if (threshold < 1 || threshold > static_cast<int>(kMaxFailedMachines)) {
+    return error::InvalidField("boot_failures_to_disable",
+                               absl::StrCat("must be 1 to ", kMaxFailedMachines, "."));
+  }
   auto service = std::unique_ptr<ConfigurationService>(new ConfigurationService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
-  service->handlers_ = std::make_unique<Handlers>(service->lane_.get());
+  service->settler_ = std::make_unique<Settler>(service->lane_.get());
+  service->handlers_ = std::make_unique<Handlers>(service->lane_.get(),
+                                                  Policy{.boot_failures_to_disable = threshold});
   return service;
+}
+
+std::shared_ptr<prometheus::Collectable> ConfigurationService::collectable() const {
+  return settler_->collectable();
 }
 
 }  // namespace muster::configuration

@@ -11,33 +11,43 @@
 namespace grpc {
 class Service;
 }
+namespace prometheus {
+class Collectable;
+}
 
 namespace muster::configuration {
 
 using Lane = storage::CommitLane<State>;
 
-// The configuration service: its state, its lane, and the handlers of
-// muster.configuration.v1.ConfigurationService.
+class Settler;
+
+// The configuration service: its state, its lane, the handlers of
+// muster.configuration.v1.ConfigurationService, and what settles pools after releases.
 class ConfigurationService {
  public:
   struct Options {
     storage::LaneOptions lane = {};  // connect.schema is `configuration`
     const Clock* clock = nullptr;    // outlives the service
+    // Different machines in a row that fail to boot a revision before it is disabled, 1 to 64.
+    int boot_failures_to_disable = 3;
   };
 
-  // Loads the state. UNAVAILABLE: the database is away.
+  // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.
   static absl::StatusOr<std::unique_ptr<ConfigurationService>> Create(Options options);
   ~ConfigurationService();
 
   // To be registered with a server, which must be down before the service is destroyed.
   grpc::Service* grpc_service() const { return handlers_.get(); }
   Lane& lane() { return *lane_; }
+  // `muster_configuration_*`, for an exposer; it may outlive the service and is then empty.
+  std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:
   ConfigurationService();
 
   storage::PostgresConfigurationStore store_;
   std::unique_ptr<Lane> lane_;
+  std::unique_ptr<Settler> settler_;
   std::unique_ptr<grpc::Service> handlers_;
 };
 

@@ -4,12 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
-#include "services/common/status_macros.h"
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
+#include "services/configuration/core/orders.h"
 #include "services/configuration/core/validate.h"
 #include "services/configuration/handlers.h"
+#include "services/configuration/submit.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"
@@ -20,10 +21,27 @@ namespace {
 using Faults = std::vector<error::FieldViolation>;
 using Answers = std::vector<absl::StatusOr<PoolConfiguration>>;
 
-absl::StatusOr<PublishRelease> ParsePublish(const v1::PublishReleaseRequest& request) {
-  const auto release = ParseReleaseName(request.release().name());
-  if (!release) return error::InvalidField("release.name", kReleaseNameShape);
-  return PublishRelease{release->channel, release->component, release->version};
+// The command that `release_name` stands for. `field`: where the caller wrote it.
+template <class Command>
+absl::StatusOr<Command> ParseRelease(const std::string& release_name, absl::string_view field) {
+  const auto release = ParseReleaseName(release_name);
+  if (!release) return error::InvalidField(field, kReleaseNameShape);
+  return Command{release->channel, release->component, release->version};
+}
+
+template <class Command>
+void ChangeRelease(Lane& lane, rpc::Responder responder, absl::StatusOr<Command> command,
+                   bool validate_only, v1::Release* response) {
+  if (!command.ok()) return void(responder.Finish(command.status()));
+  Submit(
+      lane, std::move(responder), validate_only,
+      [command = *std::move(command)](Overlay<State>& overlay, absl::Time now) {
+        return Decide(overlay, command, now);
+      },
+      [response](const Release& answer) {
+        *response = ToProto(answer);
+        return absl::OkStatus();
+      });
 }
 
 // Appends what is wrong with `request`.
@@ -55,29 +73,65 @@ absl::StatusOr<SyncPools> ParseBatch(const v1::BatchSyncPoolConfigurationsReques
   return command;
 }
 
+// The pool uid in `name`; else a fault.
+std::string ParsePool(const std::string& name, Faults& faults) {
+  auto pool_uid = ParsePoolConfigurationName(name);
+  if (!pool_uid) faults.push_back({"name", kPoolConfigurationNameShape});
+  return pool_uid.value_or("");
+}
+
+template <class Request>
+void GiveOrder(Lane& lane, rpc::Responder responder, const Request& request, OrderKind kind,
+               v1::PoolConfiguration* response) {
+  Faults faults;
+  OrderPool command = {ParsePool(request.name(), faults), kind, request.node_profile()};
+  if (command.requested.empty()) {
+    command.requested = kind == OrderKind::kPromote ? kPendingWord : kPreviousWord;
+  }
+  for (auto& fault : ValidateRequested(kind, command.requested)) faults.push_back(std::move(fault));
+  if (!faults.empty()) return void(responder.Finish(error::InvalidFields(std::move(faults))));
+  Submit(
+      lane, std::move(responder), request.validate_only(),
+      [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
+        return Decide(overlay, command, now);
+      },
+      [response](const OrderAnswer& answer) {
+        if (answer.refusal.ok()) *response = ToProto(answer.pool);
+        return answer.refusal;
+      });
+}
+
+absl::Status Render(const Answers& answers, v1::BatchSyncPoolConfigurationsResponse& response) {
+  for (const absl::StatusOr<PoolConfiguration>& answer : answers) {
+    auto* result = response.add_results();
+    if (answer.ok()) {
+      *result->mutable_configuration() = ToProto(*answer);
+    } else {
+      *result->mutable_error() = rpc::ToRpcStatus(answer.status());
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Handlers::Unary Handlers::PublishRelease(Context context, const v1::PublishReleaseRequest* request,
                                          v1::Release* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    absl::StatusOr<configuration::PublishRelease> command = ParsePublish(*request);
-    if (!command.ok()) return void(responder.Finish(command.status()));
-    auto answer = std::make_shared<Release>();
-    const absl::Time deadline = responder.deadline();
-    lane_.Submit(
-        [command = *std::move(command), answer](Overlay<State>& overlay,
-                                                absl::Time now) -> absl::Status {
-          ASSIGN_OR_RETURN(*answer, Decide(overlay, command, now));
-          return absl::OkStatus();
-        },
-        [answer, response, responder = std::move(responder)](const absl::Status& status,
-                                                             int64_t) mutable {
-          responder.Reply([&] {
-            if (status.ok()) *response = ToProto(*answer);
-            return status;
-          });
-        },
-        deadline);
+    ChangeRelease(
+        lane_, std::move(responder),
+        ParseRelease<configuration::PublishRelease>(request->release().name(), "release.name"),
+        request->validate_only(), response);
+  });
+}
+
+Handlers::Unary Handlers::WithdrawRelease(Context context,
+                                          const v1::WithdrawReleaseRequest* request,
+                                          v1::Release* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    ChangeRelease(lane_, std::move(responder),
+                  ParseRelease<configuration::WithdrawRelease>(request->name(), "name"),
+                  request->validate_only(), response);
   });
 }
 
@@ -88,22 +142,15 @@ Handlers::Unary Handlers::SyncPoolConfiguration(Context context,
     Faults faults;
     SyncPool command = ParseConfiguration(request->configuration(), "configuration.", faults);
     if (!faults.empty()) return void(responder.Finish(error::InvalidFields(std::move(faults))));
-    auto answer = std::make_shared<PoolConfiguration>();
-    const absl::Time deadline = responder.deadline();
-    lane_.Submit(
-        [command = std::move(command), answer](Overlay<State>& overlay,
-                                               absl::Time now) -> absl::Status {
-          ASSIGN_OR_RETURN(*answer, Decide(overlay, command, now));
+    Submit(
+        lane_, std::move(responder), request->validate_only(),
+        [command = std::move(command), policy = policy_](Overlay<State>& overlay, absl::Time now) {
+          return Decide(overlay, command, now, policy);
+        },
+        [response](const PoolConfiguration& answer) {
+          *response = ToProto(answer);
           return absl::OkStatus();
-        },
-        [answer, response, responder = std::move(responder)](const absl::Status& status,
-                                                             int64_t) mutable {
-          responder.Reply([&] {
-            if (status.ok()) *response = ToProto(*answer);
-            return status;
-          });
-        },
-        deadline);
+        });
   });
 }
 
@@ -113,30 +160,50 @@ Handlers::Unary Handlers::BatchSyncPoolConfigurations(
   return rpc::Unary(context, [&](rpc::Responder responder) {
     absl::StatusOr<SyncPools> command = ParseBatch(*request);
     if (!command.ok()) return void(responder.Finish(command.status()));
-    auto answers = std::make_shared<Answers>();
-    const absl::Time deadline = responder.deadline();
-    lane_.Submit(
-        [command = *std::move(command), answers](Overlay<State>& overlay,
-                                                 absl::Time now) -> absl::Status {
-          ASSIGN_OR_RETURN(*answers, Decide(overlay, command, now));
+    Submit(
+        lane_, std::move(responder), request->validate_only(),
+        [command = *std::move(command), policy = policy_](Overlay<State>& overlay, absl::Time now) {
+          return Decide(overlay, command, now, policy);
+        },
+        [response](const Answers& answers) { return Render(answers, *response); });
+  });
+}
+
+Handlers::Unary Handlers::PromoteConfiguration(Context context,
+                                               const v1::PromoteConfigurationRequest* request,
+                                               v1::PoolConfiguration* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    GiveOrder(lane_, std::move(responder), *request, OrderKind::kPromote, response);
+  });
+}
+
+Handlers::Unary Handlers::RollbackConfiguration(Context context,
+                                                const v1::RollbackConfigurationRequest* request,
+                                                v1::PoolConfiguration* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    GiveOrder(lane_, std::move(responder), *request, OrderKind::kRollback, response);
+  });
+}
+
+Handlers::Unary Handlers::EnableRevision(Context context, const v1::EnableRevisionRequest* request,
+                                         v1::PoolConfiguration* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    Faults faults;
+    configuration::EnableRevision command = {ParsePool(request->name(), faults),
+                                             request->node_profile()};
+    if (!IsProfileId(command.node_profile)) {
+      faults.push_back({"node_profile", "must be `np-{12 hex}`."});
+    }
+    if (!faults.empty()) return void(responder.Finish(error::InvalidFields(std::move(faults))));
+    Submit(
+        lane_, std::move(responder), request->validate_only(),
+        [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
+          return Decide(overlay, command, now);
+        },
+        [response](const PoolConfiguration& answer) {
+          *response = ToProto(answer);
           return absl::OkStatus();
-        },
-        [answers, response, responder = std::move(responder)](const absl::Status& status,
-                                                              int64_t) mutable {
-          responder.Reply([&] {
-            if (!status.ok()) return status;
-            for (const absl::StatusOr<PoolConfiguration>& answer : *answers) {
-              auto* result = response->add_results();
-              if (answer.ok()) {
-                *result->mutable_configuration() = ToProto(*answer);
-              } else {
-                *result->mutable_error() = rpc::ToRpcStatus(answer.status());
-              }
-            }
-            return status;
-          });
-        },
-        deadline);
+        });
   });
 }
 

@@ -3,6 +3,7 @@
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 
 #include "services/configuration/configuration_service.h"
+#include "services/configuration/core/breaker.h"
 
 namespace muster::configuration {
 
@@ -10,7 +11,7 @@ namespace muster::configuration {
 // configuration_service.proto.
 class Handlers final : public v1::ConfigurationService::CallbackService {
  public:
-  explicit Handlers(Lane* lane) : lane_(*lane) {}
+  Handlers(Lane* lane, const Policy& policy) : lane_(*lane), policy_(policy) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -20,11 +21,19 @@ class Handlers final : public v1::ConfigurationService::CallbackService {
   // configuration_writes.cc
   Unary PublishRelease(Context context, const v1::PublishReleaseRequest* request,
                        v1::Release* response) override;
+  Unary WithdrawRelease(Context context, const v1::WithdrawReleaseRequest* request,
+                        v1::Release* response) override;
   Unary SyncPoolConfiguration(Context context, const v1::SyncPoolConfigurationRequest* request,
                               v1::PoolConfiguration* response) override;
   Unary BatchSyncPoolConfigurations(Context context,
                                     const v1::BatchSyncPoolConfigurationsRequest* request,
                                     v1::BatchSyncPoolConfigurationsResponse* response) override;
+  Unary PromoteConfiguration(Context context, const v1::PromoteConfigurationRequest* request,
+                             v1::PoolConfiguration* response) override;
+  Unary RollbackConfiguration(Context context, const v1::RollbackConfigurationRequest* request,
+                              v1::PoolConfiguration* response) override;
+  Unary EnableRevision(Context context, const v1::EnableRevisionRequest* request,
+                       v1::PoolConfiguration* response) override;
 
   // configuration_reads.cc
   Unary GetRelease(Context context, const v1::GetReleaseRequest* request,
@@ -42,6 +51,7 @@ class Handlers final : public v1::ConfigurationService::CallbackService {
 
  private:
   Lane& lane_;
+  const Policy policy_;
 };
 
 }  // namespace muster::configuration

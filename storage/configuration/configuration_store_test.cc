@@ -10,6 +10,7 @@
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
+#include "services/configuration/core/settle.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
@@ -23,6 +24,9 @@ using ::testing::HasSubstr;
 
 using configuration::Channel;
 using configuration::Component;
+using configuration::OrderKind;
+using configuration::OrderPool;
+using configuration::Policy;
 using configuration::PoolConfiguration;
 using configuration::PublishRelease;
 using configuration::Spec;
@@ -42,7 +46,27 @@ class ConfigurationStoreTest : public ::testing::Test {
   void Do(const Command& command) {
     Overlay<configuration::State> overlay(state_, revision_);
     const absl::Time now = absl::FromUnixMicros(1'750'000'000'000'001 + revision_);
-    ASSERT_THAT(configuration::Decide(overlay, command, now), IsOk());
+    if constexpr (requires { configuration::Decide(overlay, command, now, Policy{}); }) {
+      ASSERT_THAT(
+          configuration::Decide(overlay, command, now, Policy{.boot_failures_to_disable = 1}),
+          IsOk());
+    } else {
+      ASSERT_THAT(configuration::Decide(overlay, command, now), IsOk());
+    }
+    ASSERT_THAT(Write(overlay.changes()), IsOk());
+    for (const auto& change : overlay.changes()) journal_.push_back(change);
+    revision_ = overlay.revision();
+  }
+
+  // A release comes, and the pools are settled.
+  void Publish(const PublishRelease& release) {
+    Do(release);
+    Settle();
+  }
+  void Settle() {
+    Overlay<configuration::State> overlay(state_, revision_);
+    (void)configuration::Decide(
+        overlay, configuration::SettlePools{configuration::UnsettledPools(state_)}, kNow);
     ASSERT_THAT(Write(overlay.changes()), IsOk());
     for (const auto& change : overlay.changes()) journal_.push_back(change);
     revision_ = overlay.revision();
@@ -129,7 +153,7 @@ TEST_F(ConfigurationStoreTest, TablesAndJournalGiveBackTheState) {
   Do(SyncPool{"waits", 1, {.gpu = true, .strategy = Strategy::kManual}});
   Do(SyncPool{"stuck", 1, {.gpu_version = "999", .gpu = true}});
   Do(SyncPool{"gone", 1, {}});
-  Do(PublishRelease{Channel::kStable, Component::kGpuDriver, "570.124.06"});
+  Publish({Channel::kStable, Component::kGpuDriver, "570.124.06"});
   Do(SyncPool{"gone", 2, {}, true});
   ASSERT_TRUE(Pool("waits").has_pending());
   ASSERT_NE(Pool("stuck").problem, "");
@@ -139,6 +163,46 @@ TEST_F(ConfigurationStoreTest, TablesAndJournalGiveBackTheState) {
   EXPECT_EQ(database_.QueryValue("SELECT pending_summary FROM configuration.pool_configuration"
                                  " WHERE pool_uid = 'waits'"),
             "ncore image 2.10.1\nGPU driver 570.86.15 → 570.124.06\nKubernetes 1.33");
+}
+
+TEST_F(ConfigurationStoreTest, OrdersPinsAndFailuresGiveBackTheState) {
+  PublishBasics();
+  const Spec spec = {.gpu = true, .strategy = Strategy::kManual};
+  Do(SyncPool{"p", 1, spec});
+  const std::string first = Pool("p").active();
+  Publish({Channel::kStable, Component::kGpuDriver, "570.124.06"});
+  Do(OrderPool{"p", OrderKind::kPromote, "pending"});
+  Do(OrderPool{"p", OrderKind::kRollback, "previous"});
+  ASSERT_EQ(Pool("p").active(), first);
+  ASSERT_EQ(Pool("p").pinned.size(), 1u);
+  ASSERT_TRUE(Pool("p").has_pending());
+  ExpectAllTheSame();
+  // In delivery, an order waits, while others are refused; the oldest of them go.
+  Do(SyncPool{.pool_uid = "p", .generation = 1, .spec = spec, .nodes_in_delivery = 2});
+  Do(OrderPool{"p", OrderKind::kPromote, "pending"});
+  ASSERT_TRUE(Pool("p").has_waiting());
+  ExpectAllTheSame();
+  for (int i = 0; i < 12; ++i) Do(OrderPool{"p", OrderKind::kPromote, "np-000000000000"});
+  ASSERT_EQ(Pool("p").orders.front().outcome, configuration::OrderOutcome::kWaiting);
+  ASSERT_EQ(Pool("p").orders[1].number, 7);
+  ExpectAllTheSame();
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM configuration.pool_order"), "10");
+  // The first one fails to boot.
+  Do(SyncPool{.pool_uid = "p",
+              .generation = 1,
+              .spec = spec,
+              .boot_failures = configuration::BootFailures{first, 0, {"g1"}}});
+  ASSERT_FALSE(Pool("p").has_waiting());
+  ASSERT_TRUE(Pool("p").revisions.front().disabled);
+  ExpectAllTheSame();
+  Do(configuration::EnableRevision{"p", first});
+  Do(configuration::WithdrawRelease{Channel::kStable, Component::kGpuDriver, "570.124.06"});
+  Settle();
+  ASSERT_EQ(Pool("p").pending.node_profile, first);
+  ExpectAllTheSame();
+  Do(SyncPool{"p", 2, {}, true});
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM configuration.pool_order"), "0");
+  ExpectAllTheSame();
 }
 
 // The list of revisions moves: a profile comes back, and the oldest goes.
@@ -185,7 +249,18 @@ TEST_F(ConfigurationStoreTest, RandomHistories) {
   PublishBasics();
   for (int step = 0; step < 300; ++step) {
     SCOPED_TRACE(step);
-    if (pick(4) == 0) {
+    const int what = pick(8);
+    if (what == 0) {
+      Settle();
+    } else if (what == 1) {
+      const std::string uid = absl::StrCat("p-", pick(5));
+      if (state_.table<PoolConfiguration>().Find(configuration::PoolConfigurationName(uid)) !=
+          nullptr) {
+        const bool promote = pick(2) == 0;
+        Do(OrderPool{uid, promote ? OrderKind::kPromote : OrderKind::kRollback,
+                     promote ? "pending" : "previous"});
+      }
+    } else if (what < 4) {
       Do(PublishRelease{static_cast<Channel>(pick(2)), static_cast<Component>(pick(3)),
                         versions[pick(5)]});
     } else {
@@ -197,7 +272,7 @@ TEST_F(ConfigurationStoreTest, RandomHistories) {
                          .gpu = pick(2) == 0,
                          .kubernetes = pick(2) == 0 ? "1.33" : "",
                          .strategy = static_cast<Strategy>(pick(3))};
-      Do(SyncPool{uid, ++generations[uid], spec, pick(8) == 0});
+      Do(SyncPool{uid, ++generations[uid], spec, pick(8) == 0, pick(2)});
     }
     if (step % 10 == 0) ExpectAllTheSame();
     if (HasFailure()) return;
@@ -231,6 +306,13 @@ TEST_F(ConfigurationStoreTest, TheTablesAreASecondFence) {
       {"pending_exists", [](PoolConfiguration& p) { p.pending.node_profile = "np-000000000000"; }},
       {"pending_or_problem",
        [](PoolConfiguration& p) { p.pending.node_profile = p.active(), p.problem = "none"; }},
+      {"waiting_for_delivery", [](PoolConfiguration& p) { p.waiting.node_profile = p.active(); }},
+      {"unmet_is_a_problem", [](PoolConfiguration& p) { p.spec_unmet = true; }},
+      {"enable_count_not_negative",
+       [](PoolConfiguration& p) { p.revisions.back().enable_count = -1; }},
+      {"number_positive",
+       [](PoolConfiguration& p) { p.orders = {{.number = 0, .requested = "pending"}}; }},
+      {"requested_not_empty", [](PoolConfiguration& p) { p.orders = {{.number = 1}}; }},
       {"profile_exists",
        [](PoolConfiguration& p) { p.revisions.back().node_profile = "np-000000000000"; }},
       {"profile_once", [](PoolConfiguration& p) { p.revisions.push_back(p.revisions.back()); }},

@@ -40,6 +40,24 @@ struct SyncPool {
   std::optional<BootFailures> boot_failures = {};
 };
 
+// A promotion or a rollback. `requested`: a profile id, `pending` or `previous`.
+struct OrderPool {
+  std::string pool_uid = {};
+  OrderKind kind = OrderKind::kPromote;
+  std::string requested = {};
+};
+
+// "This revision may be booted again."
+struct EnableRevision {
+  std::string pool_uid = {};
+  std::string node_profile = {};
+};
+
+// Brings pools to what they now resolve to; keys of rows, at most kMaxSettled.
+struct SettlePools {
+  std::vector<std::string> keys = {};
+};
+
 // Decided in their order, each on its own.
 struct SyncPools {
   std::vector<SyncPool> requests = {};

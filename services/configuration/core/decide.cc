@@ -1,28 +1,21 @@
 #include "services/configuration/core/decide.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/status_macros.h"
 #include "services/configuration/core/names.h"
+#include "services/configuration/core/orders.h"
 #include "services/configuration/core/resolve.h"
+#include "services/configuration/core/settle.h"
 #include "services/configuration/core/strategy.h"
 #include "services/configuration/core/wants.h"
 
 namespace muster::configuration {
 namespace {
-
-// Brings one pool to what it resolves to, and writes what is new. Profiles come before the pools
-// that name them.
-PoolConfiguration Settle(Overlay<State>& overlay, PoolConfiguration pool,
-                         const Resolution& resolution, Trigger trigger, absl::Time now) {
-  const NodeProfile* active =
-      overlay.state().table<NodeProfile>().Find(NodeProfileName(pool.active()));
-  pool = Next(std::move(pool), active, resolution, trigger, now);
-  if (resolution.problem.empty()) overlay.Put(resolution.profile);
-  overlay.Put(pool);
-  return pool;
-}
 
 // The part of a want that is the pool's own spec: the Kubernetes version is its cluster's.
 Wants OwnPart(const Spec& spec) {
@@ -31,44 +24,59 @@ Wants OwnPart(const Spec& spec) {
   return wants;
 }
 
-// A group of pools that want the same, and what that came to before the release.
-struct Group {
-  Wants wants = {};
-  Resolution before = {};
-};
+PoolConfiguration SettleNow(Overlay<State>& overlay, PoolConfiguration pool, Trigger trigger,
+                            absl::Time now) {
+  const Resolution resolution = Resolve(overlay.state(), WantsOf(pool.spec));
+  return Settle(overlay, std::move(pool), resolution, trigger, now);
+}
 
-std::vector<Group> GroupsThatFollow(const State& state, const Release& release) {
-  std::vector<Group> groups;
-  for (const auto& [wants, pools] : state.followers()) {
-    if (Follows(wants, release)) groups.push_back({wants, Resolve(state, wants)});
-  }
-  return groups;
+absl::StatusOr<PoolConfiguration> FindPool(const Overlay<State>& overlay,
+                                           const std::string& pool_uid) {
+  const std::string key = PoolConfigurationName(pool_uid);
+  const PoolConfiguration* pool = overlay.state().table<PoolConfiguration>().Find(key);
+  if (pool == nullptr) return error::NotFound(key);
+  return *pool;
 }
 
 }  // namespace
 
 absl::StatusOr<Release> Decide(Overlay<State>& overlay, const PublishRelease& command,
                                absl::Time now) {
-  const Release release = {command.channel, command.component, command.version, now};
+  Release release = {command.channel, command.component, command.version, now};
   const Release* known = overlay.state().table<Release>().Find(release.Key());
-  if (known != nullptr) return *known;
-
-  const std::vector<Group> groups = GroupsThatFollow(overlay.state(), release);
+  if (known != nullptr) release.create_time = known->create_time;
   overlay.Put(release);
-  for (const Group& group : groups) {
-    const Resolution after = Resolve(overlay.state(), group.wants);
-    if (after == group.before) continue;
-    // Settling changes rows, never wants: the group's list stays as it is.
-    for (const std::string& key : overlay.state().followers().at(group.wants)) {
-      const PoolConfiguration* pool = overlay.state().table<PoolConfiguration>().Find(key);
-      Settle(overlay, *pool, after, Trigger::kUpstream, now);
-    }
-  }
   return release;
 }
 
+absl::StatusOr<Release> Decide(Overlay<State>& overlay, const WithdrawRelease& command,
+                               absl::Time now) {
+  const std::string key = ReleaseName(command.channel, command.component, command.version);
+  const Release* known = overlay.state().table<Release>().Find(key);
+  if (known == nullptr) return error::NotFound(key);
+  Release release = *known;
+  if (!release.withdraw_time) release.withdraw_time = now;
+  overlay.Put(release);
+  return release;
+}
+
+size_t Decide(Overlay<State>& overlay, const SettlePools& command, absl::Time now) {
+  std::map<Wants, Resolution> resolved;
+  size_t changed = 0;
+  for (const std::string& key : command.keys) {
+    const PoolConfiguration* pool = overlay.state().table<PoolConfiguration>().Find(key);
+    if (pool == nullptr) continue;
+    const auto [entry, fresh] = resolved.try_emplace(WantsOf(pool->spec));
+    if (fresh) entry->second = Resolve(overlay.state(), entry->first);
+    if (IsSettled(overlay.state(), *pool, entry->second)) continue;
+    Settle(overlay, *pool, entry->second, Trigger::kUpstream, now);
+    ++changed;
+  }
+  return changed;
+}
+
 absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool& command,
-                                         absl::Time now) {
+                                         absl::Time now, const Policy& policy) {
   const std::string key = PoolConfigurationName(command.pool_uid);
   const PoolConfiguration* known = overlay.state().table<PoolConfiguration>().Find(key);
   if (known != nullptr && command.generation < known->generation) {
@@ -87,19 +95,43 @@ absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool
   }
   pool.generation = command.generation;
   pool.spec = command.spec;
-  const Resolution resolution = Resolve(overlay.state(), WantsOf(pool.spec));
-  return Settle(overlay, std::move(pool), resolution, trigger, now);
+  pool.mid_delivery = command.nodes_in_delivery > 0;
+  if (command.boot_failures) {
+    pool = CountFailures(std::move(pool), *command.boot_failures, policy);
+  }
+  return SettleNow(overlay, std::move(pool), trigger, now);
 }
 
 absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(Overlay<State>& overlay,
                                                                       const SyncPools& command,
-                                                                      absl::Time now) {
+                                                                      absl::Time now,
+                                                                      const Policy& policy) {
   std::vector<absl::StatusOr<PoolConfiguration>> answers;
   answers.reserve(command.requests.size());
   for (const SyncPool& request : command.requests) {
-    answers.push_back(Decide(overlay, request, now));
+    answers.push_back(Decide(overlay, request, now, policy));
   }
   return answers;
+}
+
+absl::StatusOr<OrderAnswer> Decide(Overlay<State>& overlay, const OrderPool& command,
+                                   absl::Time now) {
+  ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(overlay, command.pool_uid));
+  Ordered ordered = GiveOrder(std::move(pool), overlay.state().table<NodeProfile>(), command.kind,
+                              command.requested, now);
+  OrderAnswer answer = {.refusal = Refusal(ordered.pool, ordered.order)};
+  answer.pool = SettleNow(overlay, std::move(ordered.pool), Trigger::kUpstream, now);
+  return answer;
+}
+
+absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const EnableRevision& command,
+                                         absl::Time now) {
+  ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(overlay, command.pool_uid));
+  if (FindRevision(pool, command.node_profile) == nullptr) {
+    return error::NotFound(absl::StrCat(pool.Key(), "/revisions/", command.node_profile));
+  }
+  pool = Enable(std::move(pool), command.node_profile);
+  return SettleNow(overlay, std::move(pool), Trigger::kUpstream, now);
 }
 
 }  // namespace muster::configuration

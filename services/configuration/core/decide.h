@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/common/state.h"
+#include "services/configuration/core/breaker.h"
 #include "services/configuration/core/commands.h"
 #include "services/configuration/core/state.h"
 
@@ -12,22 +14,47 @@
 // (validate.h). A refused command leaves nothing behind.
 namespace muster::configuration {
 
-// Publishes, and looks again at every pool that the release could concern: the want of each group
-// of pools is resolved once, and only pools whose configuration changes are written. Never fails.
+// Writes the release only: the pools that follow it are settled later (settle.h). One that was
+// withdrawn is in force again. Never fails.
 absl::StatusOr<Release> Decide(Overlay<State>& overlay, const PublishRelease& command,
                                absl::Time now);
 
+// As above. NOT_FOUND: it was never published.
+absl::StatusOr<Release> Decide(Overlay<State>& overlay, const WithdrawRelease& command,
+                               absl::Time now);
+
+// Settles the pools, each distinct want resolved once. Only pools whose configuration changes are
+// written; one that is gone is left out. Returns how many changed. Never fails.
+size_t Decide(Overlay<State>& overlay, const SettlePools& command, absl::Time now);
+
 // Takes what the pool asks for, and answers with what its Nodes are to boot. An older generation
 // than the last is refused (ABORTED, GENERATION_TOO_OLD). An equal one is taken: the cluster's
-// Kubernetes version, which is in the spec, changes without the pool's generation. A newer one is
-// kept even when nothing else is new: it is the fence against what comes late. With `release` the
-// configuration is removed; the answer then bears the uid and the generation only.
+// Kubernetes version, the Nodes in delivery and the boots that failed change without the pool's
+// generation. A newer one is kept even when nothing else is new: it is the fence against what comes
+// late. With `release` the configuration is removed; the answer then bears the uid and the
+// generation only.
 absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool& command,
-                                         absl::Time now);
+                                         absl::Time now, const Policy& policy = {});
 
 // One answer or refusal a request, in their order. Never fails as a whole.
 absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(Overlay<State>& overlay,
                                                                       const SyncPools& command,
-                                                                      absl::Time now);
+                                                                      absl::Time now,
+                                                                      const Policy& policy = {});
+
+// A pool after an order. An order that is refused is written all the same, so that whoever watches
+// the pool hears of it: then `refusal` is what the caller gets (orders.h).
+struct OrderAnswer {
+  PoolConfiguration pool = {};
+  absl::Status refusal = {};
+};
+
+// Gives the order, then settles the pool. NOT_FOUND: there is no such pool, and nothing is written.
+absl::StatusOr<OrderAnswer> Decide(Overlay<State>& overlay, const OrderPool& command,
+                                   absl::Time now);
+
+// NOT_FOUND: no such pool, or none of its revisions.
+absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const EnableRevision& command,
+                                         absl::Time now);
 
 }  // namespace muster::configuration

@@ -15,6 +15,14 @@ constexpr size_t kMaxImageBytes = 253;
 constexpr size_t kMaxRevisions = 50;
 // Requests in one batch.
 constexpr size_t kMaxBatch = 1'000;
+// Promotions and rollbacks that a pool remembers.
+constexpr size_t kMaxOrders = 10;
+// Machines in one BootFailures.
+constexpr size_t kMaxFailedMachines = 64;
+// Nodes of one pool in delivery.
+constexpr int64_t kMaxNodes = 1'000'000;
+// Pools that are settled in one command, so that others get their turn in between.
+constexpr size_t kMaxSettled = 500;
 // Hex digits of the content's SHA-256 in a profile's id.
 constexpr size_t kProfileIdDigits = 12;
 

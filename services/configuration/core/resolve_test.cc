@@ -104,23 +104,19 @@ TEST(ResolveTest, AnIdNeverChangesItsContent) {
             absl::StrCat("The id ", other.id, " already stands for another content."));
 }
 
-TEST(WantsTest, FollowsWhatCouldMatter) {
-  const auto follows = [](const Spec& spec, absl::string_view component, absl::string_view version,
-                          absl::string_view channel = "stable") {
-    return Follows(WantsOf(spec),
-                   *ParseReleaseName(absl::StrCat("channels/", channel, "/components/", component,
-                                                  "/releases/", version)));
-  };
-  EXPECT_TRUE(follows({.gpu = true}, "gpu-driver", "1"));
-  EXPECT_FALSE(follows({.gpu = false}, "gpu-driver", "1"));
-  EXPECT_TRUE(follows({.gpu_version = "570", .gpu = true}, "gpu-driver", "570.1"));
-  EXPECT_FALSE(follows({.gpu_version = "570", .gpu = true}, "gpu-driver", "57.1"));
-  EXPECT_FALSE(follows({.gpu = true}, "gpu-driver", "1", "latest"));
-  EXPECT_TRUE(follows({.release_train = Channel::kLatest}, "ncore-image", "1", "latest"));
-  EXPECT_TRUE(follows({}, "ncore-image", "1"));
-  EXPECT_FALSE(follows({.image_name = "mine"}, "ncore-image", "1"));
-  EXPECT_TRUE(follows({.kubernetes = "1.33"}, "kubernetes", "1.33.4"));
-  EXPECT_FALSE(follows({.kubernetes = "1.33"}, "kubernetes", "1.34"));
+TEST(ResolveTest, AWithdrawnReleaseIsResolvedNoMore) {
+  World world = Upstream();
+  const Wants wants = WantsOf({.gpu_version = "570", .gpu = true});
+  const Resolution before = Resolve(world.state, wants);
+  EXPECT_EQ(before.profile.gpu_driver, "570.124.06");
+  world.Withdraw(Component::kGpuDriver, "570.124.06");
+  EXPECT_EQ(Resolve(world.state, wants).profile.gpu_driver, "570.86.15");
+  world.Publish(Component::kGpuDriver, "570.124.06");
+  EXPECT_EQ(Resolve(world.state, wants), before);
+  for (const char* version : {"570.86.15", "570.124.06", "570.9.99"}) {
+    world.Withdraw(Component::kGpuDriver, version);
+  }
+  EXPECT_EQ(Resolve(world.state, wants).problem, "No release of gpu-driver 570 in channel stable.");
 }
 
 }  // namespace

@@ -27,10 +27,10 @@ void State::Reindex(const Release* before, const Release* after) {
   const auto set = [this](const Release& release) -> std::set<Version>& {
     return versions_[{release.channel, release.component}];
   };
-  if (before != nullptr) {
+  if (before != nullptr && !before->withdraw_time) {
     if (const auto version = ParseVersion(before->version)) set(*before).erase(*version);
   }
-  if (after != nullptr) {
+  if (after != nullptr && !after->withdraw_time) {
     if (const auto version = ParseVersion(after->version)) set(*after).insert(*version);
   }
 }

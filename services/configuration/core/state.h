@@ -20,8 +20,8 @@ class State : public StateBase<State, Release, NodeProfile, PoolConfiguration> {
   // The pools that want the same: their keys, in order.
   using Followers = std::map<Wants, std::set<std::string>>;
 
-  // The newest release of the component whose version begins with `prefix`; null when there is
-  // none. O(log releases).
+  // The newest release in force of the component whose version begins with `prefix`; null when
+  // there is none. O(log releases).
   const Version* Newest(Channel channel, Component component,
                         absl::Span<const int64_t> prefix) const;
 

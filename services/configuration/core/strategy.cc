@@ -3,60 +3,166 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "services/configuration/core/limits.h"
+#include "services/configuration/core/names.h"
+#include "services/configuration/core/orders.h"
 #include "services/configuration/core/profile.h"
 
 namespace muster::configuration {
 namespace {
 
-bool StagedAtOnce(const PoolConfiguration& pool, Trigger trigger) {
-  if (pool.revisions.empty()) return true;
-  switch (pool.spec.strategy) {
-    case Strategy::kManual:
-      return false;
-    case Strategy::kOnSpecUpdate:
-      return trigger == Trigger::kSpec || !pool.problem.empty();
-    case Strategy::kAlways:
-      return true;
-  }
-  return false;
+template <class Pool>
+auto FindRevisionIn(Pool& pool, absl::string_view profile) {
+  const auto found =
+      std::find_if(pool.revisions.begin(), pool.revisions.end(),
+                   [&](const Revision& revision) { return revision.node_profile == profile; });
+  return found == pool.revisions.end() ? nullptr : &*found;
+}
+
+template <class Pool>
+auto WaitingOrderIn(Pool& pool) {
+  const auto found = std::find_if(pool.orders.begin(), pool.orders.end(), [](const Order& order) {
+    return order.outcome == OrderOutcome::kWaiting;
+  });
+  return found == pool.orders.end() ? nullptr : &*found;
+}
+
+// True when something waits that was not asked for by name.
+bool WaitsUnnamed(const PoolConfiguration& pool) {
+  if (!pool.has_waiting()) return false;
+  const Order* order = WaitingOrder(pool);
+  return order == nullptr ||
+         (order->kind == OrderKind::kPromote && order->requested == kPendingWord);
+}
+
+// True when `profile` takes the place of what waits, whatever the strategy: it is active already,
+// or it is newer and nothing was kept apart as pending (such as a change of the spec under Manual).
+bool TakesOver(const PoolConfiguration& pool, absl::string_view profile, Trigger trigger) {
+  if (!WaitsUnnamed(pool)) return false;
+  return profile == pool.active() || (trigger == Trigger::kUpstream && !pool.has_pending());
+}
+
+void Unpin(PoolConfiguration& pool, const std::string& profile) {
+  pool.pinned.erase(std::remove(pool.pinned.begin(), pool.pinned.end(), profile),
+                    pool.pinned.end());
 }
 
 // A profile that comes back moves to the end, so that the list stays a list of profiles and cannot
 // grow by going to and fro.
 void Stage(PoolConfiguration& pool, Revision revision) {
   auto& revisions = pool.revisions;
-  const auto same = std::find_if(revisions.begin(), revisions.end(), [&](const Revision& old) {
-    return old.node_profile == revision.node_profile;
-  });
-  if (same != revisions.end()) revisions.erase(same);
+  if (const Revision* same = FindRevision(pool, revision.node_profile)) {
+    revision.disabled = same->disabled;
+    revision.enable_count = same->enable_count;
+    revisions.erase(revisions.begin() + (same - revisions.data()));
+  }
   // A clock that went back must not put the list out of order.
   if (!revisions.empty()) {
     revision.create_time = std::max(revision.create_time, revisions.back().create_time);
   }
+  Unpin(pool, revision.node_profile);
   revisions.push_back(std::move(revision));
   if (revisions.size() > kMaxRevisions) revisions.erase(revisions.begin());
 }
 
+// The strategy's decision: `to` is what is to be active.
+void Switch(PoolConfiguration& pool, Revision to) {
+  const bool unnamed = WaitsUnnamed(pool);
+  const bool back = to.node_profile == pool.active();
+  if (Order* order = WaitingOrder(pool)) {
+    if (unnamed && !back) {
+      order->node_profile = to.node_profile;
+    } else {
+      order->outcome = OrderOutcome::kReplaced;
+      order->message = absl::StrCat("The pool came to want ", to.node_profile, " instead.");
+    }
+  }
+  DropWaiting(pool);
+  if (!back) pool.waiting = std::move(to);
+}
+
+void SetPending(PoolConfiguration& pool, const Table<NodeProfile>& profiles,
+                const NodeProfile& wanted, absl::Time now) {
+  if (wanted.id == pool.active() || wanted.id == pool.waiting.node_profile) {
+    pool.pending = {};
+    return;
+  }
+  const absl::Time since = wanted.id == pool.pending.node_profile ? pool.pending.create_time : now;
+  const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
+  pool.pending = {wanted.id, since, Summary(active, wanted)};
+}
+
 }  // namespace
 
-PoolConfiguration Next(PoolConfiguration pool, const NodeProfile* active,
+Revision* FindRevision(PoolConfiguration& pool, absl::string_view profile) {
+  return FindRevisionIn(pool, profile);
+}
+const Revision* FindRevision(const PoolConfiguration& pool, absl::string_view profile) {
+  return FindRevisionIn(pool, profile);
+}
+Order* WaitingOrder(PoolConfiguration& pool) { return WaitingOrderIn(pool); }
+const Order* WaitingOrder(const PoolConfiguration& pool) { return WaitingOrderIn(pool); }
+
+bool IsPinned(const PoolConfiguration& pool, absl::string_view profile) {
+  return std::find(pool.pinned.begin(), pool.pinned.end(), profile) != pool.pinned.end();
+}
+
+bool IsDisabled(const PoolConfiguration& pool, absl::string_view profile) {
+  const Revision* revision = FindRevision(pool, profile);
+  return revision != nullptr && revision->disabled;
+}
+
+bool StagedAtOnce(const PoolConfiguration& pool, absl::string_view profile, Trigger trigger) {
+  if (pool.revisions.empty()) return true;
+  if (IsPinned(pool, profile) || IsDisabled(pool, profile)) return false;
+  if (TakesOver(pool, profile, trigger)) return true;
+  switch (pool.spec.strategy) {
+    case Strategy::kManual:
+      return false;
+    case Strategy::kOnSpecUpdate:
+      return trigger == Trigger::kSpec || pool.spec_unmet;
+    case Strategy::kAlways:
+      return true;
+  }
+  return false;
+}
+
+void DropWaiting(PoolConfiguration& pool) {
+  pool.waiting = {};
+  Unpin(pool, pool.active());
+}
+
+void StageWaiting(PoolConfiguration& pool, absl::Time now) {
+  if (!pool.has_waiting() || (pool.mid_delivery && !pool.revisions.empty())) return;
+  if (Order* order = WaitingOrder(pool)) {
+    order->outcome = OrderOutcome::kDone;
+    order->message = absl::StrCat(order->node_profile, " is the active profile.");
+  }
+  pool.waiting.create_time = now;
+  Stage(pool, std::exchange(pool.waiting, {}));
+}
+
+PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profiles,
                        const Resolution& resolution, Trigger trigger, absl::Time now) {
   if (!resolution.problem.empty()) {
+    StageWaiting(pool, now);
+    pool.spec_unmet = pool.spec_unmet || trigger == Trigger::kSpec;
     pool.problem = resolution.problem;
     pool.pending = {};
     return pool;
   }
   const NodeProfile& wanted = resolution.profile;
-  if (wanted.id == pool.active()) {
-    pool.pending = {};
-  } else if (StagedAtOnce(pool, trigger)) {
-    Stage(pool, {wanted.id, now, Summary(active, wanted)});
-    pool.pending = {};
-  } else if (wanted.id != pool.pending.node_profile) {
-    pool.pending = {wanted.id, now, Summary(active, wanted)};
+  const std::string target = pool.has_waiting() ? pool.waiting.node_profile : pool.active();
+  if (wanted.id != target && StagedAtOnce(pool, wanted.id, trigger)) {
+    const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
+    Switch(pool, {wanted.id, now, Summary(active, wanted)});
   }
+  StageWaiting(pool, now);
+  if (!IsPinned(pool, wanted.id)) pool.pinned.clear();
+  SetPending(pool, profiles, wanted, now);
   pool.problem.clear();
+  pool.spec_unmet = false;
   return pool;
 }
 

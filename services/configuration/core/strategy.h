@@ -1,6 +1,8 @@
 #pragma once
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/state.h"
 #include "services/configuration/core/resolve.h"
 #include "services/configuration/core/types.h"
 
@@ -13,15 +15,39 @@ enum class Trigger {
 };
 
 // What becomes of a pool's configuration, given what it now resolves to (semantics.md 7):
-//  * nothing fits: `problem`; the active one stays, nothing waits;
-//  * the answer is the active one: nothing waits;
+//  * nothing fits: `problem`; the active one and what waits stay, nothing is pending;
+//  * the answer is the active one, or the one that waits: nothing is pending;
 //  * the first answer is always staged: a new pool needs one;
+//  * a pinned or a disabled profile is pending, whatever the strategy;
 //  * Always: staged. OnSpecUpdate: staged when the spec asked for it, else pending. Manual:
-//  pending.
-// An answer that ends a problem counts as asked for by the spec, whose change it held up.
-// `active`: the profile of pool.active(), null when there is none. Pure; changes pending, revisions
-// and problem only, and nothing when nothing is new.
-PoolConfiguration Next(PoolConfiguration pool, const NodeProfile* active,
+//  pending;
+//  * what is staged becomes active at once, or waits while Nodes are in delivery;
+//  * what waits gives way to a newer answer, unless an order names it; what is staged by the
+//  strategy takes the place of what an order made wait.
+// An answer that ends a problem counts as asked for by the spec when the problem held up its
+// change. Pins end with the first answer that is not pinned. `profiles` holds every profile of the
+// pool. Pure and idempotent; reads pool.mid_delivery; changes nothing when nothing is new.
+PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profiles,
                        const Resolution& resolution, Trigger trigger, absl::Time now);
+
+// Makes what waits the active one, unless Nodes are in delivery; its order is done.
+void StageWaiting(PoolConfiguration& pool, absl::Time now);
+
+// Nothing waits any more, and the active one is rolled back from no more. The caller says what
+// became of the order.
+void DropWaiting(PoolConfiguration& pool);
+
+// Null when there is none.
+Revision* FindRevision(PoolConfiguration& pool, absl::string_view profile);
+const Revision* FindRevision(const PoolConfiguration& pool, absl::string_view profile);
+Order* WaitingOrder(PoolConfiguration& pool);
+const Order* WaitingOrder(const PoolConfiguration& pool);
+
+bool IsPinned(const PoolConfiguration& pool, absl::string_view profile);
+bool IsDisabled(const PoolConfiguration& pool, absl::string_view profile);
+
+// Whether the strategy stages `profile`, which the pool now resolves to and neither boots nor waits
+// for.
+bool StagedAtOnce(const PoolConfiguration& pool, absl::string_view profile, Trigger trigger);
 
 }  // namespace muster::configuration

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
+#include "services/configuration/core/profile.h"
 
 namespace muster::configuration {
 namespace {
@@ -19,20 +20,34 @@ const absl::Time kNow = absl::FromUnixSeconds(2'000);
 NodeProfile Profile(absl::string_view id) {
   return {.id = std::string(id), .image = std::string(id)};
 }
+// As the state would hold them.
+Table<NodeProfile> Profiles(const std::vector<std::string>& ids) {
+  Table<NodeProfile> table;
+  for (const std::string& id : ids) {
+    const NodeProfile profile = Profile(id);
+    (void)table.Set(profile.Key(), std::make_shared<const NodeProfile>(profile), 1);
+  }
+  return table;
+}
 Resolution To(absl::string_view id) { return {.profile = Profile(id)}; }
+
+std::vector<std::string> Facts(absl::string_view from, absl::string_view to) {
+  const NodeProfile before = Profile(from);
+  return Summary(&before, Profile(to));
+}
 
 PoolConfiguration Pool(Strategy strategy, absl::string_view active, absl::string_view pending = "",
                        absl::string_view problem = "") {
   PoolConfiguration pool = {
       .pool_uid = "p", .spec = {.strategy = strategy}, .problem = std::string(problem)};
   if (!active.empty()) pool.revisions.push_back({std::string(active), kOld, {}});
-  if (!pending.empty()) pool.pending = {std::string(pending), kOld, {}};
+  if (!pending.empty()) pool.pending = {std::string(pending), kOld, Facts(active, pending)};
+  pool.spec_unmet = !problem.empty();
   return pool;
 }
 
 PoolConfiguration After(const PoolConfiguration& pool, const Resolution& to, Trigger trigger) {
-  const NodeProfile active = Profile(pool.active());
-  return Next(pool, pool.revisions.empty() ? nullptr : &active, to, trigger, kNow);
+  return Next(pool, Profiles({pool.active(), pool.waiting.node_profile}), to, trigger, kNow);
 }
 
 // Strategy × trigger × what stood before → what is active and pending when the answer is "new".
@@ -103,7 +118,9 @@ TEST(StrategyTest, NothingFitsKeepsTheActiveOne) {
   for (const Strategy strategy : {kManual, kOnSpecUpdate, kAlways}) {
     for (const Trigger trigger : {kSpec, kUpstream}) {
       const auto after = After(Pool(strategy, "old", "mid"), {.problem = "No release."}, trigger);
-      EXPECT_EQ(after, Pool(strategy, "old", "", "No release."));
+      PoolConfiguration expected = Pool(strategy, "old", "", "No release.");
+      expected.spec_unmet = trigger == kSpec;
+      EXPECT_EQ(after, expected);
     }
   }
 }
@@ -133,13 +150,131 @@ TEST(StrategyTest, RevisionsAreBoundedAndInOrder) {
   for (size_t i = 0; i < kMaxRevisions + 5; ++i) {
     // The clock runs backwards.
     const absl::Time now = kNow - absl::Seconds(static_cast<int64_t>(i));
-    const NodeProfile active = Profile(pool.active());
-    pool = Next(pool, &active, To(absl::StrCat("np", i)), kUpstream, now);
+    pool = Next(pool, Profiles({pool.active()}), To(absl::StrCat("np", i)), kUpstream, now);
   }
   ASSERT_EQ(pool.revisions.size(), kMaxRevisions);
   EXPECT_EQ(pool.active(), absl::StrCat("np", kMaxRevisions + 4));
   EXPECT_EQ(pool.revisions.front().node_profile, "np5");
   for (const Revision& revision : pool.revisions) EXPECT_EQ(revision.create_time, kNow);
+}
+
+// What upstream did to a pool whose spec is met is upstream's, also when it was a problem
+// meanwhile.
+TEST(StrategyTest, AProblemThatUpstreamMadeStagesNothing) {
+  auto pool = After(Pool(kOnSpecUpdate, "old"), {.problem = "No release."}, kUpstream);
+  EXPECT_FALSE(pool.spec_unmet);
+  pool = After(pool, To("new"), kUpstream);
+  EXPECT_EQ(pool.active(), "old");
+  EXPECT_EQ(pool.pending.node_profile, "new");
+}
+
+struct DeliveryRow {
+  Strategy strategy = Strategy::kManual;
+  Trigger trigger = Trigger::kSpec;
+  const char* waiting = "";
+  const char* wanted = "";
+  const char* waiting_after = "";
+  const char* pending_after = "";
+};
+constexpr DeliveryRow kDeliveryRows[] = {
+    // What would be staged waits; what would be pending is.
+    {kManual, kSpec, "", "new", "", "new"},
+    {kOnSpecUpdate, kSpec, "", "new", "new", ""},
+    {kOnSpecUpdate, kUpstream, "", "new", "", "new"},
+    {kAlways, kUpstream, "", "new", "new", ""},
+    // What waits gives way to something newer, also to the active one.
+    {kManual, kSpec, "mid", "new", "mid", "new"},
+    {kManual, kSpec, "mid", "old", "", ""},
+    {kManual, kUpstream, "mid", "new", "new", ""},
+    {kOnSpecUpdate, kUpstream, "mid", "new", "new", ""},
+    {kOnSpecUpdate, kUpstream, "mid", "old", "", ""},
+    {kOnSpecUpdate, kUpstream, "mid", "mid", "mid", ""},
+    {kAlways, kSpec, "mid", "old", "", ""},
+};
+
+TEST(DeliveryTest, Table) {
+  for (const DeliveryRow& row : kDeliveryRows) {
+    SCOPED_TRACE(absl::StrCat(Print(row.strategy), row.trigger == kSpec ? " spec " : " upstream ",
+                              row.waiting, " ", row.wanted));
+    PoolConfiguration pool = Pool(row.strategy, "old");
+    pool.mid_delivery = true;
+    if (row.waiting[0] != 0) pool.waiting = {row.waiting, kOld, Facts("old", row.waiting)};
+    auto after = After(pool, To(row.wanted), row.trigger);
+    EXPECT_EQ(after.active(), "old");
+    EXPECT_EQ(after.waiting.node_profile, row.waiting_after);
+    EXPECT_EQ(after.pending.node_profile, row.pending_after);
+    EXPECT_EQ(After(after, To(row.wanted), kUpstream), after);
+    // The Nodes are there.
+    const std::string target = after.has_waiting() ? after.waiting.node_profile : "old";
+    after.mid_delivery = false;
+    after = After(after, To(target), kUpstream);
+    EXPECT_EQ(after.active(), target);
+    EXPECT_FALSE(after.has_waiting());
+    EXPECT_FALSE(after.has_pending());
+  }
+}
+
+TEST(DeliveryTest, TheFirstNeverWaits) {
+  PoolConfiguration pool = Pool(kManual, "");
+  pool.mid_delivery = true;
+  EXPECT_EQ(After(pool, To("new"), kSpec).active(), "new");
+}
+
+TEST(DeliveryTest, WhatWaitsIsStagedThoughNothingFitsAnyMore) {
+  PoolConfiguration pool = Pool(kAlways, "old");
+  pool.mid_delivery = true;
+  pool = After(pool, To("new"), kUpstream);
+  pool = After(pool, {.problem = "No release."}, kUpstream);
+  EXPECT_EQ(pool.waiting.node_profile, "new");
+  pool.mid_delivery = false;
+  pool = After(pool, {.problem = "No release."}, kUpstream);
+  EXPECT_EQ(pool.active(), "new");
+  EXPECT_EQ(pool.problem, "No release.");
+}
+
+// A spec that changes again before the Nodes are there leaves no trace of what never was active.
+TEST(DeliveryTest, OnlyTheLastDecisionIsStaged) {
+  PoolConfiguration pool = Pool(kOnSpecUpdate, "old");
+  pool.mid_delivery = true;
+  pool = After(pool, To("mid"), kSpec);
+  pool.mid_delivery = false;
+  pool = After(pool, To("new"), kSpec);
+  EXPECT_THAT(pool.revisions, ElementsAre(Field(&Revision::node_profile, "old"),
+                                          Field(&Revision::node_profile, "new")));
+}
+
+TEST(PinTest, APinnedOneIsPendingUntilSomethingElseComes) {
+  for (const Strategy strategy : {kManual, kOnSpecUpdate, kAlways}) {
+    PoolConfiguration pool = Pool(strategy, "old");
+    pool.pinned = {"bad"};
+    pool = After(pool, To("bad"), kSpec);
+    EXPECT_EQ(pool.active(), "old");
+    EXPECT_EQ(pool.pending.node_profile, "bad");
+    EXPECT_THAT(pool.pinned, ElementsAre("bad"));
+    EXPECT_EQ(After(pool, To("bad"), kUpstream), pool);
+    pool = After(pool, To("new"), kUpstream);
+    EXPECT_TRUE(pool.pinned.empty());
+    EXPECT_EQ(pool.active(), strategy == kAlways ? "new" : "old");
+  }
+}
+
+TEST(PinTest, ADisabledOneIsPending) {
+  PoolConfiguration pool = Pool(kAlways, "bad");
+  pool.revisions.front().disabled = true;
+  EXPECT_EQ(After(pool, To("bad"), kSpec), pool);  // it stays, being active
+  pool = After(pool, To("new"), kUpstream);
+  EXPECT_EQ(pool.active(), "new");
+  pool = After(pool, To("bad"), kUpstream);
+  EXPECT_EQ(pool.active(), "new");
+  EXPECT_EQ(pool.pending.node_profile, "bad");
+}
+
+TEST(PinTest, AProfileThatComesBackKeepsItsCount) {
+  PoolConfiguration pool = Pool(kAlways, "a");
+  pool.revisions.front().enable_count = 3;
+  pool = After(After(pool, To("b"), kUpstream), To("a"), kUpstream);
+  EXPECT_EQ(pool.active(), "a");
+  EXPECT_EQ(pool.revisions.back().enable_count, 3);
 }
 
 }  // namespace

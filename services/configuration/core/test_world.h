@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <variant>
@@ -8,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/state.h"
 #include "services/configuration/core/decide.h"
+#include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
+#include "services/configuration/core/settle.h"
 
 namespace muster::configuration {
 
@@ -18,21 +22,53 @@ struct World {
   int64_t revision = 0;
   absl::Time now = absl::FromUnixSeconds(1'750'000'000);
   std::vector<Revised<State::Change>> journal = {};
+  Policy policy = {};
   size_t written = 0;  // rows that the last command wrote
 
   template <class Command>
   auto Run(const Command& command) {
     Overlay<State> overlay(state, revision);
-    auto outcome = Decide(overlay, command, now);
+    auto outcome = [&] {
+      if constexpr (requires { Decide(overlay, command, now, policy); }) {
+        return Decide(overlay, command, now, policy);
+      } else {
+        return Decide(overlay, command, now);
+      }
+    }();
     journal.insert(journal.end(), overlay.changes().begin(), overlay.changes().end());
     written = overlay.changes().size();
     revision = overlay.revision();
     return outcome;
   }
 
-  // Publishes in channel stable.
+  // Settles all pools in batches of `batch`. Returns how many batches there were; `written` is what
+  // they wrote.
+  size_t SettleAll(size_t batch = kMaxSettled) {
+    const std::vector<std::string> keys = UnsettledPools(state);
+    size_t batches = 0;
+    size_t sum = 0;
+    for (size_t at = 0; at < keys.size(); at += batch, ++batches) {
+      const size_t end = std::min(keys.size(), at + batch);
+      (void)Run(SettlePools{{keys.begin() + static_cast<std::ptrdiff_t>(at),
+                             keys.begin() + static_cast<std::ptrdiff_t>(end)}});
+      sum += written;
+    }
+    written = sum;
+    return batches;
+  }
+  // Publishes in channel stable, and settles. `written`: the rows of both.
   void Publish(Component component, absl::string_view version) {
-    (void)Run(PublishRelease{Channel::kStable, component, std::string(version)});
+    Settled(PublishRelease{Channel::kStable, component, std::string(version)});
+  }
+  void Withdraw(Component component, absl::string_view version) {
+    Settled(WithdrawRelease{Channel::kStable, component, std::string(version)});
+  }
+  template <class Command>
+  void Settled(const Command& command) {
+    (void)Run(command);
+    const size_t first = written;
+    (void)SettleAll();
+    written += first;
   }
   // One release of each component: image 2.10.1, driver 570.86.15, Kubernetes 1.33.
   void PublishBasics() {

@@ -89,7 +89,8 @@ struct Order {
   bool operator==(const Order&) const = default;
 };
 
-// What the Nodes of one pool boot. Invariants, kept by next.h and orders.h:
+// What the Nodes of one pool boot. Invariants, kept by strategy.h, orders.h and
+// breaker.h:
 //  * revisions.back() is the active one; no profile stands twice in `revisions`; their times never
 //  go down;
 //  * `pending` and `problem` are never both set;
@@ -97,7 +98,8 @@ struct Order {
 //  * something waits only while Nodes are in delivery, and never as the first profile;
 //  * what waits is not disabled;
 //  * at most one order waits, and only while something does: it came to that profile;
-//  * `pinned` is sorted and does not hold what waits; `orders` is sorted by number.
+//  * `pinned` is sorted, and holds the active one only while a rollback from it waits; `orders` is
+//  sorted by number.
 struct PoolConfiguration {
   static constexpr char kKind[] = "PoolConfiguration";
 

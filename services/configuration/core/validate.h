@@ -14,4 +14,7 @@ namespace muster::configuration {
 // request.
 std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::string_view prefix);
 
+// What is wrong with what an order asks for. Empty: nothing.
+std::vector<error::FieldViolation> ValidateRequested(OrderKind kind, absl::string_view requested);
+
 }  // namespace muster::configuration

@@ -24,19 +24,4 @@ Wants WantsOf(const Spec& spec) {
   return wants;
 }
 
-bool Follows(const Wants& wants, const Release& release) {
-  if (release.channel != wants.channel) return false;
-  const auto version = ParseVersion(release.version);
-  if (!version) return false;
-  switch (release.component) {
-    case Component::kGpuDriver:
-      return wants.gpu && Fits(*version, wants.gpu_driver);
-    case Component::kNcoreImage:
-      return wants.image_name.empty();
-    case Component::kKubernetes:
-      return Fits(*version, wants.kubernetes);
-  }
-  return false;
-}
-
 }  // namespace muster::configuration

@@ -31,7 +31,4 @@ struct Wants {
 // `spec` must be valid (validate.h); what is not a version reads as any.
 Wants WantsOf(const Spec& spec);
 
-// True when the release could be part of the answer.
-bool Follows(const Wants& wants, const Release& release);
-
 }  // namespace muster::configuration

@@ -1,0 +1,80 @@
+#include "services/configuration/core/breaker.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "services/configuration/core/strategy.h"
+
+namespace muster::configuration {
+namespace {
+
+PoolConfiguration Pool() {
+  return {.pool_uid = "p",
+          .revisions = {{.node_profile = "a"}, {.node_profile = "b", .enable_count = 2}}};
+}
+
+BootFailures Failures(const std::string& profile, int64_t enable_count, int machines) {
+  BootFailures failures = {.node_profile = profile, .enable_count = enable_count};
+  for (int i = 0; i < machines; ++i) failures.machines.push_back(absl::StrCat("g", i));
+  return failures;
+}
+
+struct Row {
+  const char* profile = "";
+  int64_t enable_count = 0;
+  int machines = 0;
+  int threshold = 3;
+  bool disabled = false;
+};
+constexpr Row kRows[] = {
+    {"a", 0, 2, 3, false}, {"a", 0, 3, 3, true},  {"a", 0, 4, 3, true},  {"a", 0, 1, 1, true},
+    {"b", 2, 3, 3, true},  {"b", 1, 9, 3, false}, {"b", 3, 9, 3, false}, {"a", 1, 9, 3, false},
+    {"x", 0, 9, 3, false}, {"a", 0, 0, 1, false},
+};
+
+TEST(BreakerTest, Table) {
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(absl::StrCat(row.profile, " ", row.enable_count, " ", row.machines));
+    const PoolConfiguration after =
+        CountFailures(Pool(), Failures(row.profile, row.enable_count, row.machines),
+                      {.boot_failures_to_disable = row.threshold});
+    PoolConfiguration expected = Pool();
+    if (row.disabled) FindRevision(expected, row.profile)->disabled = true;
+    EXPECT_EQ(after, expected);
+  }
+}
+
+TEST(BreakerTest, EnablingForgetsWhatFailedBefore) {
+  const BootFailures failures = Failures("a", 0, 3);
+  PoolConfiguration pool = CountFailures(Pool(), failures, {});
+  EXPECT_TRUE(IsDisabled(pool, "a"));
+  pool = Enable(pool, "a");
+  EXPECT_FALSE(IsDisabled(pool, "a"));
+  EXPECT_EQ(FindRevision(pool, "a")->enable_count, 1);
+  EXPECT_EQ(CountFailures(pool, failures, {}), pool);
+  EXPECT_EQ(Enable(pool, "a"), pool);
+  EXPECT_EQ(Enable(pool, "unknown"), pool);
+}
+
+TEST(BreakerTest, WhatWaitsIsDroppedAndItsOrderHasFailed) {
+  for (const OrderKind kind : {OrderKind::kPromote, OrderKind::kRollback}) {
+    PoolConfiguration pool = Pool();
+    pool.mid_delivery = true;
+    pool.waiting = {.node_profile = "a"};
+    pool.pinned = {"b"};
+    pool.orders = {{.number = 1,
+                    .kind = kind,
+                    .requested = "a",
+                    .node_profile = "a",
+                    .outcome = OrderOutcome::kWaiting}};
+    pool = CountFailures(pool, Failures("a", 0, 3), {});
+    EXPECT_FALSE(pool.has_waiting());
+    EXPECT_TRUE(pool.pinned.empty());
+    EXPECT_EQ(pool.orders[0].outcome, kind == OrderKind::kPromote ? OrderOutcome::kNoPending
+                                                                  : OrderOutcome::kRollbackFailed);
+    EXPECT_NE(pool.orders[0].message, "");
+  }
+}
+
+}  // namespace
+}  // namespace muster::configuration

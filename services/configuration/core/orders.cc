@@ -1,0 +1,150 @@
+#include "services/configuration/core/orders.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/configuration/core/limits.h"
+#include "services/configuration/core/names.h"
+#include "services/configuration/core/profile.h"
+#include "services/configuration/core/strategy.h"
+
+namespace muster::configuration {
+namespace {
+
+// The profile that an order comes to, or why there is none.
+struct Choice {
+  std::string profile = {};
+  std::string fault = {};
+};
+
+Choice ChoosePromotion(const PoolConfiguration& pool, const std::string& requested) {
+  const std::string& pending = pool.pending.node_profile;
+  if (pending.empty()) return {.fault = "No configuration is pending."};
+  if (requested != kPendingWord && requested != pending) {
+    return {.fault = absl::StrCat(requested, " is not pending; ", pending, " is.")};
+  }
+  if (IsDisabled(pool, pending)) return {.fault = absl::StrCat(pending, " is disabled.")};
+  return {.profile = pending};
+}
+
+Choice ChooseRollback(const PoolConfiguration& pool, const std::string& requested) {
+  const size_t known = pool.revisions.size();
+  if (requested == kPreviousWord && known < 2) {
+    return {.fault = "No configuration was active before."};
+  }
+  const std::string profile =
+      requested == kPreviousWord ? pool.revisions[known - 2].node_profile : requested;
+  if (profile == pool.active()) return {.fault = absl::StrCat(profile, " is the active one.")};
+  const Revision* revision = FindRevision(pool, profile);
+  if (revision == nullptr) {
+    return {.fault = absl::StrCat(profile, " is none of the pool's revisions.")};
+  }
+  if (revision->disabled) return {.fault = absl::StrCat(profile, " is disabled.")};
+  return {.profile = profile};
+}
+
+Choice Choose(const PoolConfiguration& pool, const Order& order) {
+  switch (order.kind) {
+    case OrderKind::kPromote:
+      return ChoosePromotion(pool, order.requested);
+    case OrderKind::kRollback:
+      return ChooseRollback(pool, order.requested);
+  }
+  return {};
+}
+
+// The last ones stay, and the one that waits.
+void Append(PoolConfiguration& pool, Order order) {
+  pool.orders.push_back(std::move(order));
+  if (pool.orders.size() <= kMaxOrders) return;
+  pool.orders.erase(std::find_if(pool.orders.begin(), pool.orders.end(), [](const Order& old) {
+    return old.outcome != OrderOutcome::kWaiting;
+  }));
+}
+
+Ordered Conflict(PoolConfiguration pool, Order order) {
+  Order& other = *WaitingOrder(pool);
+  const absl::string_view both = "Asked for both a promotion and a rollback; both are dropped.";
+  order.message = other.message = std::string(both);
+  order.outcome = other.outcome = OrderOutcome::kConflict;
+  DropWaiting(pool);
+  Append(pool, order);
+  return {std::move(pool), std::move(order)};
+}
+
+// True when the same is asked for again: what waits is pending no more.
+bool IsSame(const Order& waiting, const Order& order, const Choice& choice) {
+  if (order.requested == kPendingWord && choice.profile.empty()) return true;
+  return waiting.requested == order.requested || waiting.node_profile == order.requested ||
+         waiting.node_profile == choice.profile;
+}
+
+void PinActive(PoolConfiguration& pool, bool ordered, const std::string& to) {
+  const auto pin = [&](const std::string& profile) {
+    if (profile.empty() || profile == to || IsPinned(pool, profile)) return;
+    pool.pinned.insert(std::upper_bound(pool.pinned.begin(), pool.pinned.end(), profile), profile);
+  };
+  pin(pool.active());
+  if (!ordered) pin(pool.waiting.node_profile);
+}
+
+}  // namespace
+
+Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, OrderKind kind,
+                  absl::string_view requested, absl::Time now) {
+  Order order = {.number = pool.orders.empty() ? 1 : pool.orders.back().number + 1,
+                 .kind = kind,
+                 .requested = std::string(requested),
+                 .create_time = now};
+  Order* other = WaitingOrder(pool);
+  if (other != nullptr && other->kind != kind) return Conflict(std::move(pool), std::move(order));
+  const Choice choice = Choose(pool, order);
+  if (other != nullptr && IsSame(*other, order, choice)) return {pool, *other};
+  if (choice.profile.empty()) {
+    order.outcome =
+        kind == OrderKind::kPromote ? OrderOutcome::kNoPending : OrderOutcome::kRollbackFailed;
+    order.message = choice.fault;
+    Append(pool, order);
+    return {std::move(pool), std::move(order)};
+  }
+  if (other != nullptr) {
+    other->outcome = OrderOutcome::kReplaced;
+    other->message = absl::StrCat("Order ", order.number, " took its place.");
+  }
+  if (kind == OrderKind::kRollback) PinActive(pool, other != nullptr, choice.profile);
+  order.node_profile = choice.profile;
+  order.outcome = OrderOutcome::kWaiting;
+  order.message = "Waits until no Node is in delivery.";
+  const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
+  const NodeProfile* to = profiles.Find(NodeProfileName(choice.profile));
+  pool.waiting = {choice.profile, now,
+                  to == nullptr ? std::vector<std::string>() : Summary(active, *to)};
+  if (pool.pending.node_profile == choice.profile) pool.pending = {};
+  const int64_t number = order.number;
+  Append(pool, std::move(order));
+  StageWaiting(pool, now);
+  const auto given = std::find_if(pool.orders.begin(), pool.orders.end(),
+                                  [&](const Order& row) { return row.number == number; });
+  return {pool, *given};
+}
+
+absl::Status Refusal(const PoolConfiguration& pool, const Order& order) {
+  const std::string key = pool.Key();
+  switch (order.outcome) {
+    case OrderOutcome::kNoPending:
+      return error::FailedPrecondition("NO_PENDING_CONFIGURATION", key, order.message);
+    case OrderOutcome::kRollbackFailed:
+      return error::FailedPrecondition("ROLLBACK_FAILED", key, order.message);
+    case OrderOutcome::kConflict:
+      return error::FailedPrecondition("CONFIGURATION_CONFLICT", key, order.message);
+    case OrderOutcome::kWaiting:
+    case OrderOutcome::kDone:
+    case OrderOutcome::kReplaced:
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::configuration

@@ -1,0 +1,233 @@
+#include "services/configuration/core/orders.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/configuration/core/limits.h"
+#include "services/configuration/core/strategy.h"
+
+namespace muster::configuration {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr auto kPromote = OrderKind::kPromote;
+constexpr auto kRollback = OrderKind::kRollback;
+const absl::Time kOld = absl::FromUnixSeconds(1'000);
+const absl::Time kNow = absl::FromUnixSeconds(2'000);
+
+NodeProfile Profile(absl::string_view id) {
+  return {.id = std::string(id), .image = std::string(id)};
+}
+
+Table<NodeProfile> AllProfiles() {
+  Table<NodeProfile> table;
+  for (const char* id : {"a", "b", "c", "d"}) {
+    const NodeProfile profile = Profile(id);
+    (void)table.Set(profile.Key(), std::make_shared<const NodeProfile>(profile), 1);
+  }
+  return table;
+}
+
+// Was a, is b; c is pending.
+PoolConfiguration Pool(bool mid_delivery = false) {
+  return {.pool_uid = "p",
+          .spec = {.strategy = Strategy::kManual},
+          .pending = {"c", kOld, {}},
+          .revisions = {{"a", kOld, {}}, {"b", kOld, {}}},
+          .mid_delivery = mid_delivery};
+}
+
+Ordered Give(PoolConfiguration pool, OrderKind kind, absl::string_view requested) {
+  return GiveOrder(std::move(pool), AllProfiles(), kind, requested, kNow);
+}
+
+struct Row {
+  OrderKind kind = OrderKind::kPromote;
+  const char* requested = "";
+  OrderOutcome outcome = OrderOutcome::kDone;
+  const char* active_after = "";
+  const char* disabled = "";
+};
+constexpr Row kRows[] = {
+    {kPromote, "pending", OrderOutcome::kDone, "c"},
+    {kPromote, "c", OrderOutcome::kDone, "c"},
+    {kPromote, "a", OrderOutcome::kNoPending, "b"},
+    {kPromote, "b", OrderOutcome::kNoPending, "b"},
+    {kPromote, "unknown", OrderOutcome::kNoPending, "b"},
+    {kRollback, "previous", OrderOutcome::kDone, "a"},
+    {kRollback, "a", OrderOutcome::kDone, "a"},
+    {kRollback, "b", OrderOutcome::kRollbackFailed, "b"},
+    {kRollback, "c", OrderOutcome::kRollbackFailed, "b"},
+    {kRollback, "unknown", OrderOutcome::kRollbackFailed, "b"},
+    {kRollback, "previous", OrderOutcome::kRollbackFailed, "b", "a"},
+    {kRollback, "a", OrderOutcome::kRollbackFailed, "b", "a"},
+    {kRollback, "previous", OrderOutcome::kDone, "a", "b"},
+};
+
+TEST(OrdersTest, Table) {
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(absl::StrCat(row.requested, " disabled ", row.disabled));
+    PoolConfiguration pool = Pool();
+    if (Revision* revision = FindRevision(pool, row.disabled)) revision->disabled = true;
+    const Ordered given = Give(pool, row.kind, row.requested);
+    EXPECT_EQ(given.order.outcome, row.outcome);
+    EXPECT_EQ(given.pool.active(), row.active_after);
+    EXPECT_NE(given.order.message, "");
+    EXPECT_EQ(given.order.number, 1);
+    EXPECT_EQ(given.order.requested, row.requested);
+    EXPECT_EQ(given.order.create_time, kNow);
+    const bool done = row.outcome == OrderOutcome::kDone;
+    EXPECT_EQ(given.order.node_profile, done ? row.active_after : "");
+    EXPECT_THAT(given.pool.orders, ElementsAre(given.order));
+    EXPECT_EQ(Refusal(given.pool, given.order).ok(), done);
+    const bool pins = done && row.kind == kRollback;
+    EXPECT_EQ(given.pool.pinned, pins ? std::vector<std::string>{"b"} : std::vector<std::string>());
+  }
+}
+
+TEST(OrdersTest, RefusalsNameTheirReason) {
+  PoolConfiguration pool = Pool();
+  pool.pending = {};
+  Ordered given = Give(pool, kPromote, "pending");
+  absl::Status refusal = Refusal(given.pool, given.order);
+  EXPECT_EQ(refusal.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(error::DetailOf(refusal)->reason, "NO_PENDING_CONFIGURATION");
+  given = Give(pool, kRollback, "d");
+  EXPECT_EQ(error::DetailOf(Refusal(given.pool, given.order))->reason, "ROLLBACK_FAILED");
+  given = Give(Give(Pool(true), kPromote, "pending").pool, kRollback, "previous");
+  EXPECT_EQ(error::DetailOf(Refusal(given.pool, given.order))->reason, "CONFIGURATION_CONFLICT");
+}
+
+TEST(OrdersTest, APendingOneThatIsDisabledIsNotPromoted) {
+  PoolConfiguration pool = Pool();
+  pool.pending.node_profile = "a";
+  pool.revisions.front().disabled = true;
+  for (const char* requested : {"pending", "a"}) {
+    EXPECT_EQ(Give(pool, kPromote, requested).order.outcome, OrderOutcome::kNoPending);
+  }
+}
+
+TEST(OrdersTest, NothingCameBeforeTheFirst) {
+  PoolConfiguration pool = Pool();
+  pool.revisions.erase(pool.revisions.begin());
+  EXPECT_EQ(Give(pool, kRollback, "previous").order.outcome, OrderOutcome::kRollbackFailed);
+  pool.revisions.clear();
+  EXPECT_EQ(Give(pool, kRollback, "previous").order.outcome, OrderOutcome::kRollbackFailed);
+}
+
+TEST(OrdersTest, WaitsWhileNodesAreInDelivery) {
+  for (const OrderKind kind : {kPromote, kRollback}) {
+    const char* word = kind == kPromote ? "pending" : "previous";
+    const char* named = kind == kPromote ? "c" : "a";
+    const Ordered given = Give(Pool(true), kind, word);
+    EXPECT_EQ(given.order.outcome, OrderOutcome::kWaiting);
+    EXPECT_EQ(given.pool.active(), "b");
+    EXPECT_EQ(given.pool.waiting.node_profile, named);
+    EXPECT_THAT(given.pool.waiting.summary, ElementsAre(absl::StrCat("image b → ", named)));
+    EXPECT_TRUE(Refusal(given.pool, given.order).ok());
+    // The same again.
+    for (const char* requested : {word, named}) {
+      const Ordered again = Give(given.pool, kind, requested);
+      EXPECT_EQ(again.pool, given.pool);
+      EXPECT_EQ(again.order, given.order);
+    }
+    // The Nodes are there.
+    PoolConfiguration pool = given.pool;
+    pool.mid_delivery = false;
+    StageWaiting(pool, kNow + absl::Hours(1));
+    EXPECT_EQ(pool.active(), named);
+    EXPECT_EQ(pool.revisions.back().create_time, kNow + absl::Hours(1));
+    EXPECT_EQ(pool.orders.back().outcome, OrderOutcome::kDone);
+    EXPECT_EQ(pool.orders.back().number, given.order.number);
+    EXPECT_FALSE(pool.has_waiting());
+  }
+}
+
+TEST(OrdersTest, BothKindsAtOnceDropBoth) {
+  for (const OrderKind first : {kPromote, kRollback}) {
+    const bool promote_first = first == kPromote;
+    PoolConfiguration pool = Give(Pool(true), first, promote_first ? "pending" : "previous").pool;
+    const Ordered given =
+        Give(pool, promote_first ? kRollback : kPromote, promote_first ? "previous" : "pending");
+    EXPECT_EQ(given.order.outcome, OrderOutcome::kConflict);
+    ASSERT_EQ(given.pool.orders.size(), 2u);
+    EXPECT_EQ(given.pool.orders[0].outcome, OrderOutcome::kConflict);
+    EXPECT_EQ(given.pool.orders[1], given.order);
+    EXPECT_EQ(given.pool.active(), "b");
+    EXPECT_FALSE(given.pool.has_waiting());
+    EXPECT_THAT(given.pool.pinned, IsEmpty());
+  }
+}
+
+TEST(OrdersTest, ALaterOneOfTheSameKindTakesThePlace) {
+  PoolConfiguration pool = Pool(true);
+  pool.revisions.insert(pool.revisions.begin(), Revision{"d", kOld, {}});
+  const Ordered first = Give(pool, kRollback, "previous");
+  const Ordered second = Give(first.pool, kRollback, "d");
+  EXPECT_EQ(second.order.outcome, OrderOutcome::kWaiting);
+  EXPECT_EQ(second.pool.waiting.node_profile, "d");
+  ASSERT_EQ(second.pool.orders.size(), 2u);
+  EXPECT_EQ(second.pool.orders[0].outcome, OrderOutcome::kReplaced);
+  EXPECT_THAT(second.pool.pinned, ElementsAre("b"));
+}
+
+TEST(OrdersTest, ARollbackPinsWhatTheStrategyMadeWait) {
+  PoolConfiguration pool = Pool(true);
+  pool.pending = {};
+  pool.waiting = {"c", kOld, {}};
+  const Ordered given = Give(pool, kRollback, "previous");
+  EXPECT_EQ(given.pool.waiting.node_profile, "a");
+  EXPECT_THAT(given.pool.pinned, ElementsAre("b", "c"));
+}
+
+TEST(OrdersTest, PromotingAPinnedOneUnpinsIt) {
+  PoolConfiguration pool = Pool();
+  pool.pinned = {"c", "d"};
+  EXPECT_THAT(Give(pool, kPromote, "pending").pool.pinned, ElementsAre("d"));
+}
+
+TEST(OrdersTest, TheLastOnesAreKeptAndTheOneThatWaits) {
+  PoolConfiguration pool = Give(Pool(true), kRollback, "a").pool;
+  for (int i = 0; i < 20; ++i) pool = Give(pool, kRollback, "unknown").pool;
+  ASSERT_EQ(pool.orders.size(), kMaxOrders);
+  EXPECT_EQ(pool.orders.front().outcome, OrderOutcome::kWaiting);
+  EXPECT_EQ(pool.orders.front().number, 1);
+  EXPECT_EQ(pool.orders.back().number, 21);
+  pool.mid_delivery = false;
+  StageWaiting(pool, kNow);
+  EXPECT_EQ(pool.orders.front().outcome, OrderOutcome::kDone);
+}
+
+// What an order named stays; what it found by the word follows the resolution.
+TEST(OrdersTest, OnlyWhatWasNotNamedGivesWay) {
+  const auto next = [](PoolConfiguration pool, absl::string_view to) {
+    return Next(std::move(pool), AllProfiles(), {.profile = Profile(to)}, Trigger::kUpstream, kNow);
+  };
+  PoolConfiguration pool = next(Give(Pool(true), kPromote, "pending").pool, "d");
+  EXPECT_EQ(pool.waiting.node_profile, "d");
+  EXPECT_EQ(pool.orders.back().outcome, OrderOutcome::kWaiting);
+  EXPECT_EQ(pool.orders.back().node_profile, "d");
+  pool = next(pool, "b");
+  EXPECT_FALSE(pool.has_waiting());
+  EXPECT_EQ(pool.orders.back().outcome, OrderOutcome::kReplaced);
+
+  pool = next(Give(Pool(true), kPromote, "c").pool, "d");
+  EXPECT_EQ(pool.waiting.node_profile, "c");
+  EXPECT_EQ(pool.pending.node_profile, "d");
+  pool = next(Give(Pool(true), kRollback, "previous").pool, "d");
+  EXPECT_EQ(pool.waiting.node_profile, "a");
+  // Always stages what is newer than the order.
+  pool.spec.strategy = Strategy::kAlways;
+  pool = next(pool, "d");
+  EXPECT_EQ(pool.waiting.node_profile, "d");
+  EXPECT_EQ(pool.orders.back().outcome, OrderOutcome::kReplaced);
+}
+
+}  // namespace
+}  // namespace muster::configuration

@@ -1,0 +1,47 @@
+#include "services/configuration/core/settle.h"
+
+#include <utility>
+
+namespace muster::configuration {
+namespace {
+
+// The common cases, without a copy of the pool. False: it has to be tried.
+bool IsPlainlySettled(const PoolConfiguration& pool, const Resolution& resolution) {
+  if (pool.has_waiting() || pool.problem != resolution.problem) return false;
+  if (!pool.problem.empty()) return !pool.has_pending();
+  const std::string& wanted = resolution.profile.id;
+  if (!pool.pinned.empty() && !IsPinned(pool, wanted)) return false;
+  if (wanted == pool.active()) return !pool.has_pending();
+  return wanted == pool.pending.node_profile && !StagedAtOnce(pool, wanted, Trigger::kUpstream);
+}
+
+}  // namespace
+
+PoolConfiguration Settle(Overlay<State>& overlay, PoolConfiguration pool,
+                         const Resolution& resolution, Trigger trigger, absl::Time now) {
+  pool = Next(std::move(pool), overlay.state().table<NodeProfile>(), resolution, trigger, now);
+  // Profiles come before the pools that name them.
+  if (resolution.problem.empty()) overlay.Put(resolution.profile);
+  overlay.Put(pool);
+  return pool;
+}
+
+bool IsSettled(const State& state, const PoolConfiguration& pool, const Resolution& resolution) {
+  return IsPlainlySettled(pool, resolution) ||
+         Next(pool, state.table<NodeProfile>(), resolution, Trigger::kUpstream,
+              absl::InfinitePast()) == pool;
+}
+
+std::vector<std::string> UnsettledPools(const State& state) {
+  std::vector<std::string> keys;
+  const Table<PoolConfiguration>& pools = state.table<PoolConfiguration>();
+  for (const auto& [wants, followers] : state.followers()) {
+    const Resolution resolution = Resolve(state, wants);
+    for (const std::string& key : followers) {
+      if (!IsSettled(state, *pools.Find(key), resolution)) keys.push_back(key);
+    }
+  }
+  return keys;
+}
+
+}  // namespace muster::configuration

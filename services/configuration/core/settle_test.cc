@@ -1,0 +1,79 @@
+#include "services/configuration/core/settle.h"
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "services/configuration/core/test_world.h"
+
+namespace muster::configuration {
+namespace {
+
+SyncPool Sync(const std::string& uid, Spec spec) {
+  return {.pool_uid = uid, .generation = 1, .spec = std::move(spec)};
+}
+
+World Basics() {
+  World world;
+  world.PublishBasics();
+  return world;
+}
+
+// 10,000 pools, four wants. A release that a quarter of them follow: so many rows, in so many
+// batches, and no row for the others.
+TEST(SettleTest, TenThousandPoolsInBoundedBatches) {
+  World world = Basics();
+  for (int i = 0; i < 2'500; ++i) {
+    (void)world.Run(Sync(absl::StrCat("any-", i), {.gpu = true, .strategy = Strategy::kAlways}));
+    (void)world.Run(Sync(absl::StrCat("major-", i), {.gpu_version = "570", .gpu = true}));
+    (void)world.Run(Sync(absl::StrCat("cpu-", i), {}));
+    (void)world.Run(Sync(absl::StrCat("named-", i), {.image_name = "mine"}));
+  }
+  EXPECT_TRUE(UnsettledPools(world.state).empty());
+  (void)world.Run(PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"});
+  EXPECT_EQ(world.written, 1u);
+  EXPECT_EQ(UnsettledPools(world.state).size(), 2'500u);
+  EXPECT_EQ(world.SettleAll(), 5u);
+  EXPECT_EQ(world.written, 2'501u);  // the pools and one profile
+  EXPECT_EQ(world.SettleAll(), 0u);
+  EXPECT_EQ(world.written, 0u);
+
+  // The image is everybody's but those that name theirs.
+  (void)world.Run(PublishRelease{Channel::kStable, Component::kNcoreImage, "2.10.2"});
+  EXPECT_EQ(world.SettleAll(), 15u);
+  EXPECT_EQ(world.written, 7'503u);
+  // It is withdrawn: those that only had it pending are as before, those under Always go back.
+  world.Withdraw(Component::kNcoreImage, "2.10.2");
+  EXPECT_EQ(world.written, 7'501u);
+  EXPECT_FALSE(world.Pool("cpu-7")->has_pending());
+  EXPECT_EQ(world.Profile(world.Pool("any-7")->active())->image, "2.10.1");
+}
+
+// Any order, any size of batch, some of them twice: the same rows in the end.
+TEST(SettleTest, PiecesComeToTheSame) {
+  World whole = Basics();
+  for (int i = 0; i < 50; ++i) {
+    const Spec spec = {.gpu = i % 2 == 0, .strategy = static_cast<Strategy>(i % 3)};
+    (void)whole.Run(Sync(absl::StrCat("p-", i), spec));
+  }
+  World pieces = whole;
+  const PublishRelease release = {Channel::kStable, Component::kNcoreImage, "3"};
+  (void)whole.Run(release);
+  (void)pieces.Run(release);
+  EXPECT_EQ(whole.SettleAll(), 1u);
+  const std::vector<std::string> keys = UnsettledPools(pieces.state);
+  ASSERT_EQ(keys.size(), 50u);
+  for (size_t i = keys.size(); i-- > 0;) (void)pieces.Run(SettlePools{{keys[i], keys[49]}});
+  for (int i = 0; i < 50; ++i) {
+    const std::string uid = absl::StrCat("p-", i);
+    EXPECT_EQ(*pieces.Pool(uid), *whole.Pool(uid));
+  }
+}
+
+TEST(SettleTest, APoolThatIsGoneIsLeftOut) {
+  World world = Basics();
+  EXPECT_EQ(world.Run(SettlePools{{"poolConfigurations/gone"}}), 0u);
+  EXPECT_EQ(world.written, 0u);
+}
+
+}  // namespace
+}  // namespace muster::configuration

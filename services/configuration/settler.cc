@@ -1,0 +1,150 @@
+#include "services/configuration/settler.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "services/common/log.h"
+#include "services/common/mutex.h"
+#include "services/configuration/core/decide.h"
+#include "services/configuration/core/limits.h"
+#include "services/configuration/core/settle.h"
+#include "services/configuration/settler_metrics.h"
+
+namespace muster::configuration {
+namespace {
+
+// Between two attempts while the database is away.
+constexpr absl::Duration kRetry = absl::Seconds(1);
+
+bool IsOfReleases(absl::Span<const Revised<State::Change>> changes) {
+  return changes.empty() || std::any_of(changes.begin(), changes.end(), [](const auto& change) {
+           return change.change.kind() == Release::kKind;
+         });
+}
+
+prometheus::MetricFamily Family(const char* name, const char* help, prometheus::MetricType type,
+                                double value) {
+  prometheus::ClientMetric metric;
+  metric.gauge.value = metric.counter.value = value;
+  return {name, help, type, {std::move(metric)}};
+}
+
+}  // namespace
+
+std::vector<prometheus::MetricFamily> SettlerMetrics::Collect() const {
+  size_t unsettled = 0;
+  {
+    MutexLock lock(mutex_);
+    if (lane_ == nullptr) return {};
+    unsettled =
+        lane_->Peek([](const State& state, int64_t) { return UnsettledPools(state); }).size();
+  }
+  using prometheus::MetricType;
+  return {Family("muster_configuration_unsettled_pools",
+                 "Pools that have yet to be looked at after a release came or went.",
+                 MetricType::Gauge, static_cast<double>(unsettled)),
+          Family("muster_configuration_settle_batches_total",
+                 "Batches of pools that this replica looked at after releases.",
+                 MetricType::Counter, static_cast<double>(batches_)),
+          Family("muster_configuration_settled_pools_total",
+                 "Pools whose configuration this replica changed after releases.",
+                 MetricType::Counter, static_cast<double>(changed_))};
+}
+
+// What the thread waits for.
+class Settler::Alarm {
+ public:
+  void Changed() {
+    MutexLock lock(mutex_);
+    changed_ = true;
+    wakes_.SignalAll();
+  }
+  void Stop() {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    wakes_.SignalAll();
+  }
+  void BatchDone(bool ok) {
+    MutexLock lock(mutex_);
+    done_ = ok;
+    wakes_.SignalAll();
+  }
+
+  // Until releases change, for at most `most`. False: it is to stop.
+  bool Wait(absl::Duration most) {
+    MutexLock lock(mutex_);
+    while (!changed_ && !stopping_ && most == absl::InfiniteDuration()) wakes_.Wait(mutex_);
+    if (!changed_ && !stopping_) wakes_.WaitFor(mutex_, most);
+    changed_ = false;
+    return !stopping_;
+  }
+  // Until BatchDone was called. False: the batch failed, or it is to stop.
+  bool AwaitBatch() {
+    MutexLock lock(mutex_);
+    while (!done_ && !stopping_) wakes_.Wait(mutex_);
+    return std::exchange(done_, std::nullopt).value_or(false) && !stopping_;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar wakes_;
+  bool changed_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::optional<bool> done_ MUSTER_GUARDED_BY(mutex_);
+};
+
+Settler::Settler(Lane* lane)
+    : lane_(*lane),
+      alarm_(std::make_shared<Alarm>()),
+      metrics_(std::make_shared<SettlerMetrics>(lane)) {
+  lane_.Subscribe([alarm = alarm_](absl::Span<const Revised<State::Change>> changes) {
+    if (IsOfReleases(changes)) alarm->Changed();
+  });
+  thread_ = std::thread([this] { Run(); });
+}
+
+Settler::~Settler() {
+  metrics_->Detach();
+  alarm_->Stop();
+  thread_.join();
+}
+
+std::shared_ptr<prometheus::Collectable> Settler::collectable() const { return metrics_; }
+
+void Settler::Run() {
+  absl::Duration wait = absl::ZeroDuration();
+  while (alarm_->Wait(wait)) wait = SettleAll() ? absl::InfiniteDuration() : kRetry;
+}
+
+bool Settler::SettleAll() {
+  const std::vector<std::string> keys =
+      lane_.Peek([](const State& state, int64_t) { return UnsettledPools(state); });
+  for (size_t at = 0; at < keys.size(); at += kMaxSettled) {
+    const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(at);
+    const size_t size = std::min(kMaxSettled, keys.size() - at);
+    if (!SettleSome({begin, begin + static_cast<std::ptrdiff_t>(size)})) return false;
+  }
+  return true;
+}
+
+bool Settler::SettleSome(std::vector<std::string> keys) {
+  auto changed = std::make_shared<size_t>(0);
+  lane_.Submit(
+      [command = SettlePools{std::move(keys)}, changed](Overlay<State>& overlay, absl::Time now) {
+        *changed = Decide(overlay, command, now);
+        return absl::OkStatus();
+      },
+      [changed, alarm = alarm_, metrics = metrics_](const absl::Status& status, int64_t) {
+        if (status.ok()) {
+          metrics->BatchDone(*changed);
+        } else if (!absl::IsUnavailable(status)) {
+          log::Warn("pools could not be settled", {{"error", status}});
+        }
+        alarm->BatchDone(status.ok());
+      });
+  return alarm_->AwaitBatch();
+}
+
+}  // namespace muster::configuration

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/configuration/configuration_service.h"
+
+namespace muster::configuration {
+
+class SettlerMetrics;
+
+// Settles the pools that a release concerns (core/settle.h): a thread that looks for them when
+// releases change, whichever replica published, and at start, and settles them in commands of at
+// most kMaxSettled. Which are left follows from the rows: a restart loses nothing, and of several
+// replicas the first one writes. While the database is away it tries again every second.
+class Settler {
+ public:
+  // To be made before the lane's first Submit. The lane must outlive it.
+  explicit Settler(Lane* lane);
+  // Ends the thread.
+  ~Settler();
+
+  std::shared_ptr<prometheus::Collectable> collectable() const;
+
+ private:
+  class Alarm;
+
+  void Run();
+  // False: some are left, because the database is away or it is to stop.
+  bool SettleAll();
+  bool SettleSome(std::vector<std::string> keys);
+
+  Lane& lane_;
+  const std::shared_ptr<Alarm> alarm_;  // the lane's subscription and a late answer keep it
+  const std::shared_ptr<SettlerMetrics> metrics_;
+  std::thread thread_;
+};
+
+}  // namespace muster::configuration

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "services/common/mutex.h"
+#include "services/configuration/configuration_service.h"
+
+namespace muster::configuration {
+
+// `muster_configuration_*`: counted, or made from memory at scrape time. Thread-safe.
+class SettlerMetrics final : public prometheus::Collectable {
+ public:
+  // The lane must live until Detach().
+  explicit SettlerMetrics(const Lane* lane) : lane_(lane) {}
+
+  // The lane is going away: from here on nothing is shown.
+  void Detach() {
+    MutexLock lock(mutex_);
+    lane_ = nullptr;
+  }
+  void BatchDone(size_t changed) {
+    ++batches_;
+    changed_ += static_cast<int64_t>(changed);
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  mutable Mutex mutex_;
+  const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
+  std::atomic<int64_t> batches_ = 0;
+  std::atomic<int64_t> changed_ = 0;
+};
+
+}  // namespace muster::configuration

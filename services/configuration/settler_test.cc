@@ -1,0 +1,135 @@
+#include "services/configuration/settler.h"
+
+#include <prometheus/collectable.h>
+
+#include <algorithm>
+#include <future>
+#include <map>
+
+#include "services/configuration/core/decide.h"
+#include "services/configuration/core/settle.h"
+#include "services/configuration/service_test_base.h"
+
+namespace muster::configuration {
+namespace {
+
+constexpr char kRelease[] = "channels/stable/components/gpu-driver/releases/580.1";
+
+class SettlerTest : public ConfigurationServiceTest {
+ protected:
+  // `pools` pools with GPUs under OnSpecUpdate, and as many that no driver concerns.
+  void CreatePools(int pools) {
+    PublishBasics();
+    for (int at = 0; at < pools; at += 500) {
+      v1::BatchSyncPoolConfigurationsRequest request;
+      for (int i = at; i < std::min(pools, at + 500); ++i) {
+        *request.add_configurations() = Request(absl::StrCat("gpu-", i));
+        *request.add_configurations() = Request(absl::StrCat("cpu-", i));
+        request.mutable_configurations()->rbegin()->mutable_spec()->set_gpu(false);
+      }
+      ASSERT_THAT(Call(&Stub::BatchSyncPoolConfigurations, request), IsOk());
+    }
+  }
+  // Until `pools` pools have something pending, as the watchers see it.
+  void AwaitPending(int pools) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(120));
+    const auto stream = stub_->WatchConfigurations(&context, {});
+    v1::WatchConfigurationsResponse message;
+    while (pools > 0) {
+      ASSERT_TRUE(stream->Read(&message)) << pools << " are left";
+      if (message.configuration().has_pending()) --pools;
+    }
+    context.TryCancel();
+  }
+  static std::map<std::string, double> Scrape(const ConfigurationService& service) {
+    std::map<std::string, double> values;
+    for (const auto& family : service.collectable()->Collect()) {
+      const auto& metric = family.metric.front();
+      values[family.name] =
+          family.type == prometheus::MetricType::Gauge ? metric.gauge.value : metric.counter.value;
+    }
+    return values;
+  }
+};
+
+TEST_F(SettlerTest, TenThousandPoolsInBoundedBatches) {
+  CreatePools(5'000);
+  const int64_t before = service_->lane().revision();
+  ASSERT_THAT(Publish(kRelease), IsOk());
+  AwaitPending(5'000);
+  // The release, one profile, and the pools that follow it.
+  EXPECT_EQ(service_->lane().revision(), before + 5'002);
+  // Answers come in order: when this one is there, the settler has had its last.
+  ASSERT_THAT(Publish(kRelease), IsOk());
+  const auto metrics = Scrape(*service_);
+  EXPECT_EQ(metrics.at("muster_configuration_settled_pools_total"), 5'000);
+  EXPECT_EQ(metrics.at("muster_configuration_unsettled_pools"), 0);
+  EXPECT_EQ(metrics.at("muster_configuration_settle_batches_total"), 10);
+}
+
+// Whatever a replica left undone is found at the next start: here the release came while no
+// settler was there.
+TEST_F(SettlerTest, GoesOnAfterARestart) {
+  CreatePools(20);
+  {
+    Stop();
+    storage::PostgresConfigurationStore store;
+    storage::LaneOptions options;
+    options.connect = {.conninfo = database_.conninfo("configuration"), .schema = "configuration"};
+    auto lane = Lane::Create(std::move(options), &store, &clock_);
+    ASSERT_THAT(lane, IsOk());
+    std::promise<absl::Status> done;
+    (*lane)->Submit(
+        [](Overlay<State>& overlay, absl::Time now) {
+          return Decide(overlay, PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"},
+                        now)
+              .status();
+        },
+        [&](const absl::Status& status, int64_t) { done.set_value(status); });
+    ASSERT_THAT(done.get_future().get(), IsOk());
+    EXPECT_EQ(
+        (*lane)->Peek([](const State& state, int64_t) { return UnsettledPools(state); }).size(),
+        20u);
+  }
+  Start();
+  AwaitPending(20);
+}
+
+// Two replicas hear of the release; each pool is written once.
+TEST_F(SettlerTest, TwoReplicasWriteOnce) {
+  const auto other = NewReplica();
+  CreatePools(600);
+  const int64_t before = service_->lane().revision();
+  ASSERT_THAT(Publish(kRelease), IsOk());
+  AwaitPending(600);
+  EXPECT_EQ(service_->lane().revision(), before + 602);
+  EXPECT_EQ(Scrape(*service_)["muster_configuration_unsettled_pools"], 0);
+}
+
+// A release that another replica publishes is heard of by the journal.
+TEST_F(SettlerTest, HearsOfOtherReplicasReleases) {
+  CreatePools(5);
+  const auto collectable = service_->collectable();
+  {
+    Stop();
+    Start();
+  }
+  EXPECT_TRUE(collectable->Collect().empty());
+  storage::PostgresConfigurationStore store;
+  storage::LaneOptions options;
+  options.connect = {.conninfo = database_.conninfo("configuration"), .schema = "configuration"};
+  auto lane = Lane::Create(std::move(options), &store, &clock_);
+  ASSERT_THAT(lane, IsOk());
+  (*lane)->Submit(
+      [](Overlay<State>& overlay, absl::Time now) {
+        return Decide(overlay, PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"},
+                      now)
+            .status();
+      },
+      [](const absl::Status& status, int64_t) { EXPECT_THAT(status, IsOk()); });
+  AwaitPending(5);
+}
+
+}  // namespace
+}  // namespace muster::configuration
