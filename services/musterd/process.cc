@@ -107,6 +107,7 @@ absl::Status Process::CreateServices() {
                          {.lane = LaneOptionsFor("configuration"), .clock = &clock_}));
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
+    metrics_.Add(configuration_->collectable());
   }
   if (options_.services.count("lifecycle") != 0) {
     lifecycle::LifecycleService::Options lifecycle{.lane = LaneOptionsFor("lifecycle"),
