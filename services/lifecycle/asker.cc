@@ -7,10 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "services/common/mutex.h"
-#include "services/lifecycle/core/names.h"
-#include "services/lifecycle/wire/times.h"
+#include "services/lifecycle/asker_wire.h"
 #include "services/rpc/channel.h"
 #include "services/rpc/status.h"
 
@@ -20,232 +18,6 @@ namespace {
 namespace qv1 = quota::v1;
 namespace cv1 = capacity::v1;
 namespace fv1 = configuration::v1;
-
-std::string ClassOf(const Pool& pool) {
-  return pool.spec.compute_class.empty() ? "default" : pool.spec.compute_class;
-}
-
-// --- what is asked ---
-
-qv1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask) {
-  qv1::HoldingRequest out;
-  out.set_name(absl::StrCat("organizations/", OrganizationOf(pool.name), "/quotas/", pool.zone, "~",
-                            pool.spec.instance_type, "~", ClassOf(pool), "/holdings/", pool.uid));
-  out.set_nodes(ask.nodes);
-  out.set_generation(ask.generation);
-  out.set_pool(pool.name);
-  out.set_release(ask.release);
-  return out;
-}
-
-cv1::MachineReturn::Reason ReasonOf(MachineReturn::Reason reason) {
-  switch (reason) {
-    case MachineReturn::Reason::kReleased:
-      return cv1::MachineReturn::REASON_RELEASED;
-    case MachineReturn::Reason::kBroken:
-      return cv1::MachineReturn::REASON_BROKEN;
-    case MachineReturn::Reason::kPreempted:
-      return cv1::MachineReturn::REASON_PREEMPTED;
-  }
-  return cv1::MachineReturn::REASON_UNSPECIFIED;
-}
-
-cv1::AffinityExpression::Operator OperatorOf(const std::string& word) {
-  if (word == "In") return cv1::AffinityExpression::OPERATOR_IN;
-  if (word == "NotIn") return cv1::AffinityExpression::OPERATOR_NOT_IN;
-  if (word == "Exists") return cv1::AffinityExpression::OPERATOR_EXISTS;
-  return cv1::AffinityExpression::OPERATOR_DOES_NOT_EXIST;
-}
-
-cv1::Affinity AffinityOf(const Affinity& affinity) {
-  cv1::Affinity out;
-  for (const auto& term : affinity) {
-    cv1::AffinityTerm* to = out.add_terms();
-    for (const AffinityExpression& expression : term) {
-      cv1::AffinityExpression* e = to->add_expressions();
-      e->set_key(expression.key);
-      e->set_operator_(OperatorOf(expression.op));
-      e->mutable_values()->Assign(expression.values.begin(), expression.values.end());
-    }
-  }
-  return out;
-}
-
-cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
-  cv1::ClaimRequest out;
-  out.set_pool_uid(pool.uid);
-  out.set_generation(ask.generation);
-  out.set_zone(pool.zone);
-  out.set_instance_type(pool.spec.instance_type);
-  out.set_compute_class(ClassOf(pool) == "spot" ? type::v1::COMPUTE_CLASS_SPOT
-                                                : type::v1::COMPUTE_CLASS_DEFAULT);
-  out.set_nodes(ask.nodes);
-  for (const MachineReturn& back : ask.returns) {
-    cv1::MachineReturn* returned = out.add_returns();
-    returned->set_machine(back.machine);
-    returned->set_reason(ReasonOf(back.reason));
-  }
-  out.set_priority(pool.spec.priority);
-  out.set_gang(pool.spec.gang);
-  if (!pool.spec.node_affinity.empty()) {
-    *out.mutable_affinity() = AffinityOf(pool.spec.node_affinity);
-  }
-  out.set_release(ask.release);
-  out.set_pool(pool.name);
-  return out;
-}
-
-fv1::ConfigurationSpec::Strategy StrategyOf(const Spec& spec) {
-  if (spec.update_strategy == "Manual") return fv1::ConfigurationSpec::STRATEGY_MANUAL;
-  if (spec.update_strategy == "Always") return fv1::ConfigurationSpec::STRATEGY_ALWAYS;
-  return fv1::ConfigurationSpec::STRATEGY_ON_SPEC_UPDATE;
-}
-
-fv1::ConfigurationRequest RequestOf(const Picture& picture, const ConfigurationAsk& ask) {
-  fv1::ConfigurationRequest out;
-  out.set_pool_uid(picture.pool->uid);
-  out.set_generation(ask.generation);
-  out.set_release(ask.release);
-  if (ask.release) return out;
-  const Spec& spec = picture.pool->spec;
-  fv1::ConfigurationSpec* wanted = out.mutable_spec();
-  if (spec.image) {
-    wanted->set_image_name(spec.image->name);
-    wanted->set_image_kernel(spec.image->kernel);
-    wanted->set_release_train(spec.image->release_train);
-  } else if (spec.gpu) {  // with an image it is not read
-    wanted->set_gpu_version(spec.gpu->version);
-  }
-  wanted->set_gpu(ask.gpu);
-  wanted->set_kubernetes(picture.cluster->kubernetes_version);
-  wanted->set_strategy(StrategyOf(spec));
-  // One or none: how many is nothing to the service, and every change would be a write.
-  out.set_nodes_in_delivery(ask.delivering ? 1 : 0);
-  if (!ask.boot_failures.machines.empty()) {
-    fv1::BootFailures* failures = out.mutable_boot_failures();
-    failures->set_node_profile(ask.boot_failures.node_profile);
-    failures->set_enable_count(ask.boot_failures.enable_count);
-    for (const std::string& machine : ask.boot_failures.machines) failures->add_machines(machine);
-  }
-  return out;
-}
-
-// --- what is answered ---
-
-HoldingAnswer AnswerOf(const qv1::HoldingAnswer& in) {
-  HoldingAnswer out;
-  out.nodes = in.nodes();
-  out.limit = in.limit();
-  out.held = in.held();
-  std::vector<std::string> holders;
-  for (const qv1::Holder& holder : in.holders()) {
-    holders.push_back(absl::StrCat(holder.pool(), " (", holder.nodes(), ")"));
-  }
-  if (in.other_holders() > 0) {
-    holders.push_back(absl::StrCat(in.other_holders(), " more (", in.other_nodes(), ")"));
-  }
-  out.holders = absl::StrJoin(holders, ", ");
-  if (in.verdict() == qv1::HoldingAnswer::VERDICT_OVER) out.verdict = HoldingAnswer::Verdict::kOver;
-  if (in.verdict() == qv1::HoldingAnswer::VERDICT_NOT_SET) {
-    out.verdict = HoldingAnswer::Verdict::kNotSet;
-  }
-  return out;
-}
-
-ClaimAnswer::Reason ReasonOf(cv1::Claim::Reason reason) {
-  using Reason = ClaimAnswer::Reason;
-  static const std::map<int, Reason> kReasons = {
-      {cv1::Claim::REASON_SUFFICIENT, Reason::kSufficient},
-      {cv1::Claim::REASON_QUEUED, Reason::kQueued},
-      {cv1::Claim::REASON_PARTIAL, Reason::kPartial},
-      {cv1::Claim::REASON_NONE_AVAILABLE, Reason::kNoneAvailable},
-      {cv1::Claim::REASON_UNKNOWN_INSTANCE_TYPE, Reason::kNoneAvailable},
-      {cv1::Claim::REASON_NOT_IN_ZONE, Reason::kNoneAvailable},
-      {cv1::Claim::REASON_PARTIAL_NODE_AFFINITY, Reason::kPartialNodeAffinity},
-      {cv1::Claim::REASON_NONE_AVAILABLE_NODE_AFFINITY, Reason::kNoneAvailableNodeAffinity}};
-  const auto known = kReasons.find(reason);
-  // Else a word of a newer capacity service.
-  return known == kReasons.end() ? Reason::kSufficient : known->second;
-}
-
-ClaimAnswer AnswerOf(const cv1::Claim& in) {
-  ClaimAnswer out;
-  out.reason = ReasonOf(in.reason());
-  out.nodes = in.nodes();
-  out.machines.assign(in.machines().begin(), in.machines().end());
-  std::sort(out.machines.begin(), out.machines.end());
-  out.outstanding = in.outstanding();
-  out.in_service = in.in_service();
-  out.matching = in.matching();
-  for (int i = 0; i < std::min(in.racks_size(), in.machines_size()); ++i) {
-    out.racks.emplace(in.machines(i), in.racks(i));
-  }
-  for (const cv1::MachineReclaim& reclaim : in.reclaims()) {
-    out.reclaims.push_back({reclaim.machine(), FromTimestamp(reclaim.reclaim_time())});
-  }
-  if (in.has_queue()) {
-    out.queue = QueuePlace{in.queue().place(), in.queue().nodes_ahead(), {}, {}};
-    if (in.queue().has_wait()) {
-      out.queue->earliest = absl::Seconds(in.queue().wait().earliest().seconds());
-      out.queue->latest = absl::Seconds(in.queue().wait().latest().seconds());
-    }
-  }
-  return out;
-}
-
-NodeConfiguration ConfigurationOf(const fv1::Revision& in) {
-  NodeConfiguration out;
-  // To the microsecond, as Postgres keeps it.
-  out.created_at = absl::FromUnixSeconds(in.create_time().seconds()) +
-                   absl::Microseconds(in.create_time().nanos() / 1000);
-  out.node_profile = in.node_profile();
-  out.summary.assign(in.summary().begin(), in.summary().end());
-  out.disabled = in.disabled();
-  out.enable_count = in.enable_count();
-  return out;
-}
-
-ConfigurationOrder::Outcome OutcomeOf(fv1::ConfigurationOrder::Outcome outcome) {
-  using Outcome = ConfigurationOrder::Outcome;
-  switch (static_cast<int>(outcome)) {
-    case fv1::ConfigurationOrder::OUTCOME_WAITING:
-      return Outcome::kWaiting;
-    case fv1::ConfigurationOrder::OUTCOME_NO_PENDING:
-      return Outcome::kNoPending;
-    case fv1::ConfigurationOrder::OUTCOME_ROLLBACK_FAILED:
-      return Outcome::kRollbackFailed;
-    case fv1::ConfigurationOrder::OUTCOME_CONFLICT:
-      return Outcome::kConflict;
-    case fv1::ConfigurationOrder::OUTCOME_REPLACED:
-      return Outcome::kReplaced;
-  }
-  return Outcome::kDone;
-}
-
-ConfigurationOrder OrderOf(const fv1::ConfigurationOrder& in) {
-  ConfigurationOrder out;
-  out.number = in.number();
-  out.kind = in.kind() == fv1::ConfigurationOrder::KIND_ROLLBACK
-                 ? ConfigurationOrder::Kind::kRollback
-                 : ConfigurationOrder::Kind::kPromote;
-  out.node_profile = in.node_profile();
-  out.outcome = OutcomeOf(in.outcome());
-  out.message = in.message();
-  return out;
-}
-
-ConfigurationAnswer AnswerOf(const fv1::PoolConfiguration& in) {
-  ConfigurationAnswer out;
-  out.active = in.active();
-  if (in.has_pending()) out.pending = ConfigurationOf(in.pending());
-  for (const fv1::Revision& revision : in.revisions()) {
-    out.revisions.push_back(ConfigurationOf(revision));
-  }
-  out.problem = in.problem();
-  if (in.has_waiting()) out.waiting = ConfigurationOf(in.waiting());
-  for (const fv1::ConfigurationOrder& order : in.orders()) out.orders.push_back(OrderOf(order));
-  return out;
-}
 
 // --- one batch call ---
 
@@ -342,7 +114,8 @@ void Asker::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
       capacity.slots.push_back(&picture.answers.claim);
     }
     if (demand.configuration) {
-      *configuration.request.add_configurations() = RequestOf(picture, *demand.configuration);
+      *configuration.request.add_configurations() =
+          RequestOf(*picture.pool, *picture.cluster, *demand.configuration);
       configuration.slots.push_back(&picture.answers.configuration);
     }
   }
@@ -381,6 +154,106 @@ void Asker::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
   quota.Distribute([](const auto& result) { return result.answer(); });
   capacity.Distribute([](const auto& result) { return result.claim(); });
   configuration.Distribute([](const auto& result) { return result.configuration(); });
+}
+
+std::optional<Picture> PictureOf(const State& state, const std::string& name) {
+  const Versioned<Pool>* pool = state.table<Pool>().FindVersioned(name);
+  if (pool == nullptr) return std::nullopt;
+  Picture picture;
+  picture.pool = pool->row;
+  picture.cluster =
+      state.table<Cluster>().FindVersioned(name.substr(0, name.rfind("/nodePools/")))->row;
+  for (const Node* node : state.NodesOf(name)) {
+    picture.rows.push_back(state.table<Node>().FindVersioned(node->name)->row);
+    picture.nodes.push_back(node);
+  }
+  picture.version = state.VersionOf(name);
+  return picture;
+}
+
+void Complete(Picture& picture, const CatalogueMirror& catalogue) {
+  picture.catalogue = catalogue.Facts(picture.pool->spec.instance_type, picture.pool->zone);
+  picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
+}
+
+namespace {
+
+void Tell(v1::NodePoolPreview::Quota& out, const grpc::Status& status,
+          const qv1::CheckQuotaResponse& response) {
+  out.set_reason("InternalError");
+  if (!status.ok() || response.results_size() != 1 || response.results(0).has_error()) return;
+  const qv1::HoldingAnswer& answer = response.results(0).answer();
+  out.set_limit(answer.limit());
+  out.set_held(answer.held());
+  switch (AnswerOf(answer).verdict) {
+    case HoldingAnswer::Verdict::kUnder:
+      return out.set_reason("Under");
+    case HoldingAnswer::Verdict::kOver:
+      return out.set_reason("Over");
+    case HoldingAnswer::Verdict::kNotSet:
+      return out.set_reason("NotSet");
+  }
+}
+
+void Tell(v1::NodePoolPreview::Capacity& out, const grpc::Status& status,
+          const cv1::FindPlacementsResponse& response) {
+  if (!status.ok() || response.zones_size() != 1 || response.zones(0).placements_size() != 1) {
+    out.set_problem(status.ok() ? "Capacity knows nothing of the zone." : status.error_message());
+    return;
+  }
+  const cv1::Placement& placement = response.zones(0).placements(0);
+  out.set_free_nodes(placement.free());
+  out.set_reclaimable_nodes(placement.reclaimable());
+  out.set_nodes_ahead(placement.queue_ahead());
+  const bool at_once = placement.queue_ahead() == 0 && placement.free() >= out.nodes();
+  out.set_place(at_once ? 0 : placement.queue_ahead() + 1);
+}
+
+}  // namespace
+
+Asker::Opinions Asker::AskWhatIf(const WhatIf& what, absl::Duration timeout) const {
+  Opinions opinions;
+  const Pool& pool = *what.pool;
+  qv1::CheckQuotaRequest check;
+  *check.add_holdings() = RequestOf(pool, HoldingAsk{what.charge, 0, false});
+  cv1::FindPlacementsRequest find;
+  find.add_zones(pool.zone);
+  find.add_requests()->set_instance_type(pool.spec.instance_type);
+  find.mutable_requests(0)->set_nodes(what.more_nodes);
+  find.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
+  fv1::SyncPoolConfigurationRequest sync;
+  *sync.mutable_configuration() =
+      RequestOf(pool, *what.cluster, ConfigurationAsk{pool.generation, what.gpu, false});
+  sync.set_validate_only(true);
+
+  const auto ask = [&](auto send) {
+    grpc::ClientContext context;
+    rpc::PrepareCall(context, timeout);
+    return send(context);
+  };
+  qv1::CheckQuotaResponse checked;
+  const grpc::Status quota =
+      ask([&](auto& context) { return quota_->CheckQuota(&context, check, &checked); });
+  opinions.quota.set_nodes(what.charge);
+  Tell(opinions.quota, quota, checked);
+  if (what.more_nodes > 0) {
+    cv1::FindPlacementsResponse found;
+    opinions.capacity.set_nodes(what.more_nodes);
+    const grpc::Status capacity =
+        ask([&](auto& context) { return capacity_->FindPlacements(&context, find, &found); });
+    Tell(opinions.capacity, capacity, found);
+  }
+  if (pool.deleting()) return opinions;
+  fv1::PoolConfiguration configuration;
+  const grpc::Status synced = ask([&](auto& context) {
+    return configuration_->SyncPoolConfiguration(&context, sync, &configuration);
+  });
+  if (!synced.ok()) return opinions;
+  // What waits for Nodes that are mid-delivery will be active.
+  opinions.active =
+      configuration.has_waiting() ? configuration.waiting().node_profile() : configuration.active();
+  opinions.pending = configuration.pending().node_profile();
+  return opinions;
 }
 
 }  // namespace muster::lifecycle

@@ -2,13 +2,16 @@
 
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
+#include <muster/lifecycle/v1/lifecycle.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/lifecycle_service.h"
@@ -28,6 +31,11 @@ struct Picture {
   Answers answers = {};
 };
 
+// The rows of a pool; nullopt: there is no such pool. Cheap: for within a lane's Peek or Read.
+std::optional<Picture> PictureOf(const State& state, const std::string& pool);
+// Adds the catalogue and what is to be asked.
+void Complete(Picture& picture, const CatalogueMirror& catalogue);
+
 // Asks the other services for a whole batch of pools: three calls, at the same time. What does not
 // come within the timeout is an answer too (kAway).
 class Asker {
@@ -37,6 +45,23 @@ class Asker {
   // Fills in `answers`, which must be empty. At most 1,000 pictures. Blocks for at most about
   // `timeout`.
   void Ask(absl::Span<Picture> pictures, absl::Duration timeout) const;
+
+  // A pool as it would be.
+  struct WhatIf {
+    const Pool* pool = nullptr;
+    const Cluster* cluster = nullptr;
+    int64_t charge = 0;      // Nodes charged
+    int64_t more_nodes = 0;  // Nodes asked for beyond now
+    bool gpu = false;
+  };
+  struct Opinions {
+    v1::NodePoolPreview::Quota quota = {};        // `delta` is not set
+    v1::NodePoolPreview::Capacity capacity = {};  // only with more_nodes
+    std::string active = {};                      // profile ids; empty: none or not known
+    std::string pending = {};
+  };
+  // What each would say; nothing is written anywhere. Blocks for at most about `timeout`.
+  Opinions AskWhatIf(const WhatIf& what, absl::Duration timeout) const;
 
  private:
   const std::unique_ptr<quota::v1::QuotaService::Stub> quota_;

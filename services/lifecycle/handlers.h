@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "services/common/mutex.h"
+#include "services/lifecycle/advisor.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/lifecycle_service.h"
@@ -17,10 +18,13 @@ class Handlers final : public v1::LifecycleService::CallbackService {
  public:
   explicit Handlers(Lane* lane) : lane_(*lane) {}
 
-  // From here on specs are also checked against what the catalogue says of their type.
-  void SetCatalogue(std::shared_ptr<const CatalogueMirror> catalogue) {
+  // From here on specs are also checked against what the catalogue says of their type, and what
+  // needs the other services' opinion is answered. Null: no longer.
+  void SetPeers(std::shared_ptr<const CatalogueMirror> catalogue,
+                std::shared_ptr<Advisor> advisor) {
     MutexLock lock(mutex_);
-    catalogue_ = std::move(catalogue);
+    catalogue_.swap(catalogue);
+    advisor_.swap(advisor);
   }
 
   template <class Response>
@@ -37,10 +41,24 @@ class Handlers final : public v1::LifecycleService::CallbackService {
                        v1::NodePool* response) override;
   Unary DeleteNodePool(Context context, const v1::DeleteNodePoolRequest* request,
                        v1::NodePool* response) override;
+  Unary UpdateNode(Context context, const v1::UpdateNodeRequest* request,
+                   v1::Node* response) override;
   Unary ReportNodes(Context context, const v1::ReportNodesRequest* request,
                     v1::ReportNodesResponse* response) override;
 
+  // lifecycle_reconfiguration.cc
+  Unary ReconfigureNodePool(Context context, const v1::ReconfigureNodePoolRequest* request,
+                            v1::NodePool* response) override;
+  Unary PauseReconfiguration(Context context, const v1::PauseReconfigurationRequest* request,
+                             v1::NodePool* response) override;
+  Unary ResumeReconfiguration(Context context, const v1::ResumeReconfigurationRequest* request,
+                              v1::NodePool* response) override;
+  Unary CancelReconfiguration(Context context, const v1::CancelReconfigurationRequest* request,
+                              v1::NodePool* response) override;
+
   // lifecycle_reads.cc
+  Unary ExplainNodePool(Context context, const v1::ExplainNodePoolRequest* request,
+                        v1::ExplainNodePoolResponse* response) override;
   Unary GetCluster(Context context, const v1::GetClusterRequest* request,
                    v1::Cluster* response) override;
   Unary ListClusters(Context context, const v1::ListClustersRequest* request,
@@ -64,11 +82,19 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   template <class Row, class Response>
   Unary Get(Context context, const std::string& name, bool well_formed, const char* shape,
             Response* response);
+  // The same for a command on a pool, which with `validate_only` is answered with what it would do.
+  template <class Command>
+  Unary SubmitPool(Context context, absl::StatusOr<Command> command, v1::NodePool* response);
+  std::shared_ptr<Advisor> advisor() const {
+    MutexLock lock(mutex_);
+    return advisor_;
+  }
   std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
 
   Lane& lane_;
   mutable Mutex mutex_;
   std::shared_ptr<const CatalogueMirror> catalogue_ MUSTER_GUARDED_BY(mutex_);
+  std::shared_ptr<Advisor> advisor_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::lifecycle

@@ -137,6 +137,38 @@ Handlers::Unary Handlers::Get(Context context, const std::string& name, bool wel
   });
 }
 
+Handlers::Unary Handlers::ExplainNodePool(Context context,
+                                          const v1::ExplainNodePoolRequest* request,
+                                          v1::ExplainNodePoolResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    if (!ParsePoolName(request->name()))
+      return void(responder.Finish(muster::error::InvalidField("name", kPoolNameShape)));
+    const std::shared_ptr<Advisor> asked = advisor();
+    if (asked == nullptr)
+      return void(
+          responder.Finish(absl::UnavailableError("The other services are not known yet.")));
+    const absl::Time deadline = responder.deadline();
+    lane_.Read(
+        [asked, deadline, name = request->name(), response,
+         shared = std::make_shared<rpc::Responder>(std::move(responder))](
+            const absl::Status& status, const State* state, int64_t) {
+          if (!status.ok()) return shared->Finish(status);
+          std::optional<Picture> picture = PictureOf(*state, name);
+          if (!picture) return shared->Finish(muster::error::NotFound(name));
+          const Versioned<Pool> pool = *state->table<Pool>().FindVersioned(name);
+          asked->Explain(*std::move(picture), deadline,
+                         [pool, response, shared](std::vector<v1::NodePoolObstacle> obstacles) {
+                           shared->Reply([&] {
+                             *response->mutable_node_pool() = ToProto(pool);
+                             for (v1::NodePoolObstacle& obstacle : obstacles)
+                               *response->add_obstacles() = std::move(obstacle);
+                           });
+                         });
+        },
+        deadline);
+  });
+}
+
 Handlers::Unary Handlers::GetCluster(Context context, const v1::GetClusterRequest* request,
                                      v1::Cluster* response) {
   return Get<Cluster>(context, request->name(), ParseClusterName(request->name()).has_value(),

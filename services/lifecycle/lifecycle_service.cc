@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "services/common/status_macros.h"
+#include "services/lifecycle/advisor.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/handlers.h"
 #include "services/lifecycle/reconciler.h"
@@ -22,9 +23,7 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
   loop.lane = service->lane_.get();
   loop.clock = all.clock;
   loop.connect = all.lane.connect;
-  loop.policy.boot_deadline = all.boot_deadline;
-  loop.policy.drain_deadline = all.drain_deadline;
-  loop.policy.cordon_settle = all.cordon_settle;
+  loop.policy = all.policy;
   loop.resync_interval = all.resync_interval;
   loop.lease_ttl = all.lease_ttl;
   service->reconciler_ = std::make_unique<Reconciler>(std::move(loop));
@@ -42,13 +41,15 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
     return absl::InvalidArgumentError("Lifecycle needs channels to its three peers.");
   }
   catalogue_ = std::make_shared<CatalogueMirror>(peers.capacity);
-  handlers_->SetCatalogue(catalogue_);
+  handlers_->SetPeers(
+      catalogue_, std::make_shared<Advisor>(peers, catalogue_, options_.clock, options_.policy));
   catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
   reconciler_->Start(peers, catalogue_);
   return absl::OkStatus();
 }
 
 void LifecycleService::StopReconciling() {
+  if (handlers_ != nullptr) handlers_->SetPeers(catalogue_, nullptr);
   if (catalogue_ != nullptr) catalogue_->Stop();
   if (reconciler_ != nullptr) reconciler_->Stop();
 }

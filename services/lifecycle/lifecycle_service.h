@@ -41,9 +41,7 @@ class LifecycleService {
     const Clock* clock = nullptr;    // outlives the service
     absl::Duration resync_interval = absl::Minutes(10);
     absl::Duration lease_ttl = absl::Seconds(5);
-    absl::Duration boot_deadline = Policy().boot_deadline;
-    absl::Duration drain_deadline = Policy().drain_deadline;
-    absl::Duration cordon_settle = Policy().cordon_settle;
+    Policy policy = {};
   };
 
   // Loads the state. UNAVAILABLE: the database is away.

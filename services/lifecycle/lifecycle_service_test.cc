@@ -52,7 +52,7 @@ class Replica {
     options.clock = clock;
     options.resync_interval = resync;
     options.lease_ttl = absl::Seconds(1);
-    options.cordon_settle = absl::ZeroDuration();
+    options.policy.cordon_settle = absl::ZeroDuration();
     auto created = LifecycleService::Create(std::move(options));
     if (!created.ok()) throw std::runtime_error(created.status().ToString());
     service = *std::move(created);

@@ -11,7 +11,9 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/handlers.h"
+#include "services/lifecycle/submit_inl.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
+#include "services/lifecycle/wire/times.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"
 
@@ -31,21 +33,12 @@ std::string NewUid() {
                          high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
-void Render(const Outcome& outcome, v1::Cluster& response) {
-  if (!outcome.cluster) return;
-  response = ToProto(*outcome.cluster, outcome.revision);
-}
-
-void Render(const Outcome& outcome, v1::NodePool& response) {
-  if (!outcome.pool) return;
-  response = ToProto(*outcome.pool, outcome.revision);
-}
-
 absl::StatusOr<lifecycle::UpdateCluster> Parse(const v1::UpdateClusterRequest& request) {
   if (!ParseClusterName(request.cluster().name()))
     return muster::error::InvalidField("cluster.name", kClusterNameShape);
   ASSIGN_OR_RETURN(Cluster cluster, FromProto(request.cluster()));
-  return lifecycle::UpdateCluster{std::move(cluster), request.cluster().etag()};
+  return lifecycle::UpdateCluster{std::move(cluster), request.cluster().etag(),
+                                  request.validate_only()};
 }
 
 absl::StatusOr<lifecycle::ApplyNodePool> Parse(const v1::ApplyNodePoolRequest& request) {
@@ -72,6 +65,12 @@ absl::StatusOr<lifecycle::ResizeNodePool> Parse(const v1::ResizeNodePoolRequest&
   lifecycle::ResizeNodePool command{request.name(), std::nullopt, request.etag()};
   if (request.has_target_nodes()) command.target_nodes = request.target_nodes();
   command.validate_only = request.validate_only();
+  if (request.remove_machines_size() > static_cast<int>(kMaxNamedMachines)) {
+    return muster::error::InvalidField(
+        "remove_machines", absl::StrCat("must have at most ", kMaxNamedMachines, " entries"));
+  }
+  command.remove_machines.assign(request.remove_machines().begin(),
+                                 request.remove_machines().end());
   return command;
 }
 
@@ -79,6 +78,31 @@ absl::StatusOr<lifecycle::DeleteNodePool> Parse(const v1::DeleteNodePoolRequest&
   if (!ParsePoolName(request.name())) return muster::error::InvalidField("name", kPoolNameShape);
   return lifecycle::DeleteNodePool{request.name(), request.etag(), request.allow_missing(),
                                    request.validate_only()};
+}
+
+// As google.protobuf.Timestamp has it: years 1 to 9999.
+bool IsTime(const google::protobuf::Timestamp& time) {
+  return time.seconds() >= -62'135'596'800 && time.seconds() <= 253'402'300'799 &&
+         time.nanos() >= 0 && time.nanos() < 1'000'000'000;
+}
+
+absl::StatusOr<lifecycle::UpdateNode> Parse(const v1::UpdateNodeRequest& request) {
+  const v1::Node& node = request.node();
+  if (!ParseNodeName(node.name())) return muster::error::InvalidField("node.name", kNodeNameShape);
+  for (const std::string& path : request.update_mask().paths()) {
+    if (path != "protect_until_time" && path != "*") {
+      return muster::error::InvalidField("update_mask", "may name `protect_until_time` only");
+    }
+  }
+  lifecycle::UpdateNode command{node.name(), node.etag(), kNever, request.validate_only()};
+  if (node.has_protect_until_time()) {
+    const google::protobuf::Timestamp& until = node.protect_until_time();
+    if (!IsTime(until)) {
+      return muster::error::InvalidField("node.protect_until_time", "is not a time");
+    }
+    command.protect_until_time = FromTimestamp(until);
+  }
+  return command;
 }
 
 absl::StatusOr<std::vector<ReportNode>> ParseReports(const v1::ReportNodesRequest& request) {
@@ -109,30 +133,6 @@ std::optional<TypeFacts> Handlers::TypeOf(const std::string& instance_type) cons
   return catalogue_ == nullptr ? std::nullopt : catalogue_->Type(instance_type);
 }
 
-template <class Command, class Response>
-Handlers::Unary Handlers::Submit(Context context, absl::StatusOr<Command> command,
-                                 Response* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    if (!command.ok()) return void(responder.Finish(command.status()));
-    auto outcome = std::make_shared<Outcome>();
-    const absl::Time deadline = responder.deadline();
-    lane_.Submit(
-        [command = *std::move(command), outcome](Overlay<State>& overlay,
-                                                 absl::Time now) -> absl::Status {
-          ASSIGN_OR_RETURN(*outcome, Decide(overlay, command, now));
-          return absl::OkStatus();
-        },
-        [outcome, response, responder = std::move(responder)](const absl::Status& status,
-                                                              int64_t) mutable {
-          responder.Reply([&] {
-            if (status.ok()) Render(*outcome, *response);
-            return status;
-          });
-        },
-        deadline);
-  });
-}
-
 Handlers::Unary Handlers::UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
                                         v1::Cluster* response) {
   return Submit(context, Parse(*request), response);
@@ -142,7 +142,7 @@ Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePool
                                         v1::NodePool* response) {
   absl::StatusOr<lifecycle::ApplyNodePool> command = Parse(*request);
   if (command.ok()) command->type = TypeOf(command->spec.instance_type);
-  return Submit(context, std::move(command), response);
+  return SubmitPool(context, std::move(command), response);
 }
 
 Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePoolRequest* request,
@@ -156,11 +156,16 @@ Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePo
     });
     command->type = TypeOf(type);
   }
-  return Submit(context, std::move(command), response);
+  return SubmitPool(context, std::move(command), response);
 }
 
 Handlers::Unary Handlers::DeleteNodePool(Context context, const v1::DeleteNodePoolRequest* request,
                                          v1::NodePool* response) {
+  return SubmitPool(context, Parse(*request), response);
+}
+
+Handlers::Unary Handlers::UpdateNode(Context context, const v1::UpdateNodeRequest* request,
+                                     v1::Node* response) {
   return Submit(context, Parse(*request), response);
 }
 

@@ -232,24 +232,10 @@ std::vector<Picture> Reconciler::Look(const std::vector<std::string>& names) con
   std::vector<Picture> pictures;
   options_.lane->Peek([&](const State& state, int64_t) {
     for (const std::string& name : names) {
-      const Versioned<Pool>* pool = state.table<Pool>().FindVersioned(name);
-      if (pool == nullptr) continue;
-      Picture picture;
-      picture.pool = pool->row;
-      const std::string cluster(name.substr(0, name.rfind("/nodePools/")));
-      picture.cluster = state.table<Cluster>().FindVersioned(cluster)->row;
-      for (const Node* node : state.NodesOf(name)) {
-        picture.rows.push_back(state.table<Node>().FindVersioned(node->name)->row);
-        picture.nodes.push_back(node);
-      }
-      picture.version = state.VersionOf(name);
-      pictures.push_back(std::move(picture));
+      if (auto picture = PictureOf(state, name)) pictures.push_back(*std::move(picture));
     }
   });
-  for (Picture& picture : pictures) {
-    picture.catalogue = catalogue_->Facts(picture.pool->spec.instance_type, picture.pool->zone);
-    picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
-  }
+  for (Picture& picture : pictures) Complete(picture, *catalogue_);
   return pictures;
 }
 

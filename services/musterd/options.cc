@@ -43,6 +43,16 @@ ABSL_FLAG(absl::Duration, resync_interval, absl::Minutes(10),
           "How often lifecycle looks at a pool that nothing happened to, at least 1s.");
 ABSL_FLAG(absl::Duration, boot_deadline, absl::Minutes(30),
           "How long a machine may take to boot before it is given back as broken, at least 1s.");
+ABSL_FLAG(absl::Duration, drain_deadline, absl::Minutes(15),
+          "How long a drain may take before the rest is deleted (PreferIdle, deletion, repair and "
+          "reboots that evict), 1s to 24h.");
+ABSL_FLAG(
+    absl::Duration, cordon_settle, absl::Seconds(2),
+    "How long a Node stays cordoned before its drain, so that work that came is seen, 0s to 1h.");
+ABSL_FLAG(absl::Duration, triage_grace, absl::Minutes(5),
+          "How long an unhealthy Node may take to recover before it is replaced, 0s to 24h.");
+ABSL_FLAG(int, boot_failures_to_disable, 3,
+          "Boot failures in a row on different machines that disable a configuration, 1 to 64.");
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(5),
           "How long a lifecycle replica that is gone holds the right to reconcile, at least 1s.");
 ABSL_FLAG(absl::Duration, audit_interval, absl::Minutes(5),
@@ -110,6 +120,15 @@ absl::Status Validate(const ServeOptions& options) {
                 faults);
   CheckDuration("--boot_deadline", options.boot_deadline, absl::Seconds(1), absl::Hours(24),
                 faults);
+  CheckDuration("--drain_deadline", options.drain_deadline, absl::Seconds(1), absl::Hours(24),
+                faults);
+  CheckDuration("--cordon_settle", options.cordon_settle, absl::ZeroDuration(), absl::Hours(1),
+                faults);
+  CheckDuration("--triage_grace", options.triage_grace, absl::ZeroDuration(), absl::Hours(24),
+                faults);
+  if (options.boot_failures_to_disable < 1 || options.boot_failures_to_disable > 64) {
+    faults.push_back({"--boot_failures_to_disable", "must be between 1 and 64."});
+  }
   CheckDuration("--lease_ttl", options.lease_ttl, absl::Seconds(1), absl::Minutes(5), faults);
   CheckDuration("--drain_delay", options.drain_delay, absl::ZeroDuration(), absl::Minutes(5),
                 faults);
@@ -143,6 +162,10 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.configuration_address = absl::GetFlag(FLAGS_configuration_address);
   options.resync_interval = absl::GetFlag(FLAGS_resync_interval);
   options.boot_deadline = absl::GetFlag(FLAGS_boot_deadline);
+  options.drain_deadline = absl::GetFlag(FLAGS_drain_deadline);
+  options.cordon_settle = absl::GetFlag(FLAGS_cordon_settle);
+  options.triage_grace = absl::GetFlag(FLAGS_triage_grace);
+  options.boot_failures_to_disable = absl::GetFlag(FLAGS_boot_failures_to_disable);
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
   options.audit_interval = absl::GetFlag(FLAGS_audit_interval);

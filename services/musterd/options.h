@@ -24,6 +24,10 @@ struct ServeOptions {
   std::string configuration_address = {};
   absl::Duration resync_interval = absl::Minutes(10);
   absl::Duration boot_deadline = absl::Minutes(30);
+  absl::Duration drain_deadline = absl::Minutes(15);
+  absl::Duration cordon_settle = absl::Seconds(2);
+  absl::Duration triage_grace = absl::Minutes(5);
+  int boot_failures_to_disable = 3;
   absl::Duration lease_ttl = absl::Seconds(5);
   absl::Duration drain_delay = absl::Seconds(5);
   absl::Duration audit_interval = absl::Minutes(5);

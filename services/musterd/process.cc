@@ -104,7 +104,9 @@ absl::Status Process::CreateServices() {
   if (options_.services.count("configuration") != 0) {
     ASSIGN_OR_RETURN(configuration_,
                      configuration::ConfigurationService::Create(
-                         {.lane = LaneOptionsFor("configuration"), .clock = &clock_}));
+                         {.lane = LaneOptionsFor("configuration"),
+                          .clock = &clock_,
+                          .boot_failures_to_disable = options_.boot_failures_to_disable}));
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
     metrics_.Add(configuration_->collectable());
@@ -113,7 +115,10 @@ absl::Status Process::CreateServices() {
     lifecycle::LifecycleService::Options lifecycle{.lane = LaneOptionsFor("lifecycle"),
                                                    .clock = &clock_};
     lifecycle.resync_interval = options_.resync_interval;
-    lifecycle.boot_deadline = options_.boot_deadline;
+    lifecycle.policy.boot_deadline = options_.boot_deadline;
+    lifecycle.policy.drain_deadline = options_.drain_deadline;
+    lifecycle.policy.cordon_settle = options_.cordon_settle;
+    lifecycle.policy.triage_grace = options_.triage_grace;
     lifecycle.lease_ttl = options_.lease_ttl;
     ASSIGN_OR_RETURN(lifecycle_, lifecycle::LifecycleService::Create(std::move(lifecycle)));
     AddPart("lifecycle", lifecycle::v1::LifecycleService::service_full_name(), *lifecycle_);

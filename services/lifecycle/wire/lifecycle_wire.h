@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/state.h"
 
 // Core ↔ proto, both ways, nothing else. Names and values are not judged here: see core/names.h and
@@ -23,6 +24,7 @@ v1::NodePool ToProto(const Pool& pool, int64_t revision);
 v1::Cluster ToProto(const Cluster& cluster, int64_t revision);
 v1::NodePoolSpec ToProto(const Spec& spec);
 v1::NodePoolStatus ToProto(const Status& status);
+v1::NodePoolObstacle ToProto(const Obstacle& obstacle);
 
 // The way back. INTERNAL: an enum value that no row has.
 absl::StatusOr<Cluster> FromProto(const v1::Cluster& cluster);

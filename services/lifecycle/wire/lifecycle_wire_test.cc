@@ -75,7 +75,7 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
               .create_time = kTime};
     node.desired = {
         Phase::kRunning,           kTime, "np-1", true, true, kTime, {{"a", "b"}}, {{"c", "d"}},
-        {{"k", "v", "NoExecute"}}, true, kTime};
+        {{"k", "v", "NoExecute"}}, true,  kTime};
     node.observed = {"np-1", true, {"p"}, kTime, true, 12, true, "h", true, "b", "s", "r"};
     node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0}};
     node.removal_cause = static_cast<RemovalCause>(i % 5);

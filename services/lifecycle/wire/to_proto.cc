@@ -172,7 +172,34 @@ void SetObserved(const Observed& observed, v1::NodeObserved* out) {
   out->set_removal_error(observed.removal_error);
 }
 
+v1::NodePoolObstacle::Actor ActorOf(Actor actor) {
+  switch (actor) {
+    case Actor::kNobody:
+      return v1::NodePoolObstacle::ACTOR_NOBODY;
+    case Actor::kUser:
+      return v1::NodePoolObstacle::ACTOR_USER;
+    case Actor::kQuotaAdmin:
+      return v1::NodePoolObstacle::ACTOR_QUOTA_ADMIN;
+    case Actor::kCapacity:
+      return v1::NodePoolObstacle::ACTOR_CAPACITY;
+    case Actor::kOperator:
+      return v1::NodePoolObstacle::ACTOR_OPERATOR;
+  }
+  return v1::NodePoolObstacle::ACTOR_UNSPECIFIED;
+}
+
 }  // namespace
+
+v1::NodePoolObstacle ToProto(const Obstacle& obstacle) {
+  v1::NodePoolObstacle out;
+  out.set_reason(obstacle.reason);
+  out.set_subject(obstacle.subject);
+  out.set_message(obstacle.message);
+  out.set_actor(ActorOf(obstacle.actor));
+  MUSTER_SET_TIME(out, earliest_time, obstacle.earliest);
+  MUSTER_SET_TIME(out, latest_time, obstacle.latest);
+  return out;
+}
 
 v1::Cluster ToProto(const Cluster& cluster, int64_t revision) {
   v1::Cluster out;

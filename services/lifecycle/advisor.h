@@ -1,0 +1,61 @@
+#pragma once
+
+#include <muster/lifecycle/v1/lifecycle_service.pb.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "services/common/clock.h"
+#include "services/common/mutex.h"
+#include "services/lifecycle/asker.h"
+#include "services/lifecycle/catalogue_mirror.h"
+#include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/lifecycle_service.h"
+
+namespace muster::lifecycle {
+
+// Answers what needs the other services' opinion and writes nothing: why a pool is not where it
+// should be, and what a mutation would do. On two threads of its own, because it waits for answers.
+// Thread-safe.
+class Advisor {
+ public:
+  // `clock` outlives the advisor.
+  Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Clock* clock,
+          Policy policy);
+  // Ends the threads; questions that wait are dropped.
+  ~Advisor();
+
+  // A mutation that was tried and taken back.
+  struct Trial {
+    std::shared_ptr<const Pool> before = {};  // null: a new pool
+    Pool after = {};
+    std::shared_ptr<const Cluster> cluster = {};
+    std::vector<Node> nodes = {};  // with the marks that the mutation would make
+  };
+
+  // Calls `done` on one of the advisor's threads, at `deadline` at about the latest; never when the
+  // advisor ends first. `picture`: as PictureOf made it.
+  void Explain(Picture picture, absl::Time deadline,
+               std::function<void(std::vector<v1::NodePoolObstacle>)> done);
+  void Preview(Trial trial, absl::Time deadline, std::function<void(v1::NodePoolPreview)> done);
+
+ private:
+  void Enqueue(std::function<void()> job);
+  void Work();
+  v1::NodePoolPreview PreviewNow(const Trial& trial, absl::Duration timeout) const;
+
+  const Asker asker_;
+  const std::shared_ptr<const CatalogueMirror> catalogue_;
+  const Clock& clock_;
+  const Policy policy_;
+  Mutex mutex_;
+  CondVar wakes_;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::deque<std::function<void()>> jobs_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace muster::lifecycle
