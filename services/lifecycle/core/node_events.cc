@@ -85,6 +85,12 @@ class Teller {
     if (was_.preempt_time == kNever && is_.preempt_time != kNever) {
       OnNode("Preemption pending", " will be preempted: its machine is needed elsewhere.");
     }
+    if (!IsPreemptedNow(was_) && IsPreemptedNow(is_)) {
+      OnNode("Preemption in progress", " is being drained for preemption.");
+    }
+  }
+  static bool IsPreemptedNow(const Node& node) {
+    return node.preempt_time != kNever && node.desired.drain;
   }
 
   void Cordon() {
@@ -100,9 +106,6 @@ class Teller {
 
   void Drain() {
     if (!was_.desired.drain && is_.desired.drain) {
-      if (is_.preempt_time != kNever) {
-        OnNode("Preemption in progress", " is being drained for preemption.");
-      }
       OnPool("CWDrainNode", " is being drained.");
       OnBoth("CWNodeDraining", " is being drained.");
     }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "services/lifecycle/core/conditions.h"
 
 namespace muster::lifecycle {
@@ -236,6 +238,7 @@ TEST(Simulation, APoolThatTurnsInvalidKeepsItsNodes) {
 TEST(Simulation, BootFailuresAreReplacedAndGoToRepair) {
   Simulation sim(7);
   sim.boot_failure = 0.4;
+  sim.breaker = 1000;
   sim.Create(10);
   ASSERT_TRUE(sim.Settle());
   ExpectSettled(sim, 10);
@@ -347,6 +350,8 @@ TEST(SimulationProperty, ConvergesWhateverHappens) {
       }
     }
     sim.quota_away = sim.capacity_away = sim.configuration_away = false;
+    sim.breaker = 1000;
+    sim.Enable(kSimProfile);
     sim.limit = 50;
     sim.catalogue.offered = true;
     for (const std::string& machine : sim.NodeMachines()) sim.SetActive(machine, false);

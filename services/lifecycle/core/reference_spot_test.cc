@@ -1,0 +1,378 @@
+// The sentences of reference/spot-node-pools.txt, to the second.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/events.h"
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using O = ReportNode::Observation;
+
+// A spot pool with one busy Node, g100, whose Pods end by force only, and a clock that stands.
+struct SpotPool : Simulation {
+  explicit SpotPool(int64_t nodes = 1) {
+    Apply([&](Spec& spec) {
+      spec.compute_class = "spot";
+      spec.target_nodes = nodes;
+    });
+    settled = Settle();
+    SetActive("g100", true);
+    busy.insert("g100");
+    StopClock();
+    Drive();
+    begin = told().size();
+    OthersTake(200);
+  }
+  // T+0 is the pass that learns of it.
+  void Begin() {
+    start = now();
+    Reclaim("g100", now());
+    Drive();
+  }
+  // To that long after T+0, with a pass at every second, or only when one is due.
+  void To(absl::Duration offset, bool every_second = true) {
+    const absl::Time end = start + offset;
+    while (now() < end) {
+      const absl::Time next = every_second ? now() + absl::Seconds(1) : last_plan.due;
+      Advance(std::max(absl::ZeroDuration(), std::min(next, end) - now()));
+      Drive();
+      if (!every_second && last_plan.due <= now()) return;  // asserted by the caller
+    }
+  }
+  std::vector<std::string> NodeEvents() const { return ReasonsSince(begin, "g100"); }
+
+  absl::Time start = kNever;
+  size_t begin = 0;
+  bool settled = false;
+};
+
+// "When CoreWeave designates an instance for preemption, it immediately cordons the Node to prevent
+// scheduling new jobs. Running jobs continue executing normally at this stage. The system sends a
+// Kubernetes warning event with the reason Preemption pending and applies the label
+// qos.coreweave.cloud/pending-preemption: true to the Node."
+TEST(ReferenceSpot, AtZeroTheNodeIsCordonedLabelledAndWarned) {
+  SpotPool sim;
+  ASSERT_TRUE(sim.settled);
+  sim.Begin();
+  const Node& node = *sim.node("g100");
+  EXPECT_EQ(node.state, NodeState::kCordoned);
+  EXPECT_EQ(node.preempt_time, sim.start);
+  EXPECT_TRUE(node.desired.cordoned);
+  EXPECT_FALSE(node.desired.drain);
+  EXPECT_TRUE(node.observed.active);
+  EXPECT_EQ(node.desired.labels.at("qos.coreweave.cloud/pending-preemption"), "true");
+  EXPECT_FALSE(node.desired.labels.contains("qos.coreweave.cloud/evicted-at"));
+  EXPECT_THAT(sim.NodeEvents(),
+              ElementsAre("Preemption pending", "CWNodeCordoned", "CWNodeTainted"));
+  EXPECT_EQ(EventTypeOf("Preemption pending"), "Warning");
+  EXPECT_EQ(sim.last_plan.due, sim.start + absl::Minutes(2));
+}
+
+// "Two minutes after the initial warning, CoreWeave automatically initiates a Node drain to
+// terminate workloads. The system sends another Kubernetes warning event with the reason Preemption
+// in progress and applies the label qos.coreweave.cloud/evicted-at: [timestamp] to track when the
+// drain started."
+TEST(ReferenceSpot, TwoMinutesLaterTheDrainBeginsAndNotASecondBefore) {
+  SpotPool sim;
+  sim.Begin();
+  sim.To(absl::Seconds(119));
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  EXPECT_THAT(sim.NodeEvents(), SizeIs(3));
+  sim.To(absl::Minutes(2));
+  const Node& node = *sim.node("g100");
+  EXPECT_EQ(node.state, NodeState::kDraining);
+  EXPECT_TRUE(node.desired.drain);
+  EXPECT_EQ(node.desired.drain_time, sim.start + absl::Minutes(2));
+  EXPECT_EQ(node.desired.drain_deadline, sim.start + absl::Minutes(7));
+  EXPECT_EQ(node.desired.labels.at("qos.coreweave.cloud/pending-preemption"), "true");
+  EXPECT_EQ(node.desired.labels.at("qos.coreweave.cloud/evicted-at"), "2025-06-15T15-08-40Z");
+  EXPECT_EQ(node.desired.annotations.at("qos.coreweave.cloud/evicted-at"), "2025-06-15T15:08:40Z");
+  EXPECT_THAT(sim.NodeEvents(), ElementsAre("Preemption pending", "CWNodeCordoned", "CWNodeTainted",
+                                            "CWNodeMarkedPrepareForTerminate",
+                                            "Preemption in progress", "CWNodeDraining"));
+  EXPECT_EQ(EventTypeOf("Preemption in progress"), "Warning");
+}
+
+// "When the Node fully drains or when the seven-minute window expires (whichever comes first),
+// CoreWeave removes the instance from your cluster and Spot Node Pool. The system sends a final
+// Kubernetes warning event with the reason Deleted for preemption to confirm the removal is
+// complete."
+TEST(ReferenceSpot, WhenTheNodeFullyDrainsItGoesAtOnce) {
+  SpotPool sim;
+  sim.busy.clear();  // its Pods end when they are told to
+  sim.Begin();
+  sim.To(absl::Minutes(2));
+  EXPECT_EQ(sim.now(), sim.start + absl::Minutes(2));
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_TRUE(sim.others().contains("g100"));
+  EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
+  EXPECT_EQ(EventTypeOf("Deleted for preemption"), "Warning");
+}
+
+TEST(ReferenceSpot, WhenTheSevenMinuteWindowExpiresItGoesWhateverIsLeft) {
+  SpotPool sim;
+  sim.Begin();
+  sim.To(absl::Seconds(419));
+  ASSERT_NE(sim.node("g100"), nullptr);
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  EXPECT_FALSE(sim.node("g100")->desired.force_drain);
+  sim.To(absl::Minutes(7));
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_THAT(sim.NodeEvents(),
+              ElementsAre("Preemption pending", "CWNodeCordoned", "CWNodeTainted",
+                          "CWNodeMarkedPrepareForTerminate", "Preemption in progress",
+                          "CWNodeDraining", "CWNodeDrainingForceDelete",
+                          "CWNodePreparedForTerminate", "Deleted for preemption"));
+}
+
+// "CoreWeave may reclaim them when capacity is needed elsewhere": what is no longer needed before
+// the drain stays (semantics 6).
+TEST(ReferenceSpot, TakenBackBeforeTheDrainTheNodeStays) {
+  SpotPool sim;
+  sim.Begin();
+  sim.To(absl::Seconds(119));
+  sim.TakeBack("g100");
+  sim.Drive();
+  sim.To(absl::Minutes(30));
+  const Node& node = *sim.node("g100");
+  EXPECT_EQ(node.state, NodeState::kProduction);
+  EXPECT_EQ(node.preempt_time, kNever);
+  EXPECT_FALSE(node.desired.cordoned);
+  EXPECT_FALSE(node.desired.labels.contains("qos.coreweave.cloud/pending-preemption"));
+  EXPECT_THAT(sim.NodeEvents(), ElementsAre("Preemption pending", "CWNodeCordoned", "CWNodeTainted",
+                                            "CWNodeUncordoned", "CWNodeUntainted"));
+  // Needed again: the whole notice again.
+  sim.begin = sim.told().size();
+  sim.Begin();
+  EXPECT_EQ(sim.NodeEvents().front(), "Preemption pending");
+  sim.To(absl::Seconds(119));
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+}
+
+TEST(ReferenceSpot, TakenBackAfterTheDrainBeganTheNodeStillGoes) {
+  SpotPool sim;
+  sim.Begin();
+  sim.To(absl::Minutes(2));
+  sim.TakeBack("g100");
+  sim.To(absl::Minutes(7));
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
+}
+
+// The clock is in the rows: nothing is repeated or skipped, however often or seldom a pass is made,
+// and with capacity out of reach from the start of the notice.
+TEST(ReferenceSpot, EveryScheduleOfPassesTellsTheSame) {
+  std::vector<std::vector<std::string>> told;
+  for (int schedule = 0; schedule < 3; ++schedule) {
+    SpotPool sim;
+    sim.Begin();
+    sim.capacity_away = schedule == 2;
+    if (schedule == 2) sim.Drive();
+    if (schedule == 1) {
+      // Only when one is due.
+      ASSERT_EQ(sim.last_plan.due, sim.start + absl::Minutes(2));
+      sim.Advance(absl::Minutes(2));
+      sim.Drive();
+      ASSERT_EQ(sim.last_plan.due, sim.start + absl::Minutes(7));
+      sim.Advance(absl::Minutes(5));
+      sim.Drive();
+    } else {
+      sim.To(absl::Minutes(7));
+    }
+    sim.capacity_away = false;
+    sim.Drive();
+    EXPECT_EQ(sim.node("g100"), nullptr);
+    for (const Simulation::Told& event : sim.told()) EXPECT_EQ(event.count, 1) << event.message;
+    told.push_back(sim.NodeEvents());
+    EXPECT_EQ(told.back(), told.front()) << schedule;
+  }
+}
+
+// A process that was down all the while finds the notice over and takes the Node at once.
+TEST(ReferenceSpot, AfterALongPauseNothingIsSkippedButTime) {
+  SpotPool sim;
+  sim.Begin();
+  sim.Advance(absl::Minutes(30));
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_THAT(sim.NodeEvents(),
+              ElementsAre("Preemption pending", "CWNodeCordoned", "CWNodeTainted",
+                          "CWNodeMarkedPrepareForTerminate", "Preemption in progress",
+                          "CWNodeDraining", "CWNodeDrainingForceDelete",
+                          "CWNodePreparedForTerminate", "Deleted for preemption"));
+}
+
+// "If all instances in a Spot Node Pool are preempted, the pool itself remains active but
+// effectively scales to zero instances. The Spot Node Pool continues to exist in your cluster
+// configuration and automatically attempts to provision new instances when capacity becomes
+// available again in the region."
+TEST(ReferenceSpot, AFullyPreemptedPoolRemainsAndRefillsByItself) {
+  SpotPool sim(3);
+  sim.start = sim.now();
+  for (const std::string& machine : std::set(sim.machines())) sim.Reclaim(machine, sim.now());
+  sim.Drive();
+  sim.To(absl::Minutes(7));
+  ASSERT_NE(sim.pool(), nullptr);
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_EQ(sim.pool()->spec.target_nodes, 3);
+  EXPECT_EQ(sim.pool()->status.current_nodes, 0);
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 3);
+  EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "AtTarget"), "UnderTarget");
+  EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "Capacity"), "QueuedAwaitingCapacity");
+  sim.OthersLeave();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+  EXPECT_EQ(sim.pool()->status.current_nodes, 3);
+  EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "AtTarget"), "TargetMet");
+}
+
+// A Node is preempted in whatever state it is: one that is not in the cluster goes at once, one
+// that is on its way out is never slower for it.
+TEST(ReferenceSpot, PreemptedInEveryState) {
+  struct Case {
+    const char* name;
+    std::function<void(SpotPool&)> bring;
+    NodeState from;
+    NodeState to;
+  };
+  const auto reboot = [](SpotPool& s) {
+    s.busy.clear();
+    s.SetActive("g100", false);
+    s.Stage("np-000000000002");
+    s.Drive();
+    s.stuck = {"g100"};
+    s.Must(ReconfigureNodePool{.name = kSimPool});
+    s.Drive();
+  };
+  const std::vector<Case> cases = {
+      {"production", [](SpotPool&) {}, NodeState::kProduction, NodeState::kCordoned},
+      {"triage", [](SpotPool& s) { (void)s.Report("g100", O::kUnhealthy, "Xid 79"); },
+       NodeState::kTriage, NodeState::kCordoned},
+      {"reconfiguring", reboot, NodeState::kReconfiguring, NodeState::kPreparedForTerminate},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    SpotPool sim;
+    c.bring(sim);
+    ASSERT_EQ(sim.node("g100")->state, c.from);
+    sim.stuck = {"g100"};
+    sim.Begin();
+    EXPECT_EQ(sim.node("g100")->state, c.to);
+    EXPECT_EQ(sim.node("g100")->removal_cause, RemovalCause::kPreemption);
+    sim.stuck.clear();
+    sim.To(absl::Minutes(7));
+    EXPECT_EQ(sim.node("g100"), nullptr);
+    EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
+  }
+}
+
+TEST(ReferenceSpot, PreemptedOnItsWayIn) {
+  for (const NodeState state :
+       {NodeState::kAssigned, NodeState::kBooting, NodeState::kRegistered}) {
+    SCOPED_TRACE(std::string(NodeStateName(state)));
+    Simulation sim;
+    sim.configuration_away = state == NodeState::kAssigned;
+    sim.Apply([](Spec& spec) {
+      spec.compute_class = "spot";
+      spec.target_nodes = 1;
+    });
+    for (int i = 0; i < 9 && (sim.node("g100") == nullptr || sim.node("g100")->state != state);
+         ++i) {
+      sim.Pass();
+      if (sim.node("g100") == nullptr || sim.node("g100")->state == state) continue;
+      sim.Agents();
+    }
+    ASSERT_NE(sim.node("g100"), nullptr);
+    ASSERT_EQ(sim.node("g100")->state, state);
+    sim.OthersTake(200);
+    sim.Reclaim("g100", sim.now());
+    ASSERT_TRUE(sim.Settle());
+    EXPECT_EQ(sim.node("g100"), nullptr);
+    EXPECT_TRUE(sim.others().contains("g100"));
+    const std::vector<std::string> reasons = sim.ReasonsSince(0, "g100");
+    EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "Preemption pending"), 1);
+    EXPECT_EQ(reasons.back(), "Deleted for preemption");
+  }
+}
+
+// A drain under way for another cause ends no later than the preemption would, and its work is
+// warned too.
+TEST(ReferenceSpot, PreemptedWhileItIsDrained) {
+  SpotPool sim;
+  sim.Apply([](Spec& spec) {
+    spec.scale_down_strategy = "PreferIdle";
+    spec.target_nodes = 0;
+  });
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  const absl::Time deadline = sim.node("g100")->desired.drain_deadline;
+  ASSERT_EQ(deadline, sim.now() + sim.policy.drain_deadline);
+  sim.begin = sim.told().size();
+  sim.Begin();
+  EXPECT_EQ(sim.node("g100")->desired.drain_deadline, sim.start + absl::Minutes(7));
+  EXPECT_THAT(sim.NodeEvents(), ElementsAre("Preemption pending", "Preemption in progress"));
+  sim.To(absl::Minutes(7));
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
+}
+
+TEST(ReferenceSpot, PreemptedOnceItIsOffItJustGoes) {
+  SpotPool sim;
+  sim.busy.clear();
+  sim.removal_fails = {"g100"};
+  sim.Delete();
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kPreparedForTerminate);
+  sim.begin = sim.told().size();
+  sim.Begin();
+  EXPECT_EQ(sim.node("g100")->preempt_time, kNever);
+  EXPECT_THAT(sim.NodeEvents(), IsEmpty());
+}
+
+// "Spot Node Pools are supported in all General Access Availability Zones": elsewhere the pool is
+// invalid, keeps what it has and asks for nothing.
+TEST(ReferenceSpot, OnlyInGeneralAccessZones) {
+  Simulation sim;
+  sim.catalogue.general_access = false;
+  sim.Apply([](Spec& spec) {
+    spec.compute_class = "spot";
+    spec.target_nodes = 1;
+  });
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "Validated"), "Invalid");
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_THAT(sim.Obstacles(), ::testing::Contains("INVALID_SPEC"));
+  sim.catalogue.general_access = true;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.machines(), Not(IsEmpty()));
+}
+
+// "and for all instance types except Superchip-powered instances (for example, GH200, GB200,
+// GB300)."
+TEST(ReferenceSpot, NotForSuperchips) {
+  Simulation sim;
+  sim.catalogue.type->superchip = true;
+  const auto refused = sim.Run(sim.Applied([](Spec& spec) {
+    spec.compute_class = "spot";
+    spec.target_nodes = 1;
+  }));
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(sim.pool(), nullptr);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,261 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/snapshot.h"
+
+// For tests: quota, capacity and configuration as one pool sees them, by knobs.
+namespace muster::lifecycle {
+
+inline constexpr char kSimProfile[] = "np-000000000001";
+
+class SimPeers {
+ public:
+  // 100 machines are free: g100 to g199.
+  SimPeers() {
+    for (int i = 0; i < 100; ++i) free_.insert(absl::StrCat("g", 100 + i));
+    configuration.active = kSimProfile;
+    configuration.revisions.push_back(Made(kSimProfile));
+  }
+
+  // --- quota ---
+  int64_t limit = 50;
+  bool quota_away = false;
+  int64_t holding() const { return holding_; }
+  bool has_holding() const { return has_holding_; }
+
+  // --- capacity ---
+  bool capacity_away = false;
+  // Machines that match the pool's node affinity; nullopt: all.
+  std::optional<std::set<std::string>> matching = {};
+  int rack_size = 0;  // 0: machines have no racks
+  const std::set<std::string>& machines() const { return held_; }
+  const std::set<std::string>& broken() const { return broken_; }
+  const std::set<std::string>& others() const { return others_; }
+  bool has_claim() const { return has_claim_; }
+
+  // Capacity serves its queue at any time, not only when it is asked.
+  void Serve() {
+    for (auto it = free_.begin();
+         it != free_.end() && static_cast<int64_t>(held_.size()) < claim_nodes_;) {
+      const auto machine = it++;
+      if (Matches(*machine)) held_.insert(free_.extract(machine));
+    }
+  }
+  // Other pools take `n` free machines, and give back those that they have.
+  void OthersTake(size_t n) {
+    while (n-- > 0 && !free_.empty()) others_.insert(free_.extract(free_.begin()));
+  }
+  void OthersLeave() { free_.merge(others_); }
+  // Free machines go out of service.
+  void Retire(size_t n) {
+    while (n-- > 0 && !free_.empty()) free_.erase(free_.begin());
+  }
+  // Machines of the pool are needed elsewhere, or no longer.
+  void Reclaim(const std::string& machine, absl::Time at) { reclaims_[machine] = at; }
+  void TakeBack(const std::string& machine) { reclaims_.erase(machine); }
+
+  // --- configuration ---
+  bool configuration_away = false;
+  ConfigurationAnswer configuration = {};
+  size_t breaker = 3;
+
+  static NodeConfiguration Made(const std::string& profile) {
+    NodeConfiguration made;
+    made.node_profile = profile;
+    made.created_at = absl::FromUnixSeconds(1'749'000'000);
+    made.summary = {"Kubernetes 1.33"};
+    return made;
+  }
+  // Becomes active as soon as no Node is mid-delivery.
+  void Stage(const std::string& profile) { configuration.waiting = Made(profile); }
+  void Pend(const std::string& profile) { configuration.pending = Made(profile); }
+  void Promote() {
+    Order(ConfigurationOrder::Kind::kPromote,
+          configuration.pending ? configuration.pending->node_profile : "");
+  }
+  void RollBackTo(const std::string& profile) {
+    Order(ConfigurationOrder::Kind::kRollback, profile);
+  }
+  void Enable(const std::string& profile) {
+    NodeConfiguration* revision = Revision(profile);
+    revision->disabled = false;
+    ++revision->enable_count;
+  }
+
+ protected:
+  Answer<HoldingAnswer> AskQuota(const HoldingAsk& ask) {
+    using V = HoldingAnswer::Verdict;
+    Answer<HoldingAnswer> answer;
+    answer.state = Answer<HoldingAnswer>::State::kAway;
+    answer.error = "quota is away";
+    if (quota_away || ask.generation < holding_generation_) return answer;
+    answer.state = Answer<HoldingAnswer>::State::kHere;
+    has_holding_ = !ask.release;
+    holding_generation_ = ask.generation;
+    const bool fits = ask.nodes <= holding_ || ask.nodes <= limit;
+    if (fits) holding_ = ask.nodes;
+    answer.value = {fits ? V::kUnder : (limit == 0 ? V::kNotSet : V::kOver), holding_, limit,
+                    holding_};
+    return answer;
+  }
+
+  Answer<ClaimAnswer> AskCapacity(const ClaimAsk& ask, bool with_affinity) {
+    Answer<ClaimAnswer> answer;
+    answer.state = Answer<ClaimAnswer>::State::kAway;
+    answer.error = "capacity is away";
+    if (capacity_away || ask.generation < claim_generation_) return answer;
+    if (ask.generation > claim_generation_) {
+      claim_generation_ = ask.generation;
+      claim_nodes_ = ask.nodes;
+      for (const MachineReturn& back : ask.returns) TakeIn(back);
+      if (ask.release && !held_.empty()) std::abort();
+      has_claim_ = !ask.release;
+    }
+    with_affinity_ = with_affinity;
+    Serve();
+    answer.state = Answer<ClaimAnswer>::State::kHere;
+    answer.value = ClaimNow();
+    return answer;
+  }
+
+  Answer<ConfigurationAnswer> AskConfiguration(const ConfigurationAsk& ask) {
+    using S = Answer<ConfigurationAnswer>::State;
+    Answer<ConfigurationAnswer> answer;
+    answer.state = configuration_away ? S::kAway : S::kHere;
+    answer.error = configuration_away ? "configuration is away" : "";
+    if (configuration_away) return answer;
+    if (!ask.release) {
+      Break(ask.boot_failures);
+      if (!ask.delivering) Switch();
+    }
+    answer.value = configuration;
+    return answer;
+  }
+
+ private:
+  bool Matches(const std::string& machine) const {
+    return !with_affinity_ || !matching || matching->contains(machine);
+  }
+
+  void TakeIn(const MachineReturn& back) {
+    using R = MachineReturn::Reason;
+    if (held_.erase(back.machine) == 0) return;
+    reclaims_.erase(back.machine);
+    auto& to = back.reason == R::kBroken ? broken_ : back.reason == R::kPreempted ? others_ : free_;
+    to.insert(back.machine);
+  }
+
+  ClaimAnswer ClaimNow() const {
+    ClaimAnswer now;
+    const auto held = static_cast<int64_t>(held_.size());
+    now.machines.assign(held_.begin(), held_.end());
+    now.nodes = claim_nodes_;
+    now.outstanding = std::max<int64_t>(0, claim_nodes_ - held);
+    for (const auto* all : {&held_, &free_, &others_}) {
+      now.in_service += static_cast<int64_t>(all->size());
+      now.matching += std::count_if(all->begin(), all->end(),
+                                    [&](const std::string& machine) { return Matches(machine); });
+    }
+    now.reason = ReasonNow(now);
+    if (now.reason == ClaimAnswer::Reason::kQueued) now.queue = QueuePlace{1, 0, {}, {}};
+    for (const std::string& machine : held_) {
+      if (rack_size == 0) break;
+      const int number = std::atoi(machine.c_str() + 1);
+      now.racks[machine] = absl::StrCat("rack-", number / rack_size);
+    }
+    for (const auto& [machine, at] : reclaims_) {
+      if (held_.contains(machine)) now.reclaims.push_back({machine, at});
+    }
+    return now;
+  }
+
+  ClaimAnswer::Reason ReasonNow(const ClaimAnswer& now) const {
+    using R = ClaimAnswer::Reason;
+    const bool affinity_matters = now.matching < now.in_service;
+    if (now.outstanding == 0) return R::kSufficient;
+    if (now.in_service == 0) return R::kNoneAvailable;
+    if (now.matching == 0) return R::kNoneAvailableNodeAffinity;
+    if (now.matching >= now.nodes || now.machines.empty()) return R::kQueued;
+    return affinity_matters && now.in_service >= now.nodes ? R::kPartialNodeAffinity : R::kPartial;
+  }
+
+  NodeConfiguration* Revision(const std::string& profile) {
+    for (NodeConfiguration& revision : configuration.revisions) {
+      if (revision.node_profile == profile) return &revision;
+    }
+    return nullptr;
+  }
+
+  void Break(const BootFailures& failures) {
+    NodeConfiguration* revision = Revision(failures.node_profile);
+    if (revision == nullptr || failures.machines.size() < breaker) return;
+    if (revision->enable_count == failures.enable_count) revision->disabled = true;
+  }
+
+  void Switch() {
+    if (!configuration.waiting) return;
+    const NodeConfiguration next = *configuration.waiting;
+    configuration.waiting.reset();
+    configuration.active = next.node_profile;
+    if (Revision(next.node_profile) == nullptr) configuration.revisions.push_back(next);
+    for (ConfigurationOrder& order : configuration.orders) {
+      if (order.outcome == ConfigurationOrder::Outcome::kWaiting) {
+        order.outcome = ConfigurationOrder::Outcome::kDone;
+      }
+    }
+  }
+
+  void Order(ConfigurationOrder::Kind kind, const std::string& profile) {
+    using Kind = ConfigurationOrder::Kind;
+    using Result = ConfigurationOrder::Outcome;
+    ConfigurationOrder order{static_cast<int64_t>(configuration.orders.size()) + 1, kind, profile};
+    const NodeConfiguration* revision = Revision(profile);
+    ConfigurationOrder* other = nullptr;
+    for (ConfigurationOrder& o : configuration.orders) {
+      if (o.outcome == Result::kWaiting) other = &o;
+    }
+    if (other != nullptr && other->kind != kind) {
+      order.outcome = other->outcome = Result::kConflict;
+      order.message = other->message =
+          "Asked for both a promotion and a rollback; both are dropped.";
+      configuration.waiting.reset();
+    } else if (kind == Kind::kPromote && profile.empty()) {
+      order.outcome = Result::kNoPending;
+      order.message = "There is no pending configuration.";
+    } else if (kind == Kind::kRollback && (revision == nullptr || revision->disabled)) {
+      order.outcome = Result::kRollbackFailed;
+      order.message = absl::StrCat("Configuration ", profile, " is not there or disabled.");
+    } else {
+      order.outcome = Result::kWaiting;
+      configuration.waiting = Made(profile);
+      if (kind == Kind::kPromote) configuration.pending.reset();
+    }
+    configuration.orders.push_back(std::move(order));
+  }
+
+  int64_t holding_ = 0;
+  int64_t holding_generation_ = 0;
+  bool has_holding_ = false;
+  int64_t claim_generation_ = 0;
+  int64_t claim_nodes_ = 0;
+  bool has_claim_ = false;
+  bool with_affinity_ = false;
+  std::set<std::string> free_;
+  std::set<std::string> held_;
+  std::set<std::string> broken_;
+  std::set<std::string> others_;  // in service, with other pools
+  std::map<std::string, absl::Time> reclaims_;
+};
+
+}  // namespace muster::lifecycle
