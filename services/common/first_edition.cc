@@ -1,0 +1,71 @@
+#include "services/common/first_edition.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace muster {
+namespace {
+
+// An empty reason: any, kept as it is.
+struct ConditionNames {
+  absl::string_view type;
+  absl::string_view reason;
+  absl::string_view first_type;
+  absl::string_view first_reason;
+};
+
+// What the first edition could not say is said by the nearest that it could.
+constexpr ConditionNames kConditions[] = {
+    {"Validated", "Valid", "Accepted", "Accepted"},
+    {"Validated", "", "Accepted", ""},
+    {"AtTarget", "TargetMet", "Allocated", "Complete"},
+    {"AtTarget", "", "Allocated", ""},
+    {"Capacity", "QueuedAwaitingCapacity", "SufficientCapacity", "Partial"},
+    {"Capacity", "PartialNodeAffinity", "SufficientCapacity", "Partial"},
+    {"Capacity", "NoneAvailableNodeAffinity", "SufficientCapacity", "NoneAvailable"},
+    {"Capacity", "", "SufficientCapacity", ""},
+    {"NodesRemoved", "", "NodesRemoved", ""},
+};
+
+struct EventNames {
+  absl::string_view reason;
+  bool on_pool;
+  absl::string_view first;
+};
+
+constexpr EventNames kEvents[] = {
+    {"CWNodeRegistered", false, "CWNodeRegisteredEvent"},
+    {"CWNodeRegistrationFailed", false, "CWRegistrationFailedEvent"},
+    {"CWNodeRegistered", true, "NodePoolNodesAllocated"},
+    {"CWNodeRequestQueued", true, "NodePoolNodesRequested"},
+    {"CWNodePoolRemoveNodes", true, "NodePoolRemoveNodes"},
+    {"CWNodePoolNodesRemoveError", true, "NodePoolNodesRemoveError"},
+    {"CWNodePoolMetadata", true, "NodePoolMetadata"},
+    {"CWNodePoolNodesRemoved", true, "NodePoolNodesRemoved"},
+    {"CWNodePoolNodesRequestFailed", true, "NodePoolNodesRequestFailed"},
+    {"CWInvalidInstanceType", true, "InvalidInstanceType"},
+    {"CWInstanceTypeNotInZone", true, "InstanceTypeNotInZone"},
+    {"CWNodePoolQuotaCheckFailed", true, "NodePoolQuotaCheckFailed"},
+    {"CWOverQuota", true, "NPOCWOverQuota"},
+};
+
+}  // namespace
+
+std::optional<FirstEditionCondition> FirstEditionOfCondition(absl::string_view type,
+                                                             absl::string_view reason) {
+  const auto* found = std::find_if(std::begin(kConditions), std::end(kConditions), [&](auto& row) {
+    return row.type == type && (row.reason.empty() || row.reason == reason);
+  });
+  if (found == std::end(kConditions)) return std::nullopt;
+  const absl::string_view word = found->first_reason.empty() ? reason : found->first_reason;
+  return FirstEditionCondition{std::string(found->first_type), std::string(word)};
+}
+
+absl::string_view FirstEditionOfEvent(absl::string_view reason, bool on_pool) {
+  const auto* found = std::find_if(std::begin(kEvents), std::end(kEvents), [&](auto& row) {
+    return row.reason == reason && row.on_pool == on_pool;
+  });
+  return found == std::end(kEvents) ? absl::string_view() : found->first;
+}
+
+}  // namespace muster
