@@ -188,6 +188,10 @@ TEST_F(ConfigurationBadInputTest, Reads) {
       &Stub::ListReleases, v1::ListReleasesRequest(),
       Cases<v1::ListReleasesRequest>{{"page_size", [](auto& r) { r.set_page_size(-1); }},
                                      {"page_token", [](auto& r) { r.set_page_token("made up"); }}});
+  ExpectRefused(&Stub::ListNodeProfiles, v1::ListNodeProfilesRequest(),
+                Cases<v1::ListNodeProfilesRequest>{
+                    {"page_size", [](auto& r) { r.set_page_size(-1); }},
+                    {"page_token", [](auto& r) { r.set_page_token("made up"); }}});
   ExpectRefused(&Stub::ListPoolConfigurations, v1::ListPoolConfigurationsRequest(),
                 Cases<v1::ListPoolConfigurationsRequest>{
                     {"page_size", [](auto& r) { r.set_page_size(-1); }},

@@ -89,6 +89,14 @@ Handlers::Unary Handlers::ListReleases(Context context, const v1::ListReleasesRe
                        [](v1::ListReleasesResponse* page) { return page->add_releases(); });
 }
 
+Handlers::Unary Handlers::ListNodeProfiles(Context context,
+                                           const v1::ListNodeProfilesRequest* request,
+                                           v1::ListNodeProfilesResponse* response) {
+  return List<NodeProfile>(
+      context, lane_, *request, response,
+      [](v1::ListNodeProfilesResponse* page) { return page->add_node_profiles(); });
+}
+
 Handlers::Unary Handlers::ListPoolConfigurations(Context context,
                                                  const v1::ListPoolConfigurationsRequest* request,
                                                  v1::ListPoolConfigurationsResponse* response) {

@@ -147,6 +147,12 @@ TEST_F(ConfigurationServiceTest, ListsArePagedInOrder) {
     pools.set_page_token(answer->next_page_token());
   } while (!pools.page_token().empty());
   EXPECT_EQ(seen, "poolConfigurations/a poolConfigurations/b poolConfigurations/c ");
+
+  const auto profiles = Call(&Stub::ListNodeProfiles, v1::ListNodeProfilesRequest());
+  ASSERT_THAT(profiles, IsOk());
+  ASSERT_EQ(profiles->node_profiles_size(), 1);
+  EXPECT_EQ(profiles->node_profiles(0).name(),
+            absl::StrCat("nodeProfiles/", GetPool("a")->active()));
 }
 
 TEST_F(ConfigurationServiceTest, AWatchShowsASnapshotThenEveryChange) {

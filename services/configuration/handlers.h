@@ -42,6 +42,8 @@ class Handlers final : public v1::ConfigurationService::CallbackService {
                      v1::ListReleasesResponse* response) override;
   Unary GetNodeProfile(Context context, const v1::GetNodeProfileRequest* request,
                        v1::NodeProfile* response) override;
+  Unary ListNodeProfiles(Context context, const v1::ListNodeProfilesRequest* request,
+                         v1::ListNodeProfilesResponse* response) override;
   Unary GetPoolConfiguration(Context context, const v1::GetPoolConfigurationRequest* request,
                              v1::PoolConfiguration* response) override;
   Unary ListPoolConfigurations(Context context, const v1::ListPoolConfigurationsRequest* request,

@@ -64,6 +64,42 @@ class GrpcApi final : public Api {
       const capacity::v1::FindPlacementsRequest& request) override {
     return connection_.Call(connection_.capacity, &Connection::Capacity::FindPlacements, request);
   }
+  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) override {
+    configuration::v1::PublishReleaseRequest request;
+    request.mutable_release()->set_name(name);
+    return connection_.Call(connection_.configuration, &Connection::Configuration::PublishRelease,
+                            request);
+  }
+  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) override {
+    configuration::v1::WithdrawReleaseRequest request;
+    request.set_name(name);
+    return connection_.Call(connection_.configuration, &Connection::Configuration::WithdrawRelease,
+                            request);
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
+      const std::string& pool_uid, const std::string& profile) override {
+    configuration::v1::PromoteConfigurationRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+    request.set_node_profile(profile);
+    return connection_.Call(connection_.configuration,
+                            &Connection::Configuration::PromoteConfiguration, request);
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
+      const std::string& pool_uid, const std::string& profile) override {
+    configuration::v1::RollbackConfigurationRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+    request.set_node_profile(profile);
+    return connection_.Call(connection_.configuration,
+                            &Connection::Configuration::RollbackConfiguration, request);
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
+      const std::string& pool_uid, const std::string& profile) override {
+    configuration::v1::EnableRevisionRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+    request.set_node_profile(profile);
+    return connection_.Call(connection_.configuration, &Connection::Configuration::EnableRevision,
+                            request);
+  }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override {
     return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
                             debug::v1::CompareStateRequest());
@@ -143,6 +179,16 @@ absl::Status GrpcApi::ListOthers(Kind kind, std::vector<Item>& out) {
           connection_.configuration, &Connection::Configuration::ListReleases,
           configuration::v1::ListReleasesRequest(),
           [](auto& response) { return response.mutable_releases(); }, out);
+    case Kind::kConfiguration:
+      return connection_.Pages(
+          connection_.configuration, &Connection::Configuration::ListPoolConfigurations,
+          configuration::v1::ListPoolConfigurationsRequest(),
+          [](auto& response) { return response.mutable_configurations(); }, out);
+    case Kind::kNodeProfile:
+      return connection_.Pages(
+          connection_.configuration, &Connection::Configuration::ListNodeProfiles,
+          configuration::v1::ListNodeProfilesRequest(),
+          [](auto& response) { return response.mutable_node_profiles(); }, out);
     case Kind::kNodePool:
     case Kind::kNode:
     case Kind::kEvent:
@@ -165,6 +211,12 @@ absl::StatusOr<Item> GrpcApi::Get(Kind kind, const std::string& id) {
     capacity::v1::GetMachineRequest request;
     request.set_name(absl::StrCat("machines/", id));
     return connection_.Call(connection_.capacity, &Connection::Capacity::GetMachine, request);
+  }
+  if (kind == Kind::kConfiguration) {
+    configuration::v1::GetPoolConfigurationRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", id));
+    return connection_.Call(connection_.configuration,
+                            &Connection::Configuration::GetPoolConfiguration, request);
   }
   // The other lists are short, and a Node's name needs its pool's.
   ASSIGN_OR_RETURN(std::vector<Item> items, List(kind, ""));

@@ -73,6 +73,16 @@ class Api {
   virtual absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
       const capacity::v1::FindPlacementsRequest& request) = 0;
 
+  // Releases by resource name; pools by uid. An empty profile is `pending` or `previous`.
+  virtual absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) = 0;
+  virtual absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) = 0;
+  virtual absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
+      const std::string& pool_uid, const std::string& profile) = 0;
+  virtual absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
+      const std::string& pool_uid, const std::string& profile) = 0;
+  virtual absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
+      const std::string& pool_uid, const std::string& profile) = 0;
+
   virtual absl::StatusOr<debug::v1::CompareStateResponse> CompareState() = 0;
 
   // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended

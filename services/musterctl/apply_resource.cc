@@ -121,7 +121,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection,
   RETURN_IF_ERROR(
       connection.Call(connection.configuration, &Connection::Configuration::PublishRelease, request)
           .status());
-  return Compared(before.has_value(), true);
+  return Compared(before.has_value(), before && !before->has_withdraw_time());
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const lifecycle::v1::Cluster& cluster) {

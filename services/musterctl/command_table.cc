@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "services/musterctl/args.h"
 
 // What musterctl can do, as data: the parser and the help both read it.
@@ -36,7 +38,9 @@ Command GetCommand() {
       .summary = "Shows resources.",
       .details =
           "KIND: nodepools (np), nodes, events, clusters, quotas, zones, instancetypes, machines,\n"
-          "claims, releases; singular forms too. NAME is the id, without its path.",
+          "claims, releases, configurations, profiles; singular forms too. NAME is the id, "
+          "without\n"
+          "its path; of a configuration the NodePool's uid.",
       .flags = {
           OutputFlag(),
           {.name = "watch",
@@ -155,6 +159,34 @@ Command WaitCommand() {
                  .standard = "healthy"}}};
 }
 
+constexpr char kReleaseDetails[] =
+    "CHANNEL is stable or latest; COMPONENT gpu-driver, ncore-image or kubernetes. The NodePools\n"
+    "that follow are looked at again, and their strategies say what becomes of them.";
+
+std::vector<Command> ConfigurationCommands() {
+  return {{.name = "publish",
+           .usage = "publish release CHANNEL~COMPONENT~VERSION",
+           .summary = "Says that this was released; one that was withdrawn is in force again.",
+           .details = kReleaseDetails},
+          {.name = "withdraw",
+           .usage = "withdraw release CHANNEL~COMPONENT~VERSION",
+           .summary = "Takes a release back: no NodePool comes to it any more.",
+           .details = kReleaseDetails},
+          {.name = "promote",
+           .usage = "promote POOL_UID [PROFILE]",
+           .summary = "Makes a NodePool's pending configuration the active one.",
+           .details = "With PROFILE only if it is the pending one. Waits while Nodes are in "
+                      "delivery."},
+          {.name = "rollback",
+           .usage = "rollback POOL_UID [PROFILE]",
+           .summary = "Makes a NodePool's former configuration the active one.",
+           .details = "Without PROFILE the one that was active before. Waits while Nodes are in\n"
+                      "delivery. The one rolled back from is not staged again by itself."},
+          {.name = "enable",
+           .usage = "enable revision POOL_UID PROFILE",
+           .summary = "Lets a revision be booted again that failed too often."}};
+}
+
 }  // namespace
 
 const std::vector<Flag>& GlobalFlags() {
@@ -182,23 +214,21 @@ const std::vector<Flag>& GlobalFlags() {
 }
 
 const std::vector<Command>& Commands() {
-  static const auto& commands = *new std::vector<Command>{
-      GetCommand(),
-      DescribeCommand(),
-      ApplyCommand(),
-      ScaleCommand(),
-      DeleteCommand(),
-      WaitCommand(),
-      CheckCommand(),
-      ExplainCommand(),
-      FindCommand(),
-      {.name = "debug",
-       .usage = "debug compare",
-       .summary = "Compares the server's memory with its tables and its journal.",
-       .details =
-           "Prints one line a service and one a difference. Exit code 1 when anything differs."},
-      {.name = "version", .usage = "version", .summary = "Says which musterctl this is."},
-  };
+  static const auto& commands = *new std::vector<Command>([] {
+    std::vector<Command> all = {GetCommand(),   DescribeCommand(), ApplyCommand(),
+                                ScaleCommand(), DeleteCommand(),   WaitCommand(),
+                                CheckCommand(), ExplainCommand(),  FindCommand()};
+    for (Command& command : ConfigurationCommands()) all.push_back(std::move(command));
+    all.push_back(
+        {.name = "debug",
+         .usage = "debug compare",
+         .summary = "Compares the server's memory with its tables and its journal.",
+         .details =
+             "Prints one line a service and one a difference. Exit code 1 when anything differs."});
+    all.push_back(
+        {.name = "version", .usage = "version", .summary = "Says which musterctl this is."});
+    return all;
+  }());
   return commands;
 }
 

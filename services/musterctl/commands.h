@@ -50,6 +50,11 @@ absl::Status Check(Session& session);
 absl::Status Debug(Session& session);
 absl::Status Explain(Session& session);
 absl::Status Find(Session& session);
+absl::Status Publish(Session& session);
+absl::Status Withdraw(Session& session);
+absl::Status Promote(Session& session);
+absl::Status Rollback(Session& session);
+absl::Status Enable(Session& session);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

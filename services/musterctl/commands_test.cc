@@ -135,6 +135,12 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"find", "placements", "t"}, "must be TYPE=NODES[:spot], is \"t\""},
       {{"find", "placements", "t=few"}, "t: must be an integer that fits 64 bits"},
       {{"find", "placements", "t=1", "--priority=9999999999"}, "--priority: must be -2147483648"},
+      {{"publish", "release"}, "publish: release CHANNEL~COMPONENT~VERSION"},
+      {{"withdraw", "zone", "a"}, "withdraw: release CHANNEL~COMPONENT~VERSION"},
+      {{"publish", "release", "stable~1"}, "must be CHANNEL~COMPONENT~VERSION"},
+      {{"promote"}, "promote: POOL_UID [PROFILE]"},
+      {{"rollback", "a", "b", "c"}, "rollback: POOL_UID [PROFILE]"},
+      {{"enable", "revision", "a"}, "enable: revision POOL_UID PROFILE"},
       {{"debug"}, "debug: say compare"}};
   for (const auto& [args, text] : cases) {
     EXPECT_EQ(RunLine(args), kWrongUse) << text;

@@ -23,7 +23,8 @@ class FakeApi final : public Api {
   debug::v1::CompareStateResponse comparison = {};
   capacity::v1::ExplainClaimResponse explanation = {};
   capacity::v1::FindPlacementsResponse placements = {};
-  quota::v1::HoldingAnswer holding = {};  // what CheckQuota answers
+  configuration::v1::PoolConfiguration configuration = {};  // after every order
+  quota::v1::HoldingAnswer holding = {};                    // what CheckQuota answers
   // What the streams carry, and how each ends. When none is left the watch ends for good.
   struct Stream {
     std::vector<WatchMessage> messages = {};
@@ -92,6 +93,34 @@ class FakeApi final : public Api {
     quota::v1::CheckQuotaResponse response;
     *response.add_results()->mutable_answer() = holding;
     return response;
+  }
+  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) override {
+    calls.push_back("publish " + name);
+    if (!refusal.ok()) return refusal;
+    return configuration::v1::Release();
+  }
+  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) override {
+    calls.push_back("withdraw " + name);
+    if (!refusal.ok()) return refusal;
+    return configuration::v1::Release();
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
+      const std::string& pool_uid, const std::string& profile) override {
+    calls.push_back("promote " + pool_uid + " " + profile);
+    if (!refusal.ok()) return refusal;
+    return configuration;
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
+      const std::string& pool_uid, const std::string& profile) override {
+    calls.push_back("rollback " + pool_uid + " " + profile);
+    if (!refusal.ok()) return refusal;
+    return configuration;
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
+      const std::string& pool_uid, const std::string& profile) override {
+    calls.push_back("enable " + pool_uid + " " + profile);
+    if (!refusal.ok()) return refusal;
+    return configuration;
   }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override { return comparison; }
   absl::Status Watch(Kind, std::optional<int64_t> after_revision,

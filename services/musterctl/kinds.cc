@@ -28,6 +28,8 @@ constexpr Words kWords[] = {
     {Kind::kMachine, "machine", "machines", ""},
     {Kind::kClaim, "claim", "claims", ""},
     {Kind::kRelease, "release", "releases", ""},
+    {Kind::kConfiguration, "configuration", "configurations", ""},
+    {Kind::kNodeProfile, "profile", "profiles", ""},
 };
 
 }  // namespace

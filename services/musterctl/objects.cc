@@ -1,7 +1,5 @@
 #include "services/musterctl/objects.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -313,66 +311,65 @@ json Object(const configuration::v1::Release& release, const std::string& id) {
     object["spec"] = {
         {"channel", (*parts)[0]}, {"component", (*parts)[1]}, {"version", (*parts)[2]}};
   }
+  if (release.has_withdraw_time())
+    PutTime(object["status"], "withdrawTime", release.withdraw_time());
   return object;
 }
 
-void Emit(YAML::Emitter& out, const json& value) {
-  switch (value.type()) {
-    case json::value_t::object:
-      if (value.empty()) out << YAML::Flow;
-      out << YAML::BeginMap;
-      for (const auto& [key, member] : value.items()) {
-        out << YAML::Key;
-        Emit(out, key);
-        out << YAML::Value;
-        Emit(out, member);
-      }
-      out << YAML::EndMap;
-      return;
-    case json::value_t::array:
-      if (value.empty()) out << YAML::Flow;
-      out << YAML::BeginSeq;
-      for (const json& item : value) Emit(out, item);
-      out << YAML::EndSeq;
-      return;
-    case json::value_t::string: {
-      const std::string& text = value.get_ref<const std::string&>();
-      if (ReadsAsString(text)) {
-        out << text;
-      } else {
-        out << YAML::DoubleQuoted << text;
-      }
-      return;
-    }
-    case json::value_t::boolean:
-    case json::value_t::number_integer:
-    case json::value_t::number_unsigned:
-    case json::value_t::number_float:
-    case json::value_t::null:
-    case json::value_t::binary:
-    case json::value_t::discarded:
-      out << value.dump();
-      return;
-  }
+json Object(const configuration::v1::Revision& revision, bool in_history) {
+  json object = {{"nodeProfile", revision.node_profile()},
+                 {"summary", Strings(revision.summary())}};
+  PutTime(object, "createdAt", revision.create_time());
+  if (!in_history) return object;
+  object["disabled"] = revision.disabled();
+  object["enableCount"] = revision.enable_count();
+  return object;
 }
 
-// `STATE_FREE` → `FREE`.
+json Object(const configuration::v1::ConfigurationOrder& order) {
+  using Order = configuration::v1::ConfigurationOrder;
+  json object = {{"number", order.number()},
+                 {"kind", Word(Order::Kind_Name(order.kind()), "KIND_")},
+                 {"requested", order.requested()},
+                 {"outcome", Word(Order::Outcome_Name(order.outcome()), "OUTCOME_")},
+                 {"message", order.message()}};
+  PutText(object, "nodeProfile", order.node_profile());
+  PutTime(object, "createdAt", order.create_time());
+  return object;
+}
+
+json Object(const configuration::v1::PoolConfiguration& pool, const std::string& id) {
+  json object = Frame("PoolConfiguration", id);
+  object["metadata"]["generation"] = pool.generation();
+  json& status = object["status"] = {{"active", pool.active()},
+                                     {"midDelivery", pool.mid_delivery()},
+                                     {"pinned", Strings(pool.pinned())},
+                                     {"revisions", json::array()},
+                                     {"orders", json::array()}};
+  PutText(status, "problem", pool.problem());
+  if (pool.has_pending()) status["pending"] = Object(pool.pending(), false);
+  if (pool.has_waiting()) status["waiting"] = Object(pool.waiting(), false);
+  for (const auto& revision : pool.revisions())
+    status["revisions"].push_back(Object(revision, true));
+  for (const auto& order : pool.orders()) status["orders"].push_back(Object(order));
+  return object;
+}
+
+json Object(const configuration::v1::NodeProfile& profile, const std::string& id) {
+  json object = Frame("NodeProfile", id);
+  json& spec = object["spec"] = {{"image", profile.image()},
+                                 {"kubernetes", profile.kubernetes()},
+                                 {"releaseTrain", profile.release_train()}};
+  PutText(spec, "kernel", profile.kernel());
+  PutText(spec, "gpuDriver", profile.gpu_driver());
+  return object;
+}
+
 }  // namespace
 
 json ToObject(const Item& item) {
   const std::string id = IdOf(item);
   return std::visit([&](const auto& resource) { return Object(resource, id); }, item);
-}
-
-json ToList(const std::vector<json>& objects) {
-  return {{"apiVersion", "v1"}, {"kind", "List"}, {"items", objects}};
-}
-
-std::string ToYaml(const json& value) {
-  YAML::Emitter out;
-  out.SetSeqFormat(YAML::Block);
-  Emit(out, value);
-  return absl::StrCat(out.c_str(), "\n");
 }
 
 std::string FormatTime(const google::protobuf::Timestamp& time) {

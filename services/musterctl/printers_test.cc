@@ -132,11 +132,18 @@ TEST(TableTest, NodePoolsHaveTheColumnsOfKubectl) {
 }
 
 TEST(TableTest, EveryKindHasAsManyCellsAsHeaders) {
-  const std::vector<Item> items = {lifecycle::v1::NodePool(),    lifecycle::v1::Node(),
-                                   lifecycle::v1::Event(),       lifecycle::v1::Cluster(),
-                                   quota::v1::Quota(),           capacity::v1::Zone(),
-                                   capacity::v1::InstanceType(), capacity::v1::Machine(),
-                                   capacity::v1::Claim(),        configuration::v1::Release()};
+  const std::vector<Item> items = {lifecycle::v1::NodePool(),
+                                   lifecycle::v1::Node(),
+                                   lifecycle::v1::Event(),
+                                   lifecycle::v1::Cluster(),
+                                   quota::v1::Quota(),
+                                   capacity::v1::Zone(),
+                                   capacity::v1::InstanceType(),
+                                   capacity::v1::Machine(),
+                                   capacity::v1::Claim(),
+                                   configuration::v1::Release(),
+                                   configuration::v1::PoolConfiguration(),
+                                   configuration::v1::NodeProfile()};
   for (const Item& item : items) {
     for (const bool wide : {false, true}) {
       EXPECT_EQ(Row(item, wide, kNow).size(), Headers(KindOf(item), wide).size())
@@ -144,6 +151,28 @@ TEST(TableTest, EveryKindHasAsManyCellsAsHeaders) {
     }
     EXPECT_FALSE(ToYaml(ToObject(item)).empty());
   }
+}
+
+TEST(TableTest, AConfigurationShowsWhatIsDecided) {
+  configuration::v1::PoolConfiguration pool;
+  pool.set_name("poolConfigurations/u-1");
+  pool.set_generation(3);
+  pool.set_active("np-a");
+  pool.mutable_pending()->set_node_profile("np-b");
+  pool.mutable_waiting()->set_node_profile("np-c");
+  pool.add_revisions()->set_disabled(true);
+  pool.add_revisions();
+  pool.add_pinned("np-d");
+  auto& order = *pool.add_orders();
+  order.set_kind(configuration::v1::ConfigurationOrder::KIND_ROLLBACK);
+  order.set_outcome(configuration::v1::ConfigurationOrder::OUTCOME_CONFLICT);
+  EXPECT_EQ(Row(pool, true, kNow),
+            (std::vector<std::string>{"u-1", "np-a", "np-b", "np-c", "", "3", "2", "1", "np-d"}));
+  const nlohmann::json object = ToObject(pool);
+  EXPECT_EQ(object["status"]["orders"][0]["outcome"], "CONFLICT");
+  EXPECT_EQ(object["status"]["orders"][0]["kind"], "ROLLBACK");
+  EXPECT_EQ(object["status"]["revisions"][0]["disabled"], true);
+  EXPECT_EQ(object["status"]["waiting"]["nodeProfile"], "np-c");
 }
 
 TEST(TableTest, DurationsReadAsKubectls) {

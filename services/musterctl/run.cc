@@ -16,9 +16,10 @@ using CommandFunction = absl::Status (*)(Session&);
 
 CommandFunction FunctionOf(absl::string_view command) {
   static constexpr std::pair<absl::string_view, CommandFunction> kFunctions[] = {
-      {"get", Get},         {"describe", Describe}, {"apply", Apply}, {"scale", Scale},
-      {"delete", Delete},   {"wait", Wait},         {"check", Check}, {"debug", Debug},
-      {"explain", Explain}, {"find", Find}};
+      {"get", Get},         {"describe", Describe}, {"apply", Apply},     {"scale", Scale},
+      {"delete", Delete},   {"wait", Wait},         {"check", Check},     {"debug", Debug},
+      {"explain", Explain}, {"find", Find},         {"publish", Publish}, {"withdraw", Withdraw},
+      {"promote", Promote}, {"rollback", Rollback}, {"enable", Enable}};
   for (const auto& [name, function] : kFunctions) {
     if (name == command) return function;
   }

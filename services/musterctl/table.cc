@@ -178,7 +178,27 @@ Cells Of(const configuration::v1::Release& release, const std::string& id, bool 
   Cells parts = absl::StrSplit(id, '~');
   parts.resize(3);
   Cells cells = {parts[0], parts[1], parts[2], Age(release.create_time(), now)};
-  Append(cells, wide, {release.name()});
+  Append(cells, wide,
+         {release.has_withdraw_time() ? Age(release.withdraw_time(), now) : "", release.name()});
+  return cells;
+}
+
+Cells Of(const configuration::v1::PoolConfiguration& pool, const std::string& id, bool wide,
+         absl::Time) {
+  Cells cells = {id, pool.active(), pool.pending().node_profile(), pool.waiting().node_profile(),
+                 pool.problem()};
+  const auto disabled = std::count_if(pool.revisions().begin(), pool.revisions().end(),
+                                      [](const auto& revision) { return revision.disabled(); });
+  Append(cells, wide,
+         {absl::StrCat(pool.generation()), absl::StrCat(pool.revisions_size()),
+          absl::StrCat(disabled), absl::StrJoin(pool.pinned(), ",")});
+  return cells;
+}
+
+Cells Of(const configuration::v1::NodeProfile& profile, const std::string& id, bool wide,
+         absl::Time) {
+  Cells cells = {id, profile.image(), profile.kernel(), profile.gpu_driver(), profile.kubernetes()};
+  Append(cells, wide, {profile.release_train()});
   return cells;
 }
 
@@ -206,6 +226,10 @@ Cells BaseHeaders(Kind kind) {
               "WANTED", "HELD",     "OUTSTANDING",   "REASON"};
     case Kind::kRelease:
       return {"CHANNEL", "COMPONENT", "VERSION", "AGE"};
+    case Kind::kConfiguration:
+      return {"NODEPOOL UID", "ACTIVE", "PENDING", "WAITING", "PROBLEM"};
+    case Kind::kNodeProfile:
+      return {"NAME", "IMAGE", "KERNEL", "GPU DRIVER", "KUBERNETES"};
   }
   return {};
 }
@@ -219,8 +243,13 @@ Cells WideHeaders(Kind kind) {
     case Kind::kEvent:
       return {"COUNT", "FIRST SEEN", "NAME"};
     case Kind::kCluster:
-    case Kind::kRelease:
       return {"RESOURCE"};
+    case Kind::kRelease:
+      return {"WITHDRAWN", "RESOURCE"};
+    case Kind::kConfiguration:
+      return {"GENERATION", "REVISIONS", "DISABLED", "PINNED"};
+    case Kind::kNodeProfile:
+      return {"TRAIN"};
     case Kind::kQuota:
       return {"REMAINING", "OVERRIDES", "RESOURCE"};
     case Kind::kZone:

@@ -105,8 +105,13 @@ class FromQuotas {
 
 struct FromConfigurations {
   using Response = configuration::v1::WatchConfigurationsResponse;
+  Kind kind = Kind::kRelease;
   std::optional<Item> operator()(const Response& response) const {
-    if (response.has_release()) return response.release();
+    if (kind == Kind::kRelease && response.has_release()) return response.release();
+    if (kind == Kind::kConfiguration && response.has_configuration()) {
+      return response.configuration();
+    }
+    if (kind == Kind::kNodeProfile && response.has_node_profile()) return response.node_profile();
     return std::nullopt;
   }
 };
@@ -149,9 +154,11 @@ absl::Status WatchStream(Connection& connection, Kind kind, std::optional<int64_
                     quota::v1::WatchQuotasRequest(), after_revision,
                     FromQuotas(absl::StrCat(connection.Organization(), "/quotas/")), receive);
     case Kind::kRelease:
+    case Kind::kConfiguration:
+    case Kind::kNodeProfile:
       return Stream(connection.configuration, &Connection::Configuration::WatchConfigurations,
                     configuration::v1::WatchConfigurationsRequest(), after_revision,
-                    FromConfigurations(), receive);
+                    FromConfigurations{kind}, receive);
   }
   if (machines.kinds_size() > 0) {
     return Stream(connection.capacity, &Connection::Capacity::WatchCapacity, machines,
