@@ -26,8 +26,12 @@ bool Knows(const State& state, const Pool& pool, const capacity::v1::Claim& clai
   const std::vector<const Node*> nodes = state.NodesOf(pool.name);
   if (nodes.size() != static_cast<size_t>(claim.machines_size())) return false;
   return std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) {
-    return std::find(claim.machines().begin(), claim.machines().end(), node->machine) !=
-           claim.machines().end();
+    const bool reclaimed =
+        std::any_of(claim.reclaims().begin(), claim.reclaims().end(),
+                    [&](const auto& reclaim) { return reclaim.machine() == node->machine; });
+    return reclaimed == (node->preempt_time != kNever) &&
+           std::find(claim.machines().begin(), claim.machines().end(), node->machine) !=
+               claim.machines().end();
   });
 }
 
