@@ -92,8 +92,9 @@ void AddTime(SqlArray& column, absl::Time time) {
 
 // What of a Node has no column: lists, maps, and what nobody asks of SQL.
 std::string DetailOf(const lifecycle::Node& node) {
-  lifecycle::v1::Node detail =
-      lifecycle::ToProto(Versioned<lifecycle::Node>{std::make_shared<lifecycle::Node>(node), 0});
+  // Borrowed, not copied.
+  const std::shared_ptr<const lifecycle::Node> row(std::shared_ptr<void>(), &node);
+  lifecycle::v1::Node detail = lifecycle::ToProto(Versioned<lifecycle::Node>{row, 0});
   detail.clear_name();
   detail.clear_machine();
   detail.clear_pool_uid();
