@@ -32,18 +32,25 @@ TEST(Apart, AServiceThatIsAwayIsAFactAndHeals) {
   house.ApplyCatalogue();
   house.ApplyExample();
   ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  house.Kill(1);
-  ASSERT_TRUE(house.Resize(3).ok());
-  EXPECT_TRUE(house.Await([](const auto* pool) {
-    for (const auto& condition : pool->status().conditions()) {
-      if (condition.type() == "Quota")
-        return condition.reason() == "InternalError" && condition.status() == "Unknown";
-    }
-    return false;
-  })) << house.Logs();
-  house.Start();
-  EXPECT_TRUE(house.AwaitSettled(3)) << house.Logs();
-  EXPECT_EQ(house.CheckBooks(3), "");
+  // What says that the service of this process is away.
+  const std::vector<std::string> types = {"Capacity", "Quota", "NodeReconfigurationRequired"};
+  for (size_t process = 0; process < types.size(); ++process) {
+    SCOPED_TRACE(types[process]);
+    const auto nodes = static_cast<int64_t>(2 + process);
+    house.Kill(process);
+    ASSERT_TRUE(house.Resize(nodes).ok());
+    EXPECT_TRUE(house.Await([&](const auto* pool) {
+      for (const auto& condition : pool->status().conditions()) {
+        if (condition.type() == types[process])
+          return condition.reason() == "InternalError" && condition.status() == "Unknown" &&
+                 condition.observed_generation() == pool->generation();
+      }
+      return false;
+    })) << house.Logs();
+    house.Start();
+    EXPECT_TRUE(house.AwaitSettled(nodes)) << house.Logs();
+    EXPECT_EQ(house.CheckBooks(nodes), "");
+  }
 }
 
 TEST(Apart, AnotherReplicaReconcilesWhenTheLeaderDies) {

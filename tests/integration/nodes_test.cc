@@ -1,0 +1,239 @@
+// The Nodes of a pool over the API of a whole Muster: what a mutation would do, why a pool waits,
+// who may not go, and how a configuration reaches running Nodes.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/rpc/status.h"
+#include "tests/integration/house.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::testing {
+namespace {
+
+namespace lv1 = lifecycle::v1;
+namespace cv1 = configuration::v1;
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Life = lv1::LifecycleService::Stub;
+
+class NodesTest : public ::testing::Test {
+ protected:
+  NodesTest()
+      : life_(lv1::LifecycleService::NewStub(house_.channel())),
+        configuration_(cv1::ConfigurationService::NewStub(house_.channel())) {
+    house_.ApplyCatalogue();
+    house_.ApplyExample();
+    EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+  }
+  ~NodesTest() override { EXPECT_EQ(house_.CompareStates(), ""); }
+
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<Response> Call(Stub& stub,
+                                grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+                                const Request& request) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+    Response response;
+    const grpc::Status status = (stub.*method)(&context, request, &response);
+    if (!status.ok()) return rpc::FromGrpcStatus(status);
+    return response;
+  }
+  lv1::NodePool Pool() { return house_.GetPool().value(); }
+  std::vector<lv1::Node> Nodes() {
+    lv1::ListNodesRequest request;
+    request.set_parent(House::kPool);
+    const auto listed = Call(*life_, &Life::ListNodes, request);
+    return {listed.value().nodes().begin(), listed.value().nodes().end()};
+  }
+  std::set<std::string> Machines() {
+    std::set<std::string> machines;
+    for (const lv1::Node& node : Nodes()) machines.insert(node.machine());
+    return machines;
+  }
+  lv1::ResizeNodePoolRequest Resize(int64_t target, bool validate_only) {
+    lv1::ResizeNodePoolRequest request;
+    request.set_name(House::kPool);
+    request.set_target_nodes(target);
+    request.set_validate_only(validate_only);
+    return request;
+  }
+  std::vector<std::string> Reasons() {
+    lv1::ExplainNodePoolRequest request;
+    request.set_name(House::kPool);
+    const auto explained = Call(*life_, &Life::ExplainNodePool, request);
+    EXPECT_THAT(explained, IsOk());
+    std::vector<std::string> reasons;
+    for (const auto& obstacle : explained.value().obstacles()) {
+      reasons.push_back(absl::StrCat(obstacle.reason(), "/",
+                                     lv1::NodePoolObstacle::Actor_Name(obstacle.actor())));
+    }
+    return reasons;
+  }
+  bool AwaitReason(const std::string& type, const std::string& reason) {
+    return house_.Await([&](const lv1::NodePool* pool) {
+      return pool != nullptr &&
+             std::any_of(pool->status().conditions().begin(), pool->status().conditions().end(),
+                         [&](const auto& c) { return c.type() == type && c.reason() == reason; });
+    });
+  }
+
+  House house_;
+  std::unique_ptr<Life> life_;
+  std::unique_ptr<cv1::ConfigurationService::Stub> configuration_;
+};
+
+TEST_F(NodesTest, AMutationThatIsOnlyTriedSaysWhatItWouldDoAndWritesNothing) {
+  const std::string etag = Pool().etag();
+  const auto up = Call(*life_, &Life::ResizeNodePool, Resize(4, true));
+  ASSERT_THAT(up, IsOk());
+  EXPECT_EQ(up->spec().target_nodes(), 4);
+  EXPECT_EQ(up->preview().quota().delta(), 3);
+  EXPECT_EQ(up->preview().quota().nodes(), 4);
+  EXPECT_EQ(up->preview().quota().reason(), "Under");
+  EXPECT_EQ(up->preview().capacity().nodes(), 3);
+  EXPECT_EQ(up->preview().capacity().place(), 0);
+  EXPECT_THAT(up->preview().victims(), IsEmpty());
+
+  const auto over = Call(*life_, &Life::ResizeNodePool, Resize(90'000, true));
+  ASSERT_THAT(over, IsOk());
+  EXPECT_EQ(over->preview().quota().reason(), "Over");
+  EXPECT_GT(over->preview().quota().limit(), 0);
+
+  const auto down = Call(*life_, &Life::ResizeNodePool, Resize(0, true));
+  ASSERT_THAT(down, IsOk());
+  EXPECT_EQ(down->preview().quota().delta(), -1);
+  EXPECT_THAT(down->preview().victims(), ElementsAre(*Machines().begin()));
+
+  lv1::DeleteNodePoolRequest remove;
+  remove.set_name(House::kPool);
+  remove.set_validate_only(true);
+  const auto gone = Call(*life_, &Life::DeleteNodePool, remove);
+  ASSERT_THAT(gone, IsOk());
+  EXPECT_TRUE(gone->has_delete_time());
+  EXPECT_EQ(gone->preview().victim_count(), 1);
+
+  lv1::ApplyNodePoolRequest apply;
+  *apply.mutable_node_pool() = Pool();
+  apply.mutable_node_pool()->clear_etag();
+  apply.mutable_node_pool()->mutable_spec()->mutable_gpu()->set_version("570");
+  apply.set_validate_only(true);
+  const auto driver = Call(*life_, &Life::ApplyNodePool, apply);
+  ASSERT_THAT(driver, IsOk());
+  const std::string active = Pool().status().node_profile();
+  const bool changes = !driver->preview().node_profile().empty();
+  EXPECT_EQ(driver->preview().nodes_to_reboot(), changes ? 1 : 0);
+  EXPECT_NE(driver->preview().node_profile(), active);
+
+  EXPECT_EQ(Pool().etag(), etag);
+}
+
+TEST_F(NodesTest, ThePoolSaysWhoMustAct) {
+  EXPECT_THAT(Reasons(), IsEmpty());
+  ASSERT_THAT(house_.Resize(90'000), IsOk());
+  ASSERT_TRUE(AwaitReason("Quota", "Over")) << house_.Logs();
+  EXPECT_THAT(Reasons(), ::testing::Contains("OVER_QUOTA/ACTOR_QUOTA_ADMIN"));
+  ASSERT_THAT(house_.Resize(1), IsOk());
+  ASSERT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+  EXPECT_THAT(Reasons(), IsEmpty());
+}
+
+TEST_F(NodesTest, NamedNodesGoAndNoOthersAndProtectedOnesStay) {
+  ASSERT_THAT(house_.Resize(4), IsOk());
+  ASSERT_TRUE(house_.AwaitSettled(4)) << house_.Logs();
+  const std::set<std::string> before = Machines();
+  const std::string kept = *before.begin();
+  const std::string named = *before.rbegin();
+
+  lv1::UpdateNodeRequest protect;
+  protect.mutable_node()->set_name(absl::StrCat(House::kPool, "/nodes/", kept));
+  protect.mutable_node()->mutable_protect_until_time()->set_seconds(
+      absl::ToUnixSeconds(absl::Now() + absl::Hours(1)));
+  ASSERT_THAT(Call(*life_, &Life::UpdateNode, protect), IsOk());
+  lv1::ResizeNodePoolRequest refused;
+  refused.set_name(House::kPool);
+  refused.add_remove_machines(named);
+  refused.add_remove_machines(kept);
+  EXPECT_THAT(Call(*life_, &Life::ResizeNodePool, refused),
+              ::testing::AllOf(StatusIs(absl::StatusCode::kFailedPrecondition),
+                               HasReason("NODE_PROTECTED")));
+  EXPECT_EQ(Pool().spec().target_nodes(), 4);
+
+  lv1::ResizeNodePoolRequest remove;
+  remove.set_name(House::kPool);
+  remove.add_remove_machines(named);
+  ASSERT_THAT(Call(*life_, &Life::ResizeNodePool, remove), IsOk());
+  ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
+  std::set<std::string> left = before;
+  left.erase(named);
+  EXPECT_EQ(Machines(), left);
+
+  ASSERT_THAT(house_.Resize(0), IsOk());
+  ASSERT_TRUE(house_.Await([](const auto* pool) { return pool->status().current_nodes() == 1; }));
+  EXPECT_EQ(Machines(), std::set<std::string>{kept});
+  EXPECT_THAT(Reasons(), ::testing::Contains("PROTECTED/ACTOR_NOBODY"));
+  protect.mutable_node()->clear_protect_until_time();
+  ASSERT_THAT(Call(*life_, &Life::UpdateNode, protect), IsOk());
+  EXPECT_TRUE(house_.AwaitSettled(0)) << house_.Logs();
+}
+
+TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
+  ASSERT_THAT(house_.Resize(3), IsOk());
+  ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
+  const std::string old_profile = Pool().status().node_profile();
+  cv1::PublishReleaseRequest publish;
+  publish.mutable_release()->set_name("channels/stable/components/gpu-driver/releases/999.1");
+  ASSERT_THAT(Call(*configuration_, &cv1::ConfigurationService::Stub::PublishRelease, publish),
+              IsOk());
+  ASSERT_TRUE(house_.Await([](const auto* pool) {
+    return pool->status().has_pending_node_configuration();
+  })) << house_.Logs();
+  cv1::PromoteConfigurationRequest promote;
+  promote.set_name(absl::StrCat("poolConfigurations/", Pool().uid()));
+  ASSERT_THAT(
+      Call(*configuration_, &cv1::ConfigurationService::Stub::PromoteConfiguration, promote),
+      IsOk());
+  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "StagedNodeConfig")) << house_.Logs();
+  EXPECT_NE(Pool().status().node_profile(), old_profile);
+
+  lv1::ReconfigureNodePoolRequest reboot;
+  reboot.set_name(House::kPool);
+  ASSERT_THAT(Call(*life_, &Life::ReconfigureNodePool, reboot), IsOk());
+  ASSERT_TRUE(house_.Await([](const auto* pool) {
+    return pool->reconfiguration().state() == lv1::Reconfiguration::STATE_DONE;
+  })) << house_.Logs();
+  EXPECT_EQ(Pool().reconfiguration().rebooted_nodes(), 3);
+  ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
+  for (const lv1::Node& node : Nodes()) {
+    EXPECT_EQ(node.observed().node_profile(), Pool().status().node_profile());
+  }
+  std::set<std::string> told;
+  for (const lv1::Event& event : house_.Events()) told.insert(event.reason());
+  for (const char* reason :
+       {"CWPendingNodeConfig", "CWManualUpgradeTrigger", "CWNodeConfigStaged",
+        "CWNodePoolNodeConfigUpdated", "CWConfigStaged", "CWReconfigureRebooted"}) {
+    EXPECT_TRUE(told.contains(reason)) << reason;
+  }
+
+  cv1::RollbackConfigurationRequest back;
+  back.set_name(promote.name());
+  ASSERT_THAT(Call(*configuration_, &cv1::ConfigurationService::Stub::RollbackConfiguration, back),
+              IsOk());
+  EXPECT_TRUE(house_.Await([&](const auto* pool) {
+    return pool->status().node_profile() == old_profile;
+  })) << house_.Logs();
+}
+
+}  // namespace
+}  // namespace muster::testing
