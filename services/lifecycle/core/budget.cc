@@ -8,12 +8,18 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/node_machine.h"
 
 namespace muster::lifecycle {
 namespace {
 
 // Users of a budget that are named.
 constexpr size_t kNamedUses = 5;
+
+int64_t Here(const std::vector<const Node*>& nodes) {
+  return std::count_if(nodes.begin(), nodes.end(),
+                       [](const Node* node) { return !IsReturnable(node->state); });
+}
 
 }  // namespace
 
@@ -58,8 +64,8 @@ const char* DisruptionOf(const Node& node) {
   return nullptr;
 }
 
-Budget::Budget(absl::string_view text, int64_t size, const std::vector<const Node*>& nodes)
-    : text_(text), size_(size), limit_(MaxUnavailable(text, size)) {
+Budget::Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes)
+    : text_(text), size_(std::max(target, Here(nodes))), limit_(MaxUnavailable(text, size_)) {
   for (const Node* node : nodes) {
     const char* cause = DisruptionOf(*node);
     if (cause != nullptr) uses_.push_back(absl::StrCat(node->machine, " (", cause, ")"));

@@ -24,8 +24,9 @@ const char* DisruptionOf(const Node& node);
 // The budget as it stands, spent as the plan goes on.
 class Budget {
  public:
-  // `text`: well-formed or empty. `nodes`: all of the pool.
-  Budget(absl::string_view text, int64_t size, const std::vector<const Node*>& nodes);
+  // `text`: well-formed or empty; a percentage of the target, or of the Nodes where they are more.
+  // `nodes`: all of the pool; those whose machine only waits to be given back count for nothing.
+  Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes);
 
   // False: it is used up.
   bool Spend(const std::string& machine, const char* cause);

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/events.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/metadata.h"
@@ -165,6 +166,15 @@ TEST(State, IndexesFollowAndGoBack) {
   EXPECT_EQ(state.FindPoolByUid("uid-1"), nullptr);
   EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default"), nullptr);
   EXPECT_EQ(state.VersionOf(kPool), 0);
+}
+
+TEST(Budget, NodesThatAreGoneAlreadyAreNoPartOfAPercentage) {
+  std::vector<Node> nodes(8, Node{.state = NodeState::kProduction});
+  for (size_t i = 5; i < 8; ++i) nodes[i].state = NodeState::kDeleted;
+  std::vector<const Node*> all;
+  for (const Node& node : nodes) all.push_back(&node);
+  EXPECT_EQ(Budget("25%", 2, all).limit(), 1);
+  EXPECT_EQ(Budget("25%", 8, all).limit(), 2);
 }
 
 }  // namespace

@@ -17,9 +17,7 @@ Planner::Planner(const Snapshot& snapshot)
       demand_(DemandOf(pool_, snapshot.nodes, snapshot.catalogue)),
       judgement_(Judge(pool_, snapshot.catalogue, snapshot.answers.claim)),
       account_(pool_.account),
-      budget_(pool_.spec.max_unavailable,
-              std::max(pool_.spec.target_nodes, static_cast<int64_t>(snapshot.nodes.size())),
-              snapshot.nodes) {
+      budget_(pool_.spec.max_unavailable, pool_.spec.target_nodes, snapshot.nodes) {
   if (pool_.reconfiguration) reconfiguration_state_ = pool_.reconfiguration->state;
   for (const Node* node : snapshot.nodes) nodes_.emplace_hint(nodes_.end(), node->name, *node);
 }

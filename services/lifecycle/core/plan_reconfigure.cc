@@ -86,8 +86,7 @@ void Planner::Reconfigure() {
   const bool bounded = !asked.max_unavailable.empty() || !pool_.spec.max_unavailable.empty();
   const std::string own =
       asked.max_unavailable.empty() ? (bounded ? "" : "1") : asked.max_unavailable;
-  Budget budget(own, std::max(pool_.spec.target_nodes, static_cast<int64_t>(nodes_.size())),
-                Nodes());
+  Budget budget(own, pool_.spec.target_nodes, Nodes());
   Reboot(budget);
 }
 
