@@ -6,9 +6,9 @@
 #include <random>
 #include <set>
 
-#include "services/configuration/core/history_checks.h"
 #include "services/configuration/core/profile.h"
 #include "services/configuration/core/resolve.h"
+#include "services/configuration/core/test_history.h"
 #include "services/configuration/core/test_world.h"
 
 namespace muster::configuration {
