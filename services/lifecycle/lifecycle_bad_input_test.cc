@@ -1,0 +1,238 @@
+// Every field of every RPC of the lifecycle service spoilt: INVALID_ARGUMENT names the field, and
+// nothing is written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
+
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/lifecycle_service.h"
+#include "tests/testing/service_test.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using muster::testing::IsOk;
+
+constexpr char kCluster[] = "organizations/acme/clusters/c1";
+constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+constexpr char kNode[] = "organizations/acme/clusters/c1/nodePools/train/nodes/g1";
+constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
+const std::string kLong(5'000, 'x');
+
+template <class Request>
+using Cases = std::vector<muster::testing::BadInput<Request>>;
+
+class LifecycleBadInputTest
+    : public muster::testing::ServiceTest<LifecycleService, v1::LifecycleService> {
+ protected:
+  LifecycleBadInputTest() : ServiceTest("lifecycle") {
+    v1::UpdateClusterRequest cluster;
+    cluster.mutable_cluster()->set_name(kCluster);
+    cluster.mutable_cluster()->set_zone("US-EAST-04A");
+    EXPECT_THAT(Call(&Stub::UpdateCluster, cluster), IsOk());
+    EXPECT_THAT(Call(&Stub::ApplyNodePool, Apply()), IsOk());
+  }
+  static v1::ApplyNodePoolRequest Apply() {
+    v1::ApplyNodePoolRequest request;
+    request.mutable_node_pool()->set_name(kPool);
+    request.mutable_node_pool()->mutable_spec()->set_instance_type("gd-8xa100-i128");
+    request.mutable_node_pool()->mutable_spec()->set_target_nodes(1);
+    return request;
+  }
+};
+
+template <class Request>
+Cases<Request> BadNames(const std::string& field) {
+  return {{field, [](auto& r) { r.clear_name(); }},
+          {field, [](auto& r) { r.set_name("castles/x"); }},
+          {field, [](auto& r) { r.set_name(kLong); }}};
+}
+
+TEST_F(LifecycleBadInputTest, Clusters) {
+  v1::UpdateClusterRequest good;
+  good.mutable_cluster()->set_name(kCluster);
+  good.mutable_cluster()->set_zone("US-EAST-04A");
+  ExpectRefused<v1::UpdateClusterRequest>(
+      &Stub::UpdateCluster, good,
+      {{"cluster.name", [](auto& r) { r.clear_cluster(); }},
+       {"cluster.name",
+        [](auto& r) { r.mutable_cluster()->set_name("organizations/A/clusters/c"); }},
+       {"cluster.zone", [](auto& r) { r.mutable_cluster()->clear_zone(); }},
+       {"cluster.zone", [](auto& r) { r.mutable_cluster()->set_zone("us east"); }},
+       {"cluster.kubernetes_version",
+        [](auto& r) { r.mutable_cluster()->set_kubernetes_version("1.33.1"); }}});
+  ExpectRefused<v1::GetClusterRequest>(&Stub::GetCluster, {},
+                                       BadNames<v1::GetClusterRequest>("name"));
+  ExpectRefused<v1::ListClustersRequest>(&Stub::ListClusters, {},
+                                         {{"parent", [](auto& r) { r.set_parent("castles/x"); }},
+                                          {"page_size",
+                                           [](auto& r) {
+                                             r.set_parent("organizations/acme");
+                                             r.set_page_size(-1);
+                                           }},
+                                          {"page_token", [](auto& r) {
+                                             r.set_parent("organizations/acme");
+                                             r.set_page_token("garbage");
+                                           }}});
+}
+
+using Spoil = std::function<void(v1::NodePoolSpec&)>;
+
+std::vector<std::pair<std::string, Spoil>> BadSpecs() {
+  return {
+      {"spec.computeClass", [](auto& s) { s.set_compute_class("Spot"); }},
+      {"spec.computeClass", [](auto& s) { s.set_compute_class("spot"); }},
+      {"spec.instanceType", [](auto& s) { s.clear_instance_type(); }},
+      {"spec.instanceType", [](auto& s) { s.set_instance_type("other"); }},
+      {"spec.instanceType", [](auto& s) { s.set_instance_type("a b"); }},
+      {"spec.targetNodes", [](auto& s) { s.clear_target_nodes(); }},
+      {"spec.targetNodes", [](auto& s) { s.set_target_nodes(-1); }},
+      {"spec.targetNodes", [](auto& s) { s.set_target_nodes(kHuge); }},
+      {"spec.minNodes", [](auto& s) { s.set_min_nodes(-1); }},
+      {"spec.minNodes", [](auto& s) { s.set_min_nodes(5); }},
+      {"spec.maxNodes", [](auto& s) { s.set_max_nodes(kHuge); }},
+      {"spec.maxNodes", [](auto& s) { s.set_autoscaling(true); }},
+      {"spec.nodeLabels[coreweave.com/x]",
+       [](auto& s) { (*s.mutable_node_labels())["coreweave.com/x"] = "y"; }},
+      {"spec.nodeLabels[a]", [](auto& s) { (*s.mutable_node_labels())["a"] = "not a value"; }},
+      {"spec.nodeAnnotations[-]", [](auto& s) { (*s.mutable_node_annotations())["-"] = "y"; }},
+      {"spec.nodeTaints[0].key", [](auto& s) { s.add_node_taints()->set_effect("NoSchedule"); }},
+      {"spec.nodeTaints[0].effect", [](auto& s) { s.add_node_taints()->set_key("k"); }},
+      {"spec.image.releaseTrain", [](auto& s) { s.mutable_image()->set_release_train("nightly"); }},
+      {"spec.image.kernel",
+       [](auto& s) {
+         s.mutable_image()->set_name("n");
+         s.mutable_image()->set_kernel("k");
+       }},
+      {"spec.image.name", [](auto& s) { s.mutable_image()->set_name(kLong); }},
+      {"spec.gpu.version", [](auto& s) { s.mutable_gpu()->set_version("570.86"); }},
+      {"spec.lifecycle.scaleDownStrategy",
+       [](auto& s) { s.mutable_lifecycle()->set_scale_down_strategy("Fast"); }},
+      {"spec.lifecycle.maxUnavailable",
+       [](auto& s) { s.mutable_lifecycle()->set_max_unavailable("0"); }},
+      {"spec.lifecycle.maxUnavailable",
+       [](auto& s) { s.mutable_lifecycle()->set_max_unavailable("101%"); }},
+      {"spec.lifecycle.maxUnavailable",
+       [](auto& s) { s.mutable_lifecycle()->set_max_unavailable("some"); }},
+      {"spec.nodeConfigurationUpdateStrategy.type",
+       [](auto& s) { s.mutable_node_configuration_update_strategy()->set_type("Never"); }},
+      {"spec.nodeAffinity.terms[0].expressions",
+       [](auto& s) { s.mutable_node_affinity()->add_terms(); }},
+      {"spec.nodeAffinity.terms[0].expressions[0].operator",
+       [](auto& s) { s.mutable_node_affinity()->add_terms()->add_expressions()->set_key("k"); }},
+      {"spec.nodeAffinity.terms[0].expressions[0].values",
+       [](auto& s) {
+         auto* e = s.mutable_node_affinity()->add_terms()->add_expressions();
+         e->set_key("k");
+         e->set_operator_("In");
+       }},
+      {"spec.prefill.maxNodes", [](auto& s) { s.mutable_prefill()->set_max_nodes(5); }},
+      {"spec.prefill.timeoutSeconds",
+       [](auto& s) { s.mutable_prefill()->set_timeout_seconds(-1); }},
+      {"spec.prefill.enabled",
+       [](auto& s) {
+         s.mutable_prefill()->set_enabled(true);
+         s.set_autoscaling(true);
+         s.set_max_nodes(5);
+       }},
+  };
+}
+
+TEST_F(LifecycleBadInputTest, Specs) {
+  Cases<v1::ApplyNodePoolRequest> cases = {
+      {"node_pool.name", [](auto& r) { r.clear_node_pool(); }},
+      {"node_pool.name", [](auto& r) { r.mutable_node_pool()->set_name(kCluster); }},
+      {"node_pool.uid", [](auto& r) { r.mutable_node_pool()->set_uid("A_B"); }}};
+  for (const auto& [field, spoil] : BadSpecs()) {
+    cases.push_back(
+        {field, [spoil = spoil](auto& r) { spoil(*r.mutable_node_pool()->mutable_spec()); }});
+    // As well when it is only tried.
+    cases.push_back({field, [spoil = spoil](auto& r) {
+                       spoil(*r.mutable_node_pool()->mutable_spec());
+                       r.set_validate_only(true);
+                     }});
+  }
+  ExpectRefused<v1::ApplyNodePoolRequest>(&Stub::ApplyNodePool, Apply(), cases);
+}
+
+TEST_F(LifecycleBadInputTest, WhatIsAskedOfAPool) {
+  v1::ResizeNodePoolRequest resize;
+  resize.set_name(kPool);
+  resize.set_target_nodes(2);
+  auto resizes = BadNames<v1::ResizeNodePoolRequest>("name");
+  resizes.push_back({"target_nodes", [](auto& r) { r.clear_target_nodes(); }});
+  resizes.push_back({"target_nodes", [](auto& r) { r.set_target_nodes(-1); }});
+  resizes.push_back({"target_nodes", [](auto& r) { r.set_target_nodes(kHuge); }});
+  resizes.push_back({"remove_machines[0]", [](auto& r) { r.add_remove_machines("nobody"); }});
+  resizes.push_back({"remove_machines", [](auto& r) {
+                       for (int i = 0; i < 1'001; ++i) r.add_remove_machines("g1");
+                     }});
+  ExpectRefused<v1::ResizeNodePoolRequest>(&Stub::ResizeNodePool, resize, resizes);
+
+  v1::ReconfigureNodePoolRequest reconfigure;
+  reconfigure.set_name(kPool);
+  auto reconfigures = BadNames<v1::ReconfigureNodePoolRequest>("name");
+  reconfigures.push_back({"max_unavailable", [](auto& r) { r.set_max_unavailable("0%"); }});
+  reconfigures.push_back({"allowed_failures", [](auto& r) { r.set_allowed_failures(-1); }});
+  reconfigures.push_back({"machines", [](auto& r) {
+                            for (int i = 0; i < 1'001; ++i) r.add_machines("g1");
+                          }});
+  ExpectRefused<v1::ReconfigureNodePoolRequest>(&Stub::ReconfigureNodePool, reconfigure,
+                                                reconfigures);
+  ExpectRefused<v1::PauseReconfigurationRequest>(&Stub::PauseReconfiguration, {},
+                                                 BadNames<v1::PauseReconfigurationRequest>("name"));
+  ExpectRefused<v1::ResumeReconfigurationRequest>(
+      &Stub::ResumeReconfiguration, {}, BadNames<v1::ResumeReconfigurationRequest>("name"));
+  ExpectRefused<v1::CancelReconfigurationRequest>(
+      &Stub::CancelReconfiguration, {}, BadNames<v1::CancelReconfigurationRequest>("name"));
+  ExpectRefused<v1::DeleteNodePoolRequest>(&Stub::DeleteNodePool, {},
+                                           BadNames<v1::DeleteNodePoolRequest>("name"));
+  ExpectRefused<v1::GetNodePoolRequest>(&Stub::GetNodePool, {},
+                                        BadNames<v1::GetNodePoolRequest>("name"));
+  ExpectRefused<v1::ExplainNodePoolRequest>(&Stub::ExplainNodePool, {},
+                                            BadNames<v1::ExplainNodePoolRequest>("name"));
+}
+
+TEST_F(LifecycleBadInputTest, NodesAndReports) {
+  v1::UpdateNodeRequest update;
+  update.mutable_node()->set_name(kNode);
+  ExpectRefused<v1::UpdateNodeRequest>(
+      &Stub::UpdateNode, update,
+      {{"node.name", [](auto& r) { r.clear_node(); }},
+       {"node.name", [](auto& r) { r.mutable_node()->set_name(kPool); }},
+       {"update_mask", [](auto& r) { r.mutable_update_mask()->add_paths("state"); }},
+       {"node.protect_until_time",
+        [](auto& r) { r.mutable_node()->mutable_protect_until_time()->set_nanos(-1); }}});
+  ExpectRefused<v1::GetNodeRequest>(&Stub::GetNode, {}, BadNames<v1::GetNodeRequest>("name"));
+  v1::ReportNodesRequest report;
+  report.add_reports()->set_node(kNode);
+  report.mutable_reports(0)->set_observation(v1::NodeReport::OBSERVATION_IDLE);
+  const auto of = [](std::function<void(v1::NodeReport&)> spoil) {
+    return [spoil](v1::ReportNodesRequest& r) { spoil(*r.mutable_reports(0)); };
+  };
+  ExpectRefused<v1::ReportNodesRequest>(
+      &Stub::ReportNodes, report,
+      {{"reports", [](auto& r) { r.clear_reports(); }},
+       {"reports",
+        [](auto& r) {
+          for (int i = 0; i < 1'000; ++i) *r.add_reports() = r.reports(0);
+        }},
+       {"reports[0].node", of([](auto& r) { r.set_node("x"); })},
+       {"reports[0].observation", of([](auto& r) { r.clear_observation(); })},
+       {"reports[0].observation",
+        of([](auto& r) { r.set_observation(static_cast<v1::NodeReport::Observation>(99)); })},
+       {"reports[0].node_profile", of([](auto& r) { r.set_node_profile(kLong); })},
+       {"reports[0].message", of([](auto& r) { r.set_message(kLong); })},
+       {"reports[0].message", of([](auto& r) { r.set_message(std::string("\0", 1)); })},
+       {"reports[0].active_pods", of([](auto& r) { r.add_active_pods(""); })},
+       {"reports[0].active_pods", of([](auto& r) {
+          for (int i = 0; i < 11; ++i) r.add_active_pods("p");
+        })},
+       {"reports[0].active_pod_count", of([](auto& r) { r.set_active_pod_count(kHuge); })}});
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
