@@ -25,6 +25,7 @@ ABSL_FLAG(double, speed, 10, "Simulated minutes a minute, 1 to 600.");
 ABSL_FLAG(absl::Duration, limit, absl::Minutes(10), "A phase that takes longer has failed.");
 ABSL_FLAG(std::string, bin_dir, "build/release/bin", "Where musterd and fleetsim are.");
 ABSL_FLAG(std::string, migrations_dir, "migrations", "Folder of their schemas' migrations.");
+ABSL_FLAG(bool, statements, false, "Tell on stderr what Postgres was busy with in each phase.");
 ABSL_FLAG(bool, json, false, "Print one JSON object a line instead of the table.");
 
 namespace muster::bench {
@@ -36,7 +37,8 @@ constexpr int64_t kMostNodes = 1'000'000;
 absl::StatusOr<std::vector<TrialOptions>> TrialsFromFlags() {
   TrialOptions options{.stack = {.bin_dir = absl::GetFlag(FLAGS_bin_dir),
                                  .migrations_dir = absl::GetFlag(FLAGS_migrations_dir),
-                                 .speed = absl::GetFlag(FLAGS_speed)},
+                                 .speed = absl::GetFlag(FLAGS_speed),
+                                 .statements = absl::GetFlag(FLAGS_statements)},
                        .limit = absl::GetFlag(FLAGS_limit)};
   if (!(options.stack.speed >= 1 && options.stack.speed <= 600))
     return absl::InvalidArgumentError("--speed must be 1 to 600.");

@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "tests/bench/fleet/usage.h"
@@ -45,6 +46,12 @@ constexpr char kMeasure[] =
     " WHERE schemaname IN ('capacity', 'quota', 'configuration', 'lifecycle')"
     " AND relname NOT IN ('lease_heartbeat', 'journal', 'journal_head'))";
 
+constexpr char kStatements[] =
+    "SELECT total_exec_time::bigint, calls, rows, round(wal_bytes / 1048576.0, 1), rolname,"
+    " left(regexp_replace(query, '\\s+', ' ', 'g'), 100)"
+    " FROM pg_stat_statements JOIN pg_roles r ON r.oid = userid ORDER BY total_exec_time DESC "
+    "LIMIT 15";
+
 int PortIn(const std::string& file) {
   std::ifstream in(file);
   std::string word;
@@ -60,7 +67,14 @@ Stack::Stack(StackOptions options) : options_(std::move(options)) {
   if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
   folder_ = folder;
   postgres_ = testing::PostgresCluster::StartOwn();
+  if (options_.statements) {
+    testing::RunSql(postgres_->ConnInfo(),
+                    "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'");
+    postgres_->Stop(testing::PostgresCluster::StopMode::kFast);
+    postgres_->Start();
+  }
   testing::RunSql(postgres_->ConnInfo(), "CREATE DATABASE muster");
+  if (options_.statements) testing::RunSql(conninfo(), "CREATE EXTENSION pg_stat_statements");
   const testing::Finished migrated =
       testing::RunProgram({absl::StrCat(options_.bin_dir, "/musterd"), "migrate",
                            absl::StrCat("--db_conninfo=", conninfo()),
@@ -108,12 +122,18 @@ std::unique_ptr<Child> Stack::Serve(const std::string& name, const std::vector<s
   return child;
 }
 
+std::vector<std::string> Stack::LifecycleFlags() const {
+  const auto scaled = [this](absl::Duration time) {
+    return absl::FormatDuration(time / options_.speed);
+  };
+  return {absl::StrCat("--resync_interval=", scaled(absl::Minutes(10))),
+          absl::StrCat("--triage_grace=", scaled(absl::Minutes(5)))};
+}
+
 void Stack::StartServer() {
-  server_ = Serve("musterd",
-                  {"--services=capacity,quota,configuration,lifecycle",
-                   absl::StrCat("--resync_interval=",
-                                absl::FormatDuration(absl::Minutes(10) / options_.speed))},
-                  port_);
+  std::vector<std::string> flags = LifecycleFlags();
+  flags.push_back("--services=capacity,quota,configuration,lifecycle");
+  server_ = Serve("musterd", flags, port_);
 }
 
 void Stack::StartCapacity() {
@@ -123,12 +143,10 @@ void Stack::StartCapacity() {
 void Stack::StartApart() {
   server_->Terminate();
   StartCapacity();
-  server_ = Serve("musterd",
-                  {"--services=quota,configuration,lifecycle",
-                   absl::StrCat("--capacity_address=127.0.0.1:", capacity_port_),
-                   absl::StrCat("--resync_interval=",
-                                absl::FormatDuration(absl::Minutes(10) / options_.speed))},
-                  port_);
+  std::vector<std::string> flags = LifecycleFlags();
+  flags.push_back("--services=quota,configuration,lifecycle");
+  flags.push_back(absl::StrCat("--capacity_address=127.0.0.1:", capacity_port_));
+  server_ = Serve("musterd", flags, port_);
 }
 
 void Stack::KillCapacity() { capacity_->Kill(); }
@@ -209,6 +227,16 @@ Stack::Sample Stack::Measure() const {
   sample.machine_cpu_s = MachineCpuSeconds();
   sample.time = absl::Now();
   return sample;
+}
+
+std::string Stack::TakeStatements() const {
+  std::string out = "    MS     CALLS      ROWS    WAL MB  ROLE                  STATEMENT\n";
+  for (const auto& row : testing::RunSql(conninfo(), kStatements)) {
+    absl::StrAppendFormat(&out, "%6s %9s %9s %9s  %-20s  %s\n", *row[0], *row[1], *row[2], *row[3],
+                          *row[4], *row[5]);
+  }
+  testing::RunSql(conninfo(), "SELECT pg_stat_statements_reset()");
+  return out;
 }
 
 int64_t Stack::server_bytes() const {

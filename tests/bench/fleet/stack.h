@@ -19,6 +19,7 @@ struct StackOptions {
   std::string bin_dir = {};         // with musterd and fleetsim
   std::string migrations_dir = {};  // of the same sources
   double speed = 1;                 // simulated time is so many times as fast
+  bool statements = false;          // Postgres keeps count of what each statement costs
 };
 
 // A Postgres, a musterd and a fleetsim of our own, ended and deleted with this object. What fails
@@ -70,10 +71,15 @@ class Stack {
   std::string target() const;
   SimulatorStats TakeSimulatorStats();
   Sample Measure() const;
+  // Where Postgres' time went since this was last asked, a line a statement, the costliest first.
+  // Only with StackOptions::statements.
+  std::string TakeStatements() const;
   int64_t server_bytes() const;
   int64_t postgres_bytes() const;
 
  private:
+  // What depends on how fast time is.
+  std::vector<std::string> LifecycleFlags() const;
   std::unique_ptr<testing::Child> Serve(const std::string& name,
                                         const std::vector<std::string>& flags, int& port) const;
   // The last line of the simulator's log with this message, once there are more than `before`.

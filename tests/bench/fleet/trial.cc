@@ -227,6 +227,7 @@ absl::Status Trial::Carry(const Phase& phase, std::vector<Row>& rows) {
     row.changes[i] = end.revisions[i] - before.revisions[i];
   row.tuples = end.tuples - before.tuples;
   row.wal_bytes = end.wal_bytes - before.wal_bytes;
+  if (options_.stack.statements) std::cerr << stack_->TakeStatements();
   rows.push_back(row);
   if (!met) return absl::DeadlineExceededError(absl::StrCat(phase.name, ": ", row.fault));
   return settled;
