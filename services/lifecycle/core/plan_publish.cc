@@ -26,12 +26,12 @@ void Planner::RefreshAllMetadata() {
 void Planner::Publish() {
   Status status = RenderStatus(snapshot_, demand_, Outlook{Nodes(), account_, judgement_});
   if (status == pool_.status) return;
-  for (const Condition& condition : status.conditions) Announce(condition);
+  for (const Condition& condition : status.conditions) Announce(condition, status);
   AnnounceConfiguration(status);
   Do(SetStatus{std::move(status), "what is published differs"});
 }
 
-void Planner::Announce(const Condition& now) {
+void Planner::Announce(const Condition& now, const Status& status) {
   const Condition* before = FindCondition(pool_.status.conditions, now.type);
   const bool reworded = before == nullptr || before->message != now.message;
   if (now.type == "Validated" && now.reason == "Invalid" && reworded) {
@@ -49,8 +49,16 @@ void Planner::Announce(const Condition& now) {
   }
   if (now.type == "AtTarget" && now.reason == "TargetMet") {
     const std::string to = absl::StrCat(" to ", CountText(pool_.spec.target_nodes, "Node"), ".");
-    if (was == "UnderTarget") Say("CWNodePoolScaledUp", absl::StrCat("NodePool scaled up", to));
-    if (was == "OverTarget") Say("CWNodePoolScaledDown", absl::StrCat("NodePool scaled down", to));
+    // A target that came back to what is there scaled nothing.
+    const bool moved_target =
+        before != nullptr && before->observed_generation != now.observed_generation;
+    const int64_t came = status.current_nodes - pool_.status.current_nodes;
+    if (was == "UnderTarget" && (came > 0 || !moved_target)) {
+      Say("CWNodePoolScaledUp", absl::StrCat("NodePool scaled up", to));
+    }
+    if (was == "OverTarget" && (came < 0 || !moved_target)) {
+      Say("CWNodePoolScaledDown", absl::StrCat("NodePool scaled down", to));
+    }
   }
 }
 
@@ -91,6 +99,7 @@ void Planner::AnnounceOrders() {
         absl::StrCat("Configuration ", order.node_profile, " is active after a ",
                      order.kind == Kind::kPromote ? "promotion." : "rollback."));
   };
+  bool second_of_conflict = false;
   for (const ConfigurationOrder& order : answers().configuration.value.orders) {
     const bool known = order.number <= account_.configuration_order;
     const bool waited =
@@ -123,7 +132,9 @@ void Planner::AnnounceOrders() {
         Say("CWNodePoolNodeConfigRollbackFailed", order.message);
         break;
       case Outcome::kConflict:
-        Say("CWNodePoolNodeConfigUpdateConflict", order.message);
+        // Two orders conflict; it is one conflict.
+        if (!second_of_conflict) Say("CWNodePoolNodeConfigUpdateConflict", order.message);
+        second_of_conflict = !second_of_conflict;
         break;
     }
   }

@@ -95,7 +95,7 @@ class Planner {
   // --- plan_publish.cc: the status and the events of the pool ---
   void RefreshAllMetadata();
   void Publish();
-  void Announce(const Condition& now);
+  void Announce(const Condition& now, const Status& status);
   void AnnounceConfiguration(const Status& status);
   void AnnounceOrders();
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "services/common/state.h"
+#include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/coverage.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/demand.h"
@@ -193,6 +194,14 @@ class Simulation : public SimPeers, public SimAgents {
     return count;
   }
 
+  // The pool's condition: `False/Over: NodePool targetNodes ...`; empty: there is none.
+  std::string Says(const std::string& type) const {
+    const Condition* c = FindCondition(pool()->status.conditions, type);
+    return c == nullptr ? "" : absl::StrCat(c->status, "/", c->reason, ": ", c->message);
+  }
+  std::string Reason(const std::string& type) const {
+    return std::string(ReasonOf(pool()->status.conditions, type));
+  }
   // Every event ever told, in order.
   const std::vector<Told>& told() const { return told_; }
   // Reasons told of the pool, or of a Node, since told()[from].

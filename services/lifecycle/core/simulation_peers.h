@@ -65,6 +65,10 @@ class SimPeers {
   void Reclaim(const std::string& machine, absl::Time at) { reclaims_[machine] = at; }
   void TakeBack(const std::string& machine) { reclaims_.erase(machine); }
 
+  // Capacity no longer knows a machine as the pool's, or again.
+  void Forget(const std::string& machine) { others_.insert(held_.extract(machine)); }
+  void Recall(const std::string& machine) { held_.insert(others_.extract(machine)); }
+
   // --- configuration ---
   bool configuration_away = false;
   ConfigurationAnswer configuration = {};

@@ -21,10 +21,6 @@ std::vector<std::string> Rendered(const Status& status) {
   return lines;
 }
 
-std::string Reason(const Simulation& sim, const std::string& type) {
-  return std::string(ReasonOf(sim.pool()->status.conditions, type));
-}
-
 void ExpectSettled(const Simulation& sim, size_t nodes) {
   EXPECT_THAT(sim.machines(), SizeIs(nodes));
   EXPECT_EQ(sim.NodeMachines(), sim.machines());
@@ -118,7 +114,7 @@ TEST(Simulation, IdleOnlyKeepsActiveNodesUntilTheyAreIdle) {
   sim.Resize(1);
   ASSERT_TRUE(sim.Settle());
   EXPECT_EQ(sim.NodeMachines(), machines);
-  EXPECT_EQ(Reason(sim, "AtTarget"), "OverTarget");
+  EXPECT_EQ(sim.Reason("AtTarget"), "OverTarget");
   EXPECT_EQ(sim.holding(), 3);
 
   sim.SetActive(*machines.rbegin(), false);
@@ -173,10 +169,10 @@ TEST(Simulation, OverQuotaRequestsNothingAndARaisedLimitHeals) {
   ASSERT_TRUE(sim.Settle());
   sim.Resize(5);
   ASSERT_TRUE(sim.Settle());
-  EXPECT_EQ(Reason(sim, "Quota"), "Over");
+  EXPECT_EQ(sim.Reason("Quota"), "Over");
   EXPECT_EQ(FindCondition(sim.pool()->status.conditions, "Quota")->message,
             "NodePool targetNodes pushes you over quota for gd-8xa100-i128 in US-EAST-04A.");
-  EXPECT_EQ(Reason(sim, "AtTarget"), "UnderTarget");
+  EXPECT_EQ(sim.Reason("AtTarget"), "UnderTarget");
   EXPECT_THAT(sim.machines(), SizeIs(2));
   EXPECT_EQ(sim.CountOf("CWOverQuota"), 1);
   sim.limit = 5;
@@ -201,7 +197,7 @@ TEST(Simulation, TooFewMachinesAreTakenAndTheRestQueued) {
   sim.limit = 1000;
   sim.Create(120);
   ASSERT_TRUE(sim.Settle());
-  EXPECT_EQ(Reason(sim, "Capacity"), "Partial");
+  EXPECT_EQ(sim.Reason("Capacity"), "Partial");
   EXPECT_EQ(sim.pool()->status.queued_nodes, 20);
   EXPECT_EQ(sim.pool()->status.current_nodes, 100);
   EXPECT_EQ(sim.holding(), 120);
@@ -213,7 +209,7 @@ TEST(Simulation, UnknownTypeIsInvalidAndAsksForNothing) {
   sim.catalogue = {true, std::nullopt, false, false};
   sim.Create(2);
   ASSERT_TRUE(sim.Settle());
-  EXPECT_EQ(Reason(sim, "Validated"), "Invalid");
+  EXPECT_EQ(sim.Reason("Validated"), "Invalid");
   EXPECT_EQ(sim.CountOf("CWInvalidInstanceType"), 1);
   EXPECT_EQ(sim.holding(), 0);
   EXPECT_FALSE(sim.has_claim());
@@ -268,10 +264,10 @@ TEST(Simulation, ServicesAwayAreFactsAndThePoolGoesOn) {
   ASSERT_TRUE(sim.Pass());
   EXPECT_FALSE(sim.Pass());
   for (const char* type : {"Quota", "Capacity", "NodeReconfigurationRequired"}) {
-    EXPECT_EQ(Reason(sim, type), "InternalError");
+    EXPECT_EQ(sim.Reason(type), "InternalError");
     EXPECT_EQ(FindCondition(sim.pool()->status.conditions, type)->status, "Unknown");
   }
-  EXPECT_EQ(Reason(sim, "AtTarget"), "TargetMet");
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   sim.Resize(4);
   ASSERT_TRUE(sim.Settle());
   EXPECT_THAT(sim.machines(), SizeIs(2));
@@ -302,7 +298,7 @@ TEST(Simulation, ThereAndBackAgainEndsWhereItBegan) {
   sim.Resize(5);
   ASSERT_TRUE(sim.Settle());
   ExpectSettled(sim, 5);
-  EXPECT_EQ(Reason(sim, "AtTarget"), "TargetMet");
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
 // A process that dies between asking and committing, a world that comes and goes, a target that is

@@ -1,0 +1,451 @@
+// The sentences of reference/node-pool-reference.txt, "Conditions"; messages as semantics 3 has
+// them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using O = ReportNode::Observation;
+
+constexpr char kValid[] = "True/Valid: NodePool configuration is valid.";
+constexpr char kSufficient[] =
+    "True/Sufficient: Sufficient capacity available for the requested instance type.";
+constexpr char kNewer[] = "np-000000000002";
+
+// A pool of so many Nodes in production.
+struct Running : Simulation {
+  explicit Running(int64_t nodes) {
+    Create(nodes);
+    if (!Settle()) std::abort();
+  }
+};
+
+void Want(Spec& spec, int64_t target) {
+  spec.target_nodes = target;
+  spec.node_affinity = {{{"topology.example.com/row", "In", {"7"}}}};
+}
+
+// --- Validated: "Is the Node Pool configuration valid?" ---
+
+// "Valid: The Node Pool configuration is correct."
+TEST(ReferenceValidated, ValidWhenTheConfigurationIsCorrect) {
+  EXPECT_EQ(Running(1).Says("Validated"), kValid);
+}
+
+// "Invalid: The Node Pool configuration has errors, such as an unsupported instance type or
+// incorrect Node affinity." An invalid pool keeps the Nodes it has and requests none (semantics 2).
+TEST(ReferenceValidated, InvalidWithAnUnsupportedInstanceType) {
+  Running sim(2);
+  const std::set<std::string> machines = sim.machines();
+  sim.catalogue.type.reset();
+  sim.Resize(5);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"), "False/Invalid: Instance type gd-8xa100-i128 does not exist.");
+  EXPECT_EQ(sim.machines(), machines);
+  EXPECT_EQ(sim.CountOf("CWInvalidInstanceType"), 1);
+  EXPECT_THAT(sim.Obstacles(), Contains("INVALID_SPEC"));
+  sim.catalogue = Simulation().catalogue;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"), kValid);
+  EXPECT_THAT(sim.machines(), SizeIs(5));
+}
+
+TEST(ReferenceValidated, InvalidWithANodeAffinityThatNothingSatisfies) {
+  Simulation sim;
+  sim.matching.emplace();
+  sim.Apply([](Spec& spec) { Want(spec, 2); });
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"),
+            "False/Invalid: No machine of gd-8xa100-i128 in zone US-EAST-04A satisfies the node "
+            "affinity.");
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_EQ(sim.holding(), 0);
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
+  EXPECT_THAT(sim.Obstacles(), Contains("INVALID_SPEC"));
+  sim.matching = {"g150", "g160"};
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"), kValid);
+  EXPECT_THAT(sim.machines(), ElementsAre("g150", "g160"));
+  EXPECT_TRUE(sim.fenced);
+}
+
+// "InternalError: A system error occurred during validation, so the Node Pool couldn't be fully
+// checked."
+TEST(ReferenceValidated, InternalErrorWhileTheCatalogueCannotBeRead) {
+  Simulation sim;
+  sim.catalogue.known = false;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"), "Unknown/InternalError: The catalog could not be read.");
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_THAT(sim.Obstacles(), Contains("CATALOGUE_UNKNOWN"));
+  sim.catalogue.known = true;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"), kValid);
+  EXPECT_THAT(sim.machines(), SizeIs(1));
+}
+
+// --- AtTarget: "whether the Node Pool has the expected number of active Nodes" ---
+
+// "TargetMet: The Node Pool has exactly the number of Nodes specified in the target."
+TEST(ReferenceAtTarget, TargetMetWithExactlyTheTarget) {
+  Running sim(2);
+  EXPECT_EQ(sim.Says("AtTarget"), "True/TargetMet: NodePool has reached its target node count.");
+  EXPECT_THAT(sim.Obstacles(), IsEmpty());
+}
+
+// "UnderTarget: Fewer Nodes exist than the target. New Nodes will be created if resources are
+// available."
+TEST(ReferenceAtTarget, UnderTargetWithFewer) {
+  Running sim(1);
+  sim.OthersTake(98);
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("AtTarget"), "False/UnderTarget: 2 of 3 Nodes present.");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("QUEUED"));
+  sim.OthersLeave();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+}
+
+// "OverTarget: More Nodes exist than the target. Extra Nodes will be removed using the
+// ScaleDownStrategy."
+TEST(ReferenceAtTarget, OverTargetWithMore) {
+  Running sim(3);
+  for (const std::string& machine : sim.machines()) sim.SetActive(machine, true);
+  sim.Resize(1);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("AtTarget"),
+            "False/OverTarget: NodePool has 3 Nodes, 2 more than its target of 1.");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("WAITS_UNTIL_IDLE"));
+  for (const std::string& machine : sim.NodeMachines()) sim.SetActive(machine, false);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+}
+
+// "PendingDelete: The Node Pool is being deleted, and its Nodes will be removed."
+TEST(ReferenceAtTarget, PendingDeleteWhileItIsDeleted) {
+  Running sim(1);
+  sim.removal_fails = {"g100"};
+  sim.Delete();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("AtTarget"), "False/PendingDelete: NodePool is being deleted.");
+}
+
+// "InternalError: A system error occurred while retrieving Node information for the Node Pool."
+TEST(ReferenceAtTarget, InternalErrorWhenWhatIsKnownOfNodesContradictsItself) {
+  Running sim(2);
+  sim.OthersTake(200);
+  sim.Forget("g101");
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("AtTarget"),
+            "Unknown/InternalError: Nodes could not be read: capacity does not know machine g101 "
+            "as the NodePool's.");
+  EXPECT_THAT(sim.Obstacles(), Contains("MACHINE_NOT_HELD"));
+  sim.Recall("g101");
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+}
+
+// --- NodesRemoved: "applied to a Node Pool when it is pending deletion" ---
+
+// "Pending: Nodes are in the process of being removed from the Node Pool." "Complete: All Nodes
+// have been removed from the Node Pool, and the Node Pool's deletion is imminent."
+TEST(ReferenceNodesRemoved, PendingThenCompleteThenGone) {
+  Running sim(2);
+  EXPECT_EQ(sim.Says("NodesRemoved"), "");
+  sim.Delete();
+  std::vector<std::string> said;
+  for (int i = 0; i < 50 && sim.pool() != nullptr; ++i) {
+    sim.Pass();
+    sim.Agents();
+    sim.Advance(absl::Seconds(1));
+    if (sim.pool() == nullptr) break;
+    if (said.empty() || said.back() != sim.Says("NodesRemoved")) {
+      said.push_back(sim.Says("NodesRemoved"));
+    }
+  }
+  EXPECT_EQ(sim.pool(), nullptr);
+  EXPECT_THAT(said, ElementsAre("False/Pending: 2 Nodes are still to be removed.",
+                                "True/Complete: All Nodes have been removed."));
+  EXPECT_FALSE(sim.has_claim());
+  EXPECT_FALSE(sim.has_holding());
+}
+
+// "InternalError: An internal error has occurred while trying to remove Nodes from the Node Pool."
+TEST(ReferenceNodesRemoved, InternalErrorNamesTheNode) {
+  Running sim(2);
+  sim.removal_fails = {"g101"};
+  sim.Delete();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("NodesRemoved"),
+            "Unknown/InternalError: Node g101 (the power does not go off) could not be removed.");
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodesRemoveError"), 1);
+  EXPECT_THAT(sim.Obstacles(), Contains("REMOVAL_FAILED"));
+  sim.removal_fails.clear();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.pool(), nullptr);
+}
+
+// --- Capacity: "whether there is enough capacity available for the requested number of Nodes" ---
+
+TEST(ReferenceCapacity, SufficientWhenNothingIsOutstanding) {
+  EXPECT_EQ(Running(2).Says("Capacity"), kSufficient);
+}
+
+// "Partial: Partial capacity exists in the designated Region to fulfill the request, but not to
+// completely fulfill it."
+TEST(ReferenceCapacity, PartialWithFewerMachinesInServiceThanWanted) {
+  Simulation sim;
+  sim.Retire(97);
+  sim.Create(5);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/Partial: 3 of 5 Nodes granted: only 3 machines of gd-8xa100-i128 in zone "
+            "US-EAST-04A are in service.");
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 2);
+  EXPECT_EQ(sim.pool()->status.current_nodes, 3);
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("NOT_ENOUGH_MACHINES"));
+}
+
+// "NoneAvailable: No Nodes are available of the requested type in the given Region."
+TEST(ReferenceCapacity, NoneAvailableWithNoMachineInService) {
+  Simulation sim;
+  sim.Retire(100);
+  sim.Create(2);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/NoneAvailable: No machine of gd-8xa100-i128 in zone US-EAST-04A is in service.");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("NOT_ENOUGH_MACHINES"));
+}
+
+// "NoneAvailableNodeAffinity: No Nodes are available for the requested instance type due to
+// Affinity constraints."
+TEST(ReferenceCapacity, NoneAvailableNodeAffinityWhenNoneMatches) {
+  Simulation sim;
+  sim.matching.emplace();
+  sim.Apply([](Spec& spec) { Want(spec, 2); });
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/NoneAvailableNodeAffinity: None of 100 machines of gd-8xa100-i128 in zone "
+            "US-EAST-04A in service matches the node affinity.");
+}
+
+// "PartialNodeAffinity: Partial capacity is available to fulfill the requested targetNodes, full
+// capacity is not available due to Affinity constraints."
+TEST(ReferenceCapacity, PartialNodeAffinityWhenTooFewMatch) {
+  Simulation sim;
+  sim.matching = {"g150", "g160"};
+  sim.Apply([](Spec& spec) { Want(spec, 3); });
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/PartialNodeAffinity: 2 of 3 Nodes granted: only 2 of 100 machines of "
+            "gd-8xa100-i128 in zone US-EAST-04A in service match the node affinity.");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("NODE_AFFINITY"));
+  sim.matching->insert("g170");
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.machines(), ElementsAre("g150", "g160", "g170"));
+  EXPECT_EQ(sim.Says("Capacity"), kSufficient);
+}
+
+// "QueuedAwaitingCapacity: Request for additional Nodes has been queued and is awaiting for
+// additional capacity to become available."
+TEST(ReferenceCapacity, QueuedAwaitingCapacityWhileOthersHoldTheMachines) {
+  Simulation sim;
+  sim.OthersTake(99);
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/QueuedAwaitingCapacity: 2 of 3 Nodes queued, awaiting capacity of "
+            "gd-8xa100-i128 in zone US-EAST-04A.");
+  EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
+  sim.OthersLeave();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"), kSufficient);
+}
+
+// "InternalError: An internal error has occurred while attempting to check capacity."
+TEST(ReferenceCapacity, InternalErrorWhileCapacityIsOutOfReach) {
+  Running sim(1);
+  sim.capacity_away = true;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"), "Unknown/InternalError: Capacity could not be checked.");
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
+  EXPECT_EQ(sim.last_plan.due, sim.now() + sim.policy.retry);
+  sim.capacity_away = false;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"), kSufficient);
+}
+
+// --- Quota ---
+
+// "Under: The organization is under quota for the Node Pool's instance type." "Over: ... over
+// quota". All or nothing, and no Node is taken away because a limit fell (semantics 4).
+TEST(ReferenceQuota, UnderThenOverThenUnder) {
+  Running sim(2);
+  EXPECT_EQ(sim.Says("Quota"), "True/Under: NodePool is within instance type quota.");
+  sim.limit = 1;
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Quota"),
+            "False/Over: NodePool targetNodes pushes you over quota for gd-8xa100-i128 in "
+            "US-EAST-04A.");
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  EXPECT_EQ(sim.holding(), 2);
+  EXPECT_EQ(sim.CountOf("CWOverQuota"), 1);
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("OVER_QUOTA"));
+  sim.limit = 3;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+}
+
+// "NotSet: The organization does not have a quota set for the Node Pool's instance type."
+TEST(ReferenceQuota, NotSetWithoutALimit) {
+  Simulation sim;
+  sim.limit = 0;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Quota"),
+            "False/NotSet: Quota not found for instance type gd-8xa100-i128 in zone US-EAST-04A.");
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("QUOTA_NOT_SET"));
+}
+
+// "InternalError: An internal error has occurred attempting to check the quota." The last granted
+// holding stays in force (semantics 3).
+TEST(ReferenceQuota, InternalErrorWhileQuotaIsOutOfReach) {
+  Running sim(2);
+  sim.quota_away = true;
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Quota"), "Unknown/InternalError: Quota could not be checked.");
+  EXPECT_EQ(sim.CountOf("CWNodePoolQuotaCheckFailed"), 1);
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  // Within it a broken Node is still replaced.
+  sim.boot_fails = {"g100"};
+  ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  sim.quota_away = false;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+}
+
+// --- NodeReconfigurationRequired ---
+
+// "AllNodesUpToDate: All of the Nodes in the Node Pool are booted into the active config."
+// "StagedNodeConfig: The Node Pool has Nodes that need to be reconfigured to boot into the active
+// config."
+TEST(ReferenceNodeReconfigurationRequired, StagedNodeConfigUntilAllAreRebooted) {
+  Running sim(2);
+  constexpr char kUpToDate[] =
+      "False/AllNodesUpToDate: All nodes are on the current configuration.";
+  EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), kUpToDate);
+  sim.Stage(kNewer);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.pool()->status.node_profile, kNewer);
+  EXPECT_EQ(sim.Says("NodeReconfigurationRequired"),
+            "True/StagedNodeConfig: 2 of 2 Nodes must be reconfigure-rebooted to reach "
+            "np-000000000002.");
+  sim.Must(ReconfigureNodePool{.name = kSimPool});
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), kUpToDate);
+}
+
+// "InternalError: A system error occurred fetching the active configuration for Nodes. It's also
+// possible there was a failure staging the Node Pool's active Node configuration onto outdated
+// Nodes. See the condition message for more information."
+TEST(ReferenceNodeReconfigurationRequired, InternalErrorWhileItCannotBeFetchedOrStaged) {
+  Running sim(2);
+  sim.configuration_away = true;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("NodeReconfigurationRequired"),
+            "Unknown/InternalError: The configuration could not be read.");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("CONFIGURATION_OUT_OF_REACH"));
+  sim.configuration_away = false;
+  sim.staging_fails = {"g101"};
+  sim.Stage(kNewer);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("NodeReconfigurationRequired"),
+            "Unknown/InternalError: np-000000000002 could not be staged on Node g101 (the disk is "
+            "full).");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("STAGING_FAILED"));
+  sim.staging_fails.clear();  // "It will keep retrying until successful."
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "StagedNodeConfig");
+}
+
+// --- all of them ---
+
+// Semantics 3: lastTransitionTime moves only when the status changes; observedGeneration is always
+// set; the order stands.
+TEST(ReferenceConditions, TransitionTimesMoveWithTheStatusOnly) {
+  Running sim(2);
+  const std::vector<Condition> before = sim.pool()->status.conditions;
+  sim.Advance(absl::Hours(1));
+  sim.limit = 2;
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Settle());
+  const std::vector<Condition> after = sim.pool()->status.conditions;
+  const std::vector<std::string> order = {"Validated", "Capacity", "Quota", "AtTarget",
+                                          "NodeReconfigurationRequired"};
+  ASSERT_EQ(after.size(), order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    SCOPED_TRACE(order[i]);
+    EXPECT_EQ(after[i].type, order[i]);
+    EXPECT_EQ(before[i].observed_generation, 1);
+    EXPECT_EQ(after[i].observed_generation, 2);
+    const bool moved = order[i] == "Quota" || order[i] == "AtTarget";
+    EXPECT_EQ(after[i].status != before[i].status, moved);
+    EXPECT_EQ(after[i].last_transition_time != before[i].last_transition_time, moved);
+  }
+  sim.limit = 0;  // Over becomes NotSet: another reason of the same status
+  sim.Advance(absl::Hours(1));
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Quota"), "NotSet");
+  EXPECT_EQ(FindCondition(sim.pool()->status.conditions, "Quota")->last_transition_time,
+            FindCondition(after, "Quota")->last_transition_time);
+}
+
+// --- Nodes ---
+
+std::string NodeSays(const Simulation& sim, const std::string& machine, const char* type) {
+  const Condition* c = FindCondition(sim.node(machine)->conditions, type);
+  return absl::StrCat(c->status, ": ", c->message);
+}
+
+// "CWActive: true if the Node is active." "CWRegistered: true if the Node is registered. If false,
+// the Node is not registered." "CWNodeRemoval: true if the Node is pending removal."
+TEST(ReferenceNodeConditions, ActiveRegisteredAndPendingRemoval) {
+  Simulation sim;
+  sim.Create(1);
+  while (sim.Pass()) {
+  }
+  EXPECT_EQ(NodeSays(sim, "g100", "CWRegistered"), "False: Node is not registered.");
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(NodeSays(sim, "g100", "CWRegistered"), "True: Node is registered.");
+  EXPECT_EQ(NodeSays(sim, "g100", "CWActive"), "False: Node is idle.");
+  EXPECT_EQ(NodeSays(sim, "g100", "CWNodeRemoval"), "False: Node is not pending removal.");
+  sim.SetActive("g100", true);
+  EXPECT_EQ(NodeSays(sim, "g100", "CWActive"), "True: Node is active: default/job.");
+  sim.stuck = {"g100"};
+  sim.Delete();
+  sim.Pass();
+  EXPECT_EQ(NodeSays(sim, "g100", "CWNodeRemoval"), "True: Node is pending removal.");
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
