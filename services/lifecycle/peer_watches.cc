@@ -133,13 +133,12 @@ void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
   const std::vector<std::string> words = absl::StrSplit(parts[3], '~');
   if (words.size() != 3) return;
   lane_.Peek([&](const State& state, int64_t) {
-    const State::Names* pools = state.PoolsOnQuota(parts[1], words[0], words[1], words[2]);
+    // More room is nothing to those that have what they want. A limit may have fallen below it.
+    const State::Names* pools =
+        limit ? state.PoolsOnQuota(parts[1], words[0], words[1], words[2])
+              : state.PoolsShortOfQuota(parts[1], words[0], words[1], words[2]);
     if (pools == nullptr) return;
-    for (const std::string& name : *pools) {
-      // More room is nothing to those that have what they want. A limit may have fallen below it.
-      const Pool* pool = state.table<Pool>().Find(name);
-      if (limit || ReasonOf(pool->status.conditions, "Quota") != "Under") due_.Add(name);
-    }
+    for (const std::string& name : *pools) due_.Add(name);
   });
 }
 

@@ -162,7 +162,18 @@ TEST(State, IndexesFollowAndGoBack) {
   EXPECT_EQ(state.VersionOf(neighbour.name), 4);
   EXPECT_EQ(state.FindPoolByUid("uid-2")->name, neighbour.name);
   EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default")->size(), 2U);
+  const auto short_of = [&] {
+    const State::Names* names =
+        state.PoolsShortOfQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default");
+    return names == nullptr ? 0U : names->size();
+  };
+  EXPECT_EQ(short_of(), 2U);
+  Pool content = SomePool();
+  content.status.conditions = {{"Quota", "True", "Under", "", kNever, 1}};
+  overlay.Put(content);
+  EXPECT_EQ(short_of(), 1U);
   overlay.RollBack();
+  EXPECT_EQ(short_of(), 0U);
   EXPECT_EQ(state.FindPoolByUid("uid-1"), nullptr);
   EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default"), nullptr);
   EXPECT_EQ(state.VersionOf(kPool), 0);

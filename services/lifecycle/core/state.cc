@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/names.h"
 
 namespace muster::lifecycle {
@@ -62,11 +63,31 @@ int64_t State::VersionOf(absl::string_view pool_name) const {
   return version;
 }
 
+namespace {
+
+const State::Names* FindNames(const absl::flat_hash_map<std::string, State::Names>& index,
+                              const std::string& key) {
+  const auto it = index.find(key);
+  return it == index.end() ? nullptr : &it->second;
+}
+
+bool IsShortOfQuota(const Pool& pool) {
+  return ReasonOf(pool.status.conditions, "Quota") != "Under";
+}
+
+}  // namespace
+
 const State::Names* State::PoolsOnQuota(absl::string_view organization, absl::string_view zone,
                                         absl::string_view instance_type,
                                         absl::string_view compute_class) const {
-  const auto it = pools_by_quota_.find(QuotaKey(organization, zone, instance_type, compute_class));
-  return it == pools_by_quota_.end() ? nullptr : &it->second;
+  return FindNames(pools_by_quota_, QuotaKey(organization, zone, instance_type, compute_class));
+}
+
+const State::Names* State::PoolsShortOfQuota(absl::string_view organization, absl::string_view zone,
+                                             absl::string_view instance_type,
+                                             absl::string_view compute_class) const {
+  return FindNames(pools_short_of_quota_,
+                   QuotaKey(organization, zone, instance_type, compute_class));
 }
 
 const State::EventsByTime* State::EventsOf(absl::string_view pool_uid) const {
@@ -78,10 +99,12 @@ void State::Reindex(const Pool* before, const Pool* after) {
   if (before != nullptr) {
     pool_by_uid_.erase(before->uid);
     EraseFrom(pools_by_quota_, QuotaKeyOf(*before), before->name);
+    EraseFrom(pools_short_of_quota_, QuotaKeyOf(*before), before->name);
   }
   if (after != nullptr) {
     pool_by_uid_[after->uid] = after->name;
     pools_by_quota_[QuotaKeyOf(*after)].insert(after->name);
+    if (IsShortOfQuota(*after)) pools_short_of_quota_[QuotaKeyOf(*after)].insert(after->name);
   }
 }
 

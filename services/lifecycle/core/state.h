@@ -31,6 +31,10 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease> {
   // Pools charged on the quota key; null when none is.
   const Names* PoolsOnQuota(absl::string_view organization, absl::string_view zone,
                             absl::string_view instance_type, absl::string_view compute_class) const;
+  // Of these, those whose Quota condition is not Under: more room matters to them.
+  const Names* PoolsShortOfQuota(absl::string_view organization, absl::string_view zone,
+                                 absl::string_view instance_type,
+                                 absl::string_view compute_class) const;
   // Null when there is none.
   const EventsByTime* EventsOf(absl::string_view pool_uid) const;
 
@@ -43,6 +47,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease> {
  private:
   absl::flat_hash_map<std::string, std::string> pool_by_uid_;
   absl::flat_hash_map<std::string, Names> pools_by_quota_;
+  absl::flat_hash_map<std::string, Names> pools_short_of_quota_;
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
 };
 
