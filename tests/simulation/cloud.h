@@ -30,7 +30,7 @@ class Service {
   template <class Command>
   auto Run(const Command& command, absl::Time now) {
     Overlay<State> overlay(state_, revision_);
-    auto outcome = DecideOn(overlay, command, now);
+    auto outcome = Decide(overlay, command, now);
     if constexpr (requires { outcome.ok(); }) {
       if (!outcome.ok() && !overlay.changes().empty())
         wrong(absl::StrCat("a refused command left something behind: ",
@@ -54,16 +54,6 @@ class Service {
   int64_t revision() const { return revision_; }
 
  private:
-  // Some commands are decided by a policy too: by the default one.
-  template <class Command>
-  static auto DecideOn(Overlay<State>& overlay, const Command& command, absl::Time now) {
-    if constexpr (requires { Decide(overlay, command, now); }) {
-      return Decide(overlay, command, now);
-    } else {
-      return Decide(overlay, command, {}, now);
-    }
-  }
-
   static absl::Status StatusOf(const absl::Status& status) { return status; }
   template <class T>
   static absl::Status StatusOf(const absl::StatusOr<T>& outcome) {

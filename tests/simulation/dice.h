@@ -37,6 +37,7 @@ struct Weather {
   int lost_call = 0;      // a call to another service never arrives
   int lost_answer = 0;    // it is carried out, and seems to have failed
   int late_call = 0;      // it seems to have failed, and arrives later
+  int late_commit = 0;    // a plan is carried out later
   int death = 0;          // a replica dies between two steps
   int frozen = 0;         // a replica does nothing for long while it believes to lead
   int lost_report = 0;    // of an agent
@@ -44,6 +45,9 @@ struct Weather {
   int failing_boot = 0;   // also fails when it registers
   int hanging_boot = 0;   // never ends
   int work = 0;           // comes to idle Nodes
+  int sick = 0;           // Nodes turn unhealthy
+  int marks = 0;          // autoscalers mark Nodes, users cordon them
+  int trouble = 0;        // configurations cannot be staged, Nodes not be removed at first
   int blocked_drain = 0;  // by disruption budgets
   int admin = 0;          // limits, machines, zones and releases move
   int callers = 0;        // pools are made, changed and deleted
@@ -54,6 +58,7 @@ struct Weather {
     w.lost_call = some(15);
     w.lost_answer = some(15);
     w.late_call = some(15);
+    w.late_commit = some(10);
     w.death = some(3);
     w.frozen = some(20);
     w.lost_report = some(30);
@@ -62,6 +67,9 @@ struct Weather {
     w.hanging_boot = some(20);
     w.work = some(50);
     w.blocked_drain = some(60);
+    w.sick = some(10);
+    w.marks = some(5);
+    w.trouble = some(20);
     w.admin = some(10);
     w.callers = 1 + some(5);
     return w;

@@ -25,8 +25,14 @@ constexpr absl::Duration kRest = absl::Hours(3);
 bool Knows(const lifecycle::State& state, const Pool& pool, const capacity::ClaimView& claim) {
   if (pool.status.queued_nodes != AnswerOf(claim).outstanding) return false;
   const std::vector<const Node*> nodes = state.NodesOf(pool.name);
-  return std::equal(nodes.begin(), nodes.end(), claim.machines.begin(), claim.machines.end(),
-                    [](const Node* node, const std::string& id) { return node->machine == id; });
+  return std::equal(
+      nodes.begin(), nodes.end(), claim.machines.begin(), claim.machines.end(),
+      [&](const Node* node, const std::string& id) {
+        const bool reclaimed =
+            std::any_of(claim.reclaims.begin(), claim.reclaims.end(),
+                        [&](const capacity::Reclaimed& r) { return r.machine == id; });
+        return node->machine == id && reclaimed == (node->preempt_time != lifecycle::kNever);
+      });
 }
 
 }  // namespace
@@ -118,6 +124,7 @@ void World::Heal() {
     call();
   }
   weather_ = Weather::Calm();
+  judge_.calm_since = cloud_.now;
   network_.quota_away = network_.capacity_away = network_.configuration_away = false;
   network_.catalogue_known = true;
   fleet_.GoHome();
@@ -138,11 +145,25 @@ void World::Heal() {
       }
     }
   }
+  Release();
   std::vector<std::string> broken;
   for (const auto& [name, machine] : cloud_.capacity.state().table<capacity::MachineRow>().rows()) {
     if (machine.row->state == capacity::MachineState::kInRepair) broken.push_back(machine.row->id);
   }
   for (const std::string& id : broken) Repair(id);
+}
+
+// Boots that failed late may have disabled a configuration.
+bool World::EnableAll() {
+  std::vector<configuration::EnableRevision> disabled;
+  for (const auto& [name, pool] :
+       cloud_.configuration.state().table<configuration::PoolConfiguration>().rows()) {
+    for (const configuration::Revision& revision : pool.row->revisions) {
+      if (revision.disabled) disabled.push_back({pool.row->pool_uid, revision.node_profile});
+    }
+  }
+  for (const auto& command : disabled) (void)cloud_.configuration.Run(command, cloud_.now);
+  return !disabled.empty();
 }
 
 bool World::Settle() {
@@ -155,7 +176,7 @@ bool World::Settle() {
   const absl::Time latest = cloud_.now + kRest;
   for (int round = 0; round < kRounds && cloud_.now < latest && !judge_.failed(); ++round) {
     cloud_.now += absl::Milliseconds(1);
-    const bool acted = fleet_.ActAll();
+    const bool acted = fleet_.ActAll() | SettleConfigurations(true);
     const std::vector<std::string> pools = TakeDue();
     leader.Pass(pools);
     judge_.CheckStep();
@@ -174,7 +195,9 @@ bool World::Settle() {
 void World::Finish() {
   cloud_.trace(cloud_.now, "--- faults end");
   Heal();
-  if (!Settle()) return judge_.Fail("it does not come to rest");
+  do {
+    if (!Settle()) return judge_.Fail("it does not come to rest");
+  } while (EnableAll());
   CheckAtRest();
   CheckNothingMoves();
   if (judge_.failed()) return;
@@ -200,6 +223,8 @@ void World::CheckPool(const Pool& pool) {
     for (const lifecycle::Condition& c : pool.status.conditions) {
       absl::StrAppend(&status, "\n  ", c.type, "=", c.reason, ": ", c.message);
     }
+    absl::StrAppend(&status, "\n  granted ", pool.account.granted_nodes, ", requested ",
+                    pool.account.requested_nodes, IsDisabled(pool) ? ", disabled" : "");
     for (const Node* node : cloud_.lifecycle.state().NodesOf(pool.name)) {
       absl::StrAppend(&status, "\n  ", node->machine, " ", NodeStateName(node->state));
     }
@@ -217,7 +242,8 @@ void World::CheckPool(const Pool& pool) {
   fail("queued_nodes", pool.status.queued_nodes, outstanding);
   fail("machines held", static_cast<int64_t>(view.machines.size()), size);
   if (ReasonOf(pool.status.conditions, "Validated") != "Valid") {
-    return fail("valid", pool.spec.instance_type == "unknown-type" ? 1 : 0, 1);
+    const bool unmet = !pool.spec.node_affinity.empty() && view.matching == 0;
+    return fail("valid", pool.spec.instance_type == "unknown-type" || unmet ? 1 : 0, 1);
   }
   if (pool.deleting()) return judge_.Fail(absl::StrCat("at rest, ", pool.name, ": still there"));
   fail("Nodes and queued", size + outstanding, pool.spec.target_nodes);
@@ -242,6 +268,7 @@ void World::CheckNothingMoves() {
   cloud_.now += absl::Minutes(10);
   replicas_[0].Pass(PoolNames());
   fleet_.ActAll();
+  SettleConfigurations(true);
   if (revisions() != before) judge_.Fail("at rest, and one more round writes");
 }
 

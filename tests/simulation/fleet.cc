@@ -18,9 +18,11 @@ ReportNode Seen(const Node& node, O observation) {
 }
 
 absl::string_view NameOf(O observation) {
-  constexpr absl::string_view kNames[] = {"boot started", "boot failed", "registered",
-                                          "ready",        "active",      "idle",
-                                          "drained",      "terminated"};
+  constexpr absl::string_view kNames[lifecycle::kObservations] = {
+      "boot started",  "boot failed",    "registered",    "ready",         "active",
+      "idle",          "drained",        "terminated",    "unhealthy",     "recovered",
+      "marked",        "unmarked",       "unschedulable", "schedulable",   "drain blocked",
+      "drain goes on", "staging failed", "staged",        "removal failed"};
   return kNames[static_cast<size_t>(observation)];
 }
 
@@ -73,9 +75,9 @@ bool Fleet::ActAll() {
 
 void Fleet::GoHome() {
   for (auto& [machine, body] : bodies_) {
-    body.active = false;
-    body.blocked = false;
-    if (body.fate == Fate::kHangs) body.fate = Fate::kGood;
+    body.active = body.blocked = body.sick = body.marked = body.unschedulable = body.unstaged =
+        false;
+    body.fate = Fate::kGood;
   }
 }
 
@@ -120,16 +122,16 @@ std::optional<ReportNode> Fleet::Next(const Node& node) {
       return Boot(node, body);
     case NodeState::kRegistered:
       return Seen(node, body.fate == Fate::kFailsLate ? O::kBootFailed : O::kReady);
-    case NodeState::kProduction:
     case NodeState::kReconfiguring:
+      return Boot(node, body);
+    case NodeState::kProduction:
     case NodeState::kTriage:
     case NodeState::kCordoned:
       return Serve(node, body);
     case NodeState::kDraining:
       return Drain(node, body);
     case NodeState::kPreparedForTerminate:
-      if (bug_ != Bug::kMachineLeftOn) body = {};
-      return Seen(node, O::kTerminated);
+      return Leave(node, body);
     case NodeState::kDeleted:
     case NodeState::kDeliveryFailed:
       return std::nullopt;
@@ -137,9 +139,15 @@ std::optional<ReportNode> Fleet::Next(const Node& node) {
   return std::nullopt;
 }
 
+// Also again, when a reconfigure reboot is ordered.
 std::optional<ReportNode> Fleet::Boot(const Node& node, Body& body) {
-  if (body.node != node.name || body.node_time != node.create_time) {
-    body = {Power::kBooting, node.name, node.create_time, node.desired.node_profile};
+  if (body.node != node.name || body.node_time != node.create_time ||
+      body.order_time != node.desired.phase_time) {
+    body = {.power = Power::kBooting,
+            .node = node.name,
+            .node_time = node.create_time,
+            .order_time = node.desired.phase_time,
+            .profile = node.desired.node_profile};
     if (dice_.Percent(weather_.failing_boot)) {
       body.fate = dice_.OneIn(3) ? Fate::kFailsLate : Fate::kFails;
     } else if (dice_.Percent(weather_.hanging_boot)) {
@@ -151,29 +159,64 @@ std::optional<ReportNode> Fleet::Boot(const Node& node, Body& body) {
   if (body.fate == Fate::kHangs) return std::nullopt;
   if (body.fate == Fate::kFails) return Seen(node, O::kBootFailed);
   body.power = Power::kOn;
+  if (node.state == NodeState::kReconfiguring && node.observed.node_profile == body.profile) {
+    return Seen(node, body.fate == Fate::kFailsLate ? O::kBootFailed : O::kReady);
+  }
   ReportNode report = Seen(node, O::kRegistered);
   report.node_profile = body.profile;
   return report;
 }
 
-std::optional<ReportNode> Fleet::Serve(const Node& node, Body& body) {
-  const bool settled = body.active == node.observed.active;
-  if (settled && body.active && dice_.Percent(10)) body.active = false;
-  if (settled && !body.active && !node.desired.cordoned && dice_.Percent(weather_.work))
+// What happens on a Node by itself.
+void Fleet::Live(const Node& node, Body& body) {
+  if (body.active != node.observed.active || body.sick != node.observed.unhealthy) return;
+  if (body.active) {
+    if (dice_.Percent(10) || node.desired.drain) body.active = false;
+  } else if (!node.desired.cordoned && dice_.Percent(weather_.work)) {
     body.active = true;
-  if (body.active == node.observed.active) return std::nullopt;
-  ReportNode report = Seen(node, body.active ? O::kActive : O::kIdle);
-  if (body.active) report.active_pods = {"default/job"};
-  return report;
+  }
+  body.sick = body.sick ? !dice_.Percent(10) : dice_.Percent(weather_.sick);
+  if (dice_.Percent(weather_.marks)) body.marked = !body.marked;
+  if (dice_.Percent(weather_.marks)) body.unschedulable = !body.unschedulable;
+  body.unstaged = dice_.Percent(weather_.trouble);
+}
+
+std::optional<ReportNode> Fleet::Serve(const Node& node, Body& body) {
+  Live(node, body);
+  const lifecycle::Observed& known = node.observed;
+  if (body.active != known.active) {
+    ReportNode report = Seen(node, body.active ? O::kActive : O::kIdle);
+    if (body.active) report.active_pods = {"default/job"};
+    return report;
+  }
+  if (body.sick != known.unhealthy) return Seen(node, body.sick ? O::kUnhealthy : O::kRecovered);
+  if (body.marked != known.autoscaler_marked)
+    return Seen(node, body.marked ? O::kAutoscalerMarked : O::kAutoscalerUnmarked);
+  if (body.unschedulable != known.unschedulable)
+    return Seen(node, body.unschedulable ? O::kUnschedulable : O::kSchedulable);
+  const bool staged = node.desired.node_profile == body.profile;
+  if (!known.staging_error.empty() && !body.unstaged) return Seen(node, O::kStaged);
+  if (!staged && known.staging_error.empty() && body.unstaged) return Seen(node, O::kStagingFailed);
+  return std::nullopt;
 }
 
 std::optional<ReportNode> Fleet::Drain(const Node& node, Body& body) {
-  if (body.active) {
-    body.blocked = body.blocked ? !dice_.OneIn(10) : dice_.Percent(weather_.blocked_drain);
-    if (body.blocked && cloud_.now < node.desired.drain_deadline) return std::nullopt;
-    body.active = false;
+  if (!body.active) return Seen(node, O::kDrained);
+  body.blocked = body.blocked ? !dice_.OneIn(10) : dice_.Percent(weather_.blocked_drain);
+  const bool told = !node.observed.drain_blocked_by.empty();
+  if (body.blocked && !node.desired.force_drain) {
+    if (told) return std::nullopt;
+    return Seen(node, O::kDrainBlocked);
   }
+  if (told && dice_.OneIn(2)) return Seen(node, O::kDrainUnblocked);
+  body.active = false;
   return Seen(node, O::kDrained);
+}
+
+std::optional<ReportNode> Fleet::Leave(const Node& node, Body& body) {
+  if (dice_.Percent(weather_.trouble)) return Seen(node, O::kRemovalFailed);
+  if (bug_ != Bug::kMachineLeftOn) body = {};
+  return Seen(node, O::kTerminated);
 }
 
 }  // namespace muster::simulation

@@ -51,15 +51,22 @@ class Fleet {
     Power power = Power::kOff;
     std::string node = {};  // for which it was booted
     absl::Time node_time = absl::InfinitePast();
+    absl::Time order_time = absl::InfinitePast();  // of the order to boot
     std::string profile = {};
     Fate fate = Fate::kGood;
     bool active = false;
     bool blocked = false;  // a disruption budget forbids to evict
+    bool sick = false;
+    bool marked = false;         // by the autoscaler
+    bool unschedulable = false;  // by a user
+    bool unstaged = false;       // the configuration cannot be staged
   };
 
   std::optional<lifecycle::ReportNode> Next(const lifecycle::Node& node);
   std::optional<lifecycle::ReportNode> Boot(const lifecycle::Node& node, Body& body);
   std::optional<lifecycle::ReportNode> Serve(const lifecycle::Node& node, Body& body);
+  std::optional<lifecycle::ReportNode> Leave(const lifecycle::Node& node, Body& body);
+  void Live(const lifecycle::Node& node, Body& body);
   std::optional<lifecycle::ReportNode> Drain(const lifecycle::Node& node, Body& body);
   bool Act(const lifecycle::Node& node);
   bool Send(const lifecycle::ReportNode& report, absl::Time node_time);

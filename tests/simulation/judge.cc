@@ -1,11 +1,18 @@
 #include "tests/simulation/judge.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <memory>
+#include <set>
 #include <variant>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "services/capacity/core/audit.h"
+#include "services/lifecycle/core/boot_failures.h"
+#include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/quota/core/audit.h"
@@ -84,17 +91,26 @@ void Judge::CheckBooks() {
 
 void Judge::LifecycleCommitted(const Overlay<lifecycle::State>& overlay) {
   const lifecycle::State& state = overlay.state();
-  ForEachChanged<Node>(
-      overlay, [&](const Node* before, const Node* after) { NodeChanged(state, before, after); });
+  std::set<std::string> disrupted;
+  std::map<std::string, int64_t> gone;  // by pool: Nodes that were there when it was planned
+  ForEachChanged<Node>(overlay, [&](const Node* before, const Node* after) {
+    NodeChanged(state, before, after);
+    if (before == nullptr || after == nullptr) return;
+    if (!IsDone(*before) && IsDone(*after)) ++gone[std::string(lifecycle::PoolNameOf(after->name))];
+    if (lifecycle::DisruptionOf(*before) == nullptr && lifecycle::DisruptionOf(*after) != nullptr &&
+        served_.contains(after->name))
+      disrupted.insert(std::string(lifecycle::PoolNameOf(after->name)));
+  });
   ForEachChanged<Pool>(overlay,
                        [&](const Pool* before, const Pool* after) { PoolChanged(before, after); });
   ForEachChanged<Event>(overlay, [&](const Event* before, const Event* after) {
     if (after == nullptr) return;
     Said& said = said_[after->reason];
-    int64_t& times = state.table<Pool>().Find(after->object) != nullptr ? said.pool : said.node;
+    int64_t& times = absl::StrContains(after->object, "/nodes/") ? said.node : said.pool;
     times += after->count - (before == nullptr ? 0 : before->count);
   });
-  EventsMustMatch();
+  for (const std::string& pool : disrupted) CheckBudget(state, pool, gone[pool]);
+  CheckEvents();
 }
 
 void Judge::NodeChanged(const lifecycle::State& state, const Node* before, const Node* after) {
@@ -106,85 +122,163 @@ void Judge::NodeChanged(const lifecycle::State& state, const Node* before, const
     if (held) Fail(absl::StrCat(node.name, " went and its machine is still held"));
     return;
   }
+  const Pool* pool = state.FindPoolByUid(node.pool_uid);
+  if (pool == nullptr) return Fail(absl::StrCat(node.name, " is of a pool that is gone"));
   if (before == nullptr) {
-    ++tally_.made;
+    served_.erase(after->name);
+    ++happened_["CWNodeAssigned"];
     if (!held) Fail(absl::StrCat(node.name, " was made of a machine that its pool does not hold"));
-    if (state.FindPoolByUid(node.pool_uid) == nullptr)
-      Fail(absl::StrCat(node.name, " was made for a pool that is gone"));
-    return;
+    CountNode(Node{.state = after->state}, *after);
+    return CheckMove(*pool, Node{.state = after->state}, *after);
   }
   ConditionsChanged(node.name, before->conditions, after->conditions);
-  if (before->state != after->state) NodeMoved(state, *before, *after);
+  if (after->state == NodeState::kProduction) served_.insert(after->name);
+  CountNode(*before, *after);
+  CheckMove(*pool, *before, *after);
+  CheckPreemption(*before, *after);
 }
 
-void Judge::NodeMoved(const lifecycle::State& state, const Node& before, const Node& after) {
-  switch (after.state) {
-    case NodeState::kAssigned:
-    case NodeState::kBooting:
-    case NodeState::kReconfiguring:
-    case NodeState::kTriage:
-      return;
-    case NodeState::kRegistered:
-      ++tally_.registered;
-      return;
-    case NodeState::kProduction:
-      if (before.state == NodeState::kCordoned) ++tally_.uncordoned;
-      return;
-    case NodeState::kCordoned:
-      ++tally_.cordoned;
-      return;
-    case NodeState::kDraining: {
-      ++tally_.draining;
-      const Pool* pool = state.FindPoolByUid(after.pool_uid);
-      if (before.observed.active && pool->spec.scale_down_strategy == "IdleOnly" &&
-          !pool->deleting()) {
-        Fail(absl::StrCat(after.name, " is active and drained under IdleOnly"));
-      }
-      return;
-    }
-    case NodeState::kPreparedForTerminate:
-      ++tally_.prepared;
-      return;
-    case NodeState::kDeleted:
-      ++tally_.deleted;
-      return;
-    case NodeState::kDeliveryFailed:
-      ++tally_.delivery_failed;
-      return;
+// Every transition is told of by one event, of the Node, of its pool or of both.
+void Judge::CountNode(const Node& was, const Node& is) {
+  const bool moved = was.state != is.state;
+  const auto to = [&](NodeState state) { return moved && is.state == state; };
+  const auto count = [&](bool happened, std::initializer_list<const char*> events) {
+    if (!happened) return;
+    for (const char* event : events) ++happened_[event];
+  };
+  const bool failed = to(NodeState::kDeliveryFailed);
+  const bool drains = !was.desired.drain && is.desired.drain;
+  const bool preempted = is.preempt_time != lifecycle::kNever;
+  count(to(NodeState::kRegistered), {"CWNodeRegistered"});
+  count(failed, {"CWNodeDeliverFail"});
+  count(failed && was.state == NodeState::kRegistered, {"CWNodeRegistrationFailed"});
+  count(was.preempt_time == lifecycle::kNever && preempted, {"Preemption pending"});
+  count(!was.desired.cordoned && is.desired.cordoned, {"CWNodeCordoned", "CWNodeTainted"});
+  count(was.desired.cordoned && !is.desired.cordoned, {"CWNodeUncordoned", "CWNodeUntainted"});
+  count(drains, {"CWDrainNode", "CWNodeDraining"});
+  const auto evicted = [](const Node& node) {
+    return node.preempt_time != lifecycle::kNever && node.desired.drain;
+  };
+  count(!evicted(was) && evicted(is), {"Preemption in progress"});
+  count(was.observed.drain_blocked_by.empty() && !is.observed.drain_blocked_by.empty(),
+        {"CWNodeDrainingPDBViolation"});
+  count(!was.desired.force_drain && is.desired.force_drain, {"CWNodeDrainingForceDelete"});
+  count(to(NodeState::kPreparedForTerminate), {"CWNodePreparedForTerminate"});
+  count(was.observed.removal_error.empty() && !is.observed.removal_error.empty(),
+        {"CWNodePoolNodesRemoveError"});
+  count(to(NodeState::kDeleted), {"CWNodeDeleted"});
+  count(to(NodeState::kDeleted) && preempted, {"Deleted for preemption"});
+  count(moved && was.state == NodeState::kReconfiguring && is.state == NodeState::kProduction,
+        {"CWReconfigureRebooted"});
+  count(was.observed.staging_error.empty() && !is.observed.staging_error.empty(),
+        {"CWNodeConfigStagingFailed"});
+}
+
+// What must hold of a Node's every step, as lifecycle knew the Node.
+void Judge::CheckMove(const Pool& pool, const Node& was, const Node& is) {
+  const bool boots = was.desired.phase != lifecycle::Phase::kRunning || was.state != is.state;
+  const bool ordered =
+      (is.state == NodeState::kAssigned || is.state == NodeState::kReconfiguring) &&
+      is.desired.phase == lifecycle::Phase::kRunning;
+  const auto* revision = lifecycle::FindRevision(pool, is.desired.node_profile);
+  if (boots && ordered && revision != nullptr && revision->disabled)
+    Fail(absl::StrCat(is.name, " is told to boot a disabled configuration"));
+  if (was.state == is.state) return;
+  const bool busy = was.observed.active && !pool.deleting();
+  const bool idle_only = pool.spec.scale_down_strategy == "IdleOnly";
+  if (is.state == NodeState::kDraining && busy && idle_only &&
+      is.removal_cause == lifecycle::RemovalCause::kScaleDown)
+    Fail(absl::StrCat(is.name, " is active and drained under IdleOnly"));
+  if (is.state == NodeState::kDraining && busy && pool.spec.disable_unhealthy_node_eviction &&
+      is.removal_cause == lifecycle::RemovalCause::kRepair)
+    Fail(absl::StrCat(is.name, " is active and drained because it is unhealthy"));
+  if (is.state == NodeState::kReconfiguring && was.observed.active)
+    Fail(absl::StrCat(is.name, " is active and rebooted"));
+  const bool leaves = was.removal_cause == lifecycle::RemovalCause::kNone &&
+                      is.removal_cause == lifecycle::RemovalCause::kScaleDown;
+  if (leaves && is.protect_until_time != lifecycle::kNever && cloud_.now < is.protect_until_time)
+    Fail(absl::StrCat(is.name, " leaves although it is protected"));
+}
+
+// T+0, T+2 min, T+7 min: never before, and once nothing fails any more, not later.
+void Judge::CheckPreemption(const Node& was, const Node& is) {
+  if (is.preempt_time == lifecycle::kNever || was.state == is.state) return;
+  const absl::Duration since = cloud_.now - is.preempt_time;
+  const auto check = [&](absl::Duration due, absl::string_view what) {
+    const bool late = is.preempt_time >= calm_since && since > due + absl::Seconds(1);
+    if (since < due || late)
+      Fail(absl::StrCat(is.name, ": ", what, " at T+", absl::FormatDuration(since)));
+  };
+  if (is.state == NodeState::kDraining && is.removal_cause == lifecycle::RemovalCause::kPreemption)
+    check(lifecycle::kPreemptionDrain, "preemption in progress");
+  // Without being drained; a drain that had begun before keeps its own deadline.
+  if (was.state == NodeState::kDraining && is.state == NodeState::kPreparedForTerminate &&
+      was.observed.active && is.observed.active && was.desired.drain_time >= is.preempt_time)
+    check(lifecycle::kPreemptionEnd, "preemption ends");
+}
+
+void Judge::CheckBudget(const lifecycle::State& state, const std::string& name, int64_t gone) {
+  const Pool* pool = state.table<Pool>().Find(name);
+  if (pool == nullptr || pool->deleting()) return;
+  const auto nodes = state.NodesOf(name);
+  const auto here =
+      std::count_if(nodes.begin(), nodes.end(), [](const Node* node) { return !IsDone(*node); });
+  const auto size = std::max<int64_t>(pool->spec.target_nodes, here + gone);
+  const auto most = lifecycle::MaxUnavailable(pool->spec.max_unavailable, size);
+  std::vector<std::string> used;
+  for (const Node* node : nodes) {
+    const char* cause = lifecycle::DisruptionOf(*node);
+    // A boot that is broken off disrupts nobody.
+    if (cause != nullptr && served_.contains(node->name))
+      used.push_back(absl::StrCat(node->machine, " ", cause));
   }
+  if (most && static_cast<int64_t>(used.size()) > *most)
+    Fail(absl::StrCat(name, ": maxUnavailable is ", pool->spec.max_unavailable, " of ", size,
+                      ", and these are disrupted: ", absl::StrJoin(used, ", ")));
 }
 
 void Judge::PoolChanged(const Pool* before, const Pool* after) {
   if (before == nullptr) {
-    ++tally_.pools_made;
+    ++happened_["CWNodePoolCreated"];
     return;
   }
-  if (after == nullptr) {
-    ++tally_.pools_deleted;
-    const std::string holding = absl::StrCat(QuotaOf(*before), "/holdings/", before->uid);
-    if (cloud_.capacity.state().FindClaim(before->uid) != nullptr)
-      Fail(absl::StrCat(before->name, " went and its claim is left"));
-    if (cloud_.quota.state().table<quota::Holding>().Find(holding) != nullptr)
-      Fail(absl::StrCat(before->name, " went and its holding is left"));
-    if (!cloud_.lifecycle.state().NodesOf(before->name).empty())
-      Fail(absl::StrCat(before->name, " went and Nodes of it are left"));
-    return;
+  if (after != nullptr) {
+    ConditionsChanged(after->name, before->status.conditions, after->status.conditions);
+    return CountPool(*before, *after);
   }
-  const auto& was = before->status.conditions;
-  const auto& is = after->status.conditions;
-  ConditionsChanged(after->name, was, is);
+  ++happened_["CWNodePoolDeleted"];
+  const std::string holding = absl::StrCat(QuotaOf(*before), "/holdings/", before->uid);
+  if (cloud_.capacity.state().FindClaim(before->uid) != nullptr)
+    Fail(absl::StrCat(before->name, " went and its claim is left"));
+  if (cloud_.quota.state().table<quota::Holding>().Find(holding) != nullptr)
+    Fail(absl::StrCat(before->name, " went and its holding is left"));
+  if (!cloud_.lifecycle.state().NodesOf(before->name).empty())
+    Fail(absl::StrCat(before->name, " went and Nodes of it are left"));
+}
+
+void Judge::CountPool(const Pool& before, const Pool& after) {
+  const lifecycle::Status& was = before.status;
+  const lifecycle::Status& is = after.status;
   const auto turned = [&](absl::string_view type, absl::string_view reason) {
-    return lifecycle::ReasonOf(is, type) == reason && lifecycle::ReasonOf(was, type) != reason;
+    return lifecycle::ReasonOf(is.conditions, type) == reason &&
+           lifecycle::ReasonOf(was.conditions, type) != reason;
   };
-  if (turned("Quota", "Over")) ++tally_.over_quota;
+  if (turned("Quota", "Over")) ++happened_["CWOverQuota"];
   if (turned("AtTarget", "TargetMet")) {
-    const absl::string_view from = lifecycle::ReasonOf(was, "AtTarget");
-    if (from == "UnderTarget") ++tally_.scaled_up;
-    if (from == "OverTarget") ++tally_.scaled_down;
+    const Condition* from = lifecycle::FindCondition(was.conditions, "AtTarget");
+    const Condition* to = lifecycle::FindCondition(is.conditions, "AtTarget");
+    // A target that came back to what is there scaled nothing.
+    const bool stayed = from != nullptr && from->observed_generation == to->observed_generation;
+    const int64_t came = is.current_nodes - was.current_nodes;
+    const absl::string_view reason = from == nullptr ? "" : absl::string_view(from->reason);
+    if (reason == "UnderTarget" && (stayed || came > 0)) ++happened_["CWNodePoolScaledUp"];
+    if (reason == "OverTarget" && (stayed || came < 0)) ++happened_["CWNodePoolScaledDown"];
   }
-  const Condition* capacity = lifecycle::FindCondition(is, "Capacity");
+  const Condition* capacity = lifecycle::FindCondition(is.conditions, "Capacity");
   if (capacity != nullptr && capacity->status == "False" && turned("Capacity", capacity->reason))
-    ++tally_.short_of_capacity;
+    ++happened_["CWInsufficientCapacity"];
+  if (!was.node_profile.empty() && is.node_profile != was.node_profile)
+    ++happened_["CWNodeConfigStaged"];
 }
 
 void Judge::ConditionsChanged(const std::string& name, const std::vector<Condition>& before,
@@ -200,33 +294,14 @@ void Judge::ConditionsChanged(const std::string& name, const std::vector<Conditi
   }
 }
 
-void Judge::EventsMustMatch() {
-  const std::pair<const char*, int64_t> wanted[] = {
-      {"CWNodeAssigned", tally_.made},
-      {"CWNodeRegistered", tally_.registered},
-      {"CWNodeDeliverFail", tally_.delivery_failed},
-      {"CWNodeCordoned", tally_.cordoned},
-      {"CWNodeUncordoned", tally_.uncordoned},
-      {"CWDrainNode", tally_.draining},
-      {"CWNodeDraining", tally_.draining},
-      {"CWNodePreparedForTerminate", tally_.prepared},
-      {"CWNodeDeleted", tally_.deleted},
-      {"CWNodePoolCreated", tally_.pools_made},
-      {"CWNodePoolDeleted", tally_.pools_deleted},
-      {"CWNodePoolScaledUp", tally_.scaled_up},
-      {"CWNodePoolScaledDown", tally_.scaled_down},
-      {"CWOverQuota", tally_.over_quota},
-      {"CWInsufficientCapacity", tally_.short_of_capacity},
-  };
-  for (const auto& [reason, times] : wanted) {
-    const auto it = said_.find(reason);
-    const Said said = it == said_.end() ? Said() : it->second;
+void Judge::CheckEvents() {
+  for (const auto& [reason, times] : happened_) {
+    const Said& said = said_[reason];
     const bool right = (said.node == times && (said.pool == times || said.pool == 0)) ||
                        (said.pool == times && said.node == 0);
-    if (!right) {
-      Fail(absl::StrCat(reason, " was said ", said.node, " times of Nodes and ", said.pool,
-                        " times of pools, and happened ", times, " times"));
-    }
+    if (right) continue;
+    Fail(absl::StrCat(reason, " was said ", said.node, " times of Nodes and ", said.pool,
+                      " times of pools, and happened ", times, " times"));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -33,36 +34,25 @@ class Judge {
   void CheckBooks();
 
   int64_t plans = 0;
-  int64_t nodes_made() const { return tally_.made; }
+  // Transitions by the event that is to tell of them.
+  const std::map<std::string, int64_t>& happened() const { return happened_; }
+  // From then on nothing fails any more: what is due is done in time.
+  absl::Time calm_since = absl::InfiniteFuture();
 
  private:
-  // What happened to rows, to be told of by as many events.
-  struct Tally {
-    int64_t made = 0;
-    int64_t registered = 0;
-    int64_t delivery_failed = 0;
-    int64_t cordoned = 0;
-    int64_t uncordoned = 0;
-    int64_t draining = 0;
-    int64_t prepared = 0;
-    int64_t deleted = 0;
-    int64_t pools_made = 0;
-    int64_t pools_deleted = 0;
-    int64_t scaled_up = 0;
-    int64_t scaled_down = 0;
-    int64_t over_quota = 0;
-    int64_t short_of_capacity = 0;
-  };
-
   void LifecycleCommitted(const Overlay<lifecycle::State>& overlay);
   void NodeChanged(const lifecycle::State& state, const lifecycle::Node* before,
                    const lifecycle::Node* after);
-  void NodeMoved(const lifecycle::State& state, const lifecycle::Node& before,
+  void CountNode(const lifecycle::Node& before, const lifecycle::Node& after);
+  void CountPool(const lifecycle::Pool& before, const lifecycle::Pool& after);
+  void CheckMove(const lifecycle::Pool& pool, const lifecycle::Node& before,
                  const lifecycle::Node& after);
+  void CheckPreemption(const lifecycle::Node& before, const lifecycle::Node& after);
+  void CheckBudget(const lifecycle::State& state, const std::string& pool, int64_t gone);
   void PoolChanged(const lifecycle::Pool* before, const lifecycle::Pool* after);
   void ConditionsChanged(const std::string& name, const std::vector<lifecycle::Condition>& before,
                          const std::vector<lifecycle::Condition>& after);
-  void EventsMustMatch();
+  void CheckEvents();
   void CapacityCommitted(const Overlay<capacity::State>& overlay);
   void MachineChanged(const capacity::MachineRow* before, const capacity::MachineRow* after);
   void QuotaCommitted(const Overlay<quota::State>& overlay);
@@ -70,7 +60,7 @@ class Judge {
   Cloud& cloud_;
   const Fleet& fleet_;
   std::string failure_;
-  Tally tally_;
+  std::map<std::string, int64_t> happened_;
   // An event tells of a transition on the Node, on its pool, or on both.
   struct Said {
     int64_t node = 0;
@@ -78,6 +68,7 @@ class Judge {
   };
   std::map<std::string, Said> said_;  // by reason
   std::map<std::pair<std::string, int64_t>, lifecycle::ClaimAsk> asked_;
+  std::set<std::string> served_;  // Nodes that took work
 };
 
 }  // namespace muster::simulation

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -18,8 +19,11 @@ enum class Bug {
   kIdleOnlyForgotten,  // removals do not look at the strategy
   kEventsTwice,        // every event is said twice
   kMachineLeftOn,      // agents say that a machine is off while it runs
+  kClockFast,          // plans are made three minutes early
+  kBudgetForgotten,    // plans know no disruption budget
+  kDisabledForgotten,  // plans boot Nodes into disabled configurations
 };
-inline constexpr int kBugs = 9;
+inline constexpr int kBugs = 12;
 
 // `no-version-check`, ...
 absl::string_view NameOf(Bug bug);
@@ -37,7 +41,8 @@ struct Report {
   std::string failure = {};  // empty: none
   int step = 0;              // at which it failed
   int64_t plans = 0;         // carried out
-  int64_t nodes = 0;         // made
+  // Transitions of Nodes and pools by the event that is to tell of them.
+  std::map<std::string, int64_t> happened = {};
 };
 
 // One world from its beginning to its end. The same options always give the same report.

@@ -1,5 +1,7 @@
 #include "tests/simulation/peers.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/names.h"
 
@@ -17,22 +19,65 @@ configuration::Strategy StrategyOf(const lifecycle::Spec& spec) {
   return configuration::Strategy::kOnSpecUpdate;
 }
 
-template <class Return>
-capacity::ReturnReason ReasonOf(const Return& back) {
-  using Reason = capacity::ReturnReason;
-  if constexpr (requires { back.broken; }) {
-    return back.broken ? Reason::kBroken : Reason::kReleased;
-  } else {
-    switch (back.reason) {
-      case Return::Reason::kReleased:
-        return Reason::kReleased;
-      case Return::Reason::kBroken:
-        return Reason::kBroken;
-      case Return::Reason::kPreempted:
-        return Reason::kPreempted;
-    }
-    return Reason::kReleased;
+capacity::ReturnReason ReasonOf(lifecycle::MachineReturn::Reason reason) {
+  switch (reason) {
+    case lifecycle::MachineReturn::Reason::kReleased:
+      return capacity::ReturnReason::kReleased;
+    case lifecycle::MachineReturn::Reason::kBroken:
+      return capacity::ReturnReason::kBroken;
+    case lifecycle::MachineReturn::Reason::kPreempted:
+      return capacity::ReturnReason::kPreempted;
   }
+  return capacity::ReturnReason::kReleased;
+}
+
+capacity::AffinityOperator OperatorOf(const std::string& word) {
+  using Operator = capacity::AffinityOperator;
+  if (word == "In") return Operator::kIn;
+  if (word == "NotIn") return Operator::kNotIn;
+  return word == "Exists" ? Operator::kExists : Operator::kDoesNotExist;
+}
+
+capacity::Affinity AffinityOf(const lifecycle::Affinity& affinity) {
+  capacity::Affinity out;
+  for (const auto& term : affinity) {
+    capacity::AffinityTerm& to = out.terms.emplace_back();
+    for (const lifecycle::AffinityExpression& e : term) {
+      to.expressions.push_back({e.key, OperatorOf(e.op), e.values});
+    }
+  }
+  return out;
+}
+
+lifecycle::ConfigurationOrder::Outcome OutcomeOf(configuration::OrderOutcome outcome) {
+  using Outcome = lifecycle::ConfigurationOrder::Outcome;
+  switch (outcome) {
+    case configuration::OrderOutcome::kWaiting:
+      return Outcome::kWaiting;
+    case configuration::OrderOutcome::kDone:
+      return Outcome::kDone;
+    case configuration::OrderOutcome::kNoPending:
+      return Outcome::kNoPending;
+    case configuration::OrderOutcome::kRollbackFailed:
+      return Outcome::kRollbackFailed;
+    case configuration::OrderOutcome::kConflict:
+      return Outcome::kConflict;
+    case configuration::OrderOutcome::kReplaced:
+      return Outcome::kReplaced;
+  }
+  return Outcome::kDone;
+}
+
+lifecycle::ConfigurationOrder OrderOf(const configuration::Order& in) {
+  lifecycle::ConfigurationOrder out;
+  out.number = in.number;
+  out.kind = in.kind == configuration::OrderKind::kRollback
+                 ? lifecycle::ConfigurationOrder::Kind::kRollback
+                 : lifecycle::ConfigurationOrder::Kind::kPromote;
+  out.node_profile = in.node_profile;
+  out.outcome = OutcomeOf(in.outcome);
+  out.message = in.message;
+  return out;
 }
 
 lifecycle::ClaimAnswer::Reason ReasonOf(capacity::ClaimReason reason) {
@@ -61,6 +106,8 @@ lifecycle::NodeConfiguration RevisionOf(const configuration::Revision& in) {
   out.created_at = in.create_time;
   out.node_profile = in.node_profile;
   out.summary = in.summary;
+  out.disabled = in.disabled;
+  out.enable_count = in.enable_count;
   return out;
 }
 
@@ -123,8 +170,11 @@ capacity::SyncClaim RequestOf(const Picture& picture, const lifecycle::ClaimAsk&
   out.compute_class = ClassOf(pool);
   out.nodes = ask.nodes;
   for (const lifecycle::MachineReturn& back : ask.returns) {
-    out.returns.push_back({back.machine, ReasonOf(back)});
+    out.returns.push_back({back.machine, ReasonOf(back.reason)});
   }
+  out.priority = pool.spec.priority;
+  out.gang = pool.spec.gang;
+  out.affinity = AffinityOf(pool.spec.node_affinity);
   out.release = ask.release;
   out.pool = pool.name;
   return out;
@@ -148,6 +198,11 @@ configuration::SyncPool RequestOf(const Picture& picture, const lifecycle::Confi
   out.spec.gpu = ask.gpu;
   out.spec.kubernetes = picture.cluster->kubernetes_version;
   out.spec.strategy = StrategyOf(spec);
+  out.nodes_in_delivery = ask.delivering ? 1 : 0;
+  if (!ask.boot_failures.machines.empty()) {
+    out.boot_failures = {ask.boot_failures.node_profile, ask.boot_failures.enable_count,
+                         ask.boot_failures.machines};
+  }
   return out;
 }
 
@@ -177,6 +232,13 @@ lifecycle::ClaimAnswer AnswerOf(const capacity::ClaimView& view) {
   for (const capacity::ClaimPart& part : view.claim.parts) out.outstanding += part.nodes;
   out.in_service = view.in_service;
   out.matching = view.matching;
+  for (size_t i = 0; i < view.machines.size(); ++i) {
+    out.racks.emplace(view.machines[i], view.racks[i]);
+  }
+  for (const capacity::Reclaimed& reclaim : view.reclaims) {
+    out.reclaims.push_back({reclaim.machine, reclaim.time});
+  }
+  if (view.queue) out.queue = lifecycle::QueuePlace{view.queue->place, view.queue->nodes_ahead};
   return out;
 }
 
@@ -188,6 +250,8 @@ lifecycle::ConfigurationAnswer AnswerOf(const configuration::PoolConfiguration& 
     out.revisions.push_back(RevisionOf(revision));
   }
   out.problem = pool.problem;
+  if (pool.has_waiting()) out.waiting = RevisionOf(pool.waiting);
+  for (const configuration::Order& order : pool.orders) out.orders.push_back(OrderOf(order));
   return out;
 }
 

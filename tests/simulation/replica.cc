@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "services/common/error.h"
+#include "services/lifecycle/core/node_machine.h"
 
 namespace muster::simulation {
 namespace {
@@ -247,10 +248,13 @@ void Replica::MakePlans() {
   commits_.clear();
   for (const Picture& picture : pictures_) {
     lifecycle::Pool pool = *picture.pool;
+    absl::Time now = around_.cloud.now;
     if (around_.bug == Bug::kIdleOnlyForgotten) pool.spec.scale_down_strategy = "PreferIdle";
+    if (around_.bug == Bug::kBudgetForgotten) pool.spec.max_unavailable.clear();
+    if (around_.bug == Bug::kClockFast) now += absl::Minutes(3);
     const lifecycle::Snapshot snapshot{
         picture.cluster.get(), &pool,           picture.nodes,  picture.version,
-        picture.catalogue,     picture.answers, around_.policy, around_.cloud.now};
+        picture.catalogue,     picture.answers, around_.policy, now};
     lifecycle::PoolPlan plan = Plan(snapshot);
     if (around_.dice.OneIn(50) && !(Plan(snapshot) == plan)) {
       around_.judge.Fail(absl::StrCat("two plans from one picture of ", pool.name, " differ"));
@@ -264,6 +268,12 @@ lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolP
   lifecycle::ApplyPlan command{picture.pool->name, picture.pool->uid, picture.version, epoch,
                                std::move(plan.actions)};
   if (around_.bug == Bug::kNoVersionCheck) command.version = std::numeric_limits<int64_t>::max();
+  if (around_.bug == Bug::kDisabledForgotten) {
+    for (lifecycle::Action& action : command.actions) {
+      auto* assign = std::get_if<lifecycle::AssignNode>(&action);
+      if (assign != nullptr) assign->node_profile = picture.answers.configuration.value.active;
+    }
+  }
   if (around_.bug == Bug::kEventsTwice) {
     for (size_t i = command.actions.size(); i-- > 0;) {
       const lifecycle::Action action = command.actions[i];
@@ -275,17 +285,30 @@ lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolP
 }
 
 void Replica::Commit() {
-  const lifecycle::ApplyPlan command = std::move(commits_.back());
+  lifecycle::ApplyPlan command = std::move(commits_.back());
   commits_.pop_back();
-  Cloud& cloud = around_.cloud;
-  const auto outcome = cloud.lifecycle.Run(command, cloud.now);
-  cloud.trace(cloud.now, name_, ": plan of ", command.actions.size(), " actions for ", command.pool,
-              " version ", command.version, " epoch ", command.epoch, " -> ",
-              outcome.ok() ? "done" : outcome.status().ToString());
-  if (outcome.ok()) {
-    ++around_.judge.plans;
-  } else if (!IsRace(outcome.status())) {
-    around_.judge.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
+  const auto commit = [&cloud = around_.cloud, &judge = around_.judge, name = name_,
+                       command = std::move(command)] {
+    const auto outcome = cloud.lifecycle.Run(command, cloud.now);
+    cloud.trace(cloud.now, name, ": plan of ", command.actions.size(), " actions for ",
+                command.pool, " version ", command.version, " epoch ", command.epoch, " -> ",
+                outcome.ok() ? "done" : outcome.status().ToString());
+    for (const lifecycle::Action& action : command.actions) {
+      const auto* step = std::get_if<lifecycle::StepNode>(&action);
+      if (step == nullptr) continue;
+      cloud.trace(cloud.now, "  ", step->node, " ", NodeEventName(step->event), ": ", step->reason);
+    }
+    if (outcome.ok()) {
+      ++judge.plans;
+    } else if (!IsRace(outcome.status())) {
+      judge.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
+    }
+  };
+  // The loop waits only so long for the lane.
+  if (around_.dice.Percent(around_.weather.late_commit)) {
+    around_.network.late.push_back(commit);
+  } else {
+    commit();
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "services/configuration/core/settle.h"
 #include "services/lifecycle/core/names.h"
 #include "tests/simulation/world.h"
 
@@ -90,6 +91,10 @@ void World::StepFleet() {
 }
 
 void World::StepNetwork() {
+  if (dice_.OneIn(4)) {
+    SettleConfigurations(false);
+    return;
+  }
   if (!network_.late.empty() && dice_.OneIn(2)) {
     const int i = dice_.Roll(static_cast<int>(network_.late.size()));
     const auto call = std::move(network_.late[static_cast<size_t>(i)]);
@@ -121,13 +126,21 @@ void World::Restart() {
 void World::StepCaller() {
   const bool validate_only = dice_.OneIn(10);
   const int64_t revision = cloud_.lifecycle.revision();
-  const int kind = dice_.Roll(10);
-  if (kind < 4) {
+  const int kind = dice_.Roll(20);
+  if (kind < 5) {
     ApplySome(validate_only);
-  } else if (kind < 8) {
+  } else if (kind < 10) {
     ResizeSome(validate_only);
-  } else {
+  } else if (kind < 12) {
     DeleteSome(validate_only);
+  } else if (kind < 14) {
+    ReconfigureSome(validate_only);
+  } else if (kind < 16) {
+    RemoveSome(validate_only);
+  } else if (kind < 17) {
+    ProtectSome(validate_only);
+  } else {
+    OrderSome();
   }
   if (validate_only && cloud_.lifecycle.revision() != revision)
     judge_.Fail("validate_only changed something");
@@ -150,6 +163,17 @@ lifecycle::Spec World::SomeSpec(const std::string& name) {
   spec.disable_unhealthy_node_eviction = dice_.OneIn(2);
   if (dice_.OneIn(3)) spec.node_labels["team"] = absl::StrCat("t", dice_.Roll(3));
   if (dice_.OneIn(3)) spec.gpu = lifecycle::Gpu{dice_.OneIn(2) ? "570" : "580"};
+  constexpr const char* kBudgets[] = {"", "", "1", "2", "25%"};
+  spec.max_unavailable = kBudgets[dice_.Roll(5)];
+  spec.priority = dice_.Roll(3) - 1;
+  spec.gang = dice_.OneIn(8);
+  spec.autoscaling = spec.instance_type != "gb200-4x" && dice_.OneIn(6);
+  spec.max_nodes = spec.autoscaling ? 8 : 0;
+  spec.node_affinity.clear();
+  if (dice_.OneIn(8)) spec.node_affinity = {{{"disk", "In", {"nvme"}}}};
+  spec.prefill.reset();
+  if (!spec.autoscaling && !spec.spot() && dice_.OneIn(4))
+    spec.prefill = lifecycle::Prefill{true, 60 * (1 + dice_.Roll(10)), 1 + dice_.Roll(4)};
   constexpr const char* kStrategies[] = {"", "Manual", "OnSpecUpdate", "Always"};
   spec.update_strategy = kStrategies[dice_.Roll(4)];
   return spec;
@@ -192,14 +216,90 @@ void World::DeleteSome(bool validate_only) {
   cloud_.trace(cloud_.now, "caller: deletes ", command.name, " -> ", outcome.status().ToString());
 }
 
+void World::ReconfigureSome(bool validate_only) {
+  const std::vector<std::string> names = PoolNames();
+  if (names.empty()) return;
+  const std::string& name = dice_.Pick(names);
+  absl::Status status;
+  if (dice_.OneIn(2)) {
+    lifecycle::ReconfigureNodePool command{.name = name, .validate_only = validate_only};
+    command.evict_active = dice_.OneIn(2);
+    command.max_unavailable = dice_.OneIn(2) ? "" : "2";
+    command.allowed_failures = dice_.Roll(2);
+    if (dice_.OneIn(2)) {
+      for (const auto* node : cloud_.lifecycle.state().NodesOf(name)) {
+        if (dice_.OneIn(2)) command.machines.push_back(node->machine);
+      }
+    }
+    status = cloud_.lifecycle.Run(command, cloud_.now).status();
+  } else {
+    using Verb = lifecycle::ControlReconfiguration::Verb;
+    constexpr Verb kVerbs[] = {Verb::kPause, Verb::kResume, Verb::kResume, Verb::kCancel};
+    const lifecycle::ControlReconfiguration command{
+        .name = name, .verb = kVerbs[dice_.Roll(4)], .validate_only = validate_only};
+    status = cloud_.lifecycle.Run(command, cloud_.now).status();
+  }
+  cloud_.trace(cloud_.now, "caller: reconfigures ", name, " -> ", status.ToString());
+}
+
+void World::RemoveSome(bool validate_only) {
+  const std::vector<std::string> names = PoolNames();
+  if (names.empty()) return;
+  lifecycle::ResizeNodePool command{.name = dice_.Pick(names), .validate_only = validate_only};
+  for (const auto* node : cloud_.lifecycle.state().NodesOf(command.name)) {
+    if (dice_.OneIn(4)) command.remove_machines.push_back(node->machine);
+  }
+  if (command.remove_machines.empty()) return;
+  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now);
+  cloud_.trace(cloud_.now, "caller: removes ", command.remove_machines.size(), " of ", command.name,
+               " -> ", outcome.status().ToString());
+}
+
+void World::ProtectSome(bool validate_only) {
+  const auto& nodes = cloud_.lifecycle.state().table<lifecycle::Node>().rows();
+  if (nodes.empty()) return;
+  const auto it = std::next(nodes.begin(), dice_.Roll(static_cast<int>(nodes.size())));
+  lifecycle::UpdateNode command{.name = it->first, .validate_only = validate_only};
+  if (!dice_.OneIn(3)) command.protect_until_time = cloud_.now + dice_.UpTo(absl::Minutes(20));
+  (void)cloud_.lifecycle.Run(command, cloud_.now);
+  cloud_.trace(cloud_.now, "caller: protects ", command.name);
+}
+
+void World::OrderSome() {
+  const auto& pools = cloud_.configuration.state().table<configuration::PoolConfiguration>().rows();
+  if (pools.empty()) return;
+  const auto it = std::next(pools.begin(), dice_.Roll(static_cast<int>(pools.size())));
+  const configuration::PoolConfiguration pool = *it->second.row;
+  const auto a_revision = [&] {
+    return pool.revisions.empty() ? std::string("np-0") : dice_.Pick(pool.revisions).node_profile;
+  };
+  if (dice_.OneIn(4)) {
+    (void)cloud_.configuration.Run(configuration::EnableRevision{pool.pool_uid, a_revision()},
+                                   cloud_.now);
+    return cloud_.trace(cloud_.now, "caller: enables a revision of ", pool.pool_uid);
+  }
+  configuration::OrderPool command{pool.pool_uid};
+  if (dice_.OneIn(2)) {
+    command.requested = "pending";
+  } else {
+    command.kind = configuration::OrderKind::kRollback;
+    command.requested = dice_.OneIn(2) ? "previous" : a_revision();
+  }
+  const auto answer = cloud_.configuration.Run(command, cloud_.now);
+  cloud_.trace(cloud_.now, "caller: orders ", command.requested, " for ", command.pool_uid, " -> ",
+               answer.ok() ? answer->refusal.ToString() : answer.status().ToString());
+}
+
 // --- administrators ---
 
 void World::StepAdmin() {
-  switch (dice_.Roll(8)) {
+  switch (dice_.Roll(9)) {
     case 0:
     case 1:
     case 2:
       return MoveLimit();
+    case 8:
+      return Withdraw();
     case 3:
     case 4:
       return MoveMachine();
@@ -296,14 +396,35 @@ void World::Release() {
                                    cloud_.now);
   };
   const int64_t next = ++next_version_;
-  if (next == 2 || dice_.OneIn(2)) {
+  // The first and the last ones are whole.
+  const bool all = next == 2 || cloud_.now >= judge_.calm_since;
+  if (all || dice_.OneIn(2)) {
     publish(configuration::Component::kGpuDriver, absl::StrCat("570.", next));
     publish(configuration::Component::kGpuDriver, absl::StrCat("580.", next));
   }
-  if (next == 2 || dice_.OneIn(3))
+  if (all || dice_.OneIn(3))
     publish(configuration::Component::kKubernetes, absl::StrCat("1.33.", next));
-  if (dice_.OneIn(3)) publish(configuration::Component::kNcoreImage, absl::StrCat("2.11.", next));
+  if (all || dice_.OneIn(3))
+    publish(configuration::Component::kNcoreImage, absl::StrCat("2.11.", next));
   cloud_.trace(cloud_.now, "upstream: release ", next);
+}
+
+void World::Withdraw() {
+  const auto& releases = cloud_.configuration.state().table<configuration::Release>().rows();
+  const auto it = std::next(releases.begin(), dice_.Roll(static_cast<int>(releases.size())));
+  const configuration::Release release = *it->second.row;
+  (void)cloud_.configuration.Run(
+      configuration::WithdrawRelease{release.channel, release.component, release.version},
+      cloud_.now);
+  cloud_.trace(cloud_.now, "upstream: withdraws ", release.version);
+}
+
+bool World::SettleConfigurations(bool all) {
+  configuration::SettlePools command{UnsettledPools(cloud_.configuration.state())};
+  if (command.keys.empty()) return false;
+  if (!all) command.keys.resize(static_cast<size_t>(dice_.Roll(2)) + command.keys.size() / 2);
+  cloud_.configuration.Run(command, cloud_.now);
+  return true;
 }
 
 }  // namespace muster::simulation

@@ -85,6 +85,7 @@ void World::RegisterRack(const std::string& zone, const std::string& type, int r
     machine.fabric = absl::StrCat("f", rack % 2);
     machine.rack = absl::StrCat("r", rack);
     machine.slot = slot;
+    if (dice_.OneIn(2)) machine.labels["disk"] = "nvme";
     command.machines.push_back(std::move(machine));
   }
   if (!cloud_.capacity.Run(command, cloud_.now).ok()) judge_.Fail("machines are not taken");
@@ -130,7 +131,7 @@ Report RunWorld(const Options& options) {
   if (!world.judge().failed()) world.Finish();
   report.failure = world.judge().failure();
   report.plans = world.judge().plans;
-  report.nodes = world.judge().nodes_made();
+  report.happened = world.judge().happened();
   return report;
 }
 
@@ -138,7 +139,8 @@ absl::string_view NameOf(Bug bug) {
   constexpr absl::string_view kNames[kBugs] = {
       "none",           "no-version-check",  "newest-generation",
       "quota-unheeded", "returns-forgotten", "silence-is-empty",
-      "idle-forgotten", "events-twice",      "machine-left-on"};
+      "idle-forgotten", "events-twice",      "machine-left-on",
+      "clock-fast",     "budget-forgotten",  "disabled-forgotten"};
   return kNames[static_cast<size_t>(bug)];
 }
 

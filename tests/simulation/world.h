@@ -46,6 +46,10 @@ class World {
   void ApplySome(bool validate_only);
   void ResizeSome(bool validate_only);
   void DeleteSome(bool validate_only);
+  void ReconfigureSome(bool validate_only);
+  void RemoveSome(bool validate_only);
+  void ProtectSome(bool validate_only);
+  void OrderSome();
   lifecycle::Spec SomeSpec(const std::string& pool);
   void StepAdmin();
   void MoveLimit();
@@ -55,10 +59,14 @@ class World {
   void MoveZone();
   void MoveCluster();
   void Release();
+  void Withdraw();
+  // Brings pools to the releases there are, some or all. True: there were any.
+  bool SettleConfigurations(bool all);
   std::vector<std::string> PoolNames() const;
 
   // --- the end (finish.cc) ---
   void Heal();
+  bool EnableAll();
   // Until nothing moves. False: it never did.
   bool Settle();
   void CheckAtRest();
