@@ -163,13 +163,21 @@ std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
   json object = ToObject(pool);
   json& status = object["status"];
   for (json& condition : status["conditions"]) condition.erase("observedGeneration");
+  const auto& revisions = pool.status().node_configuration_revisions();
+  const bool disabled = std::any_of(revisions.begin(), revisions.end(),
+                                    [](const auto& revision) { return revision.disabled(); });
   // The configuration that a pool started with is no news; the reference's pool does not show it.
   const bool choice = pool.status().has_pending_node_configuration() ||
-                      pool.status().node_configuration_revisions_size() > 1;
+                      pool.status().has_waiting_node_configuration() || revisions.size() > 1 ||
+                      disabled;
   if (!choice) {
     status.erase("nodeProfile");
     status.erase("nodeConfigurationRevisions");
   }
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  const Reconfiguration::State state = pool.reconfiguration().state();
+  if (state == Reconfiguration::STATE_DONE || state == Reconfiguration::STATE_CANCELLED)
+    status.erase("reconfiguration");
   return Describe(std::move(object), pool.name(), events, now);
 }
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/document.h"
-#include "services/musterctl/fields.h"
 #include "services/musterctl/machine_set.h"
+#include "services/musterctl/reading.h"
 
 namespace muster::musterctl {
 namespace {
@@ -22,31 +22,6 @@ constexpr absl::string_view kAccesses[] = {"general", "dedicated"};
 constexpr absl::string_view kComponents[] = {"gpu-driver", "ncore-image", "kubernetes"};
 constexpr absl::string_view kKinds[] = {"Zone",  "InstanceType", "MachineSet", "Machine",
                                         "Quota", "Release",      "Cluster",    "NodePool"};
-
-// What all documents of one text share.
-struct Context {
-  Scope scope = {};
-  absl::flat_hash_set<std::string> machine_ids = {};
-  int64_t machines = 0;
-};
-
-// One resource being read: its metadata and spec, and what its reader found out.
-struct Reading {
-  Fields& metadata;
-  Fields& spec;
-  Context& context;
-  Problems& problems;
-  std::string label = {};
-  std::vector<std::string> notes = {};
-
-  // metadata.name; `-` stands in for one that is missing, which is a problem by itself.
-  std::string Name() { return metadata.Id("name", Need::kRequired).value_or("-"); }
-  // Where the name follows from the rest it may be left out; output of `get -o yaml` has it.
-  void SkipName() { metadata.Skip("name"); }
-  std::string Organization() {
-    return metadata.Id("organization").value_or(context.scope.organization);
-  }
-};
 
 Resource ReadZone(Reading& in) {
   capacity::v1::Zone zone;
@@ -176,72 +151,6 @@ Resource ReadCluster(Reading& in) {
   cluster.set_kubernetes_version(in.spec.String("kubernetesVersion").value_or(""));
   in.label = absl::StrCat("cluster/", name);
   return cluster;
-}
-
-void ReadTaints(Reading& in, lifecycle::v1::NodePoolSpec& spec) {
-  const Value* list = in.spec.List("nodeTaints");
-  if (list == nullptr) return;
-  for (size_t i = 0; i < list->list.size(); ++i) {
-    Fields fields(&list->list[i], absl::StrCat(in.spec.Path("nodeTaints"), "[", i, "]"),
-                  in.problems);
-    lifecycle::v1::Taint& taint = *spec.add_node_taints();
-    taint.set_key(fields.String("key", Need::kRequired).value_or(""));
-    taint.set_value(fields.String("value").value_or(""));
-    taint.set_effect(fields.String("effect", Need::kRequired).value_or(""));
-  }
-}
-
-void ReadPoolParts(Reading& in, lifecycle::v1::NodePoolSpec& spec) {
-  if (const Value* map = in.spec.Map("image")) {
-    Fields fields(map, in.spec.Path("image"), in.problems);
-    spec.mutable_image()->set_kernel(fields.String("kernel").value_or(""));
-    spec.mutable_image()->set_name(fields.String("name").value_or(""));
-    spec.mutable_image()->set_release_train(fields.String("releaseTrain").value_or(""));
-  }
-  if (const Value* map = in.spec.Map("gpu")) {
-    Fields fields(map, in.spec.Path("gpu"), in.problems);
-    spec.mutable_gpu()->set_version(fields.String("version").value_or(""));
-  }
-  if (const Value* map = in.spec.Map("lifecycle")) {
-    Fields fields(map, in.spec.Path("lifecycle"), in.problems);
-    spec.mutable_lifecycle()->set_scale_down_strategy(
-        fields.String("scaleDownStrategy").value_or(""));
-    if (const auto value = fields.Bool("disableUnhealthyNodeEviction")) {
-      spec.mutable_lifecycle()->set_disable_unhealthy_node_eviction(*value);
-    }
-  }
-  if (const Value* map = in.spec.Map("nodeConfigurationUpdateStrategy")) {
-    Fields fields(map, in.spec.Path("nodeConfigurationUpdateStrategy"), in.problems);
-    spec.mutable_node_configuration_update_strategy()->set_type(fields.String("type").value_or(""));
-  }
-}
-
-Resource ReadNodePool(Reading& in) {
-  lifecycle::v1::NodePool pool;
-  const std::string name = in.Name();
-  pool.set_name(absl::StrCat("organizations/", in.context.scope.organization, "/clusters/",
-                             in.context.scope.cluster, "/nodePools/", name));
-  lifecycle::v1::NodePoolSpec& spec = *pool.mutable_spec();
-  spec.set_compute_class(in.spec.String("computeClass").value_or(""));
-  spec.set_instance_type(in.spec.String("instanceType", Need::kRequired).value_or(""));
-  if (const auto nodes = in.spec.Integer("targetNodes", Need::kRequired))
-    spec.set_target_nodes(*nodes);
-  spec.set_min_nodes(in.spec.Integer("minNodes").value_or(0));
-  spec.set_max_nodes(in.spec.Integer("maxNodes").value_or(0));
-  for (auto& [key, value] : in.spec.StringMap("nodeLabels"))
-    (*spec.mutable_node_labels())[key] = std::move(value);
-  for (auto& [key, value] : in.spec.StringMap("nodeAnnotations")) {
-    (*spec.mutable_node_annotations())[key] = std::move(value);
-  }
-  spec.set_autoscaling(in.spec.Bool("autoscaling").value_or(false));
-  ReadTaints(in, spec);
-  ReadPoolParts(in, spec);
-  for (const absl::string_view field : {"labels", "annotations"}) {
-    if (in.metadata.Skip(field))
-      in.notes.push_back(absl::StrCat("metadata.", field, " is not kept"));
-  }
-  in.label = absl::StrCat("nodepool/", name);
-  return pool;
 }
 
 using Reader = Resource (*)(Reading&);

@@ -122,7 +122,11 @@ TEST(ManifestTest, EveryFieldOfANodePoolCanBeWritten) {
   image: {kernel: "6.2", name: n, releaseTrain: stable}
   gpu: {version: "570"}
   autoscaling: true
-  lifecycle: {scaleDownStrategy: PreferIdle, disableUnhealthyNodeEviction: false}
+  lifecycle: {scaleDownStrategy: PreferIdle, disableUnhealthyNodeEviction: false, maxUnavailable: 25%}
+  nodeAffinity: {terms: [{expressions: [{key: k, operator: In, values: [v]}]}]}
+  priority: -5
+  gang: true
+  prefill: {enabled: true, timeoutSeconds: 600, maxNodes: 2}
   nodeConfigurationUpdateStrategy: {type: Manual}
 )"));
   ASSERT_EQ(manifests.size(), 1u);
@@ -132,12 +136,14 @@ TEST(ManifestTest, EveryFieldOfANodePoolCanBeWritten) {
         const auto* descriptor = message.GetDescriptor();
         for (int i = 0; i < descriptor->field_count(); ++i) {
           const auto* field = descriptor->field(i);
+          const auto* reflection = message.GetReflection();
           if (field->is_repeated()) {
-            EXPECT_EQ(message.GetReflection()->FieldSize(message, field), 1) << field->full_name();
-          } else {
-            EXPECT_TRUE(message.GetReflection()->HasField(message, field)) << field->full_name();
+            ASSERT_EQ(reflection->FieldSize(message, field), 1) << field->full_name();
             if (field->message_type() != nullptr)
-              check(message.GetReflection()->GetMessage(message, field));
+              check(reflection->GetRepeatedMessage(message, field, 0));
+          } else {
+            EXPECT_TRUE(reflection->HasField(message, field)) << field->full_name();
+            if (field->message_type() != nullptr) check(reflection->GetMessage(message, field));
           }
         }
       };
@@ -226,6 +232,27 @@ TEST(ManifestTest, NamesFileDocumentLineAndField) {
       {"label of another type", Pool("  instanceType: t\n  targetNodes: 1\n  nodeLabels: {a: 1}\n"),
        "f.yaml: document 1, line 7: spec.nodeLabels[a]: must be a string, is the integer 1; write "
        "it in quotes"},
+      {"budget as a number",
+       Pool("  instanceType: t\n  targetNodes: 1\n  lifecycle: {maxUnavailable: 2}\n"),
+       "f.yaml: document 1, line 7: spec.lifecycle.maxUnavailable: must be a string, is the "
+       "integer 2; write it in quotes: \"2\""},
+      {"affinity without terms", Pool("  instanceType: t\n  targetNodes: 1\n  nodeAffinity: {}\n"),
+       "f.yaml: document 1, line 7: spec.nodeAffinity.terms: is missing"},
+      {"term without expressions",
+       Pool("  instanceType: t\n  targetNodes: 1\n  nodeAffinity:\n    terms:\n    - key: a\n"),
+       "f.yaml: document 1, line 9: spec.nodeAffinity.terms[0].expressions: is missing"},
+      {"unknown operator",
+       Pool("  instanceType: t\n  targetNodes: 1\n  nodeAffinity:\n    terms:\n    - expressions:\n"
+            "      - {key: a, operator: Exists}\n      - {key: a, operator: in}\n"),
+       "f.yaml: document 1, line 11: spec.nodeAffinity.terms[0].expressions[1].operator: must be "
+       "one of In, NotIn, Exists, DoesNotExist, is \"in\""},
+      {"prefill's unit",
+       Pool("  instanceType: t\n  targetNodes: 1\n  prefill: {enabled: true, timeout: 5m}\n"),
+       "f.yaml: document 1, line 7: spec.prefill.timeout: unknown field; allowed here: enabled, "
+       "maxNodes, timeoutSeconds"},
+      {"priority of 33 bits", Pool("  instanceType: t\n  targetNodes: 1\n  priority: 2147483648\n"),
+       "f.yaml: document 1, line 7: spec.priority: must be -2147483648 to 2147483647, is "
+       "2147483648"},
       {"32 bits",
        "apiVersion: muster/v1\nkind: Machine\nmetadata: {name: g1}\n"
        "spec: {zone: z, instanceType: t, slot: 2147483648}\n",

@@ -9,187 +9,16 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "services/common/resource_name.h"
-#include "services/musterctl/document.h"
+#include "services/musterctl/object_parts.h"
 
 namespace muster::musterctl {
 namespace {
-
-using nlohmann::json;
-
-void PutTime(json& object, const char* key, const google::protobuf::Timestamp& time) {
-  if (std::string text = FormatTime(time); !text.empty()) object[key] = std::move(text);
-}
 
 // With the fraction of the second, if there is one.
 std::string FormatExactTime(const google::protobuf::Timestamp& time) {
   return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ",
                           absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
                           absl::UTCTimeZone());
-}
-
-void PutText(json& object, const char* key, const std::string& text) {
-  if (!text.empty()) object[key] = text;
-}
-
-template <class Map>
-json ToJson(const Map& map) {
-  json object = json::object();
-  for (const auto& [key, value] : map) object[key] = value;
-  return object;
-}
-
-json Strings(const google::protobuf::RepeatedPtrField<std::string>& strings) {
-  json list = json::array();
-  for (const std::string& text : strings) list.push_back(text);
-  return list;
-}
-
-json Taints(const google::protobuf::RepeatedPtrField<lifecycle::v1::Taint>& taints) {
-  json list = json::array();
-  for (const auto& taint : taints) {
-    json item = {{"effect", taint.effect()}, {"key", taint.key()}};
-    PutText(item, "value", taint.value());
-    list.push_back(std::move(item));
-  }
-  return list;
-}
-
-json Conditions(const google::protobuf::RepeatedPtrField<lifecycle::v1::Condition>& conditions) {
-  json list = json::array();
-  for (const auto& condition : conditions) {
-    json item = {{"message", condition.message()},
-                 {"observedGeneration", condition.observed_generation()},
-                 {"reason", condition.reason()},
-                 {"status", condition.status()},
-                 {"type", condition.type()}};
-    PutTime(item, "lastTransitionTime", condition.last_transition_time());
-    list.push_back(std::move(item));
-  }
-  return list;
-}
-
-json Configuration(const lifecycle::v1::NodeConfiguration& configuration, bool revision) {
-  json object = {{"nodeProfile", configuration.node_profile()},
-                 {"summary", Strings(configuration.summary())}};
-  PutTime(object, "createdAt", configuration.created_at());
-  if (revision) object["activeNodes"] = configuration.active_nodes();
-  return object;
-}
-
-json PoolSpec(const lifecycle::v1::NodePoolSpec& spec) {
-  const auto& life = spec.lifecycle();
-  json object = {{"autoscaling", spec.autoscaling()},
-                 {"instanceType", spec.instance_type()},
-                 {"lifecycle",
-                  {{"disableUnhealthyNodeEviction", !life.has_disable_unhealthy_node_eviction() ||
-                                                        life.disable_unhealthy_node_eviction()},
-                   {"scaleDownStrategy",
-                    life.scale_down_strategy().empty() ? "IdleOnly" : life.scale_down_strategy()}}},
-                 {"maxNodes", spec.max_nodes()},
-                 {"minNodes", spec.min_nodes()},
-                 {"targetNodes", spec.target_nodes()}};
-  if (spec.compute_class() != "default") PutText(object, "computeClass", spec.compute_class());
-  if (spec.node_labels_size() > 0) object["nodeLabels"] = ToJson(spec.node_labels());
-  if (spec.node_annotations_size() > 0) object["nodeAnnotations"] = ToJson(spec.node_annotations());
-  if (spec.node_taints_size() > 0) object["nodeTaints"] = Taints(spec.node_taints());
-  const auto& image = spec.image();
-  if (!image.kernel().empty() || !image.name().empty() || !image.release_train().empty()) {
-    json& out = object["image"];
-    PutText(out, "kernel", image.kernel());
-    PutText(out, "name", image.name());
-    PutText(out, "releaseTrain", image.release_train());
-  }
-  if (!spec.gpu().version().empty()) object["gpu"] = {{"version", spec.gpu().version()}};
-  const std::string& strategy = spec.node_configuration_update_strategy().type();
-  if (!strategy.empty() && strategy != "OnSpecUpdate")
-    object["nodeConfigurationUpdateStrategy"] = {{"type", strategy}};
-  return object;
-}
-
-json PoolStatus(const lifecycle::v1::NodePoolStatus& status) {
-  json object = {{"conditions", Conditions(status.conditions())},
-                 {"currentNodes", status.current_nodes()},
-                 {"inProgress", status.in_progress()},
-                 {"queuedNodes", status.queued_nodes()}};
-  PutText(object, "nodeProfile", status.node_profile());
-  if (status.has_pending_node_configuration()) {
-    object["pendingNodeConfiguration"] = Configuration(status.pending_node_configuration(), false);
-  }
-  for (const auto& revision : status.node_configuration_revisions()) {
-    object["nodeConfigurationRevisions"].push_back(Configuration(revision, true));
-  }
-  return object;
-}
-
-json Frame(absl::string_view kind, const std::string& id) {
-  return {{"apiVersion", "muster/v1"}, {"kind", std::string(kind)}, {"metadata", {{"name", id}}}};
-}
-
-json Object(const lifecycle::v1::NodePool& pool, const std::string& id) {
-  json metadata = {{"generation", pool.generation()},
-                   {"name", id},
-                   {"resourceVersion", pool.etag()},
-                   {"uid", pool.uid()}};
-  PutTime(metadata, "creationTimestamp", pool.create_time());
-  PutTime(metadata, "deletionTimestamp", pool.delete_time());
-  return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
-          {"kind", "NodePool"},
-          {"metadata", std::move(metadata)},
-          {"spec", PoolSpec(pool.spec())},
-          {"status", PoolStatus(pool.status())}};
-}
-
-json Object(const lifecycle::v1::Node& node, const std::string& id) {
-  json object = Frame("Node", id);
-  PutTime(object["metadata"], "creationTimestamp", node.create_time());
-  object["metadata"]["resourceVersion"] = node.etag();
-  const auto& desired = node.desired();
-  object["metadata"]["labels"] = ToJson(desired.labels());
-  object["metadata"]["annotations"] = ToJson(desired.annotations());
-  json& spec = object["spec"];
-  spec = {{"cordoned", desired.cordoned()},
-          {"drain", desired.drain()},
-          {"nodeProfile", desired.node_profile()},
-          {"phase", PhaseWord(desired.phase())},
-          {"taints", Taints(desired.taints())}};
-  PutTime(spec, "drainDeadline", desired.drain_deadline());
-  const auto& observed = node.observed();
-  json& status = object["status"];
-  status = {{"active", observed.active()},
-            {"activePods", Strings(observed.active_pods())},
-            {"autoscalerMarked", observed.autoscaler_marked()},
-            {"conditions", Conditions(node.conditions())},
-            {"nodeProfile", observed.node_profile()},
-            {"poolUid", node.pool_uid()},
-            {"state", NodeStateWord(node.state())}};
-  PutTime(status, "activeTime", observed.active_time());
-  PutTime(status, "stateTime", node.state_time());
-  return object;
-}
-
-json Object(const lifecycle::v1::Event& event, const std::string& id) {
-  json object = Frame("Event", id);
-  object["object"] = event.object();
-  object["poolUid"] = event.pool_uid();
-  object["type"] = event.type();
-  object["reason"] = event.reason();
-  object["message"] = event.message();
-  object["count"] = event.count();
-  PutTime(object, "firstTime", event.first_time());
-  PutTime(object, "lastTime", event.last_time());
-  return object;
-}
-
-json Object(const lifecycle::v1::Cluster& cluster, const std::string& id) {
-  json object = Frame("Cluster", id);
-  if (const auto parts = MatchName("organizations/*/clusters/*", cluster.name())) {
-    object["metadata"]["organization"] = parts->front();
-  }
-  object["metadata"]["resourceVersion"] = cluster.etag();
-  PutTime(object["metadata"], "creationTimestamp", cluster.create_time());
-  object["spec"]["zone"] = cluster.zone();
-  PutText(object["spec"], "kubernetesVersion", cluster.kubernetes_version());
-  return object;
 }
 
 json Overrides(const google::protobuf::RepeatedPtrField<quota::v1::LimitOverride>& overrides) {
@@ -266,11 +95,7 @@ json Object(const capacity::v1::Machine& machine, const std::string& id) {
   return object;
 }
 
-std::string Word(const std::string& name, absl::string_view prefix) {
-  return std::string(absl::StripPrefix(name, prefix));
-}
-
-json ToJson(const capacity::v1::Affinity& affinity) {
+json AffinityTerms(const capacity::v1::Affinity& affinity) {
   json terms = json::array();
   for (const capacity::v1::AffinityTerm& term : affinity.terms()) {
     json& expressions = terms.emplace_back(json::array());
@@ -300,7 +125,7 @@ json Object(const capacity::v1::Claim& claim, const std::string& id) {
                       {"outstanding", claim.outstanding()},
                       {"reason", ClaimReasonWord(claim.reason())}};
   PutTime(object["status"], "queueTime", claim.queue_time());
-  if (claim.has_affinity()) object["spec"]["affinity"] = ToJson(claim.affinity());
+  if (claim.has_affinity()) object["spec"]["affinity"] = AffinityTerms(claim.affinity());
   return object;
 }
 
@@ -392,6 +217,13 @@ std::string ClaimReasonWord(capacity::v1::Claim::Reason reason) {
 }
 std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase) {
   return Word(lifecycle::v1::NodeDesired::Phase_Name(phase), "PHASE_");
+}
+std::string RemovalCauseWord(lifecycle::v1::Node::RemovalCause cause) {
+  if (cause == lifecycle::v1::Node::REMOVAL_CAUSE_UNSPECIFIED) return "";
+  return Word(lifecycle::v1::Node::RemovalCause_Name(cause), "REMOVAL_CAUSE_");
+}
+std::string ReconfigurationStateWord(lifecycle::v1::Reconfiguration::State state) {
+  return Word(lifecycle::v1::Reconfiguration::State_Name(state), "STATE_");
 }
 
 }  // namespace muster::musterctl

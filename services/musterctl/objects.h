@@ -28,5 +28,8 @@ std::string NodeStateWord(lifecycle::v1::Node::State state);       // `PRODUCTIO
 std::string MachineStateWord(capacity::v1::Machine::State state);  // `FREE`
 std::string ClaimReasonWord(capacity::v1::Claim::Reason reason);   // `SUFFICIENT`
 std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase);    // `RUNNING`
+// `SCALE_DOWN`; empty: it stays.
+std::string RemovalCauseWord(lifecycle::v1::Node::RemovalCause cause);
+std::string ReconfigurationStateWord(lifecycle::v1::Reconfiguration::State state);  // `RUNNING`
 
 }  // namespace muster::musterctl

@@ -117,6 +117,70 @@ TEST(DescribeTest, ANode) {
   EXPECT_THAT(text, HasSubstr("  State:                     PRODUCTION\n"));
 }
 
+TEST(DescribeTest, ARunningReconfigurationAndWhatTheConfigurationWaitsFor) {
+  lifecycle::v1::NodePool pool = ReferencePool();
+  auto& reconfiguration = *pool.mutable_reconfiguration();
+  reconfiguration.set_number(2);
+  reconfiguration.set_state(lifecycle::v1::Reconfiguration::STATE_HALTED);
+  reconfiguration.set_max_unavailable("25%");
+  reconfiguration.add_failed_machines("g1");
+  EXPECT_THAT(DescribeNodePool(pool, {}, kNow), HasSubstr("  Reconfiguration:\n"
+                                                          "    Allowed Failures:        0\n"
+                                                          "    Evict Active:            false\n"
+                                                          "    Failed Machines:\n"
+                                                          "      g1\n"
+                                                          "    Max Unavailable:         25%\n"
+                                                          "    Number:                  2\n"
+                                                          "    Rebooted Nodes:          0\n"
+                                                          "    State:                   HALTED\n"));
+  for (const auto over : {lifecycle::v1::Reconfiguration::STATE_DONE,
+                          lifecycle::v1::Reconfiguration::STATE_CANCELLED}) {
+    reconfiguration.set_state(over);
+    EXPECT_EQ(DescribeNodePool(pool, {}, kNow), kReference);
+    EXPECT_EQ(ToObject(pool)["status"]["reconfiguration"]["number"], 2);
+  }
+  pool.mutable_status()->mutable_waiting_node_configuration()->set_node_profile("np-next");
+  EXPECT_THAT(DescribeNodePool(pool, {}, kNow),
+              HasSubstr("  Waiting Node Configuration:\n"
+                        "    Node Profile:            np-next\n"));
+  pool.mutable_status()->clear_waiting_node_configuration();
+  pool.mutable_status()->mutable_node_configuration_revisions(0)->set_disabled(true);
+  EXPECT_THAT(DescribeNodePool(pool, {}, kNow), HasSubstr("    Disabled:                true\n"));
+}
+
+TEST(DescribeTest, ANodeSaysWhyItLeavesAndWhatIsAmiss) {
+  lifecycle::v1::Node node;
+  node.set_name(ReferencePool().name() + "/nodes/g8fd930");
+  const std::string well = DescribeNode(node, {}, kNow);
+  for (const char* label : {"Removal", "Preempt", "Protect", "Unhealthy", "Health", "Rack"})
+    EXPECT_THAT(well, Not(HasSubstr(label)));
+  node.set_removal_cause(lifecycle::v1::Node::REMOVAL_CAUSE_PREEMPTION);
+  node.set_removal_requested(true);
+  node.set_rack("r7");
+  *node.mutable_preempt_time() = TimestampOf("2025-06-09T14:55:00Z");
+  *node.mutable_protect_until_time() = TimestampOf("2025-06-09T18:00:00Z");
+  node.mutable_observed()->set_unhealthy(true);
+  node.mutable_observed()->set_health_message("GPU 3 fell off the bus");
+  const std::string text = DescribeNode(node, {}, kNow);
+  for (const char* line :
+       {"  Protect Until Time:        2025-06-09T18:00:00Z\n",
+        "  Preempt Time:              2025-06-09T14:55:00Z\n",
+        "  Removal Cause:             PREEMPTION\n", "  Removal Requested:         true\n",
+        "  Unhealthy:                 true\n",
+        "  Health Message:            GPU 3 fell off the bus\n",
+        "  Rack:                      r7\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  const std::vector<std::string> wide = Row(node, true, kNow);
+  const std::vector<std::string> headers = Headers(Kind::kNode, true);
+  const auto cell = [&](const char* header) {
+    return wide.at(
+        static_cast<size_t>(std::find(headers.begin(), headers.end(), header) - headers.begin()));
+  };
+  EXPECT_EQ(cell("RACK"), "r7");
+  EXPECT_EQ(cell("LEAVES FOR"), "PREEMPTION");
+}
+
 TEST(TableTest, NodePoolsHaveTheColumnsOfKubectl) {
   TablePrinter printer(Headers(Kind::kNodePool, false));
   const std::string first = printer.Print({Row(ReferencePool(), false, kNow)});
@@ -223,6 +287,15 @@ TEST(ObjectsTest, WhatWasPrintedCanBeApplied) {
   (*pool.mutable_spec()->mutable_node_labels())["number"] = "010";
   (*pool.mutable_spec()->mutable_node_labels())["empty"] = "";
   pool.mutable_spec()->mutable_gpu()->set_version("570");
+  pool.mutable_spec()->mutable_lifecycle()->set_max_unavailable("2");
+  pool.mutable_spec()->set_priority(7);
+  pool.mutable_spec()->set_gang(true);
+  pool.mutable_spec()->mutable_prefill()->set_enabled(true);
+  pool.mutable_spec()->mutable_prefill()->set_max_nodes(4);
+  auto& expression = *pool.mutable_spec()->mutable_node_affinity()->add_terms()->add_expressions();
+  expression.set_key("tier");
+  expression.set_operator_("NotIn");
+  expression.add_values("1");
   capacity::v1::Machine machine;
   machine.set_name("machines/g8fd930");
   machine.set_zone("US-EAST-04A");

@@ -48,17 +48,6 @@ std::string Reason(const lifecycle::v1::NodePool& pool, absl::string_view type) 
   return condition == nullptr ? "" : condition->reason();
 }
 
-// `nodepool/train` or `node/g123abc` for a resource name of either.
-std::string ShortObject(const std::string& name) {
-  if (const auto parts = MatchName("organizations/*/clusters/*/nodePools/*/nodes/*", name)) {
-    return absl::StrCat("node/", parts->back());
-  }
-  if (const auto parts = MatchName("organizations/*/clusters/*/nodePools/*", name)) {
-    return absl::StrCat("nodepool/", parts->back());
-  }
-  return name;
-}
-
 Cells Of(const lifecycle::v1::NodePool& pool, const std::string& id, bool wide, absl::Time now) {
   const auto& status = pool.status();
   Cells cells = {id,
@@ -89,7 +78,9 @@ Cells Of(const lifecycle::v1::Node& node, const std::string& id, bool wide, absl
                  Age(node.create_time(), now)};
   Append(cells, wide,
          {PhaseWord(node.desired().phase()), OrNone(node.desired().node_profile()),
-          Age(node.state_time(), now), OrNone(absl::StrJoin(node.observed().active_pods(), ","))});
+          Age(node.state_time(), now), OrNone(node.rack()),
+          OrNone(RemovalCauseWord(node.removal_cause())),
+          OrNone(absl::StrJoin(node.observed().active_pods(), ","))});
   return cells;
 }
 
@@ -239,7 +230,7 @@ Cells WideHeaders(Kind kind) {
     case Kind::kNodePool:
       return {"ATTARGET", "RECONFIGURATION", "CLASS", "PROFILE", "GENERATION", "UID"};
     case Kind::kNode:
-      return {"DESIRED", "DESIRED PROFILE", "IN STATE", "PODS"};
+      return {"DESIRED", "DESIRED PROFILE", "IN STATE", "RACK", "LEAVES FOR", "PODS"};
     case Kind::kEvent:
       return {"COUNT", "FIRST SEEN", "NAME"};
     case Kind::kCluster:
@@ -339,6 +330,16 @@ bool Earlier(const lifecycle::v1::Event& a, const lifecycle::v1::Event& b) {
                            place - kStory);
   };
   return key(a) < key(b);
+}
+
+std::string ShortObject(const std::string& name) {
+  if (const auto parts = MatchName("organizations/*/clusters/*/nodePools/*/nodes/*", name)) {
+    return absl::StrCat("node/", parts->back());
+  }
+  if (const auto parts = MatchName("organizations/*/clusters/*/nodePools/*", name)) {
+    return absl::StrCat("nodepool/", parts->back());
+  }
+  return name;
 }
 
 const lifecycle::v1::Condition* FindCondition(const lifecycle::v1::NodePool& pool,

@@ -34,6 +34,9 @@ std::string Age(const google::protobuf::Timestamp& since, absl::Time now);
 // same time in the order in which a Node comes and goes.
 bool Earlier(const lifecycle::v1::Event& a, const lifecycle::v1::Event& b);
 
+// `nodepool/train` or `node/g123abc` for a resource name of either; others stay as they are.
+std::string ShortObject(const std::string& name);
+
 // The condition of that type, null when there is none.
 const lifecycle::v1::Condition* FindCondition(const lifecycle::v1::NodePool& pool,
                                               absl::string_view type);
