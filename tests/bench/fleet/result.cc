@@ -19,27 +19,30 @@ double Mib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 std::string Table(const std::vector<Row>& rows) {
   std::string out = absl::StrFormat(
-      "%8s %-12s %8s %8s %8s %9s %9s %7s | %6s %6s %6s %6s %6s %6s | %7s %7s | %8s %8s %8s  %s\n",
+      "%8s %-12s %8s %8s %8s %9s %9s %7s | %6s %6s %6s %6s %6s %6s | %7s %7s | %5s %8s %8s %8s  "
+      "%s\n",
       "NODES", "PHASE", "SECONDS", "POOLS/S", "NODES/S", "CHANGES", "TUPLES", "WAL MB", "SERVER",
-      "PGSQL", "SIM", "SIM 1T", "BENCH", "OTHERS", "SRV MB", "PG MB", "LAG P50", "LAG P99",
+      "PGSQL", "SIM", "SIM 1T", "BENCH", "OTHERS", "SRV MB", "PG MB", "WAIT", "LAG P50", "LAG P99",
       "LAG MAX", "FAULT");
   for (const Row& row : rows) {
     const int64_t changes = std::accumulate(row.changes.begin(), row.changes.end(), int64_t{0});
-    absl::StrAppendFormat(
-        &out,
-        "%8d %-12s %8.1f %8.0f %8.0f %9d %9d %7.1f | %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f | %7.0f "
-        "%7.0f |"
-        " %8.1f %8.1f %8.1f  %s\n",
-        row.nodes, row.phase, row.seconds, PerSecond(row.pools, row.seconds),
-        PerSecond(row.changed, row.seconds), changes, row.tuples, Mib(row.wal_bytes),
-        row.server_cores, row.postgres_cores, row.simulator_cores, row.simulator_thread_cores,
-        row.own_cores, row.other_cores, Mib(row.server_bytes), Mib(row.postgres_bytes),
-        row.simulator.lag_p50_ms, row.simulator.lag_p99_ms, row.simulator.lag_max_ms, row.fault);
+    absl::StrAppendFormat(&out, "%8d %-12s %8.1f %8.0f %8.0f %9d %9d %7.1f |", row.nodes, row.phase,
+                          row.seconds, PerSecond(row.pools, row.seconds),
+                          PerSecond(row.changed, row.seconds), changes, row.tuples,
+                          Mib(row.wal_bytes));
+    absl::StrAppendFormat(&out, " %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f | %7.0f %7.0f |",
+                          row.server_cores, row.postgres_cores, row.simulator_cores,
+                          row.simulator_thread_cores, row.own_cores, row.other_cores,
+                          Mib(row.server_bytes), Mib(row.postgres_bytes));
+    const double waiting = row.seconds > 0 ? row.simulator.waited_s / row.seconds : 0;
+    absl::StrAppendFormat(&out, " %5.2f %8.1f %8.1f %8.1f  %s\n", waiting, row.simulator.lag_p50_ms,
+                          row.simulator.lag_p99_ms, row.simulator.lag_max_ms, row.fault);
   }
   absl::StrAppend(&out,
                   "CHANGES: journal entries of all services. SERVER to OTHERS: cores used (SIM 1T: "
-                  "the simulator's "
-                  "busiest thread).\nLAG: ms from when a report was due until it was sent.\n");
+                  "the simulator's busiest thread).\n"
+                  "WAIT: of the simulator's two calls, how many wait for the server's answer on "
+                  "average. LAG: ms from when a report was due until it was sent.\n");
   return out;
 }
 
