@@ -239,6 +239,9 @@ void CheckType(Faults& faults, const Spec& spec, std::optional<int64_t> target,
   if (spec.autoscaling) {
     faults.Add("spec.autoscaling", absl::StrCat("is not available for ", type.id));
   }
+  if (spec.prefill && spec.prefill->enabled) {
+    faults.Add("spec.prefill.enabled", absl::StrCat("is not available for ", type.id));
+  }
   if (target && *target % type.nodes_per_rack != 0) {
     faults.Add("spec.targetNodes",
                absl::StrCat("must be a multiple of ", type.nodes_per_rack, " for ", type.id));

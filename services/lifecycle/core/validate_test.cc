@@ -195,6 +195,10 @@ TEST(ValidateSpec, WhatDependsOnTheType) {
                           "spec.autoscaling: is not available for gb200-4x",
                           "spec.targetNodes: must be a multiple of 18 for gb200-4x"));
   EXPECT_THAT(Faults(Good(), 36, nullptr, &rack), IsEmpty());
+  Spec prefill = Good();
+  prefill.prefill = Prefill{.enabled = true};
+  EXPECT_THAT(Faults(prefill, 36, nullptr, &rack),
+              ElementsAre("spec.prefill.enabled: is not available for gb200-4x"));
 }
 
 TEST(ValidateCluster, ZoneAndVersion) {
