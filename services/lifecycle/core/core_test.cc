@@ -7,6 +7,7 @@
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/plan.h"
 #include "services/lifecycle/core/state.h"
 #include "services/lifecycle/core/victims.h"
 
@@ -186,6 +187,23 @@ TEST(Budget, NodesThatAreGoneAlreadyAreNoPartOfAPercentage) {
   for (const Node& node : nodes) all.push_back(&node);
   EXPECT_EQ(Budget("25%", 2, all).limit(), 1);
   EXPECT_EQ(Budget("25%", 8, all).limit(), 2);
+}
+
+TEST(Plan, AMachineThatWasRepairedAndGrantedAgainBecomesANewNode) {
+  const Cluster cluster;
+  Pool pool = SomePool();
+  pool.spec.target_nodes = pool.account.requested_nodes = pool.account.granted_nodes = 1;
+  Node node{.name = NodeName(pool.name, "g1"), .machine = "g1", .pool_uid = pool.uid};
+  node.state = NodeState::kDeliveryFailed;
+  Snapshot snapshot{&cluster, &pool, {&node}, 1, {true, TypeFacts{.gpus = 8}, true, true}};
+  snapshot.now = absl::FromUnixSeconds(1'750'000'000);
+  snapshot.answers.claim.state = Answer<ClaimAnswer>::State::kHere;
+  snapshot.answers.claim.value.nodes = 1;
+  snapshot.answers.claim.value.machines = {"g1"};
+  const std::vector<Action> actions = Plan(snapshot).actions;
+  ASSERT_GE(actions.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<PurgeNode>(actions[0]));
+  EXPECT_TRUE(std::holds_alternative<AssignNode>(actions[1]));
 }
 
 }  // namespace

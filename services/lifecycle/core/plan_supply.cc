@@ -21,6 +21,16 @@ bool Planner::Finished() {
   return true;
 }
 
+// True when the answered request gave the machine back to be repaired. If it is held all the same,
+// it was granted again since, and becomes another Node. (One that was given back whole is not
+// granted again to the same request: see demand.cc.)
+bool Planner::IsInRepair(const Node& node) const {
+  const std::vector<MachineReturn>& returns = demand_.claim->returns;
+  return std::any_of(returns.begin(), returns.end(), [&](const MachineReturn& given) {
+    return given.machine == node.machine && given.reason == MachineReturn::Reason::kBroken;
+  });
+}
+
 // Nodes whose machine capacity has back.
 void Planner::PurgeReturned() {
   if (!answers().claim.here()) return;
@@ -29,7 +39,7 @@ void Planner::PurgeReturned() {
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     const Node& node = it->second;
     const bool is_held = std::binary_search(held.begin(), held.end(), node.machine);
-    if (is_held || !IsReturnable(node.state)) {
+    if (!IsReturnable(node.state) || (is_held && !IsInRepair(node))) {
       if (!is_held) {
         Wait(DeferReason::kMachineNotHeld, node.name,
              absl::StrCat("Machine ", node.machine, " is not held by the pool's claim."));

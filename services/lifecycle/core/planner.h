@@ -60,6 +60,7 @@ class Planner {
   // --- plan_supply.cc: machines come and go back ---
   bool Finished();
   void PurgeReturned();
+  bool IsInRepair(const Node& node) const;
   void AssignGranted();
   void OrderBoots();
   void TimeOutBoots();
