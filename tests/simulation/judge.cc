@@ -119,7 +119,9 @@ void Judge::NodeChanged(const lifecycle::State& state, const Node* before, const
   const bool held = machine != nullptr && machine->claim == node.pool_uid;
   if (after == nullptr) {
     if (!IsDone(node)) Fail(absl::StrCat(node.name, " went while its machine is its own"));
-    if (held) Fail(absl::StrCat(node.name, " went and its machine is still held"));
+    // Unless it was given back and granted again.
+    if (held && machine->state_time < node.state_time)
+      Fail(absl::StrCat(node.name, " went and its machine is still held"));
     return;
   }
   const Pool* pool = state.FindPoolByUid(node.pool_uid);
