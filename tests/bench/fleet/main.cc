@@ -59,12 +59,20 @@ absl::StatusOr<std::vector<TrialOptions>> TrialsFromFlags() {
   return trials;
 }
 
+absl::Status RunTrial(const TrialOptions& options, std::vector<Row>& rows) {
+  try {
+    return Trial(options).Run(rows);
+  } catch (const std::exception& error) {
+    return absl::InternalError(error.what());
+  }
+}
+
 absl::Status Main() {
   ASSIGN_OR_RETURN(const std::vector<TrialOptions> trials, TrialsFromFlags());
   std::vector<Row> rows;
   absl::Status status;
   for (const TrialOptions& options : trials) {
-    if (status.ok()) status = Trial(options).Run(rows);
+    if (status.ok()) status = RunTrial(options, rows);
   }
   std::cout << (absl::GetFlag(FLAGS_json) ? Json(rows) : Table(rows));
   return status;
@@ -81,12 +89,8 @@ int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   // As musterd does: Debian's Abseil looks for deadlocks at every lock.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  try {
-    const absl::Status status = muster::bench::Main();
-    if (status.ok()) return 0;
-    std::cerr << "muster_fleet_bench: " << status.message() << "\n";
-  } catch (const std::exception& error) {
-    std::cerr << "muster_fleet_bench: " << error.what() << "\n";
-  }
+  const absl::Status status = muster::bench::Main();
+  if (status.ok()) return 0;
+  std::cerr << "muster_fleet_bench: " << status.message() << "\n";
   return 1;
 }

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -52,14 +53,6 @@ constexpr char kStatements[] =
     " FROM pg_stat_statements JOIN pg_roles r ON r.oid = userid ORDER BY total_exec_time DESC "
     "LIMIT 15";
 
-int PortIn(const std::string& file) {
-  std::ifstream in(file);
-  std::string word;
-  int port = 0;
-  in >> word >> port;
-  return word == "grpc" ? port : 0;
-}
-
 }  // namespace
 
 Stack::Stack(StackOptions options) : options_(std::move(options)) {
@@ -89,22 +82,29 @@ Stack::~Stack() {
   server_.reset();
   capacity_.reset();
   postgres_.reset();
+  if (std::uncaught_exceptions() > 0) return;
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
 
 std::string Stack::conninfo() const { return postgres_->ConnInfo("muster", "postgres"); }
 
-std::string Stack::target() const { return absl::StrCat("127.0.0.1:", port_); }
+std::string Stack::target() const { return Address("musterd"); }
 
-std::unique_ptr<Child> Stack::Serve(const std::string& name, const std::vector<std::string>& flags,
-                                    int& port) const {
+// A socket of our own: while a server is away, who connects to a TCP port of it again and again may
+// come to connect to itself, and the port is taken.
+std::string Stack::Address(absl::string_view name) const {
+  return absl::StrCat("unix:", folder_, "/", name, ".sock");
+}
+
+std::unique_ptr<Child> Stack::Serve(const std::string& name,
+                                    const std::vector<std::string>& flags) const {
   const std::string port_file = absl::StrCat(folder_, "/", name, ".ports");
   std::filesystem::remove(port_file);
   std::vector<std::string> command = {
       absl::StrCat(options_.bin_dir, "/musterd"),
       "serve",
-      absl::StrCat("--listen=127.0.0.1:", port),
+      absl::StrCat("--listen=", Address(name)),
       "--metrics_listen=127.0.0.1:0",
       "--drain_delay=0s",
       absl::StrCat("--db_conninfo=", postgres_->ConnInfo("muster", "")),
@@ -114,7 +114,7 @@ std::unique_ptr<Child> Stack::Serve(const std::string& name, const std::vector<s
   const std::string log = absl::StrCat(folder_, "/", name, ".log");
   auto child = std::make_unique<Child>(command, log);
   const absl::Time end = absl::Now() + kStartPatience;
-  for (port = 0; port == 0; port = PortIn(port_file)) {
+  while (!std::filesystem::exists(port_file)) {
     if (!child->running() || absl::Now() > end)
       throw std::runtime_error(absl::StrCat("musterd did not start, see ", log));
     absl::SleepFor(kLook);
@@ -133,20 +133,18 @@ std::vector<std::string> Stack::LifecycleFlags() const {
 void Stack::StartServer() {
   std::vector<std::string> flags = LifecycleFlags();
   flags.push_back("--services=capacity,quota,configuration,lifecycle");
-  server_ = Serve("musterd", flags, port_);
+  server_ = Serve("musterd", flags);
 }
 
-void Stack::StartCapacity() {
-  capacity_ = Serve("capacity", {"--services=capacity"}, capacity_port_);
-}
+void Stack::StartCapacity() { capacity_ = Serve("capacity", {"--services=capacity"}); }
 
 void Stack::StartApart() {
   server_->Terminate();
   StartCapacity();
   std::vector<std::string> flags = LifecycleFlags();
   flags.push_back("--services=quota,configuration,lifecycle");
-  flags.push_back(absl::StrCat("--capacity_address=127.0.0.1:", capacity_port_));
-  server_ = Serve("musterd", flags, port_);
+  flags.push_back(absl::StrCat("--capacity_address=", Address("capacity")));
+  server_ = Serve("musterd", flags);
 }
 
 void Stack::KillCapacity() { capacity_->Kill(); }

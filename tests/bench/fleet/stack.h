@@ -53,6 +53,7 @@ class Stack {
   };
 
   explicit Stack(StackOptions options);
+  // Leaves the logs in place when an error is on its way.
   ~Stack();
   Stack(const Stack&) = delete;
   Stack& operator=(const Stack&) = delete;
@@ -80,8 +81,10 @@ class Stack {
  private:
   // What depends on how fast time is.
   std::vector<std::string> LifecycleFlags() const;
+  // At Address(name); returns once it takes calls.
   std::unique_ptr<testing::Child> Serve(const std::string& name,
-                                        const std::vector<std::string>& flags, int& port) const;
+                                        const std::vector<std::string>& flags) const;
+  std::string Address(absl::string_view name) const;
   // The last line of the simulator's log with this message, once there are more than `before`.
   std::string SimulatorLine(absl::string_view message, size_t before,
                             absl::Duration patience) const;
@@ -92,8 +95,6 @@ class Stack {
   std::string folder_ = {};
   std::unique_ptr<testing::PostgresCluster> postgres_;
   pid_t postmaster_ = -1;
-  int port_ = 0;
-  int capacity_port_ = 0;
   std::unique_ptr<testing::Child> server_;
   std::unique_ptr<testing::Child> capacity_;
   std::unique_ptr<testing::Child> simulator_;
