@@ -94,7 +94,11 @@ absl::Status CarryOut(Node& node, const Pool&, const ChooseForReboot& action, ab
   node.desired.drain = false;
   node.desired.drain_time = node.desired.drain_deadline = kNever;
   node.desired.force_drain = false;
-  if (action.chosen && action.drain) StartDrain(node.desired, action.drain_deadline, now);
+  if (action.chosen && action.drain) {
+    StartDrain(node.desired, action.drain_deadline, now);
+  } else {
+    node.observed.drain_blocked_by.clear();  // of a drain that is over
+  }
   return absl::OkStatus();
 }
 

@@ -24,7 +24,9 @@ const NodeConfiguration* FindRevision(const Pool& pool, const std::string& node_
 }
 
 void CountBootFailure(Pool& pool, const Node& node) {
-  const std::string& profile = node.desired.node_profile;
+  // A Node that registered runs what it booted, whatever was staged since.
+  const bool runs = node.state == NodeState::kRegistered && !node.observed.node_profile.empty();
+  const std::string& profile = runs ? node.observed.node_profile : node.desired.node_profile;
   const NodeConfiguration* revision = FindRevision(pool, profile);
   const int64_t enable_count = revision == nullptr ? 0 : revision->enable_count;
   BootFailures& failures = pool.account.boot_failures;

@@ -46,6 +46,8 @@ const char* DisruptionOf(const Node& node) {
     case NodeState::kCordoned:
     case NodeState::kDraining:
     case NodeState::kPreparedForTerminate:
+      // One that was not drained was never in service.
+      if (node.state == NodeState::kPreparedForTerminate && !node.desired.drain) return nullptr;
       if (node.removal_cause == RemovalCause::kScaleDown) return "scale-down";
       if (node.removal_cause == RemovalCause::kRepair) return "repair";
       return nullptr;

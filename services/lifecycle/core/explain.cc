@@ -28,6 +28,7 @@ Actor ActorOf(DeferReason reason) {
     case DeferReason::kDisruptionBudget:
     case DeferReason::kWaitsForRecovery:
     case DeferReason::kWaitsForReplacement:
+    case DeferReason::kWaitsForReboot:
     case DeferReason::kPreempting:
       return Actor::kNobody;
   }
@@ -49,6 +50,10 @@ class Explainer {
       found_.back().subject = defer.subject;
     }
     OnTheirWay();
+    if (found_.empty() && !plan_.actions.empty()) {
+      Add("CHANGING", "Changes are being carried out: the next pass goes on from them.",
+          Actor::kNobody);
+    }
     return std::move(found_);
   }
 
@@ -149,6 +154,16 @@ class Explainer {
     if (!configuration.value.problem.empty()) {
       Add("CONFIGURATION_PROBLEM", configuration.value.problem, Actor::kUser);
     }
+    const std::string& active = configuration.value.active;
+    for (const NodeConfiguration& revision : configuration.value.revisions) {
+      const bool is_active =
+          revision.node_profile == (active.empty() ? pool_.status.node_profile : active);
+      if (!is_active || !revision.disabled) continue;
+      Add("CONFIGURATION_DISABLED",
+          absl::StrCat("Configuration ", revision.node_profile,
+                       " is disabled: too many boots failed, and no further Node boots into it."),
+          Actor::kUser);
+    }
     if (configuration.value.waiting) {
       Add("CONFIGURATION_WAITS",
           absl::StrCat("Configuration ", configuration.value.waiting->node_profile,
@@ -169,7 +184,8 @@ class Explainer {
       booting += boots ? 1 : 0;
       if (boots)
         latest = std::max(latest, node->desired.phase_time + snapshot_.policy.boot_deadline);
-      leaving += node->removal_cause != RemovalCause::kNone ? 1 : 0;
+      const bool leaves = node->removal_cause != RemovalCause::kNone || IsReturnable(node->state);
+      leaving += leaves ? 1 : 0;
     }
     if (booting > 0) {
       Add("BOOTING", absl::StrCat("Nodes that boot: ", booting, "."), Actor::kNobody, kNever,
@@ -212,6 +228,8 @@ const char* DeferReasonName(DeferReason reason) {
       return "WAITS_FOR_RECOVERY";
     case DeferReason::kWaitsForReplacement:
       return "WAITS_FOR_REPLACEMENT";
+    case DeferReason::kWaitsForReboot:
+      return "WAITS_FOR_REBOOT";
     case DeferReason::kDrainBlocked:
       return "DRAIN_BLOCKED";
     case DeferReason::kPreempting:

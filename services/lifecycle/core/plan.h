@@ -22,14 +22,15 @@ enum class DeferReason {
   kDisruptionBudget,  // the pool's budget keeps a Node from going or rebooting
   kWaitsForRecovery,  // an unhealthy Node may still recover
   kWaitsForReplacement,
-  kDrainBlocked,  // disruption budgets of Pods
-  kPreempting,    // a Node's machine is needed elsewhere
+  kWaitsForReboot,  // a Node that was named goes once it is back
+  kDrainBlocked,    // disruption budgets of Pods
+  kPreempting,      // a Node's machine is needed elsewhere
   kStagingFailed,
   kRemovalFailed,
   kReconfigurationPaused,
   kReconfigurationHalted,
 };
-inline constexpr int kDeferReasons = 17;
+inline constexpr int kDeferReasons = 18;
 
 // What is not done although somebody may ask for it, and why.
 struct Defer {

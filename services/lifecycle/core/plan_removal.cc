@@ -6,6 +6,12 @@
 #include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
+namespace {
+
+// By the caller or the autoscaler.
+bool IsNamed(const Node& node) { return node.removal_requested || node.observed.autoscaler_marked; }
+
+}  // namespace
 
 // Removals that did not reach their drain and are no longer right: the target rose, work came, or
 // the Node is healthy again.
@@ -51,13 +57,19 @@ void Planner::Remove() {
   int64_t busy = 0;
   std::vector<const Node*> victims = VictimsInOrder(Nodes(), /*active_too=*/true);
   for (auto& [name, node] : nodes_) {
-    // A reboot is awaited, unless all goes.
-    if (pool_.deleting() && node.state == NodeState::kReconfiguring) victims.push_back(&node);
+    if (node.state != NodeState::kReconfiguring) continue;
+    // A reboot is awaited, unless all goes. Nobody goes instead of a Node that was named.
+    if (pool_.deleting()) victims.push_back(&node);
+    if (!pool_.deleting() && IsNamed(node) && surplus > 0) {
+      --surplus;
+      Wait(DeferReason::kWaitsForReboot, name,
+           absl::StrCat("Node ", node.machine, " goes once its reboot is over."));
+    }
   }
   for (const Node* victim : victims) {
     if (surplus == 0) break;
     // Named ones keep their place: nobody goes instead of them.
-    const bool named = victim->removal_requested || victim->observed.autoscaler_marked;
+    const bool named = IsNamed(*victim);
     const bool waits = victim->observed.active && !ActiveToo();
     if (waits && !named) continue;
     if (waits) {
@@ -102,12 +114,14 @@ void Planner::Dismiss(Node& node, RemovalCause cause, absl::string_view reason) 
 void Planner::Drain() {
   for (auto& [name, node] : nodes_) {
     if (node.state == NodeState::kCordoned) StartDrain(node);
-    if (node.desired.drain) MindDeadline(node);
+    const bool drained = node.state != NodeState::kDraining && node.state != NodeState::kProduction;
+    if (node.desired.drain && !drained) MindDeadline(node);
     if (!node.observed.drain_blocked_by.empty()) {
+      const absl::Time deadline = node.desired.drain_deadline;
       Wait(DeferReason::kDrainBlocked, name,
            absl::StrCat("Node ", node.machine,
                         " cannot be drained: ", node.observed.drain_blocked_by, "."),
-           node.desired.drain_deadline);
+           now() < deadline ? deadline : kNever);
     }
     if (!node.observed.removal_error.empty()) {
       Wait(DeferReason::kRemovalFailed, name,
@@ -127,8 +141,10 @@ void Planner::StartDrain(Node& node) {
   if (preempted) {
     from = node.preempt_time + kPreemptionDrain;
     deadline = node.preempt_time + kPreemptionEnd;
-    Wait(DeferReason::kPreempting, node.name,
-         absl::StrCat("Node ", node.machine, " is to be preempted."), from);
+    if (now() < from) {
+      Wait(DeferReason::kPreempting, node.name,
+           absl::StrCat("Node ", node.machine, " is to be preempted."), from);
+    }
   }
   if (node.removal_cause == RemovalCause::kRepair) {
     if (node.observed.active && !evict) {
@@ -156,9 +172,7 @@ void Planner::MindDeadline(Node& node) {
     return;
   }
   const bool left = node.observed.active || !node.observed.drain_blocked_by.empty();
-  const bool draining =
-      node.state == NodeState::kDraining || (node.state == NodeState::kProduction && left);
-  if (!draining) return;
+  if (node.state == NodeState::kProduction && !left) return;
   const bool preempted = node.preempt_time != kNever;
   if (left || !preempted) Take(node, ForceDrain{node.name, "its drain's deadline has passed"});
   if (preempted) Step(node, NodeEvent::kExpire, "its preemption is at its end");

@@ -1,0 +1,206 @@
+// What holds of Plan whatever the picture is.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "absl/strings/str_join.h"
+#include "services/lifecycle/core/budget.h"
+#include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/explain.h"
+#include "services/lifecycle/core/random_world.h"
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr uint64_t kSeeds = 20'000;
+// Plans until nothing is left to do with the same answers at the same time.
+constexpr int kMostSteps = 8;
+
+struct HasReason {
+  bool operator()(const EmitEvent& a) const { return !a.event.empty() && !a.message.empty(); }
+  template <class A>
+  bool operator()(const A& a) const {
+    return !a.reason.empty();
+  }
+};
+
+void ExpectSaysWhy(const Snapshot& snapshot, const PoolPlan& plan) {
+  for (const Action& action : plan.actions) {
+    EXPECT_TRUE(std::visit(HasReason(), action)) << action.index();
+  }
+  for (const Defer& defer : plan.defers) {
+    EXPECT_FALSE(defer.subject.empty() || defer.message.empty()) << DeferReasonName(defer.reason);
+    EXPECT_GT(defer.until, snapshot.now) << DeferReasonName(defer.reason);
+  }
+  // Due in the past with nothing to do would be asked for for ever.
+  if (plan.actions.empty()) {
+    EXPECT_GT(plan.due, snapshot.now);
+  }
+  std::string at_target(ReasonOf(snapshot.pool->status.conditions, "AtTarget"));
+  for (const Action& action : plan.actions) {
+    const auto* status = std::get_if<SetStatus>(&action);
+    if (status != nullptr) {
+      at_target = std::string(ReasonOf(status->status.conditions, "AtTarget"));
+    }
+  }
+  if (at_target != "TargetMet" && !at_target.empty()) {
+    EXPECT_FALSE(Explain(snapshot, plan).empty()) << at_target;
+  }
+}
+
+// What a plan does, for people.
+std::string Text(const PoolPlan& plan) {
+  std::string text;
+  for (const Action& action : plan.actions) {
+    absl::StrAppend(&text, " #", action.index());
+    if (const auto* step = std::get_if<StepNode>(&action)) {
+      absl::StrAppend(&text, " ", LastIdOf(step->node), " ", NodeEventName(step->event));
+    }
+    if (const auto* account = std::get_if<SetAccount>(&action)) {
+      absl::StrAppend(&text, " ", account->granted_nodes, "/", account->requested_nodes, "/",
+                      account->prefill_nodes);
+    }
+    if (const auto* event = std::get_if<EmitEvent>(&action)) {
+      absl::StrAppend(&text, " ", event->message);
+    }
+    if (const auto* status = std::get_if<SetStatus>(&action)) {
+      for (const Condition& c : status->status.conditions) {
+        absl::StrAppend(&text, " ", c.type, "=", c.reason, " ", c.message);
+      }
+    }
+  }
+  return text;
+}
+
+// Nodes whom the plan takes for good are idle under IdleOnly, and not protected.
+void ExpectTakesOnlyWhoMayGo(const Snapshot& snapshot, const State& state, const PoolPlan& plan) {
+  const Pool& pool = *snapshot.pool;
+  if (pool.deleting()) return;
+  for (const Action& action : plan.actions) {
+    const auto* step = std::get_if<StepNode>(&action);
+    if (step == nullptr) continue;
+    const Node* node = state.table<Node>().Find(step->node);
+    if (node == nullptr) continue;
+    const bool takes = step->event == NodeEvent::kCordon || step->event == NodeEvent::kAbort;
+    if (takes && step->cause == RemovalCause::kScaleDown) {
+      EXPECT_LE(node->protect_until_time == kNever ? snapshot.now : node->protect_until_time,
+                snapshot.now);
+    }
+    const bool scales_down =
+        step->cause == RemovalCause::kScaleDown || node->removal_cause == RemovalCause::kScaleDown;
+    const bool drains = step->event == NodeEvent::kDrain && node->preempt_time == kNever;
+    if (pool.spec.scale_down_strategy == "IdleOnly" && scales_down && (takes || drains)) {
+      EXPECT_FALSE(node->observed.active) << node->name;
+    }
+  }
+}
+
+int64_t Disrupted(const State& state, std::set<std::string>& names) {
+  for (const Node* node : state.NodesOf(RandomWorld::kPool)) {
+    if (DisruptionOf(*node) != nullptr) names.insert(node->name);
+  }
+  return static_cast<int64_t>(names.size());
+}
+
+// Who newly goes out of service stays within the budget; nullopt: there is none.
+void ExpectWithinBudget(std::optional<int64_t> limit, const std::set<std::string>& were,
+                        const State& after) {
+  std::set<std::string> are;
+  const int64_t total = Disrupted(after, are);
+  const bool more = !std::includes(were.begin(), were.end(), are.begin(), are.end());
+  if (limit && more) {
+    EXPECT_LE(total, *limit) << absl::StrJoin(are, " ") << "\nwere\n" << absl::StrJoin(were, " ");
+  }
+}
+
+TEST(PlanProperty, HoldsForEverySnapshot) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomWorld world(seed);
+    int step = 0;
+    for (; world.pool() != nullptr; ++step) {
+      const Snapshot snapshot = world.Look();
+      const PoolPlan plan = Plan(snapshot);
+      ASSERT_LT(step, kMostSteps) << "it does not converge: " << Text(plan);
+      EXPECT_EQ(Plan(snapshot), plan);
+      ExpectSaysWhy(snapshot, plan);
+      ExpectTakesOnlyWhoMayGo(snapshot, world.state, plan);
+      if (HasFailure()) return;
+      if (plan.actions.empty()) break;
+      const Spec& spec = snapshot.pool->spec;
+      std::optional<int64_t> limit =
+          Budget(spec.max_unavailable, spec.target_nodes, snapshot.nodes).limit();
+      if (snapshot.pool->deleting()) limit.reset();
+      std::set<std::string> were;
+      Disrupted(world.state, were);
+      ASSERT_TRUE(world.Apply(snapshot, plan).ok());
+      ExpectWithinBudget(limit, were, world.state);
+      ASSERT_FALSE(HasFailure()) << Text(plan);
+    }
+  }
+}
+
+// --- A -> B -> A ends as A ---
+
+void Randomize(Spec& spec, std::mt19937_64& random) {
+  const auto one_in = [&](uint64_t n) { return random() % n == 0; };
+  spec.target_nodes = static_cast<int64_t>(random() % 7);
+  spec.scale_down_strategy = one_in(2) ? "IdleOnly" : "PreferIdle";
+  spec.disable_unhealthy_node_eviction = one_in(2);
+  spec.max_unavailable = one_in(2) ? "" : "34%";
+  spec.node_labels.clear();
+  if (one_in(2)) spec.node_labels = {{"team", "ml"}};
+  spec.node_affinity.clear();
+  if (one_in(3)) spec.node_affinity = {{{"row", "Exists", {}}}};
+  spec.priority = static_cast<int32_t>(random() % 3);
+  spec.prefill.reset();
+  if (one_in(3)) spec.prefill = Prefill{true, 60, 2};
+}
+
+// What users see, times and counters of changes aside.
+Status Seen(const Simulation& sim) {
+  Status status = sim.pool()->status;
+  for (Condition& condition : status.conditions) {
+    condition.last_transition_time = kNever;
+    condition.observed_generation = 0;
+  }
+  return status;
+}
+
+TEST(PlanProperty, ThereAndBackEndsWhereItBegan) {
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    Simulation sim(seed);
+    Spec a;
+    a.instance_type = "gd-8xa100-i128";
+    Randomize(a, random);
+    Spec b = a;
+    Randomize(b, random);
+    sim.Apply([&](Spec& spec) { spec = a; });
+    ASSERT_TRUE(sim.Settle());
+    const Status before = Seen(sim);
+    sim.Apply([&](Spec& spec) { spec = b; });
+    for (uint64_t passes = random() % 12; passes > 0; --passes) {
+      sim.Pass();
+      sim.Agents();
+      sim.Advance(absl::Seconds(random() % 3));
+    }
+    sim.Apply([&](Spec& spec) { spec = a; });
+    ASSERT_TRUE(sim.Settle());
+    EXPECT_EQ(Seen(sim), before);
+    EXPECT_EQ(sim.holding(), a.target_nodes);
+    EXPECT_EQ(static_cast<int64_t>(sim.machines().size()), a.target_nodes);
+    EXPECT_TRUE(sim.fenced && sim.never_over && sim.same_twice);
+    for (const Node* node : sim.state().NodesOf(kSimPool)) {
+      EXPECT_EQ(node->state, NodeState::kProduction);
+      EXPECT_FALSE(node->desired.cordoned);
+      EXPECT_EQ(node->desired.labels.contains("team"), a.node_labels.contains("team"));
+    }
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
