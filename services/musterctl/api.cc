@@ -22,20 +22,38 @@ class GrpcApi final : public Api {
   absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
       const std::string& pool_uid) override;
 
-  absl::StatusOr<Applied> Apply(const Resource& resource) override {
-    return ApplyResource(connection_, resource);
+  absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
+    return ApplyResource(connection_, resource, dry_run);
   }
-  absl::StatusOr<lifecycle::v1::NodePool> Scale(const std::string& id, int64_t nodes) override {
-    lifecycle::v1::ResizeNodePoolRequest request;
-    request.set_name(connection_.PoolName(id));
-    request.set_target_nodes(nodes);
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ResizeNodePool, request);
-  }
-  absl::Status DeleteNodePool(const std::string& id) override {
+  absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
+                                                         bool dry_run) override {
     lifecycle::v1::DeleteNodePoolRequest request;
     request.set_name(connection_.PoolName(id));
-    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::DeleteNodePool, request)
-        .status();
+    request.set_validate_only(dry_run);
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::DeleteNodePool, request);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Resize(
+      lifecycle::v1::ResizeNodePoolRequest request) override {
+    request.set_name(connection_.PoolName(request.name()));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ResizeNodePool, request);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
+      lifecycle::v1::ReconfigureNodePoolRequest request) override {
+    request.set_name(connection_.PoolName(request.name()));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ReconfigureNodePool,
+                            request);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
+                                                                 const std::string& id) override;
+  absl::StatusOr<lifecycle::v1::Node> ProtectNode(const std::string& pool,
+                                                  const std::string& machine,
+                                                  std::optional<absl::Time> until) override;
+  absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
+      const std::string& id) override {
+    lifecycle::v1::ExplainNodePoolRequest request;
+    request.set_name(connection_.PoolName(id));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ExplainNodePool,
+                            request);
   }
   absl::Status DeleteQuota(const std::string& name) override {
     quota::v1::DeleteQuotaRequest request;
@@ -112,6 +130,16 @@ class GrpcApi final : public Api {
  private:
   absl::Status ListLifecycle(Kind kind, const std::string& pool, std::vector<Item>& out);
   absl::Status ListOthers(Kind kind, std::vector<Item>& out);
+  // Calls a method whose request is a NodePool's name.
+  template <class Request>
+  absl::StatusOr<lifecycle::v1::NodePool> CallByName(
+      grpc::Status (Connection::Lifecycle::*method)(grpc::ClientContext*, const Request&,
+                                                    lifecycle::v1::NodePool*),
+      const std::string& id) {
+    Request request;
+    request.set_name(connection_.PoolName(id));
+    return connection_.Call(connection_.lifecycle, method, request);
+  }
 
   Connection connection_;
 };
@@ -224,6 +252,31 @@ absl::StatusOr<Item> GrpcApi::Get(Kind kind, const std::string& id) {
     if (IdOf(item) == id) return std::move(item);
   }
   return absl::NotFoundError(absl::StrCat(KindWord(kind), " \"", id, "\" does not exist."));
+}
+
+absl::StatusOr<lifecycle::v1::NodePool> GrpcApi::ControlReconfiguration(ReconfigurationVerb verb,
+                                                                        const std::string& id) {
+  switch (verb) {
+    case ReconfigurationVerb::kPause:
+      return CallByName(&Connection::Lifecycle::PauseReconfiguration, id);
+    case ReconfigurationVerb::kResume:
+      return CallByName(&Connection::Lifecycle::ResumeReconfiguration, id);
+    case ReconfigurationVerb::kCancel:
+      return CallByName(&Connection::Lifecycle::CancelReconfiguration, id);
+  }
+  return absl::InternalError("not a verb of reconfigurations");
+}
+
+absl::StatusOr<lifecycle::v1::Node> GrpcApi::ProtectNode(const std::string& pool,
+                                                         const std::string& machine,
+                                                         std::optional<absl::Time> until) {
+  lifecycle::v1::UpdateNodeRequest request;
+  request.mutable_node()->set_name(absl::StrCat(connection_.PoolName(pool), "/nodes/", machine));
+  if (until) {
+    request.mutable_node()->mutable_protect_until_time()->set_seconds(absl::ToUnixSeconds(*until));
+  }
+  request.mutable_update_mask()->add_paths("protect_until_time");
+  return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::UpdateNode, request);
 }
 
 absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std::string& pool_uid) {

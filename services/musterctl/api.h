@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "muster/capacity/v1/capacity_service.pb.h"
 #include "muster/debug/v1/debug_service.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "muster/quota/v1/quota_service.pb.h"
 #include "muster/type/v1/watch.pb.h"
 #include "services/musterctl/kinds.h"
@@ -24,12 +25,15 @@ struct ApiOptions {
   absl::Duration timeout = absl::Seconds(10);  // of each call
 };
 
-// What a manifest did.
+// What a manifest did, or would do.
 enum class Outcome { kCreated, kConfigured, kUnchanged };
 struct Applied {
   Outcome outcome = Outcome::kUnchanged;
-  std::string detail = {};  // e.g. `16 machines, 16 new`
+  std::string detail = {};                                     // e.g. `16 machines, 16 new`
+  std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool that was only tried
 };
+
+enum class ReconfigurationVerb { kPause, kResume, kCancel };
 
 // A message of a Watch, of whatever kind.
 struct WatchMessage {
@@ -59,9 +63,25 @@ class Api {
   virtual absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
       const std::string& pool_uid) = 0;
 
-  virtual absl::StatusOr<Applied> Apply(const Resource& resource) = 0;
-  virtual absl::StatusOr<lifecycle::v1::NodePool> Scale(const std::string& id, int64_t nodes) = 0;
-  virtual absl::Status DeleteNodePool(const std::string& id) = 0;
+  // With `dry_run` (`validate_only`) nothing is written: the answer is what would come of it, with
+  // a preview where it is a NodePool's. The server checks NodePools, clusters, quotas and releases
+  // then; zones, instance types and machines are only compared.
+  virtual absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
+                                                                 bool dry_run) = 0;
+  // `name` of these requests is the pool's id.
+  virtual absl::StatusOr<lifecycle::v1::NodePool> Resize(
+      lifecycle::v1::ResizeNodePoolRequest request) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
+      lifecycle::v1::ReconfigureNodePoolRequest request) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
+                                                                         const std::string& id) = 0;
+  // Until when no scale-down takes the Node; nullopt: it is not protected any more.
+  virtual absl::StatusOr<lifecycle::v1::Node> ProtectNode(const std::string& pool,
+                                                          const std::string& machine,
+                                                          std::optional<absl::Time> until) = 0;
+  virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
+      const std::string& id) = 0;
   virtual absl::Status DeleteQuota(const std::string& name) = 0;
 
   // What would come of these requests, in their order; nothing is written.

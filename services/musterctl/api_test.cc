@@ -10,6 +10,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "muster/capacity/v1/capacity_service.grpc.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "muster/quota/v1/quota_service.grpc.pb.h"
 #include "services/musterctl/errors.h"
 #include "services/musterctl/machine_set.h"
@@ -21,13 +22,15 @@ using ::testing::ElementsAre;
 
 // Quotas and machines in memory, in pages of two.
 class FakeServer final : public quota::v1::QuotaService::Service,
-                         public capacity::v1::CapacityService::Service {
+                         public capacity::v1::CapacityService::Service,
+                         public lifecycle::v1::LifecycleService::Service {
  public:
   FakeServer() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.RegisterService(static_cast<quota::v1::QuotaService::Service*>(this));
     builder.RegisterService(static_cast<capacity::v1::CapacityService::Service*>(this));
+    builder.RegisterService(static_cast<lifecycle::v1::LifecycleService::Service*>(this));
     server_ = builder.BuildAndStart();
   }
   std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
@@ -60,7 +63,7 @@ class FakeServer final : public quota::v1::QuotaService::Service,
       return {grpc::StatusCode::INVALID_ARGUMENT, details.message(), details.SerializeAsString()};
     }
     EXPECT_TRUE(request->allow_missing());
-    quotas[request->quota().name()] = request->quota();
+    if (!request->validate_only()) quotas[request->quota().name()] = request->quota();
     *response = request->quota();
     return grpc::Status::OK;
   }
@@ -85,12 +88,68 @@ class FakeServer final : public quota::v1::QuotaService::Service,
     return grpc::Status::OK;
   }
 
+  grpc::Status GetNodePool(grpc::ServerContext*, const lifecycle::v1::GetNodePoolRequest*,
+                           lifecycle::v1::NodePool*) override {
+    return {grpc::StatusCode::NOT_FOUND, "none"};
+  }
+  grpc::Status ApplyNodePool(grpc::ServerContext*,
+                             const lifecycle::v1::ApplyNodePoolRequest* request,
+                             lifecycle::v1::NodePool* response) override {
+    if (request->validate_only()) response->mutable_preview()->set_nodes_to_reboot(7);
+    return Heard("apply", *request);
+  }
+  grpc::Status ResizeNodePool(grpc::ServerContext*,
+                              const lifecycle::v1::ResizeNodePoolRequest* request,
+                              lifecycle::v1::NodePool*) override {
+    return Heard("resize", *request);
+  }
+  grpc::Status DeleteNodePool(grpc::ServerContext*,
+                              const lifecycle::v1::DeleteNodePoolRequest* request,
+                              lifecycle::v1::NodePool*) override {
+    return Heard("delete", *request);
+  }
+  grpc::Status ReconfigureNodePool(grpc::ServerContext*,
+                                   const lifecycle::v1::ReconfigureNodePoolRequest* request,
+                                   lifecycle::v1::NodePool*) override {
+    return Heard("reconfigure", *request);
+  }
+  grpc::Status PauseReconfiguration(grpc::ServerContext*,
+                                    const lifecycle::v1::PauseReconfigurationRequest* request,
+                                    lifecycle::v1::NodePool*) override {
+    return Heard("pause", *request);
+  }
+  grpc::Status ResumeReconfiguration(grpc::ServerContext*,
+                                     const lifecycle::v1::ResumeReconfigurationRequest* request,
+                                     lifecycle::v1::NodePool*) override {
+    return Heard("resume", *request);
+  }
+  grpc::Status CancelReconfiguration(grpc::ServerContext*,
+                                     const lifecycle::v1::CancelReconfigurationRequest* request,
+                                     lifecycle::v1::NodePool*) override {
+    return Heard("cancel", *request);
+  }
+  grpc::Status UpdateNode(grpc::ServerContext*, const lifecycle::v1::UpdateNodeRequest* request,
+                          lifecycle::v1::Node*) override {
+    return Heard("update", *request);
+  }
+  grpc::Status ExplainNodePool(grpc::ServerContext*,
+                               const lifecycle::v1::ExplainNodePoolRequest* request,
+                               lifecycle::v1::ExplainNodePoolResponse*) override {
+    return Heard("explain", *request);
+  }
+
+  std::vector<std::string> heard;  // requests to lifecycle
   std::map<std::string, quota::v1::Quota> quotas;
   std::map<std::string, capacity::v1::Machine> machines;
   std::vector<int> batches;
   std::vector<quota::v1::WatchQuotasResponse> stream;
 
  private:
+  grpc::Status Heard(const char* verb, const google::protobuf::Message& request) {
+    heard.push_back(absl::StrCat(verb, " ", request.ShortDebugString()));
+    return grpc::Status::OK;
+  }
+
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };
@@ -103,8 +162,8 @@ class ApiTest : public ::testing::Test {
     quota.set_limit(limit);
     return quota;
   }
-  Outcome ApplyOutcome(const Resource& resource) {
-    const auto applied = api_->Apply(resource);
+  Outcome ApplyOutcome(const Resource& resource, bool dry_run = false) {
+    const auto applied = api_->Apply(resource, dry_run);
     EXPECT_TRUE(applied.ok()) << applied.status();
     return applied.ok() ? applied->outcome : Outcome::kUnchanged;
   }
@@ -143,8 +202,68 @@ TEST_F(ApiTest, RegistersMachinesInChunksAndOnlyWhatIsNew) {
   EXPECT_THAT(server_.batches, ElementsAre(500, 500, 200, 3));
 }
 
+TEST_F(ApiTest, ADryRunChangesNothing) {
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1), true), Outcome::kCreated);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1)), Outcome::kCreated);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2), true), Outcome::kConfigured);
+  EXPECT_EQ(server_.quotas.begin()->second.limit(), 1);
+  absl::flat_hash_set<std::string> used;
+  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 3};
+  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}, true), Outcome::kCreated);
+  EXPECT_TRUE(server_.batches.empty());
+  lifecycle::v1::NodePool pool;
+  pool.set_name("organizations/acme/clusters/example/nodePools/train");
+  const auto applied = api_->Apply(pool, true);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  ASSERT_TRUE(applied->preview.has_value());
+  EXPECT_EQ(applied->preview->nodes_to_reboot(), 7);
+  EXPECT_THAT(server_.heard, ElementsAre(absl::StrCat("apply node_pool { name: \"", pool.name(),
+                                                      "\" } validate_only: true")));
+}
+
+TEST_F(ApiTest, AMachineInUseIsUnchanged) {
+  absl::flat_hash_set<std::string> used;
+  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 1};
+  const MachineSet set{"a", Expand(spec, used)};
+  EXPECT_EQ(ApplyOutcome(set), Outcome::kCreated);
+  capacity::v1::Machine& machine = server_.machines.begin()->second;
+  machine.set_claim("u-1");
+  machine.mutable_request_time()->set_seconds(1);
+  machine.set_compute_class(type::v1::COMPUTE_CLASS_SPOT);
+  EXPECT_EQ(ApplyOutcome(set), Outcome::kUnchanged);
+}
+
+TEST_F(ApiTest, OrdersNameTheirNodePool) {
+  const std::string name = "name: \"organizations/acme/clusters/example/nodePools/train\"";
+  lifecycle::v1::ResizeNodePoolRequest resize;
+  resize.set_name("train");
+  resize.add_remove_machines("g1");
+  EXPECT_TRUE(api_->Resize(resize).ok());
+  lifecycle::v1::ReconfigureNodePoolRequest reconfigure;
+  reconfigure.set_name("train");
+  EXPECT_TRUE(api_->Reconfigure(reconfigure).ok());
+  for (const auto verb :
+       {ReconfigurationVerb::kPause, ReconfigurationVerb::kResume, ReconfigurationVerb::kCancel}) {
+    EXPECT_TRUE(api_->ControlReconfiguration(verb, "train").ok());
+  }
+  EXPECT_TRUE(api_->DeleteNodePool("train", true).ok());
+  EXPECT_TRUE(api_->ExplainNodePool("train").ok());
+  EXPECT_TRUE(api_->ProtectNode("train", "g1", absl::FromUnixSeconds(5)).ok());
+  EXPECT_TRUE(api_->ProtectNode("train", "g1", std::nullopt).ok());
+  const std::string node = "name: \"organizations/acme/clusters/example/nodePools/train/nodes/g1\"";
+  EXPECT_THAT(
+      server_.heard,
+      ElementsAre("resize " + name + " remove_machines: \"g1\"", "reconfigure " + name,
+                  "pause " + name, "resume " + name, "cancel " + name,
+                  "delete " + name + " validate_only: true", "explain " + name,
+                  "update node { " + node +
+                      " protect_until_time { seconds: 5 } } update_mask { paths: "
+                      "\"protect_until_time\" }",
+                  "update node { " + node + " } update_mask { paths: \"protect_until_time\" }"));
+}
+
 TEST_F(ApiTest, ErrorsKeepTheServersDetails) {
-  const auto applied = api_->Apply(Quota("A-1A", -1));
+  const auto applied = api_->Apply(Quota("A-1A", -1), false);
   ASSERT_FALSE(applied.ok());
   EXPECT_EQ(RenderError(applied.status()),
             "error: limit: must be 0 to 1000000 (INVALID_ARGUMENT)\n");

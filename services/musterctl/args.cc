@@ -156,7 +156,7 @@ std::string Help(const Command* command) {
   if (command == nullptr) {
     out = "musterctl talks to Muster's API.\n\nUsage: musterctl [flags] COMMAND ...\n\nCommands:\n";
     for (const Command& each : Commands())
-      absl::StrAppendFormat(&out, "  %-10s %s\n", each.name, each.summary);
+      absl::StrAppendFormat(&out, "  %-12s %s\n", each.name, each.summary);
     AppendFlags(out, "Flags of every command", GlobalFlags());
     absl::StrAppend(&out,
                     "\nmusterctl COMMAND --help tells more. Exit code: 0 done, 1 refused or "

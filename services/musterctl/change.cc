@@ -10,6 +10,7 @@
 #include "services/musterctl/commands.h"
 #include "services/musterctl/document.h"
 #include "services/musterctl/errors.h"
+#include "services/musterctl/preview.h"
 
 namespace muster::musterctl {
 namespace {
@@ -29,26 +30,17 @@ absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& stan
   return std::move(text).str();
 }
 
-absl::string_view OutcomeWord(Outcome outcome) {
+std::string OutcomeWord(Outcome outcome, bool dry_run) {
+  const std::string would = dry_run ? "would be " : "";
   switch (outcome) {
     case Outcome::kCreated:
-      return "created";
+      return would + "created";
     case Outcome::kConfigured:
-      return "configured";
+      return would + "configured";
     case Outcome::kUnchanged:
-      return "unchanged";
+      return would + "unchanged";
   }
   return "";
-}
-
-absl::Status DeleteOne(Session& session, const std::string& label, const absl::Status& status) {
-  if (absl::IsNotFound(status) && session.line.Has("ignore-not-found")) {
-    session.world.out << label << " not found\n";
-    return absl::OkStatus();
-  }
-  RETURN_IF_ERROR(status);
-  session.world.out << label << " deleted" << std::endl;
-  return absl::OkStatus();
 }
 
 // The pool's id of a NodePool manifest, the resource name of a Quota's.
@@ -89,6 +81,27 @@ absl::StatusOr<std::vector<Deletion>> Deletions(Session& session) {
   return deletions;
 }
 
+absl::Status DeleteOne(Session& session, const Deletion& deletion) {
+  const bool dry_run = session.line.Has("dry-run");
+  lifecycle::v1::NodePool pool;
+  absl::Status status;
+  if (deletion.pool) {
+    const auto answer = session.api.DeleteNodePool(deletion.id, dry_run);
+    status = answer.status();
+    if (answer.ok()) pool = *answer;
+  } else {
+    status = session.api.DeleteQuota(deletion.id);
+  }
+  if (absl::IsNotFound(status) && session.line.Has("ignore-not-found")) {
+    session.world.out << deletion.label << " not found\n";
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(status);
+  session.world.out << deletion.label << (dry_run ? " would be deleted" : " deleted") << std::endl;
+  if (dry_run) session.world.out << RenderPreview(pool.preview());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
@@ -115,36 +128,20 @@ absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
 absl::Status Apply(Session& session) {
   if (!session.line.arguments.empty()) return WrongUse("apply: files are given with -f");
   ASSIGN_OR_RETURN(const std::vector<Manifest> manifests, ReadManifests(session));
+  const bool dry_run = session.line.Has("dry-run");
   for (const Manifest& manifest : manifests) {
     for (const std::string& note : manifest.notes)
       session.world.err << "note: " << manifest.place << ": " << note << "\n";
-    const absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource);
+    const absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource, dry_run);
     if (!applied.ok()) {
       session.world.err << manifest.label << " (" << manifest.place << ") was refused\n";
       return RenameFields(applied.status(), ManifestPath);
     }
-    session.world.out << manifest.label << " " << OutcomeWord(applied->outcome)
+    session.world.out << manifest.label << " " << OutcomeWord(applied->outcome, dry_run)
                       << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
                       << std::endl;
+    if (applied->preview) session.world.out << RenderPreview(*applied->preview);
   }
-  return absl::OkStatus();
-}
-
-absl::Status Scale(Session& session) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kNodePool)
-    return WrongUse("scale: nodepool NAME");
-  if (!session.line.Has("nodes")) return WrongUse("scale: --nodes is missing");
-  const absl::StatusOr<int64_t> nodes = ParseCount("--nodes", session.line.Get("nodes"));
-  if (!nodes.ok()) return WrongUse(nodes.status().message());
-  const auto pool = session.api.Scale(arguments[1], *nodes);
-  if (!pool.ok()) {
-    return RenameFields(pool.status(), [](const std::string& field) {
-      return field == "target_nodes" ? "--nodes" : field;
-    });
-  }
-  session.world.out << "nodepool/" << arguments[1] << " scaled to " << pool->spec().target_nodes()
-                    << "\n";
   return absl::OkStatus();
 }
 
@@ -152,11 +149,13 @@ absl::Status Delete(Session& session) {
   ASSIGN_OR_RETURN(const std::vector<Deletion> deletions, Deletions(session));
   const auto timeout = ParseTimeout("--wait-timeout", session.line.Get("wait-timeout"));
   if (!timeout.ok()) return WrongUse(timeout.status().message());
-  for (const Deletion& deletion : deletions) {
-    RETURN_IF_ERROR(DeleteOne(session, deletion.label,
-                              deletion.pool ? session.api.DeleteNodePool(deletion.id)
-                                            : session.api.DeleteQuota(deletion.id)));
+  if (session.line.Has("dry-run")) {
+    if (session.line.Has("wait")) return WrongUse("delete: either --dry-run or --wait");
+    for (const Deletion& deletion : deletions) {
+      if (!deletion.pool) return WrongUse("delete --dry-run: NodePools only");
+    }
   }
+  for (const Deletion& deletion : deletions) RETURN_IF_ERROR(DeleteOne(session, deletion));
   for (const Deletion& deletion : deletions) {
     if (!deletion.pool || !session.line.Has("wait")) continue;
     RETURN_IF_ERROR(WaitForPool(session, deletion.id, true, *timeout));

@@ -31,6 +31,10 @@ Flag FileFlag() {
           .repeated = true};
 }
 
+Flag DryRunFlag() {
+  return {.name = "dry-run", .meaning = "Change nothing; say what would come of it."};
+}
+
 Command GetCommand() {
   return {
       .name = "get",
@@ -56,7 +60,7 @@ Command GetCommand() {
 Command ApplyCommand() {
   return {
       .name = "apply",
-      .usage = "apply -f FILE",
+      .usage = "apply -f FILE [--dry-run]",
       .summary = "Brings resources to what a manifest says.",
       .details =
           "Every document of every file is read and checked before anything is sent. Resources "
@@ -65,8 +69,12 @@ Command ApplyCommand() {
           "NodePools,\n"
           "whatever their order in the files. Kinds of apiVersion muster/v1: Zone, InstanceType,\n"
           "MachineSet, Machine, Quota, Release, Cluster; of compute.coreweave.com/v1alpha1: "
-          "NodePool.",
-      .flags = {FileFlag()}};
+          "NodePool.\n"
+          "--dry-run shows what each NodePool would cost in quota, wait for, lose and reboot; what "
+          "it\n"
+          "needs (its cluster) must be there. Zones, instance types and machines are only "
+          "compared.",
+      .flags = {FileFlag(), DryRunFlag()}};
 }
 
 Command DescribeCommand() {
@@ -81,15 +89,24 @@ Command DescribeCommand() {
 
 Command ScaleCommand() {
   return {.name = "scale",
-          .usage = "scale nodepool NAME --nodes N",
-          .summary = "Sets a NodePool's targetNodes.",
-          .flags = {{.name = "nodes", .value = "N", .meaning = "Nodes wanted, 0 to 100000."}}};
+          .usage = "scale nodepool NAME --nodes N | --remove MACHINE... [--dry-run]",
+          .summary = "Sets a NodePool's targetNodes, and may name the Nodes that are to go.",
+          .details =
+              "With --remove alone the target falls by the number of Nodes named. Under IdleOnly "
+              "one that\n"
+              "has work goes once it is idle, and no other in its place.",
+          .flags = {{.name = "nodes", .value = "N", .meaning = "Nodes wanted, 0 to 100000."},
+                    {.name = "remove",
+                     .value = "MACHINE",
+                     .meaning = "Node that is to go first. May be repeated.",
+                     .repeated = true},
+                    DryRunFlag()}};
 }
 
 Command DeleteCommand() {
   return {
       .name = "delete",
-      .usage = "delete nodepool|quota NAME [--wait] | delete -f FILE [--wait]",
+      .usage = "delete nodepool|quota NAME [--wait|--dry-run] | delete -f FILE [...]",
       .summary = "Asks for the deletion of NodePools or quotas.",
       .details =
           "A NodePool disappears once its Nodes are drained and gone. Deleting what is not there "
@@ -97,6 +114,7 @@ Command DeleteCommand() {
           "an error unless --ignore-not-found. A quota's NAME is ZONE~INSTANCETYPE~CLASS.",
       .flags = {
           FileFlag(),
+          DryRunFlag(),
           {.name = "wait", .meaning = "Wait until the NodePools are gone (see --wait-timeout)."},
           {.name = "wait-timeout",
            .value = "DURATION",
@@ -123,9 +141,11 @@ Command CheckCommand() {
 
 Command ExplainCommand() {
   return {.name = "explain",
-          .usage = "explain claim UID",
-          .summary = "Says why a NodePool has not got all its machines.",
-          .details = "UID is the NodePool's. What must be mended first stands first."};
+          .usage = "explain nodepool NAME | explain claim UID",
+          .summary = "Says why a NodePool is not where it should be, and who must act.",
+          .details =
+              "What must be mended first stands first. `claim` asks capacity alone; UID is the\n"
+              "NodePool's."};
 }
 
 Command FindCommand() {
@@ -173,18 +193,63 @@ std::vector<Command> ConfigurationCommands() {
            .summary = "Takes a release back: no NodePool comes to it any more.",
            .details = kReleaseDetails},
           {.name = "promote",
-           .usage = "promote POOL_UID [PROFILE]",
+           .usage = "promote nodepool NAME [PROFILE] | promote POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's pending configuration the active one.",
            .details = "With PROFILE only if it is the pending one. Waits while Nodes are in "
                       "delivery."},
           {.name = "rollback",
-           .usage = "rollback POOL_UID [PROFILE]",
+           .usage = "rollback nodepool NAME [PROFILE] | rollback POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's former configuration the active one.",
            .details = "Without PROFILE the one that was active before. Waits while Nodes are in\n"
                       "delivery. The one rolled back from is not staged again by itself."},
           {.name = "enable",
            .usage = "enable revision POOL_UID PROFILE",
            .summary = "Lets a revision be booted again that failed too often."}};
+}
+
+Command ReconfigureCommand() {
+  return {
+      .name = "reconfigure",
+      .usage = "reconfigure nodepool NAME [--machine M]... [flags]",
+      .summary = "Reboots Nodes into the NodePool's active configuration, rack by rack.",
+      .details =
+          "Nodes that are on it already are left alone. Without --evict-active each Node is "
+          "cordoned\n"
+          "and rebooted once it is idle. See pause, resume, cancel; `describe nodepool` "
+          "shows how far it is.",
+      .flags = {{.name = "machine",
+                 .value = "M",
+                 .meaning = "Only this Node. May be repeated.",
+                 .repeated = true},
+                {.name = "evict-active", .meaning = "Move work away instead of waiting for it."},
+                {.name = "max-unavailable",
+                 .value = "N|P%",
+                 .meaning = "Most Nodes out of service at once. Default: the NodePool's, or 1."},
+                {.name = "allowed-failures",
+                 .value = "N",
+                 .meaning = "Boots that may fail before it halts.",
+                 .standard = "0"},
+                DryRunFlag()}};
+}
+
+std::vector<Command> OrderCommands() {
+  return {ReconfigureCommand(),
+          {.name = "pause",
+           .usage = "pause reconfiguration NAME",
+           .summary = "Reboots no further Node of the NodePool until resumed."},
+          {.name = "resume",
+           .usage = "resume reconfiguration NAME",
+           .summary = "Goes on after a pause or halt; failures until now are forgotten."},
+          {.name = "cancel",
+           .usage = "cancel reconfiguration NAME",
+           .summary = "Ends reconfigure reboots; Nodes that wait for theirs are let go."},
+          {.name = "protect",
+           .usage = "protect node POOL/MACHINE --for DURATION",
+           .summary = "Keeps a Node from scale-down for a time.",
+           .flags = {{.name = "for", .value = "DURATION", .meaning = "How long, e.g. 8h."}}},
+          {.name = "unprotect",
+           .usage = "unprotect node POOL/MACHINE",
+           .summary = "Ends a Node's protection."}};
 }
 
 }  // namespace
@@ -218,6 +283,7 @@ const std::vector<Command>& Commands() {
     std::vector<Command> all = {GetCommand(),   DescribeCommand(), ApplyCommand(),
                                 ScaleCommand(), DeleteCommand(),   WaitCommand(),
                                 CheckCommand(), ExplainCommand(),  FindCommand()};
+    for (Command& command : OrderCommands()) all.push_back(std::move(command));
     for (Command& command : ConfigurationCommands()) all.push_back(std::move(command));
     all.push_back(
         {.name = "debug",

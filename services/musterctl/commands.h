@@ -55,6 +55,12 @@ absl::Status Withdraw(Session& session);
 absl::Status Promote(Session& session);
 absl::Status Rollback(Session& session);
 absl::Status Enable(Session& session);
+absl::Status Reconfigure(Session& session);
+absl::Status Pause(Session& session);
+absl::Status Resume(Session& session);
+absl::Status Cancel(Session& session);
+absl::Status Protect(Session& session);
+absl::Status Unprotect(Session& session);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

@@ -3,12 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
-#include "google/rpc/error_details.pb.h"
-#include "services/common/fake_clock.h"
-#include "services/musterctl/fake_api.h"
-#include "services/musterctl/test_pools.h"
+#include "services/musterctl/commands_test_base.h"
 
 namespace muster::musterctl {
 namespace {
@@ -17,47 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 using ::testing::StartsWith;
-
-class CommandsTest : public ::testing::Test {
- protected:
-  // Runs a command line; its output is then in out() and err().
-  int RunLine(const std::vector<std::string>& args, const std::string& input = "") {
-    in_.str(input);
-    in_.clear();
-    out_.str("");
-    err_.str("");
-    World world{.in = in_,
-                .out = out_,
-                .err = err_,
-                .environment = [this](const std::string& name) -> std::optional<std::string> {
-                  const auto it = environment_.find(name);
-                  if (it == environment_.end()) return std::nullopt;
-                  return it->second;
-                },
-                .connect =
-                    [this](const ApiOptions& options) {
-                      options_ = options;
-                      return std::shared_ptr<Api>(std::shared_ptr<Api>(), &api_);
-                    },
-                .clock = clock_,
-                .sleep = [this](absl::Duration duration) { clock_.Advance(duration); }};
-    return musterctl::Run(args, world);
-  }
-  std::string out() const { return out_.str(); }
-  std::string err() const { return err_.str(); }
-
-  FakeApi api_;
-  FakeClock clock_{absl::FromUnixSeconds(TimestampOf("2025-06-09T14:58:54Z").seconds())};
-  std::map<std::string, std::string> environment_;
-  ApiOptions options_;
-
- private:
-  std::istringstream in_;
-  std::ostringstream out_;
-  std::ostringstream err_;
-};
 
 WatchMessage Message(type::v1::WatchEventType type, int64_t revision,
                      std::optional<Item> item = std::nullopt) {
@@ -118,7 +73,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"get", "quotas", "--nodepool=a"}, "--nodepool: only with nodes and events"},
       {{"get", "nodes", "--timeout=soon"}, "--timeout: must be a duration above zero"},
       {{"describe", "quota", "a"}, "describe: nodepool or node"},
-      {{"scale", "nodepool", "a"}, "--nodes is missing"},
+      {{"scale", "nodepool", "a"}, "--nodes or --remove is missing"},
       {{"scale", "nodepool", "a", "--nodes=many"}, "--nodes: must be an integer that fits 64 bits"},
       {{"scale", "node", "a", "--nodes=1"}, "scale: nodepool NAME"},
       {{"apply"}, "-f FILE is missing"},
@@ -130,7 +85,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"get", "zones", "--state=free"}, "only with `get machines`"},
       {{"get", "machines", "--state=asleep"}, "--state: must be free, held, reclaiming,"},
       {{"get", "machines", "-w", "--zone=A-1A"}, "only with `get machines`"},
-      {{"explain", "zone", "a"}, "explain: claim UID"},
+      {{"explain", "zone", "a"}, "explain: nodepool NAME or claim UID"},
       {{"find", "placements"}, "find: placements TYPE=NODES[:spot]..."},
       {{"find", "placements", "t"}, "must be TYPE=NODES[:spot], is \"t\""},
       {{"find", "placements", "t=few"}, "t: must be an integer that fits 64 bits"},
@@ -138,7 +93,20 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"publish", "release"}, "publish: release CHANNEL~COMPONENT~VERSION"},
       {{"withdraw", "zone", "a"}, "withdraw: release CHANNEL~COMPONENT~VERSION"},
       {{"publish", "release", "stable~1"}, "must be CHANNEL~COMPONENT~VERSION"},
-      {{"promote"}, "promote: POOL_UID [PROFILE]"},
+      {{"promote"}, "promote: POOL_UID [PROFILE] or nodepool NAME [PROFILE]"},
+      {{"promote", "nodepool"}, "promote: POOL_UID [PROFILE]"},
+      {{"rollback", "np", "a", "b", "c"}, "nodepool NAME [PROFILE]"},
+      {{"delete", "quota", "a", "--dry-run"}, "delete --dry-run: NodePools only"},
+      {{"delete", "nodepool", "a", "--dry-run", "--wait"}, "either --dry-run or --wait"},
+      {{"reconfigure", "a"}, "reconfigure: nodepool NAME"},
+      {{"reconfigure", "nodepool", "a", "--allowed-failures=few"}, "--allowed-failures: must be"},
+      {{"pause", "nodepool", "a"}, "pause: reconfiguration NAME"},
+      {{"resume", "reconfiguration"}, "resume: reconfiguration NAME"},
+      {{"cancel"}, "cancel: reconfiguration NAME"},
+      {{"protect", "node", "a/g1"}, "protect: --for is missing"},
+      {{"protect", "node", "g1", "--for=1h"}, "protect: node POOL/MACHINE"},
+      {{"protect", "node", "a/g1", "--for=-1h"}, "--for: must be a duration above zero"},
+      {{"unprotect", "node", "/g1"}, "unprotect: node POOL/MACHINE"},
       {{"rollback", "a", "b", "c"}, "rollback: POOL_UID [PROFILE]"},
       {{"enable", "revision", "a"}, "enable: revision POOL_UID PROFILE"},
       {{"debug"}, "debug: say compare"}};
@@ -216,13 +184,7 @@ TEST_F(CommandsTest, FieldsAreNamedAsTheUserWroteThem) {
   EXPECT_EQ(ManifestPath("cluster.name"), "metadata.name");
   EXPECT_EQ(ManifestPath("zone"), "spec.zone");
 
-  google::rpc::Status status;
-  status.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
-  google::rpc::BadRequest bad;
-  bad.add_field_violations()->set_field("target_nodes");
-  bad.mutable_field_violations(0)->set_description("must be 0 to 100000");
-  status.add_details()->PackFrom(bad);
-  api_.refusal = FromRpcStatus(status);
+  api_.refusal = BadField("target_nodes", "must be 0 to 100000");
   EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=-1"}), kFailed);
   EXPECT_EQ(err(), "error: --nodes: must be 0 to 100000 (INVALID_ARGUMENT)\n");
 }
@@ -233,8 +195,8 @@ TEST_F(CommandsTest, ScaleAndDelete) {
   EXPECT_EQ(RunLine({"delete", "nodepool", "train", "eval"}), kDone);
   EXPECT_EQ(out(), "nodepool/train deleted\nnodepool/eval deleted\n");
   EXPECT_EQ(RunLine({"delete", "-f", "-"}, kPool), kDone);
-  EXPECT_THAT(api_.calls,
-              ElementsAre("scale train 5", "delete train", "delete eval", "delete train"));
+  EXPECT_THAT(api_.calls, ElementsAre("resize name: \"train\" target_nodes: 5", "delete train",
+                                      "delete eval", "delete train"));
   EXPECT_EQ(RunLine({"delete", "-f", "-"},
                     "apiVersion: muster/v1\nkind: Zone\nmetadata: {name: A-1A}\n"
                     "spec: {access: general}\n"),
@@ -324,118 +286,6 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
             "nodepool/other deleted\n"
             "nodepool/example-nodepool\n");
   EXPECT_THAT(api_.watched_from, ElementsAre(std::nullopt, std::nullopt, 6, 9, std::nullopt));
-}
-
-TEST_F(CommandsTest, MachinesAreFilteredByTheServer) {
-  capacity::v1::Machine machine;
-  machine.set_name("machines/m1");
-  machine.set_state(capacity::v1::Machine::STATE_IN_REPAIR);
-  api_.items[Kind::kMachine] = {machine};
-  EXPECT_EQ(RunLine({"get", "machines", "--zone=A-1A", "--state=in_repair", "-o", "name"}), kDone);
-  EXPECT_EQ(out(), "machine/m1\n");
-  EXPECT_THAT(api_.calls, ElementsAre("machines zone: \"A-1A\" state: STATE_IN_REPAIR"));
-  EXPECT_EQ(RunLine({"get", "machines", "--claim=u1", "--instance-type", "t"}), kDone);
-  EXPECT_EQ(api_.calls.back(), "machines instance_type: \"t\" claim: \"u1\"");
-  EXPECT_EQ(RunLine({"get", "machines"}), kDone);
-  EXPECT_THAT(api_.calls, SizeIs(2));
-}
-
-TEST_F(CommandsTest, ExplainTellsWhatIsInTheWay) {
-  capacity::v1::Claim& claim = *api_.explanation.mutable_claim();
-  claim.set_nodes(4);
-  claim.add_machines("m1");
-  claim.set_outstanding(3);
-  claim.set_reason(capacity::v1::Claim::REASON_QUEUED);
-  claim.mutable_queue()->set_place(2);
-  claim.mutable_queue()->set_nodes_ahead(7);
-  auto* obstacle = api_.explanation.add_obstacles();
-  obstacle->set_code(capacity::v1::ClaimObstacle::CODE_QUEUED_BEHIND);
-  obstacle->set_nodes(7);
-  obstacle->set_claims(2);
-  obstacle->set_message("7 Nodes are ahead in the queue, of 2 other claims.");
-  EXPECT_EQ(RunLine({"explain", "claim", "u1"}), kDone);
-  EXPECT_EQ(out(),
-            "claim/u1: 1 of 4 Nodes held, 3 outstanding (QUEUED).\n"
-            "Place 2 in the queue, 7 Nodes ahead; wait unknown.\n"
-            "OBSTACLE        NODES   CLAIMS   MESSAGE\n"
-            "QUEUED_BEHIND   7       2        7 Nodes are ahead in the queue, of 2 other "
-            "claims.\n");
-  EXPECT_THAT(api_.calls, ElementsAre("explain u1"));
-  claim.mutable_queue()->mutable_wait()->mutable_earliest()->set_seconds(3 * 3600);
-  claim.mutable_queue()->mutable_wait()->mutable_latest()->set_seconds(20 * 3600);
-  EXPECT_EQ(RunLine({"explain", "claim", "u1"}), kDone);
-  EXPECT_THAT(out(), HasSubstr("wait 3h to 20h.\n"));
-  api_.explanation.clear_obstacles();
-  claim.clear_queue();
-  claim.set_reason(capacity::v1::Claim::REASON_SUFFICIENT);
-  EXPECT_EQ(RunLine({"explain", "claim", "u1"}), kDone);
-  EXPECT_EQ(out(), "claim/u1: 1 of 4 Nodes held, 3 outstanding (SUFFICIENT).\n");
-}
-
-TEST_F(CommandsTest, FindRanksZones) {
-  for (const auto& [zone, label] : {std::pair("B-1A", capacity::v1::AVAILABILITY_LIKELY),
-                                    std::pair("A-1A", capacity::v1::AVAILABILITY_LIMITED)}) {
-    auto* placements = api_.placements.add_zones();
-    placements->set_zone(zone);
-    placements->set_availability(label);
-    for (int i = 0; i < 2; ++i) {
-      auto* placement = placements->add_placements();
-      placement->set_free(8 + i);
-      placement->set_in_service(20);
-      placement->set_availability(label);
-    }
-  }
-  api_.placements.set_recommended_zone("B-1A");
-  EXPECT_EQ(RunLine({"find", "placements", "t=4", "u=2:spot", "--zone=A-1A", "--zone=B-1A",
-                     "--priority=-3"}),
-            kDone);
-  EXPECT_EQ(out(),
-            "ZONE   INSTANCE TYPE   NODES   CLASS     FREE   RECLAIMABLE   AHEAD   IN SERVICE   "
-            "AVAILABILITY\n"
-            "B-1A   t               4       default   8      0             0       20           "
-            "Likely available\n"
-            "B-1A   u               2       spot      9      0             0       20           "
-            "Likely available\n"
-            "A-1A   t               4       default   8      0             0       20           "
-            "Limited availability\n"
-            "A-1A   u               2       spot      9      0             0       20           "
-            "Limited availability\n"
-            "Recommended zone: B-1A\n");
-  EXPECT_THAT(api_.calls,
-              ElementsAre("find requests { instance_type: \"t\" nodes: 4 priority: -3 } requests { "
-                          "instance_type: \"u\" nodes: 2 compute_class: COMPUTE_CLASS_SPOT "
-                          "priority: -3 } zones: \"A-1A\" zones: \"B-1A\""));
-  api_.placements.clear_recommended_zone();
-  EXPECT_EQ(RunLine({"find", "placements", "t=4"}), kDone);
-  EXPECT_THAT(out(), EndsWith("No zone is recommended.\n"));
-}
-
-TEST_F(CommandsTest, CheckSaysWhetherItFitsAndWhoIsInTheWay) {
-  api_.holding.set_verdict(quota::v1::HoldingAnswer::VERDICT_UNDER);
-  api_.holding.set_nodes(4);
-  api_.holding.set_held(20);
-  api_.holding.set_limit(24);
-  api_.holding.set_remaining(4);
-  EXPECT_EQ(RunLine({"check", "quota", "A-1A~t~default", "--nodes=4"}), kDone);
-  EXPECT_EQ(out(), "quota/A-1A~t~default: 4 Nodes fit; then 20 of 24 held, 4 remain\n");
-  EXPECT_THAT(api_.calls,
-              ElementsAre("check organizations/acme/quotas/A-1A~t~default/holdings/a-new-pool 4"));
-  api_.holding.set_verdict(quota::v1::HoldingAnswer::VERDICT_OVER);
-  api_.holding.set_nodes(0);
-  auto* holder = api_.holding.add_holders();
-  holder->set_nodes(16);
-  holder->set_pool_uid("u1");
-  holder->set_pool("organizations/acme/clusters/c/nodePools/train");
-  api_.holding.set_other_holders(2);
-  api_.holding.set_other_nodes(3);
-  EXPECT_EQ(RunLine({"check", "quota", "A-1A~t~default", "--nodes=9", "--pool-uid=u7"}), kFailed);
-  EXPECT_EQ(out(),
-            "quota/A-1A~t~default: 9 Nodes do not fit: 20 of 24 held, 4 remain\n"
-            "NODES   UID   NODEPOOL\n"
-            "16      u1    organizations/acme/clusters/c/nodePools/train\n"
-            "and 2 more with 3 Nodes\n");
-  EXPECT_EQ(err(), "error: 9 Nodes are not within quota\n");
-  EXPECT_THAT(api_.calls.back(), EndsWith("/holdings/u7 9"));
 }
 
 }  // namespace

@@ -19,29 +19,33 @@ absl::StatusOr<std::string> ReleaseArgument(const CommandLine& line) {
   return absl::StrCat("channels/", parts[0], "/components/", parts[1], "/releases/", parts[2]);
 }
 
-// Says what the last order came to.
-absl::Status Tell(Session& session, const std::string& pool_uid,
-                  const absl::StatusOr<configuration::v1::PoolConfiguration>& pool) {
-  RETURN_IF_ERROR(pool.status());
-  session.world.out << "configuration/" << pool_uid;
-  if (pool->has_waiting()) {
-    session.world.out << " will be at " << pool->waiting().node_profile()
-                      << " once no Node is in delivery\n";
-  } else {
-    session.world.out << " is at " << pool->active() << "\n";
-  }
-  return absl::OkStatus();
-}
-
 using OrderCall = absl::StatusOr<configuration::v1::PoolConfiguration> (Api::*)(const std::string&,
                                                                                 const std::string&);
 
+// Gives an order to a NodePool, named by its uid or name, and says what it came to.
 absl::Status GiveOrder(Session& session, OrderCall call) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  if (arguments.empty() || arguments.size() > 2)
-    return WrongUse(absl::StrCat(session.line.command, ": POOL_UID [PROFILE]"));
-  return Tell(session, arguments[0],
-              (session.api.*call)(arguments[0], arguments.size() == 2 ? arguments[1] : ""));
+  std::vector<std::string> arguments = session.line.arguments;
+  const bool by_name = !arguments.empty() && ParseKind(arguments[0]) == Kind::kNodePool;
+  if (by_name) arguments.erase(arguments.begin());
+  if (arguments.empty() || arguments.size() > 2) {
+    return WrongUse(
+        absl::StrCat(session.line.command, ": POOL_UID [PROFILE] or nodepool NAME [PROFILE]"));
+  }
+  std::string uid = arguments[0];
+  if (by_name) {
+    ASSIGN_OR_RETURN(const lifecycle::v1::NodePool pool, session.api.GetNodePool(arguments[0]));
+    uid = pool.uid();
+  }
+  ASSIGN_OR_RETURN(const configuration::v1::PoolConfiguration pool,
+                   (session.api.*call)(uid, arguments.size() == 2 ? arguments[1] : ""));
+  session.world.out << (by_name ? "nodepool/" : "configuration/") << arguments[0];
+  if (pool.has_waiting()) {
+    session.world.out << " will be at " << pool.waiting().node_profile()
+                      << " once no Node is in delivery\n";
+  } else {
+    session.world.out << " is at " << pool.active() << "\n";
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace

@@ -1,11 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
-#include "services/common/fake_clock.h"
-#include "services/musterctl/commands.h"
-#include "services/musterctl/fake_api.h"
+#include "services/musterctl/commands_test_base.h"
 
 namespace muster::musterctl {
 namespace {
@@ -13,52 +9,41 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class ConfigurationCommandsTest : public ::testing::Test {
- protected:
-  int RunLine(const std::vector<std::string>& args) {
-    std::istringstream in;
-    std::ostringstream out;
-    std::ostringstream err;
-    World world{.in = in,
-                .out = out,
-                .err = err,
-                .environment = [](const std::string&) { return std::nullopt; },
-                .connect =
-                    [this](const ApiOptions&) {
-                      return std::shared_ptr<Api>(std::shared_ptr<Api>(), &api_);
-                    },
-                .clock = clock_};
-    const int code = musterctl::Run(args, world);
-    out_ = out.str();
-    err_ = err.str();
-    return code;
-  }
-
-  FakeApi api_;
-  FakeClock clock_;
-  std::string out_;
-  std::string err_;
-};
+using ConfigurationCommandsTest = CommandsTest;
 
 TEST_F(ConfigurationCommandsTest, ReleasesByIdOrName) {
   const std::string name = "channels/stable/components/gpu-driver/releases/570.1";
   EXPECT_EQ(RunLine({"publish", "release", "stable~gpu-driver~570.1"}), kDone);
-  EXPECT_EQ(out_, "release/stable~gpu-driver~570.1 published\n");
+  EXPECT_EQ(out(), "release/stable~gpu-driver~570.1 published\n");
   EXPECT_EQ(RunLine({"withdraw", "release", name}), kDone);
-  EXPECT_EQ(out_, "release/stable~gpu-driver~570.1 withdrawn\n");
+  EXPECT_EQ(out(), "release/stable~gpu-driver~570.1 withdrawn\n");
   EXPECT_THAT(api_.calls, ElementsAre("publish " + name, "withdraw " + name));
 }
 
 TEST_F(ConfigurationCommandsTest, OrdersTellWhatTheyCameTo) {
   api_.configuration.set_active("np-a");
   EXPECT_EQ(RunLine({"promote", "u-1"}), kDone);
-  EXPECT_EQ(out_, "configuration/u-1 is at np-a\n");
+  EXPECT_EQ(out(), "configuration/u-1 is at np-a\n");
   api_.configuration.mutable_waiting()->set_node_profile("np-b");
   EXPECT_EQ(RunLine({"rollback", "u-1", "np-b"}), kDone);
-  EXPECT_EQ(out_, "configuration/u-1 will be at np-b once no Node is in delivery\n");
+  EXPECT_EQ(out(), "configuration/u-1 will be at np-b once no Node is in delivery\n");
   EXPECT_EQ(RunLine({"enable", "revision", "u-1", "np-a"}), kDone);
-  EXPECT_EQ(out_, "configuration/u-1: np-a may be booted\n");
+  EXPECT_EQ(out(), "configuration/u-1: np-a may be booted\n");
   EXPECT_THAT(api_.calls, ElementsAre("promote u-1 ", "rollback u-1 np-b", "enable u-1 np-a"));
+}
+
+TEST_F(ConfigurationCommandsTest, APoolMayBeNamed) {
+  api_.pools = {ReferencePool()};
+  api_.configuration.set_active("np-a");
+  EXPECT_EQ(RunLine({"promote", "nodepool", "train"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train is at np-a\n");
+  EXPECT_EQ(RunLine({"rollback", "np", "train", "np-a"}), kDone);
+  const std::string uid = ReferencePool().uid();
+  EXPECT_THAT(api_.calls, ElementsAre("promote " + uid + " ", "rollback " + uid + " np-a"));
+  api_.pools = {absl::NotFoundError("no such pool")};
+  EXPECT_EQ(RunLine({"promote", "nodepool", "train"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no such pool"));
+  EXPECT_EQ(api_.calls.size(), 2u);
 }
 
 TEST_F(ConfigurationCommandsTest, ARefusalIsTold) {
@@ -68,8 +53,8 @@ TEST_F(ConfigurationCommandsTest, ARefusalIsTold) {
                                                {"enable", "revision", "u-1", "np-a"},
                                                {"publish", "release", "a~b~c"}}) {
     EXPECT_EQ(RunLine(line), kFailed);
-    EXPECT_THAT(err_, HasSubstr("No configuration is pending."));
-    EXPECT_EQ(out_, "");
+    EXPECT_THAT(err(), HasSubstr("No configuration is pending."));
+    EXPECT_EQ(out(), "");
   }
 }
 
@@ -83,9 +68,9 @@ TEST_F(ConfigurationCommandsTest, ConfigurationsAndProfilesAreShown) {
   profile.set_image("2.10.1");
   api_.items[Kind::kNodeProfile] = {profile};
   EXPECT_EQ(RunLine({"get", "configurations"}), kDone);
-  EXPECT_THAT(out_, HasSubstr("u-1            np-a"));
+  EXPECT_THAT(out(), HasSubstr("u-1            np-a"));
   EXPECT_EQ(RunLine({"get", "profile", "np-a"}), kDone);
-  EXPECT_THAT(out_, HasSubstr("np-a   2.10.1"));
+  EXPECT_THAT(out(), HasSubstr("np-a   2.10.1"));
 }
 
 }  // namespace

@@ -128,7 +128,8 @@ class Connection {
 };
 
 // The parts of the Api that have files of their own.
-absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource);
+absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource,
+                                      bool dry_run);
 absl::Status WatchStream(Connection& connection, Kind kind, std::optional<int64_t> after_revision,
                          const Api::Receiver& receive);
 

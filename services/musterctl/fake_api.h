@@ -20,6 +20,8 @@ class FakeApi final : public Api {
   std::vector<std::string> calls = {};  // changes that were asked for
   absl::Status refusal = {};            // of every change
   Applied applied = {};
+  lifecycle::v1::NodePool changed = {};  // what changes of a NodePool answer
+  lifecycle::v1::ExplainNodePoolResponse obstacles = {};
   debug::v1::CompareStateResponse comparison = {};
   capacity::v1::ExplainClaimResponse explanation = {};
   capacity::v1::FindPlacementsResponse placements = {};
@@ -65,21 +67,42 @@ class FakeApi final : public Api {
   absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(const std::string&) override {
     return events;
   }
-  absl::StatusOr<Applied> Apply(const Resource& resource) override {
-    calls.push_back("apply " + std::to_string(resource.index()));
+  absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
+    calls.push_back((dry_run ? "try apply " : "apply ") + std::to_string(resource.index()));
     if (!refusal.ok()) return refusal;
     return applied;
   }
-  absl::StatusOr<lifecycle::v1::NodePool> Scale(const std::string& id, int64_t nodes) override {
-    calls.push_back("scale " + id + " " + std::to_string(nodes));
-    if (!refusal.ok()) return refusal;
-    lifecycle::v1::NodePool pool;
-    pool.mutable_spec()->set_target_nodes(nodes);
-    return pool;
+  absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
+                                                         bool dry_run) override {
+    return PoolChange((dry_run ? "try delete " : "delete ") + id);
   }
-  absl::Status DeleteNodePool(const std::string& id) override {
-    calls.push_back("delete " + id);
-    return refusal;
+  absl::StatusOr<lifecycle::v1::NodePool> Resize(
+      lifecycle::v1::ResizeNodePoolRequest request) override {
+    changed.mutable_spec()->set_target_nodes(request.target_nodes());
+    return PoolChange("resize " + request.ShortDebugString());
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
+      lifecycle::v1::ReconfigureNodePoolRequest request) override {
+    return PoolChange("reconfigure " + request.ShortDebugString());
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
+                                                                 const std::string& id) override {
+    return PoolChange("control " + std::to_string(static_cast<int>(verb)) + " " + id);
+  }
+  absl::StatusOr<lifecycle::v1::Node> ProtectNode(const std::string& pool,
+                                                  const std::string& machine,
+                                                  std::optional<absl::Time> until) override {
+    lifecycle::v1::Node node;
+    if (until) node.mutable_protect_until_time()->set_seconds(absl::ToUnixSeconds(*until));
+    calls.push_back("protect " + pool + " " + machine + " " + node.ShortDebugString());
+    if (!refusal.ok()) return refusal;
+    return node;
+  }
+  absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
+      const std::string& id) override {
+    calls.push_back("explain nodepool " + id);
+    if (!refusal.ok()) return refusal;
+    return obstacles;
   }
   absl::Status DeleteQuota(const std::string& name) override {
     calls.push_back("delete " + name);
@@ -133,6 +156,13 @@ class FakeApi final : public Api {
       if (!receive(message)) return absl::OkStatus();
     }
     return stream.end;
+  }
+
+ private:
+  absl::StatusOr<lifecycle::v1::NodePool> PoolChange(std::string call) {
+    calls.push_back(std::move(call));
+    if (!refusal.ok()) return refusal;
+    return changed;
   }
 };
 

@@ -16,10 +16,27 @@ using CommandFunction = absl::Status (*)(Session&);
 
 CommandFunction FunctionOf(absl::string_view command) {
   static constexpr std::pair<absl::string_view, CommandFunction> kFunctions[] = {
-      {"get", Get},         {"describe", Describe}, {"apply", Apply},     {"scale", Scale},
-      {"delete", Delete},   {"wait", Wait},         {"check", Check},     {"debug", Debug},
-      {"explain", Explain}, {"find", Find},         {"publish", Publish}, {"withdraw", Withdraw},
-      {"promote", Promote}, {"rollback", Rollback}, {"enable", Enable}};
+      {"get", Get},
+      {"describe", Describe},
+      {"apply", Apply},
+      {"scale", Scale},
+      {"delete", Delete},
+      {"wait", Wait},
+      {"check", Check},
+      {"debug", Debug},
+      {"explain", Explain},
+      {"find", Find},
+      {"publish", Publish},
+      {"withdraw", Withdraw},
+      {"promote", Promote},
+      {"rollback", Rollback},
+      {"enable", Enable},
+      {"reconfigure", Reconfigure},
+      {"pause", Pause},
+      {"resume", Resume},
+      {"cancel", Cancel},
+      {"protect", Protect},
+      {"unprotect", Unprotect}};
   for (const auto& [name, function] : kFunctions) {
     if (name == command) return function;
   }

@@ -7,21 +7,8 @@
 #include "services/musterctl/objects.h"
 #include "services/musterctl/table.h"
 
-// `explain claim` and `find placements`.
 namespace muster::musterctl {
 namespace {
-
-std::string Text(const google::protobuf::Duration& duration) {
-  return HumanDuration(absl::Seconds(duration.seconds()));
-}
-
-std::string QueueLine(const capacity::v1::QueuePlace& queue) {
-  const std::string wait = queue.has_wait() ? absl::StrCat(Text(queue.wait().earliest()), " to ",
-                                                           Text(queue.wait().latest()))
-                                            : "unknown";
-  return absl::StrCat("Place ", queue.place(), " in the queue, ", queue.nodes_ahead(),
-                      " Nodes ahead; wait ", wait, ".\n");
-}
 
 // The finder's words for people.
 std::string Label(capacity::v1::Availability availability) {
@@ -68,29 +55,6 @@ absl::StatusOr<capacity::v1::FindPlacementsRequest> ParseQuery(const CommandLine
 }
 
 }  // namespace
-
-absl::Status Explain(Session& session) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kClaim)
-    return WrongUse("explain: claim UID");
-  ASSIGN_OR_RETURN(const capacity::v1::ExplainClaimResponse response,
-                   session.api.ExplainClaim(arguments[1]));
-  const capacity::v1::Claim& claim = response.claim();
-  session.world.out << "claim/" << arguments[1] << ": " << claim.machines_size() << " of "
-                    << claim.nodes() << " Nodes held, " << claim.outstanding() << " outstanding ("
-                    << ClaimReasonWord(claim.reason()) << ").\n";
-  if (claim.has_queue()) session.world.out << QueueLine(claim.queue());
-  if (response.obstacles().empty()) return absl::OkStatus();
-  std::vector<std::vector<std::string>> rows;
-  for (const capacity::v1::ClaimObstacle& obstacle : response.obstacles()) {
-    rows.push_back({std::string(absl::StripPrefix(
-                        capacity::v1::ClaimObstacle::Code_Name(obstacle.code()), "CODE_")),
-                    absl::StrCat(obstacle.nodes()), absl::StrCat(obstacle.claims()),
-                    obstacle.message()});
-  }
-  session.world.out << TablePrinter({"OBSTACLE", "NODES", "CLAIMS", "MESSAGE"}).Print(rows);
-  return absl::OkStatus();
-}
 
 absl::Status Find(Session& session) {
   const std::vector<std::string>& arguments = session.line.arguments;

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+
+namespace muster::musterctl {
+
+// What a change of a NodePool would do, for people: an indented line each for quota, capacity,
+// victims, configuration and reboots, where there is something to say.
+std::string RenderPreview(const lifecycle::v1::NodePoolPreview& preview);
+
+}  // namespace muster::musterctl
