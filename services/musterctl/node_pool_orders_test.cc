@@ -31,7 +31,7 @@ lifecycle::v1::NodePoolPreview GrowingPreview() {
 }
 
 constexpr char kGrowing[] =
-    "  quota:         6 Nodes charged, 2 more than now; Under: 4 of 10 are held now\n"
+    "  quota:         6 Nodes charged, 2 more than now; Under: 4 of 10 held\n"
     "  capacity:      2 more asked for, 1 free, 0 reclaimable; place 3 in the queue behind 7 "
     "Nodes\n";
 

@@ -21,8 +21,7 @@ std::string Quota(const Preview::Quota& quota) {
   const std::string charged = absl::StrCat(quota.nodes(), " Nodes charged, ", change, "; ");
   if (quota.reason() == "InternalError") return charged + "quota could not be asked";
   if (quota.reason() == "NotSet") return charged + "NotSet: there is no quota";
-  return absl::StrCat(charged, quota.reason(), ": ", quota.held(), " of ", quota.limit(),
-                      " are held now");
+  return absl::StrCat(charged, quota.reason(), ": ", quota.held(), " of ", quota.limit(), " held");
 }
 
 std::string Capacity(const Preview::Capacity& capacity) {
