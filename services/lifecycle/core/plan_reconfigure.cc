@@ -58,7 +58,7 @@ void Planner::Reconfigure() {
     return;
   }
   const Reconfiguration& asked = *pool_.reconfiguration;
-  const auto failed = static_cast<int64_t>(asked.failed_machines.size());
+  const auto failed = static_cast<int64_t>(asked.failed_machines.size()) + timed_out_reboots_;
   if (asked.state == State::kRunning && (failed > asked.allowed_failures || ProfileDisabled())) {
     reconfiguration_state_ = State::kHalted;
     Do(SetReconfiguration{State::kHalted, "boots failed"});

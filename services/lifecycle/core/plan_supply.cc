@@ -91,6 +91,7 @@ void Planner::TimeOutBoots() {
       Due(deadline);
       continue;
     }
+    timed_out_reboots_ += node.state == NodeState::kReconfiguring ? 1 : 0;
     Step(node, NodeEvent::kBootTimedOut, "it did not come up in time");
   }
 }

@@ -108,6 +108,7 @@ class Planner {
   Reconfiguration::State reconfiguration_state_ = Reconfiguration::State::kDone;
   std::map<std::string, Node> nodes_;
   Budget budget_;
+  int64_t timed_out_reboots_ = 0;  // by this plan
   size_t steps_ = 0;
   PoolPlan plan_;
 };

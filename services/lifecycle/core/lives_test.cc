@@ -1,0 +1,149 @@
+// Whole lives: what is told of the pool and of the Node, in order, each once, however many passes
+// are made, restarts happen and reports are repeated (semantics 8).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using Words = std::vector<std::string>;
+using O = ReportNode::Observation;
+
+const Words kUp = {"CWNodeRequestQueued", "CWNodeAssigned", "CWNodeRegistered"};
+const Words kOut = {"CWNodePreparedForTerminate", "CWNodeDeleted", "CWNodePoolNodesRemoved"};
+
+Words Join(std::initializer_list<Words> parts) {
+  Words all;
+  for (const Words& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// A world in which every pass dies once before it is carried out, every report is said twice, and
+// passes are made that nobody needs.
+struct Restless : Simulation {
+  void Live() {
+    for (int quiet = 0, i = 0; quiet < 3; ++i) {
+      if (i > 500) std::abort();
+      Pass(/*dies=*/true);
+      bool moved = Pass();
+      for (const Node* node : state().NodesOf(kSimPool)) {
+        const auto report = NextReport(*node);
+        if (!report || !Run(*report).ok()) continue;
+        moved = true;
+        (void)Run(*report);
+      }
+      if (moved) continue;
+      ++quiet;
+      if (last_plan.due < now() + absl::Minutes(10)) {
+        quiet = 0;
+        Advance(std::max(absl::ZeroDuration(), last_plan.due - now()));
+      }
+    }
+  }
+  void Begin() { begin = told().size(); }
+  void ExpectTold(const Words& pool, const Words& node) const {
+    EXPECT_THAT(ReasonsSince(begin), ElementsAreArray(pool));
+    EXPECT_THAT(ReasonsSince(begin, "g100"), ElementsAreArray(node));
+    std::set<std::string> seen;
+    for (size_t i = begin; i < told().size(); ++i) {
+      const Told& t = told()[i];
+      EXPECT_TRUE(seen.insert(absl::StrCat(t.object, " ", t.reason, " ", t.message)).second)
+          << t.message;
+    }
+  }
+  size_t begin = 0;
+};
+
+struct Up : Restless {
+  Up() {
+    Create(1);
+    Live();
+    Begin();
+  }
+};
+
+TEST(Lives, Up) {
+  Restless sim;
+  sim.Create(1);
+  sim.Live();
+  sim.ExpectTold(Join({{"CWNodePoolCreated"}, kUp, {"CWNodePoolScaledUp"}}),
+                 {"CWConfigStaged", "CWNodeRegistered"});
+}
+
+TEST(Lives, Down) {
+  Up sim;
+  sim.Resize(0);
+  sim.Live();
+  sim.ExpectTold(Join({{"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
+                        "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
+                        "CWDrainNode", "CWNodeDraining"},
+                       kOut,
+                       {"CWNodePoolScaledDown"}}),
+                 {"CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
+                  "CWNodeDraining", "CWNodePreparedForTerminate"});
+}
+
+TEST(Lives, Replaced) {
+  Up sim;
+  ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
+  sim.Live();
+  sim.ExpectTold(Join({{"CWNodeCordoned", "CWNodeTainted", "CWNodeDeletionRequestSuccess",
+                        "CWNodeMarkedPrepareForTerminate", "CWDrainNode", "CWNodeDraining"},
+                       kOut,
+                       {"CWNodeAssigned", "CWNodeRegistered", "CWNodePoolScaledUp"}}),
+                 {"CWNodeCordoned", "CWNodeTainted", "CWNodeMarkedPrepareForTerminate",
+                  "CWNodeDraining", "CWNodePreparedForTerminate"});
+}
+
+TEST(Lives, Preempted) {
+  Restless sim;
+  sim.Apply([](Spec& spec) {
+    spec.compute_class = "spot";
+    spec.target_nodes = 1;
+  });
+  sim.Live();
+  sim.Begin();
+  sim.OthersTake(200);
+  sim.Reclaim("g100", sim.now());
+  sim.Live();
+  sim.ExpectTold(Join({{"CWNodeCordoned", "CWNodeTainted", "CWNodeDeletionRequestSuccess",
+                        "CWNodeMarkedPrepareForTerminate", "CWDrainNode", "CWNodeDraining"},
+                       kOut,
+                       {"CWInsufficientCapacity"}}),
+                 {"Preemption pending", "CWNodeCordoned", "CWNodeTainted",
+                  "CWNodeMarkedPrepareForTerminate", "Preemption in progress", "CWNodeDraining",
+                  "CWNodePreparedForTerminate", "Deleted for preemption"});
+}
+
+TEST(Lives, Reconfigured) {
+  Up sim;
+  sim.Stage("np-000000000002");
+  sim.Live();
+  sim.Must(ReconfigureNodePool{.name = kSimPool});
+  sim.Live();
+  sim.ExpectTold({"CWNodeConfigStaged", "CWNodeCordoned", "CWNodeTainted", "CWNodeUncordoned",
+                  "CWNodeUntainted"},
+                 {"CWNodeCordoned", "CWNodeTainted", "CWConfigStaged", "CWNodeUncordoned",
+                  "CWNodeUntainted", "CWReconfigureRebooted"});
+}
+
+TEST(Lives, Deleted) {
+  Up sim;
+  sim.Delete();
+  sim.Live();
+  ASSERT_EQ(sim.pool(), nullptr);
+  sim.ExpectTold(Join({{"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
+                        "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
+                        "CWDrainNode", "CWNodeDraining"},
+                       kOut,
+                       {"CWNodePoolDeleted"}}),
+                 {"CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
+                  "CWNodeDraining", "CWNodePreparedForTerminate"});
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,236 @@
+// Reconfigure reboots: rack by rack, within the budgets, paused, resumed, cancelled and halted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+using RState = Reconfiguration::State;
+using Verb = ControlReconfiguration::Verb;
+
+constexpr char kNewer[] = "np-000000000002";
+constexpr char kNewest[] = "np-000000000003";
+
+// Nodes g100, g101, ... on racks of three, all outdated.
+struct Outdated : Simulation {
+  explicit Outdated(int64_t nodes) {
+    rack_size = 4;
+    Create(nodes);
+    Live();
+    Stage(kNewer);
+    Live();
+  }
+  void Live() {
+    if (!Settle()) std::abort();
+  }
+  void Ask(ReconfigureNodePool command = {}) {
+    command.name = kSimPool;
+    Must(command);
+  }
+  void Control(Verb verb) { Must(ControlReconfiguration{.name = kSimPool, .verb = verb}); }
+  RState how() const { return pool()->reconfiguration->state; }
+  std::set<std::string> In(NodeState state) const {
+    std::set<std::string> machines;
+    for (const Node* node : this->state().NodesOf(kSimPool)) {
+      if (node->state == state) machines.insert(node->machine);
+    }
+    return machines;
+  }
+  std::set<std::string> On(const std::string& profile) const {
+    std::set<std::string> machines;
+    for (const Node* node : state().NodesOf(kSimPool)) {
+      if (node->observed.node_profile == profile) machines.insert(node->machine);
+    }
+    return machines;
+  }
+};
+
+// "For updates to take effect, perform a reconfigure reboot."
+TEST(ReferenceReconfigure, UpdatesTakeEffectByAReconfigureReboot) {
+  Outdated sim(2);
+  EXPECT_THAT(sim.On(kNewer), IsEmpty());
+  EXPECT_EQ(sim.node("g100")->desired.node_profile, kNewer);
+  sim.Ask();
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g101"));
+  EXPECT_EQ(sim.how(), RState::kDone);
+  EXPECT_EQ(sim.pool()->reconfiguration->rebooted_nodes, 2);
+  EXPECT_EQ(sim.pool()->status.revisions[1].active_nodes, 2);
+  EXPECT_EQ(sim.pool()->status.revisions[0].active_nodes, 0);
+}
+
+// A new Node boots straight into the active profile.
+TEST(ReferenceReconfigure, NewNodesBootStraightIntoTheActiveProfile) {
+  Outdated sim(1);
+  sim.Resize(2);
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), ElementsAre("g101"));
+}
+
+TEST(Reconfigure, OneAtATimeUnlessABudgetIsGiven) {
+  Outdated sim(3);
+  sim.stuck = {"g100", "g101", "g102"};
+  sim.Ask();
+  sim.Live();
+  EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g100"));
+  EXPECT_THAT(sim.Obstacles(), Contains("DISRUPTION_BUDGET"));
+}
+
+TEST(Reconfigure, RackByRack) {
+  Outdated sim(8);  // rack-25: g100 to g103, rack-26: g104 to g107
+  sim.stuck = {"g101"};
+  sim.Ask({.max_unavailable = "100%"});
+  sim.Live();
+  EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g101"));
+  EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g102", "g103"));
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_EQ(sim.On(kNewer).size(), 8U);
+}
+
+TEST(Reconfigure, ThePoolsBudgetHoldsToo) {
+  Outdated sim(4);
+  sim.Apply([](Spec& spec) { spec.max_unavailable = "2"; });
+  sim.stuck = {"g100", "g101", "g102", "g103"};
+  sim.Ask({.max_unavailable = "3"});
+  sim.Live();
+  EXPECT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g100", "g101"));
+}
+
+TEST(Reconfigure, NamedMachinesOnly) {
+  Outdated sim(3);
+  sim.Ask({.machines = {"g101"}});
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), ElementsAre("g101"));
+  EXPECT_EQ(sim.how(), RState::kDone);
+}
+
+TEST(Reconfigure, ABusyNodeIsAwaitedUnlessItsWorkMayBeEvicted) {
+  for (const bool evict : {false, true}) {
+    SCOPED_TRACE(evict);
+    Outdated sim(1);
+    sim.SetActive("g100", true);
+    sim.Ask({.evict_active = evict});
+    sim.Live();
+    EXPECT_EQ(sim.On(kNewer).size(), evict ? 1U : 0U);
+    if (evict) continue;
+    EXPECT_TRUE(sim.node("g100")->desired.cordoned);
+    EXPECT_FALSE(sim.node("g100")->desired.drain);
+    EXPECT_THAT(sim.Obstacles(), Contains("WAITS_UNTIL_IDLE"));
+    sim.SetActive("g100", false);
+    sim.Live();
+    EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+  }
+}
+
+TEST(Reconfigure, PauseLetsChosenNodesGoAndResumeGoesOn) {
+  Outdated sim(2);
+  sim.SetActive("g100", true);
+  sim.SetActive("g101", true);
+  sim.blocked_by = {{"g100", "default/web-pdb"}};
+  sim.Ask({.evict_active = true});
+  sim.Live();
+  ASSERT_THAT(sim.Obstacles(), Contains("DRAIN_BLOCKED"));
+  sim.Control(Verb::kPause);
+  sim.Live();
+  EXPECT_FALSE(sim.node("g100")->desired.cordoned);
+  EXPECT_FALSE(sim.node("g100")->desired.drain);
+  // Nothing is left of the drain that is over.
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("RECONFIGURATION_PAUSED"));
+  sim.Advance(absl::Hours(1));
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), IsEmpty());
+  sim.blocked_by.clear();
+  sim.Control(Verb::kResume);
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g101"));
+}
+
+TEST(Reconfigure, CancelEndsIt) {
+  Outdated sim(2);
+  sim.SetActive("g100", true);
+  sim.SetActive("g101", true);
+  sim.Ask();
+  sim.Live();
+  sim.Control(Verb::kCancel);
+  sim.Control(Verb::kCancel);
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kCancelled);
+  EXPECT_FALSE(sim.node("g100")->desired.cordoned);
+  sim.SetActive("g100", false);
+  sim.Live();
+  EXPECT_THAT(sim.On(kNewer), IsEmpty());
+  EXPECT_FALSE(sim.Run(ControlReconfiguration{.name = kSimPool, .verb = Verb::kResume}).ok());
+}
+
+TEST(Reconfigure, HaltsByItselfWhenABootFailsAndResumes) {
+  Outdated sim(3);
+  sim.boot_fails = {"g100"};
+  sim.Ask();
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kHalted);
+  EXPECT_THAT(sim.pool()->reconfiguration->failed_machines, ElementsAre("g100"));
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+  EXPECT_THAT(sim.Obstacles(), Contains("RECONFIGURATION_HALTED"));
+  EXPECT_THAT(sim.On(kNewer), ElementsAre("g103"));  // the one that came instead
+  sim.Control(Verb::kResume);
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kDone);
+  EXPECT_EQ(sim.On(kNewer).size(), 3U);
+}
+
+TEST(Reconfigure, ARebootThatNeverEndsTimesOut) {
+  Outdated sim(1);
+  sim.stuck = {"g100"};
+  sim.Ask();
+  sim.Live();
+  EXPECT_EQ(sim.last_plan.due, sim.node("g100")->desired.phase_time + sim.policy.boot_deadline);
+  sim.Advance(sim.policy.boot_deadline);
+  sim.Live();
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+  EXPECT_EQ(sim.how(), RState::kHalted);
+}
+
+// A release in the middle: who is rebooting comes back with what it was sent to, and goes again.
+TEST(Reconfigure, ANewReleaseInTheMiddleIsReachedByAll) {
+  Outdated sim(3);
+  sim.stuck = {"g101"};
+  sim.Ask();
+  sim.Live();
+  ASSERT_THAT(sim.In(NodeState::kReconfiguring), ElementsAre("g101"));
+  sim.Stage(kNewest);
+  sim.Live();
+  EXPECT_EQ(sim.node("g101")->desired.node_profile, kNewer);
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_EQ(sim.On(kNewest).size(), 3U);
+  EXPECT_EQ(sim.how(), RState::kDone);
+}
+
+// A boot that fails after something newer was staged is a failure of what was booted.
+TEST(Reconfigure, AFailureCountsAgainstTheProfileThatWasBooted) {
+  Simulation sim;
+  sim.stuck = {"g100"};
+  sim.Create(1);
+  sim.Drive();
+  using O = ReportNode::Observation;
+  ASSERT_TRUE(sim.Report("g100", O::kBootStarted).ok());
+  ASSERT_TRUE(sim.Run(ReportNode{.node = NodeName(kSimPool, "g100"),
+                                 .observation = O::kRegistered,
+                                 .node_profile = kSimProfile})
+                  .ok());
+  sim.Stage(kNewer);
+  sim.Drive();
+  ASSERT_EQ(sim.node("g100")->desired.node_profile, kNewer);
+  ASSERT_TRUE(sim.Report("g100", O::kBootFailed, "the kubelet does not answer").ok());
+  EXPECT_EQ(sim.pool()->account.boot_failures.node_profile, kSimProfile);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,183 @@
+// The sentences of reference/node-pool-reference.txt, "Conditions"; messages as semantics 3 has
+// them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using O = ReportNode::Observation;
+
+constexpr char kSufficient[] =
+    "True/Sufficient: Sufficient capacity available for the requested instance type.";
+
+// A pool of so many Nodes in production.
+struct Running : Simulation {
+  explicit Running(int64_t nodes) {
+    Create(nodes);
+    if (!Settle()) std::abort();
+  }
+};
+
+void Want(Spec& spec, int64_t target) {
+  spec.target_nodes = target;
+  spec.node_affinity = {{{"topology.example.com/row", "In", {"7"}}}};
+}
+
+// --- Capacity: "whether there is enough capacity available for the requested number of Nodes" ---
+
+TEST(ReferenceCapacity, SufficientWhenNothingIsOutstanding) {
+  EXPECT_EQ(Running(2).Says("Capacity"), kSufficient);
+}
+
+// "Partial: Partial capacity exists in the designated Region to fulfill the request, but not to
+// completely fulfill it."
+TEST(ReferenceCapacity, PartialWithFewerMachinesInServiceThanWanted) {
+  Simulation sim;
+  sim.Retire(97);
+  sim.Create(5);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/Partial: 3 of 5 Nodes granted: only 3 machines of gd-8xa100-i128 in zone "
+            "US-EAST-04A are in service.");
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 2);
+  EXPECT_EQ(sim.pool()->status.current_nodes, 3);
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("NOT_ENOUGH_MACHINES"));
+}
+
+// "NoneAvailable: No Nodes are available of the requested type in the given Region."
+TEST(ReferenceCapacity, NoneAvailableWithNoMachineInService) {
+  Simulation sim;
+  sim.Retire(100);
+  sim.Create(2);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/NoneAvailable: No machine of gd-8xa100-i128 in zone US-EAST-04A is in service.");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("NOT_ENOUGH_MACHINES"));
+}
+
+// "NoneAvailableNodeAffinity: No Nodes are available for the requested instance type due to
+// Affinity constraints."
+TEST(ReferenceCapacity, NoneAvailableNodeAffinityWhenNoneMatches) {
+  Simulation sim;
+  sim.matching.emplace();
+  sim.Apply([](Spec& spec) { Want(spec, 2); });
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/NoneAvailableNodeAffinity: None of 100 machines of gd-8xa100-i128 in zone "
+            "US-EAST-04A in service matches the node affinity.");
+}
+
+// "PartialNodeAffinity: Partial capacity is available to fulfill the requested targetNodes, full
+// capacity is not available due to Affinity constraints."
+TEST(ReferenceCapacity, PartialNodeAffinityWhenTooFewMatch) {
+  Simulation sim;
+  sim.matching = {"g150", "g160"};
+  sim.Apply([](Spec& spec) { Want(spec, 3); });
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/PartialNodeAffinity: 2 of 3 Nodes granted: only 2 of 100 machines of "
+            "gd-8xa100-i128 in zone US-EAST-04A in service match the node affinity.");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("NODE_AFFINITY"));
+  sim.matching->insert("g170");
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.machines(), ElementsAre("g150", "g160", "g170"));
+  EXPECT_EQ(sim.Says("Capacity"), kSufficient);
+}
+
+// "QueuedAwaitingCapacity: Request for additional Nodes has been queued and is awaiting for
+// additional capacity to become available."
+TEST(ReferenceCapacity, QueuedAwaitingCapacityWhileOthersHoldTheMachines) {
+  Simulation sim;
+  sim.OthersTake(99);
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/QueuedAwaitingCapacity: 2 of 3 Nodes queued, awaiting capacity of "
+            "gd-8xa100-i128 in zone US-EAST-04A.");
+  EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
+  sim.OthersLeave();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"), kSufficient);
+}
+
+// "InternalError: An internal error has occurred while attempting to check capacity."
+TEST(ReferenceCapacity, InternalErrorWhileCapacityIsOutOfReach) {
+  Running sim(1);
+  sim.capacity_away = true;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"), "Unknown/InternalError: Capacity could not be checked.");
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
+  EXPECT_EQ(sim.last_plan.due, sim.now() + sim.policy.retry);
+  sim.capacity_away = false;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"), kSufficient);
+}
+
+// --- Quota ---
+
+// "Under: The organization is under quota for the Node Pool's instance type." "Over: ... over
+// quota". All or nothing, and no Node is taken away because a limit fell (semantics 4).
+TEST(ReferenceQuota, UnderThenOverThenUnder) {
+  Running sim(2);
+  EXPECT_EQ(sim.Says("Quota"), "True/Under: NodePool is within instance type quota.");
+  sim.limit = 1;
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Quota"),
+            "False/Over: NodePool targetNodes pushes you over quota for gd-8xa100-i128 in "
+            "US-EAST-04A.");
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  EXPECT_EQ(sim.holding(), 2);
+  EXPECT_EQ(sim.CountOf("CWOverQuota"), 1);
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("OVER_QUOTA"));
+  sim.limit = 3;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+}
+
+// "NotSet: The organization does not have a quota set for the Node Pool's instance type."
+TEST(ReferenceQuota, NotSetWithoutALimit) {
+  Simulation sim;
+  sim.limit = 0;
+  sim.Create(1);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Quota"),
+            "False/NotSet: Quota not found for instance type gd-8xa100-i128 in zone US-EAST-04A.");
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("QUOTA_NOT_SET"));
+}
+
+// "InternalError: An internal error has occurred attempting to check the quota." The last granted
+// holding stays in force (semantics 3).
+TEST(ReferenceQuota, InternalErrorWhileQuotaIsOutOfReach) {
+  Running sim(2);
+  sim.quota_away = true;
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Quota"), "Unknown/InternalError: Quota could not be checked.");
+  EXPECT_EQ(sim.CountOf("CWNodePoolQuotaCheckFailed"), 1);
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  // Within it a broken Node is still replaced.
+  sim.boot_fails = {"g100"};
+  ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  sim.quota_away = false;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

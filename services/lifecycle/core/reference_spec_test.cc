@@ -1,0 +1,182 @@
+// The sentences of reference/node-pool-reference.txt, "Node Pool spec" and status, and of
+// reference/workload-scheduling.txt about labels and taints, as far as lifecycle keeps them. What
+// is refused at the API is validate_test.cc's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/common/error.h"
+#include "services/lifecycle/core/metadata.h"
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+struct Running : Simulation {
+  explicit Running(const std::function<void(Spec&)>& change = [](Spec&) {}) {
+    Apply([&](Spec& spec) {
+      spec.target_nodes = 1;
+      change(spec);
+    });
+    Live();
+  }
+  void Live() {
+    if (!Settle()) std::abort();
+  }
+  std::string Label(const std::string& key) const {
+    const auto& labels = node("g100")->desired.labels;
+    const auto it = labels.find(key);
+    return it == labels.end() ? "" : it->second;
+  }
+};
+
+// "default is used for Reserved instances and On-Demand instances and is the default".
+TEST(ReferenceSpec, ComputeClassIsDefaultUnlessSet) {
+  EXPECT_EQ(Running().Label("compute.coreweave.com/compute-class"), "default");
+  EXPECT_EQ(Running([](Spec& s) {
+              s.compute_class = "spot";
+            }).Label("compute.coreweave.com/compute-class"),
+            "spot");
+}
+
+// "instanceType is immutable and unchangeable".
+TEST(ReferenceSpec, InstanceTypeIsImmutable) {
+  Running sim;
+  const auto status = sim.Run(sim.Applied([](Spec& s) { s.instance_type = "other"; })).status();
+  EXPECT_EQ(muster::error::DetailOf(status)->fields[0].description,
+            "InstanceType cannot be changed");
+}
+
+// "minNodes: The minimum number of TargetNodes allowed by the autoscaler", "maxNodes": likewise.
+TEST(ReferenceSpec, TheAutoscalerStaysWithinItsBounds) {
+  Running sim([](Spec& s) {
+    s.autoscaling = true;
+    s.min_nodes = 1;
+    s.max_nodes = 3;
+  });
+  for (const int64_t target : {0, 4}) {
+    const auto status = sim.Run(ResizeNodePool{.name = kSimPool, .target_nodes = target}).status();
+    EXPECT_EQ(muster::error::DetailOf(status)->fields[0].field, "target_nodes");
+  }
+  sim.Resize(3);
+  sim.Live();
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+}
+
+// "List of labels / annotations / taints associated with the Nodes in the Node Pool": they reach
+// running Nodes without a reboot, and leave them again.
+TEST(ReferenceSpec, LabelsAnnotationsAndTaintsReachRunningNodes) {
+  Running sim;
+  sim.Apply([](Spec& s) {
+    s.node_labels = {{"team", "ml"}};
+    s.node_annotations = {{"note", "x"}};
+    s.node_taints = {{"team", "ml", "NoSchedule"}};
+  });
+  sim.Live();
+  const Taint taint{"team", "ml", "NoSchedule"};
+  EXPECT_EQ(sim.Label("team"), "ml");
+  EXPECT_EQ(sim.node("g100")->desired.annotations.at("note"), "x");
+  EXPECT_THAT(sim.node("g100")->desired.taints, Contains(taint));
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  sim.Apply([](Spec& s) {
+    s.node_labels.clear();
+    s.node_taints.clear();
+  });
+  sim.Live();
+  EXPECT_EQ(sim.Label("team"), "");
+  EXPECT_THAT(sim.node("g100")->desired.taints, Not(Contains(taint)));
+}
+
+// Priority, gang and affinity are asked of capacity anew: another generation each.
+TEST(ReferenceSpec, PriorityGangAndAffinityAreAskedAnew) {
+  Running sim;
+  const std::vector<std::function<void(Spec&)>> changes = {
+      [](Spec& s) { s.priority = 7; }, [](Spec& s) { s.gang = true; },
+      [](Spec& s) {
+        s.node_affinity = {{{"row", "In", {"7"}}}};
+      }};
+  for (const auto& change : changes) {
+    const int64_t generation = sim.pool()->account.generation;
+    sim.Apply(change);
+    EXPECT_GT(sim.pool()->account.generation, generation);
+    sim.Live();
+  }
+  EXPECT_TRUE(sim.fenced);
+  const int64_t generation = sim.pool()->account.generation;
+  sim.Apply([](Spec& s) { s.node_labels = {{"a", "b"}}; });
+  EXPECT_EQ(sim.pool()->account.generation, generation);
+}
+
+// "queuedNodes: Number of queued Nodes waiting to be assigned." "inProgress: Number of Nodes that
+// have been assigned, but have not yet fully booted into the cluster." "currentNodes: Number of
+// Nodes for this Node Pool present in the cluster."
+TEST(ReferenceStatus, QueuedInProgressAndCurrent) {
+  Running sim;
+  sim.OthersTake(98);
+  sim.stuck = {"g199"};
+  sim.Resize(5);
+  sim.Live();
+  EXPECT_EQ(sim.pool()->status.current_nodes, 1);
+  EXPECT_EQ(sim.pool()->status.in_progress, 1);
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 3);
+  // A Node that is being drained is still there.
+  sim.SetActive("g100", true);
+  sim.stuck.insert("g100");
+  sim.Delete();
+  sim.Live();
+  EXPECT_EQ(sim.pool()->status.current_nodes, 1);
+}
+
+// "node.kubernetes.io/instance-type", "node.kubernetes.io/type ... the new Node Instance ID".
+TEST(ReferenceScheduling, NodesCarryTheirInstanceType) {
+  Running sim;
+  EXPECT_EQ(sim.Label("node.kubernetes.io/instance-type"), "gd-8xa100-i128");
+  EXPECT_EQ(sim.Label("node.kubernetes.io/type"), "gd-8xa100-i128");
+}
+
+// "state: Identifies the Node's state in the lifecycle, such as production, zap, or triage."
+// "reserved: If the Node is reserved for user workloads and /state is production, the value is the
+// customer's Org ID. If /state is not production, the value is the same as /state."
+// "If /reserved-desired does not match the /reserved label, the Node is pending."
+TEST(ReferenceScheduling, StateAndReservedFollowTheLifecycle) {
+  Simulation sim;
+  sim.Create(1);
+  while (sim.node("g100") == nullptr) sim.Pass();
+  const auto label = [&](const char* key) {
+    return sim.node("g100")->desired.labels.at(absl::StrCat("node.coreweave.cloud/", key));
+  };
+  EXPECT_EQ(label("state"), "zap");
+  EXPECT_EQ(label("reserved"), "control-plane");  // pending: no workloads
+  EXPECT_EQ(label("reserved-desired"), "acme");
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(label("state"), "production");
+  EXPECT_EQ(label("reserved"), "acme");
+  EXPECT_EQ(label("reserved-desired"), "acme");
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "Xid 79").ok());
+  EXPECT_EQ(label("state"), "triage");
+  EXPECT_EQ(label("reserved"), "triage");
+}
+
+// "The taint value is a hash of the /reserved label, such as control-plane or triage."
+// "GPU Nodes have the is_gpu=true:PreferNoSchedule taint". "CPU taint: is_cpu_compute, NoSchedule".
+TEST(ReferenceScheduling, TaintsOfGpuCpuAndReservedNodes) {
+  Running sim;
+  EXPECT_THAT(sim.node("g100")->desired.taints,
+              ::testing::ElementsAre(Taint{"is_gpu", "true", "PreferNoSchedule"}));
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "Xid 79").ok());
+  EXPECT_THAT(
+      sim.node("g100")->desired.taints,
+      Contains(Taint{"node.coreweave.cloud/reserved", ReservedHash("triage"), "NoExecute"}));
+  Simulation cpu;
+  cpu.catalogue.type->gpus = 0;
+  cpu.Create(1);
+  ASSERT_TRUE(cpu.Settle());
+  EXPECT_THAT(cpu.node("g100")->desired.taints,
+              ::testing::ElementsAre(Taint{"is_cpu_compute", "", "NoSchedule"}));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
