@@ -79,4 +79,9 @@ void Notify(Transaction& tx, absl::string_view channel, int64_t revision) {
   tx.Exec(kNotify, std::string(channel), absl::StrCat(revision));
 }
 
+void SetIdleTimeout(Transaction& tx, absl::Duration timeout) {
+  tx.Exec(absl::StrCat("SET LOCAL idle_in_transaction_session_timeout = ",
+                       absl::ToInt64Milliseconds(timeout)));
+}
+
 }  // namespace muster::storage::journal

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 
 namespace muster::storage {
@@ -48,6 +49,8 @@ void MoveCompacted(Transaction& tx, int64_t revision);
 void DeleteCompacted(Transaction& tx);
 // Tells the tailers of other processes that the head is at `revision`. To be sent after the commit.
 void Notify(Transaction& tx, absl::string_view channel, int64_t revision);
+// How long the session may idle within this transaction from now on; longer, and Postgres ends it.
+void SetIdleTimeout(Transaction& tx, absl::Duration timeout);
 
 }  // namespace journal
 }  // namespace muster::storage

@@ -35,7 +35,7 @@ absl::StatusOr<AuditReport> CommitLane<State>::Audit(const Check& check) {
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
     tables = State();
     at = journal::Peek(tx).revision;
-    store_.Load(tx, [&](Revised<Change> row) { tables.Apply(row.change, row.revision); });
+    LoadSlowly(tx, [&](Revised<Change> row) { tables.Apply(row.change, row.revision); });
     return absl::OkStatus();
   }));
   // A read shows memory at that revision or later; what came between is brought to the tables'
@@ -131,7 +131,7 @@ absl::StatusOr<Comparison> CommitLane<State>::CompareLocked(Transaction& tx) {
   const Head head = journal::Lock(tx);
   RETURN_IF_ERROR(CatchUp(tx, head));
   State tables;
-  store_.Load(tx, [&](Revised<Change> row) { tables.Apply(row.change, row.revision); });
+  LoadSlowly(tx, [&](Revised<Change> row) { tables.Apply(row.change, row.revision); });
   State replayed;
   for (int64_t at = head.compacted_revision; at < head.revision;) {
     const std::vector<JournalRow> rows =

@@ -235,10 +235,18 @@ template <class State>
 absl::Status CommitLane<State>::LoadAll(Transaction& tx) {
   const Head head = journal::Peek(tx);
   State loaded;
-  store_.Load(tx, [&](Revised<Change> row) { loaded.Apply(row.change, row.revision); });
+  LoadSlowly(tx, [&](Revised<Change> row) { loaded.Apply(row.change, row.revision); });
   working_ = std::move(loaded);
   revision_ = head.revision;
   return absl::OkStatus();
+}
+
+template <class State>
+void CommitLane<State>::LoadSlowly(Transaction& tx,
+                                   absl::FunctionRef<void(Revised<Change>)> emit) const {
+  journal::SetIdleTimeout(tx, kLoadPatience);
+  store_.Load(tx, emit);
+  journal::SetIdleTimeout(tx, options_.connect.idle_in_transaction_timeout);
 }
 
 template <class State>
