@@ -52,6 +52,14 @@ absl::Time ToTime(const google::protobuf::Timestamp& time, absl::Time otherwise)
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
+google::protobuf::Timestamp ToTimestamp(absl::Time time) {
+  google::protobuf::Timestamp out;
+  out.set_seconds(absl::ToUnixSeconds(time));
+  out.set_nanos(
+      static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out.seconds()))));
+  return out;
+}
+
 absl::Duration Exponential(absl::Duration mean, double draw) {
   return mean * std::min(-std::log(1 - draw), kMostMeans);
 }
@@ -308,6 +316,9 @@ std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& l
   NodeReport report;
   report.set_node(std::string(name));
   report.set_observation(ObservationOf(action));
+  if (life.view.create_time != absl::InfinitePast()) {
+    *report.mutable_node_create_time() = ToTimestamp(life.view.create_time);
+  }
   std::vector<NodeReport> reports;
   if (action == Action::kFinishBoot && BootFails(life)) {
     report.set_observation(NodeReport::OBSERVATION_BOOT_FAILED);

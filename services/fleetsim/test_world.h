@@ -56,6 +56,7 @@ class World {
   void Deliver(const FleetModel::Due& due) {
     lifecycle::v1::Node& node = nodes_[due.node];
     for (const lifecycle::v1::NodeReport& report : due.reports) {
+      EXPECT_EQ(report.node_create_time().seconds(), node.create_time().seconds());
       EXPECT_EQ(ApplyReport(node, report, now_), google::rpc::OK) << report.ShortDebugString();
       log_[node.machine()].push_back(
           absl::StrCat(lifecycle::v1::NodeReport::Observation_Name(report.observation()).substr(12),

@@ -106,7 +106,8 @@ struct ReportNode {
   std::string node_profile = {};
   std::vector<std::string> active_pods = {};
   std::string message = {};
-  int64_t active_pod_count = 0;  // 0: as many as are named
+  int64_t active_pod_count = 0;          // 0: as many as are named
+  absl::Time node_create_time = kNever;  // of the Node that was seen; kNever: of the one there is
 };
 inline constexpr int kObservations = 19;
 

@@ -187,6 +187,23 @@ TEST(Report, WholeProduct) {
   }
 }
 
+TEST(Report, OfAnEarlierNodeOfTheNameChangesNothing) {
+  State rows;
+  Overlay<State> overlay(rows, 0);
+  overlay.Put(Pool{.name = kSimPool, .uid = "uid-1"});
+  Node node{.name = NodeName(kSimPool, "g1"), .machine = "g1"};
+  node.state = NodeState::kPreparedForTerminate;
+  node.create_time = absl::FromUnixSeconds(20);
+  overlay.Put(node);
+  ReportNode report{.node = node.name, .observation = ReportNode::Observation::kTerminated};
+  report.node_create_time = absl::FromUnixSeconds(10);
+  EXPECT_EQ(ReasonOf(Decide(overlay, report, absl::FromUnixSeconds(21)).status()), "NODE_STATE");
+  EXPECT_EQ(*rows.table<Node>().Find(node.name), node);
+  report.node_create_time = node.create_time;
+  EXPECT_TRUE(Decide(overlay, report, absl::FromUnixSeconds(21)).ok());
+  EXPECT_EQ(rows.table<Node>().Find(node.name)->state, NodeState::kDeleted);
+}
+
 TEST(Report, NobodyRegistersWhatWasNotOrdered) {
   State rows;
   Overlay<State> overlay(rows, 0);

@@ -86,6 +86,10 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue,
                        " satisfies the node affinity.")};
 }
 
+bool IsPublishedValid(const Pool& pool) {
+  return ReasonOf(pool.status.conditions, "Validated") == "Valid";
+}
+
 bool IsDisabled(const Pool& pool) {
   const NodeConfiguration* active = FindRevision(pool, pool.status.node_profile);
   return active != nullptr && active->disabled;
@@ -115,7 +119,9 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   // What capacity says of an affinity is learned by asking, also for nothing.
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
                      ReasonOf(pool.status.conditions, "Validated") == "Invalid";
-  const int64_t target = validity == Validity::kValid && !unmet ? pool.wanted_nodes() : 0;
+  // What is charged for follows from what was published, and so from the generation: a late request
+  // must not say less than one of the same generation that was granted.
+  const int64_t target = IsPublishedValid(pool) ? pool.wanted_nodes() : 0;
   const int64_t charge =
       std::max({target, account.granted_nodes, account.requested_nodes, Size(nodes)});
   demand.holding = HoldingAsk{charge, account.generation, false};

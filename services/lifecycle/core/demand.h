@@ -8,9 +8,10 @@
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 
-// What to ask the other services for one pool. It follows from the rows (and from whether the
-// catalogue knows the type), never from another answer of the same pass: the same rows always ask
-// the same, and the account's generation tells requests of different rows apart.
+// What to ask the other services for one pool. Of quota and capacity it follows from the rows
+// alone, never from an answer of the same pass: the same rows always ask the same, and the
+// account's generation tells requests of different rows apart. (The catalogue tells whether
+// configuration is asked, and what it must know of the type.)
 //
 // Why nothing is lost or double when a process dies at any moment (Account):
 //   machines that the claim holds <= requested_nodes <= granted_nodes <= the holding
@@ -81,6 +82,9 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
 // True when the pool's status says that it is invalid, or that its active configuration is
 // disabled: it asks capacity for nothing beyond the Nodes it has.
 bool AsksForNoMore(const Pool& pool);
+
+// True when the pool's status says that it is valid: only then is it charged for Nodes to come.
+bool IsPublishedValid(const Pool& pool);
 
 // True when no further Node may boot into the pool's active configuration.
 bool IsDisabled(const Pool& pool);

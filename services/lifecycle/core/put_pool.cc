@@ -19,8 +19,9 @@ bool AsksTheSame(const Pool& a, const Pool& b) {
          a.account.granted_nodes == b.account.granted_nodes &&
          a.account.requested_nodes == b.account.requested_nodes &&
          a.account.removed_nodes == b.account.removed_nodes && complete(a) == complete(b) &&
-         AsksForNoMore(a) == AsksForNoMore(b) && a.spec.priority == b.spec.priority &&
-         a.spec.gang == b.spec.gang && a.spec.node_affinity == b.spec.node_affinity;
+         AsksForNoMore(a) == AsksForNoMore(b) && IsPublishedValid(a) == IsPublishedValid(b) &&
+         a.spec.priority == b.spec.priority && a.spec.gang == b.spec.gang &&
+         a.spec.node_affinity == b.spec.node_affinity;
 }
 
 }  // namespace

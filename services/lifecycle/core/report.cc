@@ -239,6 +239,9 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReportNode& command, absl:
   const Pool* pool = overlay.state().table<Pool>().Find(PoolNameOf(command.node));
   if (before == nullptr || pool == nullptr) return muster::error::NotFound(command.node);
 
+  if (command.node_create_time != kNever && command.node_create_time != before->create_time) {
+    return error::DoesNotFit(before->name, "another one of that name", NameOf(command.observation));
+  }
   Node node = *before;
   const std::optional<NodeEvent> event = EventOf(command.observation, node.state);
   if (event && Knows(node.state, *event)) return Outcome{};

@@ -319,9 +319,13 @@ absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& in, absl::string_view
   if (in.active_pod_count() < 0 || in.active_pod_count() > kMaxActivePodCount) {
     return fault("active_pod_count", absl::StrCat("must be 0 to ", kMaxActivePodCount));
   }
-  return ReportNode{in.node(),         *observation,
-                    in.node_profile(), {in.active_pods().begin(), in.active_pods().end()},
-                    in.message(),      in.active_pod_count()};
+  return ReportNode{in.node(),
+                    *observation,
+                    in.node_profile(),
+                    {in.active_pods().begin(), in.active_pods().end()},
+                    in.message(),
+                    in.active_pod_count(),
+                    MUSTER_GET_TIME(in, node_create_time)};
 }
 
 }  // namespace muster::lifecycle

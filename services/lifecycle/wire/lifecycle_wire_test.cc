@@ -118,6 +118,10 @@ TEST(Wire, MalformedReportsNameTheirField) {
   report.clear_message();
   report.set_active_pod_count(-1);
   EXPECT_EQ(field(), "reports[2].active_pod_count");
+  report.clear_active_pod_count();
+  EXPECT_EQ(FromProto(report, "")->node_create_time, kNever);
+  report.mutable_node_create_time()->set_seconds(7);
+  EXPECT_EQ(FromProto(report, "")->node_create_time, absl::FromUnixSeconds(7));
 }
 
 }  // namespace
