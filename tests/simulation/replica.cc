@@ -40,11 +40,7 @@ bool Network::IsBeforeRelease(absl::string_view service, const std::string& pool
 }
 
 bool Network::Reaches(const quota::SyncHolding& request) {
-  if (IsBeforeRelease("quota", request.pool_uid, request.release)) return false;
-  int64_t& most = charges_[{request.pool_uid, request.generation}];
-  if (!holes && request.nodes < most) return false;
-  most = request.nodes;
-  return true;
+  return !IsBeforeRelease("quota", request.pool_uid, request.release);
 }
 
 bool Network::Reaches(const capacity::SyncClaim& request) {

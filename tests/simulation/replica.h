@@ -37,7 +37,6 @@ class Network {
  private:
   bool IsBeforeRelease(absl::string_view service, const std::string& pool_uid, bool release);
   std::set<std::pair<absl::string_view, std::string>> released_ = {};  // service, pool uid
-  std::map<std::pair<std::string, int64_t>, int64_t> charges_ = {};  // pool uid, generation → most
 };
 
 // A process of the lifecycle service that reconciles: services/lifecycle/reconciler.cc without
