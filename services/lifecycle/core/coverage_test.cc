@@ -1,13 +1,13 @@
 // Which test covers which event of the reference and which reason of which condition; fails when
 // all tests ran and one is covered by none.
-#include "services/lifecycle/core/coverage.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <vector>
+
+#include "services/lifecycle/core/test_coverage.h"
 
 namespace muster::lifecycle {
 namespace {

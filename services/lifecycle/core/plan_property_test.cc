@@ -7,8 +7,8 @@
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/explain.h"
-#include "services/lifecycle/core/random_world.h"
 #include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_random_world.h"
 
 namespace muster::lifecycle {
 namespace {

@@ -11,7 +11,6 @@
 
 #include "services/common/state.h"
 #include "services/lifecycle/core/conditions.h"
-#include "services/lifecycle/core/coverage.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/explain.h"
@@ -19,6 +18,7 @@
 #include "services/lifecycle/core/plan.h"
 #include "services/lifecycle/core/simulation_agents.h"
 #include "services/lifecycle/core/simulation_peers.h"
+#include "services/lifecycle/core/test_coverage.h"
 
 // For tests: the whole of the core in one thread, with quota, capacity, configuration and agents
 // played by a few lines (simulation_peers.h, simulation_agents.h).
