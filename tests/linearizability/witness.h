@@ -207,6 +207,18 @@ class Witness {
     return kNowhere;
   }
 
+  // A call that finds no place may be the writer of a row that was given to another one.
+  void TakeBackFrom(size_t index) {
+    for (size_t other = 0; other < calls_.size(); ++other) {
+      const int64_t first = places_[other].first;
+      if (other == index || first == kNowhere) continue;
+      const auto it = writers_.find(RowOf(first).mark);
+      if (it == writers_.end()) continue;
+      if (!it->second.contains({calls_[index].interval.invoked, index})) continue;
+      if (Explains(index, first) > 0) wrong_.emplace(other, first);
+    }
+  }
+
   // Gives every call its place, in the order in which they began.
   void PlaceInTime() {
     std::vector<size_t> order(calls_.size());
@@ -235,6 +247,7 @@ class Witness {
       } else if (call.outcome == Outcome::kAnswered) {
         place.last = PlaceOfOther(call, bound);
         if (place.last == kNowhere) {
+          TakeBackFrom(index);
           Violate(absl::StrCat(call.what, ": the core gives its answer at no place from revision ",
                                bound, " on: ", call.told));
           continue;
