@@ -1,7 +1,6 @@
 #include "services/configuration/settler.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/time/time.h"
@@ -53,48 +52,6 @@ std::vector<prometheus::MetricFamily> SettlerMetrics::Collect() const {
                  MetricType::Counter, static_cast<double>(changed_))};
 }
 
-// What the thread waits for.
-class Settler::Alarm {
- public:
-  void Changed() {
-    MutexLock lock(mutex_);
-    changed_ = true;
-    wakes_.SignalAll();
-  }
-  void Stop() {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-    wakes_.SignalAll();
-  }
-  void BatchDone(bool ok) {
-    MutexLock lock(mutex_);
-    done_ = ok;
-    wakes_.SignalAll();
-  }
-
-  // Until releases change, for at most `most`. False: it is to stop.
-  bool Wait(absl::Duration most) {
-    MutexLock lock(mutex_);
-    while (!changed_ && !stopping_ && most == absl::InfiniteDuration()) wakes_.Wait(mutex_);
-    if (!changed_ && !stopping_) wakes_.WaitFor(mutex_, most);
-    changed_ = false;
-    return !stopping_;
-  }
-  // Until BatchDone was called. False: the batch failed, or it is to stop.
-  bool AwaitBatch() {
-    MutexLock lock(mutex_);
-    while (!done_ && !stopping_) wakes_.Wait(mutex_);
-    return std::exchange(done_, std::nullopt).value_or(false) && !stopping_;
-  }
-
- private:
-  Mutex mutex_;
-  CondVar wakes_;
-  bool changed_ MUSTER_GUARDED_BY(mutex_) = false;
-  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::optional<bool> done_ MUSTER_GUARDED_BY(mutex_);
-};
-
 Settler::Settler(Lane* lane)
     : lane_(*lane),
       alarm_(std::make_shared<Alarm>()),
@@ -142,9 +99,9 @@ bool Settler::SettleSome(std::vector<std::string> keys) {
         } else if (!absl::IsUnavailable(status)) {
           log::Warn("pools could not be settled", {{"error", status}});
         }
-        alarm->BatchDone(status.ok());
+        alarm->JobDone(status.ok());
       });
-  return alarm_->AwaitBatch();
+  return alarm_->AwaitJob();
 }
 
 }  // namespace muster::configuration

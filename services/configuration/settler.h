@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "services/common/alarm.h"
 #include "services/configuration/configuration_service.h"
 
 namespace muster::configuration {
@@ -25,8 +26,6 @@ class Settler {
   std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:
-  class Alarm;
-
   void Run();
   // False: some are left, because the database is away or it is to stop.
   bool SettleAll();

@@ -1,10 +1,8 @@
 #include "services/quota/override_timer.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "services/common/log.h"
-#include "services/common/mutex.h"
 #include "services/quota/core/decide.h"
 
 namespace muster::quota {
@@ -20,50 +18,6 @@ bool IsOfQuotas(absl::Span<const Revised<State::Change>> changes) {
 }
 
 }  // namespace
-
-// What the thread waits for.
-class OverrideTimer::Alarm {
- public:
-  void Changed() {
-    MutexLock lock(mutex_);
-    changed_ = true;
-    wakes_.SignalAll();
-  }
-  void Stop() {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-    wakes_.SignalAll();
-  }
-  void Settled(bool written) {
-    MutexLock lock(mutex_);
-    written_ = written;
-    wakes_.SignalAll();
-  }
-
-  // Until Quotas change, for at most `most`. False: it is to stop.
-  bool Wait(absl::Duration most) {
-    MutexLock lock(mutex_);
-    while (!changed_ && !stopping_ && most == absl::InfiniteDuration()) wakes_.Wait(mutex_);
-    if (!changed_ && !stopping_) wakes_.WaitFor(mutex_, most);
-    changed_ = false;
-    return !stopping_;
-  }
-  // Until Settled was called, or it is to stop.
-  bool AwaitSettled() {
-    MutexLock lock(mutex_);
-    while (!written_ && !stopping_) wakes_.Wait(mutex_);
-    const bool written = written_.value_or(false);
-    written_.reset();
-    return written;
-  }
-
- private:
-  Mutex mutex_;
-  CondVar wakes_;
-  bool changed_ MUSTER_GUARDED_BY(mutex_) = false;
-  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::optional<bool> written_ MUSTER_GUARDED_BY(mutex_);
-};
 
 OverrideTimer::OverrideTimer(Lane* lane, const Clock* clock)
     : lane_(*lane), clock_(*clock), alarm_(std::make_shared<Alarm>()) {
@@ -104,9 +58,9 @@ bool OverrideTimer::Settle() {
       [settled, alarm = alarm_](const absl::Status& status, int64_t) {
         if (!status.ok() && !absl::IsUnavailable(status))
           log::Warn("overrides could not be settled", {{"error", status}});
-        alarm->Settled(status.ok() && *settled > 0);
+        alarm->JobDone(status.ok() && *settled > 0);
       });
-  return alarm_->AwaitSettled();
+  return alarm_->AwaitJob();
 }
 
 }  // namespace muster::quota

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "absl/time/time.h"
+#include "services/common/alarm.h"
 #include "services/common/clock.h"
 #include "services/quota/quota_service.h"
 
@@ -20,8 +21,6 @@ class OverrideTimer {
   ~OverrideTimer();
 
  private:
-  class Alarm;
-
   void Run();
   // False: nothing was written, or it failed.
   bool Settle();
