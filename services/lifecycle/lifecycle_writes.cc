@@ -8,6 +8,7 @@
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
+#include "services/common/timestamp.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/handlers.h"
@@ -80,12 +81,6 @@ absl::StatusOr<lifecycle::DeleteNodePool> Parse(const v1::DeleteNodePoolRequest&
                                    request.validate_only()};
 }
 
-// As google.protobuf.Timestamp has it: years 1 to 9999.
-bool IsTime(const google::protobuf::Timestamp& time) {
-  return time.seconds() >= -62'135'596'800 && time.seconds() <= 253'402'300'799 &&
-         time.nanos() >= 0 && time.nanos() < 1'000'000'000;
-}
-
 absl::StatusOr<lifecycle::UpdateNode> Parse(const v1::UpdateNodeRequest& request) {
   const v1::Node& node = request.node();
   if (!ParseNodeName(node.name())) return muster::error::InvalidField("node.name", kNodeNameShape);
@@ -97,7 +92,7 @@ absl::StatusOr<lifecycle::UpdateNode> Parse(const v1::UpdateNodeRequest& request
   lifecycle::UpdateNode command{node.name(), node.etag(), kNever, request.validate_only()};
   if (node.has_protect_until_time()) {
     const google::protobuf::Timestamp& until = node.protect_until_time();
-    if (!IsTime(until)) {
+    if (!IsTimestamp(until.seconds(), until.nanos())) {
       return muster::error::InvalidField("node.protect_until_time", "is not a time");
     }
     command.protect_until_time = FromTimestamp(until);

@@ -7,6 +7,7 @@
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
+#include "services/common/timestamp.h"
 #include "services/quota/core/names.h"
 
 namespace muster::quota {
@@ -22,11 +23,9 @@ absl::Time GetTime(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
 }
 
-// As the well-known type says: years 1 to 9999.
 constexpr char kTimeShape[] = "is required, a time in the years 0001 to 9999.";
 bool IsTime(const google::protobuf::Timestamp& time) {
-  return time.seconds() >= -62'135'596'800 && time.seconds() <= 253'402'300'799 &&
-         time.nanos() >= 0 && time.nanos() <= 999'999'999;
+  return IsTimestamp(time.seconds(), time.nanos());
 }
 
 // As Postgres keeps it, so that a time read back equals the time written.
