@@ -18,12 +18,6 @@ absl::Status DoesNotFit(const Node& node, absl::string_view why) {
   return error::FailedPrecondition("NODE_STATE", node.name, why);
 }
 
-void StartDrain(Desired& desired, absl::Time deadline, absl::Time now) {
-  desired.drain = true;
-  desired.drain_time = now;
-  desired.drain_deadline = deadline;
-}
-
 }  // namespace
 
 Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now) {
@@ -91,9 +85,7 @@ absl::Status CarryOut(Node& node, const Pool&, const ChooseForReboot& action, ab
   if (node.state != NodeState::kProduction) return DoesNotFit(node, "Node is not in production.");
   node.reconfigure_time = action.chosen ? now : kNever;
   node.desired.cordoned = action.chosen;
-  node.desired.drain = false;
-  node.desired.drain_time = node.desired.drain_deadline = kNever;
-  node.desired.force_drain = false;
+  StopDrain(node.desired);
   if (action.chosen && action.drain) {
     StartDrain(node.desired, action.drain_deadline, now);
   } else {

@@ -5,16 +5,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
-
-// Users of a budget that are named.
-constexpr size_t kNamedUses = 5;
 
 int64_t Here(const std::vector<const Node*>& nodes) {
   return std::count_if(nodes.begin(), nodes.end(),
@@ -81,12 +78,8 @@ bool Budget::Spend(const std::string& machine, const char* cause) {
 }
 
 std::string Budget::Denial() const {
-  const size_t named = std::min(uses_.size(), kNamedUses);
-  std::string uses =
-      absl::StrJoin(uses_.begin(), uses_.begin() + static_cast<int64_t>(named), ", ");
-  if (uses_.size() > named) absl::StrAppend(&uses, " and ", uses_.size() - named, " more");
   return absl::StrCat("maxUnavailable ", text_, " (", limit_.value_or(size_), " of ", size_,
-                      " Nodes) is used up by ", uses);
+                      " Nodes) is used up by ", ListText(uses_));
 }
 
 }  // namespace muster::lifecycle

@@ -67,13 +67,6 @@ constexpr Edge kKnown[] = {
     {kProduction, E::kRecovered, kProduction},
 };
 
-void StopDrain(Desired& desired) {
-  desired.drain = false;
-  desired.drain_time = kNever;
-  desired.drain_deadline = kNever;
-  desired.force_drain = false;
-}
-
 void SetDesired(Desired& desired, NodeEvent event, absl::Time now) {
   switch (event) {
     case E::kCordon:
@@ -87,8 +80,7 @@ void SetDesired(Desired& desired, NodeEvent event, absl::Time now) {
       desired.cordoned = false;
       return;
     case E::kDrain:
-      desired.drain = true;
-      desired.drain_time = now;
+      StartDrain(desired, kNever, now);
       return;
     case E::kReconfigure:
       StopDrain(desired);
@@ -116,6 +108,19 @@ bool IsLeaving(NodeState state) {
 }
 
 }  // namespace
+
+void StartDrain(Desired& desired, absl::Time deadline, absl::Time now) {
+  desired.drain = true;
+  desired.drain_time = now;
+  desired.drain_deadline = deadline;
+}
+
+void StopDrain(Desired& desired) {
+  desired.drain = false;
+  desired.drain_time = kNever;
+  desired.drain_deadline = kNever;
+  desired.force_drain = false;
+}
 
 absl::string_view NodeStateName(NodeState state) {
   switch (state) {

@@ -70,6 +70,10 @@ bool Knows(NodeState state, NodeEvent event);
 // the Node is then as it was.
 absl::Status Step(Node& node, NodeEvent event, absl::Time now);
 
+// The Node's work is to be moved away from now on, whatever is left of it by `deadline`; no longer.
+void StartDrain(Desired& desired, absl::Time deadline, absl::Time now);
+void StopDrain(Desired& desired);
+
 // --- what states mean ---
 
 // Granted, not yet in the cluster.

@@ -6,16 +6,31 @@
 #include "services/lifecycle/core/planner.h"
 
 namespace muster::lifecycle {
+namespace {
 
-std::string CountText(int64_t n, absl::string_view noun) {
-  return absl::StrCat(n, " ", noun, n == 1 ? "" : "s");
+std::string ActiveProfile(const Pool& pool, const Answer<ConfigurationAnswer>& configuration) {
+  const bool fresh = configuration.here() && !configuration.value.active.empty();
+  return fresh ? configuration.value.active : pool.status.node_profile;
 }
+
+bool IsProfileDisabled(const Pool& pool, const Answer<ConfigurationAnswer>& configuration,
+                       absl::string_view profile) {
+  const auto& revisions =
+      configuration.here() ? configuration.value.revisions : pool.status.revisions;
+  return std::any_of(revisions.begin(), revisions.end(), [&](const NodeConfiguration& revision) {
+    return revision.node_profile == profile && revision.disabled;
+  });
+}
+
+}  // namespace
 
 Planner::Planner(const Snapshot& snapshot)
     : snapshot_(snapshot),
       pool_(*snapshot.pool),
       demand_(DemandOf(pool_, snapshot.nodes, snapshot.catalogue)),
       judgement_(Judge(pool_, snapshot.catalogue, snapshot.answers.claim)),
+      profile_(ActiveProfile(pool_, snapshot.answers.configuration)),
+      profile_disabled_(IsProfileDisabled(pool_, snapshot.answers.configuration, profile_)),
       account_(pool_.account),
       budget_(pool_.spec.max_unavailable, pool_.spec.target_nodes, snapshot.nodes) {
   if (pool_.reconfiguration) reconfiguration_state_ = pool_.reconfiguration->state;
@@ -71,21 +86,6 @@ std::vector<const Node*> Planner::Nodes() const {
 int64_t Planner::Keeping() const {
   return std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
     return IsInProgress(entry.second.state) || IsInService(entry.second.state);
-  });
-}
-
-std::string Planner::Profile() const {
-  const bool fresh =
-      answers().configuration.here() && !answers().configuration.value.active.empty();
-  return fresh ? answers().configuration.value.active : pool_.status.node_profile;
-}
-
-bool Planner::ProfileDisabled() const {
-  const std::string profile = Profile();
-  const auto& revisions = answers().configuration.here() ? answers().configuration.value.revisions
-                                                         : pool_.status.revisions;
-  return std::any_of(revisions.begin(), revisions.end(), [&](const NodeConfiguration& revision) {
-    return revision.node_profile == profile && revision.disabled;
   });
 }
 

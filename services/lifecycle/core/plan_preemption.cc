@@ -2,18 +2,18 @@
 // when the Node is cordoned, so that the notice is whole whatever happened before.
 #include <algorithm>
 
+#include "absl/container/flat_hash_set.h"
 #include "services/lifecycle/core/planner.h"
 
 namespace muster::lifecycle {
 
 void Planner::Preempt() {
   if (!answers().claim.here()) return;  // the clock of those that were begun runs on
-  const std::vector<MachineReclaim>& reclaims = answers().claim.value.reclaims;
+  absl::flat_hash_set<absl::string_view> reclaimed;
+  for (const MachineReclaim& r : answers().claim.value.reclaims) reclaimed.insert(r.machine);
   for (auto& [name, node] : nodes_) {
     if (IsReturnable(node.state)) continue;
-    const bool wanted =
-        std::any_of(reclaims.begin(), reclaims.end(),
-                    [&node = node](const MachineReclaim& r) { return r.machine == node.machine; });
+    const bool wanted = reclaimed.contains(node.machine);
     const bool begun = node.preempt_time != kNever;
     if (wanted && !begun) BeginPreemption(node);
     if (!wanted && begun && node.state == NodeState::kCordoned && !pool_.deleting()) {

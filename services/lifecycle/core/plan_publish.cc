@@ -12,10 +12,11 @@ void Planner::RefreshAllMetadata() {
   for (auto& [name, node] : nodes_) {
     if (IsReturnable(node.state) || !Room()) continue;
     const bool gpu = snapshot_.catalogue.type ? snapshot_.catalogue.type->gpus > 0 : HasGpus(node);
-    if (Take(node,
-             RefreshMetadata{name, gpu, "the pool's labels, annotations or taints changed"})) {
-      ++refreshed;
-    }
+    // Most have nothing to refresh: no copy is made to find out.
+    if (!UpdateMetadata(node, pool_, gpu)) continue;
+    Do(RefreshMetadata{name, gpu, "the pool's labels, annotations or taints changed"});
+    ++steps_;
+    ++refreshed;
   }
   if (refreshed > 0) {
     Say("CWNodePoolMetadata",

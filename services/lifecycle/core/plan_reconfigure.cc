@@ -21,11 +21,10 @@ bool IsChosen(const Node& node) {
 }  // namespace
 
 void Planner::StageProfiles() {
-  const std::string profile = Profile();
-  if (pool_.deleting() || profile.empty()) return;
+  if (pool_.deleting() || profile_.empty()) return;
   for (auto& [name, node] : nodes_) {
-    if (IsRunning(node) && node.desired.node_profile != profile && Room()) {
-      Take(node, StageProfile{name, profile, "it is the active configuration"});
+    if (IsRunning(node) && node.desired.node_profile != profile_ && Room()) {
+      Take(node, StageProfile{name, profile_, "it is the active configuration"});
     }
     if (!node.observed.staging_error.empty()) {
       Wait(
@@ -44,11 +43,11 @@ bool Planner::IsAsked(const Node& node) const {
 // Runs, or will run, something else than the active profile, and stays.
 bool Planner::IsOutdated(const Node& node) const {
   if (IsInProgress(node.state)) {
-    return node.desired.phase == Phase::kRunning && node.desired.node_profile != Profile();
+    return node.desired.phase == Phase::kRunning && node.desired.node_profile != profile_;
   }
   if (node.state == NodeState::kReconfiguring) return true;
   return IsRunning(node) && node.state != NodeState::kTriage &&
-         node.observed.node_profile != Profile();
+         node.observed.node_profile != profile_;
 }
 
 void Planner::Reconfigure() {
@@ -59,7 +58,7 @@ void Planner::Reconfigure() {
   }
   const Reconfiguration& asked = *pool_.reconfiguration;
   const auto failed = static_cast<int64_t>(asked.failed_machines.size()) + timed_out_reboots_;
-  if (asked.state == State::kRunning && (failed > asked.allowed_failures || ProfileDisabled())) {
+  if (asked.state == State::kRunning && (failed > asked.allowed_failures || profile_disabled_)) {
     reconfiguration_state_ = State::kHalted;
     Do(SetReconfiguration{State::kHalted, "boots failed"});
   }
@@ -93,14 +92,13 @@ void Planner::Reconfigure() {
 // Chosen Nodes that are idle reboot; others are chosen as far as the budgets go, a rack at a time,
 // idle ones first.
 void Planner::Reboot(Budget& own) {
-  const std::string profile = Profile();
   std::vector<Node*> waiting;
   const std::string* rack = nullptr;
   for (auto& [name, node] : nodes_) {
     if (IsChosen(node) && !IsOutdated(node)) {
       Take(node, ChooseForReboot{name, false, false, kNever, "it is up to date"});
     } else if (IsChosen(node) && !node.observed.active) {
-      Take(node, StepNode{name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever, profile,
+      Take(node, StepNode{name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever, profile_,
                           "it is idle"});
     } else if (IsChosen(node) && !node.desired.drain) {
       Wait(DeferReason::kWaitsUntilIdle, name,
@@ -133,7 +131,7 @@ void Planner::Reboot(Budget& own) {
          ChooseForReboot{node->name, true, evict, evict ? now() + policy().drain_deadline : kNever,
                          "a reconfigure reboot was asked for"});
     if (node->observed.active) continue;
-    Take(*node, StepNode{node->name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever, profile,
+    Take(*node, StepNode{node->name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever, profile_,
                          "it is idle"});
   }
 }

@@ -99,18 +99,18 @@ void Planner::TimeOutBoots() {
 // Nodes that were assigned while no profile was known, or while they were too many.
 void Planner::OrderBoots() {
   if (pool_.deleting()) return;
-  const std::string profile = Profile();
+  const bool too_many = Keeping() > pool_.wanted_nodes();
   for (auto& [name, node] : nodes_) {
     if (node.state != NodeState::kAssigned || node.desired.phase != Phase::kUndecided) continue;
-    if (profile.empty()) {
+    if (profile_.empty()) {
       Wait(DeferReason::kNoConfiguration, name, "No configuration to boot into is known.");
-    } else if (ProfileDisabled()) {
+    } else if (profile_disabled_) {
       Wait(DeferReason::kConfigurationDisabled, name,
-           absl::StrCat("Configuration ", profile, " is disabled: too many boots failed."));
-    } else if (Keeping() > pool_.wanted_nodes()) {
+           absl::StrCat("Configuration ", profile_, " is disabled: too many boots failed."));
+    } else if (too_many) {
       Wait(DeferReason::kMoreThanWanted, name, "The pool has more Nodes than it wants.");
     } else {
-      Take(node, OrderBoot{name, profile, "its configuration is known"});
+      Take(node, OrderBoot{name, profile_, "its configuration is known"});
     }
   }
 }
@@ -127,7 +127,7 @@ void Planner::Agree() {
       answers().holding.here() ? answers().holding.value.nodes : account_.granted_nodes;
   const int64_t wanted = valid ? pool_.wanted_nodes() : 0;
   // What is asked of capacity stays, as long as a disabled configuration lets nothing boot.
-  if (!ProfileDisabled()) {
+  if (!profile_disabled_) {
     account_.requested_nodes = std::max(account_.requested_nodes, std::min(wanted, covered));
   }
   const int64_t needed =

@@ -7,6 +7,7 @@
 
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/plan.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 
@@ -49,11 +50,8 @@ class Planner {
   int64_t Keeping() const;
   bool PreferIdle() const { return pool_.spec.scale_down_strategy == "PreferIdle"; }
   bool ActiveToo() const { return pool_.deleting() || PreferIdle(); }
-  // The active profile; empty: not known yet.
-  std::string Profile() const;
-  bool ProfileDisabled() const;
   // The profile that Nodes may boot now; empty: none.
-  std::string BootProfile() const { return ProfileDisabled() ? "" : Profile(); }
+  std::string BootProfile() const { return profile_disabled_ ? "" : profile_; }
   // True: the budget lets the Node go out of service for that cause.
   bool MayDisrupt(const Node& node, const char* cause);
 
@@ -104,6 +102,8 @@ class Planner {
   const Pool& pool_;
   const Demand demand_;
   const Judgement judgement_;
+  const std::string profile_;  // the active one; empty: not known yet
+  const bool profile_disabled_;
   Account account_;
   Reconfiguration::State reconfiguration_state_ = Reconfiguration::State::kDone;
   std::map<std::string, Node> nodes_;
@@ -112,8 +112,5 @@ class Planner {
   size_t steps_ = 0;
   PoolPlan plan_;
 };
-
-// `3 Nodes`, `1 Node`.
-std::string CountText(int64_t n, absl::string_view noun);
 
 }  // namespace muster::lifecycle

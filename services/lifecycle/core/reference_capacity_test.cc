@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -15,19 +15,6 @@ using O = ReportNode::Observation;
 
 constexpr char kSufficient[] =
     "True/Sufficient: Sufficient capacity available for the requested instance type.";
-
-// A pool of so many Nodes in production.
-struct Running : Simulation {
-  explicit Running(int64_t nodes) {
-    Create(nodes);
-    if (!Settle()) std::abort();
-  }
-};
-
-void Want(Spec& spec, int64_t target) {
-  spec.target_nodes = target;
-  spec.node_affinity = {{{"topology.example.com/row", "In", {"7"}}}};
-}
 
 // --- Capacity: "whether there is enough capacity available for the requested number of Nodes" ---
 
@@ -66,7 +53,7 @@ TEST(ReferenceCapacity, NoneAvailableWithNoMachineInService) {
 TEST(ReferenceCapacity, NoneAvailableNodeAffinityWhenNoneMatches) {
   Simulation sim;
   sim.matching.emplace();
-  sim.Apply([](Spec& spec) { Want(spec, 2); });
+  sim.Apply([](Spec& spec) { WantRowSeven(spec, 2); });
   ASSERT_TRUE(sim.Settle());
   EXPECT_EQ(sim.Says("Capacity"),
             "False/NoneAvailableNodeAffinity: None of 100 machines of gd-8xa100-i128 in zone "
@@ -78,7 +65,7 @@ TEST(ReferenceCapacity, NoneAvailableNodeAffinityWhenNoneMatches) {
 TEST(ReferenceCapacity, PartialNodeAffinityWhenTooFewMatch) {
   Simulation sim;
   sim.matching = {"g150", "g160"};
-  sim.Apply([](Spec& spec) { Want(spec, 3); });
+  sim.Apply([](Spec& spec) { WantRowSeven(spec, 3); });
   ASSERT_TRUE(sim.Settle());
   EXPECT_EQ(sim.Says("Capacity"),
             "False/PartialNodeAffinity: 2 of 3 Nodes granted: only 2 of 100 machines of "

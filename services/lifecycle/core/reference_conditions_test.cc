@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -16,19 +16,6 @@ using O = ReportNode::Observation;
 
 constexpr char kValid[] = "True/Valid: NodePool configuration is valid.";
 constexpr char kNewer[] = "np-000000000002";
-
-// A pool of so many Nodes in production.
-struct Running : Simulation {
-  explicit Running(int64_t nodes) {
-    Create(nodes);
-    if (!Settle()) std::abort();
-  }
-};
-
-void Want(Spec& spec, int64_t target) {
-  spec.target_nodes = target;
-  spec.node_affinity = {{{"topology.example.com/row", "In", {"7"}}}};
-}
 
 // --- Validated: "Is the Node Pool configuration valid?" ---
 
@@ -58,7 +45,7 @@ TEST(ReferenceValidated, InvalidWithAnUnsupportedInstanceType) {
 TEST(ReferenceValidated, InvalidWithANodeAffinityThatNothingSatisfies) {
   Simulation sim;
   sim.matching.emplace();
-  sim.Apply([](Spec& spec) { Want(spec, 2); });
+  sim.Apply([](Spec& spec) { WantRowSeven(spec, 2); });
   ASSERT_TRUE(sim.Settle());
   EXPECT_EQ(sim.Says("Validated"),
             "False/Invalid: No machine of gd-8xa100-i128 in zone US-EAST-04A satisfies the node "

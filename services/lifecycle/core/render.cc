@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -121,16 +121,6 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   }
 }
 
-// At most so many are named in a message.
-constexpr size_t kNamed = 5;
-
-std::string Names(const std::vector<std::string>& names) {
-  const auto end = names.begin() + static_cast<int64_t>(std::min(names.size(), kNamed));
-  std::string out = absl::StrJoin(names.begin(), end, ", ");
-  if (names.size() > kNamed) absl::StrAppend(&out, " and ", names.size() - kNamed, " more");
-  return out;
-}
-
 // Machines of Nodes in service that the pool's claim does not hold: what is known of the Nodes
 // contradicts itself.
 std::vector<std::string> NotHeld(const Snapshot& snapshot, const Outlook& outlook) {
@@ -154,7 +144,7 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const
   } else if (!lost.empty()) {
     out.push_back({"AtTarget", "Unknown", "InternalError",
                    absl::StrCat("Nodes could not be read: capacity does not know machine ",
-                                Names(lost), " as the NodePool's.")});
+                                ListText(lost), " as the NodePool's.")});
   } else if (counts.present > target) {
     out.push_back(
         {"AtTarget", "False", "OverTarget",
@@ -188,7 +178,7 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
   }
   if (!failed.empty()) {
     out.push_back({kType, "Unknown", "InternalError",
-                   absl::StrCat(profile, " could not be staged on Node ", Names(failed), ".")});
+                   absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")});
     return;
   }
   int64_t in_service = 0;
@@ -219,7 +209,7 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
   }
   if (!failed.empty()) {
     out.push_back({"NodesRemoved", "Unknown", "InternalError",
-                   absl::StrCat("Node ", Names(failed), " could not be removed.")});
+                   absl::StrCat("Node ", ListText(failed), " could not be removed.")});
   } else if (left == 0 && outlook.account.requested_nodes == 0 &&
              outlook.account.granted_nodes == 0) {
     out.push_back({"NodesRemoved", "True", "Complete", "All Nodes have been removed."});

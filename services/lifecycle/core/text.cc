@@ -1,0 +1,26 @@
+#include "services/lifecycle/core/text.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr size_t kNamed = 5;
+
+}  // namespace
+
+std::string CountText(int64_t n, absl::string_view noun) {
+  return absl::StrCat(n, " ", noun, n == 1 ? "" : "s");
+}
+
+std::string ListText(const std::vector<std::string>& names) {
+  const auto end = names.begin() + static_cast<int64_t>(std::min(names.size(), kNamed));
+  std::string out = absl::StrJoin(names.begin(), end, ", ");
+  if (names.size() > kNamed) absl::StrAppend(&out, " and ", names.size() - kNamed, " more");
+  return out;
+}
+
+}  // namespace muster::lifecycle
