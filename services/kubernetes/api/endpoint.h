@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::kubernetes {
+
+// Where an API server is and who we are to it. Certificates and keys are PEM texts.
+struct Endpoint {
+  std::string server = {};                 // e.g. `https://127.0.0.1:6443`; http is for tests
+  std::string certificate_authority = {};  // empty: the system's
+  std::string server_name = {};            // that its certificate must bear; empty: of `server`
+  bool skip_server_verification = false;   // `insecure-skip-tls-verify`
+  std::string client_certificate = {};
+  std::string client_key = {};
+  std::string token = {};       // bearer token
+  std::string token_file = {};  // wins over `token`; read again as it is renewed
+};
+
+// Of a kubeconfig file; `context` empty: its current-context. Files that it names are relative to
+// it. INVALID_ARGUMENT naming what is wrong with it (also for what is not supported: `exec` and
+// `auth-provider` users); NOT_FOUND without the file.
+absl::StatusOr<Endpoint> LoadKubeconfig(absl::string_view file, absl::string_view context = "");
+
+// Of a Pod: KUBERNETES_SERVICE_HOST and _PORT, and the service account's `token` and `ca.crt` in
+// `folder`. FAILED_PRECONDITION outside of one.
+absl::StatusOr<Endpoint> InCluster(
+    absl::string_view folder = "/var/run/secrets/kubernetes.io/serviceaccount");
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/random/random.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/api/client.h"
+
+namespace muster::kubernetes {
+
+// Who is told of the objects of a collection. Called by one thread.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // Between the two every object there is arrives by Put; those known before and not named are
+  // gone.
+  virtual void BeginList() = 0;
+  virtual void EndList() = 0;
+  // The object as it is now, or was a moment ago: repeats and steps back in time do happen.
+  virtual void Put(const Json& object) = 0;
+  virtual void Remove(const Json& last_state) = 0;
+};
+
+struct ReflectorOptions {
+  std::string path = {};       // of the collection
+  Parameters parameters = {};  // e.g. a label selector
+  absl::Duration first_retry = absl::Milliseconds(200);
+  absl::Duration last_retry = absl::Seconds(30);
+};
+
+// Keeps a sink level with a collection: list, watch from there, resume where a watch ended, list
+// again when the server says that the resume point is gone (410). What fails is tried again with
+// growing, jittered pauses (429: at least what the server asks for).
+class Reflector {
+ public:
+  // `client` and `sink` must outlive it. Call Client::Stop before Stop, or it waits for the stream.
+  Reflector(Client* client, ReflectorOptions options, Sink* sink);
+  ~Reflector();
+
+  // Its thread begins to work.
+  void Start();
+  // Ends it. Idempotent.
+  void Stop();
+  // Listed at least once. Thread-safe.
+  bool synced() const;
+  // How often it listed. Thread-safe.
+  int64_t lists() const;
+
+ private:
+  void Run();
+  absl::Status ListOnce();
+  absl::Status WatchOnce();
+  // False: stopped meanwhile.
+  bool Pause(absl::Duration& pause, absl::Duration at_least);
+
+  Client& client_;
+  const ReflectorOptions options_;
+  Sink& sink_;
+  std::string resource_version_;  // its thread's; empty: list
+  absl::BitGen random_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  int64_t lists_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::thread thread_;
+};
+
+}  // namespace muster::kubernetes
