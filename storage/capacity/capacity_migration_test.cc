@@ -1,28 +1,18 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <functional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "services/capacity/wire/capacity_wire.h"
-#include "storage/postgres/migrator.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
 namespace muster::storage {
 namespace {
 
-namespace fs = std::filesystem;
 using ::muster::testing::IsOk;
 using ::muster::testing::RunSql;
-
-void Migrate(const testing::EmptyDatabase& database, const fs::path& dir) {
-  ASSERT_THAT(
-      Migrator({.conninfo = database.conninfo(), .dir = dir, .schemas = {"capacity"}}).Migrate(),
-      IsOk());
-}
 
 // A machine as the first version knew it: row and last change.
 void InsertMachine(const testing::EmptyDatabase& database, int64_t revision, const std::string& id,
@@ -43,12 +33,7 @@ void InsertMachine(const testing::EmptyDatabase& database, int64_t revision, con
 // Table and journal tell one story, and the right one.
 TEST(CapacityMigration, MachinesTakeTheClassOfTheirClaim) {
   const testing::EmptyDatabase database;
-  const fs::path dir = fs::temp_directory_path() / ("muster-capacity." + std::to_string(getpid()));
-  fs::create_directories(dir / "capacity");
-  fs::copy(fs::path(testing::MigrationsDir()) / "capacity/0001_create_schema.sql",
-           dir / "capacity");
-  Migrate(database, dir);
-  fs::remove_all(dir);
+  database.Migrate("capacity", 1);
   RunSql(database.conninfo(),
          "INSERT INTO capacity.zone VALUES ('Z-A', 'general', '{t}', 1);"
          "INSERT INTO capacity.instance_type VALUES ('t', 0, '', 1, 1, 0, 'amd64', 1, false, 0, "
@@ -62,7 +47,7 @@ TEST(CapacityMigration, MachinesTakeTheClassOfTheirClaim) {
       {"m1", ""}, {"m2", "default"}, {"m3", "spot"}};
   for (int64_t i = 0; i < 3; ++i)
     InsertMachine(database, 4 + i, machines[i].first, machines[i].second);
-  Migrate(database, testing::MigrationsDir());
+  database.Migrate("capacity");
 
   for (const auto& [id, claim] : machines) {
     const auto row = database.Query(absl::StrCat(

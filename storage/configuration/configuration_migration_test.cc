@@ -1,14 +1,10 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "storage/configuration/configuration_store.h"
 #include "storage/postgres/connection_pool.h"
-#include "storage/postgres/migrator.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
@@ -16,16 +12,9 @@
 namespace muster::storage {
 namespace {
 
-namespace fs = std::filesystem;
 using configuration::PoolConfiguration;
 using ::muster::testing::IsOk;
 using ::muster::testing::RunSql;
-
-void Migrate(const testing::EmptyDatabase& database, const fs::path& dir) {
-  ASSERT_THAT(Migrator({.conninfo = database.conninfo(), .dir = dir, .schemas = {"configuration"}})
-                  .Migrate(),
-              IsOk());
-}
 
 // A pool as the first version knew it: row and last change.
 void InsertPool(const testing::EmptyDatabase& database, int64_t revision, const std::string& uid,
@@ -43,16 +32,10 @@ void InsertPool(const testing::EmptyDatabase& database, int64_t revision, const 
 // Table and journal tell one story: what had a problem had asked for it by its spec.
 TEST(ConfigurationMigration, AProblemWasTheSpecs) {
   const testing::EmptyDatabase database;
-  const fs::path dir =
-      fs::temp_directory_path() / ("muster-configuration." + std::to_string(getpid()));
-  fs::create_directories(dir / "configuration");
-  fs::copy(fs::path(testing::MigrationsDir()) / "configuration/0001_create_schema.sql",
-           dir / "configuration");
-  Migrate(database, dir);
-  fs::remove_all(dir);
+  database.Migrate("configuration", 1);
   InsertPool(database, 1, "fits", "");
   InsertPool(database, 2, "stuck", "No release.");
-  Migrate(database, testing::MigrationsDir());
+  database.Migrate("configuration");
 
   ConnectionPool connections(
       {.conninfo = database.conninfo("muster_configuration"), .schema = "configuration"}, 1);

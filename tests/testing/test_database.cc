@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
@@ -106,5 +107,23 @@ EmptyDatabase::EmptyDatabase(const PostgresCluster& cluster) : cluster_(cluster)
 }
 
 EmptyDatabase::~EmptyDatabase() { Drop(cluster_, name_); }
+
+void EmptyDatabase::Migrate(const std::string& schema, int version) const {
+  namespace fs = std::filesystem;
+  const fs::path dir = fs::temp_directory_path() / ("muster-migrations." + NewName());
+  fs::create_directories(dir / schema);
+  for (const storage::Migration& file : OrThrow(storage::ReadMigrations(MigrationsDir(), schema))) {
+    if (file.version <= version) fs::copy(file.path, dir / schema);
+  }
+  const auto migrated =
+      storage::Migrator({.conninfo = conninfo(), .dir = dir, .schemas = {schema}}).Migrate();
+  fs::remove_all(dir);
+  OrThrow(migrated);
+}
+
+void EmptyDatabase::Migrate(const std::string& schema) const {
+  OrThrow(storage::Migrator({.conninfo = conninfo(), .dir = MigrationsDir(), .schemas = {schema}})
+              .Migrate());
+}
 
 }  // namespace muster::testing

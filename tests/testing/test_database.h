@@ -48,7 +48,7 @@ class TestDatabase {
   std::string name_ = {};
 };
 
-// An empty database, for tests of the migrator itself. Otherwise as TestDatabase.
+// An empty database, for tests of the migrator and of migrations. Otherwise as TestDatabase.
 class EmptyDatabase {
  public:
   explicit EmptyDatabase(const PostgresCluster& cluster = PostgresCluster::Shared());
@@ -60,6 +60,10 @@ class EmptyDatabase {
     return cluster_.ConnInfo(name_, user);
   }
   SqlRows Query(const std::string& sql) const { return RunSql(conninfo(), sql); }
+  // Brings a schema of MigrationsDir() to a version that its files have, not below what it is at.
+  void Migrate(const std::string& schema, int version) const;
+  // To the newest.
+  void Migrate(const std::string& schema) const;
 
  private:
   const PostgresCluster& cluster_;
