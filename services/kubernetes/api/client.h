@@ -28,7 +28,8 @@ enum class PatchType {
   kJson,   // RFC 6902
 };
 
-// One request that ended, for metrics. `code` is the HTTP status, or 0 when there was no answer.
+// One request that ended, for metrics; a watch counts when its answer begins, and all others when
+// they have it whole. `code` is the HTTP status, or 0 when there was no answer.
 struct RequestEnd {
   absl::string_view method = {};  // GET, POST, ...
   int code = 0;
@@ -76,7 +77,8 @@ class Client {
   // `options`: a DeleteOptions object, or null.
   absl::Status Delete(absl::string_view path, const Json& options = nullptr);
 
-  // All objects of a collection, page by page, each handed to `take` as it comes. Returns the
+  // All objects of a collection, page by page, each handed to `take` as it comes, with `apiVersion`
+  // and `kind`. Returns the
   // resourceVersion that a watch can begin from. A continue token that expired midway: OUT_OF_RANGE
   // (objects may have been taken by then).
   absl::StatusOr<std::string> List(absl::string_view path, const Parameters& parameters,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <thread>
 
@@ -17,7 +18,7 @@ class Sink {
  public:
   virtual ~Sink() = default;
   // Between the two every object there is arrives by Put; those known before and not named are
-  // gone.
+  // gone. BeginList again without an EndList: that list failed, another one begins.
   virtual void BeginList() = 0;
   virtual void EndList() = 0;
   // The object as it is now, or was a moment ago: repeats and steps back in time do happen.
@@ -52,6 +53,7 @@ class Reflector {
 
  private:
   void Run();
+  bool stopped() const;
   absl::Status ListOnce();
   absl::Status WatchOnce();
   // False: stopped meanwhile.

@@ -1,0 +1,147 @@
+#include "services/kubernetes/api/errors.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+
+namespace muster::kubernetes {
+namespace {
+
+constexpr absl::string_view kPayload = "muster/kubernetes.ApiError";
+constexpr size_t kShownBody = 200;  // bytes of a body that is no Status
+
+absl::StatusCode CodeOf(int code, absl::string_view reason) {
+  if (code >= 500) return absl::StatusCode::kUnavailable;
+  switch (code) {
+    case 400:
+    case 413:
+    case 415:
+    case 422:
+      return absl::StatusCode::kInvalidArgument;
+    case 401:
+      return absl::StatusCode::kUnauthenticated;
+    case 403:
+      return absl::StatusCode::kPermissionDenied;
+    case 404:
+      return absl::StatusCode::kNotFound;
+    case 409:
+      return reason == "AlreadyExists" ? absl::StatusCode::kAlreadyExists
+                                       : absl::StatusCode::kAborted;
+    case 410:
+      return absl::StatusCode::kOutOfRange;
+    case 429:
+      return absl::StatusCode::kResourceExhausted;
+    default:
+      return absl::StatusCode::kUnknown;
+  }
+}
+
+int64_t NumberOf(const Json& object, absl::string_view key) {
+  const Json& member = MemberOf(object, key);
+  return member.is_number_integer() ? member.get<int64_t>() : 0;
+}
+
+std::string Printable(absl::string_view body) {
+  std::string text(absl::StripAsciiWhitespace(body).substr(0, kShownBody));
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return !absl::ascii_isprint(static_cast<unsigned char>(c)); }, ' ');
+  return text;
+}
+
+// The payload is internal: it is written and read here only.
+absl::Cord Render(const ApiError& error) {
+  Json causes = Json::array();
+  for (const auto& [reason, message] : error.causes) {
+    Json cause = Json::object();
+    cause["reason"] = reason;
+    cause["message"] = message;
+    causes.push_back(std::move(cause));
+  }
+  Json object = Json::object();
+  object["code"] = error.code;
+  object["reason"] = error.reason;
+  object["retry_after"] = absl::ToInt64Milliseconds(error.retry_after);
+  object["causes"] = std::move(causes);
+  return absl::Cord(object.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void AddCauses(const Json& causes, ApiError& error) {
+  if (!causes.is_array()) return;
+  for (const Json& cause : causes) {
+    error.causes.emplace_back(std::string(TextOf(cause, "reason")),
+                              std::string(TextOf(cause, "message")));
+  }
+}
+
+absl::Status MakeStatus(const ApiError& error, absl::string_view message) {
+  absl::Status status(CodeOf(error.code, error.reason), message);
+  status.SetPayload(kPayload, Render(error));
+  return status;
+}
+
+// `body` is a metav1.Status, or anything else: then `otherwise` is the message.
+absl::Status Judge(int code, const Json& body, absl::Duration retry_after,
+                   absl::string_view otherwise) {
+  ApiError error;
+  error.code = code;
+  error.reason = std::string(TextOf(body, "reason"));
+  const Json& details = MemberOf(body, "details");
+  AddCauses(MemberOf(details, "causes"), error);
+  error.retry_after = std::max(
+      {absl::ZeroDuration(), retry_after, absl::Seconds(NumberOf(details, "retryAfterSeconds"))});
+  const absl::string_view message = TextOf(body, "message");
+  return MakeStatus(error, message.empty() ? otherwise : message);
+}
+
+}  // namespace
+
+const Json& MemberOf(const Json& object, absl::string_view key) {
+  static const Json& none = *new Json(nullptr);
+  if (!object.is_object()) return none;
+  const auto found = object.find(std::string(key));
+  return found == object.end() ? none : *found;
+}
+
+absl::string_view TextOf(const Json& object, absl::string_view key) {
+  const Json& member = MemberOf(object, key);
+  if (!member.is_string()) return "";
+  return member.get_ref<const std::string&>();
+}
+
+absl::Status StatusOfAnswer(absl::string_view what, int code, absl::string_view body,
+                            absl::Duration retry_after) {
+  const Json parsed = Json::parse(body.begin(), body.end(), nullptr, false);
+  const std::string shown = Printable(body);
+  return Judge(code, TextOf(parsed, "kind") == "Status" ? parsed : Json(nullptr), retry_after,
+               absl::StrCat(what, ": HTTP ", code, shown.empty() ? "" : absl::StrCat(": ", shown)));
+}
+
+absl::Status StatusOfEvent(absl::string_view what, const Json& object) {
+  const int code = static_cast<int>(std::clamp<int64_t>(NumberOf(object, "code"), 0, 999));
+  return Judge(code, object, absl::ZeroDuration(),
+               absl::StrCat(what, ": the server ended the watch with code ", code));
+}
+
+bool ApiError::HasCause(absl::string_view cause) const {
+  return std::any_of(causes.begin(), causes.end(),
+                     [&](const auto& each) { return each.first == cause; });
+}
+
+ApiError ErrorOf(const absl::Status& status) {
+  ApiError error;
+  const auto payload = status.GetPayload(kPayload);
+  if (!payload) return error;
+  const Json object = Json::parse(std::string(*payload), nullptr, false);
+  error.code = static_cast<int>(NumberOf(object, "code"));
+  error.reason = std::string(TextOf(object, "reason"));
+  error.retry_after = absl::Milliseconds(NumberOf(object, "retry_after"));
+  AddCauses(MemberOf(object, "causes"), error);
+  return error;
+}
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/kubernetes/api/client.h"
+
+namespace muster::kubernetes {
+
+// A member's text; empty when it is absent or no text.
+absl::string_view TextOf(const Json& object, absl::string_view key);
+// A member; null when it is absent or `object` is no object.
+const Json& MemberOf(const Json& object, absl::string_view key);
+
+// The error that an HTTP status other than 2xx stands for, as documented at Client. `what` names
+// the request, for a body that is no `metav1.Status`. `retry_after`: of the header, 0 without.
+absl::Status StatusOfAnswer(absl::string_view what, int code, absl::string_view body,
+                            absl::Duration retry_after);
+// The same for a `metav1.Status` that came as an ERROR event of a watch.
+absl::Status StatusOfEvent(absl::string_view what, const Json& object);
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,111 @@
+#include "services/kubernetes/api/reflector.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "services/common/log.h"
+#include "services/common/status_macros.h"
+#include "services/kubernetes/api/errors.h"
+
+namespace muster::kubernetes {
+namespace {
+
+// Whether a watch that ended so can go on where it was. What the server said of the request itself
+// will not be better the next time: then it is listed anew.
+bool CanResume(const absl::Status& status) {
+  return status.ok() || absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsResourceExhausted(status);
+}
+
+}  // namespace
+
+Reflector::Reflector(Client* client, ReflectorOptions options, Sink* sink)
+    : client_(*client), options_(std::move(options)), sink_(*sink) {}
+
+Reflector::~Reflector() { Stop(); }
+
+void Reflector::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Reflector::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+  }
+  changed_.SignalAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Reflector::synced() const { return lists() > 0; }
+
+int64_t Reflector::lists() const {
+  MutexLock lock(mutex_);
+  return lists_;
+}
+
+bool Reflector::stopped() const {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+void Reflector::Run() {
+  absl::Duration pause = options_.first_retry;
+  while (!stopped()) {
+    const bool listing = resource_version_.empty();
+    const std::string before = resource_version_;
+    const absl::Status status = listing ? ListOnce() : WatchOnce();
+    if (absl::IsCancelled(status)) return;
+    // A list alone is no success: what it brought may be gone before the watch gets there.
+    if (!listing && resource_version_ != before) pause = options_.first_retry;
+    if (status.ok() && (listing || resource_version_ != before)) continue;
+    if (!status.ok()) {
+      log::Warn(listing ? "list failed" : "watch ended",
+                {{"path", options_.path}, {"error", status}});
+    }
+    if (!listing && !CanResume(status)) resource_version_.clear();
+    if (!Pause(pause, ErrorOf(status).retry_after)) return;
+  }
+}
+
+absl::Status Reflector::ListOnce() {
+  sink_.BeginList();
+  ASSIGN_OR_RETURN(resource_version_, client_.List(options_.path, options_.parameters,
+                                                   [this](Json object) { sink_.Put(object); }));
+  sink_.EndList();
+  MutexLock lock(mutex_);
+  ++lists_;
+  return absl::OkStatus();
+}
+
+absl::Status Reflector::WatchOnce() {
+  return client_.Watch(options_.path, options_.parameters, resource_version_,
+                       [this](absl::string_view type, const Json& object) {
+                         if (type == "DELETED") {
+                           sink_.Remove(object);
+                         } else if (type != "BOOKMARK") {
+                           sink_.Put(object);
+                         }
+                         const absl::string_view version =
+                             TextOf(MemberOf(object, "metadata"), "resourceVersion");
+                         if (!version.empty()) resource_version_ = std::string(version);
+                         return !stopped();
+                       });
+}
+
+bool Reflector::Pause(absl::Duration& pause, absl::Duration at_least) {
+  const absl::Duration length =
+      std::max(pause, at_least) * absl::Uniform(absl::IntervalClosed, random_, 1.0, 1.5);
+  pause = std::min(pause * 2, options_.last_retry);
+  const auto end = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(length);
+  MutexLock lock(mutex_);
+  while (!stopped_) {
+    const absl::Duration left = absl::FromChrono(end - std::chrono::steady_clock::now());
+    if (left <= absl::ZeroDuration()) return true;
+    changed_.WaitFor(mutex_, left);
+  }
+  return false;
+}
+
+}  // namespace muster::kubernetes

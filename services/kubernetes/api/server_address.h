@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "services/kubernetes/api/endpoint.h"
+
+namespace muster::kubernetes {
+
+// An endpoint's server, taken apart.
+struct ServerAddress {
+  bool tls = true;
+  std::string host = {};        // host:port, an IPv6 host in brackets
+  std::string url = {};         // what every URL begins with: scheme, host, port, path
+  std::string connect_to = {};  // libcurl's CURLOPT_CONNECT_TO; empty: to where the URL says
+};
+
+// INVALID_ARGUMENT naming `server` or `server_name`.
+absl::StatusOr<ServerAddress> ParseServerAddress(const Endpoint& endpoint);
+
+// That its certificates and key look like PEM and make a pair: INVALID_ARGUMENT naming the field.
+absl::Status ValidateCertificates(const Endpoint& endpoint);
+
+}  // namespace muster::kubernetes

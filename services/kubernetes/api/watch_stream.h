@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/kubernetes/api/client.h"
+
+namespace muster::kubernetes {
+
+struct WatchEvent {
+  std::string type = {};  // `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK`, `ERROR`
+  Json object = {};
+};
+
+// Puts a watch's events together from the bytes as they come: one JSON object a line, split
+// anywhere. Not thread-safe.
+class WatchStream {
+ public:
+  void Append(absl::string_view bytes) { buffer_.append(bytes.data(), bytes.size()); }
+  // The next whole event; nullopt until there is one. UNKNOWN for what is no event: nothing after
+  // it can be trusted.
+  std::optional<absl::StatusOr<WatchEvent>> Next();
+  // No event was begun and not ended.
+  bool whole() const;
+
+ private:
+  std::string buffer_;
+  size_t begin_ = 0;    // of what was not handed out
+  size_t scanned_ = 0;  // no line ends before it
+};
+
+}  // namespace muster::kubernetes
