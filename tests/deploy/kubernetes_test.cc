@@ -1,0 +1,193 @@
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "services/lifecycle/core/validate.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "services/musterctl/manifest.h"
+#include "tests/deploy/files.h"
+
+namespace muster::deploy {
+namespace {
+
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAreArray;
+
+constexpr absl::string_view kFolders[] = {"base", "admission-v1", "admission-v1beta1", "samples"};
+
+std::string FolderOf(absl::string_view name) { return absl::StrCat("kubernetes/", name); }
+
+// The documents of that kind in base/ and admission-v1/.
+std::vector<Value> OfKind(absl::string_view kind) {
+  std::vector<Value> found;
+  for (const absl::string_view folder : {"base", "admission-v1"}) {
+    for (const std::string& file : YamlFilesOf(FolderOf(folder))) {
+      for (Value& document : Load(absl::StrCat(FolderOf(folder), "/", file))) {
+        if (At(document, "kind").text == kind) found.push_back(std::move(document));
+      }
+    }
+  }
+  EXPECT_THAT(found, ::testing::Not(IsEmpty())) << kind;
+  return found;
+}
+
+std::string NameOf(const Value& object) { return At(object, "metadata.name").text; }
+
+TEST(Kustomizations, NameEveryFile) {
+  for (const absl::string_view folder : kFolders) {
+    std::vector<std::string> files = YamlFilesOf(FolderOf(folder));
+    ASSERT_EQ(std::erase(files, "kustomization.yaml"), 1u) << folder;
+    if (folder == "admission-v1beta1") files.emplace_back("../admission-v1");
+    const Value kustomization = Load(absl::StrCat(FolderOf(folder), "/kustomization.yaml")).at(0);
+    EXPECT_THAT(Strings(At(kustomization, "resources")), UnorderedElementsAreArray(files))
+        << folder;
+  }
+}
+
+TEST(Kustomizations, AreAllThatThereIs) {
+  std::vector<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(PathOf("kubernetes"))) {
+    if (entry.is_directory()) folders.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(folders, UnorderedElementsAreArray(std::begin(kFolders), std::end(kFolders)));
+}
+
+TEST(Kubernetes, EveryDocumentHasAKindAndAName) {
+  for (const absl::string_view folder : kFolders) {
+    for (const std::string& file : YamlFilesOf(FolderOf(folder))) {
+      for (const Value& document : Load(absl::StrCat(FolderOf(folder), "/", file))) {
+        EXPECT_FALSE(At(document, "apiVersion").text.empty()) << file;
+        EXPECT_FALSE(At(document, "kind").text.empty()) << file;
+        EXPECT_EQ(NameOf(document).empty(), file == "kustomization.yaml") << file;
+      }
+    }
+  }
+}
+
+// Rights that let their owner get any other, and the secrets of others.
+TEST(Rbac, HasNoWildcards) {
+  std::vector<Value> roles = OfKind("ClusterRole");
+  for (Value& role : OfKind("Role")) roles.push_back(std::move(role));
+  for (const Value& role : roles) {
+    ASSERT_FALSE(At(role, "rules").list.empty()) << NameOf(role);
+    for (const Value& rule : At(role, "rules").list) {
+      for (const absl::string_view part : {"apiGroups", "resources", "verbs"}) {
+        EXPECT_THAT(At(rule, part).list, ::testing::Not(IsEmpty())) << NameOf(role);
+        for (const std::string& word : Strings(At(rule, part))) {
+          EXPECT_FALSE(absl::StrContains(word, "*")) << NameOf(role) << " " << part;
+          EXPECT_THAT((std::set<std::string>{"secrets", "escalate", "bind", "impersonate"}),
+                      ::testing::Not(Contains(word)))
+              << NameOf(role);
+        }
+      }
+    }
+  }
+}
+
+// `system:serviceaccount:<namespace>:<name>` as which the Deployment runs.
+std::string AdapterIdentity() {
+  const Value deployment = OfKind("Deployment").at(0);
+  return absl::StrCat("system:serviceaccount:", At(deployment, "metadata.namespace").text, ":",
+                      At(deployment, "spec.template.spec.serviceAccountName").text);
+}
+
+TEST(Rbac, BindsEveryRoleToTheAdapter) {
+  for (const absl::string_view kind : {"ClusterRole", "Role"}) {
+    std::set<std::string> roles;
+    for (const Value& role : OfKind(kind)) {
+      roles.insert(absl::StrCat(At(role, "metadata.namespace").text, "/", NameOf(role)));
+    }
+    std::set<std::string> bound;
+    for (const Value& binding : OfKind(absl::StrCat(kind, "Binding"))) {
+      EXPECT_EQ(At(binding, "roleRef.kind").text, kind);
+      bound.insert(absl::StrCat(At(binding, "metadata.namespace").text, "/",
+                                At(binding, "roleRef.name").text));
+      ASSERT_EQ(At(binding, "subjects").list.size(), 1u) << NameOf(binding);
+      const Value& subject = At(binding, "subjects.0");
+      EXPECT_EQ(absl::StrCat("system:serviceaccount:", At(subject, "namespace").text, ":",
+                             At(subject, "name").text),
+                AdapterIdentity())
+          << NameOf(binding);
+    }
+    EXPECT_EQ(roles, bound) << kind;
+  }
+}
+
+TEST(Policies, AreBoundByTheirNames) {
+  for (const absl::string_view kind : {"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"}) {
+    std::vector<std::string> policies;
+    for (const Value& policy : OfKind(kind)) policies.push_back(NameOf(policy));
+    std::vector<std::string> bound;
+    for (const Value& binding : OfKind(absl::StrCat(kind, "Binding"))) {
+      bound.push_back(At(binding, "spec.policyName").text);
+    }
+    EXPECT_THAT(bound, UnorderedElementsAreArray(policies)) << kind;
+  }
+}
+
+TEST(Policies, LetTheAdapterPass) {
+  const std::string adapter =
+      absl::StrCat("request.userInfo.username != '", AdapterIdentity(), "'");
+  for (const Value& policy : OfKind("ValidatingAdmissionPolicy")) {
+    EXPECT_TRUE(absl::StrContains(At(policy, "spec.matchConditions.0.expression").text, adapter))
+        << NameOf(policy);
+  }
+}
+
+// What lifecycle says of a reserved key, in every policy on reserved keys.
+TEST(Policies, RefuseReservedKeysInLifecyclesWords) {
+  const lifecycle::Spec spec = {.instance_type = "t",
+                                .node_labels = {{"foo.coreweave.com/bar", ""}}};
+  const auto faults = lifecycle::ValidateSpec(spec, 0, nullptr, nullptr);
+  ASSERT_EQ(faults.size(), 1u);
+  int policies = 0;
+  for (const Value& policy : OfKind("ValidatingAdmissionPolicy")) {
+    if (!absl::StrContains(NameOf(policy), "reserved-keys")) continue;
+    ++policies;
+    for (const Value& validation : At(policy, "spec.validations").list) {
+      EXPECT_EQ(At(validation, "message").text, faults[0].description) << NameOf(policy);
+    }
+  }
+  EXPECT_EQ(policies, 2);
+}
+
+// The NodePools of a manifest.
+std::vector<lifecycle::v1::NodePool> PoolsOf(absl::string_view file) {
+  std::vector<lifecycle::v1::NodePool> pools;
+  const auto manifests =
+      musterctl::ParseManifests(file, TextOf(file), {.organization = "acme", .cluster = "example"});
+  EXPECT_THAT(manifests, testing::IsOk());
+  if (!manifests.ok()) return pools;
+  for (const auto& manifest : *manifests) {
+    pools.push_back(std::get<lifecycle::v1::NodePool>(manifest.resource));
+  }
+  return pools;
+}
+
+TEST(Samples, AreTakenByMuster) {
+  int pools = 0;
+  for (const std::string& file : YamlFilesOf("kubernetes/samples")) {
+    const std::string path = absl::StrCat("kubernetes/samples/", file);
+    if (At(Load(path).at(0), "kind").text != "NodePool") continue;
+    for (const auto& pool : PoolsOf(path)) {
+      ++pools;
+      EXPECT_THAT(lifecycle::ValidateSpec(lifecycle::FromProto(pool.spec()),
+                                          pool.spec().target_nodes(), nullptr, nullptr),
+                  IsEmpty())
+          << file;
+    }
+  }
+  EXPECT_EQ(pools, 3);
+}
+
+TEST(Samples, HaveTheExampleOfTheLocalStack) {
+  const auto sample = PoolsOf("kubernetes/samples/example-nodepool.yaml");
+  const auto local = PoolsOf("local/example-nodepool.yaml");
+  ASSERT_EQ(sample.size(), 1u);
+  ASSERT_EQ(local.size(), 1u);
+  EXPECT_EQ(sample[0].DebugString(), local[0].DebugString());
+}
+
+}  // namespace
+}  // namespace muster::deploy
