@@ -145,7 +145,9 @@ TEST_F(LifecycleBadInputTest, Specs) {
   Cases<v1::ApplyNodePoolRequest> cases = {
       {"node_pool.name", [](auto& r) { r.clear_node_pool(); }},
       {"node_pool.name", [](auto& r) { r.mutable_node_pool()->set_name(kCluster); }},
-      {"node_pool.uid", [](auto& r) { r.mutable_node_pool()->set_uid("A_B"); }}};
+      {"node_pool.uid", [](auto& r) { r.mutable_node_pool()->set_uid("A_B"); }},
+      {"node_pool.object_generation",
+       [](auto& r) { r.mutable_node_pool()->set_object_generation(-1); }}};
   for (const auto& [field, spoil] : BadSpecs()) {
     cases.push_back(
         {field, [spoil = spoil](auto& r) { spoil(*r.mutable_node_pool()->mutable_spec()); }});

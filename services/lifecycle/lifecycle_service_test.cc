@@ -310,6 +310,25 @@ TEST_F(LifecycleServiceTest, AnotherReplicaTakesOver) {
   EXPECT_EQ(database_.QueryValue("SELECT epoch FROM lifecycle.lease"), "2");
 }
 
+TEST_F(LifecycleServiceTest, AnOldCopyOfAnObjectIsRefusedAndALaterOneWatched) {
+  v1::ApplyNodePoolRequest request = Pool(1);
+  request.mutable_node_pool()->set_object_generation(5);
+  const auto created = Call(*replica_->stub, &Stub::ApplyNodePool, request);
+  ASSERT_THAT(created, IsOk());
+  EXPECT_EQ(created->object_generation(), 5);
+  request.mutable_node_pool()->set_object_generation(4);
+  const absl::Status refused = Call(*replica_->stub, &Stub::ApplyNodePool, request).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(refused, HasReason("GENERATION_TOO_OLD"));
+  request.mutable_node_pool()->set_object_generation(6);
+  ASSERT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, request), IsOk());
+  const auto seen = Await(*replica_->stub,
+                          [](const v1::NodePool& pool) { return pool.object_generation() == 6; });
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_EQ(seen->generation(), created->generation());
+  EXPECT_NE(seen->etag(), created->etag());
+}
+
 TEST_F(LifecycleServiceTest, RequestsAreJudgedAndNothingIsWritten) {
   const int64_t revision = replica_->service->lane().revision();
   v1::ApplyNodePoolRequest bad = Pool(-1);

@@ -56,6 +56,7 @@ absl::StatusOr<lifecycle::ApplyNodePool> Parse(const v1::ApplyNodePoolRequest& r
   command.new_uid = NewUid();
   command.etag = pool.etag();
   command.spec = FromProto(pool.spec());
+  command.object_generation = pool.object_generation();
   if (pool.spec().has_target_nodes()) command.target_nodes = pool.spec().target_nodes();
   command.validate_only = request.validate_only();
   return command;

@@ -24,20 +24,21 @@ constexpr Statement kDeletePools = {"delete_pools",
                                     "DELETE FROM node_pool WHERE name = ANY ($1::text[])"};
 constexpr Statement kPutPools = {
     "put_pools",
-    "INSERT INTO node_pool (name, cluster_name, uid, zone, generation, create_time, delete_time, "
-    "instance_type, target_nodes, spec, status, ask_generation, granted_nodes, requested_nodes, "
-    "removed_nodes, detail, revision)"
+    "INSERT INTO node_pool (name, cluster_name, uid, zone, generation, object_generation, "
+    "create_time, delete_time, instance_type, target_nodes, spec, status, ask_generation, "
+    "granted_nodes, requested_nodes, removed_nodes, detail, revision)"
     " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], "
-    "$6::timestamptz[], $7::timestamptz[], $8::text[], $9::bigint[], $10::jsonb[], $11::jsonb[], "
-    "$12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::jsonb[], $17::bigint[])"
+    "$6::bigint[], $7::timestamptz[], $8::timestamptz[], $9::text[], $10::bigint[], $11::jsonb[], "
+    "$12::jsonb[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[], $17::jsonb[], "
+    "$18::bigint[])"
     " ON CONFLICT (name) DO UPDATE SET cluster_name = excluded.cluster_name, uid = excluded.uid, "
-    "zone = excluded.zone, generation = excluded.generation, create_time = excluded.create_time, "
-    "delete_time = excluded.delete_time, instance_type = excluded.instance_type, target_nodes = "
+    "zone = excluded.zone, generation = excluded.generation, object_generation = "
+    "excluded.object_generation, create_time = excluded.create_time, delete_time = "
+    "excluded.delete_time, instance_type = excluded.instance_type, target_nodes = "
     "excluded.target_nodes, spec = excluded.spec, status = excluded.status, ask_generation = "
     "excluded.ask_generation, granted_nodes = excluded.granted_nodes, requested_nodes = "
-    "excluded.requested_nodes, removed_nodes = excluded.removed_nodes, detail = "
-    "excluded.detail, revision = "
-    "excluded.revision"};
+    "excluded.requested_nodes, removed_nodes = excluded.removed_nodes, detail = excluded.detail, "
+    "revision = excluded.revision"};
 
 constexpr Statement kDeleteNodes = {"delete_nodes",
                                     "DELETE FROM node WHERE name = ANY ($1::text[])"};
@@ -184,6 +185,7 @@ void PoolColumns::Add(const std::string& key, const lifecycle::Pool* row, int64_
   uid.Add(row->uid);
   zone.Add(row->zone);
   generation.Add(row->generation);
+  object_generation.Add(row->object_generation);
   create_time.Add(row->create_time);
   AddTime(delete_time, row->delete_time);
   instance_type.Add(row->spec.instance_type);
@@ -205,9 +207,10 @@ void PoolColumns::Delete(Transaction& tx) const {
 void PoolColumns::Put(Transaction& tx) const {
   if (name.empty()) return;
   tx.Queue(kPutPools, name.Text(), cluster_name.Text(), uid.Text(), zone.Text(), generation.Text(),
-           create_time.Text(), delete_time.Text(), instance_type.Text(), target_nodes.Text(),
-           spec.Text(), status.Text(), ask_generation.Text(), granted_nodes.Text(),
-           requested_nodes.Text(), removed_nodes.Text(), detail.Text(), revision.Text());
+           object_generation.Text(), create_time.Text(), delete_time.Text(), instance_type.Text(),
+           target_nodes.Text(), spec.Text(), status.Text(), ask_generation.Text(),
+           granted_nodes.Text(), requested_nodes.Text(), removed_nodes.Text(), detail.Text(),
+           revision.Text());
 }
 
 void NodeColumns::Add(const std::string& key, const lifecycle::Node* row, int64_t at) {

@@ -18,9 +18,9 @@ struct ClusterColumns {
 };
 
 struct PoolColumns {
-  SqlArray deleted, name, cluster_name, uid, zone, generation, create_time, delete_time,
-      instance_type, target_nodes, spec, status, ask_generation, granted_nodes, requested_nodes,
-      removed_nodes, detail, revision;
+  SqlArray deleted, name, cluster_name, uid, zone, generation, object_generation, create_time,
+      delete_time, instance_type, target_nodes, spec, status, ask_generation, granted_nodes,
+      requested_nodes, removed_nodes, detail, revision;
   void Add(const std::string& key, const lifecycle::Pool* row, int64_t at);
   void Delete(Transaction& tx) const;
   void Put(Transaction& tx) const;

@@ -26,7 +26,8 @@ constexpr char kLoadClusters[] =
     "SELECT name, zone, kubernetes_version, create_time, revision FROM cluster";
 constexpr char kLoadPools[] =
     "SELECT name, uid, zone, generation, create_time, delete_time, spec, status, ask_generation, "
-    "granted_nodes, requested_nodes, removed_nodes, detail, revision FROM node_pool";
+    "granted_nodes, requested_nodes, removed_nodes, detail, object_generation, revision FROM "
+    "node_pool";
 constexpr char kLoadNodes[] =
     "SELECT name, machine, pool_uid, state, state_time, create_time, phase, phase_time, "
     "node_profile, cordoned, drain, drain_deadline, observed_profile, active, active_time, "
@@ -68,6 +69,7 @@ Pool PoolOf(const pqxx::row& row) {
   pool.account.requested_nodes = row[10].as<int64_t>();
   pool.account.removed_nodes = row[11].as<int64_t>();
   pool.reconfiguration = std::move(detail->reconfiguration);
+  pool.object_generation = row[13].as<int64_t>();
   return pool;
 }
 

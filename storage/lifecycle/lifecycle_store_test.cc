@@ -27,6 +27,7 @@ lifecycle::Pool FullPool() {
                        .uid = "u",
                        .zone = "US-EAST-04A",
                        .generation = 3,
+                       .object_generation = 7,
                        .create_time = kTime,
                        .delete_time = kTime + absl::Seconds(1)};
   pool.spec = {"spot",
@@ -144,6 +145,7 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
   ASSERT_THAT(Do([](Overlay<State>& o) {
                 lifecycle::Pool pool = FullPool();
                 pool.delete_time = lifecycle::kNever;
+                pool.object_generation = 8;
                 o.Put(pool);
                 o.Put(lifecycle::Lease{.holder = "b", .epoch = 2});
                 o.Delete<lifecycle::Node>(lifecycle::NodeName(kPool, "g3"));
@@ -195,6 +197,11 @@ TEST_F(LifecycleStoreTest, TheTablesAreASecondFence) {
   refuses("node_pool_target_in_range", [](Overlay<State>& o) {
     lifecycle::Pool pool = FullPool();
     pool.spec.target_nodes = -1;
+    o.Put(pool);
+  });
+  refuses("node_pool_object_generation_not_negative", [](Overlay<State>& o) {
+    lifecycle::Pool pool = FullPool();
+    pool.object_generation = -1;
     o.Put(pool);
   });
   refuses("node_pool_uid_once", [](Overlay<State>& o) {

@@ -21,6 +21,7 @@ Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, Spec spec, ab
   pool.name = command.name;
   pool.uid = command.uid.empty() ? command.new_uid : command.uid;
   pool.zone = cluster.zone;
+  pool.object_generation = command.object_generation;
   pool.create_time = now;
   pool.spec = std::move(spec);
   return pool;
@@ -33,6 +34,40 @@ absl::Status CheckIdentity(const State& state, const ApplyNodePool& command, con
   const Pool* holder = command.uid.empty() ? nullptr : state.FindPoolByUid(command.uid);
   if (holder != nullptr && holder != before) return error::UidMismatch(command.name, command.uid);
   return CheckEtag<Pool>(state, command.name, command.etag);
+}
+
+std::vector<muster::error::FieldViolation> Validate(const ApplyNodePool& command,
+                                                    const Pool* before) {
+  auto faults =
+      ValidateSpec(command.spec, command.target_nodes, before == nullptr ? nullptr : &before->spec,
+                   command.type ? &*command.type : nullptr);
+  if (command.object_generation < 0) {
+    faults.push_back({"node_pool.object_generation", "must be at least 0"});
+  }
+  return faults;
+}
+
+// Whether the pool, as it is, may become what is asked.
+absl::Status CheckFits(const Pool& before, const ApplyNodePool& command, const Spec& spec) {
+  const bool from_object = command.object_generation > 0;
+  if (from_object && command.object_generation < before.object_generation) {
+    return muster::error::GenerationTooOld(command.name, command.object_generation,
+                                           before.object_generation);
+  }
+  if (before.deleting() && !(from_object && before.spec == spec)) {
+    return error::PoolDeleting(command.name);
+  }
+  return absl::OkStatus();
+}
+
+void Replace(Overlay<State>& overlay, const Pool& before, const ApplyNodePool& command, Spec spec) {
+  Pool pool = before;
+  const bool resized = pool.spec.target_nodes != spec.target_nodes;
+  if (pool.spec != spec) ++pool.generation;
+  pool.spec = std::move(spec);
+  pool.object_generation = std::max(pool.object_generation, command.object_generation);
+  PutPool(overlay, before, std::move(pool));
+  if (resized) NameVictims(overlay, command.name, {});
 }
 
 }  // namespace
@@ -57,13 +92,10 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, ab
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now) {
   const State& state = overlay.state();
   const Pool* before = state.table<Pool>().Find(command.name);
-  Spec spec = command.spec;
-  if (auto faults =
-          ValidateSpec(spec, command.target_nodes, before == nullptr ? nullptr : &before->spec,
-                       command.type ? &*command.type : nullptr);
-      !faults.empty()) {
+  if (auto faults = Validate(command, before); !faults.empty()) {
     return muster::error::InvalidFields(std::move(faults));
   }
+  Spec spec = command.spec;
   spec.target_nodes = *command.target_nodes;
   const std::string cluster_name(ClusterNameOf(command.name));
   const Cluster* cluster = state.table<Cluster>().Find(cluster_name);
@@ -77,15 +109,9 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, ab
     EventLog(overlay, now)
         .Emit(pool.uid, pool.name, "CWNodePoolCreated",
               absl::StrCat("NodePool ", LastIdOf(pool.name), " was created."));
-  } else if (before->deleting()) {
-    return error::PoolDeleting(command.name);
-  } else if (before->spec != spec) {
-    Pool pool = *before;
-    const bool resized = pool.spec.target_nodes != spec.target_nodes;
-    pool.spec = std::move(spec);
-    ++pool.generation;
-    PutPool(overlay, *before, std::move(pool));
-    if (resized) NameVictims(overlay, command.name, {});
+  } else {
+    RETURN_IF_ERROR(CheckFits(*before, command, spec));
+    Replace(overlay, *before, command, std::move(spec));
   }
   return PoolOutcome(overlay, command.name, mark, command.validate_only);
 }

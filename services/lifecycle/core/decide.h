@@ -29,6 +29,8 @@ struct ApplyNodePool {
   std::string new_uid = {};  // for a pool that does not exist yet when `uid` is empty
   std::string etag = {};     // empty: any
   Spec spec = {};            // its target_nodes is not read
+  // Of the Kubernetes object that `spec` comes from; 0: from none, the pool's stays.
+  int64_t object_generation = 0;
   std::optional<int64_t> target_nodes = {};
   std::optional<TypeFacts> type = {};  // nullopt: not known
   bool validate_only = false;
@@ -137,7 +139,10 @@ using StatusOrOutcome = absl::StatusOr<Outcome>;
 
 // INVALID_FIELD, ZONE_CHANGED, ETAG_MISMATCH.
 StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now);
-// INVALID_FIELD, NOT_FOUND (cluster), POOL_DELETING, UID_MISMATCH, ETAG_MISMATCH.
+// INVALID_FIELD, NOT_FOUND (cluster), POOL_DELETING, UID_MISMATCH, ETAG_MISMATCH,
+// GENERATION_TOO_OLD. A higher object_generation is kept, also where the spec is the same: the
+// pool's own generation then stays. Of a pool that is being deleted too, because Kubernetes counts
+// a deletion as a generation: the same spec of an object is taken there, all else is POOL_DELETING.
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now);
 // INVALID_FIELD, NOT_FOUND, POOL_DELETING, NODE_PROTECTED, ETAG_MISMATCH.
 StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, absl::Time now);

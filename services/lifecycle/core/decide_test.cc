@@ -65,6 +65,103 @@ TEST(Decide, ApplyRefusals) {
             "POOL_DELETING");
 }
 
+struct Given {
+  int64_t object_generation = 0;
+  int64_t target = 1;
+  bool deleting = false;
+};
+struct Expected {
+  std::string refused = {};  // empty: accepted
+  int64_t generation = 1;
+  int64_t object_generation = 5;
+  bool written = false;
+};
+
+// The pool has one Node, taken from the object's generation 5.
+TEST(Decide, ObjectGenerationsFenceOldCopies) {
+  constexpr bool kDeleting = true;
+  const std::vector<std::pair<Given, Expected>> cases = {
+      {{0, 1}, {"", 1, 5, false}},
+      {{0, 2}, {"", 2, 5, true}},
+      {{4, 1}, {"GENERATION_TOO_OLD"}},
+      {{4, 2}, {"GENERATION_TOO_OLD"}},
+      {{5, 1}, {"", 1, 5, false}},
+      {{5, 2}, {"", 2, 5, true}},
+      {{6, 1}, {"", 1, 6, true}},
+      {{6, 2}, {"", 2, 6, true}},
+      {{-1, 1}, {"INVALID_FIELD"}},
+      {{0, 1, kDeleting}, {"POOL_DELETING"}},
+      {{0, 2, kDeleting}, {"POOL_DELETING"}},
+      {{4, 1, kDeleting}, {"GENERATION_TOO_OLD"}},
+      {{4, 2, kDeleting}, {"GENERATION_TOO_OLD"}},
+      {{5, 1, kDeleting}, {"", 1, 5, false}},
+      {{5, 2, kDeleting}, {"POOL_DELETING"}},
+      {{6, 1, kDeleting}, {"", 1, 6, true}},
+      {{6, 2, kDeleting}, {"POOL_DELETING"}},
+      {{-1, 1, kDeleting}, {"INVALID_FIELD"}},
+  };
+  for (const auto& [given, expected] : cases) {
+    SCOPED_TRACE(absl::StrCat(given.object_generation, " ", given.target, " ", given.deleting));
+    Simulation sim;
+    ApplyNodePool command = Apply(1);
+    command.object_generation = 5;
+    sim.Must(command);
+    EXPECT_EQ(sim.pool()->object_generation, 5);
+    if (given.deleting) sim.Delete();
+    const int64_t revision = sim.revision();
+    const int64_t asks = sim.pool()->account.generation;
+    command.target_nodes = given.target;
+    command.object_generation = given.object_generation;
+    for (const bool validate_only : {true, false}) {
+      EXPECT_EQ(sim.revision(), revision);
+      command.validate_only = validate_only;
+      const auto outcome = sim.Run(command);
+      EXPECT_EQ(ReasonOf(outcome.status()), expected.refused);
+      if (!outcome.ok()) continue;
+      EXPECT_EQ(outcome->pool->generation, expected.generation);
+      EXPECT_EQ(outcome->pool->object_generation, expected.object_generation);
+    }
+    EXPECT_EQ(sim.pool()->generation, expected.generation);
+    EXPECT_EQ(sim.pool()->object_generation, expected.object_generation);
+    EXPECT_EQ(sim.revision() != revision, expected.written);
+    EXPECT_EQ(sim.pool()->account.generation,
+              given.target == 2 && expected.written ? asks + 1 : asks);
+    EXPECT_EQ(sim.pool()->deleting(), given.deleting);
+  }
+}
+
+TEST(Decide, ObjectGenerationsThatAreRefusedAreNamed) {
+  Simulation sim;
+  ApplyNodePool command = Apply(-1);
+  command.object_generation = -1;
+  const auto faults = muster::error::DetailOf(sim.Run(command).status())->fields;
+  ASSERT_EQ(faults.size(), 2U);  // every fault
+  EXPECT_EQ(faults[1].field, "node_pool.object_generation");
+  command = Apply(1);
+  command.object_generation = 3;
+  sim.Must(command);
+  command.object_generation = 2;
+  const auto status = sim.Run(command).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(muster::error::DetailOf(status)->resource, kSimPool);
+  EXPECT_EQ(muster::error::DetailOf(status)->metadata.at("last_generation"), "3");
+}
+
+// The same spec seen at a later generation: nothing is planned, nothing published anew.
+TEST(Decide, ALaterObjectGenerationMovesNothingElse) {
+  Simulation sim;
+  sim.Create(2);
+  ASSERT_TRUE(sim.Settle());
+  const Pool before = *sim.pool();
+  ApplyNodePool command = sim.Applied([](Spec&) {});
+  command.object_generation = 9;
+  sim.Must(command);
+  EXPECT_FALSE(sim.Pass());
+  Pool expected = before;
+  expected.object_generation = 9;
+  EXPECT_EQ(*sim.pool(), expected);
+}
+
 TEST(Decide, ValidateOnlyAnswersAndWritesNothing) {
   Simulation sim;
   const int64_t revision = sim.revision();

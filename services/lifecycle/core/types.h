@@ -169,6 +169,8 @@ struct Pool {
   std::string uid = {};
   std::string zone = {};
   int64_t generation = 1;
+  // Of the Kubernetes object that `spec` was last taken from; 0: it never came from one.
+  int64_t object_generation = 0;
   absl::Time create_time = kNever;
   absl::Time delete_time = kNever;
   Spec spec = {};

@@ -235,6 +235,7 @@ absl::StatusOr<Pool> FromProto(const v1::NodePool& in) {
   out.uid = in.uid();
   out.zone = in.zone();
   out.generation = in.generation();
+  out.object_generation = in.object_generation();
   out.create_time = MUSTER_GET_TIME(in, create_time);
   out.delete_time = MUSTER_GET_TIME(in, delete_time);
   out.spec = FromProto(in.spec());

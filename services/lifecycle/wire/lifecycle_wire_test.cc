@@ -21,6 +21,7 @@ Pool FullPool() {
             .uid = "u",
             .zone = "US-EAST-04A",
             .generation = 3,
+            .object_generation = 7,
             .create_time = kTime,
             .delete_time = kTime + absl::Seconds(1)};
   pool.spec = {"spot",

@@ -272,6 +272,7 @@ v1::NodePool ToProto(const Pool& pool, int64_t revision) {
   out.set_uid(pool.uid);
   out.set_zone(pool.zone);
   out.set_generation(pool.generation);
+  out.set_object_generation(pool.object_generation);
   out.set_etag(absl::StrCat(revision));
   MUSTER_SET_TIME(out, create_time, pool.create_time);
   MUSTER_SET_TIME(out, delete_time, pool.delete_time);
