@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace muster::testing {
+
+// How the double departs from a server in good health. All of it happens to real clusters, and a
+// client can live with it: after the last change everybody who lists or watches on learns the last
+// state.
+struct Misbehaviour {
+  // Lists show what was so many changes ago, with the resourceVersion of then.
+  int64_t stale_lists = 0;
+  // Share (0 to 1) of watch events that are followed by an older event once more, of an object that
+  // still exists.
+  double repeat_events = 0;
+  // Share of watch events that swap places with the next one of the same object, if that comes
+  // within 20 ms. Never a DELETED.
+  double reorder_events = 0;
+  // Every watch is cut, without a proper end, after so long. Zero: none.
+  absl::Duration cut_streams = absl::ZeroDuration();
+  // The real server sends one about every minute.
+  absl::Duration bookmark_interval = absl::Seconds(1);
+};
+
+// Requests that are answered with an error.
+struct Failure {
+  // GET, LIST, WATCH, POST, PUT, PATCH, DELETE; empty: any.
+  std::string verb = {};
+  std::string path_prefix = {};  // e.g. `/api/v1/nodes`
+  int code = 500;
+  int count = 1;                // of requests
+  int retry_after = 0;          // seconds; 0: not said
+  bool is_carried_out = false;  // before the error is answered
+};
+
+// A request that was answered. Watches are told of when they begin.
+struct RecordedRequest {
+  std::string verb = {};
+  std::string path = {};
+  int code = 0;
+  std::string user_agent = {};
+};
+
+}  // namespace muster::testing
