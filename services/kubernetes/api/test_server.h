@@ -63,19 +63,20 @@ class Feed {
 // clients: their connections must be closed before it ends.
 class TestServer {
  public:
-  using Handler = std::function<void(const httplib::Request&, httplib::Response&)>;
+  // Called by many threads.
+  using Handler = std::function<void(TestServer&, const httplib::Request&, httplib::Response&)>;
 
-  // The handler is called by many threads.
   explicit TestServer(Handler handler,
                       std::unique_ptr<httplib::Server> server = std::make_unique<httplib::Server>())
       : handler_(std::move(handler)), server_(std::move(server)) {
     const auto handle = [this](const httplib::Request& request, httplib::Response& response) {
       Remember(request);
-      handler_(request, response);
+      handler_(*this, request, response);
     };
     server_->Get(".*", handle).Post(".*", handle).Put(".*", handle).Patch(".*", handle);
     server_->Delete(".*", httplib::Server::Handler(handle));
     server_->set_keep_alive_max_count(1000);
+    server_->set_tcp_nodelay(true);  // or each answer waits 40 ms for an acknowledgement
     port_ = server_->bind_to_any_port("127.0.0.1");
     EXPECT_GT(port_, 0);
     thread_ = std::thread([this] { server_->listen_after_bind(); });
