@@ -1,4 +1,5 @@
 // What callers ask of lifecycle and configuration.
+#include <algorithm>
 #include <iterator>
 
 #include "services/lifecycle/core/names.h"
@@ -87,6 +88,8 @@ void World::ApplySome(bool validate_only) {
   const bool racks = command.spec.instance_type == "gb200-4x";
   command.target_nodes = racks ? 4 * dice_.Roll(4) : dice_.Roll(8);
   command.validate_only = validate_only;
+  // From an object whose generations rise with the calls, now and then an old copy; or from none.
+  if (!dice_.OneIn(3)) command.object_generation = std::max<int64_t>(1, next_uid_ - dice_.Roll(4));
   const auto* type = cloud_.capacity.state().FindInstanceType(command.spec.instance_type);
   if (type != nullptr)
     command.type =

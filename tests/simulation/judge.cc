@@ -245,6 +245,8 @@ void Judge::PoolChanged(const Pool* before, const Pool* after) {
     return;
   }
   if (after != nullptr) {
+    if (after->object_generation < before->object_generation)
+      Fail(absl::StrCat(after->name, " was taken from an old copy of its object"));
     ConditionsChanged(after->name, before->status.conditions, after->status.conditions);
     return CountPool(*before, *after);
   }
