@@ -66,8 +66,11 @@ const std::vector<Layer>& Layers() {
        "what the adapter works out, pure: services/common, proto and JSON only",
        {"services/common/", "muster/", "google/protobuf/", "nlohmann/"}},
       {"services/kubernetes",
-       "a client of the API: proto, services/common and its own libraries only",
-       {"services/common/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/", "nlohmann/"}},
+       "a client of the API: proto, services/common, services/rpc (channel, metrics, health) and "
+       "its "
+       "own libraries only",
+       {"services/common/", "services/rpc/", "muster/", "google/", "grpc/", "grpcpp/",
+        "prometheus/", "nlohmann/"}},
       {"services/musterctl",
        "a client of the API: proto, services/common and its own libraries only",
        {"services/common/", "muster/", "google/", "grpc/", "grpcpp/", "yaml-cpp/", "nlohmann/"}},

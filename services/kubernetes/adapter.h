@@ -1,0 +1,102 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "prometheus/registry.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/api/client.h"
+#include "services/kubernetes/api/reflector.h"
+#include "services/kubernetes/cluster_view.h"
+#include "services/kubernetes/controller.h"
+#include "services/kubernetes/event_mirror.h"
+#include "services/kubernetes/leader.h"
+#include "services/kubernetes/metrics.h"
+#include "services/kubernetes/muster_client.h"
+#include "services/kubernetes/muster_view.h"
+#include "services/kubernetes/muster_watch.h"
+#include "services/kubernetes/node_reconciler.h"
+#include "services/kubernetes/pool_reconciler.h"
+#include "services/kubernetes/reporter.h"
+
+namespace muster::kubernetes {
+
+struct AdapterOptions {
+  std::string organization = {};
+  std::string cluster = {};
+  std::string zone = {};
+  std::string kubernetes_version = {};  // of the cluster, for Muster; empty: as it is there
+  std::string muster_server = {};       // gRPC target
+  Endpoint endpoint = {};               // of the API server
+  Edition edition = Edition::kCurrent;
+  std::set<std::string> control_plane_namespaces = {};
+  int events_a_minute = 1000;
+  int pool_workers = 4;
+  int node_workers = 6;
+  std::string user_agent = "muster-kubernetes";
+  Leader::Options lease = {};
+};
+
+// One cluster's mirror: watches both sides, and while it leads brings each key level. Everything
+// that it does follows from what is there, so that it may end at any moment.
+class Adapter {
+ public:
+  // INVALID_ARGUMENT for an endpoint that cannot be one. Nothing is sent yet.
+  static absl::StatusOr<std::unique_ptr<Adapter>> Create(AdapterOptions options,
+                                                         prometheus::Registry& registry);
+  ~Adapter();
+
+  // Waits for the lease, works, and returns when Stop was called (OK), the lease was lost
+  // (ABORTED) or Muster has the cluster in another zone (FAILED_PRECONDITION). Call once.
+  absl::Status Run();
+  // Lets Run return. Thread-safe.
+  void Stop();
+
+  // Metrics that are read off its state.
+  std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
+  // It leads and has seen both sides, or waits for the lease. Thread-safe.
+  bool ready() const;
+
+ private:
+  Adapter(AdapterOptions options, prometheus::Registry& registry);
+  absl::Status Connect();
+  void MakeControllers();
+  absl::Status JoinCluster();
+  // Waits until all has been seen once. False: stopped.
+  bool AwaitSynced();
+  void Work();
+  void ShutDown();
+  Outcome ReconcileNamespace(const std::string& name);
+  bool Sleep(absl::Duration time);
+  bool ended() const;
+
+  const AdapterOptions options_;
+  const std::shared_ptr<Metrics> metrics_;
+  std::unique_ptr<Client> lease_client_;
+  std::unique_ptr<Client> api_;
+  std::unique_ptr<Leader> leader_;
+  std::unique_ptr<MusterClient> muster_;
+  std::unique_ptr<EventMirror> events_;
+  std::unique_ptr<Reporter> reporter_;
+  std::unique_ptr<PoolReconciler> pool_reconciler_;
+  std::unique_ptr<NodeReconciler> node_reconciler_;
+  std::unique_ptr<Controller> pools_;
+  std::unique_ptr<Controller> nodes_;
+  std::unique_ptr<Controller> namespaces_;
+  std::unique_ptr<ClusterView> cluster_;
+  std::unique_ptr<MusterView> known_;
+  std::unique_ptr<MusterWatch> watch_;
+  std::vector<std::unique_ptr<Reflector>> reflectors_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool lost_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool ready_ MUSTER_GUARDED_BY(mutex_) = true;
+};
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,68 @@
+#include "services/kubernetes/controller.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "services/common/log.h"
+#include "services/kubernetes/api/client.h"
+
+namespace muster::kubernetes {
+namespace {
+
+// What goes away by itself: a peer that is out of reach, a race that was lost, our own end. The
+// watches tell of peers that are away, once and not for every key.
+bool IsPassing(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsCancelled(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status);
+}
+
+}  // namespace
+
+Controller::Controller(std::string name, int workers, Reconcile reconcile, Metrics* metrics,
+                       WorkQueue::Options options)
+    : name_(std::move(name)),
+      workers_(workers),
+      reconcile_(std::move(reconcile)),
+      metrics_(*metrics),
+      queue_(options) {
+  metrics_.Add(name_, workers_, &queue_);
+}
+
+Controller::~Controller() { Stop(); }
+
+void Controller::Start() {
+  for (int i = 0; i < workers_; ++i) threads_.emplace_back([this] { Work(); });
+}
+
+void Controller::Stop() {
+  queue_.Stop();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+void Controller::Work() {
+  while (const auto item = queue_.Take()) {
+    const absl::Time begin = absl::Now();
+    const Outcome outcome = reconcile_(item->key);
+    const Result result = !outcome.status.ok()                       ? Result::kError
+                          : outcome.again < absl::InfiniteDuration() ? Result::kRequeueAfter
+                                                                     : Result::kSuccess;
+    metrics_.Reconciled(name_, result, item->waited, absl::Now() - begin);
+    Finish(item->key, outcome);
+    queue_.Done(item->key);
+  }
+}
+
+void Controller::Finish(const std::string& key, const Outcome& outcome) {
+  if (outcome.status.ok()) {
+    queue_.Forget(key);
+    if (outcome.again < absl::InfiniteDuration()) queue_.AddAfter(key, outcome.again);
+    return;
+  }
+  const log::Level level = IsPassing(outcome.status) ? log::Level::kDebug : log::Level::kWarn;
+  log::Write(level, "reconciliation failed",
+             {{"controller", name_}, {"key", key}, {"error", outcome.status}});
+  queue_.Retry(key, ErrorOf(outcome.status).retry_after);
+}
+
+}  // namespace muster::kubernetes

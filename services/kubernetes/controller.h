@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/kubernetes/metrics.h"
+#include "services/kubernetes/work_queue.h"
+
+namespace muster::kubernetes {
+
+// What came of looking at a key. A status that is not OK: again after a growing pause, or what the
+// API server asked to wait if that is longer. Else again after `again`, or when it is added.
+struct Outcome {
+  absl::Status status = absl::OkStatus();
+  absl::Duration again = absl::InfiniteDuration();
+
+  // NOLINTNEXTLINE(google-explicit-constructor): RETURN_IF_ERROR returns a status.
+  Outcome(absl::Status failed) : status(std::move(failed)) {}
+  Outcome() = default;
+};
+
+// Workers that look at keys, one worker a key. Thread-safe.
+class Controller {
+ public:
+  using Reconcile = std::function<Outcome(const std::string& key)>;
+
+  // `name`: the label of its metrics. `metrics` must outlive it.
+  Controller(std::string name, int workers, Reconcile reconcile, Metrics* metrics,
+             WorkQueue::Options options = {});
+  ~Controller();
+
+  void Add(const std::string& key) { queue_.Add(key); }
+  WorkQueue& queue() { return queue_; }
+
+  void Start();
+  // Waits for the workers. Idempotent.
+  void Stop();
+
+ private:
+  void Work();
+  void Finish(const std::string& key, const Outcome& outcome);
+
+  const std::string name_;
+  const int workers_;
+  const Reconcile reconcile_;
+  Metrics& metrics_;
+  WorkQueue queue_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace muster::kubernetes

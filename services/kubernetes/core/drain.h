@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/kubernetes/core/objects.h"
+
+namespace muster::kubernetes {
+
+// How one Pod is asked to leave.
+enum class Parting {
+  kAtOnce,    // delete, one second to go
+  kGraceful,  // delete with its own grace period
+  kEvict,     // through the Eviction API, which disruption budgets may refuse
+  kForce,     // delete without waiting for its kubelet
+};
+
+struct Farewell {
+  Parting parting = Parting::kEvict;
+  const PodObject* pod = nullptr;
+};
+
+// Which Pods of a Node that is to be drained are asked to leave, and how: interruptable ones first
+// and at once, graceful ones with their grace period, all others by eviction; when forced, whatever
+// is left by force, those too that are leaving already. DaemonSets' and mirror Pods, and those that
+// have finished, stay. `asked`: uids of Pods that were asked already; they are asked again by force
+// only. The pointers are into `pods`.
+std::vector<Farewell> PlanDrain(const lifecycle::v1::NodeDesired& desired,
+                                const std::vector<PodObject>& pods,
+                                const absl::flat_hash_set<std::string>& asked);
+
+// The request's body: DeleteOptions, in an Eviction for kEvict. It holds for this Pod only, not for
+// another of the same name.
+Json FarewellBody(const Farewell& farewell);
+
+}  // namespace muster::kubernetes

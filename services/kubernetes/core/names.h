@@ -1,0 +1,42 @@
+#pragma once
+
+#include "absl/strings/string_view.h"
+
+// Words that the adapter writes into a cluster or reads there.
+namespace muster::kubernetes {
+
+inline constexpr char kFieldManager[] = "muster";
+inline constexpr char kFinalizer[] = "compute.coreweave.com/nodepool";
+
+inline constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
+inline constexpr char kNodesPath[] = "/api/v1/nodes";
+inline constexpr char kPodsPath[] = "/api/v1/pods";
+inline constexpr char kNamespacesPath[] = "/api/v1/namespaces";
+// Events about objects that are in no namespace live in this one.
+inline constexpr char kEventsPath[] = "/apis/events.k8s.io/v1/namespaces/default/events";
+
+// On NodePools, by users.
+inline constexpr char kPromote[] = "compute.coreweave.com/promote-configuration";
+inline constexpr char kRollback[] = "compute.coreweave.com/rollback-configuration";
+
+// On Nodes.
+inline constexpr char kPoolLabel[] = "compute.coreweave.com/node-pool";
+inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
+// Annotation: create_time of the Muster Node that this v1 Node was taken for. One with another time
+// is left over from an earlier life of the machine.
+inline constexpr char kLifeAnnotation[] = "node.coreweave.cloud/node-create-time";
+// Annotation: the taints that are ours, `key:effect` separated by commas. spec.taints is one atomic
+// list to server-side apply, so its managedFields cannot tell.
+inline constexpr char kTaintsAnnotation[] = "node.coreweave.cloud/taints";
+inline constexpr char kAutoscalerTaint[] = "ToBeDeletedByClusterAutoscaler";
+
+// On Pods.
+inline constexpr char kInterruptable[] = "qos.coreweave.cloud/interruptable";
+inline constexpr char kGracefulCloud[] = "qos.coreweave.cloud/graceful-interruptible";
+inline constexpr char kGracefulCom[] = "qos.coreweave.com/graceful-interruptible";
+
+// On namespaces.
+inline constexpr char kOrganizationLabel[] = "ns.coreweave.cloud/org";
+inline constexpr char kControlPlane[] = "control-plane";
+
+}  // namespace muster::kubernetes

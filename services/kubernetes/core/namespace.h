@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "services/kubernetes/core/objects.h"
+
+namespace muster::kubernetes {
+
+// The server-side apply that gives a namespace its organization: `control-plane` for those named,
+// the organization's id for every other. Nullopt: it has it.
+std::optional<Json> NamespacePatch(const NamespaceObject& object, absl::string_view organization,
+                                   const std::set<std::string>& control_plane);
+
+}  // namespace muster::kubernetes

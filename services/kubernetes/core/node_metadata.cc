@@ -1,0 +1,148 @@
+#include "services/kubernetes/core/node_metadata.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/status.h"
+
+namespace muster::kubernetes {
+namespace {
+
+namespace v1 = lifecycle::v1;
+
+// True when the object has just these pairs, and they are ours.
+bool IsOwned(const StringMap& wanted, const StringMap& there, const std::set<std::string>& own) {
+  if (own.size() != wanted.size()) return false;
+  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& pair) {
+    const auto found = there.find(pair.first);
+    return own.contains(pair.first) && found != there.end() && found->second == pair.second;
+  });
+}
+
+Json ToJson(const StringMap& map) {
+  Json object = Json::object();
+  for (const auto& [key, value] : map) object[key] = value;
+  return object;
+}
+
+Json Frame(const NodeObject& object) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Node"},
+          {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
+}
+
+std::string TaintId(absl::string_view key, absl::string_view effect) {
+  return absl::StrCat(key, ":", effect);
+}
+
+Json ToJson(const v1::Taint& taint) {
+  Json object = {{"key", taint.key()}, {"effect", taint.effect()}};
+  if (!taint.value().empty()) object["value"] = taint.value();
+  return object;
+}
+
+}  // namespace
+
+std::string LifeMark(const v1::Node& node) {
+  const absl::Time time = absl::FromUnixSeconds(node.create_time().seconds()) +
+                          absl::Nanoseconds(node.create_time().nanos());
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
+}
+
+std::optional<Json> MetadataPatch(const v1::Node& node, const NodeObject& object) {
+  const v1::NodeDesired& desired = node.desired();
+  const StringMap labels(desired.labels().begin(), desired.labels().end());
+  StringMap annotations(desired.annotations().begin(), desired.annotations().end());
+  annotations[kLifeAnnotation] = LifeMark(node);
+  const bool cordon_done = object.owns_unschedulable == desired.cordoned() &&
+                           (!desired.cordoned() || object.unschedulable);
+  if (IsOwned(labels, object.labels, object.own_labels) &&
+      IsOwned(annotations, object.annotations, object.own_annotations) && cordon_done) {
+    return std::nullopt;
+  }
+  Json patch = Frame(object);
+  patch["metadata"]["labels"] = ToJson(labels);
+  patch["metadata"]["annotations"] = ToJson(annotations);
+  if (desired.cordoned()) patch["spec"] = {{"unschedulable", true}};
+  return patch;
+}
+
+std::optional<Json> TaintsPatch(const v1::Node& node, const NodeObject& object) {
+  const auto mark = object.annotations.find(kTaintsAnnotation);
+  const std::string listed = mark == object.annotations.end() ? "" : mark->second;
+  const std::set<std::string> ours = absl::StrSplit(listed, ',', absl::SkipEmpty());
+  std::set<std::string> wanted;
+  for (const v1::Taint& taint : node.desired().taints())
+    wanted.insert(TaintId(taint.key(), taint.effect()));
+
+  bool changed = ours != wanted;
+  Json list = Json::array();
+  std::set<std::string> done;
+  for (const TaintObject& taint : object.taints) {
+    const std::string id = TaintId(taint.key, taint.effect);
+    const auto& all = node.desired().taints();
+    const auto own = std::find_if(all.begin(), all.end(), [&](const v1::Taint& it) {
+      return TaintId(it.key(), it.effect()) == id;
+    });
+    if (own != all.end() && own->value() == taint.value) {
+      list.push_back(taint.json);
+    } else if (own != all.end()) {
+      list.push_back(ToJson(*own));
+      changed = true;
+    } else if (!ours.contains(id)) {
+      list.push_back(taint.json);
+    } else {
+      changed = true;
+    }
+    done.insert(id);
+  }
+  for (const v1::Taint& taint : node.desired().taints()) {
+    if (done.contains(TaintId(taint.key(), taint.effect()))) continue;
+    list.push_back(ToJson(taint));
+    changed = true;
+  }
+  if (!changed) return std::nullopt;
+  return Json{{"metadata",
+               {{"uid", object.uid},
+                {"resourceVersion", object.resource_version},
+                {"annotations", {{kTaintsAnnotation, absl::StrJoin(wanted, ",")}}}}},
+              {"spec", {{"taints", std::move(list)}}}};
+}
+
+std::optional<Json> ConditionsPatch(const v1::Node& node, const NodeObject& object) {
+  Json conditions = Json::array();
+  bool changed = false;
+  for (const v1::Condition& condition : node.conditions()) {
+    Json wanted = {{"type", condition.type()},
+                   {"status", condition.status()},
+                   {"reason", condition.reason()},
+                   {"message", condition.message()}};
+    const std::string time = KubernetesTime(condition.last_transition_time());
+    if (!time.empty()) wanted["lastTransitionTime"] = time;
+    const auto there =
+        std::find_if(object.conditions.begin(), object.conditions.end(),
+                     [&](const Json& it) { return it.value("type", "") == condition.type(); });
+    // The server adds fields of its own, e.g. an empty lastHeartbeatTime.
+    const bool same =
+        there != object.conditions.end() &&
+        std::all_of(wanted.items().begin(), wanted.items().end(), [&](const auto& it) {
+          const auto field = there->find(it.key());
+          const bool empty = it.value() == "" && field == there->end();
+          return empty || (field != there->end() && *field == it.value());
+        });
+    changed |= !same;
+    conditions.push_back(std::move(wanted));
+  }
+  if (!changed) return std::nullopt;
+  Json patch = Frame(object);
+  patch["status"] = {{"conditions", std::move(conditions)}};
+  return patch;
+}
+
+}  // namespace muster::kubernetes

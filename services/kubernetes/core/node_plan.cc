@@ -1,0 +1,210 @@
+#include "services/kubernetes/core/node_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/node_metadata.h"
+
+namespace muster::kubernetes {
+namespace {
+
+namespace v1 = lifecycle::v1;
+using v1::Node;
+using v1::NodeReport;
+
+constexpr size_t kMostNames = 10;      // NodeReport.active_pods
+constexpr size_t kMostMessage = 1024;  // NodeReport.message
+
+// In the cluster and able to have work.
+bool CanHaveWork(Node::State state) {
+  return state == Node::STATE_PRODUCTION || state == Node::STATE_RECONFIGURING ||
+         state == Node::STATE_TRIAGE || state == Node::STATE_CORDONED ||
+         state == Node::STATE_DRAINING;
+}
+
+// Its machine is off or given up: the v1 Node has nothing behind it.
+bool IsOver(Node::State state) {
+  return state == Node::STATE_DELETED || state == Node::STATE_DELIVERY_FAILED;
+}
+
+class Planner {
+ public:
+  explicit Planner(const NodeFacts& facts)
+      : facts_(facts), node_(*facts.node), seen_(facts.node->observed()) {}
+
+  NodePlan Run() && {
+    if (facts_.object == nullptr) {
+      PlanAbsent();
+      return std::move(plan_);
+    }
+    const int age = CompareLives(node_, *facts_.object);
+    if (age < 0 || (age == 0 && IsOver(node_.state()))) plan_.remove = !facts_.object->deleting;
+    // A mark that is later than the Node that is known: what is known is out of date.
+    if (age != 0 || IsOver(node_.state())) return std::move(plan_);
+    if (PlanArrival()) return std::move(plan_);
+    if (node_.state() == Node::STATE_ASSIGNED || node_.state() == Node::STATE_BOOTING)
+      return std::move(plan_);
+    PlanHealth();
+    PlanWork();
+    PlanMarks();
+    PlanDrain();
+    plan_.apply = MetadataPatch(node_, *facts_.object);
+    plan_.taints = TaintsPatch(node_, *facts_.object);
+    plan_.apply_status = ConditionsPatch(node_, *facts_.object);
+    return std::move(plan_);
+  }
+
+ private:
+  NodeReport& Report(NodeReport::Observation observation, const std::string& message = "") {
+    NodeReport& report = plan_.reports.emplace_back();
+    report.set_node(node_.name());
+    report.set_observation(observation);
+    report.set_message(message.substr(0, kMostMessage));
+    if (node_.has_create_time()) *report.mutable_node_create_time() = node_.create_time();
+    return report;
+  }
+
+  // Gone while it should be there: nobody schedules onto it, its kubelet may be gone too.
+  void PlanAbsent() {
+    const Node::State state = node_.state();
+    if (state == Node::STATE_DRAINING) {
+      Report(NodeReport::OBSERVATION_DRAINED);
+    } else if (CanHaveWork(state) && state != Node::STATE_RECONFIGURING) {
+      if (seen_.active()) Report(NodeReport::OBSERVATION_IDLE);
+      if (!seen_.unhealthy()) {
+        Report(NodeReport::OBSERVATION_UNHEALTHY,
+               absl::StrCat(kKubeletSays, "the Node object is not in the cluster"));
+      }
+    }
+  }
+
+  // True: a step forward is reported.
+  bool PlanArrival() {
+    const Node::State state = node_.state();
+    const bool ready = facts_.object->ready.value_or(false);
+    bool arrived = state == Node::STATE_REGISTERED;
+    if (state == Node::STATE_ASSIGNED || state == Node::STATE_BOOTING) {
+      if (node_.desired().phase() != v1::NodeDesired::PHASE_RUNNING ||
+          node_.desired().node_profile().empty()) {
+        return false;
+      }
+      // What is desired does not change while a Node is in delivery.
+      Report(NodeReport::OBSERVATION_REGISTERED).set_node_profile(node_.desired().node_profile());
+      arrived = true;
+    }
+    const bool rebooted = state == Node::STATE_RECONFIGURING &&
+                          seen_.node_profile() == node_.desired().node_profile();
+    if (ready && (arrived || rebooted)) Report(NodeReport::OBSERVATION_READY);
+    return !plan_.reports.empty();
+  }
+
+  void PlanHealth() {
+    const NodeObject& object = *facts_.object;
+    const Node::State state = node_.state();
+    if (!CanHaveWork(state) || state == Node::STATE_RECONFIGURING || !object.ready) return;
+    if (!*object.ready && !seen_.unhealthy()) {
+      Report(NodeReport::OBSERVATION_UNHEALTHY, absl::StrCat(kKubeletSays, object.not_ready_why));
+    } else if (*object.ready && seen_.unhealthy() &&
+               absl::StartsWith(seen_.health_message(), kKubeletSays)) {
+      Report(NodeReport::OBSERVATION_RECOVERED);
+    }
+  }
+
+  std::vector<const PodObject*> Work() const {
+    std::vector<const PodObject*> work;
+    for (const PodObject& pod : facts_.pods) {
+      if (pod.IsWork()) work.push_back(&pod);
+    }
+    std::sort(work.begin(), work.end(),
+              [](const PodObject* a, const PodObject* b) { return a->key() < b->key(); });
+    return work;
+  }
+
+  void PlanWork() {
+    if (!CanHaveWork(node_.state())) return;
+    const std::vector<const PodObject*> work = Work();
+    if (work.empty()) {
+      if (seen_.active()) Report(NodeReport::OBSERVATION_IDLE);
+      return;
+    }
+    std::vector<std::string> names;
+    for (size_t i = 0; i < std::min(work.size(), kMostNames); ++i) names.push_back(work[i]->key());
+    const auto count = static_cast<int64_t>(work.size());
+    const bool same = seen_.active() && seen_.active_pod_count() == count &&
+                      std::equal(names.begin(), names.end(), seen_.active_pods().begin(),
+                                 seen_.active_pods().end());
+    if (same) return;
+    const absl::Duration since = facts_.now - facts_.work_report_time;
+    if (seen_.active() && since < kWorkInterval) {
+      plan_.look_again = std::min(plan_.look_again, kWorkInterval - since);
+      return;
+    }
+    NodeReport& report = Report(NodeReport::OBSERVATION_ACTIVE);
+    report.set_active_pod_count(count);
+    for (std::string& name : names) report.add_active_pods(std::move(name));
+  }
+
+  // What others did to the v1 Node.
+  void PlanMarks() {
+    const NodeObject& object = *facts_.object;
+    if (!CanHaveWork(node_.state()) && node_.state() != Node::STATE_REGISTERED) return;
+    const bool marked = IsMarkedByAutoscaler(object);
+    if (marked != seen_.autoscaler_marked()) {
+      Report(marked ? NodeReport::OBSERVATION_AUTOSCALER_MARKED
+                    : NodeReport::OBSERVATION_AUTOSCALER_UNMARKED);
+    }
+    if (object.foreign_unschedulable != seen_.unschedulable()) {
+      Report(object.foreign_unschedulable ? NodeReport::OBSERVATION_UNSCHEDULABLE
+                                          : NodeReport::OBSERVATION_SCHEDULABLE);
+    }
+  }
+
+  void PlanDrain() {
+    if (!node_.desired().drain()) return;
+    const std::string why = facts_.blocked_by.substr(0, kMostMessage);
+    if (!why.empty() && seen_.drain_blocked_by() != why) {
+      Report(NodeReport::OBSERVATION_DRAIN_BLOCKED, why);
+    } else if (why.empty() && !seen_.drain_blocked_by().empty()) {
+      Report(NodeReport::OBSERVATION_DRAIN_UNBLOCKED);
+    }
+    if (node_.state() == Node::STATE_DRAINING && Work().empty())
+      Report(NodeReport::OBSERVATION_DRAINED);
+  }
+
+  const NodeFacts& facts_;
+  const Node& node_;
+  const v1::NodeObserved& seen_;
+  NodePlan plan_;
+};
+
+}  // namespace
+
+int CompareLives(const Node& node, const NodeObject& object) {
+  const auto mark = object.annotations.find(kLifeAnnotation);
+  return mark == object.annotations.end() ? 0 : mark->second.compare(LifeMark(node));
+}
+
+NodePlan PlanNode(const NodeFacts& facts) {
+  if (facts.node == nullptr) return {};
+  return Planner(facts).Run();
+}
+
+bool IsMarkedByAutoscaler(const NodeObject& object) {
+  return std::any_of(object.taints.begin(), object.taints.end(),
+                     [](const TaintObject& taint) { return taint.key == kAutoscalerTaint; });
+}
+
+std::string OrphanName(const NodeObject& object, absl::string_view machine) {
+  const auto pool = object.labels.find(kPoolLabel);
+  if (pool == object.labels.end() || !object.own_labels.contains(kPoolLabel)) return "";
+  return absl::StrCat("nodePools/", pool->second, "/nodes/", machine);
+}
+
+bool IsMetadataSynced(const Node& node, const NodeObject& object) {
+  return !MetadataPatch(node, object) && !TaintsPatch(node, object);
+}
+
+}  // namespace muster::kubernetes

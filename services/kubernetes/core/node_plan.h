@@ -1,0 +1,66 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/kubernetes/core/objects.h"
+
+namespace muster::kubernetes {
+
+// One machine, from both sides.
+struct NodeFacts {
+  const lifecycle::v1::Node* node = nullptr;  // Muster's; null: no pool has the machine
+  const NodeObject* object = nullptr;         // v1; null: it is not in the cluster
+  std::vector<PodObject> pods = {};           // on it
+  // Pods whose eviction disruption budgets refused, with what the server said; empty: none.
+  std::string blocked_by = {};
+  // When its work was last reported; names and counts of work are told again after kWorkInterval.
+  absl::Time work_report_time = absl::InfinitePast();
+  absl::Time now = absl::InfinitePast();
+};
+
+// Work that stays work is told of again no more often than this.
+inline constexpr absl::Duration kWorkInterval = absl::Seconds(15);
+
+// What is to be written to a v1 Node. Bodies of PATCH requests.
+struct NodePlan {
+  // For ReportNodes, in order. While a report that moves the Node on is due, nothing is written:
+  // its metadata is about to change.
+  std::vector<lifecycle::v1::NodeReport> reports = {};
+  std::optional<Json> apply = {};         // server-side apply: labels, annotations, unschedulable
+  std::optional<Json> taints = {};        // merge patch, on the resourceVersion that was seen
+  std::optional<Json> apply_status = {};  // server-side apply: our conditions
+  bool remove = false;                    // the v1 Node is to be deleted
+  // When to look again although nothing changed; infinite: no need.
+  absl::Duration look_again = absl::InfiniteDuration();
+
+  bool writes() const { return apply || taints || apply_status || remove; }
+};
+
+// What follows for one machine. Pure. Level-triggered: the same facts give the same plan, and one
+// that was carried out gives an empty one.
+NodePlan PlanNode(const NodeFacts& facts);
+
+// Of the v1 Node against Muster's: 0 the same life of the machine, or not marked yet; negative: the
+// v1 Node is left over from an earlier one; positive: Muster's Node is out of date.
+int CompareLives(const lifecycle::v1::Node& node, const NodeObject& object);
+
+// A v1 Node that bears our pool label although Muster has no such Node: to be deleted once Muster
+// has confirmed it. Empty, or the Muster Node's name below the cluster's:
+// `nodePools/{pool}/nodes/{machine}`.
+std::string OrphanName(const NodeObject& object, absl::string_view machine);
+
+// Whether labels, annotations, taints and unschedulable are as Muster wants them.
+bool IsMetadataSynced(const lifecycle::v1::Node& node, const NodeObject& object);
+
+// Whether the cluster autoscaler chose the Node as a victim, by its taint.
+bool IsMarkedByAutoscaler(const NodeObject& object);
+
+// What an adapter that finds a Node not ready says of it: its own word is the only one that it
+// takes back.
+inline constexpr char kKubeletSays[] = "kubelet: ";
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+
+// What the adapter keeps of the objects of a cluster: the parts that it decides nothing without.
+// Read from objects as the API server sends them; what is missing or of another type reads as
+// empty.
+namespace muster::kubernetes {
+
+using Json = nlohmann::json;
+using StringMap = std::map<std::string, std::string>;
+
+struct NodePoolObject {
+  std::string name = {};
+  std::string uid = {};
+  std::string resource_version = {};
+  int64_t generation = 0;
+  bool deleting = false;
+  std::vector<std::string> finalizers = {};
+  std::string promote = {};  // the annotations' values; empty: not asked for
+  std::string rollback = {};
+  Json spec = Json::object();
+  Json status = Json::object();
+
+  bool HasFinalizer() const;  // ours
+};
+
+struct TaintObject {
+  std::string key = {};
+  std::string value = {};
+  std::string effect = {};
+  Json json = Json::object();  // whole, e.g. with `timeAdded`
+};
+
+struct NodeObject {
+  std::string name = {};
+  std::string uid = {};
+  std::string resource_version = {};
+  std::string provider_id = {};
+  StringMap labels = {};
+  StringMap annotations = {};
+  std::vector<TaintObject> taints = {};
+  bool unschedulable = false;
+  bool deleting = false;
+  // What server-side apply says is ours.
+  std::set<std::string> own_labels = {};
+  std::set<std::string> own_annotations = {};
+  bool owns_unschedulable = false;
+  bool foreign_unschedulable = false;  // somebody else set it
+  std::optional<bool> ready = {};      // the condition Ready; nullopt: not there yet
+  std::string not_ready_why = {};      // its reason and message when it is not True
+  Json conditions = Json::array();     // CWRegistered, CWActive, CWNodeRemoval as they are
+};
+
+struct PodObject {
+  enum class Class {
+    kInterruptable,  // goes first and at once
+    kGraceful,       // is given its own grace period
+    kGuarded,        // through the Eviction API
+    kFixed,          // a DaemonSet's or a mirror Pod: left alone
+  };
+  std::string name_space = {};
+  std::string name = {};
+  std::string uid = {};
+  std::string resource_version = {};
+  std::string node = {};  // empty: not scheduled
+  Class kind = Class::kGuarded;
+  bool deleting = false;
+  bool finished = false;  // Succeeded or Failed
+
+  // Counts as work: what keeps a Node active and what a drain moves.
+  bool IsWork() const { return kind != Class::kFixed && !finished; }
+  std::string key() const;
+};
+
+struct NamespaceObject {
+  std::string name = {};
+  std::string resource_version = {};
+  std::string organization = {};  // the label's value; empty: none
+  bool deleting = false;
+};
+
+NodePoolObject ReadNodePool(const Json& object);
+NodeObject ReadNode(const Json& object);
+PodObject ReadPod(const Json& object);
+NamespaceObject ReadNamespace(const Json& object);
+
+// The last part of its provider id (`muster://US-EAST-04A/g8fd930`, whatever the scheme); empty
+// without one. Where Muster knows such a machine the v1 Node is it, else the one of its name.
+std::string ProviderMachine(const NodeObject& node);
+
+// Whether `version` is later than `other`: resource versions of one collection are numbers that
+// grow. What is no number is later than anything.
+bool IsLater(absl::string_view version, absl::string_view other);
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,73 @@
+#include "services/kubernetes/core/orders.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "services/kubernetes/core/names.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using configuration::v1::ConfigurationOrder;
+using configuration::v1::PoolConfiguration;
+
+// True when the last order was this one and came to something.
+bool IsDone(const PoolConfiguration& configuration, ConfigurationOrder::Kind kind,
+            const std::string& profile) {
+  if (configuration.orders().empty()) return false;
+  const ConfigurationOrder& last = *configuration.orders().rbegin();
+  const bool done = last.outcome() == ConfigurationOrder::OUTCOME_DONE ||
+                    last.outcome() == ConfigurationOrder::OUTCOME_WAITING;
+  return done && last.kind() == kind && last.node_profile() == profile;
+}
+
+// The profile that the word means now; empty: none, the request itself says why.
+std::string Meaning(const PoolConfiguration& configuration, absl::string_view word) {
+  if (word == "pending") return configuration.pending().node_profile();
+  const int revisions = configuration.revisions_size();
+  return revisions < 2 ? "" : configuration.revisions(revisions - 2).node_profile();
+}
+
+std::string Pointer(absl::string_view key) {
+  return absl::StrCat("/metadata/annotations/",
+                      absl::StrReplaceAll(key, {{"~", "~0"}, {"/", "~1"}}));
+}
+
+Json Test(absl::string_view key, absl::string_view value) {
+  return {{"op", "test"}, {"path", Pointer(key)}, {"value", std::string(value)}};
+}
+
+}  // namespace
+
+OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& configuration) {
+  if (object.promote.empty() && object.rollback.empty()) return {};
+  if (!object.promote.empty() && !object.rollback.empty())
+    return {.kind = OrderStep::Kind::kConflict};
+  const bool promote = !object.promote.empty();
+  OrderStep step{.kind = promote ? OrderStep::Kind::kPromote : OrderStep::Kind::kRollback,
+                 .annotation = promote ? kPromote : kRollback,
+                 .value = promote ? object.promote : object.rollback};
+  step.profile = step.value;
+  if (step.value == (promote ? "pending" : "previous")) {
+    const std::string meaning = Meaning(configuration, step.value);
+    if (!meaning.empty()) {
+      step.kind = OrderStep::Kind::kReplace;
+      step.profile = meaning;
+    }
+    return step;
+  }
+  const auto kind = promote ? ConfigurationOrder::KIND_PROMOTE : ConfigurationOrder::KIND_ROLLBACK;
+  if (IsDone(configuration, kind, step.value)) step.kind = OrderStep::Kind::kRemove;
+  return step;
+}
+
+Json ReplaceAnnotation(absl::string_view key, absl::string_view value, absl::string_view with) {
+  return Json::array(
+      {Test(key, value),
+       Json{{"op", "replace"}, {"path", Pointer(key)}, {"value", std::string(with)}}});
+}
+
+Json RemoveAnnotation(absl::string_view key, absl::string_view value) {
+  return Json::array({Test(key, value), Json{{"op", "remove"}, {"path", Pointer(key)}}});
+}
+
+}  // namespace muster::kubernetes

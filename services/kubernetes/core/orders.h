@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "muster/configuration/v1/configuration.pb.h"
+#include "services/kubernetes/core/objects.h"
+
+namespace muster::kubernetes {
+
+// What the annotations promote-configuration and rollback-configuration of a NodePool come to.
+//
+// The words `pending` and `previous` mean something else once they were carried out. So a word is
+// first replaced, on the object, by the profile that it means; carrying that out twice, before and
+// after a crash, has the effect of once.
+struct OrderStep {
+  enum class Kind {
+    kNone,      // no annotation asks for anything
+    kReplace,   // write `profile` in place of the word
+    kPromote,   // ask for it, then remove the annotation
+    kRollback,  // likewise
+    kRemove,    // carried out before: only remove the annotation
+    kConflict,  // both are asked for: remove both, tell
+  };
+  Kind kind = Kind::kNone;
+  std::string annotation = {};  // its key
+  std::string value = {};       // as it is on the object
+  std::string profile = {};     // a profile id, `pending` or `previous`
+};
+OrderStep NextOrder(const NodePoolObject& object,
+                    const configuration::v1::PoolConfiguration& configuration);
+
+// JSON patches that change the annotation only if it still has that value.
+Json ReplaceAnnotation(absl::string_view key, absl::string_view value, absl::string_view with);
+Json RemoveAnnotation(absl::string_view key, absl::string_view value);
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace muster::kubernetes {
+
+// Every fault that an INVALID_ARGUMENT of Muster names, by the CRD's field paths, for a condition's
+// message: `spec.image.kernel: must be empty with a name; spec.minNodes: ...`. Without such: its
+// message.
+std::string FaultsOf(const absl::Status& status);
+
+// Its reason, e.g. `UID_MISMATCH`; empty without.
+std::string ReasonOf(const absl::Status& status);
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,209 @@
+#include "services/kubernetes/core/status.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/first_edition.h"
+
+namespace muster::kubernetes {
+namespace {
+
+namespace v1 = lifecycle::v1;
+
+// Top-level fields of the status that are ours.
+constexpr std::array kOwnFields = {"currentNodes",
+                                   "inProgress",
+                                   "queuedNodes",
+                                   "nodeProfile",
+                                   "pendingNodeConfiguration",
+                                   "waitingNodeConfiguration",
+                                   "nodeConfigurationRevisions"};
+
+// Types of both editions that are ours.
+constexpr std::array kOwnConditions = {
+    "Validated",    "Capacity", "Quota",     "AtTarget",           "NodeReconfigurationRequired",
+    "NodesRemoved", "Accepted", "Allocated", "SufficientCapacity", "MetadataSynced"};
+
+std::string TypeOf(const Json& condition) {
+  const auto found = condition.find("type");
+  return found != condition.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+const Json* FindCondition(const Json& status, absl::string_view type) {
+  const auto conditions = status.find("conditions");
+  if (conditions == status.end() || !conditions->is_array()) return nullptr;
+  for (const Json& condition : *conditions) {
+    if (TypeOf(condition) == type) return &condition;
+  }
+  return nullptr;
+}
+
+Json Configuration(const v1::NodeConfiguration& configuration, bool revision) {
+  Json object = {{"nodeProfile", configuration.node_profile()}, {"summary", Json::array()}};
+  for (const std::string& line : configuration.summary()) object["summary"].push_back(line);
+  if (configuration.has_created_at())
+    object["createdAt"] = KubernetesTime(configuration.created_at());
+  if (!revision) return object;
+  object["activeNodes"] = configuration.active_nodes();
+  if (configuration.disabled()) object["disabled"] = true;
+  return object;
+}
+
+// Our own condition: its transition time stays while its status does.
+Json OwnCondition(const StatusFacts& facts, const FirstEditionCondition& name,
+                  const std::string& status, const std::string& message, absl::Time now) {
+  const Json* before = FindCondition(facts.object->status, name.type);
+  const bool same = before != nullptr && before->value("status", "") == status;
+  const std::string time = same ? before->value("lastTransitionTime", "") : "";
+  return {{"type", name.type},
+          {"status", status},
+          {"reason", name.reason},
+          {"message", message},
+          {"observedGeneration", facts.object->generation},
+          {"lastTransitionTime", time.empty() ? KubernetesTime(now) : time}};
+}
+
+// The generation of the object that a condition of Muster speaks of. Muster counts its own; what it
+// said of the spec that it has now is of the object that this came from. What it said before that
+// is of an earlier one: of the one that the status names, if it names one.
+int64_t ObservedGeneration(const StatusFacts& facts, const v1::Condition& condition) {
+  const int64_t taken = facts.pool->object_generation();
+  if (condition.observed_generation() >= facts.pool->generation()) return taken;
+  const Json* before = FindCondition(facts.object->status, condition.type());
+  const int64_t named = before == nullptr ? 0 : before->value("observedGeneration", int64_t{0});
+  return std::clamp<int64_t>(named, 0, std::max<int64_t>(taken - 1, 0));
+}
+
+void PutCondition(const StatusFacts& facts, const v1::Condition& condition, Json& out) {
+  Json object = {{"type", condition.type()},
+                 {"status", condition.status()},
+                 {"reason", condition.reason()},
+                 {"message", condition.message()},
+                 {"observedGeneration", ObservedGeneration(facts, condition)},
+                 {"lastTransitionTime", KubernetesTime(condition.last_transition_time())}};
+  if (facts.edition != Edition::kFirst) out.push_back(object);
+  if (facts.edition == Edition::kCurrent) return;
+  if (const auto first = FirstEditionOfCondition(condition.type(), condition.reason())) {
+    const bool there = facts.edition == Edition::kBoth && first->type == condition.type();
+    object["type"] = first->type;
+    object["reason"] = first->reason;
+    if (!there) out.push_back(std::move(object));
+  }
+}
+
+void PutOwnCondition(const StatusFacts& facts, const FirstEditionCondition& name,
+                     const std::string& status, const std::string& message, absl::Time now,
+                     Json& out) {
+  if (facts.edition != Edition::kFirst)
+    out.push_back(OwnCondition(facts, name, status, message, now));
+  if (facts.edition == Edition::kCurrent) return;
+  const auto first = FirstEditionOfCondition(name.type, name.reason);
+  const bool there = facts.edition == Edition::kBoth && first && first->type == name.type;
+  if (first && !there) out.push_back(OwnCondition(facts, *first, status, message, now));
+}
+
+void PutMetadataSynced(const StatusFacts& facts, absl::Time now, Json& out) {
+  const Synced& synced = facts.synced;
+  const bool all = synced.pending == 0;
+  out.push_back(OwnCondition(facts, {kMetadataSynced, all ? "Synced" : "Pending"},
+                             all ? "True" : "False",
+                             all ? "Metadata of all Nodes is synced."
+                                 : absl::StrCat("Metadata of ", synced.pending, " of ",
+                                                synced.nodes, " Nodes is not synced yet."),
+                             now));
+}
+
+Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
+  Json conditions = Json::array();
+  if (facts.refusal) {
+    PutOwnCondition(facts, {"Validated", "Invalid"}, "False", facts.refusal->message, now,
+                    conditions);
+  }
+  if (facts.pool == nullptr) return conditions;
+  for (const v1::Condition& condition : facts.pool->status().conditions()) {
+    if (facts.refusal && condition.type() == "Validated") continue;
+    PutCondition(facts, condition, conditions);
+  }
+  if (facts.edition != Edition::kCurrent) PutMetadataSynced(facts, now, conditions);
+  return conditions;
+}
+
+// Muster forgot the pool when the last of it was gone: what was still to be said is said here.
+Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
+  Json status = facts.object->status;
+  Json conditions = Json::array();
+  for (const absl::string_view type : kOwnConditions) {
+    const Json* condition = FindCondition(status, type);
+    if (condition != nullptr && type != "NodesRemoved") conditions.push_back(*condition);
+  }
+  conditions.push_back(OwnCondition(facts, {"NodesRemoved", "Complete"}, "True",
+                                    "All Nodes have been removed from the NodePool.", now));
+  Json out = {{"conditions", std::move(conditions)},
+              {"currentNodes", 0},
+              {"inProgress", 0},
+              {"queuedNodes", 0}};
+  for (const char* field : kOwnFields) {
+    if (!out.contains(field) && status.contains(field)) out[field] = status[field];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string KubernetesTime(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+}
+
+std::string KubernetesTime(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0 && time.nanos() == 0) return "";
+  return KubernetesTime(absl::FromUnixSeconds(time.seconds()));
+}
+
+absl::StatusOr<v1::NodePoolSpec> SpecOf(const Json& spec) {
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  v1::NodePoolSpec out;
+  const auto status = google::protobuf::util::JsonStringToMessage(spec.dump(), &out, options);
+  if (status.ok()) return out;
+  return absl::InvalidArgumentError(absl::StrCat("spec: ", std::string(status.message())));
+}
+
+std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now) {
+  if (facts.gone) return StatusOfGone(facts, now);
+  if (facts.pool == nullptr && !facts.refusal) return std::nullopt;
+  static const v1::NodePoolStatus& none = *new v1::NodePoolStatus();
+  const v1::NodePoolStatus& from = facts.pool == nullptr ? none : facts.pool->status();
+  Json status = {{"conditions", ConditionsOf(facts, now)},
+                 {"currentNodes", from.current_nodes()},
+                 {"inProgress", from.in_progress()},
+                 {"queuedNodes", from.queued_nodes()}};
+  if (!from.node_profile().empty()) status["nodeProfile"] = from.node_profile();
+  if (from.has_pending_node_configuration())
+    status["pendingNodeConfiguration"] = Configuration(from.pending_node_configuration(), false);
+  if (from.has_waiting_node_configuration())
+    status["waitingNodeConfiguration"] = Configuration(from.waiting_node_configuration(), false);
+  for (const v1::NodeConfiguration& revision : from.node_configuration_revisions())
+    status["nodeConfigurationRevisions"].push_back(Configuration(revision, true));
+  return status;
+}
+
+bool Says(const Json& status, const Json& desired) {
+  for (const char* field : kOwnFields) {
+    const bool wanted = desired.contains(field);
+    if (wanted != status.contains(field)) return false;
+    if (wanted && status[field] != desired[field]) return false;
+  }
+  for (const char* type : kOwnConditions) {
+    const Json* is = FindCondition(status, type);
+    const Json* should = FindCondition(desired, type);
+    if ((is == nullptr) != (should == nullptr)) return false;
+    if (is != nullptr && *is != *should) return false;
+  }
+  return true;
+}
+
+}  // namespace muster::kubernetes

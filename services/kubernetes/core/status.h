@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/kubernetes/core/objects.h"
+
+namespace muster::kubernetes {
+
+// Whose names conditions and events bear.
+enum class Edition { kCurrent, kFirst, kBoth };
+
+// A spec that Muster did not take.
+struct Refusal {
+  int64_t generation = 0;    // of the object
+  std::string message = {};  // every fault
+};
+
+// Whether the metadata of a pool's Nodes is as it should be, for the first edition's
+// MetadataSynced.
+struct Synced {
+  int64_t nodes = 0;
+  int64_t pending = 0;
+};
+
+// The CRD's spec as Muster's. What Muster does not know is left out; INVALID_ARGUMENT when a field
+// is of another type.
+absl::StatusOr<lifecycle::v1::NodePoolSpec> SpecOf(const Json& spec);
+
+// What `object.status` should be, in the CRD's words. `pool`: Muster's of that uid, or null while
+// there is none. Nullopt: nothing is known to say, it stays as it is. `now` is the transition time
+// of what changes here.
+struct StatusFacts {
+  const NodePoolObject* object = nullptr;
+  const lifecycle::v1::NodePool* pool = nullptr;
+  std::optional<Refusal> refusal = {};
+  bool gone = false;  // deleted, and Muster has nothing left of it
+  Edition edition = Edition::kCurrent;
+  Synced synced = {};  // read for the first edition only
+};
+std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now);
+
+// Whether the status that is there already says so. Fields and conditions of others do not count.
+bool Says(const Json& status, const Json& desired);
+
+// As Kubernetes writes times: RFC 3339 in UTC, whole seconds. Empty for none.
+std::string KubernetesTime(const google::protobuf::Timestamp& time);
+std::string KubernetesTime(absl::Time time);
+
+}  // namespace muster::kubernetes

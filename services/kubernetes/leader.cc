@@ -1,0 +1,167 @@
+#include "services/kubernetes/leader.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/log.h"
+#include "services/common/status_macros.h"
+
+namespace muster::kubernetes {
+namespace {
+
+// Runs on while the process is stopped, and while the machine sleeps; nobody sets it.
+absl::Duration Uptime() {
+  timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return absl::DurationFromTimespec(now);
+}
+
+std::string MicroTime(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
+}
+
+std::string Text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+int64_t Number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+}
+
+}  // namespace
+
+Leader::Leader(Client* client, Options options) : client_(*client), options_(std::move(options)) {}
+
+Leader::~Leader() { Stop(); }
+
+bool Leader::Leads() const {
+  MutexLock lock(mutex_);
+  return renewed_ && Uptime() - *renewed_ < options_.renew_deadline;
+}
+
+bool Leader::Sleep(absl::Duration time) {
+  MutexLock lock(mutex_);
+  const absl::Time end = absl::Now() + time;
+  for (absl::Time now = absl::Now(); !stopped_ && now < end; now = absl::Now())
+    changed_.WaitFor(mutex_, end - now);
+  return !stopped_;
+}
+
+absl::Status Leader::Write(const Json& lease, bool exists, absl::Duration begin) {
+  const std::string collection =
+      absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/", options_.name_space, "/leases");
+  const auto written = exists
+                           ? client_.Replace(absl::StrCat(collection, "/", options_.lease), lease)
+                           : client_.Create(collection, lease);
+  RETURN_IF_ERROR(written.status());
+  MutexLock lock(mutex_);
+  renewed_ = begin;
+  return absl::OkStatus();
+}
+
+absl::Status Leader::Try() {
+  const absl::Duration begin = Uptime();
+  const std::string path = absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/",
+                                        options_.name_space, "/leases/", options_.lease);
+  auto found = client_.Get(path);
+  if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
+  const bool exists = found.ok();
+  Json lease =
+      exists ? *std::move(found)
+             : Json{{"apiVersion", "coordination.k8s.io/v1"},
+                    {"kind", "Lease"},
+                    {"metadata", {{"name", options_.lease}, {"namespace", options_.name_space}}}};
+  Json& spec = lease["spec"];
+  if (!spec.is_object()) spec = Json::object();
+  const std::string holder = Text(spec, "holderIdentity");
+  const bool ours = holder == options_.identity;
+  if (!holder.empty() && !ours) {
+    // By our clock, from when we saw it change: clocks of others may say what they will.
+    const std::string version = Text(lease["metadata"], "resourceVersion");
+    if (version != seen_.version)
+      seen_ = {version, begin, absl::Seconds(Number(spec, "leaseDurationSeconds"))};
+    if (begin - seen_.at < seen_.valid) return absl::AbortedError("another holds the lease");
+  }
+  const std::string now = MicroTime(absl::Now());
+  if (!ours) {
+    spec["acquireTime"] = now;
+    spec["leaseTransitions"] = Number(spec, "leaseTransitions") + (exists ? 1 : 0);
+  }
+  spec["holderIdentity"] = options_.identity;
+  spec["leaseDurationSeconds"] = absl::ToInt64Seconds(options_.lease_duration);
+  spec["renewTime"] = now;
+  return Write(lease, exists, begin);
+}
+
+bool Leader::Acquire() {
+  bool told = false;
+  while (true) {
+    const absl::Status status = Try();
+    if (status.ok()) {
+      log::Info("leading", {{"lease", options_.lease}, {"identity", options_.identity}});
+      return true;
+    }
+    if (!std::exchange(told, true) || !absl::IsAborted(status))
+      log::Info("waiting for the lease", {{"lease", options_.lease}, {"why", status}});
+    if (!Sleep(options_.retry_period * absl::Uniform(random_, 0.8, 1.2))) return false;
+  }
+}
+
+void Leader::Hold(std::function<void()> lost) {
+  lost_ = std::move(lost);
+  thread_ = std::thread([this] { Renew(); });
+}
+
+void Leader::Renew() {
+  while (Sleep(options_.retry_period)) {
+    if (!Leads()) break;
+    const absl::Status status = Try();
+    if (status.ok()) continue;
+    log::Warn("the lease was not renewed", {{"error", status}});
+    // Another's: it was taken from us while we were frozen.
+    if (!Leads() || (absl::IsAborted(status) && ErrorOf(status).code == 0)) break;
+  }
+  {
+    MutexLock lock(mutex_);
+    if (stopped_) return;
+    renewed_.reset();
+  }
+  log::Error("the lease is lost", {{"lease", options_.lease}});
+  lost_();
+}
+
+void Leader::Release() {
+  const std::string path = absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/",
+                                        options_.name_space, "/leases/", options_.lease);
+  auto lease = client_.Get(path);
+  if (!lease.ok()) return;
+  Json& spec = (*lease)["spec"];
+  if (Text(spec, "holderIdentity") != options_.identity) return;
+  spec.erase("holderIdentity");
+  spec["leaseDurationSeconds"] = 1;
+  spec["renewTime"] = MicroTime(absl::Now());
+  (void)client_.Replace(path, *lease);
+}
+
+void Leader::Stop() {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(stopped_, true)) return;
+    changed_.SignalAll();
+  }
+  if (thread_.joinable()) thread_.join();
+  if (!Leads()) return;
+  {
+    MutexLock lock(mutex_);
+    renewed_.reset();
+  }
+  Release();
+}
+
+}  // namespace muster::kubernetes

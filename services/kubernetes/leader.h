@@ -1,0 +1,71 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/random/random.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/api/client.h"
+
+namespace muster::kubernetes {
+
+// Leader election by a Lease, as client-go has it. Of all replicas that use one Lease, the one that
+// it names works; it renews, and stops by its own clock before another may take over: what happens
+// while it cannot renew, or is frozen, is found out at the next look at the clock.
+class Leader {
+ public:
+  struct Options {
+    std::string name_space = "muster-system";
+    std::string lease = "muster-kubernetes";
+    std::string identity = {};                          // of this replica
+    absl::Duration lease_duration = absl::Seconds(15);  // after the last renewal others may take it
+    absl::Duration renew_deadline = absl::Seconds(10);  // after it we stop; shorter than the above
+    absl::Duration retry_period = absl::Seconds(2);     // between renewals, and between attempts
+  };
+
+  // `client` is its own: the others' may write only while this one leads. Must outlive it.
+  Leader(Client* client, Options options);
+  ~Leader();
+
+  // Waits until it leads (true) or Stop is called.
+  bool Acquire();
+  // Renews from now on, in a thread of its own; `lost` is called once when it leads no more.
+  void Hold(std::function<void()> lost);
+  // Whether it may act, by its own clock. Thread-safe, cheap.
+  bool Leads() const;
+  // Stops renewing; gives the Lease back if it leads, so that another need not wait.
+  void Stop();
+
+ private:
+  // What was last seen of the Lease of another, and when.
+  struct Seen {
+    std::string version = {};
+    absl::Duration at = absl::ZeroDuration();
+    absl::Duration valid = absl::ZeroDuration();
+  };
+
+  // One attempt to take or renew it. OK: it is ours. ABORTED: another's.
+  absl::Status Try();
+  absl::Status Write(const Json& lease, bool exists, absl::Duration begin);
+  void Renew();
+  void Release();
+  bool Sleep(absl::Duration time);
+
+  Client& client_;
+  const Options options_;
+  std::function<void()> lost_;
+  absl::BitGen random_;
+  Seen seen_;  // of the thread that tries
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  // When the last renewal that succeeded was begun, on a clock that runs on while we are frozen.
+  std::optional<absl::Duration> renewed_ MUSTER_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace muster::kubernetes

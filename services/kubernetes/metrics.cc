@@ -1,0 +1,176 @@
+#include "services/kubernetes/metrics.h"
+
+#include <prometheus/client_metric.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/metric_type.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+using prometheus::Histogram;
+using prometheus::MetricFamily;
+
+// As client-go and controller-runtime have them.
+const Histogram::BucketBoundaries& RequestBuckets() {
+  static const auto& buckets =
+      *new Histogram::BucketBoundaries{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60};
+  return buckets;
+}
+const Histogram::BucketBoundaries& QueueBuckets() {
+  static const auto& buckets =
+      *new Histogram::BucketBoundaries{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000};
+  return buckets;
+}
+const Histogram::BucketBoundaries& ReconcileBuckets() {
+  static const auto& buckets = *new Histogram::BucketBoundaries{
+      0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
+  return buckets;
+}
+
+constexpr const char* kResults[] = {"success", "requeue_after", "error"};
+
+MetricFamily FamilyOf(const std::string& name, const std::string& help,
+                      prometheus::MetricType type) {
+  MetricFamily family;
+  family.name = name;
+  family.help = help;
+  family.type = type;
+  return family;
+}
+
+void PutValue(MetricFamily& family, const std::string& label, const std::string& name,
+              double value) {
+  prometheus::ClientMetric metric;
+  metric.label.push_back({label, name});
+  metric.counter.value = value;
+  metric.gauge.value = value;
+  family.metric.push_back(std::move(metric));
+}
+
+}  // namespace
+
+Metrics::Metrics(prometheus::Registry& registry, std::string host)
+    : host_(std::move(host)),
+      requests_(BuildCounter()
+                    .Name("rest_client_requests_total")
+                    .Help("Requests to the API server, by code, method and host.")
+                    .Register(registry)),
+      request_seconds_(BuildHistogram()
+                           .Name("rest_client_request_duration_seconds")
+                           .Help("How long requests to the API server took, by verb and host.")
+                           .Register(registry)),
+      queue_seconds_(BuildHistogram()
+                         .Name("workqueue_queue_duration_seconds")
+                         .Help("How long a key waited in the queue.")
+                         .Register(registry)),
+      work_seconds_(BuildHistogram()
+                        .Name("workqueue_work_duration_seconds")
+                        .Help("How long the work on a key took.")
+                        .Register(registry)),
+      reconciles_(BuildCounter()
+                      .Name("controller_runtime_reconcile_total")
+                      .Help("Reconciliations, by controller and result.")
+                      .Register(registry)),
+      reconcile_errors_(BuildCounter()
+                            .Name("controller_runtime_reconcile_errors_total")
+                            .Help("Reconciliations that failed, by controller.")
+                            .Register(registry)),
+      reconcile_seconds_(BuildHistogram()
+                             .Name("controller_runtime_reconcile_time_seconds")
+                             .Help("How long a reconciliation took, by controller.")
+                             .Register(registry)),
+      leader_(BuildGauge()
+                  .Name("leader_election_master_status")
+                  .Help("1 on the replica that holds the lease, 0 on others.")
+                  .Register(registry)),
+      mirror_lag_(BuildHistogram()
+                      .Name("muster_kubernetes_mirror_lag_seconds")
+                      .Help("From when a change of a NodePool came from Muster until the object's "
+                            "status showed it.")
+                      .Register(registry)
+                      .Add({}, RequestBuckets())),
+      events_written_(BuildCounter()
+                          .Name("muster_kubernetes_events_written_total")
+                          .Help("Events created or counted up at the API server.")
+                          .Register(registry)
+                          .Add({})),
+      events_dropped_(BuildCounter()
+                          .Name("muster_kubernetes_events_dropped_total")
+                          .Help("Events that had expired before the bound a minute let them pass.")
+                          .Register(registry)
+                          .Add({})) {}
+
+void Metrics::Add(const std::string& name, int workers, const WorkQueue* queue) {
+  Queue entry{.name = name, .workers = workers, .queue = queue};
+  entry.waited = &queue_seconds_.Add({{"name", name}}, QueueBuckets());
+  entry.worked = &work_seconds_.Add({{"name", name}}, QueueBuckets());
+  entry.took = &reconcile_seconds_.Add({{"controller", name}}, ReconcileBuckets());
+  for (size_t i = 0; i < std::size(kResults); ++i)
+    entry.results[i] = &reconciles_.Add({{"controller", name}, {"result", kResults[i]}});
+  entry.errors = &reconcile_errors_.Add({{"controller", name}});
+  queues_.push_back(std::move(entry));
+}
+
+void Metrics::Requested(const RequestEnd& end) {
+  const std::string method(end.method);
+  const std::string code = end.code == 0 ? "<error>" : absl::StrCat(end.code);
+  requests_.Add({{"code", code}, {"method", method}, {"host", host_}}).Increment();
+  request_seconds_.Add({{"verb", method}, {"host", host_}}, RequestBuckets())
+      .Observe(absl::ToDoubleSeconds(end.duration));
+}
+
+void Metrics::Reconciled(const std::string& controller, Result result, absl::Duration waited,
+                         absl::Duration took) {
+  const auto found = std::find_if(queues_.begin(), queues_.end(),
+                                  [&](const Queue& queue) { return queue.name == controller; });
+  if (found == queues_.end()) return;
+  found->waited->Observe(absl::ToDoubleSeconds(waited));
+  found->worked->Observe(absl::ToDoubleSeconds(took));
+  found->took->Observe(absl::ToDoubleSeconds(took));
+  found->results[static_cast<size_t>(result)]->Increment();
+  if (result == Result::kError) found->errors->Increment();
+}
+
+void Metrics::SetLeader(const std::string& lease, bool leader) {
+  leader_.Add({{"name", lease}}).Set(leader ? 1 : 0);
+}
+
+void Metrics::Mirrored(absl::Duration lag) { mirror_lag_.Observe(absl::ToDoubleSeconds(lag)); }
+void Metrics::EventWritten() { events_written_.Increment(); }
+void Metrics::EventsDropped(int64_t events) {
+  events_dropped_.Increment(static_cast<double>(events));
+}
+
+std::vector<MetricFamily> Metrics::Collect() const {
+  using prometheus::MetricType;
+  MetricFamily depth =
+      FamilyOf("workqueue_depth", "Keys that wait in the queue.", MetricType::Gauge);
+  MetricFamily adds =
+      FamilyOf("workqueue_adds_total", "Keys added to the queue, each once while it waits.",
+               MetricType::Counter);
+  MetricFamily retries = FamilyOf(
+      "workqueue_retries_total", "Keys that are tried again after a failure.", MetricType::Counter);
+  MetricFamily active = FamilyOf("controller_runtime_active_workers",
+                                 "Workers that are at work, by controller.", MetricType::Gauge);
+  MetricFamily most = FamilyOf("controller_runtime_max_concurrent_reconciles",
+                               "Workers, by controller.", MetricType::Gauge);
+  for (const Queue& queue : queues_) {
+    const WorkQueue::Counts counts = queue.queue->counts();
+    PutValue(depth, "name", queue.name, static_cast<double>(counts.waiting));
+    PutValue(adds, "name", queue.name, static_cast<double>(counts.adds));
+    PutValue(retries, "name", queue.name, static_cast<double>(counts.retries));
+    PutValue(active, "controller", queue.name, static_cast<double>(counts.taken));
+    PutValue(most, "controller", queue.name, queue.workers);
+  }
+  return {depth, adds, retries, active, most};
+}
+
+}  // namespace muster::kubernetes

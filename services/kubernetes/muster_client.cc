@@ -1,0 +1,198 @@
+#include "services/kubernetes/muster_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "muster/configuration/v1/configuration_service.grpc.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/mutex.h"
+#include "services/rpc/channel.h"
+#include "services/rpc/read_stream.h"
+#include "services/rpc/status.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using configuration::v1::ConfigurationService;
+using lifecycle::v1::LifecycleService;
+
+constexpr absl::Duration kCallTimeout = absl::Seconds(20);
+
+}  // namespace
+
+// The stubs, and the calls under way.
+class MusterClient::Rpc {
+ public:
+  explicit Rpc(const std::string& server) {
+    const auto channel = rpc::MakeChannel(server);
+    lifecycle = LifecycleService::NewStub(channel);
+    configuration = ConfigurationService::NewStub(channel);
+  }
+
+  // A context that Stop cancels, at once if it was called before.
+  class Call {
+   public:
+    explicit Call(Rpc& rpc) : rpc_(rpc) {
+      MutexLock lock(rpc_.mutex_);
+      rpc_.open_.insert(&context);
+      if (rpc_.stopped_) context.TryCancel();
+    }
+    ~Call() {
+      MutexLock lock(rpc_.mutex_);
+      rpc_.open_.erase(&context);
+    }
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    grpc::ClientContext context;
+
+   private:
+    Rpc& rpc_;
+  };
+
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<Response> Unary(const std::unique_ptr<Stub>& stub,
+                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                              Response*),
+                                 const Request& request) {
+    Call call(*this);
+    rpc::PrepareCall(call.context, kCallTimeout);
+    Response response;
+    const grpc::Status status = (stub.get()->*method)(&call.context, request, &response);
+    if (!status.ok()) return rpc::FromGrpcStatus(status);
+    return response;
+  }
+
+  void Stop() {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    for (grpc::ClientContext* context : open_) context->TryCancel();
+  }
+
+  std::unique_ptr<LifecycleService::Stub> lifecycle;
+  std::unique_ptr<ConfigurationService::Stub> configuration;
+
+ private:
+  Mutex mutex_;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::set<grpc::ClientContext*> open_ MUSTER_GUARDED_BY(mutex_);
+};
+
+MusterClient::MusterClient(Options options)
+    : cluster_(absl::StrCat("organizations/", options.organization, "/clusters/", options.cluster)),
+      rpc_(std::make_unique<Rpc>(options.server)) {}
+
+MusterClient::~MusterClient() = default;
+
+void MusterClient::Stop() { rpc_->Stop(); }
+
+std::string MusterClient::PoolName(absl::string_view id) const {
+  return absl::StrCat(cluster_, "/nodePools/", id);
+}
+
+absl::Status MusterClient::EnsureCluster(const std::string& zone,
+                                         const std::string& kubernetes_version) {
+  lifecycle::v1::UpdateClusterRequest request;
+  request.mutable_cluster()->set_name(cluster_);
+  request.mutable_cluster()->set_zone(zone);
+  request.mutable_cluster()->set_kubernetes_version(kubernetes_version);
+  if (kubernetes_version.empty()) {
+    lifecycle::v1::GetClusterRequest get;
+    get.set_name(cluster_);
+    const auto known = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::GetCluster, get);
+    if (known.ok()) request.mutable_cluster()->set_kubernetes_version(known->kubernetes_version());
+    if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
+  }
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::UpdateCluster, request).status();
+}
+
+absl::StatusOr<lifecycle::v1::NodePool> MusterClient::ApplyNodePool(
+    const lifecycle::v1::NodePool& pool) {
+  lifecycle::v1::ApplyNodePoolRequest request;
+  *request.mutable_node_pool() = pool;
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ApplyNodePool, request);
+}
+
+absl::StatusOr<lifecycle::v1::NodePool> MusterClient::GetNodePool(const std::string& name) {
+  lifecycle::v1::GetNodePoolRequest request;
+  request.set_name(name);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::GetNodePool, request);
+}
+
+absl::Status MusterClient::DeleteNodePool(const std::string& name) {
+  lifecycle::v1::DeleteNodePoolRequest request;
+  request.set_name(name);
+  request.set_allow_missing(true);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::DeleteNodePool, request).status();
+}
+
+absl::StatusOr<lifecycle::v1::Node> MusterClient::GetNode(const std::string& name) {
+  lifecycle::v1::GetNodeRequest request;
+  request.set_name(name);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::GetNode, request);
+}
+
+absl::StatusOr<std::vector<absl::StatusCode>> MusterClient::ReportNodes(
+    const std::vector<lifecycle::v1::NodeReport>& reports) {
+  lifecycle::v1::ReportNodesRequest request;
+  for (const auto& report : reports) *request.add_reports() = report;
+  const auto response = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ReportNodes, request);
+  if (!response.ok()) return response.status();
+  std::vector<absl::StatusCode> codes;
+  for (const auto& result : response->results())
+    codes.push_back(static_cast<absl::StatusCode>(result.code()));
+  if (codes.size() == reports.size()) return codes;
+  return absl::InternalError(absl::StrCat(codes.size(), " results for ", reports.size()));
+}
+
+absl::StatusOr<configuration::v1::PoolConfiguration> MusterClient::GetConfiguration(
+    const std::string& pool_uid) {
+  configuration::v1::GetPoolConfigurationRequest request;
+  request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+  return rpc_->Unary(rpc_->configuration, &ConfigurationService::Stub::GetPoolConfiguration,
+                     request);
+}
+
+absl::Status MusterClient::Promote(const std::string& pool_uid, const std::string& profile) {
+  configuration::v1::PromoteConfigurationRequest request;
+  request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+  request.set_node_profile(profile);
+  return rpc_
+      ->Unary(rpc_->configuration, &ConfigurationService::Stub::PromoteConfiguration, request)
+      .status();
+}
+
+absl::Status MusterClient::Rollback(const std::string& pool_uid, const std::string& profile) {
+  configuration::v1::RollbackConfigurationRequest request;
+  request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+  request.set_node_profile(profile);
+  return rpc_
+      ->Unary(rpc_->configuration, &ConfigurationService::Stub::RollbackConfiguration, request)
+      .status();
+}
+
+absl::Status MusterClient::Watch(
+    std::optional<int64_t> after_revision,
+    const std::function<void(const lifecycle::v1::WatchLifecycleResponse&)>& take) {
+  using lifecycle::v1::WatchLifecycleRequest;
+  using lifecycle::v1::WatchLifecycleResponse;
+  WatchLifecycleRequest request;
+  request.set_name_prefix(absl::StrCat(cluster_, "/"));
+  request.add_kinds(WatchLifecycleRequest::KIND_NODE_POOL);
+  request.add_kinds(WatchLifecycleRequest::KIND_NODE);
+  request.add_kinds(WatchLifecycleRequest::KIND_EVENT);
+  request.mutable_start()->set_bundle(true);
+  if (after_revision) request.mutable_start()->set_after_revision(*after_revision);
+  Rpc::Call call(*rpc_);
+  const grpc::Status status = rpc::ReadStream<WatchLifecycleResponse>(
+      [&](grpc::ClientReadReactor<WatchLifecycleResponse>* reactor) {
+        rpc_->lifecycle->async()->WatchLifecycle(&call.context, &request, reactor);
+      },
+      take);
+  return status.ok() ? absl::UnavailableError("the server ended the watch")
+                     : rpc::FromGrpcStatus(status);
+}
+
+}  // namespace muster::kubernetes

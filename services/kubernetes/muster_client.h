@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "muster/configuration/v1/configuration.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.pb.h"
+
+namespace muster::kubernetes {
+
+// Muster's API as far as one cluster is concerned. Thread-safe; each call blocks its caller.
+// Errors are those of the RPCs, with their details (services/common/error.h); CANCELLED after Stop.
+class MusterClient {
+ public:
+  struct Options {
+    std::string server = {};  // gRPC target
+    std::string organization = {};
+    std::string cluster = {};
+  };
+  explicit MusterClient(Options options);
+  ~MusterClient();
+
+  // `organizations/{organization}/clusters/{cluster}`.
+  const std::string& cluster() const { return cluster_; }
+  // The resource name of a pool.
+  std::string PoolName(absl::string_view id) const;
+
+  // The cluster is there and in this zone. `kubernetes_version` empty: whatever it says, or the
+  // newest. FAILED_PRECONDITION when it is in another zone.
+  absl::Status EnsureCluster(const std::string& zone, const std::string& kubernetes_version);
+
+  absl::StatusOr<lifecycle::v1::NodePool> ApplyNodePool(const lifecycle::v1::NodePool& pool);
+  absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& name);
+  // One that is not there is deleted.
+  absl::Status DeleteNodePool(const std::string& name);
+  absl::StatusOr<lifecycle::v1::Node> GetNode(const std::string& name);
+  // At most 1,000. One code a report, in their order.
+  absl::StatusOr<std::vector<absl::StatusCode>> ReportNodes(
+      const std::vector<lifecycle::v1::NodeReport>& reports);
+
+  absl::StatusOr<configuration::v1::PoolConfiguration> GetConfiguration(
+      const std::string& pool_uid);
+  absl::Status Promote(const std::string& pool_uid, const std::string& profile);
+  absl::Status Rollback(const std::string& pool_uid, const std::string& profile);
+
+  // Streams pools, Nodes and events of the cluster until it breaks; `take` is called by gRPC's
+  // threads, one message at a time, and must not block. After a revision, or with a snapshot.
+  absl::Status Watch(std::optional<int64_t> after_revision,
+                     const std::function<void(const lifecycle::v1::WatchLifecycleResponse&)>& take);
+
+  // Ends all calls under way and to come.
+  void Stop();
+
+ private:
+  class Rpc;
+  const std::string cluster_;
+  const std::unique_ptr<Rpc> rpc_;
+};
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,163 @@
+#include "services/kubernetes/muster_view.h"
+
+#include <google/protobuf/util/message_differencer.h>
+
+#include <utility>
+
+#include "absl/strings/match.h"
+
+namespace muster::kubernetes {
+namespace {
+
+namespace v1 = lifecycle::v1;
+
+constexpr char kNodes[] = "/nodes/";
+constexpr char kNodePools[] = "/nodePools/";
+
+std::string IdOf(const std::string& name) { return name.substr(name.rfind('/') + 1); }
+
+bool IsNode(const std::string& name) { return absl::StrContains(name, kNodes); }
+bool IsPool(const std::string& name) {
+  return absl::StrContains(name, kNodePools) && !IsNode(name);
+}
+
+absl::Time CreateTime(const v1::Node& node) {
+  return absl::FromUnixSeconds(node.create_time().seconds()) +
+         absl::Nanoseconds(node.create_time().nanos());
+}
+
+void EraseFrom(absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>>& index,
+               const std::string& key, const std::string& name) {
+  const auto found = index.find(key);
+  if (found == index.end()) return;
+  found->second.erase(name);
+  if (found->second.empty()) index.erase(found);
+}
+
+}  // namespace
+
+void MusterView::Take(const v1::WatchLifecycleResponse& message, absl::Time now) {
+  MutexLock lock(mutex_);
+  TakeOne(message, now);
+  for (const v1::WatchLifecycleResponse& next : message.bundle()) TakeOne(next, now);
+}
+
+void MusterView::TakeOne(const v1::WatchLifecycleResponse& message, absl::Time now) {
+  if (message.has_node_pool()) Put(message.node_pool(), now);
+  if (message.has_node()) Put(message.node());
+  if (message.has_event()) listeners_.event(message.event());
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) Remove(message.key());
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) EndSnapshot();
+}
+
+void MusterView::BeginSnapshot() {
+  MutexLock lock(mutex_);
+  unnamed_.clear();
+  for (const auto& [id, pool] : pools_) {
+    if (pool.view.pool != nullptr) unnamed_.insert(pool.view.pool->name());
+  }
+  for (const auto& [name, node] : nodes_) unnamed_.insert(name);
+}
+
+void MusterView::EndSnapshot() {
+  for (const std::string& name : std::exchange(unnamed_, {})) Remove(name);
+  if (std::exchange(synced_, true)) return;
+  for (const auto& [id, pool] : pools_) listeners_.node_pool(id);
+  for (const auto& [name, node] : nodes_) listeners_.machine(node->machine());
+}
+
+void MusterView::Put(const NodePool& pool, absl::Time now) {
+  unnamed_.erase(pool.name());
+  const std::string id = IdOf(pool.name());
+  Pool_& known = pools_[id];
+  if (known.view.pool != nullptr && known.view.pool->etag() == pool.etag() &&
+      known.view.pool->uid() == pool.uid()) {
+    return;
+  }
+  known.view.pool = std::make_shared<const NodePool>(pool);
+  known.view.unseen_since = std::min(known.view.unseen_since, now);
+  known.changed = now;
+  listeners_.node_pool(id);
+}
+
+void MusterView::Put(const Node& node) {
+  unnamed_.erase(node.name());
+  std::shared_ptr<const Node>& known = nodes_[node.name()];
+  if (known != nullptr && known->etag() == node.etag() &&
+      google::protobuf::util::MessageDifferencer::Equals(known->create_time(),
+                                                         node.create_time())) {
+    return;
+  }
+  known = std::make_shared<const Node>(node);
+  lives_[node.machine()].insert(node.name());
+  of_pool_[node.pool_uid()].insert(node.name());
+  listeners_.machine(node.machine());
+}
+
+void MusterView::Remove(const std::string& name) {
+  if (IsPool(name)) {
+    if (pools_.erase(IdOf(name)) > 0) listeners_.node_pool(IdOf(name));
+    return;
+  }
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end()) return;
+  const std::shared_ptr<const Node> node = std::move(found->second);
+  nodes_.erase(found);
+  EraseFrom(lives_, node->machine(), name);
+  EraseFrom(of_pool_, node->pool_uid(), name);
+  listeners_.machine(node->machine());
+}
+
+bool MusterView::synced() const {
+  MutexLock lock(mutex_);
+  return synced_;
+}
+
+MusterView::PoolView MusterView::Pool(const std::string& name) const {
+  MutexLock lock(mutex_);
+  const auto found = pools_.find(name);
+  return found == pools_.end() ? PoolView() : found->second.view;
+}
+
+std::shared_ptr<const v1::Node> MusterView::NodeOf(const std::string& machine) const {
+  MutexLock lock(mutex_);
+  std::shared_ptr<const Node> last;
+  const auto found = lives_.find(machine);
+  if (found == lives_.end()) return last;
+  for (const std::string& name : found->second) {
+    const std::shared_ptr<const Node>& node = nodes_.at(name);
+    if (last == nullptr || CreateTime(*last) < CreateTime(*node)) last = node;
+  }
+  return last;
+}
+
+std::vector<std::shared_ptr<const v1::Node>> MusterView::NodesOf(
+    const std::string& pool_uid) const {
+  MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<const Node>> nodes;
+  const auto found = of_pool_.find(pool_uid);
+  if (found == of_pool_.end()) return nodes;
+  for (const std::string& name : found->second) nodes.push_back(nodes_.at(name));
+  return nodes;
+}
+
+void MusterView::SetShown(const std::string& name, const PoolView& view) {
+  MutexLock lock(mutex_);
+  const auto found = pools_.find(name);
+  if (found == pools_.end()) return;
+  Pool_& known = found->second;
+  // What came meanwhile is not shown yet; when the first of it came is not known any more.
+  known.view.unseen_since = known.view.pool == view.pool ? absl::InfiniteFuture() : known.changed;
+}
+
+size_t MusterView::pools() const {
+  MutexLock lock(mutex_);
+  return pools_.size();
+}
+
+size_t MusterView::nodes() const {
+  MutexLock lock(mutex_);
+  return nodes_.size();
+}
+
+}  // namespace muster::kubernetes

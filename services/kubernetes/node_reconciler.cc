@@ -1,0 +1,208 @@
+#include "services/kubernetes/node_reconciler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "services/common/log.h"
+#include "services/common/status_macros.h"
+#include "services/kubernetes/core/names.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using lifecycle::v1::NodeReport;
+
+// As kubectl drain has it.
+constexpr absl::Duration kEvictionRetry = absl::Seconds(5);
+// What the watch must bring, if it is late.
+constexpr absl::Duration kWatchIsLate = absl::Seconds(1);
+// Pods that a report names as blocked.
+constexpr size_t kMostBlocked = 3;
+
+std::string PathOf(const NodeObject& object) { return absl::StrCat(kNodesPath, "/", object.name); }
+
+std::string PathOf(const PodObject& pod) {
+  return absl::StrCat(kNamespacesPath, "/", pod.name_space, "/pods/", pod.name);
+}
+
+std::string PoolOf(const std::string& node_name) {
+  const std::vector<std::string> parts = absl::StrSplit(node_name, '/');
+  return parts.size() == 8 ? parts[5] : "";
+}
+
+// What the server says of the budget that stands in the way; empty: something else does.
+std::string BudgetOf(const absl::Status& status) {
+  const ApiError error = ErrorOf(status);
+  for (const auto& [cause, message] : error.causes) {
+    if (cause == "DisruptionBudget") return message;
+  }
+  return "";
+}
+
+// What is said of the Pods that budgets hold, by name; empty: none is held.
+template <class Stays>
+std::string BlockedBy(const std::vector<PodObject>& pods, const Stays& stays) {
+  std::vector<std::string> blocked;
+  for (const PodObject& pod : pods) {
+    const auto stay = stays.find(pod.uid);
+    if (stay == stays.end() || stay->second.budget.empty()) continue;
+    blocked.push_back(absl::StrCat(pod.key(), ": ", stay->second.budget));
+  }
+  std::sort(blocked.begin(), blocked.end());
+  if (blocked.size() > kMostBlocked) blocked.resize(kMostBlocked);
+  return absl::StrJoin(blocked, "; ");
+}
+
+// Keeps what is known of Pods that are there.
+template <class Stays>
+void Forget(const std::vector<PodObject>& pods, absl::flat_hash_set<std::string>& asked,
+            Stays& stays) {
+  absl::flat_hash_set<std::string> there;
+  for (const PodObject& pod : pods) there.insert(pod.uid);
+  absl::erase_if(asked, [&](const std::string& uid) { return !there.contains(uid); });
+  absl::erase_if(stays, [&](const auto& stay) { return !there.contains(stay.first); });
+}
+
+}  // namespace
+
+NodeReconciler::Memory NodeReconciler::Recall(const std::string& machine) {
+  MutexLock lock(mutex_);
+  const auto found = memories_.find(machine);
+  return found == memories_.end() ? Memory() : found->second;
+}
+
+void NodeReconciler::Remember(const std::string& machine, Memory memory) {
+  MutexLock lock(mutex_);
+  if (memory.empty()) {
+    memories_.erase(machine);
+  } else {
+    memories_[machine] = std::move(memory);
+  }
+}
+
+Outcome NodeReconciler::operator()(const std::string& machine) {
+  const auto object = parts_.cluster->NodeOf(machine);
+  const auto node = parts_.known->NodeOf(machine);
+  if (node == nullptr) return ReconcileUnknown(machine, object.get());
+  NodeFacts facts{.node = node.get(), .object = object.get(), .now = absl::Now()};
+  if (object != nullptr) facts.pods = parts_.cluster->PodsOn(object->name);
+
+  Memory memory = Recall(machine);
+  Outcome outcome;
+  if (object != nullptr && CompareLives(*node, *object) == 0)
+    outcome.again = Drain(*node, facts.pods, facts.now, memory);
+  facts.blocked_by = BlockedBy(facts.pods, memory.stays);
+  facts.work_report_time = memory.work_report_time;
+  NodePlan plan = PlanNode(facts);
+  outcome.again = std::min(outcome.again, plan.look_again);
+  if (object == nullptr && !plan.reports.empty()) {
+    const auto there = parts_.api->Get(absl::StrCat(kNodesPath, "/", machine));
+    if (there.ok()) parts_.cluster->nodes().Put(*there);
+    if (!absl::IsNotFound(there.status())) return there.status();
+  }
+  const bool tells_work =
+      std::any_of(plan.reports.begin(), plan.reports.end(), [](const NodeReport& report) {
+        return report.observation() == NodeReport::OBSERVATION_ACTIVE;
+      });
+  if (tells_work) memory.work_report_time = facts.now;
+  if (facts.pods.empty() && !node->observed().active())
+    memory.work_report_time = absl::InfinitePast();
+  Remember(machine, std::move(memory));
+  if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
+  if (object == nullptr || !plan.writes()) return outcome;
+  RETURN_IF_ERROR(Write(*object, plan));
+  if (plan.apply || plan.taints) parts_.wrote_metadata(PoolOf(node->name()));
+  return outcome;
+}
+
+Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object) {
+  Remember(machine, {});
+  if (object == nullptr || object->deleting) return {};
+  const std::string name = OrphanName(*object, machine);
+  if (name.empty()) return {};
+  const auto found = parts_.muster->GetNode(absl::StrCat(parts_.muster->cluster(), "/", name));
+  if (found.ok()) {
+    Outcome outcome;
+    outcome.again = kWatchIsLate;
+    return outcome;
+  }
+  if (!absl::IsNotFound(found.status())) return found.status();
+  return Delete(*object);
+}
+
+absl::Status NodeReconciler::Patch(PatchType type, const std::string& path, const Json& patch) {
+  Parameters parameters{{"fieldManager", kFieldManager}};
+  if (type == PatchType::kApply) parameters.emplace_back("force", "true");
+  ASSIGN_OR_RETURN(const Json written, parts_.api->Patch(type, path, patch, parameters));
+  parts_.cluster->nodes().Put(written);
+  return absl::OkStatus();
+}
+
+absl::Status NodeReconciler::Write(const NodeObject& object, const NodePlan& plan) {
+  if (plan.remove) return Delete(object);
+  // The taints first: they keep work away from a Node that is not ready for it. They hold the
+  // resourceVersion, so that what others wrote meanwhile is not lost.
+  if (plan.taints) RETURN_IF_ERROR(Patch(PatchType::kMerge, PathOf(object), *plan.taints));
+  if (plan.apply) RETURN_IF_ERROR(Patch(PatchType::kApply, PathOf(object), *plan.apply));
+  if (plan.apply_status) {
+    RETURN_IF_ERROR(
+        Patch(PatchType::kApply, absl::StrCat(PathOf(object), "/status"), *plan.apply_status));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NodeReconciler::Delete(const NodeObject& object) {
+  const absl::Status status = parts_.api->Delete(
+      PathOf(object),
+      {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", object.uid}}}});
+  if (status.ok()) log::Info("the Node object was deleted", {{"node", object.name}});
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+absl::Status NodeReconciler::Part(const Farewell& farewell) {
+  const Json body = FarewellBody(farewell);
+  const std::string path = PathOf(*farewell.pod);
+  if (farewell.parting == Parting::kEvict)
+    return parts_.api->Create(absl::StrCat(path, "/eviction"), body).status();
+  return parts_.api->Delete(path, body);
+}
+
+absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
+                                     const std::vector<PodObject>& pods, absl::Time now,
+                                     Memory& memory) {
+  Forget(pods, memory.asked, memory.stays);
+  absl::Duration again = absl::InfiniteDuration();
+  for (const Farewell& farewell : PlanDrain(node.desired(), pods, memory.asked)) {
+    const bool force = farewell.parting == Parting::kForce;
+    const auto stay = memory.stays.find(farewell.pod->uid);
+    if (stay != memory.stays.end() && stay->second.retry_time > now && !force) {
+      again = std::min(again, stay->second.retry_time - now);
+      continue;
+    }
+    const absl::Status status = Part(farewell);
+    // Gone, or another one of that name.
+    if (status.ok() || absl::IsNotFound(status) || ErrorOf(status).reason == "Conflict") {
+      memory.stays.erase(farewell.pod->uid);
+      memory.asked.insert(farewell.pod->uid);
+      // Who is forced out is asked until he is gone.
+      if (force) again = std::min(again, kEvictionRetry);
+      continue;
+    }
+    const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
+    again = std::min(again, pause);
+    const std::string budget = BudgetOf(status);
+    memory.stays[farewell.pod->uid] = {now + pause, budget};
+    if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status)) {
+      log::Warn("a Pod could not be asked to leave",
+                {{"pod", farewell.pod->key()}, {"error", status}});
+    }
+  }
+  if (!node.desired().drain()) memory.stays.clear();
+  return again;
+}
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/time/time.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/cluster_view.h"
+#include "services/kubernetes/controller.h"
+#include "services/kubernetes/core/drain.h"
+#include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/muster_client.h"
+#include "services/kubernetes/muster_view.h"
+#include "services/kubernetes/reporter.h"
+
+namespace muster::kubernetes {
+
+// Brings a machine's two sides level, by its id: what Muster wants of the v1 Node, its Pods and
+// their leaving; what is seen of it to Muster. Thread-safe for different machines.
+class NodeReconciler {
+ public:
+  struct Parts {
+    Client* api = nullptr;
+    ClusterView* cluster = nullptr;
+    MusterClient* muster = nullptr;
+    MusterView* known = nullptr;
+    Reporter* reporter = nullptr;
+    // The metadata of a Node of that pool was written.
+    std::function<void(const std::string& pool)> wrote_metadata = {};
+  };
+  explicit NodeReconciler(Parts parts) : parts_(std::move(parts)) {}
+
+  Outcome operator()(const std::string& machine);
+
+ private:
+  // A Pod that could not be asked to leave.
+  struct Stay {
+    absl::Time retry_time = absl::InfinitePast();
+    std::string budget =
+        {};  // what the server said of the disruption budget; empty: something else
+  };
+  // What was done on a machine so far, as far as this process did it. By Pods' uids.
+  struct Memory {
+    absl::flat_hash_set<std::string> asked = {};
+    absl::flat_hash_map<std::string, Stay> stays = {};
+    absl::Time work_report_time = absl::InfinitePast();
+    bool empty() const {
+      return asked.empty() && stays.empty() && work_report_time == absl::InfinitePast();
+    }
+  };
+
+  Outcome ReconcileUnknown(const std::string& machine, const NodeObject* object);
+  absl::Status Write(const NodeObject& object, const NodePlan& plan);
+  absl::Status Patch(PatchType type, const std::string& path, const Json& patch);
+  absl::Status Delete(const NodeObject& object);
+  // Asks Pods to leave that were not asked yet. Again after that time.
+  absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
+                       absl::Time now, Memory& memory);
+  absl::Status Part(const Farewell& farewell);
+
+  Memory Recall(const std::string& machine);
+  void Remember(const std::string& machine, Memory memory);
+
+  const Parts parts_;
+  Mutex mutex_;
+  absl::flat_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::kubernetes

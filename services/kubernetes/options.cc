@@ -1,0 +1,166 @@
+#include "services/kubernetes/options.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/error.h"
+#include "services/common/resource_name.h"
+#include "services/common/status_macros.h"
+
+ABSL_FLAG(std::string, organization, "", "Muster's id of the organization. Required.");
+ABSL_FLAG(std::string, cluster, "",
+          "Muster's id of the cluster that this adapter serves. Required.");
+ABSL_FLAG(std::string, zone, "",
+          "Zone of the cluster, e.g. US-EAST-04A; cannot be changed later. Required.");
+ABSL_FLAG(
+    std::string, kubernetes_version, "",
+    "Kubernetes minor version that Nodes of the cluster boot, e.g. 1.33. Empty: as Muster has "
+    "it, or the newest release.");
+ABSL_FLAG(std::string, server, "127.0.0.1:7600", "Muster's API, a gRPC target.");
+ABSL_FLAG(std::string, kubeconfig, "",
+          "File that says where the API server is and who we are to it. Empty: the service account "
+          "of the Pod that this runs in.");
+ABSL_FLAG(std::string, kube_context, "", "Context of --kubeconfig. Empty: its current-context.");
+ABSL_FLAG(std::string, condition_edition, "current",
+          "Names of conditions and events: current, first (those of the API's first edition), or "
+          "both (conditions of both, events of the current).");
+ABSL_FLAG(
+    std::vector<std::string>, control_plane_namespaces,
+    std::vector<std::string>({"kube-system", "hpc-verification", "node-problem-detector",
+                              "muster-system"}),
+    "Namespaces that are labelled as the control plane's; all others are the organization's.");
+ABSL_FLAG(int, events_per_minute, 1000, "Most writes of events a minute, 1 to 60000.");
+ABSL_FLAG(int, node_pool_workers, 4, "NodePools that are worked on at a time, 1 to 32.");
+ABSL_FLAG(int, node_workers, 6, "Nodes that are worked on at a time, 1 to 32.");
+ABSL_FLAG(std::string, lease_namespace, "muster-system", "Namespace of the Lease.");
+ABSL_FLAG(std::string, lease_name, "muster-kubernetes",
+          "The Lease by which replicas agree who works.");
+ABSL_FLAG(
+    std::string, lease_identity, "",
+    "Of this replica, different from all others'. Empty: host name, process and a random part.");
+ABSL_FLAG(absl::Duration, lease_duration, absl::Seconds(15),
+          "How long others wait after the last renewal, 1s to 1h; above --lease_renew_deadline.");
+ABSL_FLAG(absl::Duration, lease_renew_deadline, absl::Seconds(10),
+          "How long it works without a renewal; above --lease_retry_period.");
+ABSL_FLAG(absl::Duration, lease_retry_period, absl::Seconds(2),
+          "Between renewals, and between attempts to take the Lease; at least 100ms.");
+ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:7602",
+          "host:port that /metrics is served on over HTTP; port 0 picks a free one.");
+ABSL_FLAG(
+    std::string, health_listen, "127.0.0.1:7603",
+    "host:port of grpc.health.v1: service \"\" (alive), service \"ready\" (waits for the Lease, "
+    "or leads and has seen both sides); port 0 picks a free one.");
+ABSL_FLAG(std::string, port_file, "",
+          "File that the ports are written to: `metrics <port>` and `health <port>`, a line each. "
+          "Empty: none.");
+
+namespace muster::kubernetes {
+namespace {
+
+using Faults = std::vector<error::FieldViolation>;
+
+constexpr std::array kEditions = {std::pair("current", Edition::kCurrent),
+                                  std::pair("first", Edition::kFirst),
+                                  std::pair("both", Edition::kBoth)};
+
+void Need(bool holds, absl::string_view flag, absl::string_view allowed, Faults& faults) {
+  if (!holds) faults.push_back({std::string(flag), std::string(allowed)});
+}
+
+std::string MakeIdentity() {
+  std::array<char, 256> host = {};
+  gethostname(host.data(), host.size() - 1);
+  return absl::StrCat(host.data(), "_", getpid(), "_",
+                      absl::Hex(absl::ToUnixNanos(absl::Now()), absl::kZeroPad16));
+}
+
+void ReadCluster(AdapterOptions& options, Faults& faults) {
+  options.organization = absl::GetFlag(FLAGS_organization);
+  options.cluster = absl::GetFlag(FLAGS_cluster);
+  options.zone = absl::GetFlag(FLAGS_zone);
+  options.kubernetes_version = absl::GetFlag(FLAGS_kubernetes_version);
+  options.muster_server = absl::GetFlag(FLAGS_server);
+  constexpr char kLabel[] = "is required: 1 to 63 of lower-case letters, digits and `-`.";
+  Need(IsDnsLabel(options.organization), "--organization", kLabel, faults);
+  Need(IsDnsLabel(options.cluster), "--cluster", kLabel, faults);
+  Need(IsZoneId(options.zone), "--zone", "is required: a zone's id, e.g. US-EAST-04A.", faults);
+  Need(!options.muster_server.empty(), "--server", "is required: a gRPC target.", faults);
+  const std::string edition = absl::GetFlag(FLAGS_condition_edition);
+  bool known = false;
+  for (const auto& [word, value] : kEditions) {
+    if (edition != word) continue;
+    options.edition = value;
+    known = true;
+  }
+  Need(known, "--condition_edition", "must be current, first or both.", faults);
+  for (const std::string& name : absl::GetFlag(FLAGS_control_plane_namespaces)) {
+    Need(IsDnsLabel(name), "--control_plane_namespaces", "holds what is no namespace's name.",
+         faults);
+    options.control_plane_namespaces.insert(name);
+  }
+}
+
+void ReadBounds(AdapterOptions& options, Faults& faults) {
+  options.events_a_minute = absl::GetFlag(FLAGS_events_per_minute);
+  options.pool_workers = absl::GetFlag(FLAGS_node_pool_workers);
+  options.node_workers = absl::GetFlag(FLAGS_node_workers);
+  const auto within = [&](const char* flag, int value, int most) {
+    Need(value >= 1 && value <= most, flag, absl::StrCat("must be 1 to ", most, "."), faults);
+  };
+  within("--events_per_minute", options.events_a_minute, 60'000);
+  within("--node_pool_workers", options.pool_workers, 32);
+  within("--node_workers", options.node_workers, 32);
+}
+
+void ReadLease(Leader::Options& lease, Faults& faults) {
+  lease.name_space = absl::GetFlag(FLAGS_lease_namespace);
+  lease.lease = absl::GetFlag(FLAGS_lease_name);
+  lease.identity = absl::GetFlag(FLAGS_lease_identity);
+  if (lease.identity.empty()) lease.identity = MakeIdentity();
+  lease.lease_duration = absl::GetFlag(FLAGS_lease_duration);
+  lease.renew_deadline = absl::GetFlag(FLAGS_lease_renew_deadline);
+  lease.retry_period = absl::GetFlag(FLAGS_lease_retry_period);
+  Need(IsDnsLabel(lease.name_space), "--lease_namespace", "must be a namespace's name.", faults);
+  Need(IsDnsSubdomain(lease.lease), "--lease_name", "must be a DNS subdomain.", faults);
+  Need(lease.lease_duration >= absl::Seconds(1) && lease.lease_duration <= absl::Hours(1),
+       "--lease_duration", "must be 1s to 1h.", faults);
+  Need(lease.renew_deadline < lease.lease_duration, "--lease_renew_deadline",
+       "must be below --lease_duration.", faults);
+  Need(lease.retry_period >= absl::Milliseconds(100) && lease.retry_period < lease.renew_deadline,
+       "--lease_retry_period", "must be at least 100ms and below --lease_renew_deadline.", faults);
+}
+
+}  // namespace
+
+absl::StatusOr<Options> OptionsFromFlags() {
+  Options options;
+  Faults faults;
+  ReadCluster(options.adapter, faults);
+  ReadBounds(options.adapter, faults);
+  ReadLease(options.adapter.lease, faults);
+  options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
+  options.health_listen = absl::GetFlag(FLAGS_health_listen);
+  options.port_file = absl::GetFlag(FLAGS_port_file);
+  Need(absl::StrContains(options.metrics_listen, ':'), "--metrics_listen", "must be host:port.",
+       faults);
+  Need(absl::StrContains(options.health_listen, ':'), "--health_listen", "must be host:port.",
+       faults);
+  if (!faults.empty()) return error::InvalidFields(std::move(faults));
+  const std::string kubeconfig = absl::GetFlag(FLAGS_kubeconfig);
+  if (kubeconfig.empty()) {
+    ASSIGN_OR_RETURN(options.adapter.endpoint, InCluster());
+  } else {
+    ASSIGN_OR_RETURN(options.adapter.endpoint,
+                     LoadKubeconfig(kubeconfig, absl::GetFlag(FLAGS_kube_context)));
+  }
+  return options;
+}
+
+}  // namespace muster::kubernetes

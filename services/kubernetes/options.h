@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "services/kubernetes/adapter.h"
+
+namespace muster::kubernetes {
+
+// The command line, checked.
+struct Options {
+  AdapterOptions adapter = {};
+  std::string metrics_listen = {};
+  std::string health_listen = {};
+  std::string port_file = {};
+};
+
+// The flags' values. INVALID_ARGUMENT with every fault, naming the flag and what is allowed; errors
+// of the kubeconfig file.
+absl::StatusOr<Options> OptionsFromFlags();
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,306 @@
+#include "services/kubernetes/pool_reconciler.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/log.h"
+#include "services/common/status_macros.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/node_metadata.h"
+#include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/core/refusal.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using lifecycle::v1::NodePool;
+using lifecycle::v1::NodeReport;
+
+// What the watch must bring, if it is late.
+constexpr absl::Duration kWatchIsLate = absl::Seconds(1);
+
+std::string PathOf(const NodePoolObject& object) {
+  return absl::StrCat(kNodePoolsPath, "/", object.name);
+}
+
+const Parameters& ApplyParameters() {
+  static const auto& parameters =
+      *new Parameters{{"fieldManager", kFieldManager}, {"force", "true"}};
+  return parameters;
+}
+
+Json Frame(const NodePoolObject& object) {
+  return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
+          {"kind", "NodePool"},
+          {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
+}
+
+Outcome Later(absl::Duration again) {
+  Outcome outcome;
+  outcome.again = again;
+  return outcome;
+}
+
+}  // namespace
+
+PoolReconciler::Memory PoolReconciler::Recall(const NodePoolObject& object) {
+  MutexLock lock(mutex_);
+  Memory& memory = memories_[object.name];
+  if (memory.uid != object.uid) memory = {.uid = object.uid};
+  return memory;
+}
+
+void PoolReconciler::Remember(const std::string& name, Memory memory) {
+  MutexLock lock(mutex_);
+  memories_[name] = std::move(memory);
+}
+
+Outcome PoolReconciler::operator()(const std::string& name) {
+  MusterView::PoolView view = parts_.known->Pool(name);
+  Object object = parts_.cluster->node_pools().Find(name);
+  if (object == nullptr) return ReconcileMissing(name, view.pool);
+  if (view.pool != nullptr && view.pool->uid() != object->uid) {
+    RETURN_IF_ERROR(RemoveFormer(*object, *view.pool));
+    const bool waits = view.pool->object_generation() > 0;
+    view = {};
+    if (!object->deleting) return waits ? Later(kWatchIsLate) : ShowStatus(*object, view, false);
+  }
+  if (object->deleting) return ReconcileDeleting(*object, view);
+  if (!object->HasFinalizer()) {
+    RETURN_IF_ERROR(AddFinalizer(*object));
+    object = parts_.cluster->node_pools().Find(name);
+    if (object == nullptr || object->deleting) return Later(absl::ZeroDuration());
+  }
+  RETURN_IF_ERROR(Apply(*object, view.pool));
+  bool more = false;
+  if (view.pool != nullptr) RETURN_IF_ERROR(CarryOutOrder(*object, more));
+  Outcome outcome = ShowStatus(*object, view, false);
+  if (more) outcome.again = absl::ZeroDuration();
+  return outcome;
+}
+
+Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& pool) {
+  {
+    MutexLock lock(mutex_);
+    memories_.erase(name);
+  }
+  // One that was made by Muster's own API has no object, and needs none.
+  if (pool == nullptr || pool->object_generation() == 0 || pool->has_delete_time()) return {};
+  const auto found = parts_.api->Get(absl::StrCat(kNodePoolsPath, "/", name));
+  if (found.ok()) {
+    parts_.cluster->node_pools().Put(*found);
+    return {};
+  }
+  if (!absl::IsNotFound(found.status())) return found.status();
+  log::Warn("the NodePool is gone without its finalizer; its Nodes are removed", {{"name", name}});
+  return parts_.muster->DeleteNodePool(pool->name());
+}
+
+absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const NodePool& pool) {
+  if (pool.has_delete_time()) return absl::OkStatus();
+  if (pool.object_generation() == 0) {
+    Memory memory = Recall(object);
+    memory.refusal = Refusal{
+        object.generation, absl::StrCat("metadata.name: the cluster has a node pool ", object.name,
+                                        " that was not made through Kubernetes.")};
+    Remember(object.name, std::move(memory));
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const Json now, parts_.api->Get(PathOf(object)));
+  if (ReadNodePool(now).uid != object.uid) {
+    parts_.cluster->node_pools().Put(now);
+    return absl::AbortedError("the object is another one now");
+  }
+  return parts_.muster->DeleteNodePool(pool.name());
+}
+
+Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
+                                          const MusterView::PoolView& view) {
+  if (!object.HasFinalizer()) return {};
+  if (view.pool != nullptr) {
+    if (!view.pool->has_delete_time())
+      RETURN_IF_ERROR(parts_.muster->DeleteNodePool(view.pool->name()));
+    return ShowStatus(object, view, false);
+  }
+  const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));
+  if (found.ok() && found->uid() == object.uid) return Later(kWatchIsLate);
+  if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
+  const Outcome shown = ShowStatus(object, {}, true);
+  if (!shown.status.ok() || shown.again < absl::InfiniteDuration()) return shown;
+  return RemoveFinalizer(object);
+}
+
+absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object) {
+  Json patch = Frame(object);
+  patch["metadata"]["finalizers"] = Json::array({kFinalizer});
+  ASSIGN_OR_RETURN(const Json written,
+                   parts_.api->Patch(PatchType::kApply, PathOf(object), patch, ApplyParameters()));
+  parts_.cluster->node_pools().Put(written);
+  return absl::OkStatus();
+}
+
+absl::Status PoolReconciler::RemoveFinalizer(const NodePoolObject& object) {
+  std::vector<std::string> rest = object.finalizers;
+  rest.erase(std::remove(rest.begin(), rest.end(), kFinalizer), rest.end());
+  const Json patch = {
+      {"metadata",
+       {{"uid", object.uid}, {"resourceVersion", object.resource_version}, {"finalizers", rest}}}};
+  const auto written = parts_.api->Patch(PatchType::kMerge, PathOf(object), patch,
+                                         {{"fieldManager", kFieldManager}});
+  if (absl::IsNotFound(written.status())) return absl::OkStatus();
+  return written.status();
+}
+
+absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const Json& patch) {
+  const auto written =
+      parts_.api->Patch(PatchType::kJson, PathOf(object), patch, {{"fieldManager", kFieldManager}});
+  if (written.ok()) parts_.cluster->node_pools().Put(*written);
+  // Somebody was quicker: the object says what is asked for now.
+  if (absl::IsInvalidArgument(written.status()))
+    return absl::AbortedError(written.status().message());
+  return written.status();
+}
+
+absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& more) {
+  if (object.promote.empty() && object.rollback.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto configuration, parts_.muster->GetConfiguration(object.uid));
+  const OrderStep step = NextOrder(object, configuration);
+  const Json removal = RemoveAnnotation(step.annotation, step.value);
+  absl::Status asked;
+  switch (step.kind) {
+    case OrderStep::Kind::kNone:
+      return absl::OkStatus();
+    case OrderStep::Kind::kReplace:
+      more = true;
+      return PatchAnnotation(object, ReplaceAnnotation(step.annotation, step.value, step.profile));
+    case OrderStep::Kind::kConflict: {
+      Json both = RemoveAnnotation(kPromote, object.promote);
+      for (const Json& step_of_second : RemoveAnnotation(kRollback, object.rollback))
+        both.push_back(step_of_second);
+      RETURN_IF_ERROR(PatchAnnotation(object, both));
+      parts_.events->Tell(object, "Warning", "CWNodePoolNodeConfigUpdateConflict",
+                          "A promotion and a rollback were asked for at the same time; neither was "
+                          "carried out.");
+      return absl::OkStatus();
+    }
+    case OrderStep::Kind::kPromote:
+      asked = parts_.muster->Promote(object.uid, step.profile);
+      break;
+    case OrderStep::Kind::kRollback:
+      asked = parts_.muster->Rollback(object.uid, step.profile);
+      break;
+    case OrderStep::Kind::kRemove:
+      break;
+  }
+  // What Muster refused it has told by an event.
+  const bool refused = absl::IsFailedPrecondition(asked) || absl::IsInvalidArgument(asked);
+  if (!asked.ok() && !refused) return asked;
+  return PatchAnnotation(object, removal);
+}
+
+absl::Status PoolReconciler::ReportMarks(const NodePoolObject& object) {
+  std::vector<NodeObject> nodes;
+  RETURN_IF_ERROR(parts_.api
+                      ->List(kNodesPath,
+                             {{"labelSelector", absl::StrCat(kPoolUidLabel, "=", object.uid)}},
+                             [&](const Json& node) {
+                               parts_.cluster->nodes().Put(node);
+                               nodes.push_back(ReadNode(node));
+                             })
+                      .status());
+  std::vector<NodeReport> reports;
+  for (const auto& node : parts_.known->NodesOf(object.uid)) {
+    const auto seen = std::find_if(nodes.begin(), nodes.end(), [&](const NodeObject& it) {
+      return ProviderMachine(it) == node->machine() || it.name == node->machine();
+    });
+    if (seen == nodes.end() || CompareLives(*node, *seen) != 0) continue;
+    const bool marked = IsMarkedByAutoscaler(*seen);
+    if (marked == node->observed().autoscaler_marked()) continue;
+    NodeReport& report = reports.emplace_back();
+    report.set_node(node->name());
+    report.set_observation(marked ? NodeReport::OBSERVATION_AUTOSCALER_MARKED
+                                  : NodeReport::OBSERVATION_AUTOSCALER_UNMARKED);
+    *report.mutable_node_create_time() = node->create_time();
+  }
+  return reports.empty() ? absl::OkStatus() : parts_.reporter->ReportNow(reports).status();
+}
+
+absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& pool) {
+  Memory memory = Recall(object);
+  const bool said = memory.object_generation == object.generation;
+  const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
+  if (said && (stands || memory.refusal)) return absl::OkStatus();
+  const auto spec = SpecOf(object.spec);
+  absl::StatusOr<NodePool> applied = spec.status();
+  if (spec.ok()) {
+    if (pool != nullptr && spec->target_nodes() < pool->spec().target_nodes())
+      RETURN_IF_ERROR(ReportMarks(object));
+    NodePool wanted;
+    wanted.set_name(parts_.muster->PoolName(object.name));
+    wanted.set_uid(object.uid);
+    wanted.set_object_generation(object.generation);
+    *wanted.mutable_spec() = *spec;
+    applied = parts_.muster->ApplyNodePool(wanted);
+  }
+  if (!applied.ok() && !absl::IsInvalidArgument(applied.status())) return applied.status();
+  memory.object_generation = object.generation;
+  memory.refusal = std::nullopt;
+  if (applied.ok()) {
+    memory.muster_generation = applied->generation();
+  } else {
+    memory.refusal = Refusal{object.generation, FaultsOf(applied.status())};
+  }
+  Remember(object.name, std::move(memory));
+  return absl::OkStatus();
+}
+
+Synced PoolReconciler::CountSynced(const std::string& pool_uid) const {
+  Synced synced;
+  for (const auto& node : parts_.known->NodesOf(pool_uid)) {
+    const auto object = parts_.cluster->NodeOf(node->machine());
+    if (object == nullptr) continue;
+    ++synced.nodes;
+    if (!IsMetadataSynced(*node, *object)) ++synced.pending;
+  }
+  return synced;
+}
+
+Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
+                                   bool gone) {
+  Memory memory = Recall(object);
+  const absl::Time now = absl::Now();
+  StatusFacts facts{.object = &object,
+                    .pool = view.pool.get(),
+                    .refusal = memory.refusal,
+                    .gone = gone,
+                    .edition = parts_.edition};
+  if (parts_.edition != Edition::kCurrent) facts.synced = CountSynced(object.uid);
+  const std::optional<Json> status = DesiredStatus(facts, now);
+  if (!status) return {};
+  if (!Says(object.status, *status)) {
+    const absl::Duration early = kStatusInterval - (now - memory.status_time);
+    if (early > absl::ZeroDuration()) return Later(early);
+    memory.status_time = now;
+    Remember(object.name, std::move(memory));
+    RETURN_IF_ERROR(PutStatus(object, *status));
+  }
+  if (view.unseen_since < absl::InfiniteFuture())
+    parts_.metrics->Mirrored(absl::Now() - view.unseen_since);
+  if (view.pool != nullptr) parts_.known->SetShown(object.name, view);
+  return {};
+}
+
+absl::Status PoolReconciler::PutStatus(const NodePoolObject& object, const Json& status) {
+  Json patch = Frame(object);
+  patch["status"] = status;
+  ASSIGN_OR_RETURN(const Json written,
+                   parts_.api->Patch(PatchType::kApply, absl::StrCat(PathOf(object), "/status"),
+                                     patch, ApplyParameters()));
+  parts_.cluster->node_pools().Put(written);
+  return absl::OkStatus();
+}
+
+}  // namespace muster::kubernetes

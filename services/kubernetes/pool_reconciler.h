@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/time/time.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/cluster_view.h"
+#include "services/kubernetes/controller.h"
+#include "services/kubernetes/core/orders.h"
+#include "services/kubernetes/core/status.h"
+#include "services/kubernetes/event_mirror.h"
+#include "services/kubernetes/muster_client.h"
+#include "services/kubernetes/muster_view.h"
+#include "services/kubernetes/reporter.h"
+
+namespace muster::kubernetes {
+
+// Two writes of one status are at least this far apart: what comes meanwhile goes with the second.
+// The first waits for nothing.
+inline constexpr absl::Duration kStatusInterval = absl::Milliseconds(200);
+
+// Brings a NodePool's two sides level, by its name: the object's spec, deletion and orders to
+// Muster; Muster's status to the object. Thread-safe for different names.
+class PoolReconciler {
+ public:
+  struct Parts {
+    Client* api = nullptr;
+    ClusterView* cluster = nullptr;
+    MusterClient* muster = nullptr;
+    MusterView* known = nullptr;
+    Reporter* reporter = nullptr;
+    EventMirror* events = nullptr;
+    Metrics* metrics = nullptr;
+    Edition edition = Edition::kCurrent;
+  };
+  explicit PoolReconciler(const Parts& parts) : parts_(parts) {}
+
+  Outcome operator()(const std::string& name);
+
+ private:
+  using Object = std::shared_ptr<const NodePoolObject>;
+  using Pool = std::shared_ptr<const lifecycle::v1::NodePool>;
+
+  // What was done for an object so far, as far as this process did it.
+  struct Memory {
+    std::string uid = {};
+    int64_t object_generation = 0;  // applied or refused
+    int64_t muster_generation = 0;  // that came of it
+    std::optional<Refusal> refusal = {};
+    absl::Time status_time = absl::InfinitePast();  // of the last write
+  };
+
+  // There is no object: a pool that came from one goes too.
+  Outcome ReconcileMissing(const std::string& name, const Pool& pool);
+  Outcome ReconcileDeleting(const NodePoolObject& object, const MusterView::PoolView& view);
+  // The pool of that name came from an object that is no more.
+  absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool);
+
+  absl::Status AddFinalizer(const NodePoolObject& object);
+  absl::Status RemoveFinalizer(const NodePoolObject& object);
+  // One step; `more`: there may be another.
+  absl::Status CarryOutOrder(const NodePoolObject& object, bool& more);
+  absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch);
+  // Says the spec to Muster unless it was said before. What Muster refuses is remembered.
+  absl::Status Apply(const NodePoolObject& object, const Pool& pool);
+  // Which Nodes the cluster autoscaler has marked by now, before its lower target is told.
+  absl::Status ReportMarks(const NodePoolObject& object);
+  // `view.pool`: of the object's uid, or null.
+  Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view, bool gone);
+  absl::Status PutStatus(const NodePoolObject& object, const Json& status);
+  Synced CountSynced(const std::string& pool_uid) const;
+
+  Memory Recall(const NodePoolObject& object);
+  void Remember(const std::string& name, Memory memory);
+
+  const Parts parts_;
+  Mutex mutex_;
+  absl::flat_hash_map<std::string, Memory> memories_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/adapter.h"
+#include "services/kubernetes/options.h"
+#include "services/rpc/metrics.h"
+#include "services/rpc/server.h"
+
+namespace muster::kubernetes {
+
+// The adapter with its endpoints: metrics and health.
+class Process {
+ public:
+  // Opens the ports. INVALID_ARGUMENT options; UNAVAILABLE a port is taken.
+  static absl::StatusOr<std::unique_ptr<Process>> Start(const Options& options);
+  ~Process();
+
+  // The adapter's end; see Adapter::Run.
+  absl::Status Run();
+  // Lets Run return. Thread-safe.
+  void Stop();
+
+ private:
+  explicit Process(Options options) : options_(std::move(options)) {}
+  absl::Status Open();
+  absl::Status WritePortFile() const;
+  // Tells health what the adapter says of itself, until Stop.
+  void FollowReadiness();
+
+  const Options options_;
+  rpc::Metrics metrics_;
+  std::unique_ptr<Adapter> adapter_;
+  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<rpc::MetricsEndpoint> metrics_endpoint_;
+  Mutex mutex_;
+  CondVar changed_;
+  bool over_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::thread follower_;
+};
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,114 @@
+#include "services/kubernetes/reporter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "services/common/log.h"
+
+namespace muster::kubernetes {
+namespace {
+
+constexpr size_t kMostReports = 1000;  // a call
+// What is seen at the same time travels together.
+constexpr absl::Duration kGather = absl::Milliseconds(5);
+
+}  // namespace
+
+Reporter::Reporter(MusterClient* client, Listeners listeners)
+    : client_(*client), listeners_(std::move(listeners)) {}
+
+Reporter::~Reporter() { Stop(); }
+
+void Reporter::Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports) {
+  MutexLock lock(mutex_);
+  Entry& entry = entries_[machine];
+  if (entry.sent) {
+    entry.offered_again = true;
+    return;
+  }
+  if (entry.reports.empty()) waiting_.push_back(machine);
+  entry.reports = std::move(reports);
+  changed_.Signal();
+}
+
+absl::StatusOr<std::vector<absl::StatusCode>> Reporter::ReportNow(
+    const std::vector<lifecycle::v1::NodeReport>& reports) {
+  std::vector<absl::StatusCode> codes;
+  for (size_t begin = 0; begin < reports.size(); begin += kMostReports) {
+    const auto from = reports.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto to =
+        from + static_cast<std::ptrdiff_t>(std::min(kMostReports, reports.size() - begin));
+    const auto some = client_.ReportNodes({from, to});
+    if (!some.ok()) return some.status();
+    codes.insert(codes.end(), some->begin(), some->end());
+  }
+  return codes;
+}
+
+void Reporter::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void Reporter::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    changed_.SignalAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+Reporter::Batch Reporter::TakeBatch() {
+  Batch batch;
+  size_t taken = 0;
+  for (; taken < waiting_.size(); ++taken) {
+    Entry& entry = entries_[waiting_[taken]];
+    if (batch.reports.size() + entry.reports.size() > kMostReports && taken > 0) break;
+    batch.machines.emplace_back(waiting_[taken], entry.reports.size());
+    std::move(entry.reports.begin(), entry.reports.end(), std::back_inserter(batch.reports));
+    entry.reports.clear();
+    entry.sent = true;
+  }
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken));
+  return batch;
+}
+
+void Reporter::Run() {
+  while (true) {
+    Batch batch;
+    {
+      MutexLock lock(mutex_);
+      while (waiting_.empty() && !stopped_) changed_.Wait(mutex_);
+      if (!stopped_) changed_.WaitFor(mutex_, kGather);
+      if (stopped_) return;
+      batch = TakeBatch();
+    }
+    Send(batch);
+  }
+}
+
+void Reporter::Send(const Batch& batch) {
+  const auto codes = client_.ReportNodes(batch.reports);
+  if (!codes.ok() && !absl::IsCancelled(codes.status()))
+    log::Warn("reports did not arrive",
+              {{"reports", batch.reports.size()}, {"error", codes.status()}});
+  size_t at = 0;
+  for (const auto& [machine, count] : batch.machines) {
+    bool refused = !codes.ok();
+    for (size_t i = 0; i < count && codes.ok(); ++i)
+      refused |= (*codes)[at++] != absl::StatusCode::kOk;
+    bool again = false;
+    {
+      MutexLock lock(mutex_);
+      again = entries_[machine].offered_again;
+      entries_.erase(machine);
+    }
+    if (refused) {
+      listeners_.refused(machine);
+    } else if (again) {
+      listeners_.done(machine);
+    }
+  }
+}
+
+}  // namespace muster::kubernetes

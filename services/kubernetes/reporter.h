@@ -1,0 +1,69 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/random/random.h"
+#include "absl/time/time.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/muster_client.h"
+
+namespace muster::kubernetes {
+
+// Sends what was seen of Nodes to Muster, in batches, one call at a time. Of one machine there is
+// one batch of reports under way at a time; whoever is refused has the machine looked at again.
+// Thread-safe.
+class Reporter {
+ public:
+  using Listener = std::function<void(const std::string& machine)>;
+  // `refused`: a report that did not fit, or did not arrive; to be looked at again after a pause.
+  // `done`: the machine was offered again while its reports were under way.
+  struct Listeners {
+    Listener refused = {};
+    Listener done = {};
+  };
+
+  Reporter(MusterClient* client, Listeners listeners);
+  ~Reporter();
+
+  // Takes the reports of a machine, in order. While earlier ones are under way they are dropped,
+  // and `done` is told when they are through.
+  void Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports);
+  // Sends now and waits; one code a report.
+  absl::StatusOr<std::vector<absl::StatusCode>> ReportNow(
+      const std::vector<lifecycle::v1::NodeReport>& reports);
+
+  void Start();
+  // Call MusterClient::Stop before. Idempotent.
+  void Stop();
+
+ private:
+  struct Entry {
+    std::vector<lifecycle::v1::NodeReport> reports = {};
+    bool sent = false;
+    bool offered_again = false;
+  };
+  struct Batch {
+    std::vector<std::pair<std::string, size_t>> machines = {};  // and how many reports of each
+    std::vector<lifecycle::v1::NodeReport> reports = {};
+  };
+
+  void Run();
+  Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Send(const Batch& batch);
+
+  MusterClient& client_;
+  const Listeners listeners_;
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  absl::flat_hash_map<std::string, Entry> entries_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::string> waiting_ MUSTER_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,125 @@
+#include "services/kubernetes/work_queue.h"
+
+#include <algorithm>
+
+#include "absl/time/clock.h"
+
+namespace muster::kubernetes {
+namespace {
+
+// More doublings than any pause needs.
+constexpr int kMostDoublings = 20;
+constexpr absl::Duration kLongestSleep = absl::Minutes(1);
+
+}  // namespace
+
+void WorkQueue::Enqueue(const std::string& key, State& state) {
+  if (state.taken) {
+    state.again = true;
+    return;
+  }
+  if (state.queued) return;
+  state.queued = true;
+  state.since = absl::Now();
+  ready_.push_back(key);
+  ++counts_.adds;
+  changed_.Signal();
+}
+
+void WorkQueue::Schedule(const std::string& key, absl::Time due) {
+  State& state = states_[key];
+  if (state.due <= due) return;
+  later_.erase({state.due, key});
+  state.due = due;
+  later_.emplace(due, key);
+  changed_.Signal();
+}
+
+void WorkQueue::Add(const std::string& key) {
+  MutexLock lock(mutex_);
+  Enqueue(key, states_[key]);
+}
+
+void WorkQueue::AddAfter(const std::string& key, absl::Duration delay) {
+  if (delay <= absl::ZeroDuration()) return Add(key);
+  MutexLock lock(mutex_);
+  Schedule(key, absl::Now() + delay);
+}
+
+void WorkQueue::Retry(const std::string& key, absl::Duration at_least) {
+  MutexLock lock(mutex_);
+  State& state = states_[key];
+  const int doublings = std::min(state.failures++, kMostDoublings);
+  const absl::Duration pause =
+      std::min(options_.last_retry, options_.first_retry * (int64_t{1} << doublings));
+  ++counts_.retries;
+  Schedule(key, absl::Now() + std::max(at_least, pause * absl::Uniform(random_, 0.5, 1.0)));
+}
+
+void WorkQueue::Forget(const std::string& key) {
+  MutexLock lock(mutex_);
+  const auto found = states_.find(key);
+  if (found != states_.end()) found->second.failures = 0;
+}
+
+void WorkQueue::TakeDue() {
+  const absl::Time now = absl::Now();
+  while (!later_.empty() && later_.begin()->first <= now) {
+    const std::string key = later_.begin()->second;
+    later_.erase(later_.begin());
+    State& state = states_[key];
+    state.due = absl::InfiniteFuture();
+    Enqueue(key, state);
+  }
+}
+
+std::optional<WorkQueue::Item> WorkQueue::Take() {
+  MutexLock lock(mutex_);
+  while (true) {
+    if (stopped_) return std::nullopt;
+    TakeDue();
+    if (!ready_.empty()) break;
+    const absl::Duration sleep =
+        later_.empty() ? kLongestSleep : later_.begin()->first - absl::Now();
+    changed_.WaitFor(mutex_, std::clamp(sleep, absl::ZeroDuration(), kLongestSleep));
+  }
+  Item item{.key = std::move(ready_.front())};
+  ready_.pop_front();
+  State& state = states_[item.key];
+  state.queued = false;
+  state.taken = true;
+  ++counts_.taken;
+  item.waited = absl::Now() - state.since;
+  return item;
+}
+
+void WorkQueue::Trim(const std::string& key) {
+  const auto found = states_.find(key);
+  const State& state = found->second;
+  const bool idle = !state.queued && !state.taken && state.failures == 0;
+  if (idle && state.due == absl::InfiniteFuture()) states_.erase(found);
+}
+
+void WorkQueue::Done(const std::string& key) {
+  MutexLock lock(mutex_);
+  State& state = states_[key];
+  state.taken = false;
+  --counts_.taken;
+  if (std::exchange(state.again, false)) Enqueue(key, state);
+  Trim(key);
+}
+
+void WorkQueue::Stop() {
+  MutexLock lock(mutex_);
+  stopped_ = true;
+  changed_.SignalAll();
+}
+
+WorkQueue::Counts WorkQueue::counts() const {
+  MutexLock lock(mutex_);
+  Counts counts = counts_;
+  counts.waiting = static_cast<int64_t>(ready_.size());
+  return counts;
+}
+
+}  // namespace muster::kubernetes
