@@ -228,23 +228,25 @@ absl::Status PoolReconciler::ReportMarks(const NodePoolObject& object) {
   return reports.empty() ? absl::OkStatus() : parts_.reporter->ReportNow(reports).status();
 }
 
+absl::StatusOr<NodePool> PoolReconciler::Say(const NodePoolObject& object,
+                                             const lifecycle::v1::NodePoolSpec& spec) {
+  NodePool wanted;
+  wanted.set_name(parts_.muster->PoolName(object.name));
+  wanted.set_uid(object.uid);
+  wanted.set_object_generation(object.generation);
+  *wanted.mutable_spec() = spec;
+  return parts_.muster->ApplyNodePool(wanted);
+}
+
 absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& pool) {
   Memory memory = Recall(object);
   const bool said = memory.object_generation == object.generation;
   const bool stands = pool != nullptr && pool->generation() <= memory.muster_generation;
   if (said && (stands || memory.refusal)) return absl::OkStatus();
   const auto spec = SpecOf(object.spec);
-  absl::StatusOr<NodePool> applied = spec.status();
-  if (spec.ok()) {
-    if (pool != nullptr && spec->target_nodes() < pool->spec().target_nodes())
-      RETURN_IF_ERROR(ReportMarks(object));
-    NodePool wanted;
-    wanted.set_name(parts_.muster->PoolName(object.name));
-    wanted.set_uid(object.uid);
-    wanted.set_object_generation(object.generation);
-    *wanted.mutable_spec() = *spec;
-    applied = parts_.muster->ApplyNodePool(wanted);
-  }
+  if (spec.ok() && pool != nullptr && spec->target_nodes() < pool->spec().target_nodes())
+    RETURN_IF_ERROR(ReportMarks(object));
+  const auto applied = spec.ok() ? Say(object, *spec) : spec.status();
   if (!applied.ok() && !absl::IsInvalidArgument(applied.status())) return applied.status();
   memory.object_generation = object.generation;
   memory.refusal = std::nullopt;

@@ -67,6 +67,8 @@ class PoolReconciler {
   absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch);
   // Says the spec to Muster unless it was said before. What Muster refuses is remembered.
   absl::Status Apply(const NodePoolObject& object, const Pool& pool);
+  absl::StatusOr<lifecycle::v1::NodePool> Say(const NodePoolObject& object,
+                                              const lifecycle::v1::NodePoolSpec& spec);
   // Which Nodes the cluster autoscaler has marked by now, before its lower target is told.
   absl::Status ReportMarks(const NodePoolObject& object);
   // `view.pool`: of the object's uid, or null.
