@@ -1,0 +1,343 @@
+#include "tests/kubernetes/adapter/stage.h"
+
+#include <httplib.h>
+#include <signal.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "tests/kubernetes/manifests.h"
+
+namespace muster::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kNodePools[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
+constexpr char kNodes[] = "/api/v1/nodes";
+constexpr char kLease[] =
+    "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster-kubernetes";
+constexpr absl::Duration kStartPatience = absl::Seconds(30);
+
+Json OrThrow(absl::StatusOr<Json> answer) {
+  if (!answer.ok()) throw std::runtime_error(answer.status().ToString());
+  return *std::move(answer);
+}
+
+std::string NameOf(const Json& object) {
+  const Json& metadata = object.at("metadata");
+  const std::string name_space = metadata.value("namespace", "");
+  const std::string name = metadata.at("name");
+  return name_space.empty() ? name : absl::StrCat(name_space, "/", name);
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+Json ConditionOf(const Json& object, absl::string_view type) {
+  const Json status = object.is_object() ? object.value("status", Json::object()) : Json::object();
+  for (const Json& condition : status.value("conditions", Json::array())) {
+    if (condition.value("type", "") == type) return condition;
+  }
+  return nullptr;
+}
+
+std::string ReasonOf(const Json& object, absl::string_view type) {
+  const Json condition = ConditionOf(object, type);
+  return condition.is_null() ? "" : condition.value("reason", "");
+}
+
+Stage::Stage(Options options) : options_(std::move(options)) {
+  char folder[] = "/tmp/muster-stage.XXXXXX";
+  if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
+  folder_ = folder;
+  server_ = ApiServer::Start();
+  client_ = server_->Connect("test");
+  for (const char* name : {"default", "kube-system", "muster-system"}) {
+    const auto made = client_->Create(
+        "/api/v1/namespaces",
+        {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
+    if (!made.ok() && !absl::IsAlreadyExists(made.status()))
+      throw std::runtime_error(made.status().ToString());
+  }
+  House::Options house = options_.house;
+  house.fleetsim_flags.push_back(absl::StrCat("--kubeconfig=", server_->kubeconfig()));
+  house.musterd_flags.push_back("--cordon_settle=200ms");
+  house_ = std::make_unique<House>(std::move(house));
+  house_->ApplyCatalogue();
+  adapters_.resize(static_cast<size_t>(options_.replicas));
+  for (size_t replica = 0; replica < adapters_.size(); ++replica) StartAdapter(replica);
+}
+
+Stage::~Stage() {
+  for (size_t replica = 0; replica < adapters_.size(); ++replica) WakeAdapter(replica);
+  adapters_.clear();
+  house_.reset();
+  client_.reset();
+  server_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string Stage::File(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }
+
+void Stage::StartAdapter(size_t replica) {
+  const std::string port_file = File(absl::StrCat("ports", replica));
+  std::filesystem::remove(port_file);
+  std::vector<std::string> command = {Binary("muster-kubernetes"),
+                                      "--organization=acme",
+                                      "--cluster=example",
+                                      "--zone=RNO2A",
+                                      absl::StrCat("--server=", house_->address()),
+                                      absl::StrCat("--kubeconfig=", server_->kubeconfig()),
+                                      "--metrics_listen=127.0.0.1:0",
+                                      "--health_listen=127.0.0.1:0",
+                                      absl::StrCat("--port_file=", port_file),
+                                      absl::StrCat("--lease_identity=replica-", replica),
+                                      "--lease_duration=3s",
+                                      "--lease_renew_deadline=2s",
+                                      "--lease_retry_period=200ms"};
+  command.insert(command.end(), options_.adapter_flags.begin(), options_.adapter_flags.end());
+  adapters_[replica].reset();
+  adapters_[replica] =
+      std::make_unique<Child>(command, File(absl::StrCat("adapter", replica, ".log")));
+  for (const absl::Time give_up = absl::Now() + kStartPatience;
+       !std::filesystem::exists(port_file);) {
+    if (!adapters_[replica]->running() || absl::Now() > give_up)
+      throw std::runtime_error("muster-kubernetes did not start:\n" + Logs());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+void Stage::KillAdapter(size_t replica) { adapters_[replica]->Kill(); }
+
+int Stage::TerminateAdapter(size_t replica) { return adapters_[replica]->Terminate(); }
+
+void Stage::FreezeAdapter(size_t replica) {
+  if (AdapterRuns(replica)) kill(adapters_[replica]->pid(), SIGSTOP);
+}
+
+void Stage::WakeAdapter(size_t replica) {
+  if (AdapterRuns(replica)) kill(adapters_[replica]->pid(), SIGCONT);
+}
+
+bool Stage::AdapterRuns(size_t replica) {
+  return adapters_[replica] != nullptr && adapters_[replica]->running();
+}
+
+int Stage::LeadingReplica() {
+  const auto lease = client_->Get(kLease);
+  if (!lease.ok()) return -1;
+  const std::string holder = (*lease)["spec"].value("holderIdentity", "");
+  for (size_t replica = 0; replica < adapters_.size(); ++replica) {
+    if (holder == absl::StrCat("replica-", replica) && AdapterRuns(replica))
+      return static_cast<int>(replica);
+  }
+  return -1;
+}
+
+double Stage::AdapterMetric(absl::string_view series, size_t replica) {
+  std::ifstream ports(File(absl::StrCat("ports", replica)));
+  std::string word;
+  std::string port;
+  ports >> word >> port;
+  const auto scraped = httplib::Client(absl::StrCat("http://127.0.0.1:", port)).Get("/metrics");
+  if (!scraped) return 0;
+  for (absl::string_view line : absl::StrSplit(scraped->body, '\n')) {
+    double value = 0;
+    if (absl::ConsumePrefix(&line, absl::StrCat(series, " ")) && absl::SimpleAtod(line, &value))
+      return value;
+  }
+  return 0;
+}
+
+Json Stage::ExampleNodePool() {
+  return ReadDeployed("kubernetes/samples/example-nodepool.yaml").front();
+}
+
+Json Stage::Create(const Json& node_pool) {
+  return OrThrow(client_->Create(kNodePools, node_pool));
+}
+
+Json Stage::GetNodePool(const std::string& name) {
+  auto found = client_->Get(absl::StrCat(kNodePools, "/", name));
+  if (absl::IsNotFound(found.status())) return nullptr;
+  return OrThrow(std::move(found));
+}
+
+Json Stage::PatchNodePool(const std::string& name, const Json& merge_patch) {
+  return OrThrow(client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodePools, "/", name),
+                                merge_patch));
+}
+
+void Stage::DeleteNodePool(const std::string& name) {
+  const absl::Status status = client_->Delete(absl::StrCat(kNodePools, "/", name));
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+std::vector<Json> Stage::Nodes() {
+  std::vector<Json> nodes;
+  const auto listed =
+      client_->List(kNodes, {}, [&](Json node) { nodes.push_back(std::move(node)); });
+  if (!listed.ok()) throw std::runtime_error(listed.status().ToString());
+  return nodes;
+}
+
+Json Stage::GetNode(const std::string& name) {
+  auto found = client_->Get(absl::StrCat(kNodes, "/", name));
+  if (absl::IsNotFound(found.status())) return nullptr;
+  return OrThrow(std::move(found));
+}
+
+Json Stage::PatchNode(const std::string& name, const Json& merge_patch) {
+  return OrThrow(
+      client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodes, "/", name), merge_patch));
+}
+
+std::vector<Json> Stage::Events() {
+  std::vector<Json> events;
+  const auto listed = client_->List("/apis/events.k8s.io/v1/events", {},
+                                    [&](Json event) { events.push_back(std::move(event)); });
+  if (!listed.ok()) throw std::runtime_error(listed.status().ToString());
+  return events;
+}
+
+Json Stage::CreatePod(const std::string& name, const std::string& node, const Json& labels) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const Json container = {{"name", "main"}, {"image", "none"}};
+  const Json made = OrThrow(client_->Create(
+      pods, {{"apiVersion", "v1"},
+             {"kind", "Pod"},
+             {"metadata", {{"name", name}, {"namespace", "default"}, {"labels", labels}}},
+             {"spec",
+              {{"nodeName", node},
+               {"terminationGracePeriodSeconds", 1},
+               {"containers", Json::array({container})}}}}));
+  const auto running =
+      client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(pods, "/", name, "/status"),
+                     {{"status", {{"phase", "Running"}}}});
+  return running.ok() ? *running : made;
+}
+
+bool Stage::Await(const std::string& path, const std::function<bool(const Objects&)>& wanted,
+                  absl::Duration patience) {
+  const absl::Time give_up = absl::Now() + patience;
+  // Its own client: it is stopped when the time is over.
+  const auto client = server_->Connect("test-await");
+  std::thread timer;
+  std::mutex mutex;
+  std::condition_variable over;
+  bool done = false;
+  timer = std::thread([&] {
+    std::unique_lock<std::mutex> lock(mutex);
+    if (!over.wait_for(lock, absl::ToChronoNanoseconds(patience), [&] { return done; }))
+      client->Stop();
+  });
+  bool met = false;
+  while (!met && absl::Now() < give_up) {
+    Objects objects;
+    const auto version =
+        client->List(path, {}, [&](Json object) { objects[NameOf(object)] = std::move(object); });
+    if (!version.ok()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      continue;
+    }
+    met = wanted(objects);
+    if (met) break;
+    (void)client->Watch(path, {}, *version, [&](absl::string_view type, Json object) {
+      if (type == "BOOKMARK") return absl::Now() < give_up;
+      const std::string name = NameOf(object);
+      if (type == "DELETED") {
+        objects.erase(name);
+      } else {
+        objects[name] = std::move(object);
+      }
+      met = wanted(objects);
+      return !met && absl::Now() < give_up;
+    });
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    done = true;
+  }
+  over.notify_all();
+  timer.join();
+  return met;
+}
+
+bool Stage::AwaitNodePool(const std::string& name, const std::function<bool(const Json&)>& wanted,
+                          absl::Duration patience) {
+  return Await(
+      kNodePools,
+      [&](const Objects& objects) {
+        const auto found = objects.find(name);
+        return wanted(found == objects.end() ? Json(nullptr) : found->second);
+      },
+      patience);
+}
+
+bool Stage::AwaitHealthy(const std::string& name, int64_t nodes, absl::Duration patience) {
+  static const auto& reasons =
+      *new std::map<std::string, std::string>{{"Validated", "Valid"},
+                                              {"Capacity", "Sufficient"},
+                                              {"Quota", "Under"},
+                                              {"AtTarget", "TargetMet"},
+                                              {"NodeReconfigurationRequired", "AllNodesUpToDate"}};
+  std::string uid;
+  const bool shown = AwaitNodePool(
+      name,
+      [&](const Json& object) {
+        if (object.is_null()) return false;
+        uid = object["metadata"]["uid"];
+        for (const auto& [type, reason] : reasons) {
+          const Json condition = ConditionOf(object, type);
+          if (condition.is_null() || condition["reason"] != reason) return false;
+          if (condition["observedGeneration"] != object["metadata"]["generation"]) return false;
+        }
+        return object["spec"]["targetNodes"] == nodes && object["status"]["currentNodes"] == nodes;
+      },
+      patience);
+  if (!shown) return false;
+  return Await(
+      kNodes,
+      [&](const Objects& objects) {
+        int64_t settled = 0;
+        for (const auto& [node_name, node] : objects) {
+          const Json labels = node["metadata"].value("labels", Json::object());
+          if (labels.value("compute.coreweave.com/node-pool-uid", "") != uid) continue;
+          if (labels.value("node.coreweave.cloud/state", "") != "production") return false;
+          if (ReasonOf(node, "CWRegistered").empty()) return false;
+          ++settled;
+        }
+        return settled == nodes;
+      },
+      patience);
+}
+
+std::string Stage::Logs() const {
+  std::string logs = house_ == nullptr ? "" : house_->Logs();
+  for (size_t replica = 0; replica < adapters_.size(); ++replica) {
+    const std::string log = ReadFile(File(absl::StrCat("adapter", replica, ".log")));
+    absl::StrAppend(&logs, "--- adapter ", replica, "\n",
+                    log.substr(log.size() > 6000 ? log.size() - 6000 : 0), "\n");
+  }
+  return logs;
+}
+
+}  // namespace muster::testing

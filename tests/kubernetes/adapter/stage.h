@@ -1,0 +1,101 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "services/kubernetes/api/client.h"
+#include "tests/integration/child.h"
+#include "tests/integration/house.h"
+#include "tests/kubernetes/api_server.h"
+
+namespace muster::testing {
+
+// A cluster as a user has it: an API server with NodePools, the whole of Muster behind it, the
+// adapter between the two, and a simulated fleet that registers `v1` Nodes and runs Pods on them.
+// What a test needs that fails throws.
+class Stage {
+ public:
+  struct Options {
+    House::Options house = {};
+    std::vector<std::string> adapter_flags = {};
+    int replicas = 1;
+  };
+
+  Stage() : Stage(Options()) {}
+  explicit Stage(Options options);
+  ~Stage();
+
+  House& house() { return *house_; }
+  ApiServer& server() { return *server_; }
+  // As user agent `test`.
+  kubernetes::Client& client() { return *client_; }
+
+  // --- the adapter's replicas ---
+  void StartAdapter(size_t replica = 0);
+  // SIGKILL.
+  void KillAdapter(size_t replica = 0);
+  // SIGTERM; its exit code.
+  int TerminateAdapter(size_t replica = 0);
+  // SIGSTOP and SIGCONT.
+  void FreezeAdapter(size_t replica = 0);
+  void WakeAdapter(size_t replica = 0);
+  bool AdapterRuns(size_t replica = 0);
+  // Which replica the Lease names; -1: none of those that run.
+  int LeadingReplica();
+  // The value of a metric as /metrics has it with its labels, e.g. `x_total{a="b"}`; 0 without.
+  double AdapterMetric(absl::string_view series, size_t replica = 0);
+
+  // --- the cluster's objects ---
+  static nlohmann::json ExampleNodePool();  // deploy/kubernetes/samples
+  nlohmann::json Create(const nlohmann::json& node_pool);
+  nlohmann::json GetNodePool(const std::string& name);  // null: there is none
+  nlohmann::json PatchNodePool(const std::string& name, const nlohmann::json& merge_patch);
+  void DeleteNodePool(const std::string& name);
+  std::vector<nlohmann::json> Nodes();  // v1
+  nlohmann::json GetNode(const std::string& name);
+  nlohmann::json PatchNode(const std::string& name, const nlohmann::json& merge_patch);
+  std::vector<nlohmann::json> Events();  // events.k8s.io
+  // Bound to the Node and Running.
+  nlohmann::json CreatePod(const std::string& name, const std::string& node,
+                           const nlohmann::json& labels = nlohmann::json::object());
+
+  // Follows a collection by list and watch until `wanted` holds for its objects, by name (with
+  // the namespace where there is one: `ns/name`). False: it took too long.
+  using Objects = std::map<std::string, nlohmann::json>;
+  bool Await(const std::string& path, const std::function<bool(const Objects&)>& wanted,
+             absl::Duration patience = absl::Seconds(60));
+  // Likewise of one NodePool; null: it is gone.
+  bool AwaitNodePool(const std::string& name,
+                     const std::function<bool(const nlohmann::json&)>& wanted,
+                     absl::Duration patience = absl::Seconds(60));
+  // Every condition of the object as in the reference's example, for its generation, with so many
+  // Nodes, each of them with its metadata.
+  bool AwaitHealthy(const std::string& name, int64_t nodes,
+                    absl::Duration patience = absl::Seconds(90));
+
+  // The ends of all logs, for failure messages.
+  std::string Logs() const;
+
+ private:
+  std::string File(absl::string_view name) const;
+
+  const Options options_;
+  std::string folder_;
+  std::unique_ptr<ApiServer> server_;
+  std::unique_ptr<kubernetes::Client> client_;
+  std::unique_ptr<House> house_;
+  std::vector<std::unique_ptr<Child>> adapters_;
+};
+
+// The reason of a condition of an object's status; empty: it has none of that type.
+std::string ReasonOf(const nlohmann::json& object, absl::string_view type);
+// The condition; null: there is none.
+nlohmann::json ConditionOf(const nlohmann::json& object, absl::string_view type);
+
+}  // namespace muster::testing
