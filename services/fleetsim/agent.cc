@@ -85,9 +85,10 @@ class Agent::Rpc {
   std::set<grpc::ClientContext*> calls_ MUSTER_GUARDED_BY(mutex_);
 };
 
-Agent::Agent(AgentOptions options, const Clock& clock)
+Agent::Agent(AgentOptions options, const Clock& clock, Cluster* cluster)
     : options_(std::move(options)),
       clock_(clock),
+      cluster_(cluster),
       rpc_(std::make_unique<Rpc>(options_.server)),
       model_(options_.fleet) {}
 
@@ -125,6 +126,7 @@ AgentStats Agent::stats() const {
 int64_t Agent::FailNodes() {
   MutexLock lock(mutex_);
   const int64_t nodes = model_.Fail(options_.fail_share, clock_.Now());
+  TellCluster();
   changed_.SignalAll();
   return nodes;
 }
@@ -192,6 +194,7 @@ absl::Status Agent::WatchOnce(std::optional<int64_t> after_revision) {
     }
     Take(response);
     for (const auto& next : response.bundle()) Take(next);
+    TellCluster();
     const std::optional<absl::Time> now_due = model_.NextDue();
     if (now_due && (!due || *now_due < *due)) changed_.SignalAll();
   }
@@ -202,9 +205,15 @@ absl::Status Agent::WatchOnce(std::optional<int64_t> after_revision) {
 void Agent::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
   if (message.has_node()) model_.Observe(message.node(), clock_.Now());
   if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) model_.Remove(message.key());
-  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) model_.EndSnapshot();
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) model_.EndSnapshot(clock_.Now());
   // A snapshot cut short cannot be resumed: only its end has a revision to go on from.
   if (message.type() != type::v1::WATCH_EVENT_TYPE_SNAPSHOT) revision_ = message.revision();
+}
+
+void Agent::TellCluster() {
+  for (Wish& wish : model_.TakeWishes()) {
+    if (cluster_ != nullptr) cluster_->Want(std::move(wish));
+  }
 }
 
 void Agent::RegisterLoop() {
@@ -252,6 +261,7 @@ void Agent::ReportLoop() {
       if (stopped_) return;
       const absl::Time now = clock_.Now();
       batch = model_.TakeDue(now, static_cast<size_t>(options_.report_batch));
+      TellCluster();
       for (const FleetModel::Due& due : batch) stats_.lag.Add(now - due.time);
     }
     if (batch.empty()) continue;

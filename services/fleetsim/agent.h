@@ -13,6 +13,7 @@
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
+#include "services/fleetsim/cluster.h"
 #include "services/fleetsim/fleet_model.h"
 #include "services/fleetsim/lag.h"
 
@@ -25,6 +26,7 @@ struct AgentOptions {
   int report_calls = 2;                              // most ReportNodes calls at a time, 1 to 16
   std::vector<capacity::v1::Machine> machines = {};  // registered at start
   double fail_share = 0;                             // see FailNodes, 0 to 1
+  ClusterOptions cluster = {};                       // for who creates the Cluster
   absl::Duration first_retry = absl::Milliseconds(100);
   absl::Duration last_retry = absl::Seconds(2);
 };
@@ -50,8 +52,9 @@ struct AgentStats {
 // sleeps until a message, a due time or the end of a pause.
 class Agent {
  public:
-  // `clock` must outlive the agent.
-  Agent(AgentOptions options, const Clock& clock);
+  // `clock` must outlive the agent, and so must `cluster`, which is told what to be; null: there is
+  // none.
+  Agent(AgentOptions options, const Clock& clock, Cluster* cluster = nullptr);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;
@@ -76,6 +79,7 @@ class Agent {
   absl::Status WatchOnce(std::optional<int64_t> after_revision);
   void Take(const lifecycle::v1::WatchLifecycleResponse& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellCluster() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RegisterLoop();
   void ReportLoop();
   // Sends one batch and puts the answers into the model. False: it did not arrive.
@@ -88,6 +92,7 @@ class Agent {
 
   const AgentOptions options_;
   const Clock& clock_;
+  Cluster* const cluster_;
   const std::unique_ptr<Rpc> rpc_;
   mutable Mutex mutex_;
   CondVar changed_;  // something is due earlier, or stopped

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace muster::fleetsim {
@@ -15,7 +16,7 @@ using lifecycle::v1::NodeReport;
 // What a number is drawn for. A trait's turns are drawn for kTrait and its number.
 enum Purpose : uint64_t {
   kBoot = 1,
-  kFailure,
+  kBootFailure,
   kReadiness,
   kDrainTime,
   kTermination,
@@ -142,7 +143,9 @@ NodeView Behaviour::ViewOf(const Node& node) {
           .active_time = ToTime(observed.active_time(), absl::InfinitePast()),
           .drain_blocked = !observed.drain_blocked_by().empty(),
           .staging_failed = !observed.staging_error().empty(),
-          .removal_failed = !observed.removal_error().empty()};
+          .removal_failed = !observed.removal_error().empty(),
+          .kubelet_stopped = observed.unhealthy() &&
+                             absl::StrContains(observed.health_message(), kKubeletStopped)};
 }
 
 void Behaviour::See(Life& life, NodeView view, absl::Time now) {
@@ -170,19 +173,30 @@ absl::Duration Behaviour::Around(absl::Duration mean, double draw) const {
 }
 
 bool Behaviour::BootFails(const Life& life) const {
-  return Draw(life, kFailure, life.reboots) < options_.boot_failure_rate;
+  return Draw(life, kBootFailure, life.reboots) < options_.boot_failure_rate;
 }
 
-bool Behaviour::IsGuarded(const Life& life) const {
-  return Draw(life, kWorkClass, WorkNumber(life)) >=
-         options_.interruptible_share + options_.graceful_share;
+Work Behaviour::WorkOf(const Life& life) const {
+  const uint32_t number = WorkNumber(life);
+  const double draw = Draw(life, kWorkClass, number);
+  Work work{.number = number,
+            .pods = 1 + static_cast<int64_t>(kMostPods * Draw(life, kPods, number)),
+            .grace_period = Around(options_.grace_period, Draw(life, kDrainTime, number))};
+  if (draw < options_.interruptible_share) {
+    work.kind = Work::Class::kInterruptible;
+  } else if (draw < options_.interruptible_share + options_.graceful_share) {
+    work.kind = Work::Class::kGraceful;
+  }
+  return work;
 }
 
 absl::Duration Behaviour::DrainTime(const Life& life) const {
-  const double draw = Draw(life, kDrainTime, WorkNumber(life));
-  if (!life.has(Trait::kActive) || IsGuarded(life)) return Around(options_.drain_time, draw);
-  const bool at_once = Draw(life, kWorkClass, WorkNumber(life)) < options_.interruptible_share;
-  return at_once ? absl::ZeroDuration() : Around(options_.grace_period, draw);
+  if (life.has(Trait::kActive)) {
+    const Work work = WorkOf(life);
+    if (work.kind == Work::Class::kInterruptible) return absl::ZeroDuration();
+    if (work.kind == Work::Class::kGraceful) return work.grace_period;
+  }
+  return Around(options_.drain_time, Draw(life, kDrainTime, WorkNumber(life)));
 }
 
 Behaviour::Step Behaviour::NextBoot(const Life& life) const {
@@ -217,7 +231,7 @@ Behaviour::Step Behaviour::NextDrain(const Life& life) const {
   absl::Time since =
       Since(life, view.drain_time == absl::InfinitePast() ? view.state_time : view.drain_time);
   const uint64_t work = WorkNumber(life);
-  const bool blocked = life.has(Trait::kActive) && IsGuarded(life) &&
+  const bool blocked = life.has(Trait::kActive) && WorkOf(life).kind == Work::Class::kGuarded &&
                        Draw(life, kBlock, work) < options_.drain_block_rate;
   if (blocked || view.drain_blocked) {
     const absl::Time end =
@@ -279,17 +293,18 @@ Behaviour::Step Behaviour::NextTrait(const Life& life, Trait trait) const {
           since + Exponential(mean, Draw(life, kTrait + number, life.turns[number]))};
 }
 
-Behaviour::Step Behaviour::Next(const Life& life) const {
+std::vector<Behaviour::Step> Behaviour::Steps(const Life& life) const {
   switch (life.view.state) {
     case Node::STATE_ASSIGNED:
     case Node::STATE_BOOTING:
     case Node::STATE_REGISTERED:
     case Node::STATE_RECONFIGURING:
-      return NextBoot(life);
+      return {NextBoot(life)};
     case Node::STATE_PREPARED_FOR_TERMINATE:
-      return NextRemoval(life);
+      return {NextRemoval(life)};
     case Node::STATE_DRAINING:
-      return NextDrain(life);
+      // Work at the API server may end by itself meanwhile.
+      return {life.kubernetes ? NextTrait(life, Trait::kActive) : NextDrain(life)};
     case Node::STATE_PRODUCTION:
     case Node::STATE_TRIAGE:
     case Node::STATE_CORDONED:
@@ -299,15 +314,42 @@ Behaviour::Step Behaviour::Next(const Life& life) const {
     case Node::STATE_UNSPECIFIED:
     case lifecycle::v1::Node_State_Node_State_INT_MIN_SENTINEL_DO_NOT_USE_:
     case lifecycle::v1::Node_State_Node_State_INT_MAX_SENTINEL_DO_NOT_USE_:
-      return Nothing();
+      return {};
   }
-  Step next = NextDrain(life);
-  const auto consider = [&next](const Step& other) {
-    if (other.second < next.second) next = other;
-  };
-  if (life.view.state == Node::STATE_PRODUCTION) consider(NextStaging(life));
-  for (size_t i = 0; i < kTraits; ++i) consider(NextTrait(life, static_cast<Trait>(i)));
-  return next;
+  std::vector<Step> steps;
+  if (!life.kubernetes) steps.push_back(NextDrain(life));
+  if (life.view.state == Node::STATE_PRODUCTION) steps.push_back(NextStaging(life));
+  for (size_t i = 0; i < kTraits; ++i) steps.push_back(NextTrait(life, static_cast<Trait>(i)));
+  return steps;
+}
+
+bool Behaviour::IsReported(const Life& life, Action action) const {
+  if (!life.kubernetes) return true;
+  switch (action) {
+    case Action::kFinishBoot:
+      return life.view.state == Node::STATE_RECONFIGURING || BootFails(life);
+    case Action::kStartBoot:
+    case Action::kFailStaging:
+    case Action::kStage:
+    case Action::kFailRemoval:
+    case Action::kTerminated:
+      return true;
+    case Action::kNone:
+    case Action::kReady:
+    case Action::kStartWork:
+    case Action::kFinishWork:
+    case Action::kFail:
+    case Action::kRecover:
+    case Action::kMark:
+    case Action::kUnmark:
+    case Action::kCordon:
+    case Action::kUncordon:
+    case Action::kBlockDrain:
+    case Action::kUnblockDrain:
+    case Action::kDrained:
+      break;
+  }
+  return false;
 }
 
 std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& life,
@@ -326,11 +368,11 @@ std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& l
   } else if (action == Action::kStartBoot || action == Action::kFinishBoot) {
     report.set_node_profile(life.view.profile);
   } else if (action == Action::kStartWork) {
-    const uint32_t work = WorkNumber(life);
-    report.add_active_pods(absl::StrCat("work-", life.machine, "-", work));
-    report.set_active_pod_count(1 + static_cast<int64_t>(kMostPods * Draw(life, kPods, work)));
+    const Work work = WorkOf(life);
+    report.add_active_pods(absl::StrCat("work-", life.machine, "-", work.number));
+    report.set_active_pod_count(work.pods);
   } else if (action == Action::kFail) {
-    report.set_message("a GPU fell off the bus (simulated)");
+    report.set_message(kFailure);
   } else if (action == Action::kBlockDrain) {
     report.set_message(absl::StrCat("budget-", life.machine, " (simulated)"));
   } else if (action == Action::kFailStaging) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,9 @@ struct FleetOptions {
   absl::Duration cordon_duration = absl::Minutes(10);    // exponential
   double staging_failure_rate = 0;  // share of stagings on a running Node that fail once
   double removal_failure_rate = 0;  // share of switch-offs that fail once
+  // Nodes whose names begin so have their Kubernetes side at an API server: see Wish. nullopt:
+  // none.
+  std::optional<std::string> kubernetes = {};
 };
 
 // What an agent does with a Node next.
@@ -85,12 +89,16 @@ struct NodeView {
   bool drain_blocked = false;
   bool staging_failed = false;
   bool removal_failed = false;
+  bool kubelet_stopped = false;  // that is why it is unhealthy: a failure of ours
   bool operator==(const NodeView&) const = default;
 };
 
 // A machine while it is a Node, as far as an agent remembers it.
 struct Life {
   std::string machine = {};
+  bool kubernetes = false;  // see FleetOptions
+  std::string zone = {};
+  std::string instance_type = {};
   NodeView view = {};
   absl::Time seen_time = absl::InfinitePast();  // when the view last changed, by our clock
   uint32_t attempt = 0;                         // how often the machine was a Node before
@@ -103,6 +111,21 @@ struct Life {
 
   bool has(Trait trait) const { return view.traits[static_cast<size_t>(trait)]; }
 };
+
+// What runs on a Node while it is active.
+struct Work {
+  enum class Class { kInterruptible, kGraceful, kGuarded };
+  Class kind = Class::kGuarded;
+  uint32_t number = 0;  // of this work on the machine
+  int64_t pods = 1;
+  absl::Duration grace_period = absl::ZeroDuration();
+  bool operator==(const Work&) const = default;
+};
+
+// Why a Node of ours is not ready when it has failed.
+inline constexpr char kKubeletStopped[] = "KubeletStopped";
+// What has failed then.
+inline constexpr char kFailure[] = "a GPU fell off the bus (simulated)";
 
 // What happens to each Node. Pure: no clock, no threads, no randomness but a hash of seed, machine,
 // attempt and purpose, so that neither the order of messages nor a restart changes what happens to
@@ -123,15 +146,24 @@ struct Life {
 //                                             DRAIN_BLOCKED, then DRAIN_UNBLOCKED before it
 //   PREPARED_FOR_TERMINATE                 -> after terminate_time TERMINATED, or REMOVAL_FAILED
 //                                             first
+//
+// Of a Node with a Kubernetes side only what IsReported says is reported, others report the rest as
+// they see it at the API server; drains are theirs altogether.
 class Behaviour {
  public:
+  using Step = std::pair<Action, absl::Time>;
+
   explicit Behaviour(const FleetOptions& options) : options_(options) {}
 
   static NodeView ViewOf(const lifecycle::v1::Node& node);
   // Remembers what `view`, which is not that of `life`, tells of it.
   static void See(Life& life, NodeView view, absl::Time now);
-  // What to do next with the Node and when.
-  std::pair<Action, absl::Time> Next(const Life& life) const;
+  // All that may come next, each with its time; kNone: nothing.
+  std::vector<Step> Steps(const Life& life) const;
+  // Whether it is told to Muster; if not it is played at the API server.
+  bool IsReported(const Life& life, Action action) const;
+  // The work that the Node has, or gets next.
+  Work WorkOf(const Life& life) const;
   // The reports of a Node of that name that the action consists of, in order; at most two.
   std::vector<lifecycle::v1::NodeReport> Reports(absl::string_view name, const Life& life,
                                                  Action action) const;
@@ -140,8 +172,6 @@ class Behaviour {
   double Draw(const Life& life, uint64_t purpose, uint64_t count = 0) const;
 
  private:
-  using Step = std::pair<Action, absl::Time>;
-
   absl::Duration Around(absl::Duration mean, double draw) const;
   bool BootFails(const Life& life) const;
   Step NextBoot(const Life& life) const;
@@ -150,8 +180,6 @@ class Behaviour {
   Step NextStaging(const Life& life) const;
   Step NextTrait(const Life& life, Trait trait) const;
   absl::Duration DrainTime(const Life& life) const;
-  // Work that only the Eviction API may end.
-  bool IsGuarded(const Life& life) const;
 
   const FleetOptions options_;
 };

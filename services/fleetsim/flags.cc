@@ -56,6 +56,20 @@ ABSL_FLAG(std::string, register_machines, "",
           "Machines to register at start: ZONE:TYPE:COUNT[:MACHINES A RACK], several separated by "
           "commas. Racks "
           "of 8 unless said. Zone and type may be published later.");
+ABSL_FLAG(
+    std::string, kubeconfig, "",
+    "A Kubernetes API server to play kubelet at: v1 Nodes and Pods there are the fleet's "
+    "Kubernetes side, muster-kubernetes reports what it sees of them, and drains them. Empty: "
+    "fleetsim reports everything itself.");
+ABSL_FLAG(std::string, kube_context, "", "Of the kubeconfig; empty: its current one.");
+ABSL_FLAG(std::string, kube_cluster, "",
+          "organizations/ORGANIZATION/clusters/CLUSTER: only its Nodes are at the API server; "
+          "empty: all.");
+ABSL_FLAG(int, kube_calls, 4, "Most requests to the API server at a time, 1 to 64.");
+ABSL_FLAG(std::string, pod_namespace, "default", "Where work runs as Pods; it must be there.");
+ABSL_FLAG(int64_t, daemon_pods, 0,
+          "Pods of a DaemonSet on each v1 Node, 0 to 50. The DaemonSet does not exist: not for "
+          "clusters that collect garbage.");
 ABSL_FLAG(double, speed, 1, "All times are divided by it, above 0.");
 
 namespace muster::fleetsim {
@@ -119,7 +133,13 @@ Settings ParseFlags(int argc, char** argv) {
                     .report_batch = absl::GetFlag(FLAGS_report_batch),
                     .report_calls = absl::GetFlag(FLAGS_report_calls),
                     .fail_share = absl::GetFlag(FLAGS_fail_share),
-                    .speed = absl::GetFlag(FLAGS_speed)};
+                    .speed = absl::GetFlag(FLAGS_speed),
+                    .cluster = {.kubeconfig = absl::GetFlag(FLAGS_kubeconfig),
+                                .context = absl::GetFlag(FLAGS_kube_context),
+                                .kubelet = {.pod_namespace = absl::GetFlag(FLAGS_pod_namespace),
+                                            .daemon_pods = absl::GetFlag(FLAGS_daemon_pods)},
+                                .calls = absl::GetFlag(FLAGS_kube_calls)},
+                    .kube_cluster = absl::GetFlag(FLAGS_kube_cluster)};
   if (settings.server.empty()) settings.server = absl::GetFlag(FLAGS_server);
   return settings;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+
 namespace muster::fleetsim {
 namespace {
 
@@ -9,6 +11,9 @@ using lifecycle::v1::Node;
 
 // What Fail draws for; the next times count on from it.
 constexpr uint64_t kMassFailure = 1'000;
+
+constexpr char kZoneLabel[] = "topology.kubernetes.io/zone";
+constexpr char kInstanceTypeLabel[] = "node.kubernetes.io/instance-type";
 
 }  // namespace
 
@@ -25,28 +30,53 @@ void FleetModel::Dequeue(absl::string_view name, Entry& entry) {
   entry.queued = false;
 }
 
-void FleetModel::Plan(absl::string_view name, Entry& entry) {
-  const auto [action, due] = behaviour_.Next(entry.life);
+void FleetModel::Plan(absl::string_view name, Entry& entry, absl::Time now) {
+  // What is due at the API server stays wanted until the Node shows it, and keeps nothing else
+  // back.
+  std::vector<Action> wanted;
+  Behaviour::Step next = {Action::kNone, absl::InfiniteFuture()};
+  for (const Behaviour::Step& step : behaviour_.Steps(entry.life)) {
+    if (step.second <= now && !behaviour_.IsReported(entry.life, step.first)) {
+      wanted.push_back(step.first);
+    } else if (step.second < next.second) {
+      next = step;
+    }
+  }
   ++entry.version;
-  entry.action = action;
+  entry.action = next.first;
   entry.answered = false;
   Dequeue(name, entry);
-  if (action != Action::kNone) Enqueue(name, entry, due);
+  if (next.first != Action::kNone) Enqueue(name, entry, next.second);
+  if (entry.life.kubernetes)
+    SetWish(entry, WishOf(entry.life, behaviour_.WorkOf(entry.life), wanted));
+}
+
+void FleetModel::SetWish(Entry& entry, Wish wish) {
+  if (wish == entry.wish) return;
+  entry.wish = std::move(wish);
+  wishes_.push_back(entry.wish);
+}
+
+void FleetModel::Forget(absl::string_view name, Entry& entry) {
+  Dequeue(name, entry);
+  if (!entry.life.kubernetes) return;
+  entry.life.view.state = Node::STATE_DELETED;
+  SetWish(entry, WishOf(entry.life, {}, {}));
 }
 
 void FleetModel::BeginSnapshot() {
   for (auto& [name, entry] : nodes_) entry.in_snapshot = false;
 }
 
-void FleetModel::EndSnapshot() {
+void FleetModel::EndSnapshot(absl::Time now) {
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     auto& [name, entry] = *it;
     if (!entry.in_snapshot) {
-      Dequeue(name, entry);
+      Forget(name, entry);
       nodes_.erase(it++);
       continue;
     }
-    if (entry.answered) Plan(name, entry);
+    if (entry.answered) Plan(name, entry, now);
     ++it;
   }
 }
@@ -57,10 +87,18 @@ void FleetModel::Observe(const Node& node, absl::Time now) {
   entry.in_snapshot = true;
   NodeView view = Behaviour::ViewOf(node);
   if (!added && view == entry.life.view) return;
-  if (added || view.create_time != entry.life.view.create_time)
-    entry.life = {.machine = node.machine(), .attempt = attempts_[node.machine()]++};
+  if (added || view.create_time != entry.life.view.create_time) {
+    entry.life = {.machine = node.machine(),
+                  .kubernetes = kubernetes_ && absl::StartsWith(node.name(), *kubernetes_),
+                  .attempt = attempts_[node.machine()]++};
+  }
+  const auto& labels = node.desired().labels();
+  if (const auto zone = labels.find(kZoneLabel); zone != labels.end())
+    entry.life.zone = zone->second;
+  if (const auto type = labels.find(kInstanceTypeLabel); type != labels.end())
+    entry.life.instance_type = type->second;
   Behaviour::See(entry.life, std::move(view), now);
-  Plan(it->first, entry);
+  Plan(it->first, entry, now);
 }
 
 int64_t FleetModel::Fail(double share, absl::Time now) {
@@ -77,7 +115,7 @@ int64_t FleetModel::Fail(double share, absl::Time now) {
   for (const auto& [draw, name] : healthy) {
     Entry& entry = nodes_.find(name)->second;
     entry.life.condemned_time = now;
-    Plan(name, entry);
+    Plan(name, entry, now);
   }
   return static_cast<int64_t>(healthy.size());
 }
@@ -85,7 +123,7 @@ int64_t FleetModel::Fail(double share, absl::Time now) {
 void FleetModel::Remove(absl::string_view node) {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) return;
-  Dequeue(it->first, it->second);
+  Forget(it->first, it->second);
   nodes_.erase(it);
 }
 
@@ -99,6 +137,10 @@ std::vector<FleetModel::Due> FleetModel::TakeDue(absl::Time now, size_t max_node
   while (!queue_.empty() && queue_.begin()->first <= now && due.size() < max_nodes) {
     const absl::string_view name = queue_.begin()->second;
     Entry& entry = nodes_.find(name)->second;
+    if (!behaviour_.IsReported(entry.life, entry.action)) {
+      Plan(name, entry, now);
+      continue;
+    }
     Dequeue(name, entry);
     due.push_back({.node = std::string(name),
                    .version = entry.version,

@@ -13,10 +13,12 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/fleetsim/behaviour.h"
+#include "services/fleetsim/wish.h"
 
 namespace muster::fleetsim {
 
-// A fleet of machines as far as agents can see it: Nodes in, reports with due times out. Pure: what
+// A fleet of machines as far as agents can see it: Nodes in, reports with due times and wishes for
+// an API server out. Pure: what
 // happens to each Node is Behaviour's, when is the clock's of the caller.
 //
 // Not thread-safe.
@@ -35,12 +37,13 @@ class FleetModel {
     kLost,      // never arrived, or nobody knows: to be sent again
   };
 
-  explicit FleetModel(const FleetOptions& options) : behaviour_(options) {}
+  explicit FleetModel(const FleetOptions& options)
+      : behaviour_(options), kubernetes_(options.kubernetes) {}
 
   // Nodes observed between the two are all there are; others are forgotten at the end. What was
   // answered before is reported again if the snapshot still asks for it.
   void BeginSnapshot();
-  void EndSnapshot();
+  void EndSnapshot(absl::Time now);
   // The Node as the server shows it. The same once more changes nothing.
   void Observe(const lifecycle::v1::Node& node, absl::Time now);
   void Remove(absl::string_view node);
@@ -57,6 +60,10 @@ class FleetModel {
   // ignored.
   void Answered(const Due& due, Answer answer, absl::Time retry_time);
 
+  // What is to be at the API server from now on, of every Node with a Kubernetes side that changed
+  // since the last call; the last one of a Node counts, until there is another.
+  std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
+
   size_t size() const { return nodes_.size(); }
 
  private:
@@ -68,17 +75,23 @@ class FleetModel {
     bool queued = false;
     bool answered = false;
     bool in_snapshot = false;
+    Wish wish = {};
   };
 
-  void Plan(absl::string_view name, Entry& entry);
+  void Plan(absl::string_view name, Entry& entry, absl::Time now);
+  void SetWish(Entry& entry, Wish wish);
+  // Before it is erased.
+  void Forget(absl::string_view name, Entry& entry);
   void Enqueue(absl::string_view name, Entry& entry, absl::Time due);
   void Dequeue(absl::string_view name, Entry& entry);
 
   const Behaviour behaviour_;
+  const std::optional<std::string> kubernetes_;
   absl::node_hash_map<std::string, Entry> nodes_;  // by name; the queue points at the names
   absl::btree_set<std::pair<absl::Time, absl::string_view>> queue_;
   absl::flat_hash_map<std::string, uint32_t> attempts_;  // by machine
   uint64_t mass_failures_ = 0;
+  std::vector<Wish> wishes_;
 };
 
 }  // namespace muster::fleetsim

@@ -203,7 +203,7 @@ TEST(FleetModelTest, ASnapshotForgetsWhatIsGoneAndAsksAgainForWhatDidNotHappen) 
   EXPECT_EQ(model.NextDue(), std::nullopt);
   model.BeginSnapshot();
   model.Observe(NewNode(1, kStart), kStart);
-  model.EndSnapshot();
+  model.EndSnapshot(kStart);
   EXPECT_EQ(model.size(), 1u);
   const auto due = model.TakeDue(kStart, 10);
   ASSERT_EQ(due.size(), 1u);

@@ -1,5 +1,7 @@
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <thread>
 
 #include "absl/strings/string_view.h"
@@ -9,7 +11,8 @@
 namespace {
 
 // What happened since the last such line.
-void LogStatistics(muster::fleetsim::Agent& agent, absl::string_view message) {
+void LogStatistics(muster::fleetsim::Agent& agent, const muster::fleetsim::Cluster* cluster,
+                   absl::string_view message) {
   const muster::fleetsim::AgentStats stats = agent.TakeStats();
   muster::log::Info(message, {{"nodes", agent.nodes()},
                               {"messages", stats.messages},
@@ -23,6 +26,24 @@ void LogStatistics(muster::fleetsim::Agent& agent, absl::string_view message) {
                               {"lag_max", stats.lag.max()},
                               {"streams", stats.streams},
                               {"registered", stats.registered}});
+  if (cluster == nullptr) return;
+  const muster::fleetsim::ClusterStats there = cluster->stats();
+  muster::log::Info("at the API server", {{"nodes", there.nodes},
+                                          {"pods", there.pods},
+                                          {"calls", there.calls},
+                                          {"failed", there.failed}});
+}
+
+// Null when none is asked for. Ends the process when what is asked for cannot be.
+std::unique_ptr<muster::fleetsim::Cluster> MakeCluster(
+    const muster::fleetsim::ClusterOptions& options, const muster::Clock& clock) {
+  if (options.kubeconfig.empty()) return nullptr;
+  auto cluster = muster::fleetsim::Cluster::Create(options, clock);
+  if (!cluster.ok()) {
+    std::cerr << "error: --kubeconfig: " << cluster.status().message() << "\n";
+    std::exit(2);
+  }
+  return *std::move(cluster);
 }
 
 }  // namespace
@@ -43,16 +64,19 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 
   const muster::SystemClock clock;
-  muster::fleetsim::Agent agent(*options, clock);
+  const auto cluster = MakeCluster(options->cluster, clock);
+  if (cluster != nullptr) cluster->Start();
+  muster::fleetsim::Agent agent(*options, clock, cluster.get());
   muster::log::Info("fleetsim runs", {{"server", options->server}, {"seed", options->fleet.seed}});
   std::thread runner([&agent] { agent.Run(); });
   int signal = 0;
   while (sigwait(&signals, &signal) == 0 && (signal == SIGUSR1 || signal == SIGUSR2)) {
     if (signal == SIGUSR1) muster::log::Info("nodes fail", {{"nodes", agent.FailNodes()}});
-    if (signal == SIGUSR2) LogStatistics(agent, "fleetsim statistics");
+    if (signal == SIGUSR2) LogStatistics(agent, cluster.get(), "fleetsim statistics");
   }
   agent.Stop();
   runner.join();
-  LogStatistics(agent, "fleetsim stopped");
+  if (cluster != nullptr) cluster->Stop();
+  LogStatistics(agent, cluster.get(), "fleetsim stopped");
   return 0;
 }

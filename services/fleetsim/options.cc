@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/common/status_macros.h"
 #include "services/fleetsim/registry.h"
 
 namespace muster::fleetsim {
@@ -11,9 +13,46 @@ namespace {
 // A ReportNodes call takes 1,000 reports, and a Node has at most two at once.
 constexpr int kMaxReportBatch = 500;
 constexpr int kMaxReportCalls = 16;
+constexpr int kMaxKubeCalls = 64;
+// A Node has no room for more.
+constexpr int64_t kMaxDaemonPods = 50;
 
 absl::Status Wrong(absl::string_view flag, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("--", flag, ": ", what));
+}
+
+// `organizations/{organization}/clusters/{cluster}`
+bool IsClusterName(absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
+  return parts.size() == 4 && parts[0] == "organizations" && !parts[1].empty() &&
+         parts[2] == "clusters" && !parts[3].empty();
+}
+
+// Checks what is for an API server, and puts it into the options.
+absl::Status AddCluster(const Settings& settings, AgentOptions& options) {
+  const ClusterOptions& cluster = settings.cluster;
+  if (cluster.kubeconfig.empty()) {
+    if (!cluster.context.empty()) return Wrong("kube_context", "needs --kubeconfig");
+    if (!settings.kube_cluster.empty()) return Wrong("kube_cluster", "needs --kubeconfig");
+    if (cluster.kubelet.daemon_pods != 0) return Wrong("daemon_pods", "needs --kubeconfig");
+    return absl::OkStatus();
+  }
+  if (!settings.kube_cluster.empty() && !IsClusterName(settings.kube_cluster))
+    return Wrong("kube_cluster", "must be organizations/ORGANIZATION/clusters/CLUSTER");
+  if (cluster.kubelet.pod_namespace.empty()) return Wrong("pod_namespace", "must not be empty");
+  if (cluster.kubelet.daemon_pods < 0 || cluster.kubelet.daemon_pods > kMaxDaemonPods)
+    return Wrong("daemon_pods", absl::StrCat("must be 0 to ", kMaxDaemonPods));
+  if (cluster.calls < 1 || cluster.calls > kMaxKubeCalls)
+    return Wrong("kube_calls", absl::StrCat("must be 1 to ", kMaxKubeCalls));
+  if (settings.fleet.drain_block_rate > 0) {
+    return Wrong("drain_block_rate",
+                 "must be 0 with --kubeconfig: disruption budgets there are real ones");
+  }
+  options.cluster = cluster;
+  options.cluster.kubelet.speed = settings.speed;
+  options.fleet.kubernetes =
+      settings.kube_cluster.empty() ? "" : absl::StrCat(settings.kube_cluster, "/");
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -68,6 +107,7 @@ absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings) {
     }
     *duration = *duration / settings.speed;
   }
+  RETURN_IF_ERROR(AddCluster(settings, options));
   const absl::StatusOr<std::vector<MachineLot>> lots = ParseLots(settings.machines);
   if (!lots.ok()) return Wrong("register_machines", lots.status().message());
   options.machines = MakeMachines(*lots, fleet.seed);

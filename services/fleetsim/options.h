@@ -17,9 +17,12 @@ struct Settings {
   int report_calls = 0;
   double fail_share = 0;
   double speed = 1;
+  ClusterOptions cluster = {};
+  std::string kube_cluster = {};  // of Muster; empty: all
 };
 
-// Checks them all and divides every duration by `speed`. INVALID_ARGUMENT naming the flag.
+// Checks them all and divides every duration by `speed`; reads no file. INVALID_ARGUMENT naming the
+// flag.
 absl::StatusOr<AgentOptions> MakeOptions(const Settings& settings);
 
 }  // namespace muster::fleetsim

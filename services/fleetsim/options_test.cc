@@ -47,12 +47,45 @@ TEST(OptionsTest, NamesTheFlagThatIsWrong) {
       {[](Settings& s) { s.fail_share = 1.5; }, "--fail_share"},
       {[](Settings& s) { s.fleet.boot_time = -absl::Seconds(1); }, "--boot_time"},
       {[](Settings& s) { s.fleet.drain_time = absl::InfiniteDuration(); }, "--drain_time"},
+      {[](Settings& s) { s.cluster.context = "c"; }, "--kube_context"},
+      {[](Settings& s) { s.cluster.kubelet.daemon_pods = 1; }, "--daemon_pods"},
+      {[](Settings& s) { s.kube_cluster = "organizations/a/clusters/c"; }, "--kube_cluster"},
       {[](Settings& s) { s.machines = "US-EAST-04A:gd-8xa100-i128"; }, "--register_machines"}};
   for (const auto& [spoil, flag] : cases) {
     Settings settings = Good();
     spoil(settings);
     EXPECT_THAT(Refusal(settings), HasSubstr(flag));
   }
+}
+
+TEST(OptionsTest, AClusterHasItsOwn) {
+  const auto with_cluster = [](void (*change)(Settings&)) {
+    Settings settings = Good();
+    settings.cluster.kubeconfig = "kubeconfig";
+    change(settings);
+    return settings;
+  };
+  const std::pair<void (*)(Settings&), const char*> cases[] = {
+      {[](Settings& s) { s.cluster.calls = 0; }, "--kube_calls"},
+      {[](Settings& s) { s.cluster.calls = 65; }, "--kube_calls"},
+      {[](Settings& s) { s.cluster.kubelet.daemon_pods = -1; }, "--daemon_pods"},
+      {[](Settings& s) { s.cluster.kubelet.daemon_pods = 51; }, "--daemon_pods"},
+      {[](Settings& s) { s.cluster.kubelet.pod_namespace.clear(); }, "--pod_namespace"},
+      {[](Settings& s) { s.kube_cluster = "acme/example"; }, "--kube_cluster"},
+      {[](Settings& s) { s.kube_cluster = "organizations/a/clusters/"; }, "--kube_cluster"},
+      {[](Settings& s) { s.fleet.drain_block_rate = 0.1; }, "--drain_block_rate"}};
+  for (const auto& [spoil, flag] : cases)
+    EXPECT_THAT(Refusal(with_cluster(spoil)), HasSubstr(flag));
+
+  const auto all = MakeOptions(with_cluster([](Settings& s) { s.speed = 10; }));
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->fleet.kubernetes, "");
+  EXPECT_EQ(all->cluster.kubelet.speed, 10);
+  const auto one = MakeOptions(
+      with_cluster([](Settings& s) { s.kube_cluster = "organizations/acme/clusters/example"; }));
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ(one->fleet.kubernetes, "organizations/acme/clusters/example/");
+  EXPECT_EQ(MakeOptions(Good())->fleet.kubernetes, std::nullopt);
 }
 
 TEST(RegistryTest, ReadsLots) {

@@ -42,7 +42,7 @@ class World {
     model_ = std::make_unique<FleetModel>(options_);
     model_->BeginSnapshot();
     ShowAll();
-    model_->EndSnapshot();
+    model_->EndSnapshot(now_);
   }
 
   FleetModel& model() { return *model_; }

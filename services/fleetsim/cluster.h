@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/node_hash_map.h"
+#include "absl/random/random.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/common/clock.h"
+#include "services/common/mutex.h"
+#include "services/fleetsim/cluster_plan.h"
+#include "services/fleetsim/cluster_view.h"
+#include "services/kubernetes/api/client.h"
+#include "services/kubernetes/api/reflector.h"
+
+namespace muster::fleetsim {
+
+struct ClusterOptions {
+  std::string kubeconfig = {};  // file; empty: there is no cluster
+  std::string context = {};     // empty: the file's current one
+  KubeletOptions kubelet = {};
+  int calls = 4;  // most requests at a time, beside two watches
+  absl::Duration first_retry = absl::Milliseconds(100);
+  absl::Duration last_retry = absl::Seconds(5);
+};
+
+struct ClusterStats {
+  int64_t nodes = 0;  // at the API server, anybody's
+  int64_t pods = 0;
+  int64_t calls = 0;   // that change something
+  int64_t failed = 0;  // of them; tried again
+};
+
+// The fleet's side at an API server: brings every machine there to what is wished for it, and plays
+// kubelet for the Pods on it. Watches Nodes and Pods; each machine is worked on by one thread at a
+// time. What fails is tried again with growing, jittered pauses, until it is so or no longer
+// wished for.
+class Cluster {
+ public:
+  // INVALID_ARGUMENT or NOT_FOUND: the kubeconfig. Nothing is sent yet.
+  static absl::StatusOr<std::unique_ptr<Cluster>> Create(ClusterOptions options,
+                                                         const Clock& clock);
+  // `clock` must outlive it.
+  Cluster(std::unique_ptr<kubernetes::Client> client, ClusterOptions options, const Clock& clock);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  // Works until Stop. Call once.
+  void Start();
+  // Ends requests under way. Idempotent.
+  void Stop();
+  // From now on; that of an earlier life of its machine does not count. Thread-safe.
+  void Want(Wish wish);
+  ClusterStats stats() const;
+
+ private:
+  template <class Object>
+  class Inlet;
+  struct Machine {
+    Wish wish = {};
+    bool busy = false;     // a thread is at it
+    bool changed = false;  // meanwhile
+    bool queued = false;
+    absl::Time due = absl::InfiniteFuture();
+    absl::Time not_before = absl::InfinitePast();
+    int rounds = 0;  // in which there was something to do, without a break
+  };
+
+  void Work();
+  // What to do for the next machine that is due; empty name: stopped.
+  std::string Take(ClusterPlan& plan);
+  absl::Status Make(const std::string& machine, const ClusterCall& call);
+  void Settle(const std::string& name, const ClusterPlan& plan, const absl::Status& status);
+  void Touch(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Enqueue(const std::string& name, Machine& machine, absl::Time due)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Duration PauseOf(const Machine& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const ClusterOptions options_;
+  const Clock& clock_;
+  const std::unique_ptr<kubernetes::Client> client_;
+  const std::unique_ptr<kubernetes::Sink> node_inlet_;
+  const std::unique_ptr<kubernetes::Sink> pod_inlet_;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  int listed_ MUSTER_GUARDED_BY(mutex_) = 0;  // collections that were listed at least once
+  ClusterView<NodeSeen> nodes_ MUSTER_GUARDED_BY(mutex_);
+  ClusterView<PodSeen> pods_ MUSTER_GUARDED_BY(mutex_);
+  absl::node_hash_map<std::string, Machine> machines_ MUSTER_GUARDED_BY(mutex_);
+  absl::btree_set<std::pair<absl::Time, std::string>> queue_ MUSTER_GUARDED_BY(mutex_);
+  int64_t calls_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int64_t failed_ MUSTER_GUARDED_BY(mutex_) = 0;
+  absl::Time last_log_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::BitGen random_ MUSTER_GUARDED_BY(mutex_);
+  kubernetes::Reflector node_reflector_;
+  kubernetes::Reflector pod_reflector_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace muster::fleetsim

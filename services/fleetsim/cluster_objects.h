@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "services/fleetsim/wish.h"
+
+// v1 Nodes and Pods: what matters of those at the API server, and those that we write. Pure.
+namespace muster::fleetsim {
+
+using Json = nlohmann::json;
+
+inline constexpr char kFieldManager[] = "fleetsim";
+
+// What is missing or of another type reads as empty.
+struct NodeSeen {
+  std::string name = {};
+  std::string uid = {};
+  std::string version = {};
+  std::string life = {};  // see LifeMark; empty: none
+  bool deleting = false;
+  bool ready = false;
+  std::string reason = {};    // of the condition Ready
+  bool has_capacity = false;  // the status was ever set
+  Json taints = Json::array();
+  bool cordoned = false;  // unschedulable, and we said so
+
+  std::pair<std::string, std::string> key() const { return {name, ""}; }
+};
+
+struct PodSeen {
+  std::string name_space = {};
+  std::string name = {};
+  std::string uid = {};
+  std::string version = {};
+  std::string node = {};
+  bool work = false;     // ours, and counts as work
+  bool pending = false;  // not running yet
+  bool deleting = false;
+  absl::Time deletion_time = absl::InfinitePast();     // when its grace period ends
+  absl::Duration grace_period = absl::ZeroDuration();  // of its deletion
+  bool held = false;                                   // by finalizers
+
+  std::pair<std::string, std::string> key() const { return {node, path()}; }
+  std::string path() const;
+};
+
+NodeSeen ReadNode(const Json& object);
+PodSeen ReadPod(const Json& object);
+
+// The annotation by which a v1 Node tells for which life of the machine it was created.
+inline constexpr char kLifeAnnotation[] = "fleetsim.muster/node-create-time";
+std::string LifeMark(const Wish& wish);
+
+std::string NodePath(absl::string_view machine);
+std::string PodsPath(absl::string_view name_space);
+
+// The v1 Node as its kubelet creates it.
+Json NewNode(const Wish& wish, absl::Time now);
+// Server-side apply on its status.
+Json NodeStatus(const Wish& wish, const NodeSeen& node, absl::Time now);
+
+// What marks a taint of the autoscaler's as ours.
+inline constexpr char kAutoscalerTaint[] = "ToBeDeletedByClusterAutoscaler";
+inline constexpr char kOurMark[] = "fleetsim";
+// A merge patch, on the version that was seen.
+Json TaintsPatch(const NodeSeen& node, Json taints);
+// Server-side apply: takes part in unschedulable, or no longer.
+Json CordonPatch(const NodeSeen& node, bool cordoned);
+
+std::string WorkPodName(absl::string_view machine, uint32_t work, int64_t index);
+std::string DaemonPodName(absl::string_view machine, int64_t index);
+// `grace_period` in the time of the cluster; at least a second.
+Json WorkPod(absl::string_view machine, const Work& work, int64_t index,
+             absl::Duration grace_period);
+Json DaemonPod(absl::string_view machine, int64_t index);
+// A merge patch of its status: it runs.
+Json RunningPatch(const PodSeen& pod, absl::Time now);
+
+}  // namespace muster::fleetsim

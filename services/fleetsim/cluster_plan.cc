@@ -1,0 +1,186 @@
+#include "services/fleetsim/cluster_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::fleetsim {
+namespace {
+
+// Containers that have no more time than this are gone at once.
+constexpr absl::Duration kAtOnce = absl::Seconds(1);
+
+class Planner {
+ public:
+  Planner(const MachineFacts& facts, const KubeletOptions& options)
+      : facts_(facts), wish_(*facts.wish), options_(options) {}
+
+  ClusterPlan Run() && {
+    if (wish_.power == Wish::Power::kOff && facts_.node == nullptr) {
+      for (const PodSeen* pod : facts_.pods) Finish(*pod);
+      return std::move(plan_);
+    }
+    for (const PodSeen* pod : facts_.pods) Tend(*pod);
+    if (wish_.power == Wish::Power::kOff) return std::move(plan_);
+    if (PlanNode()) {
+      PlanMark();
+      PlanCordon();
+      if (wish_.power != Wish::Power::kRebooting) PlanDaemons();
+      PlanWork();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  using Verb = ClusterCall::Verb;
+
+  void Call(Verb verb, std::string path, Json body) {
+    plan_.calls.push_back({verb, std::move(path), std::move(body)});
+  }
+
+  // Its containers have ended.
+  void Finish(const PodSeen& pod) {
+    // Ended before: it is there for its finalizers only.
+    if (pod.deleting && pod.held && pod.grace_period == absl::ZeroDuration()) return;
+    Call(Verb::kDelete, pod.path(),
+         {{"apiVersion", "v1"},
+          {"kind", "DeleteOptions"},
+          {"gracePeriodSeconds", 0},
+          {"preconditions", {{"uid", pod.uid}}}});
+  }
+
+  // What a kubelet does for every Pod on its Node, whoever made it.
+  void Tend(const PodSeen& pod) {
+    if (!pod.deleting) {
+      const bool starts =
+          pod.pending && facts_.node != nullptr &&
+          (wish_.power == Wish::Power::kArriving || wish_.power == Wish::Power::kRunning);
+      if (starts)
+        Call(Verb::kMerge, absl::StrCat(pod.path(), "/status"), RunningPatch(pod, facts_.now));
+      return;
+    }
+    const absl::Time end = pod.grace_period <= kAtOnce ? absl::InfinitePast()
+                                                       : pod.deletion_time - pod.grace_period +
+                                                             pod.grace_period / options_.speed;
+    if (end <= facts_.now) {
+      Finish(pod);
+    } else {
+      plan_.look_again = std::min(plan_.look_again, end);
+    }
+  }
+
+  // False: there is none to go on with.
+  bool PlanNode() {
+    const bool runs = wish_.power != Wish::Power::kRebooting;
+    if (facts_.node == nullptr) {
+      if (runs) Call(Verb::kCreate, "/api/v1/nodes", NewNode(wish_, facts_.now));
+      return false;
+    }
+    const NodeSeen& node = *facts_.node;
+    const std::string mark = LifeMark(wish_);
+    const bool earlier = !node.life.empty() && node.life < mark;
+    if (node.deleting || (earlier && wish_.power == Wish::Power::kArriving)) return false;
+    // Muster takes it for this life's already.
+    if (earlier && runs) {
+      Call(Verb::kMerge, NodePath(node.name),
+           {{"metadata", {{"uid", node.uid}, {"annotations", {{kLifeAnnotation, mark}}}}}});
+    }
+    const bool same = node.has_capacity && node.ready == wish_.ready && node.reason == wish_.reason;
+    if (!same) {
+      Call(Verb::kApply, absl::StrCat(NodePath(node.name), "/status"),
+           NodeStatus(wish_, node, facts_.now));
+    }
+    return true;
+  }
+
+  void PlanMark() {
+    Json rest = Json::array();
+    bool any = false;
+    bool ours = false;
+    for (const Json& taint : facts_.node->taints) {
+      const bool mark = taint.value("key", "") == kAutoscalerTaint;
+      const bool our = mark && taint.value("value", "") == kOurMark;
+      any |= mark;
+      ours |= our;
+      if (!our) rest.push_back(taint);
+    }
+    const bool begins = wish_.mark == Wish::Change::kBegin && !any;
+    if (begins) {
+      rest.push_back(
+          Json::object({{"key", kAutoscalerTaint}, {"value", kOurMark}, {"effect", "NoSchedule"}}));
+    }
+    if (begins || (wish_.mark == Wish::Change::kEnd && ours))
+      Call(Verb::kMerge, NodePath(facts_.node->name), TaintsPatch(*facts_.node, std::move(rest)));
+  }
+
+  void PlanCordon() {
+    const bool cordoned = facts_.node->cordoned;
+    const bool begins = wish_.cordon == Wish::Change::kBegin && !cordoned;
+    if (begins || (wish_.cordon == Wish::Change::kEnd && cordoned))
+      Call(Verb::kApply, NodePath(facts_.node->name), CordonPatch(*facts_.node, begins));
+  }
+
+  bool HasPod(const std::string& name) const {
+    return std::any_of(facts_.pods.begin(), facts_.pods.end(), [&](const PodSeen* pod) {
+      return pod->name == name && pod->name_space == options_.pod_namespace;
+    });
+  }
+
+  void PlanDaemons() {
+    for (int64_t i = 0; i < options_.daemon_pods; ++i) {
+      if (!HasPod(DaemonPodName(wish_.machine, i)))
+        Call(Verb::kCreate, PodsPath(options_.pod_namespace), DaemonPod(wish_.machine, i));
+    }
+  }
+
+  void PlanWork() {
+    switch (wish_.work) {
+      case Wish::Change::kLeave:
+        return;
+      case Wish::Change::kEnd:
+        for (const PodSeen* pod : facts_.pods) {
+          const bool in_plan =
+              std::any_of(plan_.calls.begin(), plan_.calls.end(), [&](const ClusterCall& call) {
+                return call.verb == Verb::kDelete && call.path == pod->path();
+              });
+          if (pod->work && !in_plan) Finish(*pod);
+        }
+        return;
+      case Wish::Change::kBegin:
+        if (!HasOtherWork()) BeginWork();
+        return;
+    }
+  }
+
+  // Begun before a restart, which lost count.
+  bool HasOtherWork() const {
+    const std::string ours = absl::StrCat("work-", wish_.machine, "-", wish_.new_work.number, "-");
+    return std::any_of(facts_.pods.begin(), facts_.pods.end(), [&](const PodSeen* pod) {
+      return pod->work && !pod->deleting && pod->name.compare(0, ours.size(), ours) != 0;
+    });
+  }
+
+  void BeginWork() {
+    const Work& work = wish_.new_work;
+    for (int64_t i = 0; i < work.pods; ++i) {
+      if (HasPod(WorkPodName(wish_.machine, work.number, i))) continue;
+      Call(Verb::kCreate, PodsPath(options_.pod_namespace),
+           WorkPod(wish_.machine, work, i, work.grace_period * options_.speed));
+    }
+  }
+
+  const MachineFacts& facts_;
+  const Wish& wish_;
+  const KubeletOptions& options_;
+  ClusterPlan plan_;
+};
+
+}  // namespace
+
+ClusterPlan PlanCluster(const MachineFacts& facts, const KubeletOptions& options) {
+  if (facts.wish == nullptr) return {};
+  return Planner(facts, options).Run();
+}
+
+}  // namespace muster::fleetsim

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "services/fleetsim/behaviour.h"
+
+namespace muster::fleetsim {
+
+// What is to be of a machine at the API server: its v1 Node, and our Pods on it.
+struct Wish {
+  enum class Power {
+    kOff,        // nothing runs on it; who gave the order removes its v1 Node
+    kArriving,   // booted for the first time: its kubelet creates the v1 Node, once that of an
+                 // earlier life is gone
+    kRunning,    // its kubelet keeps the v1 Node there
+    kRebooting,  // its kubelet is silent
+  };
+  enum class Change { kLeave, kBegin, kEnd };
+
+  std::string machine = {};
+  absl::Time create_time = absl::InfinitePast();  // of Muster's Node: tells lives apart
+  std::string zone = {};
+  std::string instance_type = {};
+  Power power = Power::kOff;
+  bool ready = false;
+  std::string reason = {};  // of the condition Ready
+  std::string message = {};
+  Change work = Change::kLeave;
+  Work new_work = {};            // for kBegin
+  Change mark = Change::kLeave;  // the autoscaler's
+  Change cordon = Change::kLeave;
+  bool operator==(const Wish&) const = default;
+};
+
+// What follows for a machine from its Node as Muster shows it, and from what has become due. Pure
+// and level-triggered: it holds until the Node shows that it came true.
+Wish WishOf(const Life& life, const Work& work, const std::vector<Action>& due);
+
+}  // namespace muster::fleetsim
