@@ -353,22 +353,31 @@ TEST(ClientTest, AnAnswerThatBreaksOffIsUnavailable) {
   EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kUnavailable));
 }
 
+// Nothing but Stop can end the request: it may take hours, and on a connection that is there
+// already libcurl has no timers of its own.
 TEST(ClientTest, StopEndsRequestsUnderWayAndToCome) {
   std::promise<void> arrived;
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
-  TestServer server([&](auto&, const auto&, auto&) {
+  TestServer server([&](auto&, const auto& request, auto& response) {
+    if (request.path == "/quick") return SendJson(response, "{}");
     arrived.set_value();
     released.wait();
   });
-  const auto client = ClientOf(server.url(), {.timeout = absl::Hours(1)});
+  int sent = 0;
+  const auto client = ClientOf(server.url(), {.connect_timeout = absl::Hours(1),
+                                              .timeout = absl::Hours(1),
+                                              .on_request = [&](const RequestEnd&) { ++sent; }});
+  EXPECT_THAT(client->Get("/quick").status(), IsOk());
   std::thread stopper([&] {
     arrived.get_future().wait();
     client->Stop();
   });
   EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kCancelled));
   stopper.join();
+  EXPECT_EQ(sent, 2);
   EXPECT_THAT(client->Get("/x").status(), StatusIs(absl::StatusCode::kCancelled));
+  EXPECT_EQ(sent, 2);
   release.set_value();
 }
 
