@@ -43,6 +43,31 @@ std::string NameOf(const Json& object) {
   return name_space.empty() ? name : absl::StrCat(name_space, "/", name);
 }
 
+// Does something after a time, unless it is destroyed before.
+class Timer {
+ public:
+  Timer(absl::Duration after, std::function<void()> what)
+      : thread_([this, after, what = std::move(what)] {
+          std::unique_lock<std::mutex> lock(mutex_);
+          if (!over_.wait_for(lock, absl::ToChronoNanoseconds(after), [&] { return done_; }))
+            what();
+        }) {}
+  ~Timer() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      done_ = true;
+    }
+    over_.notify_all();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool done_ = false;
+  std::thread thread_;
+};
+
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -240,20 +265,14 @@ bool Stage::Await(const std::string& path, const std::function<bool(const Object
   const absl::Time give_up = absl::Now() + patience;
   // Its own client: it is stopped when the time is over.
   const auto client = server_->Connect("test-await");
-  std::thread timer;
-  std::mutex mutex;
-  std::condition_variable over;
-  bool done = false;
-  timer = std::thread([&] {
-    std::unique_lock<std::mutex> lock(mutex);
-    if (!over.wait_for(lock, absl::ToChronoNanoseconds(patience), [&] { return done; }))
-      client->Stop();
-  });
+  const Timer timer(patience, [&client] { client->Stop(); });
   bool met = false;
   while (!met && absl::Now() < give_up) {
     Objects objects;
-    const auto version =
-        client->List(path, {}, [&](Json object) { objects[NameOf(object)] = std::move(object); });
+    const auto version = client->List(path, {}, [&](Json object) {
+      const std::string name = NameOf(object);
+      objects[name] = std::move(object);
+    });
     if (!version.ok()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       continue;
@@ -272,12 +291,6 @@ bool Stage::Await(const std::string& path, const std::function<bool(const Object
       return !met && absl::Now() < give_up;
     });
   }
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    done = true;
-  }
-  over.notify_all();
-  timer.join();
   return met;
 }
 
@@ -310,7 +323,8 @@ bool Stage::AwaitHealthy(const std::string& name, int64_t nodes, absl::Duration 
           if (condition.is_null() || condition["reason"] != reason) return false;
           if (condition["observedGeneration"] != object["metadata"]["generation"]) return false;
         }
-        return object["spec"]["targetNodes"] == nodes && object["status"]["currentNodes"] == nodes;
+        return object["spec"]["targetNodes"] == nodes &&
+               object["status"].value("currentNodes", int64_t{-1}) == nodes;
       },
       patience);
   if (!shown) return false;
