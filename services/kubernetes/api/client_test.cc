@@ -270,6 +270,7 @@ TEST(ClientTest, A401IsTriedAgainOnceWithARenewedToken) {
   EXPECT_EQ(server.requests().size(), 4u) << "a renewed token is tried once";
   EXPECT_THAT(client->Get("/same").status(), StatusIs(absl::StatusCode::kUnauthenticated));
   EXPECT_EQ(server.requests().size(), 5u) << "the same token is not tried again";
+  unlink(file.c_str());
 }
 
 TEST(ClientTest, WithoutItsTokenNothingIsSent) {

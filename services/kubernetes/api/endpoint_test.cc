@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "absl/strings/escaping.h"
@@ -58,6 +59,7 @@ class EndpointTest : public ::testing::Test {
     Write("pki/ca.crt", "the CA");
     Write("pki/key.pem", "the key");
   }
+  ~EndpointTest() override { std::filesystem::remove_all(folder_); }
   void Write(absl::string_view name, absl::string_view text) const {
     std::ofstream(absl::StrCat(folder_, "/", name)) << text;
   }

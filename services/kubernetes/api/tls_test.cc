@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -28,6 +29,7 @@ class TlsTest : public ::testing::Test {
     MakeCertificate("server", "subjectAltName=DNS:api.test");
     MakeCertificate("client", "extendedKeyUsage=clientAuth");
   }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
   static void Run(const std::string& arguments) {
     const std::string command =
         absl::StrCat("cd ", folder_, " && openssl ", arguments, " 2>>openssl.log");
