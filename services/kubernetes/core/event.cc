@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/first_edition.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -14,32 +14,15 @@ namespace v1 = lifecycle::v1;
 constexpr size_t kMostNote = 1024;  // bytes, as events.k8s.io/v1 has it
 constexpr size_t kMostName = 253;
 
-std::string LastPart(const std::string& name) { return name.substr(name.rfind('/') + 1); }
-
-bool IsAboutNode(const v1::Event& event) { return absl::StrContains(event.object(), "/nodes/"); }
-
-std::string MicroTime(const google::protobuf::Timestamp& time) {
-  const absl::Time at = absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", at, absl::UTCTimeZone());
-}
-
-// At most so many bytes, and no character cut in two.
-std::string Shorten(const std::string& text, size_t most) {
-  if (text.size() <= most) return text;
-  size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
-  return text.substr(0, end);
-}
-
 std::string ReasonOf(const v1::Event& event, Edition edition) {
   if (edition != Edition::kFirst) return event.reason();
-  const absl::string_view first = FirstEditionOfEvent(event.reason(), !IsAboutNode(event));
+  const absl::string_view first = FirstEditionOfEvent(event.reason(), !IsNodeName(event.object()));
   return first.empty() ? event.reason() : std::string(first);
 }
 
 Json SeriesOf(const v1::Event& event) {
   return {{"count", std::max<int64_t>(event.count(), 2)},
-          {"lastObservedTime", MicroTime(event.last_time())}};
+          {"lastObservedTime", MicroTime(TimeOf(event.last_time()))}};
 }
 
 }  // namespace
@@ -51,7 +34,7 @@ std::string EventName(const v1::Event& event) {
 
 Json EventObject(const v1::Event& event, const std::string& object_uid, const std::string& instance,
                  Edition edition) {
-  const bool about_node = IsAboutNode(event);
+  const bool about_node = IsNodeName(event.object());
   const std::string name = LastPart(event.object());
   Json regarding = {
       {"kind", about_node ? "Node" : "NodePool"},
@@ -61,7 +44,7 @@ Json EventObject(const v1::Event& event, const std::string& object_uid, const st
   Json object = {{"apiVersion", "events.k8s.io/v1"},
                  {"kind", "Event"},
                  {"metadata", {{"name", EventName(event)}, {"namespace", "default"}}},
-                 {"eventTime", MicroTime(event.first_time())},
+                 {"eventTime", MicroTime(TimeOf(event.first_time()))},
                  {"reportingController", kReportingController},
                  {"reportingInstance", Shorten(instance, 128)},
                  {"action", event.reason()},
@@ -78,7 +61,8 @@ Json EventSeries(const v1::Event& event) { return {{"series", SeriesOf(event)}};
 int64_t EventCount(const Json& object) {
   const auto series = object.find("series");
   if (series == object.end() || !series->is_object()) return 1;
-  return series->value("count", int64_t{1});
+  const auto count = series->find("count");
+  return count != series->end() && count->is_number_integer() ? count->get<int64_t>() : 1;
 }
 
 }  // namespace muster::kubernetes

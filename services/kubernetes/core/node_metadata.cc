@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/status.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -49,11 +49,7 @@ Json ToJson(const v1::Taint& taint) {
 
 }  // namespace
 
-std::string LifeMark(const v1::Node& node) {
-  const absl::Time time = absl::FromUnixSeconds(node.create_time().seconds()) +
-                          absl::Nanoseconds(node.create_time().nanos());
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
-}
+std::string LifeMark(const v1::Node& node) { return MicroTime(TimeOf(node.create_time())); }
 
 std::optional<Json> MetadataPatch(const v1::Node& node, const NodeObject& object) {
   const v1::NodeDesired& desired = node.desired();

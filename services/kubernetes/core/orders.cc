@@ -10,14 +10,15 @@ namespace {
 using configuration::v1::ConfigurationOrder;
 using configuration::v1::PoolConfiguration;
 
-// True when the last order was this one and came to something.
+// True when the last order was this one, and what it came to still stands: what became active since
+// without an order overtook it.
 bool IsDone(const PoolConfiguration& configuration, ConfigurationOrder::Kind kind,
             const std::string& profile) {
   if (configuration.orders().empty()) return false;
   const ConfigurationOrder& last = *configuration.orders().rbegin();
-  const bool done = last.outcome() == ConfigurationOrder::OUTCOME_DONE ||
-                    last.outcome() == ConfigurationOrder::OUTCOME_WAITING;
-  return done && last.kind() == kind && last.node_profile() == profile;
+  if (last.kind() != kind || last.node_profile() != profile) return false;
+  if (last.outcome() == ConfigurationOrder::OUTCOME_WAITING) return true;
+  return last.outcome() == ConfigurationOrder::OUTCOME_DONE && configuration.active() == profile;
 }
 
 // The profile that the word means now; empty: none, the request itself says why.

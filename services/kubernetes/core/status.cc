@@ -6,7 +6,10 @@
 #include <array>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/first_edition.h"
 
 namespace muster::kubernetes {
@@ -28,16 +31,22 @@ constexpr std::array kOwnConditions = {
     "Validated",    "Capacity", "Quota",     "AtTarget",           "NodeReconfigurationRequired",
     "NodesRemoved", "Accepted", "Allocated", "SufficientCapacity", "MetadataSynced"};
 
-std::string TypeOf(const Json& condition) {
-  const auto found = condition.find("type");
-  return found != condition.end() && found->is_string() ? found->get<std::string>() : "";
+// A member's text; empty when it is absent or no text.
+std::string Text(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+int64_t Number(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
 }
 
 const Json* FindCondition(const Json& status, absl::string_view type) {
   const auto conditions = status.find("conditions");
   if (conditions == status.end() || !conditions->is_array()) return nullptr;
   for (const Json& condition : *conditions) {
-    if (TypeOf(condition) == type) return &condition;
+    if (Text(condition, "type") == type) return &condition;
   }
   return nullptr;
 }
@@ -55,15 +64,16 @@ Json Configuration(const v1::NodeConfiguration& configuration, bool revision) {
 
 // Our own condition: its transition time stays while its status does.
 Json OwnCondition(const StatusFacts& facts, const FirstEditionCondition& name,
-                  const std::string& status, const std::string& message, absl::Time now) {
+                  const std::string& status, const std::string& message, int64_t generation,
+                  absl::Time now) {
   const Json* before = FindCondition(facts.object->status, name.type);
-  const bool same = before != nullptr && before->value("status", "") == status;
-  const std::string time = same ? before->value("lastTransitionTime", "") : "";
+  const bool same = before != nullptr && Text(*before, "status") == status;
+  const std::string time = same ? Text(*before, "lastTransitionTime") : "";
   return {{"type", name.type},
           {"status", status},
           {"reason", name.reason},
           {"message", message},
-          {"observedGeneration", facts.object->generation},
+          {"observedGeneration", generation},
           {"lastTransitionTime", time.empty() ? KubernetesTime(now) : time}};
 }
 
@@ -74,7 +84,9 @@ int64_t ObservedGeneration(const StatusFacts& facts, const v1::Condition& condit
   const int64_t taken = facts.pool->object_generation();
   if (condition.observed_generation() >= facts.pool->generation()) return taken;
   const Json* before = FindCondition(facts.object->status, condition.type());
-  const int64_t named = before == nullptr ? 0 : before->value("observedGeneration", int64_t{0});
+  const auto first = FirstEditionOfCondition(condition.type(), condition.reason());
+  if (before == nullptr && first) before = FindCondition(facts.object->status, first->type);
+  const int64_t named = before == nullptr ? 0 : Number(*before, "observedGeneration");
   return std::clamp<int64_t>(named, 0, std::max<int64_t>(taken - 1, 0));
 }
 
@@ -95,15 +107,15 @@ void PutCondition(const StatusFacts& facts, const v1::Condition& condition, Json
   }
 }
 
-void PutOwnCondition(const StatusFacts& facts, const FirstEditionCondition& name,
-                     const std::string& status, const std::string& message, absl::Time now,
-                     Json& out) {
-  if (facts.edition != Edition::kFirst)
-    out.push_back(OwnCondition(facts, name, status, message, now));
+void PutRefusal(const StatusFacts& facts, absl::Time now, Json& out) {
+  const FirstEditionCondition name = {"Validated", "Invalid"};
+  const auto put = [&](const FirstEditionCondition& as) {
+    out.push_back(
+        OwnCondition(facts, as, "False", facts.refusal->message, facts.refusal->generation, now));
+  };
+  if (facts.edition != Edition::kFirst) put(name);
   if (facts.edition == Edition::kCurrent) return;
-  const auto first = FirstEditionOfCondition(name.type, name.reason);
-  const bool there = facts.edition == Edition::kBoth && first && first->type == name.type;
-  if (first && !there) out.push_back(OwnCondition(facts, *first, status, message, now));
+  if (const auto first = FirstEditionOfCondition(name.type, name.reason)) put(*first);
 }
 
 void PutMetadataSynced(const StatusFacts& facts, absl::Time now, Json& out) {
@@ -114,15 +126,12 @@ void PutMetadataSynced(const StatusFacts& facts, absl::Time now, Json& out) {
                              all ? "Metadata of all Nodes is synced."
                                  : absl::StrCat("Metadata of ", synced.pending, " of ",
                                                 synced.nodes, " Nodes is not synced yet."),
-                             now));
+                             facts.object->generation, now));
 }
 
 Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   Json conditions = Json::array();
-  if (facts.refusal) {
-    PutOwnCondition(facts, {"Validated", "Invalid"}, "False", facts.refusal->message, now,
-                    conditions);
-  }
+  if (facts.refusal) PutRefusal(facts, now, conditions);
   if (facts.pool == nullptr) return conditions;
   for (const v1::Condition& condition : facts.pool->status().conditions()) {
     if (facts.refusal && condition.type() == "Validated") continue;
@@ -141,7 +150,8 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
     if (condition != nullptr && type != "NodesRemoved") conditions.push_back(*condition);
   }
   conditions.push_back(OwnCondition(facts, {"NodesRemoved", "Complete"}, "True",
-                                    "All Nodes have been removed from the NodePool.", now));
+                                    "All Nodes have been removed from the NodePool.",
+                                    facts.object->generation, now));
   Json out = {{"conditions", std::move(conditions)},
               {"currentNodes", 0},
               {"inProgress", 0},
@@ -169,7 +179,20 @@ absl::StatusOr<v1::NodePoolSpec> SpecOf(const Json& spec) {
   v1::NodePoolSpec out;
   const auto status = google::protobuf::util::JsonStringToMessage(spec.dump(), &out, options);
   if (status.ok()) return out;
-  return absl::InvalidArgumentError(absl::StrCat("spec: ", std::string(status.message())));
+  // `(image.kernel): invalid value ...` or `(image) kernel: ...`, if it names the field.
+  absl::string_view text(status.message().data(), status.message().size());
+  std::string field = "spec";
+  const size_t close = text.find(')');
+  const size_t colon = text.find(": ", close);
+  if (absl::StartsWith(text, "(") && colon != absl::string_view::npos) {
+    for (const absl::string_view part :
+         {text.substr(1, close - 1), text.substr(close + 1, colon - close - 1)}) {
+      const absl::string_view name = absl::StripAsciiWhitespace(part);
+      if (!name.empty()) absl::StrAppend(&field, ".", name);
+    }
+    text.remove_prefix(colon + 2);
+  }
+  return error::InvalidField(field, text);
 }
 
 std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now) {

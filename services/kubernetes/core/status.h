@@ -28,8 +28,8 @@ struct Synced {
   int64_t pending = 0;
 };
 
-// The CRD's spec as Muster's. What Muster does not know is left out; INVALID_ARGUMENT when a field
-// is of another type.
+// The CRD's spec as Muster's. What Muster does not know is left out; INVALID_ARGUMENT, with the
+// field, when one is of another type.
 absl::StatusOr<lifecycle::v1::NodePoolSpec> SpecOf(const Json& spec);
 
 // What `object.status` should be, in the CRD's words. `pool`: Muster's of that uid, or null while

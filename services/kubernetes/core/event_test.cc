@@ -1,0 +1,124 @@
+#include "services/kubernetes/core/event.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "services/kubernetes/core/test_objects.h"
+
+namespace muster::kubernetes {
+namespace {
+
+lifecycle::v1::Event MakeEvent(const std::string& object, const std::string& reason,
+                               int64_t count) {
+  lifecycle::v1::Event event;
+  event.set_name("organizations/acme/clusters/c1/events/0123456789abcdef");
+  event.set_object("organizations/acme/clusters/c1/" + object);
+  event.set_pool_uid("9311");
+  event.set_type("Normal");
+  event.set_reason(reason);
+  event.set_message("1 Node was requested.");
+  event.set_count(count);
+  *event.mutable_first_time() = Stamp(kThen, 123'456'789);
+  *event.mutable_last_time() = Stamp(kThen + 60);
+  return event;
+}
+
+TEST(EventObject, OfAPool) {
+  const auto event = MakeEvent("nodePools/a", "CWNodeRequestQueued", 1);
+  EXPECT_EQ(EventObject(event, "", "replica-1", Edition::kCurrent), Json::parse(R"({
+    "apiVersion": "events.k8s.io/v1", "kind": "Event",
+    "metadata": {"name": "a.0123456789abcdef", "namespace": "default"},
+    "eventTime": "2025-05-30T17:36:00.123456Z",
+    "reportingController": "compute.coreweave.com/muster", "reportingInstance": "replica-1",
+    "action": "CWNodeRequestQueued", "reason": "CWNodeRequestQueued", "type": "Normal",
+    "note": "1 Node was requested.",
+    "regarding": {"kind": "NodePool", "apiVersion": "compute.coreweave.com/v1alpha1", "name": "a",
+                  "uid": "9311"}})"));
+}
+
+TEST(EventObject, OfANodeHasTheNodesUidOrItsName) {
+  const auto event = MakeEvent("nodePools/a/nodes/g8fd930", "CWNodeRegistered", 1);
+  const Json wanted = {{"kind", "Node"}, {"apiVersion", "v1"}, {"name", "g8fd930"}, {"uid", "u-1"}};
+  EXPECT_EQ(EventObject(event, "u-1", "i", Edition::kCurrent)["regarding"], wanted);
+  EXPECT_EQ(EventObject(event, "", "i", Edition::kCurrent)["regarding"]["uid"], "g8fd930");
+}
+
+TEST(EventObject, GoesByTheShapeOfANameNotByItsWords) {
+  auto event = MakeEvent("", "CWNodeRequestQueued", 1);
+  event.set_object("organizations/nodes/clusters/nodes/nodePools/nodes");
+  EXPECT_EQ(EventObject(event, "", "i", Edition::kCurrent)["regarding"]["kind"], "NodePool");
+  event.set_object("nodePools/a");
+  EXPECT_EQ(EventObject(event, "", "i", Edition::kCurrent)["regarding"]["kind"], "NodePool");
+}
+
+TEST(EventObject, RepeatsAreASeriesOfTwoAtLeast) {
+  const auto once = MakeEvent("nodePools/a", "x", 1);
+  const auto often = MakeEvent("nodePools/a", "x", 7);
+  EXPECT_FALSE(EventObject(once, "", "i", Edition::kCurrent).contains("series"));
+  const Json series = {{"count", 7}, {"lastObservedTime", "2025-05-30T17:37:00.000000Z"}};
+  EXPECT_EQ(EventObject(often, "", "i", Edition::kCurrent)["series"], series);
+  EXPECT_EQ(EventSeries(often), Json({{"series", series}}));
+  EXPECT_EQ(EventSeries(once)["series"]["count"], 2);
+}
+
+TEST(EventObject, TheFirstEditionHasItsOwnReasons) {
+  const auto pool = MakeEvent("nodePools/a", "CWNodeRegistered", 1);
+  const auto node = MakeEvent("nodePools/a/nodes/g8fd930", "CWNodeRegistered", 1);
+  const auto none = MakeEvent("nodePools/a", "CWDrainNode", 1);
+  const auto reason = [](const auto& event, Edition edition) {
+    return EventObject(event, "", "i", edition)["reason"];
+  };
+  EXPECT_EQ(reason(pool, Edition::kFirst), "NodePoolNodesAllocated");
+  EXPECT_EQ(reason(node, Edition::kFirst), "CWNodeRegisteredEvent");
+  EXPECT_EQ(reason(none, Edition::kFirst), "CWDrainNode") << "it had none";
+  EXPECT_EQ(reason(pool, Edition::kBoth), "CWNodeRegistered");
+  EXPECT_EQ(reason(pool, Edition::kCurrent), "CWNodeRegistered");
+}
+
+TEST(EventObject, CutsALongNoteBetweenCharacters) {
+  auto event = MakeEvent("nodePools/a", "x", 1);
+  for (int lead = 0; lead < 4; ++lead) {
+    std::string note(static_cast<size_t>(lead), 'x');
+    while (note.size() < 1100) note += "€";
+    event.set_message(note);
+    const std::string cut = EventObject(event, "", "i", Edition::kCurrent)["note"];
+    EXPECT_LE(cut.size(), 1024u);
+    EXPECT_GE(cut.size(), 1022u);
+    EXPECT_EQ((cut.size() - static_cast<size_t>(lead)) % 3, 0u) << lead;
+    EXPECT_EQ(note.substr(0, cut.size()), cut);
+  }
+  event.set_message(std::string(1024, 'x'));
+  EXPECT_EQ(EventObject(event, "", "i", Edition::kCurrent)["note"].get<std::string>().size(),
+            1024u);
+}
+
+TEST(EventObject, CutsALongInstance) {
+  const auto event = MakeEvent("nodePools/a", "x", 1);
+  const Json object = EventObject(event, "", std::string(200, 'h'), Edition::kCurrent);
+  EXPECT_EQ(object["reportingInstance"].get<std::string>().size(), 128u);
+}
+
+TEST(EventName, IsAnObjectsNameWhateverTheObjectIs) {
+  EXPECT_EQ(EventName(MakeEvent("nodePools/a", "x", 1)),
+            EventName(MakeEvent("nodePools/a", "x", 9)));
+  EXPECT_NE(EventName(MakeEvent("nodePools/a", "x", 1)),
+            EventName(MakeEvent("nodePools/b", "x", 1)));
+  for (size_t size = 1; size < 300; ++size) {
+    const std::string name = EventName(MakeEvent("nodePools/" + std::string(size, 'z'), "x", 1));
+    EXPECT_EQ(name.size(), std::min<size_t>(size + 17, 253));
+    EXPECT_TRUE(name.ends_with(".0123456789abcdef"));
+  }
+}
+
+TEST(EventCount, ReadsASeries) {
+  EXPECT_EQ(EventCount(Json::object()), 1);
+  EXPECT_EQ(EventCount({{"series", nullptr}}), 1);
+  EXPECT_EQ(EventCount({{"series", {{"count", 4}}}}), 4);
+  EXPECT_EQ(EventCount({{"series", {{"count", "4"}}}}), 1);
+}
+
+}  // namespace
+}  // namespace muster::kubernetes

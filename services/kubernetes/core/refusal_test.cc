@@ -1,0 +1,40 @@
+#include "services/kubernetes/core/refusal.h"
+
+#include <gtest/gtest.h>
+
+#include "services/common/error.h"
+
+namespace muster::kubernetes {
+namespace {
+
+std::string PathOf(const char* field) { return FaultsOf(error::InvalidField(field, "is wrong.")); }
+
+TEST(FaultsOf, NamesEveryFault) {
+  const absl::Status status =
+      error::InvalidFields({{"node_pool.spec.image.kernel", "must be empty."},
+                            {"node_pool.spec.min_nodes", "must be at least 0."}});
+  EXPECT_EQ(FaultsOf(status),
+            "spec.image.kernel: must be empty.; spec.minNodes: must be at least 0.");
+}
+
+TEST(FaultsOf, SpeaksTheCrdsFieldPaths) {
+  EXPECT_EQ(PathOf("node_pool.spec.image.release_train"), "spec.image.releaseTrain: is wrong.");
+  EXPECT_EQ(PathOf("spec.nodeLabels[a_b/c_d]"), "spec.nodeLabels[a_b/c_d]: is wrong.");
+  EXPECT_EQ(PathOf("node_pool.spec.node_labels[a_b].x_y"), "spec.nodeLabels[a_b].xY: is wrong.");
+  EXPECT_EQ(PathOf("spec.node_taints[0].key"), "spec.nodeTaints[0].key: is wrong.");
+}
+
+TEST(FaultsOf, IsTheMessageOfAnyOther) {
+  EXPECT_EQ(FaultsOf(absl::InvalidArgumentError("no")), "no");
+  EXPECT_EQ(FaultsOf(error::NotFound("organizations/a/clusters/b")),
+            "organizations/a/clusters/b does not exist.");
+}
+
+TEST(ReasonOf, IsTheDetails) {
+  EXPECT_EQ(ReasonOf(error::FailedPrecondition("UID_MISMATCH", "x", "y")), "UID_MISMATCH");
+  EXPECT_EQ(ReasonOf(absl::InternalError("x")), "");
+  EXPECT_EQ(ReasonOf(absl::OkStatus()), "");
+}
+
+}  // namespace
+}  // namespace muster::kubernetes

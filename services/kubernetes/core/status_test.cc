@@ -1,0 +1,457 @@
+#include "services/kubernetes/core/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/kubernetes/core/refusal.h"
+#include "services/kubernetes/core/test_objects.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+namespace v1 = lifecycle::v1;
+
+constexpr char kTime[] = "2025-05-30T17:36:00Z";
+constexpr char kLater[] = "2025-05-30T17:37:00Z";
+
+absl::Time Now() { return Then() + absl::Minutes(1); }
+
+// The reference's healthy pool.
+v1::NodePool HealthyPool() {
+  v1::NodePool pool;
+  pool.set_uid("9311678d-4064-45b8-8439-b943250e5852");
+  pool.set_generation(1);
+  pool.set_object_generation(1);
+  v1::NodePoolStatus& status = *pool.mutable_status();
+  status.set_current_nodes(1);
+  const auto put = [&](const char* type, const char* word, const char* reason,
+                       const char* message) {
+    *status.add_conditions() = MakeCondition(type, word, reason, message);
+  };
+  put("Validated", "True", "Valid", "NodePool configuration is valid.");
+  put("Capacity", "True", "Sufficient",
+      "Sufficient capacity available for the requested instance type.");
+  put("Quota", "True", "Under", "NodePool is within instance type quota.");
+  put("AtTarget", "True", "TargetMet", "NodePool has reached its target node count.");
+  put("NodeReconfigurationRequired", "False", "AllNodesUpToDate",
+      "All nodes are on the current configuration.");
+  return pool;
+}
+
+NodePoolObject MakeObject(int64_t generation, Json status = Json::object()) {
+  NodePoolObject object;
+  object.name = "example-nodepool";
+  object.uid = "9311678d-4064-45b8-8439-b943250e5852";
+  object.generation = generation;
+  object.status = std::move(status);
+  return object;
+}
+
+Json Desired(const NodePoolObject& object, const v1::NodePool* pool,
+             Edition edition = Edition::kCurrent, std::optional<Refusal> refusal = {},
+             Synced synced = {}) {
+  const auto status = DesiredStatus(
+      {.object = &object, .pool = pool, .refusal = refusal, .edition = edition, .synced = synced},
+      Now());
+  return status.value_or(Json());
+}
+
+std::vector<std::string> Types(const Json& status) {
+  std::vector<std::string> types;
+  for (const Json& condition : status["conditions"])
+    types.push_back(condition["type"].get<std::string>());
+  return types;
+}
+
+Json Find(const Json& status, const std::string& type) {
+  for (const Json& condition : status["conditions"]) {
+    if (condition["type"] == type) return condition;
+  }
+  return nullptr;
+}
+
+// What a server-side apply of `desired` makes of a status, as far as the API server's rules go: a
+// list-map by type, fields that we owned and send no more go.
+Json Merge(const Json& status, const Json& before, const Json& desired) {
+  Json out = status;
+  for (const auto& item : before.items()) {
+    if (item.key() != "conditions" && !desired.contains(item.key())) out.erase(item.key());
+  }
+  Json conditions = Json::array();
+  const Json none = Json::array();
+  for (const Json& there : status.contains("conditions") ? status["conditions"] : none) {
+    const std::string type = there["type"];
+    const bool ours = before.contains("conditions") && !Find(before, type).is_null();
+    if (!ours && Find(desired, type).is_null()) conditions.push_back(there);
+  }
+  for (const Json& condition : desired["conditions"]) conditions.push_back(condition);
+  for (const auto& item : desired.items()) out[item.key()] = item.value();
+  out["conditions"] = conditions;
+  return out;
+}
+
+TEST(Status, OfAHealthyPoolIsTheReferencesExample) {
+  const v1::NodePool pool = HealthyPool();
+  const Json wanted = Json::parse(R"({
+    "conditions": [
+      {"lastTransitionTime": "2025-05-30T17:36:00Z", "message": "NodePool configuration is valid.",
+       "reason": "Valid", "status": "True", "type": "Validated", "observedGeneration": 1},
+      {"lastTransitionTime": "2025-05-30T17:36:00Z",
+       "message": "Sufficient capacity available for the requested instance type.",
+       "reason": "Sufficient", "status": "True", "type": "Capacity", "observedGeneration": 1},
+      {"lastTransitionTime": "2025-05-30T17:36:00Z", "message": "NodePool is within instance type quota.",
+       "reason": "Under", "status": "True", "type": "Quota", "observedGeneration": 1},
+      {"lastTransitionTime": "2025-05-30T17:36:00Z", "message": "NodePool has reached its target node count.",
+       "reason": "TargetMet", "status": "True", "type": "AtTarget", "observedGeneration": 1},
+      {"lastTransitionTime": "2025-05-30T17:36:00Z", "message": "All nodes are on the current configuration.",
+       "reason": "AllNodesUpToDate", "status": "False", "type": "NodeReconfigurationRequired",
+       "observedGeneration": 1}],
+    "currentNodes": 1, "inProgress": 0, "queuedNodes": 0})");
+  EXPECT_EQ(Desired(MakeObject(1), &pool), wanted);
+}
+
+// "In the order Validated, Capacity, Quota, AtTarget, NodeReconfigurationRequired, NodesRemoved."
+TEST(Status, KeepsTheOrderOfConditions) {
+  v1::NodePool pool = HealthyPool();
+  *pool.mutable_status()->add_conditions() = MakeCondition("NodesRemoved", "False", "Pending", "");
+  EXPECT_THAT(Types(Desired(MakeObject(1), &pool)),
+              ElementsAre("Validated", "Capacity", "Quota", "AtTarget",
+                          "NodeReconfigurationRequired", "NodesRemoved"));
+}
+
+TEST(Status, NamesConfigurationsAsTheReferenceDoes) {
+  v1::NodePool pool = HealthyPool();
+  v1::NodePoolStatus& status = *pool.mutable_status();
+  status.set_queued_nodes(3);
+  status.set_in_progress(2);
+  status.set_node_profile("np-0123456789ab");
+  v1::NodeConfiguration& pending = *status.mutable_pending_node_configuration();
+  *pending.mutable_created_at() = Stamp(kThen, 999'000'000);
+  pending.set_node_profile("np-ba9876543210");
+  pending.add_summary("GPU driver 570.86.15 → 570.124.06");
+  v1::NodeConfiguration& revision = *status.add_node_configuration_revisions();
+  *revision.mutable_created_at() = Stamp(kThen);
+  revision.set_node_profile("np-0123456789ab");
+  revision.set_active_nodes(1);
+  *status.add_node_configuration_revisions() = revision;
+  status.mutable_node_configuration_revisions(1)->set_disabled(true);
+  const Json json = Desired(MakeObject(1), &pool);
+  EXPECT_EQ(json["queuedNodes"], 3);
+  EXPECT_EQ(json["inProgress"], 2);
+  EXPECT_EQ(json["nodeProfile"], "np-0123456789ab");
+  EXPECT_EQ(json["pendingNodeConfiguration"],
+            Json({{"createdAt", kTime},
+                  {"nodeProfile", "np-ba9876543210"},
+                  {"summary", Json::array({"GPU driver 570.86.15 → 570.124.06"})}}));
+  ASSERT_EQ(json["nodeConfigurationRevisions"].size(), 2u);
+  EXPECT_EQ(json["nodeConfigurationRevisions"][0], Json({{"createdAt", kTime},
+                                                         {"nodeProfile", "np-0123456789ab"},
+                                                         {"summary", Json::array()},
+                                                         {"activeNodes", 1}}));
+  EXPECT_EQ(json["nodeConfigurationRevisions"][1]["disabled"], true);
+  EXPECT_FALSE(json.contains("waitingNodeConfiguration"));
+  *status.mutable_waiting_node_configuration() = pending;
+  EXPECT_EQ(Desired(MakeObject(1), &pool)["waitingNodeConfiguration"]["nodeProfile"],
+            "np-ba9876543210");
+}
+
+TEST(Status, IsLeftAloneWhileNothingIsKnown) {
+  EXPECT_TRUE(Desired(MakeObject(1), nullptr).is_null());
+}
+
+// Muster's generation counts changes of its own spec; the object's counts the object's.
+TEST(ObservedGeneration, IsTheObjectsThatMustersSpecCameFrom) {
+  v1::NodePool pool = HealthyPool();
+  pool.set_generation(7);
+  pool.set_object_generation(3);
+  for (v1::Condition& condition : *pool.mutable_status()->mutable_conditions())
+    condition.set_observed_generation(7);
+  pool.mutable_status()->mutable_conditions(1)->set_observed_generation(6);
+  const NodePoolObject object = MakeObject(
+      4, {{"conditions", Json::array({Json{{"type", "Capacity"}, {"observedGeneration", 2}}})}});
+  const Json status = Desired(object, &pool);
+  EXPECT_EQ(Find(status, "Validated")["observedGeneration"], 3) << "not 4: that was not said yet";
+  EXPECT_EQ(Find(status, "Capacity")["observedGeneration"], 2) << "of an earlier spec";
+}
+
+TEST(ObservedGeneration, OfAnOlderConditionIsBelowTheSpecsOfNow) {
+  v1::NodePool pool = HealthyPool();
+  pool.set_generation(2);
+  pool.set_object_generation(5);
+  const auto with = [&](const Json& named) {
+    const NodePoolObject object = MakeObject(
+        5, {{"conditions", Json::array({Json{{"type", "Quota"}, {"observedGeneration", named}}})}});
+    return Find(Desired(object, &pool), "Quota")["observedGeneration"];
+  };
+  EXPECT_EQ(with(5), 4);
+  EXPECT_EQ(with(3), 3);
+  EXPECT_EQ(with(-1), 0);
+  EXPECT_EQ(with("x"), 0);
+  EXPECT_EQ(Find(Desired(MakeObject(5), &pool), "Quota")["observedGeneration"], 0) << "not known";
+}
+
+TEST(ObservedGeneration, OfAnOlderConditionIsFoundUnderTheFirstEditionsNameToo) {
+  v1::NodePool pool = HealthyPool();
+  pool.set_generation(2);
+  pool.set_object_generation(5);
+  const NodePoolObject object = MakeObject(
+      5, {{"conditions", Json::array({Json{{"type", "Accepted"}, {"observedGeneration", 3}}})}});
+  EXPECT_EQ(Find(Desired(object, &pool, Edition::kFirst), "Accepted")["observedGeneration"], 3);
+}
+
+// "a spec that Muster refuses shows as Validated=False/Invalid with every fault in the message"
+TEST(Refusal, ShowsWithoutAPool) {
+  const Json status = Desired(MakeObject(2), nullptr, Edition::kCurrent,
+                              Refusal{2, "spec.minNodes: a; spec.gpu: b"});
+  EXPECT_EQ(status["conditions"], Json::array({Json{{"type", "Validated"},
+                                                    {"status", "False"},
+                                                    {"reason", "Invalid"},
+                                                    {"message", "spec.minNodes: a; spec.gpu: b"},
+                                                    {"observedGeneration", 2},
+                                                    {"lastTransitionTime", kLater}}}));
+  EXPECT_EQ(status["currentNodes"], 0);
+  EXPECT_EQ(status["queuedNodes"], 0);
+  EXPECT_EQ(status["inProgress"], 0);
+}
+
+// "An invalid pool keeps the Nodes it has": all else is said of the spec that was taken.
+TEST(Refusal, ShowsBesideWhatMusterSays) {
+  const v1::NodePool pool = HealthyPool();
+  const Json status = Desired(MakeObject(2), &pool, Edition::kCurrent, Refusal{2, "no"});
+  EXPECT_THAT(Types(status), ElementsAre("Validated", "Capacity", "Quota", "AtTarget",
+                                         "NodeReconfigurationRequired"));
+  EXPECT_EQ(Find(status, "Validated")["message"], "no");
+  EXPECT_EQ(Find(status, "Validated")["observedGeneration"], 2);
+  EXPECT_EQ(Find(status, "Quota")["observedGeneration"], 1);
+  EXPECT_EQ(status["currentNodes"], 1);
+}
+
+// An object that is deleted has a generation more, of which nobody said anything.
+TEST(Refusal, IsOfTheGenerationThatWasRefused) {
+  const Json status = Desired(MakeObject(3), nullptr, Edition::kCurrent, Refusal{2, "no"});
+  EXPECT_EQ(Find(status, "Validated")["observedGeneration"], 2);
+}
+
+// "`lastTransitionTime` moves only when `status` changes"
+TEST(TransitionTime, OfOurOwnConditionStaysWhileItsStatusDoes) {
+  const auto refused = [](const Json& before) {
+    const NodePoolObject object = MakeObject(2, {{"conditions", Json::array({before})}});
+    const Json status = Desired(object, nullptr, Edition::kCurrent, Refusal{2, "no"});
+    return Find(status, "Validated")["lastTransitionTime"];
+  };
+  const Json was = {{"type", "Validated"}, {"reason", "Valid"}, {"lastTransitionTime", kTime}};
+  Json same = was;
+  same["status"] = "False";
+  EXPECT_EQ(refused(same), kTime);
+  Json other = was;
+  other["status"] = "True";
+  EXPECT_EQ(refused(other), kLater);
+  Json odd = was;
+  odd["status"] = 7;
+  EXPECT_EQ(refused(odd), kLater);
+}
+
+TEST(TransitionTime, OfMustersConditionsIsMusters) {
+  const v1::NodePool pool = HealthyPool();
+  for (const Json& condition : Desired(MakeObject(1), &pool)["conditions"])
+    EXPECT_EQ(condition["lastTransitionTime"], kTime);
+}
+
+// "The pool disappears only after `NodesRemoved=Complete` was published"
+TEST(Gone, SaysThatAllNodesAreRemoved) {
+  v1::NodePool pool = HealthyPool();
+  pool.mutable_status()->set_node_profile("np-0123456789ab");
+  *pool.mutable_status()->add_conditions() =
+      MakeCondition("NodesRemoved", "False", "Pending", "Nodes are being removed.");
+  Json was = Desired(MakeObject(1), &pool);
+  was["conditions"].push_back({{"type", "Foreign"}, {"status", "True"}});
+  const NodePoolObject object = MakeObject(2, was);
+  const auto gone = DesiredStatus({.object = &object, .gone = true}, Now());
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(Find(*gone, "NodesRemoved"),
+            Json({{"type", "NodesRemoved"},
+                  {"status", "True"},
+                  {"reason", "Complete"},
+                  {"message", "All Nodes have been removed from the NodePool."},
+                  {"observedGeneration", 2},
+                  {"lastTransitionTime", kLater}}));
+  EXPECT_THAT(Types(*gone), ElementsAre("Validated", "Capacity", "Quota", "AtTarget",
+                                        "NodeReconfigurationRequired", "NodesRemoved"));
+  EXPECT_EQ(Find(*gone, "Quota"), Find(was, "Quota"));
+  EXPECT_EQ((*gone)["currentNodes"], 0);
+  EXPECT_EQ((*gone)["nodeProfile"], "np-0123456789ab");
+  EXPECT_FALSE(Says(was, *gone));
+  EXPECT_TRUE(Says(Merge(was, was, *gone), *gone));
+  // Once it stands there it is not said again, however late it is.
+  const NodePoolObject told = MakeObject(2, Merge(was, was, *gone));
+  EXPECT_TRUE(
+      Says(told.status, *DesiredStatus({.object = &told, .gone = true}, Now() + absl::Hours(1))));
+}
+
+TEST(Gone, SaysSoOfOneThatNeverCameToMuster) {
+  const NodePoolObject object = MakeObject(1);
+  const auto gone = DesiredStatus({.object = &object, .gone = true}, Now());
+  ASSERT_TRUE(gone);
+  EXPECT_THAT(Types(*gone), ElementsAre("NodesRemoved"));
+}
+
+// "`first` maps Validated→Accepted, AtTarget→Allocated, Capacity→SufficientCapacity and adds
+// MetadataSynced (Synced, Pending, Unknown)"
+TEST(Editions, FirstHasTheFirstEditionsNames) {
+  const v1::NodePool pool = HealthyPool();
+  const Json status = Desired(MakeObject(1), &pool, Edition::kFirst);
+  EXPECT_THAT(Types(status),
+              ElementsAre("Accepted", "SufficientCapacity", "Allocated", "MetadataSynced"));
+  EXPECT_EQ(Find(status, "Accepted")["reason"], "Accepted");
+  EXPECT_EQ(Find(status, "Allocated")["reason"], "Complete");
+  EXPECT_EQ(Find(status, "Accepted")["lastTransitionTime"], kTime);
+  EXPECT_EQ(Find(status, "MetadataSynced")["reason"], "Synced");
+  EXPECT_EQ(Find(status, "MetadataSynced")["status"], "True");
+}
+
+TEST(Editions, BothHasBothAndNoTypeTwice) {
+  v1::NodePool pool = HealthyPool();
+  *pool.mutable_status()->add_conditions() = MakeCondition("NodesRemoved", "False", "Pending", "");
+  const Json status =
+      Desired(MakeObject(1), &pool, Edition::kBoth, {}, Synced{.nodes = 3, .pending = 2});
+  EXPECT_THAT(
+      Types(status),
+      ElementsAre("Validated", "Accepted", "Capacity", "SufficientCapacity", "Quota", "AtTarget",
+                  "Allocated", "NodeReconfigurationRequired", "NodesRemoved", "MetadataSynced"));
+  const Json synced = Find(status, "MetadataSynced");
+  EXPECT_EQ(synced["reason"], "Pending");
+  EXPECT_EQ(synced["status"], "False");
+  EXPECT_THAT(synced["message"].get<std::string>(), HasSubstr("2 of 3 Nodes"));
+}
+
+TEST(Editions, ARefusalIsNamedByEach) {
+  const auto types = [](Edition edition) {
+    return Types(Desired(MakeObject(1), nullptr, edition, Refusal{1, "no"}));
+  };
+  EXPECT_THAT(types(Edition::kCurrent), ElementsAre("Validated"));
+  EXPECT_THAT(types(Edition::kFirst), ElementsAre("Accepted"));
+  EXPECT_THAT(types(Edition::kBoth), ElementsAre("Validated", "Accepted"));
+}
+
+TEST(Editions, AChangeTakesTheOthersNamesAway) {
+  const v1::NodePool pool = HealthyPool();
+  const Json both = Desired(MakeObject(1), &pool, Edition::kBoth);
+  const Json current = Desired(MakeObject(1, both), &pool);
+  EXPECT_FALSE(Says(both, current));
+  EXPECT_THAT(Types(Merge(both, both, current)), testing::Not(testing::Contains("Accepted")));
+  EXPECT_TRUE(Says(Merge(both, both, current), current));
+}
+
+TEST(Says, CountsOnlyWhatIsOurs) {
+  const v1::NodePool pool = HealthyPool();
+  const Json desired = Desired(MakeObject(1), &pool);
+  Json status = desired;
+  EXPECT_TRUE(Says(status, desired));
+  status["foreign"] = 1;
+  status["conditions"].insert(status["conditions"].begin(),
+                              Json{{"type", "Foreign"}, {"status", "True"}});
+  EXPECT_TRUE(Says(status, desired));
+  EXPECT_FALSE(Says(Json::object(), desired));
+  for (const auto& item : desired.items()) {
+    Json without = status;
+    without.erase(item.key());
+    EXPECT_FALSE(Says(without, desired)) << item.key();
+  }
+  for (size_t i = 1; i < status["conditions"].size(); ++i) {
+    for (const auto& item : desired["conditions"][i - 1].items()) {
+      Json other = status;
+      other["conditions"][i][item.key()] = "x";
+      EXPECT_FALSE(Says(other, desired)) << i << item.key();
+    }
+  }
+  status["nodeProfile"] = "np-0123456789ab";
+  EXPECT_FALSE(Says(status, desired)) << "one that is to go";
+}
+
+// Written once, nothing is written again: through a refusal, a change of edition, and the end.
+TEST(Says, IsAFixpointOfEveryStep) {
+  v1::NodePool pool = HealthyPool();
+  pool.set_generation(2);
+  for (const Edition edition : {Edition::kCurrent, Edition::kFirst, Edition::kBoth}) {
+    Json live = {{"conditions", Json::array({Json{{"type", "Foreign"}, {"status", "True"}}})}};
+    Json before = Json::object();
+    const auto step = [&](const v1::NodePool* of, const std::optional<Refusal>& refusal,
+                          bool gone) {
+      const auto at = [&](absl::Time now) {
+        const NodePoolObject object = MakeObject(2, live);
+        return *DesiredStatus(
+            {.object = &object, .pool = of, .refusal = refusal, .gone = gone, .edition = edition},
+            now);
+      };
+      const Json desired = at(Now());
+      EXPECT_FALSE(Says(live, desired));
+      live = Merge(live, before, desired);
+      before = desired;
+      EXPECT_TRUE(Says(live, at(Now() + absl::Hours(1)))) << live << at(Now());
+      EXPECT_FALSE(Find(live, "Foreign").is_null());
+    };
+    step(nullptr, Refusal{2, "no"}, false);
+    step(&pool, std::nullopt, false);
+    step(&pool, Refusal{2, "no"}, false);
+    step(nullptr, std::nullopt, true);
+  }
+}
+
+TEST(SpecOf, TakesTheCrdsSpec) {
+  const auto spec = SpecOf(Json::parse(R"({
+    "computeClass": "spot", "instanceType": "gd-8xa100-i128", "targetNodes": 2, "minNodes": 1,
+    "maxNodes": 3, "nodeLabels": {"a": "b"}, "nodeAnnotations": {"c": "d"},
+    "nodeTaints": [{"key": "k", "value": "v", "effect": "NoSchedule"}],
+    "image": {"name": "ncore", "kernel": "", "releaseTrain": "stable"}, "gpu": {"version": "570"},
+    "autoscaling": true, "priority": -5, "gang": true,
+    "lifecycle": {"scaleDownStrategy": "PreferIdle", "disableUnhealthyNodeEviction": false},
+    "nodeConfigurationUpdateStrategy": {"type": "Manual"},
+    "nodeAffinity": {"terms": [{"expressions": [{"key": "k", "operator": "In", "values": ["v"]}]}]},
+    "ofTheFuture": {"x": 1}})"));
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->compute_class(), "spot");
+  EXPECT_EQ(spec->instance_type(), "gd-8xa100-i128");
+  EXPECT_EQ(spec->target_nodes(), 2);
+  EXPECT_EQ(spec->max_nodes(), 3);
+  EXPECT_EQ(spec->node_labels().at("a"), "b");
+  EXPECT_EQ(spec->node_taints(0).effect(), "NoSchedule");
+  EXPECT_EQ(spec->image().release_train(), "stable");
+  EXPECT_EQ(spec->gpu().version(), "570");
+  EXPECT_EQ(spec->lifecycle().scale_down_strategy(), "PreferIdle");
+  EXPECT_TRUE(spec->lifecycle().has_disable_unhealthy_node_eviction());
+  EXPECT_EQ(spec->priority(), -5);
+  EXPECT_EQ(spec->node_affinity().terms(0).expressions(0).values(0), "v");
+}
+
+TEST(SpecOf, AnUnsetTargetStaysUnset) {
+  const auto spec = SpecOf(Json{{"instanceType", "x"}});
+  ASSERT_TRUE(spec.ok());
+  EXPECT_FALSE(spec->has_target_nodes());
+}
+
+TEST(SpecOf, NamesAFieldOfAnotherType) {
+  const auto spec = SpecOf(Json{{"targetNodes", "many"}});
+  EXPECT_EQ(spec.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(FaultsOf(spec.status()),
+            "spec.targetNodes: invalid value \"many\" for type TYPE_INT64");
+  EXPECT_THAT(FaultsOf(SpecOf(Json{{"image", "ncore"}}).status()), StartsWith("spec.image: "));
+  EXPECT_THAT(FaultsOf(SpecOf(Json{{"image", {{"releaseTrain", {1}}}}}).status()),
+              StartsWith("spec.image.releaseTrain: "));
+}
+
+TEST(KubernetesTime, IsRfc3339InWholeSeconds) {
+  EXPECT_EQ(KubernetesTime(Stamp(kThen, 999'999'999)), kTime);
+  EXPECT_EQ(KubernetesTime(google::protobuf::Timestamp()), "");
+  EXPECT_EQ(KubernetesTime(Then() + absl::Milliseconds(1500)), "2025-05-30T17:36:01Z");
+}
+
+}  // namespace
+}  // namespace muster::kubernetes

@@ -1,0 +1,36 @@
+#include "services/kubernetes/core/text.h"
+
+namespace muster::kubernetes {
+namespace {
+
+absl::string_view WithoutLastPart(absl::string_view name) {
+  const size_t slash = name.rfind('/');
+  return name.substr(0, slash == absl::string_view::npos ? 0 : slash);
+}
+
+}  // namespace
+
+std::string LastPart(absl::string_view name) {
+  return std::string(name.substr(name.rfind('/') + 1));
+}
+
+bool IsNodeName(absl::string_view name) { return LastPart(WithoutLastPart(name)) == "nodes"; }
+
+bool IsPoolName(absl::string_view name) { return LastPart(WithoutLastPart(name)) == "nodePools"; }
+
+std::string Shorten(absl::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  size_t end = most;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+  return std::string(text.substr(0, end));
+}
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+std::string MicroTime(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
+}
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <google/protobuf/timestamp.pb.h>
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+// Names, texts and times as Muster and Kubernetes write them.
+namespace muster::kubernetes {
+
+// The id at the end of a resource name.
+std::string LastPart(absl::string_view name);
+// `.../nodes/{machine}`, whatever the ids in it.
+bool IsNodeName(absl::string_view name);
+// `.../nodePools/{pool}`.
+bool IsPoolName(absl::string_view name);
+
+// At most so many bytes of UTF-8, and no character cut in two.
+std::string Shorten(absl::string_view text, size_t most);
+
+absl::Time TimeOf(const google::protobuf::Timestamp& time);
+// As Kubernetes writes a MicroTime: RFC 3339 in UTC, always with six digits of a second.
+std::string MicroTime(absl::Time time);
+
+}  // namespace muster::kubernetes
