@@ -177,14 +177,18 @@ int Stage::LeadingReplica() {
   return -1;
 }
 
-double Stage::AdapterMetric(absl::string_view series, size_t replica) {
+std::string Stage::AdapterMetrics(size_t replica) {
   std::ifstream ports(File(absl::StrCat("ports", replica)));
   std::string word;
   std::string port;
   ports >> word >> port;
   const auto scraped = httplib::Client(absl::StrCat("http://127.0.0.1:", port)).Get("/metrics");
-  if (!scraped) return 0;
-  for (absl::string_view line : absl::StrSplit(scraped->body, '\n')) {
+  return scraped ? scraped->body : "";
+}
+
+double Stage::AdapterMetric(absl::string_view series, size_t replica) {
+  const std::string text = AdapterMetrics(replica);
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
     double value = 0;
     if (absl::ConsumePrefix(&line, absl::StrCat(series, " ")) && absl::SimpleAtod(line, &value))
       return value;

@@ -56,7 +56,7 @@ void SetReply(httplib::Response& response, int code, const std::string& body) {
 void SetRefusal(httplib::Response& response, const Refusal& refusal) {
   if (refusal.retry_after > 0)
     response.set_header("Retry-After", absl::StrCat(refusal.retry_after));
-  SetReply(response, refusal.code, StatusOf(refusal).dump());
+  SetReply(response, refusal.code, StatusBody(refusal).dump());
 }
 
 // One watch under way.
@@ -73,7 +73,8 @@ struct Stream {
 
 struct ApiServerDouble::Impl {
   void Handle(const httplib::Request& request, httplib::Response& response);
-  void Answer(const Call& call, httplib::Response& response);
+  // Sets `verb` once the path tells it.
+  void Answer(const Call& call, std::string& verb, httplib::Response& response);
   void AnswerKnown(const Call& call, const Target& target, const std::string& verb,
                    httplib::Response& response);
   Reply CarryOut(const Call& call, const Target& target, const std::string& verb)
@@ -114,20 +115,20 @@ void ApiServerDouble::Impl::Handle(const httplib::Request& request, httplib::Res
     if (is_closing) return SetRefusal(response, RefusalOf(503, 0));
   }
   const Call call = CallOf(request);
+  std::string verb = call.method;
   try {
-    Answer(call, response);
+    Answer(call, verb, response);
   } catch (const Refusal& refusal) {
     SetRefusal(response, refusal);
   } catch (const Json::exception& failed) {
     SetRefusal(response, BadRequest(failed.what()));
   }
-  std::string verb = call.method;
-  if (call.method == "GET" && IsWatch(call)) verb = "WATCH";
   const MutexLock lock(mutex);
   requests.push_back({std::move(verb), call.path, response.status, call.user_agent});
 }
 
-void ApiServerDouble::Impl::Answer(const Call& call, httplib::Response& response) {
+void ApiServerDouble::Impl::Answer(const Call& call, std::string& verb,
+                                   httplib::Response& response) {
   if (call.path == "/readyz" || call.path == "/livez" || call.path == "/healthz") {
     response.status = 200;
     return response.set_content("ok", "text/plain");
@@ -135,7 +136,8 @@ void ApiServerDouble::Impl::Answer(const Call& call, httplib::Response& response
   if (call.path == "/version")
     return SetReply(response, 200, R"({"major":"1","minor":"36","gitVersion":"v1.36.2-double"})");
   const Target target = ParsePath(call.path);
-  AnswerKnown(call, target, VerbOf(call, target), response);
+  verb = VerbOf(call, target);
+  AnswerKnown(call, target, verb, response);
 }
 
 void ApiServerDouble::Impl::AnswerKnown(const Call& call, const Target& target,

@@ -22,8 +22,16 @@ std::string PhaseOf(const Json& pod) {
   return pod.value(Json::json_pointer("/status/phase"), "Pending");
 }
 
+bool IsUnready(const Json& pod) {
+  const Json conditions = pod.value(Json::json_pointer("/status/conditions"), Json::array());
+  return std::any_of(conditions.begin(), conditions.end(), [](const Json& condition) {
+    return condition.value("type", "") == "Ready" && condition.value("status", "") != "True";
+  });
+}
+
 bool IsHealthy(const Json& pod) {
-  return PhaseOf(pod) == "Running" && !pod.at("metadata").contains("deletionTimestamp");
+  return PhaseOf(pod) == "Running" && !pod.at("metadata").contains("deletionTimestamp") &&
+         !IsUnready(pod);
 }
 
 struct Health {

@@ -9,9 +9,9 @@
 namespace muster::testing {
 
 // Throws Refusal when a disruption budget of its namespace forbids to evict the Pod: 429, or 500
-// for a Pod with several budgets. A Pod counts as healthy while it is Running and not on its way
-// out. Budgets select by matchLabels; minAvailable and maxUnavailable are integers. `pods` (of the
-// namespace) is asked for only if there is a budget.
+// for a Pod with several budgets. A Pod counts as healthy while it is Running, not on its way out
+// and does not say that it is not ready. Budgets select by matchLabels; minAvailable and
+// maxUnavailable are integers. `pods` (of the namespace) is asked for only if there is a budget.
 void CheckBudgets(const nlohmann::json& pod, const std::vector<Object>& budgets,
                   absl::FunctionRef<std::vector<Object>()> pods);
 

@@ -36,6 +36,15 @@ void CheckType(const Json& body, const char* field, const std::string& wanted) {
                                   ") does not match the expected ", field, " (", wanted, ")"));
 }
 
+void CheckVersion(const Target& target, const Json& live, const Json& metadata) {
+  const std::string version = metadata.value("resourceVersion", "");
+  if (!version.empty() && version != live.at("metadata").at("resourceVersion")) {
+    throw Conflict(target.resource->qualified(), target.name,
+                   "the object has been modified; please apply your changes to the latest version "
+                   "and try again");
+  }
+}
+
 }  // namespace
 
 Json DocumentOf(const Resource& resource, const Json& object) {
@@ -79,21 +88,27 @@ Writer WriterOf(const Call& call, const Target& target, absl::Time now) {
   return {std::move(manager), target.subresource, target.resource->api_version(), Now(now)};
 }
 
-void CheckPreconditions(const Target& target, const Json& live, const Json& metadata) {
-  const std::string resource = target.resource->qualified();
-  const std::string uid = metadata.value("uid", "");
-  const std::string version = metadata.value("resourceVersion", "");
+void CheckPreconditions(const Target& target, const Json& live, const Json& preconditions) {
+  const std::string uid = preconditions.value("uid", "");
   const std::string live_uid = live.at("metadata").at("uid");
   if (!uid.empty() && uid != live_uid) {
-    throw Conflict(resource, target.name,
-                   absl::StrCat("Precondition failed: UID in precondition: ", uid,
-                                ", UID in object meta: ", live_uid));
+    throw Conflict(
+        target.resource->qualified(), target.name,
+        absl::StrCat("the UID in the precondition (", uid, ") does not match the UID in record (",
+                     live_uid, "). The object might have been deleted and then recreated"));
   }
-  if (!version.empty() && version != live.at("metadata").at("resourceVersion")) {
-    throw Conflict(resource, target.name,
-                   "the object has been modified; please apply your changes to the latest version "
-                   "and try again");
+  CheckVersion(target, live, preconditions);
+}
+
+void CheckPatched(const Target& target, const Json& live, const Json& metadata) {
+  const std::string uid = metadata.value("uid", "");
+  const bool is_read = !target.resource->custom || target.subresource.empty();
+  if (is_read && !uid.empty() && uid != live.at("metadata").at("uid")) {
+    throw Unprocessable(
+        target.resource->kind, target.name,
+        {{"metadata.uid", absl::StrCat("Invalid value: \"", uid, "\": field is immutable")}});
   }
+  CheckVersion(target, live, metadata);
 }
 
 Json Isolate(const Target& target, const Json& live, Json next) {

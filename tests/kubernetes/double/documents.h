@@ -20,8 +20,12 @@ std::string Now(absl::Time now);
 // A body as the client meant it: an object of the resource. Throws Refusal (400).
 Json ParseObject(const Call& call, const Target& target);
 Writer WriterOf(const Call& call, const Target& target, absl::Time now);
-// Throws Refusal (409) where resourceVersion or uid of `metadata` are not those of `live`.
-void CheckPreconditions(const Target& target, const Json& live, const Json& metadata);
+// Throws Refusal (409) where resourceVersion or uid of `preconditions`, of a delete, or of the
+// metadata of a replacement are not those of `live`.
+void CheckPreconditions(const Target& target, const Json& live, const Json& preconditions);
+// The same for what a patch makes of an object: another uid is refused (422), but not even read at
+// the status of a custom resource.
+void CheckPatched(const Target& target, const Json& live, const Json& metadata);
 
 // The part of `next` that the endpoint may change, everything else as in `live`.
 Json Isolate(const Target& target, const Json& live, Json next);

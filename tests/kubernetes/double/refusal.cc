@@ -9,7 +9,7 @@ namespace muster::testing {
 
 using Json = nlohmann::json;
 
-Json StatusOf(const Refusal& refusal) {
+Json StatusBody(const Refusal& refusal) {
   Json status = {{"apiVersion", "v1"},         {"kind", "Status"},
                  {"metadata", Json::object()}, {"status", "Failure"},
                  {"code", refusal.code},       {"reason", refusal.reason},

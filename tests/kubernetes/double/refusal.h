@@ -19,7 +19,7 @@ struct Refusal {
 };
 
 // A `metav1.Status`.
-nlohmann::json StatusOf(const Refusal& refusal);
+nlohmann::json StatusBody(const Refusal& refusal);
 // Of the code that a test asked for.
 Refusal RefusalOf(int code, int retry_after);
 

@@ -1,5 +1,6 @@
 #include "tests/kubernetes/double/registry.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr absl::string_view kNameLetters = "bcdfghjklmnpqrstvwxz2456789";
 constexpr const char* kNamespaces[] = {"default", "kube-node-lease", "kube-public", "kube-system"};
+constexpr char kNotReady[] = "node.kubernetes.io/not-ready";
 constexpr int64_t kPodGracePeriod = 30;  // seconds; of a Pod that does not say
 
 Refusal MethodNotAllowed() {
@@ -41,6 +43,17 @@ void Complete(const Resource& resource, Json& object) {
     object["spec"]["finalizers"] = Json::array({"kubernetes"});
     object["status"]["phase"] = "Active";
   }
+}
+
+// Like its mutating admission: owned by nobody.
+void Admit(const Resource& resource, Json& object) {
+  if (absl::string_view(resource.kind) != "Node") return;
+  Json& taints = object["spec"]["taints"];
+  if (taints.is_null()) taints = Json::array();
+  const bool has_it = std::any_of(taints.begin(), taints.end(), [](const Json& taint) {
+    return taint.value("key", "") == kNotReady;
+  });
+  if (!has_it) taints.push_back(Json::object({{"key", kNotReady}, {"effect", "NoSchedule"}}));
 }
 
 }  // namespace
@@ -119,12 +132,12 @@ Reply Registry::Insert(const Target& target, Json object, bool is_apply, const W
   Complete(resource, config);
   if (std::string(resource.kind) == "Node" && object.contains("status"))
     config["status"] = object["status"];
-  Json managed = Json::array();
   if (is_apply) {
     config = *Apply(nullptr, config, writer, true);
   } else {
     config["metadata"]["managedFields"] = OwnershipAfter(nullptr, config, writer);
   }
+  Admit(resource, config);
   Tidy(config);
   Json& metadata = config["metadata"];
   metadata["name"] = target.name;
@@ -158,7 +171,7 @@ Reply Registry::Patch(const Call& call, const Target& target) {
   if (call.content_type == "application/apply-patch+yaml") return ApplyPatch(call, target);
   const Object live = Existing(target);
   Json next = Patched(*target.resource, call, DocumentOf(*target.resource, live->object));
-  CheckPreconditions(target, live->object, next.at("metadata"));
+  CheckPatched(target, live->object, next.at("metadata"));
   return Update({target, WriterOf(call, target, absl::Now()), live, std::move(next)});
 }
 
@@ -184,7 +197,7 @@ Reply Registry::ApplyPatch(const Call& call, const Target& target) {
                                   ", and no existing object was found"));
     return Insert(target, config, true, writer);
   }
-  CheckPreconditions(target, live->object, config.at("metadata"));
+  CheckPatched(target, live->object, config.at("metadata"));
   std::optional<Json> next =
       Apply(live->object, ConfigOf(target, config), writer, call.parameter("force") == "true");
   if (!next) return {200, FullText(resource, *live)};
@@ -199,8 +212,9 @@ Reply Registry::Scale(const Call& call, const Target& target) {
   CheckPreconditions(target, live->object, scale.at("metadata"));
   const Json replicas = scale.value(Json::json_pointer("/spec/replicas"), Json(0));
   if (!replicas.is_number_integer() || replicas < 0)
-    throw Unprocessable("Scale.autoscaling", target.name,
-                        {{"spec.replicas", "Invalid value: must be greater than or equal to 0"}});
+    throw Unprocessable(target.resource->kind, target.name,
+                        {{"spec.targetNodes", absl::StrCat("Invalid value: ", replicas.dump(),
+                                                           ": should be a non-negative integer")}});
   Json next = live->object;
   next["spec"]["targetNodes"] = replicas;
   Target whole = target;

@@ -124,7 +124,7 @@ bool Selection::Holds(const Requirement& requirement, const nlohmann::json& obje
   bool exists = false;
   const std::string text = TextAt(object, requirement.path, exists);
   if (requirement.exists) return exists != requirement.negated;
-  const bool is_label = requirement.path[1] == "labels";
+  const bool is_label = requirement.path.size() == 3 && requirement.path[1] == "labels";
   const bool found = (exists || !is_label) &&
                      std::find(requirement.values.begin(), requirement.values.end(), text) !=
                          requirement.values.end();

@@ -59,7 +59,7 @@ bool WatchCursor::Take(const Store& store, const Misbehaviour& misbehaviour, abs
   } else if (position_ < store.compacted(resource_)) {
     const Refusal gone = Expired(absl::StrCat("too old resource version: ", position_, " (",
                                               store.compacted(resource_), ")"));
-    lines += EventText("ERROR", StatusOf(gone).dump());
+    lines += EventText("ERROR", StatusBody(gone).dump());
     return false;
   } else {
     for (const Change& change : store.Since(resource_, position_)) AddChange(change, due);

@@ -1,0 +1,193 @@
+#include "tests/kubernetes/adapter/stage_test.h"
+
+#include <grpcpp/grpcpp.h>
+#include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
+
+std::string PodPath(const std::string& name) { return absl::StrCat(kDefaultPodsPath, "/", name); }
+
+std::string Entry(const Json& object, const char* map, absl::string_view key) {
+  const Json& metadata = object.at("metadata");
+  const auto found = metadata.find(map);
+  return found == metadata.end() ? "" : found->value(std::string(key), "");
+}
+
+}  // namespace
+
+void StageTestBase::TearDown() {
+  if (HasFailure()) std::cerr << stage().Logs();
+  for (const std::string& pod : pods_) EndPod(pod);
+  for (const std::string& pool : pools_)
+    (void)stage().client().Delete(absl::StrCat(kNodePoolsPath, "/", pool));
+}
+
+std::string StageTestBase::Name(absl::string_view prefix) {
+  static int number = 0;
+  return absl::StrCat(prefix, "-", ++number);
+}
+
+Json StageTestBase::PoolObject(const std::string& name, const Json& spec) {
+  Json pool = Stage::ExampleNodePool();
+  pool["metadata"]["name"] = name;
+  pool["spec"].merge_patch(spec);
+  return pool;
+}
+
+Json StageTestBase::CreatePool(const std::string& name, const Json& spec) {
+  pools_.push_back(name);
+  return stage().Create(PoolObject(name, spec));
+}
+
+std::string StageTestBase::CreateHealthyPool(const std::string& name, const Json& spec) {
+  const Json pool = CreatePool(name, spec);
+  if (!stage().AwaitHealthy(name, pool["spec"]["targetNodes"]))
+    throw std::runtime_error("not healthy: " + stage().GetNodePool(name).dump(2));
+  return pool["metadata"]["uid"];
+}
+
+void StageTestBase::PatchSpec(const std::string& name, const Json& spec) {
+  stage().PatchNodePool(name, {{"spec", spec}});
+}
+
+bool StageTestBase::AwaitReason(const std::string& pool, const std::string& type,
+                                const std::string& reason) {
+  return stage().AwaitNodePool(pool, [&](const Json& object) {
+    const Json condition = ConditionOf(object, type);
+    return !condition.is_null() && condition["reason"] == reason &&
+           condition["observedGeneration"] == object["metadata"]["generation"];
+  });
+}
+
+bool StageTestBase::AwaitEvent(const std::string& object, const std::string& reason) {
+  return stage().Await("/apis/events.k8s.io/v1/events", [&](const Stage::Objects& events) {
+    return std::any_of(events.begin(), events.end(), [&](const auto& event) {
+      return event.second["regarding"]["name"] == object && event.second["reason"] == reason;
+    });
+  });
+}
+
+std::vector<Json> StageTestBase::NodesOf(const std::string& pool_uid) {
+  std::vector<Json> nodes;
+  for (const Json& node : stage().Nodes()) {
+    if (LabelOf(node, kPoolUidLabel) == pool_uid) nodes.push_back(node);
+  }
+  return nodes;
+}
+
+std::vector<std::string> StageTestBase::NodeNamesOf(const std::string& pool_uid) {
+  std::vector<std::string> names;
+  for (const Json& node : NodesOf(pool_uid)) names.push_back(node["metadata"]["name"]);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool StageTestBase::AwaitNode(const std::string& name,
+                              const std::function<bool(const Json&)>& wanted) {
+  return stage().Await(kNodesPath, [&](const Stage::Objects& nodes) {
+    const auto found = nodes.find(name);
+    return wanted(found == nodes.end() ? Json(nullptr) : found->second);
+  });
+}
+
+bool StageTestBase::AwaitNodeNames(const std::string& pool_uid,
+                                   const std::vector<std::string>& names) {
+  return stage().Await(kNodesPath, [&](const Stage::Objects& nodes) {
+    std::vector<std::string> there;
+    for (const auto& [name, node] : nodes) {
+      if (LabelOf(node, kPoolUidLabel) == pool_uid) there.push_back(name);
+    }
+    return there == names;
+  });
+}
+
+Json StageTestBase::CreatePod(const std::string& name, const std::string& node,
+                              const Json& changes) {
+  const Json container = {{"name", "main"}, {"image", "none"}};
+  Json pod = {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", {{"name", name}, {"namespace", "default"}}},
+              {"spec",
+               {{"nodeName", node},
+                {"terminationGracePeriodSeconds", 1},
+                {"containers", Json::array({container})}}}};
+  pod.merge_patch(changes);
+  const auto made = stage().client().Create(kDefaultPodsPath, pod);
+  if (!made.ok()) throw std::runtime_error(made.status().ToString());
+  pods_.push_back(name);
+  const auto running = stage().client().Patch(kubernetes::PatchType::kMerge, PodPath(name) + "/status",
+                                              {{"status", {{"phase", "Running"}}}});
+  return running.ok() ? *running : *made;
+}
+
+void StageTestBase::EndPod(const std::string& name) {
+  (void)stage().client().Delete(
+      PodPath(name), {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"gracePeriodSeconds", 0}});
+}
+
+bool StageTestBase::AwaitPod(const std::string& name,
+                             const std::function<bool(const Json&)>& wanted) {
+  return stage().Await(kDefaultPodsPath, [&](const Stage::Objects& pods) {
+    const auto found = pods.find("default/" + name);
+    return wanted(found == pods.end() ? Json(nullptr) : found->second);
+  });
+}
+
+void StageTestBase::Ctl(const std::vector<std::string>& words) {
+  const Finished finished = stage().house().Ctl(words);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+}
+
+void StageTestBase::ApplyToMuster(const std::string& manifest) {
+  const std::string file = ::testing::TempDir() + Name("manifest") + std::to_string(getpid());
+  std::ofstream(file) << manifest;
+  Ctl({"apply", "-f", file});
+  std::remove(file.c_str());
+}
+
+std::vector<lifecycle::v1::Node> StageTestBase::MusterNodesOf(const std::string& pool) {
+  grpc::ClientContext context;
+  lifecycle::v1::ListNodesRequest request;
+  request.set_parent("organizations/acme/clusters/example/nodePools/" + pool);
+  lifecycle::v1::ListNodesResponse response;
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().house().channel());
+  const grpc::Status status = stub->ListNodes(&context, request, &response);
+  if (!status.ok()) throw std::runtime_error(status.error_message());
+  return {response.nodes().begin(), response.nodes().end()};
+}
+
+std::string LabelOf(const Json& object, absl::string_view key) {
+  return object.is_null() ? "" : Entry(object, "labels", key);
+}
+
+std::string AnnotationOf(const Json& object, absl::string_view key) {
+  return object.is_null() ? "" : Entry(object, "annotations", key);
+}
+
+Json TaintOf(const Json& node, absl::string_view key) {
+  if (node.is_null()) return nullptr;
+  for (const Json& taint : node.at("spec").value("taints", Json::array())) {
+    if (taint["key"] == std::string(key)) return taint;
+  }
+  return nullptr;
+}
+
+bool IsCordoned(const Json& node) {
+  return !node.is_null() && node.at("spec").value("unschedulable", false);
+}
+
+bool IsLeaving(const Json& object) {
+  return object.is_null() || object.at("metadata").contains("deletionTimestamp");
+}
+
+}  // namespace muster::testing

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "nlohmann/json.hpp"
+#include "tests/kubernetes/adapter/stage.h"
+
+namespace muster::testing {
+
+using Json = nlohmann::json;
+
+inline constexpr char kNodesPath[] = "/api/v1/nodes";
+inline constexpr char kPodsPath[] = "/api/v1/pods";
+inline constexpr char kDefaultPodsPath[] = "/api/v1/namespaces/default/pods";
+inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
+
+// What tests on a Stage have in common. NodePools and Pods that a test makes through it are gone,
+// or on their way, when it ends; when it failed the logs are shown.
+class StageTestBase : public ::testing::Test {
+ protected:
+  virtual Stage& stage() = 0;
+  void TearDown() override;
+
+  // A name that no test of this program used.
+  static std::string Name(absl::string_view prefix = "pool");
+
+  // --- NodePools ---
+  // The reference's example under another name; `spec` is merged over its spec.
+  static Json PoolObject(const std::string& name, const Json& spec = Json::object());
+  Json CreatePool(const std::string& name, const Json& spec = Json::object());
+  // Waits until it is healthy with its targetNodes; its uid. Throws when it does not come to that.
+  std::string CreateHealthyPool(const std::string& name, const Json& spec = Json::object());
+  void PatchSpec(const std::string& name, const Json& spec);
+  // A condition with that reason, for the object's generation of now.
+  bool AwaitReason(const std::string& pool, const std::string& type, const std::string& reason);
+  // An event of that reason about the object of that name.
+  bool AwaitEvent(const std::string& object, const std::string& reason);
+
+  // --- v1 Nodes ---
+  std::vector<Json> NodesOf(const std::string& pool_uid);
+  std::vector<std::string> NodeNamesOf(const std::string& pool_uid);  // sorted
+  // Null: it is gone.
+  bool AwaitNode(const std::string& name, const std::function<bool(const Json&)>& wanted);
+  // Until the pool's v1 Nodes are just these.
+  bool AwaitNodeNames(const std::string& pool_uid, const std::vector<std::string>& names);
+
+  // --- Pods, in `default` ---
+  // Bound to the Node and running, one second of grace; `changes` is merged over it.
+  Json CreatePod(const std::string& name, const std::string& node,
+                 const Json& changes = Json::object());
+  // As its kubelet does once its containers are gone.
+  void EndPod(const std::string& name);
+  bool AwaitPod(const std::string& name, const std::function<bool(const Json&)>& wanted);
+
+  // --- Muster ---
+  // Fails the test, with what musterctl said, when it refuses.
+  void Ctl(const std::vector<std::string>& words);
+  void ApplyToMuster(const std::string& manifest);
+  std::vector<lifecycle::v1::Node> MusterNodesOf(const std::string& pool);
+
+ private:
+  std::vector<std::string> pools_;
+  std::vector<std::string> pods_;
+};
+
+// One Stage for all tests of a suite: `class XTest : public StageTest<XTest>` with a static
+// `Stage::Options MakeOptions()`.
+template <class Suite>
+class StageTest : public StageTestBase {
+ public:
+  static void SetUpTestSuite() { Shared() = std::make_unique<Stage>(Suite::MakeOptions()); }
+  static void TearDownTestSuite() { Shared().reset(); }
+  static Stage::Options MakeOptions() { return {}; }
+
+ protected:
+  Stage& stage() override { return *Shared(); }
+
+ private:
+  static std::unique_ptr<Stage>& Shared() {
+    static auto& shared = *new std::unique_ptr<Stage>;
+    return shared;
+  }
+};
+
+// The value of a label or annotation; empty without.
+std::string LabelOf(const Json& object, absl::string_view key);
+std::string AnnotationOf(const Json& object, absl::string_view key);
+// The Node's taint of that key; null: it has none.
+Json TaintOf(const Json& node, absl::string_view key);
+bool IsCordoned(const Json& node);
+bool IsLeaving(const Json& object);  // asked to go
+
+}  // namespace muster::testing

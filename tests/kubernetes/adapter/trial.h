@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "tests/kubernetes/adapter/stage.h"
+
+// What the tests of failures have in common: NodePools whose Nodes are full of Pods, and what must
+// hold of a cluster whatever happened to it.
+namespace muster::testing {
+
+inline constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
+inline constexpr char kNodesPath[] = "/api/v1/nodes";
+inline constexpr char kPodsPath[] = "/api/v1/pods";
+
+// A NodePool that may drain Nodes with work when it is scaled down.
+nlohmann::json WorkingPool(const std::string& name, int64_t nodes);
+
+// Until it succeeds: what stands in the way is passing. Throws after a minute.
+void Insist(const std::function<absl::Status()>& request);
+
+// The names of its v1 Nodes, sorted.
+std::vector<std::string> NodesOf(Stage& stage, const std::string& pool);
+
+// Puts a Pod of each kind on a v1 Node: interruptable, graceful (it takes `grace` to end), plain,
+// `web` (which BlockDrains is about), and one of a DaemonSet. The names of those that a drain moves.
+std::vector<std::string> FillNode(Stage& stage, const std::string& node,
+                                  absl::Duration grace = absl::Seconds(2));
+// No `web` Pod may be evicted, until AllowDrains.
+void BlockDrains(Stage& stage);
+void AllowDrains(Stage& stage);
+
+// How often the adapter asked each Pod of `pods` to leave, by deletes and evictions that were
+// granted. The double only.
+std::map<std::string, int> Partings(Stage& stage, const std::vector<std::string>& pods);
+// All evictions that the API server granted since it began, whoever asked.
+int64_t GrantedEvictions(Stage& stage);
+
+// Waits until each event of Muster is at the API server, once and with its count. What is wrong
+// when patience is over, as text for people; empty: all is well.
+std::string AwaitEvents(Stage& stage);
+
+// The clock of these tests: so many renewals of the adapter's Lease.
+bool AwaitRenewals(Stage& stage, int renewals, absl::Duration patience = absl::Seconds(60));
+
+// The version of every NodePool, Node, Pod, Namespace and event, by path and name.
+std::map<std::string, std::string> Versions(Stage& stage);
+// Waits until nothing was written for some renewals, and goes on watching for some more. What was
+// written then, as text for people; empty: it is quiet.
+std::string AwaitQuiet(Stage& stage);
+
+// Who has which Node objects: name to uid.
+std::map<std::string, std::string> NodeUids(Stage& stage);
+
+// Waits until the adapter ended by itself; its exit code, -1 when it did not.
+int AwaitAdapterEnd(Stage& stage, size_t replica = 0,
+                    absl::Duration patience = absl::Seconds(60));
+
+}  // namespace muster::testing

@@ -1,0 +1,90 @@
+#include "tests/kubernetes/api_server.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/kubernetes/double/budgets.h"
+#include "tests/kubernetes/real_api_server.h"
+
+namespace muster::testing {
+namespace {
+
+class DoubleApiServer : public ApiServer {
+ public:
+  DoubleApiServer() { WriteKubeconfig(absl::StrCat("server: ", double_.url()), "token: any"); }
+  std::string name() const override { return "the API server's double"; }
+  ApiServerDouble* double_or_null() override { return &double_; }
+
+ private:
+  ApiServerDouble double_;
+};
+
+std::string MakeFolder() {
+  std::string path = std::filesystem::temp_directory_path() / "muster-kubernetes-XXXXXX";
+  if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+  return path;
+}
+
+template <class T>
+T Need(absl::StatusOr<T> result) {
+  if (!result.ok()) throw std::runtime_error(result.status().ToString());
+  return *std::move(result);
+}
+
+std::vector<Json> All(kubernetes::Client& client, absl::string_view path) {
+  std::vector<Json> objects;
+  Need(client.List(path, {}, [&](Json object) { objects.push_back(std::move(object)); }));
+  return objects;
+}
+
+}  // namespace
+
+std::unique_ptr<ApiServer> ApiServer::Start() {
+  const char* assets = std::getenv("KUBEBUILDER_ASSETS");
+  if (assets == nullptr || *assets == '\0') return std::make_unique<DoubleApiServer>();
+  return StartRealApiServer(assets);
+}
+
+ApiServer::ApiServer() : folder_(MakeFolder()), kubeconfig_(absl::StrCat(folder_, "/kubeconfig")) {}
+
+ApiServer::~ApiServer() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void ApiServer::WriteKubeconfig(absl::string_view cluster, absl::string_view user) {
+  std::ofstream(kubeconfig_) << "apiVersion: v1\nkind: Config\ncurrent-context: test\n"
+                             << "clusters:\n- name: test\n  cluster: {" << cluster << "}\n"
+                             << "users:\n- name: test\n  user: {" << user << "}\n"
+                             << "contexts:\n- name: test\n  context: {cluster: test, user: test}\n";
+}
+
+kubernetes::Endpoint ApiServer::endpoint() const {
+  return Need(kubernetes::LoadKubeconfig(kubeconfig_));
+}
+
+std::unique_ptr<kubernetes::Client> ApiServer::Connect(absl::string_view user_agent) const {
+  kubernetes::ClientOptions options;
+  options.user_agent = std::string(user_agent);
+  return Need(kubernetes::Client::Create(endpoint(), std::move(options)));
+}
+
+void ApiServer::SettleBudgets() {
+  const std::unique_ptr<kubernetes::Client> client = Connect("disruption-controller");
+  for (Json& budget : All(*client, "/apis/policy/v1/poddisruptionbudgets")) {
+    const std::string space = budget.at("metadata").at("namespace");
+    const std::string name = budget.at("metadata").at("name");
+    budget["status"] =
+        BudgetStatus(budget, All(*client, absl::StrCat("/api/v1/namespaces/", space, "/pods")));
+    Need(client->Replace(absl::StrCat("/apis/policy/v1/namespaces/", space,
+                                      "/poddisruptionbudgets/", name, "/status"),
+                         budget));
+  }
+}
+
+}  // namespace muster::testing
