@@ -29,6 +29,12 @@ const Histogram::BucketBoundaries& QueueBuckets() {
       *new Histogram::BucketBoundaries{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000};
   return buckets;
 }
+// From a write that meets an idle server to one that waits behind thousands.
+const Histogram::BucketBoundaries& LagBuckets() {
+  static const auto& buckets = *new Histogram::BucketBoundaries{
+      0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 1, 2, 5, 10, 30, 60, 300};
+  return buckets;
+}
 const Histogram::BucketBoundaries& ReconcileBuckets() {
   static const auto& buckets = *new Histogram::BucketBoundaries{
       0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
@@ -96,7 +102,7 @@ Metrics::Metrics(prometheus::Registry& registry, std::string host)
                       .Help("From when a change of a NodePool came from Muster until the object's "
                             "status showed it.")
                       .Register(registry)
-                      .Add({}, RequestBuckets())),
+                      .Add({}, LagBuckets())),
       events_written_(BuildCounter()
                           .Name("muster_kubernetes_events_written_total")
                           .Help("Events created or counted up at the API server.")

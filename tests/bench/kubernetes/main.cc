@@ -1,0 +1,216 @@
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "tests/bench/kubernetes/measures.h"
+#include "tests/kubernetes/adapter/stage.h"
+
+ABSL_FLAG(int, pools, 1000, "NodePools, 1 to 10,000.");
+ABSL_FLAG(int, nodes, 10000, "Nodes of all pools together; as many each.");
+ABSL_FLAG(int, rate, 50, "Changes of specs a second, 1 to 1,000.");
+ABSL_FLAG(absl::Duration, quiet, absl::Minutes(10), "How long nothing may be written.");
+ABSL_FLAG(absl::Duration, limit, absl::Minutes(30), "A phase that takes longer has failed.");
+
+namespace muster::bench {
+namespace {
+
+using testing::Stage;
+using Json = nlohmann::json;
+
+constexpr char kLag[] = "muster_kubernetes_mirror_lag_seconds";
+constexpr int kCallers = 8;
+constexpr absl::Duration kChanging = absl::Seconds(60);
+
+std::string PoolName(int pool) { return absl::StrFormat("pool-%05d", pool); }
+
+void ApplyMachines(Stage& stage, int nodes) {
+  const std::string file = std::filesystem::temp_directory_path() /
+                           absl::StrCat("muster-kubernetes-bench.", getpid(), ".yaml");
+  std::ofstream(file)
+      << "apiVersion: muster/v1\nkind: MachineSet\nmetadata: {name: bench}\n"
+         "spec: {zone: RNO2A, instanceType: cd-gp-a192-genoa, count: "
+      << nodes + nodes / 10 << ", racks: " << (nodes + 7) / 8 + 1 << "}\n---\n"
+      << "apiVersion: muster/v1\nkind: Quota\nmetadata: {organization: acme}\nspec: {zone: RNO2A, "
+         "instanceType: cd-gp-a192-genoa, computeClass: default, limit: "
+      << nodes + nodes / 10 << "}\n";
+  const testing::Finished applied = stage.house().Ctl({"apply", "-f", file});
+  std::filesystem::remove(file);
+  if (applied.exit_code != 0) throw std::runtime_error(applied.output);
+}
+
+// What every thread does for its share of the pools.
+template <class Do>
+void ForPools(int pools, Do do_one) {
+  std::vector<std::thread> callers;
+  std::atomic<int> next = 0;
+  for (int i = 0; i < kCallers; ++i) {
+    callers.emplace_back([&] {
+      for (int pool = next++; pool < pools; pool = next++) do_one(pool);
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+}
+
+void CreatePools(Stage& stage, int pools, int nodes) {
+  ForPools(pools, [&](int pool) {
+    Json object = Stage::ExampleNodePool();
+    object["metadata"]["name"] = PoolName(pool);
+    object["spec"]["instanceType"] = "cd-gp-a192-genoa";
+    object["spec"]["targetNodes"] = nodes / pools;
+    stage.Create(object);
+  });
+}
+
+bool AllMet(const Stage::Objects& objects, size_t pools) {
+  size_t met = 0;
+  for (const auto& [name, object] : objects)
+    met += testing::ReasonOf(object, "AtTarget") == "TargetMet" ? 1 : 0;
+  return met == pools;
+}
+
+// Asked for at intervals: following 10,000 Nodes by a watch of our own would be load.
+void AwaitMirrored(Stage& stage, int pools, int nodes) {
+  const absl::Time give_up = absl::Now() + absl::GetFlag(FLAGS_limit);
+  while (absl::Now() < give_up) {
+    Stage::Objects objects;
+    const auto listed =
+        stage.client().List("/apis/compute.coreweave.com/v1alpha1/nodepools", {}, [&](Json object) {
+          const std::string name = object["metadata"]["name"];
+          objects[name] = std::move(object);
+        });
+    if (listed.ok() && AllMet(objects, static_cast<size_t>(pools))) {
+      int ready = 0;
+      for (const Json& node : stage.Nodes())
+        ready += node["metadata"]["labels"].value("node.coreweave.cloud/state", "") == "production";
+      if (ready == nodes) return;
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+  }
+  throw std::runtime_error("it was not mirrored in time\n" + stage.Logs());
+}
+
+void AwaitReady(Stage& stage) {
+  // Both sides were seen once keys are worked on.
+  const absl::Time give_up = absl::Now() + absl::GetFlag(FLAGS_limit);
+  while (absl::Now() < give_up) {
+    const std::string metrics = stage.AdapterMetrics();
+    if (SumOf(metrics, "controller_runtime_reconcile_total", "node") > 0 &&
+        SumOf(metrics, "workqueue_depth") == 0)
+      return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  throw std::runtime_error("the adapter did not come back\n" + stage.Logs());
+}
+
+double Writes(const std::string& metrics) {
+  double writes = 0;
+  for (const char* method : {"POST", "PATCH", "DELETE"})
+    writes += SumOf(metrics, "rest_client_requests_total", absl::StrCat("method=\"", method, "\""));
+  return writes;
+}
+
+void Line(const std::string& phase, const std::string& what, const std::string& value) {
+  std::cout << absl::StrFormat("%-10s %-52s %s\n", phase, what, value) << std::flush;
+}
+
+void MeasureChanges(Stage& stage, int pools) {
+  const Buckets before = ReadBuckets(stage.AdapterMetrics(), kLag);
+  const double writes = Writes(stage.AdapterMetrics());
+  const int rate = absl::GetFlag(FLAGS_rate);
+  const int changes = static_cast<int>(absl::ToInt64Seconds(kChanging)) * rate;
+  std::atomic<int> next = 0;
+  const absl::Time begin = absl::Now();
+  std::vector<std::thread> callers;
+  for (int i = 0; i < kCallers; ++i) {
+    callers.emplace_back([&] {
+      for (int change = next++; change < changes; change = next++) {
+        absl::SleepFor(begin + absl::Seconds(1) * change / rate - absl::Now());
+        stage.PatchNodePool(PoolName(change % pools),
+                            {{"spec", {{"priority", 1 + change / pools}}}});
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  AwaitReady(stage);
+  const std::string metrics = stage.AdapterMetrics();
+  const Buckets lag = Since(before, ReadBuckets(metrics, kLag));
+  Line("changes", "specs changed a second, reached", absl::StrFormat("%.1f", changes / seconds));
+  Line("changes", "mirror lag p50, p99",
+       absl::StrFormat("%.0f ms, %.0f ms", 1e3 * Quantile(lag, 0.5), 1e3 * Quantile(lag, 0.99)));
+  Line("changes", "writes of the adapter", absl::StrFormat("%.0f", Writes(metrics) - writes));
+}
+
+void Run() {
+  const int pools = absl::GetFlag(FLAGS_pools);
+  const int nodes = absl::GetFlag(FLAGS_nodes) / pools * pools;
+  Stage::Options options;
+  options.house.own_cluster = true;
+  Stage stage(options);
+  std::cout << stage.server().name() << ", " << pools << " NodePools, " << nodes << " Nodes\n";
+  ApplyMachines(stage, nodes);
+  stage.TerminateAdapter();
+  CreatePools(stage, pools, nodes);
+
+  absl::Time begin = absl::Now();
+  stage.StartAdapter();
+  AwaitMirrored(stage, pools, nodes);
+  std::string metrics = stage.AdapterMetrics();
+  Line("mirror", "from nothing to all of it shown",
+       absl::StrFormat("%.0f s", absl::ToDoubleSeconds(absl::Now() - begin)));
+  Line("mirror", "writes of the adapter", absl::StrFormat("%.0f", Writes(metrics)));
+  Line("mirror", "RSS of the adapter",
+       absl::StrFormat("%d MiB", ResidentMegabytes(stage.AdapterPid())));
+
+  // Events may still be on their way, at most so many a minute.
+  for (double events = -1; events != SumOf(metrics, "muster_kubernetes_events_written_total");) {
+    events = SumOf(metrics, "muster_kubernetes_events_written_total");
+    absl::SleepFor(absl::Seconds(5));
+    metrics = stage.AdapterMetrics();
+  }
+  stage.TerminateAdapter();
+  begin = absl::Now();
+  stage.StartAdapter();
+  AwaitReady(stage);
+  Line("restart", "until both sides were seen and looked through",
+       absl::StrFormat("%.1f s", absl::ToDoubleSeconds(absl::Now() - begin)));
+  absl::SleepFor(absl::GetFlag(FLAGS_quiet));
+  metrics = stage.AdapterMetrics();
+  Line("quiet", absl::StrCat("writes in ", absl::FormatDuration(absl::GetFlag(FLAGS_quiet))),
+       absl::StrFormat("%.0f", Writes(metrics)));
+  Line("quiet", "all requests (the Lease's: GET and PUT)",
+       absl::StrFormat("%.0f, PUT %.0f", SumOf(metrics, "rest_client_requests_total"),
+                       SumOf(metrics, "rest_client_requests_total", "method=\"PUT\"")));
+  Line("quiet", "RSS of the adapter",
+       absl::StrFormat("%d MiB", ResidentMegabytes(stage.AdapterPid())));
+  MeasureChanges(stage, pools);
+}
+
+}  // namespace
+}  // namespace muster::bench
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage(
+      "Measures the Kubernetes adapter; see tests/bench/kubernetes/README.md.");
+  absl::ParseCommandLine(argc, argv);
+  try {
+    muster::bench::Run();
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << "\n";
+    return 1;
+  }
+  return 0;
+}
