@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -16,6 +17,7 @@ using v1::Node;
 using v1::NodeReport;
 
 constexpr size_t kMostNames = 10;      // NodeReport.active_pods
+constexpr size_t kMostName = 253;      // of each of them
 constexpr size_t kMostMessage = 1024;  // NodeReport.message
 
 // In the cluster and able to have work.
@@ -62,7 +64,7 @@ class Planner {
     NodeReport& report = plan_.reports.emplace_back();
     report.set_node(node_.name());
     report.set_observation(observation);
-    report.set_message(message.substr(0, kMostMessage));
+    report.set_message(Shorten(message, kMostMessage));
     if (node_.has_create_time()) *report.mutable_node_create_time() = node_.create_time();
     return report;
   }
@@ -131,7 +133,8 @@ class Planner {
       return;
     }
     std::vector<std::string> names;
-    for (size_t i = 0; i < std::min(work.size(), kMostNames); ++i) names.push_back(work[i]->key());
+    for (size_t i = 0; i < std::min(work.size(), kMostNames); ++i)
+      names.push_back(Shorten(work[i]->key(), kMostName));
     const auto count = static_cast<int64_t>(work.size());
     const bool same = seen_.active() && seen_.active_pod_count() == count &&
                       std::equal(names.begin(), names.end(), seen_.active_pods().begin(),
@@ -164,13 +167,15 @@ class Planner {
 
   void PlanDrain() {
     if (!node_.desired().drain()) return;
-    const std::string why = facts_.blocked_by.substr(0, kMostMessage);
+    const std::string why = Shorten(facts_.blocked_by, kMostMessage);
     if (!why.empty() && seen_.drain_blocked_by() != why) {
       Report(NodeReport::OBSERVATION_DRAIN_BLOCKED, why);
     } else if (why.empty() && !seen_.drain_blocked_by().empty()) {
       Report(NodeReport::OBSERVATION_DRAIN_UNBLOCKED);
     }
-    if (node_.state() == Node::STATE_DRAINING && Work().empty())
+    // Before it is cordoned something new may still come.
+    const bool closed = facts_.object->unschedulable;
+    if (node_.state() == Node::STATE_DRAINING && closed && Work().empty())
       Report(NodeReport::OBSERVATION_DRAINED);
   }
 

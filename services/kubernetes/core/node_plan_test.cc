@@ -1,0 +1,357 @@
+#include "services/kubernetes/core/node_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/test_objects.h"
+#include "services/kubernetes/core/test_simulated_node.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using lifecycle::v1::Node;
+using lifecycle::v1::NodeReport;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Class = PodObject::Class;
+
+constexpr auto kRegistered = NodeReport::OBSERVATION_REGISTERED;
+constexpr auto kReady = NodeReport::OBSERVATION_READY;
+constexpr auto kActive = NodeReport::OBSERVATION_ACTIVE;
+constexpr auto kIdle = NodeReport::OBSERVATION_IDLE;
+constexpr auto kDrained = NodeReport::OBSERVATION_DRAINED;
+constexpr auto kUnhealthy = NodeReport::OBSERVATION_UNHEALTHY;
+constexpr auto kRecovered = NodeReport::OBSERVATION_RECOVERED;
+
+std::vector<NodeReport::Observation> Observations(const NodePlan& plan) {
+  std::vector<NodeReport::Observation> observations;
+  for (const NodeReport& report : plan.reports) observations.push_back(report.observation());
+  return observations;
+}
+
+NodePlan Plan(const Node& node, const NodeObject* object, std::vector<PodObject> pods = {},
+              const std::string& blocked_by = "", absl::Time reported = absl::InfinitePast()) {
+  return PlanNode({.node = &node,
+                   .object = object,
+                   .pods = std::move(pods),
+                   .blocked_by = blocked_by,
+                   .work_report_time = reported,
+                   .now = Then()});
+}
+
+NodeObject Joined(bool ready) { return ReadNode(MakeNodeJson(ready)); }
+
+NodeObject OfLife(const std::string& mark) {
+  NodeObject object = Joined(true);
+  object.annotations[kLifeAnnotation] = mark;
+  return object;
+}
+
+// What follows in a state: reports (with the v1 Node absent, not ready, ready) and whether the v1
+// Node is written to.
+struct Row {
+  Node::State state;
+  std::vector<NodeReport::Observation> absent;
+  std::vector<NodeReport::Observation> not_ready;
+  std::vector<NodeReport::Observation> ready;
+  bool written_not_ready;
+  bool written_ready;
+};
+
+const std::vector<Row>& Table() {
+  static const auto& rows = *new std::vector<Row>{
+      {Node::STATE_ASSIGNED, {}, {kRegistered}, {kRegistered, kReady}, false, false},
+      {Node::STATE_BOOTING, {}, {kRegistered}, {kRegistered, kReady}, false, false},
+      {Node::STATE_REGISTERED, {}, {}, {kReady}, true, false},
+      {Node::STATE_PRODUCTION, {kUnhealthy}, {kUnhealthy}, {}, true, true},
+      {Node::STATE_RECONFIGURING, {}, {}, {}, true, true},
+      {Node::STATE_TRIAGE, {kUnhealthy}, {kUnhealthy}, {}, true, true},
+      {Node::STATE_CORDONED, {kUnhealthy}, {kUnhealthy}, {}, true, true},
+      // Drained is one that nothing new can come to.
+      {Node::STATE_DRAINING, {kDrained}, {kUnhealthy}, {}, true, true},
+      {Node::STATE_PREPARED_FOR_TERMINATE, {}, {}, {}, true, true},
+      {Node::STATE_DELETED, {}, {}, {}, false, false},
+      {Node::STATE_DELIVERY_FAILED, {}, {}, {}, false, false},
+  };
+  return rows;
+}
+
+TEST(PlanNode, FollowsTheTable) {
+  for (const Row& row : Table()) {
+    SCOPED_TRACE(Node::State_Name(row.state));
+    const Node node = MakeNode(row.state);
+    const NodeObject not_ready = Joined(false);
+    const NodeObject ready = Joined(true);
+    EXPECT_EQ(Observations(Plan(node, nullptr)), row.absent);
+    EXPECT_FALSE(Plan(node, nullptr).writes());
+    EXPECT_EQ(Observations(Plan(node, &not_ready)), row.not_ready);
+    EXPECT_EQ(Observations(Plan(node, &ready)), row.ready);
+    const auto written = [](const NodePlan& plan) {
+      return plan.apply && plan.taints && plan.apply_status;
+    };
+    EXPECT_EQ(written(Plan(node, &not_ready)), row.written_not_ready);
+    EXPECT_EQ(written(Plan(node, &ready)), row.written_ready);
+    const bool over = row.state == Node::STATE_DELETED || row.state == Node::STATE_DELIVERY_FAILED;
+    EXPECT_EQ(Plan(node, &ready).remove, over);
+    NodeObject deleting = ready;
+    deleting.deleting = true;
+    EXPECT_FALSE(Plan(node, &deleting).remove) << "asked already";
+  }
+}
+
+TEST(PlanNode, OneOfAnEarlierLifeIsRemovedWhateverTheState) {
+  const NodeObject object = OfLife("2025-05-30T17:35:59.999999Z");
+  for (const Row& row : Table()) {
+    const Node node = MakeNode(row.state);
+    const NodePlan plan = Plan(node, &object, {MakePod("a", Class::kGuarded)});
+    EXPECT_TRUE(plan.remove);
+    EXPECT_THAT(plan.reports, IsEmpty());
+    EXPECT_FALSE(plan.apply || plan.taints || plan.apply_status);
+    EXPECT_LT(CompareLives(node, object), 0);
+  }
+}
+
+TEST(PlanNode, OneOfALaterLifeIsLeftAlone) {
+  const NodeObject object = OfLife("2025-05-30T17:36:00.123457Z");
+  for (const Row& row : Table()) {
+    const Node node = MakeNode(row.state);
+    const NodePlan plan = Plan(node, &object, {MakePod("a", Class::kGuarded)});
+    EXPECT_FALSE(plan.writes());
+    EXPECT_THAT(plan.reports, IsEmpty());
+    EXPECT_GT(CompareLives(node, object), 0);
+  }
+}
+
+TEST(PlanNode, NoPoolsMachineIsLeftAlone) {
+  const NodeObject object = Joined(true);
+  const NodePlan plan = PlanNode({.object = &object});
+  EXPECT_FALSE(plan.writes());
+  EXPECT_THAT(plan.reports, IsEmpty());
+}
+
+TEST(PlanNode, EveryReportNamesTheNodeAndItsLife) {
+  const Node node = MakeNode(Node::STATE_BOOTING);
+  const NodeObject object = Joined(true);
+  const NodePlan plan = Plan(node, &object);
+  ASSERT_THAT(plan.reports, SizeIs(2));
+  for (const NodeReport& report : plan.reports) {
+    EXPECT_EQ(report.node(), node.name());
+    EXPECT_EQ(report.node_create_time().nanos(), node.create_time().nanos());
+  }
+  EXPECT_EQ(plan.reports[0].node_profile(), "np-0123456789ab");
+}
+
+TEST(PlanArrival, WaitsUntilItIsDecidedWhatToBoot) {
+  Node node = MakeNode(Node::STATE_ASSIGNED);
+  const NodeObject object = Joined(true);
+  node.mutable_desired()->clear_node_profile();
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
+  EXPECT_FALSE(Plan(node, &object).writes());
+  node = MakeNode(Node::STATE_BOOTING);
+  node.mutable_desired()->set_phase(lifecycle::v1::NodeDesired::PHASE_TERMINATED);
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
+}
+
+TEST(PlanArrival, IsBackFromAReboot) {
+  Node node = MakeNode(Node::STATE_RECONFIGURING);
+  const NodeObject ready = Joined(true);
+  const NodeObject not_ready = Joined(false);
+  node.mutable_observed()->set_node_profile("np-before");
+  EXPECT_THAT(Observations(Plan(node, &ready)), IsEmpty()) << "it was not rebooted yet";
+  node.mutable_observed()->set_node_profile("np-0123456789ab");
+  EXPECT_THAT(Observations(Plan(node, &not_ready)), IsEmpty());
+  EXPECT_THAT(Observations(Plan(node, &ready)), ElementsAre(kReady));
+}
+
+TEST(PlanHealth, TellsOfTheKubelet) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject not_ready = Joined(false);
+  const NodeObject ready = Joined(true);
+  const NodePlan plan = Plan(node, &not_ready);
+  EXPECT_EQ(plan.reports[0].message(), "kubelet: KubeletNotReady: network is not ready");
+  node.mutable_observed()->set_unhealthy(true);
+  node.mutable_observed()->set_health_message(plan.reports[0].message());
+  EXPECT_THAT(Observations(Plan(node, &not_ready)), IsEmpty()) << "known";
+  EXPECT_THAT(Observations(Plan(node, &ready)), ElementsAre(kRecovered));
+  node.mutable_observed()->set_health_message("GPU 3 fell off the bus");
+  EXPECT_THAT(Observations(Plan(node, &ready)), IsEmpty()) << "somebody else's word";
+}
+
+TEST(PlanHealth, OneWithoutAReadyConditionIsNeither) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Joined(true);
+  object.ready = std::nullopt;
+  EXPECT_THAT(Observations(Plan(node, &object)), IsEmpty());
+}
+
+// What a report carries is UTF-8, or the whole call is lost.
+TEST(PlanHealth, ALongReasonIsCutBetweenCharacters) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Joined(false);
+  for (int lead = 0; lead < 3; ++lead) {
+    object.not_ready_why = std::string(static_cast<size_t>(lead), 'x');
+    while (object.not_ready_why.size() < 1200) object.not_ready_why += "€";
+    const std::string message = Plan(node, &object).reports.at(0).message();
+    EXPECT_LE(message.size(), 1024u);
+    EXPECT_EQ((message.size() - std::string(kKubeletSays).size() - static_cast<size_t>(lead)) % 3,
+              0u);
+  }
+}
+
+TEST(PlanAbsence, TellsThatItsWorkIsGoneToo) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_observed()->set_active(true);
+  const NodePlan plan = Plan(node, nullptr);
+  EXPECT_THAT(Observations(plan), ElementsAre(kIdle, kUnhealthy));
+  EXPECT_EQ(plan.reports[1].message(), "kubelet: the Node object is not in the cluster");
+  node.mutable_observed()->set_active(false);
+  node.mutable_observed()->set_unhealthy(true);
+  EXPECT_THAT(Observations(Plan(node, nullptr)), IsEmpty());
+}
+
+std::vector<PodObject> Work(int count) {
+  std::vector<PodObject> pods;
+  for (int i = count; i > 0; --i)
+    pods.push_back(MakePod(absl::StrCat("p", 100 + i), Class::kGuarded));
+  return pods;
+}
+
+TEST(PlanWork, NamesTenAndCountsAll) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  std::vector<PodObject> pods = Work(12);
+  pods.push_back(MakePod("a-daemon", Class::kFixed));
+  const NodePlan plan = Plan(node, &object, pods);
+  ASSERT_THAT(Observations(plan), ElementsAre(kActive));
+  EXPECT_EQ(plan.reports[0].active_pod_count(), 12);
+  ASSERT_EQ(plan.reports[0].active_pods_size(), 10);
+  EXPECT_EQ(plan.reports[0].active_pods(0), "team/p101") << "in the order of the alphabet";
+  EXPECT_EQ(plan.reports[0].active_pods(9), "team/p110");
+}
+
+TEST(PlanWork, ANameIsAtMostWhatAReportMayCarry) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  const std::vector<PodObject> pods = {MakePod(std::string(253, 'x'), Class::kGuarded)};
+  const NodePlan plan = Plan(node, &object, pods);
+  ASSERT_EQ(plan.reports.at(0).active_pods_size(), 1);
+  EXPECT_EQ(plan.reports[0].active_pods(0).size(), 253u);
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods(plan.reports[0].active_pods(0));
+  EXPECT_THAT(Plan(node, &object, pods).reports, IsEmpty()) << "it was told";
+}
+
+TEST(PlanWork, DaemonsAndWhatHasFinishedAreNone) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  std::vector<PodObject> pods = {MakePod("a", Class::kFixed), MakePod("b", Class::kGuarded)};
+  pods[1].finished = true;
+  EXPECT_THAT(Plan(node, &object, pods).reports, IsEmpty());
+  node.mutable_observed()->set_active(true);
+  EXPECT_THAT(Observations(Plan(node, &object, pods)), ElementsAre(kIdle));
+}
+
+TEST(PlanWork, ChangesOfWorkAreToldWithAPauseAndFallingIdleAtOnce) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods("team/p101");
+  EXPECT_THAT(Plan(node, &object, Work(1), "", Then()).reports, IsEmpty());
+  const NodePlan early = Plan(node, &object, Work(2), "", Then() - absl::Seconds(5));
+  EXPECT_THAT(early.reports, IsEmpty());
+  EXPECT_EQ(early.look_again, absl::Seconds(10));
+  EXPECT_THAT(Observations(Plan(node, &object, Work(2), "", Then() - kWorkInterval)),
+              ElementsAre(kActive));
+  EXPECT_THAT(Observations(Plan(node, &object, {}, "", Then())), ElementsAre(kIdle));
+  node.mutable_observed()->set_active(false);
+  EXPECT_THAT(Observations(Plan(node, &object, Work(1), "", Then())), ElementsAre(kActive));
+}
+
+TEST(PlanMarks, TellOfTheAutoscaler) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Joined(true);
+  object.taints.push_back({.key = kAutoscalerTaint, .effect = "NoSchedule"});
+  EXPECT_THAT(Observations(Plan(node, &object)),
+              ElementsAre(NodeReport::OBSERVATION_AUTOSCALER_MARKED));
+  node.mutable_observed()->set_autoscaler_marked(true);
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
+  object.taints.clear();
+  EXPECT_THAT(Observations(Plan(node, &object)),
+              ElementsAre(NodeReport::OBSERVATION_AUTOSCALER_UNMARKED));
+}
+
+TEST(PlanMarks, TellOfAForeignCordon) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Joined(true);
+  object.foreign_unschedulable = true;
+  EXPECT_THAT(Observations(Plan(node, &object)),
+              ElementsAre(NodeReport::OBSERVATION_UNSCHEDULABLE));
+  node.mutable_observed()->set_unschedulable(true);
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty());
+  object.foreign_unschedulable = false;
+  EXPECT_THAT(Observations(Plan(node, &object)), ElementsAre(NodeReport::OBSERVATION_SCHEDULABLE));
+}
+
+TEST(PlanDrain, TellsWhatBlocksIt) {
+  Node node = MakeNode(Node::STATE_DRAINING);
+  NodeObject object = Joined(true);
+  object.unschedulable = true;
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods("team/p101");
+  const NodePlan plan = Plan(node, &object, Work(1), "team/p101: budget x");
+  EXPECT_THAT(Observations(plan), ElementsAre(NodeReport::OBSERVATION_DRAIN_BLOCKED));
+  EXPECT_EQ(plan.reports[0].message(), "team/p101: budget x");
+  node.mutable_observed()->set_drain_blocked_by("team/p101: budget x");
+  EXPECT_THAT(Plan(node, &object, Work(1), "team/p101: budget x").reports, IsEmpty());
+  EXPECT_THAT(Observations(Plan(node, &object, Work(1))),
+              ElementsAre(NodeReport::OBSERVATION_DRAIN_UNBLOCKED));
+}
+
+TEST(PlanDrain, ALongReasonIsToldOnce) {
+  Node node = MakeNode(Node::STATE_DRAINING);
+  const NodeObject object = Joined(true);
+  std::string why = "xx";
+  while (why.size() < 1200) why += "€";
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods("team/p101");
+  const NodePlan plan = Plan(node, &object, Work(1), why);
+  ASSERT_THAT(plan.reports, SizeIs(1));
+  EXPECT_EQ(plan.reports[0].message().size(), 1022u) << "2 + 340 * 3";
+  node.mutable_observed()->set_drain_blocked_by(plan.reports[0].message());
+  EXPECT_THAT(Plan(node, &object, Work(1), why).reports, IsEmpty());
+}
+
+// "cordon, then evict": while something may still be put onto it, it is not drained.
+TEST(PlanDrain, EndsWhenNothingIsLeftAndNothingCanCome) {
+  const Node node = MakeNode(Node::STATE_DRAINING);
+  NodeObject object = Joined(true);
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty()) << "not cordoned yet";
+  object.unschedulable = true;
+  EXPECT_THAT(Observations(Plan(node, &object)), ElementsAre(kDrained));
+  std::vector<PodObject> leaving = Work(1);
+  leaving[0].deleting = true;
+  EXPECT_THAT(Observations(Plan(node, &object, leaving)), ElementsAre(kActive))
+      << "until it is gone";
+}
+
+TEST(OrphanName, NeedsALabelThatIsOurs) {
+  NodeObject object = Joined(true);
+  EXPECT_EQ(OrphanName(object, "g8fd930"), "");
+  object.labels[kPoolLabel] = "a";
+  EXPECT_EQ(OrphanName(object, "g8fd930"), "") << "somebody else's";
+  object.own_labels.insert(kPoolLabel);
+  EXPECT_EQ(OrphanName(object, "g8fd930"), "nodePools/a/nodes/g8fd930");
+}
+
+}  // namespace
+}  // namespace muster::kubernetes
