@@ -3,100 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
 #include "services/kubernetes/core/refusal.h"
-#include "services/kubernetes/core/test_objects.h"
+#include "services/kubernetes/core/test_status.h"
 
 namespace muster::kubernetes {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-namespace v1 = lifecycle::v1;
-
-constexpr char kTime[] = "2025-05-30T17:36:00Z";
-constexpr char kLater[] = "2025-05-30T17:37:00Z";
-
-absl::Time Now() { return Then() + absl::Minutes(1); }
-
-// The reference's healthy pool.
-v1::NodePool HealthyPool() {
-  v1::NodePool pool;
-  pool.set_uid("9311678d-4064-45b8-8439-b943250e5852");
-  pool.set_generation(1);
-  pool.set_object_generation(1);
-  v1::NodePoolStatus& status = *pool.mutable_status();
-  status.set_current_nodes(1);
-  const auto put = [&](const char* type, const char* word, const char* reason,
-                       const char* message) {
-    *status.add_conditions() = MakeCondition(type, word, reason, message);
-  };
-  put("Validated", "True", "Valid", "NodePool configuration is valid.");
-  put("Capacity", "True", "Sufficient",
-      "Sufficient capacity available for the requested instance type.");
-  put("Quota", "True", "Under", "NodePool is within instance type quota.");
-  put("AtTarget", "True", "TargetMet", "NodePool has reached its target node count.");
-  put("NodeReconfigurationRequired", "False", "AllNodesUpToDate",
-      "All nodes are on the current configuration.");
-  return pool;
-}
-
-NodePoolObject MakeObject(int64_t generation, Json status = Json::object()) {
-  NodePoolObject object;
-  object.name = "example-nodepool";
-  object.uid = "9311678d-4064-45b8-8439-b943250e5852";
-  object.generation = generation;
-  object.status = std::move(status);
-  return object;
-}
-
-Json Desired(const NodePoolObject& object, const v1::NodePool* pool,
-             Edition edition = Edition::kCurrent, std::optional<Refusal> refusal = {},
-             Synced synced = {}) {
-  const auto status = DesiredStatus(
-      {.object = &object, .pool = pool, .refusal = refusal, .edition = edition, .synced = synced},
-      Now());
-  return status.value_or(Json());
-}
-
-std::vector<std::string> Types(const Json& status) {
-  std::vector<std::string> types;
-  for (const Json& condition : status["conditions"])
-    types.push_back(condition["type"].get<std::string>());
-  return types;
-}
-
-Json Find(const Json& status, const std::string& type) {
-  for (const Json& condition : status["conditions"]) {
-    if (condition["type"] == type) return condition;
-  }
-  return nullptr;
-}
-
-// What a server-side apply of `desired` makes of a status, as far as the API server's rules go: a
-// list-map by type, fields that we owned and send no more go.
-Json Merge(const Json& status, const Json& before, const Json& desired) {
-  Json out = status;
-  for (const auto& item : before.items()) {
-    if (item.key() != "conditions" && !desired.contains(item.key())) out.erase(item.key());
-  }
-  Json conditions = Json::array();
-  const Json none = Json::array();
-  for (const Json& there : status.contains("conditions") ? status["conditions"] : none) {
-    const std::string type = there["type"];
-    const bool ours = before.contains("conditions") && !Find(before, type).is_null();
-    if (!ours && Find(desired, type).is_null()) conditions.push_back(there);
-  }
-  for (const Json& condition : desired["conditions"]) conditions.push_back(condition);
-  for (const auto& item : desired.items()) out[item.key()] = item.value();
-  out["conditions"] = conditions;
-  return out;
-}
 
 TEST(Status, OfAHealthyPoolIsTheReferencesExample) {
   const v1::NodePool pool = HealthyPool();
@@ -301,108 +215,6 @@ TEST(Gone, SaysSoOfOneThatNeverCameToMuster) {
   const auto gone = DesiredStatus({.object = &object, .gone = true}, Now());
   ASSERT_TRUE(gone);
   EXPECT_THAT(Types(*gone), ElementsAre("NodesRemoved"));
-}
-
-// "`first` maps Validated→Accepted, AtTarget→Allocated, Capacity→SufficientCapacity and adds
-// MetadataSynced (Synced, Pending, Unknown)"
-TEST(Editions, FirstHasTheFirstEditionsNames) {
-  const v1::NodePool pool = HealthyPool();
-  const Json status = Desired(MakeObject(1), &pool, Edition::kFirst);
-  EXPECT_THAT(Types(status),
-              ElementsAre("Accepted", "SufficientCapacity", "Allocated", "MetadataSynced"));
-  EXPECT_EQ(Find(status, "Accepted")["reason"], "Accepted");
-  EXPECT_EQ(Find(status, "Allocated")["reason"], "Complete");
-  EXPECT_EQ(Find(status, "Accepted")["lastTransitionTime"], kTime);
-  EXPECT_EQ(Find(status, "MetadataSynced")["reason"], "Synced");
-  EXPECT_EQ(Find(status, "MetadataSynced")["status"], "True");
-}
-
-TEST(Editions, BothHasBothAndNoTypeTwice) {
-  v1::NodePool pool = HealthyPool();
-  *pool.mutable_status()->add_conditions() = MakeCondition("NodesRemoved", "False", "Pending", "");
-  const Json status =
-      Desired(MakeObject(1), &pool, Edition::kBoth, {}, Synced{.nodes = 3, .pending = 2});
-  EXPECT_THAT(
-      Types(status),
-      ElementsAre("Validated", "Accepted", "Capacity", "SufficientCapacity", "Quota", "AtTarget",
-                  "Allocated", "NodeReconfigurationRequired", "NodesRemoved", "MetadataSynced"));
-  const Json synced = Find(status, "MetadataSynced");
-  EXPECT_EQ(synced["reason"], "Pending");
-  EXPECT_EQ(synced["status"], "False");
-  EXPECT_THAT(synced["message"].get<std::string>(), HasSubstr("2 of 3 Nodes"));
-}
-
-TEST(Editions, ARefusalIsNamedByEach) {
-  const auto types = [](Edition edition) {
-    return Types(Desired(MakeObject(1), nullptr, edition, Refusal{1, "no"}));
-  };
-  EXPECT_THAT(types(Edition::kCurrent), ElementsAre("Validated"));
-  EXPECT_THAT(types(Edition::kFirst), ElementsAre("Accepted"));
-  EXPECT_THAT(types(Edition::kBoth), ElementsAre("Validated", "Accepted"));
-}
-
-TEST(Editions, AChangeTakesTheOthersNamesAway) {
-  const v1::NodePool pool = HealthyPool();
-  const Json both = Desired(MakeObject(1), &pool, Edition::kBoth);
-  const Json current = Desired(MakeObject(1, both), &pool);
-  EXPECT_FALSE(Says(both, current));
-  EXPECT_THAT(Types(Merge(both, both, current)), testing::Not(testing::Contains("Accepted")));
-  EXPECT_TRUE(Says(Merge(both, both, current), current));
-}
-
-TEST(Says, CountsOnlyWhatIsOurs) {
-  const v1::NodePool pool = HealthyPool();
-  const Json desired = Desired(MakeObject(1), &pool);
-  Json status = desired;
-  EXPECT_TRUE(Says(status, desired));
-  status["foreign"] = 1;
-  status["conditions"].insert(status["conditions"].begin(),
-                              Json{{"type", "Foreign"}, {"status", "True"}});
-  EXPECT_TRUE(Says(status, desired));
-  EXPECT_FALSE(Says(Json::object(), desired));
-  for (const auto& item : desired.items()) {
-    Json without = status;
-    without.erase(item.key());
-    EXPECT_FALSE(Says(without, desired)) << item.key();
-  }
-  for (size_t i = 1; i < status["conditions"].size(); ++i) {
-    for (const auto& item : desired["conditions"][i - 1].items()) {
-      Json other = status;
-      other["conditions"][i][item.key()] = "x";
-      EXPECT_FALSE(Says(other, desired)) << i << item.key();
-    }
-  }
-  status["nodeProfile"] = "np-0123456789ab";
-  EXPECT_FALSE(Says(status, desired)) << "one that is to go";
-}
-
-// Written once, nothing is written again: through a refusal, a change of edition, and the end.
-TEST(Says, IsAFixpointOfEveryStep) {
-  v1::NodePool pool = HealthyPool();
-  pool.set_generation(2);
-  for (const Edition edition : {Edition::kCurrent, Edition::kFirst, Edition::kBoth}) {
-    Json live = {{"conditions", Json::array({Json{{"type", "Foreign"}, {"status", "True"}}})}};
-    Json before = Json::object();
-    const auto step = [&](const v1::NodePool* of, const std::optional<Refusal>& refusal,
-                          bool gone) {
-      const auto at = [&](absl::Time now) {
-        const NodePoolObject object = MakeObject(2, live);
-        return *DesiredStatus(
-            {.object = &object, .pool = of, .refusal = refusal, .gone = gone, .edition = edition},
-            now);
-      };
-      const Json desired = at(Now());
-      EXPECT_FALSE(Says(live, desired));
-      live = Merge(live, before, desired);
-      before = desired;
-      EXPECT_TRUE(Says(live, at(Now() + absl::Hours(1)))) << live << at(Now());
-      EXPECT_FALSE(Find(live, "Foreign").is_null());
-    };
-    step(nullptr, Refusal{2, "no"}, false);
-    step(&pool, std::nullopt, false);
-    step(&pool, Refusal{2, "no"}, false);
-    step(nullptr, std::nullopt, true);
-  }
 }
 
 TEST(SpecOf, TakesTheCrdsSpec) {
