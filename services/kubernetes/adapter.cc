@@ -36,7 +36,10 @@ Adapter::~Adapter() = default;
 absl::Status Adapter::Connect() {
   ClientOptions client{.user_agent = options_.user_agent};
   client.on_request = [metrics = metrics_](const RequestEnd& end) { metrics->Requested(end); };
+  // A request that hangs must not outlast what it is to prolong.
+  client.timeout = options_.lease.renew_deadline / 2;
   ASSIGN_OR_RETURN(lease_client_, Client::Create(options_.endpoint, client));
+  client.timeout = ClientOptions().timeout;
   leader_ = std::make_unique<Leader>(lease_client_.get(), options_.lease);
   client.may_write = [leader = leader_.get()] { return leader->Leads(); };
   client.max_connections = options_.pool_workers + options_.node_workers + 4;
@@ -62,10 +65,10 @@ void Adapter::MakeControllers() {
                              const auto node = cluster_->NodeOf(machine);
                              return node == nullptr ? std::string() : node->uid;
                            }});
-  reporter_ = std::make_unique<Reporter>(
-      muster_.get(),
-      Reporter::Listeners{[this](const std::string& machine) { nodes_->queue().Retry(machine); },
-                          add_machine});
+  reporter_ = std::make_unique<Reporter>(muster_.get(),
+                                         [this](const std::string& machine, absl::Duration pause) {
+                                           nodes_->queue().AddAfter(machine, pause);
+                                         });
   pool_reconciler_ = std::make_unique<PoolReconciler>(
       PoolReconciler::Parts{api_.get(), cluster_.get(), muster_.get(), known_.get(),
                             reporter_.get(), events_.get(), metrics_.get(), options_.edition});

@@ -14,6 +14,7 @@
 namespace muster::kubernetes {
 namespace {
 
+using lifecycle::v1::Node;
 using lifecycle::v1::NodeReport;
 
 // As kubectl drain has it.
@@ -99,11 +100,7 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   facts.work_report_time = memory.work_report_time;
   NodePlan plan = PlanNode(facts);
   outcome.again = std::min(outcome.again, plan.look_again);
-  if (object == nullptr && !plan.reports.empty()) {
-    const auto there = parts_.api->Get(absl::StrCat(kNodesPath, "/", machine));
-    if (there.ok()) parts_.cluster->nodes().Put(*there);
-    if (!absl::IsNotFound(there.status())) return there.status();
-  }
+  RETURN_IF_ERROR(Confirm(*node, object.get(), plan));
   const bool tells_work =
       std::any_of(plan.reports.begin(), plan.reports.end(), [](const NodeReport& report) {
         return report.observation() == NodeReport::OBSERVATION_ACTIVE;
@@ -117,6 +114,48 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   RETURN_IF_ERROR(Write(*object, plan));
   if (plan.apply || plan.taints) parts_.wrote_metadata(PoolOf(node->name()));
   return outcome;
+}
+
+absl::Status NodeReconciler::Confirm(const Node& node, const NodeObject* object,
+                                     const NodePlan& plan) {
+  if (plan.reports.empty()) return absl::OkStatus();
+  if (object == nullptr) return ConfirmAbsent(node);
+  const bool drained =
+      std::any_of(plan.reports.begin(), plan.reports.end(), [](const NodeReport& report) {
+        return report.observation() == NodeReport::OBSERVATION_DRAINED;
+      });
+  return drained ? ConfirmDrained(*object) : absl::OkStatus();
+}
+
+absl::Status NodeReconciler::ConfirmAbsent(const Node& node) {
+  bool there = false;
+  const auto take = [&](const Json& json) {
+    const NodeObject found = ReadNode(json);
+    if (ProviderMachine(found) != node.machine() && found.name != node.machine()) return;
+    parts_.cluster->nodes().Put(json);
+    there = true;
+  };
+  const auto named = parts_.api->Get(absl::StrCat(kNodesPath, "/", node.machine()));
+  if (named.ok()) take(*named);
+  if (!named.ok() && !absl::IsNotFound(named.status())) return named.status();
+  if (!there) {
+    const std::string selector = absl::StrCat(kPoolUidLabel, "=", node.pool_uid());
+    RETURN_IF_ERROR(parts_.api->List(kNodesPath, {{"labelSelector", selector}}, take).status());
+  }
+  return there ? absl::AbortedError("the Node is there") : absl::OkStatus();
+}
+
+absl::Status NodeReconciler::ConfirmDrained(const NodeObject& object) {
+  bool work = false;
+  const std::string selector = absl::StrCat("spec.nodeName=", object.name);
+  RETURN_IF_ERROR(parts_.api
+                      ->List(kPodsPath, {{"fieldSelector", selector}},
+                             [&](const Json& pod) {
+                               parts_.cluster->pods().Put(pod);
+                               work |= ReadPod(pod).IsWork();
+                             })
+                      .status());
+  return work ? absl::AbortedError("there is work on the Node") : absl::OkStatus();
 }
 
 Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object) {

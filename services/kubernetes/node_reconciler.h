@@ -55,6 +55,12 @@ class NodeReconciler {
   };
 
   Outcome ReconcileUnknown(const std::string& machine, const NodeObject* object);
+  // What is reported of a Node that is away, or drained, is looked up anew: what was last seen may
+  // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise.
+  absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
+                       const NodePlan& plan);
+  absl::Status ConfirmAbsent(const lifecycle::v1::Node& node);
+  absl::Status ConfirmDrained(const NodeObject& object);
   absl::Status Write(const NodeObject& object, const NodePlan& plan);
   absl::Status Patch(PatchType type, const std::string& path, const Json& patch);
   absl::Status Delete(const NodeObject& object);

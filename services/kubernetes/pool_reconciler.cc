@@ -75,9 +75,10 @@ Outcome PoolReconciler::operator()(const std::string& name) {
     if (object == nullptr || object->deleting) return Later(absl::ZeroDuration());
   }
   RETURN_IF_ERROR(Apply(*object, view.pool));
-  bool more = false;
-  if (view.pool != nullptr) RETURN_IF_ERROR(CarryOutOrder(*object, more));
   Outcome outcome = ShowStatus(*object, view, false);
+  if (!outcome.status.ok() || view.pool == nullptr) return outcome;
+  bool more = false;
+  RETURN_IF_ERROR(CarryOutOrder(*object, more));
   if (more) outcome.again = absl::ZeroDuration();
   return outcome;
 }
@@ -130,7 +131,8 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   const Outcome shown = ShowStatus(object, {}, true);
   if (!shown.status.ok() || shown.again < absl::InfiniteDuration()) return shown;
-  return RemoveFinalizer(object);
+  const Object now = parts_.cluster->node_pools().Find(object.name);
+  return now == nullptr || now->uid != object.uid ? Outcome() : RemoveFinalizer(*now);
 }
 
 absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object) {
@@ -166,7 +168,11 @@ absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const
 
 absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& more) {
   if (object.promote.empty() && object.rollback.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const auto configuration, parts_.muster->GetConfiguration(object.uid));
+  const auto found = parts_.muster->GetConfiguration(object.uid);
+  // Lifecycle has not told configuration of the pool yet.
+  if (absl::IsNotFound(found.status())) return absl::UnavailableError(found.status().message());
+  RETURN_IF_ERROR(found.status());
+  const configuration::v1::PoolConfiguration& configuration = *found;
   const OrderStep step = NextOrder(object, configuration);
   const Json removal = RemoveAnnotation(step.annotation, step.value);
   absl::Status asked;

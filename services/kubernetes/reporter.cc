@@ -11,11 +11,14 @@ namespace {
 constexpr size_t kMostReports = 1000;  // a call
 // What is seen at the same time travels together.
 constexpr absl::Duration kGather = absl::Milliseconds(5);
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLongestPause = absl::Seconds(15);
+constexpr int kMostDoublings = 10;
 
 }  // namespace
 
-Reporter::Reporter(MusterClient* client, Listeners listeners)
-    : client_(*client), listeners_(std::move(listeners)) {}
+Reporter::Reporter(MusterClient* client, Listener look_again)
+    : client_(*client), look_again_(std::move(look_again)) {}
 
 Reporter::~Reporter() { Stop(); }
 
@@ -97,18 +100,25 @@ void Reporter::Send(const Batch& batch) {
     bool refused = !codes.ok();
     for (size_t i = 0; i < count && codes.ok(); ++i)
       refused |= (*codes)[at++] != absl::StatusCode::kOk;
-    bool again = false;
-    {
-      MutexLock lock(mutex_);
-      again = entries_[machine].offered_again;
-      entries_.erase(machine);
-    }
+    Settle(machine, refused);
+  }
+}
+
+void Reporter::Settle(const std::string& machine, bool refused) {
+  bool again = false;
+  absl::Duration pause = absl::ZeroDuration();
+  {
+    MutexLock lock(mutex_);
+    again = entries_[machine].offered_again || refused;
+    entries_.erase(machine);
     if (refused) {
-      listeners_.refused(machine);
-    } else if (again) {
-      listeners_.done(machine);
+      const int doublings = std::min(refusals_[machine]++, kMostDoublings);
+      pause = std::min(kLongestPause, kFirstPause * (int64_t{1} << doublings));
+    } else {
+      refusals_.erase(machine);
     }
   }
+  if (again) look_again_(machine, pause);
 }
 
 }  // namespace muster::kubernetes

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/random/random.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
@@ -19,19 +18,16 @@ namespace muster::kubernetes {
 // Thread-safe.
 class Reporter {
  public:
-  using Listener = std::function<void(const std::string& machine)>;
-  // `refused`: a report that did not fit, or did not arrive; to be looked at again after a pause.
-  // `done`: the machine was offered again while its reports were under way.
-  struct Listeners {
-    Listener refused = {};
-    Listener done = {};
-  };
+  // Called when a machine is to be looked at again: after a pause that doubles with every refusal
+  // in a row when a report did not fit or did not arrive; at once when it was offered again while
+  // its reports were under way.
+  using Listener = std::function<void(const std::string& machine, absl::Duration pause)>;
 
-  Reporter(MusterClient* client, Listeners listeners);
+  Reporter(MusterClient* client, Listener look_again);
   ~Reporter();
 
   // Takes the reports of a machine, in order. While earlier ones are under way they are dropped,
-  // and `done` is told when they are through.
+  // and the machine is looked at again when they are through.
   void Report(const std::string& machine, std::vector<lifecycle::v1::NodeReport> reports);
   // Sends now and waits; one code a report.
   absl::StatusOr<std::vector<absl::StatusCode>> ReportNow(
@@ -55,14 +51,17 @@ class Reporter {
   void Run();
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(const Batch& batch);
+  // One machine's reports are through.
+  void Settle(const std::string& machine, bool refused);
 
   MusterClient& client_;
-  const Listeners listeners_;
+  const Listener look_again_;
   Mutex mutex_;
   CondVar changed_;
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::flat_hash_map<std::string, Entry> entries_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::string> waiting_ MUSTER_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, int> refusals_ MUSTER_GUARDED_BY(mutex_);  // in a row
   std::thread thread_;
 };
 
