@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,8 @@ void Insist(const std::function<absl::Status()>& request);
 std::vector<std::string> NodesOf(Stage& stage, const std::string& pool);
 
 // Puts a Pod of each kind on a v1 Node: interruptable, graceful (it takes `grace` to end), plain,
-// `web` (which BlockDrains is about), and one of a DaemonSet. The names of those that a drain moves.
+// `web` (which BlockDrains is about), and one of a DaemonSet. The names of those that a drain
+// moves.
 std::vector<std::string> FillNode(Stage& stage, const std::string& node,
                                   absl::Duration grace = absl::Seconds(2));
 // No `web` Pod may be evicted, until AllowDrains.
@@ -55,11 +57,30 @@ std::map<std::string, std::string> Versions(Stage& stage);
 // written then, as text for people; empty: it is quiet.
 std::string AwaitQuiet(Stage& stage);
 
+// Counts the changes of NodePools, Nodes and Pods as a watch brings them: the clock by which tests
+// choose their moments.
+class Onlooker {
+ public:
+  explicit Onlooker(Stage& stage);
+  ~Onlooker();
+
+  // Until so many changes came from now on, `over` holds for that NodePool (null: there is none),
+  // or nothing came for `calm`.
+  void AwaitChanges(int changes, const std::string& pool,
+                    const std::function<bool(const nlohmann::json&)>& over,
+                    absl::Duration calm = absl::Seconds(2));
+  // How often Nodes were deleted.
+  int deleted_nodes() const;
+
+ private:
+  struct Shared;
+  const std::unique_ptr<Shared> shared_;
+};
+
 // Who has which Node objects: name to uid.
 std::map<std::string, std::string> NodeUids(Stage& stage);
 
 // Waits until the adapter ended by itself; its exit code, -1 when it did not.
-int AwaitAdapterEnd(Stage& stage, size_t replica = 0,
-                    absl::Duration patience = absl::Seconds(60));
+int AwaitAdapterEnd(Stage& stage, size_t replica = 0, absl::Duration patience = absl::Seconds(60));
 
 }  // namespace muster::testing

@@ -1,0 +1,360 @@
+#include "tests/kubernetes/adapter/trial.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/api/reflector.h"
+#include "services/kubernetes/core/event.h"
+#include "tests/kubernetes/raw_request.h"
+
+namespace muster::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr auto kPoll = std::chrono::milliseconds(20);
+
+constexpr char kAdapter[] = "muster-kubernetes";
+constexpr char kEventsPath[] = "/apis/events.k8s.io/v1/events";
+constexpr char kNamespacesPath[] = "/api/v1/namespaces";
+constexpr char kDefaultPods[] = "/api/v1/namespaces/default/pods";
+constexpr char kBudget[] = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web";
+constexpr char kBudgets[] = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases";
+constexpr char kPoolLabel[] = "compute.coreweave.com/node-pool";
+
+// Renewals without a write before it counts as quiet, and those after it that must be so too.
+constexpr int kCalm = 4;
+constexpr int kProof = 6;
+
+Json PodOf(const std::string& name, const std::string& node, const Json& labels,
+           absl::Duration grace) {
+  const Json container = {{"name", "main"}, {"image", "none"}};
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata", {{"name", name}, {"namespace", "default"}, {"labels", labels}}},
+          {"spec",
+           {{"nodeName", node},
+            {"terminationGracePeriodSeconds", absl::ToInt64Seconds(grace)},
+            {"automountServiceAccountToken", false},
+            {"containers", Json::array({container})}}}};
+}
+
+// Empty: the events of the API server are those of Muster.
+std::string CompareEvents(const std::vector<lifecycle::v1::Event>& wanted,
+                          const Stage::Objects& there) {
+  std::string wrong;
+  std::set<std::string> names;
+  for (const auto& event : wanted) {
+    const std::string name = absl::StrCat("default/", kubernetes::EventName(event));
+    names.insert(name);
+    const auto found = there.find(name);
+    const int64_t count = found == there.end() ? 0 : kubernetes::EventCount(found->second);
+    if (count != event.count())
+      absl::StrAppend(&wrong, name, " (", event.reason(), " of ", event.object(), ") is there ",
+                      count, " times, not ", event.count(), "\n");
+  }
+  for (const auto& [name, event] : there) {
+    const bool ours = event.value("reportingController", "") == kubernetes::kReportingController;
+    if (ours && names.count(name) == 0)
+      absl::StrAppend(&wrong, name, " (", event.value("reason", ""), ") is no event of Muster\n");
+  }
+  return wrong;
+}
+
+std::string Differences(const std::map<std::string, std::string>& before,
+                        const std::map<std::string, std::string>& after) {
+  std::string text;
+  for (const auto& [key, value] : after) {
+    const auto found = before.find(key);
+    if (found == before.end() || found->second != value)
+      absl::StrAppend(&text, key, ": ", found == before.end() ? "none" : found->second, " -> ",
+                      value, "\n");
+  }
+  for (const auto& [key, value] : before) {
+    if (after.count(key) == 0) absl::StrAppend(&text, key, ": ", value, " -> none\n");
+  }
+  return text;
+}
+
+// With what the double counts beside: requests that change nothing are writes too.
+std::map<std::string, std::string> Fingerprint(Stage& stage) {
+  std::map<std::string, std::string> print = Versions(stage);
+  if (const ApiServerDouble* fake = stage.server().double_or_null(); fake != nullptr)
+    print["the adapter's writes"] = absl::StrCat(fake->WritesBy(kAdapter, "/leases"));
+  return print;
+}
+
+}  // namespace
+
+Json WorkingPool(const std::string& name, int64_t nodes) {
+  Json pool = Stage::ExampleNodePool();
+  pool["metadata"]["name"] = name;
+  pool["spec"]["targetNodes"] = nodes;
+  pool["spec"]["lifecycle"]["scaleDownStrategy"] = "PreferIdle";
+  return pool;
+}
+
+void Insist(const std::function<absl::Status()>& request) {
+  const absl::Time give_up = absl::Now() + kPatience;
+  absl::Status status = request();
+  while (!status.ok() && absl::Now() < give_up) {
+    std::this_thread::sleep_for(kPoll);
+    status = request();
+  }
+  if (!status.ok()) throw std::runtime_error(status.ToString());
+}
+
+std::vector<std::string> NodesOf(Stage& stage, const std::string& pool) {
+  std::vector<std::string> names;
+  for (const Json& node : stage.Nodes()) {
+    if (node["metadata"].value("labels", Json::object()).value(kPoolLabel, "") == pool)
+      names.push_back(node["metadata"]["name"]);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> FillNode(Stage& stage, const std::string& node, absl::Duration grace) {
+  static std::atomic<int> number{0};
+  const std::string prefix = absl::StrCat(node, "-", ++number, "-");
+  const Json interruptable = {{"qos.coreweave.cloud/interruptable", "true"}};
+  const Json graceful = {{"qos.coreweave.cloud/graceful-interruptible", "true"}};
+  const Json owner = {{"apiVersion", "apps/v1"},
+                      {"kind", "DaemonSet"},
+                      {"name", "daemon"},
+                      {"uid", "00000000-0000-0000-0000-00000000000d"},
+                      {"controller", true}};
+  std::vector<Json> pods = {
+      PodOf(prefix + "interruptable", node, interruptable, grace),
+      PodOf(prefix + "graceful", node, graceful, grace),
+      PodOf(prefix + "plain", node, Json::object(), grace),
+      PodOf(prefix + "web", node, {{"app", "web"}}, grace),
+      PodOf(prefix + "daemon", node, Json::object(), absl::Seconds(1)),
+  };
+  pods.back()["metadata"]["ownerReferences"] = Json::array({owner});
+  std::vector<std::string> moved;
+  for (const Json& pod : pods) {
+    Insist([&] {
+      const absl::Status status = stage.client().Create(kDefaultPods, pod).status();
+      return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
+    });
+    moved.push_back(pod["metadata"]["name"]);
+  }
+  const bool running = stage.Await(kPodsPath, [&](const Stage::Objects& objects) {
+    return std::all_of(moved.begin(), moved.end(), [&](const std::string& name) {
+      const auto found = objects.find("default/" + name);
+      return found != objects.end() &&
+             found->second.value("status", Json::object()).value("phase", "") == "Running";
+    });
+  });
+  if (!running) throw std::runtime_error("the Pods do not run\n" + stage.Logs());
+  moved.pop_back();
+  return moved;
+}
+
+void BlockDrains(Stage& stage) {
+  const Json budget = {
+      {"apiVersion", "policy/v1"},
+      {"kind", "PodDisruptionBudget"},
+      {"metadata", {{"name", "web"}, {"namespace", "default"}}},
+      {"spec", {{"maxUnavailable", 0}, {"selector", {{"matchLabels", {{"app", "web"}}}}}}}};
+  Insist([&] {
+    const absl::Status status = stage.client().Create(kBudgets, budget).status();
+    return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
+  });
+  if (stage.server().is_real()) stage.server().SettleBudgets();
+}
+
+void AllowDrains(Stage& stage) {
+  Insist([&] {
+    const absl::Status status = stage.client().Delete(kBudget);
+    return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  });
+}
+
+std::map<std::string, int> Partings(Stage& stage, const std::vector<std::string>& pods) {
+  std::map<std::string, int> partings;
+  for (const std::string& pod : pods) partings[pod] = 0;
+  for (const RecordedRequest& request : stage.server().double_or_null()->requests()) {
+    if (!absl::StartsWith(request.user_agent, kAdapter) || request.code > 299) continue;
+    absl::string_view path = request.path;
+    if (!absl::ConsumePrefix(&path, absl::StrCat(kDefaultPods, "/"))) continue;
+    const bool evicted = absl::ConsumeSuffix(&path, "/eviction");
+    if (!evicted && request.verb != "DELETE") continue;
+    const auto found = partings.find(std::string(path));
+    if (found != partings.end()) ++found->second;
+  }
+  return partings;
+}
+
+int64_t GrantedEvictions(Stage& stage) {
+  if (const ApiServerDouble* fake = stage.server().double_or_null(); fake != nullptr) {
+    int64_t granted = 0;
+    for (const RecordedRequest& request : fake->requests())
+      granted += absl::EndsWith(request.path, "/eviction") && request.code <= 299 ? 1 : 0;
+    return granted;
+  }
+  double granted = 0;
+  const RawAnswer answer = SendRaw(stage.server(), "GET", "/metrics");
+  for (absl::string_view line : absl::StrSplit(answer.body, '\n')) {
+    double value = 0;
+    if (absl::StartsWith(line, "apiserver_request_total{") &&
+        absl::StrContains(line, "code=\"201\"") &&
+        absl::StrContains(line, "subresource=\"eviction\"") &&
+        absl::SimpleAtod(line.substr(line.rfind(' ') + 1), &value))
+      granted += value;
+  }
+  return static_cast<int64_t>(granted);
+}
+
+std::string AwaitEvents(Stage& stage) {
+  std::string wrong;
+  const absl::Time give_up = absl::Now() + kPatience;
+  do {
+    // What both have in the end: Muster may tell more meanwhile.
+    const auto wanted = stage.house().Events();
+    stage.Await(
+        kEventsPath,
+        [&](const Stage::Objects& there) {
+          wrong = CompareEvents(wanted, there);
+          return wrong.empty();
+        },
+        absl::Seconds(10));
+  } while (!wrong.empty() && absl::Now() < give_up);
+  return wrong;
+}
+
+bool AwaitRenewals(Stage& stage, int renewals, absl::Duration patience) {
+  std::set<std::string> seen;
+  return stage.Await(
+      kLeases,
+      [&](const Stage::Objects& leases) {
+        const auto found = leases.find("muster-system/muster-kubernetes");
+        if (found == leases.end()) return false;
+        seen.insert(found->second["spec"].value("renewTime", ""));
+        return seen.size() > static_cast<size_t>(renewals);
+      },
+      patience);
+}
+
+std::map<std::string, std::string> Versions(Stage& stage) {
+  std::map<std::string, std::string> versions;
+  for (const char* path : {kNodePoolsPath, kNodesPath, kPodsPath, kNamespacesPath, kEventsPath}) {
+    Insist([&] {
+      return stage.client()
+          .List(path, {},
+                [&](const Json& object) {
+                  const Json& metadata = object["metadata"];
+                  versions[absl::StrCat(path, "/", metadata.value("namespace", ""), "/",
+                                        metadata.value("name", ""))] =
+                      metadata.value("resourceVersion", "");
+                })
+          .status();
+    });
+  }
+  return versions;
+}
+
+std::string AwaitQuiet(Stage& stage) {
+  const absl::Time give_up = absl::Now() + kPatience;
+  std::string written = "nothing was looked at";
+  while (!written.empty() && absl::Now() < give_up) {
+    const auto before = Fingerprint(stage);
+    if (!AwaitRenewals(stage, kCalm)) return "the Lease is not renewed";
+    written = Differences(before, Fingerprint(stage));
+  }
+  if (!written.empty()) return written;
+  const auto before = Fingerprint(stage);
+  if (!AwaitRenewals(stage, kProof)) return "the Lease is not renewed";
+  return Differences(before, Fingerprint(stage));
+}
+
+struct Onlooker::Shared {
+  // One collection.
+  struct Inlet : kubernetes::Sink {
+    explicit Inlet(Shared* shared_in) : shared(*shared_in) {}
+    void BeginList() override {}
+    void EndList() override {}
+    void Put(const Json& object) override { shared.Count(object, false); }
+    void Remove(const Json& object) override { shared.Count(object, true); }
+    Shared& shared;
+  };
+
+  void Count(const Json& object, bool gone) {
+    MutexLock lock(mutex);
+    ++changes;
+    const std::string kind = object.value("kind", "");
+    if (kind == "NodePool") pools[object["metadata"]["name"]] = gone ? Json() : object;
+    if (kind == "Node" && gone) ++deleted_nodes;
+    changed.SignalAll();
+  }
+
+  Mutex mutex;
+  CondVar changed;
+  int changes MUSTER_GUARDED_BY(mutex) = 0;
+  int deleted_nodes MUSTER_GUARDED_BY(mutex) = 0;
+  std::map<std::string, Json> pools MUSTER_GUARDED_BY(mutex);
+  std::unique_ptr<kubernetes::Client> client;
+  Inlet inlet = Inlet(this);
+  std::vector<std::unique_ptr<kubernetes::Reflector>> reflectors;
+};
+
+Onlooker::Onlooker(Stage& stage) : shared_(std::make_unique<Shared>()) {
+  shared_->client = stage.server().Connect("test-onlooker");
+  for (const char* path : {kNodePoolsPath, kNodesPath, kPodsPath}) {
+    shared_->reflectors.push_back(std::make_unique<kubernetes::Reflector>(
+        shared_->client.get(), kubernetes::ReflectorOptions{.path = path}, &shared_->inlet));
+    shared_->reflectors.back()->Start();
+  }
+}
+
+Onlooker::~Onlooker() {
+  shared_->client->Stop();
+  for (const auto& reflector : shared_->reflectors) reflector->Stop();
+}
+
+void Onlooker::AwaitChanges(int changes, const std::string& pool,
+                            const std::function<bool(const Json&)>& over, absl::Duration calm) {
+  MutexLock lock(shared_->mutex);
+  const int wanted = shared_->changes + changes;
+  int seen = shared_->changes;
+  absl::Time give_up = absl::Now() + calm;
+  while (shared_->changes < wanted && !over(shared_->pools[pool]) && absl::Now() < give_up) {
+    shared_->changed.WaitFor(shared_->mutex, give_up - absl::Now());
+    if (shared_->changes != std::exchange(seen, shared_->changes)) give_up = absl::Now() + calm;
+  }
+}
+
+int Onlooker::deleted_nodes() const {
+  MutexLock lock(shared_->mutex);
+  return shared_->deleted_nodes;
+}
+
+std::map<std::string, std::string> NodeUids(Stage& stage) {
+  std::map<std::string, std::string> uids;
+  for (const Json& node : stage.Nodes()) uids[node["metadata"]["name"]] = node["metadata"]["uid"];
+  return uids;
+}
+
+int AwaitAdapterEnd(Stage& stage, size_t replica, absl::Duration patience) {
+  for (const absl::Time give_up = absl::Now() + patience; stage.AdapterRuns(replica);) {
+    if (absl::Now() > give_up) return -1;
+    std::this_thread::sleep_for(kPoll);
+  }
+  return stage.TerminateAdapter(replica);
+}
+
+}  // namespace muster::testing
