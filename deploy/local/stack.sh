@@ -150,6 +150,7 @@ stop_process() {
 }
 
 stop_stack() {
+  stop_process muster-kubernetes
   stop_process fleetsim
   stop_process musterd
   stop_postgres
