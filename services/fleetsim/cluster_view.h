@@ -38,6 +38,8 @@ class ClusterView {
   bool Put(Object object) {
     const Key key = object.key();
     unnamed_.erase(key);
+    const auto buried = buried_.find(key);
+    if (buried != buried_.end() && !IsLater(object.version, buried->second)) return false;
     const auto [it, added] = objects_.try_emplace(key);
     if (!added && !IsLater(object.version, it->second.version)) return false;
     it->second = std::move(object);
@@ -45,7 +47,10 @@ class ClusterView {
   }
   bool Remove(const Key& key, absl::string_view version) {
     const auto it = objects_.find(key);
-    if (it == objects_.end() || IsLater(it->second.version, version)) return false;
+    if (it != objects_.end() && IsLater(it->second.version, version)) return false;
+    if (buried_.size() >= kMostBuried) buried_.clear();
+    buried_[key] = std::string(version);
+    if (it == objects_.end()) return false;
     objects_.erase(it);
     return true;
   }
@@ -63,6 +68,10 @@ class ClusterView {
   size_t size() const { return objects_.size(); }
 
  private:
+  // Removals that are remembered: the answer to a request may come after the news of the end of
+  // what it made.
+  static constexpr size_t kMostBuried = 10'000;
+
   // Versions of one collection are numbers that grow.
   static bool IsLater(absl::string_view version, absl::string_view other) {
     uint64_t a = 0;
@@ -73,6 +82,7 @@ class ClusterView {
 
   absl::btree_map<Key, Object> objects_;
   absl::btree_set<Key> unnamed_;
+  absl::btree_map<Key, std::string> buried_;  // with the version of their removal
 };
 
 }  // namespace muster::fleetsim

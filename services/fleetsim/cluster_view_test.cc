@@ -37,6 +37,14 @@ TEST(ClusterViewTest, WhatComesLateChangesNothing) {
   EXPECT_FALSE(view.Remove(Pod("g1", "a", "11").key(), "11"));
 }
 
+TEST(ClusterViewTest, WhatIsGoneDoesNotComeBackByALateAnswer) {
+  ClusterView<PodSeen> view;
+  EXPECT_FALSE(view.Remove(Pod("g1", "a", "7").key(), "7"));
+  EXPECT_FALSE(view.Put(Pod("g1", "a", "6")));
+  EXPECT_EQ(view.size(), 0u);
+  EXPECT_TRUE(view.Put(Pod("g1", "a", "8"))) << "another one of its name";
+}
+
 TEST(ClusterViewTest, AListForgetsWhatItDoesNotName) {
   ClusterView<PodSeen> view;
   view.Put(Pod("g1", "a", "1"));
