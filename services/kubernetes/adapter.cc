@@ -77,15 +77,19 @@ void Adapter::MakeControllers() {
                             reporter_.get(), [this](const std::string& pool) {
                               if (options_.edition != Edition::kCurrent) pools_->Add(pool);
                             }});
-  pools_ = std::make_unique<Controller>(
-      "nodepool", options_.pool_workers,
-      [this](const std::string& name) { return (*pool_reconciler_)(name); }, metrics_.get());
-  nodes_ = std::make_unique<Controller>(
-      "node", options_.node_workers,
-      [this](const std::string& machine) { return (*node_reconciler_)(machine); }, metrics_.get());
-  namespaces_ = std::make_unique<Controller>(
-      "namespace", 1, [this](const std::string& name) { return ReconcileNamespace(name); },
-      metrics_.get());
+  const auto make = [this](const char* name, int workers, Controller::Reconcile reconcile) {
+    // Muster is asked for nothing either by one that was frozen past its lease and woke up.
+    const auto if_leading = [this, reconcile = std::move(reconcile)](const std::string& key) {
+      return leader_->Leads() ? reconcile(key) : Outcome(absl::AbortedError("not leading"));
+    };
+    return std::make_unique<Controller>(name, workers, if_leading, metrics_.get());
+  };
+  pools_ = make("nodepool", options_.pool_workers,
+                [this](const std::string& name) { return (*pool_reconciler_)(name); });
+  nodes_ = make("node", options_.node_workers,
+                [this](const std::string& machine) { return (*node_reconciler_)(machine); });
+  namespaces_ =
+      make("namespace", 1, [this](const std::string& name) { return ReconcileNamespace(name); });
   watch_ = std::make_unique<MusterWatch>(muster_.get(), known_.get());
   const std::pair<const char*, Sink*> collections[] = {{kNodePoolsPath, &cluster_->node_pools()},
                                                        {kNodesPath, &cluster_->nodes()},

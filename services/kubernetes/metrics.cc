@@ -164,6 +164,12 @@ std::vector<MetricFamily> Metrics::Collect() const {
                MetricType::Counter);
   MetricFamily retries = FamilyOf(
       "workqueue_retries_total", "Keys that are tried again after a failure.", MetricType::Counter);
+  MetricFamily unfinished =
+      FamilyOf("workqueue_unfinished_work_seconds",
+               "How long keys that are worked on have been, all together.", MetricType::Gauge);
+  MetricFamily longest =
+      FamilyOf("workqueue_longest_running_processor_seconds",
+               "How long the key that is worked on for longest has been.", MetricType::Gauge);
   MetricFamily active = FamilyOf("controller_runtime_active_workers",
                                  "Workers that are at work, by controller.", MetricType::Gauge);
   MetricFamily most = FamilyOf("controller_runtime_max_concurrent_reconciles",
@@ -173,10 +179,12 @@ std::vector<MetricFamily> Metrics::Collect() const {
     PutValue(depth, "name", queue.name, static_cast<double>(counts.waiting));
     PutValue(adds, "name", queue.name, static_cast<double>(counts.adds));
     PutValue(retries, "name", queue.name, static_cast<double>(counts.retries));
+    PutValue(unfinished, "name", queue.name, absl::ToDoubleSeconds(counts.unfinished));
+    PutValue(longest, "name", queue.name, absl::ToDoubleSeconds(counts.longest));
     PutValue(active, "controller", queue.name, static_cast<double>(counts.taken));
     PutValue(most, "controller", queue.name, queue.workers);
   }
-  return {depth, adds, retries, active, most};
+  return {depth, adds, retries, unfinished, longest, active, most};
 }
 
 }  // namespace muster::kubernetes

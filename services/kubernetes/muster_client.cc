@@ -121,9 +121,10 @@ absl::StatusOr<lifecycle::v1::NodePool> MusterClient::GetNodePool(const std::str
   return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::GetNodePool, request);
 }
 
-absl::Status MusterClient::DeleteNodePool(const std::string& name) {
+absl::Status MusterClient::DeleteNodePool(const lifecycle::v1::NodePool& pool) {
   lifecycle::v1::DeleteNodePoolRequest request;
-  request.set_name(name);
+  request.set_name(pool.name());
+  request.set_etag(pool.etag());
   request.set_allow_missing(true);
   return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::DeleteNodePool, request).status();
 }

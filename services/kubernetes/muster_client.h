@@ -38,8 +38,9 @@ class MusterClient {
 
   absl::StatusOr<lifecycle::v1::NodePool> ApplyNodePool(const lifecycle::v1::NodePool& pool);
   absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& name);
-  // One that is not there is deleted.
-  absl::Status DeleteNodePool(const std::string& name);
+  // Just this one, as it was seen: ABORTED when it has changed since. One that is not there is
+  // deleted.
+  absl::Status DeleteNodePool(const lifecycle::v1::NodePool& pool);
   absl::StatusOr<lifecycle::v1::Node> GetNode(const std::string& name);
   // At most 1,000. One code a report, in their order.
   absl::StatusOr<std::vector<absl::StatusCode>> ReportNodes(

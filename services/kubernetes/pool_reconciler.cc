@@ -97,7 +97,7 @@ Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& po
   }
   if (!absl::IsNotFound(found.status())) return found.status();
   log::Warn("the NodePool is gone without its finalizer; its Nodes are removed", {{"name", name}});
-  return parts_.muster->DeleteNodePool(pool->name());
+  return parts_.muster->DeleteNodePool(*pool);
 }
 
 absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const NodePool& pool) {
@@ -115,15 +115,14 @@ absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const No
     parts_.cluster->node_pools().Put(now);
     return absl::AbortedError("the object is another one now");
   }
-  return parts_.muster->DeleteNodePool(pool.name());
+  return parts_.muster->DeleteNodePool(pool);
 }
 
 Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
                                           const MusterView::PoolView& view) {
   if (!object.HasFinalizer()) return {};
   if (view.pool != nullptr) {
-    if (!view.pool->has_delete_time())
-      RETURN_IF_ERROR(parts_.muster->DeleteNodePool(view.pool->name()));
+    if (!view.pool->has_delete_time()) RETURN_IF_ERROR(parts_.muster->DeleteNodePool(*view.pool));
     return ShowStatus(object, view, false);
   }
   const auto found = parts_.muster->GetNodePool(parts_.muster->PoolName(object.name));

@@ -1,6 +1,7 @@
 #include "services/kubernetes/work_queue.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/time/clock.h"
 
@@ -88,8 +89,9 @@ std::optional<WorkQueue::Item> WorkQueue::Take() {
   State& state = states_[item.key];
   state.queued = false;
   state.taken = true;
-  ++counts_.taken;
-  item.waited = absl::Now() - state.since;
+  const absl::Time now = absl::Now();
+  item.waited = now - std::exchange(state.since, now);
+  taken_.insert(item.key);
   return item;
 }
 
@@ -104,7 +106,7 @@ void WorkQueue::Done(const std::string& key) {
   MutexLock lock(mutex_);
   State& state = states_[key];
   state.taken = false;
-  --counts_.taken;
+  taken_.erase(key);
   if (std::exchange(state.again, false)) Enqueue(key, state);
   Trim(key);
 }
@@ -119,6 +121,12 @@ WorkQueue::Counts WorkQueue::counts() const {
   MutexLock lock(mutex_);
   Counts counts = counts_;
   counts.waiting = static_cast<int64_t>(ready_.size());
+  counts.taken = static_cast<int64_t>(taken_.size());
+  for (const std::string& key : taken_) {
+    const absl::Duration age = absl::Now() - states_.at(key).since;
+    counts.unfinished += age;
+    counts.longest = std::max(counts.longest, age);
+  }
   return counts;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/random/random.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
@@ -25,8 +26,10 @@ class WorkQueue {
   struct Counts {
     int64_t adds = 0;
     int64_t retries = 0;
-    int64_t waiting = 0;  // to be taken now
-    int64_t taken = 0;    // being worked on
+    int64_t waiting = 0;                               // to be taken now
+    int64_t taken = 0;                                 // being worked on
+    absl::Duration unfinished = absl::ZeroDuration();  // for how long, all together
+    absl::Duration longest = absl::ZeroDuration();     // and the longest of them
   };
   // A key that was taken, and how long it had waited.
   struct Item {
@@ -73,6 +76,7 @@ class WorkQueue {
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   Counts counts_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, State> states_ MUSTER_GUARDED_BY(mutex_);
+  absl::flat_hash_set<std::string> taken_ MUSTER_GUARDED_BY(mutex_);
   std::deque<std::string> ready_ MUSTER_GUARDED_BY(mutex_);
   std::set<std::pair<absl::Time, std::string>> later_ MUSTER_GUARDED_BY(mutex_);
   absl::BitGen random_ MUSTER_GUARDED_BY(mutex_);
