@@ -1,5 +1,6 @@
 #include "services/kubernetes/cluster_view.h"
 
+#include <set>
 #include <utility>
 
 namespace muster::kubernetes {
@@ -61,8 +62,8 @@ void ClusterView::NodeChanged(const NodeObject* before, const NodeObject* after)
 }
 
 void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
-  std::string machine;
-  const std::string node = after != nullptr ? after->node : before->node;
+  // One of the same name may have taken its place elsewhere.
+  std::set<std::string> machines;
   {
     MutexLock lock(mutex_);
     if (before != nullptr && (after == nullptr || after->node != before->node)) {
@@ -70,13 +71,15 @@ void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
       if (found != on_node_.end()) found->second.erase(before->key());
       if (found != on_node_.end() && found->second.empty()) on_node_.erase(found);
     }
-    if (after != nullptr && !node.empty()) on_node_[node].insert(after->key());
-    const auto found = machine_of_.find(node);
-    if (found != machine_of_.end()) machine = found->second;
+    if (after != nullptr && !after->node.empty()) on_node_[after->node].insert(after->key());
+    for (const PodObject* pod : {before, after}) {
+      if (pod == nullptr || pod->node.empty()) continue;
+      machines.insert(pod->node);
+      const auto found = machine_of_.find(pod->node);
+      if (found != machine_of_.end()) machines.insert(found->second);
+    }
   }
-  if (node.empty()) return;
-  listeners_.machine(node);
-  if (!machine.empty() && machine != node) listeners_.machine(machine);
+  for (const std::string& machine : machines) listeners_.machine(machine);
 }
 
 std::shared_ptr<const NodeObject> ClusterView::NodeOf(const std::string& machine) const {

@@ -4,27 +4,12 @@
 
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
 
 namespace v1 = lifecycle::v1;
-
-constexpr char kNodes[] = "/nodes/";
-constexpr char kNodePools[] = "/nodePools/";
-
-std::string IdOf(const std::string& name) { return name.substr(name.rfind('/') + 1); }
-
-bool IsNode(const std::string& name) { return absl::StrContains(name, kNodes); }
-bool IsPool(const std::string& name) {
-  return absl::StrContains(name, kNodePools) && !IsNode(name);
-}
-
-absl::Time CreateTime(const v1::Node& node) {
-  return absl::FromUnixSeconds(node.create_time().seconds()) +
-         absl::Nanoseconds(node.create_time().nanos());
-}
 
 void EraseFrom(absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>>& index,
                const std::string& key, const std::string& name) {
@@ -68,7 +53,7 @@ void MusterView::EndSnapshot() {
 
 void MusterView::Put(const NodePool& pool, absl::Time now) {
   unnamed_.erase(pool.name());
-  const std::string id = IdOf(pool.name());
+  const std::string id = LastPart(pool.name());
   Pool_& known = pools_[id];
   if (known.view.pool != nullptr && known.view.pool->etag() == pool.etag() &&
       known.view.pool->uid() == pool.uid()) {
@@ -88,6 +73,10 @@ void MusterView::Put(const Node& node) {
                                                          node.create_time())) {
     return;
   }
+  if (known != nullptr) {
+    EraseFrom(lives_, known->machine(), node.name());
+    EraseFrom(of_pool_, known->pool_uid(), node.name());
+  }
   known = std::make_shared<const Node>(node);
   lives_[node.machine()].insert(node.name());
   of_pool_[node.pool_uid()].insert(node.name());
@@ -95,8 +84,8 @@ void MusterView::Put(const Node& node) {
 }
 
 void MusterView::Remove(const std::string& name) {
-  if (IsPool(name)) {
-    if (pools_.erase(IdOf(name)) > 0) listeners_.node_pool(IdOf(name));
+  if (IsPoolName(name)) {
+    if (pools_.erase(LastPart(name)) > 0) listeners_.node_pool(LastPart(name));
     return;
   }
   const auto found = nodes_.find(name);
@@ -126,7 +115,7 @@ std::shared_ptr<const v1::Node> MusterView::NodeOf(const std::string& machine) c
   if (found == lives_.end()) return last;
   for (const std::string& name : found->second) {
     const std::shared_ptr<const Node>& node = nodes_.at(name);
-    if (last == nullptr || CreateTime(*last) < CreateTime(*node)) last = node;
+    if (last == nullptr || TimeOf(last->create_time()) < TimeOf(node->create_time())) last = node;
   }
   return last;
 }

@@ -1,0 +1,135 @@
+#include "services/kubernetes/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/flags/declare.h"
+#include "absl/flags/flag.h"
+#include "absl/flags/reflection.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+
+ABSL_DECLARE_FLAG(std::string, organization);
+ABSL_DECLARE_FLAG(std::string, cluster);
+ABSL_DECLARE_FLAG(std::string, zone);
+ABSL_DECLARE_FLAG(std::string, kubeconfig);
+ABSL_DECLARE_FLAG(std::string, condition_edition);
+ABSL_DECLARE_FLAG(std::string, lease_identity);
+
+namespace muster::kubernetes {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class OptionsTest : public ::testing::Test {
+ protected:
+  OptionsTest() {
+    file_ = absl::StrCat(::testing::TempDir(), "/options_test_kubeconfig_", getpid());
+    std::ofstream(file_) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+                            "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+                            "users: [{name: u, user: {token: t}}]\n"
+                            "contexts: [{name: c, context: {cluster: k, user: u}}]\n";
+    absl::SetFlag(&FLAGS_kubeconfig, file_);
+    absl::SetFlag(&FLAGS_organization, "acme");
+    absl::SetFlag(&FLAGS_cluster, "c1");
+    absl::SetFlag(&FLAGS_zone, "US-EAST-04A");
+  }
+
+  ~OptionsTest() override { unlink(file_.c_str()); }
+
+  // The flags that are found fault with when this one has that value.
+  static std::vector<std::string> Faults(const std::string& flag, const std::string& value) {
+    const absl::FlagSaver saver;
+    std::string error;
+    EXPECT_TRUE(absl::FindCommandLineFlag(flag)->ParseFrom(value, &error)) << flag << error;
+    const auto options = OptionsFromFlags();
+    if (options.ok()) return {};
+    EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument);
+    std::vector<std::string> faults;
+    const auto detail = error::DetailOf(options.status()).value_or(error::Detail());
+    for (const error::FieldViolation& field : detail.fields) {
+      EXPECT_FALSE(field.description.empty());
+      faults.push_back(field.field);
+    }
+    return faults;
+  }
+
+ private:
+  const absl::FlagSaver saver_;
+  std::string file_;
+};
+
+TEST_F(OptionsTest, DefaultsAreGood) {
+  const auto options = OptionsFromFlags();
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->adapter.organization, "acme");
+  EXPECT_EQ(options->adapter.edition, Edition::kCurrent);
+  EXPECT_THAT(
+      options->adapter.control_plane_namespaces,
+      ElementsAre("hpc-verification", "kube-system", "muster-system", "node-problem-detector"));
+  EXPECT_FALSE(options->adapter.lease.identity.empty());
+  EXPECT_EQ(options->adapter.endpoint.server, "http://127.0.0.1:1");
+}
+
+TEST_F(OptionsTest, EveryBadValueNamesItsFlag) {
+  const std::vector<std::pair<std::string, std::vector<std::string>>> bad = {
+      {"organization", {"", "Acme", "-a", "a.b"}},
+      {"cluster", {"", "C1", std::string(64, 'a')}},
+      {"zone", {"", "us-east-04a"}},
+      {"server", {""}},
+      {"condition_edition", {"", "First", "second"}},
+      {"control_plane_namespaces", {"kube-system,Bad", "kube-system,"}},
+      {"events_per_minute", {"0", "-1", "60001"}},
+      {"node_pool_workers", {"0", "33"}},
+      {"node_workers", {"0", "33"}},
+      {"lease_namespace", {"", "A"}},
+      {"lease_name", {"", "a_b"}},
+      {"lease_duration", {"61m", "inf"}},
+      {"lease_renew_deadline", {"15s", "1h"}},
+      {"lease_retry_period", {"10s", "99ms", "0", "-1s"}},
+      {"metrics_listen", {"", "7604"}},
+      {"health_listen", {"", "7605"}},
+  };
+  for (const auto& [flag, values] : bad) {
+    for (const std::string& value : values)
+      EXPECT_THAT(Faults(flag, value), ElementsAre("--" + flag)) << flag << "=" << value;
+  }
+}
+
+TEST_F(OptionsTest, GoodValuesAreTaken) {
+  for (const auto& [flag, value] :
+       std::vector<std::pair<std::string, std::string>>{{"condition_edition", "both"},
+                                                        {"events_per_minute", "60000"},
+                                                        {"node_workers", "32"},
+                                                        {"lease_duration", "1h"},
+                                                        {"lease_retry_period", "100ms"},
+                                                        {"lease_name", "a.b"}}) {
+    EXPECT_THAT(Faults(flag, value), IsEmpty()) << flag;
+  }
+  absl::SetFlag(&FLAGS_condition_edition, "first");
+  absl::SetFlag(&FLAGS_lease_identity, "me");
+  EXPECT_EQ(OptionsFromFlags()->adapter.edition, Edition::kFirst);
+  EXPECT_EQ(OptionsFromFlags()->adapter.lease.identity, "me");
+}
+
+TEST_F(OptionsTest, NamesEveryFaultAtOnce) {
+  absl::SetFlag(&FLAGS_organization, "");
+  EXPECT_THAT(Faults("zone", ""), ElementsAre("--organization", "--zone"));
+}
+
+TEST_F(OptionsTest, AKubeconfigThatIsNotThereIsNamed) {
+  absl::SetFlag(&FLAGS_kubeconfig, "/nowhere/config");
+  const auto options = OptionsFromFlags();
+  ASSERT_FALSE(options.ok());
+  EXPECT_THAT(std::string(options.status().message()), testing::HasSubstr("/nowhere/config"));
+}
+
+}  // namespace
+}  // namespace muster::kubernetes
