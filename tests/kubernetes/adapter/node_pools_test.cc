@@ -1,31 +1,75 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include "tests/kubernetes/adapter/stage.h"
+#include "absl/strings/str_cat.h"
+#include "tests/kubernetes/adapter/stage_test_base.h"
 
 namespace muster::testing {
 namespace {
 
-using Json = nlohmann::json;
 using ::testing::Contains;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::UnorderedElementsAre;
 
-constexpr char kPool[] = "example-nodepool";
+constexpr char kPromote[] = "compute.coreweave.com/promote-configuration";
+constexpr char kRollback[] = "compute.coreweave.com/rollback-configuration";
 
-std::vector<std::string> EventsAbout(Stage& stage, const std::string& kind) {
-  std::vector<std::string> reasons;
-  for (const Json& event : stage.Events()) {
-    if (event["regarding"]["kind"] == kind) reasons.push_back(event["reason"]);
+// An instance type of which the schema of NodePools knows nothing: two Nodes a rack.
+constexpr char kPairs[] = R"(
+apiVersion: muster/v1
+kind: InstanceType
+metadata: {name: pair-2x}
+spec: {gpus: 2, gpuModel: GB200, vcpus: 72, memoryKib: 468750000,
+  ephemeralStorageKib: 7499362648, architecture: arm64, maxPods: 110,
+  superchip: true, nodesPerRack: 2, fabric: true}
+---
+apiVersion: muster/v1
+kind: Zone
+metadata: {name: RNO2A}
+spec:
+  access: general
+  instanceTypes: [gd-8xa100-i128, gd-8xh100ib-i128, gd-8xl40-i128, gd-1xgh200, cd-gp-i96-icelake,
+    cd-gp-a192-genoa, cd-gp-l-a192-genoa, turin-gp-l, pair-2x]
+---
+apiVersion: muster/v1
+kind: MachineSet
+metadata: {name: rno2a-pairs}
+spec: {zone: RNO2A, instanceType: pair-2x, count: 8, fabric: rno2a-nvl-2, racks: 4}
+---
+apiVersion: muster/v1
+kind: Quota
+metadata: {organization: acme}
+spec: {zone: RNO2A, instanceType: pair-2x, computeClass: default, limit: 8}
+)";
+
+class NodePoolsTest : public StageTest<NodePoolsTest> {
+ protected:
+  void Annotate(const std::string& pool, const Json& annotations) {
+    stage().PatchNodePool(pool, {{"metadata", {{"annotations", annotations}}}});
   }
-  return reasons;
-}
+  // Until nothing is asked for any more, and that profile is the active one.
+  bool AwaitProfile(const std::string& pool, const std::string& profile) {
+    return stage().AwaitNodePool(pool, [&](const Json& object) {
+      return AnnotationOf(object, kPromote).empty() && AnnotationOf(object, kRollback).empty() &&
+             object["status"].value("nodeProfile", "") == profile;
+    });
+  }
+  // Publishes a driver; the profile that is pending for the pool then.
+  std::string Publish(const std::string& pool, const std::string& version) {
+    Ctl({"publish", "release", "stable~gpu-driver~" + version});
+    std::string profile;
+    EXPECT_TRUE(stage().AwaitNodePool(pool, [&](const Json& object) {
+      const Json pending = object["status"].value("pendingNodeConfiguration", Json::object());
+      profile = pending.value("nodeProfile", "");
+      return pending.dump().find(version) != std::string::npos;
+    }));
+    return profile;
+  }
+};
 
 // "A new Node Pool in a healthy state looks like this when described", and what its Nodes carry.
-TEST(NodePools, ALifeFromCreationToTheEnd) {
-  Stage stage;
-  const Json created = stage.Create(Stage::ExampleNodePool());
-  ASSERT_TRUE(stage.AwaitHealthy(kPool, 1)) << stage.GetNodePool(kPool).dump(2) << stage.Logs();
-  const Json pool = stage.GetNodePool(kPool);
+TEST_F(NodePoolsTest, ALifeFromCreationToTheEnd) {
+  const std::string name = Name();
+  const std::string uid = CreateHealthyPool(name);
+  const Json pool = stage().GetNodePool(name);
   EXPECT_EQ(ConditionOf(pool, "Validated")["message"], "NodePool configuration is valid.");
   EXPECT_EQ(ConditionOf(pool, "Quota")["message"], "NodePool is within instance type quota.");
   EXPECT_EQ(ConditionOf(pool, "AtTarget")["message"],
@@ -33,35 +77,251 @@ TEST(NodePools, ALifeFromCreationToTheEnd) {
   EXPECT_EQ(pool["status"]["inProgress"], 0);
   EXPECT_EQ(pool["status"]["queuedNodes"], 0);
 
-  const Json node = stage.Nodes().at(0);
-  const Json labels = node["metadata"]["labels"];
-  EXPECT_EQ(labels["compute.coreweave.com/node-pool"], kPool);
-  EXPECT_EQ(labels["compute.coreweave.com/node-pool-uid"], created["metadata"]["uid"]);
-  EXPECT_EQ(labels["node.coreweave.cloud/state"], "production");
+  const Json node = NodesOf(uid).at(0);
+  EXPECT_EQ(LabelOf(node, "compute.coreweave.com/node-pool"), name);
+  EXPECT_EQ(LabelOf(node, "node.coreweave.cloud/state"), "production");
   EXPECT_EQ(ConditionOf(node, "CWRegistered")["status"], "True");
   // A real server keeps a taint of its own on Nodes that no controller looks after.
   EXPECT_THAT(node["spec"]["taints"],
               Contains(Json{{"key", "is_gpu"}, {"value", "true"}, {"effect", "PreferNoSchedule"}}));
 
-  stage.PatchNodePool(kPool, {{"spec", {{"targetNodes", 3}}}});
-  ASSERT_TRUE(stage.AwaitHealthy(kPool, 3)) << stage.Logs();
-  stage.PatchNodePool(kPool, {{"spec", {{"targetNodes", 2}}}});
-  ASSERT_TRUE(stage.AwaitHealthy(kPool, 2)) << stage.Logs();
-  EXPECT_EQ(stage.Nodes().size(), 2u);
+  PatchSpec(name, {{"targetNodes", 3}});
+  ASSERT_TRUE(stage().AwaitHealthy(name, 3));
+  PatchSpec(name, {{"targetNodes", 2}});
+  ASSERT_TRUE(stage().AwaitHealthy(name, 2));
+  EXPECT_EQ(NodesOf(uid).size(), 2u);
 
-  stage.DeleteNodePool(kPool);
+  stage().DeleteNodePool(name);
   bool complete = false;
-  EXPECT_TRUE(stage.AwaitNodePool(kPool, [&](const Json& object) {
+  EXPECT_TRUE(stage().AwaitNodePool(name, [&](const Json& object) {
     complete |= ReasonOf(object, "NodesRemoved") == "Complete";
     return object.is_null();
-  })) << stage.Logs();
+  }));
   EXPECT_TRUE(complete);
-  EXPECT_TRUE(stage.Await("/api/v1/nodes", [](const auto& nodes) { return nodes.empty(); }))
-      << stage.Logs();
-  EXPECT_THAT(EventsAbout(stage, "NodePool"),
-              IsSupersetOf({"CWNodePoolCreated", "CWNodeAssigned", "CWNodeRegistered",
-                            "CWNodePoolScaledUp", "CWNodePoolScaledDown"}));
-  EXPECT_THAT(EventsAbout(stage, "Node"), Contains("CWNodeRegistered"));
+  EXPECT_TRUE(AwaitNodeNames(uid, {}));
+  for (const char* reason : {"CWNodePoolCreated", "CWNodeAssigned", "CWNodeRegistered",
+                             "CWNodePoolScaledUp", "CWNodePoolScaledDown"})
+    EXPECT_TRUE(AwaitEvent(name, reason)) << reason;
+  EXPECT_TRUE(AwaitEvent(node["metadata"]["name"], "CWNodeRegistered"));
+}
+
+TEST_F(NodePoolsTest, ASpecThatMusterRefusesShowsEveryFaultAndIsHealedByTheNextEdit) {
+  ApplyToMuster(kPairs);
+  const std::string name = Name();
+  const std::string uid =
+      CreateHealthyPool(name, {{"instanceType", "pair-2x"}, {"targetNodes", 2}});
+  const std::vector<std::string> nodes = NodeNamesOf(uid);
+
+  PatchSpec(name, {{"autoscaling", true}, {"maxNodes", 4}, {"targetNodes", 3}});
+  ASSERT_TRUE(AwaitReason(name, "Validated", "Invalid"));
+  Json pool = stage().GetNodePool(name);
+  EXPECT_EQ(ConditionOf(pool, "Validated")["status"], "False");
+  const std::string message = ConditionOf(pool, "Validated")["message"];
+  EXPECT_THAT(message, HasSubstr("spec.autoscaling: is not available for pair-2x"));
+  EXPECT_THAT(message, HasSubstr("spec.targetNodes: must be a multiple of 2 for pair-2x"));
+  EXPECT_EQ(pool["status"]["currentNodes"], 2);
+  EXPECT_EQ(NodeNamesOf(uid), nodes);
+
+  PatchSpec(name, {{"autoscaling", false}, {"targetNodes", 4}});
+  ASSERT_TRUE(stage().AwaitHealthy(name, 4));
+  EXPECT_THAT(NodeNamesOf(uid), IsSupersetOf(nodes));
+}
+
+TEST_F(NodePoolsTest, AnUnknownInstanceTypeIsInvalid) {
+  const std::string name = Name();
+  CreatePool(name, {{"instanceType", "gd-of-the-future"}});
+  ASSERT_TRUE(AwaitReason(name, "Validated", "Invalid"));
+  EXPECT_THAT(ConditionOf(stage().GetNodePool(name), "Validated")["message"],
+              HasSubstr("gd-of-the-future"));
+  EXPECT_TRUE(AwaitEvent(name, "CWInvalidInstanceType"));
+}
+
+TEST_F(NodePoolsTest, MoreThanTheQuotaIsNotRequested) {
+  const std::string name = Name();
+  CreatePool(name, {{"instanceType", "cd-gp-i96-icelake"}, {"targetNodes", 5}});
+  ASSERT_TRUE(AwaitReason(name, "Quota", "Over"));
+  const Json pool = stage().GetNodePool(name);
+  EXPECT_EQ(ConditionOf(pool, "Quota")["message"],
+            "NodePool targetNodes pushes you over quota for cd-gp-i96-icelake in RNO2A.");
+  EXPECT_EQ(pool["status"]["currentNodes"], 0);
+  EXPECT_TRUE(AwaitEvent(name, "CWOverQuota"));
+  PatchSpec(name, {{"targetNodes", 1}});
+  EXPECT_TRUE(stage().AwaitHealthy(name, 1));
+}
+
+TEST_F(NodePoolsTest, APoolThatWasMadeByMustersOwnApiIsNotTakenOver) {
+  const std::string name = Name();
+  ApplyToMuster(PoolObject(name).dump());
+  CreatePool(name, {{"targetNodes", 2}});
+  ASSERT_TRUE(AwaitReason(name, "Validated", "Invalid"));
+  const Json pool = stage().GetNodePool(name);
+  EXPECT_THAT(ConditionOf(pool, "Validated")["message"], HasSubstr("not made through Kubernetes"));
+  EXPECT_FALSE(pool["metadata"].contains("finalizers"));
+  EXPECT_EQ(MusterPool(name).spec().target_nodes(), 1);
+  Ctl({"delete", "nodepool", name});
+  EXPECT_TRUE(stage().AwaitHealthy(name, 2)) << "once that pool is gone, this one is made";
+}
+
+TEST_F(NodePoolsTest, WithItsFinalizerRemovedByForceAPoolGoesAndItsNameIsFree) {
+  const std::string name = Name();
+  const std::string former = CreateHealthyPool(name, {{"targetNodes", 2}});
+  const std::string other = Name();
+  const std::string gone = CreateHealthyPool(other);
+  stage().KillAdapter();
+  for (const std::string& pool : {name, other}) {
+    stage().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
+    stage().DeleteNodePool(pool);
+    ASSERT_TRUE(stage().GetNodePool(pool).is_null());
+  }
+  CreatePool(name);
+  stage().StartAdapter();
+  ASSERT_TRUE(stage().AwaitHealthy(name, 1));
+  EXPECT_NE(stage().GetNodePool(name)["metadata"]["uid"], former);
+  EXPECT_TRUE(AwaitNodeNames(former, {}));
+  EXPECT_TRUE(AwaitNodeNames(gone, {}));
+}
+
+TEST_F(NodePoolsTest, ADeletedPoolDrainsItsNodesFirst) {
+  const std::string name = Name();
+  const std::string uid = CreateHealthyPool(name, {{"targetNodes", 2}});
+  const std::string pod = Name("work");
+  CreatePod(pod, NodeNamesOf(uid).at(0));
+  stage().DeleteNodePool(name);
+  bool pending = false;
+  EXPECT_TRUE(stage().AwaitNodePool(name, [&](const Json& object) {
+    pending |= ReasonOf(object, "NodesRemoved") == "Pending" &&
+               ReasonOf(object, "AtTarget") == "PendingDelete";
+    return object.is_null();
+  }));
+  EXPECT_TRUE(pending);
+  EXPECT_TRUE(AwaitPod(pod, [](const Json& object) { return object.is_null(); }));
+  EXPECT_TRUE(AwaitNodeNames(uid, {}));
+  EXPECT_TRUE(AwaitEvent(name, "CWDrainNode"));
+}
+
+TEST_F(NodePoolsTest, ItsScaleIsItsTarget) {
+  const std::string name = Name();
+  CreateHealthyPool(name);
+  const std::string path =
+      absl::StrCat("/apis/compute.coreweave.com/v1alpha1/nodepools/", name, "/scale");
+  const auto scaled =
+      stage().client().Patch(kubernetes::PatchType::kMerge, path, {{"spec", {{"replicas", 2}}}});
+  ASSERT_TRUE(scaled.ok()) << scaled.status();
+  ASSERT_TRUE(stage().AwaitHealthy(name, 2));
+  const auto scale = stage().client().Get(path);
+  ASSERT_TRUE(scale.ok()) << scale.status();
+  EXPECT_EQ((*scale)["spec"]["replicas"], 2);
+  EXPECT_EQ((*scale)["status"]["replicas"], 2);
+}
+
+TEST_F(NodePoolsTest, AnnotationsPromoteAndRollBackByWordAndByProfile) {
+  const std::string name = Name();
+  CreateHealthyPool(name);
+  const std::string first = stage().GetNodePool(name)["status"]["nodeProfile"];
+  const std::string second = Publish(name, "570.133.20");
+  Annotate(name, {{kPromote, "pending"}});
+  ASSERT_TRUE(AwaitProfile(name, second)) << stage().GetNodePool(name).dump(2);
+  ASSERT_TRUE(AwaitReason(name, "NodeReconfigurationRequired", "StagedNodeConfig"));
+  Annotate(name, {{kRollback, "previous"}});
+  ASSERT_TRUE(AwaitProfile(name, first)) << stage().GetNodePool(name).dump(2);
+  const std::string third = Publish(name, "570.148.08");
+  Annotate(name, {{kPromote, third}});
+  ASSERT_TRUE(AwaitProfile(name, third)) << stage().GetNodePool(name).dump(2);
+  Annotate(name, {{kRollback, first}});
+  ASSERT_TRUE(AwaitProfile(name, first)) << stage().GetNodePool(name).dump(2);
+  EXPECT_TRUE(AwaitEvent(name, "CWManualUpgradeTrigger"));
+  EXPECT_TRUE(AwaitEvent(name, "CWManualRollbackTrigger"));
+}
+
+TEST_F(NodePoolsTest, WhatCannotBePromotedOrRolledBackIsToldAndForgotten) {
+  const std::string name = Name();
+  CreateHealthyPool(name);
+  const std::string profile = stage().GetNodePool(name)["status"]["nodeProfile"];
+  Annotate(name, {{kPromote, "pending"}});
+  EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNoPendingConfiguration"));
+  EXPECT_TRUE(AwaitProfile(name, profile));
+  Annotate(name, {{kRollback, "previous"}});
+  EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNodeConfigRollbackFailed"));
+  EXPECT_TRUE(AwaitProfile(name, profile));
+  Annotate(name, {{kPromote, "pending"}, {kRollback, "previous"}});
+  EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNodeConfigUpdateConflict"));
+  EXPECT_TRUE(AwaitProfile(name, profile));
+}
+
+// What a pool of one Node shows under --condition_edition.
+class EditionTest : public ::testing::Test {
+ protected:
+  static constexpr char kPool[] = "example-nodepool";
+
+  explicit EditionTest(const std::string& edition)
+      : stage_({.adapter_flags = {"--condition_edition=" + edition}}) {
+    stage_.Create(Stage::ExampleNodePool());
+    EXPECT_TRUE(stage_.AwaitNodePool(kPool,
+                                     [&](const Json& object) {
+                                       types_.clear();
+                                       for (const auto& [type, reason] : kHealthy) {
+                                         if (ReasonOf(object, type) != reason) return false;
+                                       }
+                                       for (const Json& condition : object["status"]["conditions"])
+                                         types_.push_back(condition["type"]);
+                                       return true;
+                                     }))
+        << stage_.GetNodePool(kPool).dump(2) << stage_.Logs();
+  }
+  bool AwaitEvent(const std::string& reason) {
+    return stage_.Await("/apis/events.k8s.io/v1/events", [&](const Stage::Objects& events) {
+      return std::any_of(events.begin(), events.end(),
+                         [&](const auto& event) { return event.second["reason"] == reason; });
+    });
+  }
+
+  static constexpr std::pair<const char*, const char*> kHealthy[] = {
+      {"Accepted", "Accepted"},
+      {"SufficientCapacity", "Sufficient"},
+      {"Allocated", "Complete"},
+      {"MetadataSynced", "Synced"}};
+  Stage stage_;
+  std::vector<std::string> types_;
+};
+
+class FirstEditionTest : public EditionTest {
+ protected:
+  FirstEditionTest() : EditionTest("first") {}
+};
+
+TEST_F(FirstEditionTest, ShowsItsOwnNamesOnly) {
+  EXPECT_THAT(types_, UnorderedElementsAre("Accepted", "SufficientCapacity", "Allocated",
+                                           "MetadataSynced"));
+  EXPECT_TRUE(AwaitEvent("NodePoolNodesAllocated"));
+  const std::string node = stage_.Nodes().at(0)["metadata"]["name"];
+  // Taken apart and put together again.
+  stage_.PatchNode(node, {{"metadata", {{"labels", {{"node.coreweave.cloud/state", "broken"}}}}}});
+  EXPECT_TRUE(stage_.Await(kNodesPath, [&](const Stage::Objects& nodes) {
+    return LabelOf(nodes.at(node), "node.coreweave.cloud/state") == "production";
+  }));
+  stage_.DeleteNodePool(kPool);
+  bool complete = false;
+  EXPECT_TRUE(stage_.AwaitNodePool(kPool, [&](const Json& object) {
+    complete |= ReasonOf(object, "NodesRemoved") == "Complete";
+    return object.is_null();
+  }));
+  EXPECT_TRUE(complete);
+}
+
+class BothEditionsTest : public EditionTest {
+ protected:
+  BothEditionsTest() : EditionTest("both") {}
+};
+
+TEST_F(BothEditionsTest, ShowConditionsOfBothAndEventsOfTheCurrent) {
+  EXPECT_THAT(types_, IsSupersetOf({"Accepted", "SufficientCapacity", "Allocated", "MetadataSynced",
+                                    "Validated", "Capacity", "Quota", "AtTarget",
+                                    "NodeReconfigurationRequired"}));
+  EXPECT_TRUE(AwaitEvent("CWNodePoolScaledUp"));
+  for (const Json& event : stage_.Events()) {
+    const std::string reason = event["reason"];
+    EXPECT_EQ(reason.compare(0, 2, "CW"), 0) << reason;
+  }
 }
 
 }  // namespace

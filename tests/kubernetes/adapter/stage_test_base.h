@@ -65,6 +65,7 @@ class StageTestBase : public ::testing::Test {
   // Fails the test, with what musterctl said, when it refuses.
   void Ctl(const std::vector<std::string>& words);
   void ApplyToMuster(const std::string& manifest);
+  lifecycle::v1::NodePool MusterPool(const std::string& name);
   std::vector<lifecycle::v1::Node> MusterNodesOf(const std::string& pool);
 
  private:
@@ -79,7 +80,7 @@ class StageTest : public StageTestBase {
  public:
   static void SetUpTestSuite() { Shared() = std::make_unique<Stage>(Suite::MakeOptions()); }
   static void TearDownTestSuite() { Shared().reset(); }
-  static Stage::Options MakeOptions() { return {}; }
+  static Stage::Options MakeOptions() { return Stage::Options(); }
 
  protected:
   Stage& stage() override { return *Shared(); }

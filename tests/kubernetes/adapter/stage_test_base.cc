@@ -1,4 +1,4 @@
-#include "tests/kubernetes/adapter/stage_test.h"
+#include "tests/kubernetes/adapter/stage_test_base.h"
 
 #include <grpcpp/grpcpp.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
@@ -14,6 +14,8 @@ namespace muster::testing {
 namespace {
 
 constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
+
+constexpr char kPools[] = "organizations/acme/clusters/example/nodePools/";
 
 std::string PodPath(const std::string& name) { return absl::StrCat(kDefaultPodsPath, "/", name); }
 
@@ -125,8 +127,9 @@ Json StageTestBase::CreatePod(const std::string& name, const std::string& node,
   const auto made = stage().client().Create(kDefaultPodsPath, pod);
   if (!made.ok()) throw std::runtime_error(made.status().ToString());
   pods_.push_back(name);
-  const auto running = stage().client().Patch(kubernetes::PatchType::kMerge, PodPath(name) + "/status",
-                                              {{"status", {{"phase", "Running"}}}});
+  const auto running =
+      stage().client().Patch(kubernetes::PatchType::kMerge, PodPath(name) + "/status",
+                             {{"status", {{"phase", "Running"}}}});
   return running.ok() ? *running : *made;
 }
 
@@ -155,10 +158,21 @@ void StageTestBase::ApplyToMuster(const std::string& manifest) {
   std::remove(file.c_str());
 }
 
+lifecycle::v1::NodePool StageTestBase::MusterPool(const std::string& name) {
+  grpc::ClientContext context;
+  lifecycle::v1::GetNodePoolRequest request;
+  request.set_name(absl::StrCat(kPools, name));
+  lifecycle::v1::NodePool pool;
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().house().channel());
+  const grpc::Status status = stub->GetNodePool(&context, request, &pool);
+  if (!status.ok()) throw std::runtime_error(status.error_message());
+  return pool;
+}
+
 std::vector<lifecycle::v1::Node> StageTestBase::MusterNodesOf(const std::string& pool) {
   grpc::ClientContext context;
   lifecycle::v1::ListNodesRequest request;
-  request.set_parent("organizations/acme/clusters/example/nodePools/" + pool);
+  request.set_parent(absl::StrCat(kPools, pool));
   lifecycle::v1::ListNodesResponse response;
   const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().house().channel());
   const grpc::Status status = stub->ListNodes(&context, request, &response);
