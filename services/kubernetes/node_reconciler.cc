@@ -1,6 +1,7 @@
 #include "services/kubernetes/node_reconciler.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -161,15 +162,20 @@ absl::Status NodeReconciler::ConfirmDrained(const NodeObject& object) {
 Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object) {
   Remember(machine, {});
   if (object == nullptr || object->deleting) return {};
-  const std::string name = OrphanName(*object, machine);
-  if (name.empty()) return {};
-  const auto found = parts_.muster->GetNode(absl::StrCat(parts_.muster->cluster(), "/", name));
-  if (found.ok()) {
-    Outcome outcome;
-    outcome.again = kWatchIsLate;
-    return outcome;
+  if (OrphanName(*object, machine).empty()) return {};
+  // It is found by its provider id and by its name: it may be some other machine's.
+  for (const std::string& id : std::set<std::string>{ProviderMachine(*object), object->name}) {
+    if (id.empty()) continue;
+    if (id != machine && parts_.known->NodeOf(id) != nullptr) return {};
+    const auto found = parts_.muster->GetNode(
+        absl::StrCat(parts_.muster->cluster(), "/", OrphanName(*object, id)));
+    if (found.ok()) {
+      Outcome outcome;
+      outcome.again = kWatchIsLate;
+      return outcome;
+    }
+    if (!absl::IsNotFound(found.status())) return found.status();
   }
-  if (!absl::IsNotFound(found.status())) return found.status();
   return Delete(*object);
 }
 

@@ -1,0 +1,282 @@
+#include "absl/strings/str_cat.h"
+#include "tests/kubernetes/adapter/stage_test_base.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Of what is there at once, or never.
+constexpr absl::Duration kSoon = absl::Seconds(20);
+constexpr char kState[] = "node.coreweave.cloud/state";
+
+// Machines boot for ever, and the test plays their kubelets: it creates the v1 Nodes.
+class NodesTest : public StageTest<NodesTest> {
+ public:
+  static Stage::Options MakeOptions() {
+    Stage::Options options;
+    options.house.fleetsim_flags = {"--boot_time=1h", "--terminate_time=100ms",
+                                    "--work_duration=24h", "--seed=7",
+                                    "--kube_cluster=organizations/acme/clusters/elsewhere"};
+    return options;
+  }
+
+ protected:
+  // A pool of one Node; the machine that is to become it.
+  std::string Deliver(const std::string& pool, const Json& spec = Json::object()) {
+    CreatePool(pool, spec);
+    const bool boots = stage().AwaitNodePool(pool, [](const Json& object) {
+      return object.contains("status") && object["status"].value("inProgress", 0) == 1;
+    });
+    if (!boots) throw std::runtime_error("no machine came");
+    return MusterNodesOf(pool).at(0).machine();
+  }
+  // As a kubelet does.
+  void Register(const std::string& name, const std::string& provider_id,
+                const Json& annotations = Json::object()) {
+    const Json ready = {{"type", "Ready"}, {"status", "True"}, {"reason", "KubeletReady"}};
+    const auto made = stage().client().Create(
+        kNodesPath, {{"apiVersion", "v1"},
+                     {"kind", "Node"},
+                     {"metadata", {{"name", name}, {"annotations", annotations}}},
+                     {"spec", {{"providerID", provider_id}}},
+                     {"status", {{"conditions", Json::array({ready})}}}});
+    ASSERT_TRUE(made.ok()) << made.status();
+    nodes_.push_back(name);
+  }
+  bool AwaitState(const std::string& node, const std::string& state) {
+    return AwaitNode(node, [&](const Json& object) { return LabelOf(object, kState) == state; });
+  }
+  // A pool of one Node in production; the v1 Node's name.
+  std::string Join(const std::string& pool, const Json& spec = Json::object()) {
+    const std::string machine = Deliver(pool, spec);
+    Register(machine, absl::StrCat("muster://RNO2A/", machine));
+    const bool settled = AwaitNode(machine, [](const Json& object) {
+      return LabelOf(object, kState) == "production" && !ConditionOf(object, "CWActive").is_null();
+    });
+    if (!settled) throw std::runtime_error("no Node: " + stage().GetNode(machine).dump(2));
+    return machine;
+  }
+  void SetReady(const std::string& node, bool ready) {
+    const Json condition = {{"type", "Ready"},
+                            {"status", ready ? "True" : "False"},
+                            {"reason", ready ? "KubeletReady" : "KubeletNotReady"},
+                            {"message", ready ? "" : "PLEG is not healthy"}};
+    const auto written = stage().client().Patch(
+        kubernetes::PatchType::kApply, absl::StrCat(kNodesPath, "/", node, "/status"),
+        {{"apiVersion", "v1"},
+         {"kind", "Node"},
+         {"metadata", {{"name", node}}},
+         {"status", {{"conditions", Json::array({condition})}}}},
+        {{"fieldManager", "kubelet"}, {"force", "true"}});
+    ASSERT_TRUE(written.ok()) << written.status();
+  }
+  void TearDown() override {
+    StageTestBase::TearDown();
+    for (const std::string& node : nodes_)
+      (void)stage().client().Delete(absl::StrCat(kNodesPath, "/", node));
+  }
+
+ private:
+  std::vector<std::string> nodes_;
+};
+
+TEST_F(NodesTest, IsMatchedByItsProviderIdWhateverItsName) {
+  const std::string pool = Name();
+  const std::string machine = Deliver(pool);
+  const std::string name = Name("ip-10-0-0-1.example.internal");
+  Register(name, absl::StrCat("other:///RNO2A/", machine));
+  ASSERT_TRUE(AwaitState(name, "production"));
+  EXPECT_EQ(LabelOf(stage().GetNode(name), "compute.coreweave.com/node-pool"), pool);
+  ASSERT_TRUE(stage().AwaitHealthy(pool, 1, kSoon));
+  stage().DeleteNodePool(pool);
+  EXPECT_TRUE(AwaitNode(name, [](const Json& object) { return object.is_null(); }));
+}
+
+TEST_F(NodesTest, IsMatchedByItsNameWhenItsProviderIdIsOfNoMachine) {
+  const std::string pool = Name();
+  const std::string machine = Deliver(pool);
+  Register(machine, "aws:///us-west-2a/i-0abcdef");
+  ASSERT_TRUE(AwaitState(machine, "production"));
+  EXPECT_TRUE(stage().AwaitHealthy(pool, 1, kSoon));
+}
+
+TEST_F(NodesTest, IsMatchedByItsNameWithoutAProviderId) {
+  const std::string pool = Name();
+  const std::string machine = Deliver(pool);
+  Register(machine, "");
+  ASSERT_TRUE(AwaitState(machine, "production"));
+  EXPECT_EQ(LabelOf(stage().GetNode(machine), "compute.coreweave.com/node-pool"), pool);
+}
+
+TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsDeleted) {
+  const std::string pool = Name();
+  const std::string machine = Deliver(pool);
+  Register(machine, absl::StrCat("muster://RNO2A/", machine),
+           {{"node.coreweave.cloud/node-create-time", "2020-01-01T00:00:00.000000Z"}});
+  ASSERT_TRUE(AwaitNode(machine, [](const Json& object) { return object.is_null(); }));
+  EXPECT_EQ(stage().GetNodePool(pool)["status"]["currentNodes"], 0);
+  Register(machine, absl::StrCat("muster://RNO2A/", machine));
+  EXPECT_TRUE(AwaitState(machine, "production"));
+}
+
+TEST_F(NodesTest, ANodeOfAPoolThatMusterDoesNotKnowIsDeletedIfWeMadeItOne) {
+  const std::string ours = Name("orphan");
+  const std::string foreign = Name("foreign");
+  for (const std::string& name : {foreign, ours}) {
+    Register(name, "");
+    const auto labelled = stage().client().Patch(
+        kubernetes::PatchType::kApply, absl::StrCat(kNodesPath, "/", name),
+        {{"apiVersion", "v1"},
+         {"kind", "Node"},
+         {"metadata",
+          {{"name", name}, {"labels", {{"compute.coreweave.com/node-pool", "ghost"}}}}}},
+        {{"fieldManager", name == ours ? "muster" : "somebody"}});
+    ASSERT_TRUE(labelled.ok()) << labelled.status();
+  }
+  EXPECT_TRUE(AwaitNode(ours, [](const Json& object) { return object.is_null(); }));
+  EXPECT_FALSE(stage().GetNode(foreign).is_null());
+}
+
+TEST_F(NodesTest, WhatIsOursIsPutBackAndWhatIsNotStays) {
+  const std::string node = Join(
+      Name(),
+      {{"nodeLabels", {{"example.com/team", "a"}}},
+       {"nodeAnnotations", {{"example.com/note", "x"}}},
+       {"nodeTaints",
+        Json::array({{{"key", "example.com/only"}, {"value", "us"}, {"effect", "NoSchedule"}}})}});
+  const Json foreign = {
+      {"key", "sunk.coreweave.com/lock"}, {"value", "true"}, {"effect", "NoExecute"}};
+  const Json timed = {{"key", "example.com/broken"},
+                      {"effect", "NoExecute"},
+                      {"timeAdded", "2026-01-01T00:00:00Z"}};
+  const Json wrong = {{"key", "example.com/only"}, {"value", "them"}, {"effect", "NoSchedule"}};
+  stage().PatchNode(
+      node, {{"metadata",
+              {{"labels", {{kState, "mine"}, {"example.com/team", nullptr}, {"their", "label"}}},
+               {"annotations", {{"example.com/note", "y"}, {"their", "annotation"}}}}},
+             {"spec", {{"taints", Json::array({foreign, timed, wrong})}}}});
+  EXPECT_TRUE(AwaitNode(node, [&](const Json& object) {
+    return LabelOf(object, kState) == "production" && LabelOf(object, "example.com/team") == "a" &&
+           AnnotationOf(object, "example.com/note") == "x" &&
+           TaintOf(object, "example.com/only")["value"] == "us" &&
+           !TaintOf(object, "is_gpu").is_null();
+  })) << stage().GetNode(node).dump(2);
+  const Json object = stage().GetNode(node);
+  EXPECT_EQ(LabelOf(object, "their"), "label");
+  EXPECT_EQ(AnnotationOf(object, "their"), "annotation");
+  EXPECT_EQ(TaintOf(object, "sunk.coreweave.com/lock"), foreign);
+  EXPECT_EQ(TaintOf(object, "example.com/broken"), timed);
+}
+
+TEST_F(NodesTest, ConditionsOfOursArePutBack) {
+  const std::string node = Join(Name());
+  const Json before = stage().GetNode(node);
+  Json conditions = Json::array();
+  for (Json condition : before["status"]["conditions"]) {
+    if (condition["type"] == "CWRegistered") continue;
+    if (condition["type"] == "CWActive") condition["status"] = "Unknown";
+    conditions.push_back(condition);
+  }
+  const auto written = stage().client().Patch(kubernetes::PatchType::kMerge,
+                                              absl::StrCat(kNodesPath, "/", node, "/status"),
+                                              {{"status", {{"conditions", conditions}}}});
+  ASSERT_TRUE(written.ok()) << written.status();
+  EXPECT_TRUE(AwaitNode(node, [&](const Json& object) {
+    for (const char* type : {"CWRegistered", "CWActive"}) {
+      if (ConditionOf(object, type) != ConditionOf(before, type)) return false;
+    }
+    return true;
+  })) << stage().GetNode(node).dump(2);
+  EXPECT_EQ(ConditionOf(stage().GetNode(node), "Ready")["status"], "True");
+}
+
+TEST_F(NodesTest, WhatThePoolSaysOfItsNodesReachesThemAndLeavesThem) {
+  const std::string pool = Name();
+  const std::string node = Join(pool);
+  const Json taint = {{"key", "example.com/only"}, {"effect", "NoSchedule"}};
+  PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "a"}, {"example.com/tier", "b"}}},
+                   {"nodeAnnotations", {{"example.com/note", "x"}}},
+                   {"nodeTaints", Json::array({taint})}});
+  ASSERT_TRUE(AwaitNode(node, [&](const Json& object) {
+    return LabelOf(object, "example.com/team") == "a" &&
+           LabelOf(object, "example.com/tier") == "b" &&
+           AnnotationOf(object, "example.com/note") == "x" &&
+           TaintOf(object, "example.com/only") == taint;
+  })) << stage().GetNode(node).dump(2);
+  PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "c"}, {"example.com/tier", nullptr}}},
+                   {"nodeAnnotations", nullptr},
+                   {"nodeTaints", nullptr}});
+  EXPECT_TRUE(AwaitNode(node, [&](const Json& object) {
+    return LabelOf(object, "example.com/team") == "c" &&
+           LabelOf(object, "example.com/tier").empty() &&
+           AnnotationOf(object, "example.com/note").empty() &&
+           TaintOf(object, "example.com/only").is_null();
+  })) << stage().GetNode(node).dump(2);
+}
+
+TEST_F(NodesTest, OneThatIsNotReadyIsInTriageUntilItIs) {
+  const std::string node = Join(Name());
+  SetReady(node, false);
+  ASSERT_TRUE(AwaitState(node, "triage"));
+  EXPECT_TRUE(AwaitNode(node, [](const Json& object) {
+    return TaintOf(object, "node.coreweave.cloud/reserved").value("effect", "") == "NoExecute";
+  }));
+  SetReady(node, true);
+  EXPECT_TRUE(AwaitNode(node, [](const Json& object) {
+    return LabelOf(object, kState) == "production" &&
+           TaintOf(object, "node.coreweave.cloud/reserved").is_null();
+  }));
+}
+
+TEST_F(NodesTest, PodsMakeItActiveAndThoseOfDaemonSetsAndMirrorsDoNot) {
+  const std::string node = Join(Name());
+  const Json daemon_set = {{"apiVersion", "apps/v1"},
+                           {"kind", "DaemonSet"},
+                           {"name", "agent"},
+                           {"uid", "0b6b0b5a"},
+                           {"controller", true}};
+  const std::string daemon = Name("daemon");
+  const std::string mirror = Name("mirror");
+  const std::string work = Name("work");
+  CreatePod(daemon, node, {{"metadata", {{"ownerReferences", Json::array({daemon_set})}}}});
+  CreatePod(mirror, node,
+            {{"metadata", {{"annotations", {{"kubernetes.io/config.mirror", "x"}}}}}});
+  CreatePod(work, node);
+  ASSERT_TRUE(AwaitNode(node, [](const Json& object) {
+    return ConditionOf(object, "CWActive")["status"] == "True";
+  }));
+  const std::string message = ConditionOf(stage().GetNode(node), "CWActive")["message"];
+  EXPECT_THAT(message, HasSubstr("default/" + work));
+  EXPECT_THAT(message, Not(HasSubstr(daemon)));
+  EXPECT_THAT(message, Not(HasSubstr(mirror)));
+  // A Pod that has ended is no work either, though it is still there.
+  const auto ended = stage().client().Patch(kubernetes::PatchType::kMerge,
+                                            absl::StrCat(kDefaultPodsPath, "/", work, "/status"),
+                                            {{"status", {{"phase", "Succeeded"}}}});
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_TRUE(AwaitNode(node, [](const Json& object) {
+    return ConditionOf(object, "CWActive")["status"] == "False";
+  }));
+}
+
+TEST_F(NodesTest, ACordonOfSomebodyElseIsLeftAlone) {
+  const std::string pool = Name();
+  const std::string node = Join(pool);
+  stage().PatchNode(node, {{"spec", {{"unschedulable", true}}}});
+  // What is ours changes meanwhile.
+  PatchSpec(pool, {{"nodeLabels", {{"example.com/round", "1"}}}});
+  ASSERT_TRUE(AwaitNode(
+      node, [](const Json& object) { return LabelOf(object, "example.com/round") == "1"; }));
+  EXPECT_TRUE(IsCordoned(stage().GetNode(node)));
+  EXPECT_TRUE(MusterNodesOf(pool).at(0).observed().unschedulable());
+  stage().PatchNode(node, {{"spec", {{"unschedulable", nullptr}}}});
+  PatchSpec(pool, {{"nodeLabels", {{"example.com/round", "2"}}}});
+  ASSERT_TRUE(AwaitNode(
+      node, [](const Json& object) { return LabelOf(object, "example.com/round") == "2"; }));
+  EXPECT_FALSE(IsCordoned(stage().GetNode(node)));
+}
+
+}  // namespace
+}  // namespace muster::testing
