@@ -122,7 +122,7 @@ Stage::~Stage() {
 
 std::string Stage::File(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }
 
-void Stage::StartAdapter(size_t replica) {
+void Stage::StartAdapter(size_t replica, const std::vector<std::string>& flags) {
   const std::string port_file = File(absl::StrCat("ports", replica));
   std::filesystem::remove(port_file);
   std::vector<std::string> command = {Binary("muster-kubernetes"),
@@ -139,6 +139,7 @@ void Stage::StartAdapter(size_t replica) {
                                       "--lease_renew_deadline=2s",
                                       "--lease_retry_period=200ms"};
   command.insert(command.end(), options_.adapter_flags.begin(), options_.adapter_flags.end());
+  command.insert(command.end(), flags.begin(), flags.end());
   adapters_[replica].reset();
   adapters_[replica] =
       std::make_unique<Child>(command, File(absl::StrCat("adapter", replica, ".log")));

@@ -37,7 +37,8 @@ class Stage {
   kubernetes::Client& client() { return *client_; }
 
   // --- the adapter's replicas ---
-  void StartAdapter(size_t replica = 0);
+  // `flags` come after those of the options, and win.
+  void StartAdapter(size_t replica = 0, const std::vector<std::string>& flags = {});
   // SIGKILL.
   void KillAdapter(size_t replica = 0);
   // SIGTERM; its exit code.
