@@ -9,6 +9,7 @@
 #include "services/common/sha256.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -19,18 +20,11 @@ constexpr absl::Duration kRetry = absl::Seconds(2);
 // Memory of what was written is trimmed when it has grown to so much.
 constexpr size_t kTrimAt = 50'000;
 
-absl::Time LastTime(const Event& event) {
-  return absl::FromUnixSeconds(event.last_time().seconds()) +
-         absl::Nanoseconds(event.last_time().nanos());
-}
-
 void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
   out->set_seconds(absl::ToUnixSeconds(time));
   out->set_nanos(
       static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out->seconds()))));
 }
-
-std::string LastPart(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 
 }  // namespace
 
@@ -40,13 +34,17 @@ EventMirror::EventMirror(Client* api, Metrics* metrics, Options options)
 EventMirror::~EventMirror() { Stop(); }
 
 void EventMirror::Put(const Event& event) {
-  const absl::Time time = LastTime(event);
+  const absl::Time time = TimeOf(event.last_time());
   if (absl::Now() - time > options_.keep) return;
   MutexLock lock(mutex_);
   const auto written = written_.find(EventName(event));
   if (written != written_.end() && written->second.count >= event.count()) return;
   const auto since = waiting_since_.find(event.name());
-  if (since != waiting_since_.end()) waiting_.erase({since->second, event.name()});
+  if (since != waiting_since_.end()) {
+    const auto waiting = waiting_.find({since->second, event.name()});
+    if (waiting->second.count() > event.count()) return;
+    waiting_.erase(waiting);
+  }
   waiting_since_[event.name()] = time;
   waiting_[{time, event.name()}] = event;
   changed_.Signal();
@@ -123,7 +121,7 @@ bool EventMirror::Take(Event& event) {
     event = std::move(waiting_.begin()->second);
     waiting_since_.erase(event.name());
     waiting_.erase(waiting_.begin());
-    if (absl::Now() - LastTime(event) <= options_.keep) return true;
+    if (absl::Now() - TimeOf(event.last_time()) <= options_.keep) return true;
     metrics_.EventsDropped(1);
   }
 }
@@ -152,7 +150,7 @@ absl::Status EventMirror::Write(const Event& event) {
   RETURN_IF_ERROR(status);
   MutexLock lock(mutex_);
   Written& written = written_[name];
-  written = {std::max(written.count, event.count()), LastTime(event)};
+  written = {std::max(written.count, event.count()), TimeOf(event.last_time())};
   Forget(absl::Now());
   return absl::OkStatus();
 }

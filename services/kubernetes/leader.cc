@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -18,10 +19,6 @@ absl::Duration Uptime() {
   timespec now = {};
   clock_gettime(CLOCK_BOOTTIME, &now);
   return absl::DurationFromTimespec(now);
-}
-
-std::string MicroTime(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
 std::string Text(const Json& object, const char* key) {
@@ -47,8 +44,8 @@ bool Leader::Leads() const {
 
 bool Leader::Sleep(absl::Duration time) {
   MutexLock lock(mutex_);
-  const absl::Time end = absl::Now() + time;
-  for (absl::Time now = absl::Now(); !stopped_ && now < end; now = absl::Now())
+  const absl::Duration end = Uptime() + time;
+  for (absl::Duration now = Uptime(); !stopped_ && now < end; now = Uptime())
     changed_.WaitFor(mutex_, end - now);
   return !stopped_;
 }
@@ -94,7 +91,8 @@ absl::Status Leader::Try() {
     spec["leaseTransitions"] = Number(spec, "leaseTransitions") + (exists ? 1 : 0);
   }
   spec["holderIdentity"] = options_.identity;
-  spec["leaseDurationSeconds"] = absl::ToInt64Seconds(options_.lease_duration);
+  spec["leaseDurationSeconds"] =
+      absl::ToInt64Seconds(absl::Ceil(options_.lease_duration, absl::Seconds(1)));
   spec["renewTime"] = now;
   return Write(lease, exists, begin);
 }
@@ -104,6 +102,7 @@ bool Leader::Acquire() {
   while (true) {
     const absl::Status status = Try();
     if (status.ok()) {
+      if (!Sleep(absl::ZeroDuration())) break;
       log::Info("leading", {{"lease", options_.lease}, {"identity", options_.identity}});
       return true;
     }
@@ -111,11 +110,16 @@ bool Leader::Acquire() {
       log::Info("waiting for the lease", {{"lease", options_.lease}, {"why", status}});
     if (!Sleep(options_.retry_period * absl::Uniform(random_, 0.8, 1.2))) return false;
   }
+  // Stopped while it was being taken.
+  GiveBack();
+  return false;
 }
 
 void Leader::Hold(std::function<void()> lost) {
   lost_ = std::move(lost);
-  thread_ = std::thread([this] { Renew(); });
+  MutexLock lock(mutex_);
+  // Stop waits for a thread that it knows.
+  if (!stopped_) thread_ = std::thread([this] { Renew(); });
 }
 
 void Leader::Renew() {
@@ -136,7 +140,12 @@ void Leader::Renew() {
   lost_();
 }
 
-void Leader::Release() {
+void Leader::GiveBack() {
+  {
+    MutexLock lock(mutex_);
+    if (!renewed_) return;
+    renewed_.reset();
+  }
   const std::string path = absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/",
                                         options_.name_space, "/leases/", options_.lease);
   auto lease = client_.Get(path);
@@ -156,12 +165,7 @@ void Leader::Stop() {
     changed_.SignalAll();
   }
   if (thread_.joinable()) thread_.join();
-  if (!Leads()) return;
-  {
-    MutexLock lock(mutex_);
-    renewed_.reset();
-  }
-  Release();
+  GiveBack();
 }
 
 }  // namespace muster::kubernetes

@@ -31,7 +31,7 @@ class Leader {
   Leader(Client* client, Options options);
   ~Leader();
 
-  // Waits until it leads (true) or Stop is called.
+  // Waits until it leads (true) or Stop is called (false: it does not lead then).
   bool Acquire();
   // Renews from now on, in a thread of its own; `lost` is called once when it leads no more.
   void Hold(std::function<void()> lost);
@@ -52,7 +52,8 @@ class Leader {
   absl::Status Try();
   absl::Status Write(const Json& lease, bool exists, absl::Duration begin);
   void Renew();
-  void Release();
+  // So that another need not wait, if it may still be ours.
+  void GiveBack();
   bool Sleep(absl::Duration time);
 
   Client& client_;

@@ -1,0 +1,217 @@
+#include "services/kubernetes/event_mirror.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "prometheus/registry.h"
+#include "services/kubernetes/core/names.h"
+#include "tests/kubernetes/double/api_server_double.h"
+
+namespace muster::testing {
+namespace {
+
+using kubernetes::Client;
+using kubernetes::EventMirror;
+using kubernetes::Json;
+
+lifecycle::v1::Event MakeEvent(const std::string& id, int64_t count, absl::Duration age = {}) {
+  lifecycle::v1::Event event;
+  event.set_name("organizations/acme/clusters/c1/events/" + id);
+  event.set_object("organizations/acme/clusters/c1/nodePools/a/nodes/g7");
+  event.set_type("Normal");
+  event.set_reason("CWNodeRegistered");
+  event.set_message("Node is registered.");
+  event.set_count(count);
+  event.mutable_first_time()->set_seconds(absl::ToUnixSeconds(absl::Now() - age));
+  *event.mutable_last_time() = event.first_time();
+  return event;
+}
+
+class EventMirrorTest : public ::testing::Test {
+ protected:
+  // One that writes under that name.
+  struct Replica {
+    std::unique_ptr<Client> client;
+    prometheus::Registry registry;
+    kubernetes::Metrics metrics{registry, "host"};
+    std::unique_ptr<EventMirror> mirror;
+    ~Replica() {
+      client->Stop();
+      mirror->Stop();
+    }
+  };
+
+  std::unique_ptr<Client> Connect(const std::string& agent) {
+    auto client = Client::Create({.server = server_.url()}, {.user_agent = agent});
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *std::move(client);
+  }
+  std::unique_ptr<Replica> MakeReplica(const std::string& name) {
+    auto replica = std::make_unique<Replica>();
+    replica->client = Connect(name);
+    EventMirror::Options options{.instance = name};
+    options.node_uid = [](const std::string& machine) { return "uid-of-" + machine; };
+    replica->mirror =
+        std::make_unique<EventMirror>(replica->client.get(), &replica->metrics, options);
+    return replica;
+  }
+  // Waits until the event of that id was counted so often; as it is then.
+  Json Await(const std::string& id, int64_t count) {
+    Json found;
+    const auto fits = [&](const Json& event) {
+      if (event["metadata"]["name"] != "g7." + id || kubernetes::EventCount(event) != count)
+        return false;
+      found = event;
+      return true;
+    };
+    const auto version =
+        reader_->List(kubernetes::kEventsPath, {}, [&](const Json& event) { fits(event); });
+    EXPECT_TRUE(version.ok()) << version.status();
+    if (found.is_null() && version.ok()) {
+      (void)reader_->Watch(kubernetes::kEventsPath, {}, *version,
+                           [&](absl::string_view type, const Json& event) {
+                             return type == "BOOKMARK" || !fits(event);
+                           });
+    }
+    return found;
+  }
+  int Events() {
+    int events = 0;
+    EXPECT_TRUE(reader_->List(kubernetes::kEventsPath, {}, [&](const Json&) { ++events; }).ok());
+    return events;
+  }
+
+  ApiServerDouble server_;
+  std::unique_ptr<Client> reader_ = Connect("reader");
+};
+
+TEST_F(EventMirrorTest, WritesAndCounts) {
+  const auto replica = MakeReplica("one");
+  replica->mirror->Start();
+  replica->mirror->Put(MakeEvent("e1", 1));
+  const Json event = Await("e1", 1);
+  EXPECT_EQ(event["reason"], "CWNodeRegistered");
+  EXPECT_EQ(event["regarding"]["uid"], "uid-of-g7");
+  EXPECT_EQ(event["reportingInstance"], "one");
+  replica->mirror->Put(MakeEvent("e1", 5));
+  EXPECT_EQ(Await("e1", 5)["eventTime"], event["eventTime"]) << "only the series changes";
+  EXPECT_EQ(server_.WritesBy("one"), 2);
+}
+
+TEST_F(EventMirrorTest, RepeatsOfWhatWaitsAreOneWrite) {
+  const auto replica = MakeReplica("one");
+  for (const int64_t count : {1, 2, 3}) replica->mirror->Put(MakeEvent("e1", count));
+  replica->mirror->Start();
+  Await("e1", 3);
+  EXPECT_EQ(server_.WritesBy("one"), 1);
+}
+
+// One that failed is put back behind one that came meanwhile.
+TEST_F(EventMirrorTest, AnOlderCountDoesNotReplaceALaterOne) {
+  const auto replica = MakeReplica("one");
+  replica->mirror->Put(MakeEvent("e1", 3));
+  replica->mirror->Put(MakeEvent("e1", 2));
+  replica->mirror->Put(MakeEvent("e2", 1, -absl::Seconds(1)));
+  replica->mirror->Start();
+  Await("e2", 1);
+  EXPECT_FALSE(Await("e1", 3).is_null());
+  EXPECT_EQ(server_.WritesBy("one"), 2);
+}
+
+TEST_F(EventMirrorTest, OldestFirst) {
+  const auto replica = MakeReplica("one");
+  replica->mirror->Put(MakeEvent("young", 1, absl::Minutes(1)));
+  replica->mirror->Put(MakeEvent("old", 1, absl::Minutes(2)));
+  replica->mirror->Start();
+  const Json young = Await("young", 1);
+  const Json old = Await("old", 1);
+  EXPECT_LT(std::stoi(old["metadata"]["resourceVersion"].get<std::string>()),
+            std::stoi(young["metadata"]["resourceVersion"].get<std::string>()));
+}
+
+TEST_F(EventMirrorTest, WhatAnEarlierProcessWroteIsNotWrittenTwice) {
+  {
+    const auto one = MakeReplica("one");
+    one->mirror->Start();
+    one->mirror->Put(MakeEvent("e1", 1));
+    one->mirror->Put(MakeEvent("e2", 4));
+    Await("e1", 1);
+    Await("e2", 4);
+  }
+  const auto two = MakeReplica("two");
+  two->mirror->Put(MakeEvent("e1", 1));
+  two->mirror->Put(MakeEvent("e2", 4));
+  two->mirror->Put(MakeEvent("last", 1, -absl::Seconds(1)));
+  two->mirror->Start();
+  Await("last", 1);
+  EXPECT_EQ(server_.WritesBy("two"), 1);
+  two->mirror->Put(MakeEvent("e1", 2));
+  Await("e1", 2);
+  EXPECT_EQ(Events(), 3);
+}
+
+TEST_F(EventMirrorTest, OneThatExpiredIsMadeAnew) {
+  const auto replica = MakeReplica("one");
+  replica->mirror->Start();
+  replica->mirror->Put(MakeEvent("e1", 1));
+  Await("e1", 1);
+  EXPECT_TRUE(reader_->Delete(absl::StrCat(kubernetes::kEventsPath, "/g7.e1")).ok());
+  replica->mirror->Put(MakeEvent("e1", 2));
+  EXPECT_FALSE(Await("e1", 2).is_null());
+}
+
+TEST_F(EventMirrorTest, WhatIsOlderThanEventsAreKeptIsDropped) {
+  const auto replica = MakeReplica("one");
+  replica->mirror->Put(MakeEvent("ancient", 1, absl::Hours(2)));
+  replica->mirror->Put(MakeEvent("e1", 1));
+  replica->mirror->Start();
+  Await("e1", 1);
+  EXPECT_EQ(Events(), 1);
+}
+
+TEST_F(EventMirrorTest, OneThatIsRefusedIsNotInTheWay) {
+  const auto replica = MakeReplica("one");
+  replica->mirror->Put(MakeEvent("bad", 1, absl::Minutes(1)));
+  replica->mirror->Put(MakeEvent("good", 1));
+  server_.FailNext({.verb = "POST", .path_prefix = kubernetes::kEventsPath, .code = 422});
+  replica->mirror->Start();
+  Await("good", 1);
+  EXPECT_EQ(Events(), 1);
+}
+
+TEST_F(EventMirrorTest, OneThatFailedIsTriedAgain) {
+  const auto replica = MakeReplica("one");
+  server_.FailNext({.verb = "POST", .path_prefix = kubernetes::kEventsPath, .code = 500});
+  replica->mirror->Start();
+  replica->mirror->Put(MakeEvent("e1", 1));
+  EXPECT_FALSE(Await("e1", 1).is_null());
+}
+
+TEST_F(EventMirrorTest, TellsOfItsOwn) {
+  const auto replica = MakeReplica("one");
+  replica->mirror->Start();
+  kubernetes::NodePoolObject pool;
+  pool.name = "g7";
+  pool.uid = "9311";
+  replica->mirror->Tell(pool, "Warning", "CWNodePoolNodeConfigUpdateConflict", "Both.");
+  replica->mirror->Put(MakeEvent("after", 1, -absl::Seconds(1)));
+  Await("after", 1);
+  Json told;
+  EXPECT_TRUE(reader_
+                  ->List(kubernetes::kEventsPath, {},
+                         [&](const Json& event) {
+                           if (event["type"] == "Warning") told = event;
+                         })
+                  .ok());
+  EXPECT_EQ(told["regarding"]["kind"], "NodePool");
+  EXPECT_EQ(told["regarding"]["uid"], "9311");
+  EXPECT_EQ(told["note"], "Both.");
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,182 @@
+#include "services/kubernetes/leader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/synchronization/notification.h"
+#include "tests/kubernetes/double/api_server_double.h"
+
+namespace muster::testing {
+namespace {
+
+using kubernetes::Client;
+using kubernetes::Json;
+using kubernetes::Leader;
+
+constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+constexpr char kLease[] = "/apis/coordination.k8s.io/v1/namespaces/default/leases/adapter";
+
+class LeaderTest : public ::testing::Test {
+ protected:
+  LeaderTest() : client_(Connect()) {}
+
+  std::unique_ptr<Client> Connect() {
+    auto client = Client::Create({.server = server_.url()}, {});
+    EXPECT_TRUE(client.ok()) << client.status();
+    return *std::move(client);
+  }
+  // An hour that no test lives to see, and retries at once.
+  static Leader::Options MakeOptions(const std::string& identity) {
+    return {.name_space = "default",
+            .lease = "adapter",
+            .identity = identity,
+            .lease_duration = absl::Hours(1),
+            .renew_deadline = absl::Minutes(30),
+            .retry_period = absl::Milliseconds(1)};
+  }
+  Json Spec() {
+    const auto lease = client_->Get(kLease);
+    EXPECT_TRUE(lease.ok()) << lease.status();
+    return lease.ok() ? (*lease)["spec"] : Json();
+  }
+  // Somebody else takes the Lease, for so many seconds.
+  void Seize(const std::string& identity, int seconds) {
+    const Json spec = {{"holderIdentity", identity}, {"leaseDurationSeconds", seconds}};
+    auto lease = client_->Get(kLease);
+    if (lease.ok()) {
+      const auto patched = client_->Patch(kubernetes::PatchType::kMerge, kLease, {{"spec", spec}});
+      ASSERT_TRUE(patched.ok()) << patched.status();
+      return;
+    }
+    const auto made =
+        client_->Create(kLeases, {{"apiVersion", "coordination.k8s.io/v1"},
+                                  {"kind", "Lease"},
+                                  {"metadata", {{"name", "adapter"}, {"namespace", "default"}}},
+                                  {"spec", spec}});
+    ASSERT_TRUE(made.ok()) << made.status();
+  }
+
+  ApiServerDouble server_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(LeaderTest, TakesALeaseThatNobodyHas) {
+  Leader leader(client_.get(), MakeOptions("one"));
+  EXPECT_FALSE(leader.Leads());
+  ASSERT_TRUE(leader.Acquire());
+  EXPECT_TRUE(leader.Leads());
+  EXPECT_EQ(Spec()["holderIdentity"], "one");
+  EXPECT_EQ(Spec()["leaseDurationSeconds"], 3600);
+  EXPECT_EQ(Spec()["leaseTransitions"], 0);
+  EXPECT_TRUE(Spec().contains("renewTime"));
+}
+
+TEST_F(LeaderTest, GivesItBackSoThatAnotherNeedNotWait) {
+  Leader one(client_.get(), MakeOptions("one"));
+  ASSERT_TRUE(one.Acquire());
+  one.Stop();
+  EXPECT_FALSE(one.Leads());
+  EXPECT_FALSE(Spec().contains("holderIdentity"));
+  Leader two(client_.get(), MakeOptions("two"));
+  ASSERT_TRUE(two.Acquire());
+  EXPECT_EQ(Spec()["holderIdentity"], "two");
+  EXPECT_EQ(Spec()["leaseTransitions"], 1);
+  one.Stop();
+  EXPECT_EQ(Spec()["holderIdentity"], "two") << "it is not the first's any more";
+}
+
+TEST_F(LeaderTest, WaitsForTheOther) {
+  Leader one(client_.get(), MakeOptions("one"));
+  ASSERT_TRUE(one.Acquire());
+  const auto client = Connect();
+  Leader two(client.get(), MakeOptions("two"));
+  bool led = false;
+  std::thread waits([&] { led = two.Acquire(); });
+  one.Stop();
+  waits.join();
+  EXPECT_TRUE(led);
+  EXPECT_EQ(Spec()["holderIdentity"], "two");
+}
+
+TEST_F(LeaderTest, StopEndsTheWait) {
+  Seize("other", 3600);
+  Leader leader(client_.get(), MakeOptions("one"));
+  bool led = true;
+  std::thread waits([&] { led = leader.Acquire(); });
+  leader.Stop();
+  waits.join();
+  EXPECT_FALSE(led);
+  EXPECT_EQ(Spec()["holderIdentity"], "other");
+}
+
+TEST_F(LeaderTest, TakesOneThatExpiredByItsOwnClock) {
+  Seize("dead", 1);
+  Leader leader(client_.get(), MakeOptions("one"));
+  ASSERT_TRUE(leader.Acquire());
+  EXPECT_EQ(Spec()["holderIdentity"], "one");
+}
+
+// Stopped while the Lease is being taken: nobody is to wait for one who does not work.
+TEST_F(LeaderTest, OneThatWasStoppedKeepsNothing) {
+  {
+    Leader leader(client_.get(), MakeOptions("one"));
+    leader.Stop();
+    EXPECT_FALSE(leader.Acquire());
+    EXPECT_FALSE(leader.Leads());
+    EXPECT_FALSE(Spec().contains("holderIdentity"));
+  }
+  Leader leader(client_.get(), MakeOptions("two"));
+  ASSERT_TRUE(leader.Acquire());
+  leader.Stop();
+  leader.Hold([] { ADD_FAILURE() << "it was not lost"; });
+  // Ends without a thread left behind.
+}
+
+TEST_F(LeaderTest, ALeaseLastsAtLeastAsLongAsItsHolderThinks) {
+  Leader::Options options = MakeOptions("one");
+  options.lease_duration = absl::Milliseconds(1500);
+  options.renew_deadline = absl::Milliseconds(1400);
+  Leader leader(client_.get(), options);
+  ASSERT_TRUE(leader.Acquire());
+  EXPECT_EQ(Spec()["leaseDurationSeconds"], 2) << "whole seconds, rounded up";
+}
+
+TEST_F(LeaderTest, NoticesThatItWasTaken) {
+  Leader leader(client_.get(), MakeOptions("one"));
+  ASSERT_TRUE(leader.Acquire());
+  Seize("other", 3600);
+  absl::Notification lost;
+  leader.Hold([&] { lost.Notify(); });
+  lost.WaitForNotification();
+  EXPECT_FALSE(leader.Leads());
+  leader.Stop();
+  EXPECT_EQ(Spec()["holderIdentity"], "other");
+}
+
+TEST_F(LeaderTest, StopsWhenItCannotRenew) {
+  Leader::Options options = MakeOptions("one");
+  options.renew_deadline = absl::Milliseconds(100);
+  Leader leader(client_.get(), options);
+  ASSERT_TRUE(leader.Acquire());
+  server_.SetRefusing(true);
+  absl::Notification lost;
+  leader.Hold([&] { lost.Notify(); });
+  lost.WaitForNotification();
+  EXPECT_FALSE(leader.Leads());
+  server_.SetRefusing(false);
+}
+
+TEST_F(LeaderTest, FindsItsOwnAfterAnAnswerThatWasLost) {
+  server_.FailNext({.verb = "POST", .path_prefix = kLeases, .code = 500, .is_carried_out = true});
+  Leader leader(client_.get(), MakeOptions("one"));
+  ASSERT_TRUE(leader.Acquire());
+  EXPECT_TRUE(leader.Leads());
+  EXPECT_EQ(Spec()["leaseTransitions"], 0);
+}
+
+}  // namespace
+}  // namespace muster::testing
