@@ -319,6 +319,7 @@ TEST_F(BothEditionsTest, ShowConditionsOfBothAndEventsOfTheCurrent) {
                                     "NodeReconfigurationRequired"}));
   EXPECT_TRUE(AwaitEvent("CWNodePoolScaledUp"));
   for (const Json& event : stage_.Events()) {
+    if (event["reportingController"] != "compute.coreweave.com/muster") continue;
     const std::string reason = event["reason"];
     EXPECT_EQ(reason.compare(0, 2, "CW"), 0) << reason;
   }

@@ -1,0 +1,151 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tests/kubernetes/adapter/stage_test_base.h"
+
+// The calls of the upstream cluster autoscaler and of its provider for NodePools, one by one: it
+// has no other way to say which Nodes are to go than its taint.
+namespace muster::testing {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
+constexpr char kVictim[] = "ToBeDeletedByClusterAutoscaler";
+constexpr char kCandidate[] = "DeletionCandidateOfClusterAutoscaler";
+
+class AutoscalerTest : public StageTest<AutoscalerTest> {
+ protected:
+  // ListNodePools: those that autoscale.
+  std::vector<Json> NodeGroups() {
+    std::vector<Json> groups;
+    const auto listed = autoscaler_->List(kNodePoolsPath, {}, [&](const Json& pool) {
+      if (pool["spec"].value("autoscaling", false)) groups.push_back(pool);
+    });
+    EXPECT_TRUE(listed.ok()) << listed.status();
+    return groups;
+  }
+  // GetCoreWeaveNodesByNodeGroupUID.
+  std::vector<std::string> NodesOfGroup(const Json& group) {
+    std::vector<std::string> names;
+    const std::string uid = group["metadata"]["uid"];
+    const auto listed =
+        autoscaler_->List(kNodesPath, {{"labelSelector", absl::StrCat(kPoolUidLabel, "=", uid)}},
+                          [&](const Json& node) { names.push_back(node["metadata"]["name"]); });
+    EXPECT_TRUE(listed.ok()) << listed.status();
+    return names;
+  }
+  // AddTaint: get, append, update; again after a conflict.
+  void Taint(const std::string& name, const std::string& key, const std::string& effect) {
+    const std::string path = absl::StrCat(kNodesPath, "/", name);
+    absl::Status status = absl::AbortedError("");
+    while (absl::IsAborted(status)) {
+      auto node = autoscaler_->Get(path);
+      ASSERT_TRUE(node.ok()) << node.status();
+      const Json taint = {{"key", key},
+                          {"value", absl::StrCat(absl::ToUnixSeconds(absl::Now()))},
+                          {"effect", effect}};
+      (*node)["spec"]["taints"].push_back(taint);
+      status = autoscaler_->Replace(path, *node).status();
+    }
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  // SetSize: within its bounds, by merge patch, and read again.
+  Json SetSize(const Json& group, int64_t size) {
+    EXPECT_GE(size, group["spec"].value("minNodes", 0));
+    EXPECT_LE(size, group["spec"].value("maxNodes", 0));
+    const std::string path =
+        absl::StrCat(kNodePoolsPath, "/", group["metadata"]["name"].get<std::string>());
+    const auto patched = autoscaler_->Patch(kubernetes::PatchType::kMerge, path,
+                                            {{"spec", {{"targetNodes", size}}}});
+    EXPECT_TRUE(patched.ok()) << patched.status();
+    const auto read = autoscaler_->Get(path);
+    EXPECT_TRUE(read.ok()) << read.status();
+    return read.ok() ? *read : group;
+  }
+  // DeleteNodes.
+  Json Remove(const Json& group, const std::vector<std::string>& victims) {
+    for (const std::string& victim : victims) Taint(victim, kVictim, "NoSchedule");
+    return SetSize(
+        group, group["spec"]["targetNodes"].get<int64_t>() - static_cast<int64_t>(victims.size()));
+  }
+  // Makes them the last that Muster would choose by itself: they had work a moment ago.
+  void Work(const std::vector<std::string>& nodes) {
+    std::vector<std::string> pods;
+    for (const std::string& node : nodes) {
+      pods.push_back(Name("work"));
+      CreatePod(pods.back(), node);
+    }
+    for (const std::string& node : nodes) ASSERT_TRUE(AwaitActive(node, "True"));
+    for (const std::string& pod : pods) EndPod(pod);
+    for (const std::string& node : nodes) ASSERT_TRUE(AwaitActive(node, "False"));
+  }
+  bool AwaitActive(const std::string& node, const std::string& status) {
+    return AwaitNode(node, [&](const Json& object) {
+      return ConditionOf(object, "CWActive").value("status", "") == status;
+    });
+  }
+  static std::vector<std::string> Without(std::vector<std::string> all,
+                                          const std::vector<std::string>& some) {
+    for (const std::string& name : some)
+      all.erase(std::remove(all.begin(), all.end(), name), all.end());
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+
+  const std::unique_ptr<kubernetes::Client> autoscaler_ =
+      stage().server().Connect("cluster-autoscaler");
+};
+
+TEST_F(AutoscalerTest, JustTheNodesWithItsTaintLeave) {
+  CreateHealthyPool(Name("fixed"));
+  const std::string pool = Name();
+  const std::string uid =
+      CreateHealthyPool(pool, {{"autoscaling", true}, {"maxNodes", 8}, {"targetNodes", 8}});
+  std::vector<Json> groups = NodeGroups();
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0]["metadata"]["name"], pool);
+
+  // Down by three, each from another place in the list; all others have been idle for longer.
+  std::vector<std::string> nodes = NodesOfGroup(groups[0]);
+  ASSERT_EQ(nodes.size(), 8u);
+  const std::vector<std::string> victims = {nodes[1], nodes[4], nodes[7]};
+  Work(victims);
+  Json group = Remove(groups[0], victims);
+  ASSERT_TRUE(stage().AwaitHealthy(pool, 5));
+  EXPECT_EQ(NodeNamesOf(uid), Without(nodes, victims));
+
+  // Up by two: those that were there stay.
+  nodes = NodesOfGroup(group);
+  group = SetSize(group, group["spec"]["targetNodes"].get<int64_t>() + 2);
+  ASSERT_TRUE(stage().AwaitHealthy(pool, 7));
+  EXPECT_THAT(NodeNamesOf(uid), ::testing::IsSupersetOf(nodes));
+
+  // Down to one, one after another as it does it.
+  while (group["spec"]["targetNodes"] > 4) {
+    nodes = NodesOfGroup(group);
+    const std::vector<std::string> victim = {nodes.back()};
+    Work(victim);
+    group = Remove(group, victim);
+    ASSERT_TRUE(AwaitNodeNames(uid, Without(nodes, victim)));
+  }
+}
+
+// It thinks about Nodes first; that is no order to go.
+TEST_F(AutoscalerTest, ItsTaintOfCandidatesMarksNobody) {
+  const std::string pool = Name();
+  const std::string uid =
+      CreateHealthyPool(pool, {{"autoscaling", true}, {"maxNodes", 2}, {"targetNodes", 2}});
+  const std::vector<std::string> nodes = NodeNamesOf(uid);
+  Work({nodes[0]});
+  Taint(nodes[0], kCandidate, "PreferNoSchedule");
+  Taint(nodes[1], kVictim, "NoSchedule");
+  SetSize(stage().GetNodePool(pool), 1);
+  ASSERT_TRUE(stage().AwaitHealthy(pool, 1));
+  EXPECT_THAT(NodeNamesOf(uid), ElementsAre(nodes[0]));
+  EXPECT_FALSE(TaintOf(stage().GetNode(nodes[0]), kCandidate).is_null());
+}
+
+}  // namespace
+}  // namespace muster::testing
