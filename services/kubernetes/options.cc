@@ -2,11 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -127,6 +129,9 @@ void ReadLease(Leader::Options& lease, Faults& faults) {
   lease.lease_duration = absl::GetFlag(FLAGS_lease_duration);
   lease.renew_deadline = absl::GetFlag(FLAGS_lease_renew_deadline);
   lease.retry_period = absl::GetFlag(FLAGS_lease_retry_period);
+  Need(std::all_of(lease.identity.begin(), lease.identity.end(),
+                   [](unsigned char c) { return absl::ascii_isgraph(c); }),
+       "--lease_identity", "must be printable characters without spaces.", faults);
   Need(IsDnsLabel(lease.name_space), "--lease_namespace", "must be a namespace's name.", faults);
   Need(IsDnsSubdomain(lease.lease), "--lease_name", "must be a DNS subdomain.", faults);
   Need(lease.lease_duration >= absl::Seconds(1) && lease.lease_duration <= absl::Hours(1),
@@ -145,6 +150,8 @@ absl::StatusOr<Options> OptionsFromFlags() {
   ReadCluster(options.adapter, faults);
   ReadBounds(options.adapter, faults);
   ReadLease(options.adapter.lease, faults);
+  // An audit log tells the replicas apart.
+  absl::StrAppend(&options.adapter.user_agent, "/", options.adapter.lease.identity);
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.health_listen = absl::GetFlag(FLAGS_health_listen);
   options.port_file = absl::GetFlag(FLAGS_port_file);
