@@ -113,6 +113,14 @@ TEST_F(ApplyTest, TakesBackWhatItAppliedAndNobodyElseWants) {
   EXPECT_EQ(FieldsOwnedBy(node, "muster", "Apply"), nullptr);
 }
 
+TEST_F(ApplyTest, TakesNothingBackWithAnEmptyMap) {
+  const std::string name = Name("node");
+  Create(kNodes, Labelled(name, {{"theirs", "1"}}));
+  Need(Apply(At(kNodes, name), Labelled(name, Json::object())));
+  const Json node = Need(Apply(At(kNodes, name), Node(name)));
+  EXPECT_EQ(node["metadata"]["labels"], Json({{"theirs", "1"}}));
+}
+
 TEST_F(ApplyTest, RefusesToTakeUnlessForced) {
   const std::string name = Name("node");
   Need(Apply(At(kNodes, name), Labelled(name, {{"a", "1"}, {"b", "1"}}), "other"));
@@ -151,6 +159,20 @@ TEST_F(ApplyTest, SharesConditionsByTheirType) {
   EXPECT_THAT(ConditionsOf(node), ElementsAre("CWActive=True", "Problem=False", "Ready=True"));
   node = Need(Apply(At(kNodes, name, "status"), WithCondition(name, "CWRegistered", "True")));
   EXPECT_THAT(ConditionsOf(node), ElementsAre("CWRegistered=True", "Problem=False", "Ready=True"));
+}
+
+TEST_F(ApplyTest, TakesItsConditionBackWhole) {
+  const std::string name = Name("node");
+  Create(kNodes, Node(name));
+  Need(Apply(At(kNodes, name, "status"), WithCondition(name, "CWActive", "True")));
+  Json node = Need(Merge(At(kNodes, name, "status"),
+                         Json({{"status", WithCondition(name, "CWActive", "False")["status"]}})));
+  EXPECT_EQ(FieldsOwnedBy(node, "test", "Update", "status"), Json::parse(R"({
+      "f:status": {"f:conditions": {"k:{\"type\":\"CWActive\"}": {"f:status": {}}}}})"));
+  // Who changed a field of it does not keep it.
+  node = Need(Apply(At(kNodes, name, "status"), Node(name)));
+  EXPECT_FALSE(node["status"].contains("conditions"));
+  EXPECT_EQ(FieldsOwnedBy(node, "test", "Update", "status"), nullptr);
 }
 
 TEST_F(ApplyTest, SharesConditionsOfPools) {

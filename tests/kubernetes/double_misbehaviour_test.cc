@@ -90,34 +90,38 @@ TEST_F(MisbehaviourTest, ListsWhatWas) {
 
 TEST_F(MisbehaviourTest, RepeatsAndReordersEventsButEndsWithTheTruth) {
   const std::string begin = ListNow();
-  CreateNode("a");
-  CreateNode("b");
-  for (int i = 0; i < 50; ++i) Label(i % 2 == 0 ? "a" : "b", absl::StrCat(i));
-  ASSERT_THAT(mine_->Delete(At(kNodes, "b")), IsOk());
-  double_->Set({.repeat_events = 0.3, .reorder_events = 0.3});
+  CreateNode("stays");
+  for (const char* name : {"b", "c", "d"}) {
+    CreateNode(name);
+    for (int i = 0; i < 5; ++i) Label(name, absl::StrCat(i));
+    ASSERT_THAT(mine_->Delete(At(kNodes, name)), IsOk());
+    for (int i = 0; i < 5; ++i) Label("stays", absl::StrCat(name, i));
+  }
+  constexpr size_t kChanges = 1 + 3 * 12;
+  double_->Set({.repeat_events = 1, .reorder_events = 0.5});
   std::map<std::string, int64_t> newest;
   int steps_back = 0;
   int repeats = 0;
   std::set<int64_t> seen;
-  std::string bookmark;
+  std::set<std::string> gone;
   const absl::Status status =
       mine_->Watch(kNodes, {}, begin, [&](absl::string_view type, const Json& object) {
         const int64_t version = std::stoll(VersionOf(object));
         if (type == "BOOKMARK") return false;
         const std::string name = object["metadata"]["name"];
+        EXPECT_FALSE(gone.contains(name)) << name;
+        if (type == "DELETED") gone.insert(name);
         repeats += seen.insert(version).second ? 0 : 1;
         steps_back += version < newest[name] ? 1 : 0;
         newest[name] = std::max(newest[name], version);
-        if (type == "DELETED") {
-          EXPECT_EQ(name, "b");
-        }
         return true;
       });
   EXPECT_THAT(status, StatusIs(StatusCode::kCancelled));
+  EXPECT_THAT(gone, ElementsAre("b", "c", "d"));
   EXPECT_GT(repeats, 0);
   EXPECT_GT(steps_back, 0);
-  EXPECT_EQ(seen.size(), 53);
-  EXPECT_EQ(newest["a"], std::stoll(VersionOf(*mine_->Get(At(kNodes, "a")))));
+  EXPECT_EQ(seen.size(), kChanges);
+  EXPECT_EQ(newest["stays"], std::stoll(VersionOf(*mine_->Get(At(kNodes, "stays")))));
 }
 
 TEST_F(MisbehaviourTest, CutsStreams) {
@@ -186,9 +190,27 @@ TEST_F(MisbehaviourTest, HangsAndGoesOn) {
   EXPECT_THAT(status, IsOk());
 }
 
+TEST_F(MisbehaviourTest, LetsWatchesFallSilent) {
+  double_->Set({.bookmark_interval = absl::Milliseconds(50)});
+  kubernetes::ClientOptions options;
+  options.watch_silence = absl::Seconds(1);
+  const auto watcher = Client::Create(own_->endpoint(), options);
+  ASSERT_THAT(watcher, IsOk());
+  int bookmarks = 0;
+  EXPECT_THAT((*watcher)->Watch(kNodes, {}, ListNow(),
+                                [&](absl::string_view, const Json&) {
+                                  if (++bookmarks == 3) double_->SetHanging(true);
+                                  return true;
+                                }),
+              StatusIs(StatusCode::kUnavailable));
+  EXPECT_EQ(bookmarks, 3);
+}
+
 TEST_F(MisbehaviourTest, RefusesConnectionsAndComesBackAtItsPort) {
   const Json node = CreateNode("a");
   const std::string url = double_->url();
+  const auto idle = own_->Connect();  // keeps a connection on which nothing happens
+  EXPECT_THAT(idle->Get("/version"), IsOk());
   absl::Status watched;
   std::thread watcher([&] {
     watched = mine_->Watch(kNodes, {}, "0", [&](absl::string_view, const Json&) {

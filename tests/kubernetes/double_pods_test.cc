@@ -57,8 +57,9 @@ TEST_F(PodsTest, WaitForTheirNodeToEnd) {
   EXPECT_THAT(client_->Delete(At(kPods, name)), IsOk());
   EXPECT_TRUE(IsEnding(name));
   EXPECT_EQ(Get(At(kPods, name))["metadata"]["deletionGracePeriodSeconds"], 30);
+  const Json ending = Get(At(kPods, name));
   EXPECT_THAT(client_->Delete(At(kPods, name)), IsOk());
-  EXPECT_EQ(Get(At(kPods, name))["metadata"]["deletionGracePeriodSeconds"], 30);
+  EXPECT_EQ(Get(At(kPods, name)), ending);
   EXPECT_THAT(client_->Delete(At(kPods, name), Options(5)), IsOk());
   EXPECT_EQ(Get(At(kPods, name))["metadata"]["deletionGracePeriodSeconds"], 5);
   EXPECT_THAT(client_->Delete(At(kPods, name), Options(0)), IsOk());
@@ -66,6 +67,18 @@ TEST_F(PodsTest, WaitForTheirNodeToEnd) {
   if (server().is_real()) return;
   EXPECT_EQ(Counts(pod).deletes, 1);
   EXPECT_EQ(Counts(pod).deletes_again, 3);
+}
+
+TEST_F(PodsTest, WaitForTheirFinalizersToo) {
+  const std::string name = Name("pod");
+  Json pod = Pod(name, "some-node");
+  pod["metadata"]["finalizers"] = Json::array({"test.example/hold"});
+  Create(kPods, pod);
+  EXPECT_THAT(client_->Delete(At(kPods, name)), IsOk());
+  EXPECT_THAT(client_->Delete(At(kPods, name), Options(0)), IsOk());
+  EXPECT_EQ(Get(At(kPods, name))["metadata"]["deletionGracePeriodSeconds"], 0);
+  Need(Merge(At(kPods, name), {{"metadata", {{"finalizers", nullptr}}}}));
+  EXPECT_THAT(client_->Get(At(kPods, name)), StatusIs(StatusCode::kNotFound));
 }
 
 TEST_F(PodsTest, EndAtOnceWhereNobodyRunsThem) {

@@ -108,7 +108,8 @@ std::vector<std::pair<std::string, Json>> ServerTest::Watch(
 
 Json FieldsOwnedBy(const Json& object, absl::string_view manager, absl::string_view operation,
                    absl::string_view subresource) {
-  for (const Json& entry : object.at("metadata").at("managedFields")) {
+  const Json managed = object.at("metadata").value("managedFields", Json::array());
+  for (const Json& entry : managed) {
     if (entry.at("manager") == std::string(manager) &&
         entry.at("operation") == std::string(operation) &&
         entry.value("subresource", "") == std::string(subresource)) {

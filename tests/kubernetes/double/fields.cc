@@ -164,11 +164,6 @@ void MergeInto(Json& live, const Json& applied, const std::string& path) {
   }
 }
 
-bool IsKeyOf(absl::string_view element, absl::string_view field) {
-  return absl::ConsumePrefix(&element, "k:") &&
-         Json::parse(element.begin(), element.end()).contains(std::string(field));
-}
-
 // `elements[at...]` below `value`; `type` is of the list that value may be. True: value is empty
 // now.
 bool Remove(Json& value, const std::vector<std::string>& elements, size_t at, std::string path) {
@@ -177,7 +172,6 @@ bool Remove(Json& value, const std::vector<std::string>& elements, size_t at, st
   if (absl::StartsWith(element, "f:")) {
     const std::string key = element.substr(2);
     if (!value.is_object() || !value.contains(key)) return false;
-    if (is_last && at > 0 && IsKeyOf(elements[at - 1], key)) return false;
     if (is_last || Remove(value[key], elements, at + 1, Join(path, element))) value.erase(key);
   } else if (value.is_array()) {
     const ListType type = TypeOf(path);
@@ -229,8 +223,9 @@ void RemoveField(Json& object, absl::string_view path) {
   Remove(object, elements, 0, "");
 }
 
-bool OwnsAtOrBelow(const Fields& fields, absl::string_view path) {
+bool Keeps(const Fields& fields, absl::string_view path) {
   if (fields.contains(path)) return true;
+  if (absl::StartsWith(path.substr(path.rfind(kSeparator) + 1), "k:")) return false;
   const std::string below = Join(path, "");
   const auto next = fields.lower_bound(below);
   return next != fields.end() && absl::StartsWith(*next, below);

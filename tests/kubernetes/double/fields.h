@@ -28,10 +28,11 @@ Difference Diff(const Json& before, const Json& after);
 
 // `live` with the fields of `applied` in it.
 Json Merge(const Json& live, const Json& applied);
-// Takes a field out, and the maps and lists that it leaves empty. The key of a list-map's item
-// stays as long as its item.
+// Takes a field out, and the maps and lists that it leaves empty.
 void RemoveField(Json& object, absl::string_view path);
-bool OwnsAtOrBelow(const Fields& fields, absl::string_view path);
+// Whether the owner of these fields keeps a path in the object: it owns it, or something below. Not
+// so for an item of a list-map, which only those keep who own the item itself.
+bool Keeps(const Fields& fields, absl::string_view path);
 
 Json ToFieldsV1(const Fields& fields);
 Fields FromFieldsV1(const Json& fields);

@@ -85,16 +85,20 @@ void Settle(std::vector<Entry>& entries, const Writer& writer, const Fields& cha
   throw refusal;
 }
 
-// Removes what the writer no longer applies and nobody else owns.
-void RemoveAbandoned(Json& object, const std::vector<Entry>& entries, const Entry& own,
+// Removes what the writer no longer applies and nobody else keeps.
+void RemoveAbandoned(Json& object, std::vector<Entry>& entries, const Writer& writer,
                      const Fields& applied) {
-  for (const std::string& path : own.fields) {
+  const Fields owned = Own(entries, writer, "Apply").fields;
+  const Json before = object;
+  for (const std::string& path : owned) {
     if (applied.contains(path)) continue;
-    const bool is_shared = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-      return &entry != &own && OwnsAtOrBelow(entry.fields, path);
+    const bool is_kept = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+      return !entry.Is(writer, "Apply") && Keeps(entry.fields, path);
     });
-    if (!is_shared) RemoveField(object, path);
+    if (!is_kept) RemoveField(object, path);
   }
+  const Fields gone = Diff(before, object).removed;
+  for (Entry& entry : entries) Subtract(entry.fields, gone);
 }
 
 }  // namespace
@@ -120,8 +124,8 @@ std::optional<Json> Apply(const Json& live, const Json& config, const Writer& wr
     merged = Merge(live, config);
     Settle(entries, writer, Diff(live, merged).changed, force);
   }
+  RemoveAbandoned(merged, entries, writer, applied);
   Entry& own = Own(entries, writer, "Apply");
-  RemoveAbandoned(merged, entries, own, applied);
   own.fields = applied;
   own.api_version = writer.api_version;
   merged["metadata"]["managedFields"] = Render(entries);
