@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -101,6 +103,8 @@ Stage::Stage(Options options) : options_(std::move(options)) {
     if (!made.ok() && !absl::IsAlreadyExists(made.status()))
       throw std::runtime_error(made.status().ToString());
   }
+  adapter_kubeconfig_ = server_->kubeconfig();
+  if (options_.as_deployed) Deploy();
   House::Options house = options_.house;
   house.fleetsim_flags.push_back(absl::StrCat("--kubeconfig=", server_->kubeconfig()));
   house.musterd_flags.push_back("--cordon_settle=200ms");
@@ -120,6 +124,33 @@ Stage::~Stage() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
+Finished Stage::Kubectl(const std::vector<std::string>& words) {
+  const char* assets = std::getenv("KUBEBUILDER_ASSETS");
+  if (assets == nullptr) throw std::runtime_error("no kubectl: KUBEBUILDER_ASSETS is not set");
+  std::vector<std::string> command = {absl::StrCat(assets, "/kubectl"),
+                                      absl::StrCat("--kubeconfig=", server_->kubeconfig()),
+                                      absl::StrCat("--cache-dir=", File("kubectl-cache"))};
+  command.insert(command.end(), words.begin(), words.end());
+  return RunProgram(command);
+}
+
+void Stage::Deploy() {
+  const auto run = [this](const std::vector<std::string>& words) {
+    const Finished done = Kubectl(words);
+    if (done.exit_code != 0) throw std::runtime_error(done.output);
+    return done.output;
+  };
+  for (const char* folder : {"base", "admission-v1"})
+    run({"apply", "-k", absl::StrCat(MigrationsDir(), "/../deploy/kubernetes/", folder)});
+  const std::string token =
+      run({"create", "token", "muster-kubernetes", "--namespace=muster-system"});
+  adapter_kubeconfig_ = File("adapter.kubeconfig");
+  std::filesystem::copy_file(server_->kubeconfig(), adapter_kubeconfig_);
+  // The later of two --kubeconfig is the one that counts.
+  run({absl::StrCat("--kubeconfig=", adapter_kubeconfig_), "config", "set-credentials", "test",
+       absl::StrCat("--token=", absl::StripAsciiWhitespace(token))});
+}
+
 std::string Stage::File(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }
 
 void Stage::StartAdapter(size_t replica, const std::vector<std::string>& flags) {
@@ -130,7 +161,7 @@ void Stage::StartAdapter(size_t replica, const std::vector<std::string>& flags) 
                                       "--cluster=example",
                                       "--zone=RNO2A",
                                       absl::StrCat("--server=", house_->address()),
-                                      absl::StrCat("--kubeconfig=", server_->kubeconfig()),
+                                      absl::StrCat("--kubeconfig=", adapter_kubeconfig_),
                                       "--metrics_listen=127.0.0.1:0",
                                       "--health_listen=127.0.0.1:0",
                                       absl::StrCat("--port_file=", port_file),

@@ -25,6 +25,9 @@ class Stage {
     House::Options house = {};
     std::vector<std::string> adapter_flags = {};
     int replicas = 1;
+    // The real server only: deploy/kubernetes is applied (base, admission-v1), and the adapter is
+    // its service account, with the rights that this has.
+    bool as_deployed = false;
   };
 
   Stage() : Stage(Options()) {}
@@ -33,6 +36,8 @@ class Stage {
 
   House& house() { return *house_; }
   ApiServer& server() { return *server_; }
+  // The real server only: kubectl with these words, as an administrator.
+  Finished Kubectl(const std::vector<std::string>& words);
   // As user agent `test`.
   kubernetes::Client& client() { return *client_; }
 
@@ -88,10 +93,12 @@ class Stage {
 
  private:
   std::string File(absl::string_view name) const;
+  void Deploy();
 
   const Options options_;
   std::string folder_;
   std::unique_ptr<ApiServer> server_;
+  std::string adapter_kubeconfig_;
   std::unique_ptr<kubernetes::Client> client_;
   std::unique_ptr<House> house_;
   std::vector<std::unique_ptr<Child>> adapters_;
