@@ -17,6 +17,13 @@ namespace {
 constexpr absl::Duration kSyncPoll = absl::Milliseconds(20);
 constexpr absl::Duration kJoinRetry = absl::Seconds(2);
 
+// As client-go's metrics have it: without scheme and path.
+std::string HostOf(absl::string_view url) {
+  const size_t scheme = url.find("://");
+  if (scheme != absl::string_view::npos) url.remove_prefix(scheme + 3);
+  return std::string(url.substr(0, url.find('/')));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Adapter>> Adapter::Create(AdapterOptions options,
@@ -29,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Adapter>> Adapter::Create(AdapterOptions options,
 
 Adapter::Adapter(AdapterOptions options, prometheus::Registry& registry)
     : options_(std::move(options)),
-      metrics_(std::make_shared<Metrics>(registry, options_.endpoint.server)) {}
+      metrics_(std::make_shared<Metrics>(registry, HostOf(options_.endpoint.server))) {}
 
 Adapter::~Adapter() = default;
 

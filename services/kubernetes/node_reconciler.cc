@@ -95,13 +95,13 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
 
   Memory memory = Recall(machine);
   Outcome outcome;
-  if (object != nullptr && CompareLives(*node, *object) == 0)
+  // Cordoned first, or new work comes while the old is asked to leave.
+  if (object != nullptr && object->unschedulable && CompareLives(*node, *object) == 0)
     outcome.again = Drain(*node, facts.pods, facts.now, memory);
   facts.blocked_by = BlockedBy(facts.pods, memory.stays);
   facts.work_report_time = memory.work_report_time;
   NodePlan plan = PlanNode(facts);
   outcome.again = std::min(outcome.again, plan.look_again);
-  RETURN_IF_ERROR(Confirm(*node, object.get(), plan));
   const bool tells_work =
       std::any_of(plan.reports.begin(), plan.reports.end(), [](const NodeReport& report) {
         return report.observation() == NodeReport::OBSERVATION_ACTIVE;
@@ -110,6 +110,7 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = absl::InfinitePast();
   Remember(machine, std::move(memory));
+  RETURN_IF_ERROR(Confirm(*node, object.get(), plan));
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
   if (object == nullptr || !plan.writes()) return outcome;
   RETURN_IF_ERROR(Write(*object, plan));

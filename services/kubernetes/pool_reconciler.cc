@@ -200,10 +200,18 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& m
     case OrderStep::Kind::kRemove:
       break;
   }
-  // What Muster refused it has told by an event.
-  const bool refused = absl::IsFailedPrecondition(asked) || absl::IsInvalidArgument(asked);
-  if (!asked.ok() && !refused) return asked;
-  return PatchAnnotation(object, removal);
+  // What does not fit the pool's state Muster has told by an event; what is no order at all not.
+  const bool nonsense = absl::IsInvalidArgument(asked);
+  if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
+  RETURN_IF_ERROR(PatchAnnotation(object, removal));
+  if (nonsense) {
+    parts_.events->Tell(object, "Warning",
+                        step.kind == OrderStep::Kind::kPromote
+                            ? "CWNodePoolNoPendingConfiguration"
+                            : "CWNodePoolNodeConfigRollbackFailed",
+                        absl::StrCat(step.annotation, ": ", FaultsOf(asked)));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PoolReconciler::ReportMarks(const NodePoolObject& object) {

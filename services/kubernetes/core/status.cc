@@ -90,19 +90,32 @@ int64_t ObservedGeneration(const StatusFacts& facts, const v1::Condition& condit
   return std::clamp<int64_t>(named, 0, std::max<int64_t>(taken - 1, 0));
 }
 
-void PutCondition(const StatusFacts& facts, const v1::Condition& condition, Json& out) {
+// When the object's condition last changed its status. Muster knows nothing of what was said here
+// in its place (a refusal): time does not go back over that.
+std::string TransitionTime(const StatusFacts& facts, const v1::Condition& condition,
+                           absl::string_view type, absl::Time now) {
+  const std::string told = KubernetesTime(condition.last_transition_time());
+  const Json* before = FindCondition(facts.object->status, type);
+  const std::string shown = before == nullptr ? "" : Text(*before, "lastTransitionTime");
+  if (shown <= told) return told;
+  return Text(*before, "status") == condition.status() ? shown : KubernetesTime(now);
+}
+
+void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl::Time now,
+                  Json& out) {
   Json object = {{"type", condition.type()},
                  {"status", condition.status()},
                  {"reason", condition.reason()},
                  {"message", condition.message()},
                  {"observedGeneration", ObservedGeneration(facts, condition)},
-                 {"lastTransitionTime", KubernetesTime(condition.last_transition_time())}};
+                 {"lastTransitionTime", TransitionTime(facts, condition, condition.type(), now)}};
   if (facts.edition != Edition::kFirst) out.push_back(object);
   if (facts.edition == Edition::kCurrent) return;
   if (const auto first = FirstEditionOfCondition(condition.type(), condition.reason())) {
     const bool there = facts.edition == Edition::kBoth && first->type == condition.type();
     object["type"] = first->type;
     object["reason"] = first->reason;
+    object["lastTransitionTime"] = TransitionTime(facts, condition, first->type, now);
     if (!there) out.push_back(std::move(object));
   }
 }
@@ -135,7 +148,7 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   if (facts.pool == nullptr) return conditions;
   for (const v1::Condition& condition : facts.pool->status().conditions()) {
     if (facts.refusal && condition.type() == "Validated") continue;
-    PutCondition(facts, condition, conditions);
+    PutCondition(facts, condition, now, conditions);
   }
   if (facts.edition != Edition::kCurrent) PutMetadataSynced(facts, now, conditions);
   return conditions;

@@ -154,6 +154,21 @@ TEST(Refusal, IsOfTheGenerationThatWasRefused) {
   EXPECT_EQ(Find(status, "Validated")["observedGeneration"], 2);
 }
 
+// A refusal was shown in between, which Muster knows nothing of.
+TEST(TransitionTime, NeverGoesBack) {
+  const v1::NodePool pool = HealthyPool();  // Valid since kTime
+  const auto shown = [&](const char* word, const std::string& since) {
+    const Json validated = {{"type", "Validated"}, {"status", word}, {"lastTransitionTime", since}};
+    const NodePoolObject object = MakeObject(1, {{"conditions", Json::array({validated})}});
+    return Find(Desired(object, &pool), "Validated")["lastTransitionTime"];
+  };
+  const std::string between = "2025-05-30T17:36:30Z";
+  EXPECT_EQ(shown("False", between), kLater);
+  EXPECT_EQ(shown("True", kLater), kLater);
+  EXPECT_EQ(shown("True", between), between);
+  EXPECT_EQ(shown("False", "2025-05-30T17:35:00Z"), kTime);
+}
+
 // "`lastTransitionTime` moves only when `status` changes"
 TEST(TransitionTime, OfOurOwnConditionStaysWhileItsStatusDoes) {
   const auto refused = [](const Json& before) {
