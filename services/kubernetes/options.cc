@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -142,10 +143,7 @@ void ReadLease(Leader::Options& lease, Faults& faults) {
        "--lease_retry_period", "must be at least 100ms and below --lease_renew_deadline.", faults);
 }
 
-}  // namespace
-
-absl::StatusOr<Options> OptionsFromFlags() {
-  Options options;
+absl::Status Read(Options& options) {
   Faults faults;
   ReadCluster(options.adapter, faults);
   ReadBounds(options.adapter, faults);
@@ -161,13 +159,21 @@ absl::StatusOr<Options> OptionsFromFlags() {
        faults);
   if (!faults.empty()) return error::InvalidFields(std::move(faults));
   const std::string kubeconfig = absl::GetFlag(FLAGS_kubeconfig);
-  if (kubeconfig.empty()) {
-    ASSIGN_OR_RETURN(options.adapter.endpoint, InCluster());
-  } else {
-    ASSIGN_OR_RETURN(options.adapter.endpoint,
-                     LoadKubeconfig(kubeconfig, absl::GetFlag(FLAGS_kube_context)));
-  }
-  return options;
+  auto endpoint = kubeconfig.empty()
+                      ? InCluster()
+                      : LoadKubeconfig(kubeconfig, absl::GetFlag(FLAGS_kube_context));
+  RETURN_IF_ERROR(endpoint.status());
+  options.adapter.endpoint = *std::move(endpoint);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Options> OptionsFromFlags() {
+  // Not on the stack: there g++ 12 warns of members that were never set.
+  const auto options = std::make_unique<Options>();
+  RETURN_IF_ERROR(Read(*options));
+  return *options;
 }
 
 }  // namespace muster::kubernetes
