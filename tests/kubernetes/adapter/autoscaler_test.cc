@@ -138,7 +138,7 @@ TEST_F(AutoscalerTest, ItsTaintOfCandidatesMarksNobody) {
   const std::string uid =
       CreateHealthyPool(pool, {{"autoscaling", true}, {"maxNodes", 2}, {"targetNodes", 2}});
   const std::vector<std::string> nodes = NodeNamesOf(uid);
-  Work({nodes[0]});
+  Work({nodes[1]});
   Taint(nodes[0], kCandidate, "PreferNoSchedule");
   Taint(nodes[1], kVictim, "NoSchedule");
   SetSize(stage().GetNodePool(pool), 1);
