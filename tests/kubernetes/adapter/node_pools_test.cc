@@ -270,8 +270,9 @@ class EditionTest : public ::testing::Test {
   }
   bool AwaitEvent(const std::string& reason) {
     return stage_.Await("/apis/events.k8s.io/v1/events", [&](const Stage::Objects& events) {
-      return std::any_of(events.begin(), events.end(),
-                         [&](const auto& event) { return event.second["reason"] == reason; });
+      return std::any_of(events.begin(), events.end(), [&](const auto& event) {
+        return event.second.value("reason", "") == reason;
+      });
     });
   }
 
@@ -319,7 +320,7 @@ TEST_F(BothEditionsTest, ShowConditionsOfBothAndEventsOfTheCurrent) {
                                     "NodeReconfigurationRequired"}));
   EXPECT_TRUE(AwaitEvent("CWNodePoolScaledUp"));
   for (const Json& event : stage_.Events()) {
-    if (event["reportingController"] != "compute.coreweave.com/muster") continue;
+    if (event.value("reportingController", "") != "compute.coreweave.com/muster") continue;
     const std::string reason = event["reason"];
     EXPECT_EQ(reason.compare(0, 2, "CW"), 0) << reason;
   }
