@@ -53,7 +53,7 @@ bool IsAt(const Json& pool, int64_t nodes) {
 std::vector<std::string> Live(Stage& stage, Killer& killer) {
   stage.Create(WorkingPool(kPool, kMostNodes));
   killer.Haunt([](const Json& pool) { return IsAt(pool, kMostNodes); });
-  EXPECT_TRUE(stage.AwaitHealthy(kPool, kMostNodes)) << stage.Logs();
+  EXPECT_TRUE(stage.AwaitHealthy(kPool, kMostNodes)) << Describe(stage);
 
   BlockDrains(stage);
   std::vector<std::string> pods;
@@ -65,15 +65,15 @@ std::vector<std::string> Live(Stage& stage, Killer& killer) {
   killer.Haunt([](const Json& pool) { return IsAt(pool, kFewNodes); });
   AllowDrains(stage);
   killer.Haunt([](const Json& pool) { return IsAt(pool, kFewNodes); });
-  EXPECT_TRUE(stage.AwaitHealthy(kPool, kFewNodes)) << stage.Logs();
+  EXPECT_TRUE(stage.AwaitHealthy(kPool, kFewNodes)) << Describe(stage);
   EXPECT_EQ(AwaitQuiet(stage), "");
 
   stage.DeleteNodePool(kPool);
   killer.Haunt([](const Json& pool) { return pool.is_null(); });
   EXPECT_TRUE(stage.AwaitNodePool(kPool, [](const Json& pool) { return pool.is_null(); }))
-      << stage.Logs();
+      << Describe(stage);
   EXPECT_TRUE(stage.Await(kNodesPath, [](const auto& nodes) { return nodes.empty(); }))
-      << stage.Logs();
+      << Describe(stage);
   return pods;
 }
 

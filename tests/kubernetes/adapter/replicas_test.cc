@@ -26,7 +26,7 @@ class Replicas : public ::testing::Test {
     options.adapter_flags = {absl::StrCat("--lease_duration=", lease_duration)};
     stage_ = std::make_unique<Stage>(options);
     stage_->Create(WorkingPool(kPool, kNodes));
-    ASSERT_TRUE(stage_->AwaitHealthy(kPool, kNodes)) << stage_->Logs();
+    ASSERT_TRUE(stage_->AwaitHealthy(kPool, kNodes)) << Describe(*stage_);
     const int leader = stage_->LeadingReplica();
     ASSERT_GE(leader, 0);
     leader_ = static_cast<size_t>(leader);
@@ -43,7 +43,7 @@ class Replicas : public ::testing::Test {
       for (const auto& [name, pod] : pods)
         leaving += pod["metadata"].contains("deletionTimestamp") ? 1 : 0;
       return leaving >= 2;
-    })) << stage_->Logs();
+    })) << Describe(*stage_);
   }
 
   bool AwaitLeader(size_t replica) {
@@ -56,7 +56,7 @@ class Replicas : public ::testing::Test {
 
   void ExpectTheRightEnd() {
     AllowDrains(*stage_);
-    ASSERT_TRUE(stage_->AwaitHealthy(kPool, 1)) << stage_->Logs();
+    ASSERT_TRUE(stage_->AwaitHealthy(kPool, 1)) << Describe(*stage_);
     EXPECT_TRUE(stage_->Await(kNodesPath, [](const auto& nodes) { return nodes.size() == 1; }));
     for (const auto& [node, uid] : NodeUids(*stage_)) EXPECT_EQ(uids_.at(node), uid);
     EXPECT_EQ(AwaitEvents(*stage_), "");
@@ -79,7 +79,7 @@ TEST_F(Replicas, TheOtherTakesOverFromOneThatWasKilled) {
   ASSERT_NO_FATAL_FAILURE(Begin());
   stage_->KillAdapter(leader_);
   lost_answers_ = 1;
-  EXPECT_TRUE(AwaitLeader(other_)) << stage_->Logs();
+  EXPECT_TRUE(AwaitLeader(other_)) << Describe(*stage_);
   ExpectTheRightEnd();
 }
 
@@ -87,7 +87,7 @@ TEST_F(Replicas, TheOtherTakesOverFromOneThatWasKilled) {
 TEST_F(Replicas, TheOtherTakesOverAtOnceFromOneThatWasTerminated) {
   ASSERT_NO_FATAL_FAILURE(Begin("10m"));
   EXPECT_EQ(stage_->TerminateAdapter(leader_), 0);
-  EXPECT_TRUE(AwaitLeader(other_)) << stage_->Logs();
+  EXPECT_TRUE(AwaitLeader(other_)) << Describe(*stage_);
   ExpectTheRightEnd();
 }
 
@@ -95,11 +95,11 @@ TEST_F(Replicas, OneThatWasFrozenPastItsLeaseWritesNothingMore) {
   ASSERT_NO_FATAL_FAILURE(Begin());
   stage_->FreezeAdapter(leader_);
   lost_answers_ = 1;
-  EXPECT_TRUE(AwaitLeader(other_)) << stage_->Logs();
+  EXPECT_TRUE(AwaitLeader(other_)) << Describe(*stage_);
   // While it slept there was something to do for it.
   stage_->PatchNodePool(kPool, {{"spec", {{"nodeLabels", {{"tier", "gold"}}}}}});
   AllowDrains(*stage_);
-  ASSERT_TRUE(stage_->AwaitHealthy(kPool, 1)) << stage_->Logs();
+  ASSERT_TRUE(stage_->AwaitHealthy(kPool, 1)) << Describe(*stage_);
   ApiServerDouble* fake = stage_->server().double_or_null();
   const int64_t writes = fake == nullptr ? 0 : fake->WritesBy(UserAgent(leader_));
   stage_->WakeAdapter(leader_);

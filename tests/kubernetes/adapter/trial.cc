@@ -36,8 +36,8 @@ constexpr char kLeases[] = "/apis/coordination.k8s.io/v1/namespaces/muster-syste
 constexpr char kPoolLabel[] = "compute.coreweave.com/node-pool";
 
 // Renewals without a write before it counts as quiet, and those after it that must be so too.
-constexpr int kCalm = 4;
-constexpr int kProof = 6;
+constexpr int kCalm = 3;
+constexpr int kProof = 5;
 
 Json PodOf(const std::string& name, const std::string& node, const Json& labels,
            absl::Duration grace) {
@@ -74,6 +74,8 @@ std::string CompareEvents(const std::vector<lifecycle::v1::Event>& wanted,
   return wrong;
 }
 
+}  // namespace
+
 std::string Differences(const std::map<std::string, std::string>& before,
                         const std::map<std::string, std::string>& after) {
   std::string text;
@@ -88,6 +90,8 @@ std::string Differences(const std::map<std::string, std::string>& before,
   }
   return text;
 }
+
+namespace {
 
 // With what the double counts beside: requests that change nothing are writes too.
 std::map<std::string, std::string> Fingerprint(Stage& stage) {
@@ -347,6 +351,28 @@ std::map<std::string, std::string> NodeUids(Stage& stage) {
   std::map<std::string, std::string> uids;
   for (const Json& node : stage.Nodes()) uids[node["metadata"]["name"]] = node["metadata"]["uid"];
   return uids;
+}
+
+std::string Describe(Stage& stage) {
+  std::string text;
+  for (const char* path : {kNodePoolsPath, kNodesPath, kPodsPath}) {
+    const auto listed = stage.client().List(path, {}, [&](const Json& object) {
+      const Json& metadata = object["metadata"];
+      const Json labels = metadata.value("labels", Json::object());
+      absl::StrAppend(&text, path, "/", metadata.value("name", ""),
+                      metadata.contains("deletionTimestamp") ? " leaving" : "", " ",
+                      labels.value("node.coreweave.cloud/state", ""), " ",
+                      ReasonOf(object, "Ready"), ReasonOf(object, "AtTarget"), " generation ",
+                      metadata.value("generation", 0), " ",
+                      object.value("spec", Json::object()).value("nodeName", ""), "\n");
+      if (path == kNodePoolsPath)
+        absl::StrAppend(&text, object.value("status", Json()).dump(), "\n");
+    });
+    if (!listed.ok()) absl::StrAppend(&text, path, ": ", listed.status().ToString(), "\n");
+  }
+  const Finished nodes =
+      stage.house().Ctl({"get", "nodes", "--organization", "acme", "--cluster", "example"});
+  return absl::StrCat(text, nodes.output, "\n", stage.Logs());
 }
 
 int AwaitAdapterEnd(Stage& stage, size_t replica, absl::Duration patience) {

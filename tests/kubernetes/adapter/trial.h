@@ -53,6 +53,9 @@ bool AwaitRenewals(Stage& stage, int renewals, absl::Duration patience = absl::S
 
 // The version of every NodePool, Node, Pod, Namespace and event, by path and name.
 std::map<std::string, std::string> Versions(Stage& stage);
+// What one has and the other has not, a line each.
+std::string Differences(const std::map<std::string, std::string>& before,
+                        const std::map<std::string, std::string>& after);
 // Waits until nothing was written for some renewals, and goes on watching for some more. What was
 // written then, as text for people; empty: it is quiet.
 std::string AwaitQuiet(Stage& stage);
@@ -79,6 +82,9 @@ class Onlooker {
 
 // Who has which Node objects: name to uid.
 std::map<std::string, std::string> NodeUids(Stage& stage);
+
+// What is there, in a few lines, and the logs: for failure messages.
+std::string Describe(Stage& stage);
 
 // Waits until the adapter ended by itself; its exit code, -1 when it did not.
 int AwaitAdapterEnd(Stage& stage, size_t replica = 0, absl::Duration patience = absl::Seconds(60));
