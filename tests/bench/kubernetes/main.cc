@@ -3,7 +3,9 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -15,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
+#include "services/kubernetes/muster_client.h"
 #include "tests/bench/kubernetes/measures.h"
 #include "tests/kubernetes/adapter/stage.h"
 
@@ -132,11 +135,10 @@ void Line(const std::string& phase, const std::string& what, const std::string& 
   std::cout << absl::StrFormat("%-10s %-52s %s\n", phase, what, value) << std::flush;
 }
 
-void MeasureChanges(Stage& stage, int pools) {
-  const Buckets before = ReadBuckets(stage.AdapterMetrics(), kLag);
-  const double writes = Writes(stage.AdapterMetrics());
+// `rate` a second, for so many; how many a second there were.
+template <class Do>
+double AtRate(int changes, Do do_one) {
   const int rate = absl::GetFlag(FLAGS_rate);
-  const int changes = static_cast<int>(absl::ToInt64Seconds(kChanging)) * rate;
   std::atomic<int> next = 0;
   const absl::Time begin = absl::Now();
   std::vector<std::thread> callers;
@@ -144,20 +146,64 @@ void MeasureChanges(Stage& stage, int pools) {
     callers.emplace_back([&] {
       for (int change = next++; change < changes; change = next++) {
         absl::SleepFor(begin + absl::Seconds(1) * change / rate - absl::Now());
-        stage.PatchNodePool(PoolName(change % pools),
-                            {{"spec", {{"priority", 1 + change / pools}}}});
+        do_one(change);
       }
     });
   }
   for (std::thread& caller : callers) caller.join();
-  const double seconds = absl::ToDoubleSeconds(absl::Now() - begin);
+  return changes / absl::ToDoubleSeconds(absl::Now() - begin);
+}
+
+void MeasureLag(Stage& stage, const std::string& phase, int changes,
+                const std::function<void(int change)>& change) {
   AwaitReady(stage);
-  const std::string metrics = stage.AdapterMetrics();
-  const Buckets lag = Since(before, ReadBuckets(metrics, kLag));
-  Line("changes", "specs changed a second, reached", absl::StrFormat("%.1f", changes / seconds));
-  Line("changes", "mirror lag p50, p99",
+  const std::string before = stage.AdapterMetrics();
+  const double rate = AtRate(changes, change);
+  AwaitReady(stage);
+  const std::string after = stage.AdapterMetrics();
+  const Buckets lag = Since(ReadBuckets(before, kLag), ReadBuckets(after, kLag));
+  Line(phase, "changes a second, reached", absl::StrFormat("%.1f", rate));
+  Line(phase, "mirror lag p50, p99",
        absl::StrFormat("%.0f ms, %.0f ms", 1e3 * Quantile(lag, 0.5), 1e3 * Quantile(lag, 0.99)));
-  Line("changes", "writes of the adapter", absl::StrFormat("%.0f", Writes(metrics) - writes));
+  Line(phase, "writes of the adapter, of them events",
+       absl::StrFormat("%.0f, %.0f", Writes(after) - Writes(before),
+                       EventsWritten(after) - EventsWritten(before)));
+}
+
+// Changes that come from Muster: every pool's pending configuration is promoted and rolled back.
+void MeasurePromotions(Stage& stage, int pools) {
+  const testing::Finished published =
+      stage.house().Ctl({"publish", "release", "stable~ncore-image~2.99.0"});
+  if (published.exit_code != 0) throw std::runtime_error(published.output);
+  std::map<std::string, std::string> uids;
+  const bool pending = stage.Await(
+      "/apis/compute.coreweave.com/v1alpha1/nodepools",
+      [&](const Stage::Objects& objects) {
+        uids.clear();
+        for (const auto& [name, object] : objects) {
+          if (object["status"].contains("pendingNodeConfiguration"))
+            uids[name] = object["metadata"]["uid"];
+        }
+        return uids.size() == static_cast<size_t>(pools);
+      },
+      absl::GetFlag(FLAGS_limit));
+  if (!pending) throw std::runtime_error("the release did not reach every pool");
+  kubernetes::MusterClient muster(
+      {.server = stage.house().address(), .organization = "acme", .cluster = "example"});
+  const int changes = static_cast<int>(absl::ToInt64Seconds(kChanging)) * absl::GetFlag(FLAGS_rate);
+  MeasureLag(stage, "promotions", changes, [&](int change) {
+    const std::string& uid = uids[PoolName(change % pools)];
+    const bool promote = change / pools % 2 == 0;
+    (void)(promote ? muster.Promote(uid, "pending") : muster.Rollback(uid, "previous"));
+  });
+}
+
+// Changes that come through the API server, which so has as many writes more.
+void MeasurePatches(Stage& stage, int pools) {
+  const int changes = static_cast<int>(absl::ToInt64Seconds(kChanging)) * absl::GetFlag(FLAGS_rate);
+  MeasureLag(stage, "patches", changes, [&](int change) {
+    stage.PatchNodePool(PoolName(change % pools), {{"spec", {{"priority", 1 + change / pools}}}});
+  });
 }
 
 void Run() {
@@ -207,7 +253,11 @@ void Run() {
                        Requests(metrics, "PUT") - Requests(before, "PUT")));
   Line("quiet", "RSS of the adapter",
        absl::StrFormat("%d MiB", ResidentMegabytes(stage.AdapterPid())));
-  MeasureChanges(stage, pools);
+  // With the bound on events as it is by default.
+  stage.TerminateAdapter();
+  stage.StartAdapter();
+  MeasurePromotions(stage, pools);
+  MeasurePatches(stage, pools);
 }
 
 }  // namespace
