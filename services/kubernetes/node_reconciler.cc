@@ -230,8 +230,9 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
       continue;
     }
     const absl::Status status = Part(farewell);
-    // Gone, or another one of that name.
-    if (status.ok() || absl::IsNotFound(status) || ErrorOf(status).reason == "Conflict") {
+    // A conflict is no answer: it may be another one of that name, which the watch will tell, or a
+    // race that the server lost.
+    if (status.ok() || absl::IsNotFound(status)) {
       memory.stays.erase(farewell.pod->uid);
       memory.asked.insert(farewell.pod->uid);
       // Who is forced out is asked until he is gone.

@@ -55,10 +55,13 @@ void Reflector::Run() {
   while (!stopped()) {
     const bool listing = resource_version_.empty();
     const std::string before = resource_version_;
+    const auto begin = std::chrono::steady_clock::now();
     const absl::Status status = listing ? ListOnce() : WatchOnce();
     if (absl::IsCancelled(status)) return;
-    // A list alone is no success: what it brought may be gone before the watch gets there.
-    if (!listing && resource_version_ != before) pause = options_.first_retry;
+    // A list alone is no success: what it brought may be gone before the watch gets there. A watch
+    // that was quiet for longer than the pause before it is one, however it ended.
+    const bool lasted = absl::FromChrono(std::chrono::steady_clock::now() - begin) > pause;
+    if (!listing && (lasted || resource_version_ != before)) pause = options_.first_retry;
     if (status.ok() && (listing || resource_version_ != before)) continue;
     if (!status.ok()) {
       log::Warn(listing ? "list failed" : "watch ended",

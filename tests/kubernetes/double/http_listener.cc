@@ -105,6 +105,9 @@ struct HttpListener::Server : httplib::Server {
       }
       Forget(fd);
     }
+    // Programs that the test started meanwhile hold the socket too: a mere close would leave the
+    // other side waiting.
+    shutdown(fd, SHUT_RDWR);
     close(fd);
     return true;
   }
