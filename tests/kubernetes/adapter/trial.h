@@ -56,8 +56,8 @@ std::map<std::string, std::string> Versions(Stage& stage);
 // What one has and the other has not, a line each.
 std::string Differences(const std::map<std::string, std::string>& before,
                         const std::map<std::string, std::string>& after);
-// Waits until nothing was written for some renewals, and goes on watching for some more. What was
-// written then, as text for people; empty: it is quiet.
+// Waits until the adapter wrote nothing for some renewals of its Lease. What it still writes when
+// patience is over, as text for people; empty: it is quiet.
 std::string AwaitQuiet(Stage& stage);
 
 // Counts the changes of NodePools, Nodes and Pods as a watch brings them: the clock by which tests
