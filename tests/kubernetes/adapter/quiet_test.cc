@@ -79,9 +79,10 @@ TEST(Quiet, NothingIsWrittenOnceAllIsLevel) {
 }
 
 constexpr int64_t kManyNodes = 500;
-// The adapter leaves 200 ms between two writes of a status: it is time that they grow with, and
-// never Nodes.
-constexpr int64_t kMostStatusWrites = 100;
+// The adapter leaves 200 ms between two writes of a status: they grow with the time that it takes,
+// and not with the Nodes. (14 were seen; a machine that takes 50 s is let
+// pass.)
+constexpr int64_t kMostStatusWrites = kManyNodes / 2;
 // Labels and annotations, taints and conditions, once each as a Node arrives and once as it goes
 // into production.
 constexpr int64_t kMostWritesANode = 6;
