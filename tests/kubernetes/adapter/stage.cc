@@ -45,6 +45,13 @@ std::string NameOf(const Json& object) {
   return name_space.empty() ? name : absl::StrCat(name_space, "/", name);
 }
 
+// Events may come again, and late.
+int64_t VersionOf(const Json& object) {
+  int64_t version = 0;
+  (void)absl::SimpleAtoi(object["metadata"].value("resourceVersion", ""), &version);
+  return version;
+}
+
 // Does something after a time, unless it is destroyed before.
 class Timer {
  public:
@@ -318,9 +325,10 @@ bool Stage::Await(const std::string& path, const std::function<bool(const Object
     (void)client->Watch(path, {}, *version, [&](absl::string_view type, Json object) {
       if (type == "BOOKMARK") return absl::Now() < give_up;
       const std::string name = NameOf(object);
+      const auto known = objects.find(name);
       if (type == "DELETED") {
         objects.erase(name);
-      } else {
+      } else if (known == objects.end() || VersionOf(object) > VersionOf(known->second)) {
         objects[name] = std::move(object);
       }
       met = wanted(objects);
