@@ -108,11 +108,6 @@ void Adapter::MakeControllers() {
   }
 }
 
-bool Adapter::ended() const {
-  MutexLock lock(mutex_);
-  return stopped_ || lost_;
-}
-
 bool Adapter::ready() const {
   MutexLock lock(mutex_);
   return ready_ && !stopped_ && !lost_;

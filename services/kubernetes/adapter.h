@@ -73,7 +73,6 @@ class Adapter {
   void ShutDown();
   Outcome ReconcileNamespace(const std::string& name);
   bool Sleep(absl::Duration time);
-  bool ended() const;
 
   const AdapterOptions options_;
   const std::shared_ptr<Metrics> metrics_;
