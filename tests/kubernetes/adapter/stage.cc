@@ -15,10 +15,8 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "tests/kubernetes/manifests.h"
 
@@ -223,16 +221,6 @@ std::string Stage::AdapterMetrics(size_t replica) {
   ports >> word >> port;
   const auto scraped = httplib::Client(absl::StrCat("http://127.0.0.1:", port)).Get("/metrics");
   return scraped ? scraped->body : "";
-}
-
-double Stage::AdapterMetric(absl::string_view series, size_t replica) {
-  const std::string text = AdapterMetrics(replica);
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    double value = 0;
-    if (absl::ConsumePrefix(&line, absl::StrCat(series, " ")) && absl::SimpleAtod(line, &value))
-      return value;
-  }
-  return 0;
 }
 
 Json Stage::ExampleNodePool() {

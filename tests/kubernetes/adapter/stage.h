@@ -57,8 +57,6 @@ class Stage {
   // What /metrics says; empty: no answer.
   std::string AdapterMetrics(size_t replica = 0);
   pid_t AdapterPid(size_t replica = 0) const { return adapters_[replica]->pid(); }
-  // The value of a metric as /metrics has it with its labels, e.g. `x_total{a="b"}`; 0 without.
-  double AdapterMetric(absl::string_view series, size_t replica = 0);
 
   // --- the cluster's objects ---
   static nlohmann::json ExampleNodePool();  // deploy/kubernetes/samples
