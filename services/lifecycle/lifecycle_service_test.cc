@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -42,6 +43,17 @@ absl::StatusOr<Response> Call(Stub& stub,
   if (!status.ok()) return rpc::FromGrpcStatus(status);
   return response;
 }
+
+// The wall clock, which somebody sets.
+class JumpingClock final : public Clock {
+ public:
+  absl::Time Now() const override { return real_.Now() + absl::Microseconds(ahead_.load()); }
+  void Jump(absl::Duration by) { ahead_ += absl::ToInt64Microseconds(by); }
+
+ private:
+  SystemClock real_;
+  std::atomic<int64_t> ahead_ = 0;
+};
 
 // One replica: service, server, stub.
 class Replica {
@@ -200,7 +212,7 @@ class LifecycleServiceTest : public ::testing::Test {
     });
   }
 
-  SystemClock clock_;
+  JumpingClock clock_;
   testing::TestDatabase database_;
   FakePeers peers_;
   std::unique_ptr<Replica> replica_;
@@ -278,6 +290,18 @@ TEST_F(LifecycleServiceTest, AServiceThatIsAwayIsSaidAndHeals) {
   Reconcile();
   ASSERT_THAT(Apply(1), IsOk());
   ASSERT_TRUE(AwaitReason("Quota", "InternalError").has_value());
+  peers_.quota.SetAway(false);
+  EXPECT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
+}
+
+TEST_F(LifecycleServiceTest, AClockThatJumpsBackDelaysNothing) {
+  peers_.quota.SetAway(true);
+  Reconcile();
+  ASSERT_THAT(Apply(1), IsOk());
+  ASSERT_TRUE(AwaitReason("Quota", "InternalError").has_value());
+  // All is said, and the pool waits for its next try.
+  while (replica_->Metric("muster_lifecycle_plans_total", "empty") < 1) std::this_thread::yield();
+  clock_.Jump(-absl::Hours(1));
   peers_.quota.SetAway(false);
   EXPECT_TRUE(AwaitReason("AtTarget", "TargetMet", 1).has_value());
 }

@@ -50,11 +50,11 @@ std::vector<MetricFamily> ReconcileMetrics::Collect() const {
   for (int i = 0; i < kNodeStates; ++i) {
     nodes[std::string(NodeStateName(static_cast<NodeState>(i)))] = 0;
   }
-  double due = 0;
+  DueSet::Stats due;
   {
     MutexLock lock(mutex_);
     if (lane_ == nullptr) return {};
-    due = static_cast<double>(due_->size());
+    due = due_->stats();
     lane_->Peek([&](const State& state, int64_t) {
       for (const auto& [key, pool] : state.table<Pool>().rows()) {
         const std::string reason(ReasonOf(pool.row->status.conditions, "AtTarget"));
@@ -93,7 +93,15 @@ std::vector<MetricFamily> ReconcileMetrics::Collect() const {
       {"muster_lifecycle_scheduled_pools",
        "Pools that have a time at which they are looked at.",
        MetricType::Gauge,
-       {Gauge({}, due)}},
+       {Gauge({}, static_cast<double>(due.scheduled))}},
+      {"muster_lifecycle_due_pools",
+       "Pools that wait to be looked at now.",
+       MetricType::Gauge,
+       {Gauge({}, static_cast<double>(due.due))}},
+      {"muster_lifecycle_oldest_due_seconds",
+       "For how long the pool that became due first has been waiting to be looked at.",
+       MetricType::Gauge,
+       {Gauge({}, absl::ToDoubleSeconds(due.oldest_due))}},
       {"muster_lifecycle_plans_total",
        "Plans made, by what came of them.",
        MetricType::Counter,

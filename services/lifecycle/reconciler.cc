@@ -207,7 +207,6 @@ void Reconciler::StepDown() {
 void Reconciler::Loop() {
   const absl::Time started = absl::Now();
   while (!stopping_) {
-    const absl::Time now = options_.clock->Now();
     // At the start the catalogue is only a moment away: no need to tell every pool that it is out
     // of reach.
     const bool early = absl::Now() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
@@ -217,9 +216,9 @@ void Reconciler::Loop() {
       if (!stopping_) lease_wakes_.WaitFor(mutex_, absl::Milliseconds(50));
       continue;
     }
-    const std::vector<std::string> names = due_->Take(options_.batch, now);
+    const std::vector<std::string> names = due_->Take(options_.batch);
     if (names.empty()) {
-      due_->Wait(now, kTick);
+      due_->Wait(kTick);
       continue;
     }
     const absl::Time start = absl::Now();
@@ -256,7 +255,7 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
                               {"reason", DeferReasonName(defer.reason)},
                               {"message", defer.message}});
     }
-    due_->AddAt(picture.pool->name, std::min(plan.due, now + Spread(picture.pool->name)));
+    due_->AddIn(picture.pool->name, std::min(plan.due - now, Spread(picture.pool->name)));
   }
   Carry(pictures, plans);
 }
@@ -275,15 +274,15 @@ void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& pl
         [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
           return Decide(overlay, command, now).status();
         },
-        [commits, due = due_, metrics = metrics_, clock = options_.clock,
-         retry = options_.policy.retry, pool = picture.pool](const absl::Status& status, int64_t) {
+        [commits, due = due_, metrics = metrics_, retry = options_.policy.retry,
+         pool = picture.pool](const absl::Status& status, int64_t) {
           if (!status.ok()) {
             metrics->PlanRefused();
             // One that is outdated is due again because of what outdated it.
             if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
               log::Warn("a plan was not carried out", {{"pool", pool->name}, {"error", status}});
             }
-            due->AddAt(pool->name, clock->Now() + retry);
+            due->AddIn(pool->name, retry);
           }
           commits->End();
         });
