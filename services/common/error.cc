@@ -84,7 +84,8 @@ absl::Status InvalidField(absl::string_view field, absl::string_view description
 absl::Status InvalidFields(std::vector<FieldViolation> fields) {
   const std::string message =
       absl::StrJoin(fields, " ", [](std::string* out, const FieldViolation& violation) {
-        absl::StrAppend(out, violation.field, ": ", violation.description);
+        if (!violation.field.empty()) absl::StrAppend(out, violation.field, ": ");
+        absl::StrAppend(out, violation.description);
       });
   return Make(absl::StatusCode::kInvalidArgument, message,
               {.reason = "INVALID_FIELD", .fields = std::move(fields)});

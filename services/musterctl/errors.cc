@@ -46,7 +46,7 @@ absl::Status RenameFields(const absl::Status& status,
     google::rpc::BadRequest bad_request;
     if (!any.UnpackTo(&bad_request)) continue;
     for (auto& violation : *bad_request.mutable_field_violations()) {
-      violation.set_field(rename(violation.field()));
+      if (!violation.field().empty()) violation.set_field(rename(violation.field()));
     }
     any.PackFrom(bad_request);
   }
@@ -86,7 +86,9 @@ std::string RenderError(const absl::Status& status) {
     google::rpc::RetryInfo retry_info;
     if (any.UnpackTo(&bad_request)) {
       for (const auto& violation : bad_request.field_violations()) {
-        lines.push_back(absl::StrCat(violation.field(), ": ", violation.description()));
+        lines.push_back(violation.field().empty()
+                            ? violation.description()
+                            : absl::StrCat(violation.field(), ": ", violation.description()));
       }
     } else if (any.UnpackTo(&info)) {
       reason = info.reason();

@@ -14,6 +14,8 @@ namespace muster::rpc {
 namespace {
 
 constexpr char kDomain[] = "muster";
+// What it takes to say that not all fields are named.
+constexpr size_t kAndMoreBytes = 16;
 
 // At most `size` bytes, cut before a character that does not fit whole.
 std::string Cut(absl::string_view text, size_t size) {
@@ -74,8 +76,9 @@ void AddFields(Packer& packer, const error::Detail& detail) {
     auto* violation = bad_request.add_field_violations();
     violation->set_field(field.field);
     violation->set_description(field.description);
-    if (bad_request.ByteSizeLong() > packer.left()) {
-      bad_request.mutable_field_violations()->RemoveLast();
+    if (bad_request.ByteSizeLong() + kAndMoreBytes > packer.left()) {
+      violation->clear_field();
+      violation->set_description("and more.");
       break;
     }
   }

@@ -124,6 +124,7 @@ TEST(StatusTest, LargeErrorsAreCutToFitTheTrailers) {
   EXPECT_EQ(detail->reason, "INVALID_FIELD");
   EXPECT_GT(detail->fields.size(), 10u);
   EXPECT_EQ(detail->fields[0].field, "spec.field_0");
+  EXPECT_EQ(detail->fields.back(), (error::FieldViolation{"", "and more."}));
 }
 
 TEST(StatusTest, LongMessagesAreCutBetweenCharacters) {
