@@ -5,21 +5,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "services/common/error.h"
 
 namespace muster::rpc {
 
-absl::Status CheckUpdateMask(const google::protobuf::FieldMask& mask,
-                             absl::Span<const absl::string_view> updatable) {
+void CheckUpdateMask(const google::protobuf::FieldMask& mask,
+                     absl::Span<const absl::string_view> updatable, error::Faults& faults) {
   for (const std::string& path : mask.paths()) {
-    if (path == "*") continue;
-    if (std::find(updatable.begin(), updatable.end(), path) == updatable.end()) {
-      return error::InvalidField("update_mask",
-                                 absl::StrCat("`", path, "` cannot be updated; allowed: ",
-                                              absl::StrJoin(updatable, ", "), "."));
-    }
+    if (path == "*" || std::find(updatable.begin(), updatable.end(), path) != updatable.end())
+      continue;
+    // One will do: a mask has no more to it than its paths.
+    return faults.Add("update_mask", absl::StrCat("`", path, "` cannot be updated; allowed: ",
+                                                  absl::StrJoin(updatable, ", "), "."));
   }
-  return absl::OkStatus();
 }
 
 bool InUpdateMask(const google::protobuf::FieldMask& mask, absl::string_view path) {

@@ -1,10 +1,17 @@
 #pragma once
 
+#include <grpcpp/server_context.h>
+
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "services/common/faults.h"
 #include "services/rpc/page.h"
+#include "services/rpc/read.h"
+#include "services/rpc/unary.h"
 
 namespace muster::rpc {
 
@@ -24,6 +31,62 @@ std::string ListPage(const Map& rows, const Request& request, const Page& page,
     last = it->first;
   }
   return "";
+}
+
+// A whole handler of a list with pages of its own making: as Read, with the page that is asked for.
+// `fill(state, request, page, query, response)`.
+template <class Lane, class Request, class Response, class Parse, class Fill>
+grpc::ServerUnaryReactor* ReadPaged(grpc::CallbackServerContext* context, Lane& lane,
+                                    const Request& request, Response* response, Parse parse,
+                                    Fill fill) {
+  return Unary(context, [&](Responder responder) {
+    error::Faults faults;
+    auto query = parse(request, faults);
+    if (!faults.empty()) return responder.Finish(faults.status());
+    absl::StatusOr<Page> page = ReadPage(request);
+    if (!page.ok()) return responder.Finish(page.status());
+    AnswerFrom(lane, std::move(responder),
+               [request, page = *std::move(page), query = std::move(query), response,
+                fill = std::move(fill)](const auto& state, int64_t) {
+                 fill(state, request, page, query, *response);
+                 return absl::OkStatus();
+               });
+  });
+}
+
+// Which rows a caller wants to see.
+template <class Row>
+struct Selection {
+  std::string prefix = {};                                            // of their keys
+  std::function<bool(const std::string& key, const Row&)> keep = {};  // empty: all
+};
+
+// Which rows: all of the kind.
+template <class Row>
+struct SelectAll {
+  template <class Request>
+  Selection<Row> operator()(const Request&, error::Faults&) const {
+    return {};
+  }
+};
+
+// A whole handler: one page of the Rows that `select(request, faults)` selects.
+// `add(response) = render(state, versioned_row)` for each.
+template <class Row, class Lane, class Request, class Response, class Select, class Add,
+          class Render>
+grpc::ServerUnaryReactor* ListRows(grpc::CallbackServerContext* context, Lane& lane,
+                                   const Request& request, Response* response, Select select,
+                                   Add add, Render render) {
+  return ReadPaged(context, lane, request, response, std::move(select),
+                   [add, render](const auto& state, const Request& asked, const Page& page,
+                                 const Selection<Row>& wanted, Response& out) {
+                     out.set_next_page_token(ListPage(
+                         state.template table<Row>().rows(), asked, page, wanted.prefix,
+                         [&](const auto& row) {
+                           return !wanted.keep || wanted.keep(row.first, *row.second.row);
+                         },
+                         [&](const auto& row) { *add(out) = render(state, row.second); }));
+                   });
 }
 
 }  // namespace muster::rpc

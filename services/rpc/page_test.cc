@@ -129,6 +129,13 @@ TEST(ListPageTest, PagesShowEveryRowOfThePrefixOnce) {
   }
 }
 
+absl::Status CheckUpdateMask(const google::protobuf::FieldMask& mask,
+                             absl::Span<const absl::string_view> updatable) {
+  error::Faults faults;
+  rpc::CheckUpdateMask(mask, updatable, faults);
+  return faults.status();
+}
+
 TEST(FieldMaskTest, UnknownPathsAreRefused) {
   google::protobuf::FieldMask mask;
   EXPECT_TRUE(CheckUpdateMask(mask, {"limit"}).ok());

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/common/state.h"
+
+// For the tests of this folder: a state of one kind of row, and a lane of it without a database.
+namespace muster::rpc {
+
+struct Fruit {
+  static constexpr char kKind[] = "fruit";
+  std::string name = {};
+  int64_t weight = 0;
+  std::string Key() const { return name; }
+  bool operator==(const Fruit&) const = default;
+};
+
+class Orchard : public StateBase<Orchard, Fruit> {
+ public:
+  void Reindex(const Fruit*, const Fruit*) {}
+};
+
+// As storage::CommitLane, on the caller's thread. `lost`: the commit fails with this.
+template <class State>
+class FakeLane {
+ public:
+  using Decide = absl::AnyInvocable<absl::Status(Overlay<State>&, absl::Time)>;
+  using Done = absl::AnyInvocable<void(const absl::Status&, int64_t)>;
+  using ReadDone = absl::AnyInvocable<void(const absl::Status&, const State*, int64_t)>;
+
+  void Submit(Decide decide, Done done, absl::Time = absl::InfiniteFuture()) {
+    {  // the first try does not get through
+      Overlay<State> overlay(state, revision);
+      decide(overlay, now).IgnoreError();
+      overlay.RollBack();
+    }
+    Overlay<State> overlay(state, revision);
+    absl::Status status = decide(overlay, now);
+    if (status.ok()) status = lost;
+    if (!status.ok()) overlay.RollBack();
+    revision = overlay.revision();
+    done(status, revision);
+  }
+  void Read(ReadDone done, absl::Time = absl::InfiniteFuture()) {
+    done(lost, lost.ok() ? &state : nullptr, revision);
+  }
+
+  State state;
+  int64_t revision = 0;
+  absl::Time now = absl::FromUnixSeconds(1'760'000'000);
+  absl::Status lost = {};
+};
+
+}  // namespace muster::rpc

@@ -1,0 +1,142 @@
+#include "services/rpc/write.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "services/common/error.h"
+#include "services/rpc/fake_lane.h"
+#include "services/rpc/fake_quota_service.h"
+#include "services/rpc/status.h"
+
+namespace muster::rpc {
+namespace {
+
+using ::testing::HasSubstr;
+
+// "There is this fruit": quota_id is its name, quota.limit its weight.
+constexpr auto kParse = [](const v1::CreateQuotaRequest& request, error::Faults& faults) {
+  faults.Require(!request.quota_id().empty(), "quota_id", "is required.");
+  faults.Require(request.quota().limit() >= 0, "quota.limit", "must not be negative.");
+  return Fruit{request.quota_id(), request.quota().limit()};
+};
+constexpr auto kDecide = [](Overlay<Orchard>& overlay, const Fruit& fruit,
+                            absl::Time) -> absl::StatusOr<Fruit> {
+  if (overlay.state().table<Fruit>().Find(fruit.name) != nullptr)
+    return error::AlreadyExists(fruit.name);
+  overlay.Put(fruit);
+  return *overlay.state().table<Fruit>().Find(fruit.name);
+};
+constexpr auto kRender = [](const Fruit& fruit, v1::Quota& response) {
+  response.set_name(fruit.name);
+  response.set_limit(fruit.weight);
+};
+
+class WriteTest : public ::testing::Test {
+ protected:
+  using Unary = grpc::ServerUnaryReactor*;
+
+  // The RPC does what `handle` does.
+  absl::StatusOr<v1::Quota> Call(
+      std::function<Unary(grpc::CallbackServerContext*, v1::Quota*)> handle) {
+    server_.service.get = [handle](grpc::CallbackServerContext* context, const v1::GetQuotaRequest*,
+                                   v1::Quota* response) { return handle(context, response); };
+    grpc::ClientContext context;
+    v1::Quota response;
+    const absl::Status status = FromGrpcStatus(server_.stub->GetQuota(&context, {}, &response));
+    if (!status.ok()) return status;
+    return response;
+  }
+  absl::StatusOr<v1::Quota> Create(const std::string& name, int64_t weight,
+                                   bool validate_only = false) {
+    v1::CreateQuotaRequest request;
+    request.set_quota_id(name);
+    request.mutable_quota()->set_limit(weight);
+    request.set_validate_only(validate_only);
+    return Call([this, request](grpc::CallbackServerContext* context, v1::Quota* response) {
+      return Write(context, lane_, request, response, kParse, kDecide, kRender);
+    });
+  }
+  const Fruit* Find(const std::string& name) { return lane_.state.table<Fruit>().Find(name); }
+
+  CaughtLog log_;
+  FakeLane<Orchard> lane_;
+  FakeServer server_;
+};
+
+TEST_F(WriteTest, CommitsAndAnswers) {
+  const auto answer = Create("apple", 7);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->name(), "apple");
+  EXPECT_EQ(answer->limit(), 7);
+  ASSERT_NE(Find("apple"), nullptr);
+  EXPECT_EQ(Find("apple")->weight, 7);
+  EXPECT_EQ(lane_.revision, 1);
+}
+
+TEST_F(WriteTest, EveryFaultIsToldAndNothingIsDecided) {
+  const auto answer = Create("", -1);
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(error::DetailOf(answer.status())->fields.size(), 2u);
+  EXPECT_EQ(lane_.revision, 0);
+}
+
+TEST_F(WriteTest, WhatIsDecidedAgainstIsTheAnswer) {
+  ASSERT_TRUE(Create("apple", 7).ok());
+  const auto answer = Create("apple", 8);
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(error::DetailOf(answer.status())->reason, "ALREADY_EXISTS");
+  EXPECT_EQ(Find("apple")->weight, 7);
+}
+
+TEST_F(WriteTest, ValidateOnlyAnswersTheSameAndWritesNothing) {
+  const auto tried = Create("apple", 7, true);
+  ASSERT_TRUE(tried.ok()) << tried.status();
+  EXPECT_EQ(tried->limit(), 7);
+  EXPECT_EQ(Find("apple"), nullptr);
+  EXPECT_EQ(lane_.revision, 0);
+  ASSERT_TRUE(Create("apple", 7).ok());
+  EXPECT_EQ(Create("apple", 7, true).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(WriteTest, WhatCouldNotBeCommittedIsNotAnswered) {
+  lane_.lost = error::Unavailable("The database is away.");
+  EXPECT_EQ(Create("apple", 7).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Find("apple"), nullptr);
+}
+
+TEST_F(WriteTest, ADecisionMayGiveNothingAndARenderingAnError) {
+  const auto answer = Call([this](grpc::CallbackServerContext* context, v1::Quota* response) {
+    return rpc::Unary(context, [&](Responder responder) {
+      CommitTo(
+          lane_, std::move(responder), {}, response,
+          [](Overlay<Orchard>& overlay, absl::Time) {
+            overlay.Put(Fruit{"pear", 1});
+            return absl::OkStatus();
+          },
+          [](const auto&, v1::Quota&) { return absl::AbortedError("Told after the commit."); });
+    });
+  });
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kAborted);
+  EXPECT_NE(Find("pear"), nullptr);
+}
+
+TEST_F(WriteTest, CommitHandsOverWhatWasDecidedOrWhyNot) {
+  std::vector<absl::StatusOr<int64_t>> outcomes;
+  const auto weigh = [](Overlay<Orchard>& overlay, absl::Time) -> int64_t {
+    overlay.Put(Fruit{"plum", 3});
+    return overlay.state().table<Fruit>().Find("plum")->weight;
+  };
+  const auto keep = [&](absl::StatusOr<int64_t> outcome) { outcomes.push_back(outcome); };
+  Commit(lane_, absl::InfiniteFuture(), {.validate_only = true}, weigh, keep);
+  EXPECT_EQ(Find("plum"), nullptr);
+  lane_.lost = absl::UnavailableError("away");
+  Commit(lane_, absl::InfiniteFuture(), {}, weigh, keep);
+  ASSERT_EQ(outcomes.size(), 2u);
+  EXPECT_EQ(*outcomes[0], 3);
+  EXPECT_EQ(outcomes[1].status(), lane_.lost);
+}
+
+}  // namespace
+}  // namespace muster::rpc
