@@ -2,8 +2,10 @@
 
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
-#include "services/quota/quota_service.h"
+#include "services/common/clock.h"
+#include "services/quota/lane.h"
 #include "services/rpc/audit.h"
+#include "storage/postgres/auditor.h"
 
 namespace muster::quota {
 

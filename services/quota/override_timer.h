@@ -6,7 +6,7 @@
 #include "absl/time/time.h"
 #include "services/common/alarm.h"
 #include "services/common/clock.h"
-#include "services/quota/quota_service.h"
+#include "services/quota/lane.h"
 
 namespace muster::quota {
 

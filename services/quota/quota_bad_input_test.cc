@@ -1,6 +1,7 @@
 #include <functional>
 #include <limits>
 
+#include "services/common/faults.h"
 #include "services/quota/service_test_base.h"
 
 // Every field of every request, spoiled in every way: INVALID_ARGUMENT names it, and nothing is
@@ -181,6 +182,24 @@ TEST_F(QuotaBadInputTest, Holdings) {
   v1::CheckQuotaRequest question;
   *question.mutable_holdings() = two.holdings();
   ExpectRefused<v1::CheckQuotaRequest>(&Stub::CheckQuota, question, check);
+}
+
+// As many faults as fit into a request cost no more than a few.
+TEST_F(QuotaBadInputTest, MillionsOfFaults) {
+  v1::CreateQuotaRequest create;
+  create.set_parent("organizations/acme");
+  create.set_quota_id("US-EAST-04A~gd-8xa100-i128~default");
+  for (int i = 0; i < 2'000'000; ++i) create.mutable_quota()->add_overrides();
+  absl::Status refusal = Call(&Stub::CreateQuota, create).status();
+  EXPECT_THAT(refusal, HasFieldViolation("quota.overrides"));
+  EXPECT_EQ(error::DetailOf(refusal)->fields.size(), 1u);
+
+  v1::BatchSyncHoldingsRequest batch;
+  for (int i = 0; i < 1'000; ++i) batch.add_holdings();
+  refusal = Call(&Stub::BatchSyncHoldings, batch).status();
+  EXPECT_THAT(refusal, HasFieldViolation("holdings[0].name"));
+  EXPECT_LE(error::DetailOf(refusal)->fields.size(), error::Faults::kMaxNamed + 1);
+  EXPECT_EQ(error::DetailOf(refusal)->fields.back(), (error::FieldViolation{"", "and more."}));
 }
 
 TEST_F(QuotaBadInputTest, Reads) {

@@ -4,9 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "services/common/clock.h"
-#include "services/quota/core/state.h"
+#include "services/quota/lane.h"
 #include "storage/postgres/auditor.h"
-#include "storage/postgres/lane.h"
 #include "storage/quota/quota_store.h"
 
 namespace grpc {
@@ -14,8 +13,6 @@ class Service;
 }
 
 namespace muster::quota {
-
-using Lane = storage::CommitLane<State>;
 
 class OverrideTimer;
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/faults.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/wire/quota_wire.h"
 #include "tests/linearizability/ask.h"
@@ -48,7 +49,8 @@ std::string MarkOf(const quota::v1::HoldingRequest& request) {
 absl::StatusOr<quota::v1::HoldingAnswer> Decided(Overlay<State>& overlay,
                                                  const quota::v1::HoldingRequest& request,
                                                  absl::Time now) {
-  const auto answer = quota::Decide(overlay, *quota::FromProto(request, ""), now);
+  error::Faults none;
+  const auto answer = quota::Decide(overlay, quota::FromProto(request, "", none), now);
   if (!answer.ok()) return answer.status();
   return quota::ToProto(*answer);
 }

@@ -14,6 +14,13 @@ using ::testing::UnorderedElementsAre;
 
 constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();
 
+template <class Command>
+std::vector<error::FieldViolation> Validate(const Command& command, absl::string_view path) {
+  error::Faults faults;
+  quota::Validate(command, path, faults);
+  return faults.named();
+}
+
 SyncHolding Good() {
   return {"organizations/acme/quotas/US-EAST-04A~t~default", "p", 3, 1, "pool"};
 }
@@ -32,7 +39,7 @@ TEST(QuotaValidate, NamesEveryFaultAtOnce) {
   command.nodes = -1;
   command.generation = 0;
   command.pool = std::string(513, 'x');
-  EXPECT_THAT(Validate(command, "holdings[3]."),
+  EXPECT_THAT(Validate(command, "holdings[3]"),
               UnorderedElementsAre(Field(&error::FieldViolation::field, "holdings[3].nodes"),
                                    Field(&error::FieldViolation::field, "holdings[3].generation"),
                                    Field(&error::FieldViolation::field, "holdings[3].pool")));
@@ -41,9 +48,9 @@ TEST(QuotaValidate, NamesEveryFaultAtOnce) {
 TEST(QuotaValidate, RefusesOverflowAndNodesOfAReleasedHolding) {
   SyncHolding command = Good();
   command.nodes = kHuge;
-  EXPECT_THAT(Validate(command, "holding."),
+  EXPECT_THAT(Validate(command, "holding"),
               UnorderedElementsAre(Field(&error::FieldViolation::field, "holding.nodes")));
-  EXPECT_THAT(Validate(UpdateQuota{{}, kHuge}, "quota."),
+  EXPECT_THAT(Validate(UpdateQuota{{}, kHuge}, "quota"),
               UnorderedElementsAre(Field(&error::FieldViolation::field, "quota.limit")));
   command = Good();
   command.pool = std::string("p\0ol", 4);

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/common/error.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
+#include "services/quota/core/limits.h"
 #include "services/quota/core/names.h"
 
 namespace muster::quota {
@@ -44,26 +44,26 @@ v1::HoldingAnswer::Verdict ToProto(Verdict verdict) {
 }
 
 template <class Request>
-absl::StatusOr<KeyFilter> KeyFilterOf(const Request& request) {
+KeyFilter KeyFilterOf(const Request& request, error::Faults& faults) {
   KeyFilter filter{request.zone(), request.instance_type(), {}};
-  if (!filter.zone.empty() && !IsZoneId(filter.zone))
-    return error::InvalidField("zone", "must be a zone such as `US-EAST-04A`, or empty.");
-  if (!filter.instance_type.empty() && !IsInstanceTypeId(filter.instance_type)) {
-    return error::InvalidField("instance_type",
-                               "must be an instance type such as `gd-8xh100ib-i128`, or empty.");
-  }
+  faults.Require(filter.zone.empty() || IsZoneId(filter.zone), "zone",
+                 "must be a zone such as `US-EAST-04A`, or empty.");
+  faults.Require(filter.instance_type.empty() || IsInstanceTypeId(filter.instance_type),
+                 "instance_type", "must be an instance type such as `gd-8xh100ib-i128`, or empty.");
   switch (static_cast<int>(request.compute_class())) {
     case type::v1::COMPUTE_CLASS_UNSPECIFIED:
-      return filter;
+      break;
     case type::v1::COMPUTE_CLASS_DEFAULT:
       filter.compute_class = ComputeClass::kDefault;
-      return filter;
+      break;
     case type::v1::COMPUTE_CLASS_SPOT:
       filter.compute_class = ComputeClass::kSpot;
-      return filter;
+      break;
+    default:  // a number that this build does not know
+      faults.Add("compute_class",
+                 "must be COMPUTE_CLASS_DEFAULT or COMPUTE_CLASS_SPOT, or unspecified.");
   }
-  return error::InvalidField(
-      "compute_class", "must be COMPUTE_CLASS_DEFAULT or COMPUTE_CLASS_SPOT, or unspecified.");
+  return filter;
 }
 
 }  // namespace
@@ -120,7 +120,9 @@ absl::StatusOr<Quota> FromProto(const v1::Quota& quota) {
   const auto key = ParseQuotaName(quota.name());
   if (!key) return absl::InternalError(absl::StrCat("Not a quota's name: ", quota.name()));
   Quota row{*key, quota.limit(), GetTime(quota.create_time()), GetTime(quota.update_time()), {}};
-  ASSIGN_OR_RETURN(row.overrides, OverridesOf(quota, ""));
+  error::Faults faults;
+  row.overrides = OverridesOf(quota, "", faults);
+  RETURN_IF_ERROR(faults.status());
   return row;
 }
 
@@ -131,36 +133,43 @@ absl::StatusOr<Holding> FromProto(const v1::Holding& holding) {
                  holding.generation(), holding.pool(), GetTime(holding.update_time())};
 }
 
-absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::string_view prefix) {
-  const auto name = ParseHoldingName(request.name());
-  if (!name) return error::InvalidField(absl::StrCat(prefix, "name"), kHoldingNameShape);
+SyncHolding FromProto(const v1::HoldingRequest& request, absl::string_view path,
+                      error::Faults& faults) {
+  auto name = ParseHoldingName(request.name());
+  if (!name) {
+    faults.Add(error::Below(path, "name"), kHoldingNameShape);
+    name.emplace();
+  }
   return SyncHolding{name->quota,    name->pool_uid,    request.nodes(),   request.generation(),
                      request.pool(), request.release(), request.must_fit()};
 }
 
-absl::StatusOr<std::vector<LimitOverride>> OverridesOf(const v1::Quota& quota,
-                                                       absl::string_view prefix) {
+std::vector<LimitOverride> OverridesOf(const v1::Quota& quota, absl::string_view path,
+                                       error::Faults& faults) {
   std::vector<LimitOverride> overrides;
-  std::vector<error::FieldViolation> faults;
-  for (int i = 0; i < quota.overrides_size(); ++i) {
-    const v1::LimitOverride& given = quota.overrides(i);
-    const std::string path = absl::StrCat(prefix, "overrides[", i, "].");
-    if (!IsTime(given.effective_time()) || !given.has_effective_time())
-      faults.push_back({absl::StrCat(path, "effective_time"), kTimeShape});
-    if (!IsTime(given.expire_time()) || !given.has_expire_time())
-      faults.push_back({absl::StrCat(path, "expire_time"), kTimeShape});
+  if (static_cast<size_t>(quota.overrides_size()) > kMaxOverrides) {
+    faults.Add(
+        error::Below(path, "overrides"),
+        absl::StrCat("has ", quota.overrides_size(), " entries; at most ", kMaxOverrides, "."));
+    return overrides;
+  }
+  for (const v1::LimitOverride& given : quota.overrides()) {
+    const std::string at = error::At(error::Below(path, "overrides"), overrides.size());
+    faults.Require(given.has_effective_time() && IsTime(given.effective_time()),
+                   error::Below(at, "effective_time"), kTimeShape);
+    faults.Require(given.has_expire_time() && IsTime(given.expire_time()),
+                   error::Below(at, "expire_time"), kTimeShape);
     overrides.push_back({given.limit(), ToMicros(GetTime(given.effective_time())),
                          ToMicros(GetTime(given.expire_time())), given.reason()});
   }
-  if (!faults.empty()) return error::InvalidFields(std::move(faults));
   return overrides;
 }
 
-absl::StatusOr<KeyFilter> FilterOf(const v1::ListQuotasRequest& request) {
-  return KeyFilterOf(request);
+KeyFilter FilterOf(const v1::ListQuotasRequest& request, error::Faults& faults) {
+  return KeyFilterOf(request, faults);
 }
-absl::StatusOr<KeyFilter> FilterOf(const v1::ListHoldingsRequest& request) {
-  return KeyFilterOf(request);
+KeyFilter FilterOf(const v1::ListHoldingsRequest& request, error::Faults& faults) {
+  return KeyFilterOf(request, faults);
 }
 
 }  // namespace muster::quota

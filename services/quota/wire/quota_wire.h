@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "services/common/faults.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/state.h"
 
@@ -22,19 +23,19 @@ v1::HoldingAnswer ToProto(const Answer& answer);
 absl::StatusOr<Quota> FromProto(const v1::Quota& quota);
 absl::StatusOr<Holding> FromProto(const v1::Holding& holding);
 
-// A caller's request as a command. INVALID_ARGUMENT: `{prefix}name` is none. Nothing else is
-// checked: see core/validate.h.
-absl::StatusOr<SyncHolding> FromProto(const v1::HoldingRequest& request, absl::string_view prefix);
+// A caller's request as a command; `path` is the request's. A fault: its name is none. Nothing else
+// is checked: see core/validate.h.
+SyncHolding FromProto(const v1::HoldingRequest& request, absl::string_view path,
+                      error::Faults& faults);
 
-// The filter of a list request (its zone, instance_type and compute_class). INVALID_ARGUMENT names
-// the field.
-absl::StatusOr<KeyFilter> FilterOf(const v1::ListQuotasRequest& request);
-absl::StatusOr<KeyFilter> FilterOf(const v1::ListHoldingsRequest& request);
+// The filter of a list request: its zone, instance_type and compute_class, all checked.
+KeyFilter FilterOf(const v1::ListQuotasRequest& request, error::Faults& faults);
+KeyFilter FilterOf(const v1::ListHoldingsRequest& request, error::Faults& faults);
 
-// The overrides of a caller's Quota. INVALID_ARGUMENT: `{prefix}overrides[i].` has a time that is
-// missing or none. Nothing else is checked: see core/validate.h.
-absl::StatusOr<std::vector<LimitOverride>> OverridesOf(const v1::Quota& quota,
-                                                       absl::string_view prefix);
+// The overrides of a caller's Quota; none of more than are allowed. A fault: their number, a time
+// that is missing or none. Nothing else is checked: see core/validate.h.
+std::vector<LimitOverride> OverridesOf(const v1::Quota& quota, absl::string_view path,
+                                       error::Faults& faults);
 
 // What a malformed name is answered with.
 inline constexpr char kQuotaNameShape[] =

@@ -37,7 +37,9 @@ TEST(QuotaWire, RemainingIsNeverNegative) {
 TEST(QuotaWire, BadNamesAreNamed) {
   v1::HoldingRequest request;
   request.set_name("organizations/acme");
-  EXPECT_THAT(FromProto(request, "holding."), HasFieldViolation("holding.name"));
+  error::Faults faults;
+  FromProto(request, "holding", faults);
+  EXPECT_THAT(faults.status(), HasFieldViolation("holding.name"));
   EXPECT_THAT(FromProto(v1::Quota()), StatusIs(absl::StatusCode::kInternal));
   EXPECT_THAT(FromProto(v1::Holding()), StatusIs(absl::StatusCode::kInternal));
 }
