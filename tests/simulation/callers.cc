@@ -3,32 +3,18 @@
 #include <iterator>
 
 #include "services/lifecycle/core/names.h"
+#include "tests/simulation/scene.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {
-namespace {
-
-// Names of pools that come and go.
-const std::vector<std::string>& Names() {
-  static const auto& names = *new std::vector<std::string>{
-      "organizations/acme/clusters/c1/nodePools/train",
-      "organizations/acme/clusters/c1/nodePools/serve",
-      "organizations/acme/clusters/c1/nodePools/spot",
-      "organizations/acme/clusters/c1/nodePools/rack",
-      "organizations/acme/clusters/c2/nodePools/train",
-      "organizations/beta/clusters/c1/nodePools/train",
-      "organizations/beta/clusters/c1/nodePools/spot",
-  };
-  return names;
-}
-
-}  // namespace
 
 void World::StepCaller() {
   const bool validate_only = dice_.OneIn(10);
   const int64_t revision = cloud_.lifecycle.revision();
   const int kind = dice_.Roll(20);
-  if (kind < 5) {
+  if (dice_.Percent(weather_.reboots)) {
+    StepReboots(validate_only);
+  } else if (kind < 5) {
     ApplySome(validate_only);
   } else if (kind < 10) {
     ResizeSome(validate_only);
@@ -47,6 +33,11 @@ void World::StepCaller() {
     judge_.Fail("validate_only changed something");
 }
 
+int64_t World::SomeTarget(const std::string& pool) {
+  if (lifecycle::LastIdOf(pool) != "rack") return dice_.Roll(9);
+  return rack_nodes_ * dice_.Roll(rack_nodes_ > 4 ? 3 : 4);
+}
+
 lifecycle::Spec World::SomeSpec(const std::string& name) {
   const auto* pool = cloud_.lifecycle.state().table<lifecycle::Pool>().Find(name);
   lifecycle::Spec spec;
@@ -54,26 +45,29 @@ lifecycle::Spec World::SomeSpec(const std::string& name) {
     spec = pool->spec;
   } else {
     const absl::string_view id = lifecycle::LastIdOf(name);
-    spec.instance_type = id == "rack"      ? "gb200-4x"
-                         : dice_.OneIn(4)  ? "cd-gp-a192"
+    spec.instance_type = id == "rack"      ? kRackType
+                         : dice_.OneIn(4)  ? kCpuType
                          : dice_.OneIn(30) ? "unknown-type"
-                                           : "gd-8xa100-i128";
+                                           : kGpuType;
     if (id == "spot") spec.compute_class = "spot";
   }
   spec.scale_down_strategy = dice_.OneIn(2) ? "IdleOnly" : "PreferIdle";
   spec.disable_unhealthy_node_eviction = dice_.OneIn(2);
   if (dice_.OneIn(3)) spec.node_labels["team"] = absl::StrCat("t", dice_.Roll(3));
   if (dice_.OneIn(3)) spec.gpu = lifecycle::Gpu{dice_.OneIn(2) ? "570" : "580"};
+  spec.image.reset();
+  if (dice_.OneIn(12)) spec.image = lifecycle::Image{.release_train = "latest"};
   constexpr const char* kBudgets[] = {"", "", "1", "2", "25%"};
   spec.max_unavailable = kBudgets[dice_.Roll(5)];
   spec.priority = dice_.Roll(3) - 1;
   spec.gang = dice_.OneIn(8);
-  spec.autoscaling = spec.instance_type != "gb200-4x" && dice_.OneIn(6);
+  const bool racks = spec.instance_type == kRackType;
+  spec.autoscaling = !racks && dice_.OneIn(6);
   spec.max_nodes = spec.autoscaling ? 8 : 0;
   spec.node_affinity.clear();
   if (dice_.OneIn(8)) spec.node_affinity = {{{"disk", "In", {"nvme"}}}};
   spec.prefill.reset();
-  if (!spec.autoscaling && !spec.spot() && dice_.OneIn(4))
+  if (!racks && !spec.autoscaling && !spec.spot() && dice_.OneIn(4))
     spec.prefill = lifecycle::Prefill{true, 60 * (1 + dice_.Roll(10)), 1 + dice_.Roll(4)};
   constexpr const char* kStrategies[] = {"", "Manual", "OnSpecUpdate", "Always"};
   spec.update_strategy = kStrategies[dice_.Roll(4)];
@@ -82,11 +76,10 @@ lifecycle::Spec World::SomeSpec(const std::string& name) {
 
 void World::ApplySome(bool validate_only) {
   lifecycle::ApplyNodePool command;
-  command.name = dice_.Pick(Names());
+  command.name = dice_.Pick(PoolNamesEver());
   command.new_uid = absl::StrCat("uid-", ++next_uid_);
   command.spec = SomeSpec(command.name);
-  const bool racks = command.spec.instance_type == "gb200-4x";
-  command.target_nodes = racks ? 4 * dice_.Roll(4) : dice_.Roll(8);
+  command.target_nodes = SomeTarget(command.name);
   command.validate_only = validate_only;
   // From an object whose generations rise with the calls, now and then an old copy; or from none.
   if (!dice_.OneIn(3)) command.object_generation = std::max<int64_t>(1, next_uid_ - dice_.Roll(4));
@@ -104,25 +97,46 @@ void World::ResizeSome(bool validate_only) {
   const std::vector<std::string> names = PoolNames();
   if (names.empty()) return;
   lifecycle::ResizeNodePool command{.name = dice_.Pick(names)};
-  const bool racks = lifecycle::LastIdOf(command.name) == "rack";
-  command.target_nodes = racks ? 4 * dice_.Roll(4) : dice_.Roll(9);
+  command.target_nodes = SomeTarget(command.name);
   command.validate_only = validate_only;
   const auto outcome = cloud_.lifecycle.Run(command, cloud_.now);
   cloud_.trace(cloud_.now, "caller: resizes ", command.name, " to ", *command.target_nodes, " -> ",
                outcome.status().ToString());
 }
 
+void World::StepReboots(bool validate_only) {
+  const int kind = dice_.Roll(5);
+  if (kind == 0) return Release();
+  if (kind < 3) return OrderSome();
+  ReconfigureSome(validate_only);
+}
+
+std::string World::SomeBusyPool() {
+  const auto& state = cloud_.lifecycle.state();
+  std::vector<std::string> busy;
+  for (const auto& [name, node] : state.table<lifecycle::Node>().rows()) {
+    if (node.row->state == lifecycle::NodeState::kProduction) continue;
+    // What is soon over, often.
+    const bool brief = node.row->desired.drain ||
+                       node.row->state == lifecycle::NodeState::kReconfiguring ||
+                       node.row->preempt_time != lifecycle::kNever;
+    for (int i = brief ? 10 : 1; i > 0; --i) busy.emplace_back(lifecycle::PoolNameOf(name));
+  }
+  for (const auto& [name, pool] : state.table<lifecycle::Pool>().rows()) {
+    if (pool.row->reconfiguring()) busy.push_back(name);
+  }
+  return busy.empty() || dice_.OneIn(3) ? dice_.Pick(PoolNamesEver()) : dice_.Pick(busy);
+}
+
 void World::DeleteSome(bool validate_only) {
   const lifecycle::DeleteNodePool command{
-      .name = dice_.Pick(Names()), .allow_missing = true, .validate_only = validate_only};
+      .name = SomeBusyPool(), .allow_missing = true, .validate_only = validate_only};
   const auto outcome = cloud_.lifecycle.Run(command, cloud_.now);
   cloud_.trace(cloud_.now, "caller: deletes ", command.name, " -> ", outcome.status().ToString());
 }
 
 void World::ReconfigureSome(bool validate_only) {
-  const std::vector<std::string> names = PoolNames();
-  if (names.empty()) return;
-  const std::string& name = dice_.Pick(names);
+  const std::string name = SomeBusyPool();
   absl::Status status;
   if (dice_.OneIn(2)) {
     lifecycle::ReconfigureNodePool command{.name = name, .validate_only = validate_only};
@@ -169,10 +183,14 @@ void World::ProtectSome(bool validate_only) {
 }
 
 void World::OrderSome() {
-  const auto& pools = cloud_.configuration.state().table<configuration::PoolConfiguration>().rows();
+  std::vector<const configuration::PoolConfiguration*> pools;
+  for (const auto& [key, row] :
+       cloud_.configuration.state().table<configuration::PoolConfiguration>().rows()) {
+    // Rather one that waits already.
+    for (int i = row.row->has_waiting() ? 20 : 1; i > 0; --i) pools.push_back(row.row.get());
+  }
   if (pools.empty()) return;
-  const auto it = std::next(pools.begin(), dice_.Roll(static_cast<int>(pools.size())));
-  const configuration::PoolConfiguration pool = *it->second.row;
+  const configuration::PoolConfiguration pool = *dice_.Pick(pools);
   const auto a_revision = [&] {
     return pool.revisions.empty() ? std::string("np-0") : dice_.Pick(pool.revisions).node_profile;
   };
@@ -188,6 +206,19 @@ void World::OrderSome() {
     command.kind = configuration::OrderKind::kRollback;
     command.requested = dice_.OneIn(2) ? "previous" : a_revision();
   }
+  Order(command);
+  if (dice_.OneIn(2)) return;
+  // Another one before that is done.
+  Release();
+  SettleConfigurations(true);
+  // By its id: `pending` would be the same order again.
+  const auto* now =
+      cloud_.configuration.state().table<configuration::PoolConfiguration>().Find(pool.Key());
+  Order({pool.pool_uid, configuration::OrderKind::kPromote, now->pending.node_profile});
+}
+
+void World::Order(const configuration::OrderPool& command) {
+  if (command.requested.empty()) return;
   const auto answer = cloud_.configuration.Run(command, cloud_.now);
   cloud_.trace(cloud_.now, "caller: orders ", command.requested, " for ", command.pool_uid, " -> ",
                answer.ok() ? answer->refusal.ToString() : answer.status().ToString());

@@ -2,8 +2,10 @@
 
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -63,6 +65,17 @@ class Service {
   State state_;
   int64_t revision_ = 0;
 };
+
+// Calls f(before, after) for each changed row of that kind, in order.
+template <class Row, class State, class F>
+void ForEachChanged(const Overlay<State>& overlay, F f) {
+  using Pointer = std::shared_ptr<const Row>;
+  for (size_t i = 0; i < overlay.changes().size(); ++i) {
+    const Pointer* after = std::get_if<Pointer>(&overlay.changes()[i].change.row);
+    if (after == nullptr) continue;
+    f(std::get<Pointer>(overlay.before(i).row).get(), after->get());
+  }
+}
 
 // Prints what happens when somebody wants to see it.
 struct Trace {

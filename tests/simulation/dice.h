@@ -51,6 +51,7 @@ struct Weather {
   int blocked_drain = 0;  // by disruption budgets
   int admin = 0;          // limits, machines, zones and releases move
   int callers = 0;        // pools are made, changed and deleted
+  int reboots = 0;        // of what callers do: about what Nodes boot
 
   static Weather Of(Dice& dice) {
     const auto some = [&](int most) { return dice.OneIn(3) ? 0 : dice.Roll(most) + 1; };
@@ -72,6 +73,10 @@ struct Weather {
     w.trouble = some(20);
     w.admin = some(10);
     w.callers = 1 + some(5);
+    if (dice.OneIn(4)) {
+      w.reboots = 50 + dice.Roll(40);
+      w.callers += 5;
+    }
     return w;
   }
   // No fault at all, nothing comes any more.

@@ -7,6 +7,7 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/render.h"
+#include "tests/simulation/scene.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {
@@ -72,7 +73,9 @@ void World::Listen() {
         Due(pool->name, cloud_.now);
     }
   };
-  cloud_.configuration.committed = [this](const auto& overlay) {
+  cloud_.configuration.committed = [this,
+                                    seen = cloud_.configuration.committed](const auto& overlay) {
+    seen(overlay);
     for (const auto& change : overlay.changes()) {
       const auto parts = std::vector<std::string>(absl::StrSplit(change.change.key, '/'));
       const Pool* pool = cloud_.lifecycle.state().FindPoolByUid(parts.back());
@@ -128,12 +131,9 @@ void World::Heal() {
   network_.quota_away = network_.capacity_away = network_.configuration_away = false;
   network_.catalogue_known = true;
   fleet_.GoHome();
-  for (const char* zone : {"US-EAST-04A", "US-WEST-01A"}) {
-    cloud_.capacity.Run(
-        capacity::UpdateZone{
-            {.id = zone, .instance_types = {"cd-gp-a192", "gb200-4x", "gd-8xa100-i128"}}},
-        cloud_.now);
-    for (const char* type : {"cd-gp-a192", "gb200-4x", "gd-8xa100-i128"}) {
+  for (const std::string& zone : Zones()) {
+    cloud_.capacity.Run(capacity::UpdateZone{{.id = zone, .instance_types = Types()}}, cloud_.now);
+    for (const std::string& type : Types()) {
       for (const char* organization : {"acme", "beta"}) {
         for (const auto compute_class :
              {quota::ComputeClass::kDefault, quota::ComputeClass::kSpot}) {

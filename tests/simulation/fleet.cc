@@ -57,10 +57,12 @@ void Fleet::Restart() {
 }
 
 void Fleet::Step() {
-  if (views_.empty()) return;
-  const auto it = std::next(views_.begin(), dice_.Roll(static_cast<int>(views_.size())));
-  const std::shared_ptr<const Node> node = it->second;
-  Act(*node);
+  // The more there are, the more happens at a time.
+  for (size_t i = 0; i <= views_.size() / 10 && !views_.empty(); ++i) {
+    const auto it = std::next(views_.begin(), dice_.Roll(static_cast<int>(views_.size())));
+    const std::shared_ptr<const Node> node = it->second;
+    Act(*node);
+  }
 }
 
 bool Fleet::ActAll() {

@@ -31,7 +31,7 @@ class Fleet {
   void Tell();
   // Agents forget all and list the Nodes.
   void Restart();
-  // One agent looks at its Node.
+  // Agents look at their Nodes: one of ten.
   void Step();
   // A late report arrives.
   void DeliverLate();

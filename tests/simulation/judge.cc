@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <initializer_list>
-#include <memory>
 #include <set>
-#include <variant>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
@@ -27,17 +25,6 @@ using lifecycle::Event;
 using lifecycle::Node;
 using lifecycle::NodeState;
 using lifecycle::Pool;
-
-// Calls f(before, after) for each changed row of that kind, in order.
-template <class Row, class State, class F>
-void ForEachChanged(const Overlay<State>& overlay, F f) {
-  using Pointer = std::shared_ptr<const Row>;
-  for (size_t i = 0; i < overlay.changes().size(); ++i) {
-    const Pointer* after = std::get_if<Pointer>(&overlay.changes()[i].change.row);
-    if (after == nullptr) continue;
-    f(std::get<Pointer>(overlay.before(i).row).get(), after->get());
-  }
-}
 
 bool IsDone(const Node& node) { return lifecycle::IsReturnable(node.state); }
 

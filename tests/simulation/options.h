@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "tests/simulation/survey.h"
 
 namespace muster::simulation {
 
@@ -43,6 +44,7 @@ struct Report {
   int64_t plans = 0;         // carried out
   // Transitions of Nodes and pools by the event that is to tell of them.
   std::map<std::string, int64_t> happened = {};
+  Counts seen = {};
 };
 
 // One world from its beginning to its end. The same options always give the same report.

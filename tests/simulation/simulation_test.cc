@@ -36,12 +36,14 @@ std::string Describe(const Options& options, const Report& report) {
 struct Summary {
   int64_t plans = 0;
   std::map<std::string, int64_t> happened = {};
+  Counts seen = NoCounts();
   std::map<uint64_t, std::string> failures = {};  // by seed
 };
 
 void Print(const Summary& summary) {
   std::cout << summary.plans << " plans carried out\n";
   for (const auto& [event, times] : summary.happened) std::cout << times << " " << event << "\n";
+  for (const auto& [kind, times] : summary.seen) std::cout << times << " " << kind << "\n";
 }
 
 // Worlds of one thread each, as many at a time as there are processors, until one fails.
@@ -57,6 +59,7 @@ Summary RunSeeds(uint64_t first, uint64_t last, int steps) {
       const std::lock_guard lock(mutex);
       summary.plans += report.plans;
       for (const auto& [event, times] : report.happened) summary.happened[event] += times;
+      for (const auto& [kind, times] : report.seen) summary.seen[kind] += times;
       if (report.failure.empty()) continue;
       failed = true;
       summary.failures[seed] = Describe(options, report);
@@ -69,6 +72,9 @@ Summary RunSeeds(uint64_t first, uint64_t last, int steps) {
   for (std::thread& thread : threads) thread.join();
   return summary;
 }
+
+// Of what can happen, each kind happens at least so often.
+constexpr int64_t kOften = 5;
 
 TEST(Simulation, EverySeedKeepsItsBooksAndComesToRest) {
   const Summary summary = RunSeeds(1, 2000, 1000);
@@ -84,6 +90,7 @@ TEST(Simulation, EverySeedKeepsItsBooksAndComesToRest) {
         "Deleted for preemption", "CWInsufficientCapacity"}) {
     EXPECT_GT(summary.happened.count(event), 0U) << event;
   }
+  for (const auto& [kind, times] : summary.seen) EXPECT_GE(times, kOften) << kind;
 }
 
 TEST(Simulation, ASeedAlwaysGivesTheSame) {

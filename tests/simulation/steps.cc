@@ -1,26 +1,9 @@
 // What can happen in a step.
 #include <algorithm>
-#include <iterator>
 
-#include "services/configuration/core/settle.h"
-#include "services/lifecycle/core/names.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {
-namespace {
-
-const std::vector<std::string>& Zones() {
-  static const auto& zones = *new std::vector<std::string>{"US-EAST-04A", "US-WEST-01A"};
-  return zones;
-}
-
-const std::vector<std::string>& Types() {
-  static const auto& types =
-      *new std::vector<std::string>{"gd-8xa100-i128", "cd-gp-a192", "gb200-4x"};
-  return types;
-}
-
-}  // namespace
 
 void World::PassTime() {
   const int pace = dice_.Roll(100);
@@ -105,137 +88,6 @@ void World::Restart() {
     default:
       return cloud_.configuration.Restart();
   }
-}
-
-// --- administrators ---
-
-void World::StepAdmin() {
-  switch (dice_.Roll(9)) {
-    case 0:
-    case 1:
-    case 2:
-      return MoveLimit();
-    case 8:
-      return Withdraw();
-    case 3:
-    case 4:
-      return MoveMachine();
-    case 5:
-      return MoveZone();
-    case 6:
-      return MoveCluster();
-    default:
-      return Release();
-  }
-}
-
-void World::MoveLimit() {
-  if (dice_.OneIn(4)) {
-    cloud_.quota.Run(quota::SettleOverrides{}, cloud_.now);
-    return;
-  }
-  quota::UpdateQuota command;
-  command.key.organization = dice_.OneIn(3) ? "beta" : "acme";
-  command.key.zone = dice_.Pick(Zones());
-  command.key.instance_type = dice_.Pick(Types());
-  command.key.compute_class =
-      dice_.OneIn(3) ? quota::ComputeClass::kSpot : quota::ComputeClass::kDefault;
-  command.limit = dice_.OneIn(8) ? 0 : 3 + dice_.Roll(16);
-  command.allow_missing = true;
-  if (dice_.OneIn(3)) {
-    const absl::Time from = cloud_.now + dice_.UpTo(absl::Minutes(3));
-    command.overrides = {
-        {dice_.Roll(20), from, from + absl::Seconds(1) + dice_.UpTo(absl::Minutes(10)), "burst"}};
-  }
-  if (dice_.OneIn(10)) {
-    (void)cloud_.quota.Run(
-        quota::DeleteQuota{.name = QuotaName(command.key), .allow_missing = true}, cloud_.now);
-  } else if (!cloud_.quota.Run(command, cloud_.now).ok()) {
-    judge_.Fail("a limit is not taken");
-  }
-  cloud_.trace(cloud_.now, "admin: limit of ", QuotaName(command.key), " is ", *command.limit);
-}
-
-void World::MoveMachine() {
-  if (dice_.OneIn(12)) {
-    const std::string& type = dice_.Pick(Types());
-    return RegisterRack(dice_.Pick(Zones()), type, ++next_rack_,
-                        type == "gb200-4x" ? 4 : 1 + dice_.Roll(3));
-  }
-  const auto& machines = cloud_.capacity.state().table<capacity::MachineRow>().rows();
-  const auto it = std::next(machines.begin(), dice_.Roll(static_cast<int>(machines.size())));
-  const capacity::MachineRow machine = *it->second.row;
-  if (machine.state == capacity::MachineState::kInRepair) return Repair(machine.id);
-  const auto state =
-      dice_.OneIn(10) ? capacity::MachineState::kRetired : capacity::MachineState::kInRepair;
-  if (machine.claim.empty()) fleet_.Wipe(machine.id);
-  // Refused when held.
-  (void)cloud_.capacity.Run(capacity::SetMachineState{machine.id, state}, cloud_.now);
-  cloud_.trace(cloud_.now, "admin: takes out machine ", machine.id);
-}
-
-void World::Repair(const std::string& machine) {
-  fleet_.Wipe(machine);
-  (void)cloud_.capacity.Run(capacity::SetMachineState{machine, capacity::MachineState::kFree},
-                            cloud_.now);
-  cloud_.trace(cloud_.now, "admin: machine ", machine, " is repaired");
-}
-
-void World::MoveZone() {
-  capacity::UpdateZone command{{.id = dice_.Pick(Zones())}};
-  if (dice_.OneIn(6)) command.zone.access = capacity::ZoneAccess::kDedicated;
-  for (const std::string& type : Types()) {
-    if (!dice_.OneIn(8)) command.zone.instance_types.push_back(type);
-  }
-  cloud_.capacity.Run(command, cloud_.now);
-  cloud_.trace(cloud_.now, "admin: zone ", command.zone.id, " offers ",
-               command.zone.instance_types.size(), " types");
-}
-
-void World::MoveCluster() {
-  const auto& clusters = cloud_.lifecycle.state().table<lifecycle::Cluster>().rows();
-  const auto it = std::next(clusters.begin(), dice_.Roll(static_cast<int>(clusters.size())));
-  lifecycle::UpdateCluster command{.cluster = *it->second.row};
-  command.cluster.kubernetes_version = dice_.OneIn(2) ? "" : "1.33";
-  if (!cloud_.lifecycle.Run(command, cloud_.now).ok()) judge_.Fail("a cluster is not taken");
-}
-
-void World::Release() {
-  const auto publish = [&](configuration::Component component, std::string version) {
-    (void)cloud_.configuration.Run(configuration::PublishRelease{configuration::Channel::kStable,
-                                                                 component, std::move(version)},
-                                   cloud_.now);
-  };
-  const int64_t next = ++next_version_;
-  // The first and the last ones are whole.
-  const bool all = next == 2 || cloud_.now >= judge_.calm_since;
-  if (all || dice_.OneIn(2)) {
-    publish(configuration::Component::kGpuDriver, absl::StrCat("570.", next));
-    publish(configuration::Component::kGpuDriver, absl::StrCat("580.", next));
-  }
-  if (all || dice_.OneIn(3))
-    publish(configuration::Component::kKubernetes, absl::StrCat("1.33.", next));
-  if (all || dice_.OneIn(3))
-    publish(configuration::Component::kNcoreImage, absl::StrCat("2.11.", next));
-  cloud_.trace(cloud_.now, "upstream: release ", next);
-}
-
-void World::Withdraw() {
-  const auto& releases = cloud_.configuration.state().table<configuration::Release>().rows();
-  const auto it = std::next(releases.begin(), dice_.Roll(static_cast<int>(releases.size())));
-  const configuration::Release release = *it->second.row;
-  (void)cloud_.configuration.Run(
-      configuration::WithdrawRelease{release.channel, release.component, release.version},
-      cloud_.now);
-  cloud_.trace(cloud_.now, "upstream: withdraws ", release.version);
-}
-
-bool World::SettleConfigurations(bool all) {
-  configuration::SettlePools command{UnsettledPools(cloud_.configuration.state())};
-  if (command.keys.empty()) return false;
-  if (!all) command.keys.resize(static_cast<size_t>(dice_.Roll(2)) + command.keys.size() / 2);
-  cloud_.configuration.Run(command, cloud_.now);
-  return true;
 }
 
 }  // namespace muster::simulation

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/lifecycle/core/names.h"
+#include "tests/simulation/scene.h"
 
 namespace muster::simulation {
 namespace {
@@ -32,7 +33,9 @@ World::World(const Options& options)
       dice_(options.seed),
       weather_(Weather::Of(dice_)),
       fleet_(cloud_, dice_, weather_, options.bug),
-      judge_(cloud_, fleet_) {
+      rack_nodes_(dice_.OneIn(8) ? 18 : 2 + dice_.Roll(3)),
+      judge_(cloud_, fleet_),
+      survey_(cloud_) {
   cloud_.trace.on = options.trace;
   network_.holes = options.holes;
   policy_.boot_deadline = absl::Minutes(1 + dice_.Roll(10));
@@ -51,20 +54,17 @@ World::World(const Options& options)
 }
 
 void World::MakeCatalogue() {
-  cloud_.capacity.Run(capacity::UpdateInstanceType{Type("gd-8xa100-i128", 8, 0)}, cloud_.now);
-  cloud_.capacity.Run(capacity::UpdateInstanceType{Type("cd-gp-a192", 0, 0)}, cloud_.now);
-  cloud_.capacity.Run(capacity::UpdateInstanceType{Type("gb200-4x", 4, 4)}, cloud_.now);
-  for (const char* zone : {"US-EAST-04A", "US-WEST-01A"}) {
-    cloud_.capacity.Run(
-        capacity::UpdateZone{
-            {.id = zone, .instance_types = {"cd-gp-a192", "gb200-4x", "gd-8xa100-i128"}}},
-        cloud_.now);
+  cloud_.capacity.Run(capacity::UpdateInstanceType{Type(kGpuType, 8, 0)}, cloud_.now);
+  cloud_.capacity.Run(capacity::UpdateInstanceType{Type(kCpuType, 0, 0)}, cloud_.now);
+  cloud_.capacity.Run(capacity::UpdateInstanceType{Type(kRackType, 4, rack_nodes_)}, cloud_.now);
+  for (const std::string& zone : Zones()) {
+    cloud_.capacity.Run(capacity::UpdateZone{{.id = zone, .instance_types = Types()}}, cloud_.now);
     for (int rack = 0; rack < 3; ++rack) {
-      RegisterRack(zone, "gd-8xa100-i128", ++next_rack_, 2 + dice_.Roll(5));
+      RegisterRack(zone, kGpuType, ++next_rack_, 2 + dice_.Roll(5));
     }
-    RegisterRack(zone, "cd-gp-a192", ++next_rack_, 2 + dice_.Roll(6));
-    for (int rack = dice_.Roll(3); rack > 0; --rack) {
-      RegisterRack(zone, "gb200-4x", ++next_rack_, 4);
+    RegisterRack(zone, kCpuType, ++next_rack_, 2 + dice_.Roll(6));
+    for (int rack = dice_.Roll(4); rack > 0; --rack) {
+      RegisterRack(zone, kRackType, ++next_rack_, rack_nodes_);
     }
   }
   for (const char* version : {"2.10.1", "2.10.2"}) {
@@ -132,6 +132,7 @@ Report RunWorld(const Options& options) {
   report.failure = world.judge().failure();
   report.plans = world.judge().plans;
   report.happened = world.judge().happened();
+  report.seen = world.survey().counts();
   return report;
 }
 

@@ -11,6 +11,7 @@
 #include "tests/simulation/judge.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/replica.h"
+#include "tests/simulation/survey.h"
 
 namespace muster::simulation {
 
@@ -27,6 +28,7 @@ class World {
   void Finish();
 
   const Judge& judge() const { return judge_; }
+  const Survey& survey() const { return survey_; }
 
  private:
   // --- set-up (world.cc) ---
@@ -50,7 +52,14 @@ class World {
   void RemoveSome(bool validate_only);
   void ProtectSome(bool validate_only);
   void OrderSome();
+  void Order(const configuration::OrderPool& command);
+  void StepReboots(bool validate_only);
   lifecycle::Spec SomeSpec(const std::string& pool);
+  int64_t SomeTarget(const std::string& pool);
+  // Rather one where something is under way.
+  std::string SomeBusyPool();
+
+  // --- administrators (admin.cc) ---
   void StepAdmin();
   void MoveLimit();
   void MoveMachine();
@@ -58,7 +67,9 @@ class World {
   void Repair(const std::string& machine);
   void MoveZone();
   void MoveCluster();
+  void Publish(configuration::Component component, std::string version);
   void Release();
+  bool BootsSomewhere(const configuration::Release& release) const;
   void Withdraw();
   // Brings pools to the releases there are, some or all. True: there were any.
   bool SettleConfigurations(bool all);
@@ -84,7 +95,10 @@ class World {
   Cloud cloud_;
   Network network_;
   Fleet fleet_;
+  // Machines of a rack; 18 as NVL72 has, or fewer, so that more happens with them.
+  const int rack_nodes_;
   Judge judge_;
+  Survey survey_;
   std::vector<Replica> replicas_;
   std::map<std::string, absl::Time> due_;  // pools, as the reconciler's DueSet
   int64_t lease_epoch_ = 0;
