@@ -6,6 +6,7 @@
 #include "services/lifecycle/advisor.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/handlers.h"
+#include "services/lifecycle/orphan_collector.h"
 #include "services/lifecycle/reconciler.h"
 
 namespace muster::lifecycle {
@@ -27,6 +28,11 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
   loop.resync_interval = all.resync_interval;
   loop.lease_ttl = all.lease_ttl;
   service->reconciler_ = std::make_unique<Reconciler>(std::move(loop));
+  service->orphans_ = std::make_unique<OrphanCollector>(
+      OrphanCollector::Options{.lane = service->lane_.get(),
+                               .interval = all.orphan_interval,
+                               .policy = all.orphans,
+                               .epoch = [raw = service.get()] { return raw->epoch(); }});
   return service;
 }
 
@@ -35,6 +41,14 @@ grpc::Service* LifecycleService::grpc_service() const { return handlers_.get(); 
 std::shared_ptr<prometheus::Collectable> LifecycleService::collectable() const {
   return reconciler_->collectable();
 }
+
+std::shared_ptr<prometheus::Collectable> LifecycleService::books_collectable() const {
+  return orphans_->collectable();
+}
+
+storage::Auditor::Stats LifecycleService::audit_stats() const { return orphans_->stats(); }
+
+int64_t LifecycleService::epoch() const { return reconciler_->epoch(); }
 
 absl::Status LifecycleService::StartReconciling(const Peers& peers) {
   if (peers.quota == nullptr || peers.capacity == nullptr || peers.configuration == nullptr) {
@@ -45,11 +59,13 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
       catalogue_, std::make_shared<Advisor>(peers, catalogue_, options_.clock, options_.policy));
   catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
   reconciler_->Start(peers, catalogue_);
+  orphans_->Start(peers);
   return absl::OkStatus();
 }
 
 void LifecycleService::StopReconciling() {
   if (handlers_ != nullptr) handlers_->SetPeers(catalogue_, nullptr);
+  if (orphans_ != nullptr) orphans_->Stop();
   if (catalogue_ != nullptr) catalogue_->Stop();
   if (reconciler_ != nullptr) reconciler_->Stop();
 }

@@ -8,9 +8,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/common/clock.h"
+#include "services/lifecycle/core/books_memory.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/state.h"
 #include "storage/lifecycle/lifecycle_store.h"
+#include "storage/postgres/auditor.h"
 #include "storage/postgres/lane.h"
 
 namespace grpc {
@@ -22,6 +24,7 @@ namespace muster::lifecycle {
 using Lane = storage::CommitLane<State>;
 
 class CatalogueMirror;
+class OrphanCollector;
 class Reconciler;
 class Handlers;
 
@@ -42,6 +45,8 @@ class LifecycleService {
     absl::Duration resync_interval = absl::Minutes(10);
     absl::Duration lease_ttl = absl::Seconds(5);
     Policy policy = {};
+    absl::Duration orphan_interval = absl::Minutes(5);
+    OrphanPolicy orphans = {};
   };
 
   // Loads the state. UNAVAILABLE: the database is away.
@@ -53,6 +58,11 @@ class LifecycleService {
   Lane& lane() { return *lane_; }
   // `muster_lifecycle_*`.
   std::shared_ptr<prometheus::Collectable> collectable() const;
+  std::shared_ptr<prometheus::Collectable> books_collectable() const;
+  // Of the books of the four services, which the leader audits.
+  storage::Auditor::Stats audit_stats() const;
+  // Of this replica's leadership; 0: another one reconciles.
+  int64_t epoch() const;
 
   // Starts to follow the catalogue and to reconcile. Once the server takes calls.
   absl::Status StartReconciling(const Peers& peers);
@@ -68,6 +78,7 @@ class LifecycleService {
   std::unique_ptr<Handlers> handlers_;
   std::shared_ptr<CatalogueMirror> catalogue_;
   std::unique_ptr<Reconciler> reconciler_;
+  std::unique_ptr<OrphanCollector> orphans_;
 };
 
 }  // namespace muster::lifecycle

@@ -58,6 +58,21 @@ ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(5),
 ABSL_FLAG(absl::Duration, audit_interval, absl::Minutes(5),
           "How often quota and capacity audit their own books, 1s to 24h.");
 ABSL_FLAG(
+    absl::Duration, orphan_interval, absl::Minutes(5),
+    "How often the leader of lifecycle holds the books of the services against each other, 1s "
+    "to 24h.");
+ABSL_FLAG(
+    absl::Duration, orphan_grace, absl::Minutes(15),
+    "How long a holding, claim or configuration has had no pool before it is given back, and a "
+    "difference between the books stands before it counts, 1s to 24h. Longer than any call "
+    "takes.");
+ABSL_FLAG(int, orphan_releases, 10,
+          "Pools that do not exist whose rest is given back in one interval, 0 to 1000; 0: none.");
+ABSL_FLAG(int, orphan_mass_percent, 20,
+          "When more than one, and more than this share of all pools that quota, capacity and "
+          "configuration know, do not exist, nothing is given back, 0 to 100: lifecycle may have "
+          "been restored to a past. Set to 100 once a person has looked.");
+ABSL_FLAG(
     absl::Duration, drain_delay, absl::Seconds(5),
     "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m.");
 
@@ -108,6 +123,16 @@ void CheckDuration(absl::string_view flag, absl::Duration value, absl::Duration 
                                                     " to ", absl::FormatDuration(most), ".")});
 }
 
+void CheckOrphans(const ServeOptions& options, Faults& faults) {
+  CheckDuration("--orphan_interval", options.orphan_interval, absl::Seconds(1), absl::Hours(24),
+                faults);
+  CheckDuration("--orphan_grace", options.orphan_grace, absl::Seconds(1), absl::Hours(24), faults);
+  if (options.orphan_releases < 0 || options.orphan_releases > 1000)
+    faults.push_back({"--orphan_releases", "must be between 0 and 1000."});
+  if (options.orphan_mass_percent < 0 || options.orphan_mass_percent > 100)
+    faults.push_back({"--orphan_mass_percent", "must be between 0 and 100."});
+}
+
 }  // namespace
 
 absl::Status Validate(const ServeOptions& options) {
@@ -134,6 +159,7 @@ absl::Status Validate(const ServeOptions& options) {
                 faults);
   CheckDuration("--audit_interval", options.audit_interval, absl::Seconds(1), absl::Hours(24),
                 faults);
+  CheckOrphans(options, faults);
   return faults.empty() ? absl::OkStatus() : error::InvalidFields(std::move(faults));
 }
 
@@ -169,6 +195,10 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
   options.audit_interval = absl::GetFlag(FLAGS_audit_interval);
+  options.orphan_interval = absl::GetFlag(FLAGS_orphan_interval);
+  options.orphan_grace = absl::GetFlag(FLAGS_orphan_grace);
+  options.orphan_releases = absl::GetFlag(FLAGS_orphan_releases);
+  options.orphan_mass_percent = absl::GetFlag(FLAGS_orphan_mass_percent);
   RETURN_IF_ERROR(Validate(options));
   return options;
 }

@@ -31,6 +31,10 @@ struct ServeOptions {
   absl::Duration lease_ttl = absl::Seconds(5);
   absl::Duration drain_delay = absl::Seconds(5);
   absl::Duration audit_interval = absl::Minutes(5);
+  absl::Duration orphan_interval = absl::Minutes(5);
+  absl::Duration orphan_grace = absl::Minutes(15);
+  int orphan_releases = 10;
+  int orphan_mass_percent = 20;
 };
 
 inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifecycle",

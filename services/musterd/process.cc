@@ -83,6 +83,8 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
                     [&lane] { lane.Stop(); }});
   if constexpr (requires { service.auditor(); }) {
     parts_.back().audits = [&service] { return service.auditor().stats(); };
+  } else if constexpr (requires { service.audit_stats(); }) {
+    parts_.back().audits = [&service] { return service.audit_stats(); };
   }
 }
 
@@ -120,9 +122,14 @@ absl::Status Process::CreateServices() {
     lifecycle.policy.cordon_settle = options_.cordon_settle;
     lifecycle.policy.triage_grace = options_.triage_grace;
     lifecycle.lease_ttl = options_.lease_ttl;
+    lifecycle.orphan_interval = options_.orphan_interval;
+    lifecycle.orphans = {.grace = options_.orphan_grace,
+                         .most_a_round = options_.orphan_releases,
+                         .mass_percent = options_.orphan_mass_percent};
     ASSIGN_OR_RETURN(lifecycle_, lifecycle::LifecycleService::Create(std::move(lifecycle)));
     AddPart("lifecycle", lifecycle::v1::LifecycleService::service_full_name(), *lifecycle_);
     metrics_.Add(lifecycle_->collectable());
+    metrics_.Add(lifecycle_->books_collectable());
   }
   return absl::OkStatus();
 }

@@ -1,0 +1,276 @@
+// What belongs to no pool: found, and given back once nothing can be under way for it any more.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "tests/books/cloud.h"
+
+namespace muster::testing {
+namespace {
+
+using lifecycle::OrphanCollector;
+using lifecycle::OrphanPolicy;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr absl::Duration kGrace = absl::Minutes(15);
+
+class Orphans : public Cloud {
+ protected:
+  std::unique_ptr<OrphanCollector> NewCollector(const OrphanPolicy& policy = {},
+                                                lifecycle::LifecycleService* service = nullptr) {
+    OrphanCollector::Options options;
+    options.lane = service == nullptr ? &lifecycle_->lane() : &service->lane();
+    options.policy = policy;
+    options.epoch = [this] { return epoch_.load(); };
+    options.steady = &steady_;
+    auto collector = std::make_unique<OrphanCollector>(std::move(options));
+    collector->SetPeers(Peers());
+    return collector;
+  }
+  void RoundAt(OrphanCollector& collector, absl::Duration at) {
+    steady_.Advance(begin_ + at - steady_.Now());
+    collector.Round();
+  }
+  // The value of a metric with that one label.
+  static double Metric(const OrphanCollector& collector, const std::string& name,
+                       const std::string& label = "") {
+    for (const auto& family : collector.collectable()->Collect()) {
+      if (family.name != name) continue;
+      for (const auto& metric : family.metric) {
+        if (metric.label.empty() ? label.empty() : metric.label[0].value == label)
+          return metric.gauge.value + metric.counter.value;
+      }
+    }
+    ADD_FAILURE() << "no metric " << name << " " << label;
+    return -1;
+  }
+  static void ExpectMetrics(const OrphanCollector& collector, const std::string& name,
+                            double value) {
+    for (const char* service : {"quota", "capacity", "configuration"})
+      EXPECT_EQ(Metric(collector, name, service), value) << name << " of " << service;
+  }
+  void ExpectInAllBooks(const std::vector<std::string>& uids) {
+    EXPECT_EQ(Holders(), uids);
+    EXPECT_EQ(Claimants(), uids);
+    EXPECT_EQ(Configured(), uids);
+  }
+
+  std::atomic<int64_t> epoch_ = 1;
+  FakeSteadyClock steady_;
+  absl::Duration begin_ = steady_.Now();  // RoundAt counts from here
+};
+
+TEST_F(Orphans, AreGivenBackAfterTheGrace) {
+  AddMachines("m", 5);
+  Haunt("ghost", 3);
+  ASSERT_EQ(MachinesHeld(), "3");
+  const auto collector = NewCollector();
+  RoundAt(*collector, absl::Minutes(0));
+  ExpectMetrics(*collector, "muster_lifecycle_orphans", 1);
+  RoundAt(*collector, kGrace - absl::Seconds(1));
+  ExpectInAllBooks({"ghost"});
+  ExpectMetrics(*collector, "muster_lifecycle_orphans_released_total", 0);
+  EXPECT_EQ(collector->stats().violations, 0);
+
+  RoundAt(*collector, kGrace);
+  ExpectInAllBooks({});
+  EXPECT_EQ(MachinesHeld(), "0");
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM capacity.machine WHERE state = 'FREE'"), "5")
+      << "given back as not broken";
+  ExpectMetrics(*collector, "muster_lifecycle_orphans_released_total", 1);
+  EXPECT_EQ(Metric(*collector, "muster_lifecycle_books_differences", "orphan_claim"), 1);
+  EXPECT_EQ(collector->stats().violations, 3);
+
+  RoundAt(*collector, kGrace + absl::Minutes(5));
+  ExpectMetrics(*collector, "muster_lifecycle_orphans", 0);
+  EXPECT_EQ(Metric(*collector, "muster_lifecycle_books_differences", "orphan_claim"), 0);
+  EXPECT_EQ(collector->stats().audits, 4);
+}
+
+TEST_F(Orphans, EachOfTheThreeIsFoundAlone) {
+  AddMachines("m", 5);
+  for (int i = 0; i < 17; ++i)
+    ASSERT_THAT(SyncHolding(AddPool(absl::StrCat("p", i)).uid(), 0), IsOk());
+  const auto sound = Holders();
+  ASSERT_THAT(SyncHolding("zz-holding", 2), IsOk());
+  ASSERT_THAT(SyncClaim("zz-claim", 2), IsOk());
+  ASSERT_THAT(SyncConfiguration("zz-configuration"), IsOk());
+  const auto collector = NewCollector();
+  RoundAt(*collector, absl::Minutes(0));
+  RoundAt(*collector, kGrace);
+  EXPECT_EQ(Holders(), sound);
+  EXPECT_THAT(Claimants(), IsEmpty());
+  EXPECT_THAT(Configured(), IsEmpty());
+  EXPECT_EQ(MachinesHeld(), "0");
+}
+
+TEST_F(Orphans, WithMoreMachinesThanARequestTakes) {
+  AddMachines("m", 2500);
+  ASSERT_THAT(SyncClaim("ghost", 2500), IsOk());
+  ASSERT_EQ(MachinesHeld(), "2500");
+  const auto collector = NewCollector();
+  RoundAt(*collector, absl::Minutes(0));
+  RoundAt(*collector, kGrace);
+  EXPECT_THAT(Claimants(), IsEmpty());
+  EXPECT_EQ(MachinesHeld(), "0");
+}
+
+TEST_F(Orphans, WhatBelongsToAPoolIsLeftAlone) {
+  AddMachines("m", 9);
+  const std::string uid = AddPool("train").uid();
+  Haunt(uid, 3);
+  const auto collector = NewCollector({.grace = absl::ZeroDuration(), .mass_percent = 100});
+  for (int i = 0; i < 3; ++i) RoundAt(*collector, absl::Hours(i));
+  ExpectInAllBooks({uid});
+  ExpectMetrics(*collector, "muster_lifecycle_orphans", 0);
+}
+
+// Pools come to be all the while, and what is theirs right after them; the grace is nothing, so
+// only the order of reading and the second look keep the collector from them.
+TEST_F(Orphans, APoolThatIsBeingCreatedIsNeverTaken) {
+  constexpr int kCreators = 3;
+  constexpr int kPoolsEach = 30;
+  std::atomic<int> creating = kCreators;
+  std::vector<std::thread> creators;
+  std::vector<std::vector<absl::Status>> refused(kCreators);
+  for (int creator = 0; creator < kCreators; ++creator) {
+    creators.emplace_back([&, creator] {
+      for (int i = 0; i < kPoolsEach; ++i) {
+        const std::string uid = AddPool(absl::StrCat("p", creator, "-", i)).uid();
+        for (const absl::Status& status :
+             {SyncHolding(uid, 1), SyncClaim(uid, 1), SyncConfiguration(uid)}) {
+          if (!status.ok()) refused[static_cast<size_t>(creator)].push_back(status);
+        }
+      }
+      --creating;
+    });
+  }
+  const auto collector =
+      NewCollector({.grace = absl::ZeroDuration(), .most_a_round = 1000, .mass_percent = 100});
+  int rounds = 0;
+  for (; creating > 0; ++rounds) RoundAt(*collector, absl::Minutes(rounds));
+  for (std::thread& creator : creators) creator.join();
+  RoundAt(*collector, absl::Hours(99));
+  for (const auto& statuses : refused) EXPECT_THAT(statuses, IsEmpty());
+  EXPECT_GT(rounds, 3);
+  EXPECT_THAT(Claimants(), SizeIs(kCreators * kPoolsEach));
+  EXPECT_THAT(Holders(), SizeIs(kCreators * kPoolsEach));
+  EXPECT_THAT(Configured(), SizeIs(kCreators * kPoolsEach));
+  ExpectMetrics(*collector, "muster_lifecycle_orphans_released_total", 0);
+}
+
+TEST_F(Orphans, OnlyTheLeaderLooks) {
+  Haunt("ghost", 1);
+  epoch_ = 0;
+  const auto collector = NewCollector();
+  RoundAt(*collector, absl::Minutes(0));
+  RoundAt(*collector, absl::Hours(1));
+  ExpectInAllBooks({"ghost"});
+  EXPECT_EQ(collector->stats().audits, 0);
+  ExpectMetrics(*collector, "muster_lifecycle_orphans", 0);
+}
+
+TEST_F(Orphans, ANewLeaderBeginsTheGraceAnew) {
+  Haunt("ghost", 1);
+  const auto second = Create<lifecycle::LifecycleService>("lifecycle");
+  const auto a = NewCollector();
+  RoundAt(*a, absl::Minutes(0));
+  RoundAt(*a, absl::Minutes(14));
+  epoch_ = 0;
+  RoundAt(*a, absl::Minutes(15));
+  ExpectInAllBooks({"ghost"});
+  ExpectMetrics(*a, "muster_lifecycle_orphans", 0);
+  epoch_ = 2;
+  const auto b = NewCollector({}, second.get());
+  RoundAt(*b, absl::Minutes(16));
+  RoundAt(*b, absl::Minutes(30));
+  // The first one again, under another epoch: what it remembers of its former one counts no more.
+  epoch_ = 3;
+  RoundAt(*a, absl::Minutes(31));
+  ExpectInAllBooks({"ghost"});
+  epoch_ = 2;
+  RoundAt(*b, absl::Minutes(31));
+  ExpectInAllBooks({});
+}
+
+// Whoever loses the lead in the middle of a round gives nothing back after it.
+TEST_F(Orphans, WhoLosesTheLeadInARoundGivesNothingBack) {
+  for (int i = 0; i < 3; ++i) Haunt(absl::StrCat("ghost-", i), 0);
+  for (int looks = 0; looks < 4; ++looks) {
+    SCOPED_TRACE(looks);
+    int left = 1000;
+    OrphanCollector::Options options;
+    options.lane = &lifecycle_->lane();
+    options.policy.mass_percent = 100;
+    options.epoch = [&] { return left-- > 0 ? 7 : 0; };
+    options.steady = &steady_;
+    OrphanCollector collector(std::move(options));
+    collector.SetPeers(Peers());
+    begin_ = steady_.Now();
+    RoundAt(collector, absl::Minutes(0));
+    // Its looks: at the beginning, once the books are read, before each release.
+    left = looks;
+    RoundAt(collector, kGrace);
+    EXPECT_EQ(Holders().size(), looks < 3 ? 3u : 2u);
+  }
+}
+
+TEST_F(Orphans, AMassIsOnlyToldUntilAPersonHasLooked) {
+  for (int i = 0; i < 5; ++i) Haunt(absl::StrCat("ghost-", i), 1);
+  const auto collector = NewCollector();
+  RoundAt(*collector, absl::Minutes(0));
+  EXPECT_EQ(Metric(*collector, "muster_lifecycle_orphans_withheld"), 0);
+  for (int i = 1; i < 5; ++i) RoundAt(*collector, kGrace * i);
+  EXPECT_THAT(Holders(), SizeIs(5));
+  EXPECT_EQ(Metric(*collector, "muster_lifecycle_orphans_withheld"), 1);
+  ExpectMetrics(*collector, "muster_lifecycle_orphans", 5);
+
+  const auto told = NewCollector({.most_a_round = 2, .mass_percent = 100});
+  begin_ = steady_.Now();
+  RoundAt(*told, absl::Minutes(0));
+  RoundAt(*told, kGrace);
+  EXPECT_THAT(Holders(), SizeIs(3));
+  RoundAt(*told, kGrace + absl::Minutes(5));
+  EXPECT_THAT(Holders(), SizeIs(1));
+  RoundAt(*told, kGrace + absl::Minutes(10));
+  ExpectInAllBooks({});
+  EXPECT_EQ(Metric(*told, "muster_lifecycle_orphans_withheld"), 0);
+}
+
+TEST_F(Orphans, ABookThatCannotBeReadIsNoReasonToGiveAnythingBack) {
+  Haunt("ghost", 1);
+  const auto collector = NewCollector();
+  RoundAt(*collector, absl::Minutes(0));
+  lifecycle::Peers peers = Peers();
+  peers.configuration = grpc::CreateChannel("unix:/nowhere", grpc::InsecureChannelCredentials());
+  collector->SetPeers(peers);
+  RoundAt(*collector, kGrace);
+  ExpectInAllBooks({"ghost"});
+  EXPECT_EQ(collector->stats().failed, 1);
+  collector->SetPeers(Peers());
+  RoundAt(*collector, kGrace + absl::Minutes(1));
+  ExpectInAllBooks({});
+}
+
+// The whole of it: the service's own loop, lease and thread.
+TEST_F(Orphans, TheServiceItselfFindsThem) {
+  Haunt("ghost", 1);
+  ASSERT_THAT(lifecycle_->StartReconciling(Peers()), IsOk());
+  while (lifecycle_->audit_stats().audits == 0) std::this_thread::yield();
+  EXPECT_NE(lifecycle_->epoch(), 0);
+  lifecycle_->StopReconciling();
+  double orphans = 0;
+  for (const auto& family : lifecycle_->books_collectable()->Collect()) {
+    if (family.name != "muster_lifecycle_orphans") continue;
+    for (const auto& metric : family.metric) orphans += metric.gauge.value;
+  }
+  EXPECT_EQ(orphans, 3);
+}
+
+}  // namespace
+}  // namespace muster::testing
