@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "services/common/error.h"
+#include "services/common/internal_kind.h"
 
 namespace muster::storage {
 
@@ -77,6 +78,7 @@ bool Watcher::ended() const {
 }
 
 bool Watcher::Matches(absl::string_view kind, absl::string_view key) const {
+  if (IsInternalKind(kind)) return false;
   const bool kind_matches = options_.kinds.empty() ||
                             std::any_of(options_.kinds.begin(), options_.kinds.end(),
                                         [&](const std::string& wanted) { return kind == wanted; });

@@ -39,8 +39,9 @@ const std::vector<Layer>& Layers() {
        "layer 2: wire/ may include services/common, its core and its proto only",
        {"services/common/", "services/$D/core/", "muster/$D/", "muster/type/", "google/protobuf/"}},
       {"storage/postgres",
-       "layer 2: storage/postgres may include services/common and libpqxx only",
-       {"services/common/", "pqxx/"}},
+       "layer 2: storage/postgres may include services/common, the shared proto types and libpqxx "
+       "only",
+       {"services/common/", "muster/type/", "google/protobuf/", "pqxx/"}},
       {"storage/$D",
        "layer 2: a store may include services/common, its domain's core, wire and proto, and "
        "storage/postgres only",

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+// The order of declarative requests: each bears a generation, which never goes down.
+namespace muster {
+
+// How far a generation may lie beyond the last one: so far that nobody who counts ever gets there,
+// and so little that one mistaken call does not use up what there is.
+inline constexpr int64_t kMaxGenerationJump = int64_t{1} << 32;
+
+// Whether a request of generation `given` may be decided after one of `last`, 0 for none. ABORTED
+// (GENERATION_TOO_OLD) when it is older; INVALID_ARGUMENT (GENERATION_OUT_OF_RANGE) when it is more
+// than kMaxGenerationJump newer. Both bear metadata `generation` and `last_generation`.
+absl::Status CheckGeneration(absl::string_view resource, int64_t given, int64_t last);
+
+// The next generation after `last`, as somebody who counts would send it. Of the greatest there is
+// the same.
+int64_t NextGeneration(int64_t last);
+
+}  // namespace muster
