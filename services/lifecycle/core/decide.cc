@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/generation.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/demand.h"
@@ -50,9 +51,9 @@ std::vector<muster::error::FieldViolation> Validate(const ApplyNodePool& command
 // Whether the pool, as it is, may become what is asked.
 absl::Status CheckFits(const Pool& before, const ApplyNodePool& command, const Spec& spec) {
   const bool from_object = command.object_generation > 0;
-  if (from_object && command.object_generation < before.object_generation) {
-    return muster::error::GenerationTooOld(command.name, command.object_generation,
-                                           before.object_generation);
+  if (from_object) {
+    RETURN_IF_ERROR(
+        CheckGeneration(command.name, command.object_generation, before.object_generation));
   }
   if (before.deleting() && !(from_object && before.spec == spec)) {
     return error::PoolDeleting(command.name);
@@ -104,6 +105,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, ab
 
   const size_t mark = overlay.Mark();
   if (before == nullptr) {
+    RETURN_IF_ERROR(CheckGeneration(command.name, command.object_generation, 0));
     Pool pool = NewPool(command, *cluster, std::move(spec), now);
     overlay.Put(pool);
     EventLog(overlay, now)

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "services/common/error.h"
+#include "services/common/generation.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/simulation.h"
 
@@ -89,6 +92,9 @@ TEST(Decide, ObjectGenerationsFenceOldCopies) {
       {{5, 2}, {"", 2, 5, true}},
       {{6, 1}, {"", 1, 6, true}},
       {{6, 2}, {"", 2, 6, true}},
+      {{5 + kMaxGenerationJump, 1}, {"", 1, 5 + kMaxGenerationJump, true}},
+      {{6 + kMaxGenerationJump, 1}, {"GENERATION_OUT_OF_RANGE"}},
+      {{std::numeric_limits<int64_t>::max(), 2}, {"GENERATION_OUT_OF_RANGE"}},
       {{-1, 1}, {"INVALID_FIELD"}},
       {{0, 1, kDeleting}, {"POOL_DELETING"}},
       {{0, 2, kDeleting}, {"POOL_DELETING"}},
@@ -128,6 +134,15 @@ TEST(Decide, ObjectGenerationsFenceOldCopies) {
               given.target == 2 && expected.written ? asks + 1 : asks);
     EXPECT_EQ(sim.pool()->deleting(), given.deleting);
   }
+}
+
+TEST(Decide, ANewPoolBeginsNearZero) {
+  Simulation sim;
+  ApplyNodePool command = Apply(1);
+  command.object_generation = kMaxGenerationJump + 1;
+  EXPECT_EQ(ReasonOf(sim.Run(command).status()), "GENERATION_OUT_OF_RANGE");
+  command.object_generation = kMaxGenerationJump;
+  sim.Must(command);
 }
 
 TEST(Decide, ObjectGenerationsThatAreRefusedAreNamed) {
