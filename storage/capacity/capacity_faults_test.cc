@@ -118,6 +118,7 @@ void Script(Run& run) {
   capacity::SyncClaim leave = Want("p4", 2, 0);
   leave.release = true;
   run.Do("a", Plain(leave));
+  run.Do("b", Plain(Want("p4", 3, 1)));  // released
   run.Do("a", Forget<MachineRow>(capacity::MachineName("m3")));
   run.Do("b", Forget<capacity::ZoneRow>(capacity::ZoneName("US-WEST-01A")));
   run.Do("a", Forget<capacity::InstanceTypeRow>(capacity::InstanceTypeName("of-nobody")));

@@ -11,6 +11,7 @@
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/common/status_macros.h"
 #include "storage/capacity/capacity_columns.h"
+#include "storage/postgres/released_pool_table.h"
 
 namespace muster::storage {
 namespace {
@@ -77,6 +78,7 @@ void PostgresCapacityStore::Load(Transaction& tx,
   EmitAll(capacity_sql::LoadInstanceTypes(tx), emit);
   EmitAll(capacity_sql::LoadClaims(tx), emit);
   EmitAll(capacity_sql::LoadMachines(tx), emit);
+  EmitReleasedPools<Change>(tx, emit);
 }
 
 void PostgresCapacityStore::Write(Transaction& tx,
@@ -86,11 +88,13 @@ void PostgresCapacityStore::Write(Transaction& tx,
   capacity_sql::ClaimColumns claims;
   capacity_sql::MachineColumns machines;
   capacity_sql::Deletions deleted;
+  ReleasedPoolColumns released;
   for (const Revised<Change>& change : changes) {
     AddTo<MachineRow>(change, machines, deleted.machines) ||
         AddTo<ClaimRow>(change, claims, deleted.claims) ||
         AddTo<ZoneRow>(change, zones, deleted.zones) ||
-        AddTo<InstanceTypeRow>(change, instance_types, deleted.instance_types);
+        AddTo<InstanceTypeRow>(change, instance_types, deleted.instance_types) ||
+        released.Add(change);
   }
   // A machine refers to its zone and type.
   zones.Send(tx);
@@ -98,11 +102,19 @@ void PostgresCapacityStore::Write(Transaction& tx,
   claims.Send(tx);
   machines.Send(tx);
   deleted.Send(tx);
+  released.Send(tx);
 }
 
 std::string PostgresCapacityStore::Encode(const Revised<Change>& change) const {
-  return std::visit([](const auto& row) { return Serialize(capacity::ToProto(*row)); },
-                    change.change.row);
+  return std::visit(
+      [](const auto& row) {
+        if constexpr (std::is_same_v<decltype(row), const std::shared_ptr<const ReleasedPool>&>) {
+          return EncodeReleasedPool(*row);
+        } else {
+          return Serialize(capacity::ToProto(*row));
+        }
+      },
+      change.change.row);
 }
 
 absl::StatusOr<PostgresCapacityStore::Change> PostgresCapacityStore::Decode(
@@ -112,6 +124,7 @@ absl::StatusOr<PostgresCapacityStore::Change> PostgresCapacityStore::Decode(
     return DecodeAs<InstanceTypeRow, capacity::v1::InstanceType>(key, bytes);
   if (kind == MachineRow::kKind) return DecodeAs<MachineRow, capacity::v1::Machine>(key, bytes);
   if (kind == ClaimRow::kKind) return DecodeAs<ClaimRow, capacity::v1::Claim>(key, bytes);
+  if (kind == ReleasedPool::kKind) return DecodeReleasedPoolChange<Change>(key, bytes);
   return absl::InternalError(
       absl::StrCat("The journal of capacity holds a ", kind, ", which is unknown."));
 }

@@ -152,6 +152,11 @@ TEST_F(CapacityStoreTest, TablesAndJournalGiveBackTheState) {
   ExpectSame();
   EXPECT_EQ(world_.state().FindClaim("p"), nullptr);
   EXPECT_EQ(world_.state().table<MachineRow>().size(), 3u);
+  const ReleasedPool released = *FindReleased(world_.state(), "p");
+  EXPECT_EQ(released.generation, release.generation);
+  EXPECT_EQ(*FindReleased(Load(), "p"), released);
+  ASSERT_THAT(Write({{State::Change{"p", std::shared_ptr<const ReleasedPool>()}, 100}}), IsOk());
+  EXPECT_EQ(FindReleased(Load(), "p"), nullptr);
 }
 
 TEST_F(CapacityStoreTest, EveryMachineStateComesBack) {
@@ -282,7 +287,8 @@ TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {
 
 TEST_F(CapacityStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
-  for (const char* kind : {"zone", "instance_type", "machine", "claim", "castle"}) {
+  for (const char* kind :
+       {"zone", "instance_type", "machine", "claim", ReleasedPool::kKind, "castle"}) {
     EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
   }
   EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "services/configuration/core/names.h"
+#include "storage/postgres/released_pool_table.h"
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
 
@@ -260,6 +261,7 @@ void WriteColumns(Transaction& tx,
   ReleaseColumns releases;
   ProfileColumns profiles;
   PoolColumns pools;
+  ReleasedPoolColumns released;
   for (const auto& [change, revision] : changes) {
     if (const auto* release = std::get_if<std::shared_ptr<const Release>>(&change.row)) {
       releases.Add(change.key, release->get(), revision);
@@ -268,6 +270,8 @@ void WriteColumns(Transaction& tx,
     } else if (const auto* pool =
                    std::get_if<std::shared_ptr<const PoolConfiguration>>(&change.row)) {
       pools.Add(change.key, pool->get(), revision);
+    } else {
+      released.Add(Revised<configuration::State::Change>{change, revision});
     }
   }
   // Pools name profiles: they come after them and go before them.
@@ -275,6 +279,7 @@ void WriteColumns(Transaction& tx,
   releases.Put(tx);
   profiles.Put(tx);
   pools.Put(tx);
+  released.Send(tx);
   Delete(tx, kDeleteProfiles, profiles.deleted);
   Delete(tx, kDeleteReleases, releases.deleted);
 }

@@ -11,6 +11,7 @@
 #include "services/configuration/core/names.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "storage/configuration/columns.h"
+#include "storage/postgres/released_pool_table.h"
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
 
@@ -133,6 +134,7 @@ void PostgresConfigurationStore::Load(Transaction& tx,
     pool.orders = std::move(orders[pool.pool_uid]);
     Emit(emit, std::move(pool), row[19].as<int64_t>());
   }
+  EmitReleasedPools<Change>(tx, emit);
 }
 
 void PostgresConfigurationStore::Write(Transaction& tx,
@@ -142,7 +144,13 @@ void PostgresConfigurationStore::Write(Transaction& tx,
 
 std::string PostgresConfigurationStore::Encode(const Revised<Change>& change) const {
   return std::visit(
-      [](const auto& row) { return configuration::ToProto(*row).SerializeAsString(); },
+      [](const auto& row) {
+        if constexpr (std::is_same_v<decltype(row), const std::shared_ptr<const ReleasedPool>&>) {
+          return EncodeReleasedPool(*row);
+        } else {
+          return configuration::ToProto(*row).SerializeAsString();
+        }
+      },
       change.change.row);
 }
 
@@ -155,6 +163,7 @@ absl::StatusOr<PostgresConfigurationStore::Change> PostgresConfigurationStore::D
   if (kind == PoolConfiguration::kKind) {
     return DecodeAs<PoolConfiguration, configuration::v1::PoolConfiguration>(key, bytes);
   }
+  if (kind == ReleasedPool::kKind) return DecodeReleasedPoolChange<Change>(key, bytes);
   return absl::InternalError(
       absl::StrCat("The journal of configuration holds a ", kind, ", which is unknown."));
 }

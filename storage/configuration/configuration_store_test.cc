@@ -118,6 +118,8 @@ class ConfigurationStoreTest : public ::testing::Test {
     EXPECT_EQ(PictureOf(loaded), PictureOf(state_));
     EXPECT_EQ(PictureOf(replayed), PictureOf(state_));
     EXPECT_EQ(loaded.followers(), state_.followers());
+    EXPECT_TRUE(loaded.released() == state_.released());
+    EXPECT_TRUE(replayed.released() == state_.released());
     EXPECT_EQ(replayed.followers(), state_.followers());
   }
 
@@ -231,7 +233,7 @@ TEST_F(ConfigurationStoreTest, AListGetsShorterWhenAPoolComesBack) {
   Do(SyncPool{"p", 2, {.image_name = "b"}});
   ASSERT_EQ(Pool("p").revisions.size(), 2u);
   Overlay<configuration::State> overlay(state_, revision_);
-  ASSERT_THAT(configuration::Decide(overlay, SyncPool{"p", 3, {}, true}, kNow), IsOk());
+  ASSERT_TRUE(overlay.Delete<PoolConfiguration>(Pool("p").Key()));
   ASSERT_THAT(configuration::Decide(overlay, SyncPool{"p", 1, {.image_name = "b"}}, kNow), IsOk());
   ASSERT_EQ(overlay.changes().size(), 2u);
   ASSERT_THAT(Write({overlay.changes().back()}), IsOk());
@@ -246,6 +248,14 @@ TEST_F(ConfigurationStoreTest, RandomHistories) {
   const std::string versions[] = {"1.33", "1.34", "570.86.15", "570.124.06", "580.1"};
   const std::string majors[] = {"", "570", "580", "999"};
   std::map<std::string, int64_t> generations;
+  std::map<int, int> lives;
+  // One of five pools; who was released comes again under another uid.
+  const auto some_pool = [&] {
+    const int pool = pick(5);
+    while (FindReleased(state_, absl::StrCat("p-", pool, "-", lives[pool])) != nullptr)
+      ++lives[pool];
+    return absl::StrCat("p-", pool, "-", lives[pool]);
+  };
   PublishBasics();
   for (int step = 0; step < 300; ++step) {
     SCOPED_TRACE(step);
@@ -253,7 +263,7 @@ TEST_F(ConfigurationStoreTest, RandomHistories) {
     if (what == 0) {
       Settle();
     } else if (what == 1) {
-      const std::string uid = absl::StrCat("p-", pick(5));
+      const std::string uid = some_pool();
       if (state_.table<PoolConfiguration>().Find(configuration::PoolConfigurationName(uid)) !=
           nullptr) {
         const bool promote = pick(2) == 0;
@@ -264,7 +274,7 @@ TEST_F(ConfigurationStoreTest, RandomHistories) {
       Do(PublishRelease{static_cast<Channel>(pick(2)), static_cast<Component>(pick(3)),
                         versions[pick(5)]});
     } else {
-      const std::string uid = absl::StrCat("p-", pick(5));
+      const std::string uid = some_pool();
       const Spec spec = {.image_name = pick(4) == 0 ? "mine" : "",
                          .image_kernel = pick(4) == 0 ? "6.5" : "",
                          .release_train = static_cast<Channel>(pick(2)),
@@ -278,18 +288,21 @@ TEST_F(ConfigurationStoreTest, RandomHistories) {
     if (HasFailure()) return;
   }
   ExpectAllTheSame();
+  EXPECT_GT(Loaded().released().uids().size(), 5u);
 }
 
 TEST_F(ConfigurationStoreTest, EveryKindCanGo) {
   PublishBasics();
   Do(SyncPool{"p", 1, {}});
+  Do(SyncPool{"gone", 1, {}, true});
   Overlay<configuration::State> overlay(state_, revision_);
   for (const auto& [key, row] : PictureOf(state_)) {
     overlay.Delete<configuration::Release>(key);
     overlay.Delete<configuration::NodeProfile>(key);
     overlay.Delete<PoolConfiguration>(key);
+    overlay.Delete<ReleasedPool>(key);
   }
-  ASSERT_EQ(overlay.changes().size(), 5u);
+  ASSERT_EQ(overlay.changes().size(), 6u);
   EXPECT_THAT(Write(overlay.changes()), IsOk());
   EXPECT_EQ(Loaded().size(), 0u);
 }
@@ -331,7 +344,7 @@ TEST_F(ConfigurationStoreTest, TheTablesAreASecondFence) {
 
 TEST_F(ConfigurationStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
-  for (const char* kind : {"Release", "NodeProfile", "PoolConfiguration"}) {
+  for (const char* kind : {"Release", "NodeProfile", "PoolConfiguration", ReleasedPool::kKind}) {
     EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
     EXPECT_THAT(store_.Decode(kind, "x", nullptr), IsOk());
   }

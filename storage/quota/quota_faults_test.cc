@@ -60,6 +60,14 @@ Run::Command Batch(const std::vector<Run::Command>& parts) {
   };
 }
 
+// The first release long after this one forgets it.
+Run::Command ForgetReleased(const std::string& pool) {
+  return [=](Overlay<State>& overlay, absl::Time, std::string&) {
+    overlay.Delete<ReleasedPool>(pool);
+    return absl::OkStatus();
+  };
+}
+
 void Script(Run& run) {
   run.Open("a");
   run.Do("a", Plain(quota::UpdateQuota{kKey, 10, "", true}));
@@ -77,6 +85,9 @@ void Script(Run& run) {
   run.Do("b", Plain(quota::DeleteQuota{QuotaName(kSpot)}));
   run.Do("a", Plain(quota::UpdateQuota{kKey, 6, "", false}));  // below what is held
   run.Do("a", Sync("p3", 0, 4, true));
+  run.Do("b", Sync("p3", 2, 5));  // released
+  run.Do("b", Sync("p7", 0, 1, true));
+  run.Do("a", ForgetReleased("p7"));
   run.Compact("b", 2);
   run.DoWhile("a", Sync("p2", 0, 5), [&] { run.LoseJournal(); });
   run.Read("b");
@@ -110,7 +121,8 @@ TEST(QuotaFaultsTest, EveryCallFailsOnceInEveryWay) {
        .store = &store,
        .audit = Audit,
        .script = Script,
-       .sources = {root + "/storage/quota/quota_store.cc", root + "/storage/postgres/journal.cc"}});
+       .sources = {root + "/storage/quota/quota_store.cc", root + "/storage/postgres/journal.cc",
+                   root + "/storage/postgres/released_pool_table.cc"}});
 }
 
 }  // namespace

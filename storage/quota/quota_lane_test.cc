@@ -278,6 +278,45 @@ TEST_F(QuotaLaneTest, KilledBackendsCostNothingThatWasAcknowledged) {
   EXPECT_EQ(CountOf("holding"), acknowledged);
 }
 
+TEST_F(QuotaLaneTest, WhatOneReplicaReleasedIsFinalForAllAndAfterARestart) {
+  Lane& one = NewLane();
+  Lane& two = NewLane();
+  ASSERT_THAT(Do(one, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  ASSERT_THAT(Do(one, Want("a", 2)), IsOk());
+  quota::SyncHolding release = Want("a", 0, 2);
+  release.release = true;
+  ASSERT_THAT(Do(one, release), IsOk());
+  EXPECT_THAT(Do(two, Want("a", 2, 3)), HasReason("POOL_RELEASED"));
+  EXPECT_THAT(Do(two, release), IsOk());
+  Lane& restarted = NewLane();
+  EXPECT_THAT(Do(restarted, Want("a", 2, 1)), HasReason("POOL_RELEASED"));
+  EXPECT_EQ(CountOf("released_pool"), 1);
+  EXPECT_EQ(CountOf("journal"), 4);  // the quota, the holding, its end, and what it left
+}
+
+// What a service keeps for itself is no resource of the API.
+TEST_F(QuotaLaneTest, NoWatchShowsReleasedPools) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  quota::SyncHolding release = Want("a", 0, 1);
+  release.release = true;
+  ASSERT_THAT(Do(lane, release), IsOk());
+  ASSERT_THAT(Do(lane, Want("b", 1)), IsOk());
+  for (const WatchOptions& options :
+       {WatchOptions{}, WatchOptions{.after_revision = 0},
+        WatchOptions{.after_revision = 0, .kinds = {ReleasedPool::kKind, "holding", "quota"}}}) {
+    const auto watcher = lane.Watch(options);
+    std::vector<std::string> kinds;
+    while (kinds.size() < 2) {
+      const auto item = NextOf(*watcher);
+      ASSERT_TRUE(item.has_value());
+      if (!item->kind.empty()) kinds.push_back(item->kind);
+    }
+    std::sort(kinds.begin(), kinds.end());
+    EXPECT_THAT(kinds, ::testing::ElementsAre("holding", "quota"));
+  }
+}
+
 TEST_F(QuotaLaneTest, ReplicasSeeEachOthersCommitsInReadsAndWatches) {
   Lane& one = NewLane();
   Lane& two = NewLane();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/quota/wire/quota_wire.h"
+#include "storage/postgres/released_pool_table.h"
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
 
@@ -169,12 +170,14 @@ void PostgresQuotaStore::Load(Transaction& tx,
     emit({Change{std::move(key), std::make_shared<const Holding>(std::move(loaded))},
           row[6].as<int64_t>()});
   }
+  EmitReleasedPools<Change>(tx, emit);
 }
 
 void PostgresQuotaStore::Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const {
   QuotaColumns quotas;
   OverrideColumns overrides;
   HoldingColumns holdings;
+  ReleasedPoolColumns released;
   for (const Revised<Change>& change : changes) {
     if (const auto* quota = std::get_if<std::shared_ptr<const Quota>>(&change.change.row)) {
       quotas.Add(change.change.key, quota->get(), change.revision);
@@ -182,11 +185,14 @@ void PostgresQuotaStore::Write(Transaction& tx, absl::Span<const Revised<Change>
     } else if (const auto* holding =
                    std::get_if<std::shared_ptr<const Holding>>(&change.change.row)) {
       holdings.Add(change.change.key, holding->get(), change.revision);
+    } else {
+      released.Add(change);
     }
   }
   quotas.Send(tx);
   overrides.Send(tx);
   holdings.Send(tx);
+  released.Send(tx);
 }
 
 std::string PostgresQuotaStore::Encode(const Revised<Change>& change) const {
@@ -194,14 +200,16 @@ std::string PostgresQuotaStore::Encode(const Revised<Change>& change) const {
     // `held` follows from the holdings, which have their own entries.
     return quota::ToProto(Versioned<Quota>{*quota, change.revision}, 0).SerializeAsString();
   }
-  return quota::ToProto(*std::get<std::shared_ptr<const Holding>>(change.change.row))
-      .SerializeAsString();
+  if (const auto* holding = std::get_if<std::shared_ptr<const Holding>>(&change.change.row))
+    return quota::ToProto(**holding).SerializeAsString();
+  return EncodeReleasedPool(*std::get<std::shared_ptr<const ReleasedPool>>(change.change.row));
 }
 
 absl::StatusOr<PostgresQuotaStore::Change> PostgresQuotaStore::Decode(
     absl::string_view kind, absl::string_view key, const std::string* bytes) const {
   if (kind == Quota::kKind) return DecodeAs<Quota, quota::v1::Quota>(key, bytes);
   if (kind == Holding::kKind) return DecodeAs<Holding, quota::v1::Holding>(key, bytes);
+  if (kind == ReleasedPool::kKind) return DecodeReleasedPoolChange<Change>(key, bytes);
   return absl::InternalError(
       absl::StrCat("The journal of quota holds a ", kind, ", which is unknown."));
 }

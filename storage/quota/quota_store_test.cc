@@ -6,6 +6,7 @@
 #include "services/common/fake_clock.h"
 #include "services/quota/core/decide.h"
 #include "storage/postgres/lane.h"
+#include "storage/postgres/released_pool_table.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -94,7 +95,10 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
   }
   EXPECT_EQ(Picture(loaded, store_), Picture(state_, store_));
   EXPECT_EQ(Picture(replayed, store_), Picture(state_, store_));
-  EXPECT_EQ(loaded.size(), 2u);
+  EXPECT_EQ(loaded.size(), 3u);
+  EXPECT_EQ(FindReleased(loaded, "b")->generation, 2);
+  EXPECT_EQ(*FindReleased(loaded, "b"), *FindReleased(state_, "b"));
+  EXPECT_TRUE(loaded.released() == state_.released());
   EXPECT_EQ(loaded.Held(QuotaName(kKey)), 5);
   EXPECT_EQ(loaded.table<quota::Quota>().Find(QuotaName(kKey))->overrides.size(), 2u);
   EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.quota_override"), "2");
@@ -114,6 +118,11 @@ TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {
 TEST_F(QuotaStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
   EXPECT_THAT(store_.Decode("quota", "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_.Decode(ReleasedPool::kKind, "x", &garbage),
+              StatusIs(absl::StatusCode::kInternal));
+  const std::string other = EncodeReleasedPool({"y", 1, absl::UnixEpoch()});
+  EXPECT_THAT(store_.Decode(ReleasedPool::kKind, "x", &other),
+              StatusIs(absl::StatusCode::kInternal));
   EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
 }
 

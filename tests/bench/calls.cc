@@ -1,6 +1,14 @@
 #include "tests/bench/calls.h"
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
 namespace muster::bench {
+
+int64_t FirstGeneration() {
+  static const absl::Time start = absl::Now();
+  return 1 + (absl::Now() - start) / absl::Microseconds(100);
+}
 
 Connection::Connection(const std::string& target, int number) {
   grpc::ChannelArguments arguments;

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +17,10 @@
 #include "tests/bench/load.h"
 
 namespace muster::bench {
+
+// A generation beyond all that earlier callers of this process have sent: a caller sends fewer than
+// 10,000 requests a second, each with the next one.
+int64_t FirstGeneration();
 
 // What is told of the end of a call by its connection's thread.
 class Completion {

@@ -28,7 +28,7 @@ constexpr size_t kSpreadCallers = 256;
 class Claimer {
  public:
   Claimer(const Depots& depots, const std::string& work, size_t pool)
-      : generation_(absl::ToUnixMicros(absl::Now())) {
+      : generation_(FirstGeneration()) {
     const int depot = static_cast<int>(pool) % depots.count();
     uid_ = absl::StrCat(work, "-", pool);
     zone_ = depots.Zone(depot % depots.zones);

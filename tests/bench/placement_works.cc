@@ -24,7 +24,7 @@ absl::Status SetUpHeld(const Connections& connections) {
   const Depots depots = WideDepots();
   RETURN_IF_ERROR(SetUp(connections, depots));
   const auto stub = CapacityService::NewStub(connections.Of(0).channel());
-  const int64_t generation = absl::ToUnixMicros(absl::Now());
+  const int64_t generation = FirstGeneration();
   BatchSyncClaimsRequest call;
   for (int depot = 0; depot < depots.count(); ++depot) {
     capacity::v1::ClaimRequest& claim = *call.add_claims();

@@ -49,7 +49,8 @@ ClaimRequest RequestOf(const std::string& uid, int64_t generation, int64_t nodes
   return request;
 }
 
-std::string UidOf(int claim) { return absl::StrCat(kWaiting, claim); }
+// Who was released does not come back: every round has its own.
+std::string UidOf(int round, int claim) { return absl::StrCat(kWaiting, round, "-", claim); }
 
 void Return(const std::string& machine, ClaimRequest& request) {
   request.add_returns()->set_machine(machine);
@@ -111,12 +112,13 @@ class Queue {
   const std::unique_ptr<CapacityService::Stub> stub_;
   int64_t generation_;
   int64_t waiting_generation_ = 0;
+  int round_ = 0;
   std::vector<std::string> machines_;  // of the holder
 };
 
 Queue::Queue(const Connections& connections)
     : stub_(CapacityService::NewStub(connections.Of(0).channel())),
-      generation_(absl::ToUnixMicros(absl::Now())) {}
+      generation_(FirstGeneration()) {}
 
 absl::StatusOr<Rate> Queue::Measure() {
   RETURN_IF_ERROR(Fill());
@@ -153,11 +155,12 @@ absl::Status Queue::Fill() {
   if (machines_.size() != kClaims)
     return absl::InternalError(absl::StrCat("The holder got ", machines_.size(), " machines."));
   waiting_generation_ = generation_;
+  ++round_;
   // Neither asked for by priority nor by name.
   std::mt19937 random(1);
   std::vector<ClaimRequest> requests;
   for (int i = 0; i < kClaims; ++i) {
-    requests.push_back(RequestOf(UidOf(i), waiting_generation_, 1));
+    requests.push_back(RequestOf(UidOf(round_, i), waiting_generation_, 1));
     requests.back().set_priority(static_cast<int32_t>(random() % kPriorities));
   }
   std::shuffle(requests.begin(), requests.end(), random);
@@ -227,7 +230,8 @@ absl::Status Queue::CheckOrder(const std::vector<std::string>& queue,
 absl::Status Queue::Empty() {
   std::vector<ClaimRequest> requests;
   // Under a generation that was carried out, a claim is answered as it is.
-  for (int i = 0; i < kClaims; ++i) requests.push_back(RequestOf(UidOf(i), waiting_generation_, 1));
+  for (int i = 0; i < kClaims; ++i)
+    requests.push_back(RequestOf(UidOf(round_, i), waiting_generation_, 1));
   ASSIGN_OR_RETURN(const std::vector<Claim> claims, AskAll(*stub_, requests));
   std::set<std::string> machines;
   ++generation_;
@@ -235,7 +239,7 @@ absl::Status Queue::Empty() {
     if (claims[i].machines_size() != 1 || !machines.insert(claims[i].machines(0)).second)
       return absl::InternalError(
           absl::StrCat(claims[i].name(), " has no machine, or one that another has."));
-    requests[i] = RequestOf(UidOf(static_cast<int>(i)), generation_, 0);
+    requests[i] = RequestOf(UidOf(round_, static_cast<int>(i)), generation_, 0);
     requests[i].set_release(true);
     Return(claims[i].machines(0), requests[i]);
   }

@@ -47,8 +47,7 @@ absl::Status SetUpKeys(const Connections& connections, size_t keys) {
 // Asks in turn for one Node and for none.
 class Holder {
  public:
-  explicit Holder(std::string name)
-      : name_(std::move(name)), generation_(absl::ToUnixMicros(absl::Now())) {}
+  explicit Holder(std::string name) : name_(std::move(name)), generation_(FirstGeneration()) {}
 
   const std::string& name() const { return name_; }
   void Next(HoldingRequest& request) {

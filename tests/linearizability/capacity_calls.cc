@@ -34,10 +34,15 @@ void Strip(capacity::v1::Claim& claim) {
   if (claim.has_queue()) claim.mutable_queue()->clear_wait();
 }
 
-std::string MarkOf(const capacity::v1::ClaimRequest& request) {
+// A release may remove the claim, leave the pool's uid behind, or both.
+void AddMarks(const capacity::v1::ClaimRequest& request, std::vector<std::string>& marks) {
   const std::string name = capacity::ClaimName(request.pool_uid());
-  return request.release() ? absl::StrCat(name, "#gone")
-                           : absl::StrCat(name, "#", request.generation());
+  if (!request.release()) {
+    marks.push_back(absl::StrCat(name, "#", request.generation()));
+    return;
+  }
+  marks.push_back(absl::StrCat(name, "#gone"));
+  marks.push_back(absl::StrCat(request.pool_uid(), "#released"));
 }
 
 // How long it waits is stripped again, so that it does not matter when it is told.
@@ -153,7 +158,7 @@ Call<State> CapacityCaller::SyncClaim() {
   capacity::v1::Claim told;
   Call<State> call =
       Ask<State>(patience_, *stub_, &Stub::SyncClaim, request, decide, &Strip, kAsItIs, &told);
-  call.marks = {MarkOf(request.claim())};
+  AddMarks(request.claim(), call.marks);
   Remember(request.claim(), call);
   Remember(told, call.interval);
   return call;
@@ -165,7 +170,7 @@ Call<State> CapacityCaller::BatchSyncClaims() {
   const int first = Pick(0, kClaims - 1);
   for (int i = 0; i < 3; ++i) {
     *request.add_claims() = RandomRequest((first + i) % kClaims);
-    marks.push_back(MarkOf(*request.claims().rbegin()));
+    AddMarks(*request.claims().rbegin(), marks);
   }
   const auto decide = [command = CommandOf(request)](
                           Overlay<State>& overlay,
@@ -244,6 +249,8 @@ Call<State> CapacityCaller::ListMachines() {
 }
 
 std::string CapacityMark(const State::Change& change) {
+  if (std::holds_alternative<std::shared_ptr<const ReleasedPool>>(change.row))
+    return absl::StrCat(change.key, "#released");
   const auto* claim = std::get_if<std::shared_ptr<const ClaimRow>>(&change.row);
   if (claim == nullptr) return change.key;
   return *claim == nullptr ? absl::StrCat(change.key, "#gone")
@@ -252,6 +259,10 @@ std::string CapacityMark(const State::Change& change) {
 
 absl::Time CapacityTime(const State::Change& change) {
   absl::Time time = absl::InfinitePast();
+  if (const auto* released = std::get_if<std::shared_ptr<const ReleasedPool>>(&change.row);
+      released != nullptr && *released != nullptr) {
+    return (*released)->release_time;
+  }
   if (const auto* claim = std::get_if<std::shared_ptr<const ClaimRow>>(&change.row);
       claim != nullptr && *claim != nullptr) {
     for (const auto& part : (*claim)->parts) time = std::max(time, part.request_time);

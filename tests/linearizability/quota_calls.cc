@@ -41,9 +41,14 @@ void Loosen(quota::v1::BatchSyncHoldingsResponse& response) {
 }
 constexpr auto kLoosen = [](auto& response) { Loosen(response); };
 
-std::string MarkOf(const quota::v1::HoldingRequest& request) {
-  if (request.release()) return absl::StrCat(request.name(), "#gone");
-  return absl::StrCat(request.name(), "#", request.generation());
+// A release may remove the holding, leave the pool's uid behind, or both.
+void AddMarks(const quota::v1::HoldingRequest& request, std::vector<std::string>& marks) {
+  if (!request.release()) {
+    marks.push_back(absl::StrCat(request.name(), "#", request.generation()));
+    return;
+  }
+  marks.push_back(absl::StrCat(request.name(), "#gone"));
+  marks.push_back(absl::StrCat(request.name().substr(request.name().rfind('/') + 1), "#released"));
 }
 
 absl::StatusOr<quota::v1::HoldingAnswer> Decided(Overlay<State>& overlay,
@@ -129,7 +134,7 @@ Call<State> QuotaCaller::SyncHolding(int key) {
   Call<State> call =
       Ask<State>(patience_, *stub_, &Stub::SyncHolding, request, decide, kAsItIs, kLoosen);
   call.key = KeyName(key);
-  call.marks = {MarkOf(request.holding())};
+  AddMarks(request.holding(), call.marks);
   return call;
 }
 
@@ -141,7 +146,7 @@ Call<State> QuotaCaller::BatchSyncHoldings(int key) {
     const quota::v1::HoldingRequest holding = RandomRequest(key);
     if (!names.insert(holding.name()).second) continue;
     *request.add_holdings() = holding;
-    marks.push_back(MarkOf(holding));
+    AddMarks(holding, marks);
   }
   const auto decide = [request](
                           Overlay<State>& overlay,
@@ -216,15 +221,20 @@ Call<State> QuotaCaller::ListHoldings(int key) {
 std::string QuotaMark(const State::Change& change) {
   if (const auto* quota = std::get_if<std::shared_ptr<const Quota>>(&change.row))
     return *quota == nullptr ? change.key : absl::StrCat(change.key, "=", (*quota)->limit);
+  if (std::holds_alternative<std::shared_ptr<const ReleasedPool>>(change.row))
+    return absl::StrCat(change.key, "#released");
   const auto& holding = std::get<std::shared_ptr<const Holding>>(change.row);
   return holding == nullptr ? absl::StrCat(change.key, "#gone")
                             : absl::StrCat(change.key, "#", holding->generation);
 }
 
 absl::Time QuotaTime(const State::Change& change) {
-  return std::visit(
-      [](const auto& row) { return row == nullptr ? absl::InfinitePast() : row->update_time; },
-      change.row);
+  if (const auto* released = std::get_if<std::shared_ptr<const ReleasedPool>>(&change.row))
+    return *released == nullptr ? absl::InfinitePast() : (*released)->release_time;
+  if (const auto* quota = std::get_if<std::shared_ptr<const Quota>>(&change.row))
+    return *quota == nullptr ? absl::InfinitePast() : (*quota)->update_time;
+  const auto& holding = std::get<std::shared_ptr<const Holding>>(change.row);
+  return holding == nullptr ? absl::InfinitePast() : holding->update_time;
 }
 
 std::optional<State> QuotaModel::Step(const State& state, size_t call) const {
@@ -243,6 +253,8 @@ std::string QuotaModel::KeyOf(const State& state) const {
   for (const auto& [name, holding] : state.table<Holding>().rows())
     absl::StrAppend(&key, holding.row->pool_uid, "=", holding.row->nodes, "#",
                     holding.row->generation, ";");
+  for (const auto& [uid, released] : state.table<ReleasedPool>().rows())
+    absl::StrAppend(&key, uid, " released;");
   return key;
 }
 

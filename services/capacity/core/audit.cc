@@ -79,6 +79,8 @@ void AuditQueue(const State& state, const DepotKey& key, const Depot& depot, Fau
 }
 
 void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {
+  if (FindReleased(state, claim.pool_uid) != nullptr)
+    faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " is there though it was released."));
   const int64_t held = state.FootprintOf(claim.pool_uid).held();
   const int64_t wanted = std::max<int64_t>(0, claim.nodes - held);
   if (Outstanding(claim.parts) != wanted) {

@@ -7,11 +7,17 @@
 #include "services/capacity/core/commands.h"
 #include "services/capacity/core/state.h"
 #include "services/capacity/core/view.h"
+#include "services/common/released_pool.h"
 
 // What the capacity service does with a command, which must have passed Validate. Pure: all is read
 // from the overlay's state and written to the overlay; refused commands leave nothing behind.
 // Whatever frees a machine serves the queue at once.
 namespace muster::capacity {
+
+// What an operator may set.
+struct Policy {
+  absl::Duration released_keep = kReleasedKeep;  // how long the uid of a released pool is refused
+};
 
 ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now);
 InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now);
@@ -26,12 +32,15 @@ absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
 absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState& command,
                                   absl::Time now);
 
-// ABORTED (GENERATION_TOO_OLD); FAILED_PRECONDITION (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES,
-// GENERATION_REUSED).
-absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command, absl::Time now);
+// ABORTED (GENERATION_TOO_OLD); INVALID_ARGUMENT (GENERATION_OUT_OF_RANGE); FAILED_PRECONDITION
+// (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES, GENERATION_REUSED, POOL_RELEASED). A release leaves the
+// pool's uid behind, of a claim that is not there too: all but a release is refused for it from
+// then on.
+absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
+                                 const Policy& policy = {});
 
 // Each on its own, in their order; every answer shows the state after the last.
 std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
-                                              absl::Time now);
+                                              absl::Time now, const Policy& policy = {});
 
 }  // namespace muster::capacity

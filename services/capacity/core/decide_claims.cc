@@ -9,7 +9,8 @@
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/reclaim.h"
 #include "services/capacity/core/serve.h"
-#include "services/common/error.h"
+#include "services/common/generation.h"
+#include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
 
 namespace muster::capacity {
@@ -51,9 +52,7 @@ const MachineRow* FindHeld(const State& state, const std::string& machine, const
 
 // What forbids the command. `held`: machines of the claim that the command does not give back.
 absl::Status Check(const State& state, const ClaimRow& claim, const SyncClaim& command) {
-  if (command.generation < claim.generation) {
-    return muster::error::GenerationTooOld(claim.Key(), command.generation, claim.generation);
-  }
+  RETURN_IF_ERROR(CheckGeneration(claim.Key(), command.generation, claim.generation));
   if (command.zone != claim.zone || command.instance_type != claim.instance_type ||
       command.compute_class != claim.compute_class) {
     return error::ClaimChanged(claim);
@@ -114,15 +113,35 @@ void TakeAllBack(Overlay<State>& overlay, const SyncClaim& command, ClaimRow& cl
   for (const MachineReturn& given : command.returns) TakeBack(overlay, given, claim, now);
 }
 
+void Remember(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
+              const Policy& policy) {
+  RememberReleased(overlay, {command.pool_uid, command.generation, now}, policy.released_keep);
+}
+
+// What forbids a command for a claim that is not there.
+absl::Status CheckNew(const State& state, const SyncClaim& command) {
+  const ReleasedPool* released = FindReleased(state, command.pool_uid);
+  if (released == nullptr)
+    return CheckGeneration(ClaimName(command.pool_uid), command.generation, 0);
+  // A release that is repeated is answered as the first one was.
+  if (command.release) return absl::OkStatus();
+  return muster::error::PoolReleased(ClaimName(command.pool_uid), *released);
+}
+
 // Carries the command out. Returns the claim as it was last when the command removed it.
 absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const SyncClaim& command,
-                                              absl::Time now) {
+                                              absl::Time now, const Policy& policy) {
   const State& state = overlay.state();
   const ClaimRow* known = state.FindClaim(command.pool_uid);
-  if (known == nullptr && command.release) return NewClaim(command);
   ClaimRow claim = NewClaim(command);
   bool other_machines = false;
-  if (known != nullptr) {
+  if (known == nullptr) {
+    RETURN_IF_ERROR(CheckNew(state, command));
+    if (command.release) {
+      Remember(overlay, command, now, policy);
+      return claim;
+    }
+  } else {
     RETURN_IF_ERROR(Check(state, *known, command));
     if (known->generation == command.generation) return std::nullopt;
     claim.parts = known->parts;
@@ -135,6 +154,7 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const Syn
   const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
   if (command.release) {
     overlay.Delete<ClaimRow>(claim.Key());
+    Remember(overlay, command, now, policy);
   } else {
     overlay.Put(claim);
     if (other_machines) DropStaleEarmarks(overlay, claim);
@@ -171,21 +191,22 @@ std::map<std::string, std::vector<std::string>> GrantsAfter(const Overlay<State>
 
 }  // namespace
 
-absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command,
-                                 absl::Time now) {
+absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
+                                 const Policy& policy) {
   const size_t mark = overlay.Mark();
-  ASSIGN_OR_RETURN(const std::optional<ClaimRow> removed, Apply(overlay, command, now));
+  ASSIGN_OR_RETURN(const std::optional<ClaimRow> removed, Apply(overlay, command, now, policy));
   ClaimView view = ViewAfter(overlay.state(), command, removed);
   view.granted = GrantsAfter(overlay, mark)[command.pool_uid];
   return view;
 }
 
 std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
-                                              absl::Time now) {
+                                              absl::Time now, const Policy& policy) {
   const size_t mark = overlay.Mark();
   std::vector<absl::StatusOr<std::optional<ClaimRow>>> applied;
   applied.reserve(command.claims.size());
-  for (const SyncClaim& claim : command.claims) applied.push_back(Apply(overlay, claim, now));
+  for (const SyncClaim& claim : command.claims)
+    applied.push_back(Apply(overlay, claim, now, policy));
   auto grants = GrantsAfter(overlay, mark);
   std::vector<absl::StatusOr<ClaimView>> views;
   views.reserve(applied.size());

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
@@ -252,6 +254,67 @@ TEST_F(DecideClaimsTest, ReleaseRemovesTheClaimOnceItHoldsNothing) {
   // Once more: there is nothing to release.
   Sync(release);
   EXPECT_THAT(world_.changes(), IsEmpty());
+}
+
+// Every request at every state that a pool's uid can be in.
+TEST_F(DecideClaimsTest, ReleasedIsFinal) {
+  Machines(1, 2);
+  Want("held", 1);
+  Want("gone", 1);
+  SyncClaim release = world_.Want("gone", 0, {{"m2", ReturnReason::kReleased}});
+  release.release = true;
+  Sync(release);
+  SyncClaim never = world_.Want("never", 0);
+  never.release = true;
+  Sync(never);  // of a claim that was never there: it may be under way still
+  EXPECT_EQ(world_.changes().size(), 1u);
+
+  for (const char* uid : {"gone", "never"}) {
+    for (const int64_t generation : {1, 2, 3, 1'000}) {
+      SyncClaim late = world_.Want(uid, 1);
+      late.generation = generation;
+      EXPECT_EQ(Refused(late), "POOL_RELEASED") << uid << " " << generation;
+      late.nodes = 0;
+      late.release = true;
+      Sync(late);
+      EXPECT_THAT(world_.changes(), IsEmpty());
+    }
+  }
+  EXPECT_EQ(world_.StateOf("m2"), MachineState::kFree);
+  EXPECT_THAT(world_.MachinesOf("held"), ElementsAre("m1"));
+  EXPECT_THAT(Audit(world_.state()), IsEmpty());
+  // A whole batch: only what is late is refused.
+  const auto views = world_.Do(SyncClaims{{world_.Want("gone", 1), world_.Want("held", 2)}});
+  EXPECT_EQ(muster::error::DetailOf(views[0].status())->reason, "POOL_RELEASED");
+  ASSERT_TRUE(views[1].ok());
+  EXPECT_THAT(world_.MachinesOf("held"), ElementsAre("m1", "m2"));
+}
+
+TEST_F(DecideClaimsTest, AReleasedPoolIsForgottenAfterItsTime) {
+  const auto release = [&](const char* uid) {
+    SyncClaim command = world_.Want(uid, 0);
+    command.release = true;
+    Sync(command);
+  };
+  release("a");
+  world_.Advance(kReleasedKeep);
+  release("b");
+  EXPECT_EQ(FindReleased(world_.state(), "a"), nullptr);
+  EXPECT_NE(FindReleased(world_.state(), "b"), nullptr);
+}
+
+TEST_F(DecideClaimsTest, AGenerationOfTheFarFutureIsRefused) {
+  SyncClaim claim = world_.Want("p", 1);
+  claim.generation = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(Refused(claim), "GENERATION_OUT_OF_RANGE");
+  claim.nodes = 0;
+  claim.release = true;
+  EXPECT_EQ(Refused(claim), "GENERATION_OUT_OF_RANGE");
+  Want("p", 1);
+  claim.release = false;
+  EXPECT_EQ(Refused(claim), "GENERATION_OUT_OF_RANGE");
+  EXPECT_THAT(world_.changes(), IsEmpty());
+  EXPECT_EQ(Want("p", 2).claim.generation, 2);
 }
 
 TEST_F(DecideClaimsTest, Reasons) {

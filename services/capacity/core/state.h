@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "services/capacity/core/depot.h"
 #include "services/capacity/core/rows.h"
+#include "services/common/released_pool.h"
 #include "services/common/state.h"
 
 namespace muster::capacity {
@@ -27,7 +28,8 @@ using DepotKey = std::pair<std::string, std::string>;
 
 // All that the capacity service knows. The indexes follow from the rows alone, in whatever order
 // these came.
-class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, ClaimRow> {
+class State
+    : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, ClaimRow, ReleasedPool> {
  public:
   // Null when there are neither machines nor waiting claims.
   const Depot* FindDepot(const DepotKey& key) const;
@@ -52,11 +54,13 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
     return table<ClaimRow>().Find(ClaimName(uid));
   }
 
+  const ReleasedByTime& released() const { return released_; }
+
   // Whether all indexes are the same. For audits and tests: after any history they equal those
   // built from the rows.
   bool SameIndexes(const State& other) const {
     return depots_ == other.depots_ && footprints_ == other.footprints_ &&
-           machine_ids_ == other.machine_ids_;
+           machine_ids_ == other.machine_ids_ && released_ == other.released_;
   }
 
  private:
@@ -65,6 +69,9 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void Reindex(const InstanceTypeRow* before, const InstanceTypeRow* after);
   void Reindex(const MachineRow* before, const MachineRow* after);
   void Reindex(const ClaimRow* before, const ClaimRow* after);
+  void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
+    released_.Reindex(before, after);
+  }
   Depot& DepotFor(const std::string& zone, const std::string& instance_type);
   // The footprint of the machine's holder, if it has one.
   void Leave(const MachineRow& machine);
@@ -80,6 +87,7 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   absl::btree_map<DepotKey, Depot> depots_;
   absl::btree_map<DepotKey, absl::btree_set<std::string>> machine_ids_;
   absl::flat_hash_map<std::string, Footprint> footprints_;
+  ReleasedByTime released_;
 };
 
 }  // namespace muster::capacity

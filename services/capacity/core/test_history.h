@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -83,8 +84,18 @@ class RandomHistory {
     return returns;
   }
 
+  // One of five pools; once it was released another with a new uid, or sometimes a request of the
+  // old one that comes late.
+  std::string SomePool() {
+    const int pool = Roll(5);
+    int& life = lives_[pool];
+    const auto uid = [pool](int which) { return absl::StrCat("p", pool, "-", which); };
+    if (FindReleased(world_.state(), uid(life)) != nullptr) ++life;
+    return uid(life > 0 && Roll(6) == 0 ? life - 1 : life);
+  }
+
   SyncClaim Sync(bool release) {
-    const std::string uid = absl::StrCat("p", Roll(5));
+    const std::string uid = SomePool();
     SyncClaim claim = world_.Want(uid, 0, SomeReturns(uid, release));
     const bool known = world_.state().FindClaim(uid) != nullptr;
     if (!known) claim.instance_type = type_;
@@ -116,6 +127,7 @@ class RandomHistory {
   std::mt19937 random_;
   const bool racks_;
   const std::string type_;
+  std::map<int, int> lives_ = {};
   bool spot_ = false;
   bool gangs_ = false;
   bool affinities_ = false;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/released_pool.h"
 #include "services/configuration/core/commands.h"
 #include "services/configuration/core/types.h"
 
@@ -11,6 +13,7 @@ namespace muster::configuration {
 // What an operator may set.
 struct Policy {
   int boot_failures_to_disable = 3;  // different machines in a row, 1 to kMaxFailedMachines
+  absl::Duration released_keep = kReleasedKeep;  // how long the uid of a released pool is refused
 };
 
 // Disables the revision that failed on enough machines. Failures of a profile that is no revision,

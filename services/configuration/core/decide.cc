@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/generation.h"
+#include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/orders.h"
@@ -79,12 +81,17 @@ absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool
                                          absl::Time now, const Policy& policy) {
   const std::string key = PoolConfigurationName(command.pool_uid);
   const PoolConfiguration* known = overlay.state().table<PoolConfiguration>().Find(key);
-  if (known != nullptr && command.generation < known->generation) {
-    return error::GenerationTooOld(key, command.generation, known->generation);
+  const ReleasedPool* released = FindReleased(overlay.state(), command.pool_uid);
+  if (released != nullptr && !command.release) return error::PoolReleased(key, *released);
+  // A release that is repeated is answered as the first one was.
+  if (released == nullptr) {
+    RETURN_IF_ERROR(
+        CheckGeneration(key, command.generation, known == nullptr ? 0 : known->generation));
   }
   PoolConfiguration pool = {.pool_uid = command.pool_uid};
   if (command.release) {
     overlay.Delete<PoolConfiguration>(key);
+    RememberReleased(overlay, {command.pool_uid, command.generation, now}, policy.released_keep);
     pool.generation = command.generation;
     return pool;
   }

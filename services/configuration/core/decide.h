@@ -28,11 +28,13 @@ absl::StatusOr<Release> Decide(Overlay<State>& overlay, const WithdrawRelease& c
 size_t Decide(Overlay<State>& overlay, const SettlePools& command, absl::Time now);
 
 // Takes what the pool asks for, and answers with what its Nodes are to boot. An older generation
-// than the last is refused (ABORTED, GENERATION_TOO_OLD). An equal one is taken: the cluster's
+// than the last is refused (ABORTED, GENERATION_TOO_OLD), and one too far beyond it
+// (INVALID_ARGUMENT, GENERATION_OUT_OF_RANGE). An equal one is taken: the cluster's
 // Kubernetes version, the Nodes in delivery and the boots that failed change without the pool's
 // generation. A newer one is kept even when nothing else is new: it is the fence against what comes
 // late. With `release` the configuration is removed; the answer then bears the uid and the
-// generation only.
+// generation only, and the pool's uid stays behind, of a pool without a configuration too: all but
+// a release is refused for it from then on (FAILED_PRECONDITION, POOL_RELEASED).
 absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool& command,
                                          absl::Time now, const Policy& policy = {});
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <string>
+
 #include "services/common/error.h"
 #include "services/configuration/core/profile.h"
 #include "services/configuration/core/test_world.h"
@@ -91,6 +94,63 @@ TEST(SyncPoolTest, ReleaseRemoves) {
   EXPECT_TRUE(world.state.followers().empty());
   EXPECT_TRUE(world.Run(release).ok());
   EXPECT_EQ(world.written, 0u);
+}
+
+std::string ReasonOf(const absl::Status& status) {
+  return error::DetailOf(status).value_or(error::Detail{}).reason;
+}
+
+// Every request at every state that a pool's uid can be in.
+TEST(SyncPoolTest, ReleasedIsFinal) {
+  World world = Basics();
+  (void)world.Run(Sync(3, {.gpu = true}, "gone"));
+  EXPECT_TRUE(world.Run(SyncPool{.pool_uid = "gone", .generation = 3, .release = true}).ok());
+  // Of a pool that was never there: its first request may be under way still.
+  EXPECT_TRUE(world.Run(SyncPool{.pool_uid = "never", .generation = 1, .release = true}).ok());
+  EXPECT_EQ(world.written, 1u);
+  const auto unwritten = [&](const absl::Status& status) {
+    EXPECT_EQ(world.written, 0u);
+    EXPECT_EQ(world.state.table<PoolConfiguration>().size(), 0u);
+    return ReasonOf(status);
+  };
+  for (const char* uid : {"gone", "never"}) {
+    for (const int64_t generation : {1, 3, 4, 1'000}) {
+      EXPECT_EQ(unwritten(world.Run(Sync(generation, {.gpu = true}, uid)).status()),
+                "POOL_RELEASED");
+      const SyncPool release = {.pool_uid = uid, .generation = generation, .release = true};
+      EXPECT_EQ(unwritten(world.Run(release).status()), "");
+    }
+    EXPECT_EQ(unwritten(world.Run(OrderPool{uid, OrderKind::kRollback, "previous"}).status()),
+              "NOT_FOUND");
+    EXPECT_EQ(unwritten(world.Run(EnableRevision{uid, "np-000000000000"}).status()), "NOT_FOUND");
+    EXPECT_EQ(world.Run(SettlePools{{PoolConfigurationName(uid)}}), 0u);
+  }
+}
+
+TEST(SyncPoolTest, AReleasedPoolIsForgottenAfterItsTime) {
+  World world;
+  const auto release = [&](const char* uid) {
+    (void)world.Run(SyncPool{.pool_uid = uid, .generation = 1, .release = true});
+  };
+  world.policy.released_keep = absl::Hours(2);
+  release("a");
+  world.now += absl::Hours(2) - absl::Seconds(1);
+  release("b");
+  EXPECT_NE(FindReleased(world.state, "a"), nullptr);
+  world.now += absl::Seconds(1);
+  release("c");
+  EXPECT_EQ(FindReleased(world.state, "a"), nullptr);
+  EXPECT_NE(FindReleased(world.state, "b"), nullptr);
+}
+
+TEST(SyncPoolTest, AGenerationOfTheFarFutureIsRefused) {
+  World world = Basics();
+  constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(ReasonOf(world.Run(Sync(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
+  EXPECT_TRUE(world.Run(Sync(1)).ok());
+  EXPECT_EQ(ReasonOf(world.Run(Sync(kGreatest)).status()), "GENERATION_OUT_OF_RANGE");
+  EXPECT_EQ(world.written, 0u);
+  EXPECT_TRUE(world.Run(Sync(2)).ok());
 }
 
 TEST(SyncPoolTest, NothingFits) {

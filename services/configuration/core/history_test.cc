@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <random>
 #include <set>
 
+#include "services/common/error.h"
 #include "services/configuration/core/profile.h"
 #include "services/configuration/core/resolve.h"
 #include "services/configuration/core/test_history.h"
@@ -31,7 +33,10 @@ class History {
     world_.now += absl::Seconds(Pick(3));
     world_.written = 0;
     const State before = world_.state;
-    switch (Pick(8)) {
+    switch (Pick(9)) {
+      case 8:
+        StepLate();
+        break;
       case 0:
       case 1:
         StepRelease(before);
@@ -145,6 +150,7 @@ class History {
     ASSERT_TRUE(answer.ok());
     if (command.release) {
       EXPECT_EQ(is, nullptr);
+      EXPECT_NE(FindReleased(world_.state, command.pool_uid), nullptr);
       return;
     }
     EXPECT_EQ(*answer, *is);
@@ -166,7 +172,7 @@ class History {
   }
 
   void StepOrder() {
-    const std::string uid = PickOf(kPools);
+    const std::string uid = AnyPool();
     const PoolConfiguration* known = world_.Pool(uid);
     const OrderKind kind = PickOf({OrderKind::kPromote, OrderKind::kRollback});
     OrderPool command = {uid, kind, kind == OrderKind::kPromote ? "pending" : "previous"};
@@ -201,7 +207,7 @@ class History {
   }
 
   void StepEnable() {
-    const std::string uid = PickOf(kPools);
+    const std::string uid = AnyPool();
     const PoolConfiguration* known = world_.Pool(uid);
     if (known == nullptr || known->revisions.empty()) return;
     const Revision was =
@@ -238,8 +244,37 @@ class History {
     return failures;
   }
 
+  // A pool of today: once it was released, its name stands for another with a new uid.
+  std::string AnyPool() {
+    const std::string name = PickOf(kPools);
+    while (FindReleased(world_.state, absl::StrCat(name, lives_[name])) != nullptr) ++lives_[name];
+    return absl::StrCat(name, lives_[name]);
+  }
+
+  // What comes too late for a pool that was released before.
+  void StepLate() {
+    const auto& released = world_.state.released().uids();
+    if (released.empty()) return;
+    const auto it = std::next(released.begin(), Pick(static_cast<int>(released.size())));
+    SyncPool late = AnySync();
+    late.pool_uid = it->second;
+    late.generation = 1 + Pick(9);
+    const auto answer = world_.Run(late);
+    EXPECT_EQ(world_.written, 0u);
+    EXPECT_EQ(world_.Pool(late.pool_uid), nullptr);
+    if (late.release) {
+      EXPECT_TRUE(answer.ok());
+    } else {
+      ++late_;
+      EXPECT_EQ(error::DetailOf(answer.status())->reason, "POOL_RELEASED");
+    }
+    EXPECT_FALSE(world_.Run(OrderPool{late.pool_uid, OrderKind::kPromote, "pending"}).ok());
+    EXPECT_FALSE(world_.Run(EnableRevision{late.pool_uid, "np-000000000000"}).ok());
+    EXPECT_EQ(world_.Run(SettlePools{{PoolConfigurationName(late.pool_uid)}}), 0u);
+  }
+
   SyncPool AnySync() {
-    const std::string uid = PickOf(kPools);
+    const std::string uid = AnyPool();
     const PoolConfiguration* known = world_.Pool(uid);
     const int64_t last = known == nullptr ? 1 : known->generation;
     // Mostly the spec stays as it was, so that there is time for the rest.
@@ -262,15 +297,17 @@ class History {
         const PoolConfiguration* was = before.table<PoolConfiguration>().Find(change.key);
         EXPECT_FALSE(*row != nullptr && was != nullptr && **row == *was);
       } else {
-        EXPECT_FALSE(change.deleted());
+        EXPECT_FALSE(change.deleted());  // not even a released uid: a history is short
       }
     }
   }
 
   std::mt19937_64 random_;
   World world_;
+  std::map<std::string, int> lives_ = {};
 
  public:
+  int late_ = 0;
   int carried_ = 0;  // orders
   int enabled_ = 0;
 };
@@ -278,6 +315,7 @@ class History {
 TEST(HistoryTest, RandomHistories) {
   int carried = 0;
   int enabled = 0;
+  int late = 0;
   for (int seed = 0; seed < kHistories && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
     History history(static_cast<uint64_t>(seed));
@@ -285,7 +323,9 @@ TEST(HistoryTest, RandomHistories) {
     history.Finish();
     carried += history.carried_;
     enabled += history.enabled_;
+    late += history.late_;
   }
+  EXPECT_GT(late, kHistories / 5);
   // They did come to something.
   EXPECT_GT(carried, kHistories / 5);
   EXPECT_GT(enabled, kHistories / 30);

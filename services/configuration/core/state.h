@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "services/common/released_pool.h"
 #include "services/common/state.h"
 #include "services/configuration/core/types.h"
 #include "services/configuration/core/version.h"
@@ -15,7 +16,7 @@
 namespace muster::configuration {
 
 // The configuration domain in memory. Copyable; not thread-safe.
-class State : public StateBase<State, Release, NodeProfile, PoolConfiguration> {
+class State : public StateBase<State, Release, NodeProfile, PoolConfiguration, ReleasedPool> {
  public:
   // The pools that want the same: their keys, in order.
   using Followers = std::map<Wants, std::set<std::string>>;
@@ -28,13 +29,19 @@ class State : public StateBase<State, Release, NodeProfile, PoolConfiguration> {
   // Each distinct want with its pools; none without a pool.
   const Followers& followers() const { return followers_; }
 
+  const ReleasedByTime& released() const { return released_; }
+
   void Reindex(const Release* before, const Release* after);
   void Reindex(const NodeProfile* before, const NodeProfile* after);
   void Reindex(const PoolConfiguration* before, const PoolConfiguration* after);
+  void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
+    released_.Reindex(before, after);
+  }
 
  private:
   std::map<std::pair<Channel, Component>, std::set<Version>> versions_;
   Followers followers_;
+  ReleasedByTime released_;
 };
 
 }  // namespace muster::configuration

@@ -109,7 +109,7 @@ inline bool SameState(const State& a, const State& b) {
   const auto rows = Rows(a);
   const auto others = Rows(b);
   return std::equal(rows.begin(), rows.end(), others.begin(), others.end(), SameRow) &&
-         a.followers() == b.followers();
+         a.followers() == b.followers() && a.released() == b.released();
 }
 
 }  // namespace muster::configuration

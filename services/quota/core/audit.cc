@@ -28,6 +28,12 @@ void AuditKey(const State& state, const std::string& quota, const Sum& sum,
   }
 }
 
+void AuditReleased(const State& state, const Holding& row, std::vector<std::string>& faults) {
+  const ReleasedPool* released = FindReleased(state, row.pool_uid);
+  if (released != nullptr && row.update_time > released->release_time)
+    faults.push_back(absl::StrCat(row.Key(), " was charged after its pool was released."));
+}
+
 }  // namespace
 
 std::vector<std::string> Audit(const State& state) {
@@ -41,6 +47,7 @@ std::vector<std::string> Audit(const State& state) {
     if (row.nodes < 0 || row.generation < 1)
       faults.push_back(
           absl::StrCat(name, " has ", row.nodes, " Nodes by generation ", row.generation, "."));
+    AuditReleased(state, row, faults);
   }
   for (const auto& [name, quota] : state.table<Quota>().rows()) sums.try_emplace(name);
   for (const auto& [quota, sum] : sums) AuditKey(state, quota, sum, faults);

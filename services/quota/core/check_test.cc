@@ -1,10 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/generation.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/limits.h"
 #include "tests/testing/status_matchers.h"
@@ -117,8 +121,11 @@ TEST_F(CheckTest, ACheckSaysWhatABatchGets) {
       absl::StrAppend(&out, " ", holder.pool_uid, "=", holder.nodes);
     return out;
   };
+  std::map<std::string, int> refusals;
   for (int round = 0; round < 10'000; ++round) {
     SCOPED_TRACE(round);
+    // What was released stays so; now and then there are other pools.
+    if (round % 25 == 0) state_ = State();
     SetLimit(pick(40));
     std::vector<SyncHolding> batch;
     for (int pool = 0; pool < 20; ++pool) {
@@ -128,13 +135,36 @@ TEST_F(CheckTest, ACheckSaysWhatABatchGets) {
       want.must_fit = pick(3) == 0;
       if (want.release) want.nodes = 0;
       if (pick(10) == 0) want.quota = absl::StrCat(want.quota, "x");
+      if (pick(20) == 0) want.generation += kMaxGenerationJump;
       batch.push_back(std::move(want));
     }
     const int64_t revision = revision_;
     const auto checked = Check(state_, batch, kNow, revision);
     ASSERT_EQ(checked.size(), batch.size());
-    for (size_t i = 0; i < batch.size(); ++i) ASSERT_EQ(text(checked[i]), text(Sync(batch[i])));
+    for (size_t i = 0; i < batch.size(); ++i) {
+      ASSERT_EQ(text(checked[i]), text(Sync(batch[i])));
+      const auto detail = error::DetailOf(checked[i].status());
+      if (detail) ++refusals[detail->reason];
+    }
   }
+  for (const char* reason : {"POOL_RELEASED", "GENERATION_OUT_OF_RANGE", "QUOTA_EXCEEDED"})
+    EXPECT_GT(refusals[reason], 1'000) << reason;
+}
+
+// A pool that stands in the batch under two keys.
+TEST_F(CheckTest, AReleaseCountsForTheRestOfItsBatch) {
+  SetLimit(5);
+  ASSERT_THAT(Sync(Want("a", 2)), IsOk());
+  SyncHolding release = Want("a", 0, kNewestGeneration);
+  release.release = true;
+  SyncHolding elsewhere = Want("a", 1, kNewestGeneration);
+  elsewhere.quota = absl::StrCat(elsewhere.quota, "x");
+  const auto answers = Check(state_, {release, elsewhere, Want("b", 5)}, kNow, 9);
+  EXPECT_THAT(answers[0], IsOk());
+  EXPECT_THAT(answers[1], HasReason("POOL_RELEASED"));
+  ASSERT_THAT(answers[2], IsOk());
+  EXPECT_EQ(answers[2]->held, 5);
+  EXPECT_EQ(FindReleased(state_, "a"), nullptr);
 }
 
 }  // namespace

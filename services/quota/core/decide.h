@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "services/common/released_pool.h"
 #include "services/quota/core/state.h"
 
 // The decisions of quota (semantics.md 4). Pure but for the overlay; a refused command leaves
@@ -61,8 +62,13 @@ struct SyncHolding {
   bool must_fit = false;  // see OrError
 };
 
-// For a Check: as if newer than any.
+// For a Check: the next after the last one.
 inline constexpr int64_t kNewestGeneration = std::numeric_limits<int64_t>::max();
+
+// What an operator may set.
+struct Policy {
+  absl::Duration released_keep = kReleasedKeep;  // how long the uid of a released pool is refused
+};
 
 enum class Verdict { kUnder, kOver, kNotSet };
 
@@ -76,10 +82,14 @@ struct Answer {
   bool refused = false;  // a growth was asked for and not granted
   Holders holders = {};  // for kOver: the pools beside this one
 };
-// An older generation than the last one answered: ABORTED. Every answered request leaves its
-// generation behind, the refused ones too: a late older request must not get what a newer one no
-// longer wants.
-absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now);
+// An older generation than the last one answered: ABORTED; one too far beyond it: INVALID_ARGUMENT
+// (generation.h). Every answered request leaves its generation behind, the refused ones too: a late
+// older request must not get what a newer one no longer wants. A release leaves the pool's uid
+// behind, of a holding that is not there too: under whatever key, all but a release is refused for
+// it from then on (FAILED_PRECONDITION, POOL_RELEASED). What it holds under other keys goes by
+// releases of their own.
+absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now,
+                              const Policy& policy = {});
 
 // What Decide and OrError would answer to the commands, one after the other (no holding twice),
 // with nothing changed. `revision` is the state's. Copies what is held under the keys that are

@@ -3,6 +3,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "services/common/error.h"
+#include "services/common/generation.h"
+#include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/errors.h"
@@ -16,6 +18,7 @@ struct Standing {
   int64_t limit = 0;
   int64_t held = 0;
   const Holding* before = nullptr;
+  const ReleasedPool* released = nullptr;  // the pool, when it was
 };
 
 // What becomes of the holding.
@@ -35,8 +38,12 @@ absl::StatusOr<Step> Next(const Standing& standing, const SyncHolding& command, 
             command.release,
             false};
   const Holding* before = standing.before;
-  if (before != nullptr && command.generation < before->generation) {
-    return error::GenerationTooOld(before->Key(), command.generation, before->generation);
+  if (standing.released != nullptr && !command.release)
+    return error::PoolReleased(step.after.Key(), *standing.released);
+  // A release that is repeated is answered as the first one was.
+  if (standing.released == nullptr || before != nullptr) {
+    RETURN_IF_ERROR(CheckGeneration(step.after.Key(), command.generation,
+                                    before == nullptr ? 0 : before->generation));
   }
   if (step.removed) {
     step.after.nodes = 0;
@@ -67,16 +74,19 @@ Answer Tell(const SyncHolding& command, int64_t limit, int64_t nodes, bool refus
 
 }  // namespace
 
-absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now) {
+absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now,
+                              const Policy& policy) {
   const State& state = overlay.state();
   const int64_t limit = LimitOf(state, command.quota, now);
   const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
-  ASSIGN_OR_RETURN(
-      Step step,
-      Next({limit, state.Held(command.quota), state.table<Holding>().Find(name)}, command, now));
+  ASSIGN_OR_RETURN(Step step,
+                   Next({limit, state.Held(command.quota), state.table<Holding>().Find(name),
+                         FindReleased(state, command.pool_uid)},
+                        command, now));
   const int64_t nodes = step.after.nodes;
   if (step.removed) {
     overlay.Delete<Holding>(name);
+    RememberReleased(overlay, {command.pool_uid, command.generation, now}, policy.released_keep);
   } else {
     overlay.Put(std::move(step.after));
   }
@@ -87,21 +97,36 @@ std::vector<absl::StatusOr<Answer>> Check(const State& state,
                                           absl::Span<const SyncHolding> commands, absl::Time now,
                                           int64_t revision) {
   absl::flat_hash_map<absl::string_view, KeyUse> uses;
-  std::deque<Holding> rows;  // what `uses` points to
-  const auto decide = [&](const SyncHolding& command) -> absl::StatusOr<Answer> {
-    const auto [use, fresh] = uses.try_emplace(command.quota);
+  absl::flat_hash_map<absl::string_view, ReleasedPool> released;  // by the commands
+  std::deque<Holding> rows;                                       // what `uses` points to
+  const auto find_released = [&](const std::string& pool_uid) {
+    const auto it = released.find(pool_uid);
+    return it == released.end() ? FindReleased(state, pool_uid) : &it->second;
+  };
+  const auto decide = [&](const SyncHolding& asked) -> absl::StatusOr<Answer> {
+    const auto [use, fresh] = uses.try_emplace(asked.quota);
+    SyncHolding command = asked;
     if (fresh) use->second = state.UseOf(command.quota);
     const int64_t limit = LimitOf(state, command.quota, now);
     const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
     const Holding* before = state.table<Holding>().Find(name);
-    ASSIGN_OR_RETURN(Step step, Next({limit, use->second.held(), before}, command, now));
+    if (command.generation == kNewestGeneration)
+      command.generation = NextGeneration(before == nullptr ? 0 : before->generation);
+    ASSIGN_OR_RETURN(
+        Step step,
+        Next({limit, use->second.held(), before, find_released(command.pool_uid)}, command, now));
     rows.push_back(std::move(step.after));
     use->second.Replace(before, step.removed ? nullptr : &rows.back());
     return Tell(command, limit, rows.back().nodes, step.refused, use->second, revision);
   };
   std::vector<absl::StatusOr<Answer>> answers;
   answers.reserve(commands.size());
-  for (const SyncHolding& command : commands) answers.push_back(OrError(command, decide(command)));
+  for (const SyncHolding& command : commands) {
+    answers.push_back(OrError(command, decide(command)));
+    if (command.release && answers.back().ok())
+      released.try_emplace(command.pool_uid,
+                           ReleasedPool{command.pool_uid, command.generation, now});
+  }
   return answers;
 }
 

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/quota/core/audit.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/overrides.h"
 
@@ -194,7 +197,13 @@ TEST(QuotaProperties, NothingIsLost) {
 TEST(QuotaProperties, AnOlderGenerationNeverWins) {
   int older = 0;
   ForEachStep([&](History& history) {
-    const Request request = history.Send(history.Wish());
+    const SyncHolding wish = history.Wish();
+    const bool late = !wish.release && FindReleased(history.state(), wish.pool_uid) != nullptr;
+    const Request request = history.Send(wish);
+    if (late) {
+      ASSERT_TRUE(absl::IsFailedPrecondition(request.answer.status()));
+      return;
+    }
     if (request.before && request.command.generation < request.before->generation) {
       ++older;
       ASSERT_TRUE(absl::IsAborted(request.answer.status()));
@@ -207,6 +216,27 @@ TEST(QuotaProperties, AnOlderGenerationNeverWins) {
     }
   });
   EXPECT_GT(older, 10'000);
+}
+
+// Whatever comes late: nothing is charged to a pool that was released.
+TEST(QuotaProperties, WhatWasReleasedDoesNotComeBack) {
+  int late = 0;
+  ForEachStep([&](History& history) {
+    const SyncHolding wish = history.Wish();
+    const bool released = FindReleased(history.state(), wish.pool_uid) != nullptr;
+    const Request request = history.Send(wish);
+    ASSERT_THAT(Audit(history.state()), ::testing::IsEmpty());
+    if (request.answer.ok() && wish.release) {
+      ASSERT_FALSE(request.after.has_value());
+      ASSERT_NE(FindReleased(history.state(), wish.pool_uid), nullptr);
+    }
+    if (!released || wish.release) return;
+    ++late;
+    ASSERT_EQ(error::DetailOf(request.answer.status())->reason, "POOL_RELEASED");
+    ASSERT_EQ(request.changes, 0u);
+    ASSERT_EQ(request.before, request.after);
+  });
+  EXPECT_GT(late, 10'000);
 }
 
 TEST(QuotaProperties, ARefusedGrowthChangesNothingButTheGeneration) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "services/quota/core/audit.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::quota {
@@ -12,6 +15,7 @@ using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 using ::testing::AllOf;
+using ::testing::IsEmpty;
 
 const QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", ComputeClass::kDefault};
 const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
@@ -105,6 +109,77 @@ TEST_F(DecideTest, ReleaseRemovesTheHolding) {
   EXPECT_EQ(state_.table<Holding>().size(), 0u);
   EXPECT_EQ(Sync(release).nodes, 0);
   EXPECT_EQ(last_changes_, 0u);
+}
+
+// Every request at every state that a pool's uid can be in.
+TEST_F(DecideTest, ReleasedIsFinal) {
+  SetLimit(10);
+  QuotaKey other = kKey;
+  other.zone = "US-EAST-04B";
+  ASSERT_THAT(Run(UpdateQuota{other, 10, "", true}), IsOk());
+  SyncHolding elsewhere = Want("gone", 2);
+  elsewhere.quota = QuotaName(other);
+  Sync(Want("gone", 4));
+  Sync(elsewhere);
+  SyncHolding release = Want("gone", 0, 2);
+  release.release = true;
+  Sync(release);
+  SyncHolding never = Want("never", 0);
+  never.release = true;
+  Sync(never);  // of a holding that was never there: it may be under way still
+  EXPECT_EQ(last_changes_, 1u);
+
+  for (const char* uid : {"gone", "never"}) {
+    for (const int64_t generation : {1, 2, 3, 1'000}) {
+      for (const QuotaKey& key : {kKey, other}) {
+        SyncHolding late = Want(uid, 1, generation);
+        late.quota = QuotaName(key);
+        EXPECT_THAT(Run(late), AllOf(StatusIs(absl::StatusCode::kFailedPrecondition),
+                                     HasReason("POOL_RELEASED")));
+        EXPECT_EQ(last_changes_, 0u);
+      }
+      SyncHolding again = Want(uid, 0, generation);
+      again.release = true;
+      EXPECT_EQ(Sync(again).nodes, 0);
+      EXPECT_EQ(last_changes_, 0u);
+    }
+  }
+  EXPECT_EQ(state_.Held(QuotaName(kKey)), 0);
+  // What it holds under another key goes by a release of its own, which is fenced as ever.
+  EXPECT_EQ(state_.Held(QuotaName(other)), 2);
+  EXPECT_THAT(Audit(state_), IsEmpty());
+  elsewhere.nodes = 0;
+  elsewhere.release = true;
+  elsewhere.generation = 0;
+  EXPECT_THAT(Run(elsewhere), HasReason("GENERATION_TOO_OLD"));
+  elsewhere.generation = 2;
+  EXPECT_EQ(Sync(elsewhere).held, 0);
+  EXPECT_EQ(state_.Held(QuotaName(other)), 0);
+}
+
+TEST_F(DecideTest, AReleasedPoolIsForgottenAfterItsTime) {
+  const auto release = [&](const char* uid, absl::Duration after) {
+    SyncHolding command = Want(uid, 0);
+    command.release = true;
+    ASSERT_THAT(Run(command, kNow + after), IsOk());
+  };
+  release("a", absl::ZeroDuration());
+  release("b", kReleasedKeep - absl::Seconds(1));
+  EXPECT_NE(FindReleased(state_, "a"), nullptr);
+  release("c", kReleasedKeep);
+  EXPECT_EQ(FindReleased(state_, "a"), nullptr);
+  EXPECT_NE(FindReleased(state_, "b"), nullptr);
+}
+
+TEST_F(DecideTest, AGenerationOfTheFarFutureIsRefused) {
+  SetLimit(10);
+  constexpr int64_t kGreatest = std::numeric_limits<int64_t>::max();
+  EXPECT_THAT(Run(Want("a", 1, kGreatest)), AllOf(StatusIs(absl::StatusCode::kInvalidArgument),
+                                                  HasReason("GENERATION_OUT_OF_RANGE")));
+  EXPECT_EQ(last_changes_, 0u);
+  Sync(Want("a", 1));
+  EXPECT_THAT(Run(Want("a", 2, kGreatest)), HasReason("GENERATION_OUT_OF_RANGE"));
+  EXPECT_EQ(Sync(Want("a", 2, 2)).nodes, 2);  // one such call does no harm
 }
 
 TEST_F(DecideTest, SpotHasItsOwnRows) {

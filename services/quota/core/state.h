@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/released_pool.h"
 #include "services/common/state.h"
 #include "services/quota/core/key_use.h"
 #include "services/quota/core/overrides.h"
@@ -15,8 +16,8 @@
 
 namespace muster::quota {
 
-// All quotas and holdings, with what is held under each key.
-class State : public StateBase<State, Quota, Holding> {
+// All quotas and holdings, with what is held under each key, and the pools that were released.
+class State : public StateBase<State, Quota, Holding, ReleasedPool> {
  public:
   void Reindex(const Quota* before, const Quota* after) {
     if (before != nullptr && NextChange(*before) != absl::InfiniteFuture())
@@ -29,6 +30,9 @@ class State : public StateBase<State, Quota, Holding> {
     it->second.Replace(before, after);
     if (it->second.empty()) uses_.erase(it);
   }
+  void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
+    released_.Reindex(before, after);
+  }
 
   // What is held under the Quota of this name, which need not exist.
   const KeyUse& UseOf(absl::string_view quota) const {
@@ -37,6 +41,8 @@ class State : public StateBase<State, Quota, Holding> {
     return it == uses_.end() ? kNone : it->second;
   }
   int64_t Held(absl::string_view quota) const { return UseOf(quota).held(); }
+
+  const ReleasedByTime& released() const { return released_; }
 
   // When the limit in force of which Quota changes next, by time; see NextChange.
   using Changes = absl::btree_set<std::pair<absl::Time, std::string>>;
@@ -49,6 +55,7 @@ class State : public StateBase<State, Quota, Holding> {
  private:
   absl::flat_hash_map<std::string, KeyUse> uses_;
   Changes changes_;
+  ReleasedByTime released_;
 };
 
 }  // namespace muster::quota
