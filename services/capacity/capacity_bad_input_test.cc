@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "services/capacity/service_test_base.h"
+#include "services/common/faults.h"
 
 // Every field of every request, spoiled in every way: INVALID_ARGUMENT names it, and nothing is
 // written.
@@ -198,6 +199,22 @@ TEST_F(CapacityBadInputTest, Claims) {
   *good.add_claims() = Claim("a", 1).claim();
   *good.add_claims() = Claim("b", 1).claim();
   ExpectRefused<v1::BatchSyncClaimsRequest>(&Stub::BatchSyncClaims, good, batch);
+}
+
+// As many faults as fit into a request cost no more than a few.
+TEST_F(CapacityBadInputTest, MillionsOfFaults) {
+  v1::SyncClaimRequest claim = Claim("p", 3);
+  for (int i = 0; i < 2'000'000; ++i) claim.mutable_claim()->mutable_affinity()->add_terms();
+  absl::Status refusal = Call(&Stub::SyncClaim, claim).status();
+  EXPECT_THAT(refusal, HasFieldViolation("claim.affinity.terms"));
+  EXPECT_LE(muster::error::DetailOf(refusal)->fields.size(), 17u);
+
+  v1::BatchSyncClaimsRequest batch;
+  for (int i = 0; i < 1'000; ++i) batch.add_claims();
+  refusal = Call(&Stub::BatchSyncClaims, batch).status();
+  EXPECT_THAT(refusal, HasFieldViolation("claims[0].pool_uid"));
+  EXPECT_LE(muster::error::DetailOf(refusal)->fields.size(), muster::error::Faults::kMaxNamed + 1);
+  EXPECT_EQ(muster::error::DetailOf(refusal)->fields.back().description, "and more.");
 }
 
 TEST_F(CapacityBadInputTest, Reads) {

@@ -8,52 +8,58 @@
 #include "services/capacity/handlers.h"
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/common/error.h"
+#include "services/common/status_macros.h"
 #include "services/rpc/read.h"
-#include "services/rpc/unary.h"
 
 namespace muster::capacity {
+namespace {
+
+std::string ParseExplain(const v1::ExplainClaimRequest& request, Faults& faults) {
+  faults.Require(ParseClaimName(request.name()).has_value(), "name", kClaimNameShape);
+  return request.name();
+}
+
+struct FillExplanation {
+  const Clock& clock;
+  absl::Status operator()(const State& state, int64_t revision, const std::string& name,
+                          v1::ExplainClaimResponse& response) const {
+    const ClaimRow* claim = state.table<ClaimRow>().Find(name);
+    if (claim == nullptr) return muster::error::NotFound(name);
+    *response.mutable_claim() = ToProto(AnswerOf(state, ViewOf(state, *claim), clock.Now()));
+    for (const Obstacle& obstacle : Explain(state, *claim))
+      *response.add_obstacles() = ToProto(obstacle);
+    response.set_revision(revision);
+    return absl::OkStatus();
+  }
+};
+
+PlacementQuery ParseQuery(const v1::FindPlacementsRequest& request, Faults& faults) {
+  PlacementQuery query = ParseRequest(request, faults);
+  Validate(query, faults);
+  return query;
+}
+
+absl::Status FillPlacements(const State& state, int64_t revision, const PlacementQuery& query,
+                            v1::FindPlacementsResponse& response) {
+  RETURN_IF_ERROR(FaultsOf(state, query).status());
+  const std::vector<ZonePlacements> zones = FindPlacements(state, query);
+  for (const ZonePlacements& zone : zones) *response.add_zones() = ToProto(zone);
+  if (!zones.empty() && zones[0].availability <= Availability::kLimited)
+    response.set_recommended_zone(zones[0].zone);
+  response.set_revision(revision);
+  return absl::OkStatus();
+}
+
+}  // namespace
 
 Handlers::Unary Handlers::ExplainClaim(Context context, const v1::ExplainClaimRequest* request,
                                        v1::ExplainClaimResponse* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    if (!ParseClaimName(request->name()))
-      return void(responder.Finish(muster::error::InvalidField("name", kClaimNameShape)));
-    rpc::AnswerFrom(lane_, std::move(responder),
-                    [this, name = request->name(), response](const State& state,
-                                                             int64_t revision) -> absl::Status {
-                      const ClaimRow* claim = state.table<ClaimRow>().Find(name);
-                      if (claim == nullptr) return muster::error::NotFound(name);
-                      *response->mutable_claim() =
-                          ToProto(AnswerOf(state, ViewOf(state, *claim), clock_.Now()));
-                      for (const Obstacle& obstacle : Explain(state, *claim))
-                        *response->add_obstacles() = ToProto(obstacle);
-                      response->set_revision(revision);
-                      return absl::OkStatus();
-                    });
-  });
+  return rpc::Read(context, lane_, *request, response, &ParseExplain, FillExplanation{clock_});
 }
 
 Handlers::Unary Handlers::FindPlacements(Context context, const v1::FindPlacementsRequest* request,
                                          v1::FindPlacementsResponse* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    Faults faults;
-    PlacementQuery query = ParseRequest(*request, faults);
-    Validate(query, faults);
-    if (!faults.empty())
-      return void(responder.Finish(muster::error::InvalidFields(std::move(faults))));
-    rpc::AnswerFrom(
-        lane_, std::move(responder),
-        [query = std::move(query), response](const State& state, int64_t revision) -> absl::Status {
-          Faults unknown = FaultsOf(state, query);
-          if (!unknown.empty()) return muster::error::InvalidFields(std::move(unknown));
-          const std::vector<ZonePlacements> zones = capacity::FindPlacements(state, query);
-          for (const ZonePlacements& zone : zones) *response->add_zones() = ToProto(zone);
-          if (!zones.empty() && zones[0].availability <= Availability::kLimited)
-            response->set_recommended_zone(zones[0].zone);
-          response->set_revision(revision);
-          return absl::OkStatus();
-        });
-  });
+  return rpc::Read(context, lane_, *request, response, &ParseQuery, &FillPlacements);
 }
 
 }  // namespace muster::capacity

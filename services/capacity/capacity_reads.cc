@@ -1,4 +1,3 @@
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "services/common/status_macros.h"
 #include "services/rpc/list.h"
 #include "services/rpc/read.h"
-#include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
 #include "services/rpc/watch_wire.h"
 
@@ -19,58 +17,21 @@ namespace muster::capacity {
 namespace {
 
 // A row as it is answered.
-v1::Zone Render(const State&, const ZoneRow& zone, absl::Time) { return ToProto(zone); }
-v1::InstanceType Render(const State&, const InstanceTypeRow& type, absl::Time) {
-  return ToProto(type);
-}
-v1::Machine Render(const State&, const MachineRow& machine, absl::Time) { return ToProto(machine); }
-v1::Claim Render(const State& state, const ClaimRow& claim, absl::Time now) {
-  return ToProto(AnswerOf(state, ViewOf(state, claim), now));
-}
+constexpr auto kRender = [](const State&, const auto& row) { return ToProto(*row.row); };
+// Of a claim that what follows from the time as well.
+struct RenderClaim {
+  const Clock& clock;
+  v1::Claim operator()(const State& state, const Versioned<ClaimRow>& claim) const {
+    return ToProto(AnswerOf(state, ViewOf(state, *claim.row), clock.Now()));
+  }
+};
 
-using ParseName = std::optional<std::string> (*)(absl::string_view);
-
-template <class Row, class Request, class Response>
-grpc::ServerUnaryReactor* Get(Lane& lane, const Clock& clock, grpc::CallbackServerContext* context,
-                              const Request* request, Response* response, ParseName parse,
-                              absl::string_view shape) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    if (!parse(request->name()))
-      return void(responder.Finish(muster::error::InvalidField("name", shape)));
-    rpc::AnswerFrom(
-        lane, std::move(responder),
-        [&clock, name = request->name(), response](const State& state, int64_t) -> absl::Status {
-          const Row* row = state.table<Row>().Find(name);
-          if (row == nullptr) return muster::error::NotFound(name);
-          *response = Render(state, *row, clock.Now());
-          return absl::OkStatus();
-        });
-  });
+MachineFilter ParseFilter(const v1::ListMachinesRequest& request, Faults& faults) {
+  return ParseRequest(request, faults);
 }
-
-// `add(response)`: where the next one goes.
-template <class Row, class Request, class Response, class Add>
-grpc::ServerUnaryReactor* List(Lane& lane, const Clock& clock, grpc::CallbackServerContext* context,
-                               const Request* request, Response* response, Add add) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
-    if (!page.ok()) return void(responder.Finish(page.status()));
-    rpc::AnswerFrom(
-        lane, std::move(responder),
-        [&clock, request = *request, page = *page, response, add](const State& state, int64_t) {
-          response->set_next_page_token(rpc::ListPage(
-              state.table<Row>().rows(), request, page, "", [](const auto&) { return true; },
-              [&](const auto& entry) {
-                *add(response) = Render(state, *entry.second.row, clock.Now());
-              }));
-          return absl::OkStatus();
-        });
-  });
-}
-
-void FillPage(const State& state, const v1::ListMachinesRequest& request,
-              const MachineFilter& filter, const rpc::Page& page,
-              v1::ListMachinesResponse& response) {
+// Its order is not that of the table.
+void FillPage(const State& state, const v1::ListMachinesRequest& request, const rpc::Page& page,
+              const MachineFilter& filter, v1::ListMachinesResponse& response) {
   const size_t size = static_cast<size_t>(page.size);
   // The token holds a key, as those of the other lists do.
   const std::string after = ParseMachineName(page.after).value_or("");
@@ -129,62 +90,56 @@ v1::WatchCapacityResponse ToWatchResponse(const storage::WatchItem& item) {
 
 Handlers::Unary Handlers::GetZone(Context context, const v1::GetZoneRequest* request,
                                   v1::Zone* response) {
-  return Get<ZoneRow>(lane_, clock_, context, request, response, &ParseZoneName, kZoneNameShape);
+  return rpc::GetRow<ZoneRow>(context, lane_, *request, response,
+                              rpc::NameShape{&ParseZoneName, kZoneNameShape}, kRender);
 }
 
 Handlers::Unary Handlers::ListZones(Context context, const v1::ListZonesRequest* request,
                                     v1::ListZonesResponse* response) {
-  return List<ZoneRow>(lane_, clock_, context, request, response,
-                       [](auto* to) { return to->add_zones(); });
+  return rpc::ListRows<ZoneRow>(
+      context, lane_, *request, response, rpc::SelectAll<ZoneRow>(),
+      [](auto& page) { return page.add_zones(); }, kRender);
 }
 
 Handlers::Unary Handlers::GetInstanceType(Context context,
                                           const v1::GetInstanceTypeRequest* request,
                                           v1::InstanceType* response) {
-  return Get<InstanceTypeRow>(lane_, clock_, context, request, response, &ParseInstanceTypeName,
-                              kInstanceTypeNameShape);
+  return rpc::GetRow<InstanceTypeRow>(
+      context, lane_, *request, response,
+      rpc::NameShape{&ParseInstanceTypeName, kInstanceTypeNameShape}, kRender);
 }
 
 Handlers::Unary Handlers::ListInstanceTypes(Context context,
                                             const v1::ListInstanceTypesRequest* request,
                                             v1::ListInstanceTypesResponse* response) {
-  return List<InstanceTypeRow>(lane_, clock_, context, request, response,
-                               [](auto* to) { return to->add_instance_types(); });
+  return rpc::ListRows<InstanceTypeRow>(
+      context, lane_, *request, response, rpc::SelectAll<InstanceTypeRow>(),
+      [](auto& page) { return page.add_instance_types(); }, kRender);
 }
 
 Handlers::Unary Handlers::GetMachine(Context context, const v1::GetMachineRequest* request,
                                      v1::Machine* response) {
-  return Get<MachineRow>(lane_, clock_, context, request, response, &ParseMachineName,
-                         kMachineNameShape);
+  return rpc::GetRow<MachineRow>(context, lane_, *request, response,
+                                 rpc::NameShape{&ParseMachineName, kMachineNameShape}, kRender);
 }
 
 Handlers::Unary Handlers::ListMachines(Context context, const v1::ListMachinesRequest* request,
                                        v1::ListMachinesResponse* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    Faults faults;
-    MachineFilter filter = ParseRequest(*request, faults);
-    if (!faults.empty())
-      return void(responder.Finish(muster::error::InvalidFields(std::move(faults))));
-    const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
-    if (!page.ok()) return void(responder.Finish(page.status()));
-    rpc::AnswerFrom(lane_, std::move(responder),
-                    [request = *request, filter = std::move(filter), page = *page, response](
-                        const State& state, int64_t) {
-                      FillPage(state, request, filter, page, *response);
-                      return absl::OkStatus();
-                    });
-  });
+  return rpc::ReadPaged(context, lane_, *request, response, &ParseFilter, &FillPage);
 }
 
 Handlers::Unary Handlers::GetClaim(Context context, const v1::GetClaimRequest* request,
                                    v1::Claim* response) {
-  return Get<ClaimRow>(lane_, clock_, context, request, response, &ParseClaimName, kClaimNameShape);
+  return rpc::GetRow<ClaimRow>(context, lane_, *request, response,
+                               rpc::NameShape{&ParseClaimName, kClaimNameShape},
+                               RenderClaim{clock_});
 }
 
 Handlers::Unary Handlers::ListClaims(Context context, const v1::ListClaimsRequest* request,
                                      v1::ListClaimsResponse* response) {
-  return List<ClaimRow>(lane_, clock_, context, request, response,
-                        [](auto* to) { return to->add_claims(); });
+  return rpc::ListRows<ClaimRow>(
+      context, lane_, *request, response, rpc::SelectAll<ClaimRow>(),
+      [](auto& page) { return page.add_claims(); }, RenderClaim{clock_});
 }
 
 Handlers::Stream<v1::WatchClaimsResponse> Handlers::WatchClaims(

@@ -3,19 +3,16 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "services/capacity/core/state.h"
+#include "services/capacity/lane.h"
 #include "services/common/clock.h"
 #include "storage/capacity/capacity_store.h"
 #include "storage/postgres/auditor.h"
-#include "storage/postgres/lane.h"
 
 namespace grpc {
 class Service;
 }
 
 namespace muster::capacity {
-
-using Lane = storage::CommitLane<State>;
 
 // The capacity service: its state, its lane, and the handlers of
 // muster.capacity.v1.CapacityService.

@@ -1,59 +1,65 @@
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "services/capacity/core/claim_answer.h"
 #include "services/capacity/core/decide.h"
+#include "services/capacity/core/limits.h"
 #include "services/capacity/core/validate.h"
 #include "services/capacity/handlers.h"
 #include "services/capacity/wire/capacity_wire.h"
-#include "services/common/error.h"
 #include "services/common/status_macros.h"
-#include "services/rpc/status.h"
-#include "services/rpc/unary.h"
+#include "services/rpc/batch.h"
+#include "services/rpc/write.h"
 
 namespace muster::capacity {
 namespace {
 
-// What is wrong with a command, under the paths of its request.
-void Check(const UpdateZone& command, Faults& faults) { Validate(command.zone, "zone", faults); }
-void Check(const UpdateInstanceType& command, Faults& faults) {
-  Validate(command.instance_type, "instance_type", faults);
-}
-void Check(const RegisterMachines& command, Faults& faults) {
-  Validate(command, "machines", faults);
-}
-void Check(const SetMachineState& command, Faults& faults) { Validate(command, faults); }
-void Check(const SyncClaim& command, Faults& faults) { Validate(command, "claim", faults); }
-void Check(const SyncClaims& command, Faults& faults) { Validate(command, "claims", faults); }
+// An entry of a batch.
+constexpr auto kParseEntry = [](const auto& message, absl::string_view path, Faults& faults) {
+  auto parsed = FromProto(message, path, faults);
+  Validate(parsed, path, faults);
+  return parsed;
+};
 
-// What came of a command as its response.
-void Render(const ZoneRow& zone, v1::Zone* response) { *response = ToProto(zone); }
-void Render(const InstanceTypeRow& type, v1::InstanceType* response) { *response = ToProto(type); }
-void Render(const std::vector<MachineRow>& machines, v1::BatchRegisterMachinesResponse* response) {
-  for (const MachineRow& machine : machines) *response->add_machines() = ToProto(machine);
-}
-void Render(const MachineRow& machine, v1::Machine* response) { *response = ToProto(machine); }
-void Render(const ClaimAnswer& claim, v1::Claim* response) { *response = ToProto(claim); }
-void Render(const std::vector<absl::StatusOr<ClaimAnswer>>& claims,
-            v1::BatchSyncClaimsResponse* response) {
-  for (const absl::StatusOr<ClaimAnswer>& claim : claims) {
-    v1::BatchSyncClaimsResponse::Result* result = response->add_results();
-    if (claim.ok()) {
-      *result->mutable_claim() = ToProto(*claim);
-    } else {
-      *result->mutable_error() = rpc::ToRpcStatus(claim.status());
-    }
+// Requests as commands, checked.
+struct Parse {
+  UpdateZone operator()(const v1::UpdateZoneRequest& request, Faults& faults) const {
+    UpdateZone command = ParseRequest(request, faults);
+    Validate(command.zone, "zone", faults);
+    return command;
   }
-}
+  UpdateInstanceType operator()(const v1::UpdateInstanceTypeRequest& request,
+                                Faults& faults) const {
+    UpdateInstanceType command = ParseRequest(request, faults);
+    Validate(command.instance_type, "instance_type", faults);
+    return command;
+  }
+  RegisterMachines operator()(const v1::BatchRegisterMachinesRequest& request,
+                              Faults& faults) const {
+    return {rpc::ParseBatch(
+        request.machines(), {.field = "machines", .max = kMaxBatch, .key = "name"},
+        [](const v1::Machine& machine) { return absl::string_view(machine.name()); }, kParseEntry,
+        faults)};
+  }
+  SetMachineState operator()(const v1::SetMachineStateRequest& request, Faults& faults) const {
+    SetMachineState command = ParseRequest(request, faults);
+    Validate(command, faults);
+    return command;
+  }
+  SyncClaim operator()(const v1::SyncClaimRequest& request, Faults& faults) const {
+    return kParseEntry(request.claim(), "claim", faults);
+  }
+  SyncClaims operator()(const v1::BatchSyncClaimsRequest& request, Faults& faults) const {
+    return {rpc::ParseBatch(
+        request.claims(), {.field = "claims", .max = kMaxBatch, .key = "pool_uid"},
+        [](const v1::ClaimRequest& claim) { return absl::string_view(claim.pool_uid()); },
+        kParseEntry, faults)};
+  }
+};
 
 // What is answered of an outcome: the estimate of the wait is not part of a decision.
 template <class Outcome>
-absl::StatusOr<Outcome> Answer(const State&, Outcome outcome, absl::Time) {
-  return outcome;
-}
-template <class Outcome>
-absl::StatusOr<Outcome> Answer(const State&, absl::StatusOr<Outcome> outcome, absl::Time) {
+Outcome Answer(const State&, Outcome outcome, absl::Time) {
   return outcome;
 }
 absl::StatusOr<ClaimAnswer> Answer(const State& state, absl::StatusOr<ClaimView> claim,
@@ -61,82 +67,71 @@ absl::StatusOr<ClaimAnswer> Answer(const State& state, absl::StatusOr<ClaimView>
   if (!claim.ok()) return claim.status();
   return AnswerOf(state, *std::move(claim), now);
 }
-absl::StatusOr<std::vector<absl::StatusOr<ClaimAnswer>>> Answer(
-    const State& state, std::vector<absl::StatusOr<ClaimView>> claims, absl::Time now) {
+std::vector<absl::StatusOr<ClaimAnswer>> Answer(const State& state,
+                                                std::vector<absl::StatusOr<ClaimView>> claims,
+                                                absl::Time now) {
   std::vector<absl::StatusOr<ClaimAnswer>> answers;
   answers.reserve(claims.size());
   for (absl::StatusOr<ClaimView>& claim : claims)
     answers.push_back(Answer(state, std::move(claim), now));
   return answers;
 }
+constexpr auto kDecide = [](Overlay<State>& overlay, const auto& command, absl::Time now) {
+  return Answer(overlay.state(), Decide(overlay, command, now), now);
+};
 
-// Every write: request → command → lane → response.
-template <class Request, class Response>
-grpc::ServerUnaryReactor* Write(Lane& lane, grpc::CallbackServerContext* context,
-                                const Request* request, Response* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    Faults faults;
-    auto command = ParseRequest(*request, faults);
-    Check(command, faults);
-    if (!faults.empty())
-      return void(responder.Finish(muster::error::InvalidFields(std::move(faults))));
-    using Answered = decltype(Answer(std::declval<const State&>(),
-                                     Decide(std::declval<Overlay<State>&>(), command, absl::Time()),
-                                     absl::Time()));
-    using Outcome = typename Answered::value_type;
-    auto outcome = std::make_shared<Outcome>();
-    const absl::Time deadline = responder.deadline();
-    lane.Submit(
-        [command = std::move(command), outcome](Overlay<State>& overlay,
-                                                absl::Time now) -> absl::Status {
-          ASSIGN_OR_RETURN(*outcome, Answer(overlay.state(), Decide(overlay, command, now), now));
-          return absl::OkStatus();
-        },
-        [outcome, response, responder = std::move(responder)](const absl::Status& status,
-                                                              int64_t) mutable {
-          responder.Reply([&] {
-            if (status.ok()) Render(*outcome, response);
-            return status;
-          });
-        },
-        deadline);
-  });
-}
+// What came of a command as its response.
+struct Render {
+  template <class Outcome, class Response>
+  void operator()(const Outcome& outcome, Response& response) const {
+    response = ToProto(outcome);
+  }
+  void operator()(const std::vector<MachineRow>& machines,
+                  v1::BatchRegisterMachinesResponse& response) const {
+    for (const MachineRow& machine : machines) *response.add_machines() = ToProto(machine);
+  }
+  void operator()(const std::vector<absl::StatusOr<ClaimAnswer>>& claims,
+                  v1::BatchSyncClaimsResponse& response) const {
+    rpc::RenderResults(
+        claims, response.mutable_results(),
+        [](const ClaimAnswer& claim, auto& result) { *result.mutable_claim() = ToProto(claim); });
+  }
+};
 
 }  // namespace
 
 Handlers::Unary Handlers::UpdateZone(Context context, const v1::UpdateZoneRequest* request,
                                      v1::Zone* response) {
-  return Write(lane_, context, request, response);
+  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
 }
 
 Handlers::Unary Handlers::UpdateInstanceType(Context context,
                                              const v1::UpdateInstanceTypeRequest* request,
                                              v1::InstanceType* response) {
-  return Write(lane_, context, request, response);
+  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
 }
 
 Handlers::Unary Handlers::BatchRegisterMachines(Context context,
                                                 const v1::BatchRegisterMachinesRequest* request,
                                                 v1::BatchRegisterMachinesResponse* response) {
-  return Write(lane_, context, request, response);
+  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
 }
 
 Handlers::Unary Handlers::SetMachineState(Context context,
                                           const v1::SetMachineStateRequest* request,
                                           v1::Machine* response) {
-  return Write(lane_, context, request, response);
+  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
 }
 
 Handlers::Unary Handlers::SyncClaim(Context context, const v1::SyncClaimRequest* request,
                                     v1::Claim* response) {
-  return Write(lane_, context, request, response);
+  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
 }
 
 Handlers::Unary Handlers::BatchSyncClaims(Context context,
                                           const v1::BatchSyncClaimsRequest* request,
                                           v1::BatchSyncClaimsResponse* response) {
-  return Write(lane_, context, request, response);
+  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
 }
 
 }  // namespace muster::capacity

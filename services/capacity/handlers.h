@@ -2,8 +2,10 @@
 
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
-#include "services/capacity/capacity_service.h"
+#include "services/capacity/lane.h"
+#include "services/common/clock.h"
 #include "services/rpc/audit.h"
+#include "storage/postgres/auditor.h"
 
 namespace muster::capacity {
 

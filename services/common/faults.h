@@ -41,6 +41,9 @@ class Faults {
 
   // Those that are named, in the order in which they were added.
   const std::vector<FieldViolation>& named() const { return named_; }
+  auto begin() const { return named_.begin(); }
+  auto end() const { return named_.end(); }
+  size_t size() const { return named_.size(); }
   size_t others() const { return others_; }
 
   // What a decision calls `from` is `to` in the caller's request.

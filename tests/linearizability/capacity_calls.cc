@@ -51,9 +51,20 @@ capacity::v1::Claim Told(const Overlay<State>& overlay, const capacity::ClaimVie
 }
 
 template <class Request>
+auto Parse(const Request& request, Faults& faults) {
+  return capacity::ParseRequest(request, faults);
+}
+capacity::SyncClaims Parse(const capacity::v1::BatchSyncClaimsRequest& request, Faults& faults) {
+  capacity::SyncClaims command;
+  for (const auto& claim : request.claims())
+    command.claims.push_back(capacity::FromProto(claim, "claims[]", faults));
+  return command;
+}
+
+template <class Request>
 auto CommandOf(const Request& request) {
   Faults faults;
-  auto command = capacity::ParseRequest(request, faults);
+  auto command = Parse(request, faults);
   if (!faults.empty()) throw std::runtime_error(request.ShortDebugString());
   return command;
 }

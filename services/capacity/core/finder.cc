@@ -107,25 +107,24 @@ bool Better(const Ranked& a, const Ranked& b) {
 
 }  // namespace
 
-std::vector<muster::error::FieldViolation> FaultsOf(const State& state,
-                                                    const PlacementQuery& query) {
-  std::vector<muster::error::FieldViolation> faults;
+muster::error::Faults FaultsOf(const State& state, const PlacementQuery& query) {
+  muster::error::Faults faults;
   for (size_t i = 0; i < query.requests.size(); ++i) {
     const PlacementRequest& request = query.requests[i];
     const InstanceTypeRow* type = state.FindInstanceType(request.instance_type);
     if (type == nullptr) {
-      faults.push_back({absl::StrCat("requests[", i, "].instance_type"),
-                        absl::StrCat(request.instance_type, " is not in the catalogue.")});
+      faults.Add(absl::StrCat("requests[", i, "].instance_type"),
+                 absl::StrCat(request.instance_type, " is not in the catalogue."));
     } else if (type->nodes_per_rack > 0 && request.nodes % type->nodes_per_rack != 0) {
-      faults.push_back({absl::StrCat("requests[", i, "].nodes"),
-                        absl::StrCat("must be a multiple of ", type->nodes_per_rack, " for ",
-                                     request.instance_type, ".")});
+      faults.Add(absl::StrCat("requests[", i, "].nodes"),
+                 absl::StrCat("must be a multiple of ", type->nodes_per_rack, " for ",
+                              request.instance_type, "."));
     }
   }
   for (size_t i = 0; i < query.zones.size(); ++i) {
     if (state.FindZone(query.zones[i]) == nullptr) {
-      faults.push_back({absl::StrCat("zones[", i, "]"),
-                        absl::StrCat(query.zones[i], " is not in the catalogue.")});
+      faults.Add(absl::StrCat("zones[", i, "]"),
+                 absl::StrCat(query.zones[i], " is not in the catalogue."));
     }
   }
   return faults;

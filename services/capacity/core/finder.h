@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "services/capacity/core/state.h"
-#include "services/common/error.h"
+#include "services/common/faults.h"
 
 // The capacity finder: where could Nodes be had now? The meaning of every field stands in
 // muster/capacity/v1/capacity_service.proto.
@@ -44,8 +44,7 @@ struct ZonePlacements {
 
 // What is wrong with a query that passed Validate, in this state: zones and types that are unknown,
 // Nodes that are no whole racks.
-std::vector<muster::error::FieldViolation> FaultsOf(const State& state,
-                                                    const PlacementQuery& query);
+muster::error::Faults FaultsOf(const State& state, const PlacementQuery& query);
 
 // Every zone asked for, best first: by availability, then by what is left over relative to what is
 // asked for (of the request for which it is least), then by name. The query must be free of faults.

@@ -26,9 +26,7 @@ class Check {
   Check(absl::string_view path, Faults& faults) : path_(path), faults_(faults) {}
 
   void That(bool holds, absl::string_view field, absl::string_view rule) {
-    if (!holds)
-      faults_.push_back({path_.empty() ? std::string(field) : absl::StrCat(path_, ".", field),
-                         std::string(rule)});
+    if (!holds) faults_.Add(muster::error::Below(path_, field), rule);
   }
   void Range(int64_t value, int64_t low, int64_t high, absl::string_view field) {
     That(value >= low && value <= high, field, absl::StrCat("must be ", low, " to ", high, "."));
@@ -46,26 +44,9 @@ class Check {
   Faults& faults_;
 };
 
-std::string At(absl::string_view path, size_t index) { return absl::StrCat(path, "[", index, "]"); }
+using muster::error::At;
 
 constexpr absl::string_view kLabelKeyShape = "must be a label key as Kubernetes has it.";
-
-void ValidateMachine(const MachineRow& machine, absl::string_view path, Faults& faults) {
-  Check check(path, faults);
-  check.Zone(machine.zone, "zone");
-  check.InstanceType(machine.instance_type, "instance_type");
-  constexpr absl::string_view kPlace = "must be empty or 1 to 63 letters, digits, '-', '_', '.'.";
-  check.That(machine.fabric.empty() || IsPlaceName(machine.fabric), "fabric", kPlace);
-  check.That(machine.rack.empty() || IsPlaceName(machine.rack), "rack", kPlace);
-  check.Range(machine.slot, 0, kMaxSlot, "slot");
-  check.That(machine.labels.size() <= kMaxLabels, "labels",
-             absl::StrCat("must be at most ", kMaxLabels, "."));
-  for (const auto& [key, value] : machine.labels) {
-    const std::string field = absl::StrCat("labels[", key.substr(0, kMaxLabelKeyBytes), "]");
-    check.That(IsLabelKey(key), field, kLabelKeyShape);
-    check.That(IsLabelValue(value), field, "must have a label value as Kubernetes has it.");
-  }
-}
 
 void ValidateExpression(const AffinityExpression& expression, absl::string_view path,
                         Faults& faults) {
@@ -133,17 +114,20 @@ void Validate(const InstanceTypeRow& type, absl::string_view path, Faults& fault
   check.Range(type.nodes_per_rack, 0, kMaxNodesPerRack, "nodes_per_rack");
 }
 
-void Validate(const RegisterMachines& command, absl::string_view path, Faults& faults) {
-  Check check("", faults);
-  const size_t size = command.machines.size();
-  check.That(size >= 1 && size <= kMaxBatch, path, absl::StrCat("must be 1 to ", kMaxBatch, "."));
-  std::set<absl::string_view> ids;
-  for (size_t i = 0; i < size && i < kMaxBatch; ++i) {
-    const MachineRow& machine = command.machines[i];
-    ValidateMachine(machine, At(path, i), faults);
-    // An id that did not parse is empty, and already told of.
-    check.That(machine.id.empty() || ids.insert(machine.id).second,
-               absl::StrCat(At(path, i), ".name"), "must not stand in the call twice.");
+void Validate(const MachineRow& machine, absl::string_view path, Faults& faults) {
+  Check check(path, faults);
+  check.Zone(machine.zone, "zone");
+  check.InstanceType(machine.instance_type, "instance_type");
+  constexpr absl::string_view kPlace = "must be empty or 1 to 63 letters, digits, '-', '_', '.'.";
+  check.That(machine.fabric.empty() || IsPlaceName(machine.fabric), "fabric", kPlace);
+  check.That(machine.rack.empty() || IsPlaceName(machine.rack), "rack", kPlace);
+  check.Range(machine.slot, 0, kMaxSlot, "slot");
+  check.That(machine.labels.size() <= kMaxLabels, "labels",
+             absl::StrCat("must be at most ", kMaxLabels, "."));
+  for (const auto& [key, value] : machine.labels) {
+    const std::string field = absl::StrCat("labels[", key.substr(0, kMaxLabelKeyBytes), "]");
+    check.That(IsLabelKey(key), field, kLabelKeyShape);
+    check.That(IsLabelValue(value), field, "must have a label value as Kubernetes has it.");
   }
 }
 
@@ -179,18 +163,6 @@ void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults) {
     const std::string field = absl::StrCat(At("returns", i), ".machine");
     check.That(IsMachineId(id), field, "must be a machine's id: a DNS label.");
     check.That(ids.insert(id).second, field, "must not be given back twice.");
-  }
-}
-
-void Validate(const SyncClaims& command, absl::string_view path, Faults& faults) {
-  Check check("", faults);
-  const size_t size = command.claims.size();
-  check.That(size >= 1 && size <= kMaxBatch, path, absl::StrCat("must be 1 to ", kMaxBatch, "."));
-  std::set<absl::string_view> uids;
-  for (size_t i = 0; i < size && i < kMaxBatch; ++i) {
-    Validate(command.claims[i], At(path, i), faults);
-    check.That(uids.insert(command.claims[i].pool_uid).second,
-               absl::StrCat(At(path, i), ".pool_uid"), "must not stand in the call twice.");
   }
 }
 

@@ -64,35 +64,15 @@ TEST(ValidateTest, Claims) {
   for (const Case& c : cases) {
     SyncClaim claim = GoodClaim();
     c.spoil(claim);
-    faults.clear();
+    faults = {};
     Validate(claim, "claim", faults);
     EXPECT_THAT(FieldsOf(faults), ElementsAre(c.field));
   }
   SyncClaim many = GoodClaim();
   for (size_t i = 0; i <= kMaxReturns; ++i) many.returns.push_back({absl::StrCat("m", i)});
-  faults.clear();
+  faults = {};
   Validate(many, "claim", faults);
   EXPECT_THAT(FieldsOf(faults), ElementsAre("claim.returns"));
-}
-
-TEST(ValidateTest, ClaimBatches) {
-  Faults faults;
-  Validate(SyncClaims{}, "claims", faults);
-  EXPECT_THAT(FieldsOf(faults), ElementsAre("claims"));
-  faults.clear();
-  SyncClaim bad = GoodClaim();
-  bad.pool_uid = "other";
-  bad.nodes = -1;
-  Validate(SyncClaims{{GoodClaim(), bad, GoodClaim()}}, "claims", faults);
-  EXPECT_THAT(FieldsOf(faults), ElementsAre("claims[1].nodes", "claims[2].pool_uid"));
-  faults.clear();
-  SyncClaims many;
-  for (size_t i = 0; i <= kMaxBatch; ++i) {
-    many.claims.push_back(GoodClaim());
-    many.claims.back().pool_uid = absl::StrCat("p", i);
-  }
-  Validate(many, "claims", faults);
-  EXPECT_THAT(FieldsOf(faults), ElementsAre("claims"));
 }
 
 TEST(ValidateTest, Machines) {
@@ -120,18 +100,12 @@ TEST(ValidateTest, Machines) {
     MachineRow machine = World::Machine("m1", "f1", "r1", 3);
     machine.labels = {{"node.example.com/disk", "nvme"}, {"empty", ""}};
     Faults faults;
-    Validate(RegisterMachines{{machine}}, "machines", faults);
+    Validate(machine, "machines[0]", faults);
     EXPECT_THAT(faults, IsEmpty());
     c.spoil(machine);
-    Validate(RegisterMachines{{machine}}, "machines", faults);
+    Validate(machine, "machines[0]", faults);
     EXPECT_THAT(FieldsOf(faults), ElementsAre(c.field));
   }
-  Faults faults;
-  Validate(RegisterMachines{}, "machines", faults);
-  EXPECT_THAT(FieldsOf(faults), ElementsAre("machines"));
-  faults.clear();
-  Validate(RegisterMachines{{World::Machine("m"), World::Machine("m")}}, "machines", faults);
-  EXPECT_THAT(FieldsOf(faults), ElementsAre("machines[1].name"));
 }
 
 TEST(ValidateTest, Affinity) {
@@ -222,7 +196,7 @@ TEST(ValidateTest, Catalogue) {
   Faults faults;
   Validate(ZoneRow{.id = "A1A", .instance_types = {"good", "not good"}}, "zone", faults);
   EXPECT_THAT(FieldsOf(faults), ElementsAre("zone.instance_types[1]"));
-  faults.clear();
+  faults = {};
   Validate(SetMachineState{"m", MachineState::kHeld}, faults);
   Validate(SetMachineState{"m", MachineState::kReclaiming}, faults);
   EXPECT_THAT(FieldsOf(faults), ElementsAre("state", "state"));

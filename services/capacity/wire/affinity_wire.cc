@@ -10,15 +10,14 @@ namespace {
 
 AffinityTerm TermOf(const v1::AffinityTerm& term, absl::string_view path, Faults& faults) {
   AffinityTerm out;
-  for (int i = 0; i < term.expressions_size(); ++i) {
-    const v1::AffinityExpression& expression = term.expressions(i);
+  for (const v1::AffinityExpression& expression : term.expressions()) {
+    if (out.expressions.size() > kMaxAffinityExpressions) break;
     const auto op = wire::OperatorOf(expression.operator_());
-    // Of more than are allowed only their number is told.
-    if (!op && i < static_cast<int>(kMaxAffinityExpressions)) {
-      faults.push_back({absl::StrCat(path, ".expressions[", i, "].operator"),
-                        "must be OPERATOR_IN, OPERATOR_NOT_IN, OPERATOR_EXISTS or "
-                        "OPERATOR_DOES_NOT_EXIST."});
-    }
+    const std::string at =
+        muster::error::At(muster::error::Below(path, "expressions"), out.expressions.size());
+    faults.Require(op.has_value(), muster::error::Below(at, "operator"),
+                   "must be OPERATOR_IN, OPERATOR_NOT_IN, OPERATOR_EXISTS or "
+                   "OPERATOR_DOES_NOT_EXIST.");
     out.expressions.push_back({expression.key(),
                                op.value_or(AffinityOperator::kExists),
                                {expression.values().begin(), expression.values().end()}});
@@ -44,10 +43,10 @@ v1::Affinity ToProto(const Affinity& affinity) {
 
 Affinity FromProto(const v1::Affinity& affinity, absl::string_view path, Faults& faults) {
   Affinity out;
-  Faults beyond;
-  for (int i = 0; i < affinity.terms_size(); ++i) {
-    out.terms.push_back(TermOf(affinity.terms(i), absl::StrCat(path, ".terms[", i, "]"),
-                               i < static_cast<int>(kMaxAffinityTerms) ? faults : beyond));
+  for (const v1::AffinityTerm& term : affinity.terms()) {
+    if (out.terms.size() > kMaxAffinityTerms) break;
+    out.terms.push_back(TermOf(
+        term, muster::error::At(muster::error::Below(path, "terms"), out.terms.size()), faults));
   }
   return out;
 }

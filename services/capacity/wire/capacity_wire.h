@@ -36,13 +36,15 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim);
 Affinity FromProto(const v1::Affinity& affinity, absl::string_view path, Faults& faults);
 
 // A caller's request as a command. Names and enums that are none are added to `faults` with their
-// path; the rest is checked by core/validate.h, with the same path.
+// path; the rest is checked by core/validate.h, with the same path. Of lists that are too long no
+// more is read than it takes to see it.
+SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Faults& faults);
+// A machine to register: state, times and claim are not read.
+MachineRow FromProto(const v1::Machine& machine, absl::string_view path, Faults& faults);
 UpdateZone ParseRequest(const v1::UpdateZoneRequest& request, Faults& faults);
 UpdateInstanceType ParseRequest(const v1::UpdateInstanceTypeRequest& request, Faults& faults);
-RegisterMachines ParseRequest(const v1::BatchRegisterMachinesRequest& request, Faults& faults);
 SetMachineState ParseRequest(const v1::SetMachineStateRequest& request, Faults& faults);
 SyncClaim ParseRequest(const v1::SyncClaimRequest& request, Faults& faults);
-SyncClaims ParseRequest(const v1::BatchSyncClaimsRequest& request, Faults& faults);
 PlacementQuery ParseRequest(const v1::FindPlacementsRequest& request, Faults& faults);
 // All that ListMachines can be asked for, checked as well.
 MachineFilter ParseRequest(const v1::ListMachinesRequest& request, Faults& faults);

@@ -14,11 +14,21 @@ namespace {
 template <class T>
 T Take(std::optional<T> value, absl::string_view path, absl::string_view rule, Faults& faults) {
   if (value) return *std::move(value);
-  faults.push_back({std::string(path), std::string(rule)});
+  faults.Add(path, rule);
   return T();
 }
 
-MachineRow ParseMachine(const v1::Machine& machine, absl::string_view path, Faults& faults) {
+// Unspecified means default.
+ComputeClass ParseClass(type::v1::ComputeClass compute_class, absl::string_view path,
+                        Faults& faults) {
+  if (compute_class == type::v1::COMPUTE_CLASS_UNSPECIFIED) return ComputeClass::kDefault;
+  return Take(wire::ClassOf(compute_class), absl::StrCat(path, ".compute_class"),
+              "must be COMPUTE_CLASS_DEFAULT or COMPUTE_CLASS_SPOT.", faults);
+}
+
+}  // namespace
+
+MachineRow FromProto(const v1::Machine& machine, absl::string_view path, Faults& faults) {
   MachineRow row;
   row.id = Take(ParseMachineName(machine.name()), absl::StrCat(path, ".name"), kMachineNameShape,
                 faults);
@@ -31,15 +41,7 @@ MachineRow ParseMachine(const v1::Machine& machine, absl::string_view path, Faul
   return row;
 }
 
-// Unspecified means default.
-ComputeClass ParseClass(type::v1::ComputeClass compute_class, absl::string_view path,
-                        Faults& faults) {
-  if (compute_class == type::v1::COMPUTE_CLASS_UNSPECIFIED) return ComputeClass::kDefault;
-  return Take(wire::ClassOf(compute_class), absl::StrCat(path, ".compute_class"),
-              "must be COMPUTE_CLASS_DEFAULT or COMPUTE_CLASS_SPOT.", faults);
-}
-
-SyncClaim ParseClaim(const v1::ClaimRequest& request, absl::string_view path, Faults& faults) {
+SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Faults& faults) {
   SyncClaim claim;
   claim.pool_uid = request.pool_uid();
   claim.generation = request.generation();
@@ -52,19 +54,17 @@ SyncClaim ParseClaim(const v1::ClaimRequest& request, absl::string_view path, Fa
   claim.pool = request.pool();
   claim.affinity = FromProto(request.affinity(), absl::StrCat(path, ".affinity"), faults);
   claim.gang = request.gang();
-  Faults beyond;  // of more than are allowed only their number is told
-  for (int i = 0; i < request.returns_size(); ++i) {
-    const v1::MachineReturn& given = request.returns(i);
+  for (const v1::MachineReturn& given : request.returns()) {
+    if (claim.returns.size() > kMaxReturns) break;
+    const std::string at =
+        muster::error::At(muster::error::Below(path, "returns"), claim.returns.size());
     const ReturnReason reason =
-        Take(wire::ReturnReasonOf(given.reason()), absl::StrCat(path, ".returns[", i, "].reason"),
-             "must be REASON_RELEASED, REASON_BROKEN or REASON_PREEMPTED.",
-             i < static_cast<int>(kMaxReturns) ? faults : beyond);
+        Take(wire::ReturnReasonOf(given.reason()), muster::error::Below(at, "reason"),
+             "must be REASON_RELEASED, REASON_BROKEN or REASON_PREEMPTED.", faults);
     claim.returns.push_back({given.machine(), reason});
   }
   return claim;
 }
-
-}  // namespace
 
 UpdateZone ParseRequest(const v1::UpdateZoneRequest& request, Faults& faults) {
   const v1::Zone& zone = request.zone();
@@ -85,16 +85,6 @@ UpdateInstanceType ParseRequest(const v1::UpdateInstanceTypeRequest& request, Fa
   return {*FromProto(type)};
 }
 
-RegisterMachines ParseRequest(const v1::BatchRegisterMachinesRequest& request, Faults& faults) {
-  RegisterMachines command;
-  Faults beyond;
-  for (int i = 0; i < request.machines_size(); ++i) {
-    command.machines.push_back(ParseMachine(request.machines(i), absl::StrCat("machines[", i, "]"),
-                                            i < static_cast<int>(kMaxBatch) ? faults : beyond));
-  }
-  return command;
-}
-
 SetMachineState ParseRequest(const v1::SetMachineStateRequest& request, Faults& faults) {
   SetMachineState command;
   command.id = Take(ParseMachineName(request.name()), "name", kMachineNameShape, faults);
@@ -104,31 +94,22 @@ SetMachineState ParseRequest(const v1::SetMachineStateRequest& request, Faults& 
 }
 
 SyncClaim ParseRequest(const v1::SyncClaimRequest& request, Faults& faults) {
-  return ParseClaim(request.claim(), "claim", faults);
-}
-
-SyncClaims ParseRequest(const v1::BatchSyncClaimsRequest& request, Faults& faults) {
-  SyncClaims command;
-  Faults beyond;
-  for (int i = 0; i < request.claims_size(); ++i) {
-    command.claims.push_back(ParseClaim(request.claims(i), absl::StrCat("claims[", i, "]"),
-                                        i < static_cast<int>(kMaxBatch) ? faults : beyond));
-  }
-  return command;
+  return FromProto(request.claim(), "claim", faults);
 }
 
 PlacementQuery ParseRequest(const v1::FindPlacementsRequest& request, Faults& faults) {
   PlacementQuery query;
-  Faults beyond;
-  for (int i = 0; i < request.requests_size(); ++i) {
-    const v1::PlacementRequest& wanted = request.requests(i);
-    const ComputeClass compute_class =
-        ParseClass(wanted.compute_class(), absl::StrCat("requests[", i, "]"),
-                   i < static_cast<int>(kMaxPlacementRequests) ? faults : beyond);
+  for (const v1::PlacementRequest& wanted : request.requests()) {
+    if (query.requests.size() > kMaxPlacementRequests) break;
+    const ComputeClass compute_class = ParseClass(
+        wanted.compute_class(), muster::error::At("requests", query.requests.size()), faults);
     query.requests.push_back(
         {wanted.instance_type(), wanted.nodes(), compute_class, wanted.priority()});
   }
-  query.zones = {request.zones().begin(), request.zones().end()};
+  for (const std::string& zone : request.zones()) {
+    if (query.zones.size() > kMaxPlacementZones) break;
+    query.zones.push_back(zone);
+  }
   return query;
 }
 
@@ -136,7 +117,7 @@ MachineFilter ParseRequest(const v1::ListMachinesRequest& request, Faults& fault
   MachineFilter filter{request.zone(), request.instance_type(), request.claim()};
   const auto check = [&](const std::string& text, bool (*valid)(absl::string_view),
                          absl::string_view field, absl::string_view rule) {
-    if (!text.empty() && !valid(text)) faults.push_back({std::string(field), std::string(rule)});
+    faults.Require(text.empty() || valid(text), field, rule);
   };
   check(filter.zone, &IsZoneId, "zone", "must be a zone id such as US-EAST-04A, or empty.");
   check(filter.instance_type, &IsInstanceTypeId, "instance_type",

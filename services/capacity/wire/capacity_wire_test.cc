@@ -199,10 +199,11 @@ TEST(CapacityWireTest, NamesAndEnumsThatAreNoneAreNamed) {
   ParseRequest(zone, faults);
   v1::UpdateInstanceTypeRequest type;
   ParseRequest(type, faults);
-  v1::BatchRegisterMachinesRequest machines;
-  machines.add_machines()->set_name("machines/good");
-  machines.add_machines()->set_name("machines/a.b");
-  ParseRequest(machines, faults);
+  v1::Machine machine;
+  machine.set_name("machines/good");
+  FromProto(machine, "machines[0]", faults);
+  machine.set_name("machines/a.b");
+  FromProto(machine, "machines[1]", faults);
   v1::SetMachineStateRequest state;
   state.set_state(static_cast<v1::Machine::State>(77));
   ParseRequest(state, faults);
@@ -211,10 +212,8 @@ TEST(CapacityWireTest, NamesAndEnumsThatAreNoneAreNamed) {
   claim.mutable_claim()->add_returns();
   claim.mutable_claim()->mutable_affinity()->add_terms()->add_expressions();
   ParseRequest(claim, faults);
-  v1::BatchSyncClaimsRequest claims;
-  claims.add_claims();
-  *claims.add_claims() = claim.claim();
-  ParseRequest(claims, faults);
+  FromProto(v1::ClaimRequest(), "claims[0]", faults);
+  FromProto(claim.claim(), "claims[1]", faults);
   EXPECT_THAT(
       FieldsOf(faults),
       ElementsAre("zone.name", "zone.access", "instance_type.name", "machines[1].name", "name",
@@ -226,12 +225,11 @@ TEST(CapacityWireTest, NamesAndEnumsThatAreNoneAreNamed) {
 
 TEST(CapacityWireTest, ARequestsOutputFieldsAreNotRead) {
   Faults faults;
-  v1::BatchRegisterMachinesRequest request;
-  v1::Machine* machine = request.add_machines();
-  machine->set_name("machines/m");
-  machine->set_state(v1::Machine::STATE_RETIRED);
-  machine->set_claim("p");
-  const MachineRow row = ParseRequest(request, faults).machines[0];
+  v1::Machine machine;
+  machine.set_name("machines/m");
+  machine.set_state(v1::Machine::STATE_RETIRED);
+  machine.set_claim("p");
+  const MachineRow row = FromProto(machine, "machines[0]", faults);
   EXPECT_EQ(row.state, MachineState::kFree);
   EXPECT_EQ(row.claim, "");
 }
