@@ -1,6 +1,7 @@
 #include <functional>
 #include <limits>
 
+#include "services/common/faults.h"
 #include "services/configuration/service_test_base.h"
 
 // Every field of every request, spoiled in every way: INVALID_ARGUMENT names it, and nothing is
@@ -74,6 +75,25 @@ BadConfigurations() {
          }
        }},
   };
+}
+
+// As many faults as fit into a request cost no more than a few.
+TEST_F(ConfigurationBadInputTest, MillionsOfFaults) {
+  v1::SyncPoolConfigurationRequest sync;
+  *sync.mutable_configuration() = GoodConfiguration("p");
+  for (int i = 0; i < 2'000'000; ++i) {
+    sync.mutable_configuration()->mutable_boot_failures()->add_machines("");
+  }
+  absl::Status refusal = Call(&Stub::SyncPoolConfiguration, sync).status();
+  EXPECT_THAT(refusal, HasFieldViolation("configuration.boot_failures.machines"));
+  EXPECT_EQ(error::DetailOf(refusal)->fields.size(), 1u);
+
+  v1::BatchSyncPoolConfigurationsRequest batch;
+  for (int i = 0; i < 1'000; ++i) batch.add_configurations();
+  refusal = Call(&Stub::BatchSyncPoolConfigurations, batch).status();
+  EXPECT_THAT(refusal, HasFieldViolation("configurations[0].pool_uid"));
+  EXPECT_LE(error::DetailOf(refusal)->fields.size(), error::Faults::kMaxNamed + 1);
+  EXPECT_EQ(error::DetailOf(refusal)->fields.back(), (error::FieldViolation{"", "and more."}));
 }
 
 TEST_F(ConfigurationBadInputTest, Configurations) {

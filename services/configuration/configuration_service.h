@@ -4,9 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "services/common/clock.h"
-#include "services/configuration/core/state.h"
+#include "services/configuration/lane.h"
 #include "storage/configuration/configuration_store.h"
-#include "storage/postgres/lane.h"
 
 namespace grpc {
 class Service;
@@ -16,8 +15,6 @@ class Collectable;
 }
 
 namespace muster::configuration {
-
-using Lane = storage::CommitLane<State>;
 
 class Settler;
 

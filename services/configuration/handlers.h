@@ -2,8 +2,8 @@
 
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 
-#include "services/configuration/configuration_service.h"
 #include "services/configuration/core/breaker.h"
+#include "services/configuration/lane.h"
 
 namespace muster::configuration {
 

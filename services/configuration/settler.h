@@ -6,7 +6,11 @@
 #include <vector>
 
 #include "services/common/alarm.h"
-#include "services/configuration/configuration_service.h"
+#include "services/configuration/lane.h"
+
+namespace prometheus {
+class Collectable;
+}
 
 namespace muster::configuration {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "services/common/mutex.h"
-#include "services/configuration/configuration_service.h"
+#include "services/configuration/lane.h"
 
 namespace muster::configuration {
 

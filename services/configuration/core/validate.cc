@@ -27,45 +27,40 @@ bool IsBareMajor(absl::string_view text) {
   return version && version->numbers.size() == 1;
 }
 
-using Faults = std::vector<error::FieldViolation>;
+using error::Below;
+using error::Faults;
 
-void ValidateFailures(const BootFailures& failures, const std::string& prefix, Faults& faults) {
-  if (!IsProfileId(failures.node_profile)) {
-    faults.push_back({prefix + "node_profile", kProfileIdShape});
-  }
-  if (failures.enable_count < 0) {
-    faults.push_back({prefix + "enable_count", "must be at least 0."});
-  }
+void ValidateFailures(const BootFailures& failures, const std::string& path, Faults& faults) {
+  faults.Require(IsProfileId(failures.node_profile), Below(path, "node_profile"), kProfileIdShape);
+  faults.Require(failures.enable_count >= 0, Below(path, "enable_count"), "must be at least 0.");
   if (failures.machines.size() > kMaxFailedMachines) {
-    faults.push_back({prefix + "machines",
+    return faults.Add(Below(path, "machines"),
                       absl::StrCat("has ", failures.machines.size(),
-                                   " entries; allowed are at most ", kMaxFailedMachines, ".")});
-    return;
+                                   " entries; allowed are at most ", kMaxFailedMachines, "."));
   }
   std::set<absl::string_view> seen;
   for (size_t i = 0; i < failures.machines.size(); ++i) {
-    const std::string field = absl::StrCat(prefix, "machines[", i, "]");
+    const std::string field = error::At(Below(path, "machines"), i);
     if (!IsDnsLabel(failures.machines[i])) {
-      faults.push_back(
-          {field,
-           "must be 1 to 63 of lower-case letters, digits and \"-\", first and last no \"-\"."});
+      faults.Add(field,
+                 "must be 1 to 63 of lower-case letters, digits and \"-\", first and last no "
+                 "\"-\".");
     } else if (!seen.insert(failures.machines[i]).second) {
-      faults.push_back({field, "stands in the list twice."});
+      faults.Add(field, "stands in the list twice.");
     }
   }
 }
 
 }  // namespace
 
-std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::string_view prefix) {
-  std::vector<error::FieldViolation> faults;
-  const auto require = [&](bool holds, absl::string_view field, std::string description) {
-    if (!holds) faults.push_back({absl::StrCat(prefix, field), std::move(description)});
+void Validate(const SyncPool& request, absl::string_view path, Faults& faults) {
+  const auto require = [&](bool holds, absl::string_view field, absl::string_view description) {
+    faults.Require(holds, Below(path, field), description);
   };
   require(IsPoolUid(request.pool_uid), "pool_uid",
           "must be 1 to 64 of lower-case letters, digits and \"-\".");
   require(request.generation >= 1, "generation", "must be at least 1.");
-  if (request.release) return faults;
+  if (request.release) return;
 
   const Spec& spec = request.spec;
   const std::string image =
@@ -79,16 +74,18 @@ std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::strin
   require(request.nodes_in_delivery >= 0 && request.nodes_in_delivery <= kMaxNodes,
           "nodes_in_delivery", absl::StrCat("must be 0 to ", kMaxNodes, "."));
   if (request.boot_failures) {
-    ValidateFailures(*request.boot_failures, absl::StrCat(prefix, "boot_failures."), faults);
+    ValidateFailures(*request.boot_failures, Below(path, "boot_failures"), faults);
   }
-  return faults;
 }
 
-std::vector<error::FieldViolation> ValidateRequested(OrderKind kind, absl::string_view requested) {
-  const bool promote = kind == OrderKind::kPromote;
-  const absl::string_view word = promote ? kPendingWord : kPreviousWord;
-  if (requested == word || IsProfileId(requested)) return {};
-  return {{"node_profile", absl::StrCat("must be empty, `", word, "` or `np-{12 hex}`.")}};
+void Validate(const OrderPool& order, Faults& faults) {
+  const absl::string_view word = order.kind == OrderKind::kPromote ? kPendingWord : kPreviousWord;
+  faults.Require(order.requested == word || IsProfileId(order.requested), "node_profile",
+                 absl::StrCat("must be empty, `", word, "` or `np-{12 hex}`."));
+}
+
+void Validate(const EnableRevision& request, Faults& faults) {
+  faults.Require(IsProfileId(request.node_profile), "node_profile", kProfileIdShape);
 }
 
 }  // namespace muster::configuration

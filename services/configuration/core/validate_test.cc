@@ -11,6 +11,12 @@ namespace {
 const SyncPool kGood = {
     .pool_uid = "pool-1", .generation = 1, .spec = {.gpu_version = "570", .gpu = true}};
 
+std::vector<error::FieldViolation> Validate(const SyncPool& request, absl::string_view path) {
+  error::Faults faults;
+  configuration::Validate(request, path, faults);
+  return faults.named();
+}
+
 struct Case {
   const char* field = "";  // empty: nothing is wrong
   std::function<void(SyncPool&)> change = {};
@@ -50,7 +56,7 @@ TEST(ValidateTest, NamesTheField) {
   for (const Case& row : kCases) {
     SyncPool request = kGood;
     row.change(request);
-    const auto faults = Validate(request, "configuration.");
+    const auto faults = Validate(request, "configuration");
     ASSERT_EQ(faults.size(), row.field[0] == '\0' ? 0u : 1u) << row.field;
     if (!faults.empty()) {
       EXPECT_EQ(faults[0].field, row.field);
@@ -63,8 +69,8 @@ TEST(ValidateTest, ListsEveryFault) {
   request.pool_uid = "";
   request.generation = 0;
   request.spec.kubernetes = "?";
-  EXPECT_EQ(Validate(request, "configurations[3].").size(), 3u);
-  EXPECT_EQ(Validate(request, "configurations[3].")[0].field, "configurations[3].pool_uid");
+  EXPECT_EQ(Validate(request, "configurations[3]").size(), 3u);
+  EXPECT_EQ(Validate(request, "configurations[3]")[0].field, "configurations[3].pool_uid");
 }
 
 }  // namespace

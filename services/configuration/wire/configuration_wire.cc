@@ -215,8 +215,8 @@ absl::StatusOr<PoolConfiguration> FromProto(const v1::PoolConfiguration& message
   return row;
 }
 
-SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view prefix,
-                   std::vector<error::FieldViolation>& faults) {
+SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view path,
+                   error::Faults& faults) {
   SyncPool command = {.pool_uid = request.pool_uid(),
                       .generation = request.generation(),
                       .release = request.release()};
@@ -228,14 +228,14 @@ SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view pr
                              failures.enable_count(),
                              {failures.machines().begin(), failures.machines().end()}};
   }
-  const auto fault = [&](absl::string_view field, std::string description) {
-    faults.push_back({absl::StrCat(prefix, field), std::move(description)});
+  const auto require = [&](bool holds, absl::string_view field, absl::string_view description) {
+    faults.Require(holds, error::Below(path, field), description);
   };
-  if (!request.has_spec()) fault("spec", "is required unless `release` is true.");
+  require(request.has_spec(), "spec", "is required unless `release` is true.");
   const auto train = TrainOf(request.spec());
-  if (!train) fault("spec.release_train", "must be empty, \"stable\" or \"latest\".");
+  require(train.has_value(), "spec.release_train", "must be empty, \"stable\" or \"latest\".");
   const auto strategy = StrategyOf(request.spec());
-  if (!strategy) fault("spec.strategy", "is no strategy that is known.");
+  require(strategy.has_value(), "spec.strategy", "is no strategy that is known.");
   command.spec = FieldsOf(request.spec());
   command.spec.release_train = train.value_or(Channel::kStable);
   command.spec.strategy = strategy.value_or(Strategy::kOnSpecUpdate);

@@ -2,11 +2,9 @@
 
 #include <muster/configuration/v1/configuration_service.pb.h>
 
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "services/common/error.h"
+#include "services/common/faults.h"
 #include "services/configuration/core/commands.h"
 #include "services/configuration/core/types.h"
 
@@ -24,10 +22,9 @@ absl::StatusOr<NodeProfile> FromProto(const v1::NodeProfile& message);
 absl::StatusOr<PoolConfiguration> FromProto(const v1::PoolConfiguration& message);
 
 // A caller's request as a command. What has no place in one (no spec, an unknown train or strategy)
-// is appended to `faults`, its path after `prefix`, such as `configuration.`; the rest is for
-// core/validate.h.
-SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view prefix,
-                   std::vector<error::FieldViolation>& faults);
+// is added to `faults`, below `path`, the request's; the rest is for core/validate.h.
+SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view path,
+                   error::Faults& faults);
 
 // What a malformed name is answered with.
 inline constexpr char kReleaseNameShape[] =

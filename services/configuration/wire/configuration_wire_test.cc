@@ -167,8 +167,9 @@ v1::ConfigurationRequest Good() {
 }
 
 SyncPool Parse(const v1::ConfigurationRequest& request, std::vector<std::string> fields = {}) {
-  std::vector<error::FieldViolation> faults;
-  SyncPool command = FromProto(request, "configuration.", faults);
+  error::Faults found;
+  SyncPool command = FromProto(request, "configuration", found);
+  const std::vector<error::FieldViolation>& faults = found.named();
   EXPECT_EQ(faults.size(), fields.size());
   for (size_t i = 0; i < faults.size() && i < fields.size(); ++i) {
     EXPECT_EQ(faults[i].field, fields[i]);
