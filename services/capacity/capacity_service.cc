@@ -19,8 +19,8 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
       .service = "capacity",
       .interval = options.audit_interval,
       .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
-  service->handlers_ =
-      std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(), options.clock);
+  service->handlers_ = std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(),
+                                                  &service->lane_->clock());
   return service;
 }
 

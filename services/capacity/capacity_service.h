@@ -20,7 +20,7 @@ class CapacityService {
  public:
   struct Options {
     storage::LaneOptions lane = {};  // connect.schema is `capacity`
-    const Clock* clock = nullptr;    // outlives the service
+    const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
   };
 

@@ -24,7 +24,7 @@ class ConfigurationService {
  public:
   struct Options {
     storage::LaneOptions lane = {};  // connect.schema is `configuration`
-    const Clock* clock = nullptr;    // outlives the service
+    const Clock* clock = nullptr;    // null: the database's; outlives the service
     // Different machines in a row that fail to boot a revision before it is disabled, 1 to 64.
     int boot_failures_to_disable = 3;
   };

@@ -153,31 +153,31 @@ bool Agent::Pause(absl::Duration& pause) {
 void Agent::WatchLoop() {
   absl::Duration pause = options_.first_retry;
   while (!stopped()) {
-    std::optional<int64_t> after;
+    type::v1::WatchStart start;
     int64_t received = 0;
     {
       MutexLock lock(mutex_);
-      after = revision_;
+      start = start_;
       received = stats_.messages;
     }
-    const absl::Status status = WatchOnce(after);
+    const absl::Status status = WatchOnce(start);
     if (stopped()) return;
     log::Warn("the watch ended", {{"status", status}});
     {
       MutexLock lock(mutex_);
-      if (absl::IsOutOfRange(status)) revision_.reset();
+      if (absl::IsOutOfRange(status)) start_.Clear();
       if (stats_.messages != received) pause = options_.first_retry;
     }
     Pause(pause);
   }
 }
 
-absl::Status Agent::WatchOnce(std::optional<int64_t> after_revision) {
+absl::Status Agent::WatchOnce(const type::v1::WatchStart& start) {
   Rpc::Call call(*rpc_);
   lifecycle::v1::WatchLifecycleRequest request;
   request.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE);
+  *request.mutable_start() = start;
   request.mutable_start()->set_bundle(true);
-  if (after_revision) request.mutable_start()->set_after_revision(*after_revision);
   const auto reader = rpc_->lifecycle->WatchLifecycle(&call.context, request);
   bool first = true;
   lifecycle::v1::WatchLifecycleResponse response;
@@ -187,7 +187,7 @@ absl::Status Agent::WatchOnce(std::optional<int64_t> after_revision) {
     stats_.messages += 1 + response.bundle_size();
     if (std::exchange(first, false)) {
       ++stats_.streams;
-      if (!after_revision) {
+      if (!start.has_after_revision()) {
         ++stats_.snapshots;
         model_.BeginSnapshot();
       }
@@ -207,7 +207,9 @@ void Agent::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
   if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) model_.Remove(message.key());
   if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) model_.EndSnapshot(clock_.Now());
   // A snapshot cut short cannot be resumed: only its end has a revision to go on from.
-  if (message.type() != type::v1::WATCH_EVENT_TYPE_SNAPSHOT) revision_ = message.revision();
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT) return;
+  start_.set_after_revision(message.revision());
+  if (!message.incarnation().empty()) start_.set_incarnation(message.incarnation());
 }
 
 void Agent::TellCluster() {

@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "muster/capacity/v1/capacity.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
+#include "muster/type/v1/watch.pb.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
 #include "services/fleetsim/cluster.h"
@@ -76,7 +77,7 @@ class Agent {
   class Rpc;
 
   void WatchLoop();
-  absl::Status WatchOnce(std::optional<int64_t> after_revision);
+  absl::Status WatchOnce(const type::v1::WatchStart& start);
   void Take(const lifecycle::v1::WatchLifecycleResponse& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellCluster() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -99,7 +100,7 @@ class Agent {
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   FleetModel model_ MUSTER_GUARDED_BY(mutex_);
   AgentStats stats_ MUSTER_GUARDED_BY(mutex_);
-  std::optional<int64_t> revision_ MUSTER_GUARDED_BY(mutex_);
+  type::v1::WatchStart start_ MUSTER_GUARDED_BY(mutex_);  // where the next stream begins
   absl::BitGen random_ MUSTER_GUARDED_BY(mutex_);
 };
 

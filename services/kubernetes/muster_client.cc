@@ -175,7 +175,7 @@ absl::Status MusterClient::Rollback(const std::string& pool_uid, const std::stri
 }
 
 absl::Status MusterClient::Watch(
-    std::optional<int64_t> after_revision,
+    const rpc::ResumePoint& from,
     const std::function<void(const lifecycle::v1::WatchLifecycleResponse&)>& take) {
   using lifecycle::v1::WatchLifecycleRequest;
   using lifecycle::v1::WatchLifecycleResponse;
@@ -185,7 +185,7 @@ absl::Status MusterClient::Watch(
   request.add_kinds(WatchLifecycleRequest::KIND_NODE);
   request.add_kinds(WatchLifecycleRequest::KIND_EVENT);
   request.mutable_start()->set_bundle(true);
-  if (after_revision) request.mutable_start()->set_after_revision(*after_revision);
+  from.WriteTo(*request.mutable_start());
   Rpc::Call call(*rpc_);
   const grpc::Status status = rpc::ReadStream<WatchLifecycleResponse>(
       [&](grpc::ClientReadReactor<WatchLifecycleResponse>* reactor) {

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "muster/configuration/v1/configuration.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
+#include "services/rpc/resume_point.h"
 
 namespace muster::kubernetes {
 
@@ -52,8 +53,8 @@ class MusterClient {
   absl::Status Rollback(const std::string& pool_uid, const std::string& profile);
 
   // Streams pools, Nodes and events of the cluster until it breaks; `take` is called by gRPC's
-  // threads, one message at a time, and must not block. After a revision, or with a snapshot.
-  absl::Status Watch(std::optional<int64_t> after_revision,
+  // threads, one message at a time, and must not block. From a point, or with a snapshot.
+  absl::Status Watch(const rpc::ResumePoint& from,
                      const std::function<void(const lifecycle::v1::WatchLifecycleResponse&)>& take);
 
   // Ends all calls under way and to come.

@@ -44,22 +44,21 @@ void MusterWatch::Run() {
   while (true) {
     absl::Status status;
     if (WatchOnce(status) > 0) pause = kFirstPause;
-    if (absl::IsOutOfRange(status)) revision_.reset();
+    if (absl::IsOutOfRange(status)) resume_.Forget();
     if (!absl::IsCancelled(status)) log::Warn("the watch of Muster ended", {{"error", status}});
     if (!Pause(pause)) return;
   }
 }
 
 int64_t MusterWatch::WatchOnce(absl::Status& status) {
-  if (!revision_) view_.BeginSnapshot();
+  if (resume_.empty()) view_.BeginSnapshot();
   int64_t received = 0;
-  status = client_.Watch(revision_, [&](const lifecycle::v1::WatchLifecycleResponse& message) {
+  // The point moves while the stream runs.
+  const rpc::ResumePoint from = resume_;
+  status = client_.Watch(from, [&](const lifecycle::v1::WatchLifecycleResponse& message) {
     view_.Take(message, absl::Now());
     received += 1 + message.bundle_size();
-    const auto& last =
-        message.bundle().empty() ? message : message.bundle(message.bundle_size() - 1);
-    // A snapshot that was cut short cannot be resumed: only its end has a revision to go on from.
-    if (last.type() != type::v1::WATCH_EVENT_TYPE_SNAPSHOT) revision_ = last.revision();
+    resume_.Take(message);
   });
   return received;
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <thread>
 
 #include "absl/random/random.h"
@@ -34,7 +33,7 @@ class MusterWatch {
 
   MusterClient& client_;
   MusterView& view_;
-  std::optional<int64_t> revision_;  // its thread's
+  rpc::ResumePoint resume_;  // its thread's
   absl::BitGen random_;
   Mutex mutex_;
   CondVar changed_;

@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
   const Options& all = service->options_;
   Reconciler::Options loop;
   loop.lane = service->lane_.get();
-  loop.clock = all.clock;
+  loop.clock = &service->lane_->clock();
   loop.connect = all.lane.connect;
   loop.policy = all.policy;
   loop.resync_interval = all.resync_interval;
@@ -56,7 +56,7 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
   }
   catalogue_ = std::make_shared<CatalogueMirror>(peers.capacity);
   handlers_->SetPeers(
-      catalogue_, std::make_shared<Advisor>(peers, catalogue_, options_.clock, options_.policy));
+      catalogue_, std::make_shared<Advisor>(peers, catalogue_, &lane_->clock(), options_.policy));
   catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
   reconciler_->Start(peers, catalogue_);
   orphans_->Start(peers);

@@ -41,7 +41,7 @@ class LifecycleService {
  public:
   struct Options {
     storage::LaneOptions lane = {};  // connect.schema is `lifecycle`
-    const Clock* clock = nullptr;    // outlives the service
+    const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration resync_interval = absl::Minutes(10);
     absl::Duration lease_ttl = absl::Seconds(5);
     Policy policy = {};

@@ -35,6 +35,9 @@ constexpr Series kSeries[] = {
      &LaneStats::retries},
     {"muster_lane_in_doubt_total", "Commits whose outcome was unknown at first.",
      prometheus::MetricType::Counter, &LaneStats::in_doubt},
+    {"muster_lane_history_replaced_total",
+     "Times that memory was loaded anew because the database had lost what it showed.",
+     prometheus::MetricType::Counter, &LaneStats::history_replaced},
 };
 
 struct AuditSeries {

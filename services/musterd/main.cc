@@ -40,7 +40,8 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   absl::SetProgramUsageMessage(
-      "Muster's server: musterd serve --services=... | musterd migrate [--dry_run|--status]");
+      "Muster's server: musterd serve --services=... | musterd migrate "
+      "[--dry_run|--status|--new_history [--schemas=...]]");
   const std::vector<char*> words = absl::ParseCommandLine(argc, argv);
   const absl::string_view verb = words.size() == 2 ? words[1] : "";
   if (verb == "serve") return Serve(signals);

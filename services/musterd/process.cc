@@ -90,16 +90,14 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
 
 absl::Status Process::CreateServices() {
   if (options_.services.count("quota") != 0) {
-    ASSIGN_OR_RETURN(quota_,
-                     quota::QuotaService::Create({.lane = LaneOptionsFor("quota"),
-                                                  .clock = &clock_,
-                                                  .audit_interval = options_.audit_interval}));
+    ASSIGN_OR_RETURN(
+        quota_, quota::QuotaService::Create(
+                    {.lane = LaneOptionsFor("quota"), .audit_interval = options_.audit_interval}));
     AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
   }
   if (options_.services.count("capacity") != 0) {
     ASSIGN_OR_RETURN(
         capacity_, capacity::CapacityService::Create({.lane = LaneOptionsFor("capacity"),
-                                                      .clock = &clock_,
                                                       .audit_interval = options_.audit_interval}));
     AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
   }
@@ -107,15 +105,13 @@ absl::Status Process::CreateServices() {
     ASSIGN_OR_RETURN(configuration_,
                      configuration::ConfigurationService::Create(
                          {.lane = LaneOptionsFor("configuration"),
-                          .clock = &clock_,
                           .boot_failures_to_disable = options_.boot_failures_to_disable}));
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
     metrics_.Add(configuration_->collectable());
   }
   if (options_.services.count("lifecycle") != 0) {
-    lifecycle::LifecycleService::Options lifecycle{.lane = LaneOptionsFor("lifecycle"),
-                                                   .clock = &clock_};
+    lifecycle::LifecycleService::Options lifecycle{.lane = LaneOptionsFor("lifecycle")};
     lifecycle.resync_interval = options_.resync_interval;
     lifecycle.policy.boot_deadline = options_.boot_deadline;
     lifecycle.policy.drain_deadline = options_.drain_deadline;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "services/common/clock.h"
 #include "services/musterd/options.h"
 #include "services/musterd/service_part.h"
 #include "services/rpc/metrics.h"
@@ -62,7 +61,6 @@ class Process {
   void FollowReadiness();
 
   const ServeOptions options_;
-  SystemClock clock_;
   rpc::Metrics metrics_;
   std::unique_ptr<quota::QuotaService> quota_;
   std::unique_ptr<capacity::CapacityService> capacity_;

@@ -20,9 +20,10 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
       .service = "quota",
       .interval = options.audit_interval,
       .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
-  service->override_timer_ = std::make_unique<OverrideTimer>(service->lane_.get(), options.clock);
-  service->handlers_ =
-      std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(), options.clock);
+  service->override_timer_ =
+      std::make_unique<OverrideTimer>(service->lane_.get(), &service->lane_->clock());
+  service->handlers_ = std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(),
+                                                  &service->lane_->clock());
   return service;
 }
 

@@ -22,7 +22,7 @@ class QuotaService {
  public:
   struct Options {
     storage::LaneOptions lane = {};  // connect.schema is `quota`
-    const Clock* clock = nullptr;    // outlives the service
+    const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
   };
 

@@ -21,6 +21,7 @@ absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start) {
   if (start.after_revision() < 0)
     return error::InvalidField("start.after_revision", "must be at least 0.");
   options.after_revision = start.after_revision();
+  options.incarnation = start.incarnation();
   return options;
 }
 
@@ -32,6 +33,7 @@ bool FillWatchResponse(const Item& item, Response& response) {
     response.set_type(type);
     response.set_revision(item.revision);
     response.set_key(item.key);
+    response.set_incarnation(item.incarnation);
   };
   switch (item.type) {
     case Item::Type::kSnapshot:

@@ -55,6 +55,12 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
   }
 }
 
+void ConnectionPool::DropIdle() {
+  std::vector<std::unique_ptr<Connection>> dropped;
+  MutexLock lock(mutex_);
+  dropped.swap(idle_);
+}
+
 void ConnectionPool::Return(std::unique_ptr<Connection> connection) {
   MutexLock lock(mutex_);
   --lent_;

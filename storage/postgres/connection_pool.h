@@ -60,6 +60,9 @@ class ConnectionPool {
   // UNAVAILABLE: Postgres did not take the connection.
   absl::StatusOr<Loan> Acquire(absl::Time deadline);
 
+  // Closes the connections that nobody has on loan: the next ones are new.
+  void DropIdle();
+
   const ConnectOptions& options() const { return options_; }
 
  private:

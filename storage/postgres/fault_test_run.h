@@ -56,7 +56,7 @@ struct FaultBench {
     const absl::Status status = runner.Run([&](Transaction& tx) {
       tx.Exec(absl::StrCat("SET LOCAL session_replication_role = replica; ", reset,
                            "UPDATE journal_head SET revision = 0, compacted_revision = 0, "
-                           "batch = ''"));
+                           "batch = '', commit_time = to_timestamp(0)"));
       return absl::OkStatus();
     });
     if (!status.ok()) throw std::runtime_error(status.ToString());

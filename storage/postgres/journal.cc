@@ -1,17 +1,22 @@
 #include "storage/postgres/journal.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
 
 namespace muster::storage::journal {
 namespace {
 
-constexpr char kLock[] = "SELECT revision, batch, compacted_revision FROM journal_head FOR UPDATE";
+constexpr char kLock[] = "SELECT 1 FROM journal_head FOR UPDATE";
 constexpr Statement kPeek = {"journal_peek",
-                             "SELECT revision, batch, compacted_revision FROM journal_head"};
+                             "SELECT revision, batch, compacted_revision, incarnation,"
+                             " (extract(epoch FROM commit_time) * 1000000)::bigint,"
+                             " (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
+                             " (SELECT j.batch FROM journal j WHERE j.revision = $1)"
+                             " FROM journal_head"};
 constexpr Statement kRead = {"journal_read",
-                             "SELECT revision, kind, key, change FROM journal"
+                             "SELECT revision, kind, key, change, batch FROM journal"
                              " WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3"};
 constexpr Statement kAppend = {
     "journal_append",
@@ -19,9 +24,9 @@ constexpr Statement kAppend = {
     " SELECT c.revision, $1, c.kind, c.key, c.change"
     " FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[]) AS c (revision, kind, key, "
     "change))"
-    " UPDATE journal_head SET revision = $6, batch = $1"};
-constexpr Statement kWrittenBy = {"journal_written_by",
-                                  "SELECT 1 FROM journal WHERE revision = $1 AND batch = $2"};
+    " UPDATE journal_head SET revision = $6, batch = $1, commit_time = $7"};
+constexpr absl::string_view kRename =
+    "UPDATE journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '')";
 constexpr Statement kCompactHead = {"journal_compact_head",
                                     "UPDATE journal_head SET compacted_revision = $1 WHERE "
                                     "compacted_revision < $1 AND revision >= $1"};
@@ -31,14 +36,25 @@ constexpr Statement kCompact = {
 constexpr Statement kNotify = {"journal_notify", "SELECT pg_notify($1, $2)"};
 
 Head ToHead(const pqxx::row& row) {
-  return {row[0].as<int64_t>(), row[1].as<std::string>(), row[2].as<int64_t>()};
+  Head head{row[0].as<int64_t>(),
+            row[1].as<std::string>(),
+            row[2].as<int64_t>(),
+            row[3].as<std::string>(),
+            absl::FromUnixMicros(row[4].as<int64_t>()),
+            absl::FromUnixMicros(row[5].as<int64_t>())};
+  if (!row[6].is_null()) head.known_batch = row[6].as<std::string>();
+  return head;
 }
 
 }  // namespace
 
-Head Lock(Transaction& tx) { return ToHead(tx.Exec(kLock)[0]); }
+Head Lock(Transaction& tx, int64_t known) {
+  // Read by a statement of its own: what the one that waits for the lock sees is from before.
+  const std::string peek = absl::StrReplaceAll(kPeek.sql, {{"$1", absl::StrCat(known)}});
+  return ToHead(tx.ExecAs(kLock, absl::StrCat(kLock, "; ", peek))[0]);
+}
 
-Head Peek(Transaction& tx) { return ToHead(tx.Exec(kPeek)[0]); }
+Head Peek(Transaction& tx, int64_t known) { return ToHead(tx.Exec(kPeek, known)[0]); }
 
 std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit) {
   std::vector<JournalRow> rows;
@@ -46,12 +62,14 @@ std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64
     JournalRow change{row[0].as<int64_t>(), row[1].c_str(), row[2].c_str()};
     if (!row[3].is_null())
       change.bytes = std::make_shared<const std::string>(FromSqlBytes(row[3].c_str()));
+    change.batch = row[4].c_str();
     rows.push_back(std::move(change));
   }
   return rows;
 }
 
-void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch) {
+void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch,
+            absl::Time commit_time) {
   SqlArray revisions, kinds, keys, changes;
   for (const JournalRow& row : rows) {
     revisions.Add(row.revision);
@@ -64,12 +82,10 @@ void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_vie
     }
   }
   tx.Queue(kAppend, std::string(batch), revisions.Text(), kinds.Text(), keys.Text(), changes.Text(),
-           rows.back().revision);
+           rows.back().revision, ToSqlTime(commit_time));
 }
 
-bool WrittenBy(Transaction& tx, int64_t revision, absl::string_view batch) {
-  return !tx.Exec(kWrittenBy, revision, std::string(batch)).empty();
-}
+void Rename(Transaction& tx) { tx.Exec(std::string(kRename)); }
 
 void MoveCompacted(Transaction& tx, int64_t revision) { tx.Exec(kCompactHead, revision); }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct Head {
   int64_t revision = 0;            // of the last change
   std::string batch = {};          // id of the last batch
   int64_t compacted_revision = 0;  // changes up to this one are no longer in the journal
+  std::string incarnation = {};    // the history's name: another after every loss or restore
+  absl::Time commit_time = absl::UnixEpoch();   // of the last batch
+  absl::Time now = absl::UnixEpoch();           // the database's clock as the head was read
+  std::optional<std::string> known_batch = {};  // that wrote the revision that was asked for
 };
 
 // One change as the journal has it.
@@ -26,22 +31,25 @@ struct JournalRow {
   std::string kind = {};
   std::string key = {};
   std::shared_ptr<const std::string> bytes = {};  // null: the resource is gone
+  std::string batch = {};                         // set by Read
 };
 
 // The journal of one schema: tables `journal_head` and `journal` (migrations/<schema>/0001_*.sql).
 // Revisions have no gaps. All functions throw what libpqxx throws.
 namespace journal {
 
-// Locks the head until the transaction ends. One round trip, BEGIN included.
-Head Lock(Transaction& tx);
-// Reads the head without a lock.
-Head Peek(Transaction& tx);
+// Locks the head until the transaction ends, then reads it and the batch of revision `known`: what
+// it says, its time too, holds as long as the lock. One round trip, BEGIN included.
+Head Lock(Transaction& tx, int64_t known);
+// Reads the same without a lock.
+Head Peek(Transaction& tx, int64_t known);
 // Changes with after < revision <= upto, at most `limit`, in order.
 std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit);
 // Appends `rows` with the revisions head + 1, ... and moves the head. The lock must be held.
-void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch);
-// Whether the change with this revision was written by this batch.
-bool WrittenBy(Transaction& tx, int64_t revision, absl::string_view batch);
+void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch,
+            absl::Time commit_time);
+// Names the history anew.
+void Rename(Transaction& tx);
 // Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the
 // head.
 void MoveCompacted(Transaction& tx, int64_t revision);

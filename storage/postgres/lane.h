@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -26,6 +28,8 @@
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/auditor.h"
+#include "storage/postgres/history.h"
+#include "storage/postgres/lane_clock.h"
 #include "storage/postgres/lane_db.h"
 #include "storage/postgres/read_pacer.h"
 #include "storage/postgres/store.h"
@@ -53,7 +57,8 @@ class CommitLane {
   using Change = typename State::Change;
   // Decides one command. May run several times (the transaction may be tried again), so it must
   // depend on its arguments and captured values alone, and overwrite what it left before. An error
-  // takes back what it put on the overlay.
+  // takes back what it put on the overlay. `now` is the database's time, read with the head locked,
+  // and never before the last commit's.
   using Decide = absl::AnyInvocable<absl::Status(Overlay<State>&, absl::Time now)>;
   // Called once: OK after the commit (or at once with the batch if the command changed nothing),
   // with the revision that the answer shows. Errors: Decide's own; UNAVAILABLE nothing was written,
@@ -67,15 +72,14 @@ class CommitLane {
   // may have changed.
   using Subscriber = std::function<void(absl::Span<const Revised<Change>>)>;
 
-  // Loads the state and starts. `store` and `clock` must outlive the lane. UNAVAILABLE: the
-  // database is away.
+  // Loads the state and starts. `clock`, unless null, stands in for the database's (tests); it and
+  // `store` must outlive the lane. UNAVAILABLE: the database is away.
   static absl::StatusOr<std::unique_ptr<CommitLane>> Create(LaneOptions options,
                                                             const Store<State>* store,
-                                                            const Clock* clock) {
+                                                            const Clock* clock = nullptr) {
     auto lane = std::unique_ptr<CommitLane>(new CommitLane(std::move(options), store, clock));
-    RETURN_IF_ERROR(lane->db_.Read([&](Transaction& tx) { return lane->LoadAll(tx); }));
-    lane->served_ = lane->working_;
-    lane->served_revision_ = lane->revision_;
+    RETURN_IF_ERROR(lane->Load(lane->working_, lane->at_));
+    lane->Show();
     lane->Start();
     return lane;
   }
@@ -84,7 +88,11 @@ class CommitLane {
   // What waits is answered UNAVAILABLE, watches end with UNAVAILABLE, threads end. Idempotent.
   void Stop();
 
-  void Submit(Decide decide, Done done, absl::Time deadline = absl::InfiniteFuture());
+  // `incarnation`, unless empty, is of the history that the command was made from (PeekAt): in
+  // another one it is not decided but answered UNAVAILABLE. So is whatever meets the loss of a
+  // history: what it was made from may be gone.
+  void Submit(Decide decide, Done done, absl::Time deadline = absl::InfiniteFuture(),
+              std::string incarnation = {});
 
   // A linearizable read: `done` sees every change that was committed before the call.
   void Read(ReadDone done, absl::Time deadline = absl::InfiniteFuture());
@@ -96,6 +104,13 @@ class CommitLane {
     return f(static_cast<const State&>(served_), served_revision_.load());
   }
 
+  // The same with where memory is: f(const State&, const Position&).
+  template <class F>
+  auto PeekAt(F f) const {
+    ReaderLock lock(served_mutex_);
+    return f(static_cast<const State&>(served_), static_cast<const Position&>(served_at_));
+  }
+
   // Begins a watch; see muster.type.v1.WatchStart. It ends by its own status; nothing fails here.
   std::shared_ptr<Watcher> Watch(WatchOptions options);
 
@@ -105,13 +120,18 @@ class CommitLane {
     subscribers_.push_back(std::move(subscriber));
   }
 
-  // Whether the database answered when it was last asked (at most LaneOptions::poll ago).
-  bool ready() const { return ready_; }
+  // Whether the database answered when it was last asked (at most LaneOptions::poll ago), and
+  // memory is not being loaded anew.
+  bool ready() const { return ready_ && !loading_; }
   int64_t revision() const { return served_revision_; }
   LaneStats stats() const;
 
-  // Memory = tables = journal, at one revision, with the head locked. Blocks; UNAVAILABLE when the
-  // database is away.
+  // What time it is for decisions: the database's at the last head, and steadily on from there. For
+  // whoever thinks about time beside commands. Lives as long as the lane.
+  const Clock& clock() const { return clock_; }
+
+  // Memory = tables = journal, at one revision. Holds nobody up. Blocks; costs four copies of the
+  // state. UNAVAILABLE: the database is away.
   absl::StatusOr<Comparison> Compare();
 
   // Audits memory without holding anybody up: beside the tables, both at one revision, and by the
@@ -131,14 +151,17 @@ class CommitLane {
     Decide decide;
     Done done;
     absl::Time deadline;
+    std::string incarnation = {};
     absl::Status status = {};
   };
   struct PendingRead {
     ReadDone done;
     absl::Time deadline;
+    // What memory must show before it is answered.
+    std::string incarnation = {};
     int64_t revision = 0;
   };
-  // A batch that was committed, or failed as a whole.
+  // Commands that were committed, or failed, together.
   struct Answered {
     std::vector<Command> batch;
     absl::Status status;
@@ -147,10 +170,7 @@ class CommitLane {
   using Entries = std::vector<Revised<Change>>;
 
   CommitLane(LaneOptions options, const Store<State>* store, const Clock* clock)
-      : options_(WithDoubtHook(std::move(options))),
-        store_(*store),
-        clock_(*clock),
-        db_(options_) {}
+      : options_(WithDoubtHook(std::move(options))), store_(*store), clock_(clock), db_(options_) {}
 
   void Start();
   // While the outcome of a batch is unknown, nobody should wait behind it.
@@ -162,55 +182,107 @@ class CommitLane {
     return options;
   }
 
+  void Yield(LanePoint point) const {
+    if (options_.yield) options_.yield(point);
+  }
+
   // --- the lane's thread ---
   void RunLane();
   void RunBatch(std::vector<Command> batch);
+  // Commits `batch`; where the tables refuse it, halves of it, each for itself. Answers what is
+  // settled, all of it in the end.
+  absl::Status CommitOrSplit(absl::Span<Command> batch);
+  void Answer(absl::Span<Command> batch, const absl::Status& status, int64_t shown);
   absl::Status TryBatch(absl::Span<Command> batch, int64_t& shown);
+  static absl::Status HistoryLost() {
+    return error::Unavailable("The database lost the history that this was asked in.");
+  }
+  // `behind`: nothing was tried, memory must be brought level first, without the head's lock.
+  absl::Status TryLevelBatch(absl::Span<Command> batch, int64_t& shown, bool& behind);
   void CatchUpIdle();
-  // Brings memory to `head` within the transaction; reloads everything when the journal does not
-  // reach back.
+  void TendWatchers();
+  // Brings memory level with the database, by the journal or, where that does not reach back or the
+  // history was replaced, from the tables. Locks nothing while it reads.
+  absl::Status Follow();
+  absl::Status LoadAnew();
+  // Applies the journal up to `head`, which continues what memory knows.
   absl::Status CatchUp(Transaction& tx, const Head& head);
-  absl::Status LoadAll(Transaction& tx);
+  // The tables as they are in one snapshot.
+  absl::Status Load(State& state, Position& at);
   // As the store's Load, but the session may idle while rows are taken in: between two tables that
   // is half a minute for 100,000 Nodes.
   void LoadSlowly(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const;
   static constexpr absl::Duration kLoadPatience = absl::Minutes(2);
+  // How often a batch is put off because others commit faster than memory follows.
+  static constexpr int kMaxFollows = 5;
   Entries LastPerKey(const Entries& changes) const;
   std::vector<JournalRow> ToJournal(const Entries& changes) const;
   // `changes` were applied to working_ and are committed: readers and watchers see them from here
   // on.
   void Publish(const Entries& changes, const std::vector<JournalRow>& rows);
-  void PublishReload();
+  void PublishReload(const Continuity& why);
+  // Readers see working_ from here on.
+  void Show();
   void FailQueued(const absl::Status& status);
-  absl::StatusOr<Comparison> CompareLocked(Transaction& tx);
+
+  // --- whoever audits or compares ---
+  // What the database has, in one snapshot, brought forward by the journal.
+  struct Picture {
+    State tables = {};
+    State replayed = {};  // what the journal adds up to; only for Compare
+    Position at = {};
+    int64_t compacted_revision = 0;
+    std::string gap = {};  // where the journal is broken; empty: it is whole
+  };
+  absl::Status ReadPicture(Picture& picture, bool with_journal);
+  absl::Status Replay(Transaction& tx, Picture& picture) const;
+  absl::Status Advance(Picture& picture, const Position& to);
   // Memory as a linearizable read sees it.
-  absl::Status CopyState(State& copy, int64_t& revision);
+  absl::Status CopyState(State& copy, Position& at);
+  // Both copies of the state, taken by the lane's thread between two batches.
+  absl::Status CopyBoth(State& working, State& served, Position& at);
 
   // --- the answers' thread: while callers are told, the lane is at its next batch ---
   void RunAnswers();
 
   // --- the readers' thread ---
   void RunReads();
-  void AnswerReads(std::vector<PendingRead>& waiting);
+  // Waits for reads or for memory. False: the lane stops.
+  bool AwaitReads(std::vector<PendingRead>& unasked, bool none_waits);
+  // One question of the head for all of `unasked`; what it settles moves to `waiting`.
+  void AskHead(std::vector<PendingRead>& unasked, std::vector<PendingRead>& waiting);
+  // Answers those that memory satisfies, and those that have waited in vain. What waited for a
+  // history that is gone is asked for again.
+  void AnswerReads(std::vector<PendingRead>& unasked, std::vector<PendingRead>& waiting);
+  void Poke();
+  Position served_at() const {
+    ReaderLock lock(served_mutex_);
+    return served_at_;
+  }
 
   // --- the watch starters' thread ---
   void RunWatchStarts();
   void StartWatch(const std::shared_ptr<Watcher>& watcher);
-  void ResumeWatch(const std::shared_ptr<Watcher>& watcher, int64_t at);
+  // OK: it is sent changes from here on, or nobody wants it any more. Else: how it ends.
+  absl::Status ResumeWatch(const std::shared_ptr<Watcher>& watcher, int64_t at);
+  // Offers the journal from `at`, which moves, up to `upto`.
+  absl::Status OfferJournal(Watcher& watcher, int64_t& at, int64_t upto);
   // Copies of the matching rows, encoded one by one as the watcher takes them.
   std::function<std::optional<WatchItem>()> SnapshotOf(const Watcher& watcher) const;
   void SendToWatchers(const std::vector<JournalRow>& rows);
 
   const LaneOptions options_;
   const Store<State>& store_;
-  const Clock& clock_;
+  LaneClock clock_;
   LaneDb db_;
 
-  State working_;         // lane's thread only
-  int64_t revision_ = 0;  // of working_ without overlay; lane's thread only
+  State working_;  // lane's thread only
+  Position at_;    // of working_ without overlay; lane's thread only
+  std::chrono::steady_clock::time_point tend_at_ = {};  // lane's thread only
 
   mutable SharedMutex served_mutex_;
   State served_ MUSTER_GUARDED_BY(served_mutex_);
+  Position served_at_ MUSTER_GUARDED_BY(served_mutex_);
   std::atomic<int64_t> served_revision_ = 0;
 
   mutable Mutex mutex_;
@@ -235,10 +307,12 @@ class CommitLane {
   bool no_more_answers_ MUSTER_GUARDED_BY(answers_mutex_) = false;
 
   std::atomic<bool> ready_ = true;
+  std::atomic<bool> loading_ = false;
   std::atomic<int64_t> batches_ = 0;
   std::atomic<int64_t> commands_ = 0;
   std::atomic<int64_t> changes_ = 0;
   std::atomic<int64_t> failed_batches_ = 0;
+  std::atomic<int64_t> history_replaced_ = 0;
 
   std::thread lane_;
   std::thread answers_thread_;
@@ -249,5 +323,6 @@ class CommitLane {
 }  // namespace muster::storage
 
 #include "storage/postgres/lane_audit_inl.h"
+#include "storage/postgres/lane_history_inl.h"
 #include "storage/postgres/lane_inl.h"
 #include "storage/postgres/lane_reads_inl.h"

@@ -29,33 +29,67 @@ void AppendDifferences(absl::string_view where, const State& state, const State&
 }
 
 template <class State>
-absl::StatusOr<AuditReport> CommitLane<State>::Audit(const Check& check) {
-  State tables;
-  int64_t at = 0;
-  RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
-    tables = State();
-    at = journal::Peek(tx).revision;
-    LoadSlowly(tx, [&](Revised<Change> row) { tables.Apply(row.change, row.revision); });
-    return absl::OkStatus();
-  }));
-  // A read shows memory at that revision or later; what came between is brought to the tables'
-  // copy.
-  State memory;
-  AuditReport report;
-  RETURN_IF_ERROR(CopyState(memory, report.revision));
-  while (at < report.revision) {
-    ASSIGN_OR_RETURN(const std::vector<JournalRow> rows, db_.ReadJournal(at, report.revision));
-    if (rows.empty() || rows.front().revision != at + 1)
-      return error::Unavailable("The journal was compacted during the audit.");
+absl::Status CommitLane<State>::ReadPicture(Picture& picture, bool with_journal) {
+  return db_.Read([&](Transaction& tx) -> absl::Status {
+    picture = Picture();
+    const Head head = journal::Peek(tx, 0);
+    picture.at = Position::Of(head);
+    picture.compacted_revision = head.compacted_revision;
+    LoadSlowly(tx, [&](Revised<Change> row) { picture.tables.Apply(row.change, row.revision); });
+    return with_journal ? Replay(tx, picture) : absl::OkStatus();
+  });
+}
+
+template <class State>
+absl::Status CommitLane<State>::Replay(Transaction& tx, Picture& picture) const {
+  for (int64_t at = picture.compacted_revision; at < picture.at.revision;) {
+    const std::vector<JournalRow> rows =
+        journal::Read(tx, at, picture.at.revision, options_.catch_up_chunk);
+    if (rows.empty() || rows.front().revision != at + 1) {
+      picture.gap = absl::StrCat("the journal has a gap after revision ", at);
+      return absl::OkStatus();
+    }
     for (const JournalRow& row : rows) {
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      tables.Apply(change, row.revision);
+      picture.replayed.Apply(change, row.revision);
     }
     at = rows.back().revision;
   }
-  report.resources = static_cast<int64_t>(memory.size());
-  AppendDifferences("memory beside tables", memory, tables, true, report.violations);
-  AppendDifferences("tables beside memory", tables, memory, true, report.violations);
+  return absl::OkStatus();
+}
+
+template <class State>
+absl::Status CommitLane<State>::Advance(Picture& picture, const Position& to) {
+  if (picture.at.incarnation != to.incarnation)
+    return error::Unavailable("The history was replaced meanwhile.");
+  while (picture.at.revision < to.revision) {
+    ASSIGN_OR_RETURN(const std::vector<JournalRow> rows,
+                     db_.ReadJournal(picture.at.revision, to.revision));
+    if (rows.empty() || rows.front().revision != picture.at.revision + 1)
+      return error::Unavailable("The journal was compacted meanwhile.");
+    for (const JournalRow& row : rows) {
+      ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
+      picture.tables.Apply(change, row.revision);
+      picture.replayed.Apply(change, row.revision);
+    }
+    picture.at.revision = rows.back().revision;
+  }
+  return absl::OkStatus();
+}
+
+template <class State>
+absl::StatusOr<AuditReport> CommitLane<State>::Audit(const Check& check) {
+  Picture picture;
+  RETURN_IF_ERROR(ReadPicture(picture, false));
+  // A read shows memory at that revision or later; what came between is brought to the tables'
+  // copy.
+  State memory;
+  Position at;
+  RETURN_IF_ERROR(CopyState(memory, at));
+  RETURN_IF_ERROR(Advance(picture, at));
+  AuditReport report{at.revision, static_cast<int64_t>(memory.size())};
+  AppendDifferences("memory beside tables", memory, picture.tables, true, report.violations);
+  AppendDifferences("tables beside memory", picture.tables, memory, true, report.violations);
   for (std::string& violation : check(memory)) {
     if (report.violations.size() < kMaxViolations)
       report.violations.push_back(std::move(violation));
@@ -64,17 +98,17 @@ absl::StatusOr<AuditReport> CommitLane<State>::Audit(const Check& check) {
 }
 
 template <class State>
-absl::Status CommitLane<State>::CopyState(State& copy, int64_t& revision) {
+absl::Status CommitLane<State>::CopyState(State& copy, Position& at) {
   struct Waiting {
     Mutex mutex;
     CondVar over;
     std::optional<absl::Status> status MUSTER_GUARDED_BY(mutex);
   };
   Waiting waiting;
-  Read([&](const absl::Status& status, const State* state, int64_t at) {
+  Read([&](const absl::Status& status, const State* state, int64_t) {
     if (status.ok()) {
       copy = *state;
-      revision = at;
+      at = served_at_;
     }
     MutexLock lock(waiting.mutex);
     waiting.status = status;
@@ -86,76 +120,66 @@ absl::Status CommitLane<State>::CopyState(State& copy, int64_t& revision) {
 }
 
 template <class State>
-absl::StatusOr<Comparison> CommitLane<State>::Compare() {
-  absl::StatusOr<Comparison> result = error::Unavailable("The server stops.");
+absl::Status CommitLane<State>::CopyBoth(State& working, State& served, Position& at) {
   Mutex done_mutex;
   CondVar done_condition;
   bool done = false;
   const auto inspection = [&] {
-    const std::string no_batch;
-    const int64_t no_revision = 0;
-    const absl::Status status = db_.Write(
-        [&](Transaction& tx) {
-          result = CompareLocked(tx);
-          return result.status();
-        },
-        &no_revision, &no_batch);
-    if (!status.ok() && !absl::IsUnknown(status)) result = status;
+    working = working_;
+    at = at_;
+    {
+      ReaderLock lock(served_mutex_);
+      served = served_;
+    }
     MutexLock lock(done_mutex);
     done = true;
     done_condition.Signal();
   };
   {
     MutexLock lock(mutex_);
-    if (stopping_) return result;
+    if (stopping_) return error::Unavailable("The server stops.");
     if (inspection_) return error::Unavailable("Another comparison runs.");
     inspection_ = inspection;
     lane_wakes_.Signal();
   }
   while (true) {
     MutexLock lock(done_mutex);
-    if (done) return result;
+    if (done) return absl::OkStatus();
     done_condition.WaitFor(done_mutex, absl::Milliseconds(100));
-    if (done) return result;
+    if (done) return absl::OkStatus();
     MutexLock lane_lock(mutex_);
     // Not begun and never to begin: take it back. Begun: wait for its end.
     if (stopping_ && inspection_) {
       inspection_ = nullptr;
-      return result;
+      return error::Unavailable("The server stops.");
     }
   }
 }
 
 template <class State>
-absl::StatusOr<Comparison> CommitLane<State>::CompareLocked(Transaction& tx) {
-  const Head head = journal::Lock(tx);
-  RETURN_IF_ERROR(CatchUp(tx, head));
-  State tables;
-  LoadSlowly(tx, [&](Revised<Change> row) { tables.Apply(row.change, row.revision); });
-  State replayed;
-  for (int64_t at = head.compacted_revision; at < head.revision;) {
-    const std::vector<JournalRow> rows =
-        journal::Read(tx, at, head.revision, options_.catch_up_chunk);
-    if (rows.empty() || rows.front().revision != at + 1) {
-      return Comparison{
-          head.revision, 0, false, {absl::StrCat("the journal has a gap after revision ", at)}};
-    }
-    for (const JournalRow& row : rows) {
-      ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      replayed.Apply(change, row.revision);
-    }
-    at = rows.back().revision;
+absl::StatusOr<Comparison> CommitLane<State>::Compare() {
+  Picture picture;
+  RETURN_IF_ERROR(ReadPicture(picture, true));
+  Comparison result{picture.at.revision, static_cast<int64_t>(picture.tables.size()), false};
+  if (!picture.gap.empty()) {
+    result.differences.push_back(picture.gap);
+    return result;
   }
-  Comparison result{head.revision, static_cast<int64_t>(working_.size()),
-                    head.compacted_revision == 0};
-  AppendDifferences("memory beside tables", working_, tables, true, result.differences);
-  AppendDifferences("tables beside memory", tables, working_, true, result.differences);
-  AppendDifferences("memory beside journal", working_, replayed, result.whole_journal,
-                    result.differences);
-  AppendDifferences("journal beside memory", replayed, working_, true, result.differences);
-  ReaderLock lock(served_mutex_);
-  AppendDifferences("served beside memory", served_, working_, true, result.differences);
-  AppendDifferences("memory beside served", working_, served_, true, result.differences);
+  // Once a read has shown it, the lane's own copy is at least as new.
+  State working, served;
+  Position at;
+  RETURN_IF_ERROR(CopyState(served, at));
+  RETURN_IF_ERROR(CopyBoth(working, served, at));
+  RETURN_IF_ERROR(Advance(picture, at));
+  const bool whole = picture.compacted_revision == 0;
+  result = {at.revision, static_cast<int64_t>(working.size()), whole};
+  std::vector<std::string>& differences = result.differences;
+  AppendDifferences("memory beside tables", working, picture.tables, true, differences);
+  AppendDifferences("tables beside memory", picture.tables, working, true, differences);
+  AppendDifferences("memory beside journal", working, picture.replayed, whole, differences);
+  AppendDifferences("journal beside memory", picture.replayed, working, true, differences);
+  AppendDifferences("served beside memory", served, working, true, differences);
+  AppendDifferences("memory beside served", working, served, true, differences);
   return result;
 }
 

@@ -104,8 +104,10 @@ absl::Status LaneDb::Write(const TransactionBody& body, const int64_t* first_rev
       body,
       [=](Transaction& tx) -> absl::StatusOr<bool> {
         // The lock waits for a backend that may still be committing on our behalf.
-        journal::Lock(tx);
-        return journal::WrittenBy(tx, *first_revision, *batch);
+        const Head head = journal::Lock(tx, *first_revision);
+        if (head.batch == *batch || head.known_batch == *batch) return true;
+        if (*first_revision > head.compacted_revision) return false;
+        return absl::UnknownError("The journal no longer tells whether it was committed.");
       },
       "write");
 }
@@ -119,20 +121,32 @@ absl::Status LaneDb::Read(const TransactionBody& body) {
       nullptr, "read");
 }
 
-absl::StatusOr<int64_t> LaneDb::HeadRevision() {
-  ASSIGN_OR_RETURN(const Head head, PeekHead("barrier"));
-  return head.revision;
-}
-
-absl::StatusOr<Head> LaneDb::PeekHead(absl::string_view purpose) {
+absl::StatusOr<Head> LaneDb::PeekHead(int64_t known, absl::string_view purpose) {
   Head head;
   RETURN_IF_ERROR(reader_.RunStatement(
       [&](Transaction& tx) {
-        head = journal::Peek(tx);
+        head = journal::Peek(tx, known);
         return absl::OkStatus();
       },
       purpose));
   return head;
+}
+
+absl::StatusOr<Continuity> LaneDb::Confirm(const Position& known, Head& truth) {
+  Continuity continuity;
+  RETURN_IF_ERROR(writer_.Run(
+      [&](Transaction& tx) {
+        truth = journal::Lock(tx, known.revision);
+        continuity = Judge(known, truth);
+        if (!continuity.replaced() || truth.incarnation != known.incarnation)
+          return absl::OkStatus();
+        journal::Rename(tx);
+        truth = journal::Lock(tx, known.revision);
+        return absl::OkStatus();
+      },
+      // Named twice is as good as once.
+      [](Transaction&) -> absl::StatusOr<bool> { return false; }, "confirm"));
+  return continuity;
 }
 
 absl::StatusOr<std::vector<JournalRow>> LaneDb::ReadJournal(int64_t after, int64_t upto) {
@@ -166,7 +180,7 @@ absl::Status LaneDb::Compact(int64_t revision) {
 }
 
 absl::StatusOr<bool> LaneDb::CompactSome() {
-  ASSIGN_OR_RETURN(const Head head, PeekHead());
+  ASSIGN_OR_RETURN(const Head head, PeekHead(0));
   const int64_t all = head.revision - options_.journal_keep;
   const int64_t some = std::min(all, head.compacted_revision + kCompactChunk);
   if (some <= head.compacted_revision) return false;

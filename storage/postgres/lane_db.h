@@ -13,10 +13,22 @@
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "storage/postgres/connection_pool.h"
+#include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
 #include "storage/postgres/transaction_runner.h"
 
 namespace muster::storage {
+
+// Where a test may hold up or change the world while a lane is between two steps.
+enum class LanePoint {
+  kBeforeBarrier,  // reads wait, the head is about to be asked
+  kAfterBarrier,   // the head has answered, no read has
+  kSnapshotTaken,  // of a watch that is not yet sent changes
+  kResumeLevel,    // a resumed watch has read the journal as far as memory and is not yet sent
+                   // changes
+  kBeforePublish,  // a batch is committed, memory does not show it
+  kBeforeLoad,     // memory is about to be loaded anew, the head is not locked
+};
 
 // How a lane works. Limits are counted, not timed.
 struct LaneOptions {
@@ -35,7 +47,11 @@ struct LaneOptions {
   // Revisions that the journal keeps for watches that resume; older ones are forgotten now and
   // then.
   int64_t journal_keep = 1'000'000;
+  // How often watches are told how far they have come, and gone ones are forgotten.
+  absl::Duration progress_interval = absl::Seconds(1);
   RunnerOptions runner = {};
+  // Called on the lane's threads. Not set in production.
+  std::function<void(LanePoint)> yield = {};
 };
 
 // Counters since the start, for metrics.
@@ -49,6 +65,8 @@ struct LaneStats {
   int64_t retries = 0;         // transactions tried again
   int64_t in_doubt = 0;        // commits whose outcome was unknown at first
   int64_t watchers = 0;
+  int64_t history_replaced =
+      0;  // times that memory was loaded anew because the database lost commits
 };
 
 // What Compare found.
@@ -72,17 +90,22 @@ class LaneDb {
   // Nothing waits any more; the tailer's thread ends.
   void Stop();
 
-  // One transaction with the writer's runner, settled by `written_by`: true when the change with
-  // `*first_revision` bears `batch`.
+  // One transaction with the writer's runner. An unknown outcome is settled by whether the head, or
+  // the change with `*first_revision`, bears `*batch`; UNKNOWN when that change is compacted away.
   absl::Status Write(const TransactionBody& body, const int64_t* first_revision,
                      const std::string* batch);
   // A repeatable-read snapshot, read only.
   absl::Status Read(const TransactionBody& body);
-  // The head's revision, on a connection of the readers' own.
-  absl::StatusOr<int64_t> HeadRevision();
   // Journal rows with after < revision <= upto.
   absl::StatusOr<std::vector<JournalRow>> ReadJournal(int64_t after, int64_t upto);
-  absl::StatusOr<Head> PeekHead(absl::string_view purpose = "peek");
+  // The head, and the batch of revision `known`, on a connection of the readers' own.
+  absl::StatusOr<Head> PeekHead(int64_t known, absl::string_view purpose = "peek");
+  // Judges with the head locked, on the writer's connection. A replaced history that still bears
+  // the name of the lost one gets another, so that nobody takes the one for the other. `truth`: the
+  // head thereafter.
+  absl::StatusOr<Continuity> Confirm(const Position& known, Head& truth);
+  // Closes what readers' connections are idle: their server is not the writer's.
+  void DropReaders() { read_pool_.DropIdle(); }
   absl::Status Compact(int64_t revision);
   // Forgets what is older than journal_keep, but at most kCompactChunk revisions. True: there is
   // more to forget.

@@ -47,7 +47,8 @@ void CommitLane<State>::Stop() {
 }
 
 template <class State>
-void CommitLane<State>::Submit(Decide decide, Done done, absl::Time deadline) {
+void CommitLane<State>::Submit(Decide decide, Done done, absl::Time deadline,
+                               std::string incarnation) {
   absl::Status refused;
   {
     MutexLock lock(mutex_);
@@ -56,7 +57,7 @@ void CommitLane<State>::Submit(Decide decide, Done done, absl::Time deadline) {
     } else if (queue_.size() >= options_.max_queue) {
       refused = error::Unavailable("Too many requests wait to be committed.");
     } else {
-      queue_.push_back({std::move(decide), std::move(done), deadline});
+      queue_.push_back({std::move(decide), std::move(done), deadline, std::move(incarnation)});
       if (queue_.size() == 1) lane_wakes_.Signal();
       return;
     }
@@ -87,6 +88,7 @@ void CommitLane<State>::RunLane() {
     } else {
       RunBatch(std::move(batch));
     }
+    TendWatchers();
   }
 }
 
@@ -97,28 +99,38 @@ void CommitLane<State>::RunBatch(std::vector<Command> batch) {
     if (command.deadline < real_now)
       command.status = absl::DeadlineExceededError("The request waited too long to be committed.");
   }
-  int64_t shown = 0;
-  absl::Status status = TryBatch(absl::MakeSpan(batch), shown);
-  if (absl::IsInternal(status) && batch.size() > 1) {
-    // The tables refused something: alone, each command fails or succeeds for itself.
-    for (Command& command : batch) {
-      status = TryBatch(absl::MakeSpan(&command, 1), shown);
-      command.done(status.ok() ? command.status : status, shown);
-    }
-    commands_ += static_cast<int64_t>(batch.size());
-    return;
-  }
+  const absl::Status status = CommitOrSplit(absl::MakeSpan(batch));
   ready_ = !absl::IsUnavailable(status);
+  // While the database is away nobody should wait behind the next futile try.
+  if (absl::IsUnavailable(status)) FailQueued(status);
+}
+
+template <class State>
+absl::Status CommitLane<State>::CommitOrSplit(absl::Span<Command> batch) {
+  int64_t shown = 0;
+  absl::Status status = TryBatch(batch, shown);
+  if (!absl::IsInternal(status) || batch.size() == 1) {
+    Answer(batch, status, shown);
+    return status;
+  }
+  // The tables refused something: the half without it is saved as a whole.
+  const size_t half = batch.size() / 2;
+  status = CommitOrSplit(batch.subspan(0, half));
+  if (!absl::IsUnavailable(status)) return CommitOrSplit(batch.subspan(half));
+  Answer(batch.subspan(half), status, 0);
+  return status;
+}
+
+template <class State>
+void CommitLane<State>::Answer(absl::Span<Command> batch, const absl::Status& status,
+                               int64_t shown) {
   if (!status.ok()) ++failed_batches_;
   commands_ += static_cast<int64_t>(batch.size());
-  const bool away = absl::IsUnavailable(status);
-  {
-    MutexLock lock(answers_mutex_);
-    answers_.push_back({std::move(batch), status, shown});
-    answers_wake_.Signal();
-  }
-  // While the database is away nobody should wait behind the next futile try.
-  if (away) FailQueued(status);
+  std::vector<Command> commands(std::make_move_iterator(batch.begin()),
+                                std::make_move_iterator(batch.end()));
+  MutexLock lock(answers_mutex_);
+  answers_.push_back({std::move(commands), status, shown});
+  answers_wake_.Signal();
 }
 
 template <class State>
@@ -141,6 +153,21 @@ void CommitLane<State>::RunAnswers() {
 
 template <class State>
 absl::Status CommitLane<State>::TryBatch(absl::Span<Command> batch, int64_t& shown) {
+  for (int follows = 0; follows < kMaxFollows; ++follows) {
+    bool behind = false;
+    const absl::Status status = TryLevelBatch(batch, shown, behind);
+    if (!behind) return status;
+    const int64_t replaced = history_replaced_;
+    RETURN_IF_ERROR(Follow());
+    if (history_replaced_ != replaced) return HistoryLost();
+  }
+  db_.DropReaders();
+  return error::Unavailable("Memory cannot follow the journal.");
+}
+
+template <class State>
+absl::Status CommitLane<State>::TryLevelBatch(absl::Span<Command> batch, int64_t& shown,
+                                              bool& behind) {
   const std::string batch_id = LaneDb::NewBatchId();
   int64_t first_revision = 0;
   std::optional<Overlay<State>> overlay;
@@ -149,12 +176,20 @@ absl::Status CommitLane<State>::TryBatch(absl::Span<Command> batch, int64_t& sho
     if (overlay.has_value()) overlay->RollBack();
     overlay.reset();
     rows.clear();
-    RETURN_IF_ERROR(CatchUp(tx, journal::Lock(tx)));
-    overlay.emplace(working_, revision_);
-    first_revision = revision_ + 1;
-    const absl::Time now = clock_.Now();
+    const Head head = journal::Lock(tx, at_.revision);
+    behind =
+        !Judge(at_, head).continues() || head.revision - at_.revision > options_.catch_up_chunk;
+    if (behind) return absl::CancelledError("Memory is not level with the journal.");
+    RETURN_IF_ERROR(CatchUp(tx, head));
+    overlay.emplace(working_, at_.revision);
+    first_revision = at_.revision + 1;
+    const absl::Time now = clock_.Take(head);
     for (Command& command : batch) {
       if (absl::IsDeadlineExceeded(command.status)) continue;
+      if (!command.incarnation.empty() && command.incarnation != at_.incarnation) {
+        command.status = HistoryLost();
+        continue;
+      }
       const size_t mark = overlay->Mark();
       command.status = command.decide(*overlay, now);
       if (!command.status.ok()) overlay->RollBack(mark);
@@ -162,7 +197,7 @@ absl::Status CommitLane<State>::TryBatch(absl::Span<Command> batch, int64_t& sho
     if (overlay->changes().empty()) return absl::OkStatus();
     store_.Write(tx, LastPerKey(overlay->changes()));
     rows = ToJournal(overlay->changes());
-    journal::Append(tx, rows, batch_id);
+    journal::Append(tx, rows, batch_id, now);
     return absl::OkStatus();
   };
   const absl::Status status = db_.Write(body, &first_revision, &batch_id);
@@ -170,83 +205,15 @@ absl::Status CommitLane<State>::TryBatch(absl::Span<Command> batch, int64_t& sho
     if (overlay.has_value()) overlay->RollBack();
     return status;
   }
-  revision_ = overlay->revision();
-  shown = revision_;
+  shown = at_.revision = overlay->revision();
   if (rows.empty()) return status;
+  at_.batch = batch_id;
   ++batches_;
   changes_ += static_cast<int64_t>(rows.size());
+  Yield(LanePoint::kBeforePublish);
   Publish(overlay->changes(), rows);
-  db_.Announce(revision_);
+  db_.Announce(at_.revision);
   return status;
-}
-
-template <class State>
-void CommitLane<State>::CatchUpIdle() {
-  const absl::StatusOr<Head> head = db_.PeekHead();
-  ready_ = head.ok();
-  if (!head.ok() || head->revision == revision_) {
-    if (head.ok()) {
-      MutexLock lock(watch_mutex_);
-      for (const auto& watcher : watchers_) watcher->Progress(revision_, true);
-    }
-    return;
-  }
-  // What fails here is tried again at the next poll; until then whoever waits for newer memory is
-  // told so.
-  const absl::Status status =
-      db_.Read([&](Transaction& tx) { return CatchUp(tx, journal::Peek(tx)); });
-  if (status.ok()) return;
-  ready_ = false;
-  log::Warn("memory cannot follow the journal",
-            {{"schema", options_.connect.schema}, {"error", status}});
-}
-
-template <class State>
-absl::Status CommitLane<State>::CatchUp(Transaction& tx, const Head& head) {
-  if (head.revision < revision_) {
-    return absl::InternalError(
-        absl::StrCat("The journal's head went back from ", revision_, " to ", head.revision, "."));
-  }
-  if (head.compacted_revision > revision_) {
-    RETURN_IF_ERROR(LoadAll(tx));
-    PublishReload();
-    return absl::OkStatus();
-  }
-  while (revision_ < head.revision) {
-    const std::vector<JournalRow> rows =
-        journal::Read(tx, revision_, head.revision, options_.catch_up_chunk);
-    if (rows.empty() || rows.front().revision != revision_ + 1) {
-      return absl::InternalError(
-          absl::StrCat("The journal has a gap after revision ", revision_, "."));
-    }
-    Entries changes;
-    for (const JournalRow& row : rows) {
-      ASSIGN_OR_RETURN(Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      changes.push_back({std::move(change), row.revision});
-    }
-    for (const Revised<Change>& change : changes) working_.Apply(change.change, change.revision);
-    revision_ = rows.back().revision;
-    Publish(changes, rows);
-  }
-  return absl::OkStatus();
-}
-
-template <class State>
-absl::Status CommitLane<State>::LoadAll(Transaction& tx) {
-  const Head head = journal::Peek(tx);
-  State loaded;
-  LoadSlowly(tx, [&](Revised<Change> row) { loaded.Apply(row.change, row.revision); });
-  working_ = std::move(loaded);
-  revision_ = head.revision;
-  return absl::OkStatus();
-}
-
-template <class State>
-void CommitLane<State>::LoadSlowly(Transaction& tx,
-                                   absl::FunctionRef<void(Revised<Change>)> emit) const {
-  journal::SetIdleTimeout(tx, kLoadPatience);
-  store_.Load(tx, emit);
-  journal::SetIdleTimeout(tx, options_.connect.idle_in_transaction_timeout);
 }
 
 template <class State>
@@ -289,38 +256,6 @@ std::vector<JournalRow> CommitLane<State>::ToJournal(const Entries& changes) con
 }
 
 template <class State>
-void CommitLane<State>::Publish(const Entries& changes, const std::vector<JournalRow>& rows) {
-  // A watch that starts takes its snapshot under watch_mutex_: it sees these changes there or is
-  // sent them, never both.
-  MutexLock watch_lock(watch_mutex_);
-  {
-    WriterLock lock(served_mutex_);
-    for (const Revised<Change>& change : changes) served_.Apply(change.change, change.revision);
-    served_revision_ = rows.back().revision;
-  }
-  SendToWatchers(rows);
-  MutexLock lock(mutex_);
-  for (const Subscriber& subscriber : subscribers_) subscriber(changes);
-  reads_wake_.Signal();
-}
-
-template <class State>
-void CommitLane<State>::PublishReload() {
-  MutexLock watch_lock(watch_mutex_);
-  {
-    WriterLock lock(served_mutex_);
-    served_ = working_;
-    served_revision_ = revision_;
-  }
-  for (const auto& watcher : watchers_)
-    watcher->End(error::RevisionCompacted(revision_, revision_));
-  watchers_.clear();
-  MutexLock lock(mutex_);
-  for (const Subscriber& subscriber : subscribers_) subscriber({});
-  reads_wake_.Signal();
-}
-
-template <class State>
 void CommitLane<State>::FailQueued(const absl::Status& status) {
   std::deque<Command> failed;
   std::vector<PendingRead> reads;
@@ -341,7 +276,8 @@ LaneStats CommitLane<State>::stats() const {
                   .changes = changes_,
                   .failed_batches = failed_batches_,
                   .retries = db_.stats().retries,
-                  .in_doubt = db_.stats().in_doubt};
+                  .in_doubt = db_.stats().in_doubt,
+                  .history_replaced = history_replaced_};
   {
     MutexLock lock(mutex_);
     stats.queued = static_cast<int64_t>(queue_.size());

@@ -19,69 +19,92 @@ void CommitLane<State>::Read(ReadDone done, absl::Time deadline) {
 }
 
 template <class State>
+void CommitLane<State>::Poke() {
+  MutexLock lock(mutex_);
+  poked_ = true;
+  lane_wakes_.Signal();
+}
+
+template <class State>
 void CommitLane<State>::RunReads() {
+  std::vector<PendingRead> unasked;
   // Reads whose revision memory has not reached yet. Rare: only another replica can be ahead of us.
   std::vector<PendingRead> waiting;
   ReadPacer pacer;
   while (true) {
-    std::vector<PendingRead> fresh;
-    bool stop = false;
     std::this_thread::sleep_for(pacer.Pause());
-    {
-      MutexLock lock(mutex_);
-      if (new_reads_.empty() && !stopping_) {
-        if (waiting.empty()) {
-          reads_wake_.Wait(mutex_);
-        } else {
-          reads_wake_.WaitFor(mutex_, absl::Milliseconds(100));
-        }
-      }
-      stop = stopping_;
-      fresh.swap(new_reads_);
+    if (!AwaitReads(unasked, unasked.empty() && waiting.empty())) break;
+    if (!unasked.empty()) {
+      pacer.Asking(unasked.size());
+      AskHead(unasked, waiting);
     }
-    if (stop) {
-      for (auto* reads : {&fresh, &waiting}) {
-        for (PendingRead& read : *reads)
-          read.done(error::Unavailable("The server stops."), nullptr, 0);
-      }
-      return;
-    }
-    if (!fresh.empty()) {
-      // One tiny query for all that came in before it.
-      pacer.Asking(fresh.size());
-      const absl::StatusOr<int64_t> head = db_.HeadRevision();
-      for (PendingRead& read : fresh) {
-        if (!head.ok()) {
-          read.done(head.status(), nullptr, 0);
-          continue;
-        }
-        read.revision = *head;
-        waiting.push_back(std::move(read));
-      }
-      if (head.ok() && *head > served_revision_) {
-        MutexLock lock(mutex_);
-        poked_ = true;
-        lane_wakes_.Signal();
-      }
-    }
-    AnswerReads(waiting);
+    AnswerReads(unasked, waiting);
+  }
+  for (auto* reads : {&unasked, &waiting}) {
+    for (PendingRead& read : *reads) read.done(error::Unavailable("The server stops."), nullptr, 0);
   }
 }
 
 template <class State>
-void CommitLane<State>::AnswerReads(std::vector<PendingRead>& waiting) {
-  std::vector<PendingRead> still;
-  const absl::Time now = absl::Now();
-  for (PendingRead& read : waiting) {
-    if (read.revision <= served_revision_) {
-      ReaderLock lock(served_mutex_);
-      read.done(absl::OkStatus(), &served_, served_revision_);
-    } else if (now > read.deadline || !ready_) {
-      read.done(error::Unavailable("Memory has not caught up with the journal."), nullptr, 0);
+bool CommitLane<State>::AwaitReads(std::vector<PendingRead>& unasked, bool none_waits) {
+  MutexLock lock(mutex_);
+  if (new_reads_.empty() && !stopping_) {
+    if (none_waits) {
+      reads_wake_.Wait(mutex_);
     } else {
-      still.push_back(std::move(read));
+      reads_wake_.WaitFor(mutex_, absl::Milliseconds(100));
     }
   }
+  std::move(new_reads_.begin(), new_reads_.end(), std::back_inserter(unasked));
+  new_reads_.clear();
+  return !stopping_;
+}
+
+template <class State>
+void CommitLane<State>::AskHead(std::vector<PendingRead>& unasked,
+                                std::vector<PendingRead>& waiting) {
+  // What memory knows before the head is asked, the head knows too, or it was lost.
+  const Position known = served_at();
+  Yield(LanePoint::kBeforeBarrier);
+  const absl::StatusOr<Head> head = db_.PeekHead(known.revision, "barrier");
+  Yield(LanePoint::kAfterBarrier);
+  if (head.ok() && Judge(known, *head).replaced()) return Poke();
+  for (PendingRead& read : unasked) {
+    if (!head.ok()) {
+      read.done(head.status(), nullptr, 0);
+      continue;
+    }
+    read.incarnation = head->incarnation;
+    read.revision = head->revision;
+    waiting.push_back(std::move(read));
+  }
+  unasked.clear();
+  if (head.ok() && head->revision > served_revision_) Poke();
+}
+
+template <class State>
+void CommitLane<State>::AnswerReads(std::vector<PendingRead>& unasked,
+                                    std::vector<PendingRead>& waiting) {
+  const bool away = !ready_;
+  const absl::Time now = absl::Now();
+  std::vector<PendingRead> again;
+  std::vector<PendingRead> still;
+  const auto keep = [&](PendingRead& read, std::vector<PendingRead>& to) {
+    if (now <= read.deadline && !away) return to.push_back(std::move(read));
+    read.done(error::Unavailable("Memory has not caught up with the journal."), nullptr, 0);
+  };
+  for (PendingRead& read : unasked) keep(read, again);
+  for (PendingRead& read : waiting) {
+    ReaderLock lock(served_mutex_);
+    if (read.incarnation != served_at_.incarnation) {
+      keep(read, again);
+    } else if (read.revision <= served_at_.revision) {
+      read.done(absl::OkStatus(), &served_, served_at_.revision);
+    } else {
+      keep(read, still);
+    }
+  }
+  unasked = std::move(again);
   waiting = std::move(still);
 }
 
@@ -119,49 +142,59 @@ void CommitLane<State>::RunWatchStarts() {
 
 template <class State>
 void CommitLane<State>::StartWatch(const std::shared_ptr<Watcher>& watcher) {
-  if (watcher->options().after_revision.has_value())
-    return ResumeWatch(watcher, *watcher->options().after_revision);
+  if (watcher->options().after_revision.has_value()) {
+    if (absl::Status status = ResumeWatch(watcher, *watcher->options().after_revision);
+        !status.ok())
+      watcher->End(std::move(status));
+    return;
+  }
   if (watcher->cancelled()) return;
   MutexLock lock(watch_mutex_);
   watcher->SkipThrough(served_revision_);
   watcher->StartSnapshot(SnapshotOf(*watcher));
+  Yield(LanePoint::kSnapshotTaken);
   watchers_.push_back(watcher);
 }
 
 template <class State>
-void CommitLane<State>::ResumeWatch(const std::shared_ptr<Watcher>& watcher, int64_t at) {
+absl::Status CommitLane<State>::ResumeWatch(const std::shared_ptr<Watcher>& watcher, int64_t at) {
   watcher->SkipThrough(at);
+  const Position began = served_at();
   // The journal is read without holding up the lane; one that cannot be caught up with so is read
   // with the lock held.
   constexpr int kFreeReads = 20;
   for (int reads = 0; !watcher->cancelled(); ++reads) {
-    const absl::StatusOr<Head> head = db_.PeekHead();
-    if (!head.ok()) return watcher->End(head.status());
-    if (at > head->revision) return watcher->End(error::RevisionInFuture(at, head->revision));
-    if (at < head->compacted_revision)
-      return watcher->End(error::RevisionCompacted(at, head->compacted_revision));
-    const auto catch_up = [&](int64_t upto) -> absl::Status {
-      while (at < upto) {
-        ASSIGN_OR_RETURN(const std::vector<JournalRow> rows, db_.ReadJournal(at, upto));
-        if (rows.empty() || rows.front().revision != at + 1)
-          return error::RevisionCompacted(at, upto);
-        for (const JournalRow& row : rows)
-          watcher->Offer(row.revision, row.kind, row.key, row.bytes);
-        at = rows.back().revision;
-      }
-      return absl::OkStatus();
-    };
-    if (absl::Status status = catch_up(served_revision_); !status.ok())
-      return watcher->End(std::move(status));
-    MutexLock lock(watch_mutex_);
-    if (reads >= kFreeReads) {
-      if (absl::Status status = catch_up(served_revision_); !status.ok())
-        return watcher->End(std::move(status));
+    ASSIGN_OR_RETURN(const Head head, db_.PeekHead(began.revision));
+    const Continuity continuity = Judge(began, head);
+    const std::string& wanted = watcher->options().incarnation;
+    if (continuity.replaced() || (!wanted.empty() && wanted != head.incarnation)) {
+      Poke();
+      return HistoryReplaced(continuity.reason);
     }
+    if (at > head.revision) return error::RevisionInFuture(at, head.revision);
+    if (at < head.compacted_revision) return error::RevisionCompacted(at, head.compacted_revision);
+    RETURN_IF_ERROR(OfferJournal(*watcher, at, served_revision_));
+    Yield(LanePoint::kResumeLevel);
+    MutexLock lock(watch_mutex_);
+    if (served_at().incarnation != began.incarnation)
+      return HistoryReplaced("It was replaced meanwhile.");
+    if (reads >= kFreeReads) RETURN_IF_ERROR(OfferJournal(*watcher, at, served_revision_));
     if (at < served_revision_) continue;
     watchers_.push_back(watcher);
-    return;
+    break;
   }
+  return absl::OkStatus();
+}
+
+template <class State>
+absl::Status CommitLane<State>::OfferJournal(Watcher& watcher, int64_t& at, int64_t upto) {
+  while (at < upto) {
+    ASSIGN_OR_RETURN(const std::vector<JournalRow> rows, db_.ReadJournal(at, upto));
+    if (rows.empty() || rows.front().revision != at + 1) return error::RevisionCompacted(at, upto);
+    for (const JournalRow& row : rows) watcher.Offer(row.revision, row.kind, row.key, row.bytes);
+    at = rows.back().revision;
+  }
+  return absl::OkStatus();
 }
 
 template <class State>
@@ -173,8 +206,12 @@ std::function<std::optional<WatchItem>()> CommitLane<State>::SnapshotOf(
     if (watcher.Matches(row.change.kind(), row.change.key)) rows->push_back(std::move(row));
   });
   return [&store = store_, rows, next = size_t{0},
-          revision = served_revision_.load()]() mutable -> std::optional<WatchItem> {
-    if (next == rows->size()) return WatchItem{WatchItem::Type::kSnapshotEnd, revision};
+          at = served_at_]() mutable -> std::optional<WatchItem> {
+    if (next == rows->size()) {
+      return WatchItem{.type = WatchItem::Type::kSnapshotEnd,
+                       .revision = at.revision,
+                       .incarnation = at.incarnation};
+    }
     const Revised<Change>& row = (*rows)[next++];
     return WatchItem{WatchItem::Type::kSnapshot, row.revision, std::string(row.change.kind()),
                      row.change.key, std::make_shared<const std::string>(store.Encode(row))};
@@ -183,8 +220,6 @@ std::function<std::optional<WatchItem>()> CommitLane<State>::SnapshotOf(
 
 template <class State>
 void CommitLane<State>::SendToWatchers(const std::vector<JournalRow>& rows) {
-  std::erase_if(watchers_,
-                [](const auto& watcher) { return watcher->cancelled() || watcher->ended(); });
   for (const auto& watcher : watchers_) {
     for (const JournalRow& row : rows) watcher->Offer(row.revision, row.kind, row.key, row.bytes);
   }

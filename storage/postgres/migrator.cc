@@ -73,6 +73,9 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA $S TO $R;
 GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA $S TO $R;
 REVOKE INSERT, UPDATE, DELETE ON $S.schema_migration FROM $R)";
 
+constexpr char kNewHistory[] = R"(
+UPDATE $S.journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '') RETURNING incarnation)";
+
 // A connection with the runner over it.
 struct Session {
   explicit Session(const std::string& conninfo)
@@ -209,6 +212,25 @@ absl::StatusOr<std::vector<MigrationRow>> Migrator::DryRun() const {
   ASSIGN_OR_RETURN(std::vector<MigrationRow> rows, Status());
   std::erase_if(rows, [](const MigrationRow& row) { return row.applied_time.has_value(); });
   return rows;
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Migrator::NewHistory() const {
+  RETURN_IF_ERROR(Migrate().status());
+  ASSIGN_OR_RETURN(const std::vector<std::string> schemas, Schemas());
+  Session session(options_.conninfo);
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const std::string& schema : schemas) {
+    std::string name;
+    RETURN_IF_ERROR(session.runner.Run(
+        [&](Transaction& tx) {
+          name = tx.Exec(ForSchema(kNewHistory, schema))[0][0].as<std::string>();
+          return absl::OkStatus();
+        },
+        // Done twice it is as good as once.
+        [](Transaction&) -> absl::StatusOr<bool> { return false; }));
+    names.emplace_back(schema, std::move(name));
+  }
+  return names;
 }
 
 absl::Status Migrator::CheckVersion(const std::string& conninfo, const std::string& dir,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -101,6 +102,11 @@ class Migrator {
   absl::StatusOr<std::vector<MigrationRow>> DryRun() const;
   // All rows, applied and pending; refuses as Migrate does. Changes nothing.
   absl::StatusOr<std::vector<MigrationRow>> Status() const;
+
+  // After a restore: gives each of the schemas (Options::schemas, or all) another history, so that
+  // servers that know the old one load anew and watches begin again. Migrates first. Returns
+  // schema and name. May run under running servers, and twice.
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> NewHistory() const;
 
   // For the start of a server: OK when the schema is exactly what `dir` says; else SCHEMA_TOO_OLD
   // (run `musterd migrate`) or as CompareMigrations. `conninfo` may be that of the service's role.

@@ -31,6 +31,8 @@ class Transaction {
 
   // Runs SQL without parameters. As the first of a transaction it carries BEGIN along.
   pqxx::result Exec(const std::string& sql) { return ExecAt(sql, sql); }
+  // The same under a name for FaultHook, where the text is not always the same.
+  pqxx::result ExecAs(absl::string_view name, const std::string& sql) { return ExecAt(name, sql); }
 
   // Runs a prepared statement. Values as text (see sql_types.h), integers, or std::optional of
   // these.

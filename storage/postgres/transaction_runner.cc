@@ -87,6 +87,8 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
   bool committing = false;
   const auto lost = [&](absl::string_view what) -> Attempt {
     connection.MarkBroken();
+    // What broke one has most likely broken those that nobody uses.
+    pool_->DropIdle();
     if (committing)
       return {Outcome::kInDoubt,
               absl::UnknownError(absl::StrCat("Whether it was committed is unknown: ", what))};
@@ -149,6 +151,8 @@ absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) 
         true, "settle");
     // Settling only reads, so that an unknown outcome of its own commit does not matter.
     if (result.outcome == Outcome::kDone || result.outcome == Outcome::kInDoubt) return answer;
+    // It was answered: nobody can tell any more.
+    if (absl::IsUnknown(answer.status())) return answer;
     if (result.outcome == Outcome::kFailed && !absl::IsDeadlineExceeded(result.status) &&
         ++failures >= kMaxSettleFailures)
       return absl::UnknownError(

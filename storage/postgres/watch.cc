@@ -119,13 +119,14 @@ void Watcher::SkipThrough(int64_t revision) {
   offered_revision_ = std::max(offered_revision_, revision);
 }
 
-void Watcher::Progress(int64_t revision, bool send) {
+void Watcher::Progress(int64_t revision, const std::string& incarnation) {
   {
     MutexLock lock(mutex_);
-    if (cancelled_ || end_.has_value() || snapshot_ || !queue_.empty() || !send ||
+    if (cancelled_ || end_.has_value() || snapshot_ || !queue_.empty() ||
         taken_revision_ >= revision)
       return;
-    queue_.push_back({WatchItem::Type::kProgress, revision});
+    queue_.push_back(
+        {.type = WatchItem::Type::kProgress, .revision = revision, .incarnation = incarnation});
   }
   Wake();
 }

@@ -23,12 +23,14 @@ struct WatchItem {
   std::string kind = {};
   std::string key = {};
   std::shared_ptr<const std::string> bytes =
-      {};  // the resource's API message; null unless kSnapshot or kChanged
+      {};                        // the resource's API message; null unless kSnapshot or kChanged
+  std::string incarnation = {};  // of the history; only kSnapshotEnd and kProgress
 };
 
 // What a watcher wants.
 struct WatchOptions {
   std::optional<int64_t> after_revision = {};  // not set: a snapshot first
+  std::string incarnation = {};                // of the history that it is of; empty: not known
   std::vector<std::string> kinds = {};         // empty: all
   std::string key_prefix = {};                 // empty: all
 };
@@ -63,9 +65,8 @@ class Watcher {
              std::shared_ptr<const std::string> bytes);
   // Changes up to `revision` are not to be sent.
   void SkipThrough(int64_t revision);
-  // Everything up to `revision` was pushed or did not match. Sent as progress when the queue is
-  // empty and `idle`.
-  void Progress(int64_t revision, bool send);
+  // Everything up to `revision` was pushed or did not match. Told when nothing else waits.
+  void Progress(int64_t revision, const std::string& incarnation);
   void End(absl::Status status);
 
  private:

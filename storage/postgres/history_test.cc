@@ -1,0 +1,95 @@
+#include "storage/postgres/history.h"
+
+#include <gtest/gtest.h>
+
+#include "services/common/fake_clock.h"
+#include "storage/postgres/lane_clock.h"
+
+namespace muster::storage {
+namespace {
+
+using Verdict = Continuity::Verdict;
+
+const Position kKnown{"h1", 5, "b5"};
+
+Head HeadAt(int64_t revision, const std::string& batch, std::optional<std::string> known_batch = {},
+            int64_t compacted = 0) {
+  Head head{revision, batch, compacted, "h1"};
+  head.known_batch = std::move(known_batch);
+  return head;
+}
+
+TEST(HistoryTest, JudgesByNameRevisionAndBatch) {
+  const struct {
+    Head head;
+    Verdict verdict;
+  } cases[] = {
+      {HeadAt(5, "b5", "b5"), Verdict::kContinues},
+      {HeadAt(5, "b5", {}, 5), Verdict::kContinues},  // compacted, and the head itself proves it
+      {HeadAt(7, "b7", "b5"), Verdict::kContinues},
+      {HeadAt(7, "b7", "b5", 4), Verdict::kContinues},
+      {HeadAt(4, "b4"), Verdict::kReplaced},
+      {HeadAt(0, ""), Verdict::kReplaced},
+      {HeadAt(5, "x5", "x5"), Verdict::kReplaced},
+      {HeadAt(7, "x7", "x5"), Verdict::kReplaced},
+      {HeadAt(7, "b7", {}), Verdict::kReplaced},
+      {HeadAt(7, "b7", {}, 5), Verdict::kUnproved},
+      {HeadAt(7, "b7", {}, 7), Verdict::kUnproved},
+  };
+  for (const auto& [head, verdict] : cases) {
+    const Continuity continuity = Judge(kKnown, head);
+    EXPECT_EQ(continuity.verdict, verdict)
+        << "head " << head.revision << " " << head.batch << ": " << continuity.reason;
+    EXPECT_EQ(continuity.reason.empty(), verdict == Verdict::kContinues);
+  }
+}
+
+TEST(HistoryTest, AnotherNameIsAnotherHistory) {
+  Head head = HeadAt(5, "b5", "b5");
+  head.incarnation = "h2";
+  EXPECT_TRUE(Judge(kKnown, head).replaced());
+}
+
+TEST(HistoryTest, NothingContinuesInEverything) {
+  const Position nothing{"h1", 0, ""};
+  EXPECT_TRUE(Judge(nothing, HeadAt(0, "")).continues());
+  EXPECT_TRUE(Judge(nothing, HeadAt(3, "b3")).continues());
+  EXPECT_EQ(Judge(nothing, HeadAt(3, "b3", {}, 2)).verdict, Verdict::kUnproved);
+}
+
+TEST(HistoryTest, TimeFollowsTheDatabaseUnlessThatStepsBack) {
+  const absl::Time commit = absl::FromUnixSeconds(1'000);
+  EXPECT_EQ(TimeUnder(commit, commit + absl::Seconds(5), commit + absl::Hours(1)),
+            commit + absl::Seconds(5));
+  EXPECT_EQ(TimeUnder(commit, commit - absl::Hours(1), commit + absl::Seconds(3)),
+            commit + absl::Seconds(3));
+  EXPECT_EQ(TimeUnder(commit, commit - absl::Hours(1), commit - absl::Seconds(3)), commit);
+}
+
+TEST(LaneClockTest, ATestsClockStandsInForTheDatabases) {
+  FakeClock fake;
+  LaneClock clock(&fake);
+  Head head = HeadAt(1, "b1");
+  head.now = absl::FromUnixSeconds(1);
+  head.commit_time = fake.Now() - absl::Seconds(1);
+  EXPECT_EQ(clock.Take(head), fake.Now());
+  head.commit_time = fake.Now() + absl::Seconds(1);
+  EXPECT_EQ(clock.Take(head), fake.Now() + absl::Seconds(1));
+  EXPECT_EQ(clock.Now(), fake.Now() + absl::Seconds(1));
+}
+
+TEST(LaneClockTest, GoesOnSteadilyWhereTheDatabaseStepsBack) {
+  LaneClock clock(nullptr);
+  Head head = HeadAt(1, "b1");
+  head.now = head.commit_time = absl::FromUnixSeconds(10'000);
+  EXPECT_EQ(clock.Take(head), head.now);
+  head.now -= absl::Hours(1);
+  EXPECT_GE(clock.Take(head), head.commit_time);
+  EXPECT_GE(clock.Now(), head.commit_time);
+  // And follows it again once it has passed the last commit.
+  head.now = head.commit_time + absl::Seconds(1);
+  EXPECT_EQ(clock.Take(head), head.now);
+}
+
+}  // namespace
+}  // namespace muster::storage

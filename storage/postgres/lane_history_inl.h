@@ -1,0 +1,156 @@
+#pragma once
+
+// How the lane's memory keeps level with the database's history. Included by lane.h only.
+#include "storage/postgres/lane.h"
+
+namespace muster::storage {
+
+template <class State>
+void CommitLane<State>::CatchUpIdle() {
+  const absl::StatusOr<Head> head = db_.PeekHead(at_.revision);
+  ready_ = head.ok();
+  if (!head.ok()) return;
+  clock_.Take(*head);
+  if (head->revision == at_.revision && Judge(at_, *head).continues()) return;
+  // What fails here is tried again at the next poll; until then whoever waits for newer memory is
+  // told so.
+  const absl::Status status = Follow();
+  ready_ = status.ok();
+  if (status.ok()) return;
+  log::Warn("memory cannot follow the journal",
+            {{"schema", options_.connect.schema}, {"error", status}});
+}
+
+template <class State>
+absl::Status CommitLane<State>::Follow() {
+  bool anew = false;
+  RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
+    const Head head = journal::Peek(tx, at_.revision);
+    anew = !Judge(at_, head).continues();
+    return anew ? absl::OkStatus() : CatchUp(tx, head);
+  }));
+  return anew ? LoadAnew() : absl::OkStatus();
+}
+
+template <class State>
+absl::Status CommitLane<State>::LoadAnew() {
+  // Who waits for memory waits on, until its deadline.
+  loading_ = true;
+  const absl::Cleanup loaded_or_not = [this] { loading_ = false; };
+  Head truth;
+  ASSIGN_OR_RETURN(const Continuity why, db_.Confirm(at_, truth));
+  State loaded;
+  Position at;
+  if (!why.continues()) {
+    log::Warn("memory is loaded anew",
+              {{"schema", options_.connect.schema}, {"reason", why.reason}});
+    Yield(LanePoint::kBeforeLoad);
+    RETURN_IF_ERROR(Load(loaded, at));
+  }
+  // Readers' connections may still be to a server that no longer is the one that takes writes.
+  if (why.continues() || at.incarnation != truth.incarnation || at.revision < truth.revision) {
+    db_.DropReaders();
+    return error::Unavailable("The database's servers do not agree about its history.");
+  }
+  working_ = std::move(loaded);
+  at_ = std::move(at);
+  if (why.replaced()) ++history_replaced_;
+  PublishReload(why);
+  return absl::OkStatus();
+}
+
+template <class State>
+absl::Status CommitLane<State>::CatchUp(Transaction& tx, const Head& head) {
+  while (at_.revision < head.revision) {
+    const std::vector<JournalRow> rows =
+        journal::Read(tx, at_.revision, head.revision, options_.catch_up_chunk);
+    if (rows.empty() || rows.front().revision != at_.revision + 1) {
+      return error::Unavailable(
+          absl::StrCat("The journal has a gap after revision ", at_.revision, "."));
+    }
+    Entries changes;
+    for (const JournalRow& row : rows) {
+      absl::StatusOr<Change> change = store_.Decode(row.kind, row.key, row.bytes.get());
+      // No command is to blame for it.
+      if (!change.ok()) return error::Unavailable(change.status().message());
+      changes.push_back({*std::move(change), row.revision});
+    }
+    for (const Revised<Change>& change : changes) working_.Apply(change.change, change.revision);
+    at_.revision = rows.back().revision;
+    at_.batch = rows.back().batch;
+    Publish(changes, rows);
+  }
+  return absl::OkStatus();
+}
+
+template <class State>
+absl::Status CommitLane<State>::Load(State& state, Position& at) {
+  return db_.Read([&](Transaction& tx) {
+    state = State();
+    const Head head = journal::Peek(tx, 0);
+    clock_.Take(head);
+    at = Position::Of(head);
+    LoadSlowly(tx, [&](Revised<Change> row) { state.Apply(row.change, row.revision); });
+    return absl::OkStatus();
+  });
+}
+
+template <class State>
+void CommitLane<State>::LoadSlowly(Transaction& tx,
+                                   absl::FunctionRef<void(Revised<Change>)> emit) const {
+  journal::SetIdleTimeout(tx, kLoadPatience);
+  store_.Load(tx, emit);
+  journal::SetIdleTimeout(tx, options_.connect.idle_in_transaction_timeout);
+}
+
+template <class State>
+void CommitLane<State>::Publish(const Entries& changes, const std::vector<JournalRow>& rows) {
+  // A watch that starts takes its snapshot under watch_mutex_: it sees these changes there or is
+  // sent them, never both.
+  MutexLock watch_lock(watch_mutex_);
+  {
+    WriterLock lock(served_mutex_);
+    for (const Revised<Change>& change : changes) served_.Apply(change.change, change.revision);
+    served_at_ = at_;
+    served_revision_ = at_.revision;
+  }
+  SendToWatchers(rows);
+  MutexLock lock(mutex_);
+  for (const Subscriber& subscriber : subscribers_) subscriber(changes);
+  reads_wake_.Signal();
+}
+
+template <class State>
+void CommitLane<State>::Show() {
+  WriterLock lock(served_mutex_);
+  served_ = working_;
+  served_at_ = at_;
+  served_revision_ = at_.revision;
+}
+
+template <class State>
+void CommitLane<State>::PublishReload(const Continuity& why) {
+  MutexLock watch_lock(watch_mutex_);
+  Show();
+  for (const auto& watcher : watchers_) {
+    watcher->End(why.replaced() ? HistoryReplaced(why.reason)
+                                : error::RevisionCompacted(at_.revision, at_.revision));
+  }
+  watchers_.clear();
+  MutexLock lock(mutex_);
+  for (const Subscriber& subscriber : subscribers_) subscriber({});
+  reads_wake_.Signal();
+}
+
+template <class State>
+void CommitLane<State>::TendWatchers() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < tend_at_) return;
+  tend_at_ = now + absl::ToChronoNanoseconds(options_.progress_interval);
+  MutexLock lock(watch_mutex_);
+  std::erase_if(watchers_,
+                [](const auto& watcher) { return watcher->cancelled() || watcher->ended(); });
+  for (const auto& watcher : watchers_) watcher->Progress(at_.revision, at_.incarnation);
+}
+
+}  // namespace muster::storage

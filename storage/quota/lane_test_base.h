@@ -1,0 +1,113 @@
+#pragma once
+
+// Lanes of the quota domain on a real Postgres, for the tests of the commit lane.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/fake_clock.h"
+#include "services/quota/core/decide.h"
+#include "storage/postgres/lane.h"
+#include "storage/quota/quota_store.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+
+using Lane = CommitLane<quota::State>;
+
+inline const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128",
+                                  quota::ComputeClass::kDefault};
+
+class QuotaLaneTest : public ::testing::Test {
+ public:
+  ~QuotaLaneTest() override {
+    for (const auto& lane : lanes_) {
+      const auto comparison = lane->Compare();
+      EXPECT_THAT(comparison, testing::IsOk());
+      if (comparison.ok()) {
+        EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
+      }
+    }
+  }
+
+  Lane& NewLane(LaneOptions options = {}) {
+    options.connect.conninfo = database_.conninfo("quota");
+    options.connect.schema = "quota";
+    auto lane = Lane::Create(std::move(options), &store_, database_clock_ ? nullptr : &clock_);
+    if (!lane.ok()) throw std::runtime_error(lane.status().ToString());
+    lanes_.push_back(*std::move(lane));
+    return *lanes_.back();
+  }
+
+  // The end of the snapshot with which the watch begins.
+  static WatchItem MarkOf(Watcher& watcher) {
+    while (true) {
+      std::optional<WatchItem> item = NextOf(watcher);
+      if (!item.has_value()) throw std::runtime_error("The watch ended.");
+      if (item->type == WatchItem::Type::kSnapshotEnd) return *std::move(item);
+    }
+  }
+
+  // Submits and waits.
+  template <class Command>
+  static absl::Status Do(Lane& lane, const Command& command) {
+    return DoDecide(lane,
+                    [command](Overlay<quota::State>& overlay, absl::Time now) -> absl::Status {
+                      const auto result = quota::Decide(overlay, command, now);
+                      if constexpr (std::is_same_v<std::decay_t<decltype(result)>, absl::Status>) {
+                        return result;
+                      } else {
+                        return result.status();
+                      }
+                    });
+  }
+  static absl::Status DoDecide(Lane& lane, Lane::Decide decide,
+                               absl::Time deadline = absl::InfiniteFuture()) {
+    std::promise<absl::Status> promise;
+    lane.Submit(
+        std::move(decide), [&](const absl::Status& status, int64_t) { promise.set_value(status); },
+        deadline);
+    return promise.get_future().get();
+  }
+  static absl::StatusOr<int64_t> ReadHeld(Lane& lane) {
+    std::promise<absl::StatusOr<int64_t>> promise;
+    lane.Read([&](const absl::Status& status, const quota::State* state, int64_t) {
+      if (!status.ok()) return promise.set_value(status);
+      promise.set_value(state->Held(QuotaName(kKey)));
+    });
+    return promise.get_future().get();
+  }
+  static quota::SyncHolding Want(const std::string& pool, int64_t nodes, int64_t generation = 1) {
+    return {QuotaName(kKey), pool, nodes, generation, pool};
+  }
+  int64_t CountOf(const std::string& table) {
+    return std::stoll(database_.QueryValue(absl::StrCat("SELECT count(*) FROM quota.", table)));
+  }
+  // Waits until the watcher has something or has ended.
+  static std::optional<WatchItem> NextOf(Watcher& watcher) {
+    while (true) {
+      if (auto item = watcher.Next()) return item;
+      if (watcher.Ended()) return std::nullopt;
+      std::promise<void> ready;
+      watcher.NotifyWhenReady([&] { ready.set_value(); });
+      ready.get_future().wait();
+    }
+  }
+
+ protected:
+  FakeClock clock_;
+  bool database_clock_ = false;  // lanes are given none
+  testing::TestDatabase database_;
+  PostgresQuotaStore store_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+}  // namespace muster::storage
