@@ -51,6 +51,11 @@ ABSL_FLAG(
     "How long a Node stays cordoned before its drain, so that work that came is seen, 0s to 1h.");
 ABSL_FLAG(absl::Duration, triage_grace, absl::Minutes(5),
           "How long an unhealthy Node may take to recover before it is replaced, 0s to 24h.");
+ABSL_FLAG(int, give_up_percent, 10,
+          "Most Nodes of a pool, in percent and at least one, that are given up within "
+          "--give_up_interval because time went by: boots that did not end, Nodes that did not "
+          "recover. 1 to 100.");
+ABSL_FLAG(absl::Duration, give_up_interval, absl::Minutes(10), "See --give_up_percent, 1s to 24h.");
 ABSL_FLAG(int, boot_failures_to_disable, 3,
           "Boot failures in a row on different machines that disable a configuration, 1 to 64.");
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(5),
@@ -151,6 +156,11 @@ absl::Status Validate(const ServeOptions& options) {
                 faults);
   CheckDuration("--triage_grace", options.triage_grace, absl::ZeroDuration(), absl::Hours(24),
                 faults);
+  if (options.give_up_percent < 1 || options.give_up_percent > 100) {
+    faults.push_back({"--give_up_percent", "must be between 1 and 100."});
+  }
+  CheckDuration("--give_up_interval", options.give_up_interval, absl::Seconds(1), absl::Hours(24),
+                faults);
   if (options.boot_failures_to_disable < 1 || options.boot_failures_to_disable > 64) {
     faults.push_back({"--boot_failures_to_disable", "must be between 1 and 64."});
   }
@@ -191,6 +201,8 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.drain_deadline = absl::GetFlag(FLAGS_drain_deadline);
   options.cordon_settle = absl::GetFlag(FLAGS_cordon_settle);
   options.triage_grace = absl::GetFlag(FLAGS_triage_grace);
+  options.give_up_percent = absl::GetFlag(FLAGS_give_up_percent);
+  options.give_up_interval = absl::GetFlag(FLAGS_give_up_interval);
   options.boot_failures_to_disable = absl::GetFlag(FLAGS_boot_failures_to_disable);
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   options.drain_delay = absl::GetFlag(FLAGS_drain_delay);

@@ -27,6 +27,8 @@ struct ServeOptions {
   absl::Duration drain_deadline = absl::Minutes(15);
   absl::Duration cordon_settle = absl::Seconds(2);
   absl::Duration triage_grace = absl::Minutes(5);
+  int give_up_percent = 10;
+  absl::Duration give_up_interval = absl::Minutes(10);
   int boot_failures_to_disable = 3;
   absl::Duration lease_ttl = absl::Seconds(5);
   absl::Duration drain_delay = absl::Seconds(5);

@@ -117,6 +117,8 @@ absl::Status Process::CreateServices() {
     lifecycle.policy.drain_deadline = options_.drain_deadline;
     lifecycle.policy.cordon_settle = options_.cordon_settle;
     lifecycle.policy.triage_grace = options_.triage_grace;
+    lifecycle.policy.give_up_percent = options_.give_up_percent;
+    lifecycle.policy.give_up_interval = options_.give_up_interval;
     lifecycle.lease_ttl = options_.lease_ttl;
     lifecycle.orphan_interval = options_.orphan_interval;
     lifecycle.orphans = {.grace = options_.orphan_grace,

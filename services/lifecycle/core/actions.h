@@ -32,6 +32,7 @@ struct OrderBoot {
 
 // A Node goes along an edge of its machine. `cause`: read where the way out begins (kCordon,
 // kAbort, kDiscard). `drain_deadline`: read for kDrain. `node_profile`: read for kReconfigure.
+// `counts`: read for kBootTimedOut, it counts as a failure of what was booted.
 struct StepNode {
   std::string node = {};
   NodeEvent event = NodeEvent::kCordon;
@@ -39,6 +40,7 @@ struct StepNode {
   absl::Time drain_deadline = kNever;
   std::string node_profile = {};
   std::string reason = {};
+  bool counts = true;
   bool operator==(const StepNode&) const = default;
 };
 
@@ -113,6 +115,7 @@ struct SetAccount {
   int64_t prefill_nodes = 0;
   int64_t configuration_order = 0;
   bool configuration_order_waiting = false;
+  GivenUp given_up = {};
   std::string reason = {};
   bool operator==(const SetAccount&) const = default;
 };

@@ -50,7 +50,9 @@ class Executor {
   absl::Status Do(const StepNode& action) {
     const Node* before = overlay_.state().table<Node>().Find(action.node);
     if (before == nullptr) return muster::error::NotFound(action.node);
-    if (action.event == NodeEvent::kBootTimedOut) CountBootFailure(pool_, *before);
+    if (action.event == NodeEvent::kBootTimedOut) {
+      CountBootFailure(pool_, *before, action.counts);
+    }
     RETURN_IF_ERROR(Change(action, action.reason));
     asks_anew_ |= IsReturnable(overlay_.state().table<Node>().Find(action.node)->state);
     return absl::OkStatus();
@@ -66,6 +68,7 @@ class Executor {
     pool_.account.prefill_nodes = action.prefill_nodes;
     pool_.account.configuration_order = action.configuration_order;
     pool_.account.configuration_order_waiting = action.configuration_order_waiting;
+    pool_.account.given_up = action.given_up;
     return absl::OkStatus();
   }
   absl::Status Do(const SetReconfiguration& action) {

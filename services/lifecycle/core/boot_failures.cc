@@ -23,7 +23,11 @@ const NodeConfiguration* FindRevision(const Pool& pool, const std::string& node_
   return it == revisions.end() ? nullptr : &*it;
 }
 
-void CountBootFailure(Pool& pool, const Node& node) {
+void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
+  if (node.state == NodeState::kReconfiguring && pool.reconfiguring()) {
+    AddOnce(pool.reconfiguration->failed_machines, node.machine);
+  }
+  if (!of_profile) return;
   // A Node that registered runs what it booted, whatever was staged since.
   const bool runs = node.state == NodeState::kRegistered && !node.observed.node_profile.empty();
   const std::string& profile = runs ? node.observed.node_profile : node.desired.node_profile;
@@ -34,9 +38,6 @@ void CountBootFailure(Pool& pool, const Node& node) {
     failures = {profile, enable_count, {}};
   }
   AddOnce(failures.machines, node.machine);
-  if (node.state == NodeState::kReconfiguring && pool.reconfiguring()) {
-    AddOnce(pool.reconfiguration->failed_machines, node.machine);
-  }
 }
 
 void CountBootSuccess(Pool& pool, const Node& node) {

@@ -9,8 +9,9 @@ namespace muster::lifecycle {
 // The revision that says it is active or was; null: the pool never had it.
 const NodeConfiguration* FindRevision(const Pool& pool, const std::string& node_profile);
 
-// `node`: as it was while it booted. A machine counts once in a row.
-void CountBootFailure(Pool& pool, const Node& node);
+// `node`: as it was while it booted. A machine counts once in a row. Without `of_profile` it counts
+// for reconfigure reboots only, and says nothing of what was booted.
+void CountBootFailure(Pool& pool, const Node& node, bool of_profile = true);
 // `node`: booted and ready. The row of failures of its profile is over.
 void CountBootSuccess(Pool& pool, const Node& node);
 

@@ -30,6 +30,7 @@ Actor ActorOf(DeferReason reason) {
     case DeferReason::kWaitsForReplacement:
     case DeferReason::kWaitsForReboot:
     case DeferReason::kPreempting:
+    case DeferReason::kGiveUpLimit:
       return Actor::kNobody;
   }
   return Actor::kNobody;
@@ -242,6 +243,8 @@ const char* DeferReasonName(DeferReason reason) {
       return "RECONFIGURATION_PAUSED";
     case DeferReason::kReconfigurationHalted:
       return "RECONFIGURATION_HALTED";
+    case DeferReason::kGiveUpLimit:
+      return "GIVE_UP_LIMIT";
   }
   return "";
 }

@@ -69,6 +69,11 @@ struct Policy {
   absl::Duration cordon_settle = absl::Seconds(2);
   // An unhealthy Node may recover for so long before it is replaced.
   absl::Duration triage_grace = absl::Minutes(5);
+  // Nodes of a pool that may be given up within an interval because time went by (boots that did
+  // not end, Nodes that did not recover), in percent of its Nodes, at least 1: a clock that is
+  // wrong, or a network that was away, is not to cost a pool all its Nodes at once.
+  int64_t give_up_percent = 10;
+  absl::Duration give_up_interval = absl::Minutes(10);
   // A pool whose services did not answer is due again after this.
   absl::Duration retry = absl::Seconds(5);
 };

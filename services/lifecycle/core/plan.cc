@@ -44,6 +44,7 @@ PoolPlan Planner::Run() {
   AssignGranted();
   TimeOutBoots();
   Health();
+  SayGiveUpLimit();
   LetGo();
   Remove();
   Drain();

@@ -29,8 +29,9 @@ enum class DeferReason {
   kRemovalFailed,
   kReconfigurationPaused,
   kReconfigurationHalted,
+  kGiveUpLimit,  // time is up for more Nodes than may be given up at once
 };
-inline constexpr int kDeferReasons = 18;
+inline constexpr int kDeferReasons = 19;
 
 // What is not done although somebody may ask for it, and why.
 struct Defer {

@@ -23,8 +23,15 @@ void Planner::Health() {
   if (pool_.deleting()) return;
   // Those that came for Nodes in triage which are still here.
   int64_t replacements = healthy - (pool_.target_nodes() - in_triage);
+  std::vector<Node*> unhealthy;
   for (auto& [name, node] : nodes_) {
-    if (node.state == NodeState::kTriage && Room()) Replace(node, replacements);
+    if (node.state == NodeState::kTriage) unhealthy.push_back(&node);
+  }
+  // Who has been so for longest goes first: not all may be able to go.
+  std::stable_sort(unhealthy.begin(), unhealthy.end(),
+                   [](const Node* a, const Node* b) { return a->state_time < b->state_time; });
+  for (Node* node : unhealthy) {
+    if (Room()) Replace(*node, replacements);
   }
 }
 
@@ -43,7 +50,16 @@ void Planner::Replace(Node& node, int64_t& replacements) {
          absl::StrCat(which, " and is replaced once it is idle (disableUnhealthyNodeEviction)."));
     return;
   }
-  if (!HasReplacement(node, replacements) || !MayDisrupt(node, "repair")) return;
+  const int64_t before = replacements;
+  if (!HasReplacement(node, replacements)) return;
+  // A Node whose replacement takes work already is no loss.
+  const bool replaced = replacements < before;
+  if (!replaced && !MayGiveUp()) {
+    ++late_repairs_;
+    return;
+  }
+  if (!MayDisrupt(node, "repair")) return;
+  if (!replaced) CountGivenUp();
   Dismiss(node, RemovalCause::kRepair, "it is unhealthy");
 }
 

@@ -1,5 +1,6 @@
 // Machines become Nodes, boot, and go back; what is agreed on with quota and capacity.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/metadata.h"
@@ -83,6 +84,7 @@ void Planner::AssignGranted() {
 }
 
 void Planner::TimeOutBoots() {
+  std::vector<std::pair<absl::Time, Node*>> late;
   for (auto& [name, node] : nodes_) {
     if (Next(node.state, NodeEvent::kBootTimedOut) == std::nullopt) continue;
     if (node.desired.phase != Phase::kRunning) continue;
@@ -91,8 +93,22 @@ void Planner::TimeOutBoots() {
       Due(deadline);
       continue;
     }
-    timed_out_reboots_ += node.state == NodeState::kReconfiguring ? 1 : 0;
-    Step(node, NodeEvent::kBootTimedOut, "it did not come up in time");
+    late.emplace_back(deadline, &node);
+  }
+  std::stable_sort(late.begin(), late.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [deadline, node] : late) {
+    if (!Room()) return;  // the rest is for the next plan
+    if (!MayGiveUp()) {
+      ++late_boots_;
+      continue;
+    }
+    CountGivenUp();
+    timed_out_reboots_ += node->state == NodeState::kReconfiguring ? 1 : 0;
+    // Many that are late at once tell of a clock or a network, not of what they boot.
+    const bool counts = !std::exchange(account_.given_up.boot_counted, true);
+    Take(*node, StepNode{node->name, NodeEvent::kBootTimedOut, RemovalCause::kNone, kNever, "",
+                         "it did not come up in time", counts});
   }
 }
 
@@ -145,7 +161,7 @@ void Planner::Agree() {
   }
   Do(SetAccount{account_.granted_nodes, account_.requested_nodes, account_.prefill_nodes,
                 account_.configuration_order, account_.configuration_order_waiting,
-                "what the other services said is new"});
+                account_.given_up, "what the other services said is new"});
 }
 
 }  // namespace muster::lifecycle

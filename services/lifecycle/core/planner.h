@@ -78,6 +78,12 @@ class Planner {
   void Preempt();
   void BeginPreemption(Node& node);
 
+  // --- plan_give_up.cc: how many Nodes are given up because time went by ---
+  int64_t MostGivenUp() const;
+  bool MayGiveUp() const;
+  void CountGivenUp();
+  void SayGiveUpLimit();
+
   // --- plan_health.cc: triage, repair, replacements that come early ---
   void Health();
   void Replace(Node& node, int64_t& replacements);
@@ -109,6 +115,9 @@ class Planner {
   std::map<std::string, Node> nodes_;
   Budget budget_;
   int64_t timed_out_reboots_ = 0;  // by this plan
+  // Nodes that would be given up, were they not too many.
+  int64_t late_boots_ = 0;
+  int64_t late_repairs_ = 0;
   size_t steps_ = 0;
   PoolPlan plan_;
 };

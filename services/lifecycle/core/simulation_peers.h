@@ -57,6 +57,10 @@ class SimPeers {
     while (n-- > 0 && !free_.empty()) others_.insert(free_.extract(free_.begin()));
   }
   void OthersLeave() { free_.merge(others_); }
+  // More machines come, as free ones: m1000, m1001, ...
+  void Deliver(int n) {
+    for (int i = 0; i < n; ++i) free_.insert(absl::StrCat("m", 1'000 + i));
+  }
   // Free machines go out of service.
   void Retire(size_t n) {
     while (n-- > 0 && !free_.empty()) free_.erase(free_.begin());

@@ -132,6 +132,14 @@ struct BootFailures {
   bool operator==(const BootFailures&) const = default;
 };
 
+// See muster.lifecycle.v1.GivenUpNodes.
+struct GivenUp {
+  int64_t nodes = 0;
+  absl::Time since = kNever;
+  bool boot_counted = false;
+  bool operator==(const GivenUp&) const = default;
+};
+
 // See muster.lifecycle.v1.NodePoolAccount.
 struct Account {
   int64_t generation = 1;
@@ -142,6 +150,7 @@ struct Account {
   BootFailures boot_failures = {};
   int64_t configuration_order = 0;
   bool configuration_order_waiting = false;
+  GivenUp given_up = {};
   bool operator==(const Account&) const = default;
 };
 

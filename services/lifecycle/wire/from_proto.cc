@@ -83,7 +83,10 @@ Account AccountOf(const v1::NodePoolAccount& in) {
            failures.enable_count(),
            {failures.machines().begin(), failures.machines().end()}},
           in.configuration_order(),
-          in.configuration_order_waiting()};
+          in.configuration_order_waiting(),
+          {in.given_up().nodes(),
+           in.given_up().has_since_time() ? FromTimestamp(in.given_up().since_time()) : kNever,
+           in.given_up().boot_counted()}};
 }
 
 // nullopt: unspecified, or a value of a newer schema.

@@ -52,7 +52,7 @@ Pool FullPool() {
                  {configuration},
                  {{"Quota", "True", "Under", "m", kTime, 3}},
                  configuration};
-  pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true};
+  pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true, {3, kTime, true}};
   pool.reconfiguration = Reconfiguration{
       2, Reconfiguration::State::kHalted, {"g1"}, true, "10%", 1, kTime, kTime, {"g2"}, 4};
   return pool;

@@ -95,6 +95,12 @@ void FillAccount(const Account& account, v1::NodePoolAccount* out) {
   }
   out->set_configuration_order(account.configuration_order);
   out->set_configuration_order_waiting(account.configuration_order_waiting);
+  if (const GivenUp& given_up = account.given_up; given_up != GivenUp()) {
+    v1::GivenUpNodes* to = out->mutable_given_up();
+    to->set_nodes(given_up.nodes);
+    to->set_boot_counted(given_up.boot_counted);
+    *to->mutable_since_time() = ToTimestamp(given_up.since);
+  }
 }
 
 v1::Reconfiguration::State StateOf(Reconfiguration::State state) {
