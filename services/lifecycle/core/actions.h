@@ -120,6 +120,15 @@ struct SetAccount {
   bool operator==(const SetAccount&) const = default;
 };
 
+// A service knows later requests of the pool than its rows do, which are of a past: generations go
+// on above those. 0: as they are.
+struct RaiseGeneration {
+  int64_t account = 0;  // of what is asked of quota and capacity
+  int64_t pool = 0;     // of the pool, and of what is asked of configuration
+  std::string reason = {};
+  bool operator==(const RaiseGeneration&) const = default;
+};
+
 struct SetReconfiguration {
   Reconfiguration::State state = Reconfiguration::State::kDone;
   std::string reason = {};
@@ -148,7 +157,7 @@ struct RemovePool {
 using Action =
     std::variant<AssignNode, OrderBoot, StepNode, SetDrainDeadline, ForceDrain, SetPreemption,
                  AskReplacement, StageProfile, ChooseForReboot, RefreshMetadata, PurgeNode,
-                 SetAccount, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
+                 SetAccount, RaiseGeneration, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
 
 // The rows that an action makes. FAILED_PRECONDITION when it does not fit the Node; the Node is
 // then as it was.

@@ -71,6 +71,11 @@ class Executor {
     pool_.account.given_up = action.given_up;
     return absl::OkStatus();
   }
+  absl::Status Do(const RaiseGeneration& action) {
+    pool_.account.generation = std::max(pool_.account.generation, action.account);
+    pool_.generation = std::max(pool_.generation, action.pool);
+    return absl::OkStatus();
+  }
   absl::Status Do(const SetReconfiguration& action) {
     if (!pool_.reconfiguration) return muster::error::NotFound(pool_.name);
     pool_.reconfiguration->state = action.state;

@@ -42,6 +42,9 @@ inline constexpr size_t kMaxStepsAPlan = 200;
 // Events kept for one pool and its Nodes; the one seen longest ago goes first.
 inline constexpr size_t kMaxEventsAPool = 1'000;
 
+// What a service says it knows as the newest generation is believed up to here: the series has to
+// go on above it.
+inline constexpr int64_t kMaxGeneration = int64_t{1} << 62;
 // Machines whose boot failures in a row are remembered.
 inline constexpr size_t kMaxBootFailures = 64;
 // Machines named in one request: victims, reconfigure reboots.

@@ -38,6 +38,7 @@ Planner::Planner(const Snapshot& snapshot)
 }
 
 PoolPlan Planner::Run() {
+  RaiseGenerations();
   if (Finished()) return std::move(plan_);
   PurgeReturned();
   Preempt();

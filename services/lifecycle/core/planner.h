@@ -55,6 +55,9 @@ class Planner {
   // True: the budget lets the Node go out of service for that cause.
   bool MayDisrupt(const Node& node, const char* cause);
 
+  // --- plan_rebase.cc: services that know more than the rows ---
+  void RaiseGenerations();
+
   // --- plan_supply.cc: machines come and go back ---
   bool Finished();
   void PurgeReturned();

@@ -61,6 +61,17 @@ class SimPeers {
   void Deliver(int n) {
     for (int i = 0; i < n; ++i) free_.insert(absl::StrCat("m", 1'000 + i));
   }
+  // The services know later requests of the pool than it does: its rows are of a past.
+  void GoAhead(int64_t of_quota, int64_t of_capacity, int64_t of_configuration) {
+    holding_generation_ += of_quota;
+    claim_generation_ += of_capacity;
+    configuration_generation_ += of_configuration;
+  }
+  // In that future the claim had grown.
+  void GrowClaim(int64_t more) {
+    claim_nodes_ += more;
+    Serve();
+  }
   // Free machines go out of service.
   void Retire(size_t n) {
     while (n-- > 0 && !free_.empty()) free_.erase(free_.begin());
@@ -107,7 +118,8 @@ class SimPeers {
     Answer<HoldingAnswer> answer;
     answer.state = Answer<HoldingAnswer>::State::kAway;
     answer.error = "quota is away";
-    if (quota_away || ask.generation < holding_generation_) return answer;
+    if (quota_away) return answer;
+    if (IsTooOld(ask.generation, holding_generation_, answer)) return answer;
     answer.state = Answer<HoldingAnswer>::State::kHere;
     has_holding_ = !ask.release;
     holding_generation_ = ask.generation;
@@ -122,7 +134,8 @@ class SimPeers {
     Answer<ClaimAnswer> answer;
     answer.state = Answer<ClaimAnswer>::State::kAway;
     answer.error = "capacity is away";
-    if (capacity_away || ask.generation < claim_generation_) return answer;
+    if (capacity_away) return answer;
+    if (IsTooOld(ask.generation, claim_generation_, answer)) return answer;
     if (ask.generation > claim_generation_) {
       claim_generation_ = ask.generation;
       claim_nodes_ = ask.nodes;
@@ -143,6 +156,8 @@ class SimPeers {
     answer.state = configuration_away ? S::kAway : S::kHere;
     answer.error = configuration_away ? "configuration is away" : "";
     if (configuration_away) return answer;
+    if (IsTooOld(ask.generation, configuration_generation_, answer)) return answer;
+    configuration_generation_ = ask.generation;
     if (!ask.release) {
       Break(ask.boot_failures);
       if (!ask.delivering) Switch();
@@ -152,6 +167,16 @@ class SimPeers {
   }
 
  private:
+  template <class T>
+  static bool IsTooOld(int64_t asked, int64_t last, Answer<T>& answer) {
+    if (asked >= last) return false;
+    answer.state = Answer<T>::State::kRefused;
+    answer.error = "generation too old";
+    answer.reason = "GENERATION_TOO_OLD";
+    answer.last_generation = last;
+    return true;
+  }
+
   bool Matches(const std::string& machine) const {
     return !with_affinity_ || !matching || matching->contains(machine);
   }
@@ -256,6 +281,7 @@ class SimPeers {
   int64_t holding_generation_ = 0;
   bool has_holding_ = false;
   int64_t claim_generation_ = 0;
+  int64_t configuration_generation_ = 0;
   int64_t claim_nodes_ = 0;
   bool has_claim_ = false;
   bool with_affinity_ = false;

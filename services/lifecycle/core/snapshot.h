@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/types.h"
@@ -22,16 +23,20 @@ struct CatalogueFacts {
   bool general_access = false;         // the zone serves all customers
 };
 
-// What another service said. An answer that did not come is a fact too.
+// What another service said. An answer that did not come is a fact too, and so is a refusal.
 template <class T>
 struct Answer {
-  enum class State { kNotAsked, kAway, kHere };
+  enum class State { kNotAsked, kAway, kRefused, kHere };
   State state = State::kNotAsked;
   T value = {};
-  std::string error = {};  // kAway: why
+  std::string error = {};       // kAway, kRefused: why, for people
+  std::string reason = {};      // kRefused: the service's word for it, as GENERATION_TOO_OLD
+  int64_t last_generation = 0;  // kRefused: the newest that the service knows; 0: not told
 
   bool here() const { return state == State::kHere; }
-  bool away() const { return state == State::kAway; }
+  // There is nothing new to go by.
+  bool away() const { return state == State::kAway || state == State::kRefused; }
+  bool refused(absl::string_view why) const { return state == State::kRefused && reason == why; }
 };
 
 struct HoldingAnswer {

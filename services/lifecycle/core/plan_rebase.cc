@@ -1,0 +1,34 @@
+// A service refuses a request as older than one that it knows, although the rows know no later one:
+// they were restored to a past, or somebody else asked in the pool's name. A new series begins
+// above what the service knows. Nothing else follows from it: what the service holds for the pool
+// is answered to the next request, and goes its usual way. A refusal of a request that the rows are
+// beyond does nothing, and the plan's version and epoch keep a leader of the past from doing it.
+#include <algorithm>
+
+#include "services/lifecycle/core/planner.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// The newest generation that the service knows, if that is why it refused; else 0.
+template <class T>
+int64_t NewestKnown(const Answer<T>& answer) {
+  return answer.refused("GENERATION_TOO_OLD") ? answer.last_generation : 0;
+}
+
+// What to go on with; 0: nothing to do.
+int64_t Above(int64_t known, int64_t own) {
+  return known > own && known <= kMaxGeneration ? known + 1 : 0;
+}
+
+}  // namespace
+
+void Planner::RaiseGenerations() {
+  const int64_t known = std::max(NewestKnown(answers().holding), NewestKnown(answers().claim));
+  const RaiseGeneration action{Above(known, pool_.account.generation),
+                               Above(NewestKnown(answers().configuration), pool_.generation),
+                               "a service knows later requests than the pool"};
+  if (action.account > 0 || action.pool > 0) Do(action);
+}
+
+}  // namespace muster::lifecycle
