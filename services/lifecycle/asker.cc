@@ -3,10 +3,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/asker_wire.h"
 #include "services/rpc/channel.h"
@@ -25,6 +28,21 @@ template <class T>
 void NoAnswer(Answer<T>& slot, const absl::Status& status) {
   slot.state = Answer<T>::State::kAway;
   slot.error = status.ToString();
+  const auto detail = muster::error::DetailOf(status);
+  if (!detail || !(absl::IsAborted(status) || absl::IsFailedPrecondition(status))) return;
+  slot.state = Answer<T>::State::kRefused;
+  slot.reason = detail->reason;
+  const auto last = detail->metadata.find("last_generation");
+  if (last != detail->metadata.end()) (void)absl::SimpleAtoi(last->second, &slot.last_generation);
+}
+
+// How long a service may take to show that it answers again.
+constexpr absl::Duration kProbeTimeout = absl::Seconds(2);
+const grpc::Status kSilent(grpc::StatusCode::UNAVAILABLE,
+                           "It did not answer in time lately; it is asked again once it does.");
+
+bool IsInTime(const grpc::Status& status) {
+  return status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED;
 }
 
 // Counts calls under way.
@@ -57,6 +75,14 @@ struct Call {
   Response response = {};
   grpc::Status status = {};
   std::vector<Answer<T>*> slots = {};
+  std::vector<Picture*> pictures = {};
+  bool sent = false;
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const Picture* picture : pictures) names.push_back(picture->pool->name);
+    return names;
+  }
 
   // `take(result)`: the answer in one result.
   template <class Take>
@@ -92,7 +118,69 @@ using CapacityCall = Call<cv1::BatchSyncClaimsRequest, cv1::BatchSyncClaimsRespo
 using ConfigurationCall = Call<fv1::BatchSyncPoolConfigurationsRequest,
                                fv1::BatchSyncPoolConfigurationsResponse, ConfigurationAnswer>;
 
+// The same for one pool.
+qv1::BatchSyncHoldingsRequest FirstOf(const qv1::BatchSyncHoldingsRequest& all) {
+  qv1::BatchSyncHoldingsRequest one;
+  if (all.holdings_size() > 0) *one.add_holdings() = all.holdings(0);
+  return one;
+}
+cv1::BatchSyncClaimsRequest FirstOf(const cv1::BatchSyncClaimsRequest& all) {
+  cv1::BatchSyncClaimsRequest one;
+  if (all.claims_size() > 0) *one.add_claims() = all.claims(0);
+  return one;
+}
+fv1::BatchSyncPoolConfigurationsRequest FirstOf(
+    const fv1::BatchSyncPoolConfigurationsRequest& all) {
+  fv1::BatchSyncPoolConfigurationsRequest one;
+  if (all.configurations_size() > 0) *one.add_configurations() = all.configurations(0);
+  return one;
+}
+
 }  // namespace
+
+// The breaker of a service, and what it is probed with: a request that it did not answer. Asking
+// once more does no harm: requests bear their generation.
+struct Asker::Guard {
+  explicit Guard(std::shared_ptr<PeerBreaker> its) : breaker(std::move(its)) {}
+
+  // `send(call, done)`; `one`: the request that the service is probed with.
+  template <class Call, class Request, class Send>
+  void Ended(const Call& call, Request one, Send send) {
+    if (!call.sent) return;
+    const bool in_time = IsInTime(call.status);
+    if (!in_time) {
+      probe = [its = breaker, one = std::move(one), send] {
+        auto again = std::make_shared<Call>();
+        again->request = one;
+        rpc::PrepareCall(again->context, kProbeTimeout);
+        send(*again, [again, its](const grpc::Status& status) { its->Ended(IsInTime(status)); });
+      };
+    }
+    breaker->Ended(in_time);
+  }
+
+  const std::shared_ptr<PeerBreaker> breaker;
+  std::function<void()> probe = {};
+};
+
+Asker::Asker(const Peers& peers, const SteadyClock* clock, PeerBreaker::OnBack on_back)
+    : Asker(peers) {
+  for (const char* peer : {"quota", "capacity", "configuration"}) {
+    guards_.push_back(std::make_shared<Guard>(std::make_shared<PeerBreaker>(peer, clock, on_back)));
+  }
+}
+
+void Asker::Probe() const {
+  for (const auto& guard : guards_) {
+    if (guard->breaker->BeginProbe()) guard->probe();
+  }
+}
+
+std::vector<std::shared_ptr<const PeerBreaker>> Asker::breakers() const {
+  std::vector<std::shared_ptr<const PeerBreaker>> breakers;
+  for (const auto& guard : guards_) breakers.push_back(guard->breaker);
+  return breakers;
+}
 
 Asker::Asker(const Peers& peers)
     : quota_(qv1::QuotaService::NewStub(peers.quota)),
@@ -108,40 +196,54 @@ void Asker::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
     if (demand.holding) {
       *quota.request.add_holdings() = RequestOf(*picture.pool, *demand.holding);
       quota.slots.push_back(&picture.answers.holding);
+      quota.pictures.push_back(&picture);
     }
     if (demand.claim) {
       *capacity.request.add_claims() = RequestOf(*picture.pool, *demand.claim);
       capacity.slots.push_back(&picture.answers.claim);
+      capacity.pictures.push_back(&picture);
     }
     if (demand.configuration) {
       *configuration.request.add_configurations() =
           RequestOf(*picture.pool, *picture.cluster, *demand.configuration);
       configuration.slots.push_back(&picture.answers.configuration);
+      configuration.pictures.push_back(&picture);
     }
   }
   Pending pending;
   // The deadline lets every call end, so that the wait does.
-  const auto start = [&](auto& call, auto send) {
+  const auto start = [&](auto& call, size_t guard, const auto& send) {
     if (call.slots.empty()) return;
+    if (!guards_.empty() && !guards_[guard]->breaker->MayAsk(call.Names())) {
+      call.status = kSilent;
+      return;
+    }
+    call.sent = true;
     rpc::PrepareCall(call.context, timeout);
     pending.Begin();
-    send([&call, &pending](grpc::Status status) {
+    send(call, [&call, &pending](grpc::Status status) {
       call.status = std::move(status);
       pending.End();
     });
   };
-  start(quota, [&](auto done) {
-    quota_->async()->BatchSyncHoldings(&quota.context, &quota.request, &quota.response, done);
-  });
-  start(capacity, [&](auto done) {
-    capacity_->async()->BatchSyncClaims(&capacity.context, &capacity.request, &capacity.response,
-                                        done);
-  });
-  start(configuration, [&](auto done) {
-    configuration_->async()->BatchSyncPoolConfigurations(
-        &configuration.context, &configuration.request, &configuration.response, done);
-  });
+  const auto send_quota = [stub = quota_](QuotaCall& call, auto done) {
+    stub->async()->BatchSyncHoldings(&call.context, &call.request, &call.response, done);
+  };
+  const auto send_capacity = [stub = capacity_](CapacityCall& call, auto done) {
+    stub->async()->BatchSyncClaims(&call.context, &call.request, &call.response, done);
+  };
+  const auto send_configuration = [stub = configuration_](ConfigurationCall& call, auto done) {
+    stub->async()->BatchSyncPoolConfigurations(&call.context, &call.request, &call.response, done);
+  };
+  start(quota, 0, send_quota);
+  start(capacity, 1, send_capacity);
+  start(configuration, 2, send_configuration);
   pending.Wait();
+  if (!guards_.empty()) {
+    guards_[0]->Ended(quota, FirstOf(quota.request), send_quota);
+    guards_[1]->Ended(capacity, FirstOf(capacity.request), send_capacity);
+    guards_[2]->Ended(configuration, FirstOf(configuration.request), send_configuration);
+  }
   if (pictures.size() > 1 &&
       (IsMalformed(quota) || IsMalformed(capacity) || IsMalformed(configuration))) {
     // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
@@ -154,6 +256,16 @@ void Asker::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
   quota.Distribute([](const auto& result) { return result.answer(); });
   capacity.Distribute([](const auto& result) { return result.claim(); });
   configuration.Distribute([](const auto& result) { return result.configuration(); });
+  for (size_t i = 0; i < capacity.slots.size(); ++i) {
+    if (!capacity.slots[i]->here()) continue;
+    capacity.pictures[i]->claim_print =
+        PrintOf(capacity.response.results(static_cast<int>(i)).claim());
+  }
+  for (size_t i = 0; i < configuration.slots.size(); ++i) {
+    if (!configuration.slots[i]->here()) continue;
+    configuration.pictures[i]->configuration_print =
+        PrintOf(configuration.response.results(static_cast<int>(i)).configuration());
+  }
 }
 
 std::optional<Picture> PictureOf(const State& state, const std::string& name) {

@@ -15,6 +15,7 @@
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/peer_breaker.h"
 
 namespace muster::lifecycle {
 
@@ -26,9 +27,13 @@ struct Picture {
   std::vector<std::shared_ptr<const Node>> rows = {};  // keeps `nodes` alive
   std::vector<const Node*> nodes = {};
   int64_t version = 0;
+  std::string incarnation = {};  // of the history that the rows are of
   CatalogueFacts catalogue = {};
   Demand demand = {};
   Answers answers = {};
+  // Of what the watches would show of the answers (PrintOf); 0: no answer came.
+  size_t claim_print = 0;
+  size_t configuration_print = 0;
 };
 
 // The rows of a pool; nullopt: there is no such pool. Cheap: for within a lane's Peek or Read.
@@ -41,6 +46,15 @@ void Complete(Picture& picture, const CatalogueMirror& catalogue);
 class Asker {
  public:
   explicit Asker(const Peers& peers);
+  // With breakers: a service that stays silent is not waited for until it answers a probe. Then
+  // `on_back` is called, from any thread, perhaps after the Asker is gone. One thread calls Ask and
+  // Probe.
+  Asker(const Peers& peers, const SteadyClock* clock, PeerBreaker::OnBack on_back);
+
+  // Sends the probes whose time has come, and does not wait for them.
+  void Probe() const;
+  // None without breakers.
+  std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
   // Fills in `answers`, which must be empty. At most 1,000 pictures. Blocks for at most about
   // `timeout`.
@@ -64,9 +78,12 @@ class Asker {
   Opinions AskWhatIf(const WhatIf& what, absl::Duration timeout) const;
 
  private:
-  const std::unique_ptr<quota::v1::QuotaService::Stub> quota_;
-  const std::unique_ptr<capacity::v1::CapacityService::Stub> capacity_;
-  const std::unique_ptr<configuration::v1::ConfigurationService::Stub> configuration_;
+  struct Guard;  // of one service
+
+  const std::shared_ptr<quota::v1::QuotaService::Stub> quota_;
+  const std::shared_ptr<capacity::v1::CapacityService::Stub> capacity_;
+  const std::shared_ptr<configuration::v1::ConfigurationService::Stub> configuration_;
+  std::vector<std::shared_ptr<Guard>> guards_;  // of quota, capacity, configuration; or none
 };
 
 }  // namespace muster::lifecycle

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/lifecycle/core/names.h"
@@ -240,6 +241,17 @@ ConfigurationAnswer AnswerOf(const fv1::PoolConfiguration& in) {
   if (in.has_waiting()) out.waiting = ConfigurationOf(in.waiting());
   for (const fv1::ConfigurationOrder& order : in.orders()) out.orders.push_back(OrderOf(order));
   return out;
+}
+
+size_t PrintOf(const cv1::Claim& claim) {
+  return absl::HashOf(claim.generation(), claim.nodes(), claim.outstanding(),
+                      claim.reclaim_generation(), claim.queue_time().seconds(),
+                      claim.queue_time().nanos()) |
+         1;
+}
+
+size_t PrintOf(const fv1::PoolConfiguration& configuration) {
+  return absl::HashOf(configuration.SerializeAsString()) | 1;
 }
 
 }  // namespace muster::lifecycle

@@ -23,4 +23,9 @@ ConfigurationAnswer AnswerOf(const configuration::v1::PoolConfiguration& in);
 std::string ClassOf(const Pool& pool);
 type::v1::ComputeClass ComputeClassOf(const Pool& pool);
 
+// Tells what the watches show of a resource from anything else that they may show of it: the same
+// for an answer and for the watch's word of the same. Never 0.
+size_t PrintOf(const capacity::v1::Claim& claim);
+size_t PrintOf(const configuration::v1::PoolConfiguration& configuration);
+
 }  // namespace muster::lifecycle

@@ -12,8 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/rpc/status.h"
 
 // For tests: quota, capacity and configuration behind real gRPC, each a few lines. Thread-safe.
 namespace muster::lifecycle {
@@ -24,19 +26,46 @@ class FakeFeed {
  public:
   void Push(Response message) {
     MutexLock lock(mutex_);
+    message.set_revision(static_cast<int64_t>(log_.size()) + 1);
     log_.push_back(std::move(message));
     wakes_.SignalAll();
   }
+  // Ends the watches that are open, as a server that restarts does. The next ones begin with all
+  // that was pushed, as a snapshot.
+  void Drop() {
+    MutexLock lock(mutex_);
+    ++drops_;
+    wakes_.SignalAll();
+  }
+  // Watches that were begun.
+  int watches() {
+    MutexLock lock(mutex_);
+    return watches_;
+  }
   grpc::Status Serve(grpc::ServerContext& context, std::vector<Response> snapshot,
                      grpc::ServerWriter<Response>& writer) {
+    size_t next = 0;
+    int drops = 0;
+    {
+      MutexLock lock(mutex_);
+      drops = drops_;
+      ++watches_;
+      if (drops > 0) {
+        for (; next < log_.size(); ++next) {
+          snapshot.push_back(log_[next]);
+          snapshot.back().set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT);
+        }
+      }
+    }
     Response end;
     end.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
     snapshot.push_back(end);
     for (const Response& message : snapshot) writer.Write(message);
-    for (size_t next = 0; !context.IsCancelled();) {
+    while (!context.IsCancelled()) {
       std::vector<Response> fresh;
       {
         MutexLock lock(mutex_);
+        if (drops != drops_) return {grpc::StatusCode::UNAVAILABLE, "dropped"};
         if (next == log_.size()) wakes_.WaitFor(mutex_, absl::Milliseconds(20));
         fresh.assign(log_.begin() + static_cast<std::ptrdiff_t>(next), log_.end());
         next = log_.size();
@@ -50,6 +79,8 @@ class FakeFeed {
   Mutex mutex_;
   CondVar wakes_;
   std::vector<Response> log_ MUSTER_GUARDED_BY(mutex_);
+  int drops_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int watches_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 class FakeQuota final : public quota::v1::QuotaService::Service {
@@ -69,6 +100,11 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     MutexLock lock(mutex_);
     away_ = away;
   }
+  // Requests of older generations are refused.
+  void SetKnownGeneration(int64_t generation) {
+    MutexLock lock(mutex_);
+    known_ = generation;
+  }
   // Nodes charged, by holding.
   std::map<std::string, int64_t> holdings() {
     MutexLock lock(mutex_);
@@ -81,6 +117,13 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
     MutexLock lock(mutex_);
     if (away_) return {grpc::StatusCode::UNAVAILABLE, "away"};
     for (const auto& ask : request->holdings()) {
+      if (ask.generation() < known_) {
+        *response->add_results()->mutable_error() = rpc::ToRpcStatus(
+            muster::error::Make(absl::StatusCode::kAborted, "The request is older than the last.",
+                                {.reason = "GENERATION_TOO_OLD",
+                                 .metadata = {{"last_generation", std::to_string(known_)}}}));
+        continue;
+      }
       auto* answer = response->add_results()->mutable_answer();
       int64_t& nodes = holdings_[ask.name()];
       const bool fits = ask.nodes() <= nodes || ask.nodes() <= limit_;
@@ -102,6 +145,7 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   Mutex mutex_;
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
   bool away_ MUSTER_GUARDED_BY(mutex_) = false;
+  int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::map<std::string, int64_t> holdings_ MUSTER_GUARDED_BY(mutex_);
 };
 
@@ -112,6 +156,25 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     return claims_;
   }
 
+  // Takes calls and does not answer them, as a process that was stopped.
+  void SetSilent(bool silent) {
+    MutexLock lock(mutex_);
+    silent_ = silent;
+    speaks_.SignalAll();
+  }
+  // Calls of BatchSyncClaims so far.
+  int syncs() {
+    MutexLock lock(mutex_);
+    return syncs_;
+  }
+  // Its watches break, and begin anew with what was told.
+  void DropWatches() { feed_.Drop(); }
+  int watches() { return feed_.watches(); }
+  // A claim changed for a reason of capacity's own.
+  void Touch(const std::string& uid) {
+    MutexLock lock(mutex_);
+    Tell(rows_[uid]);
+  }
   // From now on a claim holds `most` at most, and this is why.
   void SetShort(int64_t most, capacity::v1::Claim::Reason reason) {
     MutexLock lock(mutex_);
@@ -119,10 +182,13 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     reason_ = reason;
   }
 
-  grpc::Status BatchSyncClaims(grpc::ServerContext*,
+  grpc::Status BatchSyncClaims(grpc::ServerContext* context,
                                const capacity::v1::BatchSyncClaimsRequest* request,
                                capacity::v1::BatchSyncClaimsResponse* response) override {
     MutexLock lock(mutex_);
+    ++syncs_;
+    while (silent_ && !context->IsCancelled()) speaks_.WaitFor(mutex_, absl::Milliseconds(20));
+    if (context->IsCancelled()) return grpc::Status::CANCELLED;
     for (const auto& ask : request->claims()) {
       std::set<std::string>& held = claims_[ask.pool_uid()];
       for (const auto& back : ask.returns()) held.erase(back.machine());
@@ -131,6 +197,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
       }
       auto* claim = response->add_results()->mutable_claim();
       claim->set_name("claims/" + ask.pool_uid());
+      claim->set_generation(ask.generation());
       claim->set_nodes(ask.nodes());
       claim->mutable_machines()->Assign(held.begin(), held.end());
       claim->set_outstanding(ask.nodes() - static_cast<int64_t>(held.size()));
@@ -139,12 +206,23 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
       claim->set_reason(claim->outstanding() == 0 ? capacity::v1::Claim::REASON_SUFFICIENT
                                                   : reason_);
       if (ask.release()) claims_.erase(ask.pool_uid());
+      capacity::v1::Claim& row = rows_[ask.pool_uid()];
+      if (row.generation() == ask.generation()) continue;
+      row = *claim;
+      row.clear_machines();  // as the proto says of the watches
+      row.clear_reason();
+      row.clear_in_service();
+      row.clear_matching();
+      Tell(row);
     }
     return grpc::Status::OK;
   }
   grpc::Status WatchCapacity(
-      grpc::ServerContext* context, const capacity::v1::WatchCapacityRequest*,
+      grpc::ServerContext* context, const capacity::v1::WatchCapacityRequest* request,
       grpc::ServerWriter<capacity::v1::WatchCapacityResponse>* writer) override {
+    const bool claims = request->kinds_size() == 1 &&
+                        request->kinds(0) == capacity::v1::WatchCapacityRequest::KIND_CLAIM;
+    if (claims) return feed_.Serve(*context, {}, *writer);
     std::vector<capacity::v1::WatchCapacityResponse> snapshot(2);
     snapshot[0].set_key("zones/US-EAST-04A");
     snapshot[0].mutable_zone()->set_name("zones/US-EAST-04A");
@@ -154,12 +232,25 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     snapshot[1].mutable_instance_type()->set_name("instanceTypes/gd-8xa100-i128");
     snapshot[1].mutable_instance_type()->set_gpus(8);
     for (auto& message : snapshot) message.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT);
-    return feed_.Serve(*context, std::move(snapshot), *writer);
+    return catalogue_.Serve(*context, std::move(snapshot), *writer);
   }
 
  private:
+  void Tell(const capacity::v1::Claim& row) {
+    capacity::v1::WatchCapacityResponse message;
+    message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+    message.set_key(row.name());
+    *message.mutable_claim() = row;
+    feed_.Push(message);
+  }
+
   FakeFeed<capacity::v1::WatchCapacityResponse> feed_;
+  FakeFeed<capacity::v1::WatchCapacityResponse> catalogue_;
   Mutex mutex_;
+  CondVar speaks_;
+  bool silent_ MUSTER_GUARDED_BY(mutex_) = false;
+  int syncs_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, capacity::v1::Claim> rows_ MUSTER_GUARDED_BY(mutex_);  // by pool
   int next_machine_ MUSTER_GUARDED_BY(mutex_) = 100;
   std::map<std::string, std::set<std::string>> claims_ MUSTER_GUARDED_BY(mutex_);
   int64_t most_ MUSTER_GUARDED_BY(mutex_) = 1'000'000;

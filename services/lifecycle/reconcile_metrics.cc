@@ -43,6 +43,23 @@ void ReconcileMetrics::PassDone(absl::Duration took) {
   }
 }
 
+MetricFamily ReconcileMetrics::CollectBreakers() const {
+  MetricFamily family{"muster_lifecycle_peer_breaker",
+                      "1 at the state of the breaker of each service that lifecycle asks.",
+                      MetricType::Gauge,
+                      {}};
+  MutexLock lock(mutex_);
+  for (const auto& breaker : breakers_) {
+    for (int i = 0; i < PeerBreaker::kStates; ++i) {
+      const auto state = static_cast<PeerBreaker::State>(i);
+      family.metric.push_back(
+          Gauge({{"peer", breaker->peer()}, {"state", std::string(PeerBreakerStateName(state))}},
+                breaker->state() == state ? 1 : 0));
+    }
+  }
+  return family;
+}
+
 std::vector<MetricFamily> ReconcileMetrics::Collect() const {
   std::map<std::string, double> pools;
   std::map<std::string, double> nodes;
@@ -107,6 +124,11 @@ std::vector<MetricFamily> ReconcileMetrics::Collect() const {
        MetricType::Counter,
        {Counter({{"result", "empty"}}, empty_plans_), Counter({{"result", "submitted"}}, plans_),
         Counter({{"result", "refused"}}, refused_)}},
+      {"muster_lifecycle_generations_raised_total",
+       "Pools whose rows were behind what a service knew of their requests.",
+       MetricType::Counter,
+       {Counter({}, raised_)}},
+      CollectBreakers(),
       {"muster_lifecycle_pass_duration_seconds",
        "How long a pass over a batch of pools took.",
        MetricType::Histogram,

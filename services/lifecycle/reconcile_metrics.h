@@ -7,11 +7,13 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "services/lifecycle/due_set.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/peer_breaker.h"
 
 namespace muster::lifecycle {
 
@@ -31,12 +33,20 @@ class ReconcileMetrics final : public prometheus::Collectable {
   void PassDone(absl::Duration took);
   void PlanMade(bool empty) { ++(empty ? empty_plans_ : plans_); }
   void PlanRefused() { ++refused_; }
+  void GenerationRaised() { ++raised_; }
   void SetLeading(bool leading) { leading_ = leading; }
+  void SetBreakers(std::vector<std::shared_ptr<const PeerBreaker>> breakers) {
+    MutexLock lock(mutex_);
+    breakers_ = std::move(breakers);
+  }
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
+  prometheus::MetricFamily CollectBreakers() const;
+
   mutable Mutex mutex_;
+  std::vector<std::shared_ptr<const PeerBreaker>> breakers_ MUSTER_GUARDED_BY(mutex_);
   const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
   const DueSet* due_ MUSTER_GUARDED_BY(mutex_);
 
@@ -47,6 +57,7 @@ class ReconcileMetrics final : public prometheus::Collectable {
   std::atomic<int64_t> plans_ = 0;
   std::atomic<int64_t> empty_plans_ = 0;
   std::atomic<int64_t> refused_ = 0;
+  std::atomic<int64_t> raised_ = 0;
   std::atomic<bool> leading_ = false;
 };
 

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
+
+namespace muster::lifecycle {
+
+// Keeps a service that does not answer from costing every pass of the loop a timeout. Thread-safe.
+//
+//           kTimeoutsToOpen in a row           kProbeEvery later, one probe
+//   CLOSED ---------------------------> OPEN -----------------------------> HALF_OPEN
+//     ^                                  ^                                   |     |
+//     |                                  +------ the probe timed out --------+     |
+//     +------------------------------- the probe was answered ---------------------+
+//
+// Only silence counts: a refusal, or word that the service is away, is an answer and comes at once.
+class PeerBreaker {
+ public:
+  enum class State { kClosed, kOpen, kHalfOpen };
+  static constexpr int kStates = 3;
+  // Calls in a row that were not answered in time.
+  static constexpr int kTimeoutsToOpen = 2;
+  static constexpr absl::Duration kProbeEvery = absl::Seconds(1);
+  // Told once the service answers again: who was turned away meanwhile.
+  using OnBack = std::function<void(const std::set<std::string>& pools)>;
+
+  PeerBreaker(std::string peer, const SteadyClock* clock, OnBack on_back)
+      : peer_(std::move(peer)), clock_(*clock), on_back_(std::move(on_back)) {}
+
+  const std::string& peer() const { return peer_; }
+  State state() const {
+    MutexLock lock(mutex_);
+    return state_;
+  }
+
+  // False: do not ask now, the pools are told that the service is away.
+  bool MayAsk(const std::vector<std::string>& pools) {
+    MutexLock lock(mutex_);
+    if (state_ == State::kClosed) return true;
+    turned_away_.insert(pools.begin(), pools.end());
+    return false;
+  }
+  // True: the caller is to send a probe, and to say how it ended.
+  bool BeginProbe() {
+    MutexLock lock(mutex_);
+    if (state_ != State::kOpen || clock_.Now() < probe_at_) return false;
+    state_ = State::kHalfOpen;
+    return true;
+  }
+
+  // A call ended: `in_time` with an answer of any kind.
+  void Ended(bool in_time) {
+    std::set<std::string> back;
+    {
+      MutexLock lock(mutex_);
+      if (in_time) {
+        timeouts_ = 0;
+        state_ = State::kClosed;
+        back.swap(turned_away_);
+      } else if (++timeouts_ >= kTimeoutsToOpen) {
+        state_ = State::kOpen;
+        probe_at_ = clock_.Now() + kProbeEvery;
+      }
+    }
+    if (!back.empty()) on_back_(back);
+  }
+
+ private:
+  const std::string peer_;
+  const SteadyClock& clock_;
+  const OnBack on_back_;
+  mutable Mutex mutex_;
+  State state_ MUSTER_GUARDED_BY(mutex_) = State::kClosed;
+  int timeouts_ MUSTER_GUARDED_BY(mutex_) = 0;
+  absl::Duration probe_at_ MUSTER_GUARDED_BY(mutex_);
+  std::set<std::string> turned_away_ MUSTER_GUARDED_BY(mutex_);
+};
+
+// As in the metric: `half_open`.
+inline absl::string_view PeerBreakerStateName(PeerBreaker::State state) {
+  switch (state) {
+    case PeerBreaker::State::kClosed:
+      return "closed";
+    case PeerBreaker::State::kOpen:
+      return "open";
+    case PeerBreaker::State::kHalfOpen:
+      return "half_open";
+  }
+  return "";
+}
+
+}  // namespace muster::lifecycle
