@@ -5,13 +5,14 @@
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/asker_wire.h"
 #include "services/rpc/read_stream.h"
 #include "services/rpc/watch_wire.h"
 
@@ -20,42 +21,12 @@ namespace {
 
 constexpr absl::Duration kReconnect = absl::Milliseconds(500);
 
-// What the pool's rows say of its claim is what the claim says.
-bool Knows(const State& state, const Pool& pool, const capacity::v1::Claim& claim) {
-  if (pool.status.queued_nodes != claim.outstanding()) return false;
-  const std::vector<const Node*> nodes = state.NodesOf(pool.name);
-  if (nodes.size() != static_cast<size_t>(claim.machines_size())) return false;
-  return std::all_of(nodes.begin(), nodes.end(), [&](const Node* node) {
-    const bool reclaimed =
-        std::any_of(claim.reclaims().begin(), claim.reclaims().end(),
-                    [&](const auto& reclaim) { return reclaim.machine() == node->machine; });
-    return reclaimed == (node->preempt_time != kNever) &&
-           std::find(claim.machines().begin(), claim.machines().end(), node->machine) !=
-               claim.machines().end();
-  });
-}
+constexpr char kClaims[] = "claims/";
+constexpr char kConfigurations[] = "poolConfigurations/";
 
-// What the pool's rows say of its configuration is what the configuration says.
-bool Knows(const Pool& pool, const configuration::v1::PoolConfiguration& configuration) {
-  const auto profile_of = [](const std::optional<NodeConfiguration>& known) {
-    return known ? known->node_profile : "";
-  };
-  if (configuration.active() != pool.status.node_profile) return false;
-  if (configuration.pending().node_profile() != profile_of(pool.status.pending)) return false;
-  if (configuration.waiting().node_profile() != profile_of(pool.status.waiting)) return false;
-  if (configuration.orders_size() > 0) {
-    const auto& last = configuration.orders(configuration.orders_size() - 1);
-    const bool waits = last.outcome() == configuration::v1::ConfigurationOrder::OUTCOME_WAITING;
-    if (last.number() != pool.account.configuration_order) return false;
-    if (waits != pool.account.configuration_order_waiting) return false;
-  }
-  return std::equal(configuration.revisions().begin(), configuration.revisions().end(),
-                    pool.status.revisions.begin(), pool.status.revisions.end(),
-                    [](const auto& told, const NodeConfiguration& known) {
-                      return told.node_profile() == known.node_profile &&
-                             told.disabled() == known.disabled &&
-                             told.enable_count() == known.enable_count;
-                    });
+template <class Response>
+bool IsSnapshotEnd(const Response& change) {
+  return change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 }
 
 }  // namespace
@@ -113,12 +84,19 @@ void PeerWatches::FollowQuotas(grpc::ClientContext& context) {
   quota::v1::WatchQuotasRequest request;
   request.mutable_start()->set_bundle(true);
   const auto stub = quota::v1::QuotaService::NewStub(peers_.quota);
+  heard_quotas_.BeginSnapshot();
   const auto take = [this](const Response& message) {
     std::map<std::string, bool> moved;  // Quotas, and whether the limit itself did
     rpc::ForEachMessage(message, [&](const Response& change) {
+      if (IsSnapshotEnd(change)) heard_quotas_.EndSnapshot();
+      // A deleted one makes room, too.
+      const size_t print = change.has_quota() || change.has_holding() ? 1 : 2;
+      if (change.key().empty() ||
+          !heard_quotas_.IsNews(change.key(), {change.revision(), 0, print}))
+        return;
       // A Holding's name begins with its Quota's.
       const auto end = change.key().find("/holdings/");
-      if (!change.key().empty()) moved[change.key().substr(0, end)] |= end == std::string::npos;
+      moved[change.key().substr(0, end)] |= end == std::string::npos;
     });
     for (const auto& [quota, limit] : moved) QuotaMoved(quota, limit);
   };
@@ -148,12 +126,21 @@ void PeerWatches::FollowClaims(grpc::ClientContext& context) {
   request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
   request.mutable_start()->set_bundle(true);
   const auto stub = capacity::v1::CapacityService::NewStub(peers_.capacity);
+  heard_claims_.BeginSnapshot();
   const auto take = [this](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
       rpc::ForEachMessage(message, [&](const Response& change) {
-        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), "claims/"));
-        if (pool == nullptr) return;
-        if (!change.has_claim() || !Knows(state, *pool, change.claim())) due_.Add(pool->name);
+        if (IsSnapshotEnd(change)) heard_claims_.EndSnapshot();
+        if (!absl::StartsWith(change.key(), kClaims)) return;
+        if (!change.has_claim()) {
+          heard_claims_.Forget(change.key());
+        } else if (!heard_claims_.IsNews(
+                       change.key(),
+                       {change.revision(), change.claim().generation(), PrintOf(change.claim())})) {
+          return;
+        }
+        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), kClaims));
+        if (pool != nullptr) due_.Add(pool->name);
       });
     });
   };
@@ -166,19 +153,47 @@ void PeerWatches::FollowConfigurations(grpc::ClientContext& context) {
   configuration::v1::WatchConfigurationsRequest request;
   request.mutable_start()->set_bundle(true);
   const auto stub = configuration::v1::ConfigurationService::NewStub(peers_.configuration);
+  heard_configurations_.BeginSnapshot();
   const auto take = [this](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
       rpc::ForEachMessage(message, [&](const Response& change) {
-        const Pool* pool =
-            state.FindPoolByUid(absl::StripPrefix(change.key(), "poolConfigurations/"));
-        if (pool == nullptr || !change.has_configuration()) return;
-        if (!Knows(*pool, change.configuration())) due_.Add(pool->name);
+        if (IsSnapshotEnd(change)) heard_configurations_.EndSnapshot();
+        if (!absl::StartsWith(change.key(), kConfigurations)) return;
+        if (!change.has_configuration()) return heard_configurations_.Forget(change.key());
+        if (!heard_configurations_.IsNews(change.key(),
+                                          {change.revision(), change.configuration().generation(),
+                                           PrintOf(change.configuration())})) {
+          return;
+        }
+        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), kConfigurations));
+        if (pool != nullptr) due_.Add(pool->name);
       });
     });
   };
   rpc::ReadStream<Response>(
       [&](auto* reactor) { stub->async()->WatchConfigurations(&context, &request, reactor); },
       take);
+}
+
+void PeerWatches::Asking(absl::Span<const Picture> pictures) {
+  for (const Picture& picture : pictures) {
+    if (picture.demand.claim) heard_claims_.Asking(absl::StrCat(kClaims, picture.pool->uid));
+    if (picture.demand.configuration) {
+      heard_configurations_.Asking(absl::StrCat(kConfigurations, picture.pool->uid));
+    }
+  }
+}
+
+void PeerWatches::Answered(absl::Span<const Picture> pictures) {
+  for (const Picture& picture : pictures) {
+    const std::string& uid = picture.pool->uid;
+    bool news = picture.demand.claim &&
+                heard_claims_.Answered(absl::StrCat(kClaims, uid), picture.claim_print);
+    news |= picture.demand.configuration &&
+            heard_configurations_.Answered(absl::StrCat(kConfigurations, uid),
+                                           picture.configuration_print);
+    if (news) due_.Add(picture.pool->name);
+  }
 }
 
 }  // namespace muster::lifecycle

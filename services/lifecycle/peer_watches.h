@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "services/common/mutex.h"
+#include "services/lifecycle/asker.h"
 #include "services/lifecycle/due_set.h"
+#include "services/lifecycle/heard_news.h"
 #include "services/lifecycle/lifecycle_service.h"
 
 namespace grpc {
@@ -19,7 +22,7 @@ namespace muster::lifecycle {
 
 // Hears of changes in quota, capacity and configuration and makes the pools due that they can
 // matter to. Level-triggered: every stream begins with a snapshot, and each of its resources counts
-// as a change; pools that know already are left alone.
+// as a change; what was told or answered before is no news (heard_news.h).
 class PeerWatches {
  public:
   // `lane` and `due` must outlive it.
@@ -29,6 +32,11 @@ class PeerWatches {
   void Start();
   // Ends the streams and threads. Idempotent.
   void Stop();
+
+  // The pools are about to be asked for, and were, with these answers: what the watches tell of our
+  // own requests is told by their answers.
+  void Asking(absl::Span<const Picture> pictures);
+  void Answered(absl::Span<const Picture> pictures);
 
  private:
   // A stream, kept open by a thread of its own. `follow` reads it to its end.
@@ -48,6 +56,9 @@ class PeerWatches {
   const Peers peers_;
   const Lane& lane_;
   DueSet& due_;
+  HeardNews heard_quotas_{true};
+  HeardNews heard_claims_{false};  // the watch does not show the machines
+  HeardNews heard_configurations_{true};
   Mutex mutex_;
   CondVar wakes_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

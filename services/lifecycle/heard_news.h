@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "absl/strings/string_view.h"
+#include "services/common/mutex.h"
+
+namespace muster::lifecycle {
+
+// What one service's watch tells, sieved: a resource as it was told before (a snapshot after a
+// reconnect), or as the service's own answer to our request showed it, is no news. Memory only: who
+// starts anew takes everything for news. Thread-safe.
+class HeardNews {
+ public:
+  // A resource as the watch tells it.
+  struct News {
+    int64_t revision = 0;    // of its last change
+    int64_t generation = 0;  // of the last request that changed it; 0: there are none of ours
+    size_t print = 0;        // tells what the watch shows of it from anything else
+  };
+
+  // `whole`: the watch shows all that an answer does. If not, another change under one generation
+  // is news even if it looks the same.
+  explicit HeardNews(bool whole) : whole_(whole) {}
+
+  // --- the watch ---
+  void BeginSnapshot() {
+    MutexLock lock(mutex_);
+    ++snapshot_;
+  }
+  // What the snapshot did not tell of is forgotten.
+  void EndSnapshot() {
+    MutexLock lock(mutex_);
+    for (auto it = known_.begin(); it != known_.end();) {
+      if (it->second.snapshot != snapshot_ && !it->second.asking) {
+        known_.erase(it++);
+      } else {
+        ++it;
+      }
+    }
+  }
+  // False: it says nothing new, or a request is under way whose answer may say so (see Answered).
+  bool IsNews(absl::string_view key, const News& news) {
+    MutexLock lock(mutex_);
+    Known& known = known_[Hash(key)];
+    known.snapshot = snapshot_;
+    if (known.told.revision == news.revision && known.told.print == news.print) return false;
+    const bool same_request = known.told.revision != 0 && known.told.generation == news.generation;
+    known.told = news;
+    if (known.asking) {
+      known.waits = true;
+      known.unexplained |= same_request && !whole_;
+      return false;
+    }
+    return known.answered != news.print || (same_request && !whole_);
+  }
+  void Forget(absl::string_view key) {
+    MutexLock lock(mutex_);
+    known_.erase(Hash(key));
+  }
+
+  // --- requests ---
+  // From here on until Answered news wait.
+  void Asking(absl::string_view key) {
+    MutexLock lock(mutex_);
+    Known& known = known_[Hash(key)];
+    known.snapshot = snapshot_;
+    known.asking = true;
+  }
+  // The request is over; `print` of what the answer showed, 0: there was none. True: what was told
+  // meanwhile is news.
+  bool Answered(absl::string_view key, size_t print) {
+    MutexLock lock(mutex_);
+    Known& known = known_[Hash(key)];
+    const bool explained = print != 0 && print == known.told.print && !known.unexplained;
+    const bool news = known.waits && !explained;
+    if (print != 0) known.answered = print;
+    known.asking = known.waits = known.unexplained = false;
+    return news;
+  }
+
+ private:
+  struct Known {
+    News told = {};
+    size_t answered = 0;
+    uint64_t snapshot = 0;     // in which it was told last
+    bool asking = false;       // a request is under way
+    bool waits = false;        // news came meanwhile
+    bool unexplained = false;  // and no answer can tell what they are
+  };
+  static size_t Hash(absl::string_view key) { return absl::Hash<absl::string_view>()(key); }
+
+  const bool whole_;
+  Mutex mutex_;
+  uint64_t snapshot_ MUSTER_GUARDED_BY(mutex_) = 0;
+  absl::flat_hash_map<size_t, Known> known_ MUSTER_GUARDED_BY(mutex_);  // by hash of the key
+};
+
+}  // namespace muster::lifecycle
