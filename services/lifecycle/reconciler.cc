@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 #include <utility>
+#include <variant>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/explain.h"
 
@@ -24,6 +26,8 @@ constexpr absl::Duration kTick = absl::Milliseconds(200);
 constexpr absl::Duration kCatalogueGrace = absl::Seconds(5);
 // For a batch of plans to be committed; what takes longer is looked at again.
 constexpr absl::Duration kCommitTimeout = absl::Seconds(15);
+
+absl::Duration SteadyNow() { return TheSteadyClock()->Now(); }
 
 std::string NewHolder() {
   std::random_device random;
@@ -42,10 +46,10 @@ class Commits {
     if (--pending_ == 0) none_.SignalAll();
   }
   void Wait(absl::Duration timeout) {
-    const absl::Time deadline = absl::Now() + timeout;
+    const absl::Duration deadline = SteadyNow() + timeout;
     MutexLock lock(mutex_);
     while (pending_ > 0) {
-      const absl::Duration left = deadline - absl::Now();
+      const absl::Duration left = deadline - SteadyNow();
       if (left <= absl::ZeroDuration()) return;
       none_.WaitFor(mutex_, left);
     }
@@ -103,6 +107,8 @@ Reconciler::Reconciler(Options options)
       holder_(NewHolder()),
       due_(std::make_shared<DueSet>()),
       metrics_(std::make_shared<ReconcileMetrics>(options_.lane, due_.get())),
+      proof_(std::make_shared<CommitProof>(TheSteadyClock())),
+      stale_(std::make_shared<std::atomic<bool>>(false)),
       lease_(options_.connect) {
   options_.lane->Subscribe(
       [lane = options_.lane, due = due_](absl::Span<const Revised<State::Change>> changes) {
@@ -116,7 +122,11 @@ Reconciler::~Reconciler() {
 }
 
 void Reconciler::Start(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue) {
-  asker_ = std::make_unique<Asker>(peers);
+  asker_ = std::make_unique<Asker>(peers, TheSteadyClock(),
+                                   [due = due_](const std::set<std::string>& pools) {
+                                     for (const std::string& pool : pools) due->Add(pool);
+                                   });
+  metrics_->SetBreakers(asker_->breakers());
   catalogue_ = std::move(catalogue);
   watches_ = std::make_unique<PeerWatches>(peers, options_.lane, due_.get());
   watches_->Start();
@@ -130,6 +140,7 @@ void Reconciler::Stop() {
     MutexLock lock(mutex_);
     lease_wakes_.SignalAll();
   }
+  proof_->Stop();
   due_->Wake();
   if (loop_thread_.joinable()) loop_thread_.join();
   if (lease_thread_.joinable()) lease_thread_.join();
@@ -139,8 +150,9 @@ void Reconciler::Stop() {
 // --- the lease ---
 
 void Reconciler::HoldLease() {
-  absl::Time good_until = absl::InfinitePast();
+  absl::Duration good_until = -absl::InfiniteDuration();
   while (!stopping_) {
+    proof_->Show(*options_.lane, options_.lease_ttl / 4);
     Beat(good_until);
     MutexLock lock(mutex_);
     if (!stopping_) lease_wakes_.WaitFor(mutex_, options_.lease_ttl / 4);
@@ -150,8 +162,19 @@ void Reconciler::HoldLease() {
   (void)lease_.Release(holder_);
 }
 
-void Reconciler::Beat(absl::Time& good_until) {
-  const absl::Time asked = absl::Now();
+void Reconciler::Beat(absl::Duration& good_until) {
+  // Who shows nothing for half of the time stops to renew it, so that it is over for the database
+  // soon after it is over here.
+  const absl::Duration unproven = proof_->age();
+  if (unproven > options_.lease_ttl / 2) {
+    if (unproven > options_.lease_ttl && epoch_ != 0) {
+      log::Warn("this replica cannot commit", {{"holder", holder_}});
+      StepDown();
+      (void)lease_.Release(holder_);
+    }
+    return;
+  }
+  const absl::Duration asked = SteadyNow();
   const absl::StatusOr<int64_t> epoch = lease_.Beat(holder_, options_.lease_ttl);
   if (!epoch.ok()) {
     if (asked > good_until) StepDown();
@@ -159,12 +182,16 @@ void Reconciler::Beat(absl::Time& good_until) {
   }
   if (*epoch == 0) return StepDown();
   good_until = asked + options_.lease_ttl;
-  if (*epoch == epoch_) return;
+  // In another history the lease's row is another, too.
+  const std::string incarnation = options_.lane->PeekAt(
+      [](const State&, const auto& at) { return std::string(at.incarnation); });
+  const bool same_history = std::exchange(incarnation_, incarnation) == incarnation;
+  if (*epoch == epoch_ && same_history && !stale_->exchange(false)) return;
   StepDown();
   if (const absl::Status status = TakeOver(*epoch); !status.ok()) {
-    // The next beat tries again, under a new epoch if this one is spent.
+    // The next beat tries again, under a new epoch; another replica may be quicker, and able.
     log::Warn("the lease could not be taken", {{"error", status}});
-    if (HasReason(status, "STALE_LEADER")) (void)lease_.Release(holder_);
+    (void)lease_.Release(holder_);
   }
 }
 
@@ -177,7 +204,8 @@ absl::Status Reconciler::TakeOver(int64_t epoch) {
       [command = TakeLease{holder_, epoch}](Overlay<State>& overlay, absl::Time now) {
         return Decide(overlay, command, now).status();
       },
-      [commits, outcome](const absl::Status& status, int64_t) {
+      [commits, outcome, proof = proof_, since = SteadyNow()](const absl::Status& status, int64_t) {
+        proof->Ended(status, since);
         {
           MutexLock lock(outcome->first);
           outcome->second = status;
@@ -205,33 +233,37 @@ void Reconciler::StepDown() {
 // --- the loop ---
 
 void Reconciler::Loop() {
-  const absl::Time started = absl::Now();
+  const absl::Duration started = SteadyNow();
   while (!stopping_) {
     // At the start the catalogue is only a moment away: no need to tell every pool that it is out
     // of reach.
-    const bool early = absl::Now() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
+    const bool early = SteadyNow() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
     if (epoch_ == 0 || early) {
       // What comes due meanwhile stays due.
       MutexLock lock(mutex_);
       if (!stopping_) lease_wakes_.WaitFor(mutex_, absl::Milliseconds(50));
       continue;
     }
+    asker_->Probe();
     const std::vector<std::string> names = due_->Take(options_.batch);
     if (names.empty()) {
       due_->Wait(kTick);
       continue;
     }
-    const absl::Time start = absl::Now();
+    const absl::Duration start = SteadyNow();
     Pass(names);
-    metrics_->PassDone(absl::Now() - start);
+    metrics_->PassDone(SteadyNow() - start);
   }
 }
 
 std::vector<Picture> Reconciler::Look(const std::vector<std::string>& names) const {
   std::vector<Picture> pictures;
-  options_.lane->Peek([&](const State& state, int64_t) {
+  options_.lane->PeekAt([&](const State& state, const auto& at) {
     for (const std::string& name : names) {
-      if (auto picture = PictureOf(state, name)) pictures.push_back(*std::move(picture));
+      auto picture = PictureOf(state, name);
+      if (!picture) continue;
+      picture->incarnation = at.incarnation;
+      pictures.push_back(*std::move(picture));
     }
   });
   for (Picture& picture : pictures) Complete(picture, *catalogue_);
@@ -241,7 +273,9 @@ std::vector<Picture> Reconciler::Look(const std::vector<std::string>& names) con
 void Reconciler::Pass(const std::vector<std::string>& names) {
   std::vector<Picture> pictures = Look(names);
   if (pictures.empty()) return;
+  watches_->Asking(pictures);
   asker_->Ask(absl::MakeSpan(pictures), options_.ask_timeout);
+  watches_->Answered(pictures);
   const absl::Time now = options_.clock->Now();
   std::vector<PoolPlan> plans;
   plans.reserve(pictures.size());
@@ -250,6 +284,7 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
                           picture.catalogue, picture.answers, options_.policy, now}));
     const PoolPlan& plan = plans.back();
     metrics_->PlanMade(plan.actions.empty());
+    TellRaised(picture, plan);
     for (const Defer& defer : plan.defers) {
       log::Debug("deferred", {{"subject", defer.subject},
                               {"reason", DeferReasonName(defer.reason)},
@@ -258,6 +293,19 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
     due_->AddIn(picture.pool->name, std::min(plan.due - now, Spread(picture.pool->name)));
   }
   Carry(pictures, plans);
+}
+
+void Reconciler::TellRaised(const Picture& picture, const PoolPlan& plan) const {
+  for (const Action& action : plan.actions) {
+    const auto* raise = std::get_if<RaiseGeneration>(&action);
+    if (raise == nullptr) continue;
+    metrics_->GenerationRaised();
+    log::Warn("a service knows later requests than the pool: it goes on above them",
+              {{"pool", picture.pool->name},
+               {"generation", picture.pool->account.generation},
+               {"raised_to", raise->account},
+               {"pool_raised_to", raise->pool}});
+  }
 }
 
 void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& plans) {
@@ -274,9 +322,12 @@ void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& pl
         [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
           return Decide(overlay, command, now).status();
         },
-        [commits, due = due_, metrics = metrics_, retry = options_.policy.retry,
+        [commits, due = due_, metrics = metrics_, proof = proof_, since = SteadyNow(),
+         stale = stale_, retry = options_.policy.retry,
          pool = picture.pool](const absl::Status& status, int64_t) {
+          proof->Ended(status, since);
           if (!status.ok()) {
+            if (HasReason(status, "STALE_LEADER")) *stale = true;
             metrics->PlanRefused();
             // One that is outdated is due again because of what outdated it.
             if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
@@ -285,7 +336,8 @@ void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& pl
             due->AddIn(pool->name, retry);
           }
           commits->End();
-        });
+        },
+        absl::InfiniteFuture(), picture.incarnation);
   }
   commits->Wait(kCommitTimeout);
 }

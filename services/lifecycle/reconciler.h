@@ -14,6 +14,7 @@
 #include "services/common/mutex.h"
 #include "services/lifecycle/asker.h"
 #include "services/lifecycle/catalogue_mirror.h"
+#include "services/lifecycle/commit_proof.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/plan.h"
 #include "services/lifecycle/due_set.h"
@@ -59,7 +60,8 @@ class Reconciler {
  private:
   // --- the lease's thread ---
   void HoldLease();
-  void Beat(absl::Time& good_until);
+  // Keeps the lease, or takes it, if this replica can commit.
+  void Beat(absl::Duration& good_until);
   absl::Status TakeOver(int64_t epoch);
   void StepDown();
 
@@ -67,6 +69,7 @@ class Reconciler {
   void Loop();
   void Pass(const std::vector<std::string>& names);
   std::vector<Picture> Look(const std::vector<std::string>& names) const;
+  void TellRaised(const Picture& picture, const PoolPlan& plan) const;
   // Submits what is to be done and waits, boundedly, until it is committed or refused.
   void Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& plans);
 
@@ -78,10 +81,14 @@ class Reconciler {
   const std::string holder_;
   const std::shared_ptr<DueSet> due_;  // the lane's subscription keeps it
   const std::shared_ptr<ReconcileMetrics> metrics_;
+  const std::shared_ptr<CommitProof> proof_;
+  // A plan was refused under this epoch: the lease's row is to be written again.
+  const std::shared_ptr<std::atomic<bool>> stale_;
   storage::LeaseStore lease_;
   std::unique_ptr<Asker> asker_;
   std::unique_ptr<PeerWatches> watches_;
   std::shared_ptr<const CatalogueMirror> catalogue_;
+  std::string incarnation_;  // of the history that this replica leads in; the lease's thread only
   std::atomic<int64_t> epoch_ = 0;
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;

@@ -10,8 +10,9 @@
 
 namespace muster::storage {
 
-// Which replica reconciles, beat by beat, by the clock of the database: no other clock has a say.
-// The journal learns of takeovers only (lifecycle::TakeLease). Thread-safe; blocks.
+// Which replica reconciles, beat by beat (only of replicas that can commit:
+// lifecycle::CommitProof), by the clock of the database: no other clock has a say. The journal
+// learns of takeovers only (lifecycle::TakeLease). Thread-safe; blocks.
 class LeaseStore {
  public:
   explicit LeaseStore(ConnectOptions connect);

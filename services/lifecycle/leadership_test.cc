@@ -1,0 +1,224 @@
+// Who leads, and what makes pools due: the reconciler on a real Postgres with the other services
+// played.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prometheus/metric_family.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/clock.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/fake_peers.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::muster::testing::IsOk;
+
+constexpr char kCluster[] = "organizations/acme/clusters/c1";
+
+// What goes wrong with a replica's connection to its database.
+struct Trouble {
+  std::atomic<bool> fails_all = false;      // every write
+  std::atomic<bool> fails_journal = false;  // every write that changes something
+  std::atomic<bool> hangs = false;          // no write begins
+
+  storage::Fault operator()(absl::string_view site) {
+    if (!absl::StartsWith(site, "write/")) return {};
+    // The head is not locked yet.
+    while (hangs && absl::StrContains(site, "FOR UPDATE")) std::this_thread::yield();
+    if (fails_all) return {.before = "SELECT 1/0;"};
+    if (fails_journal && absl::StrContains(site, "journal_append")) {
+      return {.before = "SELECT 1/0;"};
+    }
+    return {};
+  }
+};
+
+class Leadership : public ::testing::Test {
+ protected:
+  Leadership() : a_(NewReplica(&trouble_)), b_(NewReplica(nullptr)) {
+    Submit(*b_, UpdateCluster{.cluster = {.name = kCluster, .zone = "US-EAST-04A"}});
+  }
+  ~Leadership() override {
+    trouble_.hangs = false;
+    a_->StopReconciling();
+    b_->StopReconciling();
+  }
+
+  std::unique_ptr<LifecycleService> NewReplica(Trouble* trouble) {
+    LifecycleService::Options options;
+    options.lane.connect = {.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"};
+    if (trouble != nullptr)
+      options.lane.runner.fault = [trouble](auto site) { return (*trouble)(site); };
+    options.clock = &clock_;
+    options.lease_ttl = absl::Seconds(1);
+    auto created = LifecycleService::Create(std::move(options));
+    if (!created.ok()) throw std::runtime_error(created.status().ToString());
+    return *std::move(created);
+  }
+  template <class Command>
+  void Submit(LifecycleService& service, Command command) {
+    std::atomic<bool> done = false;
+    service.lane().Submit(
+        [command](Overlay<State>& overlay, absl::Time now) {
+          return Decide(overlay, command, now).status();
+        },
+        [&](const absl::Status& status, int64_t) {
+          EXPECT_THAT(status, IsOk());
+          done = true;
+        });
+    Until([&] { return done.load(); });
+  }
+  // Through the healthy replica.
+  std::string Apply(const std::string& id, int64_t target) {
+    const std::string name = absl::StrCat(kCluster, "/nodePools/", id);
+    ApplyNodePool command{.name = name,
+                          .new_uid = absl::StrCat("uid-", id),
+                          .type = TypeFacts{"gd-8xa100-i128", 8, false, 0}};
+    command.spec.instance_type = "gd-8xa100-i128";
+    command.spec.target_nodes = target;
+    command.target_nodes = target;
+    Submit(*b_, command);
+    return name;
+  }
+  static void Until(const std::function<bool()>& so) {
+    while (!so()) std::this_thread::yield();
+  }
+  static int64_t NodesOf(LifecycleService& service, const std::string& pool) {
+    return service.lane().Peek([&](const State& state, int64_t) {
+      return static_cast<int64_t>(state.NodesOf(pool).size());
+    });
+  }
+  void LeadWithA() {
+    ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+    Until([&] { return a_->epoch() != 0; });
+    const std::string pool = Apply("first", 1);
+    Until([&] { return NodesOf(*b_, pool) == 1; });
+    ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
+  }
+  // B leads, and does A's work.
+  void ExpectBTakesOver() {
+    Until([&] { return b_->epoch() != 0; });
+    Until([&] { return a_->epoch() == 0; });
+    EXPECT_EQ(b_->epoch(), 2);
+    const std::string pool = Apply("second", 2);
+    Until([&] { return NodesOf(*b_, pool) == 2; });
+  }
+  // The value of a metric, all labels added up.
+  static double Metric(LifecycleService& service, const std::string& name) {
+    double sum = 0;
+    for (const auto& family : service.collectable()->Collect()) {
+      if (family.name != name) continue;
+      for (const auto& metric : family.metric) sum += metric.gauge.value + metric.counter.value;
+    }
+    return sum;
+  }
+  // Plans made once nothing more is to do.
+  double QuietPlans(LifecycleService& service) {
+    const auto idle = [&] { return Metric(service, "muster_lifecycle_due_pools") == 0; };
+    double plans = 0;
+    for (int quiet = 0; quiet < 20; ++quiet) {
+      Until(idle);
+      const double now = Metric(service, "muster_lifecycle_plans_total");
+      if (now != plans) quiet = 0;
+      plans = now;
+      // The lane has had its say: what it published made due what it does.
+      Submit(service, TakeLease{.holder = Holder(service), .epoch = service.epoch()});
+    }
+    return plans;
+  }
+  static std::string Holder(LifecycleService& service) {
+    return service.lane().Peek([](const State& state, int64_t) {
+      return state.table<Lease>().Find(Lease::kName)->holder;
+    });
+  }
+
+  SystemClock clock_;
+  Trouble trouble_;
+  testing::TestDatabase database_;
+  FakePeers peers_;
+  std::unique_ptr<LifecycleService> a_;
+  std::unique_ptr<LifecycleService> b_;
+};
+
+TEST_F(Leadership, WhoseWritesFailDoesNotLead) {
+  LeadWithA();
+  trouble_.fails_all = true;
+  ExpectBTakesOver();
+}
+
+TEST_F(Leadership, WhoseChangesAreRefusedByTheTablesDoesNotLead) {
+  LeadWithA();
+  trouble_.fails_journal = true;
+  // An empty command would still be committed: it takes a plan that fails to tell.
+  Apply("third", 1);
+  ExpectBTakesOver();
+}
+
+TEST_F(Leadership, WhoseWriterHangsDoesNotLeadAndWritesNothingWhenItComesBack) {
+  LeadWithA();
+  trouble_.hangs = true;
+  Apply("third", 1);
+  ExpectBTakesOver();
+  const std::string pool = Apply("fourth", 1);
+  trouble_.hangs = false;
+  Until([&] { return NodesOf(*b_, pool) == 1 && NodesOf(*a_, pool) == 1; });
+  EXPECT_EQ(a_->epoch(), 0);
+  EXPECT_EQ(database_.QueryValue("SELECT epoch FROM lifecycle.lease"), "2");
+}
+
+TEST_F(Leadership, OneThatHealsMayLeadAgain) {
+  LeadWithA();
+  trouble_.fails_all = true;
+  ExpectBTakesOver();
+  trouble_.fails_all = false;
+  b_->StopReconciling();
+  Until([&] { return a_->epoch() != 0; });
+  EXPECT_EQ(a_->epoch(), 3);
+}
+
+TEST_F(Leadership, AQuietLeaderWritesNothing) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return a_->epoch() != 0; });
+  QuietPlans(*a_);
+  const int64_t revision = a_->lane().revision();
+  const auto expires = [&] {
+    return database_.QueryValue("SELECT expire_time FROM lifecycle.lease_heartbeat");
+  };
+  for (int beats = 0; beats < 4; ++beats) {
+    const std::string before = expires();
+    Until([&] { return expires() != before; });
+  }
+  EXPECT_EQ(a_->lane().revision(), revision);
+  EXPECT_EQ(database_.QueryValue("SELECT revision FROM lifecycle.journal_head"),
+            absl::StrCat(revision));
+}
+
+// All watches of capacity's claims break and begin anew, and tell what they told before; then one
+// claim changes: that pool alone is looked at.
+TEST_F(Leadership, AQuietReconnectMakesNoPoolDue) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  for (int i = 0; i < 5; ++i) {
+    const std::string pool = Apply(absl::StrCat("p", i), 2);
+    Until([&] { return NodesOf(*a_, pool) == 2; });
+  }
+  const double before = QuietPlans(*a_);
+  const int watches = peers_.capacity.watches();
+  peers_.capacity.DropWatches();
+  Until([&] { return peers_.capacity.watches() > watches; });
+  peers_.capacity.Touch("uid-p3");
+  Until([&] { return Metric(*a_, "muster_lifecycle_plans_total") > before; });
+  EXPECT_EQ(QuietPlans(*a_), before + 1);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
