@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/simulation.h"
 
 namespace muster::lifecycle {
@@ -232,6 +233,18 @@ TEST(Breaker, EnablingItAgainHealsAndCountsAnew) {
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_THAT(sim.machines(), SizeIs(5));
   EXPECT_THAT(sim.pool()->account.boot_failures.machines, IsEmpty());
+}
+
+TEST(Breaker, WhatFailedBeforeItWasEnabledIsNotCounted) {
+  Pool pool;
+  pool.status.revisions = {{.node_profile = kSimProfile, .enable_count = 1}};
+  pool.account.boot_failures = {kSimProfile, 0, {"g1", "g2"}};
+  Node node;
+  node.machine = "g3";
+  node.state = NodeState::kBooting;
+  node.desired.node_profile = kSimProfile;
+  CountBootFailure(pool, node);
+  EXPECT_EQ(pool.account.boot_failures, (BootFailures{kSimProfile, 1, {"g3"}}));
 }
 
 TEST(Breaker, ASuccessBetweenFailuresResetsTheCount) {

@@ -328,6 +328,23 @@ TEST(ReferenceSpot, PreemptedWhileItIsDrained) {
   EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
 }
 
+// A preemption gives no drain more time than it had.
+TEST(ReferenceSpot, ADrainThatEndsSoonerKeepsItsEnd) {
+  SpotPool sim;
+  sim.Apply([](Spec& spec) {
+    spec.scale_down_strategy = "PreferIdle";
+    spec.target_nodes = 0;
+  });
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Drive();
+  const absl::Time deadline = sim.node("g100")->desired.drain_deadline;
+  sim.Advance(sim.policy.drain_deadline - absl::Minutes(2));
+  sim.Begin();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  EXPECT_EQ(sim.node("g100")->desired.drain_deadline, deadline);
+}
+
 TEST(ReferenceSpot, PreemptedOnceItIsOffItJustGoes) {
   SpotPool sim;
   sim.busy.clear();

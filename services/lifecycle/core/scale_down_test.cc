@@ -288,5 +288,26 @@ TEST(Deletion, BusyProtectedAndBudgetedNodesGoWithinTheDeadline) {
   EXPECT_EQ(sim.pool(), nullptr);
 }
 
+// Nothing hurries the drain of an idle Node; the deletion of its pool does.
+TEST(Deletion, ADrainWithoutADeadlineGetsOne) {
+  Running sim(1);
+  sim.StopClock();
+  sim.Resize(0);
+  sim.Drive();
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Pass();
+  sim.Busy({"g100"});  // too late to be let go
+  sim.busy = {"g100"};
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
+  ASSERT_EQ(sim.node("g100")->desired.drain_deadline, kNever);
+  sim.Delete();
+  sim.Drive();
+  ASSERT_NE(sim.node("g100"), nullptr);
+  EXPECT_EQ(sim.node("g100")->desired.drain_deadline, sim.now() + sim.policy.drain_deadline);
+  sim.Advance(sim.policy.drain_deadline);
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100"), nullptr);
+}
+
 }  // namespace
 }  // namespace muster::lifecycle
