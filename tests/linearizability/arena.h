@@ -13,11 +13,14 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "storage/postgres/store.h"
 #include "tests/integration/house.h"
+#include "tests/linearizability/ask.h"
 #include "tests/linearizability/call.h"
+#include "tests/linearizability/rough_database.h"
 #include "tests/linearizability/witness.h"
 
 namespace muster::linearizability {
@@ -40,13 +43,13 @@ inline testing::House::Options TwoReplicas() {
 }
 
 // Has 32 clients ask `calls_each` times each, one after the other, half of them at each replica.
-// `make(client, channel)` gives the function that asks once. In the midst, with `kill`, one replica
-// dies and comes back. A client that is not told an outcome goes on only with `kill`. All calls, in
-// no order.
+// `make(client, channels)` gives the function that asks once. In the midst, with `kill`, one
+// replica dies and comes back. A client that is not told an outcome goes on only with `kill`. All
+// calls, in no order.
 template <class State>
 std::vector<Call<State>> Play(
     testing::House& house, int calls_each, bool kill,
-    const std::function<std::function<Call<State>()>(int, std::shared_ptr<grpc::Channel>)>& make) {
+    const std::function<std::function<Call<State>()>(int, const Channels&)>& make) {
   std::mutex mutex;
   std::condition_variable half_done;
   std::vector<Call<State>> calls;
@@ -54,7 +57,8 @@ std::vector<Call<State>> Play(
   std::vector<std::thread> clients;
   for (int client = 0; client < kClients; ++client) {
     clients.emplace_back([&, client] {
-      const auto ask = make(client, house.channel(static_cast<size_t>(client % 2)));
+      const auto own = static_cast<size_t>(client % 2);
+      const auto ask = make(client, {house.channel(own), house.channel(1 - own)});
       for (int i = 0; i < calls_each; ++i) {
         Call<State> call = ask();
         const bool lost = call.outcome == Outcome::kUnknown;
@@ -88,8 +92,8 @@ Journal<State> ReadJournal(const testing::House& house, const std::string& schem
     return store.Encode(change);
   };
   for (const auto& row : house.database().Query(
-           absl::StrCat("SELECT revision, batch, kind, key, encode(change, 'hex') FROM ", schema,
-                        ".journal ORDER BY revision, batch"))) {
+           absl::StrCat("SELECT revision, batch, kind, key, encode(change, 'hex') FROM ",
+                        WholeJournal(house.database(), schema), " ORDER BY revision, batch"))) {
     typename Journal<State>::Row entry;
     if (!absl::SimpleAtoi(*row[0], &entry.revision)) throw std::runtime_error(*row[0]);
     entry.batch = *row[1];
@@ -104,13 +108,15 @@ Journal<State> ReadJournal(const testing::House& house, const std::string& schem
   return journal;
 }
 
-// Makes what was journaled up to now the state before the history.
+// Makes what was journaled up to now, of keys that do not begin with `ballast` (unless that is
+// empty), the state before the history.
 template <class State>
-void BeginAfter(Journal<State>& journal, int64_t revision) {
+void BeginAfter(Journal<State>& journal, int64_t revision, absl::string_view ballast = "") {
   size_t count = 0;
   while (count < journal.rows.size() && journal.rows[count].revision <= revision) {
-    journal.before.Apply(journal.rows[count].change.change, journal.rows[count].revision);
-    ++count;
+    const auto& row = journal.rows[count++];
+    if (ballast.empty() || !absl::StartsWith(row.change.change.key, ballast))
+      journal.before.Apply(row.change.change, row.revision);
   }
   journal.rows.erase(journal.rows.begin(), journal.rows.begin() + static_cast<long>(count));
   journal.revision = revision;

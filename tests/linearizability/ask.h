@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -15,6 +16,12 @@
 #include "tests/linearizability/call.h"
 
 namespace muster::linearizability {
+
+// A client's ways to the two replicas.
+struct Channels {
+  std::shared_ptr<grpc::Channel> own = {};    // which it asks
+  std::shared_ptr<grpc::Channel> other = {};  // where it looks what became of it
+};
 
 inline int64_t MonotonicNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

@@ -18,15 +18,17 @@ using capacity::ClaimRow;
 using capacity::Faults;
 using capacity::MachineRow;
 using capacity::State;
-using Stub = capacity::v1::CapacityService::Stub;
+using Stub = CapacityCaller::Stub;
 
 constexpr char kZone[] = "US-EAST-04A";
 constexpr char kType[] = "gd-8xa100-i128";
 constexpr int kMachines = 8;
-constexpr int kClaims = 7;
-constexpr int kFirstSpotClaim = 5;
+constexpr size_t kFirstSpotClaim = 5;
+constexpr char kBallastZone[] = "US-EAST-02A";
+// So many that a snapshot is not taken in no time.
+constexpr int kBallastMachines = 5'000;
+constexpr int kBallastAtOnce = 1'000;
 
-std::string UidOf(int claim) { return absl::StrCat("p", claim); }
 std::string IdOf(int machine) { return absl::StrCat("m", machine); }
 
 // How long a claim will wait is judged by more than the state.
@@ -73,15 +75,31 @@ void MustBeOk(const grpc::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.error_message());
 }
 
+void Register(Stub& stub, const std::string& zone, const std::vector<std::string>& names) {
+  capacity::v1::BatchRegisterMachinesRequest request;
+  for (size_t i = 0; i < names.size(); ++i) {
+    auto* machine = request.add_machines();
+    machine->set_name(names[i]);
+    machine->set_zone(zone);
+    machine->set_instance_type(kType);
+    machine->set_fabric(i % 2 == 0 ? "f0" : "f1");
+    machine->set_rack(absl::StrCat("r", i / 2));
+    machine->set_slot(static_cast<int32_t>(i % 2));
+  }
+  grpc::ClientContext context;
+  capacity::v1::BatchRegisterMachinesResponse told;
+  MustBeOk(stub.BatchRegisterMachines(&context, request, &told));
+}
+
 }  // namespace
 
-CapacityCaller::CapacityCaller(int client, unsigned seed,
-                               const std::shared_ptr<grpc::Channel>& channel,
-                               std::atomic<int64_t>* generations, absl::Duration patience)
+CapacityCaller::CapacityCaller(int client, unsigned seed, const Channels& channels, Shared* shared,
+                               absl::Duration patience)
     : patience_(patience),
       random_(seed + static_cast<unsigned>(client)),
-      stub_(capacity::v1::CapacityService::NewStub(channel)),
-      generations_(generations) {}
+      stub_(capacity::v1::CapacityService::NewStub(channels.own)),
+      other_(capacity::v1::CapacityService::NewStub(channels.other)),
+      shared_(shared) {}
 
 void CapacityCaller::SetUp(const std::shared_ptr<grpc::Channel>& channel) {
   const auto stub = capacity::v1::CapacityService::NewStub(channel);
@@ -91,44 +109,54 @@ void CapacityCaller::SetUp(const std::shared_ptr<grpc::Channel>& channel) {
   row.architecture = "amd64";
   row.max_pods = 110;
   *type.mutable_instance_type() = capacity::ToProto(row);
-  capacity::v1::UpdateZoneRequest zone;
-  *zone.mutable_zone() =
-      capacity::ToProto(capacity::ZoneRow{.id = kZone, .instance_types = {kType}});
-  capacity::v1::BatchRegisterMachinesRequest machines;
-  for (int i = 0; i < kMachines; ++i) {
-    auto* machine = machines.add_machines();
-    machine->set_name(capacity::MachineName(IdOf(i)));
-    machine->set_zone(kZone);
-    machine->set_instance_type(kType);
-    machine->set_fabric(i % 2 == 0 ? "f0" : "f1");
-    machine->set_rack(absl::StrCat("r", i / 2));
-    machine->set_slot(i % 2);
-  }
-  grpc::ClientContext contexts[3];
+  grpc::ClientContext context;
   capacity::v1::InstanceType told_type;
-  capacity::v1::Zone told_zone;
-  capacity::v1::BatchRegisterMachinesResponse told_machines;
-  MustBeOk(stub->UpdateInstanceType(&contexts[0], type, &told_type));
-  MustBeOk(stub->UpdateZone(&contexts[1], zone, &told_zone));
-  MustBeOk(stub->BatchRegisterMachines(&contexts[2], machines, &told_machines));
+  MustBeOk(stub->UpdateInstanceType(&context, type, &told_type));
+  for (const char* id : {kZone, kBallastZone}) {
+    capacity::v1::UpdateZoneRequest zone;
+    *zone.mutable_zone() =
+        capacity::ToProto(capacity::ZoneRow{.id = id, .instance_types = {kType}});
+    grpc::ClientContext zone_context;
+    capacity::v1::Zone told_zone;
+    MustBeOk(stub->UpdateZone(&zone_context, zone, &told_zone));
+  }
+  std::vector<std::string> names;
+  for (int i = 0; i < kMachines; ++i) names.push_back(capacity::MachineName(IdOf(i)));
+  Register(*stub, kZone, names);
+  for (int begin = 0; begin < kBallastMachines; begin += kBallastAtOnce) {
+    names.clear();
+    for (int i = begin; i < begin + kBallastAtOnce; ++i)
+      names.push_back(absl::StrCat(CapacityCaller::kBallast, i));
+    Register(*stub, kBallastZone, names);
+  }
 }
 
 Call<State> CapacityCaller::Next() {
+  if (!look_.empty()) return GetClaim(std::exchange(look_, ""), *other_);
   const int dice = Pick(0, 99);
   if (dice < 50) return SyncClaim();
   if (dice < 65) return BatchSyncClaims();
   if (dice < 80) return SetMachineState();
-  if (dice < 92) return GetClaim();
+  if (dice < 92) return GetClaim(PickClaim().uid, *stub_);
   return ListMachines();
 }
 
-capacity::v1::ClaimRequest CapacityCaller::RandomRequest(int claim) {
+// A few are late: of claims that were released.
+CapacityCaller::Claim CapacityCaller::ClaimAt(int index) {
+  Claim claim{.index = static_cast<size_t>(index)};
+  claim.life = shared_->lives[claim.index];
+  if (Pick(0, 9) == 0) claim.life = std::max(0, claim.life - Pick(1, 3));
+  claim.uid = absl::StrCat("p", index, "x", claim.life);
+  return claim;
+}
+
+capacity::v1::ClaimRequest CapacityCaller::RandomRequest(const Claim& claim) {
   capacity::v1::ClaimRequest request;
-  request.set_pool_uid(UidOf(claim));
-  request.set_generation(++*generations_);
+  request.set_pool_uid(claim.uid);
+  request.set_generation(++shared_->generations);
   request.set_zone(kZone);
   request.set_instance_type(kType);
-  if (claim >= kFirstSpotClaim) request.set_compute_class(type::v1::COMPUTE_CLASS_SPOT);
+  if (claim.index >= kFirstSpotClaim) request.set_compute_class(type::v1::COMPUTE_CLASS_SPOT);
   request.set_release(Pick(0, 9) == 0);
   if (!request.release()) {
     request.set_nodes(Pick(0, 4));
@@ -142,6 +170,16 @@ capacity::v1::ClaimRequest CapacityCaller::RandomRequest(int claim) {
                                      : capacity::v1::MachineReturn::REASON_RELEASED);
   }
   return request;
+}
+
+void CapacityCaller::NoteDone(const capacity::v1::ClaimRequest& request, const Claim& claim) {
+  int life = claim.life;
+  if (request.release()) shared_->lives[claim.index].compare_exchange_strong(life, life + 1);
+}
+
+// For what was just answered, as the other replica has it.
+void CapacityCaller::LookSoon(const Call<State>& written, const std::string& uid) {
+  if (written.outcome == Outcome::kAnswered && Pick(0, 1) == 0) look_ = uid;
 }
 
 void CapacityCaller::Remember(const capacity::v1::Claim& claim, const Interval& interval) {
@@ -158,7 +196,8 @@ void CapacityCaller::Remember(const capacity::v1::ClaimRequest& request, const C
 
 Call<State> CapacityCaller::SyncClaim() {
   capacity::v1::SyncClaimRequest request;
-  *request.mutable_claim() = RandomRequest(Pick(0, kClaims - 1));
+  const Claim claim = PickClaim();
+  *request.mutable_claim() = RandomRequest(claim);
   const auto decide = [command = CommandOf(request)](
                           Overlay<State>& overlay,
                           absl::Time now) -> absl::StatusOr<capacity::v1::Claim> {
@@ -170,6 +209,8 @@ Call<State> CapacityCaller::SyncClaim() {
   Call<State> call =
       Ask<State>(patience_, *stub_, &Stub::SyncClaim, request, decide, &Strip, kAsItIs, &told);
   AddMarks(request.claim(), call.marks);
+  LookSoon(call, claim.uid);
+  if (call.outcome == Outcome::kAnswered && !told.name().empty()) NoteDone(request.claim(), claim);
   Remember(request.claim(), call);
   Remember(told, call.interval);
   return call;
@@ -178,10 +219,13 @@ Call<State> CapacityCaller::SyncClaim() {
 Call<State> CapacityCaller::BatchSyncClaims() {
   capacity::v1::BatchSyncClaimsRequest request;
   std::vector<std::string> marks;
+  std::vector<Claim> claims;
   const int first = Pick(0, kClaims - 1);
   for (int i = 0; i < 3; ++i) {
-    *request.add_claims() = RandomRequest((first + i) % kClaims);
+    const Claim claim = ClaimAt((first + i) % kClaims);
+    *request.add_claims() = RandomRequest(claim);
     AddMarks(*request.claims().rbegin(), marks);
+    claims.push_back(claim);
   }
   const auto decide = [command = CommandOf(request)](
                           Overlay<State>& overlay,
@@ -207,8 +251,12 @@ Call<State> CapacityCaller::BatchSyncClaims() {
   Call<State> call =
       Ask<State>(patience_, *stub_, &Stub::BatchSyncClaims, request, decide, strip, kAsItIs, &told);
   call.marks = std::move(marks);
+  LookSoon(call, claims.front().uid);
   for (const auto& claim : request.claims()) Remember(claim, call);
   for (const auto& result : told.results()) Remember(result.claim(), call.interval);
+  for (int i = 0; i < told.results_size(); ++i) {
+    if (told.results(i).has_claim()) NoteDone(request.claims(i), claims[static_cast<size_t>(i)]);
+  }
   return call;
 }
 
@@ -230,9 +278,9 @@ Call<State> CapacityCaller::SetMachineState() {
   return call;
 }
 
-Call<State> CapacityCaller::GetClaim() {
+Call<State> CapacityCaller::GetClaim(const std::string& uid, Stub& stub) {
   capacity::v1::GetClaimRequest request;
-  request.set_name(capacity::ClaimName(UidOf(Pick(0, kClaims - 1))));
+  request.set_name(capacity::ClaimName(uid));
   const auto decide = [request](Overlay<State>& overlay,
                                 absl::Time) -> absl::StatusOr<capacity::v1::Claim> {
     const ClaimRow* claim = overlay.state().table<ClaimRow>().Find(request.name());
@@ -241,7 +289,7 @@ Call<State> CapacityCaller::GetClaim() {
   };
   capacity::v1::Claim told;
   Call<State> call =
-      Ask<State>(patience_, *stub_, &Stub::GetClaim, request, decide, &Strip, kAsItIs, &told);
+      Ask<State>(patience_, stub, &Stub::GetClaim, request, decide, &Strip, kAsItIs, &told);
   Remember(told, call.interval);
   return call;
 }
@@ -249,11 +297,13 @@ Call<State> CapacityCaller::GetClaim() {
 Call<State> CapacityCaller::ListMachines() {
   capacity::v1::ListMachinesRequest request;
   request.set_page_size(1000);
+  request.set_zone(kZone);
   const auto decide = [](Overlay<State>& overlay,
                          absl::Time) -> absl::StatusOr<capacity::v1::ListMachinesResponse> {
     capacity::v1::ListMachinesResponse response;
-    for (const auto& [name, machine] : overlay.state().table<MachineRow>().rows())
-      *response.add_machines() = capacity::ToProto(*machine.row);
+    for (const auto& [name, machine] : overlay.state().table<MachineRow>().rows()) {
+      if (machine.row->zone == kZone) *response.add_machines() = capacity::ToProto(*machine.row);
+    }
     return response;
   };
   return Ask<State>(patience_, *stub_, &Stub::ListMachines, request, decide, kAsItIs, kAsItIs);

@@ -6,45 +6,119 @@
 #include "storage/capacity/capacity_store.h"
 #include "tests/linearizability/arena.h"
 #include "tests/linearizability/capacity_calls.h"
+#include "tests/linearizability/watch_history.h"
 
 namespace muster::linearizability {
 namespace {
 
+using capacity::ClaimRow;
+using capacity::MachineRow;
 using capacity::State;
 using ::testing::IsEmpty;
 
 constexpr int kCallsEach = 60;
+constexpr int kWatchersOfClaims = 6;
 
 void Append(Holdings& all, const Holdings& more) {
   all.seen.insert(all.seen.end(), more.seen.begin(), more.seen.end());
   all.given_back.insert(all.given_back.end(), more.given_back.begin(), more.given_back.end());
 }
 
-std::vector<Call<State>> PlayCapacity(testing::House& house, Holdings& holdings) {
-  std::atomic<int64_t> generations = 0;
-  const unsigned seed = Seed();
+std::vector<Call<State>> PlayCapacity(testing::House& house, unsigned seed, Holdings& holdings) {
+  CapacityCaller::Shared shared;
   std::vector<std::shared_ptr<CapacityCaller>> callers(kClients);
-  auto calls = Play<State>(house, kCallsEach, true,
-                           [&](int client, const std::shared_ptr<grpc::Channel>& channel) {
-                             auto& caller = callers[static_cast<size_t>(client)];
-                             caller = std::make_shared<CapacityCaller>(
-                                 client, seed, channel, &generations, absl::Seconds(30));
-                             return [caller] { return caller->Next(); };
-                           });
+  auto calls = Play<State>(house, kCallsEach, true, [&](int client, const Channels& channels) {
+    auto& caller = callers[static_cast<size_t>(client)];
+    caller = std::make_shared<CapacityCaller>(client, seed, channels, &shared, absl::Seconds(30));
+    return [caller] { return caller->Next(); };
+  });
   for (const auto& caller : callers) Append(holdings, caller->holdings());
   return calls;
 }
 
+std::vector<std::shared_ptr<CapacityCaller::Stub>> Stubs(const testing::House& house) {
+  std::vector<std::shared_ptr<CapacityCaller::Stub>> stubs;
+  for (size_t replica = 0; replica < 2; ++replica)
+    stubs.push_back(capacity::v1::CapacityService::NewStub(house.channel(replica)));
+  return stubs;
+}
+
+OpenWatch<capacity::v1::WatchCapacityResponse> WatchCapacity(
+    const testing::House& house,
+    const std::vector<capacity::v1::WatchCapacityRequest::Kind>& kinds) {
+  capacity::v1::WatchCapacityRequest request;
+  for (const auto kind : kinds) request.add_kinds(kind);
+  return [stubs = Stubs(house), request](grpc::ClientContext* context, size_t replica,
+                                         const type::v1::WatchStart& start) mutable {
+    *request.mutable_start() = start;
+    return stubs[replica]->WatchCapacity(context, request);
+  };
+}
+
+OpenWatch<capacity::v1::WatchClaimsResponse> WatchClaims(const testing::House& house) {
+  return [stubs = Stubs(house)](grpc::ClientContext* context, size_t replica,
+                                const type::v1::WatchStart& start) {
+    capacity::v1::WatchClaimsRequest request;
+    *request.mutable_start() = start;
+    return stubs[replica]->WatchClaims(context, request);
+  };
+}
+
+// Watchers of claims, of machines and of all; the ballast makes it take a while to look for those
+// few that a snapshot is about.
+void AddWatchers(Watchers& watchers, const testing::House& house) {
+  using Request = capacity::v1::WatchCapacityRequest;
+  for (int i = 0; i < kWatchersOfClaims; ++i) {
+    const WatchPlan plan{.name = absl::StrCat("watcher of claims ", i),
+                         .filter = {.kinds = {ClaimRow::kKind}},
+                         .bundle = i % 2 == 0,
+                         .from_snapshot = i % 4 != 3};
+    if (i % 3 == 0) {
+      watchers.Add(plan, WatchClaims(house));
+    } else {
+      watchers.Add(plan, WatchCapacity(house, {Request::KIND_CLAIM}));
+    }
+  }
+  watchers.Add({.name = "watcher of machines", .filter = {.kinds = {MachineRow::kKind}}},
+               WatchCapacity(house, {Request::KIND_MACHINE}));
+  const WatchFilter all{.kinds = {ClaimRow::kKind, MachineRow::kKind, capacity::ZoneRow::kKind,
+                                  capacity::InstanceTypeRow::kKind}};
+  for (const bool snapshot : {true, false}) {
+    watchers.Add({.name = absl::StrCat("watcher of all ", snapshot),
+                  .filter = all,
+                  .bundle = true,
+                  .from_snapshot = snapshot},
+                 WatchCapacity(house, {}));
+  }
+}
+
+const Kinds& CapacityKinds() {
+  static const Kinds kinds = {
+      {capacity::ZoneRow::kKind, &capacity::v1::Zone::default_instance()},
+      {capacity::InstanceTypeRow::kKind, &capacity::v1::InstanceType::default_instance()},
+      {MachineRow::kKind, &capacity::v1::Machine::default_instance()},
+      {ClaimRow::kKind, &capacity::v1::Claim::default_instance()}};
+  return kinds;
+}
+
 TEST(CapacityLinearizabilityTest, TwoReplicasOneKilled) {
+  const unsigned seed = Seed();
   testing::House house(TwoReplicas());
   CapacityCaller::SetUp(house.channel(0));
   const auto begin = static_cast<int64_t>(
       std::stoll(house.database().QueryValue("SELECT revision FROM capacity.journal_head")));
   Holdings holdings;
-  const auto calls = PlayCapacity(house, holdings);
+  Watchers watchers(seed);
+  AddWatchers(watchers, house);
+  const auto calls = PlayCapacity(house, seed, holdings);
+  const WatchResult watched =
+      EndWatches(watchers, house.database(), "capacity", CapacityKinds(), Afterwards::kStill);
+  EXPECT_THAT(watched.violations, IsEmpty());
+  EXPECT_GT(watched.count.snapshots, kWatchersOfClaims);
+  EXPECT_GT(watched.count.resumed, kWatchersOfClaims);
   const storage::PostgresCapacityStore store;
   auto journal = ReadJournal<State>(house, "capacity", store, CapacityMark, CapacityTime);
-  BeginAfter(journal, begin);
+  BeginAfter(journal, begin, CapacityCaller::kBallast);
   const WitnessResult result = Witness(journal, calls).Run();
   std::cout << calls.size() << " calls: " << result.writes << " wrote, " << result.others
             << " did not; of those with unknown outcome " << result.unknown_done

@@ -1,5 +1,6 @@
 #include "tests/linearizability/quota_calls.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -16,9 +17,8 @@ namespace {
 using quota::Holding;
 using quota::Quota;
 using quota::State;
-using Stub = quota::v1::QuotaService::Stub;
+using Stub = QuotaCaller::Stub;
 
-constexpr int kPools = 5;
 // Two in a row always differ, also when one of them got lost: each change of a limit shows.
 constexpr int64_t kLimits[] = {8, 12, 10};
 
@@ -62,39 +62,61 @@ absl::StatusOr<quota::v1::HoldingAnswer> Decided(Overlay<State>& overlay,
 
 }  // namespace
 
-QuotaCaller::QuotaCaller(int client, unsigned seed, const std::shared_ptr<grpc::Channel>& channel,
-                         std::atomic<int64_t>* generations, absl::Duration patience)
+QuotaCaller::QuotaCaller(int client, unsigned seed, const Channels& channels, Shared* shared,
+                         absl::Duration patience)
     : client_(client),
       patience_(patience),
       random_(seed + static_cast<unsigned>(client)),
-      stub_(quota::v1::QuotaService::NewStub(channel)),
-      generations_(generations) {}
+      stub_(quota::v1::QuotaService::NewStub(channels.own)),
+      other_(quota::v1::QuotaService::NewStub(channels.other)),
+      shared_(shared) {}
 
 std::string QuotaCaller::KeyName(int key) {
   return absl::StrCat("organizations/acme", key, "/quotas/US-EAST-04A~gd-8xa100-i128~default");
 }
 
 Call<State> QuotaCaller::Next() {
-  if (client_ < kKeys && updates_ * 8 <= Pick(0, 100)) return UpdateQuota(client_);
-  const int key = Pick(0, kKeys - 1);
+  if (look_) return std::exchange(look_, nullptr)();
+  const bool moves_limit = client_ < kKeys && updates_ * 8 <= Pick(0, 100);
+  const int key = moves_limit ? client_ : Pick(0, kKeys - 1);
   const int dice = Pick(0, 99);
+  if (moves_limit) return UpdateQuota(key);
   if (dice < 60) return SyncHolding(key);
   if (dice < 75) return BatchSyncHoldings(key);
-  if (dice < 85) return GetHolding(key);
-  if (dice < 95) return GetQuota(key);
+  if (dice < 85) return GetHolding(key, PickPool(key).holding, *stub_);
+  if (dice < 95) return GetQuota(key, *stub_);
   return ListHoldings(key);
 }
 
-quota::v1::HoldingRequest QuotaCaller::RandomRequest(int key) {
+// A few are late: of pools that were released.
+QuotaCaller::Pool QuotaCaller::PickPool(int key) {
+  Pool pool{.index = static_cast<size_t>(key * kPools + Pick(0, kPools - 1))};
+  pool.life = shared_->lives[pool.index];
+  if (Pick(0, 9) == 0) pool.life = std::max(0, pool.life - Pick(1, 3));
+  pool.holding = absl::StrCat(KeyName(key), "/holdings/p", pool.index, "x", pool.life);
+  return pool;
+}
+
+quota::v1::HoldingRequest QuotaCaller::RandomRequest(const Pool& pool) {
   quota::v1::HoldingRequest request;
-  request.set_name(absl::StrCat(KeyName(key), "/holdings/p", Pick(0, kPools - 1)));
-  request.set_generation(++*generations_);
+  request.set_name(pool.holding);
+  request.set_generation(++shared_->generations);
   if (Pick(0, 9) == 0) {
     request.set_release(true);
   } else {
     request.set_nodes(Pick(0, 5));
   }
   return request;
+}
+
+void QuotaCaller::NoteDone(const quota::v1::HoldingRequest& request, const Pool& pool) {
+  int life = pool.life;
+  if (request.release()) shared_->lives[pool.index].compare_exchange_strong(life, life + 1);
+}
+
+// What was just answered, as the other replica has it.
+void QuotaCaller::LookSoon(const Call<State>& written, std::function<Call<State>()> look) {
+  if (written.outcome == Outcome::kAnswered && Pick(0, 1) == 0) look_ = std::move(look);
 }
 
 Call<State> QuotaCaller::UpdateQuota(int key) {
@@ -117,12 +139,14 @@ Call<State> QuotaCaller::UpdateQuota(int key) {
       Ask<State>(patience_, *stub_, &Stub::UpdateQuota, request, decide, kAsItIs, kLoosen);
   call.key = KeyName(key);
   call.marks = {absl::StrCat(KeyName(key), "=", request.quota().limit())};
+  LookSoon(call, [this, key] { return GetQuota(key, *other_); });
   return call;
 }
 
 Call<State> QuotaCaller::SyncHolding(int key) {
   quota::v1::SyncHoldingRequest request;
-  *request.mutable_holding() = RandomRequest(key);
+  const Pool pool = PickPool(key);
+  *request.mutable_holding() = RandomRequest(pool);
   const auto decide = [request](Overlay<State>& overlay,
                                 absl::Time now) -> absl::StatusOr<quota::v1::SyncHoldingResponse> {
     auto answer = Decided(overlay, request.holding(), now);
@@ -131,10 +155,14 @@ Call<State> QuotaCaller::SyncHolding(int key) {
     *response.mutable_answer() = *std::move(answer);
     return response;
   };
+  quota::v1::SyncHoldingResponse told;
   Call<State> call =
-      Ask<State>(patience_, *stub_, &Stub::SyncHolding, request, decide, kAsItIs, kLoosen);
+      Ask<State>(patience_, *stub_, &Stub::SyncHolding, request, decide, kAsItIs, kLoosen, &told);
+  if (told.has_answer()) NoteDone(request.holding(), pool);
   call.key = KeyName(key);
   AddMarks(request.holding(), call.marks);
+  LookSoon(call,
+           [this, key, name = request.holding().name()] { return GetHolding(key, name, *other_); });
   return call;
 }
 
@@ -142,9 +170,12 @@ Call<State> QuotaCaller::BatchSyncHoldings(int key) {
   quota::v1::BatchSyncHoldingsRequest request;
   std::vector<std::string> marks;
   std::set<std::string> names;
+  std::vector<Pool> pools;
   for (int i = Pick(2, 3); i > 0; --i) {
-    const quota::v1::HoldingRequest holding = RandomRequest(key);
-    if (!names.insert(holding.name()).second) continue;
+    const Pool pool = PickPool(key);
+    if (!names.insert(pool.holding).second) continue;
+    const quota::v1::HoldingRequest holding = RandomRequest(pool);
+    pools.push_back(pool);
     *request.add_holdings() = holding;
     AddMarks(holding, marks);
   }
@@ -163,16 +194,21 @@ Call<State> QuotaCaller::BatchSyncHoldings(int key) {
     }
     return response;
   };
+  quota::v1::BatchSyncHoldingsResponse told;
   Call<State> call = Ask<State>(patience_, *stub_, &Stub::BatchSyncHoldings, request, decide,
-                                &PlainErrors<quota::v1::BatchSyncHoldingsResponse>, kLoosen);
+                                &PlainErrors<quota::v1::BatchSyncHoldingsResponse>, kLoosen, &told);
+  for (int i = 0; i < told.results_size(); ++i) {
+    if (told.results(i).has_answer()) NoteDone(request.holdings(i), pools[static_cast<size_t>(i)]);
+  }
   call.key = KeyName(key);
   call.marks = std::move(marks);
+  LookSoon(call, [this, key] { return GetQuota(key, *other_); });
   return call;
 }
 
-Call<State> QuotaCaller::GetHolding(int key) {
+Call<State> QuotaCaller::GetHolding(int key, const std::string& name, Stub& stub) {
   quota::v1::GetHoldingRequest request;
-  request.set_name(absl::StrCat(KeyName(key), "/holdings/p", Pick(0, kPools - 1)));
+  request.set_name(name);
   const auto decide = [request](Overlay<State>& overlay,
                                 absl::Time) -> absl::StatusOr<quota::v1::Holding> {
     const Holding* holding = overlay.state().table<Holding>().Find(request.name());
@@ -180,12 +216,12 @@ Call<State> QuotaCaller::GetHolding(int key) {
     return quota::ToProto(*holding);
   };
   Call<State> call =
-      Ask<State>(patience_, *stub_, &Stub::GetHolding, request, decide, kAsItIs, kLoosen);
+      Ask<State>(patience_, stub, &Stub::GetHolding, request, decide, kAsItIs, kLoosen);
   call.key = KeyName(key);
   return call;
 }
 
-Call<State> QuotaCaller::GetQuota(int key) {
+Call<State> QuotaCaller::GetQuota(int key, Stub& stub) {
   quota::v1::GetQuotaRequest request;
   request.set_name(KeyName(key));
   const auto decide = [request](Overlay<State>& overlay,
@@ -195,7 +231,7 @@ Call<State> QuotaCaller::GetQuota(int key) {
     return quota::ToProto(*quota, overlay.state().Held(request.name()));
   };
   Call<State> call =
-      Ask<State>(patience_, *stub_, &Stub::GetQuota, request, decide, kAsItIs, kLoosen);
+      Ask<State>(patience_, stub, &Stub::GetQuota, request, decide, kAsItIs, kLoosen);
   call.key = KeyName(key);
   return call;
 }

@@ -6,7 +6,9 @@
 #include <queue>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -95,6 +97,16 @@ class Witness {
     return journal_.rows[static_cast<size_t>(revision - journal_.revision - 1)];
   }
 
+  static bool Has(const State& state, const typename State::Change& change) {
+    return std::visit(
+        [&](const auto& row) {
+          using Row =
+              std::remove_const_t<typename std::remove_reference_t<decltype(row)>::element_type>;
+          return state.template table<Row>().Find(change.key) != nullptr;
+        },
+        change.row);
+  }
+
   bool Replay() {
     states_ = {journal_.before};
     for (size_t i = 0; i < journal_.rows.size(); ++i) {
@@ -102,6 +114,11 @@ class Witness {
       if (row.revision != journal_.revision + static_cast<int64_t>(i) + 1) {
         Violate(absl::StrCat("The journal has revision ", row.revision, " at place ", i + 1,
                              " after ", journal_.revision, "."));
+        return false;
+      }
+      if (row.change.change.deleted() && !Has(states_.back(), row.change.change)) {
+        Violate(absl::StrCat("Revision ", row.revision, " deletes ", row.change.change.key,
+                             ", which is not there."));
         return false;
       }
       times_[row.batch] = std::max(times_[row.batch], row.time);
@@ -232,6 +249,8 @@ class Witness {
         ends;
     int64_t bound = journal_.revision;  // of all that ended before the call began
     for (const size_t index : order) {
+      // Each call without a place is looked for everywhere: with so many, more would say no more.
+      if (result_.violations.size() >= kMaxViolations) return;
       const Call<State>& call = calls_[index];
       while (!ends.empty() && ends.top().first < call.interval.invoked) {
         bound = std::max(bound, ends.top().second);
