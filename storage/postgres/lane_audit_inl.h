@@ -5,6 +5,20 @@
 
 namespace muster::storage {
 
+// Applies a change of a journal that may have been compacted: what it deletes may never have been
+// in it.
+template <class State>
+void ApplyIfKnown(State& state, const typename State::Change& change, int64_t revision) {
+  const bool known = std::visit(
+      [&](const auto& pointer) {
+        using Row =
+            std::remove_const_t<typename std::remove_reference_t<decltype(pointer)>::element_type>;
+        return state.template table<Row>().Find(change.key) != nullptr;
+      },
+      change.row);
+  if (known || !change.deleted()) state.Apply(change, revision);
+}
+
 // Appends, in a sentence each, the rows of `state` that are not so in `other`; those that `other`
 // does not have at all only with `missing_too`. Stops at kMaxViolations.
 template <class State>
@@ -51,7 +65,7 @@ absl::Status CommitLane<State>::Replay(Transaction& tx, Picture& picture) const 
     }
     for (const JournalRow& row : rows) {
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      picture.replayed.Apply(change, row.revision);
+      ApplyIfKnown(picture.replayed, change, row.revision);
     }
     at = rows.back().revision;
   }
@@ -70,7 +84,7 @@ absl::Status CommitLane<State>::Advance(Picture& picture, const Position& to) {
     for (const JournalRow& row : rows) {
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
       picture.tables.Apply(change, row.revision);
-      picture.replayed.Apply(change, row.revision);
+      ApplyIfKnown(picture.replayed, change, row.revision);
     }
     picture.at.revision = rows.back().revision;
   }

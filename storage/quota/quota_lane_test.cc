@@ -412,5 +412,19 @@ TEST_F(QuotaLaneTest, WhatComesAfterTheEndIsUnavailable) {
   lanes_.clear();
 }
 
+TEST_F(QuotaLaneTest, AJournalThatBeginsWithADeletionIsCompared) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, Want("a", 0)), IsOk());
+  ASSERT_THAT(lane.Compact(lane.revision()), IsOk());
+  quota::SyncHolding release = Want("a", 0);
+  release.generation = 2;
+  release.release = true;
+  ASSERT_THAT(Do(lane, release), IsOk());
+  const absl::StatusOr<Comparison> compared = lane.Compare();
+  ASSERT_THAT(compared, IsOk());
+  EXPECT_THAT(compared->differences, IsEmpty());
+  EXPECT_FALSE(compared->whole_journal);
+}
+
 }  // namespace
 }  // namespace muster::storage
