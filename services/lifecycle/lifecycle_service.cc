@@ -4,6 +4,7 @@
 
 #include "services/common/status_macros.h"
 #include "services/lifecycle/advisor.h"
+#include "services/lifecycle/books_auditor.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/handlers.h"
 #include "services/lifecycle/orphan_collector.h"
@@ -33,6 +34,7 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
                                .interval = all.orphan_interval,
                                .policy = all.orphans,
                                .epoch = [raw = service.get()] { return raw->epoch(); }});
+  service->auditor_ = std::make_unique<BooksAuditor>(service->lane_.get(), all.orphans);
   return service;
 }
 
@@ -60,11 +62,13 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
   catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
   reconciler_->Start(peers, catalogue_);
   orphans_->Start(peers);
+  auditor_->Start(peers);
   return absl::OkStatus();
 }
 
 void LifecycleService::StopReconciling() {
   if (handlers_ != nullptr) handlers_->SetPeers(catalogue_, nullptr);
+  if (auditor_ != nullptr) auditor_->Stop();
   if (orphans_ != nullptr) orphans_->Stop();
   if (catalogue_ != nullptr) catalogue_->Stop();
   if (reconciler_ != nullptr) reconciler_->Stop();

@@ -23,6 +23,7 @@ namespace muster::lifecycle {
 
 using Lane = storage::CommitLane<State>;
 
+class BooksAuditor;
 class CatalogueMirror;
 class OrphanCollector;
 class Reconciler;
@@ -61,6 +62,8 @@ class LifecycleService {
   std::shared_ptr<prometheus::Collectable> books_collectable() const;
   // Of the books of the four services, which the leader audits.
   storage::Auditor::Stats audit_stats() const;
+  // Audits them when asked; once StartReconciling has said whom to ask.
+  BooksAuditor& books_auditor() { return *auditor_; }
   // Of this replica's leadership; 0: another one reconciles.
   int64_t epoch() const;
 
@@ -79,6 +82,7 @@ class LifecycleService {
   std::shared_ptr<CatalogueMirror> catalogue_;
   std::unique_ptr<Reconciler> reconciler_;
   std::unique_ptr<OrphanCollector> orphans_;
+  std::unique_ptr<BooksAuditor> auditor_;
 };
 
 }  // namespace muster::lifecycle

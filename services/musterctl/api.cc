@@ -122,6 +122,10 @@ class GrpcApi final : public Api {
     return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
                             debug::v1::CompareStateRequest());
   }
+  absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
+      const debug::v1::AuditBooksRequest& request) override {
+    return connection_.Call(connection_.debug, &Connection::Debug::AuditBooks, request);
+  }
   absl::Status Watch(Kind kind, std::optional<int64_t> after_revision,
                      const Receiver& receive) override {
     return WatchStream(connection_, kind, after_revision, receive);

@@ -104,6 +104,8 @@ class Api {
       const std::string& pool_uid, const std::string& profile) = 0;
 
   virtual absl::StatusOr<debug::v1::CompareStateResponse> CompareState() = 0;
+  virtual absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
+      const debug::v1::AuditBooksRequest& request) = 0;
 
   // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended
   // it) or `receive` returns false (OK). Without `after_revision` it begins with a snapshot. No

@@ -163,25 +163,4 @@ absl::Status Delete(Session& session) {
   return absl::OkStatus();
 }
 
-absl::Status Debug(Session& session) {
-  if (session.line.arguments != std::vector<std::string>{"compare"})
-    return WrongUse("debug: say compare");
-  ASSIGN_OR_RETURN(const auto response, session.api.CompareState());
-  int64_t differences = 0;
-  for (const auto& comparison : response.comparisons()) {
-    session.world.out << absl::StrCat(
-        comparison.service(), ": revision ", comparison.revision(), ", ", comparison.resources(),
-        " resources, ", comparison.whole_journal() ? "whole journal" : "journal compacted", ", ",
-        comparison.differences_size(), " differences\n");
-    for (const std::string& difference : comparison.differences())
-      session.world.out << "  " << difference << "\n";
-    differences += comparison.differences_size();
-  }
-  if (response.comparisons().empty())
-    return absl::FailedPreconditionError("the server compared nothing");
-  if (differences == 0) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(differences, " differences between memory, tables and journal"));
-}
-
 }  // namespace muster::musterctl

@@ -287,10 +287,17 @@ const std::vector<Command>& Commands() {
     for (Command& command : ConfigurationCommands()) all.push_back(std::move(command));
     all.push_back(
         {.name = "debug",
-         .usage = "debug compare",
-         .summary = "Compares the server's memory with its tables and its journal.",
+         .usage = "debug compare | debug audit [--settle DURATION]",
+         .summary = "Compares a server's memory, tables and journal; the books of the services.",
          .details =
-             "Prints one line a service and one a difference. Exit code 1 when anything differs."});
+             "compare: one line a service of the server, and one a difference.\n"
+             "audit: pools, Nodes, charges, machines and configurations side by side, then a "
+             "line for\n"
+             "each that differs. What is on its way does not count.\n"
+             "Exit code 1 when anything differs.",
+         .flags = {{.name = "settle",
+                    .value = "DURATION",
+                    .meaning = "How long a difference must stand, up to 60s. Default: 5s."}}});
     all.push_back(
         {.name = "version", .usage = "version", .summary = "Says which musterctl this is."});
     return all;

@@ -109,7 +109,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"unprotect", "node", "/g1"}, "unprotect: node POOL/MACHINE"},
       {{"rollback", "a", "b", "c"}, "rollback: POOL_UID [PROFILE]"},
       {{"enable", "revision", "a"}, "enable: revision POOL_UID PROFILE"},
-      {{"debug"}, "debug: say compare"}};
+      {{"debug"}, "debug: say compare or audit"}};
   for (const auto& [args, text] : cases) {
     EXPECT_EQ(RunLine(args), kWrongUse) << text;
     EXPECT_THAT(err(), StartsWith("error: "));
@@ -257,6 +257,52 @@ TEST_F(CommandsTest, CompareFailsOnADifference) {
   comparison.add_differences("holding x: memory 3, tables 4");
   EXPECT_EQ(RunLine({"debug", "compare"}), kFailed);
   EXPECT_THAT(out(), HasSubstr("  holding x: memory 3, tables 4\n"));
+}
+
+TEST_F(CommandsTest, AuditShowsTheBooksSideBySide) {
+  auto& line = *api_.books.add_lines();
+  line.set_organization("acme");
+  line.set_zone("US-EAST-04A");
+  line.set_instance_type("gd-8xa100-i128");
+  line.set_compute_class("default");
+  line.set_node_pools(1);
+  line.set_nodes(2);
+  line.set_charged(3);
+  line.set_machines(4);
+  line.set_configurations(5);
+  api_.books.set_line_count(1);
+  EXPECT_EQ(RunLine({"debug", "audit"}), kDone);
+  EXPECT_EQ(
+      out(),
+      "ORGANIZATION   ZONE          INSTANCE TYPE    CLASS     POOLS   NODES   CHARGED   "
+      "MACHINES   CONFIGURATIONS\n"
+      "acme           US-EAST-04A   gd-8xa100-i128   default   1       2       3         4     "
+      "     5\n");
+  EXPECT_FALSE(api_.asked_books.has_settle());
+  api_.books.set_passing_count(2);
+  EXPECT_EQ(RunLine({"debug", "audit", "--settle=1500ms"}), kDone);
+  EXPECT_THAT(out(), EndsWith("2 differences were on their way and do not count.\n"));
+  EXPECT_EQ(api_.asked_books.settle().seconds(), 1);
+  EXPECT_EQ(api_.asked_books.settle().nanos(), 500'000'000);
+}
+
+TEST_F(CommandsTest, AuditFailsOnADifference) {
+  auto& difference = *api_.books.add_differences();
+  difference.set_kind("orphan_claim");
+  difference.set_pool_uid("ghost");
+  difference.set_subject("claims/ghost");
+  difference.set_message("3 machines held by a pool that does not exist.");
+  api_.books.set_difference_count(7);
+  EXPECT_EQ(RunLine({"debug", "audit"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("DIFFERS        POOL UID   NODEPOOL   WHAT           MESSAGE\n"
+                               "orphan_claim   ghost      <none>     claims/ghost   3 machines "));
+  EXPECT_THAT(out(), EndsWith("... and 6 differences more\n"));
+  EXPECT_THAT(err(), HasSubstr("7 differences between the books of the services"));
+  api_.books.set_orphans_withheld(true);
+  api_.books.set_orphan_count(5);
+  EXPECT_EQ(RunLine({"debug", "audit"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("5 pools do not exist: so many that nothing"));
+  EXPECT_EQ(RunLine({"debug", "audit", "--settle=soon"}), kWrongUse);
 }
 
 TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {

@@ -23,6 +23,8 @@ class FakeApi final : public Api {
   lifecycle::v1::NodePool changed = {};  // what changes of a NodePool answer
   lifecycle::v1::ExplainNodePoolResponse obstacles = {};
   debug::v1::CompareStateResponse comparison = {};
+  debug::v1::AuditBooksRequest asked_books = {};
+  debug::v1::AuditBooksResponse books = {};
   capacity::v1::ExplainClaimResponse explanation = {};
   capacity::v1::FindPlacementsResponse placements = {};
   configuration::v1::PoolConfiguration configuration = {};  // after every order
@@ -146,6 +148,11 @@ class FakeApi final : public Api {
     return configuration;
   }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override { return comparison; }
+  absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
+      const debug::v1::AuditBooksRequest& request) override {
+    asked_books = request;
+    return books;
+  }
   absl::Status Watch(Kind, std::optional<int64_t> after_revision,
                      const Receiver& receive) override {
     watched_from.push_back(after_revision);

@@ -10,18 +10,26 @@
 #include "services/common/mutex.h"
 #include "services/musterd/service_part.h"
 
+namespace muster::lifecycle {
+class LifecycleService;
+}
+
 namespace muster::musterd {
 
 // muster.debug.v1.DebugService over all services of the process. Comparisons run one after another
 // on a thread of its own, because they block.
 class DebugHandlers final : public debug::v1::DebugService::CallbackService {
  public:
-  explicit DebugHandlers(const std::vector<ServicePart>* parts);
+  // Both must outlive it. `lifecycle` is null where this process does not serve it.
+  DebugHandlers(const std::vector<ServicePart>* parts, lifecycle::LifecycleService* lifecycle);
   ~DebugHandlers() override;
 
   grpc::ServerUnaryReactor* CompareState(grpc::CallbackServerContext* context,
                                          const debug::v1::CompareStateRequest* request,
                                          debug::v1::CompareStateResponse* response) override;
+  grpc::ServerUnaryReactor* AuditBooks(grpc::CallbackServerContext* context,
+                                       const debug::v1::AuditBooksRequest* request,
+                                       debug::v1::AuditBooksResponse* response) override;
   grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context,
                                  const debug::v1::PingRequest* request,
                                  debug::v1::PingResponse* response) override;
@@ -30,6 +38,7 @@ class DebugHandlers final : public debug::v1::DebugService::CallbackService {
   void Run();
 
   const std::vector<ServicePart>& parts_;
+  lifecycle::LifecycleService* const lifecycle_;
   Mutex mutex_;
   CondVar wakes_;
   std::deque<std::function<void()>> jobs_ MUSTER_GUARDED_BY(mutex_);

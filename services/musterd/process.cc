@@ -133,7 +133,7 @@ absl::Status Process::CreateServices() {
 }
 
 absl::Status Process::StartServer() {
-  debug_ = std::make_unique<DebugHandlers>(&parts_);
+  debug_ = std::make_unique<DebugHandlers>(&parts_, lifecycle_.get());
   metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
   rpc::ServerOptions server;

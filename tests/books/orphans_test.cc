@@ -90,6 +90,11 @@ TEST_F(Orphans, AreGivenBackAfterTheGrace) {
   ExpectMetrics(*collector, "muster_lifecycle_orphans", 0);
   EXPECT_EQ(Metric(*collector, "muster_lifecycle_books_differences", "orphan_claim"), 0);
   EXPECT_EQ(collector->stats().audits, 4);
+  // And it never comes back.
+  EXPECT_THAT(SyncHolding("ghost", 3, 9), HasReason("POOL_RELEASED"));
+  EXPECT_THAT(SyncClaim("ghost", 3, 9), HasReason("POOL_RELEASED"));
+  EXPECT_THAT(SyncConfiguration("ghost", 9), HasReason("POOL_RELEASED"));
+  ExpectInAllBooks({});
 }
 
 TEST_F(Orphans, EachOfTheThreeIsFoundAlone) {

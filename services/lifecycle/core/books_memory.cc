@@ -85,8 +85,7 @@ OrphanMemory::Verdict OrphanMemory::Judge(const Books& books, const OrphanPolicy
   }
   since_ = std::move(since);
 
-  verdict.withheld = !due.empty() && verdict.orphans > 1 &&
-                     verdict.orphans * 100 > verdict.uids * policy.mass_percent;
+  verdict.withheld = !due.empty() && IsMass(verdict.orphans, verdict.uids, policy);
   if (verdict.withheld) return verdict;
   std::sort(due.begin(), due.end());
   const size_t most = std::min(due.size(), static_cast<size_t>(std::max(0, policy.most_a_round)));

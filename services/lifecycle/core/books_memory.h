@@ -66,6 +66,11 @@ class OrphanMemory {
     int64_t uids = 0;     // that quota, capacity or configuration know
   };
 
+  // So many that lifecycle rather forgot.
+  static bool IsMass(int64_t orphans, int64_t uids, const OrphanPolicy& policy) {
+    return orphans > 1 && orphans * 100 > uids * policy.mass_percent;
+  }
+
   // `now` never goes back.
   Verdict Judge(const Books& books, const OrphanPolicy& policy, absl::Duration now);
   void Forget() { since_.clear(); }
