@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -31,8 +32,10 @@ class Service {
 
   template <class Command>
   auto Run(const Command& command, absl::Time now) {
+    // No two commits at the same time, and none before the last.
+    time_ = std::max(now, time_ + absl::Microseconds(1));
     Overlay<State> overlay(state_, revision_);
-    auto outcome = Decide(overlay, command, now);
+    auto outcome = Decide(overlay, command, time_);
     if constexpr (requires { outcome.ok(); }) {
       if (!outcome.ok() && !overlay.changes().empty())
         wrong(absl::StrCat("a refused command left something behind: ",
@@ -41,6 +44,14 @@ class Service {
     revision_ = overlay.revision();
     if (!overlay.changes().empty()) committed(overlay);
     return outcome;
+  }
+
+  // What Run would answer. Writes nothing.
+  template <class Command>
+  auto Ask(const Command& command, absl::Time now) const {
+    State copy = state_;
+    Overlay<State> overlay(copy, revision_);
+    return Decide(overlay, command, now);
   }
 
   // The process dies and loads its rows.
@@ -64,6 +75,7 @@ class Service {
 
   State state_;
   int64_t revision_ = 0;
+  absl::Time time_ = absl::InfinitePast();  // of the last commit
 };
 
 // Calls f(before, after) for each changed row of that kind, in order.

@@ -37,6 +37,7 @@ struct Weather {
   int lost_call = 0;      // a call to another service never arrives
   int lost_answer = 0;    // it is carried out, and seems to have failed
   int late_call = 0;      // it seems to have failed, and arrives later
+  int repeated = 0;       // what arrives, arrives again
   int late_commit = 0;    // a plan is carried out later
   int death = 0;          // a replica dies between two steps
   int frozen = 0;         // a replica does nothing for long while it believes to lead
@@ -51,6 +52,7 @@ struct Weather {
   int blocked_drain = 0;  // by disruption budgets
   int admin = 0;          // limits, machines, zones and releases move
   int callers = 0;        // pools are made, changed and deleted
+  int questions = 0;      // explanations and previews
   int reboots = 0;        // of what callers do: about what Nodes boot
 
   static Weather Of(Dice& dice) {
@@ -59,6 +61,7 @@ struct Weather {
     w.lost_call = some(15);
     w.lost_answer = some(15);
     w.late_call = some(15);
+    w.repeated = some(40);
     w.late_commit = some(10);
     w.death = some(3);
     w.frozen = some(20);
@@ -72,6 +75,7 @@ struct Weather {
     w.marks = some(5);
     w.trouble = some(20);
     w.admin = some(10);
+    w.questions = some(10);
     w.callers = 1 + some(5);
     if (dice.OneIn(4)) {
       w.reboots = 50 + dice.Roll(40);

@@ -121,12 +121,8 @@ std::vector<std::string> World::TakeDue() {
 // --- the end ---
 
 void World::Heal() {
-  while (!network_.late.empty()) {
-    const auto call = std::move(network_.late.back());
-    network_.late.pop_back();
-    call();
-  }
   weather_ = Weather::Calm();
+  network_.DeliverAll();
   judge_.calm_since = cloud_.now;
   network_.quota_away = network_.capacity_away = network_.configuration_away = false;
   network_.catalogue_known = true;
@@ -206,6 +202,9 @@ void World::Finish() {
     (void)cloud_.lifecycle.Run(lifecycle::DeleteNodePool{.name = name}, cloud_.now);
   }
   if (!Settle()) return judge_.Fail("the deletion does not come to rest");
+  CheckNothingLeft();
+  cloud_.trace(cloud_.now, "--- what was sent comes once more");
+  network_.Replay();
   CheckNothingLeft();
 }
 

@@ -14,7 +14,7 @@ using lifecycle::ReportNode;
 using O = ReportNode::Observation;
 
 ReportNode Seen(const Node& node, O observation) {
-  return {.node = node.name, .observation = observation};
+  return {.node = node.name, .observation = observation, .node_create_time = node.create_time};
 }
 
 absl::string_view NameOf(O observation) {
@@ -89,12 +89,14 @@ bool Fleet::IsOff(const std::string& machine) const {
 }
 
 bool Fleet::Act(const Node& node) {
-  const std::optional<ReportNode> report = Next(node);
-  return report && Send(*report, node.create_time);
+  std::optional<ReportNode> report = Next(node);
+  if (!report) return false;
+  if (bug_ == Bug::kLateReportObeyed) report->node_create_time = lifecycle::kNever;
+  return Send(*report);
 }
 
-bool Fleet::Send(const ReportNode& report, absl::Time node_time) {
-  if (dice_.Percent(weather_.late_report)) late_.emplace_back(report, node_time);
+bool Fleet::Send(const ReportNode& report) {
+  if (dice_.Percent(weather_.late_report)) late_.push_back(report);
   if (dice_.Percent(weather_.lost_report)) return false;
   const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
   cloud_.trace(cloud_.now, "agent: ", report.node, " ", NameOf(report.observation),
@@ -105,11 +107,11 @@ bool Fleet::Send(const ReportNode& report, absl::Time node_time) {
 void Fleet::DeliverLate() {
   if (late_.empty()) return;
   const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(late_.size())));
-  const auto [report, node_time] = std::move(late_[i]);
-  late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
-  // Of an earlier Node of the same name: agents that come back to life forget it (README).
+  const ReportNode report = late_[i];
+  // It may come again.
+  if (!dice_.OneIn(4)) late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
   const Node* node = cloud_.lifecycle.state().table<Node>().Find(report.node);
-  if (node == nullptr || node->create_time != node_time) return;
+  if (node != nullptr && node->create_time != report.node_create_time) ++late_of_others_;
   const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
   cloud_.trace(cloud_.now, "agent, late: ", report.node, " ", NameOf(report.observation),
                taken ? "" : " (refused)");

@@ -41,6 +41,8 @@ class Fleet {
   void GoHome();
 
   bool IsOff(const std::string& machine) const;
+  // Late reports that came when another Node had the name.
+  int64_t late_of_others() const { return late_of_others_; }
   void Wipe(const std::string& machine) { bodies_.erase(machine); }
 
  private:
@@ -69,7 +71,7 @@ class Fleet {
   void Live(const lifecycle::Node& node, Body& body);
   std::optional<lifecycle::ReportNode> Drain(const lifecycle::Node& node, Body& body);
   bool Act(const lifecycle::Node& node);
-  bool Send(const lifecycle::ReportNode& report, absl::Time node_time);
+  bool Send(const lifecycle::ReportNode& report);
   void TellOf(const std::string& node);
 
   Cloud& cloud_;
@@ -79,7 +81,8 @@ class Fleet {
   std::map<std::string, Body> bodies_;
   std::map<std::string, std::shared_ptr<const lifecycle::Node>> views_;
   std::set<std::string> untold_;
-  std::vector<std::pair<lifecycle::ReportNode, absl::Time>> late_;
+  std::vector<lifecycle::ReportNode> late_;
+  int64_t late_of_others_ = 0;
 };
 
 }  // namespace muster::simulation

@@ -23,8 +23,10 @@ enum class Bug {
   kClockFast,          // plans are made three minutes early
   kBudgetForgotten,    // plans know no disruption budget
   kDisabledForgotten,  // plans boot Nodes into disabled configurations
+  kLateReportObeyed,   // reports do not say which Node of the name they are of
+  kExplanationWrites,  // explanations and previews send what a pass sends
 };
-inline constexpr int kBugs = 12;
+inline constexpr int kBugs = 14;
 
 // `no-version-check`, ...
 absl::string_view NameOf(Bug bug);
@@ -34,7 +36,6 @@ struct Options {
   int steps = 1000;
   bool trace = false;  // prints every step
   Bug bug = Bug::kNone;
-  bool holes = false;  // also what is known to go wrong (README)
 };
 
 // What came of a seed.

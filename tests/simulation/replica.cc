@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "services/common/error.h"
+#include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/node_machine.h"
 
 namespace muster::simulation {
@@ -20,6 +22,9 @@ bool IsMistake(const absl::Status& status) {
   return !detail || (detail->reason != "GENERATION_TOO_OLD" && detail->reason != "UNAVAILABLE");
 }
 
+// What is asked for a preview is newer than all that was asked.
+constexpr int64_t kNewer = 1'000'000;
+
 template <class T>
 void NoAnswer(lifecycle::Answer<T>& slot, absl::string_view why) {
   slot.state = lifecycle::Answer<T>::State::kAway;
@@ -32,24 +37,6 @@ std::vector<capacity::SyncClaim> WithoutReturns(std::vector<capacity::SyncClaim>
 }
 
 }  // namespace
-
-bool Network::IsBeforeRelease(absl::string_view service, const std::string& pool_uid,
-                              bool release) {
-  if (release) released_.emplace(service, pool_uid);
-  return !release && !holes && released_.contains({service, pool_uid});
-}
-
-bool Network::Reaches(const quota::SyncHolding& request) {
-  return !IsBeforeRelease("quota", request.pool_uid, request.release);
-}
-
-bool Network::Reaches(const capacity::SyncClaim& request) {
-  return !IsBeforeRelease("capacity", request.pool_uid, request.release);
-}
-
-bool Network::Reaches(const configuration::SyncPool& request) {
-  return !IsBeforeRelease("configuration", request.pool_uid, request.release);
-}
 
 void Replica::Begin(const std::vector<std::string>& pools) {
   const Cloud& cloud = around_.cloud;
@@ -66,6 +53,17 @@ void Replica::Begin(const std::vector<std::string>& pools) {
   }
   asks_ = {&Replica::AskQuota, &Replica::AskCapacity, &Replica::AskConfiguration};
   stage_ = pictures_.empty() ? Stage::kIdle : Stage::kAsking;
+}
+
+void Replica::Preview(const lifecycle::Pool& after) {
+  Begin({after.name});
+  for (Picture& picture : pictures_) {
+    auto pool = std::make_shared<lifecycle::Pool>(after);
+    pool->account.generation += kNewer;
+    pool->generation += kNewer;
+    picture.pool = std::move(pool);
+    picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
+  }
 }
 
 void Replica::Step() {
@@ -102,22 +100,22 @@ void Replica::Die() {
   commits_.clear();
 }
 
-Replica::Fate Replica::FateOfCall(bool away) {
-  if (away) return Fate::kLost;
-  if (around_.dice.Percent(around_.weather.lost_call)) return Fate::kLost;
-  if (around_.dice.Percent(around_.weather.lost_answer)) return Fate::kAnswerLost;
-  if (around_.dice.Percent(around_.weather.late_call)) return Fate::kLate;
-  return Fate::kArrives;
+template <class S, class Command>
+auto Replica::Ordered(Service<S>& service, Judge& judge, const Command& command, absl::Time now,
+                      bool ask_only, bool writes) {
+  if (!ask_only) return service.Run(command, now);
+  const int64_t revision = service.revision();
+  auto answer = writes ? service.Run(command, now) : service.Ask(command, now);
+  if (service.revision() != revision) judge.Fail("a question changed something");
+  return answer;
 }
 
 template <class Request, class T, class Call>
 void Replica::Send(bool away, std::vector<Request> requests,
                    std::vector<lifecycle::Answer<T>*> slots, Call call) {
   if (requests.empty()) return;
-  const Fate fate = FateOfCall(away);
-  if (fate == Fate::kLate) {
-    around_.network.late.push_back([call, requests] { (void)call(requests); });
-  }
+  using Fate = Network::Fate;
+  const Fate fate = around_.network.Send(away, [call, requests] { (void)call(requests); });
   if (fate == Fate::kLost || fate == Fate::kLate) {
     for (lifecycle::Answer<T>* slot : slots) NoAnswer(*slot, "no answer");
     return;
@@ -152,15 +150,12 @@ void Replica::AskQuota() {
     requests.back().generation = GenerationOf(picture, requests.back().generation);
     slots.push_back(&picture.answers.holding);
   }
-  const auto call = [&cloud = around_.cloud,
-                     &network = around_.network](const std::vector<quota::SyncHolding>& asked) {
+  const auto call = [&cloud = around_.cloud, &judge = around_.judge, ask_only = advises(),
+                     writes = around_.bug == Bug::kExplanationWrites](
+                        const std::vector<quota::SyncHolding>& asked) {
     std::vector<absl::StatusOr<quota::Answer>> answers;
     for (const quota::SyncHolding& request : asked) {
-      if (!network.Reaches(request)) {
-        answers.emplace_back(error::Unavailable("too late"));
-        continue;
-      }
-      answers.push_back(cloud.quota.Run(request, cloud.now));
+      answers.push_back(Ordered(cloud.quota, judge, request, cloud.now, ask_only, writes));
       cloud.trace(cloud.now, "quota: ", request.pool_uid, " g", request.generation, " asks ",
                   request.nodes, request.release ? " release" : "", " -> ",
                   answers.back().ok() ? absl::StrCat(answers.back()->nodes)
@@ -182,25 +177,17 @@ void Replica::AskCapacity() {
   std::vector<lifecycle::Answer<lifecycle::ClaimAnswer>*> slots;
   for (Picture& picture : pictures_) {
     if (!picture.demand.claim) continue;
-    around_.judge.Asked(picture.pool->uid, *picture.demand.claim);
+    if (!advises()) around_.judge.Asked(picture.pool->uid, *picture.demand.claim);
     requests.push_back(RequestOf(picture, *picture.demand.claim));
     requests.back().generation = GenerationOf(picture, requests.back().generation);
     slots.push_back(&picture.answers.claim);
   }
   if (around_.bug == Bug::kReturnsForgotten) requests = WithoutReturns(std::move(requests));
-  const auto call = [&cloud = around_.cloud,
-                     &network = around_.network](const std::vector<capacity::SyncClaim>& asked) {
-    std::vector<absl::StatusOr<capacity::ClaimView>> views(asked.size(),
-                                                           error::Unavailable("too late"));
-    capacity::SyncClaims command;
-    std::vector<size_t> places;
-    for (size_t i = 0; i < asked.size(); ++i) {
-      if (!network.Reaches(asked[i])) continue;
-      command.claims.push_back(asked[i]);
-      places.push_back(i);
-    }
-    auto answers = cloud.capacity.Run(command, cloud.now);
-    for (size_t i = 0; i < places.size(); ++i) views[places[i]] = std::move(answers[i]);
+  const auto call = [&cloud = around_.cloud, &judge = around_.judge, ask_only = advises(),
+                     writes = around_.bug == Bug::kExplanationWrites](
+                        const std::vector<capacity::SyncClaim>& asked) {
+    const auto views =
+        Ordered(cloud.capacity, judge, capacity::SyncClaims{asked}, cloud.now, ask_only, writes);
     for (size_t i = 0; i < asked.size(); ++i) {
       cloud.trace(cloud.now, "capacity: ", asked[i].pool_uid, " g", asked[i].generation, " asks ",
                   asked[i].nodes, " returns ", asked[i].returns.size(),
@@ -225,15 +212,14 @@ void Replica::AskConfiguration() {
     requests.push_back(RequestOf(picture, *picture.demand.configuration));
     slots.push_back(&picture.answers.configuration);
   }
-  const auto call = [&cloud = around_.cloud, &network = around_.network](
+  const auto call = [&cloud = around_.cloud, &judge = around_.judge, ask_only = advises(),
+                     writes = around_.bug == Bug::kExplanationWrites](
                         const std::vector<configuration::SyncPool>& asked) {
     std::vector<absl::StatusOr<configuration::PoolConfiguration>> answers;
     for (const configuration::SyncPool& request : asked) {
-      if (!network.Reaches(request)) {
-        answers.emplace_back(error::Unavailable("too late"));
-        continue;
-      }
-      answers.push_back(cloud.configuration.Run(request, cloud.now));
+      answers.push_back(Ordered(cloud.configuration, judge, request, cloud.now, ask_only, writes));
+      cloud.trace(cloud.now, "configuration: ", request.pool_uid, " g", request.generation,
+                  request.release ? " release" : "", " -> ", answers.back().status().ToString());
     }
     return answers;
   };
@@ -252,12 +238,27 @@ void Replica::MakePlans() {
         picture.cluster.get(), &pool,           picture.nodes,  picture.version,
         picture.catalogue,     picture.answers, around_.policy, now};
     lifecycle::PoolPlan plan = Plan(snapshot);
+    if (advises()) {
+      Explain(snapshot, plan);
+      continue;
+    }
     if (around_.dice.OneIn(50) && !(Plan(snapshot) == plan)) {
       around_.judge.Fail(absl::StrCat("two plans from one picture of ", pool.name, " differ"));
     }
     planned(pool.name, plan.due);
     if (!plan.actions.empty()) commits_.push_back(CommandOf(picture, plan));
   }
+}
+
+void Replica::Explain(const lifecycle::Snapshot& snapshot, const lifecycle::PoolPlan& plan) {
+  const auto obstacles = lifecycle::Explain(snapshot, plan);
+  around_.cloud.trace(around_.cloud.now, name_, ": ", obstacles.size(), " obstacles for ",
+                      snapshot.pool->name);
+  const absl::string_view reason =
+      lifecycle::ReasonOf(snapshot.pool->status.conditions, "AtTarget");
+  const bool met = reason.empty() || reason == "TargetMet";
+  if (!met && obstacles.empty() && plan.actions.empty())
+    around_.judge.Fail(absl::StrCat(snapshot.pool->name, " is ", reason, ", and nothing says why"));
 }
 
 lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const {
@@ -300,11 +301,12 @@ void Replica::Commit() {
       judge.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
     }
   };
-  // The loop waits only so long for the lane.
+  // The loop waits only so long for the lane. What was done once is not done again.
   if (around_.dice.Percent(around_.weather.late_commit)) {
-    around_.network.late.push_back(commit);
+    around_.network.Delay(commit);
   } else {
     commit();
+    if (around_.dice.Percent(around_.weather.repeated)) around_.network.Delay(commit);
   }
 }
 

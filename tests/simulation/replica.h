@@ -1,8 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,32 +10,11 @@
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/judge.h"
+#include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/peers.h"
 
 namespace muster::simulation {
-
-// Between the services.
-class Network {
- public:
-  bool quota_away = false;
-  bool capacity_away = false;
-  bool configuration_away = false;
-  bool catalogue_known = true;
-  // Calls that seemed to fail and arrive some time.
-  std::vector<std::function<void()>> late = {};
-  // Without it, what is known to go wrong does not happen (README).
-  bool holes = false;
-
-  // Whether a request of the pool reaches the service, or is too late for it.
-  bool Reaches(const quota::SyncHolding& request);
-  bool Reaches(const capacity::SyncClaim& request);
-  bool Reaches(const configuration::SyncPool& request);
-
- private:
-  bool IsBeforeRelease(absl::string_view service, const std::string& pool_uid, bool release);
-  std::set<std::pair<absl::string_view, std::string>> released_ = {};  // service, pool uid
-};
 
 // A process of the lifecycle service that reconciles: services/lifecycle/reconciler.cc without
 // threads. A pass is cut into steps between which anything may happen: look, one call for each
@@ -54,7 +31,11 @@ class Replica {
     const lifecycle::Policy& policy;
     const Bug bug;
   };
-  Replica(std::string name, Surroundings around) : name_(std::move(name)), around_(around) {}
+  // An advisor explains and previews (services/lifecycle/advisor.cc): it asks as a pass does, and
+  // nothing that it does changes anything.
+  enum class Role { kReconciler, kAdvisor };
+  Replica(std::string name, Surroundings around, Role role = Role::kReconciler)
+      : name_(std::move(name)), around_(around), role_(role) {}
 
   // Told of every plan: the pool, and when it is due again by itself.
   std::function<void(const std::string&, absl::Time)> planned = [](const std::string&, absl::Time) {
@@ -67,6 +48,8 @@ class Replica {
   bool busy() const { return stage_ != Stage::kIdle; }
   // Begins a pass over the pools. It must not be busy.
   void Begin(const std::vector<std::string>& pools);
+  // As if the pool were so.
+  void Preview(const lifecycle::Pool& after);
   // The next step of the pass.
   void Step();
   // A whole pass.
@@ -76,24 +59,29 @@ class Replica {
 
  private:
   enum class Stage { kIdle, kAsking, kPlanning, kCommitting };
-  enum class Fate { kArrives, kLost, kAnswerLost, kLate };
   using Ask = void (Replica::*)();
 
-  Fate FateOfCall(bool away);
   // Sends a call as chance has it; `call` carries it out, `answer` takes what it answered.
   template <class Request, class T, class Call>
   void Send(bool away, std::vector<Request> requests, std::vector<lifecycle::Answer<T>*> slots,
             Call call);
+  bool advises() const { return role_ == Role::kAdvisor; }
+  // Carries the request out, or only says what would come of it.
+  template <class S, class Command>
+  static auto Ordered(Service<S>& service, Judge& judge, const Command& command, absl::Time now,
+                      bool ask_only, bool writes);
   void AskQuota();
   void AskCapacity();
   void AskConfiguration();
   void MakePlans();
+  void Explain(const lifecycle::Snapshot& snapshot, const lifecycle::PoolPlan& plan);
   void Commit();
   lifecycle::ApplyPlan CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const;
   int64_t GenerationOf(const Picture& picture, int64_t asked) const;
 
   const std::string name_;
   const Surroundings around_;
+  const Role role_;
   Stage stage_ = Stage::kIdle;
   std::vector<Picture> pictures_;
   std::vector<Ask> asks_;

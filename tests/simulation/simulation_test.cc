@@ -157,15 +157,13 @@ std::optional<Arguments> Parse(int argc, char** argv) {
       const std::optional<Bug> bug = ParseBug(arg);
       good = bug.has_value();
       out.options.bug = bug.value_or(Bug::kNone);
-    } else if (arg == "--holes") {
-      out.options.holes = true;
     } else {
       good = arg == "--trace";
       out.options.trace = good;
     }
     if (!good) {
       std::cerr << "usage: simulation_test [--seed=N | --seeds=A-B] [--steps=N] [--bug=NAME] "
-                   "[--holes] [--trace]\n";
+                   "[--trace]\n";
       return std::nullopt;
     }
   }

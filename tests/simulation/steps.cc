@@ -41,6 +41,23 @@ void World::StepReplica() {
   replica.Begin(batch);
 }
 
+void World::StepQuestion() {
+  if (advisor_.busy()) return advisor_.Step();
+  const std::vector<std::string> names = PoolNames();
+  if (names.empty()) return;
+  const std::string& name = dice_.Pick(names);
+  if (dice_.OneIn(2)) {
+    survey_.Saw("question: explanation");
+    return advisor_.Begin({name});
+  }
+  lifecycle::ApplyNodePool change{.name = name, .spec = SomeSpec(name), .validate_only = true};
+  change.target_nodes = SomeTarget(name);
+  const auto outcome = cloud_.lifecycle.Run(change, cloud_.now);
+  if (!outcome.ok()) return;
+  survey_.Saw("question: preview");
+  advisor_.Preview(*outcome->pool);
+}
+
 void World::MoveLease() {
   Replica& replica = replicas_[static_cast<size_t>(dice_.OneIn(4) ? 1 : 0)];
   const int64_t epoch = ++lease_epoch_;
@@ -64,12 +81,9 @@ void World::StepNetwork() {
     SettleConfigurations(false);
     return;
   }
-  if (!network_.late.empty() && dice_.OneIn(2)) {
-    const int i = dice_.Roll(static_cast<int>(network_.late.size()));
-    const auto call = std::move(network_.late[static_cast<size_t>(i)]);
-    network_.late.erase(network_.late.begin() + i);
-    cloud_.trace(cloud_.now, "network: a late call arrives");
-    return call();
+  if (dice_.OneIn(2) && network_.DeliverOne()) {
+    survey_.Saw("message: late");
+    return cloud_.trace(cloud_.now, "network: that came late");
   }
   network_.quota_away = dice_.Percent(weather_.lost_call);
   network_.capacity_away = dice_.Percent(weather_.lost_call);

@@ -63,7 +63,11 @@ Counts NoCounts() {
                            "deleted: over quota",
                            "deleted: invalid",
                            "deleted: while it reboots",
-                           "deleted: while spot is reclaimed"}) {
+                           "deleted: while spot is reclaimed",
+                           "question: explanation",
+                           "question: preview",
+                           "message: late",
+                           "message: report about an earlier Node"}) {
     counts[kind] = 0;
   }
   for (int state = 0; state < lifecycle::kNodeStates; ++state) {

@@ -32,18 +32,18 @@ World::World(const Options& options)
     : options_(options),
       dice_(options.seed),
       weather_(Weather::Of(dice_)),
+      network_(dice_, weather_),
       fleet_(cloud_, dice_, weather_, options.bug),
       rack_nodes_(dice_.OneIn(8) ? 18 : 2 + dice_.Roll(3)),
       judge_(cloud_, fleet_),
-      survey_(cloud_) {
+      survey_(cloud_),
+      advisor_("advisor", Around(), Replica::Role::kAdvisor) {
   cloud_.trace.on = options.trace;
-  network_.holes = options.holes;
   policy_.boot_deadline = absl::Minutes(1 + dice_.Roll(10));
   policy_.drain_deadline = absl::Minutes(1 + dice_.Roll(10));
   policy_.retry = absl::Seconds(5);
   for (const char* name : {"replica-a", "replica-b"}) {
-    replicas_.emplace_back(name, Replica::Surroundings{cloud_, network_, dice_, weather_, judge_,
-                                                       policy_, options.bug});
+    replicas_.emplace_back(name, Around());
   }
   Listen();
   MakeCatalogue();
@@ -102,7 +102,9 @@ void World::Step(int number) {
   cloud_.trace.step = number;
   PassTime();
   const int kind = dice_.Roll(100);
-  if (kind < 55) {
+  if (dice_.Percent(weather_.questions)) {
+    StepQuestion();
+  } else if (kind < 55) {
     StepReplica();
   } else if (kind < 85 - weather_.callers) {
     StepFleet();
@@ -129,6 +131,7 @@ Report RunWorld(const Options& options) {
     report.step = i;
   }
   if (!world.judge().failed()) world.Finish();
+  world.CountLateReports();
   report.failure = world.judge().failure();
   report.plans = world.judge().plans;
   report.happened = world.judge().happened();
@@ -137,11 +140,20 @@ Report RunWorld(const Options& options) {
 }
 
 absl::string_view NameOf(Bug bug) {
-  constexpr absl::string_view kNames[kBugs] = {
-      "none",           "no-version-check",  "newest-generation",
-      "quota-unheeded", "returns-forgotten", "silence-is-empty",
-      "idle-forgotten", "events-twice",      "machine-left-on",
-      "clock-fast",     "budget-forgotten",  "disabled-forgotten"};
+  constexpr absl::string_view kNames[kBugs] = {"none",
+                                               "no-version-check",
+                                               "newest-generation",
+                                               "quota-unheeded",
+                                               "returns-forgotten",
+                                               "silence-is-empty",
+                                               "idle-forgotten",
+                                               "events-twice",
+                                               "machine-left-on",
+                                               "clock-fast",
+                                               "budget-forgotten",
+                                               "disabled-forgotten",
+                                               "late-report-obeyed",
+                                               "explanation-writes"};
   return kNames[static_cast<size_t>(bug)];
 }
 

@@ -29,9 +29,15 @@ class World {
 
   const Judge& judge() const { return judge_; }
   const Survey& survey() const { return survey_; }
+  void CountLateReports() {
+    survey_.Saw("message: report about an earlier Node", fleet_.late_of_others());
+  }
 
  private:
   // --- set-up (world.cc) ---
+  Replica::Surroundings Around() {
+    return {cloud_, network_, dice_, weather_, judge_, policy_, options_.bug};
+  }
   void MakeCatalogue();
   void MakeClusters();
   void RegisterRack(const std::string& zone, const std::string& type, int rack, int count);
@@ -40,6 +46,7 @@ class World {
   // --- what happens (steps.cc) ---
   void PassTime();
   void StepReplica();
+  void StepQuestion();
   void MoveLease();
   void StepFleet();
   void StepNetwork();
@@ -100,6 +107,7 @@ class World {
   Judge judge_;
   Survey survey_;
   std::vector<Replica> replicas_;
+  Replica advisor_;
   std::map<std::string, absl::Time> due_;  // pools, as the reconciler's DueSet
   int64_t lease_epoch_ = 0;
   int64_t next_uid_ = 0;

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "tests/simulation/dice.h"
+
+namespace muster::simulation {
+
+// Between processes: what is sent arrives at once, later, more than once, in any order, or never;
+// and a long time after everybody has forgotten it.
+class Network {
+ public:
+  using Message = std::function<void()>;
+  enum class Fate { kArrives, kLost, kAnswerLost, kLate };
+
+  // Both must outlive it; `weather` may change.
+  Network(Dice& dice, const Weather& weather) : dice_(dice), weather_(weather) {}
+
+  bool quota_away = false;
+  bool capacity_away = false;
+  bool configuration_away = false;
+  bool catalogue_known = true;
+
+  // Of a call that is about to be sent. Whoever sends it carries it out for kArrives and
+  // kAnswerLost; `message` is the same once more.
+  Fate Send(bool away, const Message& message) {
+    if (away || dice_.Percent(weather_.lost_call)) return Fate::kLost;
+    Remember(message);
+    if (dice_.Percent(weather_.late_call)) {
+      under_way_.push_back(message);
+      return Fate::kLate;
+    }
+    if (dice_.Percent(weather_.repeated)) under_way_.push_back(message);
+    return dice_.Percent(weather_.lost_answer) ? Fate::kAnswerLost : Fate::kArrives;
+  }
+  // It arrives some time.
+  void Delay(Message message) { under_way_.push_back(std::move(message)); }
+
+  // One of what is under way arrives, and perhaps again later. False: there is none.
+  bool DeliverOne() {
+    if (under_way_.empty()) return false;
+    const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(under_way_.size())));
+    const Message message = under_way_[i];
+    if (!dice_.Percent(weather_.repeated))
+      under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
+    message();
+    return true;
+  }
+  // All that is under way arrives.
+  void DeliverAll() {
+    while (DeliverOne()) {
+    }
+  }
+  // Much of what was ever sent arrives once more, in any order.
+  void Replay() {
+    while (!sent_.empty()) {
+      const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(sent_.size())));
+      const Message message = std::move(sent_[i]);
+      sent_.erase(sent_.begin() + static_cast<std::ptrdiff_t>(i));
+      message();
+    }
+  }
+
+ private:
+  // A share of all, of every time.
+  void Remember(const Message& message) {
+    constexpr int kKept = 60;
+    ++sent_count_;
+    if (sent_.size() < kKept) {
+      sent_.push_back(message);
+    } else if (const int i = dice_.Roll(sent_count_); i < kKept) {
+      sent_[static_cast<size_t>(i)] = message;
+    }
+  }
+
+  Dice& dice_;
+  const Weather& weather_;
+  std::vector<Message> under_way_;
+  std::vector<Message> sent_;
+  int sent_count_ = 0;
+};
+
+}  // namespace muster::simulation
