@@ -210,6 +210,7 @@ void World::Finish() {
 
 void World::CheckAtRest() {
   judge_.CheckBooks();
+  judge_.CheckNoDifference();
   for (const auto& [name, pool] : cloud_.lifecycle.state().table<Pool>().rows()) {
     CheckPool(*pool.row);
   }

@@ -15,6 +15,7 @@
 #include "services/lifecycle/core/node_machine.h"
 #include "services/quota/core/audit.h"
 #include "tests/simulation/fleet.h"
+#include "tests/simulation/ledger.h"
 #include "tests/simulation/peers.h"
 
 namespace muster::simulation {
@@ -25,6 +26,11 @@ using lifecycle::Event;
 using lifecycle::Node;
 using lifecycle::NodeState;
 using lifecycle::Pool;
+
+std::string TextOf(const lifecycle::Difference& difference) {
+  return absl::StrCat(DifferenceKindName(difference.kind), " ", difference.pool, " ",
+                      difference.pool_uid, ": ", difference.message);
+}
 
 bool IsDone(const Node& node) { return lifecycle::IsReturnable(node.state); }
 
@@ -47,22 +53,25 @@ void Judge::Asked(const std::string& pool_uid, const lifecycle::ClaimAsk& ask) {
 }
 
 void Judge::CheckStep() {
-  const auto& quota = cloud_.quota.state();
-  const auto& holdings = quota.table<quota::Holding>();
+  const int64_t revisions = cloud_.lifecycle.revision() + cloud_.quota.revision() +
+                            cloud_.capacity.revision() + cloud_.configuration.revision();
+  if (revisions == checked_) return;
+  checked_ = revisions;
   for (const auto& [name, row] : cloud_.lifecycle.state().table<Pool>().rows()) {
-    const Pool& pool = *row.row;
-    const quota::Holding* holding =
-        holdings.Find(absl::StrCat(QuotaOf(pool), "/holdings/", pool.uid));
-    const int64_t held = cloud_.capacity.state().FootprintOf(pool.uid).held();
-    const int64_t charged = holding == nullptr ? 0 : holding->nodes;
-    const lifecycle::Account& account = pool.account;
-    if (held > account.requested_nodes || account.requested_nodes > account.granted_nodes ||
-        account.granted_nodes > charged) {
-      Fail(absl::StrCat("pool ", pool.name, " ", pool.uid, ": held ", held, ", requested ",
-                        account.requested_nodes, ", granted ", account.granted_nodes, ", charged ",
-                        charged, " do not rise"));
+    const lifecycle::Account& account = row.row->account;
+    if (account.requested_nodes > account.granted_nodes) {
+      Fail(absl::StrCat("pool ", name, ": requested ", account.requested_nodes, ", granted ",
+                        account.granted_nodes));
     }
   }
+  for (const lifecycle::Difference& difference : Differences(BooksOf(cloud_))) {
+    if (!difference.passing) Fail(TextOf(difference));
+  }
+}
+
+void Judge::CheckNoDifference() {
+  for (const lifecycle::Difference& difference : Differences(BooksOf(cloud_)))
+    Fail(absl::StrCat("at rest, ", TextOf(difference)));
 }
 
 void Judge::CheckBooks() {

@@ -28,8 +28,11 @@ class Judge {
   // A replica asks capacity for a pool: the same generation must always ask the same.
   void Asked(const std::string& pool_uid, const lifecycle::ClaimAsk& ask);
 
-  // What must hold between any two steps. Cheap.
+  // What must hold between any two steps: the books of the four services agree, but for what is on
+  // its way.
   void CheckStep();
+  // And with nothing on its way.
+  void CheckNoDifference();
   // All books from their rows.
   void CheckBooks();
 
@@ -59,6 +62,7 @@ class Judge {
 
   Cloud& cloud_;
   const Fleet& fleet_;
+  int64_t checked_ = -1;  // the sum of the revisions at which the books agreed
   std::string failure_;
   std::map<std::string, int64_t> happened_;
   // An event tells of a transition on the Node, on its pool, or on both.

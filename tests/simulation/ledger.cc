@@ -1,0 +1,96 @@
+#include "tests/simulation/ledger.h"
+
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "services/capacity/core/decide.h"
+#include "services/configuration/core/decide.h"
+#include "services/quota/core/decide.h"
+
+namespace muster::simulation {
+namespace {
+
+constexpr const char* kClasses[] = {"default", "spot"};
+
+lifecycle::HoldingEntry EntryOf(const quota::Holding& holding) {
+  lifecycle::HoldingEntry entry{.pool_uid = holding.pool_uid, .name = holding.Key()};
+  const std::vector<std::string> parts = absl::StrSplit(holding.quota, '/');
+  const std::vector<std::string> key = absl::StrSplit(parts.back(), '~');
+  entry.organization = parts[1];
+  entry.zone = key[0];
+  entry.instance_type = key[1];
+  entry.compute_class = key[2];
+  entry.nodes = holding.nodes;
+  entry.generation = holding.generation;
+  entry.pool = holding.pool;
+  return entry;
+}
+
+lifecycle::ClaimEntry EntryOf(const capacity::State& state, const capacity::ClaimRow& claim) {
+  const auto& machines = state.FootprintOf(claim.pool_uid).machines;
+  return {.pool_uid = claim.pool_uid,
+          .zone = claim.zone,
+          .instance_type = claim.instance_type,
+          .compute_class = kClasses[static_cast<size_t>(claim.compute_class)],
+          .machines = {machines.begin(), machines.end()},
+          .generation = claim.generation,
+          .pool = claim.pool};
+}
+
+capacity::SyncClaim ReleaseOf(const lifecycle::ClaimEntry& claim) {
+  capacity::SyncClaim out{.pool_uid = claim.pool_uid,
+                          .generation = claim.generation + 1,
+                          .zone = claim.zone,
+                          .instance_type = claim.instance_type,
+                          .release = true,
+                          .pool = claim.pool};
+  if (claim.compute_class == "spot") out.compute_class = capacity::ComputeClass::kSpot;
+  for (const std::string& machine : claim.machines) out.returns.push_back({.machine = machine});
+  return out;
+}
+
+}  // namespace
+
+lifecycle::Books BooksOf(const Cloud& cloud) {
+  lifecycle::Books books;
+  const lifecycle::State& pools = cloud.lifecycle.state();
+  for (const auto& [name, pool] : pools.table<lifecycle::Pool>().rows()) {
+    books.pools.push_back(lifecycle::EntryOf(*pool.row, pools.NodesOf(name)));
+  }
+  for (const auto& [key, row] : cloud.quota.state().table<quota::Holding>().rows()) {
+    books.holdings.push_back(EntryOf(*row.row));
+  }
+  const capacity::State& capacity = cloud.capacity.state();
+  for (const auto& [key, row] : capacity.table<capacity::ClaimRow>().rows()) {
+    books.claims.push_back(EntryOf(capacity, *row.row));
+  }
+  for (const auto& [key, row] :
+       cloud.configuration.state().table<configuration::PoolConfiguration>().rows()) {
+    books.configurations.push_back({row.row->pool_uid, row.row->generation});
+  }
+  return books;
+}
+
+void GiveBack(Cloud& cloud, const lifecycle::Books& books, const std::string& uid) {
+  cloud.trace(cloud.now, "collector: gives back what is left of ", uid);
+  for (const lifecycle::ClaimEntry& claim : books.claims) {
+    if (claim.pool_uid != uid) continue;
+    if (!cloud.capacity.Run(ReleaseOf(claim), cloud.now).ok()) return;
+  }
+  for (const lifecycle::HoldingEntry& holding : books.holdings) {
+    if (holding.pool_uid != uid) continue;
+    quota::SyncHolding release{.pool_uid = uid, .generation = holding.generation + 1};
+    release.quota = holding.name.substr(0, holding.name.find("/holdings/"));
+    release.pool = holding.pool;
+    release.release = true;
+    if (!cloud.quota.Run(release, cloud.now).ok()) return;
+  }
+  for (const lifecycle::ConfigurationEntry& entry : books.configurations) {
+    if (entry.pool_uid != uid) continue;
+    configuration::SyncPool release{.pool_uid = uid, .generation = entry.generation + 1};
+    release.release = true;
+    (void)cloud.configuration.Run(release, cloud.now);
+  }
+}
+
+}  // namespace muster::simulation
