@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "absl/strings/str_split.h"
+#include "services/common/internal_kind.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -56,6 +57,7 @@ void World::Listen() {
   cloud_.quota.committed = [this, judged = cloud_.quota.committed](const auto& overlay) {
     judged(overlay);
     for (const auto& change : overlay.changes()) {
+      if (IsInternalKind(change.change.kind())) continue;
       const size_t end = change.change.key.find("/holdings/");
       DueByQuota(change.change.key.substr(0, end), end == std::string::npos);
     }

@@ -16,9 +16,15 @@ bool IsRace(const absl::Status& status) {
   return detail && (detail->reason == "PLAN_OUTDATED" || detail->reason == "STALE_LEADER");
 }
 
-// Refusals that no request of a right plan meets.
-bool IsMistake(const absl::Status& status) {
+// Refusals that no request of a right plan for the pool meets.
+bool IsMistake(const absl::Status& status, const lifecycle::State& state,
+               const std::string& pool_uid) {
   const auto detail = error::DetailOf(status);
+  if (detail && detail->reason == "POOL_RELEASED") {
+    // One who looked long ago may ask.
+    const lifecycle::Pool* pool = state.FindPoolByUid(pool_uid);
+    return pool != nullptr && !pool->deleting();
+  }
   return !detail || (detail->reason != "GENERATION_TOO_OLD" && detail->reason != "UNAVAILABLE");
 }
 
@@ -122,7 +128,8 @@ void Replica::Send(bool away, std::vector<Request> requests,
   }
   auto answers = call(requests);
   for (size_t i = 0; i < slots.size(); ++i) {
-    if (!answers[i].ok() && IsMistake(answers[i].status())) {
+    if (!answers[i].ok() &&
+        IsMistake(answers[i].status(), around_.cloud.lifecycle.state(), requests[i].pool_uid)) {
       around_.judge.Fail(absl::StrCat("another service refuses: ", answers[i].status().ToString()));
     }
     if (fate == Fate::kAnswerLost || !answers[i].ok()) {
