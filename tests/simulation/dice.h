@@ -66,7 +66,7 @@ struct Weather {
     w.death = some(3);
     w.frozen = some(20);
     w.lost_report = some(30);
-    w.late_report = some(20);
+    w.late_report = some(40);
     w.failing_boot = some(30);
     w.hanging_boot = some(20);
     w.work = some(50);

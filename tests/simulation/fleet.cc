@@ -1,5 +1,6 @@
 #include "tests/simulation/fleet.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -89,14 +90,18 @@ bool Fleet::IsOff(const std::string& machine) const {
 }
 
 bool Fleet::Act(const Node& node) {
+  const Body before = bodies_[node.machine];
   std::optional<ReportNode> report = Next(node);
   if (!report) return false;
   if (bug_ == Bug::kLateReportObeyed) report->node_create_time = lifecycle::kNever;
-  return Send(*report);
+  const bool taken = Send(*report);
+  // Nothing is turned on for a Node that is gone: not before lifecycle knows of it.
+  if (!taken && report->observation == O::kBootStarted) bodies_[node.machine] = before;
+  return taken;
 }
 
 bool Fleet::Send(const ReportNode& report) {
-  if (dice_.Percent(weather_.late_report)) late_.push_back(report);
+  Remember(report);
   if (dice_.Percent(weather_.lost_report)) return false;
   const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
   cloud_.trace(cloud_.now, "agent: ", report.node, " ", NameOf(report.observation),
@@ -104,14 +109,31 @@ bool Fleet::Send(const ReportNode& report) {
   return taken;
 }
 
-void Fleet::DeliverLate() {
-  if (late_.empty()) return;
-  const auto i = static_cast<size_t>(dice_.Roll(static_cast<int>(late_.size())));
-  const ReportNode report = late_[i];
-  // It may come again.
-  if (!dice_.OneIn(4)) late_.erase(late_.begin() + static_cast<std::ptrdiff_t>(i));
+// What was said of any Node may be heard again at any time.
+void Fleet::Remember(const ReportNode& report) {
+  constexpr size_t kKept = 8;
+  if (!dice_.Percent(weather_.late_report)) return;
+  std::vector<ReportNode>& said = said_[report.node];
+  if (said.size() == kKept) said.erase(said.begin() + dice_.Roll(kKept));
+  said.push_back(report);
+}
+
+bool Fleet::IsOfEarlier(const ReportNode& report) const {
   const Node* node = cloud_.lifecycle.state().table<Node>().Find(report.node);
-  if (node != nullptr && node->create_time != report.node_create_time) ++late_of_others_;
+  return node != nullptr && node->create_time != report.node_create_time;
+}
+
+void Fleet::DeliverLate() {
+  if (said_.empty()) return;
+  std::vector<const ReportNode*> late;
+  for (const auto& [node, said] : said_) {
+    for (const ReportNode& report : said) {
+      // Rather one that another Node could take for its own.
+      for (int i = IsOfEarlier(report) ? 10 : 1; i > 0; --i) late.push_back(&report);
+    }
+  }
+  const ReportNode& report = *dice_.Pick(late);
+  if (IsOfEarlier(report)) ++late_of_others_;
   const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
   cloud_.trace(cloud_.now, "agent, late: ", report.node, " ", NameOf(report.observation),
                taken ? "" : " (refused)");

@@ -72,7 +72,10 @@ class Fleet {
   std::optional<lifecycle::ReportNode> Drain(const lifecycle::Node& node, Body& body);
   bool Act(const lifecycle::Node& node);
   bool Send(const lifecycle::ReportNode& report);
+  void Remember(const lifecycle::ReportNode& report);
   void TellOf(const std::string& node);
+  // Whether another Node has the name now.
+  bool IsOfEarlier(const lifecycle::ReportNode& report) const;
 
   Cloud& cloud_;
   Dice& dice_;
@@ -81,7 +84,7 @@ class Fleet {
   std::map<std::string, Body> bodies_;
   std::map<std::string, std::shared_ptr<const lifecycle::Node>> views_;
   std::set<std::string> untold_;
-  std::vector<lifecycle::ReportNode> late_;
+  std::map<std::string, std::vector<lifecycle::ReportNode>> said_;  // some of it, by Node
   int64_t late_of_others_ = 0;
 };
 

@@ -70,8 +70,8 @@ void World::MoveLease() {
 
 void World::StepFleet() {
   const int kind = dice_.Roll(20);
-  if (kind == 0) return fleet_.DeliverLate();
-  if (kind == 1 && dice_.OneIn(5)) return fleet_.Restart();
+  if (kind < 2) return fleet_.DeliverLate();
+  if (kind == 2 && dice_.OneIn(5)) return fleet_.Restart();
   if (kind < 8) fleet_.Tell();
   fleet_.Step();
 }
