@@ -1,6 +1,7 @@
 // What administrators and upstream do.
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "services/configuration/core/settle.h"
 #include "services/lifecycle/core/names.h"
@@ -10,7 +11,9 @@
 namespace muster::simulation {
 
 void World::StepAdmin() {
-  switch (dice_.Roll(9)) {
+  switch (dice_.Roll(10)) {
+    case 9:
+      return CountTooFar();
     case 0:
     case 1:
     case 2:
@@ -27,6 +30,33 @@ void World::StepAdmin() {
     default:
       return Release();
   }
+}
+
+// Somebody calls with a generation that nobody who counts gets to.
+void World::CountTooFar() {
+  const auto& holdings = cloud_.quota.state().table<quota::Holding>().rows();
+  if (holdings.empty()) return;
+  const auto it = std::next(holdings.begin(), dice_.Roll(static_cast<int>(holdings.size())));
+  quota::Holding holding = *it->second.row;
+  holding.generation = std::numeric_limits<int64_t>::max();
+  if (options_.bug == Bug::kGenerationUnbounded) return cloud_.quota.Put(std::move(holding));
+  const std::string uid = holding.pool_uid;
+  const int64_t generation = holding.generation;
+  const auto taken = cloud_.quota.Run(
+      quota::SyncHolding{holding.quota, uid, holding.nodes, generation, holding.pool}, cloud_.now);
+  configuration::SyncPool pool{.pool_uid = uid, .generation = generation};
+  const auto configured = cloud_.configuration.Run(pool, cloud_.now);
+  const capacity::ClaimRow* claim = cloud_.capacity.state().FindClaim(uid);
+  bool claimed = false;
+  if (claim != nullptr) {
+    claimed = cloud_.capacity
+                  .Run(capacity::SyncClaim{uid, generation, claim->zone, claim->instance_type,
+                                           claim->compute_class},
+                       cloud_.now)
+                  .ok();
+  }
+  survey_.Saw("generation: too far");
+  if (taken.ok() || claimed || configured.ok()) judge_.Fail("a generation far beyond is taken");
 }
 
 void World::MoveLimit() {

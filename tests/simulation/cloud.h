@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "services/capacity/core/state.h"
+#include "services/common/released_pool.h"
 #include "services/common/state.h"
 #include "services/configuration/core/state.h"
 #include "services/lifecycle/core/state.h"
@@ -41,9 +42,22 @@ class Service {
         wrong(absl::StrCat("a refused command left something behind: ",
                            absl::Status(StatusOf(outcome)).ToString()));
     }
+    if constexpr (requires { state_.released(); }) {
+      if (forgets_released) Forget(overlay);
+    }
     revision_ = overlay.revision();
     if (!overlay.changes().empty()) committed(overlay);
     return outcome;
+  }
+
+  // For planted mistakes: pools that were released leave nothing behind; a row is what no decision
+  // makes of it.
+  bool forgets_released = false;
+  template <class Row>
+  void Put(Row row) {
+    Overlay<State> overlay(state_, revision_);
+    overlay.Put(std::move(row));
+    revision_ = overlay.revision();
   }
 
   // What Run would answer. Writes nothing.
@@ -71,6 +85,13 @@ class Service {
   template <class T>
   static absl::Status StatusOf(const absl::StatusOr<T>& outcome) {
     return outcome.status();
+  }
+
+  static void Forget(Overlay<State>& overlay) {
+    while (!overlay.state().released().uids().empty()) {
+      const std::string uid = overlay.state().released().uids().begin()->second;
+      overlay.template Delete<ReleasedPool>(uid);
+    }
   }
 
   State state_;

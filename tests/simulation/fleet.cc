@@ -94,6 +94,7 @@ bool Fleet::Act(const Node& node) {
   std::optional<ReportNode> report = Next(node);
   if (!report) return false;
   if (bug_ == Bug::kLateReportObeyed) report->node_create_time = lifecycle::kNever;
+  Remember({*report, node.create_time});
   const bool taken = Send(*report);
   // Nothing is turned on for a Node that is gone: not before lifecycle knows of it.
   if (!taken && report->observation == O::kBootStarted) bodies_[node.machine] = before;
@@ -101,7 +102,6 @@ bool Fleet::Act(const Node& node) {
 }
 
 bool Fleet::Send(const ReportNode& report) {
-  Remember(report);
   if (dice_.Percent(weather_.lost_report)) return false;
   const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
   cloud_.trace(cloud_.now, "agent: ", report.node, " ", NameOf(report.observation),
@@ -110,33 +110,36 @@ bool Fleet::Send(const ReportNode& report) {
 }
 
 // What was said of any Node may be heard again at any time.
-void Fleet::Remember(const ReportNode& report) {
+void Fleet::Remember(const Said& said) {
   constexpr size_t kKept = 8;
   if (!dice_.Percent(weather_.late_report)) return;
-  std::vector<ReportNode>& said = said_[report.node];
-  if (said.size() == kKept) said.erase(said.begin() + dice_.Roll(kKept));
-  said.push_back(report);
+  std::vector<Said>& all = said_[said.report.node];
+  if (all.size() == kKept) all.erase(all.begin() + dice_.Roll(kKept));
+  all.push_back(said);
 }
 
-bool Fleet::IsOfEarlier(const ReportNode& report) const {
-  const Node* node = cloud_.lifecycle.state().table<Node>().Find(report.node);
-  return node != nullptr && node->create_time != report.node_create_time;
+bool Fleet::IsOfEarlier(const Said& said) const {
+  const Node* node = cloud_.lifecycle.state().table<Node>().Find(said.report.node);
+  return node != nullptr && node->create_time != said.node_time;
 }
 
-void Fleet::DeliverLate() {
-  if (said_.empty()) return;
-  std::vector<const ReportNode*> late;
-  for (const auto& [node, said] : said_) {
-    for (const ReportNode& report : said) {
+bool Fleet::DeliverLate() {
+  std::vector<const Said*> late;
+  for (const auto& [node, all] : said_) {
+    for (const Said& said : all) {
       // Rather one that another Node could take for its own.
-      for (int i = IsOfEarlier(report) ? 10 : 1; i > 0; --i) late.push_back(&report);
+      for (int i = IsOfEarlier(said) ? 30 : 1; i > 0; --i) late.push_back(&said);
     }
   }
-  const ReportNode& report = *dice_.Pick(late);
-  if (IsOfEarlier(report)) ++late_of_others_;
-  const bool taken = cloud_.lifecycle.Run(report, cloud_.now).ok();
-  cloud_.trace(cloud_.now, "agent, late: ", report.node, " ", NameOf(report.observation),
+  if (late.empty()) return true;
+  const Said& said = *dice_.Pick(late);
+  const bool of_earlier = IsOfEarlier(said);
+  if (of_earlier) ++late_of_others_;
+  const int64_t revision = cloud_.lifecycle.revision();
+  const bool taken = cloud_.lifecycle.Run(said.report, cloud_.now).ok();
+  cloud_.trace(cloud_.now, "agent, late: ", said.report.node, " ", NameOf(said.report.observation),
                taken ? "" : " (refused)");
+  return !of_earlier || cloud_.lifecycle.revision() == revision;
 }
 
 std::optional<ReportNode> Fleet::Next(const Node& node) {

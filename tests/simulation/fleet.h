@@ -33,8 +33,9 @@ class Fleet {
   void Restart();
   // Agents look at their Nodes: one of ten.
   void Step();
-  // A late report arrives.
-  void DeliverLate();
+  // Something that was said long ago is heard again. False: it was about another Node of that name,
+  // and obeyed.
+  bool DeliverLate();
   // Everybody is told all, and acts. True: somebody reported something.
   bool ActAll();
   // Work ends, nothing blocks.
@@ -64,6 +65,11 @@ class Fleet {
     bool unstaged = false;       // the configuration cannot be staged
   };
 
+  struct Said {
+    lifecycle::ReportNode report = {};
+    absl::Time node_time = absl::InfinitePast();  // of the Node that it is about
+  };
+
   std::optional<lifecycle::ReportNode> Next(const lifecycle::Node& node);
   std::optional<lifecycle::ReportNode> Boot(const lifecycle::Node& node, Body& body);
   std::optional<lifecycle::ReportNode> Serve(const lifecycle::Node& node, Body& body);
@@ -72,10 +78,10 @@ class Fleet {
   std::optional<lifecycle::ReportNode> Drain(const lifecycle::Node& node, Body& body);
   bool Act(const lifecycle::Node& node);
   bool Send(const lifecycle::ReportNode& report);
-  void Remember(const lifecycle::ReportNode& report);
+  void Remember(const Said& said);
   void TellOf(const std::string& node);
   // Whether another Node has the name now.
-  bool IsOfEarlier(const lifecycle::ReportNode& report) const;
+  bool IsOfEarlier(const Said& said) const;
 
   Cloud& cloud_;
   Dice& dice_;
@@ -84,7 +90,7 @@ class Fleet {
   std::map<std::string, Body> bodies_;
   std::map<std::string, std::shared_ptr<const lifecycle::Node>> views_;
   std::set<std::string> untold_;
-  std::map<std::string, std::vector<lifecycle::ReportNode>> said_;  // some of it, by Node
+  std::map<std::string, std::vector<Said>> said_;  // some of it, by Node
   int64_t late_of_others_ = 0;
 };
 

@@ -12,21 +12,25 @@ namespace muster::simulation {
 // Mistakes that can be planted, to see that they are found.
 enum class Bug {
   kNone,
-  kNoVersionCheck,     // plans are carried out whatever happened since their picture
-  kNewestGeneration,   // requests bear a newer generation than their picture
-  kQuotaNotHeeded,     // a refused growth counts as granted
-  kReturnsForgotten,   // machines are not given back
-  kSilenceIsEmpty,     // capacity's answer that did not come reads as "holds nothing"
-  kIdleOnlyForgotten,  // removals do not look at the strategy
-  kEventsTwice,        // every event is said twice
-  kMachineLeftOn,      // agents say that a machine is off while it runs
-  kClockFast,          // plans are made three minutes early
-  kBudgetForgotten,    // plans know no disruption budget
-  kDisabledForgotten,  // plans boot Nodes into disabled configurations
-  kLateReportObeyed,   // reports do not say which Node of the name they are of
-  kExplanationWrites,  // explanations and previews send what a pass sends
+  kNoVersionCheck,        // plans are carried out whatever happened since their picture
+  kNewestGeneration,      // requests bear a newer generation than their picture
+  kQuotaNotHeeded,        // a refused growth counts as granted
+  kReturnsForgotten,      // machines are not given back
+  kSilenceIsEmpty,        // capacity's answer that did not come reads as "holds nothing"
+  kIdleOnlyForgotten,     // removals do not look at the strategy
+  kEventsTwice,           // every event is said twice
+  kMachineLeftOn,         // agents say that a machine is off while it runs
+  kClockFast,             // plans are made three minutes early
+  kBudgetForgotten,       // plans know no disruption budget
+  kDisabledForgotten,     // plans boot Nodes into disabled configurations
+  kLateReportObeyed,      // reports do not say which Node of the name they are of
+  kExplanationWrites,     // explanations and previews send what a pass sends
+  kQuotaForgets,          // no uid of a released pool is kept
+  kCapacityForgets,       // likewise
+  kConfigurationForgets,  // likewise
+  kGenerationUnbounded,   // one mistaken call uses up all generations
 };
-inline constexpr int kBugs = 14;
+inline constexpr int kBugs = 18;
 
 // `no-version-check`, ...
 absl::string_view NameOf(Bug bug);

@@ -70,7 +70,10 @@ void World::MoveLease() {
 
 void World::StepFleet() {
   const int kind = dice_.Roll(20);
-  if (kind < 2) return fleet_.DeliverLate();
+  if (kind < 2) {
+    if (!fleet_.DeliverLate()) judge_.Fail("a report about an earlier Node was obeyed");
+    return;
+  }
   if (kind == 2 && dice_.OneIn(5)) return fleet_.Restart();
   if (kind < 8) fleet_.Tell();
   fleet_.Step();

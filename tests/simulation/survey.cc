@@ -67,6 +67,7 @@ Counts NoCounts() {
                            "question: explanation",
                            "question: preview",
                            "message: late",
+                           "generation: too far",
                            "message: report about an earlier Node"}) {
     counts[kind] = 0;
   }

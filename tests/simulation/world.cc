@@ -45,6 +45,9 @@ World::World(const Options& options)
   for (const char* name : {"replica-a", "replica-b"}) {
     replicas_.emplace_back(name, Around());
   }
+  cloud_.quota.forgets_released = options.bug == Bug::kQuotaForgets;
+  cloud_.capacity.forgets_released = options.bug == Bug::kCapacityForgets;
+  cloud_.configuration.forgets_released = options.bug == Bug::kConfigurationForgets;
   Listen();
   MakeCatalogue();
   MakeClusters();
@@ -153,7 +156,11 @@ absl::string_view NameOf(Bug bug) {
                                                "budget-forgotten",
                                                "disabled-forgotten",
                                                "late-report-obeyed",
-                                               "explanation-writes"};
+                                               "explanation-writes",
+                                               "quota-forgets",
+                                               "capacity-forgets",
+                                               "configuration-forgets",
+                                               "generation-unbounded"};
   return kNames[static_cast<size_t>(bug)];
 }
 

@@ -68,6 +68,7 @@ class World {
 
   // --- administrators (admin.cc) ---
   void StepAdmin();
+  void CountTooFar();
   void MoveLimit();
   void MoveMachine();
   // A machine in repair is well again.
