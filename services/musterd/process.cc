@@ -80,6 +80,7 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
                     [&lane] { return lane.ready(); },
                     [&lane] { return lane.stats(); },
                     [&lane] { return lane.Compare(); },
+                    [&lane] { lane.StopIntake(); },
                     [&lane] { lane.Stop(); }});
   if constexpr (requires { service.auditor(); }) {
     parts_.back().audits = [&service] { return service.auditor().stats(); };
@@ -140,6 +141,9 @@ absl::Status Process::StartServer() {
   server.addresses = {options_.listen};
   server.metrics = &metrics_;
   server.drain_delay = options_.drain_delay;
+  server.stop_intake = [this] {
+    for (const ServicePart& part : parts_) part.stop_intake();
+  };
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
   server.services.push_back({debug::v1::DebugService::service_full_name(), debug_.get()});
   ASSIGN_OR_RETURN(server_, rpc::Server::Create(std::move(server)));

@@ -18,7 +18,8 @@ struct ServicePart {
   std::function<bool()> ready = {};
   std::function<storage::LaneStats()> stats = {};
   std::function<absl::StatusOr<storage::Comparison>()> compare = {};
-  std::function<void()> stop = {};  // ends its lane
+  std::function<void()> stop_intake = {};  // of its lane
+  std::function<void()> stop = {};         // ends its lane
   // Null: it does not audit itself.
   std::function<storage::Auditor::Stats()> audits = {};
 };

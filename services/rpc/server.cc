@@ -19,6 +19,9 @@
 namespace muster::rpc {
 namespace {
 
+// How long the answers to what was not begun have to go out.
+constexpr absl::Duration kIntakeGrace = absl::Milliseconds(250);
+
 using google::protobuf::DescriptorPool;
 using google::protobuf::MethodDescriptor;
 using google::protobuf::ServiceDescriptor;
@@ -158,7 +161,12 @@ void Server::Shutdown() {
   core_->open.Close(stopping);
   core_->streams.EndAll(stopping);
   core_->open.WaitUntilEmpty(deadline);
-  core_->calls.ExpireAllFrom(deadline, stopping);
+  if (options_.stop_intake) {
+    options_.stop_intake();
+    core_->open.WaitUntilEmpty(absl::Now() + kIntakeGrace);
+  }
+  core_->calls.ExpireAllFrom(
+      absl::Now(), absl::UnknownError("The server stopped before the outcome was known."));
   core_->open.WaitUntilEmpty(deadline + kShutdownGrace);
   // gRPC's own shutdown cuts off calls of in-process channels at once, so it comes when there are
   // none.

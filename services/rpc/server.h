@@ -5,6 +5,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ struct ServerOptions {
   absl::Duration default_deadline = kDefaultDeadline;
   absl::Duration drain_delay = kDrainDelay;
   absl::Duration shutdown_grace = kShutdownGrace;
+  // Called once, when the grace is over: answers every call whose work was not begun. May be null.
+  std::function<void()> stop_intake = {};
 };
 
 // A gRPC server on the callback API, with health, reflection, metrics and limits. Thread-safe.
@@ -69,8 +72,9 @@ class Server {
   void SetAllServing(bool serving);
 
   // Ends in order: health says NOT_SERVING; after drain_delay open watches end with UNAVAILABLE,
-  // and no call is taken any more; what is unanswered after shutdown_grace is answered UNAVAILABLE.
-  // Blocks until the last call is done. Idempotent.
+  // and no call is taken any more; after shutdown_grace stop_intake is called, and what is still
+  // unanswered is answered UNKNOWN without a time to retry: its work was begun, and may yet be
+  // done. Blocks until the last call is done. Idempotent.
   void Shutdown();
 
  private:

@@ -85,7 +85,10 @@ class CommitLane {
   }
   ~CommitLane() { Stop(); }
 
-  // What waits is answered UNAVAILABLE, watches end with UNAVAILABLE, threads end. Idempotent.
+  // No command and no read is taken any more, and what waits is answered UNAVAILABLE: nothing of it
+  // was done. A batch that runs goes on, and is answered when it ends. Idempotent.
+  void StopIntake();
+  // The same, then watches end with UNAVAILABLE and threads end. Idempotent.
   void Stop();
 
   // `incarnation`, unless empty, is of the history that the command was made from (PeekAt): in
@@ -308,6 +311,7 @@ class CommitLane {
 
   std::atomic<bool> ready_ = true;
   std::atomic<bool> loading_ = false;
+  std::atomic<bool> intake_over_ = false;
   std::atomic<int64_t> batches_ = 0;
   std::atomic<int64_t> commands_ = 0;
   std::atomic<int64_t> changes_ = 0;

@@ -64,7 +64,8 @@ absl::Status CommitLane<State>::CatchUp(Transaction& tx, const Head& head) {
   while (at_.revision < head.revision) {
     const std::vector<JournalRow> rows =
         journal::Read(tx, at_.revision, head.revision, options_.catch_up_chunk);
-    if (rows.empty() || rows.front().revision != at_.revision + 1) {
+    // Ordered and without repeats: as many as there should be are all that there should be.
+    if (rows.empty() || rows.back().revision != at_.revision + static_cast<int64_t>(rows.size())) {
       return error::Unavailable(
           absl::StrCat("The journal has a gap after revision ", at_.revision, "."));
     }

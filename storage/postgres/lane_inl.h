@@ -20,7 +20,18 @@ void CommitLane<State>::Start() {
 }
 
 template <class State>
+void CommitLane<State>::StopIntake() {
+  {
+    MutexLock lock(mutex_);
+    intake_over_ = true;
+    reads_wake_.SignalAll();
+  }
+  FailQueued(error::Unavailable("The server stops."));
+}
+
+template <class State>
 void CommitLane<State>::Stop() {
+  StopIntake();
   {
     MutexLock lock(mutex_);
     if (stopped_) return;
@@ -40,7 +51,6 @@ void CommitLane<State>::Stop() {
     answers_wake_.Signal();
   }
   if (answers_thread_.joinable()) answers_thread_.join();
-  FailQueued(error::Unavailable("The server stops."));
   MutexLock lock(watch_mutex_);
   for (const auto& watcher : watchers_) watcher->End(error::Unavailable("The server stops."));
   watchers_.clear();
@@ -52,7 +62,7 @@ void CommitLane<State>::Submit(Decide decide, Done done, absl::Time deadline,
   absl::Status refused;
   {
     MutexLock lock(mutex_);
-    if (stopping_) {
+    if (intake_over_) {
       refused = error::Unavailable("The server stops.");
     } else if (queue_.size() >= options_.max_queue) {
       refused = error::Unavailable("Too many requests wait to be committed.");

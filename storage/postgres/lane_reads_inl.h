@@ -9,7 +9,7 @@ template <class State>
 void CommitLane<State>::Read(ReadDone done, absl::Time deadline) {
   {
     MutexLock lock(mutex_);
-    if (!stopping_) {
+    if (!intake_over_) {
       new_reads_.push_back({std::move(done), deadline});
       if (new_reads_.size() == 1) reads_wake_.Signal();
       return;
@@ -85,7 +85,7 @@ void CommitLane<State>::AskHead(std::vector<PendingRead>& unasked,
 template <class State>
 void CommitLane<State>::AnswerReads(std::vector<PendingRead>& unasked,
                                     std::vector<PendingRead>& waiting) {
-  const bool away = !ready_;
+  const bool away = !ready_ || intake_over_;
   const absl::Time now = absl::Now();
   std::vector<PendingRead> again;
   std::vector<PendingRead> still;
@@ -190,9 +190,12 @@ template <class State>
 absl::Status CommitLane<State>::OfferJournal(Watcher& watcher, int64_t& at, int64_t upto) {
   while (at < upto) {
     ASSIGN_OR_RETURN(const std::vector<JournalRow> rows, db_.ReadJournal(at, upto));
-    if (rows.empty() || rows.front().revision != at + 1) return error::RevisionCompacted(at, upto);
-    for (const JournalRow& row : rows) watcher.Offer(row.revision, row.kind, row.key, row.bytes);
-    at = rows.back().revision;
+    if (rows.empty()) return error::RevisionCompacted(at, upto);
+    for (const JournalRow& row : rows) {
+      if (row.revision != at + 1) return error::RevisionCompacted(at, upto);
+      watcher.Offer(row.revision, row.kind, row.key, row.bytes);
+      at = row.revision;
+    }
   }
   return absl::OkStatus();
 }
