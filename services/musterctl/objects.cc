@@ -16,7 +16,7 @@ namespace {
 
 // With the fraction of the second, if there is one.
 std::string FormatExactTime(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%E*SZ",
+  return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%E*SZ",
                           absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
                           absl::UTCTimeZone());
 }
@@ -199,7 +199,7 @@ json ToObject(const Item& item) {
 
 std::string FormatTime(const google::protobuf::Timestamp& time) {
   if (time.seconds() == 0 && time.nanos() == 0) return "";
-  return absl::FormatTime("%Y-%m-%d%ET%H:%M:%SZ", absl::FromUnixSeconds(time.seconds()),
+  return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%SZ", absl::FromUnixSeconds(time.seconds()),
                           absl::UTCTimeZone());
 }
 

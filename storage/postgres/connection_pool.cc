@@ -14,7 +14,10 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
       options.conninfo, " application_name=", options.application_name, "-", options.schema,
       " target_session_attrs=read-write connect_timeout=3 tcp_user_timeout=5000 keepalives_idle=5",
       " options='-c search_path=", options.schema,
-      " -c statement_timeout=", absl::ToInt64Milliseconds(options.statement_timeout),
+      // What values look like as text is said here, whatever the server or the role prefers.
+      " -c datestyle=ISO -c timezone=UTC -c bytea_output=hex -c client_min_messages=warning -c "
+      "statement_timeout=",
+      absl::ToInt64Milliseconds(options.statement_timeout),
       " -c idle_in_transaction_session_timeout=",
       absl::ToInt64Milliseconds(options.idle_in_transaction_timeout), "'");
 }

@@ -12,7 +12,7 @@ std::string ToSqlTime(absl::Time time) {
   thread_local absl::Time last_time = absl::InfinitePast();
   thread_local std::string last_text;
   if (time != last_time) {
-    last_text = absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", time, absl::UTCTimeZone());
+    last_text = absl::FormatTime("%E4Y-%m-%d %H:%M:%E6S+00", time, absl::UTCTimeZone());
     last_time = time;
   }
   return last_text;

@@ -106,7 +106,15 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
       return {Outcome::kFailed, std::move(status)};
     }
     committing = tx.Writes();
+    connection.TakeWarning();
     tx.Commit();
+    // A COMMIT that is cancelled while it waits for its synchronous standby says OK all the same:
+    // it is done here, and may be lost with this server.
+    const std::string warning = committing ? connection.TakeWarning() : "";
+    if (!warning.empty()) {
+      return {Outcome::kInDoubt,
+              absl::UnknownError(absl::StrCat("Whether it was committed is unknown: ", warning))};
+    }
     return {};
   } catch (const pqxx::in_doubt_error& e) {
     committing = true;
@@ -149,8 +157,9 @@ absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) 
           return answer.status();
         },
         true, "settle");
-    // Settling only reads, so that an unknown outcome of its own commit does not matter.
-    if (result.outcome == Outcome::kDone || result.outcome == Outcome::kInDoubt) return answer;
+    // Not before its own COMMIT is through: by locking a row it waits for the synchronous standby,
+    // which then has what was committed earlier too.
+    if (result.outcome == Outcome::kDone) return answer;
     // It was answered: nobody can tell any more.
     if (absl::IsUnknown(answer.status())) return answer;
     if (result.outcome == Outcome::kFailed && !absl::IsDeadlineExceeded(result.status) &&

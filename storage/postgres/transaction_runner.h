@@ -42,11 +42,12 @@ class TransactionRunner {
   // Runs `body` in a transaction and commits it if it returns OK (and anything was said to the
   // database); else rolls back and returns its status. `body` may run several times. `settle` is
   // asked, in a new transaction, whether an earlier try whose commit's outcome is unknown has
-  // committed; it is asked again and again until it can be answered, Abort() is called, or the
-  // database refuses to say; then, and without `settle`, an unknown outcome is UNKNOWN. Any other
-  // error: nothing was committed. UNAVAILABLE database away, full, or read-only; ABORTED too many
-  // conflicts; DEADLINE_EXCEEDED statement timeout; INTERNAL anything else (constraint violations
-  // with the constraint's name). `purpose`: see FaultHook.
+  // committed, and should lock a row, so that its COMMIT waits for a synchronous standby; it is
+  // asked again and again until it can be answered, Abort() is called, or the database refuses to
+  // say; then, and without `settle`, an unknown outcome is UNKNOWN. Any other error: nothing was
+  // committed. UNAVAILABLE database away, full, or read-only; ABORTED too many conflicts;
+  // DEADLINE_EXCEEDED statement timeout; INTERNAL anything else (constraint violations with the
+  // constraint's name). `purpose`: see FaultHook.
   absl::Status Run(const TransactionBody& body, const TransactionSettle& settle = nullptr,
                    absl::string_view purpose = "run");
 

@@ -38,12 +38,15 @@ class QuotaLaneTest : public ::testing::Test {
     }
   }
 
-  Lane& NewLane(LaneOptions options = {}) {
+  // `store`, unless null, stands in for the real one.
+  Lane& NewLane(LaneOptions options = {}, std::shared_ptr<const Store<quota::State>> store = {}) {
     options.connect.conninfo = database_.conninfo("quota");
     options.connect.schema = "quota";
-    auto lane = Lane::Create(std::move(options), &store_, database_clock_ ? nullptr : &clock_);
+    auto lane = Lane::Create(std::move(options), store != nullptr ? store.get() : &store_,
+                             database_clock_ ? nullptr : &clock_);
     if (!lane.ok()) throw std::runtime_error(lane.status().ToString());
     lanes_.push_back(*std::move(lane));
+    stores_.push_back(std::move(store));
     return *lanes_.back();
   }
 
@@ -107,6 +110,7 @@ class QuotaLaneTest : public ::testing::Test {
   bool database_clock_ = false;  // lanes are given none
   testing::TestDatabase database_;
   PostgresQuotaStore store_;
+  std::vector<std::shared_ptr<const Store<quota::State>>> stores_;
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 

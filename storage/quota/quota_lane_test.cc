@@ -321,53 +321,6 @@ TEST_F(QuotaLaneTest, AReaderIsToldWhenMemoryCannotFollowTheJournal) {
   EXPECT_THAT(ReadHeld(lane), IsOk());
 }
 
-TEST_F(QuotaLaneTest, TheJournalKeepsAsMuchAsItIsTold) {
-  LaneOptions options;
-  options.journal_keep = 4;
-  Lane& lane = NewLane(options);
-  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
-  for (int i = 1; i <= 9; ++i) ASSERT_THAT(Do(lane, Want("a", i % 2, i)), IsOk());
-  const absl::StatusOr<bool> more = lane.CompactSome();
-  ASSERT_THAT(more, IsOk());
-  EXPECT_FALSE(*more);
-  EXPECT_EQ(database_.QueryValue("SELECT string_agg(revision::text, ' ' ORDER BY revision) FROM "
-                                 "quota.journal"),
-            "7 8 9 10");
-  EXPECT_EQ(NextOf(*lane.Watch({.after_revision = 6}))->revision, 7);
-  const auto gone = lane.Watch({.after_revision = 5});
-  EXPECT_FALSE(NextOf(*gone).has_value());
-  EXPECT_THAT(*gone->Ended(), StatusIs(absl::StatusCode::kOutOfRange));
-  EXPECT_FALSE(lane.CompactSome().value());  // nothing more to forget
-}
-
-TEST_F(QuotaLaneTest, WatchersAreCountedWhileTheyWatch) {
-  Lane& lane = NewLane();
-  EXPECT_EQ(lane.stats().watchers, 0);
-  const auto watcher = lane.Watch({});
-  while (NextOf(*watcher)->type != WatchItem::Type::kSnapshotEnd) {
-  }
-  EXPECT_EQ(lane.stats().watchers, 1);
-  watcher->Cancel();
-  EXPECT_EQ(lane.stats().watchers, 0);
-}
-
-TEST_F(QuotaLaneTest, ASlowWatcherIsCutOffWithTheRevisionToResumeFrom) {
-  LaneOptions options;
-  options.max_watch_queue = 3;
-  Lane& lane = NewLane(options);
-  const auto watcher = lane.Watch({});
-  while (NextOf(*watcher)->type != WatchItem::Type::kSnapshotEnd) {
-  }
-  for (int i = 1; i <= 10; ++i) ASSERT_THAT(Do(lane, Want("a", 0, i)), IsOk());
-  int64_t last = 0;
-  while (const auto item = NextOf(*watcher)) last = item->revision;
-  EXPECT_EQ(last, 3);
-  EXPECT_THAT(*watcher->Ended(), HasReason("WATCH_TOO_SLOW"));
-  const auto again = lane.Watch({.after_revision = last});
-  for (int64_t revision = last + 1; revision <= 6; ++revision)
-    EXPECT_EQ(NextOf(*again)->revision, revision);
-}
-
 TEST_F(QuotaLaneTest, LateCommandsAndFullQueuesAreRefusedAtOnce) {
   LaneOptions options;
   options.max_queue = 2;

@@ -178,7 +178,7 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
 }  // namespace
 
 std::string KubernetesTime(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+  return absl::FormatTime("%E4Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
 }
 
 std::string KubernetesTime(const google::protobuf::Timestamp& time) {

@@ -30,7 +30,7 @@ absl::Time TimeOf(const google::protobuf::Timestamp& time) {
 }
 
 std::string MicroTime(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
+  return absl::FormatTime("%E4Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
 }  // namespace muster::kubernetes
