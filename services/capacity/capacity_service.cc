@@ -12,6 +12,7 @@ CapacityService::CapacityService() = default;
 CapacityService::~CapacityService() = default;
 
 absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options options) {
+  RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
   auto service = std::unique_ptr<CapacityService>(new CapacityService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
@@ -20,7 +21,8 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
       .interval = options.audit_interval,
       .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
   service->handlers_ = std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(),
-                                                  &service->lane_->clock());
+                                                  &service->lane_->clock(),
+                                                  Policy{.released_keep = options.released_keep});
   return service;
 }
 

@@ -22,9 +22,10 @@ class CapacityService {
     storage::LaneOptions lane = {};  // connect.schema is `capacity`
     const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
+    absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
   };
 
-  // Loads the state. UNAVAILABLE: the database is away.
+  // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.
   static absl::StatusOr<std::unique_ptr<CapacityService>> Create(Options options);
   ~CapacityService();
 

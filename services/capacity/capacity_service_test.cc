@@ -76,6 +76,37 @@ TEST_F(CapacityServiceTest, GivenBackMachinesGoOnAndAReleasedClaimIsGone) {
   EXPECT_EQ(Call(&Stub::SetMachineState, repaired)->state(), v1::Machine::STATE_FREE);
 }
 
+TEST_F(CapacityServiceTest, ACheckSaysWhatASyncGetsAndChangesNothing) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("p", 1, 7)), IsOk());
+  v1::SyncClaimRequest release = Claim("gone", 0);
+  release.mutable_claim()->set_release(true);
+  ASSERT_THAT(Call(&Stub::SyncClaim, release), IsOk());
+  const int64_t revision = service_->lane().revision();
+  v1::CheckClaimsRequest check;
+  *check.add_claims() = Claim("p", 2, 0).claim();
+  *check.add_claims() = Claim("new", 1, 0).claim();
+  *check.add_claims() = Claim("gone", 1, 0).claim();
+  check.mutable_claims(0)->set_generation(0);
+  for (int i = 0; i < 2; ++i) {
+    const auto told = Call(&Stub::CheckClaims, check);
+    ASSERT_THAT(told, IsOk());
+    EXPECT_THAT(told->results(0).claim().machines(), ElementsAre("m1", "m2"));
+    EXPECT_EQ(told->results(0).claim().generation(), 8);
+    EXPECT_EQ(told->results(1).claim().outstanding(), 1);
+    EXPECT_EQ(told->results(1).claim().queue().place(), 1);
+    EXPECT_THAT(rpc::FromRpcStatus(told->results(2).error()), HasReason("POOL_RELEASED"));
+  }
+  EXPECT_EQ(service_->lane().revision(), revision);
+  v1::GetClaimRequest get;
+  get.set_name("claims/p");
+  EXPECT_THAT(Call(&Stub::GetClaim, get)->machines(), ElementsAre("m1"));
+  EXPECT_THAT(Call(&Stub::CheckClaims, v1::CheckClaimsRequest()), HasFieldViolation("claims"));
+  *check.add_claims() = check.claims(0);
+  EXPECT_THAT(Call(&Stub::CheckClaims, check), HasFieldViolation("claims[3].pool_uid"));
+}
+
 TEST_F(CapacityServiceTest, ABatchIsAnsweredOneByOne) {
   AddCatalogue();
   ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2"})), IsOk());

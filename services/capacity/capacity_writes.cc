@@ -7,6 +7,7 @@
 #include "services/capacity/core/validate.h"
 #include "services/capacity/handlers.h"
 #include "services/capacity/wire/capacity_wire.h"
+#include "services/common/generation.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/batch.h"
 #include "services/rpc/write.h"
@@ -20,6 +21,14 @@ constexpr auto kParseEntry = [](const auto& message, absl::string_view path, Fau
   Validate(parsed, path, faults);
   return parsed;
 };
+
+template <class Request, class Parse>
+std::vector<SyncClaim> ParseClaims(const Request& request, Parse parse, Faults& faults) {
+  return rpc::ParseBatch(
+      request.claims(), {.field = "claims", .max = kMaxBatch, .key = "pool_uid"},
+      [](const v1::ClaimRequest& claim) { return absl::string_view(claim.pool_uid()); }, parse,
+      faults);
+}
 
 // Requests as commands, checked.
 struct Parse {
@@ -50,10 +59,17 @@ struct Parse {
     return kParseEntry(request.claim(), "claim", faults);
   }
   SyncClaims operator()(const v1::BatchSyncClaimsRequest& request, Faults& faults) const {
-    return {rpc::ParseBatch(
-        request.claims(), {.field = "claims", .max = kMaxBatch, .key = "pool_uid"},
-        [](const v1::ClaimRequest& claim) { return absl::string_view(claim.pool_uid()); },
-        kParseEntry, faults)};
+    return {ParseClaims(request, kParseEntry, faults)};
+  }
+  // Without a generation: newer than any.
+  SyncClaims operator()(const v1::CheckClaimsRequest& request, Faults& faults) const {
+    return {ParseClaims(
+        request,
+        [](v1::ClaimRequest claim, absl::string_view path, Faults& found) {
+          if (claim.generation() == 0) claim.set_generation(kNewestGeneration);
+          return kParseEntry(claim, path, found);
+        },
+        faults)};
   }
 };
 
@@ -76,8 +92,19 @@ std::vector<absl::StatusOr<ClaimAnswer>> Answer(const State& state,
     answers.push_back(Answer(state, std::move(claim), now));
   return answers;
 }
-constexpr auto kDecide = [](Overlay<State>& overlay, const auto& command, absl::Time now) {
-  return Answer(overlay.state(), Decide(overlay, command, now), now);
+struct DecideAs {
+  Policy policy = {};
+  template <class Command>
+  auto operator()(Overlay<State>& overlay, const Command& command, absl::Time now) const {
+    if constexpr (requires { Decide(overlay, command, now, policy); }) {
+      return Answer(overlay.state(), Decide(overlay, command, now, policy), now);
+    } else {
+      return Answer(overlay.state(), Decide(overlay, command, now), now);
+    }
+  }
+};
+constexpr auto kCheck = [](Overlay<State>& overlay, const SyncClaims& command, absl::Time now) {
+  return Answer(overlay.state(), Check(overlay, command, now), now);
 };
 
 // What came of a command as its response.
@@ -90,8 +117,9 @@ struct Render {
                   v1::BatchRegisterMachinesResponse& response) const {
     for (const MachineRow& machine : machines) *response.add_machines() = ToProto(machine);
   }
+  template <class Response>
   void operator()(const std::vector<absl::StatusOr<ClaimAnswer>>& claims,
-                  v1::BatchSyncClaimsResponse& response) const {
+                  Response& response) const {
     rpc::RenderResults(
         claims, response.mutable_results(),
         [](const ClaimAnswer& claim, auto& result) { *result.mutable_claim() = ToProto(claim); });
@@ -102,36 +130,43 @@ struct Render {
 
 Handlers::Unary Handlers::UpdateZone(Context context, const v1::UpdateZoneRequest* request,
                                      v1::Zone* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
+  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::UpdateInstanceType(Context context,
                                              const v1::UpdateInstanceTypeRequest* request,
                                              v1::InstanceType* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
+  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::BatchRegisterMachines(Context context,
                                                 const v1::BatchRegisterMachinesRequest* request,
                                                 v1::BatchRegisterMachinesResponse* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
+  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::SetMachineState(Context context,
                                           const v1::SetMachineStateRequest* request,
                                           v1::Machine* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
+  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::SyncClaim(Context context, const v1::SyncClaimRequest* request,
                                     v1::Claim* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
+  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::BatchSyncClaims(Context context,
                                           const v1::BatchSyncClaimsRequest* request,
                                           v1::BatchSyncClaimsResponse* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), kDecide, Render());
+  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+}
+
+// A copy of all machines for each call would be too dear, so the decision itself is made and taken
+// back.
+Handlers::Unary Handlers::CheckClaims(Context context, const v1::CheckClaimsRequest* request,
+                                      v1::CheckClaimsResponse* response) {
+  return rpc::Try(context, lane_, *request, response, Parse(), kCheck, Render());
 }
 
 }  // namespace muster::capacity

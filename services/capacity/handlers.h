@@ -2,6 +2,7 @@
 
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
+#include "services/capacity/core/decide.h"
 #include "services/capacity/lane.h"
 #include "services/common/clock.h"
 #include "services/rpc/audit.h"
@@ -14,8 +15,8 @@ namespace muster::capacity {
 class Handlers final : public v1::CapacityService::CallbackService {
  public:
   // All outlive it.
-  Handlers(Lane* lane, storage::Auditor* auditor, const Clock* clock)
-      : lane_(*lane), auditor_(*auditor), clock_(*clock) {}
+  Handlers(Lane* lane, storage::Auditor* auditor, const Clock* clock, const Policy& policy)
+      : lane_(*lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -35,6 +36,8 @@ class Handlers final : public v1::CapacityService::CallbackService {
                   v1::Claim* response) override;
   Unary BatchSyncClaims(Context context, const v1::BatchSyncClaimsRequest* request,
                         v1::BatchSyncClaimsResponse* response) override;
+  Unary CheckClaims(Context context, const v1::CheckClaimsRequest* request,
+                    v1::CheckClaimsResponse* response) override;
 
   // capacity_reads.cc
   Unary GetZone(Context context, const v1::GetZoneRequest* request, v1::Zone* response) override;
@@ -70,6 +73,7 @@ class Handlers final : public v1::CapacityService::CallbackService {
   Lane& lane_;
   storage::Auditor& auditor_;
   const Clock& clock_;
+  const Policy policy_;
 };
 
 }  // namespace muster::capacity

@@ -28,7 +28,8 @@ absl::Status CheckGeneration(absl::string_view resource, int64_t given, int64_t 
   return absl::OkStatus();
 }
 
-int64_t NextGeneration(int64_t last) {
+int64_t CheckedGeneration(int64_t given, int64_t last) {
+  if (given != kNewestGeneration) return given;
   return last == std::numeric_limits<int64_t>::max() ? last : last + 1;
 }
 

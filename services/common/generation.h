@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -17,8 +18,11 @@ inline constexpr int64_t kMaxGenerationJump = int64_t{1} << 32;
 // than kMaxGenerationJump newer. Both bear metadata `generation` and `last_generation`.
 absl::Status CheckGeneration(absl::string_view resource, int64_t given, int64_t last);
 
-// The next generation after `last`, as somebody who counts would send it. Of the greatest there is
-// the same.
-int64_t NextGeneration(int64_t last);
+// In a Check, what the API writes as 0: newer than any, whatever the last one is.
+inline constexpr int64_t kNewestGeneration = std::numeric_limits<int64_t>::max();
+
+// The generation that a Check decides with: `given`, or the next after `last` for
+// kNewestGeneration.
+int64_t CheckedGeneration(int64_t given, int64_t last);
 
 }  // namespace muster

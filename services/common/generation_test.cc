@@ -41,11 +41,13 @@ TEST(GenerationTest, GrowsByBoundedJumps) {
   EXPECT_TRUE(absl::IsInvalidArgument(CheckGeneration("a", kGreatest, 2)));
 }
 
-TEST(GenerationTest, NextIsTakenByTheCheck) {
+TEST(GenerationTest, TheNewestIsAlwaysTaken) {
   for (const int64_t last : {int64_t{0}, int64_t{41}, kGreatest - 1, kGreatest}) {
-    EXPECT_TRUE(CheckGeneration("a", NextGeneration(last), last).ok()) << last;
+    EXPECT_TRUE(CheckGeneration("a", CheckedGeneration(kNewestGeneration, last), last).ok())
+        << last;
   }
-  EXPECT_EQ(NextGeneration(41), 42);
+  EXPECT_EQ(CheckedGeneration(kNewestGeneration, 41), 42);
+  EXPECT_EQ(CheckedGeneration(7, 41), 7);
 }
 
 }  // namespace

@@ -21,12 +21,14 @@ absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Crea
     return error::InvalidField("boot_failures_to_disable",
                                absl::StrCat("must be 1 to ", kMaxFailedMachines, "."));
   }
+  RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
   auto service = std::unique_ptr<ConfigurationService>(new ConfigurationService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
   service->settler_ = std::make_unique<Settler>(service->lane_.get());
-  service->handlers_ = std::make_unique<Handlers>(service->lane_.get(),
-                                                  Policy{.boot_failures_to_disable = threshold});
+  service->handlers_ = std::make_unique<Handlers>(
+      service->lane_.get(),
+      Policy{.boot_failures_to_disable = threshold, .released_keep = options.released_keep});
   return service;
 }
 

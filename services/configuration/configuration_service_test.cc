@@ -102,6 +102,30 @@ TEST_F(ConfigurationServiceTest, GenerationsFenceAndReleaseRemoves) {
   }
 }
 
+TEST_F(ConfigurationServiceTest, ACheckSaysWhatASyncGetsAndChangesNothing) {
+  PublishBasics();
+  ASSERT_THAT(Sync(Request("p", 5)), IsOk());
+  v1::ConfigurationRequest release = Request("gone");
+  release.set_release(true);
+  ASSERT_THAT(Sync(release), IsOk());
+  const int64_t revision = service_->lane().revision();
+  v1::CheckPoolConfigurationsRequest check;
+  *check.add_configurations() = Request("p", 0);
+  check.mutable_configurations(0)->mutable_spec()->set_image_name("mine");
+  *check.add_configurations() = Request("new", 0);
+  *check.add_configurations() = Request("gone", 0);
+  const auto told = Call(&Stub::CheckPoolConfigurations, check);
+  ASSERT_THAT(told, IsOk());
+  EXPECT_EQ(told->results(0).configuration().generation(), 6);
+  EXPECT_NE(told->results(0).configuration().active(), GetPool("p")->active());
+  EXPECT_EQ(told->results(1).configuration().active(), GetPool("p")->active());
+  EXPECT_THAT(rpc::FromRpcStatus(told->results(2).error()), HasReason("POOL_RELEASED"));
+  EXPECT_EQ(service_->lane().revision(), revision);
+  EXPECT_THAT(GetPool("new"), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(Call(&Stub::CheckPoolConfigurations, v1::CheckPoolConfigurationsRequest()),
+              HasFieldViolation("configurations"));
+}
+
 TEST_F(ConfigurationServiceTest, ABatchIsAnsweredOneByOne) {
   PublishBasics();
   ASSERT_THAT(Sync(Request("old", 9)), IsOk());

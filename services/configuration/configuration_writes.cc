@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "services/common/generation.h"
 #include "services/configuration/core/decide.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
@@ -40,6 +41,14 @@ SyncPool ParseEntry(const v1::ConfigurationRequest& request, absl::string_view p
   return command;
 }
 
+template <class Request, class Parse>
+std::vector<SyncPool> ParseEntries(const Request& request, Parse parse, Faults& faults) {
+  return rpc::ParseBatch(
+      request.configurations(), {.field = "configurations", .max = kMaxBatch, .key = "pool_uid"},
+      [](const v1::ConfigurationRequest& entry) { return absl::string_view(entry.pool_uid()); },
+      parse, faults);
+}
+
 template <class Request>
 OrderPool ParseOrder(const Request& request, OrderKind kind, absl::string_view by_default,
                      Faults& faults) {
@@ -62,10 +71,17 @@ struct Parse {
   }
   SyncPools operator()(const v1::BatchSyncPoolConfigurationsRequest& request,
                        Faults& faults) const {
-    return {rpc::ParseBatch(
-        request.configurations(), {.field = "configurations", .max = kMaxBatch, .key = "pool_uid"},
-        [](const v1::ConfigurationRequest& entry) { return absl::string_view(entry.pool_uid()); },
-        &ParseEntry, faults)};
+    return {ParseEntries(request, &ParseEntry, faults)};
+  }
+  // Without a generation: newer than any.
+  SyncPools operator()(const v1::CheckPoolConfigurationsRequest& request, Faults& faults) const {
+    return {ParseEntries(
+        request,
+        [](v1::ConfigurationRequest entry, absl::string_view path, Faults& found) {
+          if (entry.generation() == 0) entry.set_generation(kNewestGeneration);
+          return ParseEntry(entry, path, found);
+        },
+        faults)};
   }
   OrderPool operator()(const v1::PromoteConfigurationRequest& request, Faults& faults) const {
     return ParseOrder(request, OrderKind::kPromote, kPendingWord, faults);
@@ -103,8 +119,9 @@ struct Render {
     if (answer.refusal.ok()) response = ToProto(answer.pool);
     return answer.refusal;
   }
+  template <class Response>
   absl::Status operator()(const std::vector<absl::StatusOr<PoolConfiguration>>& answers,
-                          v1::BatchSyncPoolConfigurationsResponse& response) const {
+                          Response& response) const {
     rpc::RenderResults(answers, response.mutable_results(),
                        [](const PoolConfiguration& row, auto& result) {
                          *result.mutable_configuration() = ToProto(row);
@@ -153,6 +170,17 @@ Handlers::Unary Handlers::RollbackConfiguration(Context context,
 Handlers::Unary Handlers::EnableRevision(Context context, const v1::EnableRevisionRequest* request,
                                          v1::PoolConfiguration* response) {
   return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+}
+
+// Decided where the syncs are, on the newest there is, and taken back.
+Handlers::Unary Handlers::CheckPoolConfigurations(Context context,
+                                                  const v1::CheckPoolConfigurationsRequest* request,
+                                                  v1::CheckPoolConfigurationsResponse* response) {
+  const auto check = [policy = policy_](Overlay<State>& overlay, const SyncPools& command,
+                                        absl::Time now) {
+    return Check(overlay, command, now, policy);
+  };
+  return rpc::Try(context, lane_, *request, response, Parse(), check, Render());
 }
 
 }  // namespace muster::configuration

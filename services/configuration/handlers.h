@@ -28,6 +28,8 @@ class Handlers final : public v1::ConfigurationService::CallbackService {
   Unary BatchSyncPoolConfigurations(Context context,
                                     const v1::BatchSyncPoolConfigurationsRequest* request,
                                     v1::BatchSyncPoolConfigurationsResponse* response) override;
+  Unary CheckPoolConfigurations(Context context, const v1::CheckPoolConfigurationsRequest* request,
+                                v1::CheckPoolConfigurationsResponse* response) override;
   Unary PromoteConfiguration(Context context, const v1::PromoteConfigurationRequest* request,
                              v1::PoolConfiguration* response) override;
   Unary RollbackConfiguration(Context context, const v1::RollbackConfigurationRequest* request,

@@ -3,6 +3,7 @@
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
 #include "services/common/clock.h"
+#include "services/quota/core/decide.h"
 #include "services/quota/lane.h"
 #include "services/rpc/audit.h"
 #include "storage/postgres/auditor.h"
@@ -14,8 +15,8 @@ namespace muster::quota {
 class Handlers final : public v1::QuotaService::CallbackService {
  public:
   // All outlive it.
-  Handlers(Lane* lane, storage::Auditor* auditor, const Clock* clock)
-      : lane_(*lane), auditor_(*auditor), clock_(*clock) {}
+  Handlers(Lane* lane, storage::Auditor* auditor, const Clock* clock, const Policy& policy)
+      : lane_(*lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -57,6 +58,7 @@ class Handlers final : public v1::QuotaService::CallbackService {
   Lane& lane_;
   storage::Auditor& auditor_;
   const Clock& clock_;
+  const Policy policy_;
 };
 
 }  // namespace muster::quota

@@ -1,6 +1,7 @@
 #include <utility>
 #include <vector>
 
+#include "services/common/generation.h"
 #include "services/common/status_macros.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/core/limits.h"
@@ -43,13 +44,15 @@ constexpr auto kParseAll = [](const auto& request, error::Faults& faults) {
 };
 
 // To the lane each is a success: an answer that is told as an error has left its generation behind.
-constexpr auto kDecide = [](Overlay<State>& overlay, const Commands& commands, absl::Time now) {
-  Answers answers;
-  for (const SyncHolding& command : commands) {
-    answers.push_back(OrError(command, Decide(overlay, command, now)));
-  }
-  return answers;
-};
+auto Deciding(const Policy& policy) {
+  return [policy](Overlay<State>& overlay, const Commands& commands, absl::Time now) {
+    Answers answers;
+    for (const SyncHolding& command : commands) {
+      answers.push_back(OrError(command, Decide(overlay, command, now, policy)));
+    }
+    return answers;
+  };
+}
 
 constexpr auto kRenderOne = [](const Answers& answers, v1::SyncHoldingResponse& response) {
   RETURN_IF_ERROR(answers.front().status());
@@ -66,13 +69,14 @@ constexpr auto kRenderAll = [](const Answers& answers, auto& response) {
 
 Handlers::Unary Handlers::SyncHolding(Context context, const v1::SyncHoldingRequest* request,
                                       v1::SyncHoldingResponse* response) {
-  return rpc::Write(context, lane_, *request, response, kParseOne, kDecide, kRenderOne);
+  return rpc::Write(context, lane_, *request, response, kParseOne, Deciding(policy_), kRenderOne);
 }
 
 Handlers::Unary Handlers::BatchSyncHoldings(Context context,
                                             const v1::BatchSyncHoldingsRequest* request,
                                             v1::BatchSyncHoldingsResponse* response) {
-  return rpc::Write(context, lane_, *request, response, kParseAll<ParseSync>, kDecide, kRenderAll);
+  return rpc::Write(context, lane_, *request, response, kParseAll<ParseSync>, Deciding(policy_),
+                    kRenderAll);
 }
 
 Handlers::Unary Handlers::CheckQuota(Context context, const v1::CheckQuotaRequest* request,

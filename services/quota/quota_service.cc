@@ -13,6 +13,7 @@ QuotaService::QuotaService() = default;
 QuotaService::~QuotaService() = default;
 
 absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options options) {
+  RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
   auto service = std::unique_ptr<QuotaService>(new QuotaService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
@@ -23,7 +24,8 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
   service->override_timer_ =
       std::make_unique<OverrideTimer>(service->lane_.get(), &service->lane_->clock());
   service->handlers_ = std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(),
-                                                  &service->lane_->clock());
+                                                  &service->lane_->clock(),
+                                                  Policy{.released_keep = options.released_keep});
   return service;
 }
 

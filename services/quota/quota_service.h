@@ -24,9 +24,10 @@ class QuotaService {
     storage::LaneOptions lane = {};  // connect.schema is `quota`
     const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
+    absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
   };
 
-  // Loads the state. UNAVAILABLE: the database is away.
+  // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.
   static absl::StatusOr<std::unique_ptr<QuotaService>> Create(Options options);
   ~QuotaService();
 

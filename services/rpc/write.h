@@ -113,23 +113,46 @@ void CommitTo(Lane& lane, Responder responder, const WriteOptions& options, Resp
          });
 }
 
+namespace internal {
+
+template <class Lane, class Request, class Response, class Parse, class Decide, class Render>
+grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, Lane& lane,
+                                 const Request& request, const WriteOptions& options,
+                                 Response* response, Parse parse, Decide decide, Render render) {
+  return Unary(context, [&](Responder responder) {
+    error::Faults faults;
+    auto command = parse(request, faults);
+    if (!faults.empty()) return responder.Finish(faults.status());
+    CommitTo(
+        lane, std::move(responder), options, response,
+        [command = std::move(command), decide](auto& overlay, absl::Time now) {
+          return decide(overlay, command, now);
+        },
+        std::move(render));
+  });
+}
+
+}  // namespace internal
+
 // A whole handler. `parse(request, faults)` gives the command, or faults with which the call is
 // refused; `decide(overlay, command, now)` and `render(outcome, response)` as above.
 template <class Lane, class Request, class Response, class Parse, class Decide, class Render>
 grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, Lane& lane,
                                 const Request& request, Response* response, Parse parse,
                                 Decide decide, Render render) {
-  return Unary(context, [&](Responder responder) {
-    error::Faults faults;
-    auto command = parse(request, faults);
-    if (!faults.empty()) return responder.Finish(faults.status());
-    CommitTo(
-        lane, std::move(responder), OptionsOf(request), response,
-        [command = std::move(command), decide](auto& overlay, absl::Time now) {
-          return decide(overlay, command, now);
-        },
-        std::move(render));
-  });
+  return internal::Handle(context, lane, request, OptionsOf(request), response, parse, decide,
+                          std::move(render));
+}
+
+// As Write with validate_only, whatever the request says: for a question that only the decision
+// itself can answer, because it looks at more than could be copied for each call. Nothing is
+// written, and the answer is as of the lane's newest.
+template <class Lane, class Request, class Response, class Parse, class Decide, class Render>
+grpc::ServerUnaryReactor* Try(grpc::CallbackServerContext* context, Lane& lane,
+                              const Request& request, Response* response, Parse parse,
+                              Decide decide, Render render) {
+  return internal::Handle(context, lane, request, WriteOptions{.validate_only = true}, response,
+                          parse, decide, std::move(render));
 }
 
 }  // namespace muster::rpc

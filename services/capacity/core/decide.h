@@ -43,4 +43,9 @@ absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& comma
 std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
                                               absl::Time now, const Policy& policy = {});
 
+// What the same decides, with kNewestGeneration for a claim that is to be newer than any. Leaves
+// its changes on the overlay, where the answers are read: the caller takes them back.
+std::vector<absl::StatusOr<ClaimView>> Check(Overlay<State>& overlay, SyncClaims command,
+                                             absl::Time now);
+
 }  // namespace muster::capacity

@@ -51,7 +51,7 @@ const MachineRow* FindHeld(const State& state, const std::string& machine, const
 }
 
 // What forbids the command. `held`: machines of the claim that the command does not give back.
-absl::Status Check(const State& state, const ClaimRow& claim, const SyncClaim& command) {
+absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncClaim& command) {
   RETURN_IF_ERROR(CheckGeneration(claim.Key(), command.generation, claim.generation));
   if (command.zone != claim.zone || command.instance_type != claim.instance_type ||
       command.compute_class != claim.compute_class) {
@@ -142,7 +142,7 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const Syn
       return claim;
     }
   } else {
-    RETURN_IF_ERROR(Check(state, *known, command));
+    RETURN_IF_ERROR(CheckKnown(state, *known, command));
     if (known->generation == command.generation) return std::nullopt;
     claim.parts = known->parts;
     claim.reclaim_generation = known->reclaim_generation;
@@ -219,6 +219,16 @@ std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const Syn
     views.back()->granted = grants[command.claims[i].pool_uid];
   }
   return views;
+}
+
+std::vector<absl::StatusOr<ClaimView>> Check(Overlay<State>& overlay, SyncClaims command,
+                                             absl::Time now) {
+  for (SyncClaim& claim : command.claims) {
+    const ClaimRow* known = overlay.state().FindClaim(claim.pool_uid);
+    claim.generation =
+        CheckedGeneration(claim.generation, known == nullptr ? 0 : known->generation);
+  }
+  return Decide(overlay, command, now);
 }
 
 }  // namespace muster::capacity

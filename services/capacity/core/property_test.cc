@@ -13,6 +13,7 @@
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/test_history.h"
 #include "services/common/error.h"
+#include "services/common/generation.h"
 
 // Random histories. After every step the rows alone show, by naive counting, that semantics.md 5
 // was kept; Audit holds the indexes against the rows.
@@ -327,6 +328,26 @@ void SameStateSamePlacement(RandomHistory& history, const Command& command) {
   EXPECT_TRUE(copy.SameIndexes(world.state()));
 }
 
+// A check answers what the same request gets, and once it is taken back nothing is left of it.
+template <class Command>
+void CheckSaysWhatASyncGets(const World& world, const Command& command) {
+  if constexpr (std::is_same_v<Command, SyncClaim>) {
+    State state = world.state();
+    Overlay<State> overlay(state, world.revision());
+    SyncClaims checked{{command}};
+    const ClaimRow* known = state.FindClaim(command.pool_uid);
+    if (command.generation == (known == nullptr ? 1 : known->generation + 1))
+      checked.claims[0].generation = kNewestGeneration;
+    const auto told = Check(overlay, checked, world.now());
+    overlay.RollBack();
+    EXPECT_TRUE(state.SameIndexes(world.state()));
+    EXPECT_EQ(state.size(), world.state().size());
+    const auto got = Decide(overlay, SyncClaims{{command}}, world.now());
+    EXPECT_EQ(told[0].status(), got[0].status());
+    EXPECT_TRUE(!told[0].ok() || *told[0] == *got[0]);
+  }
+}
+
 template <class Command>
 std::set<std::string> ReturnedBy(const Command& command) {
   std::set<std::string> returned;
@@ -363,7 +384,10 @@ int Play(uint32_t seed, bool racks) {
   for (int step = 0; step < kSteps && !testing::Test::HasFailure(); ++step) {
     SCOPED_TRACE(step);
     history.Step([&](const auto& command) {
-      if (step == rebuilt_at) SameStateSamePlacement(history, command);
+      if (step == rebuilt_at) {
+        SameStateSamePlacement(history, command);
+        CheckSaysWhatASyncGets(history.world(), command);
+      }
       if (IsLate(history.world().state(), command)) {
         ++late;
         EXPECT_FALSE(Accepted(history.world().Do(command)));

@@ -121,6 +121,17 @@ absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(Overlay<St
   return answers;
 }
 
+std::vector<absl::StatusOr<PoolConfiguration>> Check(Overlay<State>& overlay, SyncPools command,
+                                                     absl::Time now, const Policy& policy) {
+  for (SyncPool& request : command.requests) {
+    const PoolConfiguration* known =
+        overlay.state().table<PoolConfiguration>().Find(PoolConfigurationName(request.pool_uid));
+    request.generation =
+        CheckedGeneration(request.generation, known == nullptr ? 0 : known->generation);
+  }
+  return *Decide(overlay, command, now, policy);
+}
+
 absl::StatusOr<OrderAnswer> Decide(Overlay<State>& overlay, const OrderPool& command,
                                    absl::Time now) {
   ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(overlay, command.pool_uid));

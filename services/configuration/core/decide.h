@@ -44,6 +44,11 @@ absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(Overlay<St
                                                                       absl::Time now,
                                                                       const Policy& policy = {});
 
+// What the same decides, with kNewestGeneration for a pool that is to be newer than any. Leaves its
+// changes on the overlay: the caller takes them back.
+std::vector<absl::StatusOr<PoolConfiguration>> Check(Overlay<State>& overlay, SyncPools command,
+                                                     absl::Time now, const Policy& policy);
+
 // A pool after an order. An order that is refused is written all the same, so that whoever watches
 // the pool hears of it: then `refusal` is what the caller gets (orders.h).
 struct OrderAnswer {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "services/common/error.h"
+#include "services/common/generation.h"
 #include "services/configuration/core/profile.h"
 #include "services/configuration/core/test_world.h"
 
@@ -125,6 +126,32 @@ TEST(SyncPoolTest, ReleasedIsFinal) {
     EXPECT_EQ(unwritten(world.Run(EnableRevision{uid, "np-000000000000"}).status()), "NOT_FOUND");
     EXPECT_EQ(world.Run(SettlePools{{PoolConfigurationName(uid)}}), 0u);
   }
+}
+
+// A check answers what the same request gets, and once it is taken back nothing is left of it.
+TEST(CheckTest, SaysWhatASyncGets) {
+  World world = Basics();
+  (void)world.Run(Sync(7, {.gpu = true}, "a"));
+  (void)world.Run(SyncPool{.pool_uid = "gone", .generation = 1, .release = true});
+  const SyncPools checked = {{Sync(kNewestGeneration, {.image_name = "mine"}, "a"),
+                              Sync(kNewestGeneration, {.gpu = true}, "new"),
+                              Sync(6, {.gpu = true}, "b"), Sync(9, {.gpu = true}, "gone")}};
+  SyncPools sent = checked;
+  sent.requests[0].generation = 8;
+  sent.requests[1].generation = 1;
+  State state = world.state;
+  Overlay<State> overlay(state, world.revision);
+  const auto told = Check(overlay, checked, world.now, world.policy);
+  EXPECT_FALSE(overlay.changes().empty());
+  overlay.RollBack();
+  EXPECT_TRUE(SameState(state, world.state));
+  const auto got = *world.Run(sent);
+  ASSERT_EQ(told.size(), got.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_EQ(told[i].status(), got[i].status()) << i;
+    EXPECT_TRUE(!got[i].ok() || *told[i] == *got[i]) << i;
+  }
+  EXPECT_EQ(ReasonOf(told[3].status()), "POOL_RELEASED");
 }
 
 TEST(SyncPoolTest, AReleasedPoolIsForgottenAfterItsTime) {

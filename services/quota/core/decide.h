@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,9 +60,6 @@ struct SyncHolding {
   bool release = false;
   bool must_fit = false;  // see OrError
 };
-
-// For a Check: the next after the last one.
-inline constexpr int64_t kNewestGeneration = std::numeric_limits<int64_t>::max();
 
 // What an operator may set.
 struct Policy {

@@ -110,8 +110,8 @@ std::vector<absl::StatusOr<Answer>> Check(const State& state,
     const int64_t limit = LimitOf(state, command.quota, now);
     const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
     const Holding* before = state.table<Holding>().Find(name);
-    if (command.generation == kNewestGeneration)
-      command.generation = NextGeneration(before == nullptr ? 0 : before->generation);
+    command.generation =
+        CheckedGeneration(command.generation, before == nullptr ? 0 : before->generation);
     ASSIGN_OR_RETURN(
         Step step,
         Next({limit, use->second.held(), before, find_released(command.pool_uid)}, command, now));
