@@ -60,6 +60,9 @@ ABSL_FLAG(int, boot_failures_to_disable, 3,
           "Boot failures in a row on different machines that disable a configuration, 1 to 64.");
 ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(5),
           "How long a lifecycle replica that is gone holds the right to reconcile, at least 1s.");
+ABSL_FLAG(absl::Duration, released_keep, absl::Hours(24),
+          "How long quota, capacity and configuration refuse the uid of a pool that was released: "
+          "longer than any call can be under way, 1h to 8760h.");
 ABSL_FLAG(absl::Duration, audit_interval, absl::Minutes(5),
           "How often quota and capacity audit their own books, 1s to 24h.");
 ABSL_FLAG(
@@ -167,6 +170,8 @@ absl::Status Validate(const ServeOptions& options) {
   CheckDuration("--lease_ttl", options.lease_ttl, absl::Seconds(1), absl::Minutes(5), faults);
   CheckDuration("--drain_delay", options.drain_delay, absl::ZeroDuration(), absl::Minutes(5),
                 faults);
+  CheckDuration("--released_keep", options.released_keep, kMinReleasedKeep, absl::Hours(8'760),
+                faults);
   CheckDuration("--audit_interval", options.audit_interval, absl::Seconds(1), absl::Hours(24),
                 faults);
   CheckOrphans(options, faults);
@@ -206,6 +211,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.boot_failures_to_disable = absl::GetFlag(FLAGS_boot_failures_to_disable);
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
+  options.released_keep = absl::GetFlag(FLAGS_released_keep);
   options.audit_interval = absl::GetFlag(FLAGS_audit_interval);
   options.orphan_interval = absl::GetFlag(FLAGS_orphan_interval);
   options.orphan_grace = absl::GetFlag(FLAGS_orphan_grace);

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/released_pool.h"
 
 // What `musterd serve` is told. Flags are read here and nowhere else.
 namespace muster::musterd {
@@ -32,6 +33,7 @@ struct ServeOptions {
   int boot_failures_to_disable = 3;
   absl::Duration lease_ttl = absl::Seconds(5);
   absl::Duration drain_delay = absl::Seconds(5);
+  absl::Duration released_keep = kReleasedKeep;
   absl::Duration audit_interval = absl::Minutes(5);
   absl::Duration orphan_interval = absl::Minutes(5);
   absl::Duration orphan_grace = absl::Minutes(15);

@@ -91,22 +91,25 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
 
 absl::Status Process::CreateServices() {
   if (options_.services.count("quota") != 0) {
-    ASSIGN_OR_RETURN(
-        quota_, quota::QuotaService::Create(
-                    {.lane = LaneOptionsFor("quota"), .audit_interval = options_.audit_interval}));
+    ASSIGN_OR_RETURN(quota_,
+                     quota::QuotaService::Create({.lane = LaneOptionsFor("quota"),
+                                                  .audit_interval = options_.audit_interval,
+                                                  .released_keep = options_.released_keep}));
     AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
   }
   if (options_.services.count("capacity") != 0) {
-    ASSIGN_OR_RETURN(
-        capacity_, capacity::CapacityService::Create({.lane = LaneOptionsFor("capacity"),
-                                                      .audit_interval = options_.audit_interval}));
+    ASSIGN_OR_RETURN(capacity_,
+                     capacity::CapacityService::Create({.lane = LaneOptionsFor("capacity"),
+                                                        .audit_interval = options_.audit_interval,
+                                                        .released_keep = options_.released_keep}));
     AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
   }
   if (options_.services.count("configuration") != 0) {
     ASSIGN_OR_RETURN(configuration_,
                      configuration::ConfigurationService::Create(
                          {.lane = LaneOptionsFor("configuration"),
-                          .boot_failures_to_disable = options_.boot_failures_to_disable}));
+                          .boot_failures_to_disable = options_.boot_failures_to_disable,
+                          .released_keep = options_.released_keep}));
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
     metrics_.Add(configuration_->collectable());
