@@ -68,7 +68,7 @@ void Advisor::Explain(Picture picture, absl::Time deadline,
   Enqueue([this, picture = std::make_shared<Picture>(std::move(picture)), deadline,
            done = std::move(done)] {
     Complete(*picture, *catalogue_);
-    asker_.Ask(absl::MakeSpan(picture.get(), 1), TimeoutOf(deadline));
+    asker_.Check(absl::MakeSpan(picture.get(), 1), TimeoutOf(deadline));
     const Snapshot snapshot{
         picture->cluster.get(), picture->pool.get(), picture->nodes, picture->version,
         picture->catalogue,     picture->answers,    policy_,        clock_.Now()};

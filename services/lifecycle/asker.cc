@@ -112,27 +112,52 @@ bool IsMalformed(const Call& call) {
   return call.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
 }
 
-using QuotaCall =
-    Call<qv1::BatchSyncHoldingsRequest, qv1::BatchSyncHoldingsResponse, HoldingAnswer>;
-using CapacityCall = Call<cv1::BatchSyncClaimsRequest, cv1::BatchSyncClaimsResponse, ClaimAnswer>;
-using ConfigurationCall = Call<fv1::BatchSyncPoolConfigurationsRequest,
-                               fv1::BatchSyncPoolConfigurationsResponse, ConfigurationAnswer>;
+// The calls by which the others are told what should be.
+struct Syncs {
+  using QuotaCall =
+      Call<qv1::BatchSyncHoldingsRequest, qv1::BatchSyncHoldingsResponse, HoldingAnswer>;
+  using CapacityCall = Call<cv1::BatchSyncClaimsRequest, cv1::BatchSyncClaimsResponse, ClaimAnswer>;
+  using ConfigurationCall = Call<fv1::BatchSyncPoolConfigurationsRequest,
+                                 fv1::BatchSyncPoolConfigurationsResponse, ConfigurationAnswer>;
+  static constexpr auto kQuota = [](auto& stub, auto... call) {
+    stub.async()->BatchSyncHoldings(call...);
+  };
+  static constexpr auto kCapacity = [](auto& stub, auto... call) {
+    stub.async()->BatchSyncClaims(call...);
+  };
+  static constexpr auto kConfiguration = [](auto& stub, auto... call) {
+    stub.async()->BatchSyncPoolConfigurations(call...);
+  };
+};
+
+// The same questions, by calls that change nothing.
+struct Checks {
+  using QuotaCall = Call<qv1::CheckQuotaRequest, qv1::CheckQuotaResponse, HoldingAnswer>;
+  using CapacityCall = Call<cv1::CheckClaimsRequest, cv1::CheckClaimsResponse, ClaimAnswer>;
+  using ConfigurationCall = Call<fv1::CheckPoolConfigurationsRequest,
+                                 fv1::CheckPoolConfigurationsResponse, ConfigurationAnswer>;
+  static constexpr auto kQuota = [](auto& stub, auto... call) {
+    stub.async()->CheckQuota(call...);
+  };
+  static constexpr auto kCapacity = [](auto& stub, auto... call) {
+    stub.async()->CheckClaims(call...);
+  };
+  static constexpr auto kConfiguration = [](auto& stub, auto... call) {
+    stub.async()->CheckPoolConfigurations(call...);
+  };
+};
 
 // The same for one pool.
-qv1::BatchSyncHoldingsRequest FirstOf(const qv1::BatchSyncHoldingsRequest& all) {
-  qv1::BatchSyncHoldingsRequest one;
-  if (all.holdings_size() > 0) *one.add_holdings() = all.holdings(0);
-  return one;
-}
-cv1::BatchSyncClaimsRequest FirstOf(const cv1::BatchSyncClaimsRequest& all) {
-  cv1::BatchSyncClaimsRequest one;
-  if (all.claims_size() > 0) *one.add_claims() = all.claims(0);
-  return one;
-}
-fv1::BatchSyncPoolConfigurationsRequest FirstOf(
-    const fv1::BatchSyncPoolConfigurationsRequest& all) {
-  fv1::BatchSyncPoolConfigurationsRequest one;
-  if (all.configurations_size() > 0) *one.add_configurations() = all.configurations(0);
+template <class Request>
+Request FirstOf(const Request& all) {
+  Request one;
+  if constexpr (requires { all.holdings(0); }) {
+    if (all.holdings_size() > 0) *one.add_holdings() = all.holdings(0);
+  } else if constexpr (requires { all.claims(0); }) {
+    if (all.claims_size() > 0) *one.add_claims() = all.claims(0);
+  } else {
+    if (all.configurations_size() > 0) *one.add_configurations() = all.configurations(0);
+  }
   return one;
 }
 
@@ -188,9 +213,18 @@ Asker::Asker(const Peers& peers)
       configuration_(fv1::ConfigurationService::NewStub(peers.configuration)) {}
 
 void Asker::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
-  QuotaCall quota;
-  CapacityCall capacity;
-  ConfigurationCall configuration;
+  AskBy<Syncs>(pictures, timeout);
+}
+
+void Asker::Check(absl::Span<Picture> pictures, absl::Duration timeout) const {
+  AskBy<Checks>(pictures, timeout);
+}
+
+template <class Calls>
+void Asker::AskBy(absl::Span<Picture> pictures, absl::Duration timeout) const {
+  typename Calls::QuotaCall quota;
+  typename Calls::CapacityCall capacity;
+  typename Calls::ConfigurationCall configuration;
   for (Picture& picture : pictures) {
     const Demand& demand = picture.demand;
     if (demand.holding) {
@@ -226,14 +260,14 @@ void Asker::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
       pending.End();
     });
   };
-  const auto send_quota = [stub = quota_](QuotaCall& call, auto done) {
-    stub->async()->BatchSyncHoldings(&call.context, &call.request, &call.response, done);
+  const auto send_quota = [stub = quota_](auto& call, auto done) {
+    Calls::kQuota(*stub, &call.context, &call.request, &call.response, done);
   };
-  const auto send_capacity = [stub = capacity_](CapacityCall& call, auto done) {
-    stub->async()->BatchSyncClaims(&call.context, &call.request, &call.response, done);
+  const auto send_capacity = [stub = capacity_](auto& call, auto done) {
+    Calls::kCapacity(*stub, &call.context, &call.request, &call.response, done);
   };
-  const auto send_configuration = [stub = configuration_](ConfigurationCall& call, auto done) {
-    stub->async()->BatchSyncPoolConfigurations(&call.context, &call.request, &call.response, done);
+  const auto send_configuration = [stub = configuration_](auto& call, auto done) {
+    Calls::kConfiguration(*stub, &call.context, &call.request, &call.response, done);
   };
   start(quota, 0, send_quota);
   start(capacity, 1, send_capacity);
@@ -249,8 +283,8 @@ void Asker::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
     // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
     // harm.
     const size_t half = pictures.size() / 2;
-    Ask(pictures.subspan(0, half), timeout);
-    Ask(pictures.subspan(half), timeout);
+    AskBy<Calls>(pictures.subspan(0, half), timeout);
+    AskBy<Calls>(pictures.subspan(half), timeout);
     return;
   }
   quota.Distribute([](const auto& result) { return result.answer(); });
@@ -333,10 +367,9 @@ Asker::Opinions Asker::AskWhatIf(const WhatIf& what, absl::Duration timeout) con
   find.add_requests()->set_instance_type(pool.spec.instance_type);
   find.mutable_requests(0)->set_nodes(what.more_nodes);
   find.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
-  fv1::SyncPoolConfigurationRequest sync;
-  *sync.mutable_configuration() =
-      RequestOf(pool, *what.cluster, ConfigurationAsk{pool.generation, what.gpu, false});
-  sync.set_validate_only(true);
+  fv1::CheckPoolConfigurationsRequest boots;
+  *boots.add_configurations() =
+      RequestOf(pool, *what.cluster, ConfigurationAsk{0, what.gpu, false});
 
   const auto ask = [&](auto send) {
     grpc::ClientContext context;
@@ -356,11 +389,12 @@ Asker::Opinions Asker::AskWhatIf(const WhatIf& what, absl::Duration timeout) con
     Tell(opinions.capacity, capacity, found);
   }
   if (pool.deleting()) return opinions;
-  fv1::PoolConfiguration configuration;
-  const grpc::Status synced = ask([&](auto& context) {
-    return configuration_->SyncPoolConfiguration(&context, sync, &configuration);
+  fv1::CheckPoolConfigurationsResponse booted;
+  const grpc::Status told = ask([&](auto& context) {
+    return configuration_->CheckPoolConfigurations(&context, boots, &booted);
   });
-  if (!synced.ok()) return opinions;
+  if (!told.ok() || booted.results_size() != 1 || booted.results(0).has_error()) return opinions;
+  const fv1::PoolConfiguration& configuration = booted.results(0).configuration();
   // What waits for Nodes that are mid-delivery will be active.
   opinions.active =
       configuration.has_waiting() ? configuration.waiting().node_profile() : configuration.active();

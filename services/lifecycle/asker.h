@@ -59,6 +59,8 @@ class Asker {
   // Fills in `answers`, which must be empty. At most 1,000 pictures. Blocks for at most about
   // `timeout`.
   void Ask(absl::Span<Picture> pictures, absl::Duration timeout) const;
+  // The same, of what each would answer: nothing is written anywhere, and no generation counts.
+  void Check(absl::Span<Picture> pictures, absl::Duration timeout) const;
 
   // A pool as it would be.
   struct WhatIf {
@@ -79,6 +81,9 @@ class Asker {
 
  private:
   struct Guard;  // of one service
+
+  template <class Calls>
+  void AskBy(absl::Span<Picture> pictures, absl::Duration timeout) const;
 
   const std::shared_ptr<quota::v1::QuotaService::Stub> quota_;
   const std::shared_ptr<capacity::v1::CapacityService::Stub> capacity_;

@@ -115,25 +115,13 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
                                  const quota::v1::BatchSyncHoldingsRequest* request,
                                  quota::v1::BatchSyncHoldingsResponse* response) override {
     MutexLock lock(mutex_);
-    if (away_) return {grpc::StatusCode::UNAVAILABLE, "away"};
-    for (const auto& ask : request->holdings()) {
-      if (ask.generation() < known_) {
-        *response->add_results()->mutable_error() = rpc::ToRpcStatus(
-            muster::error::Make(absl::StatusCode::kAborted, "The request is older than the last.",
-                                {.reason = "GENERATION_TOO_OLD",
-                                 .metadata = {{"last_generation", std::to_string(known_)}}}));
-        continue;
-      }
-      auto* answer = response->add_results()->mutable_answer();
-      int64_t& nodes = holdings_[ask.name()];
-      const bool fits = ask.nodes() <= nodes || ask.nodes() <= limit_;
-      if (fits) nodes = ask.nodes();
-      answer->set_nodes(nodes);
-      answer->set_verdict(fits ? quota::v1::HoldingAnswer::VERDICT_UNDER
-                               : quota::v1::HoldingAnswer::VERDICT_OVER);
-      if (ask.release()) holdings_.erase(ask.name());
-    }
-    return grpc::Status::OK;
+    return Decide(*request, holdings_, *response);
+  }
+  grpc::Status CheckQuota(grpc::ServerContext*, const quota::v1::CheckQuotaRequest* request,
+                          quota::v1::CheckQuotaResponse* response) override {
+    MutexLock lock(mutex_);
+    std::map<std::string, int64_t> copy = holdings_;
+    return Decide(*request, copy, *response);
   }
   grpc::Status WatchQuotas(grpc::ServerContext* context, const quota::v1::WatchQuotasRequest*,
                            grpc::ServerWriter<quota::v1::WatchQuotasResponse>* writer) override {
@@ -141,6 +129,30 @@ class FakeQuota final : public quota::v1::QuotaService::Service {
   }
 
  private:
+  template <class Request, class Response>
+  grpc::Status Decide(const Request& request, std::map<std::string, int64_t>& holdings,
+                      Response& response) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (away_) return {grpc::StatusCode::UNAVAILABLE, "away"};
+    for (const auto& ask : request.holdings()) {
+      if (ask.generation() != 0 && ask.generation() < known_) {
+        *response.add_results()->mutable_error() = rpc::ToRpcStatus(
+            muster::error::Make(absl::StatusCode::kAborted, "The request is older than the last.",
+                                {.reason = "GENERATION_TOO_OLD",
+                                 .metadata = {{"last_generation", std::to_string(known_)}}}));
+        continue;
+      }
+      auto* answer = response.add_results()->mutable_answer();
+      int64_t& nodes = holdings[ask.name()];
+      const bool fits = ask.nodes() <= nodes || ask.nodes() <= limit_;
+      if (fits) nodes = ask.nodes();
+      answer->set_nodes(nodes);
+      answer->set_verdict(fits ? quota::v1::HoldingAnswer::VERDICT_UNDER
+                               : quota::v1::HoldingAnswer::VERDICT_OVER);
+      if (ask.release()) holdings.erase(ask.name());
+    }
+    return grpc::Status::OK;
+  }
+
   FakeFeed<quota::v1::WatchQuotasResponse> feed_;
   Mutex mutex_;
   int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
@@ -189,32 +201,16 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     ++syncs_;
     while (silent_ && !context->IsCancelled()) speaks_.WaitFor(mutex_, absl::Milliseconds(20));
     if (context->IsCancelled()) return grpc::Status::CANCELLED;
-    for (const auto& ask : request->claims()) {
-      std::set<std::string>& held = claims_[ask.pool_uid()];
-      for (const auto& back : ask.returns()) held.erase(back.machine());
-      while (static_cast<int64_t>(held.size()) < std::min(most_, ask.nodes())) {
-        held.insert("g" + std::to_string(next_machine_++));
-      }
-      auto* claim = response->add_results()->mutable_claim();
-      claim->set_name("claims/" + ask.pool_uid());
-      claim->set_generation(ask.generation());
-      claim->set_nodes(ask.nodes());
-      claim->mutable_machines()->Assign(held.begin(), held.end());
-      claim->set_outstanding(ask.nodes() - static_cast<int64_t>(held.size()));
-      claim->set_in_service(9);
-      claim->set_matching(most_);
-      claim->set_reason(claim->outstanding() == 0 ? capacity::v1::Claim::REASON_SUFFICIENT
-                                                  : reason_);
-      if (ask.release()) claims_.erase(ask.pool_uid());
-      capacity::v1::Claim& row = rows_[ask.pool_uid()];
-      if (row.generation() == ask.generation()) continue;
-      row = *claim;
-      row.clear_machines();  // as the proto says of the watches
-      row.clear_reason();
-      row.clear_in_service();
-      row.clear_matching();
-      Tell(row);
-    }
+    Decide(*request, claims_, next_machine_, *response);
+    for (const auto& result : response->results()) Note(result.claim());
+    return grpc::Status::OK;
+  }
+  grpc::Status CheckClaims(grpc::ServerContext*, const capacity::v1::CheckClaimsRequest* request,
+                           capacity::v1::CheckClaimsResponse* response) override {
+    MutexLock lock(mutex_);
+    Claims copy = claims_;
+    int next_machine = next_machine_;
+    Decide(*request, copy, next_machine, *response);
     return grpc::Status::OK;
   }
   grpc::Status WatchCapacity(
@@ -243,6 +239,42 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     *message.mutable_claim() = row;
     feed_.Push(message);
   }
+  // A claim that was synced, as the watches have it.
+  void Note(const capacity::v1::Claim& claim) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    capacity::v1::Claim& row = rows_[claim.name().substr(claim.name().find('/') + 1)];
+    if (row.generation() == claim.generation()) return;
+    row = claim;
+    row.clear_machines();  // as the proto says of the watches
+    row.clear_reason();
+    row.clear_in_service();
+    row.clear_matching();
+    Tell(row);
+  }
+
+  using Claims = std::map<std::string, std::set<std::string>>;
+
+  template <class Request, class Response>
+  void Decide(const Request& request, Claims& claims, int& next_machine, Response& response)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (const auto& ask : request.claims()) {
+      std::set<std::string>& held = claims[ask.pool_uid()];
+      for (const auto& back : ask.returns()) held.erase(back.machine());
+      while (static_cast<int64_t>(held.size()) < std::min(most_, ask.nodes())) {
+        held.insert("g" + std::to_string(next_machine++));
+      }
+      auto* claim = response.add_results()->mutable_claim();
+      claim->set_name("claims/" + ask.pool_uid());
+      claim->set_generation(ask.generation());
+      claim->set_nodes(ask.nodes());
+      claim->mutable_machines()->Assign(held.begin(), held.end());
+      claim->set_outstanding(ask.nodes() - static_cast<int64_t>(held.size()));
+      claim->set_in_service(9);
+      claim->set_matching(most_);
+      claim->set_reason(claim->outstanding() == 0 ? capacity::v1::Claim::REASON_SUFFICIENT
+                                                  : reason_);
+      if (ask.release()) claims.erase(ask.pool_uid());
+    }
+  }
 
   FakeFeed<capacity::v1::WatchCapacityResponse> feed_;
   FakeFeed<capacity::v1::WatchCapacityResponse> catalogue_;
@@ -252,7 +284,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   int syncs_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::map<std::string, capacity::v1::Claim> rows_ MUSTER_GUARDED_BY(mutex_);  // by pool
   int next_machine_ MUSTER_GUARDED_BY(mutex_) = 100;
-  std::map<std::string, std::set<std::string>> claims_ MUSTER_GUARDED_BY(mutex_);
+  Claims claims_ MUSTER_GUARDED_BY(mutex_);
   int64_t most_ MUSTER_GUARDED_BY(mutex_) = 1'000'000;
   capacity::v1::Claim::Reason reason_ MUSTER_GUARDED_BY(mutex_) = {};
 };
@@ -262,18 +294,12 @@ class FakeConfiguration final : public configuration::v1::ConfigurationService::
   grpc::Status BatchSyncPoolConfigurations(
       grpc::ServerContext*, const configuration::v1::BatchSyncPoolConfigurationsRequest* request,
       configuration::v1::BatchSyncPoolConfigurationsResponse* response) override {
-    for (const auto& ask : request->configurations()) {
-      if (ask.spec().image_kernel() == "malformed") {
-        return {grpc::StatusCode::INVALID_ARGUMENT, "malformed"};
-      }
-      auto* configuration = response->add_results()->mutable_configuration();
-      configuration->set_name("poolConfigurations/" + ask.pool_uid());
-      configuration->set_active("np-000000000001");
-      auto* revision = configuration->add_revisions();
-      revision->set_node_profile("np-000000000001");
-      revision->mutable_create_time()->set_seconds(1'750'000'000);
-    }
-    return grpc::Status::OK;
+    return Answer(*request, *response);
+  }
+  grpc::Status CheckPoolConfigurations(
+      grpc::ServerContext*, const configuration::v1::CheckPoolConfigurationsRequest* request,
+      configuration::v1::CheckPoolConfigurationsResponse* response) override {
+    return Answer(*request, *response);
   }
   grpc::Status WatchConfigurations(
       grpc::ServerContext* context, const configuration::v1::WatchConfigurationsRequest*,
@@ -282,6 +308,22 @@ class FakeConfiguration final : public configuration::v1::ConfigurationService::
   }
 
  private:
+  template <class Request, class Response>
+  static grpc::Status Answer(const Request& request, Response& response) {
+    for (const auto& ask : request.configurations()) {
+      if (ask.spec().image_kernel() == "malformed") {
+        return {grpc::StatusCode::INVALID_ARGUMENT, "malformed"};
+      }
+      auto* configuration = response.add_results()->mutable_configuration();
+      configuration->set_name("poolConfigurations/" + ask.pool_uid());
+      configuration->set_active("np-000000000001");
+      auto* revision = configuration->add_revisions();
+      revision->set_node_profile("np-000000000001");
+      revision->mutable_create_time()->set_seconds(1'750'000'000);
+    }
+    return grpc::Status::OK;
+  }
+
   FakeFeed<configuration::v1::WatchConfigurationsResponse> feed_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/render.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -79,9 +80,16 @@ class Explainer {
     }
   }
 
+  // Of a pool that is being deleted it is what is wanted.
+  void Released(absl::string_view service) {
+    if (!pool_.deleting()) Add("POOL_RELEASED", ReleasedText(service), Actor::kUser);
+  }
+
   void Quota() {
     const Answer<HoldingAnswer>& holding = answers().holding;
-    if (holding.away()) {
+    if (holding.released()) {
+      Released("quota");
+    } else if (holding.away()) {
       Add("QUOTA_OUT_OF_REACH", absl::StrCat("Quota could not be asked: ", holding.error),
           Actor::kOperator);
     }
@@ -103,7 +111,9 @@ class Explainer {
 
   void Capacity() {
     const Answer<ClaimAnswer>& claim = answers().claim;
-    if (claim.away()) {
+    if (claim.released()) {
+      Released("capacity");
+    } else if (claim.away()) {
       Add("CAPACITY_OUT_OF_REACH", absl::StrCat("Capacity could not be asked: ", claim.error),
           Actor::kOperator);
     }
@@ -146,7 +156,9 @@ class Explainer {
 
   void Configuration() {
     const Answer<ConfigurationAnswer>& configuration = answers().configuration;
-    if (configuration.away()) {
+    if (configuration.released()) {
+      Released("configuration");
+    } else if (configuration.away()) {
       Add("CONFIGURATION_OUT_OF_REACH",
           absl::StrCat("The configuration could not be asked: ", configuration.error),
           Actor::kOperator);

@@ -22,6 +22,13 @@ bool IsProfileDisabled(const Pool& pool, const Answer<ConfigurationAnswer>& conf
   });
 }
 
+// A service that has released a pool which is being deleted has nothing of it any more: just what
+// the pool waits for.
+template <class T>
+void TakeAsEmpty(Answer<T>& answer) {
+  if (answer.released()) answer = {.state = Answer<T>::State::kHere};
+}
+
 }  // namespace
 
 Planner::Planner(const Snapshot& snapshot)
@@ -60,7 +67,9 @@ PoolPlan Planner::Run() {
 }
 
 bool Planner::AnyAway() const {
-  return answers().holding.away() || answers().claim.away() || answers().configuration.away();
+  const auto ask_again = [](const auto& answer) { return answer.away() && !answer.released(); };
+  return ask_again(answers().holding) || ask_again(answers().claim) ||
+         ask_again(answers().configuration);
 }
 
 void Planner::Say(absl::string_view event, std::string message) {
@@ -98,6 +107,14 @@ bool Planner::MayDisrupt(const Node& node, const char* cause) {
   return false;
 }
 
-PoolPlan Plan(const Snapshot& snapshot) { return Planner(snapshot).Run(); }
+PoolPlan Plan(const Snapshot& snapshot) {
+  const Answers& answers = snapshot.answers;
+  const bool released = answers.holding.released() || answers.claim.released();
+  if (!released || !snapshot.pool->deleting()) return Planner(snapshot).Run();
+  Snapshot settled = snapshot;
+  TakeAsEmpty(settled.answers.holding);
+  TakeAsEmpty(settled.answers.claim);
+  return Planner(settled).Run();
+}
 
 }  // namespace muster::lifecycle

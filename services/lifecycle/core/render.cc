@@ -71,7 +71,8 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
                     const Outlook& outlook) {
   const Answer<ClaimAnswer>& claim = snapshot.answers.claim;
   if (claim.away()) {
-    out.push_back({"Capacity", "Unknown", "InternalError", "Capacity could not be checked."});
+    out.push_back({"Capacity", "Unknown", "InternalError",
+                   claim.released() ? ReleasedText("capacity") : "Capacity could not be checked."});
     return;
   }
   if (UnmetAffinity(*snapshot.pool, claim)) {
@@ -94,7 +95,8 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   const Answer<HoldingAnswer>& holding = snapshot.answers.holding;
   const Pool& pool = *snapshot.pool;
   if (holding.away()) {
-    out.push_back({"Quota", "Unknown", "InternalError", "Quota could not be checked."});
+    out.push_back({"Quota", "Unknown", "InternalError",
+                   holding.released() ? ReleasedText("quota") : "Quota could not be checked."});
     return;
   }
   // An answer about replacements that come early says nothing of the target.
@@ -163,7 +165,9 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
   constexpr char kType[] = "NodeReconfigurationRequired";
   const Answer<ConfigurationAnswer>& answer = snapshot.answers.configuration;
   if (answer.away()) {
-    out.push_back({kType, "Unknown", "InternalError", "The configuration could not be read."});
+    out.push_back({kType, "Unknown", "InternalError",
+                   answer.released() ? ReleasedText("configuration")
+                                     : "The configuration could not be read."});
     return;
   }
   if (answer.here() && !answer.value.problem.empty()) {

@@ -106,6 +106,13 @@ class SimPeers {
   void RollBackTo(const std::string& profile) {
     Order(ConfigurationOrder::Kind::kRollback, profile);
   }
+  // The pool's uid is released in all three services, by somebody else than the pool.
+  void ReleaseUid() {
+    released_ = true;
+    holding_ = claim_nodes_ = 0;
+    free_.merge(held_);
+    has_holding_ = has_claim_ = false;
+  }
   void Enable(const std::string& profile) {
     NodeConfiguration* revision = Revision(profile);
     revision->disabled = false;
@@ -118,6 +125,7 @@ class SimPeers {
     Answer<HoldingAnswer> answer;
     answer.state = Answer<HoldingAnswer>::State::kAway;
     answer.error = "quota is away";
+    if (IsLate(ask, answer)) return answer;
     if (quota_away) return answer;
     if (IsTooOld(ask.generation, holding_generation_, answer)) return answer;
     answer.state = Answer<HoldingAnswer>::State::kHere;
@@ -134,6 +142,7 @@ class SimPeers {
     Answer<ClaimAnswer> answer;
     answer.state = Answer<ClaimAnswer>::State::kAway;
     answer.error = "capacity is away";
+    if (IsLate(ask, answer)) return answer;
     if (capacity_away) return answer;
     if (IsTooOld(ask.generation, claim_generation_, answer)) return answer;
     if (ask.generation > claim_generation_) {
@@ -155,6 +164,7 @@ class SimPeers {
     Answer<ConfigurationAnswer> answer;
     answer.state = configuration_away ? S::kAway : S::kHere;
     answer.error = configuration_away ? "configuration is away" : "";
+    if (IsLate(ask, answer)) return answer;
     if (configuration_away) return answer;
     if (IsTooOld(ask.generation, configuration_generation_, answer)) return answer;
     configuration_generation_ = ask.generation;
@@ -174,6 +184,13 @@ class SimPeers {
     answer.error = "generation too old";
     answer.reason = "GENERATION_TOO_OLD";
     answer.last_generation = last;
+    return true;
+  }
+  // Refuses what is asked for a pool that was released.
+  template <class Ask, class T>
+  bool IsLate(const Ask& ask, Answer<T>& answer) const {
+    if (!released_ || ask.release) return false;
+    answer = {.state = Answer<T>::State::kRefused, .error = "released", .reason = "POOL_RELEASED"};
     return true;
   }
 
@@ -277,6 +294,7 @@ class SimPeers {
     configuration.orders.push_back(std::move(order));
   }
 
+  bool released_ = false;
   int64_t holding_ = 0;
   int64_t holding_generation_ = 0;
   bool has_holding_ = false;

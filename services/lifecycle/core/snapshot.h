@@ -37,6 +37,9 @@ struct Answer {
   // There is nothing new to go by.
   bool away() const { return state == State::kAway || state == State::kRefused; }
   bool refused(absl::string_view why) const { return state == State::kRefused && reason == why; }
+  // The pool's uid was released there: from then on nothing but a release is taken, so there is no
+  // use in asking again.
+  bool released() const { return refused("POOL_RELEASED"); }
 };
 
 struct HoldingAnswer {

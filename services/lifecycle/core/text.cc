@@ -23,4 +23,9 @@ std::string ListText(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string ReleasedText(absl::string_view service) {
+  return absl::StrCat("The uid of this NodePool was released in ", service,
+                      ", where it does not come back: delete the NodePool and create it anew.");
+}
+
 }  // namespace muster::lifecycle

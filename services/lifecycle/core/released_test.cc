@@ -1,0 +1,65 @@
+// A pool whose uid the other services have released: it is told, not asked again and again, and it
+// can still be deleted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/explain.h"
+#include "services/lifecycle/core/test_pools.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Released, ThePoolSaysSoAndWhoMustAct) {
+  Running sim(2);
+  sim.ReleaseUid();
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Settle());
+  for (const auto& [type, service] :
+       std::map<std::string, std::string>{{"Quota", "quota"},
+                                          {"Capacity", "capacity"},
+                                          {"NodeReconfigurationRequired", "configuration"}}) {
+    EXPECT_EQ(
+        sim.Says(type),
+        absl::StrCat("Unknown/InternalError: The uid of this NodePool was released in ", service,
+                     ", where it does not come back: delete the NodePool and create it anew."));
+  }
+  int told = 0;
+  const Snapshot snapshot = sim.Look();
+  for (const Obstacle& obstacle : Explain(snapshot, Plan(snapshot))) {
+    if (obstacle.reason != "POOL_RELEASED") continue;
+    ++told;
+    EXPECT_EQ(obstacle.actor, Actor::kUser);
+    EXPECT_THAT(obstacle.message, HasSubstr("delete the NodePool and create it anew"));
+  }
+  EXPECT_EQ(told, 3);
+}
+
+// A refusal that is final is no answer that did not come: there is no retry in a few seconds.
+TEST(Released, IsNotAskedAgainAndAgain) {
+  Running sim(2);
+  sim.ReleaseUid();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_GT(sim.last_plan.due, sim.now() + sim.policy.retry);
+}
+
+TEST(Released, DeletionCompletes) {
+  for (const int64_t nodes : {0, 2}) {
+    SCOPED_TRACE(nodes);
+    Running sim(nodes);
+    sim.ReleaseUid();
+    sim.Delete();
+    ASSERT_TRUE(sim.Settle());
+    EXPECT_EQ(sim.pool(), nullptr);
+    EXPECT_FALSE(sim.has_holding());
+    EXPECT_FALSE(sim.has_claim());
+  }
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
