@@ -40,6 +40,7 @@ class House {
 
   // Starts whatever does not run. A musterd comes back on the port that it had.
   void Start();
+  size_t processes() const { return musterds_.size(); }
   // SIGKILL to a musterd.
   void Kill(size_t process = 0) { musterds_[process]->Kill(); }
   // SIGTERM to a musterd; its exit code.

@@ -1,0 +1,367 @@
+// A read never writes: every RPC of the four services that is no mutation, and every mutation that
+// is only tried, leaves all four journals where they are. While nobody reconciles, so that what a
+// pool has yet to ask of the others is there to be asked by mistake.
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/dynamic_message.h>
+#include <google/protobuf/text_format.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "services/rpc/status.h"
+#include "tests/integration/house.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::testing {
+namespace {
+
+namespace lv1 = lifecycle::v1;
+using google::protobuf::MethodDescriptor;
+using google::protobuf::ServiceDescriptor;
+
+// A method and a request in protobuf's text format. `$UID` and the like stand for what the test
+// finds; see Reads::Filled.
+using Requests = std::map<std::string, std::vector<std::string>>;
+
+// What answers and writes nothing. Every question about a pool is asked of one that has settled,
+// one whose wish is new and one that nobody has asked for yet.
+const Requests& Questions() {
+  static const auto& questions = *new Requests{
+      {"QuotaService.GetQuota", {"name: '$QUOTA'"}},
+      {"QuotaService.ListQuotas", {"parent: 'organizations/-'"}},
+      {"QuotaService.CheckQuota",
+       {"holdings { name: '$QUOTA/holdings/$UID' nodes: 7 }",
+        "holdings { name: '$QUOTA/holdings/$FRESH' nodes: 2 }",
+        "holdings { name: '$QUOTA/holdings/$UID' release: true }"}},
+      {"QuotaService.GetHolding", {"name: '$QUOTA/holdings/$UID'"}},
+      {"QuotaService.ListHoldings", {"parent: 'organizations/-/quotas/-'"}},
+      {"QuotaService.AuditQuotas", {""}},
+      {"QuotaService.WatchQuotas", {""}},
+      {"CapacityService.GetZone", {"name: 'zones/RNO2A'"}},
+      {"CapacityService.ListZones", {""}},
+      {"CapacityService.GetInstanceType", {"name: 'instanceTypes/gd-8xa100-i128'"}},
+      {"CapacityService.ListInstanceTypes", {""}},
+      {"CapacityService.GetMachine", {"name: 'machines/$MACHINE'"}},
+      {"CapacityService.ListMachines", {""}},
+      {"CapacityService.CheckClaims",
+       {"claims { pool_uid: '$UID' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' nodes: 9 }",
+        "claims { pool_uid: '$FRESH' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' nodes: 3 }",
+        "claims { pool_uid: '$UID' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' nodes: 0 "
+        "returns { machine: '$MACHINE' reason: REASON_BROKEN } }",
+        "claims { pool_uid: '$FRESH' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' "
+        "release: true }"}},
+      {"CapacityService.GetClaim", {"name: 'claims/$UID'"}},
+      {"CapacityService.ListClaims", {""}},
+      {"CapacityService.ExplainClaim", {"name: 'claims/$UID'"}},
+      {"CapacityService.FindPlacements", {"requests { instance_type: 'gd-8xa100-i128' nodes: 2 }"}},
+      {"CapacityService.AuditCapacity", {""}},
+      {"CapacityService.WatchClaims", {""}},
+      {"CapacityService.WatchCapacity", {""}},
+      {"ConfigurationService.GetRelease",
+       {"name: 'channels/stable/components/kubernetes/releases/1.33'"}},
+      {"ConfigurationService.ListReleases", {""}},
+      {"ConfigurationService.GetNodeProfile", {"name: 'nodeProfiles/$PROFILE'"}},
+      {"ConfigurationService.ListNodeProfiles", {""}},
+      {"ConfigurationService.CheckPoolConfigurations",
+       {"configurations { pool_uid: '$UID' spec { gpu: true gpu_version: '570' } }",
+        "configurations { pool_uid: '$FRESH' spec { gpu: true } }",
+        "configurations { pool_uid: '$UID' spec { gpu: true } boot_failures { "
+        "node_profile: '$PROFILE' machines: ['a', 'b', 'c'] } }",
+        "configurations { pool_uid: '$UID' release: true }"}},
+      {"ConfigurationService.GetPoolConfiguration", {"name: 'poolConfigurations/$UID'"}},
+      {"ConfigurationService.ListPoolConfigurations", {""}},
+      {"ConfigurationService.WatchConfigurations", {""}},
+      {"LifecycleService.GetCluster", {"name: 'organizations/acme/clusters/example'"}},
+      {"LifecycleService.ListClusters", {"parent: 'organizations/-'"}},
+      {"LifecycleService.GetNodePool", {"name: '$POOL'"}},
+      {"LifecycleService.ListNodePools", {"parent: 'organizations/-/clusters/-'"}},
+      {"LifecycleService.ExplainNodePool",
+       {"name: '$POOL'", "name: '$FRESH_POOL'", "name: '$LEAVING_POOL'"}},
+      {"LifecycleService.GetNode", {"name: '$POOL/nodes/$MACHINE'"}},
+      {"LifecycleService.ListNodes", {"parent: '$POOL'"}},
+      {"LifecycleService.ListEvents", {"parent: 'organizations/acme/clusters/example'"}},
+      {"LifecycleService.AuditBooks", {""}},
+      {"LifecycleService.WatchLifecycle", {""}},
+      {"DebugService.CompareState", {""}},
+      {"DebugService.Ping", {""}},
+  };
+  return questions;
+}
+
+// Mutations that can be tried, with requests that would change something.
+const Requests& Trials() {
+  static const auto& trials = *new Requests{
+      {"QuotaService.CreateQuota",
+       {"parent: 'organizations/acme' quota_id: 'RNO2A~gd-8xl40-i128~spot' quota { limit: 3 }"}},
+      {"QuotaService.UpdateQuota", {"quota { name: '$QUOTA' limit: 77 }"}},
+      {"ConfigurationService.PublishRelease",
+       {"release { name: 'channels/stable/components/kubernetes/releases/1.99' }"}},
+      {"ConfigurationService.WithdrawRelease",
+       {"name: 'channels/stable/components/kubernetes/releases/1.33'"}},
+      {"ConfigurationService.SyncPoolConfiguration",
+       {"configuration { pool_uid: '$FRESH' generation: 1 spec { gpu: true } }",
+        "configuration { pool_uid: '$UID' generation: 99 release: true }"}},
+      {"ConfigurationService.BatchSyncPoolConfigurations",
+       {"configurations { pool_uid: '$FRESH' generation: 1 spec { gpu: true } }"}},
+      // An order that is refused is written too, unless it is only tried.
+      {"ConfigurationService.PromoteConfiguration", {"name: 'poolConfigurations/$UID'"}},
+      {"ConfigurationService.RollbackConfiguration", {"name: 'poolConfigurations/$UID'"}},
+      {"ConfigurationService.EnableRevision",
+       {"name: 'poolConfigurations/$UID' node_profile: '$PROFILE'"}},
+      {"LifecycleService.UpdateCluster",
+       {"cluster { name: 'organizations/acme/clusters/other' zone: 'RNO2A' }"}},
+      {"LifecycleService.ApplyNodePool",
+       {"node_pool { name: 'organizations/acme/clusters/example/nodePools/tried' "
+        "spec { instance_type: 'gd-8xa100-i128' target_nodes: 2 } }",
+        "node_pool { name: '$POOL' spec { instance_type: 'gd-8xa100-i128' target_nodes: 6 "
+        "gpu { version: '570' } } }"}},
+      {"LifecycleService.ResizeNodePool",
+       {"name: '$POOL' target_nodes: 8", "name: '$POOL' target_nodes: 0",
+        "name: '$FRESH_POOL' target_nodes: 3"}},
+      {"LifecycleService.DeleteNodePool", {"name: '$POOL'", "name: '$FRESH_POOL'"}},
+      {"LifecycleService.ReconfigureNodePool", {"name: '$POOL'"}},
+      {"LifecycleService.PauseReconfiguration", {"name: '$POOL'"}},
+      {"LifecycleService.ResumeReconfiguration", {"name: '$POOL'"}},
+      {"LifecycleService.CancelReconfiguration", {"name: '$POOL'"}},
+      {"LifecycleService.UpdateNode",
+       {"node { name: '$POOL/nodes/$MACHINE' protect_until_time { seconds: 4000000000 } }"}},
+  };
+  return trials;
+}
+
+// Mutations that cannot be tried.
+const std::set<std::string>& Mutations() {
+  static const auto& mutations = *new std::set<std::string>{
+      "QuotaService.DeleteQuota",           "QuotaService.SyncHolding",
+      "QuotaService.BatchSyncHoldings",     "CapacityService.UpdateZone",
+      "CapacityService.UpdateInstanceType", "CapacityService.BatchRegisterMachines",
+      "CapacityService.SetMachineState",    "CapacityService.SyncClaim",
+      "CapacityService.BatchSyncClaims",    "LifecycleService.ReportNodes",
+  };
+  return mutations;
+}
+
+std::vector<const MethodDescriptor*> Methods() {
+  std::vector<const MethodDescriptor*> methods;
+  for (const auto* file : {quota::v1::GetQuotaRequest::descriptor()->file(),
+                           capacity::v1::GetZoneRequest::descriptor()->file(),
+                           configuration::v1::GetReleaseRequest::descriptor()->file(),
+                           lv1::GetNodePoolRequest::descriptor()->file(),
+                           debug::v1::PingRequest::descriptor()->file()}) {
+    const ServiceDescriptor* service = file->service(0);
+    for (int i = 0; i < service->method_count(); ++i) methods.push_back(service->method(i));
+  }
+  return methods;
+}
+
+std::string NameOf(const MethodDescriptor& method) {
+  return absl::StrCat(method.service()->name(), ".", method.name());
+}
+
+bool CanBeTried(const MethodDescriptor& method) {
+  return method.input_type()->FindFieldByName("validate_only") != nullptr;
+}
+
+// A new RPC has to say what it is.
+TEST(ReadsTest, EveryRpcIsAQuestionOrAMutation) {
+  size_t known = 0;
+  for (const MethodDescriptor* method : Methods()) {
+    const std::string name = NameOf(*method);
+    const int places =
+        static_cast<int>(Questions().count(name) + Trials().count(name) + Mutations().count(name));
+    EXPECT_EQ(places, 1) << name << " stands in " << places
+                         << " of Questions, Trials and Mutations";
+    EXPECT_EQ(Trials().count(name) > 0, CanBeTried(*method)) << name;
+    known += static_cast<size_t>(places);
+  }
+  EXPECT_EQ(known, Questions().size() + Trials().size() + Mutations().size());
+}
+
+class Reads : public ::testing::Test {
+ protected:
+  static constexpr char kQuota[] = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
+  static constexpr char kPools[] = "organizations/acme/clusters/example/nodePools/";
+
+  Reads() : house_({.musterd_flags = {"--resync_interval=24h", "--audit_interval=24h"}}) {
+    house_.ApplyCatalogue();
+    house_.ApplyExample();
+    EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+    life_ = lv1::LifecycleService::NewStub(house_.channel());
+    const auto leaving = Apply("leaving");
+    EXPECT_TRUE(AwaitNodes(2)) << house_.Logs();
+    StopReconciling();
+    // What the others have not been asked for yet: more Nodes, a pool, and no pool.
+    EXPECT_THAT(house_.Resize(5), IsOk());
+    fresh_ = Apply("fresh").uid();
+    lv1::DeleteNodePoolRequest remove;
+    remove.set_name(leaving.name());
+    grpc::ClientContext context;
+    lv1::NodePool removed;
+    EXPECT_TRUE(life_->DeleteNodePool(&context, remove, &removed).ok());
+    const lv1::NodePool pool = house_.GetPool().value();
+    replacements_ = {
+        {"$FRESH_POOL", absl::StrCat(kPools, "fresh")},
+        {"$LEAVING_POOL", leaving.name()},
+        {"$POOL", House::kPool},
+        {"$FRESH", fresh_},
+        {"$UID", pool.uid()},
+        {"$QUOTA", kQuota},
+        {"$PROFILE", pool.status().node_profile()},
+        {"$MACHINE",
+         house_.database().QueryValue(absl::StrCat(
+             "SELECT machine FROM lifecycle.node WHERE pool_uid = '", pool.uid(), "'"))},
+    };
+  }
+
+  lv1::NodePool Apply(const std::string& name) {
+    lv1::ApplyNodePoolRequest request;
+    request.mutable_node_pool()->set_name(absl::StrCat(kPools, name));
+    request.mutable_node_pool()->mutable_spec()->set_instance_type("gd-8xa100-i128");
+    request.mutable_node_pool()->mutable_spec()->set_target_nodes(1);
+    grpc::ClientContext context;
+    lv1::NodePool pool;
+    const grpc::Status status = life_->ApplyNodePool(&context, request, &pool);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return pool;
+  }
+
+  bool AwaitNodes(int nodes) {
+    const absl::Time give_up = absl::Now() + absl::Minutes(1);
+    while (house_.database().QueryValue(
+               "SELECT count(*) FROM lifecycle.node WHERE state = 'PRODUCTION'") !=
+           absl::StrCat(nodes)) {
+      if (absl::Now() > give_up) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return true;
+  }
+
+  // Somebody else has the lease; then until what was under way is over.
+  void StopReconciling() {
+    house_.database().Execute(
+        "UPDATE lifecycle.lease_heartbeat SET holder = 'a test', epoch = epoch + 1,"
+        " expire_time = now() + interval '1 day'");
+    std::string before;
+    for (int calm = 0; calm < 10;) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      const std::string now = Journals();
+      calm = now == before ? calm + 1 : 0;
+      before = now;
+    }
+  }
+
+  // Where the four journals stand. Who leads may be told in lifecycle's: that is no answer's doing.
+  std::string Journals() {
+    std::string text;
+    for (const char* schema : {"quota", "capacity", "configuration", "lifecycle"}) {
+      absl::StrAppend(&text, schema, " ",
+                      house_.database().QueryValue(absl::StrCat(
+                          "SELECT max(revision) FROM ", schema, ".journal WHERE kind <> 'lease'")),
+                      " ");
+    }
+    return text;
+  }
+
+  std::string Filled(std::string request) const {
+    for (const auto& [word, value] : replacements_)
+      request = absl::StrReplaceAll(request, {{word, value}});
+    return request;
+  }
+
+  static grpc::ByteBuffer ToBuffer(const google::protobuf::Message& message) {
+    const grpc::Slice slice(message.SerializeAsString());
+    return grpc::ByteBuffer(&slice, 1);
+  }
+
+  // Calls, and of a stream reads until the snapshot has ended.
+  absl::Status Call(const MethodDescriptor& method, const std::string& text, bool validate_only) {
+    std::unique_ptr<google::protobuf::Message> request(
+        google::protobuf::MessageFactory::generated_factory()
+            ->GetPrototype(method.input_type())
+            ->New());
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(Filled(text), request.get())) << text;
+    if (validate_only) {
+      request->GetReflection()->SetBool(
+          request.get(), method.input_type()->FindFieldByName("validate_only"), true);
+    }
+    grpc::GenericStub stub(house_.channel());
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
+    grpc::CompletionQueue queue;
+    const auto next = [&] {
+      void* tag = nullptr;
+      bool ok = false;
+      return queue.Next(&tag, &ok) && ok;
+    };
+    const auto call = stub.PrepareCall(
+        &context, absl::StrCat("/", method.service()->full_name(), "/", method.name()), &queue);
+    call->StartCall(nullptr);
+    next();
+    call->WriteLast(ToBuffer(*request), grpc::WriteOptions(), nullptr);
+    next();
+    bool ended = false;
+    for (grpc::ByteBuffer message; !ended;) {
+      call->Read(&message, nullptr);
+      if (!next()) break;
+      ended = method.server_streaming() && IsSnapshotEnd(method, message);
+    }
+    if (ended) context.TryCancel();
+    grpc::Status status;
+    call->Finish(&status, nullptr);
+    next();
+    return ended ? absl::OkStatus() : rpc::FromGrpcStatus(status);
+  }
+
+  static bool IsSnapshotEnd(const MethodDescriptor& method, const grpc::ByteBuffer& bytes) {
+    grpc::Slice slice;
+    EXPECT_TRUE(bytes.DumpToSingleSlice(&slice).ok());
+    std::unique_ptr<google::protobuf::Message> message(
+        google::protobuf::MessageFactory::generated_factory()
+            ->GetPrototype(method.output_type())
+            ->New());
+    EXPECT_TRUE(message->ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
+    return message->GetReflection()->GetEnumValue(*message,
+                                                  method.output_type()->FindFieldByName("type")) ==
+           type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+  }
+
+  House house_;
+  std::unique_ptr<lv1::LifecycleService::Stub> life_;
+  std::string fresh_;
+  std::vector<std::pair<std::string, std::string>> replacements_;  // longer words first
+};
+
+TEST_F(Reads, NoJournalMoves) {
+  for (const MethodDescriptor* method : Methods()) {
+    const std::string name = NameOf(*method);
+    const bool is_trial = Trials().count(name) > 0;
+    if (Mutations().count(name) > 0) continue;
+    for (const std::string& request : is_trial ? Trials().at(name) : Questions().at(name)) {
+      SCOPED_TRACE(absl::StrCat(name, " {", request, "}"));
+      const std::string before = Journals();
+      const absl::Status status = Call(*method, request, is_trial);
+      // A trial may be refused for what the pool is; a malformed request would show nothing.
+      EXPECT_TRUE(status.ok() || (is_trial && absl::IsFailedPrecondition(status))) << status;
+      EXPECT_EQ(Journals(), before);
+    }
+  }
+  EXPECT_EQ(house_.CompareStates(), "");
+}
+
+}  // namespace
+}  // namespace muster::testing
