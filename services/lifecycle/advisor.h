@@ -13,7 +13,7 @@
 #include "services/lifecycle/asker.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/limits.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/peers.h"
 
 namespace muster::lifecycle {
 

@@ -14,8 +14,9 @@
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/snapshot.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/core/state.h"
 #include "services/lifecycle/peer_breaker.h"
+#include "services/lifecycle/peers.h"
 
 namespace muster::lifecycle {
 

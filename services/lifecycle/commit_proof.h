@@ -6,7 +6,7 @@
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "services/common/steady_clock.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/lane.h"
 
 namespace muster::lifecycle {
 

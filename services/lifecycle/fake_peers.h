@@ -14,7 +14,7 @@
 
 #include "services/common/error.h"
 #include "services/common/mutex.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/peers.h"
 #include "services/rpc/status.h"
 
 // For tests: quota, capacity and configuration behind real gRPC, each a few lines. Thread-safe.

@@ -8,7 +8,7 @@
 #include "services/lifecycle/advisor.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/decide.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/lane.h"
 
 namespace muster::lifecycle {
 
@@ -76,20 +76,16 @@ class Handlers final : public v1::LifecycleService::CallbackService {
       Context context, const v1::WatchLifecycleRequest* request) override;
 
  private:
-  // Hands a command to the lane and answers with the row that comes of it.
-  template <class Command, class Response>
-  Unary Submit(Context context, absl::StatusOr<Command> command, Response* response);
-  template <class Row, class Response>
-  Unary Get(Context context, const std::string& name, bool well_formed, const char* shape,
-            Response* response);
-  // The same for a command on a pool, which with `validate_only` is answered with what it would do.
-  template <class Command>
-  Unary SubmitPool(Context context, absl::StatusOr<Command> command, v1::NodePool* response);
+  // A mutation of a pool: with `validate_only` it is answered with what it would do (write_inl.h).
+  template <class Request, class Parse>
+  Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
   std::shared_ptr<Advisor> advisor() const {
     MutexLock lock(mutex_);
     return advisor_;
   }
+  // What the catalogue says of a type, and of the type of a pool.
   std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
+  std::optional<TypeFacts> TypeOfPool(const std::string& name) const;
 
   Lane& lane_;
   mutable Mutex mutex_;

@@ -15,6 +15,7 @@
 #include "services/common/clock.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/fake_peers.h"
+#include "services/lifecycle/lifecycle_service.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 

@@ -20,20 +20,15 @@ namespace {
 // parts they must have.
 class Parent {
  public:
-  // `pattern`: e.g. `organizations/*/clusters/*`. INVALID_ARGUMENT parent.
-  static absl::StatusOr<Parent> Parse(absl::string_view pattern, absl::string_view parent) {
-    const auto ids = MatchName(pattern, parent);
-    if (!ids) {
-      return muster::error::InvalidField(
-          "parent", absl::StrCat("must be like `", pattern, "`; `-` stands for any id."));
-    }
-    Parent parsed;
-    parsed.parts_ = absl::StrSplit(parent, '/');
-    for (const std::string& part : parsed.parts_) {
+  // `pattern`: e.g. `organizations/*/clusters/*`.
+  Parent(absl::string_view pattern, absl::string_view parent, Faults& faults)
+      : parts_(absl::StrSplit(parent, '/')) {
+    faults.Require(MatchName(pattern, parent).has_value(), "parent",
+                   absl::StrCat("must be like `", pattern, "`; `-` stands for any id."));
+    for (const std::string& part : parts_) {
       if (part == "-") break;
-      absl::StrAppend(&parsed.prefix_, part, "/");
+      absl::StrAppend(&prefix_, part, "/");
     }
-    return parsed;
   }
 
   const std::string& prefix() const { return prefix_; }
@@ -96,67 +91,35 @@ v1::WatchLifecycleResponse ToWatchResponse(const storage::WatchItem& item) {
   return rpc::ToWatchResponse<v1::WatchLifecycleResponse>(item, &ParseResource);
 }
 
-// Answers with one page of the rows of `Row` below the request's parent for which `keep` holds.
-template <class Row, class Request, class Response, class Keep, class Add>
-Handlers::Unary List(Lane& lane, Handlers::Context context, absl::string_view pattern,
-                     const Request& request, Response* response, Keep keep, Add add) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    absl::StatusOr<Parent> parent = Parent::Parse(pattern, request.parent());
-    if (!parent.ok()) return void(responder.Finish(parent.status()));
-    absl::StatusOr<rpc::Page> page = rpc::ReadPage(request);
-    if (!page.ok()) return void(responder.Finish(page.status()));
-    rpc::AnswerFrom(
-        lane, std::move(responder),
-        [request, parent = *std::move(parent), page = *std::move(page), response, keep, add](
-            const State& state, int64_t) {
-          response->set_next_page_token(rpc::ListPage(
-              state.table<Row>().rows(), request, page, parent.prefix(),
-              [&](const auto& row) { return parent.Holds(row.first) && keep(*row.second.row); },
-              [&](const auto& row) { *add(response) = ToProto(row.second); }));
-          return absl::OkStatus();
-        });
-  });
+// Selects the rows below the request's parent for which `keep(request, row)` holds.
+template <class Row, class Keep>
+auto Below(absl::string_view pattern, Keep keep) {
+  return [pattern, keep](const auto& request, Faults& faults) {
+    Parent parent(pattern, request.parent(), faults);
+    std::string prefix = parent.prefix();
+    return rpc::Selection<Row>{std::move(prefix), [request, keep, parent = std::move(parent)](
+                                                      const std::string& name, const Row& row) {
+                                 return parent.Holds(name) && keep(request, row);
+                               }};
+  };
 }
 
-constexpr auto kAll = [](const auto&) { return true; };
+constexpr auto kAll = [](const auto&, const auto&) { return true; };
+constexpr auto kRender = [](const State&, const auto& row) { return ToProto(row); };
 
-}  // namespace
-
-template <class Row, class Response>
-Handlers::Unary Handlers::Get(Context context, const std::string& name, bool well_formed,
-                              const char* shape, Response* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    if (!well_formed) return void(responder.Finish(muster::error::InvalidField("name", shape)));
-    rpc::AnswerFrom(lane_, std::move(responder),
-                    [name, response](const State& state, int64_t) -> absl::Status {
-                      const Versioned<Row>* row = state.table<Row>().FindVersioned(name);
-                      if (row == nullptr) return muster::error::NotFound(name);
-                      *response = ToProto(*row);
-                      return absl::OkStatus();
-                    });
-  });
-}
-
-Handlers::Unary Handlers::ExplainNodePool(Context context,
-                                          const v1::ExplainNodePoolRequest* request,
-                                          v1::ExplainNodePoolResponse* response) {
-  return rpc::Unary(context, [&](rpc::Responder responder) {
-    if (!ParsePoolName(request->name()))
-      return void(responder.Finish(muster::error::InvalidField("name", kPoolNameShape)));
-    const std::shared_ptr<Advisor> asked = advisor();
-    if (asked == nullptr)
-      return void(
-          responder.Finish(absl::UnavailableError("The other services are not known yet.")));
-    const absl::Time deadline = responder.deadline();
-    lane_.Read(
-        [asked, deadline, name = request->name(), response,
-         shared = std::make_shared<rpc::Responder>(std::move(responder))](
-            const absl::Status& status, const State* state, int64_t) {
-          if (!status.ok()) return shared->Finish(status);
-          std::optional<Picture> picture = PictureOf(*state, name);
-          if (!picture) return shared->Finish(muster::error::NotFound(name));
-          const Versioned<Pool> pool = *state->table<Pool>().FindVersioned(name);
-          asked->Explain(*std::move(picture), deadline,
+// Answers with what keeps the pool from where it should be.
+void AnswerExplanation(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
+                       const std::string& name, v1::ExplainNodePoolResponse* response) {
+  const absl::Time deadline = responder.deadline();
+  lane.Read(
+      [advisor = std::move(advisor), deadline, name, response,
+       shared = std::make_shared<rpc::Responder>(std::move(responder))](
+          const absl::Status& status, const State* state, int64_t) {
+        if (!status.ok()) return shared->Finish(status);
+        std::optional<Picture> picture = PictureOf(*state, name);
+        if (!picture) return shared->Finish(muster::error::NotFound(name));
+        const Versioned<Pool> pool = *state->table<Pool>().FindVersioned(name);
+        advisor->Explain(*std::move(picture), deadline,
                          [pool, response, shared](std::vector<v1::NodePoolObstacle> obstacles) {
                            shared->Reply([&] {
                              *response->mutable_node_pool() = ToProto(pool);
@@ -164,54 +127,73 @@ Handlers::Unary Handlers::ExplainNodePool(Context context,
                                *response->add_obstacles() = std::move(obstacle);
                            });
                          });
-        },
-        deadline);
+      },
+      deadline);
+}
+
+}  // namespace
+
+Handlers::Unary Handlers::ExplainNodePool(Context context,
+                                          const v1::ExplainNodePoolRequest* request,
+                                          v1::ExplainNodePoolResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    if (!ParsePoolName(request->name()))
+      return responder.Finish(muster::error::InvalidField("name", kPoolNameShape));
+    std::shared_ptr<Advisor> asked = advisor();
+    if (asked == nullptr)
+      return responder.Finish(absl::UnavailableError("The other services are not known yet."));
+    AnswerExplanation(lane_, std::move(responder), std::move(asked), request->name(), response);
   });
 }
 
 Handlers::Unary Handlers::GetCluster(Context context, const v1::GetClusterRequest* request,
                                      v1::Cluster* response) {
-  return Get<Cluster>(context, request->name(), ParseClusterName(request->name()).has_value(),
-                      kClusterNameShape, response);
+  return rpc::GetRow<Cluster>(context, lane_, *request, response,
+                              rpc::NameShape{&ParseClusterName, kClusterNameShape}, kRender);
 }
 
 Handlers::Unary Handlers::GetNodePool(Context context, const v1::GetNodePoolRequest* request,
                                       v1::NodePool* response) {
-  return Get<Pool>(context, request->name(), ParsePoolName(request->name()).has_value(),
-                   kPoolNameShape, response);
+  return rpc::GetRow<Pool>(context, lane_, *request, response,
+                           rpc::NameShape{&ParsePoolName, kPoolNameShape}, kRender);
 }
 
 Handlers::Unary Handlers::GetNode(Context context, const v1::GetNodeRequest* request,
                                   v1::Node* response) {
-  return Get<Node>(context, request->name(), ParseNodeName(request->name()).has_value(),
-                   kNodeNameShape, response);
+  return rpc::GetRow<Node>(context, lane_, *request, response,
+                           rpc::NameShape{&ParseNodeName, kNodeNameShape}, kRender);
 }
 
 Handlers::Unary Handlers::ListClusters(Context context, const v1::ListClustersRequest* request,
                                        v1::ListClustersResponse* response) {
-  return List<Cluster>(lane_, context, "organizations/*", *request, response, kAll,
-                       [](auto* out) { return out->add_clusters(); });
+  return rpc::ListRows<Cluster>(
+      context, lane_, *request, response, Below<Cluster>("organizations/*", kAll),
+      [](auto& page) { return page.add_clusters(); }, kRender);
 }
 
 Handlers::Unary Handlers::ListNodePools(Context context, const v1::ListNodePoolsRequest* request,
                                         v1::ListNodePoolsResponse* response) {
-  return List<Pool>(lane_, context, "organizations/*/clusters/*", *request, response, kAll,
-                    [](auto* out) { return out->add_node_pools(); });
+  return rpc::ListRows<Pool>(
+      context, lane_, *request, response, Below<Pool>("organizations/*/clusters/*", kAll),
+      [](auto& page) { return page.add_node_pools(); }, kRender);
 }
 
 Handlers::Unary Handlers::ListNodes(Context context, const v1::ListNodesRequest* request,
                                     v1::ListNodesResponse* response) {
-  return List<Node>(lane_, context, "organizations/*/clusters/*/nodePools/*", *request, response,
-                    kAll, [](auto* out) { return out->add_nodes(); });
+  return rpc::ListRows<Node>(
+      context, lane_, *request, response,
+      Below<Node>("organizations/*/clusters/*/nodePools/*", kAll),
+      [](auto& page) { return page.add_nodes(); }, kRender);
 }
 
 Handlers::Unary Handlers::ListEvents(Context context, const v1::ListEventsRequest* request,
                                      v1::ListEventsResponse* response) {
-  const auto about = [uid = request->pool_uid()](const Event& event) {
-    return uid.empty() || event.pool_uid == uid;
+  const auto about = [](const v1::ListEventsRequest& asked, const Event& event) {
+    return asked.pool_uid().empty() || event.pool_uid == asked.pool_uid();
   };
-  return List<Event>(lane_, context, "organizations/*/clusters/*", *request, response, about,
-                     [](auto* out) { return out->add_events(); });
+  return rpc::ListRows<Event>(
+      context, lane_, *request, response, Below<Event>("organizations/*/clusters/*", about),
+      [](auto& page) { return page.add_events(); }, kRender);
 }
 
 Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <grpcpp/channel.h>
 #include <prometheus/collectable.h>
 
 #include <memory>
@@ -10,10 +9,10 @@
 #include "services/common/clock.h"
 #include "services/lifecycle/core/books_memory.h"
 #include "services/lifecycle/core/limits.h"
-#include "services/lifecycle/core/state.h"
+#include "services/lifecycle/lane.h"
+#include "services/lifecycle/peers.h"
 #include "storage/lifecycle/lifecycle_store.h"
 #include "storage/postgres/auditor.h"
-#include "storage/postgres/lane.h"
 
 namespace grpc {
 class Service;
@@ -21,20 +20,11 @@ class Service;
 
 namespace muster::lifecycle {
 
-using Lane = storage::CommitLane<State>;
-
 class BooksAuditor;
 class CatalogueMirror;
 class OrphanCollector;
 class Reconciler;
 class Handlers;
-
-// The services that lifecycle asks.
-struct Peers {
-  std::shared_ptr<grpc::Channel> quota = {};
-  std::shared_ptr<grpc::Channel> capacity = {};
-  std::shared_ptr<grpc::Channel> configuration = {};
-};
 
 // The lifecycle service: its state, its lane, the handlers of muster.lifecycle.v1.LifecycleService,
 // and the reconcile loop.

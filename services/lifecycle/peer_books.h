@@ -13,7 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/core/books.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/lane.h"
+#include "services/lifecycle/peers.h"
 
 namespace muster::lifecycle {
 

@@ -12,7 +12,8 @@
 #include "services/lifecycle/asker.h"
 #include "services/lifecycle/due_set.h"
 #include "services/lifecycle/heard_news.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/lane.h"
+#include "services/lifecycle/peers.h"
 
 namespace grpc {
 class ClientContext;

@@ -12,7 +12,7 @@
 
 #include "absl/time/time.h"
 #include "services/lifecycle/due_set.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/lane.h"
 #include "services/lifecycle/peer_breaker.h"
 
 namespace muster::lifecycle {

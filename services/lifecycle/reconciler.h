@@ -18,8 +18,9 @@
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/plan.h"
 #include "services/lifecycle/due_set.h"
-#include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/lane.h"
 #include "services/lifecycle/peer_watches.h"
+#include "services/lifecycle/peers.h"
 #include "services/lifecycle/reconcile_metrics.h"
 #include "storage/lifecycle/lease_store.h"
 

@@ -120,7 +120,9 @@ lifecycle::Spec SomeSpec() { return {.instance_type = "t"}; }
 
 // What lifecycle says of one field of a spec; empty: nothing.
 std::string Fault(const lifecycle::Spec& spec, absl::string_view field) {
-  for (const auto& violation : lifecycle::ValidateSpec(spec, spec.target_nodes, nullptr, nullptr)) {
+  error::Faults faults;
+  lifecycle::ValidateSpec(spec, spec.target_nodes, nullptr, nullptr, faults);
+  for (const auto& violation : faults) {
     if (violation.field == field) return violation.description;
   }
   return "";

@@ -80,14 +80,13 @@ void World::ApplySome(bool validate_only) {
   command.new_uid = absl::StrCat("uid-", ++next_uid_);
   command.spec = SomeSpec(command.name);
   command.target_nodes = SomeTarget(command.name);
-  command.validate_only = validate_only;
   // From an object whose generations rise with the calls, now and then an old copy; or from none.
   if (!dice_.OneIn(3)) command.object_generation = std::max<int64_t>(1, next_uid_ - dice_.Roll(4));
   const auto* type = cloud_.capacity.state().FindInstanceType(command.spec.instance_type);
   if (type != nullptr)
     command.type =
         lifecycle::TypeFacts{type->id, type->gpus, type->superchip, type->nodes_per_rack};
-  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now);
+  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now, validate_only);
   cloud_.trace(cloud_.now, "caller: applies ", command.name, " target ", *command.target_nodes, " ",
                command.spec.scale_down_strategy, validate_only ? " (validate only)" : "", " -> ",
                outcome.status().ToString());
@@ -98,8 +97,7 @@ void World::ResizeSome(bool validate_only) {
   if (names.empty()) return;
   lifecycle::ResizeNodePool command{.name = dice_.Pick(names)};
   command.target_nodes = SomeTarget(command.name);
-  command.validate_only = validate_only;
-  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now);
+  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now, validate_only);
   cloud_.trace(cloud_.now, "caller: resizes ", command.name, " to ", *command.target_nodes, " -> ",
                outcome.status().ToString());
 }
@@ -129,9 +127,8 @@ std::string World::SomeBusyPool() {
 }
 
 void World::DeleteSome(bool validate_only) {
-  const lifecycle::DeleteNodePool command{
-      .name = SomeBusyPool(), .allow_missing = true, .validate_only = validate_only};
-  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now);
+  const lifecycle::DeleteNodePool command{.name = SomeBusyPool(), .allow_missing = true};
+  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now, validate_only);
   cloud_.trace(cloud_.now, "caller: deletes ", command.name, " -> ", outcome.status().ToString());
 }
 
@@ -139,7 +136,7 @@ void World::ReconfigureSome(bool validate_only) {
   const std::string name = SomeBusyPool();
   absl::Status status;
   if (dice_.OneIn(2)) {
-    lifecycle::ReconfigureNodePool command{.name = name, .validate_only = validate_only};
+    lifecycle::ReconfigureNodePool command{.name = name};
     command.evict_active = dice_.OneIn(2);
     command.max_unavailable = dice_.OneIn(2) ? "" : "2";
     command.allowed_failures = dice_.Roll(2);
@@ -148,13 +145,12 @@ void World::ReconfigureSome(bool validate_only) {
         if (dice_.OneIn(2)) command.machines.push_back(node->machine);
       }
     }
-    status = cloud_.lifecycle.Run(command, cloud_.now).status();
+    status = cloud_.lifecycle.Run(command, cloud_.now, validate_only).status();
   } else {
     using Verb = lifecycle::ControlReconfiguration::Verb;
     constexpr Verb kVerbs[] = {Verb::kPause, Verb::kResume, Verb::kResume, Verb::kCancel};
-    const lifecycle::ControlReconfiguration command{
-        .name = name, .verb = kVerbs[dice_.Roll(4)], .validate_only = validate_only};
-    status = cloud_.lifecycle.Run(command, cloud_.now).status();
+    const lifecycle::ControlReconfiguration command{.name = name, .verb = kVerbs[dice_.Roll(4)]};
+    status = cloud_.lifecycle.Run(command, cloud_.now, validate_only).status();
   }
   cloud_.trace(cloud_.now, "caller: reconfigures ", name, " -> ", status.ToString());
 }
@@ -162,12 +158,12 @@ void World::ReconfigureSome(bool validate_only) {
 void World::RemoveSome(bool validate_only) {
   const std::vector<std::string> names = PoolNames();
   if (names.empty()) return;
-  lifecycle::ResizeNodePool command{.name = dice_.Pick(names), .validate_only = validate_only};
+  lifecycle::ResizeNodePool command{.name = dice_.Pick(names)};
   for (const auto* node : cloud_.lifecycle.state().NodesOf(command.name)) {
     if (dice_.OneIn(4)) command.remove_machines.push_back(node->machine);
   }
   if (command.remove_machines.empty()) return;
-  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now);
+  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now, validate_only);
   cloud_.trace(cloud_.now, "caller: removes ", command.remove_machines.size(), " of ", command.name,
                " -> ", outcome.status().ToString());
 }
@@ -176,9 +172,9 @@ void World::ProtectSome(bool validate_only) {
   const auto& nodes = cloud_.lifecycle.state().table<lifecycle::Node>().rows();
   if (nodes.empty()) return;
   const auto it = std::next(nodes.begin(), dice_.Roll(static_cast<int>(nodes.size())));
-  lifecycle::UpdateNode command{.name = it->first, .validate_only = validate_only};
+  lifecycle::UpdateNode command{.name = it->first};
   if (!dice_.OneIn(3)) command.protect_until_time = cloud_.now + dice_.UpTo(absl::Minutes(20));
-  (void)cloud_.lifecycle.Run(command, cloud_.now);
+  (void)cloud_.lifecycle.Run(command, cloud_.now, validate_only);
   cloud_.trace(cloud_.now, "caller: protects ", command.name);
 }
 

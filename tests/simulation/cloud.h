@@ -32,7 +32,7 @@ class Service {
   std::function<void(std::string)> wrong = [](const std::string&) {};
 
   template <class Command>
-  auto Run(const Command& command, absl::Time now) {
+  auto Run(const Command& command, absl::Time now, bool validate_only = false) {
     // No two commits at the same time, and none before the last.
     time_ = std::max(now, time_ + absl::Microseconds(1));
     Overlay<State> overlay(state_, revision_);
@@ -45,6 +45,7 @@ class Service {
     if constexpr (requires { state_.released(); }) {
       if (forgets_released) Forget(overlay);
     }
+    if (validate_only) overlay.RollBack();
     revision_ = overlay.revision();
     if (!overlay.changes().empty()) committed(overlay);
     return outcome;

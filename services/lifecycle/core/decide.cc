@@ -37,15 +37,13 @@ absl::Status CheckIdentity(const State& state, const ApplyNodePool& command, con
   return CheckEtag<Pool>(state, command.name, command.etag);
 }
 
-std::vector<muster::error::FieldViolation> Validate(const ApplyNodePool& command,
-                                                    const Pool* before) {
-  auto faults =
-      ValidateSpec(command.spec, command.target_nodes, before == nullptr ? nullptr : &before->spec,
-                   command.type ? &*command.type : nullptr);
-  if (command.object_generation < 0) {
-    faults.push_back({"node_pool.object_generation", "must be at least 0"});
-  }
-  return faults;
+absl::Status Validate(const ApplyNodePool& command, const Pool* before) {
+  Faults faults;
+  ValidateSpec(command.spec, command.target_nodes, before == nullptr ? nullptr : &before->spec,
+               command.type ? &*command.type : nullptr, faults);
+  faults.Require(command.object_generation >= 0, "node_pool.object_generation",
+                 "must be at least 0");
+  return faults.status();
 }
 
 // Whether the pool, as it is, may become what is asked.
@@ -75,27 +73,22 @@ void Replace(Overlay<State>& overlay, const Pool& before, const ApplyNodePool& c
 
 StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now) {
   Cluster cluster = command.cluster;
-  if (auto faults = ValidateCluster(cluster); !faults.empty()) {
-    return muster::error::InvalidFields(std::move(faults));
-  }
+  Faults faults;
+  ValidateCluster(cluster, faults);
+  RETURN_IF_ERROR(faults.status());
   RETURN_IF_ERROR(CheckEtag<Cluster>(overlay.state(), cluster.name, command.etag));
   const Cluster* before = overlay.state().table<Cluster>().Find(cluster.name);
   if (before != nullptr && before->zone != cluster.zone) return error::ZoneChanged(cluster.name);
   cluster.create_time = before == nullptr ? now : before->create_time;
-  const size_t mark = overlay.Mark();
   overlay.Put(cluster);
   const Versioned<Cluster>* row = overlay.state().table<Cluster>().FindVersioned(cluster.name);
-  Outcome outcome{.cluster = *row->row, .revision = row->revision};
-  if (command.validate_only) overlay.RollBack(mark);
-  return outcome;
+  return Outcome{.cluster = *row->row, .revision = row->revision};
 }
 
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now) {
   const State& state = overlay.state();
   const Pool* before = state.table<Pool>().Find(command.name);
-  if (auto faults = Validate(command, before); !faults.empty()) {
-    return muster::error::InvalidFields(std::move(faults));
-  }
+  RETURN_IF_ERROR(Validate(command, before));
   Spec spec = command.spec;
   spec.target_nodes = *command.target_nodes;
   const std::string cluster_name(ClusterNameOf(command.name));
@@ -103,7 +96,6 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, ab
   if (cluster == nullptr) return muster::error::NotFound(cluster_name);
   RETURN_IF_ERROR(CheckIdentity(state, command, before));
 
-  const size_t mark = overlay.Mark();
   if (before == nullptr) {
     RETURN_IF_ERROR(CheckGeneration(command.name, command.object_generation, 0));
     Pool pool = NewPool(command, *cluster, std::move(spec), now);
@@ -115,7 +107,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, ab
     RETURN_IF_ERROR(CheckFits(*before, command, spec));
     Replace(overlay, *before, command, std::move(spec));
   }
-  return PoolOutcome(overlay, command.name, mark, command.validate_only);
+  return PoolOutcome(overlay.state(), command.name);
 }
 
 StatusOrOutcome Decide(Overlay<State>& overlay, const DeleteNodePool& command, absl::Time now) {
@@ -126,7 +118,6 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const DeleteNodePool& command, a
     return muster::error::NotFound(command.name);
   }
   RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
-  const size_t mark = overlay.Mark();
   if (!before->deleting()) {
     Pool pool = *before;
     pool.delete_time = now;
@@ -136,7 +127,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const DeleteNodePool& command, a
     }
     PutPool(overlay, *before, std::move(pool));
   }
-  return PoolOutcome(overlay, command.name, mark, command.validate_only);
+  return PoolOutcome(overlay.state(), command.name);
 }
 
 StatusOrOutcome Decide(Overlay<State>& overlay, const TakeLease& command, absl::Time) {

@@ -20,7 +20,6 @@ namespace muster::lifecycle {
 struct UpdateCluster {
   Cluster cluster = {};   // create_time is not read
   std::string etag = {};  // empty: any
-  bool validate_only = false;
 };
 
 struct ApplyNodePool {
@@ -33,7 +32,6 @@ struct ApplyNodePool {
   int64_t object_generation = 0;
   std::optional<int64_t> target_nodes = {};
   std::optional<TypeFacts> type = {};  // nullopt: not known
-  bool validate_only = false;
 };
 
 struct ResizeNodePool {
@@ -41,7 +39,6 @@ struct ResizeNodePool {
   std::optional<int64_t> target_nodes = {};  // nullopt: lowered by the number of machines named
   std::string etag = {};
   std::optional<TypeFacts> type = {};
-  bool validate_only = false;
   std::vector<std::string> remove_machines = {};  // none twice
 };
 
@@ -53,7 +50,6 @@ struct ReconfigureNodePool {
   bool evict_active = false;
   std::string max_unavailable = {};
   int64_t allowed_failures = 0;
-  bool validate_only = false;
 };
 
 // Pauses, resumes or cancels them.
@@ -62,7 +58,6 @@ struct ControlReconfiguration {
   std::string name = {};
   std::string etag = {};
   Verb verb = Verb::kPause;
-  bool validate_only = false;
 };
 
 // What a user may change of a Node.
@@ -70,14 +65,12 @@ struct UpdateNode {
   std::string name = {};
   std::string etag = {};
   absl::Time protect_until_time = kNever;  // kNever: not protected
-  bool validate_only = false;
 };
 
 struct DeleteNodePool {
   std::string name = {};
   std::string etag = {};
   bool allow_missing = false;
-  bool validate_only = false;
 };
 
 // What an agent saw of one Node.

@@ -16,25 +16,21 @@ namespace muster::lifecycle {
 namespace {
 
 absl::Status CheckFields(const State& state, const ReconfigureNodePool& command) {
-  std::vector<muster::error::FieldViolation> faults;
-  if (!command.max_unavailable.empty() && !IsMaxUnavailable(command.max_unavailable)) {
-    faults.push_back(
-        {"max_unavailable", "must be a number such as `2` or a percentage such as `25%`"});
-  }
-  if (command.allowed_failures < 0 || command.allowed_failures > kMaxTargetNodes) {
-    faults.push_back({"allowed_failures", absl::StrCat("must be between 0 and ", kMaxTargetNodes)});
-  }
+  Faults faults;
+  faults.Require(command.max_unavailable.empty() || IsMaxUnavailable(command.max_unavailable),
+                 "max_unavailable", "must be a number such as `2` or a percentage such as `25%`");
+  faults.Require(command.allowed_failures >= 0 && command.allowed_failures <= kMaxTargetNodes,
+                 "allowed_failures", absl::StrCat("must be between 0 and ", kMaxTargetNodes));
   std::set<absl::string_view> seen;
   for (size_t i = 0; i < command.machines.size(); ++i) {
     const std::string& machine = command.machines[i];
     if (!seen.insert(machine).second) {
-      faults.push_back({absl::StrCat("machines[", i, "]"), "stands in the request twice"});
+      faults.Add(muster::error::At("machines", i), "stands in the request twice");
     } else if (state.table<Node>().Find(NodeName(command.name, machine)) == nullptr) {
       return muster::error::NotFound(NodeName(command.name, machine));
     }
   }
-  if (!faults.empty()) return muster::error::InvalidFields(std::move(faults));
-  return absl::OkStatus();
+  return faults.status();
 }
 
 }  // namespace
@@ -51,7 +47,6 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& comma
   if (IsDisabled(*before)) {
     return error::ConfigurationDisabled(command.name, before->status.node_profile);
   }
-  const size_t mark = overlay.Mark();
   Pool pool = *before;
   Reconfiguration asked;
   asked.number = before->reconfiguration ? before->reconfiguration->number + 1 : 1;
@@ -63,7 +58,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& comma
   asked.state_time = now;
   pool.reconfiguration = std::move(asked);
   PutPool(overlay, *before, std::move(pool));
-  return PoolOutcome(overlay, command.name, mark, command.validate_only);
+  return PoolOutcome(overlay.state(), command.name);
 }
 
 StatusOrOutcome Decide(Overlay<State>& overlay, const ControlReconfiguration& command,
@@ -79,7 +74,6 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ControlReconfiguration& co
   const RState wanted = command.verb == Verb::kPause    ? RState::kPaused
                         : command.verb == Verb::kResume ? RState::kRunning
                                                         : RState::kCancelled;
-  const size_t mark = overlay.Mark();
   if (before->reconfiguration->state != wanted) {
     Pool pool = *before;
     pool.reconfiguration->state = wanted;
@@ -87,7 +81,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ControlReconfiguration& co
     if (command.verb == Verb::kResume) pool.reconfiguration->failed_machines.clear();
     PutPool(overlay, *before, std::move(pool));
   }
-  return PoolOutcome(overlay, command.name, mark, command.validate_only);
+  return PoolOutcome(overlay.state(), command.name);
 }
 
 }  // namespace muster::lifecycle

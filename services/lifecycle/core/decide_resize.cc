@@ -14,31 +14,28 @@
 namespace muster::lifecycle {
 namespace {
 
-using Violations = std::vector<muster::error::FieldViolation>;
-
 bool IsProtected(const Node& node, absl::Time now) {
   return node.protect_until_time != kNever && now < node.protect_until_time;
 }
 
 // Each named machine is a Node of the pool that may go.
 absl::Status CheckNamed(const State& state, const ResizeNodePool& command, absl::Time now) {
-  Violations faults;
+  Faults faults;
   std::set<absl::string_view> seen;
   for (size_t i = 0; i < command.remove_machines.size(); ++i) {
     const std::string& machine = command.remove_machines[i];
     const std::string field = absl::StrCat("remove_machines[", i, "]");
     const Node* node = state.table<Node>().Find(NodeName(command.name, machine));
     if (node == nullptr) {
-      faults.push_back({field, absl::StrCat("`", machine, "` is not a Node of the pool")});
+      faults.Add(field, absl::StrCat("`", machine, "` is not a Node of the pool"));
     } else if (!seen.insert(machine).second) {
-      faults.push_back({field, "stands in the request twice"});
+      faults.Add(field, "stands in the request twice");
     } else if (IsProtected(*node, now)) {
       return error::NodeProtected(node->name,
                                   absl::FormatTime(node->protect_until_time, absl::UTCTimeZone()));
     }
   }
-  if (!faults.empty()) return muster::error::InvalidFields(std::move(faults));
-  return absl::OkStatus();
+  return faults.status();
 }
 
 // Names of those that are on their way out already count for nothing.
@@ -64,15 +61,11 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, a
   RETURN_IF_ERROR(CheckNamed(state, command, now));
   std::optional<int64_t> target = command.target_nodes;
   if (!command.remove_machines.empty()) target = TargetOf(state, *before, command);
-  if (auto faults = ValidateSpec(before->spec, target, &before->spec,
-                                 command.type ? &*command.type : nullptr);
-      !faults.empty()) {
-    for (auto& fault : faults) {
-      if (fault.field == "spec.targetNodes") fault.field = "target_nodes";
-    }
-    return muster::error::InvalidFields(std::move(faults));
-  }
-  const size_t mark = overlay.Mark();
+  Faults faults;
+  ValidateSpec(before->spec, target, &before->spec, command.type ? &*command.type : nullptr,
+               faults);
+  faults.Rename("spec.targetNodes", "target_nodes");
+  RETURN_IF_ERROR(faults.status());
   const bool resized = before->spec.target_nodes != *target;
   if (resized) {
     Pool pool = *before;
@@ -83,21 +76,18 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, a
   if (resized || !command.remove_machines.empty()) {
     NameVictims(overlay, command.name, command.remove_machines);
   }
-  return PoolOutcome(overlay, command.name, mark, command.validate_only);
+  return PoolOutcome(overlay.state(), command.name);
 }
 
 StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateNode& command, absl::Time) {
   const Node* before = overlay.state().table<Node>().Find(command.name);
   if (before == nullptr) return muster::error::NotFound(command.name);
   RETURN_IF_ERROR(CheckEtag<Node>(overlay.state(), command.name, command.etag));
-  const size_t mark = overlay.Mark();
   Node node = *before;
   node.protect_until_time = command.protect_until_time;
   overlay.Put(std::move(node));
   const Versioned<Node>* row = overlay.state().table<Node>().FindVersioned(command.name);
-  Outcome outcome{.node = *row->row, .revision = row->revision};
-  if (command.validate_only) overlay.RollBack(mark);
-  return outcome;
+  return Outcome{.node = *row->row, .revision = row->revision};
 }
 
 }  // namespace muster::lifecycle

@@ -120,8 +120,7 @@ TEST(Decide, ObjectGenerationsFenceOldCopies) {
     command.object_generation = given.object_generation;
     for (const bool validate_only : {true, false}) {
       EXPECT_EQ(sim.revision(), revision);
-      command.validate_only = validate_only;
-      const auto outcome = sim.Run(command);
+      const auto outcome = sim.Run(command, validate_only);
       EXPECT_EQ(ReasonOf(outcome.status()), expected.refused);
       if (!outcome.ok()) continue;
       EXPECT_EQ(outcome->pool->generation, expected.generation);
@@ -180,9 +179,7 @@ TEST(Decide, ALaterObjectGenerationMovesNothingElse) {
 TEST(Decide, ValidateOnlyAnswersAndWritesNothing) {
   Simulation sim;
   const int64_t revision = sim.revision();
-  ApplyNodePool command = Apply(3);
-  command.validate_only = true;
-  const auto outcome = sim.Run(command);
+  const auto outcome = sim.Run(Apply(3), true);
   ASSERT_TRUE(outcome.ok());
   EXPECT_EQ(outcome->pool->spec.target_nodes, 3);
   EXPECT_EQ(sim.revision(), revision);

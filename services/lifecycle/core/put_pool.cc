@@ -31,12 +31,9 @@ void PutPool(Overlay<State>& overlay, const Pool& before, Pool after, bool asks_
   overlay.Put(std::move(after));
 }
 
-Outcome PoolOutcome(Overlay<State>& overlay, const std::string& name, size_t mark,
-                    bool validate_only) {
-  const Versioned<Pool>* pool = overlay.state().table<Pool>().FindVersioned(name);
-  Outcome outcome{.pool = *pool->row, .revision = pool->revision};
-  if (validate_only) overlay.RollBack(mark);
-  return outcome;
+Outcome PoolOutcome(const State& state, const std::string& name) {
+  const Versioned<Pool>* pool = state.table<Pool>().FindVersioned(name);
+  return Outcome{.pool = *pool->row, .revision = pool->revision};
 }
 
 void NameVictims(Overlay<State>& overlay, const std::string& pool,

@@ -14,9 +14,8 @@ namespace muster::lifecycle {
 // changes (demand.h), or `asks_anew` says so.
 void PutPool(Overlay<State>& overlay, const Pool& before, Pool after, bool asks_anew = false);
 
-// The pool's row after a command; with `validate_only` all since `mark` is taken back.
-Outcome PoolOutcome(Overlay<State>& overlay, const std::string& name, size_t mark,
-                    bool validate_only);
+// The pool's row after a command.
+Outcome PoolOutcome(const State& state, const std::string& name);
 
 // Marks those Nodes of the pool whose machines are named as the next to go, and no others.
 void NameVictims(Overlay<State>& overlay, const std::string& pool,

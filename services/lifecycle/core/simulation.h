@@ -50,13 +50,15 @@ class Simulation : public SimPeers, public SimAgents {
   Policy policy = {};
 
   // --- callers ---
+  // `validate_only`: what is decided is taken back, as services/rpc/write.h does.
   template <class Command>
-  absl::StatusOr<Outcome> Run(const Command& command) {
+  absl::StatusOr<Outcome> Run(const Command& command, bool validate_only = false) {
     now_ += absl::Milliseconds(tick_);  // no two commits at the same time
     Overlay<State> overlay(state_, revision_);
     auto outcome = Decide(overlay, command, now_);
     if (!outcome.ok() && !overlay.changes().empty())
       std::abort();  // a refusal leaves nothing behind
+    if (validate_only) overlay.RollBack();
     revision_ = overlay.revision();
     for (const auto& change : overlay.changes()) Record(change.change);
     return outcome;

@@ -19,29 +19,17 @@ constexpr char kReservedDomain[] =
 constexpr char kAllowedReservedKey[] = "cks.coreweave.cloud/system-critical";
 constexpr char kBadKey[] = "is not a valid Kubernetes label key";
 
-// Collects faults.
-class Faults {
- public:
-  void Add(absl::string_view field, absl::string_view description) {
-    found_.push_back({std::string(field), std::string(description)});
-  }
-  // `value` must be one of `words` or empty.
-  void Word(absl::string_view field, absl::string_view value,
-            std::initializer_list<absl::string_view> words, absl::string_view list) {
-    if (value.empty() || std::find(words.begin(), words.end(), value) != words.end()) return;
-    Add(field, absl::StrCat("must be ", list));
-  }
-  void Count(absl::string_view field, int64_t value) {
-    if (value < 0 || value > kMaxTargetNodes) {
-      Add(field, absl::StrCat("must be between 0 and ", kMaxTargetNodes));
-    }
-  }
-  std::vector<error::FieldViolation> Take() { return std::move(found_); }
-  bool empty() const { return found_.empty(); }
+// `value` must be one of `words` or empty.
+void CheckWord(Faults& faults, absl::string_view field, absl::string_view value,
+               std::initializer_list<absl::string_view> words, absl::string_view list) {
+  if (value.empty() || std::find(words.begin(), words.end(), value) != words.end()) return;
+  faults.Add(field, absl::StrCat("must be ", list));
+}
 
- private:
-  std::vector<error::FieldViolation> found_;
-};
+void CheckCount(Faults& faults, absl::string_view field, int64_t value) {
+  faults.Require(value >= 0 && value <= kMaxTargetNodes, field,
+                 absl::StrCat("must be between 0 and ", kMaxTargetNodes));
+}
 
 bool IsNamePart(absl::string_view text, size_t max_size) {
   const auto alnum = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); };
@@ -75,7 +63,7 @@ std::string At(absl::string_view field, absl::string_view key) {
 void CheckLabels(Faults& faults, const StringMap& labels) {
   constexpr char kField[] = "spec.nodeLabels";
   if (labels.size() > kMaxNodeLabels) {
-    faults.Add(kField, absl::StrCat("must have at most ", kMaxNodeLabels, " entries"));
+    return faults.Add(kField, absl::StrCat("must have at most ", kMaxNodeLabels, " entries"));
   }
   for (const auto& [key, value] : labels) {
     if (!IsQualifiedName(key)) faults.Add(At(kField, key), kBadKey);
@@ -89,7 +77,7 @@ void CheckLabels(Faults& faults, const StringMap& labels) {
 void CheckAnnotations(Faults& faults, const StringMap& annotations) {
   constexpr char kField[] = "spec.nodeAnnotations";
   if (annotations.size() > kMaxNodeAnnotations) {
-    faults.Add(kField, absl::StrCat("must have at most ", kMaxNodeAnnotations, " entries"));
+    return faults.Add(kField, absl::StrCat("must have at most ", kMaxNodeAnnotations, " entries"));
   }
   size_t bytes = 0;
   for (const auto& [key, value] : annotations) {
@@ -107,7 +95,8 @@ void CheckAnnotations(Faults& faults, const StringMap& annotations) {
 
 void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
   if (taints.size() > kMaxNodeTaints) {
-    faults.Add("spec.nodeTaints", absl::StrCat("must have at most ", kMaxNodeTaints, " entries"));
+    return faults.Add("spec.nodeTaints",
+                      absl::StrCat("must have at most ", kMaxNodeTaints, " entries"));
   }
   std::set<std::pair<std::string, std::string>> seen;
   for (size_t i = 0; i < taints.size(); ++i) {
@@ -131,8 +120,8 @@ void CheckTaints(Faults& faults, const std::vector<Taint>& taints) {
 void CheckImage(Faults& faults, const Spec& spec) {
   if (spec.image) {
     const Image& image = *spec.image;
-    faults.Word("spec.image.releaseTrain", image.release_train, {"stable", "latest"},
-                "`stable` or `latest`");
+    CheckWord(faults, "spec.image.releaseTrain", image.release_train, {"stable", "latest"},
+              "`stable` or `latest`");
     if (!IsPrintable(image.kernel, kMaxImageBytes)) {
       faults.Add("spec.image.kernel", "must be at most 128 printable characters without spaces");
     }
@@ -159,12 +148,12 @@ void CheckImage(Faults& faults, const Spec& spec) {
 
 void CheckCounts(Faults& faults, const Spec& spec, std::optional<int64_t> target) {
   if (target) {
-    faults.Count("spec.targetNodes", *target);
+    CheckCount(faults, "spec.targetNodes", *target);
   } else {
     faults.Add("spec.targetNodes", "is required");
   }
-  faults.Count("spec.minNodes", spec.min_nodes);
-  faults.Count("spec.maxNodes", spec.max_nodes);
+  CheckCount(faults, "spec.minNodes", spec.min_nodes);
+  CheckCount(faults, "spec.maxNodes", spec.max_nodes);
   if (spec.min_nodes > spec.max_nodes) {
     faults.Add("spec.minNodes", "must not be greater than spec.maxNodes");
   }
@@ -181,12 +170,13 @@ void CheckCounts(Faults& faults, const Spec& spec, std::optional<int64_t> target
 void CheckAffinity(Faults& faults, const Affinity& affinity) {
   constexpr char kField[] = "spec.nodeAffinity.terms";
   if (affinity.size() > kMaxAffinityTerms) {
-    faults.Add(kField, absl::StrCat("must have at most ", kMaxAffinityTerms, " entries"));
+    return faults.Add(kField, absl::StrCat("must have at most ", kMaxAffinityTerms, " entries"));
   }
   for (size_t i = 0; i < affinity.size(); ++i) {
     const std::string term = absl::StrCat(kField, "[", i, "].expressions");
     if (affinity[i].empty() || affinity[i].size() > kMaxAffinityExpressions) {
       faults.Add(term, absl::StrCat("must have 1 to ", kMaxAffinityExpressions, " entries"));
+      continue;
     }
     for (size_t j = 0; j < affinity[i].size(); ++j) {
       const AffinityExpression& expression = affinity[i][j];
@@ -261,13 +251,13 @@ bool IsLabelValue(absl::string_view text) {
   return text.empty() || IsNamePart(text, kMaxLabelValueBytes);
 }
 
-std::vector<error::FieldViolation> ValidateSpec(const Spec& spec, std::optional<int64_t> target,
-                                                const Spec* before, const TypeFacts* type) {
-  Faults faults;
+void ValidateSpec(const Spec& spec, std::optional<int64_t> target, const Spec* before,
+                  const TypeFacts* type, Faults& faults) {
   const auto class_of = [](const Spec& s) {
     return s.compute_class.empty() ? std::string("default") : s.compute_class;
   };
-  faults.Word("spec.computeClass", spec.compute_class, {"default", "spot"}, "`default` or `spot`");
+  CheckWord(faults, "spec.computeClass", spec.compute_class, {"default", "spot"},
+            "`default` or `spot`");
   if (before != nullptr && class_of(spec) != class_of(*before)) {
     faults.Add("spec.computeClass", "ComputeClass cannot be changed");
   }
@@ -287,20 +277,18 @@ std::vector<error::FieldViolation> ValidateSpec(const Spec& spec, std::optional<
   CheckImage(faults, spec);
   CheckAffinity(faults, spec.node_affinity);
   CheckPrefill(faults, spec);
-  faults.Word("spec.lifecycle.scaleDownStrategy", spec.scale_down_strategy,
-              {"IdleOnly", "PreferIdle"}, "`IdleOnly` or `PreferIdle`");
+  CheckWord(faults, "spec.lifecycle.scaleDownStrategy", spec.scale_down_strategy,
+            {"IdleOnly", "PreferIdle"}, "`IdleOnly` or `PreferIdle`");
   if (!spec.max_unavailable.empty() && !IsMaxUnavailable(spec.max_unavailable)) {
     faults.Add("spec.lifecycle.maxUnavailable",
                "must be a number of at least 1 such as `2` or a percentage such as `25%`");
   }
-  faults.Word("spec.nodeConfigurationUpdateStrategy.type", spec.update_strategy,
-              {"Manual", "OnSpecUpdate", "Always"}, "`Manual`, `OnSpecUpdate` or `Always`");
+  CheckWord(faults, "spec.nodeConfigurationUpdateStrategy.type", spec.update_strategy,
+            {"Manual", "OnSpecUpdate", "Always"}, "`Manual`, `OnSpecUpdate` or `Always`");
   if (type != nullptr) CheckType(faults, spec, target, *type);
-  return faults.Take();
 }
 
-std::vector<error::FieldViolation> ValidateCluster(const Cluster& cluster) {
-  Faults faults;
+void ValidateCluster(const Cluster& cluster, Faults& faults) {
   if (!IsZoneId(cluster.zone)) {
     faults.Add("cluster.zone", "must be a zone id such as `US-EAST-04A`");
   }
@@ -313,7 +301,6 @@ std::vector<error::FieldViolation> ValidateCluster(const Cluster& cluster) {
                            version.back() == '.')) {
     faults.Add("cluster.kubernetes_version", "must be a minor version such as `1.33`");
   }
-  return faults.Take();
 }
 
 }  // namespace muster::lifecycle

@@ -2,9 +2,8 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "services/common/error.h"
+#include "services/common/faults.h"
 #include "services/lifecycle/core/types.h"
 
 // What is refused at the API (semantics 2).
@@ -19,14 +18,17 @@ struct TypeFacts {
   bool operator==(const TypeFacts&) const = default;
 };
 
-// Every fault of a spec, in the order of its fields; paths as manifests have them
-// (`spec.image.kernel`). Empty: none. `before`: the pool's spec, null for a new pool. `target`: as
-// given; nullopt: missing. `type`: null when unknown; what depends on it is then not judged.
-std::vector<error::FieldViolation> ValidateSpec(const Spec& spec, std::optional<int64_t> target,
-                                                const Spec* before, const TypeFacts* type);
+using Faults = muster::error::Faults;
 
-// Every fault of a cluster's own fields. `name` must be well-formed.
-std::vector<error::FieldViolation> ValidateCluster(const Cluster& cluster);
+// Adds every fault of a spec, in the order of its fields; paths as manifests have them
+// (`spec.image.kernel`). `before`: the pool's spec, null for a new pool. `target`: as given;
+// nullopt: missing. `type`: null when unknown; what depends on it is then not judged. Of lists that
+// are too long only that is said.
+void ValidateSpec(const Spec& spec, std::optional<int64_t> target, const Spec* before,
+                  const TypeFacts* type, Faults& faults);
+
+// Adds every fault of a cluster's own fields. `name` must be well-formed.
+void ValidateCluster(const Cluster& cluster, Faults& faults);
 
 // A Kubernetes qualified name: an optional DNS subdomain and `/`, then 1 to 63 letters, digits,
 // `-`, `_`, `.`, that begins and ends with a letter or digit.

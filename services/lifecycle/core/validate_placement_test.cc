@@ -20,7 +20,9 @@ Spec Good() {
 // The fields that are refused.
 std::vector<std::string> Fields(const Spec& spec) {
   std::vector<std::string> fields;
-  for (const auto& fault : ValidateSpec(spec, 1, nullptr, nullptr)) fields.push_back(fault.field);
+  Faults faults;
+  ValidateSpec(spec, 1, nullptr, nullptr, faults);
+  for (const auto& fault : faults) fields.push_back(fault.field);
   return fields;
 }
 

@@ -24,7 +24,9 @@ Spec Good() {
 std::vector<std::string> Faults(const Spec& spec, std::optional<int64_t> target = 1,
                                 const Spec* before = nullptr, const TypeFacts* type = nullptr) {
   std::vector<std::string> lines;
-  for (const auto& fault : ValidateSpec(spec, target, before, type)) {
+  muster::error::Faults faults;
+  ValidateSpec(spec, target, before, type, faults);
+  for (const auto& fault : faults) {
     lines.push_back(fault.field + ": " + fault.description);
   }
   return lines;
@@ -199,6 +201,22 @@ TEST(ValidateSpec, WhatDependsOnTheType) {
   prefill.prefill = Prefill{.enabled = true};
   EXPECT_THAT(Faults(prefill, 36, nullptr, &rack),
               ElementsAre("spec.prefill.enabled: is not available for gb200-4x"));
+}
+
+std::vector<muster::error::FieldViolation> ValidateCluster(const Cluster& cluster) {
+  muster::error::Faults faults;
+  lifecycle::ValidateCluster(cluster, faults);
+  return faults.named();
+}
+
+// As many faults as fit into a request cost no more than a few.
+TEST(ValidateSpec, MillionsOfFaults) {
+  Spec spec = Good();
+  spec.node_taints.resize(2'000'000);
+  spec.node_affinity.resize(2'000'000);
+  muster::error::Faults faults;
+  ValidateSpec(spec, 1, nullptr, nullptr, faults);
+  EXPECT_EQ(faults.size(), 2u);
 }
 
 TEST(ValidateCluster, ZoneAndVersion) {

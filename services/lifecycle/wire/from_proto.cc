@@ -292,41 +292,36 @@ absl::StatusOr<Lease> FromProto(const v1::Lease& in) {
   return Lease{in.name(), in.holder(), in.epoch()};
 }
 
-absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& in, absl::string_view prefix) {
-  const auto fault = [&](absl::string_view field, absl::string_view description) {
-    return muster::error::InvalidField(absl::StrCat(prefix, field), description);
+ReportNode FromProto(const v1::NodeReport& in, absl::string_view path, Faults& faults) {
+  const auto require = [&](bool holds, absl::string_view field, absl::string_view description) {
+    faults.Require(holds, muster::error::Below(path, field), description);
   };
-  if (!ParseNodeName(in.node())) return fault("node", kNodeNameShape);
-  const auto observation = ObservationOf(in.observation());
-  if (!observation) return fault("observation", "is required");
-  if (in.node_profile().size() > kMaxProfileIdBytes) {
-    return fault("node_profile", absl::StrCat("must be at most ", kMaxProfileIdBytes, " bytes"));
-  }
-  if (static_cast<size_t>(in.active_pods_size()) > kMaxActivePods) {
-    return fault("active_pods", absl::StrCat("must have at most ", kMaxActivePods, " names"));
-  }
-  for (const std::string& pod : in.active_pods()) {
-    if (pod.empty() || pod.size() > kMaxPodNameBytes) {
-      return fault("active_pods", absl::StrCat("must be 1 to ", kMaxPodNameBytes, " bytes each"));
-    }
-  }
   // Postgres keeps no NUL in texts.
   const auto has_nul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-  if (has_nul(in.node_profile())) return fault("node_profile", "must not hold NUL");
-  if (has_nul(in.message())) return fault("message", "must not hold NUL");
-  if (std::any_of(in.active_pods().begin(), in.active_pods().end(), has_nul)) {
-    return fault("active_pods", "must not hold NUL");
-  }
-  if (in.message().size() > kMaxReportMessageBytes) {
-    return fault("message", absl::StrCat("must be at most ", kMaxReportMessageBytes, " bytes"));
-  }
-  if (in.active_pod_count() < 0 || in.active_pod_count() > kMaxActivePodCount) {
-    return fault("active_pod_count", absl::StrCat("must be 0 to ", kMaxActivePodCount));
-  }
+  const auto is_pod = [](const std::string& pod) {
+    return !pod.empty() && pod.size() <= kMaxPodNameBytes;
+  };
+  const auto& pods = in.active_pods();
+  require(ParseNodeName(in.node()).has_value(), "node", kNodeNameShape);
+  const auto observation = ObservationOf(in.observation());
+  require(observation.has_value(), "observation", "is required");
+  require(in.node_profile().size() <= kMaxProfileIdBytes, "node_profile",
+          absl::StrCat("must be at most ", kMaxProfileIdBytes, " bytes"));
+  require(static_cast<size_t>(pods.size()) <= kMaxActivePods, "active_pods",
+          absl::StrCat("must have at most ", kMaxActivePods, " names"));
+  require(std::all_of(pods.begin(), pods.end(), is_pod), "active_pods",
+          absl::StrCat("must be 1 to ", kMaxPodNameBytes, " bytes each"));
+  require(!has_nul(in.node_profile()), "node_profile", "must not hold NUL");
+  require(!has_nul(in.message()), "message", "must not hold NUL");
+  require(std::none_of(pods.begin(), pods.end(), has_nul), "active_pods", "must not hold NUL");
+  require(in.message().size() <= kMaxReportMessageBytes, "message",
+          absl::StrCat("must be at most ", kMaxReportMessageBytes, " bytes"));
+  require(in.active_pod_count() >= 0 && in.active_pod_count() <= kMaxActivePodCount,
+          "active_pod_count", absl::StrCat("must be 0 to ", kMaxActivePodCount));
   return ReportNode{in.node(),
-                    *observation,
+                    observation.value_or(ReportNode::Observation::kIdle),
                     in.node_profile(),
-                    {in.active_pods().begin(), in.active_pods().end()},
+                    {pods.begin(), pods.end()},
                     in.message(),
                     in.active_pod_count(),
                     MUSTER_GET_TIME(in, node_create_time)};

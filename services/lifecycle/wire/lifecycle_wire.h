@@ -37,8 +37,8 @@ absl::StatusOr<Lease> FromProto(const v1::Lease& lease);
 Spec FromProto(const v1::NodePoolSpec& spec);
 Status FromProto(const v1::NodePoolStatus& status);
 
-// A report as a command. INVALID_ARGUMENT with the field's path below `prefix`, e.g. `reports[3].`.
-absl::StatusOr<ReportNode> FromProto(const v1::NodeReport& report, absl::string_view prefix);
+// A report as a command, checked; `path` is the report's, e.g. `reports[3]`.
+ReportNode FromProto(const v1::NodeReport& report, absl::string_view path, Faults& faults);
 
 // What malformed names are answered with.
 inline constexpr char kClusterNameShape[] =

@@ -107,22 +107,28 @@ TEST(Wire, SpecsGetTheirWrittenDefaults) {
 TEST(Wire, MalformedReportsNameTheirField) {
   v1::NodeReport report;
   const auto field = [&] {
-    return muster::error::DetailOf(FromProto(report, "reports[2].").status())->fields[0].field;
+    Faults faults;
+    FromProto(report, "reports[2]", faults);
+    return faults.named().at(0).field;
+  };
+  const auto parsed = [&] {
+    Faults faults;
+    return FromProto(report, "", faults);
   };
   EXPECT_EQ(field(), "reports[2].node");
   report.set_node(std::string(kPool) + "/nodes/g1");
   EXPECT_EQ(field(), "reports[2].observation");
   report.set_observation(v1::NodeReport::OBSERVATION_TERMINATED);
-  EXPECT_EQ(FromProto(report, "")->observation, ReportNode::Observation::kTerminated);
+  EXPECT_EQ(parsed().observation, ReportNode::Observation::kTerminated);
   report.set_message(std::string(2000, 'x'));
   EXPECT_EQ(field(), "reports[2].message");
   report.clear_message();
   report.set_active_pod_count(-1);
   EXPECT_EQ(field(), "reports[2].active_pod_count");
   report.clear_active_pod_count();
-  EXPECT_EQ(FromProto(report, "")->node_create_time, kNever);
+  EXPECT_EQ(parsed().node_create_time, kNever);
   report.mutable_node_create_time()->set_seconds(7);
-  EXPECT_EQ(FromProto(report, "")->node_create_time, absl::FromUnixSeconds(7));
+  EXPECT_EQ(parsed().node_create_time, absl::FromUnixSeconds(7));
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "services/lifecycle/handlers.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "services/rpc/write.h"
+
+// What the mutations of lifecycle have in common. For the .cc files of Handlers.
+namespace muster::lifecycle {
+
+inline constexpr auto kDecide = [](Overlay<State>& overlay, const auto& command, absl::Time now) {
+  return Decide(overlay, command, now);
+};
+
+// What came of a command as its response; empty without a row.
+struct RenderOutcome {
+  void operator()(const Outcome& outcome, v1::Cluster& response) const {
+    if (outcome.cluster) response = ToProto(*outcome.cluster, outcome.revision);
+  }
+  void operator()(const Outcome& outcome, v1::NodePool& response) const {
+    if (outcome.pool) response = ToProto(*outcome.pool, outcome.revision);
+  }
+  void operator()(const Outcome& outcome, v1::Node& response) const {
+    if (!outcome.node) return;
+    response =
+        ToProto(Versioned<Node>{std::make_shared<const Node>(*outcome.node), outcome.revision});
+  }
+};
+
+// What a trial must know that the command says and a taken-back row does not show.
+template <class Command>
+void MarkVictims(std::vector<Node>&, const Command&) {}
+inline void MarkVictims(std::vector<Node>& nodes, const ResizeNodePool& command) {
+  const auto& named = command.remove_machines;
+  for (Node& node : nodes) {
+    node.removal_requested = std::find(named.begin(), named.end(), node.machine) != named.end();
+  }
+}
+
+// What stands before a mutation that is only tried.
+template <class Command>
+Advisor::Trial TrialOf(const State& state, const Command& command) {
+  Advisor::Trial trial;
+  const Versioned<Pool>* pool = state.table<Pool>().FindVersioned(command.name);
+  if (pool != nullptr) trial.before = pool->row;
+  const auto* cluster =
+      state.table<Cluster>().FindVersioned(std::string(ClusterNameOf(command.name)));
+  if (cluster != nullptr) trial.cluster = cluster->row;
+  for (const Node* node : state.NodesOf(command.name)) trial.nodes.push_back(*node);
+  MarkVictims(trial.nodes, command);
+  return trial;
+}
+
+// A mutation that was tried, and what stood before it.
+struct Tried {
+  Advisor::Trial trial = {};
+  Outcome outcome = {};
+};
+
+// Tries the command, takes it back, and answers with what it would do, as `advisor` sees it.
+template <class Command>
+void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
+                   Command command, v1::NodePool* response) {
+  const absl::Time deadline = responder.deadline();
+  const auto decide = [command = std::move(command)](Overlay<State>& overlay,
+                                                     absl::Time now) -> absl::StatusOr<Tried> {
+    Tried tried{TrialOf(overlay.state(), command), {}};
+    ASSIGN_OR_RETURN(tried.outcome, Decide(overlay, command, now));
+    return tried;
+  };
+  rpc::Commit(lane, deadline, {.validate_only = true}, decide,
+              [advisor = std::move(advisor), deadline, response,
+               shared = std::make_shared<rpc::Responder>(std::move(responder))](
+                  absl::StatusOr<Tried> tried) {
+                if (!tried.ok() || !tried->outcome.pool || tried->trial.cluster == nullptr) {
+                  return shared->Reply([&] { return tried.status(); });
+                }
+                tried->trial.after = *tried->outcome.pool;
+                advisor->Preview(std::move(tried->trial), deadline,
+                                 [outcome = std::move(tried->outcome), response,
+                                  shared](v1::NodePoolPreview preview) {
+                                   shared->Reply([&] {
+                                     RenderOutcome()(outcome, *response);
+                                     *response->mutable_preview() = std::move(preview);
+                                   });
+                                 });
+              });
+}
+
+template <class Request, class Parse>
+Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1::NodePool* response,
+                                    Parse parse) {
+  std::shared_ptr<Advisor> asked = request.validate_only() ? advisor() : nullptr;
+  if (asked == nullptr) {
+    return rpc::Write(context, lane_, request, response, parse, kDecide, RenderOutcome());
+  }
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    Faults faults;
+    auto command = parse(request, faults);
+    if (!faults.empty()) return responder.Finish(faults.status());
+    AnswerPreview(lane_, std::move(responder), std::move(asked), std::move(command), response);
+  });
+}
+
+}  // namespace muster::lifecycle
