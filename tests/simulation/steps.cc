@@ -50,9 +50,9 @@ void World::StepQuestion() {
     survey_.Saw("question: explanation");
     return advisor_.Begin({name});
   }
-  lifecycle::ApplyNodePool change{.name = name, .spec = SomeSpec(name), .validate_only = true};
+  lifecycle::ApplyNodePool change{.name = name, .spec = SomeSpec(name)};
   change.target_nodes = SomeTarget(name);
-  const auto outcome = cloud_.lifecycle.Run(change, cloud_.now);
+  const auto outcome = cloud_.lifecycle.Run(change, cloud_.now, true);
   if (!outcome.ok()) return;
   survey_.Saw("question: preview");
   advisor_.Preview(*outcome->pool);
