@@ -77,7 +77,7 @@ TEST(Apart, AnotherReplicaReconcilesWhenTheLeaderDies) {
 }
 
 TEST(Apart, TwoReplicasWith32WritersHoldExactlyTheLimit) {
-  House house({.processes = {kAll, kAll}});
+  House house({.processes = {kAll, kAll}, .audit_books = false});
   quota::v1::UpdateQuotaRequest update;
   update.mutable_quota()->set_name(kHot);
   update.mutable_quota()->set_limit(100);

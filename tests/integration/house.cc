@@ -2,7 +2,9 @@
 
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -77,6 +79,10 @@ House::House(Options options) : options_(std::move(options)) {
 }
 
 House::~House() {
+  if (options_.audit_books && AllRun() && !::testing::Test::HasFatalFailure()) {
+    if (const std::string wrong = AuditBooks(); !wrong.empty())
+      ADD_FAILURE() << "the books are not closed:\n" << wrong << Logs();
+  }
   fleetsim_.reset();
   musterds_.clear();
   database_.reset();
@@ -135,6 +141,11 @@ size_t House::LifecycleProcess() const {
     if (absl::StrContains(options_.processes[process], "lifecycle")) return process;
   }
   throw std::runtime_error("no process serves lifecycle");
+}
+
+bool House::AllRun() const {
+  return std::all_of(musterds_.begin(), musterds_.end(),
+                     [](const auto& musterd) { return musterd != nullptr && musterd->running(); });
 }
 
 std::string House::address(size_t process) const {
@@ -326,6 +337,28 @@ std::string House::CheckBooks(int64_t nodes) const {
         "t");
   }
   return wrong + CompareStates();
+}
+
+std::string House::AuditBooks(absl::Duration patience) const {
+  const auto stub = debug::v1::DebugService::NewStub(channel(LifecycleProcess()));
+  for (const absl::Time give_up = absl::Now() + patience;;) {
+    grpc::ClientContext context;
+    SetTimeout(context);
+    context.set_wait_for_ready(true);
+    debug::v1::AuditBooksRequest request;
+    request.mutable_settle();  // one picture, as it is
+    debug::v1::AuditBooksResponse books;
+    std::string wrong;
+    if (const grpc::Status status = stub->AuditBooks(&context, request, &books); !status.ok())
+      wrong = absl::StrCat("AuditBooks: ", status.error_message(), "\n");
+    for (const auto& difference : books.differences()) {
+      absl::StrAppend(&wrong, difference.kind(), " ", difference.pool_uid(), " ",
+                      difference.node_pool(), " ", difference.subject(), ": ", difference.message(),
+                      "\n");
+    }
+    if (wrong.empty() || absl::Now() > give_up) return wrong;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
 }
 
 std::string House::CompareStates() const {

@@ -97,6 +97,7 @@ const Requests& Questions() {
       {"LifecycleService.ListEvents", {"parent: 'organizations/acme/clusters/example'"}},
       {"LifecycleService.AuditBooks", {""}},
       {"LifecycleService.WatchLifecycle", {""}},
+      {"DebugService.AuditBooks", {""}},
       {"DebugService.CompareState", {""}},
       {"DebugService.Ping", {""}},
   };

@@ -36,10 +36,11 @@ inline unsigned Seed() {
   return seed;
 }
 
-// Two replicas of every service over one Postgres.
+// Two replicas of every service over one Postgres. Its clients hold and claim for no pools.
 inline testing::House::Options TwoReplicas() {
   return {.processes = {"capacity,quota,lifecycle,configuration",
-                        "capacity,quota,lifecycle,configuration"}};
+                        "capacity,quota,lifecycle,configuration"},
+          .audit_books = false};
 }
 
 // Has 32 clients ask `calls_each` times each, one after the other, half of them at each replica.
