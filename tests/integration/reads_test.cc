@@ -95,7 +95,6 @@ const Requests& Questions() {
       {"LifecycleService.GetNode", {"name: '$POOL/nodes/$MACHINE'"}},
       {"LifecycleService.ListNodes", {"parent: '$POOL'"}},
       {"LifecycleService.ListEvents", {"parent: 'organizations/acme/clusters/example'"}},
-      {"LifecycleService.AuditBooks", {""}},
       {"LifecycleService.WatchLifecycle", {""}},
       {"DebugService.AuditBooks", {""}},
       {"DebugService.CompareState", {""}},
