@@ -7,6 +7,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "services/common/kept_request.h"
 #include "services/common/state.h"
 
 // For the tests of this folder: a state of one kind of row, and a lane of it without a database.
@@ -20,12 +21,20 @@ struct Fruit {
   bool operator==(const Fruit&) const = default;
 };
 
-class Orchard : public StateBase<Orchard, Fruit> {
+class Orchard : public StateBase<Orchard, Fruit, KeptRequest> {
  public:
   void Reindex(const Fruit*, const Fruit*) {}
+  void Reindex(const KeptRequest* before, const KeptRequest* after) {
+    kept_.Reindex(before, after);
+  }
+  const KeptByTime& kept() const { return kept_; }
+
+ private:
+  KeptByTime kept_;
 };
 
-// As storage::CommitLane, on the caller's thread. `lost`: the commit fails with this.
+// As storage::CommitLane, on the caller's thread. `lost`: the commit fails with this;
+// `lost_answer`: it succeeds, and the caller is told this all the same.
 template <class State>
 class FakeLane {
  public:
@@ -44,7 +53,7 @@ class FakeLane {
     if (status.ok()) status = lost;
     if (!status.ok()) overlay.RollBack();
     revision = overlay.revision();
-    done(status, revision);
+    done(status.ok() ? lost_answer : status, revision);
   }
   void Read(ReadDone done, absl::Time = absl::InfiniteFuture()) {
     done(lost, lost.ok() ? &state : nullptr, revision);
@@ -54,6 +63,7 @@ class FakeLane {
   int64_t revision = 0;
   absl::Time now = absl::FromUnixSeconds(1'760'000'000);
   absl::Status lost = {};
+  absl::Status lost_answer = {};
 };
 
 }  // namespace muster::rpc

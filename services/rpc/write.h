@@ -1,8 +1,10 @@
 #pragma once
 
+#include <google/protobuf/message.h>
 #include <grpcpp/server_context.h>
 
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -11,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/common/faults.h"
+#include "services/common/kept_request.h"
 #include "services/common/state.h"
 #include "services/rpc/unary.h"
 
@@ -23,18 +26,38 @@
 //
 // Write = parse, refuse what is wrong, CommitTo. CommitTo = Commit, answer the call. A Lane is a
 // storage::CommitLane.
+//
+// A request with a `request_id` is carried out once: its answer is kept in the transaction of its
+// change (services/common/kept_request.h), and the same again gets it, on any replica, after a
+// restart, also when nobody knew what became of the first. What is refused and has written nothing
+// keeps nothing; an order that is refused and written keeps its refusal.
 namespace muster::rpc {
 
 struct WriteOptions {
-  bool validate_only = false;  // decide and answer, write nothing
+  bool validate_only = false;  // decide and answer, write nothing, keep nothing
+  // Empty: done as often as it comes. Else what a request is known by.
+  std::string request_id = {};
+  std::string method = {};  // the full name of its message
+  std::string digest = {};  // RequestDigest
 };
 
-// What the request says of how it is to be written; a field that it does not have is not set.
+// SHA-256 of a request's full name and content, without its `request_id`.
+std::string RequestDigest(const google::protobuf::Message& request);
+
+// What the request says of how it is to be written; a field that it does not have is not set. A
+// fault: its `request_id` is none.
 template <class Request>
-WriteOptions OptionsOf(const Request& request) {
+WriteOptions OptionsOf(const Request& request, error::Faults& faults) {
   WriteOptions options;
   if constexpr (requires { request.validate_only(); }) {
     options.validate_only = request.validate_only();
+  }
+  if constexpr (requires { request.request_id(); }) {
+    ValidateRequestId(request.request_id(), faults);
+    if (request.request_id().empty() || options.validate_only || !faults.empty()) return options;
+    options.request_id = request.request_id();
+    options.method = request.GetTypeName();
+    options.digest = RequestDigest(request);
   }
   return options;
 }
@@ -46,6 +69,7 @@ struct LaneOf;
 template <template <class> class Lane, class S>
 struct LaneOf<Lane<S>> {
   using Overlay = muster::Overlay<S>;
+  using State = S;
 };
 
 // What a decision gives, as a StatusOr: of nothing for a Status, of itself for a plain value.
@@ -61,6 +85,17 @@ inline absl::StatusOr<std::monostate> Decided(absl::Status status) {
   if (!status.ok()) return status;
   return std::monostate();
 }
+
+// Whether the state has the table of kept answers.
+template <class State>
+concept KeepsAnswers = requires(const State& state) {
+  state.kept();
+};
+
+// What is kept of an answer, and the answer that was kept.
+KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status,
+                         const google::protobuf::Message& response, absl::Time now);
+absl::Status TellKept(const KeptRequest& kept, google::protobuf::Message& response);
 
 template <class Render, class Outcome, class Response>
 absl::Status Rendered(Render& render, const Outcome& outcome, Response& response) {
@@ -97,11 +132,52 @@ void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide
       deadline);
 }
 
+namespace internal {
+
+// CommitTo of a request with an id.
+template <class Lane, class Response, class Decide, class Render>
+void CommitOnce(Lane& lane, Responder responder, WriteOptions options, Response* response,
+                Decide decide, Render render) {
+  using Overlay = typename LaneOf<Lane>::Overlay;
+  auto kept = std::make_shared<KeptRequest>();
+  const absl::Time deadline = responder.deadline();
+  lane.Submit(
+      [decide = std::move(decide), render = std::move(render), options = std::move(options), kept](
+          Overlay& overlay, absl::Time now) mutable -> absl::Status {
+        if (const auto* before = FindKept(overlay.state(), options.request_id, now, kRequestKeep)) {
+          *kept = *before;
+          return CheckSameRequest(*before, options.method, options.digest);
+        }
+        const size_t mark = overlay.Mark();
+        const auto outcome = Decided(decide(overlay, now));
+        if (!outcome.ok()) return outcome.status();
+        Response told;
+        const absl::Status status = Rendered(render, *outcome, told);
+        if (!status.ok() && overlay.Mark() == mark) return status;
+        *kept = AnswerToKeep(options, status, told, now);
+        Keep(overlay, *kept, kRequestKeep);
+        return absl::OkStatus();
+      },
+      [kept, response, responder = std::move(responder)](const absl::Status& status,
+                                                         int64_t) mutable {
+        responder.Reply([&] { return status.ok() ? TellKept(*kept, *response) : status; });
+      },
+      deadline);
+}
+
+}  // namespace internal
+
 // The same for a call, which is answered once it is committed: `render(outcome, response)` fills
 // the response in, and may give a Status that is answered instead of it.
 template <class Lane, class Response, class Decide, class Render>
 void CommitTo(Lane& lane, Responder responder, const WriteOptions& options, Response* response,
               Decide decide, Render render) {
+  if constexpr (internal::KeepsAnswers<typename internal::LaneOf<Lane>::State>) {
+    if (!options.request_id.empty()) {
+      return internal::CommitOnce(lane, std::move(responder), options, response, std::move(decide),
+                                  std::move(render));
+    }
+  }
   const absl::Time deadline = responder.deadline();
   Commit(lane, deadline, options, std::move(decide),
          [response, render = std::move(render),
@@ -122,6 +198,7 @@ grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, Lane& lan
   return Unary(context, [&](Responder responder) {
     error::Faults faults;
     auto command = parse(request, faults);
+    const WriteOptions options = OptionsOf(request, faults);
     if (!faults.empty()) return responder.Finish(faults.status());
     CommitTo(
         lane, std::move(responder), options, response,

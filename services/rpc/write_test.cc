@@ -49,8 +49,9 @@ class WriteTest : public ::testing::Test {
     return response;
   }
   absl::StatusOr<v1::Quota> Create(const std::string& name, int64_t weight,
-                                   bool validate_only = false) {
+                                   bool validate_only = false, const std::string& request_id = "") {
     v1::CreateQuotaRequest request;
+    request.set_request_id(request_id);
     request.set_quota_id(name);
     request.mutable_quota()->set_limit(weight);
     request.set_validate_only(validate_only);
@@ -136,6 +137,133 @@ TEST_F(WriteTest, CommitHandsOverWhatWasDecidedOrWhyNot) {
   ASSERT_EQ(outcomes.size(), 2u);
   EXPECT_EQ(*outcomes[0], 3);
   EXPECT_EQ(outcomes[1].status(), lane_.lost);
+}
+
+std::string ReasonOf(const absl::Status& status) {
+  const auto detail = error::DetailOf(status);
+  return detail ? detail->reason : "";
+}
+
+class RequestIdTest : public WriteTest {
+ protected:
+  absl::StatusOr<v1::Quota> CreateAs(const std::string& id, const std::string& name,
+                                     int64_t weight) {
+    return Create(name, weight, false, id);
+  }
+  void Remove(const std::string& name) {
+    Overlay<Orchard> overlay(lane_.state, lane_.revision);
+    overlay.Delete<Fruit>(name);
+    lane_.revision = overlay.revision();
+  }
+};
+
+TEST_F(RequestIdTest, TheSameAgainIsAnsweredTheSameAndDoneOnce) {
+  ASSERT_TRUE(CreateAs("r1", "apple", 7).ok());
+  const int64_t revision = lane_.revision;
+  Remove("apple");  // what it was answered with need not be so any more
+  const auto again = CreateAs("r1", "apple", 7);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->name(), "apple");
+  EXPECT_EQ(again->limit(), 7);
+  EXPECT_EQ(Find("apple"), nullptr);
+  EXPECT_EQ(lane_.revision, revision + 1);
+  EXPECT_TRUE(CreateAs("r2", "apple", 7).ok());
+  EXPECT_NE(Find("apple"), nullptr);
+}
+
+TEST_F(RequestIdTest, WhatWasDoneAndNotToldIsToldWhenItIsRepeated) {
+  lane_.lost_answer = absl::UnknownError("The connection is gone.");
+  EXPECT_EQ(CreateAs("r1", "apple", 7).status().code(), absl::StatusCode::kUnknown);
+  lane_.lost_answer = absl::OkStatus();
+  const int64_t revision = lane_.revision;
+  const auto again = CreateAs("r1", "apple", 7);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->limit(), 7);
+  EXPECT_EQ(lane_.revision, revision);
+}
+
+TEST_F(RequestIdTest, WhatWasNotDoneIsDoneWhenItIsRepeated) {
+  lane_.lost = error::Unavailable("The database is away.");
+  EXPECT_EQ(CreateAs("r1", "apple", 7).status().code(), absl::StatusCode::kUnavailable);
+  lane_.lost = absl::OkStatus();
+  EXPECT_TRUE(CreateAs("r1", "apple", 7).ok());
+  EXPECT_NE(Find("apple"), nullptr);
+}
+
+TEST_F(RequestIdTest, AnotherRequestUnderItIsRefused) {
+  ASSERT_TRUE(CreateAs("r1", "apple", 7).ok());
+  const int64_t revision = lane_.revision;
+  for (const auto& answer : {CreateAs("r1", "apple", 8), CreateAs("r1", "pear", 7)}) {
+    EXPECT_EQ(answer.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(ReasonOf(answer.status()), "REQUEST_ID_REUSED");
+  }
+  EXPECT_EQ(lane_.revision, revision);
+}
+
+TEST_F(RequestIdTest, WhatIsRefusedAndWritesNothingKeepsNothing) {
+  ASSERT_TRUE(Create("apple", 7).ok());
+  EXPECT_EQ(CreateAs("r1", "apple", 7).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(lane_.state.table<KeptRequest>().size(), 0u);
+  Remove("apple");
+  EXPECT_TRUE(CreateAs("r1", "apple", 7).ok());
+}
+
+TEST_F(RequestIdTest, ARefusalThatWasWrittenIsKept) {
+  const auto refuse = [&](int64_t weight) {
+    return Call([this, weight](grpc::CallbackServerContext* context, v1::Quota* response) {
+      return rpc::Unary(context, [&](Responder responder) {
+        CommitTo(
+            lane_, std::move(responder), {.request_id = "r1", .method = "m", .digest = "d"},
+            response,
+            [weight](Overlay<Orchard>& overlay, absl::Time) {
+              return overlay.Put(Fruit{"rotten", weight});
+            },
+            [](bool, v1::Quota&) { return error::EtagMismatch("rotten", "1", "2"); });
+      });
+    });
+  };
+  EXPECT_EQ(ReasonOf(refuse(1).status()), "ETAG_MISMATCH");
+  const int64_t revision = lane_.revision;
+  EXPECT_EQ(ReasonOf(refuse(2).status()), "ETAG_MISMATCH");
+  EXPECT_EQ(lane_.revision, revision);
+  EXPECT_EQ(Find("rotten")->weight, 1);
+}
+
+TEST_F(RequestIdTest, AreForgottenAfterTheirTime) {
+  ASSERT_TRUE(CreateAs("r1", "apple", 7).ok());
+  lane_.now += kRequestKeep - absl::Seconds(1);
+  EXPECT_TRUE(CreateAs("r1", "apple", 7).ok());
+  lane_.now += absl::Seconds(1);
+  EXPECT_EQ(CreateAs("r1", "apple", 7).status().code(), absl::StatusCode::kAlreadyExists);
+  ASSERT_TRUE(CreateAs("r1", "pear", 1).ok());
+  EXPECT_EQ(lane_.state.table<KeptRequest>().size(), 1u);
+}
+
+TEST_F(RequestIdTest, ATrialKeepsNothing) {
+  EXPECT_TRUE(Create("apple", 7, true, "r1").ok());
+  EXPECT_EQ(lane_.revision, 0);
+  EXPECT_TRUE(CreateAs("r1", "apple", 7).ok());
+  EXPECT_EQ(Create("apple", 7, true, "r1").status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(RequestIdTest, BadOnesAreNamed) {
+  for (const std::string& id : {std::string(65, 'x'), std::string("a b"), std::string("\n")}) {
+    const absl::Status status = CreateAs(id, "apple", 7).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(error::DetailOf(status)->fields[0].field, "request_id");
+  }
+}
+
+TEST(RequestDigest, TellsRequestsApartButNotTheirIds) {
+  v1::CreateQuotaRequest one;
+  one.set_quota_id("a");
+  v1::CreateQuotaRequest same = one;
+  same.set_request_id("r1");
+  EXPECT_EQ(RequestDigest(one), RequestDigest(same));
+  EXPECT_EQ(RequestDigest(one).size(), 64u);
+  same.set_quota_id("b");
+  EXPECT_NE(RequestDigest(one), RequestDigest(same));
+  EXPECT_NE(RequestDigest(v1::CreateQuotaRequest()), RequestDigest(v1::UpdateQuotaRequest()));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/quota/wire/quota_wire.h"
+#include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/released_pool_table.h"
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
@@ -171,6 +172,7 @@ void PostgresQuotaStore::Load(Transaction& tx,
           row[6].as<int64_t>()});
   }
   EmitReleasedPools<Change>(tx, emit);
+  EmitKeptRequests<Change>(tx, emit);
 }
 
 void PostgresQuotaStore::Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const {
@@ -178,6 +180,7 @@ void PostgresQuotaStore::Write(Transaction& tx, absl::Span<const Revised<Change>
   OverrideColumns overrides;
   HoldingColumns holdings;
   ReleasedPoolColumns released;
+  KeptRequestColumns kept;
   for (const Revised<Change>& change : changes) {
     if (const auto* quota = std::get_if<std::shared_ptr<const Quota>>(&change.change.row)) {
       quotas.Add(change.change.key, quota->get(), change.revision);
@@ -186,13 +189,14 @@ void PostgresQuotaStore::Write(Transaction& tx, absl::Span<const Revised<Change>
                    std::get_if<std::shared_ptr<const Holding>>(&change.change.row)) {
       holdings.Add(change.change.key, holding->get(), change.revision);
     } else {
-      released.Add(change);
+      released.Add(change) || kept.Add(change);
     }
   }
   quotas.Send(tx);
   overrides.Send(tx);
   holdings.Send(tx);
   released.Send(tx);
+  kept.Send(tx);
 }
 
 std::string PostgresQuotaStore::Encode(const Revised<Change>& change) const {
@@ -202,6 +206,8 @@ std::string PostgresQuotaStore::Encode(const Revised<Change>& change) const {
   }
   if (const auto* holding = std::get_if<std::shared_ptr<const Holding>>(&change.change.row))
     return quota::ToProto(**holding).SerializeAsString();
+  if (const auto* kept = std::get_if<std::shared_ptr<const KeptRequest>>(&change.change.row))
+    return EncodeKeptRequest(**kept);
   return EncodeReleasedPool(*std::get<std::shared_ptr<const ReleasedPool>>(change.change.row));
 }
 
@@ -210,6 +216,7 @@ absl::StatusOr<PostgresQuotaStore::Change> PostgresQuotaStore::Decode(
   if (kind == Quota::kKind) return DecodeAs<Quota, quota::v1::Quota>(key, bytes);
   if (kind == Holding::kKind) return DecodeAs<Holding, quota::v1::Holding>(key, bytes);
   if (kind == ReleasedPool::kKind) return DecodeReleasedPoolChange<Change>(key, bytes);
+  if (kind == KeptRequest::kKind) return DecodeKeptRequestChange<Change>(key, bytes);
   return absl::InternalError(
       absl::StrCat("The journal of quota holds a ", kind, ", which is unknown."));
 }

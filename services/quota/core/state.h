@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
 #include "services/common/state.h"
 #include "services/quota/core/key_use.h"
@@ -16,8 +17,9 @@
 
 namespace muster::quota {
 
-// All quotas and holdings, with what is held under each key, and the pools that were released.
-class State : public StateBase<State, Quota, Holding, ReleasedPool> {
+// All quotas and holdings, with what is held under each key, the pools that were released, and the
+// answers that are kept.
+class State : public StateBase<State, Quota, Holding, ReleasedPool, KeptRequest> {
  public:
   void Reindex(const Quota* before, const Quota* after) {
     if (before != nullptr && NextChange(*before) != absl::InfiniteFuture())
@@ -33,6 +35,9 @@ class State : public StateBase<State, Quota, Holding, ReleasedPool> {
   void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
     released_.Reindex(before, after);
   }
+  void Reindex(const KeptRequest* before, const KeptRequest* after) {
+    kept_.Reindex(before, after);
+  }
 
   // What is held under the Quota of this name, which need not exist.
   const KeyUse& UseOf(absl::string_view quota) const {
@@ -43,6 +48,7 @@ class State : public StateBase<State, Quota, Holding, ReleasedPool> {
   int64_t Held(absl::string_view quota) const { return UseOf(quota).held(); }
 
   const ReleasedByTime& released() const { return released_; }
+  const KeptByTime& kept() const { return kept_; }
 
   // When the limit in force of which Quota changes next, by time; see NextChange.
   using Changes = absl::btree_set<std::pair<absl::Time, std::string>>;
@@ -56,6 +62,7 @@ class State : public StateBase<State, Quota, Holding, ReleasedPool> {
   absl::flat_hash_map<std::string, KeyUse> uses_;
   Changes changes_;
   ReleasedByTime released_;
+  KeptByTime kept_;
 };
 
 }  // namespace muster::quota

@@ -1,0 +1,31 @@
+#include "services/common/kept_request.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+
+namespace muster {
+
+void ValidateRequestId(absl::string_view request_id, error::Faults& faults) {
+  const bool printable = std::all_of(request_id.begin(), request_id.end(), [](char c) {
+    return absl::ascii_isgraph(static_cast<unsigned char>(c));
+  });
+  faults.Require(printable && request_id.size() <= kMaxRequestIdBytes, "request_id",
+                 absl::StrCat("must be empty or 1 to ", kMaxRequestIdBytes,
+                              " printable ASCII characters without spaces."));
+}
+
+absl::Status CheckSameRequest(const KeptRequest& kept, absl::string_view method,
+                              absl::string_view digest) {
+  if (kept.method == method && kept.digest == digest) return absl::OkStatus();
+  return error::Make(absl::StatusCode::kInvalidArgument,
+                     absl::StrCat("request_id ", kept.request_id,
+                                  " was given to another request before: give each its own."),
+                     {.reason = "REQUEST_ID_REUSED",
+                      .metadata = {{"request_id", kept.request_id}, {"method", kept.method}},
+                      .fields = {{"request_id", "was given to another request before."}}});
+}
+
+}  // namespace muster

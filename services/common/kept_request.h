@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/container/btree_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/faults.h"
+#include "services/common/state.h"
+
+// Exactly once for those who repeat: a request that bears an id leaves its answer behind, in the
+// transaction of its change, so that the same again is answered the same and done once. Who uses
+// it: services/rpc/write.h.
+namespace muster {
+
+// What was answered to a request. A row of each service; no watch shows it (internal_kind.h).
+struct KeptRequest {
+  static constexpr char kKind[] = "_kept_request";
+  std::string request_id = {};
+  std::string method = {};  // the full name of the request's message
+  std::string digest = {};  // of method and request without its id
+  int32_t code = 0;         // absl::StatusCode
+  std::string answer = {};  // the response's bytes; with an error google.rpc.Status'
+  absl::Time create_time = absl::UnixEpoch();
+
+  std::string Key() const { return request_id; }
+  bool operator==(const KeptRequest&) const = default;
+};
+
+// How long an answer is kept: longer than anybody repeats a call.
+inline constexpr absl::Duration kRequestKeep = absl::Hours(24);
+inline constexpr size_t kMaxRequestIdBytes = 64;
+// Answers beyond their time that go with each new one, so that they become fewer and no decision
+// takes long.
+inline constexpr size_t kForgottenAtOnce = 4;
+
+// Kept answers by time. Part of a State, which hands its changes on.
+class KeptByTime {
+ public:
+  using Ids = absl::btree_set<std::pair<absl::Time, std::string>>;
+
+  void Reindex(const KeptRequest* before, const KeptRequest* after) {
+    if (before != nullptr) ids_.erase({before->create_time, before->request_id});
+    if (after != nullptr) ids_.insert({after->create_time, after->request_id});
+  }
+  // Oldest first.
+  const Ids& ids() const { return ids_; }
+  bool operator==(const KeptByTime& other) const { return ids_ == other.ids_; }
+
+ private:
+  Ids ids_;
+};
+
+// Null when there is no answer to a request of this id, or it is older than `keep`.
+template <class State>
+const KeptRequest* FindKept(const State& state, absl::string_view request_id, absl::Time now,
+                            absl::Duration keep) {
+  const KeptRequest* kept = state.template table<KeptRequest>().Find(request_id);
+  return kept == nullptr || now - kept->create_time >= keep ? nullptr : kept;
+}
+
+// Keeps the answer and forgets a few that are older than `keep`. State provides
+// `const KeptByTime& kept() const`.
+template <class State>
+void Keep(Overlay<State>& overlay, KeptRequest answered, absl::Duration keep) {
+  const absl::Time now = answered.create_time;
+  overlay.Put(std::move(answered));
+  for (size_t forgotten = 0; forgotten < kForgottenAtOnce; ++forgotten) {
+    const auto [time, request_id] = *overlay.state().kept().ids().begin();
+    if (now - time < keep) return;
+    overlay.template Delete<KeptRequest>(request_id);
+  }
+}
+
+// A fault unless the id is empty (none) or 1 to 64 printable ASCII characters without spaces.
+void ValidateRequestId(absl::string_view request_id, error::Faults& faults);
+
+// OK when the answer was given to this very request; INVALID_ARGUMENT, REQUEST_ID_REUSED.
+absl::Status CheckSameRequest(const KeptRequest& kept, absl::string_view method,
+                              absl::string_view digest);
+
+}  // namespace muster

@@ -1,0 +1,89 @@
+#include "services/common/kept_request.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+
+namespace muster {
+namespace {
+
+class Kept : public StateBase<Kept, KeptRequest> {
+ public:
+  void Reindex(const KeptRequest* before, const KeptRequest* after) {
+    kept_.Reindex(before, after);
+  }
+  const KeptByTime& kept() const { return kept_; }
+
+ private:
+  KeptByTime kept_;
+};
+
+const absl::Time kNow = absl::FromUnixSeconds(1'760'000'000);
+
+KeptRequest Answer(const std::string& id, absl::Time at) {
+  return {id, "muster.Request", "digest", 0, "answer", at};
+}
+
+TEST(KeptRequest, IsFoundUntilItsTimeIsOver) {
+  Kept state;
+  Overlay<Kept> overlay(state, 0);
+  EXPECT_EQ(FindKept(state, "a", kNow, kRequestKeep), nullptr);
+  Keep(overlay, Answer("a", kNow), kRequestKeep);
+  ASSERT_NE(FindKept(state, "a", kNow, kRequestKeep), nullptr);
+  EXPECT_EQ(FindKept(state, "b", kNow, kRequestKeep), nullptr);
+  const absl::Time end = kNow + kRequestKeep;
+  EXPECT_NE(FindKept(state, "a", end - absl::Microseconds(1), kRequestKeep), nullptr);
+  EXPECT_EQ(FindKept(state, "a", end, kRequestKeep), nullptr);
+}
+
+TEST(KeptRequest, AFewThatAreOlderGoWithEachNewOne) {
+  Kept state;
+  Overlay<Kept> overlay(state, 0);
+  for (int i = 0; i < 10; ++i) {
+    Keep(overlay, Answer(absl::StrCat("old", i), kNow + absl::Seconds(i)), kRequestKeep);
+  }
+  EXPECT_EQ(state.size(), 10u);
+  const absl::Time later = kNow + kRequestKeep + absl::Seconds(20);
+  Keep(overlay, Answer("n1", later), kRequestKeep);
+  EXPECT_EQ(state.size(), 11 - kForgottenAtOnce);
+  EXPECT_EQ(state.table<KeptRequest>().Find("old3"), nullptr);
+  EXPECT_NE(state.table<KeptRequest>().Find("old4"), nullptr);
+  Keep(overlay, Answer("n2", later), kRequestKeep);
+  Keep(overlay, Answer("n3", later), kRequestKeep);
+  EXPECT_EQ(state.size(), 3u);
+  EXPECT_EQ(state.kept().ids().size(), 3u);
+  overlay.RollBack();
+  EXPECT_EQ(state.size(), 0u);
+  EXPECT_TRUE(state.kept().ids().empty());
+}
+
+TEST(KeptRequest, IdsArePrintableAndShort) {
+  for (const std::string& good : {std::string(), std::string("a"), std::string(64, '~'),
+                                  std::string("1b4e28ba-2fa1-11d2-883f-0016d3cca427")}) {
+    error::Faults faults;
+    ValidateRequestId(good, faults);
+    EXPECT_TRUE(faults.empty()) << good;
+  }
+  for (const std::string& bad : {std::string("a b"), std::string(65, 'x'), std::string("a\0b", 3),
+                                 std::string("\xc3\xa4"), std::string("a\n")}) {
+    error::Faults faults;
+    ValidateRequestId(bad, faults);
+    ASSERT_EQ(faults.size(), 1u) << bad;
+    EXPECT_EQ(faults.named()[0].field, "request_id");
+  }
+}
+
+TEST(KeptRequest, OnlyTheSameRequestGetsItsAnswer) {
+  const KeptRequest kept = Answer("a", kNow);
+  EXPECT_TRUE(CheckSameRequest(kept, "muster.Request", "digest").ok());
+  for (const absl::Status& status : {CheckSameRequest(kept, "muster.Request", "other"),
+                                     CheckSameRequest(kept, "muster.Other", "digest")}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(error::DetailOf(status)->reason, "REQUEST_ID_REUSED");
+  }
+}
+
+}  // namespace
+}  // namespace muster
