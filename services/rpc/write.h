@@ -191,14 +191,16 @@ void CommitTo(Lane& lane, Responder responder, const WriteOptions& options, Resp
 
 namespace internal {
 
-template <class Lane, class Request, class Response, class Parse, class Decide, class Render>
+// `options_of(faults)`: how it is to be written.
+template <class Lane, class Request, class Response, class OptionsOf, class Parse, class Decide,
+          class Render>
 grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, Lane& lane,
-                                 const Request& request, const WriteOptions& options,
-                                 Response* response, Parse parse, Decide decide, Render render) {
+                                 const Request& request, Response* response, OptionsOf options_of,
+                                 Parse parse, Decide decide, Render render) {
   return Unary(context, [&](Responder responder) {
     error::Faults faults;
     auto command = parse(request, faults);
-    const WriteOptions options = OptionsOf(request, faults);
+    const WriteOptions options = options_of(faults);
     if (!faults.empty()) return responder.Finish(faults.status());
     CommitTo(
         lane, std::move(responder), options, response,
@@ -217,8 +219,10 @@ template <class Lane, class Request, class Response, class Parse, class Decide, 
 grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, Lane& lane,
                                 const Request& request, Response* response, Parse parse,
                                 Decide decide, Render render) {
-  return internal::Handle(context, lane, request, OptionsOf(request), response, parse, decide,
-                          std::move(render));
+  return internal::Handle(
+      context, lane, request, response,
+      [&request](error::Faults& faults) { return OptionsOf(request, faults); }, parse, decide,
+      std::move(render));
 }
 
 // As Write with validate_only, whatever the request says: for a question that only the decision
@@ -228,8 +232,10 @@ template <class Lane, class Request, class Response, class Parse, class Decide, 
 grpc::ServerUnaryReactor* Try(grpc::CallbackServerContext* context, Lane& lane,
                               const Request& request, Response* response, Parse parse,
                               Decide decide, Render render) {
-  return internal::Handle(context, lane, request, WriteOptions{.validate_only = true}, response,
-                          parse, decide, std::move(render));
+  return internal::Handle(
+      context, lane, request, response,
+      [](error::Faults&) { return WriteOptions{.validate_only = true}; }, parse, decide,
+      std::move(render));
 }
 
 }  // namespace muster::rpc
