@@ -37,18 +37,6 @@ lifecycle::ClaimEntry EntryOf(const capacity::State& state, const capacity::Clai
           .pool = claim.pool};
 }
 
-capacity::SyncClaim ReleaseOf(const lifecycle::ClaimEntry& claim) {
-  capacity::SyncClaim out{.pool_uid = claim.pool_uid,
-                          .generation = claim.generation + 1,
-                          .zone = claim.zone,
-                          .instance_type = claim.instance_type,
-                          .release = true,
-                          .pool = claim.pool};
-  if (claim.compute_class == "spot") out.compute_class = capacity::ComputeClass::kSpot;
-  for (const std::string& machine : claim.machines) out.returns.push_back({.machine = machine});
-  return out;
-}
-
 }  // namespace
 
 lifecycle::Books BooksOf(const Cloud& cloud) {
@@ -69,28 +57,6 @@ lifecycle::Books BooksOf(const Cloud& cloud) {
     books.configurations.push_back({row.row->pool_uid, row.row->generation});
   }
   return books;
-}
-
-void GiveBack(Cloud& cloud, const lifecycle::Books& books, const std::string& uid) {
-  cloud.trace(cloud.now, "collector: gives back what is left of ", uid);
-  for (const lifecycle::ClaimEntry& claim : books.claims) {
-    if (claim.pool_uid != uid) continue;
-    if (!cloud.capacity.Run(ReleaseOf(claim), cloud.now).ok()) return;
-  }
-  for (const lifecycle::HoldingEntry& holding : books.holdings) {
-    if (holding.pool_uid != uid) continue;
-    quota::SyncHolding release{.pool_uid = uid, .generation = holding.generation + 1};
-    release.quota = holding.name.substr(0, holding.name.find("/holdings/"));
-    release.pool = holding.pool;
-    release.release = true;
-    if (!cloud.quota.Run(release, cloud.now).ok()) return;
-  }
-  for (const lifecycle::ConfigurationEntry& entry : books.configurations) {
-    if (entry.pool_uid != uid) continue;
-    configuration::SyncPool release{.pool_uid = uid, .generation = entry.generation + 1};
-    release.release = true;
-    (void)cloud.configuration.Run(release, cloud.now);
-  }
 }
 
 }  // namespace muster::simulation
