@@ -293,6 +293,8 @@ TEST_F(UnaryTest, CallsAreCounted) {
   expect(("grpc_server_handling_seconds_count" + labels + "} 2").c_str());
 }
 
+// With UNKNOWN: what they asked for may be done already, or still come to pass. UNAVAILABLE would
+// be the word that it was not and will not.
 TEST_F(UnaryTest, AtTheEndOfTheServerUnansweredCallsAreAnswered) {
   Parked parked;
   Handle([&](Responder responder, v1::Quota*) { parked.Put(std::move(responder)); });
@@ -300,7 +302,10 @@ TEST_F(UnaryTest, AtTheEndOfTheServerUnansweredCallsAreAnswered) {
     grpc::ClientContext context;
     PrepareCall(context, absl::Hours(1));
     v1::Quota response;
-    EXPECT_EQ(Get(response, context).code(), absl::StatusCode::kUnavailable);
+    const absl::Status status = Get(response, context);
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
+    const auto detail = error::DetailOf(status);
+    EXPECT_FALSE(detail && detail->retry_after) << status;
   });
   Responder responder = parked.Take();
   server_.server->Shutdown();
