@@ -41,10 +41,10 @@ class Connection {
         : pqxx::errorhandler(connection), last_(last) {}
     bool operator()(const char message[]) noexcept override {
       try {
-        last_ = message;
+        last_ = std::string(message);
       } catch (const std::exception&) {
         // That there was one is all that matters, and memory for one character is always there.
-        last_ = "?";
+        last_.assign(1, '?');
       }
       return false;  // not printed
     }
