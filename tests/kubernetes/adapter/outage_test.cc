@@ -138,10 +138,11 @@ TEST_P(Outage, InTheMiddleOfALife) {
   ASSERT_TRUE(stage_->AwaitNodePool(kPool, [](const Json& pool) { return pool.is_null(); }))
       << Describe(*stage_);
   EXPECT_TRUE(stage_->Await(kNodesPath, [](const auto& nodes) { return nodes.empty(); }));
-  EXPECT_EQ(onlooker_->deleted_nodes(), kNodes);
+  EXPECT_EQ(onlooker_->AwaitDeletedNodes(kNodes), kNodes);
   EXPECT_EQ(FalseAlarms(), 0);
   EXPECT_EQ(AwaitEvents(*stage_), "");
   EXPECT_EQ(AwaitQuiet(*stage_), "");
+  EXPECT_EQ(onlooker_->AwaitDeletedNodes(kNodes), kNodes);  // and none once more
   if (stage_->server().is_real()) return;
   for (const auto& [pod, times] : Partings(*stage_, pods)) {
     EXPECT_GE(times, 1) << pod;

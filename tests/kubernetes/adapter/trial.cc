@@ -338,8 +338,11 @@ void Onlooker::AwaitChanges(int changes, const std::string& pool,
   }
 }
 
-int Onlooker::deleted_nodes() const {
+int Onlooker::AwaitDeletedNodes(int wanted) const {
+  const absl::Time give_up = absl::Now() + kPatience;
   MutexLock lock(shared_->mutex);
+  while (shared_->deleted_nodes < wanted && absl::Now() < give_up)
+    shared_->changed.WaitFor(shared_->mutex, give_up - absl::Now());
   return shared_->deleted_nodes;
 }
 

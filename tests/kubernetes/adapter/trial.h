@@ -72,8 +72,9 @@ class Onlooker {
   void AwaitChanges(int changes, const std::string& pool,
                     const std::function<bool(const nlohmann::json&)>& over,
                     absl::Duration calm = absl::Seconds(2));
-  // How often Nodes were deleted.
-  int deleted_nodes() const;
+  // How often Nodes were deleted, once it was so often: the watch hears of it later than a list,
+  // above all when it was cut. When patience is over, as often as was heard.
+  int AwaitDeletedNodes(int wanted) const;
 
  private:
   struct Shared;
