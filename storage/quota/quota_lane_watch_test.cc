@@ -152,8 +152,9 @@ TEST_F(QuotaLaneWatchTest, AResumedWatchGoesOnWithTheVeryNextChangeWhateverComes
       ++head;
       ASSERT_THAT(Do(lane, Want("a", head, head)), IsOk());
     });
-    const auto watcher = lane.Watch({.after_revision = after});
+    // With that one; the watch may begin at once, and `head` move.
     const size_t known = static_cast<size_t>(head + 1 - after);
+    const auto watcher = lane.Watch({.after_revision = after});
     std::vector<int64_t> revisions = Changes(*watcher, known);
     ++head;
     ASSERT_THAT(Do(lane, Want("a", head, head)), IsOk());
