@@ -14,3 +14,7 @@ CREATE TABLE kept_request (
     create_time timestamptz NOT NULL,
     revision    bigint      NOT NULL
 );
+
+-- Who took over in another history than before raised the generations that pools ask under.
+ALTER TABLE lease ADD COLUMN incarnation text NOT NULL DEFAULT '';
+ALTER TABLE lease ADD COLUMN generation_floor bigint NOT NULL DEFAULT 0;

@@ -21,12 +21,14 @@ std::string ParseExplain(const v1::ExplainClaimRequest& request, Faults& faults)
 
 struct FillExplanation {
   const Clock& clock;
+  const Policy& policy;
   absl::Status operator()(const State& state, int64_t revision, const std::string& name,
                           v1::ExplainClaimResponse& response) const {
     const ClaimRow* claim = state.table<ClaimRow>().Find(name);
     if (claim == nullptr) return muster::error::NotFound(name);
-    *response.mutable_claim() = ToProto(AnswerOf(state, ViewOf(state, *claim), clock.Now()));
-    for (const Obstacle& obstacle : Explain(state, *claim))
+    const absl::Time now = clock.Now();
+    *response.mutable_claim() = ToProto(AnswerOf(state, ViewOf(state, *claim), now));
+    for (const Obstacle& obstacle : Explain(state, *claim, policy.KeepsAfter(now)))
       *response.add_obstacles() = ToProto(obstacle);
     response.set_revision(revision);
     return absl::OkStatus();
@@ -39,27 +41,34 @@ PlacementQuery ParseQuery(const v1::FindPlacementsRequest& request, Faults& faul
   return query;
 }
 
-absl::Status FillPlacements(const State& state, int64_t revision, const PlacementQuery& query,
-                            v1::FindPlacementsResponse& response) {
-  RETURN_IF_ERROR(FaultsOf(state, query).status());
-  const std::vector<ZonePlacements> zones = FindPlacements(state, query);
-  for (const ZonePlacements& zone : zones) *response.add_zones() = ToProto(zone);
-  if (!zones.empty() && zones[0].availability <= Availability::kLimited)
-    response.set_recommended_zone(zones[0].zone);
-  response.set_revision(revision);
-  return absl::OkStatus();
-}
+struct FillPlacements {
+  const Clock& clock;
+  const Policy& policy;
+  absl::Status operator()(const State& state, int64_t revision, const PlacementQuery& query,
+                          v1::FindPlacementsResponse& response) const {
+    RETURN_IF_ERROR(FaultsOf(state, query).status());
+    const std::vector<ZonePlacements> zones =
+        FindPlacements(state, query, policy.KeepsAfter(clock.Now()));
+    for (const ZonePlacements& zone : zones) *response.add_zones() = ToProto(zone);
+    if (!zones.empty() && zones[0].availability <= Availability::kLimited)
+      response.set_recommended_zone(zones[0].zone);
+    response.set_revision(revision);
+    return absl::OkStatus();
+  }
+};
 
 }  // namespace
 
 Handlers::Unary Handlers::ExplainClaim(Context context, const v1::ExplainClaimRequest* request,
                                        v1::ExplainClaimResponse* response) {
-  return rpc::Read(context, lane_, *request, response, &ParseExplain, FillExplanation{clock_});
+  return rpc::Read(context, lane_, *request, response, &ParseExplain,
+                   FillExplanation{clock_, policy_});
 }
 
 Handlers::Unary Handlers::FindPlacements(Context context, const v1::FindPlacementsRequest* request,
                                          v1::FindPlacementsResponse* response) {
-  return rpc::Read(context, lane_, *request, response, &ParseQuery, &FillPlacements);
+  return rpc::Read(context, lane_, *request, response, &ParseQuery,
+                   FillPlacements{clock_, policy_});
 }
 
 }  // namespace muster::capacity

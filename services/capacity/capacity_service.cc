@@ -13,6 +13,7 @@ CapacityService::~CapacityService() = default;
 
 absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options options) {
   RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
+  RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<CapacityService>(new CapacityService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
@@ -20,9 +21,10 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
       .service = "capacity",
       .interval = options.audit_interval,
       .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
-  service->handlers_ = std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(),
-                                                  &service->lane_->clock(),
-                                                  Policy{.released_keep = options.released_keep});
+  service->handlers_ = std::make_unique<Handlers>(
+      rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),
+      &service->lane_->clock(),
+      Policy{.released_keep = options.released_keep, .gang_keep = options.gang_keep});
   return service;
 }
 

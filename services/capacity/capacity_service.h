@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "services/capacity/core/limits.h"
 #include "services/capacity/lane.h"
 #include "services/common/clock.h"
 #include "storage/capacity/capacity_store.h"
@@ -23,6 +24,8 @@ class CapacityService {
     const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
     absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
+    KeepPolicy request_keep = {};                  // keep: at least kMinRequestKeep
+    absl::Duration gang_keep = kGangKeep;          // see Policy
   };
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.

@@ -103,8 +103,11 @@ struct DecideAs {
     }
   }
 };
-constexpr auto kCheck = [](Overlay<State>& overlay, const SyncClaims& command, absl::Time now) {
-  return Answer(overlay.state(), Check(overlay, command, now), now);
+struct CheckAs {
+  Policy policy = {};
+  auto operator()(Overlay<State>& overlay, const SyncClaims& command, absl::Time now) const {
+    return Answer(overlay.state(), Check(overlay, command, now, policy), now);
+  }
 };
 
 // What came of a command as its response.
@@ -130,43 +133,43 @@ struct Render {
 
 Handlers::Unary Handlers::UpdateZone(Context context, const v1::UpdateZoneRequest* request,
                                      v1::Zone* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::UpdateInstanceType(Context context,
                                              const v1::UpdateInstanceTypeRequest* request,
                                              v1::InstanceType* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::BatchRegisterMachines(Context context,
                                                 const v1::BatchRegisterMachinesRequest* request,
                                                 v1::BatchRegisterMachinesResponse* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::SetMachineState(Context context,
                                           const v1::SetMachineStateRequest* request,
                                           v1::Machine* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::SyncClaim(Context context, const v1::SyncClaimRequest* request,
                                     v1::Claim* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::BatchSyncClaims(Context context,
                                           const v1::BatchSyncClaimsRequest* request,
                                           v1::BatchSyncClaimsResponse* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 // A copy of all machines for each call would be too dear, so the decision itself is made and taken
 // back.
 Handlers::Unary Handlers::CheckClaims(Context context, const v1::CheckClaimsRequest* request,
                                       v1::CheckClaimsResponse* response) {
-  return rpc::Try(context, lane_, *request, response, Parse(), kCheck, Render());
+  return rpc::Try(context, lane_, *request, response, Parse(), CheckAs{policy_}, Render());
 }
 
 }  // namespace muster::capacity

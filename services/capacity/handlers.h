@@ -6,6 +6,7 @@
 #include "services/capacity/lane.h"
 #include "services/common/clock.h"
 #include "services/rpc/audit.h"
+#include "services/rpc/write.h"
 #include "storage/postgres/auditor.h"
 
 namespace muster::capacity {
@@ -15,8 +16,9 @@ namespace muster::capacity {
 class Handlers final : public v1::CapacityService::CallbackService {
  public:
   // All outlive it.
-  Handlers(Lane* lane, storage::Auditor* auditor, const Clock* clock, const Policy& policy)
-      : lane_(*lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
+  Handlers(const rpc::Writer<Lane>& writer, storage::Auditor* auditor, const Clock* clock,
+           const Policy& policy)
+      : writer_(writer), lane_(*writer.lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -70,6 +72,7 @@ class Handlers final : public v1::CapacityService::CallbackService {
   }
 
  private:
+  const rpc::Writer<Lane> writer_;
   Lane& lane_;
   storage::Auditor& auditor_;
   const Clock& clock_;

@@ -17,6 +17,26 @@ void ValidateRequestId(absl::string_view request_id, error::Faults& faults) {
                               " printable ASCII characters without spaces."));
 }
 
+absl::Status CheckKeepPolicy(const KeepPolicy& policy) {
+  if (policy.keep >= kMinRequestKeep) return absl::OkStatus();
+  return error::InvalidField(
+      "request_keep", absl::StrCat("must be at least ", absl::FormatDuration(kMinRequestKeep),
+                                   ", longer than anybody repeats a call."));
+}
+
+size_t BytesOf(const KeptRequest& kept) {
+  return kKeptRowBytes + kept.request_id.size() + kept.method.size() + kept.digest.size() +
+         kept.answer.size();
+}
+
+absl::Status RequestIdsExhausted(absl::Duration retry_after) {
+  return error::Make(absl::StatusCode::kResourceExhausted,
+                     absl::StrCat("Too many requests with a request_id within ",
+                                  absl::FormatDuration(kMinRequestKeep),
+                                  ": no room to keep another answer. Nothing was done."),
+                     {.reason = "REQUEST_IDS_EXHAUSTED", .retry_after = retry_after});
+}
+
 absl::Status CheckSameRequest(const KeptRequest& kept, absl::string_view method,
                               absl::string_view digest) {
   if (kept.method == method && kept.digest == digest) return absl::OkStatus();

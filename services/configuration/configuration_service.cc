@@ -22,12 +22,13 @@ absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Crea
                                absl::StrCat("must be 1 to ", kMaxFailedMachines, "."));
   }
   RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
+  RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<ConfigurationService>(new ConfigurationService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
   service->settler_ = std::make_unique<Settler>(service->lane_.get());
   service->handlers_ = std::make_unique<Handlers>(
-      service->lane_.get(),
+      rpc::Writer<Lane>{service->lane_.get(), options.request_keep},
       Policy{.boot_failures_to_disable = threshold, .released_keep = options.released_keep});
   return service;
 }

@@ -28,6 +28,7 @@ class ConfigurationService {
     // Different machines in a row that fail to boot a revision before it is disabled, 1 to 64.
     int boot_failures_to_disable = 3;
     absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
+    KeepPolicy request_keep = {};                  // keep: at least kMinRequestKeep
   };
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.

@@ -134,42 +134,42 @@ struct Render {
 
 Handlers::Unary Handlers::PublishRelease(Context context, const v1::PublishReleaseRequest* request,
                                          v1::Release* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::WithdrawRelease(Context context,
                                           const v1::WithdrawReleaseRequest* request,
                                           v1::Release* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::SyncPoolConfiguration(Context context,
                                                 const v1::SyncPoolConfigurationRequest* request,
                                                 v1::PoolConfiguration* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::BatchSyncPoolConfigurations(
     Context context, const v1::BatchSyncPoolConfigurationsRequest* request,
     v1::BatchSyncPoolConfigurationsResponse* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::PromoteConfiguration(Context context,
                                                const v1::PromoteConfigurationRequest* request,
                                                v1::PoolConfiguration* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::RollbackConfiguration(Context context,
                                                 const v1::RollbackConfigurationRequest* request,
                                                 v1::PoolConfiguration* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 Handlers::Unary Handlers::EnableRevision(Context context, const v1::EnableRevisionRequest* request,
                                          v1::PoolConfiguration* response) {
-  return rpc::Write(context, lane_, *request, response, Parse(), DecideAs{policy_}, Render());
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 
 // Decided where the syncs are, on the newest there is, and taken back.

@@ -4,6 +4,7 @@
 
 #include "services/configuration/core/breaker.h"
 #include "services/configuration/lane.h"
+#include "services/rpc/write.h"
 
 namespace muster::configuration {
 
@@ -11,7 +12,9 @@ namespace muster::configuration {
 // configuration_service.proto.
 class Handlers final : public v1::ConfigurationService::CallbackService {
  public:
-  Handlers(Lane* lane, const Policy& policy) : lane_(*lane), policy_(policy) {}
+  // The lane outlives it.
+  Handlers(const rpc::Writer<Lane>& writer, const Policy& policy)
+      : writer_(writer), lane_(*writer.lane), policy_(policy) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -54,6 +57,7 @@ class Handlers final : public v1::ConfigurationService::CallbackService {
       Context context, const v1::WatchConfigurationsRequest* request) override;
 
  private:
+  const rpc::Writer<Lane> writer_;
   Lane& lane_;
   const Policy policy_;
 };

@@ -120,7 +120,9 @@ bool Agent::stopped() const {
 
 AgentStats Agent::stats() const {
   MutexLock lock(mutex_);
-  return stats_;
+  AgentStats stats = stats_;
+  stats.unknown = static_cast<int64_t>(model_.unknown());
+  return stats;
 }
 
 int64_t Agent::FailNodes() {
@@ -133,7 +135,9 @@ int64_t Agent::FailNodes() {
 
 AgentStats Agent::TakeStats() {
   MutexLock lock(mutex_);
-  return std::exchange(stats_, AgentStats());
+  AgentStats stats = std::exchange(stats_, AgentStats());
+  stats.unknown = static_cast<int64_t>(model_.unknown());
+  return stats;
 }
 
 size_t Agent::nodes() const {
@@ -205,7 +209,13 @@ absl::Status Agent::WatchOnce(const type::v1::WatchStart& start) {
 void Agent::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
   if (message.has_node()) model_.Observe(message.node(), clock_.Now());
   if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) model_.Remove(message.key());
-  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) model_.EndSnapshot(clock_.Now());
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) {
+    model_.EndSnapshot(clock_.Now(), message.incarnation());
+    if (model_.unknown() > 0) {
+      log::Warn("the server's history does not know Nodes that run; they stay on",
+                {{"nodes", model_.unknown()}, {"incarnation", message.incarnation()}});
+    }
+  }
   // A snapshot cut short cannot be resumed: only its end has a revision to go on from.
   if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT) return;
   start_.set_after_revision(message.revision());

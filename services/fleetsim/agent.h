@@ -41,6 +41,7 @@ struct AgentStats {
   int64_t refused = 0;                           // reports that did not fit (any more)
   int64_t lost = 0;                              // reports to be sent again
   int64_t registered = 0;                        // machines
+  int64_t unknown = 0;                           // Nodes that run, now, unknown to the server
   int64_t calls = 0;                             // of ReportNodes
   absl::Duration waited = absl::ZeroDuration();  // for their answers, all calls together
   Lag lag = {};  // from when reports were due, and their Node known, until they were sent

@@ -68,10 +68,31 @@ void FleetModel::BeginSnapshot() {
   for (auto& [name, entry] : nodes_) entry.in_snapshot = false;
 }
 
-void FleetModel::EndSnapshot(absl::Time now) {
+void FleetModel::SetUnknown(Entry& entry, bool unknown) {
+  if (std::exchange(entry.unknown, unknown) == unknown) return;
+  unknown ? ++unknown_ : --unknown_;
+}
+
+void FleetModel::DropUnknown(absl::string_view machine, absl::string_view name) {
+  for (auto it = nodes_.begin(); unknown_ > 0 && it != nodes_.end();) {
+    auto& [other, entry] = *it;
+    if (!entry.unknown || other == name || entry.life.machine != machine) {
+      ++it;
+      continue;
+    }
+    Dequeue(other, entry);
+    SetUnknown(entry, false);
+    nodes_.erase(it++);
+  }
+}
+
+void FleetModel::EndSnapshot(absl::Time now, const std::string& incarnation) {
+  const bool other = incarnation_ && *incarnation_ != incarnation;
+  incarnation_ = incarnation;
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     auto& [name, entry] = *it;
-    if (!entry.in_snapshot) {
+    if (!entry.in_snapshot && other) SetUnknown(entry, true);
+    if (!entry.in_snapshot && !entry.unknown) {
       Forget(name, entry);
       nodes_.erase(it++);
       continue;
@@ -85,6 +106,8 @@ void FleetModel::Observe(const Node& node, absl::Time now) {
   auto [it, added] = nodes_.try_emplace(node.name());
   Entry& entry = it->second;
   entry.in_snapshot = true;
+  SetUnknown(entry, false);
+  if (added) DropUnknown(node.machine(), node.name());
   NodeView view = Behaviour::ViewOf(node);
   if (!added && view == entry.life.view) return;
   if (added || view.create_time != entry.life.view.create_time) {
@@ -123,6 +146,7 @@ int64_t FleetModel::Fail(double share, absl::Time now) {
 void FleetModel::Remove(absl::string_view node) {
   const auto it = nodes_.find(node);
   if (it == nodes_.end()) return;
+  SetUnknown(it->second, false);
   Forget(it->first, it->second);
   nodes_.erase(it);
 }

@@ -40,10 +40,13 @@ class FleetModel {
   explicit FleetModel(const FleetOptions& options)
       : behaviour_(options), kubernetes_(options.kubernetes) {}
 
-  // Nodes observed between the two are all there are; others are forgotten at the end. What was
-  // answered before is reported again if the snapshot still asks for it.
+  // Nodes observed between the two are all there are in the history of that name. Others are
+  // forgotten at the end, unless they are of another history: one that does not know them (a
+  // restored past) switches nothing off. They are kept and reported on, until it knows them,
+  // deletes them or makes their machine another Node. What was answered before is reported again if
+  // the snapshot still asks for it.
   void BeginSnapshot();
-  void EndSnapshot(absl::Time now);
+  void EndSnapshot(absl::Time now, const std::string& incarnation);
   // The Node as the server shows it. The same once more changes nothing.
   void Observe(const lifecycle::v1::Node& node, absl::Time now);
   void Remove(absl::string_view node);
@@ -65,6 +68,8 @@ class FleetModel {
   std::vector<Wish> TakeWishes() { return std::exchange(wishes_, {}); }
 
   size_t size() const { return nodes_.size(); }
+  // Of them, those that the server's history does not know.
+  size_t unknown() const { return unknown_; }
 
  private:
   struct Entry {
@@ -75,6 +80,7 @@ class FleetModel {
     bool queued = false;
     bool answered = false;
     bool in_snapshot = false;
+    bool unknown = false;  // to the server's history
     Wish wish = {};
   };
 
@@ -82,6 +88,9 @@ class FleetModel {
   void SetWish(Entry& entry, Wish wish);
   // Before it is erased.
   void Forget(absl::string_view name, Entry& entry);
+  void SetUnknown(Entry& entry, bool unknown);
+  // Entries of that machine under other names that the history does not know: the machine went on.
+  void DropUnknown(absl::string_view machine, absl::string_view name);
   void Enqueue(absl::string_view name, Entry& entry, absl::Time due);
   void Dequeue(absl::string_view name, Entry& entry);
 
@@ -90,6 +99,8 @@ class FleetModel {
   absl::node_hash_map<std::string, Entry> nodes_;  // by name; the queue points at the names
   absl::btree_set<std::pair<absl::Time, absl::string_view>> queue_;
   absl::flat_hash_map<std::string, uint32_t> attempts_;  // by machine
+  std::optional<std::string> incarnation_;               // of the last snapshot
+  size_t unknown_ = 0;
   uint64_t mass_failures_ = 0;
   std::vector<Wish> wishes_;
 };

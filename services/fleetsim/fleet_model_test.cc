@@ -203,11 +203,35 @@ TEST(FleetModelTest, ASnapshotForgetsWhatIsGoneAndAsksAgainForWhatDidNotHappen) 
   EXPECT_EQ(model.NextDue(), std::nullopt);
   model.BeginSnapshot();
   model.Observe(NewNode(1, kStart), kStart);
-  model.EndSnapshot(kStart);
+  model.EndSnapshot(kStart, kHistory);
   EXPECT_EQ(model.size(), 1u);
   const auto due = model.TakeDue(kStart, 10);
   ASSERT_EQ(due.size(), 1u);
   EXPECT_EQ(due[0].node, NewNode(1, kStart).name());
+}
+
+TEST(FleetModelTest, OfWhatARestoredHistoryDoesNotKnowItGoesOnToReport) {
+  FleetModel model(Exact());
+  const Node young = NewNode(0, kStart);
+  model.BeginSnapshot();
+  model.Observe(young, kStart);
+  model.EndSnapshot(kStart, kHistory);
+  for (const char* incarnation : {"restored", "restored", "restored once more"}) {
+    for (const FleetModel::Due& due : model.TakeDue(kStart, 10))
+      model.Answered(due, FleetModel::Answer::kRefused, kStart);
+    EXPECT_EQ(model.NextDue(), std::nullopt);
+    model.BeginSnapshot();
+    model.EndSnapshot(kStart, incarnation);
+    EXPECT_EQ(model.size(), 1u);
+    EXPECT_EQ(model.unknown(), 1u);
+    EXPECT_EQ(model.NextDue(), kStart) << "the restored history is told, too";
+  }
+  Node elsewhere = young;
+  elsewhere.set_name("organizations/acme/clusters/c1/nodePools/other/nodes/g100000");
+  model.Observe(elsewhere, kStart);
+  EXPECT_EQ(model.unknown(), 0u);
+  EXPECT_EQ(model.size(), 1u) << "the machine went on as another Node";
+  EXPECT_EQ(model.TakeDue(kStart, 10).at(0).node, elsewhere.name());
 }
 
 TEST(FleetModelTest, ARemovedNodeIsNeverDue) {

@@ -25,6 +25,7 @@ void LogStatistics(muster::fleetsim::Agent& agent, const muster::fleetsim::Clust
                               {"lag_p99", stats.lag.Quantile(0.99)},
                               {"lag_max", stats.lag.max()},
                               {"streams", stats.streams},
+                              {"unknown", stats.unknown},
                               {"registered", stats.registered}});
   if (cluster == nullptr) return;
   const muster::fleetsim::ClusterStats there = cluster->stats();

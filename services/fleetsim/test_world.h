@@ -13,6 +13,7 @@
 
 namespace muster::fleetsim {
 
+inline constexpr char kHistory[] = "history";
 inline const absl::Time kStart = absl::FromUnixSeconds(1'750'000'000);
 
 // A server of Nodes around a model, in virtual time.
@@ -42,7 +43,7 @@ class World {
     model_ = std::make_unique<FleetModel>(options_);
     model_->BeginSnapshot();
     ShowAll();
-    model_->EndSnapshot(now_);
+    model_->EndSnapshot(now_, kHistory);
   }
 
   FleetModel& model() { return *model_; }

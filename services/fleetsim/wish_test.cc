@@ -182,13 +182,33 @@ TEST_F(WishTest, ANodeThatIsForgottenIsOff) {
     EXPECT_EQ(wish().power, Power::kRunning);
     if (by_snapshot) {
       world_->model().BeginSnapshot();
-      world_->model().EndSnapshot(world_->now());
+      world_->model().EndSnapshot(world_->now(), kHistory);
     } else {
       world_->model().Remove(world_->node().name());
     }
     EXPECT_EQ(wish().power, Power::kOff);
     EXPECT_EQ(wish().machine, "g100000");
   }
+}
+
+TEST_F(WishTest, ANodeThatARestoredHistoryDoesNotKnowStaysOn) {
+  Begin(AtAServer(), Running());
+  FleetModel& model = world_->model();
+  const auto snapshot = [&](const std::string& incarnation) {
+    model.BeginSnapshot();
+    model.EndSnapshot(world_->now(), incarnation);
+  };
+  model.BeginSnapshot();
+  world_->ShowAll();
+  model.EndSnapshot(world_->now(), kHistory);
+  snapshot("restored");
+  snapshot("restored");
+  EXPECT_EQ(wish().power, Power::kRunning);
+  EXPECT_EQ(model.unknown(), 1u);
+  world_->ShowAll();
+  EXPECT_EQ(model.unknown(), 0u);
+  snapshot("restored");
+  EXPECT_EQ(wish().power, Power::kOff) << "it is gone in a history that knew it";
 }
 
 TEST_F(WishTest, NodesOfOtherClustersAreReportedAndNothingIsWishedForThem) {

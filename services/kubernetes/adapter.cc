@@ -9,6 +9,8 @@
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/namespace.h"
+#include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -16,6 +18,8 @@ namespace {
 // How often it is asked whether all was seen.
 constexpr absl::Duration kSyncPoll = absl::Milliseconds(20);
 constexpr absl::Duration kJoinRetry = absl::Seconds(2);
+// How often it is asked whether Muster's history may be accepted, while it is not.
+constexpr absl::Duration kHistoryLook = absl::Seconds(1);
 
 // As client-go's metrics have it: without scheme and path.
 std::string HostOf(absl::string_view url) {
@@ -62,7 +66,10 @@ void Adapter::MakeControllers() {
   cluster_ = std::make_unique<ClusterView>(ClusterView::Listeners{
       add_pool, add_machine, [this](const std::string& name) { namespaces_->Add(name); }});
   known_ = std::make_unique<MusterView>(MusterView::Listeners{
-      add_pool, add_machine, [this](const lifecycle::v1::Event& event) { events_->Put(event); }});
+      add_pool, add_machine, [this](const lifecycle::v1::Event& event) { events_->Put(event); },
+      [this](const std::optional<std::string>& incarnation) {
+        incarnation ? history_->Enter(*incarnation) : history_->Leave();
+      }});
   events_ = std::make_unique<EventMirror>(
       api_.get(), metrics_.get(),
       EventMirror::Options{.instance = options_.lease.identity,
@@ -76,12 +83,13 @@ void Adapter::MakeControllers() {
                                          [this](const std::string& machine, absl::Duration pause) {
                                            nodes_->queue().AddAfter(machine, pause);
                                          });
-  pool_reconciler_ = std::make_unique<PoolReconciler>(
-      PoolReconciler::Parts{api_.get(), cluster_.get(), muster_.get(), known_.get(),
-                            reporter_.get(), events_.get(), metrics_.get(), options_.edition});
+  MakeHistory();
+  pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
+      api_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(), events_.get(),
+      metrics_.get(), history_.get(), options_.edition});
   node_reconciler_ = std::make_unique<NodeReconciler>(
       NodeReconciler::Parts{api_.get(), cluster_.get(), muster_.get(), known_.get(),
-                            reporter_.get(), [this](const std::string& pool) {
+                            reporter_.get(), history_.get(), [this](const std::string& pool) {
                               if (options_.edition != Edition::kCurrent) pools_->Add(pool);
                             }});
   const auto make = [this](const char* name, int workers, Controller::Reconcile reconcile) {
@@ -106,6 +114,60 @@ void Adapter::MakeControllers() {
     reflectors_.push_back(
         std::make_unique<Reflector>(api_.get(), ReflectorOptions{.path = path}, sink));
   }
+}
+
+void Adapter::MakeHistory() {
+  const std::string lease =
+      absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/", options_.lease.name_space,
+                   "/leases/", options_.lease.lease);
+  History::Parts parts{.metrics = metrics_.get()};
+  parts.read = [this, lease]() -> absl::StatusOr<std::string> {
+    ASSIGN_OR_RETURN(const Json found, api_->Get(lease));
+    const auto annotation = Json::json_pointer("/metadata/annotations") / kHistoryAnnotation;
+    return found.contains(annotation) ? found.at(annotation).get<std::string>() : std::string();
+  };
+  parts.write = [this, lease](const std::string& incarnation) {
+    const Json patch = {{"metadata", {{"annotations", {{kHistoryAnnotation, incarnation}}}}}};
+    return api_->Patch(PatchType::kMerge, lease, patch, {{"fieldManager", kFieldManager}}).status();
+  };
+  parts.look = [this] { return FindUnknown(); };
+  parts.show = [this](const std::string& node, const std::string& incarnation) {
+    events_->TellOfNode(
+        node, "Warning", "CWNodeUnknown",
+        absl::StrCat("Muster's history ", incarnation,
+                     " does not know this Node: its database was restored to an earlier time, or "
+                     "lost its last changes. The Node is kept. If it is not to stay, delete it; to "
+                     "remove all such Nodes set the annotation ",
+                     kHistoryAnnotation, "=", incarnation, " on the Lease ",
+                     options_.lease.name_space, "/", options_.lease.lease, "."));
+  };
+  parts.again = [this](const History::Unknown& unknown) {
+    for (const std::string& node : unknown.nodes) nodes_->Add(MachineOf(node));
+    for (const std::string& name : unknown.node_pools) pools_->Add(name);
+  };
+  history_ = std::make_unique<History>(std::move(parts));
+}
+
+std::string Adapter::MachineOf(const std::string& node) const {
+  const auto object = cluster_->nodes().Find(node);
+  if (object == nullptr) return node;
+  const std::string machine = ProviderMachine(*object);
+  return known_->NodeOf(machine) != nullptr ? machine : node;
+}
+
+History::Unknown Adapter::FindUnknown() const {
+  History::Unknown unknown;
+  for (const auto& object : cluster_->nodes().All()) {
+    const auto node = known_->NodeOf(MachineOf(object->name));
+    if (IsUnknown(node.get(), *object)) unknown.nodes.push_back(object->name);
+  }
+  for (const auto& pool : known_->AllPools()) {
+    const std::string name = LastPart(pool->name());
+    if (pool->object_generation() == 0 || pool->has_delete_time()) continue;
+    const auto object = cluster_->node_pools().Find(name);
+    if (object == nullptr || object->uid != pool->uid()) unknown.node_pools.push_back(name);
+  }
+  return unknown;
 }
 
 bool Adapter::ready() const {
@@ -166,13 +228,16 @@ void Adapter::Work() {
                                      {"pods", cluster_->pods().size()},
                                      {"muster_pools", known_->pools()},
                                      {"muster_nodes", known_->nodes()}});
+  history_->Look();
   pools_->Start();
   nodes_->Start();
   namespaces_->Start();
   events_->Start();
-  MutexLock lock(mutex_);
-  ready_ = true;
-  while (!stopped_ && !lost_) changed_.Wait(mutex_);
+  {
+    MutexLock lock(mutex_);
+    ready_ = true;
+  }
+  while (Sleep(kHistoryLook)) history_->Look();
 }
 
 void Adapter::ShutDown() {

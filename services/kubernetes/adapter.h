@@ -15,6 +15,7 @@
 #include "services/kubernetes/cluster_view.h"
 #include "services/kubernetes/controller.h"
 #include "services/kubernetes/event_mirror.h"
+#include "services/kubernetes/history.h"
 #include "services/kubernetes/leader.h"
 #include "services/kubernetes/metrics.h"
 #include "services/kubernetes/muster_client.h"
@@ -66,6 +67,10 @@ class Adapter {
   Adapter(AdapterOptions options, prometheus::Registry& registry);
   absl::Status Connect();
   void MakeControllers();
+  void MakeHistory();
+  History::Unknown FindUnknown() const;
+  // By which Muster knows the v1 Node of that name, if it does.
+  std::string MachineOf(const std::string& node) const;
   absl::Status JoinCluster();
   // Waits until all has been seen once. False: stopped.
   bool AwaitSynced();
@@ -82,6 +87,7 @@ class Adapter {
   std::unique_ptr<MusterClient> muster_;
   std::unique_ptr<EventMirror> events_;
   std::unique_ptr<Reporter> reporter_;
+  std::unique_ptr<History> history_;
   std::unique_ptr<PoolReconciler> pool_reconciler_;
   std::unique_ptr<NodeReconciler> node_reconciler_;
   std::unique_ptr<Controller> pools_;

@@ -23,6 +23,13 @@ struct Outcome {
   Outcome() = default;
 };
 
+// Nothing failed; look again in `again`.
+inline Outcome Later(absl::Duration again) {
+  Outcome outcome;
+  outcome.again = again;
+  return outcome;
+}
+
 // Workers that look at keys, one worker a key. Thread-safe.
 class Controller {
  public:

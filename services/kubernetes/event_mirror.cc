@@ -52,14 +52,25 @@ void EventMirror::Put(const Event& event) {
 
 void EventMirror::Tell(const NodePoolObject& object, absl::string_view type,
                        absl::string_view reason, absl::string_view message) {
-  const absl::Time now = absl::Now();
   Event event;
-  const std::string id =
-      Sha256Hex(absl::StrCat(object.uid, "/", reason, "/", message, "/", absl::ToUnixMicros(now)))
-          .substr(0, 16);
-  event.set_name(absl::StrCat("events/", id));
   event.set_object(absl::StrCat("nodePools/", object.name));
   event.set_pool_uid(object.uid);
+  TellNow(std::move(event), absl::StrCat(object.uid, "/", absl::ToUnixMicros(absl::Now())), type,
+          reason, message);
+}
+
+void EventMirror::TellOfNode(const std::string& node, absl::string_view type,
+                             absl::string_view reason, absl::string_view message) {
+  Event event;
+  event.set_object(absl::StrCat("nodes/", node));
+  TellNow(std::move(event), node, type, reason, message);
+}
+
+void EventMirror::TellNow(Event event, const std::string& id, absl::string_view type,
+                          absl::string_view reason, absl::string_view message) {
+  const absl::Time now = absl::Now();
+  const std::string hash = Sha256Hex(absl::StrCat(id, "/", reason, "/", message)).substr(0, 16);
+  event.set_name(absl::StrCat("events/", hash));
   event.set_type(std::string(type));
   event.set_reason(std::string(reason));
   event.set_message(std::string(message));

@@ -38,6 +38,9 @@ class EventMirror {
   // An event of the adapter's own about a NodePool, now.
   void Tell(const NodePoolObject& object, absl::string_view type, absl::string_view reason,
             absl::string_view message);
+  // Likewise about a v1 Node, by its name; told before with the same message, it is not told again.
+  void TellOfNode(const std::string& node, absl::string_view type, absl::string_view reason,
+                  absl::string_view message);
 
   // Looks up what is there already, then writes.
   void Start();
@@ -52,6 +55,9 @@ class EventMirror {
     absl::Time last_time = absl::InfinitePast();
   };
 
+  // `id`: what tells it from other events about the object.
+  void TellNow(lifecycle::v1::Event event, const std::string& id, absl::string_view type,
+               absl::string_view reason, absl::string_view message);
   void Run();
   absl::Status FindWritten();
   // The oldest that is to be written; false: stopped.

@@ -12,6 +12,9 @@
 namespace muster::kubernetes {
 namespace {
 
+constexpr char kNode[] = "node";
+constexpr char kNodePool[] = "node_pool";
+
 using prometheus::BuildCounter;
 using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
@@ -59,6 +62,26 @@ void PutValue(MetricFamily& family, const std::string& label, const std::string&
   metric.counter.value = value;
   metric.gauge.value = value;
   family.metric.push_back(std::move(metric));
+}
+
+prometheus::Gauge& UnknownOf(prometheus::Registry& registry, const char* kind) {
+  return BuildGauge()
+      .Name("muster_kubernetes_unknown")
+      .Help(
+          "Objects of the cluster that Muster's history does not know, and its pools without "
+          "their object: kept until that history is accepted. By kind: node, node_pool.")
+      .Register(registry)
+      .Add({{"kind", kind}});
+}
+
+prometheus::Counter& WithheldOf(prometheus::Registry& registry, const char* kind) {
+  return BuildCounter()
+      .Name("muster_kubernetes_removals_withheld_total")
+      .Help(
+          "Looks at which something was kept because the history that does not know it is not "
+          "accepted. By kind: node, node_pool.")
+      .Register(registry)
+      .Add({{"kind", kind}});
 }
 
 }  // namespace
@@ -112,7 +135,11 @@ Metrics::Metrics(prometheus::Registry& registry, std::string host)
                           .Name("muster_kubernetes_events_dropped_total")
                           .Help("Events that had expired before the bound a minute let them pass.")
                           .Register(registry)
-                          .Add({})) {}
+                          .Add({})),
+      unknown_nodes_(UnknownOf(registry, kNode)),
+      unknown_pools_(UnknownOf(registry, kNodePool)),
+      withheld_nodes_(WithheldOf(registry, kNode)),
+      withheld_pools_(WithheldOf(registry, kNodePool)) {}
 
 void Metrics::Add(const std::string& name, int workers, const WorkQueue* queue) {
   Queue entry{.name = name, .workers = workers, .queue = queue};
@@ -153,6 +180,14 @@ void Metrics::Mirrored(absl::Duration lag) { mirror_lag_.Observe(absl::ToDoubleS
 void Metrics::EventWritten() { events_written_.Increment(); }
 void Metrics::EventsDropped(int64_t events) {
   events_dropped_.Increment(static_cast<double>(events));
+}
+
+void Metrics::SetUnknown(size_t nodes, size_t node_pools) {
+  unknown_nodes_.Set(static_cast<double>(nodes));
+  unknown_pools_.Set(static_cast<double>(node_pools));
+}
+void Metrics::Withheld(absl::string_view kind) {
+  (kind == kNode ? withheld_nodes_ : withheld_pools_).Increment();
 }
 
 std::vector<MetricFamily> Metrics::Collect() const {

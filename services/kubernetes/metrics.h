@@ -40,6 +40,10 @@ class Metrics final : public prometheus::Collectable {
   void EventWritten();
   // They had expired before their turn came.
   void EventsDropped(int64_t events);
+  // What Muster's history does not know, and is kept: how many there are, and that one was kept
+  // (`kind`: node, node_pool).
+  void SetUnknown(size_t nodes, size_t node_pools);
+  void Withheld(absl::string_view kind);
 
   // `workqueue_depth` and what else is read off the queues.
   std::vector<prometheus::MetricFamily> Collect() const override;
@@ -69,6 +73,10 @@ class Metrics final : public prometheus::Collectable {
   prometheus::Histogram& mirror_lag_;
   prometheus::Counter& events_written_;
   prometheus::Counter& events_dropped_;
+  prometheus::Gauge& unknown_nodes_;
+  prometheus::Gauge& unknown_pools_;
+  prometheus::Counter& withheld_nodes_;
+  prometheus::Counter& withheld_pools_;
 };
 
 }  // namespace muster::kubernetes

@@ -32,7 +32,7 @@ void MusterView::TakeOne(const v1::WatchLifecycleResponse& message, absl::Time n
   if (message.has_node()) Put(message.node());
   if (message.has_event()) listeners_.event(message.event());
   if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) Remove(message.key());
-  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) EndSnapshot();
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) EndSnapshot(message.incarnation());
 }
 
 void MusterView::BeginSnapshot() {
@@ -42,9 +42,11 @@ void MusterView::BeginSnapshot() {
     if (pool.view.pool != nullptr) unnamed_.insert(pool.view.pool->name());
   }
   for (const auto& [name, node] : nodes_) unnamed_.insert(name);
+  listeners_.history(std::nullopt);
 }
 
-void MusterView::EndSnapshot() {
+void MusterView::EndSnapshot(const std::string& incarnation) {
+  listeners_.history(incarnation);
   for (const std::string& name : std::exchange(unnamed_, {})) Remove(name);
   if (std::exchange(synced_, true)) return;
   for (const auto& [id, pool] : pools_) listeners_.node_pool(id);
@@ -128,6 +130,15 @@ std::vector<std::shared_ptr<const v1::Node>> MusterView::NodesOf(
   if (found == of_pool_.end()) return nodes;
   for (const std::string& name : found->second) nodes.push_back(nodes_.at(name));
   return nodes;
+}
+
+std::vector<std::shared_ptr<const v1::NodePool>> MusterView::AllPools() const {
+  MutexLock lock(mutex_);
+  std::vector<std::shared_ptr<const NodePool>> all;
+  for (const auto& [id, pool] : pools_) {
+    if (pool.view.pool != nullptr) all.push_back(pool.view.pool);
+  }
+  return all;
 }
 
 void MusterView::SetShown(const std::string& name, const PoolView& view) {

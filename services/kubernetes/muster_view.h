@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class MusterView {
     std::function<void(const std::string& name)> node_pool = {};   // id, as the object's name
     std::function<void(const std::string& machine)> machine = {};  // id
     std::function<void(const lifecycle::v1::Event& event)> event = {};
+    // Which history it is that is seen; nullopt: not known until a snapshot ends. Told before
+    // what is gone in it.
+    std::function<void(const std::optional<std::string>& incarnation)> history = {};
   };
   struct PoolView {
     std::shared_ptr<const NodePool> pool = {};  // null: there is none
@@ -47,6 +51,7 @@ class MusterView {
   // The last life of the machine that is known.
   std::shared_ptr<const Node> NodeOf(const std::string& machine) const;
   std::vector<std::shared_ptr<const Node>> NodesOf(const std::string& pool_uid) const;
+  std::vector<std::shared_ptr<const NodePool>> AllPools() const;
 
   // The object shows all that was known of the pool when `view` was taken.
   void SetShown(const std::string& name, const PoolView& view);
@@ -66,7 +71,7 @@ class MusterView {
   void Put(const Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // By resource name.
   void Remove(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EndSnapshot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndSnapshot(const std::string& incarnation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Listeners listeners_;
   mutable Mutex mutex_;

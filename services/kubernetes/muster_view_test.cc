@@ -51,9 +51,10 @@ class MusterViewTest : public ::testing::Test {
     message.set_key(kCluster + name);
     view_.Take(message, At(0));
   }
-  void EndSnapshot() {
+  void EndSnapshot(const std::string& incarnation = "") {
     WatchLifecycleResponse message;
     message.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
+    message.set_incarnation(incarnation);
     view_.Take(message, At(0));
   }
   std::string UidOf(const std::string& pool) {
@@ -72,8 +73,25 @@ class MusterViewTest : public ::testing::Test {
   MusterView view_{
       {.node_pool = [this](const std::string& name) { told_.push_back("pool " + name); },
        .machine = [this](const std::string& id) { told_.push_back(id); },
-       .event = [this](const lifecycle::v1::Event& event) { told_.push_back(event.name()); }}};
+       .event = [this](const lifecycle::v1::Event& event) { told_.push_back(event.name()); },
+       .history =
+           [this](const std::optional<std::string>& incarnation) {
+             histories_.push_back(absl::StrCat(incarnation.value_or("-"), " after ", told_.size()));
+           }}};
+  std::vector<std::string> histories_;  // after how much else was told
 };
+
+TEST_F(MusterViewTest, TellsWhichHistoryItIsBeforeWhatIsGoneInIt) {
+  view_.BeginSnapshot();
+  Put(MakeNode("a", "m1", 1, "1"));
+  EndSnapshot("h1");
+  EXPECT_THAT(histories_, ElementsAre("- after 0", "h1 after 1"));
+  Told();
+  view_.BeginSnapshot();
+  EndSnapshot("h2");
+  EXPECT_THAT(histories_, ElementsAre("- after 0", "h1 after 1", "- after 0", "h2 after 0"));
+  EXPECT_THAT(Told(), ElementsAre("m1"));
+}
 
 TEST_F(MusterViewTest, TellsOfWhatIsNew) {
   PutPool("a", "u", "1");

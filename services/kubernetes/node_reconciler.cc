@@ -11,6 +11,7 @@
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/node_metadata.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -22,6 +23,7 @@ using lifecycle::v1::NodeReport;
 constexpr absl::Duration kEvictionRetry = absl::Seconds(5);
 // What the watch must bring, if it is late.
 constexpr absl::Duration kWatchIsLate = absl::Seconds(1);
+constexpr char kNodeKind[] = "node";
 // Pods that a report names as blocked.
 constexpr size_t kMostBlocked = 3;
 
@@ -87,11 +89,17 @@ void NodeReconciler::Remember(const std::string& machine, Memory memory) {
 }
 
 Outcome NodeReconciler::operator()(const std::string& machine) {
+  const auto here = parts_.history->current();
+  // A snapshot is under way: whose history it is decides what it proves.
+  if (!here) return Later(kWatchIsLate);
   const auto object = parts_.cluster->NodeOf(machine);
   const auto node = parts_.known->NodeOf(machine);
-  if (node == nullptr) return ReconcileUnknown(machine, object.get());
+  if (node == nullptr) return ReconcileUnknown(machine, object.get(), nullptr);
   NodeFacts facts{.node = node.get(), .object = object.get(), .now = absl::Now()};
-  if (object != nullptr) facts.pods = parts_.cluster->PodsOn(object->name);
+  if (object != nullptr) {
+    if (const auto done = CheckLife(here, machine, facts)) return *done;
+    facts.pods = parts_.cluster->PodsOn(object->name);
+  }
 
   Memory memory = Recall(machine);
   Outcome outcome;
@@ -101,6 +109,7 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   facts.blocked_by = BlockedBy(facts.pods, memory.stays);
   facts.work_report_time = memory.work_report_time;
   NodePlan plan = PlanNode(facts);
+  if (plan.keep) parts_.history->CountKept(kNodeKind);
   outcome.again = std::min(outcome.again, plan.look_again);
   const bool tells_work =
       std::any_of(plan.reports.begin(), plan.reports.end(), [](const NodeReport& report) {
@@ -160,22 +169,52 @@ absl::Status NodeReconciler::ConfirmDrained(const NodeObject& object) {
   return work ? absl::AbortedError("there is work on the Node") : absl::OkStatus();
 }
 
-Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object) {
+std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string>& here,
+                                                 const std::string& machine, NodeFacts& facts) {
+  const NodeObject& object = *facts.object;
+  const int age = CompareLives(*facts.node, object);
+  if (age == 0) {
+    parts_.history->See(here, object.uid);
+    return std::nullopt;
+  }
+  switch (parts_.history->Judge(object.uid)) {
+    case History::Verdict::kWait:
+      return Later(kWatchIsLate);
+    case History::Verdict::kKeep:
+      facts.doubted = true;
+      return std::nullopt;
+    case History::Verdict::kObey:
+      break;
+  }
+  // What is known may be out of date.
+  if (age > 0) return ReconcileUnknown(machine, &object, facts.node);
+  return std::nullopt;
+}
+
+Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object,
+                                         const Node* node) {
   Remember(machine, {});
   if (object == nullptr || object->deleting) return {};
   if (OrphanName(*object, machine).empty()) return {};
+  switch (parts_.history->Judge(object->uid)) {
+    case History::Verdict::kWait:
+      return Later(kWatchIsLate);
+    case History::Verdict::kKeep:
+      parts_.history->CountKept(kNodeKind);
+      return {};
+    case History::Verdict::kObey:
+      break;
+  }
   // It is found by its provider id and by its name: it may be some other machine's.
   for (const std::string& id : std::set<std::string>{ProviderMachine(*object), object->name}) {
     if (id.empty()) continue;
     if (id != machine && parts_.known->NodeOf(id) != nullptr) return {};
     const auto found = parts_.muster->GetNode(
         absl::StrCat(parts_.muster->cluster(), "/", OrphanName(*object, id)));
-    if (found.ok()) {
-      Outcome outcome;
-      outcome.again = kWatchIsLate;
-      return outcome;
-    }
-    if (!absl::IsNotFound(found.status())) return found.status();
+    // Muster is asked for the last life that there was: a later one than that never was.
+    const bool stands = found.ok() && node != nullptr && LifeMark(*found) == LifeMark(*node);
+    if (found.ok() && !stands) return Later(kWatchIsLate);
+    if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   }
   return Delete(*object);
 }

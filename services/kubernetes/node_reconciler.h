@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "services/kubernetes/controller.h"
 #include "services/kubernetes/core/drain.h"
 #include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/history.h"
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/reporter.h"
@@ -30,6 +32,7 @@ class NodeReconciler {
     MusterClient* muster = nullptr;
     MusterView* known = nullptr;
     Reporter* reporter = nullptr;
+    History* history = nullptr;
     // The metadata of a Node of that pool was written.
     std::function<void(const std::string& pool)> wrote_metadata = {};
   };
@@ -54,7 +57,13 @@ class NodeReconciler {
     }
   };
 
-  Outcome ReconcileUnknown(const std::string& machine, const NodeObject* object);
+  // `node`: of another life than the object, or null.
+  Outcome ReconcileUnknown(const std::string& machine, const NodeObject* object,
+                           const lifecycle::v1::Node* node);
+  // Whether it is the Node's own; of another life it may be left alone, or is gone (an outcome), or
+  // is Muster's to doubt. `here`: the history that both were looked up in.
+  std::optional<Outcome> CheckLife(const std::optional<std::string>& here,
+                                   const std::string& machine, NodeFacts& facts);
   // What is reported of a Node that is away, or drained, is looked up anew: what was last seen may
   // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise.
   absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -72,6 +73,14 @@ class ObjectStore final : public Sink {
     MutexLock lock(mutex_);
     const auto found = objects_.find(key);
     return found == objects_.end() ? nullptr : found->second;
+  }
+
+  std::vector<std::shared_ptr<const Object>> All() const {
+    MutexLock lock(mutex_);
+    std::vector<std::shared_ptr<const Object>> all;
+    all.reserve(objects_.size());
+    for (const auto& [key, object] : objects_) all.push_back(object);
+    return all;
   }
 
   size_t size() const {

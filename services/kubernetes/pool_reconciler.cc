@@ -22,6 +22,8 @@ using lifecycle::v1::NodeReport;
 // What the watch must bring, if it is late.
 constexpr absl::Duration kWatchIsLate = absl::Seconds(1);
 
+constexpr char kPoolKind[] = "node_pool";
+
 std::string PathOf(const NodePoolObject& object) {
   return absl::StrCat(kNodePoolsPath, "/", object.name);
 }
@@ -38,18 +40,19 @@ Json Frame(const NodePoolObject& object) {
           {"metadata", {{"name", object.name}, {"uid", object.uid}}}};
 }
 
-Outcome Later(absl::Duration again) {
-  Outcome outcome;
-  outcome.again = again;
-  return outcome;
-}
-
 }  // namespace
 
 PoolReconciler::Memory PoolReconciler::Recall(const NodePoolObject& object) {
   MutexLock lock(mutex_);
   Memory& memory = memories_[object.name];
   if (memory.uid != object.uid) memory = {.uid = object.uid};
+  // What was said in a history that is gone was never said.
+  const std::optional<std::string> here = parts_.history->current();
+  if (here && std::exchange(memory.incarnation, here) != here) {
+    memory.object_generation = 0;
+    memory.muster_generation = 0;
+    memory.refusal = std::nullopt;
+  }
   return memory;
 }
 
@@ -59,15 +62,19 @@ void PoolReconciler::Remember(const std::string& name, Memory memory) {
 }
 
 Outcome PoolReconciler::operator()(const std::string& name) {
+  const auto here = parts_.history->current();
+  // A snapshot is under way: whose history it is decides what was said before.
+  if (!here) return Later(kWatchIsLate);
   MusterView::PoolView view = parts_.known->Pool(name);
   Object object = parts_.cluster->node_pools().Find(name);
   if (object == nullptr) return ReconcileMissing(name, view.pool);
   if (view.pool != nullptr && view.pool->uid() != object->uid) {
     RETURN_IF_ERROR(RemoveFormer(*object, *view.pool));
-    const bool waits = view.pool->object_generation() > 0;
+    const bool waits = !Recall(*object).refusal.has_value();
     view = {};
     if (!object->deleting) return waits ? Later(kWatchIsLate) : ShowStatus(*object, view, false);
   }
+  if (view.pool != nullptr) parts_.history->See(here, object->uid);
   if (object->deleting) return ReconcileDeleting(*object, view);
   if (!object->HasFinalizer()) {
     RETURN_IF_ERROR(AddFinalizer(*object));
@@ -96,6 +103,15 @@ Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& po
     return {};
   }
   if (!absl::IsNotFound(found.status())) return found.status();
+  switch (parts_.history->Judge(pool->uid())) {
+    case History::Verdict::kWait:
+      return Later(kWatchIsLate);
+    case History::Verdict::kKeep:
+      parts_.history->CountKept(kPoolKind);
+      return {};
+    case History::Verdict::kObey:
+      break;
+  }
   log::Warn("the NodePool is gone without its finalizer; its Nodes are removed", {{"name", name}});
   return parts_.muster->DeleteNodePool(*pool);
 }
@@ -103,11 +119,7 @@ Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& po
 absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const NodePool& pool) {
   if (pool.has_delete_time()) return absl::OkStatus();
   if (pool.object_generation() == 0) {
-    Memory memory = Recall(object);
-    memory.refusal = Refusal{
-        object.generation, absl::StrCat("metadata.name: the cluster has a node pool ", object.name,
-                                        " that was not made through Kubernetes.")};
-    Remember(object.name, std::move(memory));
+    Refuse(object, "that was not made through Kubernetes.");
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Json now, parts_.api->Get(PathOf(object)));
@@ -115,7 +127,27 @@ absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const No
     parts_.cluster->node_pools().Put(now);
     return absl::AbortedError("the object is another one now");
   }
+  switch (parts_.history->Judge(pool.uid())) {
+    case History::Verdict::kWait:
+      return absl::UnavailableError("it is not known yet which history Muster is in");
+    case History::Verdict::kKeep:
+      parts_.history->CountKept(kPoolKind);
+      Refuse(object, absl::StrCat("of an earlier object (uid ", pool.uid(),
+                                  "), from before Muster's database was restored. It goes once "
+                                  "Muster's history is accepted."));
+      return absl::OkStatus();
+    case History::Verdict::kObey:
+      break;
+  }
   return parts_.muster->DeleteNodePool(pool);
+}
+
+void PoolReconciler::Refuse(const NodePoolObject& object, absl::string_view why) {
+  Memory memory = Recall(object);
+  memory.refusal =
+      Refusal{object.generation,
+              absl::StrCat("metadata.name: the cluster has a node pool ", object.name, " ", why)};
+  Remember(object.name, std::move(memory));
 }
 
 Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
@@ -166,7 +198,7 @@ absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const
 }
 
 absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& more) {
-  if (object.promote.empty() && object.rollback.empty()) return absl::OkStatus();
+  if (!object.promote && !object.rollback) return absl::OkStatus();
   const auto found = parts_.muster->GetConfiguration(object.uid);
   // Lifecycle has not told configuration of the pool yet.
   if (absl::IsNotFound(found.status())) return absl::UnavailableError(found.status().message());
@@ -182,8 +214,8 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& m
       more = true;
       return PatchAnnotation(object, ReplaceAnnotation(step.annotation, step.value, step.profile));
     case OrderStep::Kind::kConflict: {
-      Json both = RemoveAnnotation(kPromote, object.promote);
-      for (const Json& step_of_second : RemoveAnnotation(kRollback, object.rollback))
+      Json both = RemoveAnnotation(kPromote, *object.promote);
+      for (const Json& step_of_second : RemoveAnnotation(kRollback, *object.rollback))
         both.push_back(step_of_second);
       RETURN_IF_ERROR(PatchAnnotation(object, both));
       parts_.events->Tell(object, "Warning", "CWNodePoolNodeConfigUpdateConflict",
@@ -191,6 +223,10 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& m
                           "carried out.");
       return absl::OkStatus();
     }
+    case OrderStep::Kind::kNonsense:
+      more = true;  // the other one may be meant
+      asked = absl::InvalidArgumentError("is empty: it asks for nothing.");
+      break;
     case OrderStep::Kind::kPromote:
       asked = parts_.muster->Promote(object.uid, step.profile);
       break;
@@ -206,9 +242,8 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& m
   RETURN_IF_ERROR(PatchAnnotation(object, removal));
   if (nonsense) {
     parts_.events->Tell(object, "Warning",
-                        step.kind == OrderStep::Kind::kPromote
-                            ? "CWNodePoolNoPendingConfiguration"
-                            : "CWNodePoolNodeConfigRollbackFailed",
+                        step.annotation == kPromote ? "CWNodePoolNoPendingConfiguration"
+                                                    : "CWNodePoolNodeConfigRollbackFailed",
                         absl::StrCat(step.annotation, ": ", FaultsOf(asked)));
   }
   return absl::OkStatus();
@@ -267,6 +302,10 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
     memory.muster_generation = applied->generation();
   } else {
     memory.refusal = Refusal{object.generation, FaultsOf(applied.status())};
+    // Not again after a restart: the object says so already.
+    if (!SaysRefusal(object.status, *memory.refusal))
+      parts_.events->Tell(object, "Warning", "CWNodePoolNodesRequestFailed",
+                          memory.refusal->message);
   }
   Remember(object.name, std::move(memory));
   return absl::OkStatus();

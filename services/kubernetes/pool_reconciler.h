@@ -13,6 +13,7 @@
 #include "services/kubernetes/core/orders.h"
 #include "services/kubernetes/core/status.h"
 #include "services/kubernetes/event_mirror.h"
+#include "services/kubernetes/history.h"
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/reporter.h"
@@ -35,6 +36,7 @@ class PoolReconciler {
     Reporter* reporter = nullptr;
     EventMirror* events = nullptr;
     Metrics* metrics = nullptr;
+    History* history = nullptr;
     Edition edition = Edition::kCurrent;
   };
   explicit PoolReconciler(const Parts& parts) : parts_(parts) {}
@@ -48,8 +50,9 @@ class PoolReconciler {
   // What was done for an object so far, as far as this process did it.
   struct Memory {
     std::string uid = {};
-    int64_t object_generation = 0;  // applied or refused
-    int64_t muster_generation = 0;  // that came of it
+    std::optional<std::string> incarnation = {};  // of the history that it was done in
+    int64_t object_generation = 0;                // applied or refused
+    int64_t muster_generation = 0;                // that came of it
     std::optional<Refusal> refusal = {};
     absl::Time status_time = absl::InfinitePast();  // of the last write
   };
@@ -59,6 +62,8 @@ class PoolReconciler {
   Outcome ReconcileDeleting(const NodePoolObject& object, const MusterView::PoolView& view);
   // The pool of that name came from an object that is no more.
   absl::Status RemoveFormer(const NodePoolObject& object, const lifecycle::v1::NodePool& pool);
+  // The object will not have it until the pool of its name is gone.
+  void Refuse(const NodePoolObject& object, absl::string_view why);
 
   absl::Status AddFinalizer(const NodePoolObject& object);
   absl::Status RemoveFinalizer(const NodePoolObject& object);

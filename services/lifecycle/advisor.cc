@@ -23,11 +23,27 @@ absl::Duration TimeoutOf(absl::Time deadline) {
   return std::clamp(deadline - absl::Now() - kMargin, absl::ZeroDuration(), kAskTimeout);
 }
 
+// What capacity says of the Nodes that it would be asked for.
+void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
+  if (!told.claim.here()) {
+    if (out.problem().empty()) out.set_problem(told.claim.error);
+    return;
+  }
+  const ClaimAnswer& claim = told.claim.value;
+  if (claim.outstanding == 0) return;
+  if (claim.queue) {
+    out.set_place(claim.queue->place);
+    out.set_nodes_ahead(claim.queue->nodes_ahead);
+  } else {
+    out.set_problem(told.capacity);
+  }
+}
+
 }  // namespace
 
 Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue,
-                 const Clock* clock, Policy policy)
-    : asker_(peers), catalogue_(std::move(catalogue)), clock_(*clock), policy_(policy) {
+                 const Lane* lane, Policy policy)
+    : asker_(peers), catalogue_(std::move(catalogue)), lane_(*lane), policy_(policy) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -67,11 +83,11 @@ void Advisor::Explain(Picture picture, absl::Time deadline,
   // std::function wants what it holds to be copyable.
   Enqueue([this, picture = std::make_shared<Picture>(std::move(picture)), deadline,
            done = std::move(done)] {
-    Complete(*picture, *catalogue_);
-    asker_.Check(absl::MakeSpan(picture.get(), 1), TimeoutOf(deadline));
-    const Snapshot snapshot{
-        picture->cluster.get(), picture->pool.get(), picture->nodes, picture->version,
-        picture->catalogue,     picture->answers,    policy_,        clock_.Now()};
+    Snapshot snapshot = SnapshotOf(*picture, deadline);
+    if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
+      snapshot.answers.claim.value.being_reclaimed =
+          asker_.AskReclaimed(picture->pool->uid, TimeoutOf(deadline));
+    }
     std::vector<v1::NodePoolObstacle> obstacles;
     for (const Obstacle& obstacle : lifecycle::Explain(snapshot, Plan(snapshot))) {
       if (obstacles.size() == kMaxObstacles) break;
@@ -84,31 +100,39 @@ void Advisor::Explain(Picture picture, absl::Time deadline,
 void Advisor::Preview(Trial trial, absl::Time deadline,
                       std::function<void(v1::NodePoolPreview)> done) {
   Enqueue([this, trial = std::make_shared<const Trial>(std::move(trial)), deadline,
-           done = std::move(done)] { done(PreviewNow(*trial, TimeoutOf(deadline))); });
+           done = std::move(done)] { done(PreviewNow(*trial, deadline)); });
 }
 
-v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Duration timeout) const {
-  std::vector<const Node*> nodes;
-  for (const Node& node : trial.nodes) nodes.push_back(&node);
-  const lifecycle::Preview local = PreviewOf(trial.before.get(), trial.after, nodes);
+// What a pool's next pass sees of `state`; the other services say what they would answer.
+Snapshot Advisor::SnapshotOf(Picture& picture, absl::Time deadline) const {
+  Complete(picture, *catalogue_);
+  asker_.Check(absl::MakeSpan(&picture, 1), TimeoutOf(deadline));
+  lane_.Peek([&](const State& state, int64_t) { AddTaken(state, picture); });
+  return {picture.cluster.get(), picture.pool.get(), picture.nodes, picture.version,
+          picture.catalogue,     picture.answers,    policy_,       lane_.clock().Now()};
+}
+
+v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Time deadline) const {
+  Rehearsal rehearsal(*trial.cluster, trial.before.get(), trial.after, trial.nodes);
+  for (int pass = 0; pass < Rehearsal::kPasses; ++pass) {
+    std::optional<Picture> picture = PictureOf(rehearsal.state(), trial.after.name);
+    if (!picture || !rehearsal.Pass(SnapshotOf(*picture, deadline))) break;
+  }
+  const lifecycle::Preview told = rehearsal.Told();
   v1::NodePoolPreview out;
-  for (const std::string& machine : local.victims) out.add_victims(machine);
-  out.set_victim_count(local.victim_count);
-  out.set_waiting_victims(local.waiting_victims);
-  const CatalogueFacts facts = catalogue_->Facts(trial.after.spec.instance_type, trial.after.zone);
-  const Asker::Opinions opinions = asker_.AskWhatIf({.pool = &trial.after,
-                                                     .cluster = trial.cluster.get(),
-                                                     .charge = local.charge,
-                                                     .more_nodes = local.more_nodes,
-                                                     .gpu = facts.type && facts.type->gpus > 0},
-                                                    timeout);
-  *out.mutable_quota() = opinions.quota;
-  out.mutable_quota()->set_delta(local.charge_delta);
-  if (local.more_nodes > 0) *out.mutable_capacity() = opinions.capacity;
+  *out.mutable_quota() = asker_.AskQuota(trial.after, told.charge, TimeoutOf(deadline));
+  out.mutable_quota()->set_delta(told.charge_delta);
+  if (told.more_nodes > 0) {
+    *out.mutable_capacity() = asker_.AskPlaces(trial.after, told.more_nodes, TimeoutOf(deadline));
+    TellClaim(told, *out.mutable_capacity());
+  }
+  for (const std::string& machine : told.victims) out.add_victims(machine);
+  out.set_victim_count(told.victim_count);
+  out.set_waiting_victims(told.waiting_victims);
   const std::string known = trial.before == nullptr ? "" : trial.before->status.node_profile;
-  if (opinions.active != known) out.set_node_profile(opinions.active);
-  out.set_pending_node_profile(opinions.pending);
-  out.set_nodes_to_reboot(NodesToReboot(nodes, opinions.active.empty() ? known : opinions.active));
+  if (told.active != known) out.set_node_profile(told.active);
+  out.set_pending_node_profile(told.pending);
+  out.set_nodes_to_reboot(told.nodes_to_reboot);
   return out;
 }
 

@@ -8,11 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "services/common/clock.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/asker.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers.h"
 
 namespace muster::lifecycle {
@@ -22,8 +22,8 @@ namespace muster::lifecycle {
 // Thread-safe.
 class Advisor {
  public:
-  // `clock` outlives the advisor.
-  Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Clock* clock,
+  // `lane` outlives the advisor.
+  Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Lane* lane,
           Policy policy);
   // Ends the threads; questions that wait are dropped.
   ~Advisor();
@@ -45,11 +45,12 @@ class Advisor {
  private:
   void Enqueue(std::function<void()> job);
   void Work();
-  v1::NodePoolPreview PreviewNow(const Trial& trial, absl::Duration timeout) const;
+  Snapshot SnapshotOf(Picture& picture, absl::Time deadline) const;
+  v1::NodePoolPreview PreviewNow(const Trial& trial, absl::Time deadline) const;
 
   const Asker asker_;
   const std::shared_ptr<const CatalogueMirror> catalogue_;
-  const Clock& clock_;
+  const Lane& lane_;
   const Policy policy_;
   Mutex mutex_;
   CondVar wakes_;

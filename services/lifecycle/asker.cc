@@ -317,6 +317,12 @@ std::optional<Picture> PictureOf(const State& state, const std::string& name) {
   return picture;
 }
 
+void AddTaken(const State& state, Picture& picture) {
+  if (!picture.answers.claim.here()) return;
+  ClaimAnswer& claim = picture.answers.claim.value;
+  claim.taken = state.TakenElsewhere(picture.pool->uid, claim.machines);
+}
+
 void Complete(Picture& picture, const CatalogueMirror& catalogue) {
   picture.catalogue = catalogue.Facts(picture.pool->spec.instance_type, picture.pool->zone);
   picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
@@ -324,82 +330,77 @@ void Complete(Picture& picture, const CatalogueMirror& catalogue) {
 
 namespace {
 
-void Tell(v1::NodePoolPreview::Quota& out, const grpc::Status& status,
-          const qv1::CheckQuotaResponse& response) {
+// A call that is waited for.
+template <class Stub, class Method, class Request, class Response>
+grpc::Status CallNow(Stub& stub, Method method, absl::Duration timeout, const Request& request,
+                     Response& response) {
+  grpc::ClientContext context;
+  rpc::PrepareCall(context, timeout);
+  return (stub.*method)(&context, request, &response);
+}
+
+}  // namespace
+
+v1::NodePoolPreview::Quota Asker::AskQuota(const Pool& pool, int64_t charge,
+                                           absl::Duration timeout) const {
+  v1::NodePoolPreview::Quota out;
+  out.set_nodes(charge);
   out.set_reason("InternalError");
-  if (!status.ok() || response.results_size() != 1 || response.results(0).has_error()) return;
+  qv1::CheckQuotaRequest request;
+  *request.add_holdings() = RequestOf(pool, HoldingAsk{charge, 0, false});
+  qv1::CheckQuotaResponse response;
+  const grpc::Status status =
+      CallNow(*quota_, &qv1::QuotaService::Stub::CheckQuota, timeout, request, response);
+  if (!status.ok() || response.results_size() != 1 || response.results(0).has_error()) return out;
   const qv1::HoldingAnswer& answer = response.results(0).answer();
   out.set_limit(answer.limit());
   out.set_held(answer.held());
   switch (AnswerOf(answer).verdict) {
     case HoldingAnswer::Verdict::kUnder:
-      return out.set_reason("Under");
+      out.set_reason("Under");
+      break;
     case HoldingAnswer::Verdict::kOver:
-      return out.set_reason("Over");
+      out.set_reason("Over");
+      break;
     case HoldingAnswer::Verdict::kNotSet:
-      return out.set_reason("NotSet");
+      out.set_reason("NotSet");
+      break;
   }
+  return out;
 }
 
-void Tell(v1::NodePoolPreview::Capacity& out, const grpc::Status& status,
-          const cv1::FindPlacementsResponse& response) {
+v1::NodePoolPreview::Capacity Asker::AskPlaces(const Pool& pool, int64_t nodes,
+                                               absl::Duration timeout) const {
+  v1::NodePoolPreview::Capacity out;
+  out.set_nodes(nodes);
+  cv1::FindPlacementsRequest request;
+  request.add_zones(pool.zone);
+  request.add_requests()->set_instance_type(pool.spec.instance_type);
+  request.mutable_requests(0)->set_nodes(nodes);
+  request.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
+  cv1::FindPlacementsResponse response;
+  const grpc::Status status =
+      CallNow(*capacity_, &cv1::CapacityService::Stub::FindPlacements, timeout, request, response);
   if (!status.ok() || response.zones_size() != 1 || response.zones(0).placements_size() != 1) {
     out.set_problem(status.ok() ? "Capacity knows nothing of the zone." : status.error_message());
-    return;
+    return out;
   }
-  const cv1::Placement& placement = response.zones(0).placements(0);
-  out.set_free_nodes(placement.free());
-  out.set_reclaimable_nodes(placement.reclaimable());
-  out.set_nodes_ahead(placement.queue_ahead());
-  const bool at_once = placement.queue_ahead() == 0 && placement.free() >= out.nodes();
-  out.set_place(at_once ? 0 : placement.queue_ahead() + 1);
+  out.set_free_nodes(response.zones(0).placements(0).free());
+  out.set_reclaimable_nodes(response.zones(0).placements(0).reclaimable());
+  return out;
 }
 
-}  // namespace
-
-Asker::Opinions Asker::AskWhatIf(const WhatIf& what, absl::Duration timeout) const {
-  Opinions opinions;
-  const Pool& pool = *what.pool;
-  qv1::CheckQuotaRequest check;
-  *check.add_holdings() = RequestOf(pool, HoldingAsk{what.charge, 0, false});
-  cv1::FindPlacementsRequest find;
-  find.add_zones(pool.zone);
-  find.add_requests()->set_instance_type(pool.spec.instance_type);
-  find.mutable_requests(0)->set_nodes(what.more_nodes);
-  find.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
-  fv1::CheckPoolConfigurationsRequest boots;
-  *boots.add_configurations() =
-      RequestOf(pool, *what.cluster, ConfigurationAsk{0, what.gpu, false});
-
-  const auto ask = [&](auto send) {
-    grpc::ClientContext context;
-    rpc::PrepareCall(context, timeout);
-    return send(context);
-  };
-  qv1::CheckQuotaResponse checked;
-  const grpc::Status quota =
-      ask([&](auto& context) { return quota_->CheckQuota(&context, check, &checked); });
-  opinions.quota.set_nodes(what.charge);
-  Tell(opinions.quota, quota, checked);
-  if (what.more_nodes > 0) {
-    cv1::FindPlacementsResponse found;
-    opinions.capacity.set_nodes(what.more_nodes);
-    const grpc::Status capacity =
-        ask([&](auto& context) { return capacity_->FindPlacements(&context, find, &found); });
-    Tell(opinions.capacity, capacity, found);
+int64_t Asker::AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const {
+  cv1::ExplainClaimRequest request;
+  request.set_name(absl::StrCat("claims/", pool_uid));
+  cv1::ExplainClaimResponse response;
+  if (!CallNow(*capacity_, &cv1::CapacityService::Stub::ExplainClaim, timeout, request, response)
+           .ok())
+    return 0;
+  for (const cv1::ClaimObstacle& obstacle : response.obstacles()) {
+    if (obstacle.code() == cv1::ClaimObstacle::CODE_BEING_RECLAIMED) return obstacle.nodes();
   }
-  if (pool.deleting()) return opinions;
-  fv1::CheckPoolConfigurationsResponse booted;
-  const grpc::Status told = ask([&](auto& context) {
-    return configuration_->CheckPoolConfigurations(&context, boots, &booted);
-  });
-  if (!told.ok() || booted.results_size() != 1 || booted.results(0).has_error()) return opinions;
-  const fv1::PoolConfiguration& configuration = booted.results(0).configuration();
-  // What waits for Nodes that are mid-delivery will be active.
-  opinions.active =
-      configuration.has_waiting() ? configuration.waiting().node_profile() : configuration.active();
-  opinions.pending = configuration.pending().node_profile();
-  return opinions;
+  return 0;
 }
 
 }  // namespace muster::lifecycle

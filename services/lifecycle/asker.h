@@ -39,6 +39,8 @@ struct Picture {
 
 // The rows of a pool; nullopt: there is no such pool. Cheap: for within a lane's Peek or Read.
 std::optional<Picture> PictureOf(const State& state, const std::string& pool);
+// Adds to what capacity answered which machines are Nodes of another pool.
+void AddTaken(const State& state, Picture& picture);
 // Adds the catalogue and what is to be asked.
 void Complete(Picture& picture, const CatalogueMirror& catalogue);
 
@@ -63,22 +65,15 @@ class Asker {
   // The same, of what each would answer: nothing is written anywhere, and no generation counts.
   void Check(absl::Span<Picture> pictures, absl::Duration timeout) const;
 
-  // A pool as it would be.
-  struct WhatIf {
-    const Pool* pool = nullptr;
-    const Cluster* cluster = nullptr;
-    int64_t charge = 0;      // Nodes charged
-    int64_t more_nodes = 0;  // Nodes asked for beyond now
-    bool gpu = false;
-  };
-  struct Opinions {
-    v1::NodePoolPreview::Quota quota = {};        // `delta` is not set
-    v1::NodePoolPreview::Capacity capacity = {};  // only with more_nodes
-    std::string active = {};                      // profile ids; empty: none or not known
-    std::string pending = {};
-  };
-  // What each would say; nothing is written anywhere. Blocks for at most about `timeout`.
-  Opinions AskWhatIf(const WhatIf& what, absl::Duration timeout) const;
+  // What quota would say of a pool that is charged for so many Nodes; `delta` is not set. Like the
+  // next one it writes nothing anywhere, and blocks for at most about `timeout`.
+  v1::NodePoolPreview::Quota AskQuota(const Pool& pool, int64_t charge,
+                                      absl::Duration timeout) const;
+  // What there is for so many more Nodes of a pool, whoever waits for it; no place is told.
+  v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
+                                          absl::Duration timeout) const;
+  // Machines that are being reclaimed from spot for a pool's claim; 0 as well when it is not told.
+  int64_t AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const;
 
  private:
   struct Guard;  // of one service

@@ -74,8 +74,8 @@ TEST_F(AskerTest, AServiceThatStaysSilentIsNotWaitedFor) {
       EXPECT_THAT(picture.answers.claim.error, HasSubstr("did not answer in time"));
     }
     asker_.Probe();  // its time has not come
+    ASSERT_EQ(peers_.capacity.syncs(), PeerBreaker::kTimeoutsToOpen);
   }
-  EXPECT_EQ(peers_.capacity.syncs(), PeerBreaker::kTimeoutsToOpen);
 }
 
 TEST_F(AskerTest, OneThatAnswersAgainIsAskedAgain) {
@@ -120,6 +120,14 @@ TEST_F(AskerTest, ARefusalTellsWhyAndWhatTheServiceKnows) {
   EXPECT_EQ(answer.last_generation, 9);
   EXPECT_THAT(answer.error, HasSubstr("older"));
   EXPECT_EQ(pictures[0].answers.claim.state, Claim::State::kHere);
+}
+
+TEST_F(AskerTest, WhatIsReclaimedForAPoolIsToldByCapacity) {
+  Ask(kLong);
+  EXPECT_EQ(asker_.AskReclaimed("uid-a", kLong), 0);
+  peers_.capacity.SetReclaimed(3);
+  EXPECT_EQ(asker_.AskReclaimed("uid-a", kLong), 3);
+  EXPECT_EQ(asker_.AskReclaimed("uid-unknown", kLong), 0);
 }
 
 }  // namespace

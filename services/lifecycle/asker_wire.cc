@@ -176,6 +176,8 @@ fv1::ConfigurationRequest RequestOf(const Pool& pool, const Cluster& cluster,
   wanted->set_strategy(StrategyOf(spec));
   // One or none: how many is nothing to the service, and every change would be a write.
   out.set_nodes_in_delivery(ask.delivering ? 1 : 0);
+  out.mutable_running_profiles()->Assign(ask.running_profiles.begin(), ask.running_profiles.end());
+  out.set_orders_told(ask.orders_told);
   if (!ask.boot_failures.machines.empty()) {
     fv1::BootFailures* failures = out.mutable_boot_failures();
     failures->set_node_profile(ask.boot_failures.node_profile);
@@ -252,6 +254,17 @@ size_t PrintOf(const cv1::Claim& claim) {
 
 size_t PrintOf(const fv1::PoolConfiguration& configuration) {
   return absl::HashOf(configuration.SerializeAsString()) | 1;
+}
+
+HeardStock::Machine StockOf(const cv1::Machine& machine) {
+  HeardStock::Machine stock{machine.zone(), machine.instance_type()};
+  if (machine.state() != cv1::Machine::STATE_IN_REPAIR &&
+      machine.state() != cv1::Machine::STATE_RETIRED) {
+    const std::map<std::string, std::string> labels(machine.labels().begin(),
+                                                    machine.labels().end());
+    stock.print = absl::HashOf(labels) | 1;
+  }
+  return stock;
 }
 
 }  // namespace muster::lifecycle

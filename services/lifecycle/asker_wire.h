@@ -6,6 +6,7 @@
 
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/snapshot.h"
+#include "services/lifecycle/heard_stock.h"
 
 // What lifecycle asks of the other services and what they answer, as their messages. Nothing else.
 namespace muster::lifecycle {
@@ -27,5 +28,7 @@ type::v1::ComputeClass ComputeClassOf(const Pool& pool);
 // for an answer and for the watch's word of the same. Never 0.
 size_t PrintOf(const capacity::v1::Claim& claim);
 size_t PrintOf(const configuration::v1::PoolConfiguration& configuration);
+// Refers to `machine`.
+HeardStock::Machine StockOf(const capacity::v1::Machine& machine);
 
 }  // namespace muster::lifecycle

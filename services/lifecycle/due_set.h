@@ -69,6 +69,13 @@ class DueSet {
     wakes_.WaitFor(mutex_, most);
   }
 
+  // Until one is due; infinite when none will be.
+  absl::Duration UntilNext() const {
+    MutexLock lock(mutex_);
+    if (order_.empty()) return absl::InfiniteDuration();
+    return std::max(order_.begin()->first.first - clock_.Now(), absl::ZeroDuration());
+  }
+
   struct Stats {
     size_t scheduled = 0;         // pools that have a time
     size_t due = 0;               // whose time has come

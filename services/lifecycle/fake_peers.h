@@ -30,8 +30,8 @@ class FakeFeed {
     log_.push_back(std::move(message));
     wakes_.SignalAll();
   }
-  // Ends the watches that are open, as a server that restarts does. The next ones begin with all
-  // that was pushed, as a snapshot.
+  // Ends the watches that are open, as a server that restarts does. The next ones begin with what
+  // was pushed last of each key, as a snapshot.
   void Drop() {
     MutexLock lock(mutex_);
     ++drops_;
@@ -51,8 +51,10 @@ class FakeFeed {
       drops = drops_;
       ++watches_;
       if (drops > 0) {
-        for (; next < log_.size(); ++next) {
-          snapshot.push_back(log_[next]);
+        std::map<std::string, const Response*> newest;
+        for (; next < log_.size(); ++next) newest[log_[next].key()] = &log_[next];
+        for (const auto& [key, message] : newest) {
+          snapshot.push_back(*message);
           snapshot.back().set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT);
         }
       }
@@ -213,6 +215,25 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     Decide(*request, copy, next_machine, *response);
     return grpc::Status::OK;
   }
+  // So many machines are being reclaimed for every claim.
+  void SetReclaimed(int64_t nodes) {
+    MutexLock lock(mutex_);
+    reclaimed_ = nodes;
+  }
+  grpc::Status ExplainClaim(grpc::ServerContext*, const capacity::v1::ExplainClaimRequest* request,
+                            capacity::v1::ExplainClaimResponse* response) override {
+    using Obstacle = capacity::v1::ClaimObstacle;
+    MutexLock lock(mutex_);
+    if (!claims_.contains(request->name().substr(request->name().find('/') + 1)))
+      return {grpc::StatusCode::NOT_FOUND, "no such claim"};
+    response->add_obstacles()->set_code(Obstacle::CODE_QUEUED_BEHIND);
+    response->mutable_obstacles(0)->set_nodes(99);
+    if (reclaimed_ > 0) {
+      response->add_obstacles()->set_code(Obstacle::CODE_BEING_RECLAIMED);
+      response->mutable_obstacles(1)->set_nodes(reclaimed_);
+    }
+    return grpc::Status::OK;
+  }
   grpc::Status WatchCapacity(
       grpc::ServerContext* context, const capacity::v1::WatchCapacityRequest* request,
       grpc::ServerWriter<capacity::v1::WatchCapacityResponse>* writer) override {
@@ -286,6 +307,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   int next_machine_ MUSTER_GUARDED_BY(mutex_) = 100;
   Claims claims_ MUSTER_GUARDED_BY(mutex_);
   int64_t most_ MUSTER_GUARDED_BY(mutex_) = 1'000'000;
+  int64_t reclaimed_ MUSTER_GUARDED_BY(mutex_) = 0;
   capacity::v1::Claim::Reason reason_ MUSTER_GUARDED_BY(mutex_) = {};
 };
 

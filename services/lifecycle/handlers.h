@@ -9,6 +9,8 @@
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/lane.h"
+#include "services/lifecycle/report_tally.h"
+#include "services/rpc/write.h"
 
 namespace muster::lifecycle {
 
@@ -16,7 +18,7 @@ namespace muster::lifecycle {
 // lifecycle_service.proto.
 class Handlers final : public v1::LifecycleService::CallbackService {
  public:
-  explicit Handlers(Lane* lane) : lane_(*lane) {}
+  explicit Handlers(const rpc::Writer<Lane>& writer) : writer_(writer), lane_(*writer.lane) {}
 
   // From here on specs are also checked against what the catalogue says of their type, and what
   // needs the other services' opinion is answered. Null: no longer.
@@ -26,6 +28,8 @@ class Handlers final : public v1::LifecycleService::CallbackService {
     catalogue_.swap(catalogue);
     advisor_.swap(advisor);
   }
+
+  std::shared_ptr<prometheus::Collectable> collectable() const { return reports_; }
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -87,7 +91,9 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
   std::optional<TypeFacts> TypeOfPool(const std::string& name) const;
 
+  const rpc::Writer<Lane> writer_;
   Lane& lane_;
+  const std::shared_ptr<ReportTally> reports_ = std::make_shared<ReportTally>();
   mutable Mutex mutex_;
   std::shared_ptr<const CatalogueMirror> catalogue_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<Advisor> advisor_ MUSTER_GUARDED_BY(mutex_);

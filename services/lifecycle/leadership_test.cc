@@ -16,6 +16,7 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/fake_peers.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -62,6 +63,7 @@ class Leadership : public ::testing::Test {
       options.lane.runner.fault = [trouble](auto site) { return (*trouble)(site); };
     options.clock = &clock_;
     options.lease_ttl = absl::Seconds(1);
+    options.ask_timeout = ask_timeout_;
     auto created = LifecycleService::Create(std::move(options));
     if (!created.ok()) throw std::runtime_error(created.status().ToString());
     return *std::move(created);
@@ -91,8 +93,8 @@ class Leadership : public ::testing::Test {
     Submit(*b_, command);
     return name;
   }
-  static void Until(const std::function<bool()>& so) {
-    while (!so()) std::this_thread::yield();
+  static void Until(const std::function<bool()>& so, absl::string_view what = "a lead or a Node") {
+    testing::Until(so, what);
   }
   static int64_t NodesOf(LifecycleService& service, const std::string& pool) {
     return service.lane().Peek([&](const State& state, int64_t) {
@@ -144,6 +146,7 @@ class Leadership : public ::testing::Test {
   }
 
   SystemClock clock_;
+  absl::Duration ask_timeout_ = absl::Seconds(5);
   Trouble trouble_;
   testing::TestDatabase database_;
   FakePeers peers_;
@@ -187,6 +190,20 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   EXPECT_EQ(a_->epoch(), 3);
 }
 
+// A database restored to before the lease was taken: no plan is due that could tell the leader.
+TEST_F(Leadership, InAnotherHistoryTheLeaseIsTakenAnew) {
+  ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return a_->epoch() != 0; });
+  database_.Execute(
+      "BEGIN; SELECT 1 FROM lifecycle.journal_head FOR UPDATE; DELETE FROM lifecycle.lease;"
+      "UPDATE lifecycle.journal_head SET incarnation = 'another'; COMMIT");
+  const auto taken = [&] {
+    return database_.QueryValue("SELECT count(*) FROM lifecycle.lease") == "1";
+  };
+  Until(taken, "the lease's row");
+  Until([&] { return a_->epoch() != 0; });
+}
+
 TEST_F(Leadership, AQuietLeaderWritesNothing) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());
   Until([&] { return a_->epoch() != 0; });
@@ -219,6 +236,29 @@ TEST_F(Leadership, AQuietReconnectMakesNoPoolDue) {
   peers_.capacity.Touch("uid-p3");
   Until([&] { return Metric(*a_, "muster_lifecycle_plans_total") > before; });
   EXPECT_EQ(QuietPlans(*a_), before + 1);
+}
+
+class SilentPeer : public Leadership {
+ protected:
+  SilentPeer() { ask_timeout_ = absl::Milliseconds(100); }
+  ~SilentPeer() override { peers_.capacity.SetSilent(false); }
+};
+
+// Quota goes on being told of new pools; then capacity speaks again, and is asked for them all.
+TEST_F(SilentPeer, HoldsUpNothingThatItIsNotNeededForAndIsAskedAgainOnceItAnswers) {
+  const auto leader = NewReplica(nullptr);
+  ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
+  const std::string first = Apply("first", 1);
+  Until([&] { return NodesOf(*b_, first) == 1; });
+  peers_.capacity.SetSilent(true);
+  std::vector<std::string> pools;
+  for (size_t i = 0; i < 5; ++i) {
+    pools.push_back(Apply(absl::StrCat("p", i), 1));
+    Until([&] { return peers_.quota.holdings().size() == i + 2; }, "a holding");
+  }
+  peers_.capacity.SetSilent(false);
+  for (const std::string& pool : pools) Until([&] { return NodesOf(*b_, pool) == 1; });
+  leader->StopReconciling();
 }
 
 }  // namespace

@@ -38,21 +38,21 @@ Handlers::Unary Handlers::ReconfigureNodePool(Context context,
 Handlers::Unary Handlers::PauseReconfiguration(Context context,
                                                const v1::PauseReconfigurationRequest* request,
                                                v1::NodePool* response) {
-  return rpc::Write(context, lane_, *request, response,
+  return rpc::Write(context, writer_, *request, response,
                     kControl<ControlReconfiguration::Verb::kPause>, kDecide, RenderOutcome());
 }
 
 Handlers::Unary Handlers::ResumeReconfiguration(Context context,
                                                 const v1::ResumeReconfigurationRequest* request,
                                                 v1::NodePool* response) {
-  return rpc::Write(context, lane_, *request, response,
+  return rpc::Write(context, writer_, *request, response,
                     kControl<ControlReconfiguration::Verb::kResume>, kDecide, RenderOutcome());
 }
 
 Handlers::Unary Handlers::CancelReconfiguration(Context context,
                                                 const v1::CancelReconfigurationRequest* request,
                                                 v1::NodePool* response) {
-  return rpc::Write(context, lane_, *request, response,
+  return rpc::Write(context, writer_, *request, response,
                     kControl<ControlReconfiguration::Verb::kCancel>, kDecide, RenderOutcome());
 }
 

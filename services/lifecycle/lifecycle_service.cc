@@ -16,11 +16,13 @@ LifecycleService::LifecycleService(Options options) : options_(std::move(options
 LifecycleService::~LifecycleService() { StopReconciling(); }
 
 absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Options options) {
+  RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<LifecycleService>(new LifecycleService(std::move(options)));
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(service->options_.lane, &service->store_, service->options_.clock));
-  service->handlers_ = std::make_unique<Handlers>(service->lane_.get());
   const Options& all = service->options_;
+  service->handlers_ =
+      std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), all.request_keep});
   Reconciler::Options loop;
   loop.lane = service->lane_.get();
   loop.clock = &service->lane_->clock();
@@ -28,6 +30,7 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
   loop.policy = all.policy;
   loop.resync_interval = all.resync_interval;
   loop.lease_ttl = all.lease_ttl;
+  loop.ask_timeout = all.ask_timeout;
   service->reconciler_ = std::make_unique<Reconciler>(std::move(loop));
   service->orphans_ = std::make_unique<OrphanCollector>(
       OrphanCollector::Options{.lane = service->lane_.get(),
@@ -48,6 +51,10 @@ std::shared_ptr<prometheus::Collectable> LifecycleService::books_collectable() c
   return orphans_->collectable();
 }
 
+std::shared_ptr<prometheus::Collectable> LifecycleService::reports_collectable() const {
+  return handlers_->collectable();
+}
+
 storage::Auditor::Stats LifecycleService::audit_stats() const { return orphans_->stats(); }
 
 int64_t LifecycleService::epoch() const { return reconciler_->epoch(); }
@@ -57,8 +64,8 @@ absl::Status LifecycleService::StartReconciling(const Peers& peers) {
     return absl::InvalidArgumentError("Lifecycle needs channels to its three peers.");
   }
   catalogue_ = std::make_shared<CatalogueMirror>(peers.capacity);
-  handlers_->SetPeers(
-      catalogue_, std::make_shared<Advisor>(peers, catalogue_, &lane_->clock(), options_.policy));
+  handlers_->SetPeers(catalogue_,
+                      std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.policy));
   catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
   reconciler_->Start(peers, catalogue_);
   orphans_->Start(peers);

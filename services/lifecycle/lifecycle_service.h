@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/common/clock.h"
+#include "services/common/kept_request.h"
 #include "services/lifecycle/core/books_memory.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/lane.h"
@@ -35,12 +36,14 @@ class LifecycleService {
     const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration resync_interval = absl::Minutes(10);
     absl::Duration lease_ttl = absl::Seconds(5);
+    absl::Duration ask_timeout = absl::Seconds(5);  // for an answer of another service
     Policy policy = {};
     absl::Duration orphan_interval = absl::Minutes(5);
     OrphanPolicy orphans = {};
+    KeepPolicy request_keep = {};  // keep: at least kMinRequestKeep
   };
 
-  // Loads the state. UNAVAILABLE: the database is away.
+  // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.
   static absl::StatusOr<std::unique_ptr<LifecycleService>> Create(Options options);
   ~LifecycleService();
 
@@ -50,6 +53,7 @@ class LifecycleService {
   // `muster_lifecycle_*`.
   std::shared_ptr<prometheus::Collectable> collectable() const;
   std::shared_ptr<prometheus::Collectable> books_collectable() const;
+  std::shared_ptr<prometheus::Collectable> reports_collectable() const;
   // Of the books of the four services, which the leader audits.
   storage::Auditor::Stats audit_stats() const;
   // Audits them when asked; once StartReconciling has said whom to ask.

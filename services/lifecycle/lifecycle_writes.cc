@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "services/common/log.h"
 #include "services/common/resource_name.h"
 #include "services/common/timestamp.h"
 #include "services/lifecycle/core/decide.h"
@@ -105,9 +106,16 @@ constexpr auto kDecideReports = [](Overlay<State>& overlay, const Reports& repor
   return results;
 };
 
-constexpr auto kRenderReports = [](const std::vector<absl::Status>& results,
-                                   v1::ReportNodesResponse& response) {
-  rpc::RenderResults(results, response.mutable_results());
+struct RenderReports {
+  ReportTally* tally = nullptr;
+  void operator()(const std::vector<absl::Status>& results,
+                  v1::ReportNodesResponse& response) const {
+    if (const auto unknown = tally->Count(results)) {
+      log::Warn("agents report Nodes that are not known",
+                {{"reports", unknown->reports}, {"example", unknown->example}});
+    }
+    rpc::RenderResults(results, response.mutable_results());
+  }
 };
 
 }  // namespace
@@ -127,7 +135,7 @@ std::optional<TypeFacts> Handlers::TypeOfPool(const std::string& name) const {
 
 Handlers::Unary Handlers::UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
                                         v1::Cluster* response) {
-  return rpc::Write(context, lane_, *request, response, kParseCluster, kDecide, RenderOutcome());
+  return rpc::Write(context, writer_, *request, response, kParseCluster, kDecide, RenderOutcome());
 }
 
 Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePoolRequest* request,
@@ -155,13 +163,13 @@ Handlers::Unary Handlers::DeleteNodePool(Context context, const v1::DeleteNodePo
 
 Handlers::Unary Handlers::UpdateNode(Context context, const v1::UpdateNodeRequest* request,
                                      v1::Node* response) {
-  return rpc::Write(context, lane_, *request, response, kParseNode, kDecide, RenderOutcome());
+  return rpc::Write(context, writer_, *request, response, kParseNode, kDecide, RenderOutcome());
 }
 
 Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
                                       v1::ReportNodesResponse* response) {
-  return rpc::Write(context, lane_, *request, response, kParseReports, kDecideReports,
-                    kRenderReports);
+  return rpc::Write(context, writer_, *request, response, kParseReports, kDecideReports,
+                    RenderReports{reports_.get()});
 }
 
 }  // namespace muster::lifecycle

@@ -59,8 +59,6 @@ void OrphanCollector::Round() {
     metrics_->Clear();
   }
   if (led_ == 0) return;
-  // Before the books are read: what is in them was so then at the latest.
-  const absl::Duration now = options_.steady->Now();
   const absl::StatusOr<Books> books = peers_->Read();
   if (!books.ok()) {
     metrics_->Failed();
@@ -69,6 +67,9 @@ void OrphanCollector::Round() {
     return;
   }
   if (!Leads()) return;
+  // After the books were read, however long that took: who has no pool in them has had none since
+  // then at the latest, and has none now.
+  const absl::Duration now = options_.steady->Now();
   differences_.Note(*books, now);
   const OrphanMemory::Verdict verdict = orphans_.Judge(*books, options_.policy, now);
   Tell(*books, verdict);

@@ -21,7 +21,11 @@ namespace {
 
 constexpr absl::Duration kReconnect = absl::Milliseconds(500);
 
+// Machines that change together, as a rack that fails does, make one look.
+constexpr absl::Duration kStockSettles = absl::Milliseconds(200);
+
 constexpr char kClaims[] = "claims/";
+constexpr char kMachines[] = "machines/";
 constexpr char kConfigurations[] = "poolConfigurations/";
 
 template <class Response>
@@ -29,12 +33,24 @@ bool IsSnapshotEnd(const Response& change) {
   return change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
 }
 
+// Reads capacity's resources of a kind to the end of the stream.
+void FollowCapacity(grpc::ClientContext& context, const std::shared_ptr<grpc::Channel>& capacity,
+                    capacity::v1::WatchCapacityRequest::Kind kind,
+                    const std::function<void(const capacity::v1::WatchCapacityResponse&)>& take) {
+  capacity::v1::WatchCapacityRequest request;
+  request.add_kinds(kind);
+  request.mutable_start()->set_bundle(true);
+  const auto stub = capacity::v1::CapacityService::NewStub(capacity);
+  rpc::ReadStream<capacity::v1::WatchCapacityResponse>(
+      [&](auto* reactor) { stub->async()->WatchCapacity(&context, &request, reactor); }, take);
+}
+
 }  // namespace
 
 PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DueSet* due)
     : peers_(peers), lane_(*lane), due_(*due) {
   for (auto follow : {&PeerWatches::FollowQuotas, &PeerWatches::FollowClaims,
-                      &PeerWatches::FollowConfigurations}) {
+                      &PeerWatches::FollowMachines, &PeerWatches::FollowConfigurations}) {
     auto stream = std::make_unique<Stream>();
     stream->follow = [this, follow](grpc::ClientContext& context) { (this->*follow)(context); };
     streams_.push_back(std::move(stream));
@@ -122,10 +138,6 @@ void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
 
 void PeerWatches::FollowClaims(grpc::ClientContext& context) {
   using Response = capacity::v1::WatchCapacityResponse;
-  capacity::v1::WatchCapacityRequest request;
-  request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
-  request.mutable_start()->set_bundle(true);
-  const auto stub = capacity::v1::CapacityService::NewStub(peers_.capacity);
   heard_claims_.BeginSnapshot();
   const auto take = [this](const Response& message) {
     lane_.Peek([&](const State& state, int64_t) {
@@ -144,8 +156,35 @@ void PeerWatches::FollowClaims(grpc::ClientContext& context) {
       });
     });
   };
-  rpc::ReadStream<Response>(
-      [&](auto* reactor) { stub->async()->WatchCapacity(&context, &request, reactor); }, take);
+  FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_CLAIM, take);
+}
+
+void PeerWatches::FollowMachines(grpc::ClientContext& context) {
+  using Response = capacity::v1::WatchCapacityResponse;
+  heard_stock_.BeginSnapshot();
+  const auto take = [this](const Response& message) {
+    HeardStock::Depots changed;
+    rpc::ForEachMessage(message, [&](const Response& change) {
+      if (IsSnapshotEnd(change)) heard_stock_.EndSnapshot(changed);
+      if (change.has_machine()) {
+        heard_stock_.Take(change.key(), StockOf(change.machine()), changed);
+      } else if (absl::StartsWith(change.key(), kMachines)) {
+        heard_stock_.Forget(change.key(), changed);
+      }
+    });
+    if (!changed.empty()) StockMoved(changed);
+  };
+  FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_MACHINE, take);
+}
+
+void PeerWatches::StockMoved(const HeardStock::Depots& depots) {
+  lane_.Peek([&](const State& state, int64_t) {
+    for (const auto& [zone, instance_type] : depots) {
+      const State::Names* pools = state.PoolsShortOfCapacity(zone, instance_type);
+      if (pools == nullptr) continue;
+      for (const std::string& name : *pools) due_.AddIn(name, kStockSettles);
+    }
+  });
 }
 
 void PeerWatches::FollowConfigurations(grpc::ClientContext& context) {

@@ -12,6 +12,7 @@
 #include "services/lifecycle/asker.h"
 #include "services/lifecycle/due_set.h"
 #include "services/lifecycle/heard_news.h"
+#include "services/lifecycle/heard_stock.h"
 #include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers.h"
 
@@ -23,7 +24,7 @@ namespace muster::lifecycle {
 
 // Hears of changes in quota, capacity and configuration and makes the pools due that they can
 // matter to. Level-triggered: every stream begins with a snapshot, and each of its resources counts
-// as a change; what was told or answered before is no news (heard_news.h).
+// as a change; what was told or answered before is no news (heard_news.h, heard_stock.h).
 class PeerWatches {
  public:
   // `lane` and `due` must outlive it.
@@ -50,7 +51,10 @@ class PeerWatches {
   void Run(Stream& stream);
   void FollowQuotas(grpc::ClientContext& context);
   void FollowClaims(grpc::ClientContext& context);
+  void FollowMachines(grpc::ClientContext& context);
   void FollowConfigurations(grpc::ClientContext& context);
+  // What is in service there is not what it was.
+  void StockMoved(const HeardStock::Depots& depots);
   // There may be more room under the Quota of this name; with `limit` it may have less.
   void QuotaMoved(absl::string_view quota, bool limit);
 
@@ -60,6 +64,7 @@ class PeerWatches {
   HeardNews heard_quotas_{true};
   HeardNews heard_claims_{false};  // the watch does not show the machines
   HeardNews heard_configurations_{true};
+  HeardStock heard_stock_;  // its stream's
   Mutex mutex_;
   CondVar wakes_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -201,7 +201,7 @@ absl::Status Reconciler::TakeOver(int64_t epoch) {
   outcome->second = absl::DeadlineExceededError("The takeover was not committed in time.");
   commits->Begin();
   options_.lane->Submit(
-      [command = TakeLease{holder_, epoch}](Overlay<State>& overlay, absl::Time now) {
+      [command = TakeLease{holder_, epoch, incarnation_}](Overlay<State>& overlay, absl::Time now) {
         return Decide(overlay, command, now).status();
       },
       [commits, outcome, proof = proof_, since = SteadyNow()](const absl::Status& status, int64_t) {
@@ -211,7 +211,8 @@ absl::Status Reconciler::TakeOver(int64_t epoch) {
           outcome->second = status;
         }
         commits->End();
-      });
+      },
+      absl::InfiniteFuture(), incarnation_);
   commits->Wait(options_.lease_ttl);
   {
     MutexLock lock(outcome->first);
@@ -276,6 +277,9 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
   watches_->Asking(pictures);
   asker_->Ask(absl::MakeSpan(pictures), options_.ask_timeout);
   watches_->Answered(pictures);
+  options_.lane->Peek([&](const State& state, int64_t) {
+    for (Picture& picture : pictures) AddTaken(state, picture);
+  });
   const absl::Time now = options_.clock->Now();
   std::vector<PoolPlan> plans;
   plans.reserve(pictures.size());

@@ -64,7 +64,7 @@ struct Tried {
 // Tries the command, takes it back, and answers with what it would do, as `advisor` sees it.
 template <class Command>
 void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
-                   Command command, v1::NodePool* response) {
+                   const rpc::WriteOptions& options, Command command, v1::NodePool* response) {
   const absl::Time deadline = responder.deadline();
   const auto decide = [command = std::move(command)](Overlay<State>& overlay,
                                                      absl::Time now) -> absl::StatusOr<Tried> {
@@ -72,7 +72,7 @@ void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor
     ASSIGN_OR_RETURN(tried.outcome, Decide(overlay, command, now));
     return tried;
   };
-  rpc::Commit(lane, deadline, {.validate_only = true}, decide,
+  rpc::Commit(lane, deadline, options, decide,
               [advisor = std::move(advisor), deadline, response,
                shared = std::make_shared<rpc::Responder>(std::move(responder))](
                   absl::StatusOr<Tried> tried) {
@@ -96,13 +96,15 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
                                     Parse parse) {
   std::shared_ptr<Advisor> asked = request.validate_only() ? advisor() : nullptr;
   if (asked == nullptr) {
-    return rpc::Write(context, lane_, request, response, parse, kDecide, RenderOutcome());
+    return rpc::Write(context, writer_, request, response, parse, kDecide, RenderOutcome());
   }
   return rpc::Unary(context, [&](rpc::Responder responder) {
     Faults faults;
     auto command = parse(request, faults);
+    const rpc::WriteOptions options = rpc::OptionsOf(request, faults);
     if (!faults.empty()) return responder.Finish(faults.status());
-    AnswerPreview(lane_, std::move(responder), std::move(asked), std::move(command), response);
+    AnswerPreview(lane_, std::move(responder), std::move(asked), options, std::move(command),
+                  response);
   });
 }
 

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/random/random.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_format.h"
 #include "services/musterctl/connection.h"
 
 namespace muster::musterctl {
@@ -126,9 +128,9 @@ class GrpcApi final : public Api {
       const debug::v1::AuditBooksRequest& request) override {
     return connection_.Call(connection_.debug, &Connection::Debug::AuditBooks, request);
   }
-  absl::Status Watch(Kind kind, std::optional<int64_t> after_revision,
+  absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
                      const Receiver& receive) override {
-    return WatchStream(connection_, kind, after_revision, receive);
+    return WatchStream(connection_, kind, start, receive);
   }
 
  private:
@@ -297,6 +299,12 @@ absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std:
 }
 
 }  // namespace
+
+std::string NewRequestId() {
+  absl::BitGen random;
+  return absl::StrFormat("%016x%016x", absl::Uniform<uint64_t>(random),
+                         absl::Uniform<uint64_t>(random));
+}
 
 std::unique_ptr<Api> Api::Create(const ApiOptions& options) {
   return std::make_unique<GrpcApi>(options);

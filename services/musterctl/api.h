@@ -23,7 +23,15 @@ struct ApiOptions {
   std::string server = {};
   Scope scope = {};
   absl::Duration timeout = absl::Seconds(10);  // of each call
+  // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...
+  // Empty: a random one.
+  std::string request_id = {};
+  std::function<void(absl::Duration)> sleep =
+      {};  // between a call and its repetition; null: really
 };
+
+// 32 random hexadecimal digits.
+std::string NewRequestId();
 
 // What a manifest did, or would do.
 enum class Outcome { kCreated, kConfigured, kUnchanged };
@@ -39,12 +47,14 @@ enum class ReconfigurationVerb { kPause, kResume, kCancel };
 struct WatchMessage {
   type::v1::WatchEventType type = {};
   int64_t revision = 0;
+  std::string incarnation = {};  // of the history that `revision` is of; empty: as before
   std::string key = {};
   std::optional<Item> item = {};
 };
 
-// Muster's API for a person: one blocking call a method, each with a deadline. Errors carry the
-// server's details (errors.h). Thread-safe.
+// Muster's API for a person: one blocking call a method, each with a deadline. A mutation that
+// takes a request_id bears one, and is repeated a few times under it when nobody knows what became
+// of it. Errors carry the server's details (errors.h). Thread-safe.
 class Api {
  public:
   static std::unique_ptr<Api> Create(const ApiOptions& options);
@@ -108,10 +118,10 @@ class Api {
       const debug::v1::AuditBooksRequest& request) = 0;
 
   // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended
-  // it) or `receive` returns false (OK). Without `after_revision` it begins with a snapshot. No
-  // deadline.
+  // it) or `receive` returns false (OK). Without a revision in `start` it begins with a
+  // snapshot. No deadline.
   using Receiver = std::function<bool(const WatchMessage& message)>;
-  virtual absl::Status Watch(Kind kind, std::optional<int64_t> after_revision,
+  virtual absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
                              const Receiver& receive) = 0;
 };
 

@@ -19,6 +19,8 @@ namespace muster::musterctl {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
 
 // Quotas and machines in memory, in pages of two.
 class FakeServer final : public quota::v1::QuotaService::Service,
@@ -63,6 +65,7 @@ class FakeServer final : public quota::v1::QuotaService::Service,
       return {grpc::StatusCode::INVALID_ARGUMENT, details.message(), details.SerializeAsString()};
     }
     EXPECT_TRUE(request->allow_missing());
+    ids.push_back(request->request_id());
     if (!request->validate_only()) quotas[request->quota().name()] = request->quota();
     *response = request->quota();
     return grpc::Status::OK;
@@ -81,6 +84,7 @@ class FakeServer final : public quota::v1::QuotaService::Service,
                                      const capacity::v1::BatchRegisterMachinesRequest* request,
                                      capacity::v1::BatchRegisterMachinesResponse*) override {
     batches.push_back(request->machines_size());
+    ids.push_back(request->request_id());
     for (const auto& machine : request->machines()) {
       machines[machine.name()] = machine;
       machines[machine.name()].set_state(capacity::v1::Machine::STATE_FREE);
@@ -138,16 +142,26 @@ class FakeServer final : public quota::v1::QuotaService::Service,
     return Heard("explain", *request);
   }
 
-  std::vector<std::string> heard;  // requests to lifecycle
+  std::vector<std::string> heard;          // requests to lifecycle, without their ids
+  std::vector<std::string> ids;            // of requests that have the field
+  std::vector<grpc::StatusCode> failures;  // what lifecycle answers next, the last first
   std::map<std::string, quota::v1::Quota> quotas;
   std::map<std::string, capacity::v1::Machine> machines;
   std::vector<int> batches;
   std::vector<quota::v1::WatchQuotasResponse> stream;
 
  private:
-  grpc::Status Heard(const char* verb, const google::protobuf::Message& request) {
+  template <class Request>
+  grpc::Status Heard(const char* verb, Request request) {
+    if constexpr (requires { request.request_id(); }) {
+      ids.push_back(request.request_id());
+      request.clear_request_id();
+    }
     heard.push_back(absl::StrCat(verb, " ", request.ShortDebugString()));
-    return grpc::Status::OK;
+    if (failures.empty()) return grpc::Status::OK;
+    const grpc::StatusCode code = failures.back();
+    failures.pop_back();
+    return {code, "lost"};
   }
 
   int port_ = 0;
@@ -262,6 +276,53 @@ TEST_F(ApiTest, OrdersNameTheirNodePool) {
                   "update node { " + node + " } update_mask { paths: \"protect_until_time\" }"));
 }
 
+TEST_F(ApiTest, MutationsBearAnIdEachUnlessTheyAreTried) {
+  absl::flat_hash_set<std::string> used;
+  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 501};
+  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kCreated);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1)), Outcome::kCreated);
+  EXPECT_TRUE(api_->DeleteNodePool("train", false).ok());
+  ASSERT_THAT(server_.ids, SizeIs(4));
+  const std::string id = server_.ids[0];
+  EXPECT_THAT(id, MatchesRegex("[0-9a-f]{32}"));
+  EXPECT_THAT(server_.ids, ElementsAre(id, id + ".2", id + ".3", id + ".4"));
+  server_.ids.clear();
+  EXPECT_TRUE(api_->DeleteNodePool("train", true).ok());
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2), true), Outcome::kConfigured);
+  EXPECT_THAT(server_.ids, ElementsAre("", ""));
+  // Another one's are others.
+  api_ = Api::Create({.server = server_.address()});
+  EXPECT_TRUE(api_->DeleteNodePool("train", false).ok());
+  EXPECT_NE(server_.ids[2], id);
+}
+
+TEST_F(ApiTest, WhatNobodyKnowsTheOutcomeOfIsRepeatedUnderItsId) {
+  std::vector<absl::Duration> pauses;
+  api_ = Api::Create({.server = server_.address(),
+                      .request_id = "mine",
+                      .sleep = [&](absl::Duration pause) { pauses.push_back(pause); }});
+  lifecycle::v1::ResizeNodePoolRequest resize;
+  resize.set_name("train");
+  server_.failures = {grpc::StatusCode::UNKNOWN, grpc::StatusCode::UNAVAILABLE};
+  EXPECT_TRUE(api_->Resize(resize).ok());
+  EXPECT_THAT(server_.ids, ElementsAre("mine", "mine", "mine"));
+  EXPECT_EQ(pauses.size(), 2u);
+  // Not for ever.
+  server_.ids.clear();
+  server_.failures = std::vector<grpc::StatusCode>(10, grpc::StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(absl::IsUnavailable(api_->Resize(resize).status()));
+  EXPECT_THAT(server_.ids, ElementsAre("mine.2", "mine.2", "mine.2", "mine.2"));
+  // What is refused is refused, and what has no id is sent once.
+  server_.ids.clear();
+  server_.failures = {grpc::StatusCode::FAILED_PRECONDITION};
+  EXPECT_FALSE(api_->Resize(resize).ok());
+  EXPECT_THAT(server_.ids, ElementsAre("mine.3"));
+  server_.heard.clear();
+  server_.failures = {grpc::StatusCode::UNAVAILABLE};
+  EXPECT_FALSE(api_->ExplainNodePool("train").ok());
+  EXPECT_THAT(server_.heard, SizeIs(1));
+}
+
 TEST_F(ApiTest, ErrorsKeepTheServersDetails) {
   const auto applied = api_->Apply(Quota("A-1A", -1), false);
   ASSERT_FALSE(applied.ok());
@@ -294,7 +355,7 @@ TEST_F(ApiTest, AWatchOfQuotasAddsUpTheirHoldings) {
   message(type::v1::WATCH_EVENT_TYPE_DELETED, 3, quota.name() + "/holdings/p2");
   std::vector<int64_t> held;
   const absl::Status status =
-      api_->Watch(Kind::kQuota, std::nullopt, [&](const WatchMessage& received) {
+      api_->Watch(Kind::kQuota, type::v1::WatchStart(), [&](const WatchMessage& received) {
         held.push_back(std::get<quota::v1::Quota>(*received.item).held());
         return true;
       });

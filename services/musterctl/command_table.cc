@@ -35,6 +35,14 @@ Flag DryRunFlag() {
   return {.name = "dry-run", .meaning = "Change nothing; say what would come of it."};
 }
 
+Flag RequestIdFlag() {
+  return {.name = "request-id",
+          .value = "ID",
+          .meaning =
+              "Name of this order, up to 60 printable characters: given again within a day, "
+              "the same order is done once. Default: a random one."};
+}
+
 Command GetCommand() {
   return {
       .name = "get",
@@ -100,7 +108,8 @@ Command ScaleCommand() {
                      .value = "MACHINE",
                      .meaning = "Node that is to go first. May be repeated.",
                      .repeated = true},
-                    DryRunFlag()}};
+                    DryRunFlag(),
+                    RequestIdFlag()}};
 }
 
 Command DeleteCommand() {
@@ -120,7 +129,8 @@ Command DeleteCommand() {
            .value = "DURATION",
            .meaning = "How long to wait for a NodePool to be gone.",
            .standard = "20m"},
-          {.name = "ignore-not-found", .meaning = "Succeed when there is nothing to delete."}}};
+          {.name = "ignore-not-found", .meaning = "Succeed when there is nothing to delete."},
+          RequestIdFlag()}};
 }
 
 Command CheckCommand() {
@@ -171,7 +181,8 @@ Command WaitCommand() {
       .details =
           "healthy: valid, within quota, capacity sufficient, target met, Nodes up to date, all "
           "for\n"
-          "the spec's last generation. Here --timeout is how long to wait in all (default 5m).\n"
+          "the spec's last generation, and every Node in service (PRODUCTION).\n"
+          "Here --timeout is how long to wait in all (default 5m).\n"
           "Goes on while the server is away.",
       .flags = {{.name = "for",
                  .value = "WHAT",
@@ -187,24 +198,29 @@ std::vector<Command> ConfigurationCommands() {
   return {{.name = "publish",
            .usage = "publish release CHANNEL~COMPONENT~VERSION",
            .summary = "Says that this was released; one that was withdrawn is in force again.",
-           .details = kReleaseDetails},
+           .details = kReleaseDetails,
+           .flags = {RequestIdFlag()}},
           {.name = "withdraw",
            .usage = "withdraw release CHANNEL~COMPONENT~VERSION",
            .summary = "Takes a release back: no NodePool comes to it any more.",
-           .details = kReleaseDetails},
+           .details = kReleaseDetails,
+           .flags = {RequestIdFlag()}},
           {.name = "promote",
            .usage = "promote nodepool NAME [PROFILE] | promote POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's pending configuration the active one.",
            .details = "With PROFILE only if it is the pending one. Waits while Nodes are in "
-                      "delivery."},
+                      "delivery.",
+           .flags = {RequestIdFlag()}},
           {.name = "rollback",
            .usage = "rollback nodepool NAME [PROFILE] | rollback POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's former configuration the active one.",
            .details = "Without PROFILE the one that was active before. Waits while Nodes are in\n"
-                      "delivery. The one rolled back from is not staged again by itself."},
+                      "delivery. The one rolled back from is not staged again by itself.",
+           .flags = {RequestIdFlag()}},
           {.name = "enable",
            .usage = "enable revision POOL_UID PROFILE",
-           .summary = "Lets a revision be booted again that failed too often."}};
+           .summary = "Lets a revision be booted again that failed too often.",
+           .flags = {RequestIdFlag()}}};
 }
 
 Command ReconfigureCommand() {
@@ -229,27 +245,32 @@ Command ReconfigureCommand() {
                  .value = "N",
                  .meaning = "Boots that may fail before it halts.",
                  .standard = "0"},
-                DryRunFlag()}};
+                DryRunFlag(),
+                RequestIdFlag()}};
 }
 
 std::vector<Command> OrderCommands() {
   return {ReconfigureCommand(),
           {.name = "pause",
            .usage = "pause reconfiguration NAME",
-           .summary = "Reboots no further Node of the NodePool until resumed."},
+           .summary = "Reboots no further Node of the NodePool until resumed.",
+           .flags = {RequestIdFlag()}},
           {.name = "resume",
            .usage = "resume reconfiguration NAME",
-           .summary = "Goes on after a pause or halt; failures until now are forgotten."},
+           .summary = "Goes on after a pause or halt; failures until now are forgotten.",
+           .flags = {RequestIdFlag()}},
           {.name = "cancel",
            .usage = "cancel reconfiguration NAME",
-           .summary = "Ends reconfigure reboots; Nodes that wait for theirs are let go."},
+           .summary = "Ends reconfigure reboots; Nodes that wait for theirs are let go.",
+           .flags = {RequestIdFlag()}},
           {.name = "protect",
            .usage = "protect node POOL/MACHINE --for DURATION",
            .summary = "Keeps a Node from scale-down for a time.",
            .flags = {{.name = "for", .value = "DURATION", .meaning = "How long, e.g. 8h."}}},
           {.name = "unprotect",
            .usage = "unprotect node POOL/MACHINE",
-           .summary = "Ends a Node's protection."}};
+           .summary = "Ends a Node's protection.",
+           .flags = {RequestIdFlag()}}};
 }
 
 }  // namespace

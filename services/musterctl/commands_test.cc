@@ -12,12 +12,14 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 WatchMessage Message(type::v1::WatchEventType type, int64_t revision,
-                     std::optional<Item> item = std::nullopt) {
+                     std::optional<Item> item = std::nullopt, const std::string& incarnation = "") {
   return {.type = type,
           .revision = revision,
+          .incarnation = incarnation,
           .key = item ? NameOf(*item) : "",
           .item = std::move(item)};
 }
@@ -208,6 +210,28 @@ TEST_F(CommandsTest, ScaleAndDelete) {
   EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--ignore-not-found"}), kDone);
 }
 
+TEST_F(CommandsTest, OrdersHaveAName) {
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5", "--request-id=mine"}), kDone);
+  EXPECT_EQ(options_.request_id, "mine");
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5"}), kDone);
+  const std::string random = options_.request_id;
+  EXPECT_EQ(random.size(), 32u);
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5"}), kDone);
+  EXPECT_NE(options_.request_id, random);
+  EXPECT_EQ(
+      RunLine({"scale", "nodepool", "train", "--nodes=5", "--request-id", std::string(61, 'x')}),
+      kWrongUse);
+  // Whoever does not know what became of it is told how to find out.
+  api_.refusal = absl::UnavailableError("away");
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--request-id=mine"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("with --request-id=mine the same again is done once"));
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("--request-id=" + options_.request_id));
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--dry-run"}), kFailed);
+  EXPECT_THAT(err(), Not(HasSubstr("--request-id")));
+  EXPECT_EQ(RunLine({"get", "nodepools", "--request-id=mine"}), kWrongUse);
+}
+
 TEST_F(CommandsTest, WaitShowsProgressUntilThePoolIsHealthy) {
   lifecycle::v1::NodePool young = ReferencePool();
   young.mutable_status()->mutable_conditions()->Clear();
@@ -224,6 +248,26 @@ TEST_F(CommandsTest, WaitShowsProgressUntilThePoolIsHealthy) {
             "Capacity=Sufficient  Quota=Under"
             "  AtTarget=TargetMet  NodeReconfigurationRequired=AllNodesUpToDate\n"
             "nodepool/example-nodepool is healthy\n");
+}
+
+// "Healthy": target met, every Node in service, nothing waits.
+TEST_F(CommandsTest, APoolIsNotHealthyBeforeEveryNodeIsInService) {
+  using lifecycle::v1::Node;
+  const auto node = [](const std::string& id, Node::State state) {
+    Node made;
+    made.set_name("organizations/o/clusters/c/nodePools/p/nodes/" + id);
+    made.set_state(state);
+    return made;
+  };
+  api_.pools = {ReferencePool()};
+  api_.items[Kind::kNode] = {node("g1", Node::STATE_PRODUCTION), node("g2", Node::STATE_REGISTERED),
+                             node("g3", Node::STATE_TRIAGE)};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("is not healthy after 2s: 2 of 3 Nodes not in service: g2 is "
+                               "REGISTERED, g3 is TRIAGE"));
+  api_.pools = {ReferencePool()};
+  api_.items[Kind::kNode] = {node("g1", Node::STATE_PRODUCTION)};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone);
 }
 
 TEST_F(CommandsTest, WaitGivesUpAndSaysWhatIsAmiss) {
@@ -316,7 +360,7 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
       {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1))}, absl::UnavailableError("cut")},
       {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1)),
         Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, other), Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, quiet),
-        Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5, std::nullopt, "h"),
         Message(WATCH_EVENT_TYPE_CHANGED, 6, PoolWithTarget(2))},
        absl::UnavailableError("cut")},
       {{Message(WATCH_EVENT_TYPE_PROGRESS, 9)}, absl::ResourceExhaustedError("slow")},
@@ -331,7 +375,7 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
             "nodepool/example-nodepool\n"
             "nodepool/other deleted\n"
             "nodepool/example-nodepool\n");
-  EXPECT_THAT(api_.watched_from, ElementsAre(std::nullopt, std::nullopt, 6, 9, std::nullopt));
+  EXPECT_THAT(api_.watched_from, ElementsAre("", "", "6@h", "9@h", ""));
 }
 
 }  // namespace

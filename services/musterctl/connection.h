@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,12 +51,19 @@ class Connection {
                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                              Response*),
                                 const Request& request) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + options_.timeout));
-    Response response;
-    const grpc::Status status = (stub.get()->*method)(&context, request, &response);
-    if (!status.ok()) return ToStatus(status);
-    return response;
+    const absl::Time deadline = absl::Now() + options_.timeout;
+    const auto call = [&](const Request& sent) -> absl::StatusOr<Response> {
+      grpc::ClientContext context;
+      context.set_deadline(absl::ToChronoTime(deadline));
+      Response response;
+      const grpc::Status status = (stub.get()->*method)(&context, sent, &response);
+      if (!status.ok()) return ToStatus(status);
+      return response;
+    };
+    if constexpr (requires(Request & r) { r.set_request_id(""); }) {
+      return CallOnce(call, request, deadline);
+    }
+    return call(request);
   }
 
   // The answer of a Get; nullopt when there is none.
@@ -106,6 +114,32 @@ class Connection {
 
  private:
   static constexpr int kPageSize = 1000;
+  // How long after a call whose outcome is unknown it is repeated.
+  static constexpr absl::Duration kPauses[] = {absl::Milliseconds(200), absl::Milliseconds(400),
+                                               absl::Milliseconds(800)};
+
+  static bool IsOnlyTried(const auto& request) {
+    if constexpr (requires { request.validate_only(); }) return request.validate_only();
+    return false;
+  }
+  // Under an id, so that it is done once however often it arrives.
+  template <class F, class Request>
+  auto CallOnce(F call, Request request, absl::Time deadline) -> decltype(call(request)) {
+    if (IsOnlyTried(request)) return call(request);
+    const int number = ++requests_;
+    request.set_request_id(number == 1 ? request_id_ : absl::StrCat(request_id_, ".", number));
+    auto answer = call(request);
+    for (const absl::Duration pause : kPauses) {
+      const absl::StatusCode code = answer.status().code();
+      const bool is_unknown =
+          code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kUnknown;
+      if (!is_unknown || absl::Now() + pause >= deadline) break;
+      options_.sleep ? options_.sleep(pause) : absl::SleepFor(pause);
+      answer = call(request);
+    }
+    return answer;
+  }
+
   static constexpr int kMaxMessageBytes = 64 << 20;
 
   static std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
@@ -116,6 +150,9 @@ class Connection {
   }
 
   const ApiOptions options_;
+  const std::string request_id_ =
+      options_.request_id.empty() ? NewRequestId() : options_.request_id;
+  std::atomic<int> requests_ = 0;  // that bore an id
   const std::shared_ptr<grpc::Channel> channel_;
 
  public:
@@ -130,7 +167,7 @@ class Connection {
 // The parts of the Api that have files of their own.
 absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource,
                                       bool dry_run);
-absl::Status WatchStream(Connection& connection, Kind kind, std::optional<int64_t> after_revision,
+absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
                          const Api::Receiver& receive);
 
 }  // namespace muster::musterctl

@@ -35,7 +35,7 @@ class FakeApi final : public Api {
     absl::Status end = {};
   };
   std::deque<Stream> streams = {};
-  std::vector<std::optional<int64_t>> watched_from = {};
+  std::vector<std::string> watched_from = {};  // `REVISION@INCARNATION`; empty: a snapshot
 
   absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string&) override {
     return items[kind];
@@ -153,9 +153,10 @@ class FakeApi final : public Api {
     asked_books = request;
     return books;
   }
-  absl::Status Watch(Kind, std::optional<int64_t> after_revision,
-                     const Receiver& receive) override {
-    watched_from.push_back(after_revision);
+  absl::Status Watch(Kind, const type::v1::WatchStart& start, const Receiver& receive) override {
+    watched_from.push_back(start.has_after_revision()
+                               ? absl::StrCat(start.after_revision(), "@", start.incarnation())
+                               : "");
     if (streams.empty()) return absl::CancelledError("the test ends");
     const Stream stream = streams.front();
     streams.pop_front();

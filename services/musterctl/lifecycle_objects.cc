@@ -54,6 +54,7 @@ json ReconfigurationOf(const lifecycle::v1::Reconfiguration& reconfiguration) {
   if (reconfiguration.machines_size() > 0) object["machines"] = Strings(reconfiguration.machines());
   if (reconfiguration.failed_machines_size() > 0)
     object["failedMachines"] = Strings(reconfiguration.failed_machines());
+  PutText(object, "haltReason", reconfiguration.halt_reason());
   return object;
 }
 

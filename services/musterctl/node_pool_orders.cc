@@ -126,7 +126,9 @@ absl::Status Reconfigure(Session& session) {
   const auto pool = session.api.Reconfigure(std::move(request));
   if (!pool.ok()) return WithFlagNames(pool.status(), "machines", "--machine", machines);
   if (line.Has("dry-run")) {
-    session.world.out << "nodepool/" << id << " would be reconfigured\n"
+    const bool idle = pool->preview().nodes_to_reboot() == 0;
+    session.world.out << "nodepool/" << id
+                      << (idle ? " has nothing to reconfigure\n" : " would be reconfigured\n")
                       << RenderPreview(pool->preview());
   } else {
     TellReconfiguration(session, id, pool->reconfiguration());

@@ -55,14 +55,18 @@ TEST_F(NodePoolOrdersTest, ADryRunSaysWhatWouldComeOfIt) {
   EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--dry-run"}), kDone);
   EXPECT_EQ(out(), std::string("nodepool/train would be deleted\n") + kGrowing);
   EXPECT_EQ(RunLine({"reconfigure", "nodepool", "train", "--dry-run"}), kDone);
-  EXPECT_EQ(out(), std::string("nodepool/train would be reconfigured\n") + kGrowing);
+  EXPECT_EQ(out(), std::string("nodepool/train has nothing to reconfigure\n") + kGrowing);
+  api_.changed.mutable_preview()->set_nodes_to_reboot(2);
+  EXPECT_EQ(RunLine({"reconfigure", "nodepool", "train", "--dry-run"}), kDone);
+  EXPECT_EQ(out(), std::string("nodepool/train would be reconfigured\n") + kGrowing +
+                       "  reboots:       2 Nodes to be rebooted\n");
   api_.applied = {.outcome = Outcome::kConfigured, .preview = GrowingPreview()};
   EXPECT_EQ(RunLine({"apply", "-f", "-", "--dry-run"}, kPool), kDone);
   EXPECT_EQ(out(), std::string("nodepool/train would be configured\n") + kGrowing);
-  EXPECT_THAT(
-      api_.calls,
-      ElementsAre("resize name: \"train\" target_nodes: 6 validate_only: true", "try delete train",
-                  "reconfigure name: \"train\" validate_only: true", "try apply 7"));
+  EXPECT_THAT(api_.calls,
+              ElementsAre("resize name: \"train\" target_nodes: 6 validate_only: true",
+                          "try delete train", "reconfigure name: \"train\" validate_only: true",
+                          "reconfigure name: \"train\" validate_only: true", "try apply 7"));
 }
 
 TEST(PreviewTest, SaysOnlyWhatThereIsToSay) {

@@ -43,6 +43,20 @@ CommandFunction FunctionOf(absl::string_view command) {
   return nullptr;
 }
 
+constexpr absl::string_view kRequestId = "request-id";
+constexpr size_t kMaxGivenId = 60;  // leaves room for the numbers of the next ones
+
+bool TakesRequestId(const CommandLine& line) {
+  for (const Flag& flag : FindCommand(line.command)->flags) {
+    if (flag.name == kRequestId) return !line.Has("dry-run");
+  }
+  return false;
+}
+
+bool IsInDoubt(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsDeadlineExceeded(status);
+}
+
 absl::Status Execute(const CommandLine& line, World& world) {
   ApiOptions options{
       .server = line.Get("server"),
@@ -53,9 +67,18 @@ absl::Status Execute(const CommandLine& line, World& world) {
     // `wait` means it for the whole; its calls keep the standard one.
     if (line.command != "wait") options.timeout = *timeout;
   }
+  options.sleep = world.sleep;
+  options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
+  if (options.request_id.size() > kMaxGivenId)
+    return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
   const std::shared_ptr<Api> api = world.connect(options);
   Session session{line, options.scope, *api, world};
-  return FunctionOf(line.command)(session);
+  absl::Status status = FunctionOf(line.command)(session);
+  if (TakesRequestId(line) && IsInDoubt(status)) {
+    world.err << "note: whether it was done is not known; with --request-id=" << options.request_id
+              << " the same again is done once\n";
+  }
+  return status;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "absl/strings/str_join.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands.h"
+#include "services/musterctl/kinds.h"
+#include "services/musterctl/objects.h"
 #include "services/musterctl/table.h"
 
 namespace muster::musterctl {
@@ -31,6 +33,24 @@ std::string Progress(const lifecycle::v1::NodePool& pool) {
     absl::StrAppend(&line, "  ", condition.type(), "=", condition.reason());
   }
   return line;
+}
+
+// Nodes that are not in service, one phrase; nothing: all are.
+absl::StatusOr<std::vector<std::string>> Absent(Session& session, const std::string& pool) {
+  constexpr size_t kNamed = 5;
+  ASSIGN_OR_RETURN(const std::vector<Item> nodes, session.api.List(Kind::kNode, pool));
+  std::vector<std::string> absent;
+  for (const Item& item : nodes) {
+    const auto& node = std::get<lifecycle::v1::Node>(item);
+    if (node.state() == lifecycle::v1::Node::STATE_PRODUCTION) continue;
+    absent.push_back(absl::StrCat(IdOf(item), " is ", NodeStateWord(node.state())));
+  }
+  if (absent.empty()) return absent;
+  const size_t all = absent.size();
+  absent.resize(std::min(all, kNamed));
+  return std::vector<std::string>{absl::StrCat(
+      all, " of ", nodes.size(), " Nodes not in service: ", absl::StrJoin(absent, ", "),
+      all > kNamed ? ", ..." : "")};
 }
 
 // What is still missing after an answer; nothing: the wait is over.
@@ -77,7 +97,12 @@ absl::Status WaitForPool(Session& session, const std::string& pool, bool deleted
         absl::IsUnavailable(answer.status()) || absl::IsDeadlineExceeded(answer.status());
     const bool awaited = away || (absl::IsNotFound(answer.status()));
     if (!answer.ok() && !awaited) return answer.status();
-    const std::vector<std::string> missing = Missing(answer, deleted);
+    std::vector<std::string> missing = Missing(answer, deleted);
+    if (missing.empty() && !deleted) {
+      const auto absent = Absent(session, pool);
+      missing =
+          absent.ok() ? *absent : std::vector<std::string>{std::string(absent.status().message())};
+    }
     const absl::Duration passed = session.world.clock.Now() - begin;
     const std::string line = answer.ok() ? Progress(*answer)
                              : away      ? "the server is away, trying again"

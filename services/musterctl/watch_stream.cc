@@ -10,15 +10,17 @@ namespace {
 // `convert` makes an Item of a response, or nothing when it is not about a resource of the kind.
 template <class Stub, class Method, class Request, class Convert>
 absl::Status Stream(const std::unique_ptr<Stub>& stub, Method method, Request request,
-                    std::optional<int64_t> after_revision, Convert convert,
+                    const type::v1::WatchStart& start, Convert convert,
                     const Api::Receiver& receive) {
-  if (after_revision) request.mutable_start()->set_after_revision(*after_revision);
+  *request.mutable_start() = start;
   grpc::ClientContext context;
   auto reader = (stub.get()->*method)(&context, request);
   typename std::decay_t<decltype(convert)>::Response response;
   while (reader->Read(&response)) {
-    WatchMessage message{
-        .type = response.type(), .revision = response.revision(), .key = response.key()};
+    WatchMessage message{.type = response.type(),
+                         .revision = response.revision(),
+                         .incarnation = response.incarnation(),
+                         .key = response.key()};
     message.item = convert(response);
     if (receive(message)) continue;
     context.TryCancel();
@@ -118,7 +120,7 @@ struct FromConfigurations {
 
 }  // namespace
 
-absl::Status WatchStream(Connection& connection, Kind kind, std::optional<int64_t> after_revision,
+absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
                          const Api::Receiver& receive) {
   lifecycle::v1::WatchLifecycleRequest nodes;
   capacity::v1::WatchCapacityRequest machines;
@@ -151,20 +153,20 @@ absl::Status WatchStream(Connection& connection, Kind kind, std::optional<int64_
       break;
     case Kind::kQuota:
       return Stream(connection.quota, &Connection::Quota::WatchQuotas,
-                    quota::v1::WatchQuotasRequest(), after_revision,
+                    quota::v1::WatchQuotasRequest(), start,
                     FromQuotas(absl::StrCat(connection.Organization(), "/quotas/")), receive);
     case Kind::kRelease:
     case Kind::kConfiguration:
     case Kind::kNodeProfile:
       return Stream(connection.configuration, &Connection::Configuration::WatchConfigurations,
-                    configuration::v1::WatchConfigurationsRequest(), after_revision,
+                    configuration::v1::WatchConfigurationsRequest(), start,
                     FromConfigurations{kind}, receive);
   }
   if (machines.kinds_size() > 0) {
-    return Stream(connection.capacity, &Connection::Capacity::WatchCapacity, machines,
-                  after_revision, FromCapacity(), receive);
+    return Stream(connection.capacity, &Connection::Capacity::WatchCapacity, machines, start,
+                  FromCapacity(), receive);
   }
-  return Stream(connection.lifecycle, &Connection::Lifecycle::WatchLifecycle, nodes, after_revision,
+  return Stream(connection.lifecycle, &Connection::Lifecycle::WatchLifecycle, nodes, start,
                 FromLifecycle(), receive);
 }
 

@@ -21,9 +21,14 @@ std::string Bytes(const Item& item) {
 
 }  // namespace
 
-std::optional<int64_t> WatchView::Begin() {
+type::v1::WatchStart WatchView::Begin() {
   snapshot_.clear();
-  return revision_;
+  return start_;
+}
+
+void WatchView::GoOnAfter(const WatchMessage& message) {
+  start_.set_after_revision(message.revision);
+  if (!message.incarnation.empty()) start_.set_incarnation(message.incarnation);
 }
 
 bool WatchView::Remember(const Item& item) {
@@ -34,7 +39,7 @@ bool WatchView::Remember(const Item& item) {
   return true;
 }
 
-std::vector<WatchView::Change> WatchView::EndSnapshot(int64_t revision) {
+std::vector<WatchView::Change> WatchView::EndSnapshot() {
   std::vector<Change> changes;
   for (auto it = known_.begin(); it != known_.end();) {
     if (snapshot_.contains(it->first)) {
@@ -48,7 +53,6 @@ std::vector<WatchView::Change> WatchView::EndSnapshot(int64_t revision) {
     if (Remember(item)) changes.push_back({.name = name, .item = std::move(item)});
   }
   snapshot_.clear();
-  revision_ = revision;
   return changes;
 }
 
@@ -57,8 +61,8 @@ std::vector<WatchView::Change> WatchView::Feed(const WatchMessage& message) {
     if (message.item) snapshot_[NameOf(*message.item)] = *message.item;
     return {};
   }
-  if (message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(message.revision);
-  revision_ = message.revision;
+  GoOnAfter(message);
+  if (message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot();
   if (message.item) {
     if (!Remember(*message.item)) return {};
     return {{.name = NameOf(*message.item), .item = message.item}};

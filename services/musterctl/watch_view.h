@@ -19,20 +19,22 @@ class WatchView {
   };
 
   // A stream begins; from here if it could go on after the last one, else with a snapshot.
-  std::optional<int64_t> Begin();
-  // The next stream must begin with a snapshot: the revision was compacted away.
-  void Forget() { revision_.reset(); }
+  type::v1::WatchStart Begin();
+  // The next stream must begin with a snapshot: the revision was compacted away, or the history was
+  // replaced.
+  void Forget() { start_.Clear(); }
   // What is new by this message. The whole snapshot comes at its end, by name; later ones only as
   // far as they differ.
   std::vector<Change> Feed(const WatchMessage& message);
 
  private:
-  std::vector<Change> EndSnapshot(int64_t revision);
+  void GoOnAfter(const WatchMessage& message);
+  std::vector<Change> EndSnapshot();
   bool Remember(const Item& item);
 
   std::map<std::string, std::string> known_;  // resources by name, serialized
   std::map<std::string, Item> snapshot_;
-  std::optional<int64_t> revision_;
+  type::v1::WatchStart start_;
 };
 
 }  // namespace muster::musterctl

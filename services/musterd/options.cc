@@ -63,6 +63,13 @@ ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(5),
 ABSL_FLAG(absl::Duration, released_keep, absl::Hours(24),
           "How long quota, capacity and configuration refuse the uid of a pool that was released: "
           "longer than any call can be under way, 1h to 8760h.");
+ABSL_FLAG(absl::Duration, request_keep, absl::Hours(24),
+          "How long the answer to a request with a request_id is kept, so that the same again is "
+          "answered the same and done once: longer than anybody repeats a call, 15m to 8760h.");
+ABSL_FLAG(
+    absl::Duration, gang_keep, absl::Hours(24),
+    "How long a claim that asks for all at once keeps what is free from those behind it, from "
+    "its request on; 0: never. 0 to 8760h.");
 ABSL_FLAG(absl::Duration, audit_interval, absl::Minutes(5),
           "How often quota and capacity audit their own books, 1s to 24h.");
 ABSL_FLAG(
@@ -172,6 +179,9 @@ absl::Status Validate(const ServeOptions& options) {
                 faults);
   CheckDuration("--released_keep", options.released_keep, kMinReleasedKeep, absl::Hours(8'760),
                 faults);
+  CheckDuration("--request_keep", options.request_keep, kMinRequestKeep, absl::Hours(8'760),
+                faults);
+  CheckDuration("--gang_keep", options.gang_keep, absl::ZeroDuration(), absl::Hours(8'760), faults);
   CheckDuration("--audit_interval", options.audit_interval, absl::Seconds(1), absl::Hours(24),
                 faults);
   CheckOrphans(options, faults);
@@ -212,6 +222,8 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
   options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
   options.released_keep = absl::GetFlag(FLAGS_released_keep);
+  options.request_keep = absl::GetFlag(FLAGS_request_keep);
+  options.gang_keep = absl::GetFlag(FLAGS_gang_keep);
   options.audit_interval = absl::GetFlag(FLAGS_audit_interval);
   options.orphan_interval = absl::GetFlag(FLAGS_orphan_interval);
   options.orphan_grace = absl::GetFlag(FLAGS_orphan_grace);

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
 
 // What `musterd serve` is told. Flags are read here and nowhere else.
@@ -34,6 +35,8 @@ struct ServeOptions {
   absl::Duration lease_ttl = absl::Seconds(5);
   absl::Duration drain_delay = absl::Seconds(5);
   absl::Duration released_keep = kReleasedKeep;
+  absl::Duration request_keep = kRequestKeep;
+  absl::Duration gang_keep = absl::Hours(24);
   absl::Duration audit_interval = absl::Minutes(5);
   absl::Duration orphan_interval = absl::Minutes(5);
   absl::Duration orphan_grace = absl::Minutes(15);

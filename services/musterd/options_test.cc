@@ -39,14 +39,17 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.conninfo = "";
   options.resync_interval = absl::ZeroDuration();
   options.released_keep = absl::Minutes(59);
+  options.request_keep = absl::Minutes(14);
+  options.gang_keep = -absl::Seconds(1);
   options.drain_delay = absl::Hours(1);
   options.orphan_interval = options.orphan_grace = absl::ZeroDuration();
   options.orphan_releases = -1;
   options.orphan_mass_percent = 101;
   const absl::Status status = Validate(options);
-  for (const char* flag : {"--services", "--listen", "--db_conninfo", "--resync_interval",
-                           "--released_keep", "--drain_delay", "--orphan_interval",
-                           "--orphan_grace", "--orphan_releases", "--orphan_mass_percent"}) {
+  for (const char* flag :
+       {"--services", "--listen", "--db_conninfo", "--resync_interval", "--released_keep",
+        "--request_keep", "--gang_keep", "--drain_delay", "--orphan_interval", "--orphan_grace",
+        "--orphan_releases", "--orphan_mass_percent"}) {
     EXPECT_THAT(status, HasFieldViolation(flag));
   }
   options.services.clear();

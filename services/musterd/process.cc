@@ -91,17 +91,20 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
 
 absl::Status Process::CreateServices() {
   if (options_.services.count("quota") != 0) {
-    ASSIGN_OR_RETURN(quota_,
-                     quota::QuotaService::Create({.lane = LaneOptionsFor("quota"),
-                                                  .audit_interval = options_.audit_interval,
-                                                  .released_keep = options_.released_keep}));
+    ASSIGN_OR_RETURN(
+        quota_, quota::QuotaService::Create({.lane = LaneOptionsFor("quota"),
+                                             .audit_interval = options_.audit_interval,
+                                             .released_keep = options_.released_keep,
+                                             .request_keep = {.keep = options_.request_keep}}));
     AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
   }
   if (options_.services.count("capacity") != 0) {
-    ASSIGN_OR_RETURN(capacity_,
-                     capacity::CapacityService::Create({.lane = LaneOptionsFor("capacity"),
-                                                        .audit_interval = options_.audit_interval,
-                                                        .released_keep = options_.released_keep}));
+    ASSIGN_OR_RETURN(capacity_, capacity::CapacityService::Create(
+                                    {.lane = LaneOptionsFor("capacity"),
+                                     .audit_interval = options_.audit_interval,
+                                     .released_keep = options_.released_keep,
+                                     .request_keep = {.keep = options_.request_keep},
+                                     .gang_keep = options_.gang_keep}));
     AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
   }
   if (options_.services.count("configuration") != 0) {
@@ -109,7 +112,8 @@ absl::Status Process::CreateServices() {
                      configuration::ConfigurationService::Create(
                          {.lane = LaneOptionsFor("configuration"),
                           .boot_failures_to_disable = options_.boot_failures_to_disable,
-                          .released_keep = options_.released_keep}));
+                          .released_keep = options_.released_keep,
+                          .request_keep = {.keep = options_.request_keep}}));
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
     metrics_.Add(configuration_->collectable());
@@ -124,6 +128,7 @@ absl::Status Process::CreateServices() {
     lifecycle.policy.give_up_percent = options_.give_up_percent;
     lifecycle.policy.give_up_interval = options_.give_up_interval;
     lifecycle.lease_ttl = options_.lease_ttl;
+    lifecycle.request_keep.keep = options_.request_keep;
     lifecycle.orphan_interval = options_.orphan_interval;
     lifecycle.orphans = {.grace = options_.orphan_grace,
                          .most_a_round = options_.orphan_releases,
@@ -132,6 +137,7 @@ absl::Status Process::CreateServices() {
     AddPart("lifecycle", lifecycle::v1::LifecycleService::service_full_name(), *lifecycle_);
     metrics_.Add(lifecycle_->collectable());
     metrics_.Add(lifecycle_->books_collectable());
+    metrics_.Add(lifecycle_->reports_collectable());
   }
   return absl::OkStatus();
 }

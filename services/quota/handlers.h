@@ -6,6 +6,7 @@
 #include "services/quota/core/decide.h"
 #include "services/quota/lane.h"
 #include "services/rpc/audit.h"
+#include "services/rpc/write.h"
 #include "storage/postgres/auditor.h"
 
 namespace muster::quota {
@@ -15,8 +16,9 @@ namespace muster::quota {
 class Handlers final : public v1::QuotaService::CallbackService {
  public:
   // All outlive it.
-  Handlers(Lane* lane, storage::Auditor* auditor, const Clock* clock, const Policy& policy)
-      : lane_(*lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
+  Handlers(const rpc::Writer<Lane>& writer, storage::Auditor* auditor, const Clock* clock,
+           const Policy& policy)
+      : writer_(writer), lane_(*writer.lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -55,6 +57,7 @@ class Handlers final : public v1::QuotaService::CallbackService {
   }
 
  private:
+  const rpc::Writer<Lane> writer_;
   Lane& lane_;
   storage::Auditor& auditor_;
   const Clock& clock_;

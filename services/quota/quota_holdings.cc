@@ -69,13 +69,13 @@ constexpr auto kRenderAll = [](const Answers& answers, auto& response) {
 
 Handlers::Unary Handlers::SyncHolding(Context context, const v1::SyncHoldingRequest* request,
                                       v1::SyncHoldingResponse* response) {
-  return rpc::Write(context, lane_, *request, response, kParseOne, Deciding(policy_), kRenderOne);
+  return rpc::Write(context, writer_, *request, response, kParseOne, Deciding(policy_), kRenderOne);
 }
 
 Handlers::Unary Handlers::BatchSyncHoldings(Context context,
                                             const v1::BatchSyncHoldingsRequest* request,
                                             v1::BatchSyncHoldingsResponse* response) {
-  return rpc::Write(context, lane_, *request, response, kParseAll<ParseSync>, Deciding(policy_),
+  return rpc::Write(context, writer_, *request, response, kParseAll<ParseSync>, Deciding(policy_),
                     kRenderAll);
 }
 

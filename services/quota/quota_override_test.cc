@@ -1,12 +1,18 @@
+#include <google/protobuf/util/time_util.h>
+
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "services/quota/service_test_base.h"
+#include "tests/testing/proto_matchers.h"
 
 // Overrides on the real service: they come into force and lapse without anybody asking.
 namespace muster::quota {
 namespace {
 
-using ::muster::testing::HasFieldViolation;
+using ::google::protobuf::util::TimeUtil;
+using ::muster::testing::EqualsProto;
 using ::muster::testing::IsOk;
 
 class QuotaOverrideTest : public QuotaServiceTest {
@@ -75,6 +81,51 @@ TEST_F(QuotaOverrideTest, WhatCameDueWhileNobodyRanIsSettledAtTheStart) {
   clock_.Advance(absl::Hours(1));
   Start();
   AwaitLimitInForce(2);
+}
+
+// Go's zero time.Time is the year 1: whatever the API takes, memory, tables and journal tell the
+// same of it (the fixture compares), and so does who starts anew.
+TEST_F(QuotaOverrideTest, EveryTimeThatIsTakenComesBackAsItWas) {
+  const std::vector<std::string> begins = {
+      "0001-01-01T00:00:00Z",        "0001-01-01T00:00:00.000001Z", "0049-12-31T23:59:59.999999Z",
+      "0050-06-15T12:00:00.500000Z", "0069-01-01T00:00:00Z",        "0099-12-31T23:59:59.999999Z",
+      "0100-01-01T00:00:00Z",        "0999-12-31T23:59:59.100000Z", "1969-12-31T23:59:59.999999Z",
+      "9998-02-28T23:59:59Z",        "9999-12-31T23:59:59.999998Z"};
+  std::vector<v1::Quota> given;
+  for (const std::string& begin : begins) {
+    v1::UpdateQuotaRequest request;
+    request.set_allow_missing(true);
+    request.mutable_quota()->set_name(absl::StrCat("organizations/o", given.size(),
+                                                   "/quotas/US-EAST-04A~gd-8xa100-i128~default"));
+    request.mutable_quota()->set_limit(2);
+    v1::LimitOverride* override = request.mutable_quota()->add_overrides();
+    override->set_limit(5);
+    ASSERT_TRUE(TimeUtil::FromString(begin, override->mutable_effective_time()));
+    ASSERT_TRUE(
+        TimeUtil::FromString("9999-12-31T23:59:59.999999Z", override->mutable_expire_time()));
+    const auto answer = Call(&Stub::UpdateQuota, request);
+    ASSERT_THAT(answer, IsOk()) << begin;
+    ASSERT_EQ(answer->overrides_size(), 1) << begin;
+    EXPECT_EQ(TimeUtil::ToString(answer->overrides(0).effective_time()),
+              TimeUtil::ToString(override->effective_time()));
+    given.push_back(*answer);
+  }
+  const auto expect_all = [&] {
+    for (const v1::Quota& quota : given) {
+      v1::GetQuotaRequest request;
+      request.set_name(quota.name());
+      const auto got = Call(&Stub::GetQuota, request);
+      ASSERT_THAT(got, IsOk());
+      EXPECT_THAT(*got, EqualsProto(quota));
+    }
+  };
+  expect_all();
+  const auto comparison = service_->lane().Compare();
+  ASSERT_THAT(comparison, IsOk());
+  EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
+  Stop();
+  Start();
+  expect_all();
 }
 
 TEST_F(QuotaOverrideTest, TwoReplicasSettleOnce) {

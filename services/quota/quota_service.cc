@@ -14,6 +14,7 @@ QuotaService::~QuotaService() = default;
 
 absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options options) {
   RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
+  RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<QuotaService>(new QuotaService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), &service->store_, options.clock));
@@ -23,9 +24,9 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
       .audit = [lane = service->lane_.get()] { return lane->Audit(Audit); }});
   service->override_timer_ =
       std::make_unique<OverrideTimer>(service->lane_.get(), &service->lane_->clock());
-  service->handlers_ = std::make_unique<Handlers>(service->lane_.get(), service->auditor_.get(),
-                                                  &service->lane_->clock(),
-                                                  Policy{.released_keep = options.released_keep});
+  service->handlers_ = std::make_unique<Handlers>(
+      rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),
+      &service->lane_->clock(), Policy{.released_keep = options.released_keep});
   return service;
 }
 

@@ -25,6 +25,7 @@ class QuotaService {
     const Clock* clock = nullptr;    // null: the database's; outlives the service
     absl::Duration audit_interval = absl::Minutes(5);
     absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
+    KeepPolicy request_keep = {};                  // keep: at least kMinRequestKeep
   };
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.

@@ -75,17 +75,17 @@ constexpr auto kRenderNothing = [](const auto&, google::protobuf::Empty&) {};
 
 Handlers::Unary Handlers::CreateQuota(Context context, const v1::CreateQuotaRequest* request,
                                       v1::Quota* response) {
-  return rpc::Write(context, lane_, *request, response, kParseCreate, kDecide, kRender);
+  return rpc::Write(context, writer_, *request, response, kParseCreate, kDecide, kRender);
 }
 
 Handlers::Unary Handlers::UpdateQuota(Context context, const v1::UpdateQuotaRequest* request,
                                       v1::Quota* response) {
-  return rpc::Write(context, lane_, *request, response, kParseUpdate, kDecide, kRender);
+  return rpc::Write(context, writer_, *request, response, kParseUpdate, kDecide, kRender);
 }
 
 Handlers::Unary Handlers::DeleteQuota(Context context, const v1::DeleteQuotaRequest* request,
                                       google::protobuf::Empty* response) {
-  return rpc::Write(context, lane_, *request, response, kParseDelete, kDecideDelete,
+  return rpc::Write(context, writer_, *request, response, kParseDelete, kDecideDelete,
                     kRenderNothing);
 }
 

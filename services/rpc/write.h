@@ -21,7 +21,7 @@
 //
 //   Unary Handlers::SetMachineState(Context context, const v1::SetMachineStateRequest* request,
 //                                   v1::Machine* response) {
-//     return rpc::Write(context, lane_, *request, response, kParse, kDecide, kRender);
+//     return rpc::Write(context, writer_, *request, response, kParse, kDecide, kRender);
 //   }
 //
 // Write = parse, refuse what is wrong, CommitTo. CommitTo = Commit, answer the call. A Lane is a
@@ -32,6 +32,13 @@
 // restart, also when nobody knew what became of the first. What is refused and has written nothing
 // keeps nothing; an order that is refused and written keeps its refusal.
 namespace muster::rpc {
+
+// Where the mutations of a service go, and how it keeps their answers. The lane outlives it.
+template <class Lane>
+struct Writer {
+  Lane* lane = nullptr;
+  KeepPolicy keep = {};
+};
 
 struct WriteOptions {
   bool validate_only = false;  // decide and answer, write nothing, keep nothing
@@ -69,7 +76,6 @@ struct LaneOf;
 template <template <class> class Lane, class S>
 struct LaneOf<Lane<S>> {
   using Overlay = muster::Overlay<S>;
-  using State = S;
 };
 
 // What a decision gives, as a StatusOr: of nothing for a Status, of itself for a plain value.
@@ -85,12 +91,6 @@ inline absl::StatusOr<std::monostate> Decided(absl::Status status) {
   if (!status.ok()) return status;
   return std::monostate();
 }
-
-// Whether the state has the table of kept answers.
-template <class State>
-concept KeepsAnswers = requires(const State& state) {
-  state.kept();
-};
 
 // What is kept of an answer, and the answer that was kept.
 KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status,
@@ -136,15 +136,15 @@ namespace internal {
 
 // CommitTo of a request with an id.
 template <class Lane, class Response, class Decide, class Render>
-void CommitOnce(Lane& lane, Responder responder, WriteOptions options, Response* response,
-                Decide decide, Render render) {
+void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions options,
+                Response* response, Decide decide, Render render) {
   using Overlay = typename LaneOf<Lane>::Overlay;
   auto kept = std::make_shared<KeptRequest>();
   const absl::Time deadline = responder.deadline();
-  lane.Submit(
-      [decide = std::move(decide), render = std::move(render), options = std::move(options), kept](
-          Overlay& overlay, absl::Time now) mutable -> absl::Status {
-        if (const auto* before = FindKept(overlay.state(), options.request_id, now, kRequestKeep)) {
+  writer.lane->Submit(
+      [decide = std::move(decide), render = std::move(render), options = std::move(options),
+       policy = writer.keep, kept](Overlay& overlay, absl::Time now) mutable -> absl::Status {
+        if (const auto* before = FindKept(overlay.state(), options.request_id, now, policy.keep)) {
           *kept = *before;
           return CheckSameRequest(*before, options.method, options.digest);
         }
@@ -155,8 +155,7 @@ void CommitOnce(Lane& lane, Responder responder, WriteOptions options, Response*
         const absl::Status status = Rendered(render, *outcome, told);
         if (!status.ok() && overlay.Mark() == mark) return status;
         *kept = AnswerToKeep(options, status, told, now);
-        Keep(overlay, *kept, kRequestKeep);
-        return absl::OkStatus();
+        return Keep(overlay, *kept, policy);
       },
       [kept, response, responder = std::move(responder)](const absl::Status& status,
                                                          int64_t) mutable {
@@ -170,16 +169,14 @@ void CommitOnce(Lane& lane, Responder responder, WriteOptions options, Response*
 // The same for a call, which is answered once it is committed: `render(outcome, response)` fills
 // the response in, and may give a Status that is answered instead of it.
 template <class Lane, class Response, class Decide, class Render>
-void CommitTo(Lane& lane, Responder responder, const WriteOptions& options, Response* response,
-              Decide decide, Render render) {
-  if constexpr (internal::KeepsAnswers<typename internal::LaneOf<Lane>::State>) {
-    if (!options.request_id.empty()) {
-      return internal::CommitOnce(lane, std::move(responder), options, response, std::move(decide),
-                                  std::move(render));
-    }
+void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOptions& options,
+              Response* response, Decide decide, Render render) {
+  if (!options.request_id.empty()) {
+    return internal::CommitOnce(writer, std::move(responder), options, response, std::move(decide),
+                                std::move(render));
   }
   const absl::Time deadline = responder.deadline();
-  Commit(lane, deadline, options, std::move(decide),
+  Commit(*writer.lane, deadline, options, std::move(decide),
          [response, render = std::move(render),
           responder = std::move(responder)](auto outcome) mutable {
            responder.Reply([&] {
@@ -194,7 +191,7 @@ namespace internal {
 // `options_of(faults)`: how it is to be written.
 template <class Lane, class Request, class Response, class OptionsOf, class Parse, class Decide,
           class Render>
-grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, Lane& lane,
+grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const Writer<Lane>& writer,
                                  const Request& request, Response* response, OptionsOf options_of,
                                  Parse parse, Decide decide, Render render) {
   return Unary(context, [&](Responder responder) {
@@ -203,7 +200,7 @@ grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, Lane& lan
     const WriteOptions options = options_of(faults);
     if (!faults.empty()) return responder.Finish(faults.status());
     CommitTo(
-        lane, std::move(responder), options, response,
+        writer, std::move(responder), options, response,
         [command = std::move(command), decide](auto& overlay, absl::Time now) {
           return decide(overlay, command, now);
         },
@@ -216,11 +213,11 @@ grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, Lane& lan
 // A whole handler. `parse(request, faults)` gives the command, or faults with which the call is
 // refused; `decide(overlay, command, now)` and `render(outcome, response)` as above.
 template <class Lane, class Request, class Response, class Parse, class Decide, class Render>
-grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, Lane& lane,
+grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, const Writer<Lane>& writer,
                                 const Request& request, Response* response, Parse parse,
                                 Decide decide, Render render) {
   return internal::Handle(
-      context, lane, request, response,
+      context, writer, request, response,
       [&request](error::Faults& faults) { return OptionsOf(request, faults); }, parse, decide,
       std::move(render));
 }
@@ -233,7 +230,7 @@ grpc::ServerUnaryReactor* Try(grpc::CallbackServerContext* context, Lane& lane,
                               const Request& request, Response* response, Parse parse,
                               Decide decide, Render render) {
   return internal::Handle(
-      context, lane, request, response,
+      context, Writer<Lane>{&lane}, request, response,
       [](error::Faults&) { return WriteOptions{.validate_only = true}; }, parse, decide,
       std::move(render));
 }

@@ -56,13 +56,14 @@ class WriteTest : public ::testing::Test {
     request.mutable_quota()->set_limit(weight);
     request.set_validate_only(validate_only);
     return Call([this, request](grpc::CallbackServerContext* context, v1::Quota* response) {
-      return Write(context, lane_, request, response, kParse, kDecide, kRender);
+      return Write(context, writer_, request, response, kParse, kDecide, kRender);
     });
   }
   const Fruit* Find(const std::string& name) { return lane_.state.table<Fruit>().Find(name); }
 
   CaughtLog log_;
   FakeLane<Orchard> lane_;
+  Writer<FakeLane<Orchard>> writer_{&lane_};
   FakeServer server_;
 };
 
@@ -111,7 +112,7 @@ TEST_F(WriteTest, ADecisionMayGiveNothingAndARenderingAnError) {
   const auto answer = Call([this](grpc::CallbackServerContext* context, v1::Quota* response) {
     return rpc::Unary(context, [&](Responder responder) {
       CommitTo(
-          lane_, std::move(responder), {}, response,
+          writer_, std::move(responder), {}, response,
           [](Overlay<Orchard>& overlay, absl::Time) {
             overlay.Put(Fruit{"pear", 1});
             return absl::OkStatus();
@@ -213,7 +214,7 @@ TEST_F(RequestIdTest, ARefusalThatWasWrittenIsKept) {
     return Call([this, weight](grpc::CallbackServerContext* context, v1::Quota* response) {
       return rpc::Unary(context, [&](Responder responder) {
         CommitTo(
-            lane_, std::move(responder), {.request_id = "r1", .method = "m", .digest = "d"},
+            writer_, std::move(responder), {.request_id = "r1", .method = "m", .digest = "d"},
             response,
             [weight](Overlay<Orchard>& overlay, absl::Time) {
               return overlay.Put(Fruit{"rotten", weight});
@@ -229,6 +230,23 @@ TEST_F(RequestIdTest, ARefusalThatWasWrittenIsKept) {
   EXPECT_EQ(Find("rotten")->weight, 1);
 }
 
+TEST_F(RequestIdTest, ARefusalThatWroteNothingIsJudgedAnew) {
+  const auto refuse = [&](const absl::Status& refusal) {
+    return Call([this, refusal](grpc::CallbackServerContext* context, v1::Quota* response) {
+      return rpc::Unary(context, [&](Responder responder) {
+        CommitTo(
+            writer_, std::move(responder), {.request_id = "r1", .method = "m", .digest = "d"},
+            response, [](Overlay<Orchard>&, absl::Time) { return absl::OkStatus(); },
+            [refusal](const auto&, v1::Quota&) { return refusal; });
+      });
+    });
+  };
+  EXPECT_EQ(refuse(absl::AbortedError("not yet")).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(lane_.revision, 0);
+  EXPECT_TRUE(refuse(absl::OkStatus()).ok());
+  EXPECT_TRUE(refuse(absl::AbortedError("never asked")).ok());
+}
+
 TEST_F(RequestIdTest, AreForgottenAfterTheirTime) {
   ASSERT_TRUE(CreateAs("r1", "apple", 7).ok());
   lane_.now += kRequestKeep - absl::Seconds(1);
@@ -237,6 +255,31 @@ TEST_F(RequestIdTest, AreForgottenAfterTheirTime) {
   EXPECT_EQ(CreateAs("r1", "apple", 7).status().code(), absl::StatusCode::kAlreadyExists);
   ASSERT_TRUE(CreateAs("r1", "pear", 1).ok());
   EXPECT_EQ(lane_.state.table<KeptRequest>().size(), 1u);
+}
+
+TEST_F(RequestIdTest, AreKeptAsLongAsTheWriterSays) {
+  writer_.keep.keep = absl::Hours(1);
+  ASSERT_TRUE(CreateAs("r1", "apple", 7).ok());
+  lane_.now += absl::Hours(1) - absl::Seconds(1);
+  EXPECT_TRUE(CreateAs("r1", "apple", 7).ok());
+  lane_.now += absl::Seconds(1);
+  EXPECT_EQ(CreateAs("r1", "apple", 7).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+// No caller fills the memory, and what cannot be kept is not done.
+TEST_F(RequestIdTest, WithoutRoomNothingIsDone) {
+  writer_.keep.max_bytes = 3 * kKeptRowBytes;
+  ASSERT_TRUE(CreateAs("r1", "apple", 7).ok());
+  ASSERT_TRUE(CreateAs("r2", "pear", 7).ok());
+  const absl::Status refused = CreateAs("r3", "plum", 7).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ReasonOf(refused), "REQUEST_IDS_EXHAUSTED");
+  EXPECT_EQ(Find("plum"), nullptr);
+  EXPECT_TRUE(CreateAs("r1", "apple", 7).ok());  // what is kept is told
+  EXPECT_TRUE(Create("fig", 1).ok());            // and who has no id is not in the way
+  lane_.now += kMinRequestKeep;
+  EXPECT_TRUE(CreateAs("r3", "plum", 7).ok());
+  EXPECT_NE(Find("plum"), nullptr);
 }
 
 TEST_F(RequestIdTest, ATrialKeepsNothing) {

@@ -122,10 +122,16 @@ void Script(Run& run) {
   run.Do("a", Forget<MachineRow>(capacity::MachineName("m3")));
   run.Do("b", Forget<capacity::ZoneRow>(capacity::ZoneName("US-WEST-01A")));
   run.Do("a", Forget<capacity::InstanceTypeRow>(capacity::InstanceTypeName("of-nobody")));
+  run.Do("a", Run::Once("r1", OneMore("p3")));
+  run.Do("b", Run::Once("r1", OneMore("p3")));
+  run.Do("b", Run::Forgotten("r1"));
   run.Compact("b", 2);
   run.DoWhile("a", OneMore("p3"), [&] { run.LoseJournal(); });
   run.Read("b");
   run.Do("b", OneMore("p2"));
+  run.Read("a");
+  run.ReplaceHistory();
+  run.Read("b");
   run.Read("a");
   run.Compare("a");
   run.Compare("b");
@@ -139,7 +145,8 @@ TEST(CapacityFaultsTest, EveryCallFailsOnceInEveryWay) {
                              .audit = [](const State&, const State& after) { return Audit(after); },
                              .script = Script,
                              .sources = {root + "/storage/capacity/capacity_columns.cc",
-                                         root + "/storage/postgres/journal.cc"}});
+                                         root + "/storage/postgres/journal.cc",
+                                         root + "/storage/postgres/kept_request_table.cc"}});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/common/status_macros.h"
 #include "storage/capacity/capacity_columns.h"
+#include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/released_pool_table.h"
 
 namespace muster::storage {
@@ -79,6 +80,7 @@ void PostgresCapacityStore::Load(Transaction& tx,
   EmitAll(capacity_sql::LoadClaims(tx), emit);
   EmitAll(capacity_sql::LoadMachines(tx), emit);
   EmitReleasedPools<Change>(tx, emit);
+  EmitKeptRequests<Change>(tx, emit);
 }
 
 void PostgresCapacityStore::Write(Transaction& tx,
@@ -89,12 +91,13 @@ void PostgresCapacityStore::Write(Transaction& tx,
   capacity_sql::MachineColumns machines;
   capacity_sql::Deletions deleted;
   ReleasedPoolColumns released;
+  KeptRequestColumns kept;
   for (const Revised<Change>& change : changes) {
     AddTo<MachineRow>(change, machines, deleted.machines) ||
         AddTo<ClaimRow>(change, claims, deleted.claims) ||
         AddTo<ZoneRow>(change, zones, deleted.zones) ||
         AddTo<InstanceTypeRow>(change, instance_types, deleted.instance_types) ||
-        released.Add(change);
+        released.Add(change) || kept.Add(change);
   }
   // A machine refers to its zone and type.
   zones.Send(tx);
@@ -103,6 +106,7 @@ void PostgresCapacityStore::Write(Transaction& tx,
   machines.Send(tx);
   deleted.Send(tx);
   released.Send(tx);
+  kept.Send(tx);
 }
 
 std::string PostgresCapacityStore::Encode(const Revised<Change>& change) const {
@@ -110,6 +114,9 @@ std::string PostgresCapacityStore::Encode(const Revised<Change>& change) const {
       [](const auto& row) {
         if constexpr (std::is_same_v<decltype(row), const std::shared_ptr<const ReleasedPool>&>) {
           return EncodeReleasedPool(*row);
+        } else if constexpr (std::is_same_v<decltype(row),
+                                            const std::shared_ptr<const KeptRequest>&>) {
+          return EncodeKeptRequest(*row);
         } else {
           return Serialize(capacity::ToProto(*row));
         }
@@ -125,6 +132,7 @@ absl::StatusOr<PostgresCapacityStore::Change> PostgresCapacityStore::Decode(
   if (kind == MachineRow::kKind) return DecodeAs<MachineRow, capacity::v1::Machine>(key, bytes);
   if (kind == ClaimRow::kKind) return DecodeAs<ClaimRow, capacity::v1::Claim>(key, bytes);
   if (kind == ReleasedPool::kKind) return DecodeReleasedPoolChange<Change>(key, bytes);
+  if (kind == KeptRequest::kKind) return DecodeKeptRequestChange<Change>(key, bytes);
   return absl::InternalError(
       absl::StrCat("The journal of capacity holds a ", kind, ", which is unknown."));
 }

@@ -8,6 +8,7 @@
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
+#include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -96,7 +97,8 @@ class CapacityStoreTest : public ::testing::Test {
   std::map<std::string, std::pair<int64_t, std::string>> Picture(const State& state) {
     std::map<std::string, std::pair<int64_t, std::string>> picture;
     state.ForEach([&](const Revised<State::Change>& row) {
-      picture[row.change.key] = {row.revision, store_.Encode(row)};
+      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                       store_.Encode(row)};
     });
     return picture;
   }
@@ -157,6 +159,21 @@ TEST_F(CapacityStoreTest, TablesAndJournalGiveBackTheState) {
   EXPECT_EQ(*FindReleased(Load(), "p"), released);
   ASSERT_THAT(Write({{State::Change{"p", std::shared_ptr<const ReleasedPool>()}, 100}}), IsOk());
   EXPECT_EQ(FindReleased(Load(), "p"), nullptr);
+}
+
+TEST_F(CapacityStoreTest, KeptAnswersComeBack) {
+  AddCatalogue();
+  for (const KeptRequest& kept : testing::OddKeptRequests("zones/US-WEST-01A")) {
+    world_.Change([&](auto& overlay) { overlay.Put(kept); });
+    Store();
+  }
+  ExpectSame();
+  EXPECT_EQ(Load().kept().ids().size(), 4u);
+  world_.Change([](auto& overlay) { overlay.template Delete<KeptRequest>("gone"); });
+  Store();
+  ExpectSame();
+  EXPECT_EQ(Load().kept().ids().size(), 3u);
+  EXPECT_TRUE(Load().kept() == world_.state().kept());
 }
 
 TEST_F(CapacityStoreTest, EveryMachineStateComesBack) {
@@ -287,8 +304,8 @@ TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {
 
 TEST_F(CapacityStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
-  for (const char* kind :
-       {"zone", "instance_type", "machine", "claim", ReleasedPool::kKind, "castle"}) {
+  for (const char* kind : {"zone", "instance_type", "machine", "claim", ReleasedPool::kKind,
+                           KeptRequest::kKind, "castle"}) {
     EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
   }
   EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "services/configuration/core/names.h"
+#include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/released_pool_table.h"
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
@@ -262,6 +263,7 @@ void WriteColumns(Transaction& tx,
   ProfileColumns profiles;
   PoolColumns pools;
   ReleasedPoolColumns released;
+  KeptRequestColumns kept;
   for (const auto& [change, revision] : changes) {
     if (const auto* release = std::get_if<std::shared_ptr<const Release>>(&change.row)) {
       releases.Add(change.key, release->get(), revision);
@@ -271,7 +273,8 @@ void WriteColumns(Transaction& tx,
                    std::get_if<std::shared_ptr<const PoolConfiguration>>(&change.row)) {
       pools.Add(change.key, pool->get(), revision);
     } else {
-      released.Add(Revised<configuration::State::Change>{change, revision});
+      const Revised<configuration::State::Change> internal{change, revision};
+      released.Add(internal) || kept.Add(internal);
     }
   }
   // Pools name profiles: they come after them and go before them.
@@ -280,6 +283,7 @@ void WriteColumns(Transaction& tx,
   profiles.Put(tx);
   pools.Put(tx);
   released.Send(tx);
+  kept.Send(tx);
   Delete(tx, kDeleteProfiles, profiles.deleted);
   Delete(tx, kDeleteReleases, releases.deleted);
 }

@@ -11,6 +11,7 @@
 #include "services/configuration/core/names.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "storage/configuration/columns.h"
+#include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/released_pool_table.h"
 #include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
@@ -135,6 +136,7 @@ void PostgresConfigurationStore::Load(Transaction& tx,
     Emit(emit, std::move(pool), row[19].as<int64_t>());
   }
   EmitReleasedPools<Change>(tx, emit);
+  EmitKeptRequests<Change>(tx, emit);
 }
 
 void PostgresConfigurationStore::Write(Transaction& tx,
@@ -147,6 +149,9 @@ std::string PostgresConfigurationStore::Encode(const Revised<Change>& change) co
       [](const auto& row) {
         if constexpr (std::is_same_v<decltype(row), const std::shared_ptr<const ReleasedPool>&>) {
           return EncodeReleasedPool(*row);
+        } else if constexpr (std::is_same_v<decltype(row),
+                                            const std::shared_ptr<const KeptRequest>&>) {
+          return EncodeKeptRequest(*row);
         } else {
           return configuration::ToProto(*row).SerializeAsString();
         }
@@ -164,6 +169,7 @@ absl::StatusOr<PostgresConfigurationStore::Change> PostgresConfigurationStore::D
     return DecodeAs<PoolConfiguration, configuration::v1::PoolConfiguration>(key, bytes);
   }
   if (kind == ReleasedPool::kKind) return DecodeReleasedPoolChange<Change>(key, bytes);
+  if (kind == KeptRequest::kKind) return DecodeKeptRequestChange<Change>(key, bytes);
   return absl::InternalError(
       absl::StrCat("The journal of configuration holds a ", kind, ", which is unknown."));
 }

@@ -12,6 +12,7 @@
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/settle.h"
 #include "storage/postgres/transaction_runner.h"
+#include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -58,6 +59,16 @@ class ConfigurationStoreTest : public ::testing::Test {
     revision_ = overlay.revision();
   }
 
+  // Stores what `change` does to the overlay, and remembers it.
+  template <class F>
+  void Put(F change) {
+    Overlay<configuration::State> overlay(state_, revision_);
+    change(overlay);
+    ASSERT_THAT(Write(overlay.changes()), IsOk());
+    for (const auto& entry : overlay.changes()) journal_.push_back(entry);
+    revision_ = overlay.revision();
+  }
+
   // A release comes, and the pools are settled.
   void Publish(const PublishRelease& release) {
     Do(release);
@@ -83,7 +94,8 @@ class ConfigurationStoreTest : public ::testing::Test {
   Picture PictureOf(const configuration::State& state) const {
     Picture picture;
     state.ForEach([&](const Revised<configuration::State::Change>& row) {
-      picture[row.change.key] = {row.revision, store_.Encode(row)};
+      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                       store_.Encode(row)};
     });
     return picture;
   }
@@ -119,6 +131,8 @@ class ConfigurationStoreTest : public ::testing::Test {
     EXPECT_EQ(PictureOf(replayed), PictureOf(state_));
     EXPECT_EQ(loaded.followers(), state_.followers());
     EXPECT_TRUE(loaded.released() == state_.released());
+    EXPECT_TRUE(loaded.kept() == state_.kept());
+    EXPECT_TRUE(replayed.kept() == state_.kept());
     EXPECT_TRUE(replayed.released() == state_.released());
     EXPECT_EQ(replayed.followers(), state_.followers());
   }
@@ -167,6 +181,19 @@ TEST_F(ConfigurationStoreTest, TablesAndJournalGiveBackTheState) {
             "ncore image 2.10.1\nGPU driver 570.86.15 → 570.124.06\nKubernetes 1.33");
 }
 
+TEST_F(ConfigurationStoreTest, KeptAnswersComeBack) {
+  PublishBasics();
+  const std::string release = "channels/stable/components/kubernetes/releases/1.33";
+  for (const KeptRequest& kept : testing::OddKeptRequests(release)) {
+    Put([&](auto& overlay) { overlay.Put(kept); });
+  }
+  ExpectAllTheSame();
+  EXPECT_EQ(Loaded().kept().ids().size(), 4u);
+  Put([&](auto& overlay) { overlay.template Delete<KeptRequest>("gone"); });
+  ExpectAllTheSame();
+  EXPECT_EQ(Loaded().kept().ids().size(), 3u);
+}
+
 TEST_F(ConfigurationStoreTest, OrdersPinsAndFailuresGiveBackTheState) {
   PublishBasics();
   const Spec spec = {.gpu = true, .strategy = Strategy::kManual};
@@ -179,12 +206,17 @@ TEST_F(ConfigurationStoreTest, OrdersPinsAndFailuresGiveBackTheState) {
   ASSERT_EQ(Pool("p").pinned.size(), 1u);
   ASSERT_TRUE(Pool("p").has_pending());
   ExpectAllTheSame();
-  // In delivery, an order waits, while others are refused; the oldest of them go.
+  // In delivery, an order waits, while others are refused; once they were told of, the oldest of
+  // them go.
   Do(SyncPool{.pool_uid = "p", .generation = 1, .spec = spec, .nodes_in_delivery = 2});
   Do(OrderPool{"p", OrderKind::kPromote, "pending"});
   ASSERT_TRUE(Pool("p").has_waiting());
   ExpectAllTheSame();
   for (int i = 0; i < 12; ++i) Do(OrderPool{"p", OrderKind::kPromote, "np-000000000000"});
+  ASSERT_EQ(Pool("p").orders.size(), 15u);
+  ExpectAllTheSame();
+  Do(SyncPool{
+      .pool_uid = "p", .generation = 1, .spec = spec, .nodes_in_delivery = 2, .orders_told = 15});
   ASSERT_EQ(Pool("p").orders.front().outcome, configuration::OrderOutcome::kWaiting);
   ASSERT_EQ(Pool("p").orders[1].number, 7);
   ExpectAllTheSame();
@@ -220,6 +252,10 @@ TEST_F(ConfigurationStoreTest, RevisionsMove) {
   to("a");
   ExpectAllTheSame();
   for (size_t i = 0; i < configuration::kMaxRevisions + 2; ++i) to(absl::StrCat("image-", i));
+  // The last one has come to those that the request left.
+  ASSERT_EQ(Pool("p").revisions.size(), configuration::kMaxRevisions + 1);
+  ExpectAllTheSame();
+  to(absl::StrCat("image-", configuration::kMaxRevisions + 1));
   ASSERT_EQ(Pool("p").revisions.size(), configuration::kMaxRevisions);
   ExpectAllTheSame();
   to("image-20");
@@ -295,14 +331,18 @@ TEST_F(ConfigurationStoreTest, EveryKindCanGo) {
   PublishBasics();
   Do(SyncPool{"p", 1, {}});
   Do(SyncPool{"gone", 1, {}, true});
+  Put([](auto& overlay) { overlay.Put(KeptRequest{.request_id = "r"}); });
+  std::vector<std::string> keys;
+  state_.ForEach([&](const auto& row) { keys.push_back(row.change.key); });
   Overlay<configuration::State> overlay(state_, revision_);
-  for (const auto& [key, row] : PictureOf(state_)) {
+  for (const std::string& key : keys) {
     overlay.Delete<configuration::Release>(key);
     overlay.Delete<configuration::NodeProfile>(key);
     overlay.Delete<PoolConfiguration>(key);
     overlay.Delete<ReleasedPool>(key);
+    overlay.Delete<KeptRequest>(key);
   }
-  ASSERT_EQ(overlay.changes().size(), 6u);
+  ASSERT_EQ(overlay.changes().size(), 7u);
   EXPECT_THAT(Write(overlay.changes()), IsOk());
   EXPECT_EQ(Loaded().size(), 0u);
 }

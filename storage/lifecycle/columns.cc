@@ -78,10 +78,12 @@ constexpr Statement kDeleteLeases = {"delete_leases",
                                      "DELETE FROM lease WHERE name = ANY ($1::text[])"};
 constexpr Statement kPutLeases = {
     "put_leases",
-    "INSERT INTO lease (name, holder, epoch, revision)"
-    " SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])"
-    " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, revision "
-    "= excluded.revision"};
+    "INSERT INTO lease (name, holder, epoch, incarnation, generation_floor, revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[], "
+    "$6::bigint[])"
+    " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, epoch = excluded.epoch, "
+    "incarnation = excluded.incarnation, generation_floor = excluded.generation_floor, revision = "
+    "excluded.revision"};
 
 void AddTime(SqlArray& column, absl::Time time) {
   if (time == kNever) {
@@ -282,6 +284,8 @@ void LeaseColumns::Add(const std::string& key, const lifecycle::Lease* row, int6
   name.Add(key);
   holder.Add(row->holder);
   epoch.Add(row->epoch);
+  incarnation.Add(row->incarnation);
+  generation_floor.Add(row->generation_floor);
   revision.Add(at);
 }
 
@@ -291,7 +295,8 @@ void LeaseColumns::Delete(Transaction& tx) const {
 
 void LeaseColumns::Put(Transaction& tx) const {
   if (name.empty()) return;
-  tx.Queue(kPutLeases, name.Text(), holder.Text(), epoch.Text(), revision.Text());
+  tx.Queue(kPutLeases, name.Text(), holder.Text(), epoch.Text(), incarnation.Text(),
+           generation_floor.Text(), revision.Text());
 }
 
 }  // namespace muster::storage

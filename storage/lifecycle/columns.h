@@ -44,7 +44,7 @@ struct EventColumns {
 };
 
 struct LeaseColumns {
-  SqlArray deleted, name, holder, epoch, revision;
+  SqlArray deleted, name, holder, epoch, incarnation, generation_floor, revision;
   void Add(const std::string& key, const lifecycle::Lease* row, int64_t at);
   void Delete(Transaction& tx) const;
   void Put(Transaction& tx) const;

@@ -10,6 +10,7 @@
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "storage/lifecycle/columns.h"
 #include "storage/lifecycle/json.h"
+#include "storage/postgres/kept_request_table.h"
 
 namespace muster::storage {
 namespace {
@@ -35,7 +36,8 @@ constexpr char kLoadNodes[] =
 constexpr char kLoadEvents[] =
     "SELECT name, object, pool_uid, type, reason, message, count, first_time, last_time, revision "
     "FROM event";
-constexpr char kLoadLeases[] = "SELECT name, holder, epoch, revision FROM lease";
+constexpr char kLoadLeases[] =
+    "SELECT name, holder, epoch, incarnation, generation_floor, revision FROM lease";
 
 absl::Time TimeOf(const pqxx::field& field) {
   return field.is_null() ? kNever : FromSqlTime(field.c_str());
@@ -117,7 +119,8 @@ Event EventOf(const pqxx::row& row) {
 }
 
 Lease LeaseOf(const pqxx::row& row) {
-  return {row[0].c_str(), row[1].c_str(), row[2].as<int64_t>()};
+  return {row[0].c_str(), row[1].c_str(), row[2].as<int64_t>(), row[3].c_str(),
+          row[4].as<int64_t>()};
 }
 
 // The last column is the revision.
@@ -151,12 +154,14 @@ struct AllColumns {
   NodeColumns nodes;
   EventColumns events;
   LeaseColumns leases;
+  KeptRequestColumns kept;
 
   ClusterColumns& For(const Cluster*) { return clusters; }
   PoolColumns& For(const Pool*) { return pools; }
   NodeColumns& For(const Node*) { return nodes; }
   EventColumns& For(const Event*) { return events; }
   LeaseColumns& For(const Lease*) { return leases; }
+  KeptRequestColumns& For(const KeptRequest*) { return kept; }
 };
 
 }  // namespace
@@ -168,6 +173,7 @@ void PostgresLifecycleStore::Load(Transaction& tx,
   LoadTable(tx, kLoadNodes, &NodeOf, emit);
   LoadTable(tx, kLoadEvents, &EventOf, emit);
   LoadTable(tx, kLoadLeases, &LeaseOf, emit);
+  EmitKeptRequests<Change>(tx, emit);
 }
 
 void PostgresLifecycleStore::Write(Transaction& tx,
@@ -191,6 +197,7 @@ void PostgresLifecycleStore::Write(Transaction& tx,
   all.nodes.Put(tx);
   all.events.Put(tx);
   all.leases.Put(tx);
+  all.kept.Send(tx);
 }
 
 std::string PostgresLifecycleStore::Encode(const Revised<Change>& change) const {
@@ -198,7 +205,11 @@ std::string PostgresLifecycleStore::Encode(const Revised<Change>& change) const 
       [&](const auto& row) {
         using Row =
             std::remove_const_t<typename std::remove_reference_t<decltype(row)>::element_type>;
-        return lifecycle::ToProto(Versioned<Row>{row, change.revision}).SerializeAsString();
+        if constexpr (std::is_same_v<Row, KeptRequest>) {
+          return EncodeKeptRequest(*row);
+        } else {
+          return lifecycle::ToProto(Versioned<Row>{row, change.revision}).SerializeAsString();
+        }
       },
       change.change.row);
 }
@@ -211,6 +222,7 @@ absl::StatusOr<PostgresLifecycleStore::Change> PostgresLifecycleStore::Decode(
   if (kind == Node::kKind) return DecodeAs<Node, v1::Node>(key, bytes);
   if (kind == Event::kKind) return DecodeAs<Event, v1::Event>(key, bytes);
   if (kind == Lease::kKind) return DecodeAs<Lease, v1::Lease>(key, bytes);
+  if (kind == KeptRequest::kKind) return DecodeKeptRequestChange<Change>(key, bytes);
   return absl::InternalError(
       absl::StrCat("The journal of lifecycle holds a ", kind, ", which is unknown."));
 }

@@ -7,6 +7,7 @@
 #include "services/lifecycle/core/node_machine.h"
 #include "storage/lifecycle/lease_store.h"
 #include "storage/postgres/transaction_runner.h"
+#include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -100,7 +101,8 @@ class LifecycleStoreTest : public ::testing::Test {
   std::map<std::string, std::pair<int64_t, std::string>> Picture(const State& state) const {
     std::map<std::string, std::pair<int64_t, std::string>> picture;
     state.ForEach([&](const Revised<State::Change>& row) {
-      picture[row.change.key] = {row.revision, store_.Encode(row)};
+      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                       store_.Encode(row)};
     });
     return picture;
   }
@@ -140,6 +142,7 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
                 o.Put(lifecycle::Event{std::string(kCluster) + "/events/e1", kPool, "u", "Warning",
                                        "CWOverQuota", "m", 2, kTime, kTime});
                 o.Put(lifecycle::Lease{.holder = "a", .epoch = 1});
+                for (const KeptRequest& kept : testing::OddKeptRequests(kPool)) o.Put(kept);
               }),
               IsOk());
   ASSERT_THAT(Do([](Overlay<State>& o) {
@@ -147,8 +150,10 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
                 pool.delete_time = lifecycle::kNever;
                 pool.object_generation = 8;
                 o.Put(pool);
-                o.Put(lifecycle::Lease{.holder = "b", .epoch = 2});
+                o.Put(lifecycle::Lease{
+                    .holder = "b", .epoch = 2, .incarnation = "i", .generation_floor = 7});
                 o.Delete<lifecycle::Node>(lifecycle::NodeName(kPool, "g3"));
+                o.Delete<KeptRequest>("gone");
                 o.Delete<lifecycle::Event>(std::string(kCluster) + "/events/e1");
               }),
               IsOk());
@@ -162,7 +167,10 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
   }
   EXPECT_EQ(Picture(Loaded()), Picture(state_));
   EXPECT_EQ(Picture(replayed), Picture(state_));
-  EXPECT_EQ(Loaded().size(), static_cast<size_t>(lifecycle::kNodeStates) + 3U);
+  EXPECT_EQ(Loaded().size(), static_cast<size_t>(lifecycle::kNodeStates) + 3U + 3U);
+  EXPECT_EQ(Loaded().kept().ids().size(), 3U);
+  EXPECT_TRUE(Loaded().kept() == state_.kept());
+  EXPECT_TRUE(replayed.kept() == state_.kept());
 }
 
 TEST_F(LifecycleStoreTest, APoolGoesWithItsNodesAndComesAgainInOneBatch) {
@@ -218,7 +226,9 @@ TEST_F(LifecycleStoreTest, TheTablesAreASecondFence) {
 
 TEST_F(LifecycleStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
-  EXPECT_THAT(store_.Decode("node", "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+  for (const char* kind : {"node", KeptRequest::kKind}) {
+    EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+  }
   EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
 }
 

@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/fake_clock.h"
+#include "services/common/kept_request.h"
 #include "storage/postgres/fault_test_plan.h"
 #include "storage/postgres/lane.h"
 #include "storage/postgres/transaction.h"
@@ -108,6 +109,25 @@ class FaultRun {
 
   void Do(const std::string& name, const Command& command) { DoTogether(name, {command}); }
 
+  // The command as a request with an id: carried out once, then told (rpc::CommitTo does so).
+  static Command Once(const std::string& request_id, Command command) {
+    return [=](Overlay<State>& overlay, absl::Time now, std::string& text) -> absl::Status {
+      if (const auto* kept = FindKept(overlay.state(), request_id, now, kRequestKeep)) {
+        text = kept->answer;
+        return absl::OkStatus();
+      }
+      if (const absl::Status status = command(overlay, now, text); !status.ok()) return status;
+      return Keep(overlay, {.request_id = request_id, .answer = text, .create_time = now}, {});
+    };
+  }
+  // Its answer is forgotten, as it is with one that comes long after.
+  static Command Forgotten(const std::string& request_id) {
+    return [=](Overlay<State>& overlay, absl::Time, std::string&) {
+      overlay.template Delete<KeptRequest>(request_id);
+      return absl::OkStatus();
+    };
+  }
+
   // All in one batch.
   void DoTogether(const std::string& name, std::vector<Command> commands) {
     clock_.Advance(absl::Seconds(1));
@@ -190,6 +210,19 @@ class FaultRun {
     ++revision_;
     journal_.clear();
     first_ = verified_ = revision_;
+  }
+
+  // A history that is as long as ours and says the same, but that others wrote: whoever knew ours
+  // must give the other one a name of its own and load it.
+  void ReplaceHistory() {
+    const absl::Status status = bench_.runner.Run([&](Transaction& tx) {
+      tx.Exec(absl::StrCat(
+          "SELECT 1 FROM journal_head FOR UPDATE; UPDATE journal SET batch = 'another' WHERE "
+          "revision = ",
+          revision_, "; UPDATE journal_head SET batch = 'another'"));
+      return absl::OkStatus();
+    });
+    ASSERT_THAT(status, testing::IsOk());
   }
 
   void Compare(const std::string& name) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "services/common/fake_clock.h"
+#include "services/common/steady_clock.h"
 #include "storage/postgres/lane_clock.h"
 
 namespace muster::storage {
@@ -89,6 +90,22 @@ TEST(LaneClockTest, GoesOnSteadilyWhereTheDatabaseStepsBack) {
   // And follows it again once it has passed the last commit.
   head.now = head.commit_time + absl::Seconds(1);
   EXPECT_EQ(clock.Take(head), head.now);
+}
+
+TEST(LaneClockTest, IsNeverBeforeWhatItSaid) {
+  FakeSteadyClock steady;
+  LaneClock clock(nullptr, &steady);
+  Head head = HeadAt(1, "b1");
+  head.commit_time = absl::FromUnixSeconds(1'000);
+  head.now = absl::FromUnixSeconds(10'000);
+  clock.Take(head);
+  steady.Advance(absl::Seconds(2));
+  const absl::Time planned_at = clock.Now();
+  EXPECT_EQ(planned_at, head.now + absl::Seconds(2));
+  // Nothing was committed since, and the database's clock is set back.
+  head.now -= absl::Minutes(2);
+  EXPECT_EQ(clock.Take(head), planned_at);
+  EXPECT_EQ(clock.Now(), planned_at);
 }
 
 }  // namespace

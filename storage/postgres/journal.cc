@@ -25,7 +25,7 @@ constexpr Statement kAppend = {
     " FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[]) AS c (revision, kind, key, "
     "change))"
     " UPDATE journal_head SET revision = $6, batch = $1, commit_time = $7"};
-constexpr absl::string_view kRename =
+constexpr char kRename[] =
     "UPDATE journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '')";
 constexpr Statement kCompactHead = {"journal_compact_head",
                                     "UPDATE journal_head SET compacted_revision = $1 WHERE "
@@ -85,7 +85,7 @@ void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_vie
            rows.back().revision, ToSqlTime(commit_time));
 }
 
-void Rename(Transaction& tx) { tx.Exec(std::string(kRename)); }
+void Rename(Transaction& tx) { tx.Exec(kRename); }
 
 void MoveCompacted(Transaction& tx, int64_t revision) { tx.Exec(kCompactHead, revision); }
 

@@ -1,21 +1,25 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 
 #include "absl/time/time.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "storage/postgres/history.h"
 
 namespace muster::storage {
 
 // The database's time, as a replica knows it between two looks at the head: what all replicas
-// decide by, so that no machine's own clock matters. Thread-safe.
+// decide by, so that no machine's own clock matters. Never before what it said: what was planned at
+// a time is not committed before it, also when nothing was committed until the database's clock
+// was set back. Thread-safe.
 class LaneClock final : public Clock {
  public:
   // `instead`, unless null, stands in for the database's clock (tests); must outlive this.
-  explicit LaneClock(const Clock* instead) : instead_(instead) {}
+  // `steady` must outlive this, too.
+  explicit LaneClock(const Clock* instead, const SteadyClock* steady = TheSteadyClock())
+      : instead_(instead), steady_(*steady) {}
 
   // Takes in a head that was just read. Returns the time of a batch that is decided under it: never
   // before the last commit's.
@@ -23,30 +27,33 @@ class LaneClock final : public Clock {
     MutexLock lock(mutex_);
     last_commit_ = head.commit_time;
     if (instead_ != nullptr) return std::max(instead_->Now(), last_commit_);
-    base_ = TimeUnder(head.commit_time, head.now, Estimate());
-    base_at_ = std::chrono::steady_clock::now();
+    base_ = std::max(said_, TimeUnder(head.commit_time, head.now, Estimate()));
+    base_at_ = steady_.Now();
+    said_ = base_;
     return base_;
   }
 
   // The time of the last head, and what has passed since by a steady clock.
   absl::Time Now() const override {
     MutexLock lock(mutex_);
-    return instead_ != nullptr ? std::max(instead_->Now(), last_commit_) : Estimate();
+    if (instead_ != nullptr) return std::max(instead_->Now(), last_commit_);
+    said_ = Estimate();
+    return said_;
   }
 
  private:
   absl::Time Estimate() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     // Whole microseconds, as Postgres keeps them.
-    return base_ + absl::Microseconds(std::chrono::duration_cast<std::chrono::microseconds>(
-                                          std::chrono::steady_clock::now() - base_at_)
-                                          .count());
+    return base_ + absl::Trunc(steady_.Now() - base_at_, absl::Microseconds(1));
   }
 
   const Clock* const instead_;
+  const SteadyClock& steady_;
   mutable Mutex mutex_;
   absl::Time last_commit_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
   absl::Time base_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
-  std::chrono::steady_clock::time_point base_at_ MUSTER_GUARDED_BY(mutex_) = {};
+  mutable absl::Time said_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Duration base_at_ MUSTER_GUARDED_BY(mutex_) = absl::ZeroDuration();
 };
 
 }  // namespace muster::storage

@@ -12,10 +12,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/common/fake_clock.h"
 #include "services/quota/core/decide.h"
 #include "storage/postgres/lane.h"
 #include "storage/quota/quota_store.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -74,19 +76,19 @@ class QuotaLaneTest : public ::testing::Test {
   }
   static absl::Status DoDecide(Lane& lane, Lane::Decide decide,
                                absl::Time deadline = absl::InfiniteFuture()) {
-    std::promise<absl::Status> promise;
+    const auto promise = std::make_shared<std::promise<absl::Status>>();
     lane.Submit(
-        std::move(decide), [&](const absl::Status& status, int64_t) { promise.set_value(status); },
-        deadline);
-    return promise.get_future().get();
+        std::move(decide),
+        [promise](const absl::Status& status, int64_t) { promise->set_value(status); }, deadline);
+    return testing::Await(promise->get_future(), "a command's answer");
   }
   static absl::StatusOr<int64_t> ReadHeld(Lane& lane) {
-    std::promise<absl::StatusOr<int64_t>> promise;
-    lane.Read([&](const absl::Status& status, const quota::State* state, int64_t) {
-      if (!status.ok()) return promise.set_value(status);
-      promise.set_value(state->Held(QuotaName(kKey)));
+    const auto promise = std::make_shared<std::promise<absl::StatusOr<int64_t>>>();
+    lane.Read([promise](const absl::Status& status, const quota::State* state, int64_t) {
+      if (!status.ok()) return promise->set_value(status);
+      promise->set_value(state->Held(QuotaName(kKey)));
     });
-    return promise.get_future().get();
+    return testing::Await(promise->get_future(), "a read");
   }
   static quota::SyncHolding Want(const std::string& pool, int64_t nodes, int64_t generation = 1) {
     return {QuotaName(kKey), pool, nodes, generation, pool};
@@ -94,14 +96,16 @@ class QuotaLaneTest : public ::testing::Test {
   int64_t CountOf(const std::string& table) {
     return std::stoll(database_.QueryValue(absl::StrCat("SELECT count(*) FROM quota.", table)));
   }
-  // Waits until the watcher has something or has ended.
-  static std::optional<WatchItem> NextOf(Watcher& watcher) {
+  // Waits until the watcher has something or has ended. `seen`: the revisions that it had before,
+  // for who looks at a watch that stands still.
+  static std::optional<WatchItem> NextOf(Watcher& watcher, const std::vector<int64_t>& seen = {}) {
     while (true) {
       if (auto item = watcher.Next()) return item;
       if (watcher.Ended()) return std::nullopt;
-      std::promise<void> ready;
-      watcher.NotifyWhenReady([&] { ready.set_value(); });
-      ready.get_future().wait();
+      const auto ready = std::make_shared<std::promise<void>>();
+      watcher.NotifyWhenReady([ready] { ready->set_value(); });
+      testing::Await(ready->get_future(), absl::StrCat("a watch that had shown the revisions [",
+                                                       absl::StrJoin(seen, " "), "]"));
     }
   }
 

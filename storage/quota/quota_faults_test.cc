@@ -88,10 +88,16 @@ void Script(Run& run) {
   run.Do("b", Sync("p3", 2, 5));  // released
   run.Do("b", Sync("p7", 0, 1, true));
   run.Do("a", ForgetReleased("p7"));
+  run.Do("a", Run::Once("r1", OneMore("p5")));
+  run.Do("b", Run::Once("r1", OneMore("p5")));
+  run.Do("b", Run::Forgotten("r1"));
   run.Compact("b", 2);
   run.DoWhile("a", Sync("p2", 0, 5), [&] { run.LoseJournal(); });
   run.Read("b");
   run.Do("b", Sync("p6", 1, 1));
+  run.Read("a");
+  run.ReplaceHistory();
+  run.Read("b");
   run.Read("a");
   run.Compare("a");
   run.Compare("b");
@@ -122,7 +128,8 @@ TEST(QuotaFaultsTest, EveryCallFailsOnceInEveryWay) {
        .audit = Audit,
        .script = Script,
        .sources = {root + "/storage/quota/quota_store.cc", root + "/storage/postgres/journal.cc",
-                   root + "/storage/postgres/released_pool_table.cc"}});
+                   root + "/storage/postgres/released_pool_table.cc",
+                   root + "/storage/postgres/kept_request_table.cc"}});
 }
 
 }  // namespace

@@ -116,6 +116,22 @@ TEST_F(QuotaHistoryTest, WatchesOfALostHistoryEnd) {
   EXPECT_THAT(*watcher->Ended(), HasReason("HISTORY_REPLACED"));
 }
 
+TEST_F(QuotaHistoryTest, AnIdleReplicaFindsOutByItself) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  const auto watcher = lane.Watch({});
+  MarkOf(*watcher);
+  // As long as before, and nobody asks. Marks of progress may come first.
+  database_.Execute("UPDATE quota.journal_head SET incarnation = 'another'");
+  const auto ended = [&] {
+    while (watcher->Next().has_value()) {
+    }
+    return watcher->Ended().has_value();
+  };
+  testing::Until(ended, "the end of a watch of a lost history");
+  EXPECT_THAT(*watcher->Ended(), HasReason("HISTORY_REPLACED"));
+}
+
 TEST_F(QuotaHistoryTest, AClientThatResumesInALostHistoryIsToldSo) {
   Lane& lane = NewLane();
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "storage/quota/lane_test_base.h"
 
@@ -34,7 +35,7 @@ class SlowStore final : public Store<quota::State> {
   }
 
   void Hold() { hold_ = true; }
-  void AwaitLoad() { begun_.get_future().wait(); }
+  void AwaitLoad() { testing::Await(begun_.get_future(), "a load"); }
   void Release() { released_.set_value(); }
 
  private:
@@ -131,13 +132,17 @@ TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
   options.poll = absl::Hours(1);
   options.runner.retry_budget = absl::ZeroDuration();
   Lane& lane = NewLane(options);
-  std::promise<absl::Status> last;
+  std::promise<absl::Status> last, behind;
   const auto statuses = DoTogether(lane, 12, 5, [&] {
     tries->count = 0;
-    // The last of the batch sees to it that nothing comes after its first try.
+    // The last of the batch sees to it that nothing comes after its first try, and that somebody
+    // waits behind the batch.
     lane.Submit(
-        [tries](Overlay<quota::State>&, absl::Time) {
-          tries->away = true;
+        [&, tries](Overlay<quota::State>&, absl::Time) {
+          if (!tries->away.exchange(true)) {
+            lane.Submit([](Overlay<quota::State>&, absl::Time) { return absl::OkStatus(); },
+                        [&](const absl::Status& status, int64_t) { behind.set_value(status); });
+          }
           return absl::OkStatus();
         },
         [&](const absl::Status& status, int64_t) { last.set_value(status); });
@@ -145,7 +150,9 @@ TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
   for (const absl::Status& status : statuses)
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(last.get_future().get(), StatusIs(absl::StatusCode::kUnavailable));
-  EXPECT_EQ(tries->count, 2) << "tried in vain once, then again and again";
+  EXPECT_THAT(behind.get_future().get(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(tries->count, 2) << "tried in vain once, then again and again, or for who came behind";
+  EXPECT_FALSE(lane.ready()) << "SERVING while nothing can be written";
   EXPECT_EQ(CountOf("holding"), 0);
   tries->away = false;
   EXPECT_THAT(Do(lane, Want("a", 0)), IsOk());
@@ -182,11 +189,14 @@ TEST_F(QuotaLaneLoadTest, AComparisonHoldsNobodyUp) {
   store->Hold();
   absl::StatusOr<Comparison> comparison = absl::UnknownError("not made");
   std::thread comparing([&] { comparison = lane.Compare(); });
+  absl::Cleanup end = [&] {
+    store->Release();
+    comparing.join();
+  };
   store->AwaitLoad();
   EXPECT_THAT(Do(lane, Want("a", 3)), IsOk());
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
-  store->Release();
-  comparing.join();
+  std::move(end).Invoke();
   ASSERT_THAT(comparison, IsOk());
   EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
   EXPECT_EQ(comparison->revision, 2) << "what was committed meanwhile is compared too";

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "storage/quota/lane_test_base.h"
+#include "tests/testing/lane_trap.h"
 
 namespace muster::storage {
 namespace {
@@ -13,37 +14,6 @@ using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 
-// Runs something once when a lane comes by a point.
-class Trap {
- public:
-  LaneOptions Options() const {
-    LaneOptions options;
-    options.yield = [trap = trap_](LanePoint point) {
-      std::function<void()> f;
-      {
-        MutexLock lock(trap->mutex);
-        const auto it = trap->set.find(point);
-        if (it == trap->set.end()) return;
-        f = std::move(it->second);
-        trap->set.erase(it);
-      }
-      f();
-    };
-    return options;
-  }
-  void Set(LanePoint point, std::function<void()> f) {
-    MutexLock lock(trap_->mutex);
-    trap_->set[point] = std::move(f);
-  }
-
- private:
-  struct Shared {
-    Mutex mutex;
-    std::map<LanePoint, std::function<void()>> set MUSTER_GUARDED_BY(mutex);
-  };
-  const std::shared_ptr<Shared> trap_ = std::make_shared<Shared>();
-};
-
 class QuotaLaneWatchTest : public QuotaLaneTest {
  protected:
   // The next `n` changes; marks between them must not be ahead of what comes after them.
@@ -51,7 +21,7 @@ class QuotaLaneWatchTest : public QuotaLaneTest {
     std::vector<int64_t> revisions;
     int64_t mark = 0;
     while (revisions.size() < n) {
-      const auto item = NextOf(watcher);
+      const auto item = NextOf(watcher, revisions);
       if (!item.has_value()) break;
       if (item->type == WatchItem::Type::kSnapshotEnd || item->type == WatchItem::Type::kProgress) {
         mark = item->revision;
@@ -70,11 +40,16 @@ class QuotaLaneWatchTest : public QuotaLaneTest {
     });
     return promise->get_future();
   }
-  Trap trap_;
+  LaneOptions Trapped() const {
+    LaneOptions options;
+    options.yield = trap_.Hook();
+    return options;
+  }
+  testing::LaneTrap trap_;
 };
 
 TEST_F(QuotaLaneWatchTest, AReadThatComesWhileTheHeadIsAskedAsksForItself) {
-  Lane& lane = NewLane(trap_.Options());
+  Lane& lane = NewLane(Trapped());
   Lane& other = NewLane();
   ASSERT_THAT(Do(other, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   std::future<int64_t> late;
@@ -88,7 +63,7 @@ TEST_F(QuotaLaneWatchTest, AReadThatComesWhileTheHeadIsAskedAsksForItself) {
 }
 
 TEST_F(QuotaLaneWatchTest, AReadSeesWhatIsCommittedBeforeItAndPublishedAfterIt) {
-  Lane& lane = NewLane(trap_.Options());
+  Lane& lane = NewLane(Trapped());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   std::future<int64_t> early;
   trap_.Set(LanePoint::kBeforePublish, [&] { early = ReadLater(lane); });
@@ -97,7 +72,7 @@ TEST_F(QuotaLaneWatchTest, AReadSeesWhatIsCommittedBeforeItAndPublishedAfterIt) 
 }
 
 TEST_F(QuotaLaneWatchTest, ASnapshotAndTheChangesAfterItLeaveNothingOutAndSendNothingTwice) {
-  Lane& lane = NewLane(trap_.Options());
+  Lane& lane = NewLane(Trapped());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(lane, Want("a", 1)), IsOk());
   struct Steps {
@@ -141,7 +116,7 @@ TEST_F(QuotaLaneWatchTest, ASnapshotAndTheChangesAfterItLeaveNothingOutAndSendNo
 }
 
 TEST_F(QuotaLaneWatchTest, AResumedWatchGoesOnWithTheVeryNextChangeWhateverComesMeanwhile) {
-  Lane& lane = NewLane(trap_.Options());
+  Lane& lane = NewLane(Trapped());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
   for (int i = 1; i <= 4; ++i) ASSERT_THAT(Do(lane, Want("a", i, i)), IsOk());
   int64_t head = 5;
@@ -184,7 +159,7 @@ TEST_F(QuotaLaneWatchTest, AResumedWatchEndsAtAGapOfTheJournal) {
 }
 
 TEST_F(QuotaLaneWatchTest, AResumedWatchIsToldWhenMemoryIsLoadedAnewMeanwhile) {
-  Lane& lane = NewLane(trap_.Options());
+  Lane& lane = NewLane(Trapped());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
   trap_.Set(LanePoint::kResumeLevel, [&] {
     database_.Execute("UPDATE quota.journal_head SET incarnation = 'another'");

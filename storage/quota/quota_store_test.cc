@@ -5,8 +5,10 @@
 
 #include "services/common/fake_clock.h"
 #include "services/quota/core/decide.h"
+#include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/lane.h"
 #include "storage/postgres/released_pool_table.h"
+#include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 
@@ -42,11 +44,26 @@ class QuotaStoreTest : public ::testing::Test {
     revision_ = overlay.revision();
   }
 
+  // The same with what `change` does to the overlay.
+  template <class F>
+  void Put(F change) {
+    Overlay<quota::State> overlay(state_, revision_);
+    change(overlay);
+    ASSERT_THAT(runner_.Run([&](Transaction& tx) {
+      store_.Write(tx, overlay.changes());
+      return absl::OkStatus();
+    }),
+                IsOk());
+    for (const auto& entry : overlay.changes()) journal_.push_back(entry);
+    revision_ = overlay.revision();
+  }
+
   static std::map<std::string, std::pair<int64_t, std::string>> Picture(
       const quota::State& state, const PostgresQuotaStore& store) {
     std::map<std::string, std::pair<int64_t, std::string>> picture;
     state.ForEach([&](const Revised<quota::State::Change>& row) {
-      picture[row.change.key] = {row.revision, store.Encode(row)};
+      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                       store.Encode(row)};
     });
     return picture;
   }
@@ -77,6 +94,10 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
   spot.compute_class = quota::ComputeClass::kSpot;
   Do(quota::UpdateQuota{spot, 1, "", true, {{{4, hour, hour + absl::Hours(1), ""}}}});
   Do(quota::DeleteQuota{QuotaName(spot)});
+  for (const KeptRequest& kept : testing::OddKeptRequests(QuotaName(kKey))) {
+    Put([&](auto& overlay) { overlay.Put(kept); });
+  }
+  Put([&](auto& overlay) { overlay.template Delete<KeptRequest>("gone"); });
 
   quota::State loaded;
   ASSERT_THAT(runner_.Run([&](Transaction& tx) {
@@ -95,10 +116,12 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
   }
   EXPECT_EQ(Picture(loaded, store_), Picture(state_, store_));
   EXPECT_EQ(Picture(replayed, store_), Picture(state_, store_));
-  EXPECT_EQ(loaded.size(), 3u);
+  EXPECT_EQ(loaded.size(), 3u + 3u);
   EXPECT_EQ(FindReleased(loaded, "b")->generation, 2);
   EXPECT_EQ(*FindReleased(loaded, "b"), *FindReleased(state_, "b"));
   EXPECT_TRUE(loaded.released() == state_.released());
+  EXPECT_TRUE(loaded.kept() == state_.kept());
+  EXPECT_EQ(loaded.kept().ids().size(), 3u);
   EXPECT_EQ(loaded.Held(QuotaName(kKey)), 5);
   EXPECT_EQ(loaded.table<quota::Quota>().Find(QuotaName(kKey))->overrides.size(), 2u);
   EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.quota_override"), "2");
@@ -122,6 +145,11 @@ TEST_F(QuotaStoreTest, UnknownJournalEntriesAreInternalErrors) {
               StatusIs(absl::StatusCode::kInternal));
   const std::string other = EncodeReleasedPool({"y", 1, absl::UnixEpoch()});
   EXPECT_THAT(store_.Decode(ReleasedPool::kKind, "x", &other),
+              StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_.Decode(KeptRequest::kKind, "x", &garbage),
+              StatusIs(absl::StatusCode::kInternal));
+  const std::string another = EncodeKeptRequest({.request_id = "y"});
+  EXPECT_THAT(store_.Decode(KeptRequest::kKind, "x", &another),
               StatusIs(absl::StatusCode::kInternal));
   EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
 }

@@ -8,6 +8,7 @@
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,7 @@
 #include "services/lifecycle/orphan_collector.h"
 #include "services/quota/quota_service.h"
 #include "services/rpc/status.h"
+#include "tests/testing/lane_trap.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
 #include "tests/testing/test_server.h"
@@ -65,6 +67,7 @@ class Cloud : public ::testing::Test {
   std::unique_ptr<Service> Create(const std::string& schema) {
     typename Service::Options options;
     options.lane.connect = {.conninfo = database_.conninfo(schema), .schema = schema};
+    options.lane.yield = traps_[schema].Hook();
     options.clock = &clock_;
     auto service = Service::Create(std::move(options));
     if (!service.ok()) throw std::runtime_error(service.status().ToString());
@@ -221,6 +224,7 @@ class Cloud : public ::testing::Test {
  protected:
   FakeClock clock_;
   TestDatabase database_;
+  std::map<std::string, LaneTrap> traps_;  // by schema
   std::unique_ptr<quota::QuotaService> quota_;
   std::unique_ptr<capacity::CapacityService> capacity_;
   std::unique_ptr<configuration::ConfigurationService> configuration_;

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <set>
 #include <thread>
 
+#include "services/lifecycle/core/decide.h"
 #include "tests/books/cloud.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -133,6 +136,51 @@ TEST_F(Orphans, WhatBelongsToAPoolIsLeftAlone) {
   for (int i = 0; i < 3; ++i) RoundAt(*collector, absl::Hours(i));
   ExpectInAllBooks({uid});
   ExpectMetrics(*collector, "muster_lifecycle_orphans", 0);
+}
+
+// Quota's book is asked for, and right then a pool comes to be, with all that is its own: the book
+// shows it, so the pools, which are read last, must too.
+TEST_F(Orphans, APoolThatComesWhileTheBooksAreReadIsInAllOfThemOrInItsOwn) {
+  AddMachines("m", 5);
+  const auto collector = NewCollector({.grace = absl::ZeroDuration(), .mass_percent = 100});
+  std::string uid;
+  traps_["quota"].Set(storage::LanePoint::kBeforeBarrier, [&] {
+    uid = AddPool("train").uid();
+    Haunt(uid, 3);
+  });
+  RoundAt(*collector, absl::Minutes(0));
+  ExpectMetrics(*collector, "muster_lifecycle_orphans", 0);
+  ExpectInAllBooks({uid});
+}
+
+// A uid that no pool had when the books were read has one when the second look is taken.
+TEST_F(Orphans, TheSecondLookSavesWhatGotItsPoolMeanwhile) {
+  AddMachines("m", 5);
+  Haunt("late", 3);
+  const auto collector = NewCollector({.grace = absl::ZeroDuration(), .mass_percent = 100});
+  LaneTrap& trap = traps_["lifecycle"];
+  // The first barrier is the books', the second the second look's.
+  trap.Set(storage::LanePoint::kBeforeBarrier, [&] {
+    trap.Set(storage::LanePoint::kBeforeBarrier, [&] {
+      lifecycle::ApplyNodePool apply{.name = absl::StrCat(kCluster, "/nodePools/late"),
+                                     .new_uid = "late",
+                                     .type = lifecycle::TypeFacts{kType, 8, false, 0}};
+      apply.spec.instance_type = kType;
+      apply.spec.target_nodes = 3;
+      apply.target_nodes = 3;
+      const auto told = std::make_shared<std::promise<absl::Status>>();
+      lifecycle_->lane().Submit(
+          [apply](Overlay<lifecycle::State>& overlay, absl::Time now) {
+            return lifecycle::Decide(overlay, apply, now).status();
+          },
+          [told](const absl::Status& status, int64_t) { told->set_value(status); });
+      EXPECT_THAT(Await(told->get_future(), "a pool"), IsOk());
+    });
+  });
+  RoundAt(*collector, absl::Minutes(0));
+  ExpectMetrics(*collector, "muster_lifecycle_orphans", 1);
+  ExpectInAllBooks({"late"});
+  EXPECT_EQ(MachinesHeld(), "3");
 }
 
 // Pools come to be all the while, and what is theirs right after them; the grace is nothing, so

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
+#include "absl/strings/str_cat.h"
 #include "tests/integration/house.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -38,6 +40,30 @@ grpc::Status ClaimForGhost(const House& house, int64_t generation = 3) {
   capacity::v1::Claim response;
   return capacity::v1::CapacityService::NewStub(house.channel())
       ->SyncClaim(&context, request, &response);
+}
+
+// SIGKILL to the replica that leads, one of two; returns which it was once the other one does.
+size_t KillTheLeader(House& house) {
+  const auto ask = [&](const std::string& sql) { return house.database().QueryValue(sql); };
+  const std::string epoch = ask("SELECT epoch FROM lifecycle.lease");
+  for (size_t process = 0; process < 2; ++process) {
+    const std::string died = ask("SELECT clock_timestamp()");
+    house.Kill(process);
+    std::string now;
+    // The other one takes the lease, or renews what it has.
+    const auto clear = [&] {
+      now = ask("SELECT epoch FROM lifecycle.lease");
+      return now != epoch ||
+             ask(absl::StrCat("SELECT expire_time > '", died,
+                              "'::timestamptz + interval '2 seconds' FROM lifecycle.lease_heartbeat"
+                              " WHERE epoch = ",
+                              epoch, " UNION ALL SELECT false LIMIT 1")) == "t";
+    };
+    Until(clear, "somebody who leads");
+    if (now != epoch) return process;
+    house.Start();
+  }
+  throw std::runtime_error("Nobody led.");
 }
 
 TEST(Books, AGhostIsSeenByTheCheckerAndByAnOperator) {
@@ -73,6 +99,43 @@ TEST(Books, AGhostIsGivenBackByTheServicesThemselves) {
   EXPECT_EQ(house.CheckBooks(1), "") << "the living pool keeps what it has";
   EXPECT_EQ(HoldForGhost(house, 9).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ClaimForGhost(house, 9).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+// The leader dies while what belongs to no pool is to be given back. The other replica does it,
+// once it has seen it without a pool for a whole grace of its own.
+TEST(Books, WhenTheLeaderDiesTheOtherGivesAGhostBackOnceAndNotTooEarly) {
+  constexpr char kAll[] = "capacity,quota,lifecycle,configuration";
+  House house(
+      {.processes = {kAll, kAll}, .musterd_flags = {"--orphan_interval=1s", "--orphan_grace=8s"}});
+  house.ApplyCatalogue();
+  house.ApplyExample();
+  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  const size_t follower = KillTheLeader(house);
+  house.Start();
+  ASSERT_TRUE(HoldForGhost(house).ok());
+  ASSERT_TRUE(ClaimForGhost(house).ok());
+  const std::string died = house.database().QueryValue("SELECT clock_timestamp()");
+  house.Kill(1 - follower);
+  const auto released = [&](const std::string& schema) {
+    return house.database().QueryValue(
+        absl::StrCat("SELECT count(*) FROM ", schema,
+                     ".journal WHERE kind = '_released_pool' AND key = '", kGhost, "'"));
+  };
+  Until([&] { return released("quota") == "1" && released("capacity") == "1"; }, "the release");
+  for (const char* schema : {"quota", "capacity"}) {
+    EXPECT_EQ(house.database().QueryValue(absl::StrCat(
+                  "SELECT release_time >= '", died, "'::timestamptz + interval '8 seconds' FROM ",
+                  schema, ".released_pool WHERE pool_uid = '", kGhost, "'")),
+              "t")
+        << schema << ": the grace of a leader before it was counted";
+  }
+  // The one that died leads again, looks, and finds nothing to do.
+  house.Start();
+  KillTheLeader(house);
+  house.Start();
+  EXPECT_EQ(house.AuditBooks(), "") << house.Logs();
+  EXPECT_EQ(house.CheckBooks(1), "");
+  for (const char* schema : {"quota", "capacity"}) EXPECT_EQ(released(schema), "1") << schema;
 }
 
 }  // namespace

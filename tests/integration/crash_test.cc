@@ -11,7 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/rpc/status.h"
 #include "tests/integration/house.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/status_matchers.h"
 
 namespace muster::testing {
 namespace {
@@ -124,6 +127,59 @@ TEST(Crash, PostgresAwayForTenSecondsInTheMidstOfAScaling) {
   }
   EXPECT_EQ(house.CheckBooks(20), "");
   ExpectEventsOnce(house, {{"CWNodeAssigned", 20}});
+}
+
+// The journal's head is locked by somebody else while the server is told to go: a write that waits
+// for the lock may be done later, those behind it never.
+TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
+  House house;
+  const auto stub = quota::v1::QuotaService::NewStub(house.channel());
+  const auto set_limit = [&](const std::string& organization) {
+    grpc::ClientContext context;
+    quota::v1::UpdateQuotaRequest request;
+    request.mutable_quota()->set_name(
+        absl::StrCat("organizations/", organization, "/quotas/RNO2A~gd-8xa100-i128~default"));
+    request.mutable_quota()->set_limit(7);
+    request.set_allow_missing(true);
+    quota::v1::Quota answer;
+    return rpc::FromGrpcStatus(stub->UpdateQuota(&context, request, &answer));
+  };
+  const auto sessions = [&](const std::string& where) {
+    return house.database().QueryValue(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND " + where);
+  };
+  std::thread locker([&] {
+    EXPECT_THROW(house.database().Execute(
+                     "SELECT 1 FROM quota.journal_head FOR UPDATE; SELECT pg_sleep(600)"),
+                 SqlError);
+  });
+  Until([&] { return sessions("wait_event = 'PgSleep'") == "1"; }, "the lock");
+  absl::Status running, waiting;
+  std::thread first([&] { running = set_limit("running"); });
+  Until([&] { return sessions("usename = 'muster_quota' AND wait_event_type = 'Lock'") == "1"; },
+        "a write");
+  std::thread second([&] { waiting = set_limit("waiting"); });
+  // Sent after it over the same connection, and answered from memory.
+  grpc::ClientContext context;
+  quota::v1::ListQuotasRequest list;
+  list.set_parent("organizations/-");
+  quota::v1::ListQuotasResponse quotas;
+  EXPECT_TRUE(stub->ListQuotas(&context, list, &quotas).ok());
+  std::thread ending([&] { EXPECT_EQ(house.Terminate(), 0); });
+  first.join();
+  second.join();
+  house.database().Execute(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+      "AND wait_event = 'PgSleep'");
+  locker.join();
+  ending.join();
+  EXPECT_THAT(running, StatusIs(absl::StatusCode::kUnknown)) << "it may be committed after this";
+  EXPECT_THAT(waiting, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_TRUE(error::DetailOf(waiting).has_value()) << "not the service's word, the connection's";
+  EXPECT_EQ(house.database().QueryValue(
+                "SELECT count(*) FROM quota.quota WHERE organization = 'waiting'"),
+            "0");
+  house.Start();
 }
 
 TEST(Crash, SigtermEndsInOrder) {

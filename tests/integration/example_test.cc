@@ -119,8 +119,8 @@ TEST_F(ExampleTest, ScalesUpAndDownWithTheEventsOfEachStep) {
   ASSERT_TRUE(house_.AwaitSettled(2));
   events = NewEvents();
   ExpectOrder(events, {"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
-                       "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
-                       "CWDrainNode", "CWNodeDraining", "CWNodePreparedForTerminate",
+                       "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWDrainNode",
+                       "CWNodeDraining", "CWNodeTainted", "CWNodePreparedForTerminate",
                        "CWNodeDeleted", "CWNodePoolNodesRemoved", "CWNodePoolScaledDown"});
   EXPECT_EQ(Count(events, "CWNodeDeleted"), 3);
   EXPECT_EQ(house_.CheckBooks(2), "");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 
 #include <algorithm>
@@ -10,10 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
 #include "tests/integration/house.h"
+#include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::testing {
@@ -21,6 +24,7 @@ namespace {
 
 namespace lv1 = lifecycle::v1;
 namespace cv1 = configuration::v1;
+namespace kv1 = capacity::v1;
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -188,6 +192,63 @@ TEST_F(NodesTest, NamedNodesGoAndNoOthersAndProtectedOnesStay) {
   EXPECT_TRUE(house_.AwaitSettled(0)) << house_.Logs();
 }
 
+// Its claim does not change: only what is in service does.
+TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
+  const auto capacity = kv1::CapacityService::NewStub(house_.channel());
+  using Stub = kv1::CapacityService::Stub;
+  kv1::BatchRegisterMachinesRequest labelled;
+  kv1::Machine& machine = *labelled.add_machines();
+  machine.set_name("machines/labelled");
+  machine.set_zone("RNO2A");
+  machine.set_instance_type("gd-8xa100-i128");
+  machine.set_fabric("f9");
+  machine.set_rack("r9");
+  (*machine.mutable_labels())["test/labelled"] = "yes";
+  ASSERT_THAT(Call(*capacity, &Stub::BatchRegisterMachines, labelled), IsOk());
+  kv1::ListMachinesRequest list;
+  list.set_page_size(1000);
+  const auto listed = Call(*capacity, &Stub::ListMachines, list);
+  ASSERT_THAT(listed, IsOk());
+  int in_service = 0;
+  std::vector<std::string> spare;
+  for (const kv1::Machine& each : listed->machines()) {
+    if (each.zone() != machine.zone() || each.instance_type() != machine.instance_type()) continue;
+    ++in_service;
+    if (each.state() == kv1::Machine::STATE_FREE && each.labels_size() == 0)
+      spare.push_back(each.name());
+  }
+  ASSERT_GE(spare.size(), 2U);
+  spare.resize(2);
+
+  lv1::ApplyNodePoolRequest apply;
+  *apply.mutable_node_pool() = Pool();
+  lv1::NodePool& pool = *apply.mutable_node_pool();
+  pool.clear_etag();
+  pool.mutable_spec()->set_target_nodes(in_service - 1);  // the quota
+  auto* expression = pool.mutable_spec()->mutable_node_affinity()->add_terms()->add_expressions();
+  expression->set_key("test/labelled");
+  expression->set_operator_("Exists");
+  ASSERT_THAT(Call(*life_, &Life::ApplyNodePool, apply), IsOk());
+  ASSERT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity")) << Pool().DebugString();
+
+  // Nothing of its own moves any more.
+  ASSERT_TRUE(house_.Await([](const auto* now) {
+    return now->status().current_nodes() == 2 && now->status().in_progress() == 0;
+  })) << house_.Logs();
+  const auto set_all = [&](kv1::Machine::State state) {
+    for (const std::string& name : spare) {
+      kv1::SetMachineStateRequest order;
+      order.set_name(name);
+      order.set_state(state);
+      ASSERT_THAT(Call(*capacity, &Stub::SetMachineState, order), IsOk());
+    }
+  };
+  set_all(kv1::Machine::STATE_IN_REPAIR);
+  ASSERT_TRUE(AwaitReason("Capacity", "Partial")) << house_.Logs();
+  set_all(kv1::Machine::STATE_FREE);
+  EXPECT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity")) << house_.Logs();
+}
+
 TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
   ASSERT_THAT(house_.Resize(3), IsOk());
   ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
@@ -233,6 +294,67 @@ TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
   EXPECT_TRUE(house_.Await([&](const auto* pool) {
     return pool->status().node_profile() == old_profile;
   })) << house_.Logs();
+}
+
+// What a configuration lacks is told by its watch, and so is that it lacks it no more.
+TEST_F(NodesTest, AWithdrawnDriverIsToldAndHeals) {
+  using Stub = cv1::ConfigurationService::Stub;
+  cv1::ListReleasesRequest list;
+  list.set_page_size(1000);
+  const auto releases = Call(*configuration_, &Stub::ListReleases, list);
+  ASSERT_THAT(releases, IsOk());
+  std::vector<std::string> drivers;
+  for (const cv1::Release& release : releases->releases()) {
+    if (absl::StrContains(release.name(), "channels/stable/components/gpu-driver/"))
+      drivers.push_back(release.name());
+  }
+  ASSERT_FALSE(drivers.empty());
+  for (const std::string& driver : drivers) {
+    cv1::WithdrawReleaseRequest withdraw;
+    withdraw.set_name(driver);
+    ASSERT_THAT(Call(*configuration_, &Stub::WithdrawRelease, withdraw), IsOk());
+  }
+  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "InternalError")) << house_.Logs();
+  EXPECT_THAT(Reasons(), ::testing::Contains(::testing::StartsWith("CONFIGURATION_PROBLEM/")));
+  for (const std::string& driver : drivers) {
+    cv1::PublishReleaseRequest publish;
+    publish.mutable_release()->set_name(driver);
+    ASSERT_THAT(Call(*configuration_, &Stub::PublishRelease, publish), IsOk());
+  }
+  EXPECT_TRUE(AwaitReason("NodeReconfigurationRequired", "AllNodesUpToDate")) << house_.Logs();
+  EXPECT_THAT(Reasons(), IsEmpty());
+}
+
+// Orders in a burst: each is told, and counted.
+TEST_F(NodesTest, EveryOrderIsTold) {
+  constexpr int kOrders = 40;
+  cv1::RollbackConfigurationRequest back;
+  back.set_name(absl::StrCat("poolConfigurations/", Pool().uid()));
+  back.set_node_profile("np-00000000beef");
+  for (int i = 0; i < kOrders; ++i) {
+    EXPECT_THAT(
+        Call(*configuration_, &cv1::ConfigurationService::Stub::RollbackConfiguration, back),
+        StatusIs(absl::StatusCode::kFailedPrecondition));
+  }
+  const auto told = [&] {
+    int64_t count = 0;
+    for (const lv1::Event& event : house_.Events()) {
+      if (event.reason() == "CWNodePoolNodeConfigRollbackFailed") count += event.count();
+    }
+    return count;
+  };
+  // Every event comes with a change of the pool.
+  EXPECT_TRUE(house_.Await([&](const auto*) { return told() >= kOrders; })) << told();
+  EXPECT_EQ(told(), kOrders);
+  cv1::GetPoolConfigurationRequest get;
+  get.set_name(back.name());
+  Until(
+      [&] {
+        const auto pool =
+            Call(*configuration_, &cv1::ConfigurationService::Stub::GetPoolConfiguration, get);
+        return pool.ok() && pool->orders_size() == 10;
+      },
+      "configuration to forget what was told");
 }
 
 }  // namespace

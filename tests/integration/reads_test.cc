@@ -156,6 +156,27 @@ const std::set<std::string>& Mutations() {
   return mutations;
 }
 
+// Mutations without a `request_id`, and why a repeat does no harm there. All others have one.
+const std::map<std::string, std::string>& Declarative() {
+  static const std::string fenced =
+      "says what is to be so; an older one is refused by its generation, the same one changes "
+      "nothing";
+  static const auto& reasons = *new std::map<std::string, std::string>{
+      {"QuotaService.SyncHolding", fenced},
+      {"QuotaService.BatchSyncHoldings", fenced},
+      {"CapacityService.SyncClaim", fenced},
+      {"CapacityService.BatchSyncClaims", fenced},
+      {"ConfigurationService.SyncPoolConfiguration", fenced},
+      {"ConfigurationService.BatchSyncPoolConfigurations", fenced},
+      {"LifecycleService.ApplyNodePool",
+       "says what the whole spec is to be; an older one is refused by `object_generation` or "
+       "`etag`, the same one changes nothing"},
+      {"LifecycleService.ReportNodes",
+       "says what is seen; what does not fit the Node's state is refused"},
+  };
+  return reasons;
+}
+
 std::vector<const MethodDescriptor*> Methods() {
   std::vector<const MethodDescriptor*> methods;
   for (const auto* file : {quota::v1::GetQuotaRequest::descriptor()->file(),
@@ -190,6 +211,24 @@ TEST(ReadsTest, EveryRpcIsAQuestionOrAMutation) {
     known += static_cast<size_t>(places);
   }
   EXPECT_EQ(known, Questions().size() + Trials().size() + Mutations().size());
+}
+
+// Whoever does not know what became of a mutation can repeat it.
+TEST(ReadsTest, EveryMutationHasARequestIdOrAReason) {
+  for (const MethodDescriptor* method : Methods()) {
+    const std::string name = NameOf(*method);
+    const bool is_mutation = Questions().count(name) == 0;
+    const auto* id = method->input_type()->FindFieldByName("request_id");
+    EXPECT_EQ(id != nullptr, is_mutation && Declarative().count(name) == 0) << name;
+    if (id != nullptr) {
+      EXPECT_EQ(id->type(), google::protobuf::FieldDescriptor::TYPE_STRING) << name;
+      EXPECT_FALSE(id->is_repeated()) << name;
+    }
+  }
+  for (const auto& [name, reason] : Declarative()) {
+    EXPECT_TRUE(Trials().count(name) > 0 || Mutations().count(name) > 0) << name;
+    EXPECT_NE(reason, "") << name;
+  }
 }
 
 class Reads : public ::testing::Test {
@@ -298,6 +337,9 @@ class Reads : public ::testing::Test {
     if (validate_only) {
       request->GetReflection()->SetBool(
           request.get(), method.input_type()->FindFieldByName("validate_only"), true);
+      // Nor is the answer kept.
+      const auto* id = method.input_type()->FindFieldByName("request_id");
+      if (id != nullptr) request->GetReflection()->SetString(request.get(), id, "a-trial");
     }
     grpc::GenericStub stub(house_.channel());
     grpc::ClientContext context;

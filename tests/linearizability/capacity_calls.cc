@@ -221,7 +221,7 @@ Call<State> CapacityCaller::BatchSyncClaims() {
   std::vector<std::string> marks;
   std::vector<Claim> claims;
   const int first = Pick(0, kClaims - 1);
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < kBatch; ++i) {
     const Claim claim = ClaimAt((first + i) % kClaims);
     *request.add_claims() = RandomRequest(claim);
     AddMarks(*request.claims().rbegin(), marks);

@@ -48,6 +48,7 @@ class CapacityCaller {
   static void SetUp(const std::shared_ptr<grpc::Channel>& channel);
   // How the names of the latter begin.
   static constexpr char kBallast[] = "machines/ballast-";
+  static constexpr int kBatch = 3;  // claims in one call
 
  private:
   int Pick(int from, int to) { return std::uniform_int_distribution<int>(from, to)(random_); }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "services/capacity/core/audit.h"
+#include "services/capacity/core/limits.h"
 #include "storage/capacity/capacity_store.h"
 #include "tests/linearizability/arena.h"
 #include "tests/linearizability/capacity_calls.h"
@@ -119,6 +120,7 @@ TEST(CapacityLinearizabilityTest, TwoReplicasOneKilled) {
   const storage::PostgresCapacityStore store;
   auto journal = ReadJournal<State>(house, "capacity", store, CapacityMark, CapacityTime);
   BeginAfter(journal, begin, CapacityCaller::kBallast);
+  journal.ahead = (CapacityCaller::kBatch - 1) * capacity::kAskedApart;
   const WitnessResult result = Witness(journal, calls).Run();
   std::cout << calls.size() << " calls: " << result.writes << " wrote, " << result.others
             << " did not; of those with unknown outcome " << result.unknown_done

@@ -31,6 +31,8 @@ struct Journal {
   State before = {};
   int64_t revision = 0;
   std::vector<Row> rows = {};
+  // How far the times that stand in a row may lie after that of its decision.
+  absl::Duration ahead = {};
   std::function<std::string(const Revised<typename State::Change>&)> encode = {};
 };
 
@@ -139,8 +141,14 @@ class Witness {
   // Whether the core, on the state before `first`, has the call write the rows from there on; how
   // many. 0: no.
   int64_t Explains(size_t call, int64_t first) {
+    int64_t rows = 0;
+    for (absl::Duration ahead; rows == 0 && ahead <= journal_.ahead; ahead += absl::Microseconds(1))
+      rows = ExplainsAt(call, first, times_[RowOf(first).batch] - ahead);
+    return rows;
+  }
+  int64_t ExplainsAt(size_t call, int64_t first, absl::Time time) {
     Overlay<State> overlay(StateAt(first - 1), first - 1);
-    const Answer answer = calls_[call].decide(overlay, times_[RowOf(first).batch]);
+    const Answer answer = calls_[call].decide(overlay, time);
     const auto changes = overlay.changes();
     overlay.RollBack();
     if (calls_[call].outcome == Outcome::kAnswered && answer != calls_[call].answer) return 0;

@@ -73,11 +73,15 @@ void World::MoveLimit() {
   command.limit = dice_.OneIn(8) ? 0 : 3 + dice_.Roll(16);
   command.allow_missing = true;
   if (dice_.OneIn(3)) {
-    const absl::Time from = cloud_.now + dice_.UpTo(absl::Minutes(3));
+    const absl::Time from = cloud_.quota.TimeAt(cloud_.now) + dice_.UpTo(absl::Minutes(3));
     command.overrides = {
         {dice_.Roll(20), from, from + absl::Seconds(1) + dice_.UpTo(absl::Minutes(10)), "burst"}};
   }
-  if (dice_.OneIn(10)) {
+  if (dice_.OneIn(6)) {
+    (void)requests_.Send(cloud_.quota,
+                         absl::StrCat("create ", QuotaName(command.key), " ", *command.limit),
+                         quota::CreateQuota{command.key, *command.limit});
+  } else if (dice_.OneIn(10)) {
     (void)cloud_.quota.Run(
         quota::DeleteQuota{.name = QuotaName(command.key), .allow_missing = true}, cloud_.now);
   } else if (!cloud_.quota.Run(command, cloud_.now).ok()) {
@@ -100,7 +104,9 @@ void World::MoveMachine() {
       dice_.OneIn(10) ? capacity::MachineState::kRetired : capacity::MachineState::kInRepair;
   if (machine.claim.empty()) fleet_.Wipe(machine.id);
   // Refused when held.
-  (void)cloud_.capacity.Run(capacity::SetMachineState{machine.id, state}, cloud_.now);
+  (void)requests_.Send(cloud_.capacity,
+                       absl::StrCat("machine ", machine.id, " ", static_cast<int>(state)),
+                       capacity::SetMachineState{machine.id, state});
   cloud_.trace(cloud_.now, "admin: takes out machine ", machine.id);
 }
 
@@ -133,16 +139,23 @@ void World::MoveCluster() {
 void World::Publish(configuration::Component component, std::string version) {
   // The latest train comes first, and goes further.
   for (const auto channel : {configuration::Channel::kLatest, configuration::Channel::kStable}) {
-    (void)cloud_.configuration.Run(configuration::PublishRelease{channel, component, version},
-                                   cloud_.now);
-    if (dice_.OneIn(3) && cloud_.now < judge_.calm_since) return;
+    const configuration::PublishRelease command{channel, component, version};
+    if (calm() || next_version_ <= 2) {
+      (void)cloud_.configuration.Run(command, cloud_.now);
+    } else {
+      (void)requests_.Send(cloud_.configuration,
+                           absl::StrCat("publish ", static_cast<int>(channel), " ",
+                                        static_cast<int>(component), " ", version),
+                           command);
+    }
+    if (dice_.OneIn(3) && !calm()) return;
   }
 }
 
 void World::Release() {
   const int64_t next = ++next_version_;
   // The first and the last ones are whole.
-  const bool all = next == 2 || cloud_.now >= judge_.calm_since;
+  const bool all = next == 2 || calm();
   if (all || dice_.OneIn(2)) {
     Publish(configuration::Component::kGpuDriver, absl::StrCat("570.", next));
     Publish(configuration::Component::kGpuDriver, absl::StrCat("580.", next));
@@ -172,9 +185,9 @@ void World::Withdraw() {
   const auto it = std::next(releases.begin(), dice_.Roll(static_cast<int>(releases.size())));
   const configuration::Release release = *it->second.row;
   if (BootsSomewhere(release)) survey_.Saw("release: of what Nodes boot withdrawn");
-  (void)cloud_.configuration.Run(
-      configuration::WithdrawRelease{release.channel, release.component, release.version},
-      cloud_.now);
+  (void)requests_.Send(
+      cloud_.configuration, absl::StrCat("withdraw ", release.Key()),
+      configuration::WithdrawRelease{release.channel, release.component, release.version});
   cloud_.trace(cloud_.now, "upstream: withdraws ", release.version);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/str_join.h"
 #include "services/lifecycle/core/names.h"
 #include "tests/simulation/scene.h"
 #include "tests/simulation/world.h"
@@ -9,6 +10,7 @@
 namespace muster::simulation {
 
 void World::StepCaller() {
+  if (dice_.OneIn(4) && requests_.Repeat()) return;
   const bool validate_only = dice_.OneIn(10);
   const int64_t revision = cloud_.lifecycle.revision();
   const int kind = dice_.Roll(20);
@@ -97,9 +99,8 @@ void World::ResizeSome(bool validate_only) {
   if (names.empty()) return;
   lifecycle::ResizeNodePool command{.name = dice_.Pick(names)};
   command.target_nodes = SomeTarget(command.name);
-  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now, validate_only);
-  cloud_.trace(cloud_.now, "caller: resizes ", command.name, " to ", *command.target_nodes, " -> ",
-               outcome.status().ToString());
+  const std::string what = absl::StrCat("resizes ", command.name, " to ", *command.target_nodes);
+  Ask(what, command, validate_only);
 }
 
 void World::StepReboots(bool validate_only) {
@@ -134,7 +135,6 @@ void World::DeleteSome(bool validate_only) {
 
 void World::ReconfigureSome(bool validate_only) {
   const std::string name = SomeBusyPool();
-  absl::Status status;
   if (dice_.OneIn(2)) {
     lifecycle::ReconfigureNodePool command{.name = name};
     command.evict_active = dice_.OneIn(2);
@@ -145,14 +145,17 @@ void World::ReconfigureSome(bool validate_only) {
         if (dice_.OneIn(2)) command.machines.push_back(node->machine);
       }
     }
-    status = cloud_.lifecycle.Run(command, cloud_.now, validate_only).status();
+    Ask(absl::StrCat("reconfigures ", name, command.evict_active ? " evict " : " ",
+                     command.max_unavailable, " ", command.allowed_failures, " ",
+                     absl::StrJoin(command.machines, ",")),
+        command, validate_only);
   } else {
     using Verb = lifecycle::ControlReconfiguration::Verb;
     constexpr Verb kVerbs[] = {Verb::kPause, Verb::kResume, Verb::kResume, Verb::kCancel};
     const lifecycle::ControlReconfiguration command{.name = name, .verb = kVerbs[dice_.Roll(4)]};
-    status = cloud_.lifecycle.Run(command, cloud_.now, validate_only).status();
+    Ask(absl::StrCat("reboots of ", name, ": ", static_cast<int>(command.verb)), command,
+        validate_only);
   }
-  cloud_.trace(cloud_.now, "caller: reconfigures ", name, " -> ", status.ToString());
 }
 
 void World::RemoveSome(bool validate_only) {
@@ -163,9 +166,8 @@ void World::RemoveSome(bool validate_only) {
     if (dice_.OneIn(4)) command.remove_machines.push_back(node->machine);
   }
   if (command.remove_machines.empty()) return;
-  const auto outcome = cloud_.lifecycle.Run(command, cloud_.now, validate_only);
-  cloud_.trace(cloud_.now, "caller: removes ", command.remove_machines.size(), " of ", command.name,
-               " -> ", outcome.status().ToString());
+  Ask(absl::StrCat("removes of ", command.name, " ", absl::StrJoin(command.remove_machines, ",")),
+      command, validate_only);
 }
 
 void World::ProtectSome(bool validate_only) {
@@ -173,9 +175,12 @@ void World::ProtectSome(bool validate_only) {
   if (nodes.empty()) return;
   const auto it = std::next(nodes.begin(), dice_.Roll(static_cast<int>(nodes.size())));
   lifecycle::UpdateNode command{.name = it->first};
-  if (!dice_.OneIn(3)) command.protect_until_time = cloud_.now + dice_.UpTo(absl::Minutes(20));
-  (void)cloud_.lifecycle.Run(command, cloud_.now, validate_only);
-  cloud_.trace(cloud_.now, "caller: protects ", command.name);
+  if (!dice_.OneIn(3)) {
+    command.protect_until_time =
+        cloud_.lifecycle.TimeAt(cloud_.now) + dice_.UpTo(absl::Minutes(20));
+  }
+  Ask(absl::StrCat("protects ", command.name, " ", absl::FormatTime(command.protect_until_time)),
+      command, validate_only);
 }
 
 void World::OrderSome() {
@@ -191,8 +196,10 @@ void World::OrderSome() {
     return pool.revisions.empty() ? std::string("np-0") : dice_.Pick(pool.revisions).node_profile;
   };
   if (dice_.OneIn(4)) {
-    (void)cloud_.configuration.Run(configuration::EnableRevision{pool.pool_uid, a_revision()},
-                                   cloud_.now);
+    const configuration::EnableRevision command{pool.pool_uid, a_revision()};
+    (void)requests_.Send(cloud_.configuration,
+                         absl::StrCat("enable ", pool.pool_uid, " ", command.node_profile),
+                         command);
     return cloud_.trace(cloud_.now, "caller: enables a revision of ", pool.pool_uid);
   }
   configuration::OrderPool command{pool.pool_uid};
@@ -215,9 +222,13 @@ void World::OrderSome() {
 
 void World::Order(const configuration::OrderPool& command) {
   if (command.requested.empty()) return;
-  const auto answer = cloud_.configuration.Run(command, cloud_.now);
+  const absl::Status status =
+      requests_.Send(cloud_.configuration,
+                     absl::StrCat("order ", command.pool_uid, " ", static_cast<int>(command.kind),
+                                  " ", command.requested),
+                     command);
   cloud_.trace(cloud_.now, "caller: orders ", command.requested, " for ", command.pool_uid, " -> ",
-               answer.ok() ? answer->refusal.ToString() : answer.status().ToString());
+               status.ToString());
 }
 
 }  // namespace muster::simulation

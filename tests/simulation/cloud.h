@@ -1,12 +1,17 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -14,9 +19,11 @@
 #include "services/capacity/core/state.h"
 #include "services/common/released_pool.h"
 #include "services/common/state.h"
+#include "services/common/steady_clock.h"
 #include "services/configuration/core/state.h"
 #include "services/lifecycle/core/state.h"
 #include "services/quota/core/state.h"
+#include "storage/postgres/lane_clock.h"
 
 namespace muster::simulation {
 
@@ -26,15 +33,24 @@ template <class S>
 class Service {
  public:
   using State = S;
+  // Must outlive it.
+  explicit Service(const SteadyClock* steady) : steady_(*steady) {}
+
   // Sees every commit that changed something, before the overlay goes.
   std::function<void(const Overlay<State>&)> committed = [](const Overlay<State>&) {};
   // What is wrong with a commit itself.
   std::function<void(std::string)> wrong = [](const std::string&) {};
 
+  // `now`: of the world.
   template <class Command>
   auto Run(const Command& command, absl::Time now, bool validate_only = false) {
-    // No two commits at the same time, and none before the last.
-    time_ = std::max(now, time_ + absl::Microseconds(1));
+    return RunOn(*clock_, command, now, validate_only);
+  }
+  // By another process, which has its own clock.
+  template <class Command>
+  auto RunOn(storage::LaneClock& clock, const Command& command, absl::Time now,
+             bool validate_only = false) {
+    const absl::Time before = BeginCommit(clock, now);
     Overlay<State> overlay(state_, revision_);
     auto outcome = Decide(overlay, command, time_);
     if constexpr (requires { outcome.ok(); }) {
@@ -46,27 +62,40 @@ class Service {
       if (forgets_released) Forget(overlay);
     }
     if (validate_only) overlay.RollBack();
-    revision_ = overlay.revision();
-    if (!overlay.changes().empty()) committed(overlay);
+    Commit(overlay, before);
     return outcome;
   }
 
-  // For planted mistakes: pools that were released leave nothing behind; a row is what no decision
-  // makes of it.
+  // By how much the database's time of day is ahead of the world's.
+  absl::Duration ahead = absl::ZeroDuration();
+  absl::Time DatabaseTime(absl::Time now) const { return now + ahead; }
+  // What the service takes for the time, at that time of the world.
+  absl::Time TimeAt(absl::Time now) const {
+    return steps_back ? DatabaseTime(now) : std::max(time_, clock_->Now());
+  }
+  // What is read with the head, of time.
+  storage::Head HeadAt(absl::Time now) const {
+    return {.commit_time = time_, .now = DatabaseTime(now)};
+  }
+
+  // For planted mistakes: what the database's clock says is the time, also when it stepped back;
+  // pools that were released leave nothing behind; a row is what no decision makes of it.
+  bool steps_back = false;
   bool forgets_released = false;
   template <class Row>
   void Put(Row row) {
     Overlay<State> overlay(state_, revision_);
     overlay.Put(std::move(row));
-    revision_ = overlay.revision();
+    Commit(overlay, time_, /*tell=*/false);
   }
 
-  // What Run would answer. Writes nothing.
-  template <class Command>
-  auto Ask(const Command& command, absl::Time now) const {
-    State copy = state_;
-    Overlay<State> overlay(copy, revision_);
-    return Decide(overlay, command, now);
+  // What `check` finds on an overlay. Writes nothing.
+  template <class F>
+  auto Ask(F check) {
+    Overlay<State> overlay(state_, revision_);
+    auto answers = check(overlay);
+    overlay.RollBack();
+    return answers;
   }
 
   // The process dies and loads its rows.
@@ -76,12 +105,99 @@ class Service {
       loaded.Apply(row.change, row.revision);
     });
     state_ = std::move(loaded);
+    clock_.emplace(nullptr, &steady_);
+  }
+
+  // The database is restored to what it was that many commits ago, or then: what was committed
+  // since never was, and another history begins (storage/postgres/history.h). Returns what is lost.
+  // `then`: of the world.
+  State Restore(size_t commits) {
+    State lost = state_;
+    for (; commits > 0 && !past_.empty(); --commits) UndoLast();
+    ++incarnation_;
+    return lost;
+  }
+  State Restore(absl::Time then) {
+    State lost = state_;
+    while (!past_.empty() && world_time_ > then) UndoLast();
+    ++incarnation_;
+    return lost;
+  }
+  // Commits that a restore can take back.
+  size_t past() const { return past_.size(); }
+  void ForgetPast() { past_.clear(); }
+  // How many commits ago there was such a row that is not there any more; 0: not in this past.
+  template <class Row, class F>
+  size_t CommitsSince(F is_it) const {
+    for (size_t commits = 1; commits <= past_.size(); ++commits) {
+      for (const auto& undo : past_[past_.size() - commits].undo) {
+        const auto* row = std::get_if<std::shared_ptr<const Row>>(&undo.change.row);
+        if (row != nullptr && *row != nullptr && is_it(**row)) return commits;
+      }
+    }
+    return 0;
   }
 
   const State& state() const { return state_; }
   int64_t revision() const { return revision_; }
+  // Names the history: another one after each restore.
+  int64_t incarnation() const { return incarnation_; }
+  // Of the last commit.
+  absl::Time time() const { return time_; }
+  // When the commit that many commits ago was, by the clock of the world.
+  absl::Time TimeBefore(size_t commits) const {
+    return commits == 0 || past_.empty()
+               ? world_time_
+               : past_[past_.size() - std::min(commits, past_.size())].world_time;
+  }
 
  private:
+  // A commit, as a restore takes it back.
+  struct Past {
+    std::vector<Revised<typename State::Change>> undo = {};
+    absl::Time time = {};        // of the commit before it
+    absl::Time world_time = {};  // likewise
+  };
+  static constexpr size_t kPastKept = 600;
+
+  void UndoLast() {
+    Past& last = past_.back();
+    for (; !last.undo.empty(); last.undo.pop_back()) {
+      state_.Apply(last.undo.back().change, last.undo.back().revision);
+      --revision_;
+    }
+    time_ = last.time;
+    world_time_ = last.world_time;
+    past_.pop_back();
+  }
+
+  // Returns the time of the commit before.
+  absl::Time BeginCommit(storage::LaneClock& clock, absl::Time now) {
+    now_ = now;
+    const absl::Time time = clock.Take(HeadAt(now));
+    // No two commits at the same time, and none before the last.
+    return std::exchange(
+        time_, steps_back ? DatabaseTime(now) : std::max(time, time_ + absl::Microseconds(1)));
+  }
+
+  void Commit(Overlay<State>& overlay, absl::Time before, bool tell = true) {
+    revision_ = overlay.revision();
+    if (overlay.changes().empty()) {
+      time_ = before;
+      return;
+    }
+    if (tell) committed(overlay);
+    // Done once more, as Apply tells how it is undone.
+    const auto changes = overlay.changes();
+    overlay.RollBack();
+    Past& last = past_.emplace_back();
+    last.time = before;
+    last.world_time = std::exchange(world_time_, now_);
+    for (const auto& change : changes)
+      last.undo.push_back(state_.Apply(change.change, change.revision));
+    if (past_.size() > kPastKept) past_.pop_front();
+  }
+
   static absl::Status StatusOf(const absl::Status& status) { return status; }
   template <class T>
   static absl::Status StatusOf(const absl::StatusOr<T>& outcome) {
@@ -97,7 +213,14 @@ class Service {
 
   State state_;
   int64_t revision_ = 0;
+  int64_t incarnation_ = 1;
+  std::deque<Past> past_;
+  const SteadyClock& steady_;
+  std::optional<storage::LaneClock> clock_{std::in_place, nullptr, &steady_};
   absl::Time time_ = absl::InfinitePast();  // of the last commit
+  // Of the world, at the last commit, and at the one that is under way.
+  absl::Time world_time_ = absl::InfinitePast();
+  absl::Time now_ = absl::InfinitePast();
 };
 
 // Calls f(before, after) for each changed row of that kind, in order.
@@ -124,14 +247,25 @@ struct Trace {
   }
 };
 
-// What outlives every process: the four services' rows, and time.
+// What outlives every process: the four services' rows, and time. The world's own time nobody in it
+// can see: each database has its time of day, and all have durations.
 struct Cloud {
   absl::Time now = absl::FromUnixSeconds(1'750'000'000);
-  Service<lifecycle::State> lifecycle = {};
-  Service<quota::State> quota = {};
-  Service<capacity::State> capacity = {};
-  Service<configuration::State> configuration = {};
+  FakeSteadyClock steady = {};
+  Service<lifecycle::State> lifecycle{&steady};
+  Service<quota::State> quota{&steady};
+  Service<capacity::State> capacity{&steady};
+  Service<configuration::State> configuration{&steady};
   Trace trace = {};
+
+  // Tells any commit.
+  int64_t revisions() const {
+    return lifecycle.revision() + quota.revision() + capacity.revision() + configuration.revision();
+  }
+  void Pass(absl::Duration time) {
+    now += time;
+    steady.Advance(time);
+  }
 };
 
 }  // namespace muster::simulation

@@ -54,6 +54,8 @@ struct Weather {
   int callers = 0;        // pools are made, changed and deleted
   int questions = 0;      // explanations and previews
   int reboots = 0;        // of what callers do: about what Nodes boot
+  int clock = 0;          // of a database is set, in a thousand
+  int restores = 0;       // of a service to its past, in a thousand
 
   static Weather Of(Dice& dice) {
     const auto some = [&](int most) { return dice.OneIn(3) ? 0 : dice.Roll(most) + 1; };
@@ -81,6 +83,8 @@ struct Weather {
       w.reboots = 50 + dice.Roll(40);
       w.callers += 5;
     }
+    if (dice.OneIn(3)) w.clock = 1 + dice.Roll(4);
+    if (dice.OneIn(2)) w.restores = 1 + dice.Roll(6);
     return w;
   }
   // No fault at all, nothing comes any more.

@@ -18,114 +18,19 @@ using lifecycle::Node;
 using lifecycle::Pool;
 using lifecycle::ReasonOf;
 
-// Far more than any pool needs.
-constexpr int kRounds = 3000;
-// Within which everything must have come to rest, by the clock of the world.
-constexpr absl::Duration kRest = absl::Hours(3);
-
-// What lifecycle's rows say of a claim is what the claim says (services/lifecycle/peer_watches.cc).
-bool Knows(const lifecycle::State& state, const Pool& pool, const capacity::ClaimView& claim) {
-  if (pool.status.queued_nodes != AnswerOf(claim).outstanding) return false;
-  const std::vector<const Node*> nodes = state.NodesOf(pool.name);
-  return std::equal(
-      nodes.begin(), nodes.end(), claim.machines.begin(), claim.machines.end(),
-      [&](const Node* node, const std::string& id) {
-        const bool reclaimed =
-            std::any_of(claim.reclaims.begin(), claim.reclaims.end(),
-                        [&](const capacity::Reclaimed& r) { return r.machine == id; });
-        return node->machine == id && reclaimed == (node->preempt_time != lifecycle::kNever);
-      });
-}
+// Far more than any pool needs, of which some wait for machines and look every few seconds.
+constexpr int kRounds = 20'000;
+// Within which everything must have come to rest, by the clock of the world. Nodes whose machine
+// capacity forgot go one after the other, with minutes between.
+constexpr absl::Duration kRest = absl::Hours(12);
 
 }  // namespace
 
-// --- who is to be looked at, and when: services/lifecycle/due_set.h and peer_watches.cc ---
-
-void World::Listen() {
-  cloud_.lifecycle.committed = [this, judged = cloud_.lifecycle.committed](const auto& overlay) {
-    judged(overlay);
-    for (const auto& change : overlay.changes()) {
-      const absl::string_view kind = change.change.kind();
-      const std::string& key = change.change.key;
-      if (kind == Node::kKind) {
-        fleet_.Changed(key);
-        Due(std::string(lifecycle::PoolNameOf(key)), cloud_.now);
-      }
-      if (kind == Pool::kKind) Due(key, cloud_.now);
-    }
-  };
-  cloud_.quota.committed = [this, judged = cloud_.quota.committed](const auto& overlay) {
-    judged(overlay);
-    for (const auto& change : overlay.changes()) {
-      if (IsInternalKind(change.change.kind())) continue;
-      const size_t end = change.change.key.find("/holdings/");
-      DueByQuota(change.change.key.substr(0, end), end == std::string::npos);
-    }
-  };
-  cloud_.capacity.committed = [this, judged = cloud_.capacity.committed](const auto& overlay) {
-    judged(overlay);
-    for (const auto& change : overlay.changes()) {
-      if (change.change.kind() != capacity::ClaimRow::kKind) continue;
-      const auto* claim =
-          overlay.state().template table<capacity::ClaimRow>().Find(change.change.key);
-      if (claim == nullptr) continue;
-      const lifecycle::State& state = cloud_.lifecycle.state();
-      const Pool* pool = state.FindPoolByUid(claim->pool_uid);
-      if (pool != nullptr && !Knows(state, *pool, ViewOf(overlay.state(), *claim)))
-        Due(pool->name, cloud_.now);
-    }
-  };
-  cloud_.configuration.committed = [this,
-                                    seen = cloud_.configuration.committed](const auto& overlay) {
-    seen(overlay);
-    for (const auto& change : overlay.changes()) {
-      const auto parts = std::vector<std::string>(absl::StrSplit(change.change.key, '/'));
-      const Pool* pool = cloud_.lifecycle.state().FindPoolByUid(parts.back());
-      if (pool != nullptr) Due(pool->name, cloud_.now);
-    }
-  };
-  for (Replica& replica : replicas_) {
-    replica.planned = [this](const std::string& pool, absl::Time at) { Due(pool, at); };
-  }
-}
-
-void World::Due(const std::string& pool, absl::Time at) {
-  if (at == lifecycle::kNever) return;
-  const auto [it, fresh] = due_.emplace(pool, at);
-  if (!fresh) it->second = std::min(it->second, at);
-}
-
-void World::DueByQuota(const std::string& quota, bool limit) {
-  const std::vector<std::string> parts = absl::StrSplit(quota, '/');
-  const std::vector<std::string> words = absl::StrSplit(parts.back(), '~');
-  const lifecycle::State& state = cloud_.lifecycle.state();
-  const auto* pools = state.PoolsOnQuota(parts[1], words[0], words[1], words[2]);
-  if (pools == nullptr) return;
-  for (const std::string& name : *pools) {
-    const Pool* pool = state.table<Pool>().Find(name);
-    if (limit || ReasonOf(pool->status.conditions, "Quota") != "Under") Due(name, cloud_.now);
-  }
-}
-
-std::vector<std::string> World::TakeDue() {
-  std::vector<std::string> pools;
-  for (auto it = due_.begin(); it != due_.end();) {
-    if (it->second > cloud_.now) {
-      ++it;
-      continue;
-    }
-    pools.push_back(it->first);
-    it = due_.erase(it);
-  }
-  return pools;
-}
-
-// --- the end ---
-
 void World::Heal() {
   weather_ = Weather::Calm();
+  RegisterLost();
   network_.DeliverAll();
-  judge_.calm_since = cloud_.now;
+  judge_.calm_since = cloud_.lifecycle.TimeAt(cloud_.now);
   network_.quota_away = network_.capacity_away = network_.configuration_away = false;
   network_.catalogue_known = true;
   fleet_.GoHome();
@@ -149,6 +54,7 @@ void World::Heal() {
     if (machine.row->state == capacity::MachineState::kInRepair) broken.push_back(machine.row->id);
   }
   for (const std::string& id : broken) Repair(id);
+  to_restore_.clear();
 }
 
 // Boots that failed late may have disabled a configuration.
@@ -164,49 +70,102 @@ bool World::EnableAll() {
   return !disabled.empty();
 }
 
+// Pools that a restore brought back after others had released them: their owners do as they are
+// told (POOL_RELEASED).
+bool World::DeleteRevived() {
+  std::vector<std::string> revived;
+  for (const auto& [name, pool] : cloud_.lifecycle.state().table<Pool>().rows()) {
+    const std::string& uid = pool.row->uid;
+    const bool released = FindReleased(cloud_.quota.state(), uid) != nullptr ||
+                          FindReleased(cloud_.capacity.state(), uid) != nullptr ||
+                          FindReleased(cloud_.configuration.state(), uid) != nullptr;
+    if (released && !pool.row->deleting()) revived.push_back(name);
+  }
+  for (const std::string& name : revived) {
+    survey_.Saw("pool: revived, and deleted");
+    (void)cloud_.lifecycle.Run(lifecycle::DeleteNodePool{.name = name}, cloud_.now);
+  }
+  return !revived.empty();
+}
+
 bool World::Settle() {
   Replica& leader = replicas_[0];
   leader.Die();
   leader.epoch = ++lease_epoch_;
-  (void)cloud_.lifecycle.Run(lifecycle::TakeLease{leader.name(), leader.epoch}, cloud_.now);
-  due_.clear();
-  for (const std::string& name : PoolNames()) Due(name, cloud_.now);
+  (void)cloud_.lifecycle.Run(TakeLeaseOf(leader, leader.epoch), cloud_.now);
+  for (const std::string& name : PoolNames()) Due(name);
   const absl::Time latest = cloud_.now + kRest;
   for (int round = 0; round < kRounds && cloud_.now < latest && !judge_.failed(); ++round) {
-    cloud_.now += absl::Milliseconds(1);
+    cloud_.Pass(absl::Milliseconds(1));
     const bool acted = fleet_.ActAll() | SettleConfigurations(true);
-    const std::vector<std::string> pools = TakeDue();
+    const std::vector<std::string> pools = leader.agenda->Take(200);
     leader.Pass(pools);
     judge_.CheckStep();
     if (acted || !pools.empty()) continue;
-    if (due_.empty()) return true;
-    for (const auto& [pool, at] : due_) {
-      if (at <= cloud_.now) return false;
-    }
-    cloud_.now = std::min_element(due_.begin(), due_.end(), [](const auto& a, const auto& b) {
-                   return a.second < b.second;
-                 })->second;
+    const absl::Duration next = leader.agenda->UntilNext();
+    if (next == absl::InfiniteDuration()) return true;
+    cloud_.Pass(next);
   }
   return false;
 }
 
+bool World::ComeToRest() {
+  do {
+    if (!Settle()) return false;
+  } while (!judge_.failed() && (EnableAll() || DeleteRevived() || CollectRest()));
+  return true;
+}
+
+bool World::CollectRest() {
+  bool went_back = false;
+  const bool collected = collectors_[0].CollectAll(
+      lease_epoch_, [&] { went_back = RestoreUnderCollector() || went_back; });
+  if (!went_back) return collected;
+  judge_.CheckStep();
+  Heal();
+  return true;
+}
+
 void World::Finish() {
   cloud_.trace(cloud_.now, "--- faults end");
+  const bool restores = may_go_back_ = weather_.restores > 0;
   Heal();
-  do {
-    if (!Settle()) return judge_.Fail("it does not come to rest");
-  } while (EnableAll());
+  if (!ComeToRest()) return judge_.Fail("it does not come to rest");
   CheckAtRest();
   CheckNothingMoves();
+  if (restores && !judge_.failed()) CheckRestoredAtRest();
   if (judge_.failed()) return;
+  may_go_back_ = false;
   cloud_.trace(cloud_.now, "--- all is deleted");
   for (const std::string& name : PoolNames()) {
     (void)cloud_.lifecycle.Run(lifecycle::DeleteNodePool{.name = name}, cloud_.now);
   }
-  if (!Settle()) return judge_.Fail("the deletion does not come to rest");
+  if (!ComeToRest()) return judge_.Fail("the deletion does not come to rest");
   CheckNothingLeft();
+  CheckReplay();
+}
+
+// A service goes back while all is at rest: nobody but the restore gives an occasion to look.
+void World::CheckRestoredAtRest() {
+  cloud_.trace(cloud_.now, "--- a service goes back");
+  Restore(SomeService(), SomeCommits(100));
+  RegisterLost();
+  survey_.Saw("restore: at rest");
+  judge_.CheckStep();
+  Heal();
+  if (!ComeToRest()) return judge_.Fail("after a restore it does not come to rest");
+  CheckAtRest();
+  CheckNothingMoves();
+}
+
+void World::CheckReplay() {
+  if (judge_.failed()) return;
   cloud_.trace(cloud_.now, "--- what was sent comes once more");
   network_.Replay();
+  judge_.CheckStep();
+  // Who forgot that a pool was released may take its ghost for a pool.
+  if (judge_.amnesty().MayHaunt() && !ComeToRest())
+    return judge_.Fail("the ghosts do not come to rest");
   CheckNothingLeft();
 }
 
@@ -241,7 +200,11 @@ void World::CheckPool(const Pool& pool) {
   const int64_t outstanding = AnswerOf(view).outstanding;
   fail("current_nodes", pool.status.current_nodes, lifecycle::Count(nodes).present);
   fail("in_progress", pool.status.in_progress, lifecycle::Count(nodes).in_progress);
-  fail("queued_nodes", pool.status.queued_nodes, outstanding);
+  // What may not be asked for, because nothing could boot, is counted as queued.
+  const lifecycle::NodeCounts counts = lifecycle::Count(nodes);
+  const int64_t covered = std::min(pool.target_nodes(), pool.account.granted_nodes);
+  const int64_t unasked = IsDisabled(pool) ? covered - counts.present - counts.in_progress : 0;
+  fail("queued_nodes", pool.status.queued_nodes, std::max(outstanding, unasked));
   fail("machines held", static_cast<int64_t>(view.machines.size()), size);
   if (ReasonOf(pool.status.conditions, "Validated") != "Valid") {
     const bool unmet = !pool.spec.node_affinity.empty() && view.matching == 0;
@@ -267,7 +230,7 @@ void World::CheckNothingMoves() {
                                 cloud_.capacity.revision(), cloud_.configuration.revision()};
   };
   const auto before = revisions();
-  cloud_.now += absl::Minutes(10);
+  cloud_.Pass(absl::Minutes(10));
   replicas_[0].Pass(PoolNames());
   fleet_.ActAll();
   SettleConfigurations(true);

@@ -89,6 +89,12 @@ bool Fleet::IsOff(const std::string& machine) const {
   return it == bodies_.end() || it->second.power == Power::kOff;
 }
 
+bool Fleet::RunsFor(const Node& node) const {
+  const auto it = bodies_.find(node.machine);
+  return it != bodies_.end() && it->second.node == node.name &&
+         it->second.node_time == node.create_time;
+}
+
 bool Fleet::Act(const Node& node) {
   const Body before = bodies_[node.machine];
   std::optional<ReportNode> report = Next(node);
@@ -223,6 +229,12 @@ std::optional<ReportNode> Fleet::Serve(const Node& node, Body& body) {
     return Seen(node, body.marked ? O::kAutoscalerMarked : O::kAutoscalerUnmarked);
   if (body.unschedulable != known.unschedulable)
     return Seen(node, body.unschedulable ? O::kUnschedulable : O::kSchedulable);
+  // A late copy of a report of an earlier boot said otherwise.
+  if (!body.profile.empty() && known.node_profile != body.profile) {
+    ReportNode report = Seen(node, O::kRegistered);
+    report.node_profile = body.profile;
+    return report;
+  }
   const bool staged = node.desired.node_profile == body.profile;
   if (!known.staging_error.empty() && !body.unstaged) return Seen(node, O::kStaged);
   if (!staged && known.staging_error.empty() && body.unstaged) return Seen(node, O::kStagingFailed);

@@ -42,6 +42,8 @@ class Fleet {
   void GoHome();
 
   bool IsOff(const std::string& machine) const;
+  // Whether its machine was booted for it, and not for an earlier Node of that name.
+  bool RunsFor(const lifecycle::Node& node) const;
   // Late reports that came when another Node had the name.
   int64_t late_of_others() const { return late_of_others_; }
   void Wipe(const std::string& machine) { bodies_.erase(machine); }

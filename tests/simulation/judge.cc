@@ -13,6 +13,7 @@
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/reserved_taint.h"
 #include "services/quota/core/audit.h"
 #include "tests/simulation/fleet.h"
 #include "tests/simulation/ledger.h"
@@ -32,11 +33,14 @@ std::string TextOf(const lifecycle::Difference& difference) {
                       difference.pool_uid, ": ", difference.message);
 }
 
+// One of CWNodeDeliverFail, CWNodeRegistrationFailed.
+constexpr char kUndelivered[] = "a Node that never came";
+
 bool IsDone(const Node& node) { return lifecycle::IsReturnable(node.state); }
 
 }  // namespace
 
-Judge::Judge(Cloud& cloud, const Fleet& fleet) : cloud_(cloud), fleet_(fleet) {
+Judge::Judge(Cloud& cloud, const Fleet& fleet) : cloud_(cloud), fleet_(fleet), amnesty_(cloud) {
   const auto fail = [this](std::string what) { Fail(std::move(what)); };
   cloud.lifecycle.wrong = cloud.quota.wrong = cloud.capacity.wrong = cloud.configuration.wrong =
       fail;
@@ -45,27 +49,27 @@ Judge::Judge(Cloud& cloud, const Fleet& fleet) : cloud_(cloud), fleet_(fleet) {
   cloud.quota.committed = [this](const auto& overlay) { QuotaCommitted(overlay); };
 }
 
-void Judge::Asked(const std::string& pool_uid, const lifecycle::ClaimAsk& ask) {
-  const auto [it, fresh] = asked_.emplace(std::pair(pool_uid, ask.generation), ask);
+void Judge::Asked(const std::string& pool_uid, int64_t incarnation,
+                  const lifecycle::ClaimAsk& ask) {
+  const auto [it, fresh] = asked_.emplace(std::tuple(pool_uid, ask.generation, incarnation), ask);
   if (fresh || it->second == ask) return;
   Fail(absl::StrCat("two different requests for the claim of ", pool_uid, " bear generation ",
                     ask.generation));
 }
 
 void Judge::CheckStep() {
-  const int64_t revisions = cloud_.lifecycle.revision() + cloud_.quota.revision() +
-                            cloud_.capacity.revision() + cloud_.configuration.revision();
-  if (revisions == checked_) return;
-  checked_ = revisions;
+  if (cloud_.revisions() == checked_) return;
+  checked_ = cloud_.revisions();
+  const std::vector<lifecycle::Difference> differences = Differences(BooksOf(cloud_));
+  amnesty_.End(differences);
   for (const auto& [name, row] : cloud_.lifecycle.state().table<Pool>().rows()) {
     const lifecycle::Account& account = row.row->account;
-    if (account.requested_nodes > account.granted_nodes) {
-      Fail(absl::StrCat("pool ", name, ": requested ", account.requested_nodes, ", granted ",
-                        account.granted_nodes));
-    }
+    if (account.requested_nodes <= account.granted_nodes || amnesty_.Owes(row.row->uid)) continue;
+    Fail(absl::StrCat("pool ", name, ": requested ", account.requested_nodes, ", granted ",
+                      account.granted_nodes));
   }
-  for (const lifecycle::Difference& difference : Differences(BooksOf(cloud_))) {
-    if (!difference.passing) Fail(TextOf(difference));
+  for (const lifecycle::Difference& difference : differences) {
+    if (!difference.passing && !amnesty_.Excuses(difference)) Fail(TextOf(difference));
   }
 }
 
@@ -92,7 +96,10 @@ void Judge::LifecycleCommitted(const Overlay<lifecycle::State>& overlay) {
   ForEachChanged<Node>(overlay, [&](const Node* before, const Node* after) {
     NodeChanged(state, before, after);
     if (before == nullptr || after == nullptr) return;
-    if (!IsDone(*before) && IsDone(*after)) ++gone[std::string(lifecycle::PoolNameOf(after->name))];
+    if (!IsDone(*before) && IsDone(*after)) {
+      ++gone[std::string(lifecycle::PoolNameOf(after->name))];
+      ended_[after->name] = cloud_.steady.Now();
+    }
     if (lifecycle::DisruptionOf(*before) == nullptr && lifecycle::DisruptionOf(*after) != nullptr &&
         served_.contains(after->name))
       disrupted.insert(std::string(lifecycle::PoolNameOf(after->name)));
@@ -101,7 +108,13 @@ void Judge::LifecycleCommitted(const Overlay<lifecycle::State>& overlay) {
                        [&](const Pool* before, const Pool* after) { PoolChanged(before, after); });
   ForEachChanged<Event>(overlay, [&](const Event* before, const Event* after) {
     if (after == nullptr) return;
-    Said& said = said_[after->reason];
+    const bool undelivered =
+        after->reason == "CWNodeDeliverFail" || after->reason == "CWNodeRegistrationFailed";
+    Said& said = said_[undelivered ? kUndelivered : after->reason];
+    if (undelivered) {
+      said.node += after->count - (before == nullptr ? 0 : before->count);
+      return;
+    }
     int64_t& times = absl::StrContains(after->object, "/nodes/") ? said.node : said.pool;
     times += after->count - (before == nullptr ? 0 : before->count);
   });
@@ -116,7 +129,8 @@ void Judge::NodeChanged(const lifecycle::State& state, const Node* before, const
   if (after == nullptr) {
     if (!IsDone(node)) Fail(absl::StrCat(node.name, " went while its machine is its own"));
     // Unless it was given back and granted again.
-    if (held && machine->state_time < node.state_time)
+    const bool regranted = held && moved_[node.machine] >= ended_[node.name];
+    if (held && !regranted && !amnesty_.OwesCapacity(node.pool_uid))
       Fail(absl::StrCat(node.name, " went and its machine is still held"));
     return;
   }
@@ -125,12 +139,16 @@ void Judge::NodeChanged(const lifecycle::State& state, const Node* before, const
   if (before == nullptr) {
     served_.erase(after->name);
     ++happened_["CWNodeAssigned"];
-    if (!held) Fail(absl::StrCat(node.name, " was made of a machine that its pool does not hold"));
+    if (!held && !amnesty_.OwesCapacity(node.pool_uid))
+      Fail(absl::StrCat(node.name, " was made of a machine that its pool does not hold"));
     CountNode(Node{.state = after->state}, *after);
     return CheckMove(*pool, Node{.state = after->state}, *after);
   }
   ConditionsChanged(node.name, before->conditions, after->conditions);
-  if (after->state == NodeState::kProduction) served_.insert(after->name);
+  if (after->state_time < before->state_time)
+    Fail(absl::StrCat(after->name, ": what became of it was before what it was"));
+  if (after->state == NodeState::kProduction)
+    served_.emplace(after->name, cloud_.lifecycle.revision());
   CountNode(*before, *after);
   CheckMove(*pool, *before, *after);
   CheckPreemption(*before, *after);
@@ -148,11 +166,19 @@ void Judge::CountNode(const Node& was, const Node& is) {
   const bool drains = !was.desired.drain && is.desired.drain;
   const bool preempted = is.preempt_time != lifecycle::kNever;
   count(to(NodeState::kRegistered), {"CWNodeRegistered"});
-  count(failed, {"CWNodeDeliverFail"});
-  count(failed && was.state == NodeState::kRegistered, {"CWNodeRegistrationFailed"});
+  const bool was_here =
+      was.state == NodeState::kRegistered || was.state == NodeState::kReconfiguring;
+  count(failed && was_here, {"CWNodeBootFailed"});
+  count(failed && !was_here, {kUndelivered});
   count(was.preempt_time == lifecycle::kNever && preempted, {"Preemption pending"});
-  count(!was.desired.cordoned && is.desired.cordoned, {"CWNodeCordoned", "CWNodeTainted"});
-  count(was.desired.cordoned && !is.desired.cordoned, {"CWNodeUncordoned", "CWNodeUntainted"});
+  count(!was.desired.cordoned && is.desired.cordoned, {"CWNodeCordoned"});
+  count(was.desired.cordoned && !is.desired.cordoned, {"CWNodeUncordoned"});
+  const bool arrives = was.machine.empty() || was.state == NodeState::kRegistered;
+  const bool had = lifecycle::HasReservedTaint(was);
+  const bool has = lifecycle::HasReservedTaint(is);
+  count(!arrives && !had && has, {"CWNodeTainted"});
+  count(!arrives && had && !has, {"CWNodeUntainted"});
+  count(!was.observed.unhealthy && is.observed.unhealthy, {"CWNodeUnhealthy"});
   count(drains, {"CWDrainNode", "CWNodeDraining"});
   const auto evicted = [](const Node& node) {
     return node.preempt_time != lifecycle::kNever && node.desired.drain;
@@ -164,7 +190,7 @@ void Judge::CountNode(const Node& was, const Node& is) {
   count(to(NodeState::kPreparedForTerminate), {"CWNodePreparedForTerminate"});
   count(was.observed.removal_error.empty() && !is.observed.removal_error.empty(),
         {"CWNodePoolNodesRemoveError"});
-  count(to(NodeState::kDeleted), {"CWNodeDeleted"});
+  count(to(NodeState::kDeleted) || (failed && was_here), {"CWNodeDeleted"});
   count(to(NodeState::kDeleted) && preempted, {"Deleted for preemption"});
   count(moved && was.state == NodeState::kReconfiguring && is.state == NodeState::kProduction,
         {"CWReconfigureRebooted"});
@@ -194,14 +220,15 @@ void Judge::CheckMove(const Pool& pool, const Node& was, const Node& is) {
     Fail(absl::StrCat(is.name, " is active and rebooted"));
   const bool leaves = was.removal_cause == lifecycle::RemovalCause::kNone &&
                       is.removal_cause == lifecycle::RemovalCause::kScaleDown;
-  if (leaves && is.protect_until_time != lifecycle::kNever && cloud_.now < is.protect_until_time)
+  if (leaves && is.protect_until_time != lifecycle::kNever &&
+      cloud_.lifecycle.time() < is.protect_until_time)
     Fail(absl::StrCat(is.name, " leaves although it is protected"));
 }
 
 // T+0, T+2 min, T+7 min: never before, and once nothing fails any more, not later.
 void Judge::CheckPreemption(const Node& was, const Node& is) {
   if (is.preempt_time == lifecycle::kNever || was.state == is.state) return;
-  const absl::Duration since = cloud_.now - is.preempt_time;
+  const absl::Duration since = cloud_.lifecycle.time() - is.preempt_time;
   const auto check = [&](absl::Duration due, absl::string_view what) {
     const bool late = is.preempt_time >= calm_since && since > due + absl::Seconds(1);
     if (since < due || late)
@@ -238,6 +265,7 @@ void Judge::CheckBudget(const lifecycle::State& state, const std::string& name, 
 void Judge::PoolChanged(const Pool* before, const Pool* after) {
   if (before == nullptr) {
     ++happened_["CWNodePoolCreated"];
+    gone_.erase(after->uid);
     return;
   }
   if (after != nullptr) {
@@ -247,10 +275,13 @@ void Judge::PoolChanged(const Pool* before, const Pool* after) {
     return CountPool(*before, *after);
   }
   ++happened_["CWNodePoolDeleted"];
+  gone_[before->uid] = cloud_.steady.Now();
   const std::string holding = absl::StrCat(QuotaOf(*before), "/holdings/", before->uid);
-  if (cloud_.capacity.state().FindClaim(before->uid) != nullptr)
+  // A service may have been restored since it answered.
+  const bool haunted = amnesty_.IsGhost(before->uid);
+  if (!haunted && cloud_.capacity.state().FindClaim(before->uid) != nullptr)
     Fail(absl::StrCat(before->name, " went and its claim is left"));
-  if (cloud_.quota.state().table<quota::Holding>().Find(holding) != nullptr)
+  if (!haunted && cloud_.quota.state().table<quota::Holding>().Find(holding) != nullptr)
     Fail(absl::StrCat(before->name, " went and its holding is left"));
   if (!cloud_.lifecycle.state().NodesOf(before->name).empty())
     Fail(absl::StrCat(before->name, " went and Nodes of it are left"));
@@ -265,14 +296,10 @@ void Judge::CountPool(const Pool& before, const Pool& after) {
   };
   if (turned("Quota", "Over")) ++happened_["CWOverQuota"];
   if (turned("AtTarget", "TargetMet")) {
-    const Condition* from = lifecycle::FindCondition(was.conditions, "AtTarget");
-    const Condition* to = lifecycle::FindCondition(is.conditions, "AtTarget");
-    // A target that came back to what is there scaled nothing.
-    const bool stayed = from != nullptr && from->observed_generation == to->observed_generation;
-    const int64_t came = is.current_nodes - was.current_nodes;
-    const absl::string_view reason = from == nullptr ? "" : absl::string_view(from->reason);
-    if (reason == "UnderTarget" && (stayed || came > 0)) ++happened_["CWNodePoolScaledUp"];
-    if (reason == "OverTarget" && (stayed || came < 0)) ++happened_["CWNodePoolScaledDown"];
+    // A target that came back to what is there scaled nothing, nor does a replacement.
+    const int64_t target = after.spec.target_nodes;
+    if (target > before.account.scaled_to) ++happened_["CWNodePoolScaledUp"];
+    if (target < before.account.scaled_to) ++happened_["CWNodePoolScaledDown"];
   }
   const Condition* capacity = lifecycle::FindCondition(is.conditions, "Capacity");
   if (capacity != nullptr && capacity->status == "False" && turned("Capacity", capacity->reason))
@@ -303,43 +330,6 @@ void Judge::CheckEvents() {
     Fail(absl::StrCat(reason, " was said ", said.node, " times of Nodes and ", said.pool,
                       " times of pools, and happened ", times, " times"));
   }
-}
-
-// --- capacity and quota ---
-
-void Judge::CapacityCommitted(const Overlay<capacity::State>& overlay) {
-  ForEachChanged<capacity::MachineRow>(
-      overlay, [&](const capacity::MachineRow* before, const capacity::MachineRow* after) {
-        MachineChanged(before, after);
-      });
-}
-
-void Judge::MachineChanged(const capacity::MachineRow* before, const capacity::MachineRow* after) {
-  if (before == nullptr) return;
-  if (after == nullptr) return Fail(absl::StrCat("machine ", before->id, " was forgotten"));
-  if (before->claim.empty() || before->claim == after->claim) return;
-  const lifecycle::State& lifecycle = cloud_.lifecycle.state();
-  const Pool* pool = lifecycle.FindPoolByUid(before->claim);
-  const Node* node =
-      pool == nullptr ? nullptr
-                      : lifecycle.table<Node>().Find(lifecycle::NodeName(pool->name, before->id));
-  if (node != nullptr && !IsDone(*node))
-    Fail(absl::StrCat("the machine of ", node->name, " was taken from it"));
-  const bool given_away = after->state != capacity::MachineState::kInRepair;
-  if (given_away && !fleet_.IsOff(before->id))
-    Fail(absl::StrCat("machine ", before->id, " was given back and still runs"));
-}
-
-void Judge::QuotaCommitted(const Overlay<quota::State>& overlay) {
-  const quota::State& state = overlay.state();
-  ForEachChanged<quota::Holding>(
-      overlay, [&](const quota::Holding* before, const quota::Holding* after) {
-        if (after == nullptr || after->nodes <= (before == nullptr ? 0 : before->nodes)) return;
-        const quota::Quota* quota = state.table<quota::Quota>().Find(after->quota);
-        const int64_t limit = quota == nullptr ? 0 : LimitAt(*quota, cloud_.now);
-        if (state.Held(after->quota) > limit)
-          Fail(absl::StrCat(after->Key(), " grew beyond the limit of ", limit));
-      });
 }
 
 }  // namespace muster::simulation

@@ -4,9 +4,14 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
+#include "services/lifecycle/core/books_memory.h"
+#include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/demand.h"
+#include "tests/simulation/amnesty.h"
 #include "tests/simulation/cloud.h"
 
 namespace muster::simulation {
@@ -25,11 +30,28 @@ class Judge {
   const std::string& failure() const { return failure_; }
   bool failed() const { return !failure_.empty(); }
 
-  // A replica asks capacity for a pool: the same generation must always ask the same.
-  void Asked(const std::string& pool_uid, const lifecycle::ClaimAsk& ask);
+  // A replica asks capacity for a pool: in one history the same generation must always ask the
+  // same.
+  void Asked(const std::string& pool_uid, int64_t incarnation, const lifecycle::ClaimAsk& ask);
+  // `planned`: when, as its replica knew the time.
+  void CarriedOut(const lifecycle::ApplyPlan& plan, absl::Time planned);
+  // What is left of a pool is about to be given back because it has no pool.
+  void GivesBack(const std::string& uid);
+  // A service was restored; `lost`: what it was.
+  template <class State>
+  void Restored(const State& lost) {
+    amnesty_.Forgot(lost);
+    checked_ = -1;
+    if constexpr (std::is_same_v<State, lifecycle::State>) LifecycleRestored(lost);
+  }
+  const Amnesty& amnesty() const { return amnesty_; }
+
+  // Of what the survey counts, what only the judge sees.
+  void Notice(const std::string& kind, int64_t times = 1) { noticed_[kind] += times; }
+  const std::map<std::string, int64_t>& noticed() const { return noticed_; }
 
   // What must hold between any two steps: the books of the four services agree, but for what is on
-  // its way.
+  // its way, and what a restore excuses (amnesty.h).
   void CheckStep();
   // And with nothing on its way.
   void CheckNoDifference();
@@ -43,6 +65,8 @@ class Judge {
   absl::Time calm_since = absl::InfiniteFuture();
 
  private:
+  void LifecycleRestored(const lifecycle::State& lost);
+  void CountGivenUp(const lifecycle::ApplyPlan& plan, absl::Time planned);
   void LifecycleCommitted(const Overlay<lifecycle::State>& overlay);
   void NodeChanged(const lifecycle::State& state, const lifecycle::Node* before,
                    const lifecycle::Node* after);
@@ -71,8 +95,22 @@ class Judge {
     int64_t pool = 0;
   };
   std::map<std::string, Said> said_;  // by reason
-  std::map<std::pair<std::string, int64_t>, lifecycle::ClaimAsk> asked_;
-  std::set<std::string> served_;  // Nodes that took work
+  // By uid, generation and history.
+  std::map<std::tuple<std::string, int64_t, int64_t>, lifecycle::ClaimAsk> asked_;
+  // Nodes that took work, and the revision since which that is known.
+  std::map<std::string, int64_t> served_;
+  // When a Node could be given back, and when a machine's state changed last: two services, whose
+  // times do not compare.
+  std::map<std::string, absl::Duration> ended_;
+  std::map<std::string, absl::Duration> moved_;
+  std::map<std::string, absl::Duration> gone_;  // since when there is no such pool, by uid
+  struct GivenUp {
+    int64_t nodes = 0;
+    absl::Time since = absl::InfinitePast();
+  };
+  std::map<std::string, GivenUp> given_up_;  // in this interval, by uid
+  std::map<std::string, int64_t> noticed_;
+  Amnesty amnesty_;
 };
 
 }  // namespace muster::simulation

@@ -29,8 +29,18 @@ enum class Bug {
   kCapacityForgets,       // likewise
   kConfigurationForgets,  // likewise
   kGenerationUnbounded,   // one mistaken call uses up all generations
+  kRestoreUnnoticed,      // what was planned from a lost future is carried out
+  kRebaseMissing,         // nobody goes on above a generation that a service knows
+  kRebaseNotFenced,       // plans that do are carried out whatever happened since their picture
+  kCollectorNoRecheck,    // orphans are given back without a look at whether they still are
+  kCollectorTooEarly,     // without a grace
+  kTimeStepsBack,         // what the database's clock says is the time, whatever it said before
+  kGiveUpUnbounded,       // as many Nodes are given up at once as are late
+  kRequestForgotten,      // no answer is kept: what comes twice is done twice
+  kRequestIdUnheeded,     // another request under an id gets the answer of the first
+  kStarvation,            // pools late in the alphabet wait for all others
 };
-inline constexpr int kBugs = 18;
+inline constexpr int kBugs = 28;
 
 // `no-version-check`, ...
 absl::string_view NameOf(Bug bug);

@@ -199,6 +199,8 @@ configuration::SyncPool RequestOf(const Picture& picture, const lifecycle::Confi
   out.spec.kubernetes = picture.cluster->kubernetes_version;
   out.spec.strategy = StrategyOf(spec);
   out.nodes_in_delivery = ask.delivering ? 1 : 0;
+  out.running_profiles = ask.running_profiles;
+  out.orders_told = ask.orders_told;
   if (!ask.boot_failures.machines.empty()) {
     out.boot_failures = {ask.boot_failures.node_profile, ask.boot_failures.enable_count,
                          ask.boot_failures.machines};

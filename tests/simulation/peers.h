@@ -21,6 +21,7 @@ struct Picture {
   std::vector<std::shared_ptr<const lifecycle::Node>> rows = {};  // keeps `nodes` alive
   std::vector<const lifecycle::Node*> nodes = {};
   int64_t version = 0;
+  int64_t incarnation = 0;  // of the history that it shows
   lifecycle::CatalogueFacts catalogue = {};
   lifecycle::Demand demand = {};
   lifecycle::Answers answers = {};

@@ -1,7 +1,9 @@
 #include "tests/simulation/replica.h"
 
+#include <algorithm>
 #include <limits>
-#include <optional>
+#include <utility>
+#include <variant>
 
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
@@ -13,43 +15,30 @@ namespace {
 
 bool IsRace(const absl::Status& status) {
   const auto detail = error::DetailOf(status);
-  return detail && (detail->reason == "PLAN_OUTDATED" || detail->reason == "STALE_LEADER");
+  return (detail && (detail->reason == "PLAN_OUTDATED" || detail->reason == "STALE_LEADER"));
 }
 
-// Refusals that no request of a right plan for the pool meets.
-bool IsMistake(const absl::Status& status, const lifecycle::State& state,
-               const std::string& pool_uid) {
-  const auto detail = error::DetailOf(status);
-  if (detail && detail->reason == "POOL_RELEASED") {
-    // One who looked long ago may ask.
-    const lifecycle::Pool* pool = state.FindPoolByUid(pool_uid);
-    return pool != nullptr && !pool->deleting();
-  }
-  return !detail || (detail->reason != "GENERATION_TOO_OLD" && detail->reason != "UNAVAILABLE");
+bool Raises(const lifecycle::ApplyPlan& command) {
+  return std::any_of(command.actions.begin(), command.actions.end(),
+                     [](const lifecycle::Action& action) {
+                       return std::holds_alternative<lifecycle::RaiseGeneration>(action);
+                     });
 }
 
 // What is asked for a preview is newer than all that was asked.
 constexpr int64_t kNewer = 1'000'000;
 
-template <class T>
-void NoAnswer(lifecycle::Answer<T>& slot, absl::string_view why) {
-  slot.state = lifecycle::Answer<T>::State::kAway;
-  slot.error = std::string(why);
-}
-
-std::vector<capacity::SyncClaim> WithoutReturns(std::vector<capacity::SyncClaim> claims) {
-  for (capacity::SyncClaim& claim : claims) claim.returns.clear();
-  return claims;
-}
-
 }  // namespace
 
 void Replica::Begin(const std::vector<std::string>& pools) {
   const Cloud& cloud = around_.cloud;
+  // The lane caught up with what it looks at.
+  clock_->Take(cloud.lifecycle.HeadAt(cloud.now));
   pictures_.clear();
   for (const std::string& name : pools) {
     if (cloud.lifecycle.state().table<lifecycle::Pool>().Find(name) == nullptr) continue;
     Picture picture = Look(cloud.lifecycle.state(), name);
+    picture.incarnation = cloud.lifecycle.incarnation();
     if (around_.network.catalogue_known)
       picture.catalogue = FactsFor(*picture.pool, cloud.capacity.state());
     picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
@@ -57,12 +46,14 @@ void Replica::Begin(const std::vector<std::string>& pools) {
                 picture.pool->account.generation);
     pictures_.push_back(std::move(picture));
   }
+  previews_ = false;
   asks_ = {&Replica::AskQuota, &Replica::AskCapacity, &Replica::AskConfiguration};
   stage_ = pictures_.empty() ? Stage::kIdle : Stage::kAsking;
 }
 
 void Replica::Preview(const lifecycle::Pool& after) {
   Begin({after.name});
+  previews_ = true;
   for (Picture& picture : pictures_) {
     auto pool = std::make_shared<lifecycle::Pool>(after);
     pool->account.generation += kNewer;
@@ -102,148 +93,27 @@ void Replica::Pass(const std::vector<std::string>& pools) {
 
 void Replica::Die() {
   stage_ = Stage::kIdle;
+  clock_ = NewClock(around_);
   epoch = 0;
+  agenda = NewAgenda(around_);
   commits_.clear();
-}
-
-template <class S, class Command>
-auto Replica::Ordered(Service<S>& service, Judge& judge, const Command& command, absl::Time now,
-                      bool ask_only, bool writes) {
-  if (!ask_only) return service.Run(command, now);
-  const int64_t revision = service.revision();
-  auto answer = writes ? service.Run(command, now) : service.Ask(command, now);
-  if (service.revision() != revision) judge.Fail("a question changed something");
-  return answer;
-}
-
-template <class Request, class T, class Call>
-void Replica::Send(bool away, std::vector<Request> requests,
-                   std::vector<lifecycle::Answer<T>*> slots, Call call) {
-  if (requests.empty()) return;
-  using Fate = Network::Fate;
-  const Fate fate = around_.network.Send(away, [call, requests] { (void)call(requests); });
-  if (fate == Fate::kLost || fate == Fate::kLate) {
-    for (lifecycle::Answer<T>* slot : slots) NoAnswer(*slot, "no answer");
-    return;
-  }
-  auto answers = call(requests);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (!answers[i].ok() &&
-        IsMistake(answers[i].status(), around_.cloud.lifecycle.state(), requests[i].pool_uid)) {
-      around_.judge.Fail(absl::StrCat("another service refuses: ", answers[i].status().ToString()));
-    }
-    if (fate == Fate::kAnswerLost || !answers[i].ok()) {
-      NoAnswer(*slots[i], answers[i].ok() ? "no answer" : answers[i].status().ToString());
-      continue;
-    }
-    slots[i]->state = lifecycle::Answer<T>::State::kHere;
-    slots[i]->value = AnswerOf(*answers[i]);
-  }
-}
-
-int64_t Replica::GenerationOf(const Picture& picture, int64_t asked) const {
-  if (around_.bug != Bug::kNewestGeneration) return asked;
-  const auto& pools = around_.cloud.lifecycle.state().table<lifecycle::Pool>();
-  const lifecycle::Pool* pool = pools.Find(picture.pool->name);
-  return pool == nullptr ? asked : std::max(asked, pool->account.generation);
-}
-
-void Replica::AskQuota() {
-  std::vector<quota::SyncHolding> requests;
-  std::vector<lifecycle::Answer<lifecycle::HoldingAnswer>*> slots;
-  for (Picture& picture : pictures_) {
-    if (!picture.demand.holding) continue;
-    requests.push_back(RequestOf(picture, *picture.demand.holding));
-    requests.back().generation = GenerationOf(picture, requests.back().generation);
-    slots.push_back(&picture.answers.holding);
-  }
-  const auto call = [&cloud = around_.cloud, &judge = around_.judge, ask_only = advises(),
-                     writes = around_.bug == Bug::kExplanationWrites](
-                        const std::vector<quota::SyncHolding>& asked) {
-    std::vector<absl::StatusOr<quota::Answer>> answers;
-    for (const quota::SyncHolding& request : asked) {
-      answers.push_back(Ordered(cloud.quota, judge, request, cloud.now, ask_only, writes));
-      cloud.trace(cloud.now, "quota: ", request.pool_uid, " g", request.generation, " asks ",
-                  request.nodes, request.release ? " release" : "", " -> ",
-                  answers.back().ok() ? absl::StrCat(answers.back()->nodes)
-                                      : answers.back().status().ToString());
-    }
-    return answers;
-  };
-  Send(around_.network.quota_away, requests, slots, call);
-  if (around_.bug != Bug::kQuotaNotHeeded) return;
-  for (Picture& picture : pictures_) {
-    if (!picture.answers.holding.here()) continue;
-    picture.answers.holding.value = {lifecycle::HoldingAnswer::Verdict::kUnder,
-                                     picture.demand.holding->nodes};
-  }
-}
-
-void Replica::AskCapacity() {
-  std::vector<capacity::SyncClaim> requests;
-  std::vector<lifecycle::Answer<lifecycle::ClaimAnswer>*> slots;
-  for (Picture& picture : pictures_) {
-    if (!picture.demand.claim) continue;
-    if (!advises()) around_.judge.Asked(picture.pool->uid, *picture.demand.claim);
-    requests.push_back(RequestOf(picture, *picture.demand.claim));
-    requests.back().generation = GenerationOf(picture, requests.back().generation);
-    slots.push_back(&picture.answers.claim);
-  }
-  if (around_.bug == Bug::kReturnsForgotten) requests = WithoutReturns(std::move(requests));
-  const auto call = [&cloud = around_.cloud, &judge = around_.judge, ask_only = advises(),
-                     writes = around_.bug == Bug::kExplanationWrites](
-                        const std::vector<capacity::SyncClaim>& asked) {
-    const auto views =
-        Ordered(cloud.capacity, judge, capacity::SyncClaims{asked}, cloud.now, ask_only, writes);
-    for (size_t i = 0; i < asked.size(); ++i) {
-      cloud.trace(cloud.now, "capacity: ", asked[i].pool_uid, " g", asked[i].generation, " asks ",
-                  asked[i].nodes, " returns ", asked[i].returns.size(),
-                  asked[i].release ? " release" : "", " -> ",
-                  views[i].ok() ? absl::StrCat(views[i]->machines.size(), " held")
-                                : views[i].status().ToString());
-    }
-    return views;
-  };
-  Send(around_.network.capacity_away, requests, slots, call);
-  if (around_.bug != Bug::kSilenceIsEmpty) return;
-  for (auto* slot : slots) {
-    if (slot->away()) *slot = {lifecycle::Answer<lifecycle::ClaimAnswer>::State::kHere};
-  }
-}
-
-void Replica::AskConfiguration() {
-  std::vector<configuration::SyncPool> requests;
-  std::vector<lifecycle::Answer<lifecycle::ConfigurationAnswer>*> slots;
-  for (Picture& picture : pictures_) {
-    if (!picture.demand.configuration) continue;
-    requests.push_back(RequestOf(picture, *picture.demand.configuration));
-    slots.push_back(&picture.answers.configuration);
-  }
-  const auto call = [&cloud = around_.cloud, &judge = around_.judge, ask_only = advises(),
-                     writes = around_.bug == Bug::kExplanationWrites](
-                        const std::vector<configuration::SyncPool>& asked) {
-    std::vector<absl::StatusOr<configuration::PoolConfiguration>> answers;
-    for (const configuration::SyncPool& request : asked) {
-      answers.push_back(Ordered(cloud.configuration, judge, request, cloud.now, ask_only, writes));
-      cloud.trace(cloud.now, "configuration: ", request.pool_uid, " g", request.generation,
-                  request.release ? " release" : "", " -> ", answers.back().status().ToString());
-    }
-    return answers;
-  };
-  Send(around_.network.configuration_away, requests, slots, call);
 }
 
 void Replica::MakePlans() {
   commits_.clear();
-  for (const Picture& picture : pictures_) {
+  for (Picture& picture : pictures_) {
+    auto& claim = picture.answers.claim.value;
+    claim.taken = around_.cloud.lifecycle.state().TakenElsewhere(picture.pool->uid, claim.machines);
     lifecycle::Pool pool = *picture.pool;
-    absl::Time now = around_.cloud.now;
+    absl::Time now = Now();
     if (around_.bug == Bug::kIdleOnlyForgotten) pool.spec.scale_down_strategy = "PreferIdle";
     if (around_.bug == Bug::kBudgetForgotten) pool.spec.max_unavailable.clear();
     if (around_.bug == Bug::kClockFast) now += absl::Minutes(3);
+    lifecycle::Policy policy = around_.policy;
+    if (around_.bug == Bug::kGiveUpUnbounded) policy.give_up_percent = 100;
     const lifecycle::Snapshot snapshot{
-        picture.cluster.get(), &pool,           picture.nodes,  picture.version,
-        picture.catalogue,     picture.answers, around_.policy, now};
+        picture.cluster.get(), &pool,           picture.nodes, picture.version,
+        picture.catalogue,     picture.answers, policy,        now};
     lifecycle::PoolPlan plan = Plan(snapshot);
     if (advises()) {
       Explain(snapshot, plan);
@@ -252,9 +122,21 @@ void Replica::MakePlans() {
     if (around_.dice.OneIn(50) && !(Plan(snapshot) == plan)) {
       around_.judge.Fail(absl::StrCat("two plans from one picture of ", pool.name, " differ"));
     }
-    planned(pool.name, plan.due);
-    if (!plan.actions.empty()) commits_.push_back(CommandOf(picture, plan));
+    const auto limit = [](const lifecycle::Defer& defer) {
+      return defer.reason == lifecycle::DeferReason::kGiveUpLimit;
+    };
+    if (std::any_of(plan.defers.begin(), plan.defers.end(), limit))
+      around_.judge.Notice("give-up: waits for the next interval");
+    planned(pool.name, plan.due - now);
+    if (!plan.actions.empty())
+      commits_.push_back({CommandOf(picture, plan), picture.incarnation, now});
   }
+}
+
+absl::Time Replica::Now() const {
+  const Cloud& cloud = around_.cloud;
+  if (around_.bug == Bug::kTimeStepsBack) return cloud.lifecycle.DatabaseTime(cloud.now);
+  return clock_->Now();
 }
 
 void Replica::Explain(const lifecycle::Snapshot& snapshot, const lifecycle::PoolPlan& plan) {
@@ -271,6 +153,9 @@ void Replica::Explain(const lifecycle::Snapshot& snapshot, const lifecycle::Pool
 lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const {
   lifecycle::ApplyPlan command{picture.pool->name, picture.pool->uid, picture.version, epoch,
                                std::move(plan.actions)};
+  if (around_.bug == Bug::kRebaseNotFenced && Raises(command)) {
+    command.version = std::numeric_limits<int64_t>::max();
+  }
   if (around_.bug == Bug::kNoVersionCheck) command.version = std::numeric_limits<int64_t>::max();
   if (around_.bug == Bug::kDisabledForgotten) {
     for (lifecycle::Action& action : command.actions) {
@@ -289,11 +174,16 @@ lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolP
 }
 
 void Replica::Commit() {
-  lifecycle::ApplyPlan command = std::move(commits_.back());
+  const Planned next = std::move(commits_.back());
   commits_.pop_back();
   const auto commit = [&cloud = around_.cloud, &judge = around_.judge, name = name_,
-                       command = std::move(command)] {
-    const auto outcome = cloud.lifecycle.Run(command, cloud.now);
+                       bug = around_.bug, command = next.command, incarnation = next.incarnation,
+                       time = next.time, clock = clock_] {
+    // The lane does not decide what was made from another history.
+    const bool same = incarnation == cloud.lifecycle.incarnation();
+    if (!same) judge.Notice("restore: met by a plan under way");
+    if (!same && bug != Bug::kRestoreUnnoticed) return;
+    const auto outcome = cloud.lifecycle.RunOn(*clock, command, cloud.now);
     cloud.trace(cloud.now, name, ": plan of ", command.actions.size(), " actions for ",
                 command.pool, " version ", command.version, " epoch ", command.epoch, " -> ",
                 outcome.ok() ? "done" : outcome.status().ToString());
@@ -303,7 +193,7 @@ void Replica::Commit() {
       cloud.trace(cloud.now, "  ", step->node, " ", NodeEventName(step->event), ": ", step->reason);
     }
     if (outcome.ok()) {
-      ++judge.plans;
+      judge.CarriedOut(command, time);
     } else if (!IsRace(outcome.status())) {
       judge.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
     }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/plan.h"
+#include "tests/simulation/agenda.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/judge.h"
@@ -35,15 +37,23 @@ class Replica {
   // nothing that it does changes anything.
   enum class Role { kReconciler, kAdvisor };
   Replica(std::string name, Surroundings around, Role role = Role::kReconciler)
-      : name_(std::move(name)), around_(around), role_(role) {}
+      : agenda(NewAgenda(around)),
+        name_(std::move(name)),
+        around_(around),
+        role_(role),
+        clock_(NewClock(around)) {}
 
-  // Told of every plan: the pool, and when it is due again by itself.
-  std::function<void(const std::string&, absl::Time)> planned = [](const std::string&, absl::Time) {
-  };
+  // Told of every plan: the pool, and in which time it is due again by itself.
+  std::function<void(const std::string&, absl::Duration)> planned = [](const std::string&,
+                                                                       absl::Duration) {};
 
   const std::string& name() const { return name_; }
   // What it believes; 0: it does not lead.
   int64_t epoch = 0;
+  // The history that it leads in.
+  int64_t incarnation = 1;
+  // What it is to look at.
+  std::unique_ptr<Agenda> agenda;
 
   bool busy() const { return stage_ != Stage::kIdle; }
   // Begins a pass over the pools. It must not be busy.
@@ -58,18 +68,26 @@ class Replica {
   void Die();
 
  private:
+  static std::unique_ptr<Agenda> NewAgenda(const Surroundings& around) {
+    return std::make_unique<Agenda>(around.cloud.steady, around.judge, around.bug);
+  }
+  static std::shared_ptr<storage::LaneClock> NewClock(const Surroundings& around) {
+    return std::make_shared<storage::LaneClock>(nullptr, &around.cloud.steady);
+  }
   enum class Stage { kIdle, kAsking, kPlanning, kCommitting };
   using Ask = void (Replica::*)();
 
-  // Sends a call as chance has it; `call` carries it out, `answer` takes what it answered.
-  template <class Request, class T, class Call>
-  void Send(bool away, std::vector<Request> requests, std::vector<lifecycle::Answer<T>*> slots,
-            Call call);
+  // A plan that is to be carried out, and the history that it was made from.
+  struct Planned {
+    lifecycle::ApplyPlan command;
+    int64_t incarnation = 0;
+    absl::Time time = {};  // at which it was made
+  };
+
+  // Sends requests as chance has it; the slots take what is answered.
+  template <class Request, class T>
+  void Send(bool away, std::vector<Request> requests, std::vector<lifecycle::Answer<T>*> slots);
   bool advises() const { return role_ == Role::kAdvisor; }
-  // Carries the request out, or only says what would come of it.
-  template <class S, class Command>
-  static auto Ordered(Service<S>& service, Judge& judge, const Command& command, absl::Time now,
-                      bool ask_only, bool writes);
   void AskQuota();
   void AskCapacity();
   void AskConfiguration();
@@ -77,15 +95,18 @@ class Replica {
   void Explain(const lifecycle::Snapshot& snapshot, const lifecycle::PoolPlan& plan);
   void Commit();
   lifecycle::ApplyPlan CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const;
+  absl::Time Now() const;
   int64_t GenerationOf(const Picture& picture, int64_t asked) const;
 
   const std::string name_;
   const Surroundings around_;
   const Role role_;
   Stage stage_ = Stage::kIdle;
+  std::shared_ptr<storage::LaneClock> clock_;  // its commits keep it
   std::vector<Picture> pictures_;
   std::vector<Ask> asks_;
-  std::vector<lifecycle::ApplyPlan> commits_;
+  std::vector<Planned> commits_;
+  bool previews_ = false;
 };
 
 }  // namespace muster::simulation

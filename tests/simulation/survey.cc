@@ -68,6 +68,27 @@ Counts NoCounts() {
                            "question: preview",
                            "message: late",
                            "generation: too far",
+                           "clock: half an hour ahead",
+                           "clock: back",
+                           "request: its answer is lost",
+                           "request: the same again",
+                           "request: another under its id",
+                           "give-up: a Node",
+                           "give-up: waits for the next interval",
+                           "restore: lifecycle",
+                           "restore: quota",
+                           "restore: capacity",
+                           "restore: configuration",
+                           "restore: of several",
+                           "restore: at rest",
+                           "restore: met by a plan under way",
+                           "rebase: carried out",
+                           "pool: revived, and deleted",
+                           "orphan: claim given back",
+                           "orphan: holding given back",
+                           "orphan: configuration given back",
+                           "orphan: has its pool again",
+                           "orphan: withheld, too many",
                            "message: report about an earlier Node"}) {
     counts[kind] = 0;
   }
@@ -176,17 +197,22 @@ void Survey::Quota(const Overlay<quota::State>& overlay) {
     const int64_t held = state.Held(was == nullptr ? is->Key() : was->Key());
     if (is == nullptr && held > 0) Saw("quota: gone under what is held");
     if (is == nullptr) return;
-    const int64_t limit = LimitAt(*is, cloud_.now);
+    const int64_t limit = LimitAt(*is, cloud_.quota.time());
     if (limit < is->limit && limit < held) Saw("override: less than is held");
   });
 }
 
 void Survey::Capacity(const Overlay<capacity::State>& overlay) {
   std::map<std::string, std::vector<const capacity::MachineRow*>> granted;  // by pool uid
+  std::map<std::string, std::string> forecast;  // machine → for whom it was reclaimed
   ForEachChanged<capacity::MachineRow>(overlay, [&](const auto* was, const auto* is) {
     if (was == nullptr || is == nullptr) return;
     if (!is->claim.empty() && was->claim != is->claim) granted[is->claim].push_back(is);
     Reclaims(*was, *is);
+    // Given back it is free; in the same decision somebody has it.
+    if (is->claim.empty()) forecast[is->id] = was->earmark;
+    if (!is->claim.empty() && forecast.contains(is->id) && forecast[is->id] == is->claim)
+      Saw("spot: handed over");
   });
   Grants(overlay.state(), granted);
 }
@@ -197,7 +223,6 @@ void Survey::Reclaims(const capacity::MachineRow& was, const capacity::MachineRo
   if (is.state == MachineState::kReclaiming) Saw("spot: reclaimed");
   if (was.state != MachineState::kReclaiming) return;
   if (is.claim == was.claim) Saw("spot: taken back");
-  if (!is.claim.empty() && is.claim == was.earmark) Saw("spot: handed over");
 }
 
 void Survey::Grants(

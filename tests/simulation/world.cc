@@ -37,23 +37,33 @@ World::World(const Options& options)
       rack_nodes_(dice_.OneIn(8) ? 18 : 2 + dice_.Roll(3)),
       judge_(cloud_, fleet_),
       survey_(cloud_),
-      advisor_("advisor", Around(), Replica::Role::kAdvisor) {
+      advisor_("advisor", Around(), Replica::Role::kAdvisor),
+      requests_(cloud_, network_, dice_, judge_, options.bug) {
   cloud_.trace.on = options.trace;
   policy_.boot_deadline = absl::Minutes(1 + dice_.Roll(10));
   policy_.drain_deadline = absl::Minutes(1 + dice_.Roll(10));
   policy_.retry = absl::Seconds(5);
   for (const char* name : {"replica-a", "replica-b"}) {
     replicas_.emplace_back(name, Around());
+    collectors_.emplace_back(cloud_, network_, judge_, options.bug);
   }
   cloud_.quota.forgets_released = options.bug == Bug::kQuotaForgets;
   cloud_.capacity.forgets_released = options.bug == Bug::kCapacityForgets;
   cloud_.configuration.forgets_released = options.bug == Bug::kConfigurationForgets;
+  for (bool* steps_back : {&cloud_.lifecycle.steps_back, &cloud_.quota.steps_back,
+                           &cloud_.capacity.steps_back, &cloud_.configuration.steps_back})
+    *steps_back = options.bug == Bug::kTimeStepsBack;
   Listen();
   MakeCatalogue();
   MakeClusters();
   for (int i = 0; i < 20; ++i) MoveLimit();
   for (int i = 0; i < 5; ++i) ApplySome(false);
   MoveLease();
+  // There was a world before.
+  cloud_.lifecycle.ForgetPast();
+  cloud_.quota.ForgetPast();
+  cloud_.capacity.ForgetPast();
+  cloud_.configuration.ForgetPast();
 }
 
 void World::MakeCatalogue() {
@@ -92,6 +102,7 @@ void World::RegisterRack(const std::string& zone, const std::string& type, int r
     command.machines.push_back(std::move(machine));
   }
   if (!cloud_.capacity.Run(command, cloud_.now).ok()) judge_.Fail("machines are not taken");
+  registered_.push_back(std::move(command));
 }
 
 void World::MakeClusters() {
@@ -105,7 +116,9 @@ void World::Step(int number) {
   cloud_.trace.step = number;
   PassTime();
   const int kind = dice_.Roll(100);
-  if (dice_.Percent(weather_.questions)) {
+  if (!to_restore_.empty() ? dice_.OneIn(10) : dice_.Roll(1000) < weather_.restores) {
+    StepRestore();
+  } else if (dice_.Percent(weather_.questions)) {
     StepQuestion();
   } else if (kind < 55) {
     StepReplica();
@@ -138,6 +151,7 @@ Report RunWorld(const Options& options) {
   report.failure = world.judge().failure();
   report.plans = world.judge().plans;
   report.happened = world.judge().happened();
+  for (const auto& [kind, times] : world.judge().noticed()) world.Count(kind, times);
   report.seen = world.survey().counts();
   return report;
 }
@@ -160,7 +174,17 @@ absl::string_view NameOf(Bug bug) {
                                                "quota-forgets",
                                                "capacity-forgets",
                                                "configuration-forgets",
-                                               "generation-unbounded"};
+                                               "generation-unbounded",
+                                               "restore-unnoticed",
+                                               "rebase-missing",
+                                               "rebase-not-fenced",
+                                               "collector-without-recheck",
+                                               "collector-too-early",
+                                               "time-steps-back",
+                                               "give-up-without-bound",
+                                               "request-forgotten",
+                                               "request-id-unheeded",
+                                               "starvation"};
   return kNames[static_cast<size_t>(bug)];
 }
 

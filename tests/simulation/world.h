@@ -2,15 +2,20 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "services/lifecycle/heard_stock.h"
 #include "tests/simulation/cloud.h"
+#include "tests/simulation/collector.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/fleet.h"
 #include "tests/simulation/judge.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/replica.h"
+#include "tests/simulation/requests.h"
 #include "tests/simulation/survey.h"
 
 namespace muster::simulation {
@@ -29,6 +34,7 @@ class World {
 
   const Judge& judge() const { return judge_; }
   const Survey& survey() const { return survey_; }
+  void Count(const std::string& kind, int64_t times) { survey_.Saw(kind, times); }
   void CountLateReports() {
     survey_.Saw("message: report about an earlier Node", fleet_.late_of_others());
   }
@@ -41,13 +47,17 @@ class World {
   void MakeCatalogue();
   void MakeClusters();
   void RegisterRack(const std::string& zone, const std::string& type, int rack, int count);
-  void Listen();
 
   // --- what happens (steps.cc) ---
   void PassTime();
+  void MoveClock();
   void StepReplica();
   void StepQuestion();
   void MoveLease();
+  void Lead(Replica& replica);
+  lifecycle::TakeLease TakeLeaseOf(const Replica& replica, int64_t epoch) const {
+    return {replica.name(), epoch, absl::StrCat(cloud_.lifecycle.incarnation())};
+  }
   void StepFleet();
   void StepNetwork();
   void Restart();
@@ -60,11 +70,21 @@ class World {
   void ProtectSome(bool validate_only);
   void OrderSome();
   void Order(const configuration::OrderPool& command);
+  // Of lifecycle. `what`: all that the command says.
+  template <class Command>
+  void Ask(const std::string& what, const Command& command, bool validate_only) {
+    const absl::Status status = validate_only
+                                    ? cloud_.lifecycle.Run(command, cloud_.now, true).status()
+                                    : requests_.Send(cloud_.lifecycle, what, command);
+    cloud_.trace(cloud_.now, "caller: ", what, " -> ", status.ToString());
+  }
   void StepReboots(bool validate_only);
   lifecycle::Spec SomeSpec(const std::string& pool);
   int64_t SomeTarget(const std::string& pool);
   // Rather one where something is under way.
   std::string SomeBusyPool();
+
+  bool calm() const { return judge_.calm_since != absl::InfiniteFuture(); }
 
   // --- administrators (admin.cc) ---
   void StepAdmin();
@@ -83,18 +103,45 @@ class World {
   bool SettleConfigurations(bool all);
   std::vector<std::string> PoolNames() const;
 
+  // --- restores (restore.cc) ---
+  enum class Where { kLifecycle, kQuota, kCapacity, kConfiguration };
+  // One service goes back, or all of them, one after the other, to the same time.
+  void StepRestore();
+  bool RestoreUnderCollector();
+  // To that time, or by so many commits.
+  using Point = std::variant<absl::Time, size_t>;
+  void Restore(Where where, Point point);
+  size_t SomeCommits(size_t past);
+  static const std::vector<Where>& Services();
+  Where SomeService();
+  void LifecycleRestored(const lifecycle::State& lost);
+  // A watch begins anew, and what it missed is found with the next resync.
+  void ResyncAll();
+  // Machines that capacity forgot are told of again.
+  void RegisterLost();
+
   // --- the end (finish.cc) ---
   void Heal();
   bool EnableAll();
+  bool DeleteRevived();
   // Until nothing moves. False: it never did.
   bool Settle();
+  // Until nothing is left to enable, nor to give back. False: it never came to rest.
+  bool ComeToRest();
+  bool CollectRest();
+  void CheckRestoredAtRest();
+  void CheckReplay();
   void CheckAtRest();
   void CheckPool(const lifecycle::Pool& pool);
   void CheckNothingMoves();
   void CheckNothingLeft();
-  void Due(const std::string& pool, absl::Time at);
+  // --- who is to be looked at (due.cc) ---
+  void Listen();
+  void Due(const std::string& pool, absl::Duration in = absl::ZeroDuration());
   void DueByQuota(const std::string& quota, bool limit);
-  std::vector<std::string> TakeDue();
+  void HearMachine(const std::string& key);
+  void HearStockAnew();
+  void TellStock();
 
   const Options options_;
   Dice dice_;
@@ -108,12 +155,20 @@ class World {
   Judge judge_;
   Survey survey_;
   std::vector<Replica> replicas_;
+  std::vector<Collector> collectors_;  // of the replicas
   Replica advisor_;
-  std::map<std::string, absl::Time> due_;  // pools, as the reconciler's DueSet
+  Requests requests_;
+  lifecycle::HeardStock stock_;
+  lifecycle::HeardStock::Depots stock_moved_;
   int64_t lease_epoch_ = 0;
   int64_t next_uid_ = 0;
   int64_t next_version_ = 1;
   int next_rack_ = 0;
+  std::vector<capacity::RegisterMachines> registered_;
+  // What comes to rest may still be restored.
+  bool may_go_back_ = false;
+  // Services that are still to go back, and to when.
+  std::vector<std::pair<Where, absl::Time>> to_restore_;
 };
 
 }  // namespace muster::simulation

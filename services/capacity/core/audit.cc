@@ -67,15 +67,20 @@ void AuditQueue(const State& state, const DepotKey& key, const Depot& depot, Fau
     if (depot.nodes_per_rack() == 0)
       std::erase_if(ahead, [&, first = place](const KeptGang& gang) { return first < gang.key; });
     const int64_t wanted = std::max(1, depot.nodes_per_rack());
-    if (Outstanding(state.FindClaim(place.pool_uid)->parts) >= wanted &&
+    // What a gang waits for at once is not in this line.
+    const ClaimRow& claim = *state.FindClaim(place.pool_uid);
+    if ((claim.gang ? sum.nodes : Outstanding(claim.parts)) >= wanted &&
         CountOnOffer(depot, ChoiceOf(selector.affinity, ahead)) > 0) {
       faults.push_back(absl::StrCat("Claim ", place.pool_uid, " waits beside free machines of ",
                                     key.second, " in ", key.first, "."));
     }
   }
-  for (const std::string& uid : depot.spot().surplus())
-    faults.push_back(
-        absl::StrCat("Claim ", uid, " has more machines earmarked than it waits for."));
+  for (const auto& [uid, reclaims] : depot.spot().reclaims()) {
+    const ClaimRow* claim = state.FindClaim(uid);
+    if (claim != nullptr && static_cast<int64_t>(reclaims.size()) > Outstanding(claim->parts))
+      faults.push_back(
+          absl::StrCat("Claim ", uid, " has more machines earmarked than it waits for."));
+  }
 }
 
 void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {

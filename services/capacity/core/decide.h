@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/capacity/core/commands.h"
+#include "services/capacity/core/limits.h"
 #include "services/capacity/core/state.h"
 #include "services/capacity/core/view.h"
 #include "services/common/released_pool.h"
@@ -17,20 +18,29 @@ namespace muster::capacity {
 // What an operator may set.
 struct Policy {
   absl::Duration released_keep = kReleasedKeep;  // how long the uid of a released pool is refused
+  absl::Duration gang_keep = kGangKeep;  // how long a waiting gang keeps what is free; 0: never
+
+  // Gangs that asked then or before keep nothing.
+  absl::Time KeepsAfter(absl::Time now) const {
+    return gang_keep > absl::ZeroDuration() ? now - gang_keep : absl::InfiniteFuture();
+  }
 };
 
-ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now);
-InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now);
+ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now,
+               const Policy& policy = {});
+InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now,
+                       const Policy& policy = {});
 
 // All or nothing. FAILED_PRECONDITION (UNKNOWN_ZONE, UNKNOWN_INSTANCE_TYPE, MACHINE_MOVED). The
 // rows in the order of the command.
 absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
-                                               const RegisterMachines& command, absl::Time now);
+                                               const RegisterMachines& command, absl::Time now,
+                                               const Policy& policy = {});
 
 // NOT_FOUND; FAILED_PRECONDITION (MACHINE_HELD, MACHINE_RETIRED). The row as it is at the end: a
 // machine that was freed may be held again already.
 absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState& command,
-                                  absl::Time now);
+                                  absl::Time now, const Policy& policy = {});
 
 // ABORTED (GENERATION_TOO_OLD); INVALID_ARGUMENT (GENERATION_OUT_OF_RANGE); FAILED_PRECONDITION
 // (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES, GENERATION_REUSED, POOL_RELEASED). A release leaves the
@@ -39,13 +49,15 @@ absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState
 absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
                                  const Policy& policy = {});
 
-// Each on its own, in their order; every answer shows the state after the last.
+// Each is accepted or refused on its own, in their order; together they are one decision: the queue
+// is served once, after the last, and a request has its place before those that follow it
+// (kAskedApart). Every answer shows the state after that.
 std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
                                               absl::Time now, const Policy& policy = {});
 
 // What the same decides, with kNewestGeneration for a claim that is to be newer than any. Leaves
 // its changes on the overlay, where the answers are read: the caller takes them back.
 std::vector<absl::StatusOr<ClaimView>> Check(Overlay<State>& overlay, SyncClaims command,
-                                             absl::Time now);
+                                             absl::Time now, const Policy& policy = {});
 
 }  // namespace muster::capacity

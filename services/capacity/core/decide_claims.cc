@@ -4,10 +4,8 @@
 
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/errors.h"
-#include "services/capacity/core/grant.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/parts.h"
-#include "services/capacity/core/reclaim.h"
 #include "services/capacity/core/serve.h"
 #include "services/common/generation.h"
 #include "services/common/released_pool.h"
@@ -93,24 +91,12 @@ void TakeBack(Overlay<State>& overlay, const MachineReturn& given, ClaimRow& cla
 }
 
 // Makes the outstanding parts what `nodes` and the machines held demand.
-void Settle(const State& state, ClaimRow& claim, absl::Time now) {
+void Settle(const State& state, ClaimRow& claim, absl::Time asked) {
   const int64_t wanted =
       std::max<int64_t>(0, claim.nodes - state.FootprintOf(claim.pool_uid).held());
   const int64_t outstanding = Outstanding(claim.parts);
   if (outstanding > wanted) CancelYoungest(claim.parts, outstanding - wanted);
-  if (outstanding < wanted) AddPart(claim.parts, now, wanted - outstanding);
-}
-
-// Gives back what the command returns: machines earmarked for a claim that waits go straight there.
-void TakeAllBack(Overlay<State>& overlay, const SyncClaim& command, ClaimRow& claim,
-                 absl::Time now) {
-  const auto handovers = FindHandovers(overlay.state(), command);
-  for (const auto& [uid, ids] : handovers) {
-    ClaimRow heir = *overlay.state().FindClaim(uid);
-    Hold(overlay, ids, heir, now);
-    overlay.Put(std::move(heir));
-  }
-  for (const MachineReturn& given : command.returns) TakeBack(overlay, given, claim, now);
+  if (outstanding < wanted) AddPart(claim.parts, asked, wanted - outstanding);
 }
 
 void Remember(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
@@ -128,13 +114,14 @@ absl::Status CheckNew(const State& state, const SyncClaim& command) {
   return muster::error::PoolReleased(ClaimName(command.pool_uid), *released);
 }
 
-// Carries the command out. Returns the claim as it was last when the command removed it.
+// Carries the command out; nobody is served yet. Returns the claim as it was last when the command
+// removed it. `asked`: when what it adds counts as asked for.
 absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const SyncClaim& command,
-                                              absl::Time now, const Policy& policy) {
+                                              absl::Time now, absl::Time asked,
+                                              const Policy& policy) {
   const State& state = overlay.state();
   const ClaimRow* known = state.FindClaim(command.pool_uid);
   ClaimRow claim = NewClaim(command);
-  bool other_machines = false;
   if (known == nullptr) {
     RETURN_IF_ERROR(CheckNew(state, command));
     if (command.release) {
@@ -146,20 +133,17 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const Syn
     if (known->generation == command.generation) return std::nullopt;
     claim.parts = known->parts;
     claim.reclaim_generation = known->reclaim_generation;
-    other_machines = known->affinity != claim.affinity;
   }
   claim.returns_digest = DigestOf(command.returns);
-  TakeAllBack(overlay, command, claim, now);
-  Settle(state, claim, now);
+  for (const MachineReturn& given : command.returns) TakeBack(overlay, given, claim, now);
+  Settle(state, claim, asked);
   const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
   if (command.release) {
     overlay.Delete<ClaimRow>(claim.Key());
     Remember(overlay, command, now, policy);
   } else {
     overlay.Put(claim);
-    if (other_machines) DropStaleEarmarks(overlay, claim);
   }
-  Serve(overlay, {command.zone, command.instance_type}, now);
   return removed;
 }
 
@@ -193,11 +177,7 @@ std::map<std::string, std::vector<std::string>> GrantsAfter(const Overlay<State>
 
 absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
                                  const Policy& policy) {
-  const size_t mark = overlay.Mark();
-  ASSIGN_OR_RETURN(const std::optional<ClaimRow> removed, Apply(overlay, command, now, policy));
-  ClaimView view = ViewAfter(overlay.state(), command, removed);
-  view.granted = GrantsAfter(overlay, mark)[command.pool_uid];
-  return view;
+  return std::move(Decide(overlay, SyncClaims{{command}}, now, policy)[0]);
 }
 
 std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
@@ -205,8 +185,20 @@ std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const Syn
   const size_t mark = overlay.Mark();
   std::vector<absl::StatusOr<std::optional<ClaimRow>>> applied;
   applied.reserve(command.claims.size());
-  for (const SyncClaim& claim : command.claims)
-    applied.push_back(Apply(overlay, claim, now, policy));
+  std::map<DepotKey, bool> depots;  // whether anything changed
+  absl::Time asked = now;
+  for (const SyncClaim& claim : command.claims) {
+    const size_t before = overlay.Mark();
+    applied.push_back(Apply(overlay, claim, now, asked, policy));
+    asked += kAskedApart;
+    if (applied.back().ok()) depots[{claim.zone, claim.instance_type}] |= overlay.Mark() > before;
+  }
+  for (const auto& [key, changed] : depots) {
+    if (changed)
+      Serve(overlay, key, now, policy.KeepsAfter(now));
+    else
+      ServeOverdue(overlay, key, now, policy.KeepsAfter(now));
+  }
   auto grants = GrantsAfter(overlay, mark);
   std::vector<absl::StatusOr<ClaimView>> views;
   views.reserve(applied.size());
@@ -222,13 +214,13 @@ std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const Syn
 }
 
 std::vector<absl::StatusOr<ClaimView>> Check(Overlay<State>& overlay, SyncClaims command,
-                                             absl::Time now) {
+                                             absl::Time now, const Policy& policy) {
   for (SyncClaim& claim : command.claims) {
     const ClaimRow* known = overlay.state().FindClaim(claim.pool_uid);
     claim.generation =
         CheckedGeneration(claim.generation, known == nullptr ? 0 : known->generation);
   }
-  return Decide(overlay, command, now);
+  return Decide(overlay, command, now, policy);
 }
 
 }  // namespace muster::capacity

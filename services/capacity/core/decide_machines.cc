@@ -5,7 +5,6 @@
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/errors.h"
 #include "services/capacity/core/machine_state.h"
-#include "services/capacity/core/reclaim.h"
 #include "services/capacity/core/serve.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
@@ -30,12 +29,12 @@ MachineEvent EventFor(MachineState wanted) {
 
 // Serves the depots for which `matches` holds.
 template <class Predicate>
-void ServeDepots(Overlay<State>& overlay, Predicate matches, absl::Time now) {
+void ServeDepots(Overlay<State>& overlay, Predicate matches, absl::Time now, const Policy& policy) {
   std::vector<DepotKey> keys;
   for (const auto& [key, depot] : overlay.state().depots()) {
     if (matches(key)) keys.push_back(key);
   }
-  for (const DepotKey& key : keys) Serve(overlay, key, now);
+  for (const DepotKey& key : keys) Serve(overlay, key, now, policy.KeepsAfter(now));
 }
 
 absl::Status CheckRegistration(const State& state, const MachineRow& machine) {
@@ -52,29 +51,32 @@ absl::Status CheckRegistration(const State& state, const MachineRow& machine) {
 
 }  // namespace
 
-ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now) {
+ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now,
+               const Policy& policy) {
   ZoneRow zone = command.zone;
   std::vector<std::string>& types = zone.instance_types;
   std::sort(types.begin(), types.end());
   types.erase(std::unique(types.begin(), types.end()), types.end());
   if (overlay.Put(zone)) {
     ServeDepots(
-        overlay, [&](const DepotKey& key) { return key.first == zone.id; }, now);
+        overlay, [&](const DepotKey& key) { return key.first == zone.id; }, now, policy);
   }
   return zone;
 }
 
-InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now) {
+InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now,
+                       const Policy& policy) {
   const InstanceTypeRow& type = command.instance_type;
   if (overlay.Put(type)) {
     ServeDepots(
-        overlay, [&](const DepotKey& key) { return key.second == type.id; }, now);
+        overlay, [&](const DepotKey& key) { return key.second == type.id; }, now, policy);
   }
   return type;
 }
 
 absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
-                                               const RegisterMachines& command, absl::Time now) {
+                                               const RegisterMachines& command, absl::Time now,
+                                               const Policy& policy) {
   for (const MachineRow& machine : command.machines) {
     RETURN_IF_ERROR(CheckRegistration(overlay.state(), machine));
   }
@@ -89,10 +91,9 @@ absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
     machine.rack = asked.rack;
     machine.slot = asked.slot;
     machine.labels = asked.labels;
-    if (!EarmarkHolds(overlay.state(), machine)) machine.earmark.clear();
     if (overlay.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
   }
-  for (const DepotKey& key : changed) Serve(overlay, key, now);
+  for (const DepotKey& key : changed) Serve(overlay, key, now, policy.KeepsAfter(now));
   std::vector<MachineRow> rows;
   rows.reserve(command.machines.size());
   for (const MachineRow& asked : command.machines)
@@ -101,7 +102,7 @@ absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
 }
 
 absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState& command,
-                                  absl::Time now) {
+                                  absl::Time now, const Policy& policy) {
   const MachineRow* known = overlay.state().FindMachine(command.id);
   if (known == nullptr) return muster::error::NotFound(MachineName(command.id));
   const std::optional<MachineState> next = Next(known->state, EventFor(command.state));
@@ -115,7 +116,7 @@ absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState
     machine.state_time = now;
     overlay.Put(machine);
     // One machine less in service may let others have what was kept for a gang.
-    Serve(overlay, {machine.zone, machine.instance_type}, now);
+    Serve(overlay, {machine.zone, machine.instance_type}, now, policy.KeepsAfter(now));
   }
   return *overlay.state().FindMachine(command.id);
 }

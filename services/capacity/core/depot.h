@@ -60,13 +60,9 @@ class Depot {
   void Remove(const MachineRow& machine) { Change(&machine, nullptr); }
   // Remove and Add in one.
   void Replace(const MachineRow& before, const MachineRow& after);
-  // A claim that waits. What is being reclaimed for it must not change while it is in the queue.
-  void Add(const ClaimRow& claim) { queue_.Add(claim, spot_.CoveredFor(claim.pool_uid)); }
-  void Remove(const ClaimRow& claim) { queue_.Remove(claim); }
-  // See SpotBook.
-  void NoteOutstanding(const std::string& pool_uid, int64_t outstanding) {
-    spot_.NoteOutstanding(pool_uid, outstanding);
-  }
+  // A claim that waits; `ages` of what it holds must not change while it is in the queue.
+  void Add(const ClaimRow& claim, const Ages& ages) { queue_.Add(claim, ages); }
+  void Remove(const ClaimRow& claim, const Ages& ages) { queue_.Remove(claim, ages); }
   // 0: machines are granted one by one. Costs O(racks) when it changes.
   void set_nodes_per_rack(int32_t nodes);
   int32_t nodes_per_rack() const { return nodes_per_rack_; }

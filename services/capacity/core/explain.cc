@@ -1,5 +1,6 @@
 #include "services/capacity/core/explain.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -23,9 +24,10 @@ std::string Count(int64_t count, absl::string_view one) {
 // One explanation: the facts that several obstacles want, and the list as it grows.
 class Explainer {
  public:
-  Explainer(const State& state, const ClaimRow& claim)
+  Explainer(const State& state, const ClaimRow& claim, absl::Time keeps_after)
       : state_(state),
         claim_(claim),
+        keeps_after_(keeps_after),
         depot_(DepotOf(state, claim)),
         matching_(depot_.Matching(claim.affinity)),
         outstanding_(Outstanding(claim.parts)) {}
@@ -103,7 +105,7 @@ class Explainer {
 
   // The last place of the claim in the queue.
   QueueKey Youngest() const {
-    const ClaimPart& part = claim_.gang ? claim_.parts.front() : claim_.parts.back();
+    const ClaimPart& part = claim_.parts.back();
     return {claim_.compute_class, claim_.priority, part.request_time, claim_.pool_uid};
   }
 
@@ -125,18 +127,33 @@ class Explainer {
                      Count(static_cast<int64_t>(claims.size()), "other claim"), "."));
   }
 
+  // The oldest request of a gang for which too few are free.
+  void Incomplete(int64_t free) {
+    const Ages& ages = state_.FootprintOf(claim_.pool_uid).ages;
+    const auto part = std::find_if(
+        claim_.parts.begin(), claim_.parts.end(),
+        [&](const ClaimPart& one) { return free < one.nodes && IsAtOnce(claim_, one, ages); });
+    if (part == claim_.parts.end()) return;
+    const bool overdue =
+        claim_.compute_class == ComputeClass::kDefault && part->request_time <= keeps_after_;
+    Add(ObstacleCode::kGangIncomplete, free, 0,
+        absl::StrCat(Are(free, "machine"), " free; ", Are(part->nodes, "Node"),
+                     " wanted at once or not at all",
+                     overdue ? ". They waited too long for free machines to be kept for them: "
+                               "others behind them get these."
+                             : "."));
+  }
+
   // Machines that match are free, and yet the claim does not get them.
   void Free() {
     const int64_t free = matching_.free();
-    if (claim_.gang && free < outstanding_) {
-      Add(ObstacleCode::kGangIncomplete, free, 0,
-          absl::StrCat(Are(free, "machine"), " free; ", Are(outstanding_, "Node"),
-                       " wanted at once or not at all."));
-    }
+    Incomplete(free);
     const QueueKey youngest = Youngest();
     std::vector<KeptGang> kept;
-    for (const KeptGang& gang : KeptGangs(state_, {claim_.zone, claim_.instance_type})) {
+    for (const KeptGang& gang :
+         KeptGangs(state_, {claim_.zone, claim_.instance_type}, keeps_after_)) {
       if (!(gang.key < youngest)) break;
+      if (gang.lent && claim_.compute_class == ComputeClass::kSpot) continue;
       if (CountFree(depot_, ChoiceOf(claim_.affinity, {gang})) < free) kept.push_back(gang);
     }
     const int64_t left = CountFree(depot_, ChoiceOf(claim_.affinity, kept));
@@ -194,6 +211,7 @@ class Explainer {
 
   const State& state_;
   const ClaimRow& claim_;
+  const absl::Time keeps_after_;
   const Depot& depot_;
   const MachineCounts matching_;
   const int64_t outstanding_;
@@ -202,8 +220,8 @@ class Explainer {
 
 }  // namespace
 
-std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim) {
-  return Explainer(state, claim).Explain();
+std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim, absl::Time keeps_after) {
+  return Explainer(state, claim, keeps_after).Explain();
 }
 
 }  // namespace muster::capacity

@@ -37,7 +37,9 @@ struct Obstacle {
 
 // All that stands in the claim's way, in the order of the codes. Empty exactly when nothing is
 // outstanding and the zone offers the type. For people: costs O(waiting claims + racks), and
-// O(machines of the zone and type) when the claim has an affinity.
-std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim);
+// O(machines of the zone and type) when the claim has an affinity. Of gangs that asked at
+// `keeps_after` or before nothing is kept any more (serve.h).
+std::vector<Obstacle> Explain(const State& state, const ClaimRow& claim,
+                              absl::Time keeps_after = absl::InfinitePast());
 
 }  // namespace muster::capacity

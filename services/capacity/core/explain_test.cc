@@ -12,8 +12,12 @@
 namespace muster::capacity {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::Field;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using Code = ObstacleCode;
 
 class ExplainTest : public ::testing::Test {
@@ -189,6 +193,39 @@ TEST_F(ExplainTest, GangIncompleteAndKeptForGang) {
           Obstacle{Code::kKeptForGang, 3, 1,
                    "3 free machines are kept for 1 gang ahead in the queue."},
           Obstacle{Code::kHeldByOthers, 2, 1, "2 machines are held by 1 other claim."}));
+}
+
+TEST_F(ExplainTest, OfAGangTheRequestThatIsShortIsTold) {
+  Machines(2);
+  Sync(Want("holder", 1));
+  Sync(Gang("gang", 1));
+  Sync(Gang("gang", 4));
+  Machines(1);
+  EXPECT_EQ(Obstacles("gang")[1],
+            (Obstacle{Code::kGangIncomplete, 1, 0,
+                      "1 machine is free; 3 Nodes are wanted at once or not at all."}));
+}
+
+TEST_F(ExplainTest, WhatAGangLostIsNotWantedAtOnce) {
+  Machines(2);
+  Sync(Gang("gang", 2));
+  SyncClaim lost = Gang("gang", 2);
+  lost.returns = {{world_.MachinesOf("gang")[0], ReturnReason::kBroken}};
+  Sync(lost);
+  EXPECT_THAT(Obstacles("gang"), Not(Contains(Field(&Obstacle::code, Code::kGangIncomplete))));
+}
+
+TEST_F(ExplainTest, AGangForWhichNothingIsKeptAnyMoreIsToldSo) {
+  Machines(3);
+  Sync(Want("holder", 1));
+  Sync(Gang("gang", 3));
+  const absl::Time keeps_after = world_.now();
+  EXPECT_THAT(Explain(world_.state(), *world_.state().FindClaim("gang"), keeps_after)[0].message,
+              EndsWith("at once or not at all. They waited too long for free machines to be kept "
+                       "for them: others behind them get these."));
+  Sync(Want("p", 1));
+  EXPECT_THAT(Explain(world_.state(), *world_.state().FindClaim("p"), keeps_after),
+              Not(Contains(Field(&Obstacle::code, Code::kKeptForGang))));
 }
 
 TEST_F(ExplainTest, NoWholeRack) {

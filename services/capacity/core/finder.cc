@@ -41,7 +41,12 @@ int64_t Grantable(const Stock& stock, const QueueKey& place) {
   static const Affinity* const kEvery = new Affinity();
   Choice choice{.affinity = kEvery};
   for (const KeptGang& gang : stock.kept) {
-    if (gang.key < place) choice.kept.push_back(&gang.affinity);
+    const bool lent = gang.lent && place.compute_class == ComputeClass::kSpot;
+    if (lent || !(gang.key < place)) continue;
+    if (gang.racks.empty())
+      choice.kept.push_back(&gang.affinity);
+    else
+      choice.racks.push_back(&gang.racks);
   }
   return CountOnOffer(*stock.depot, choice);
 }
@@ -77,7 +82,7 @@ Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
 }
 
 Ranked Rank(const State& state, const std::string& zone,
-            const std::vector<PlacementRequest>& requests) {
+            const std::vector<PlacementRequest>& requests, absl::Time keeps_after) {
   Ranked ranked{{.zone = zone}, {std::numeric_limits<int32_t>::max(), 1}};
   std::map<std::string, Stock> stocks;  // by instance type
   static const Depot* const kEmpty = new Depot();
@@ -88,7 +93,8 @@ Ranked Rank(const State& state, const std::string& zone,
     Spare spare{-1, 1};
     if (OfferOf(state, zone, request.instance_type, request.compute_class) == Offer::kOffered) {
       const auto [stock, created] = stocks.try_emplace(request.instance_type);
-      if (created) stock->second = {&depot, KeptGangs(state, {zone, request.instance_type})};
+      if (created)
+        stock->second = {&depot, KeptGangs(state, {zone, request.instance_type}, keeps_after)};
       placement = Take(stock->second, request, spare);
     }
     placement.in_service = depot.in_service();
@@ -130,13 +136,15 @@ muster::error::Faults FaultsOf(const State& state, const PlacementQuery& query) 
   return faults;
 }
 
-std::vector<ZonePlacements> FindPlacements(const State& state, const PlacementQuery& query) {
+std::vector<ZonePlacements> FindPlacements(const State& state, const PlacementQuery& query,
+                                           absl::Time keeps_after) {
   std::vector<Ranked> ranked;
   if (query.zones.empty()) {
     for (const auto& [key, zone] : state.table<ZoneRow>().rows())
-      ranked.push_back(Rank(state, zone.row->id, query.requests));
+      ranked.push_back(Rank(state, zone.row->id, query.requests, keeps_after));
   } else {
-    for (const std::string& zone : query.zones) ranked.push_back(Rank(state, zone, query.requests));
+    for (const std::string& zone : query.zones)
+      ranked.push_back(Rank(state, zone, query.requests, keeps_after));
   }
   std::sort(ranked.begin(), ranked.end(), &Better);
   std::vector<ZonePlacements> zones;

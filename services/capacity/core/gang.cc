@@ -1,31 +1,85 @@
 #include "services/capacity/core/gang.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "services/capacity/core/offer.h"
-#include "services/capacity/core/parts.h"
 #include "services/capacity/core/turns.h"
 
 namespace muster::capacity {
 namespace {
 
-// Racks that are, or could be, whole for the gang: enough of their machines in service match, and
-// it holds none of them.
-int64_t CountPossibleRacks(const Depot& depot, const ClaimRow& gang) {
+// What a claim can reach beyond what it holds.
+struct Reach {
+  int64_t machines = 0;  // single ones: any, or those that complete racks of its own
+  int64_t racks = 0;     // that are, or could be, whole for it
+};
+
+const Rack* FindRack(const Depot& depot, const Depot::Place& place) {
+  const auto fabric = depot.fabrics().find(place.first);
+  if (fabric == depot.fabrics().end()) return nullptr;
+  const auto rack = fabric->second.racks.find(place.second);
+  return rack == fabric->second.racks.end() ? nullptr : &rack->second;
+}
+
+int64_t CountOwnMatching(const State& state, const ClaimRow& claim) {
+  const Footprint& own = state.FootprintOf(claim.pool_uid);
+  if (claim.affinity.empty()) return own.held();
+  return std::count_if(own.machines.begin(), own.machines.end(), [&](const std::string& id) {
+    return Matches(claim.affinity, state.FindMachine(id)->labels);
+  });
+}
+
+Reach ReachOfRacks(const State& state, const Depot& depot, const ClaimRow& claim) {
   absl::btree_map<Depot::Place, int64_t> matching;
   for (const auto& [labels, machines] : depot.classes()) {
-    if (!Matches(gang.affinity, labels)) continue;
+    if (!Matches(claim.affinity, labels)) continue;
     for (const auto& [fabric_name, fabric] : machines.fabrics) {
       for (const auto& [rack_name, rack] : fabric.racks)
-        matching[{fabric_name, rack_name}] += rack.in_service;
+        matching[{fabric_name, rack_name}] += rack.in_service + rack.in_repair;
     }
   }
-  return std::count_if(matching.begin(), matching.end(), [&](const auto& entry) {
-    const auto& [place, machines] = entry;
-    const Rack& rack = depot.fabrics().find(place.first)->second.racks.find(place.second)->second;
-    return machines >= depot.nodes_per_rack() && !place.second.empty() &&
-           !rack.held.contains(gang.pool_uid);
-  });
+  Reach reach;
+  for (const auto& [place, machines] : matching) {
+    if (place.second.empty()) continue;
+    const Rack* rack = FindRack(depot, place);
+    if (rack != nullptr && rack->held.contains(claim.pool_uid))
+      reach.machines += machines;
+    else if (machines >= depot.nodes_per_rack())
+      ++reach.racks;
+  }
+  reach.machines -= CountOwnMatching(state, claim);
+  return reach;
+}
+
+Reach ReachOf(const State& state, const Depot& depot, const ClaimRow& claim) {
+  if (depot.nodes_per_rack() > 0) return ReachOfRacks(state, depot, claim);
+  const MachineCounts matching = depot.Matching(claim.affinity);
+  return {matching.in_service() + matching.count(MachineState::kInRepair) -
+              CountOwnMatching(state, claim),
+          0};
+}
+
+// What an at-once part of so many Nodes takes.
+Reach NeedOf(const Depot& depot, int64_t nodes) {
+  const int64_t size = depot.nodes_per_rack();
+  return size == 0 ? Reach{nodes, 0} : Reach{nodes % size, nodes / size};
+}
+
+bool IsEnough(const Reach& reach, const Reach& need) {
+  return reach.machines >= need.machines && reach.racks >= need.racks;
+}
+
+// The gang at its turn, if it keeps what the choice has.
+std::optional<KeptGang> Kept(const State& state, const Depot& depot, const Choice& choice,
+                             const Turn& turn) {
+  const ClaimRow& claim = *state.FindClaim(turn.key.pool_uid);
+  KeptGang gang{turn.key, turn.selector.affinity, CountOnOffer(depot, choice)};
+  if (depot.nodes_per_rack() > 0) gang.racks = WholeRacksOf(depot, choice);
+  gang.lent = depot.spot().CoveredFor(turn.key.pool_uid) == 0;
+  const bool keeps = !gang.lent || CanEverBeMet(state, depot, claim, {turn.key.request_time, 0});
+  return keeps ? std::optional(std::move(gang)) : std::nullopt;
 }
 
 }  // namespace
@@ -37,65 +91,57 @@ int64_t CountOnOffer(const Depot& depot, const Choice& choice) {
 
 Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept) {
   Choice choice{&affinity};
-  for (const KeptGang& gang : kept) choice.kept.push_back(&gang.affinity);
+  for (const KeptGang& gang : kept) {
+    if (gang.racks.empty())
+      choice.kept.push_back(&gang.affinity);
+    else
+      choice.racks.push_back(&gang.racks);
+  }
   return choice;
 }
 
 int64_t CountElsewhere(const State& state, const Depot& depot, const ClaimRow& claim) {
-  const Footprint& own = state.FootprintOf(claim.pool_uid);
-  const int64_t matching = depot.Matching(claim.affinity).in_service();
-  if (claim.affinity.empty()) return matching - own.held();
-  return matching -
-         std::count_if(own.machines.begin(), own.machines.end(), [&](const std::string& id) {
-           return Matches(claim.affinity, state.FindMachine(id)->labels);
-         });
+  return depot.Matching(claim.affinity).in_service() - CountOwnMatching(state, claim);
 }
 
-Verdict Judge(const State& state, const Depot& depot, const Choice& choice, const ClaimRow& gang) {
-  const int64_t outstanding = Outstanding(gang.parts);
-  if (CountFree(depot, choice) >= outstanding) return Verdict::kGrant;
-  return CountElsewhere(state, depot, gang) >= outstanding ? Verdict::kKeep : Verdict::kPass;
+bool CanEverBeMet(const State& state, const Depot& depot, const ClaimRow& claim,
+                  const ClaimPart& part) {
+  const Ages& ages = state.FootprintOf(claim.pool_uid).ages;
+  Reach reach = ReachOf(state, depot, claim);
+  for (const ClaimPart& one : claim.parts) {
+    const Reach need = NeedOf(depot, one.nodes);
+    const bool at_once = IsAtOnce(claim, one, ages);
+    if (one.request_time == part.request_time) {
+      return at_once ? IsEnough(reach, need)
+                     : reach.machines > 0 || (need.racks > 0 && reach.racks > 0);
+    }
+    if (!at_once || !IsEnough(reach, need)) continue;
+    reach.machines -= need.machines;
+    reach.racks -= need.racks;
+  }
+  return false;
 }
 
-RackVerdict JudgeRacks(const State& state, const Depot& depot, const Choice& choice,
-                       const ClaimRow& gang) {
-  const int64_t outstanding = Outstanding(gang.parts);
-  const int64_t size = depot.nodes_per_rack();
-  // Nobody else may have these, so no gang ahead keeps them.
-  const int64_t refill = static_cast<int64_t>(
-      ChooseRefill(state, depot, Choice{&gang.affinity}, gang.pool_uid, outstanding).size());
-  const int64_t racks = (outstanding - refill + size - 1) / size;
-  if (racks * size > outstanding) return {Verdict::kPass, racks};
-  if (CountWholeRacks(depot, choice) >= racks) return {Verdict::kGrant, racks};
-  const bool possible = CountPossibleRacks(depot, gang) >= racks;
-  return {possible ? Verdict::kKeep : Verdict::kPass, racks};
-}
-
-std::vector<KeptGang> KeptGangs(const State& state, const DepotKey& key) {
+std::vector<KeptGang> KeptGangs(const State& state, const DepotKey& key, absl::Time keeps_after) {
   std::vector<KeptGang> kept;
   const Depot* depot = state.FindDepot(key);
   if (depot == nullptr || depot->free() == 0) return kept;
-  const auto offered = [&](ComputeClass compute_class) {
-    return OfferOf(state, key.first, key.second, compute_class) == Offer::kOffered;
-  };
+  if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered) return kept;
   Turns turns;
   for (const auto& [selector, line] : depot->queue().lines()) {
     if (selector.gang && CountOnOffer(*depot, Choice{&selector.affinity}) > 0)
       turns.Open(depot->queue(), selector, nullptr);
   }
   while (const std::optional<Turn> turn = turns.Next()) {
+    if (turn->key.compute_class == ComputeClass::kSpot) continue;  // nobody is behind it
     const Choice choice = ChoiceOf(turn->selector.affinity, kept);
-    const int64_t on_offer = CountOnOffer(*depot, choice);
-    if (on_offer == 0 || !offered(turn->key.compute_class)) continue;
-    const ClaimRow& gang = *state.FindClaim(turn->key.pool_uid);
-    const Verdict verdict = depot->nodes_per_rack() == 0
-                                ? Judge(state, *depot, choice, gang)
-                                : JudgeRacks(state, *depot, choice, gang).verdict;
-    if (verdict == Verdict::kKeep) {
-      kept.push_back({turn->key, turn->selector.affinity, on_offer});
-    } else {
+    if (CountOnOffer(*depot, choice) == 0) continue;
+    std::optional<KeptGang> gang;
+    if (turn->key.request_time > keeps_after) gang = Kept(state, *depot, choice, *turn);
+    if (gang)
+      kept.push_back(*std::move(gang));
+    else
       turns.Open(depot->queue(), turn->selector, &turn->key);
-    }
   }
   return kept;
 }

@@ -8,18 +8,15 @@
 namespace muster::capacity {
 
 void Hold(Overlay<State>& overlay, const std::vector<std::string>& ids, ClaimRow& claim,
-          absl::Time now) {
+          absl::Time part, absl::Time now) {
   for (const std::string& id : ids) {
     MachineRow machine = *overlay.state().FindMachine(id);
-    if (machine.state == MachineState::kReclaiming)
-      machine.state = Next(machine.state, MachineEvent::kGivenBack).value();
     machine.state = Next(machine.state, MachineEvent::kGranted).value();
     machine.state_time = now;
     machine.claim = claim.pool_uid;
-    machine.request_time = TakeOldest(claim.parts);
+    machine.request_time = part;
     machine.compute_class = claim.compute_class;
-    machine.reclaim_time.reset();
-    machine.earmark.clear();
+    TakeFrom(claim.parts, part);
     overlay.Put(std::move(machine));
   }
 }

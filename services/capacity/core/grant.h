@@ -8,9 +8,9 @@
 
 namespace muster::capacity {
 
-// Gives machines to a claim, each for its oldest outstanding part: there must be as many. They must
-// be free, or being reclaimed and given back now. `claim` is not put.
+// Gives free machines to a claim for its part of that time, which must have as many. `claim` is not
+// put.
 void Hold(Overlay<State>& overlay, const std::vector<std::string>& ids, ClaimRow& claim,
-          absl::Time now);
+          absl::Time part, absl::Time now);
 
 }  // namespace muster::capacity

@@ -15,11 +15,13 @@ bool Reclaimable(const MachineRow& machine) {
 struct ClassChange {
   int64_t free = 0;
   int64_t in_service = 0;
+  int64_t in_repair = 0;
 
   void Add(LabelClass& machines, const MachineRow& machine, int64_t by) {
     machines.counts.Add(machine, by);
     if (machine.state == MachineState::kFree) free += by;
     if (InService(machine.state)) in_service += by;
+    if (machine.state == MachineState::kInRepair) in_repair += by;
     if (!Reclaimable(machine)) return;
     absl::btree_set<Newest>& held = machines.reclaimable[machine.claim];
     if (by > 0) {
@@ -52,14 +54,15 @@ void LabelClass::Change(const MachineRow* before, const MachineRow* after) {
   ClassChange change;
   if (before != nullptr) change.Add(*this, *before, -1);
   if (after != nullptr) change.Add(*this, *after, 1);
-  if (change.free == 0 && change.in_service == 0) return;
+  if (change.free == 0 && change.in_service == 0 && change.in_repair == 0) return;
   const MachineRow& place = after != nullptr ? *after : *before;
   ClassFabric& fabric = fabrics[place.fabric];
   ClassRack& rack = fabric.racks[place.rack];
   rack.in_service += change.in_service;
+  rack.in_repair += change.in_repair;
   fabric.free += change.free;
   rack.free += change.free;
-  if (rack.in_service == 0) fabric.racks.erase(place.rack);
+  if (rack.in_service + rack.in_repair == 0) fabric.racks.erase(place.rack);
   if (fabric.racks.empty()) fabrics.erase(place.fabric);
 }
 

@@ -41,10 +41,11 @@ struct Newest {
   }
 };
 
-// Machines in service of one class in one rack.
+// Machines of one class in one rack.
 struct ClassRack {
   int64_t free = 0;
   int64_t in_service = 0;
+  int64_t in_repair = 0;
   bool operator==(const ClassRack&) const = default;
 };
 
@@ -57,7 +58,7 @@ struct ClassFabric {
 // The machines of a depot that have the same labels: an affinity holds for all of them or for none.
 struct LabelClass {
   MachineCounts counts = {};
-  absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines in service
+  absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines that are not retired
   absl::btree_map<std::string, absl::btree_set<Newest>> reclaimable = {};  // by pool uid
 
   // Null: was not there, or is there no more. If neither is null they have the same rack.

@@ -35,4 +35,10 @@ constexpr int64_t kMaxKib = int64_t{1} << 50;   // memory or disk of a machine, 
 // decision can be taken back.
 constexpr absl::Duration kSpotNotice = absl::Minutes(2);
 
+// How long a waiting gang keeps what is free from those behind it (semantics.md 12).
+constexpr absl::Duration kGangKeep = absl::Hours(24);
+
+// How far apart the requests of one batch count as asked for: its order decides among them.
+constexpr absl::Duration kAskedApart = absl::Microseconds(1);
+
 }  // namespace muster::capacity

@@ -39,10 +39,10 @@ void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes) {
   }
 }
 
-absl::Time TakeOldest(std::vector<ClaimPart>& parts) {
-  const absl::Time time = parts.front().request_time;
-  if (--parts.front().nodes == 0) parts.erase(parts.begin());
-  return time;
+void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time) {
+  const auto part = std::find_if(parts.begin(), parts.end(),
+                                 [time](const ClaimPart& one) { return one.request_time == time; });
+  if (--part->nodes == 0) parts.erase(part);
 }
 
 }  // namespace muster::capacity

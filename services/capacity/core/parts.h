@@ -20,7 +20,7 @@ void AddPart(std::vector<ClaimPart>& parts, absl::Time time, int64_t nodes);
 // Takes `nodes` away from the youngest parts. There must be as many.
 void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes);
 
-// Takes one Node from the oldest part and returns its time. There must be one.
-absl::Time TakeOldest(std::vector<ClaimPart>& parts);
+// Takes one Node from the part of that time. There must be one.
+void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time);
 
 }  // namespace muster::capacity

@@ -14,7 +14,7 @@ TEST(PartsTest, ServedOldestFirstCancelledYoungestFirst) {
   AddPart(parts, T(1), 2);
   AddPart(parts, T(2), 3);
   EXPECT_EQ(Outstanding(parts), 5);
-  EXPECT_EQ(TakeOldest(parts), T(1));
+  TakeFrom(parts, T(1));
   CancelYoungest(parts, 2);
   EXPECT_THAT(parts, testing::ElementsAre(ClaimPart{T(1), 1}, ClaimPart{T(2), 1}));
   CancelYoungest(parts, 2);

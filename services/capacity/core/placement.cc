@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
+#include <map>
 
 namespace muster::capacity {
 namespace {
@@ -57,20 +59,32 @@ int64_t FreeInRack(const Classes& classes, absl::string_view fabric_name,
   return free;
 }
 
-// By fabric, how many racks of the choice can be granted whole.
-Sizes WholeRacks(const Depot& depot, const Choice& choice) {
-  const Classes classes = choice.all() ? Classes() : FreeClasses(depot, choice);
+// By fabric, how many racks.
+Sizes CountByFabric(const absl::btree_set<Depot::Place>& racks) {
   Sizes sizes;
-  for (const Sized& fabric : depot.by_whole()) {
-    if (choice.all()) {
-      sizes[fabric.name] = fabric.size;
-      continue;
-    }
-    for (const std::string& rack : depot.fabrics().find(fabric.name)->second.whole) {
-      if (FreeInRack(classes, fabric.name, rack) >= depot.nodes_per_rack()) ++sizes[fabric.name];
+  for (const auto& [fabric, rack] : racks) ++sizes[fabric];
+  return sizes;
+}
+
+// Those which the fewest of the affinities could have whole.
+absl::btree_set<Depot::Place> LeastWantedRacks(const Depot& depot,
+                                               absl::btree_set<Depot::Place> racks,
+                                               const WaitingAffinities& waiting) {
+  if (waiting.empty()) return racks;
+  std::map<Depot::Place, int64_t> wanted;
+  for (const Affinity& affinity : waiting.affinities()) {
+    const Classes classes = FreeClasses(depot, Choice{&affinity});
+    for (const Depot::Place& place : racks) {
+      if (FreeInRack(classes, place.first, place.second) >= depot.nodes_per_rack()) ++wanted[place];
     }
   }
-  return sizes;
+  int64_t least = std::numeric_limits<int64_t>::max();
+  for (const Depot::Place& place : racks) least = std::min(least, wanted[place]);
+  absl::btree_set<Depot::Place> kept;
+  for (const Depot::Place& place : racks) {
+    if (wanted[place] == least) kept.insert(place);
+  }
+  return kept;
 }
 
 BySize Sort(const Sizes& sizes) {
@@ -147,7 +161,15 @@ std::vector<std::string> ChooseOfAll(const State& state, const Depot& depot, con
 bool Choice::Has(const Labels& labels) const {
   return Matches(*affinity, labels) &&
          std::none_of(kept.begin(), kept.end(),
-                      [&](const Affinity* gang) { return Matches(*gang, labels); });
+                      [&](const Affinity* gang) { return Matches(*gang, labels); }) &&
+         std::none_of(promised.begin(), promised.end(),
+                      [&](const Choice* gang) { return gang->Has(labels); }) &&
+         (waiting == nullptr || waiting->CountMatching(labels) <= most);
+}
+
+bool Choice::HasRack(const Depot::Place& place) const {
+  return std::none_of(racks.begin(), racks.end(),
+                      [&](const auto* gang) { return gang->contains(place); });
 }
 
 int64_t CountFree(const Depot& depot, const Choice& choice) {
@@ -157,9 +179,24 @@ int64_t CountFree(const Depot& depot, const Choice& choice) {
   return free;
 }
 
+absl::btree_set<Depot::Place> WholeRacksOf(const Depot& depot, const Choice& choice) {
+  const bool any = choice.all();
+  const Classes classes = any ? Classes() : FreeClasses(depot, choice);
+  absl::btree_set<Depot::Place> racks;
+  for (const Sized& sized : depot.by_whole()) {
+    for (const std::string& rack : depot.fabrics().find(sized.name)->second.whole) {
+      if (any || (choice.HasRack({sized.name, rack}) &&
+                  FreeInRack(classes, sized.name, rack) >= depot.nodes_per_rack()))
+        racks.emplace(sized.name, rack);
+    }
+  }
+  return racks;
+}
+
 int64_t CountWholeRacks(const Depot& depot, const Choice& choice) {
+  if (!choice.all()) return static_cast<int64_t>(WholeRacksOf(depot, choice).size());
   int64_t racks = 0;
-  for (const auto& [fabric, whole] : WholeRacks(depot, choice)) racks += whole;
+  for (const Sized& fabric : depot.by_whole()) racks += fabric.size;
   return racks;
 }
 
@@ -184,21 +221,17 @@ std::vector<std::string> ChooseMachines(const State& state, const Depot& depot,
 }
 
 std::vector<std::string> ChooseWholeRack(const State& state, const Depot& depot,
-                                         const Choice& choice, absl::string_view pool_uid,
-                                         int64_t racks) {
+                                         const Choice& choice, const WaitingAffinities& waiting,
+                                         absl::string_view pool_uid, int64_t racks) {
   std::vector<std::string> ids;
-  const Sizes fabrics = WholeRacks(depot, choice);
-  if (fabrics.empty()) return ids;
+  const auto places = LeastWantedRacks(depot, WholeRacksOf(depot, choice), waiting);
+  if (places.empty()) return ids;
+  const Sizes fabrics = CountByFabric(places);
   const std::string name =
       PickFabric(state.FootprintOf(pool_uid), Sort(fabrics), racks,
                  [&](const std::string& fabric) { return fabrics.contains(fabric); });
-  const Classes classes = choice.all() ? Classes() : FreeClasses(depot, choice);
-  const Fabric& fabric = depot.fabrics().find(name)->second;
-  for (const std::string& rack : fabric.whole) {
-    if (!choice.all() && FreeInRack(classes, name, rack) < depot.nodes_per_rack()) continue;
-    Take(state, choice, fabric.racks.find(rack)->second, depot.nodes_per_rack(), ids);
-    break;
-  }
+  const Depot::Place& place = *places.lower_bound({name, ""});
+  Take(state, choice, RackOf(depot, place.first, place.second), depot.nodes_per_rack(), ids);
   return ids;
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "services/capacity/core/depot.h"
 #include "services/capacity/core/state.h"
+#include "services/capacity/core/waiting.h"
 
 // Which free machines a pool gets. Pure and deterministic: the same state gives the same machines.
 namespace muster::capacity {
@@ -15,11 +17,37 @@ namespace muster::capacity {
 // gang ahead of it. What it points to must outlive it.
 struct Choice {
   const Affinity* affinity = nullptr;
-  std::vector<const Affinity*> kept = {};  // of those gangs
+  std::vector<const Affinity*> kept = {};                        // of those gangs
+  std::vector<const absl::btree_set<Depot::Place>*> racks = {};  // whole ones kept for them
+  std::vector<const Choice*> promised = {};  // what gangs get with what comes: kept from spot too
+  // Set: of these affinities the machines match at most `most`.
+  const WaitingAffinities* waiting = nullptr;
+  int64_t most = 0;
 
-  bool all() const { return affinity->empty() && kept.empty(); }
+  bool all() const {
+    return affinity->empty() && kept.empty() && racks.empty() && promised.empty() &&
+           waiting == nullptr;
+  }
   bool Has(const Labels& labels) const;
+  bool HasRack(const Depot::Place& place) const;
 };
+
+// The same of those machines that the fewest of the affinities match and for whose label class
+// `has_any` holds.
+template <class HasAny>
+Choice LeastWanted(const Depot& depot, Choice choice, const WaitingAffinities& waiting,
+                   HasAny has_any) {
+  if (waiting.empty()) return choice;
+  std::optional<int64_t> least;
+  for (const auto& [labels, machines] : depot.classes()) {
+    if (!choice.Has(labels) || !has_any(labels, machines)) continue;
+    const int64_t here = waiting.CountMatching(labels);
+    if (!least || here < *least) least = here;
+  }
+  choice.waiting = &waiting;
+  choice.most = least.value_or(0);
+  return choice;
+}
 
 // How many free machines the choice has. Costs O(label classes); O(1) when it has all.
 int64_t CountFree(const Depot& depot, const Choice& choice);
@@ -42,11 +70,15 @@ std::vector<std::string> ChooseMachines(const State& state, const Depot& depot,
                                         const Choice& choice, absl::string_view pool_uid,
                                         int64_t nodes);
 
-// The machines of one whole free rack, nodes_per_rack of them, for a pool that is to get `racks`;
-// fabrics are chosen as above by their whole racks. Never empty while the choice has a whole rack.
+// The machines of one whole free rack, nodes_per_rack of them, for a pool that is to get `racks`:
+// of those that can be whole for the fewest of the waiting affinities; fabrics are chosen as above
+// by their whole racks. Never empty while the choice has a whole rack.
 std::vector<std::string> ChooseWholeRack(const State& state, const Depot& depot,
-                                         const Choice& choice, absl::string_view pool_uid,
-                                         int64_t racks);
+                                         const Choice& choice, const WaitingAffinities& waiting,
+                                         absl::string_view pool_uid, int64_t racks);
+
+// The whole racks that could be granted of the choice. Costs as CountWholeRacks.
+absl::btree_set<Depot::Place> WholeRacksOf(const Depot& depot, const Choice& choice);
 
 // Up to `nodes` free machines of racks where this pool and no other holds machines: all that may go
 // to a pool by itself for a type that is granted in whole racks.

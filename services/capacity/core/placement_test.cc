@@ -99,7 +99,7 @@ TEST_F(PlacementTest, TiesGoToTheLowerName) {
 TEST_F(PlacementTest, WholeRacksOnly) {
   AddRack("f1", "a", World::kNodesPerRack - 1);
   EXPECT_THAT(WantRacks("p", 4), IsEmpty());
-  EXPECT_EQ(world_.View("p").reason, ClaimReason::kQueued);
+  EXPECT_EQ(world_.View("p").reason, ClaimReason::kNoneAvailable);
   AddRack("f1", "b");
   EXPECT_THAT(world_.MachinesOf("p"), ElementsAre("b-0", "b-1", "b-2", "b-3"));
   // The missing machine makes the other rack whole.

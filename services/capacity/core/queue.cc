@@ -1,7 +1,5 @@
 #include "services/capacity/core/queue.h"
 
-#include <algorithm>
-
 #include "services/capacity/core/parts.h"
 
 namespace muster::capacity {
@@ -11,30 +9,25 @@ QueueKey KeyOf(const ClaimRow& claim, const ClaimPart& part) {
   return {claim.compute_class, claim.priority, part.request_time, claim.pool_uid};
 }
 
-// Calls f(key, nodes) for every place of the claim, in order.
-template <class F>
-void ForEachPlace(const ClaimRow& claim, F f) {
-  if (claim.parts.empty()) return;
-  if (claim.gang) return f(KeyOf(claim, claim.parts.front()), Outstanding(claim.parts));
-  for (const ClaimPart& part : claim.parts) f(KeyOf(claim, part), part.nodes);
-}
-
 }  // namespace
 
-void Queue::Add(const ClaimRow& claim, int64_t covered) {
-  Line& line = lines_[Selector{claim.affinity, claim.gang}];
-  ForEachPlace(claim, [&](const QueueKey& key, int64_t nodes) {
-    const int64_t here = std::min(nodes, covered);
-    covered -= here;
-    const bool reclaims = claim.compute_class == ComputeClass::kDefault;
-    line.Insert(key, {1, nodes, reclaims ? nodes - here : 0});
-  });
+bool IsAtOnce(const ClaimRow& claim, const ClaimPart& part, const Ages& ages) {
+  return claim.gang && !ages.contains(part.request_time);
 }
 
-void Queue::Remove(const ClaimRow& claim) {
-  const auto line = lines_.find(Selector{claim.affinity, claim.gang});
-  ForEachPlace(claim, [&](const QueueKey& key, int64_t) { line->second.Erase(key); });
-  if (line->second.empty()) lines_.erase(line);
+void Queue::Add(const ClaimRow& claim, const Ages& ages) {
+  for (const ClaimPart& part : claim.parts) {
+    Line& line = lines_[Selector{claim.affinity, IsAtOnce(claim, part, ages)}];
+    line.Insert(KeyOf(claim, part), {1, part.nodes});
+  }
+}
+
+void Queue::Remove(const ClaimRow& claim, const Ages& ages) {
+  for (const ClaimPart& part : claim.parts) {
+    const auto line = lines_.find(Selector{claim.affinity, IsAtOnce(claim, part, ages)});
+    line->second.Erase(KeyOf(claim, part));
+    if (line->second.empty()) lines_.erase(line);
+  }
 }
 
 const Line* Queue::FindLine(const Selector& selector) const {
@@ -56,21 +49,13 @@ QueueSum Queue::AheadOf(const QueueKey& key) const {
 
 QueuePlace Queue::PlaceOf(const ClaimRow& claim) const {
   QueuePlace place;
-  QueueKey first;
-  QueueKey youngest;
-  int64_t places = 0;
-  int64_t own = 0;  // Nodes of the parts before the youngest
-  int64_t last = 0;
-  ForEachPlace(claim, [&](const QueueKey& key, int64_t nodes) {
-    if (places++ == 0) first = key;
-    youngest = key;
-    own += last;
-    last = nodes;
-  });
-  if (places == 0) return place;
-  const QueueSum ahead = AheadOf(first);
+  if (claim.parts.empty()) return place;
+  const ClaimPart& youngest = claim.parts.back();
+  const QueueSum ahead = AheadOf(KeyOf(claim, claim.parts.front()));
   place.place = ahead.entries + 1;
-  place.nodes_ahead = (places == 1 ? ahead : AheadOf(youngest)).nodes - own;
+  place.nodes_ahead = claim.parts.size() == 1 ? ahead.nodes
+                                              : AheadOf(KeyOf(claim, youngest)).nodes -
+                                                    (Outstanding(claim.parts) - youngest.nodes);
   return place;
 }
 

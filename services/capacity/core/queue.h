@@ -5,14 +5,21 @@
 #include <string>
 #include <tuple>
 
+#include "absl/container/btree_map.h"
 #include "absl/time/time.h"
 #include "services/capacity/core/rank_tree.h"
 #include "services/capacity/core/rows.h"
 
 namespace muster::capacity {
 
-// A place in the queue: one outstanding part of one claim; all of a gang at the place of its oldest
-// part.
+// Machines held by the request that they were granted for.
+using Ages = absl::btree_map<absl::Time, int64_t>;
+
+// Whether all of the part is granted at once or nothing of it: that of a gang, unless the claim
+// holds machines of the same request. Then it lost some, and each is replaced alone.
+bool IsAtOnce(const ClaimRow& claim, const ClaimPart& part, const Ages& ages);
+
+// A place in the queue: one outstanding part of one claim.
 struct QueueKey {
   ComputeClass compute_class = ComputeClass::kDefault;
   int32_t priority = 0;
@@ -31,23 +38,19 @@ struct QueueKey {
 struct QueueSum {
   int64_t entries = 0;
   int64_t nodes = 0;
-  // Of a default claim: Nodes for which no machine is being reclaimed yet. Reclaims count for the
-  // oldest parts first.
-  int64_t uncovered = 0;
 
   QueueSum& operator+=(const QueueSum& other) {
     entries += other.entries;
     nodes += other.nodes;
-    uncovered += other.uncovered;
     return *this;
   }
   bool operator==(const QueueSum&) const = default;
 };
 
-// Claims that take the same machines in the same way wait in one line.
+// Parts that take the same machines in the same way wait in one line.
 struct Selector {
   Affinity affinity = {};
-  bool gang = false;
+  bool gang = false;  // at once
   auto operator<=>(const Selector&) const = default;
 };
 
@@ -65,9 +68,9 @@ struct QueuePlace {
 // all lines.
 class Queue {
  public:
-  // `covered`: machines that are being reclaimed for the claim.
-  void Add(const ClaimRow& claim, int64_t covered);
-  void Remove(const ClaimRow& claim);
+  // `ages`: of the machines that the claim holds, the same for both.
+  void Add(const ClaimRow& claim, const Ages& ages);
+  void Remove(const ClaimRow& claim, const Ages& ages);
 
   // No line is empty.
   const std::map<Selector, Line>& lines() const { return lines_; }

@@ -1,6 +1,8 @@
 #include "services/capacity/core/serve.h"
 
 #include <algorithm>
+#include <limits>
+#include <list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,84 +11,164 @@
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/grant.h"
 #include "services/capacity/core/offer.h"
-#include "services/capacity/core/parts.h"
 #include "services/capacity/core/placement.h"
-#include "services/capacity/core/reclaim.h"
 #include "services/capacity/core/serve_racks.h"
+#include "services/capacity/core/supply.h"
 #include "services/capacity/core/turns.h"
 
 namespace muster::capacity {
 namespace {
 
-void Grant(Overlay<State>& overlay, const DepotKey& key, const Choice& choice,
-           const std::string& uid, int64_t nodes, absl::Time now) {
-  ClaimRow claim = *overlay.state().FindClaim(uid);
-  while (nodes > 0) {
-    const Depot& depot = *overlay.state().FindDepot(key);
-    const std::vector<std::string> ids = ChooseMachines(overlay.state(), depot, choice, uid, nodes);
-    Hold(overlay, ids, claim, now);
-    nodes -= static_cast<int64_t>(ids.size());
-  }
-  overlay.Put(std::move(claim));
+// Every default place stands before it, every spot place behind it.
+const QueueKey& EndOfDefault() {
+  static const QueueKey* const kEnd =
+      new QueueKey{ComputeClass::kSpot, std::numeric_limits<int32_t>::max(), absl::InfinitePast()};
+  return *kEnd;
 }
 
-// How many Nodes the claim at its turn gets. A gang for which machines are kept is added to `kept`.
-int64_t NodesAtTurn(const State& state, const Depot& depot, const Choice& choice, const Turn& turn,
-                    std::vector<KeptGang>& kept) {
-  const int64_t free = CountFree(depot, choice);
-  if (!turn.selector.gang || free == 0) return std::min(turn.nodes, free);
-  switch (Judge(state, depot, choice, *state.FindClaim(turn.key.pool_uid))) {
-    case Verdict::kGrant:
-      return turn.nodes;
-    case Verdict::kKeep:
-      kept.push_back({turn.key, turn.selector.affinity, free});
-      return 0;
-    case Verdict::kPass:
-      break;
-  }
-  return 0;
-}
+// One decision for single machines.
+class Server {
+ public:
+  Server(Overlay<State>& overlay, const Depot& depot, bool spot, absl::Time now,
+         absl::Time keeps_after)
+      : overlay_(overlay),
+        depot_(depot),
+        spot_(spot),
+        now_(now),
+        keeps_after_(keeps_after),
+        supply_(overlay, depot, now) {}
 
-void ServeMachines(Overlay<State>& overlay, const DepotKey& key, bool spot, absl::Time now) {
-  const Depot& depot = *overlay.state().FindDepot(key);  // stays: it has machines
-  Turns turns;
-  for (const auto& [selector, line] : depot.queue().lines()) {
-    if (CountFree(depot, Choice{&selector.affinity}) > 0)
-      turns.Open(depot.queue(), selector, nullptr);
+  void Run() {
+    Turns turns;
+    for (const auto& [selector, line] : depot_.queue().lines()) {
+      if (CountFree(depot_, {&selector.affinity}) + supply_.Count({&selector.affinity}) > 0)
+        turns.Open(depot_.queue(), selector, nullptr);
+    }
+    while (const std::optional<Turn> turn = turns.Next()) {
+      const bool spot = turn->key.compute_class == ComputeClass::kSpot;
+      if (spot && (!spot_ || depot_.free() == 0)) continue;
+      spot ? ServeSpot(*turn) : ServeDefault(*turn);
+      if (spot || Left(turn->selector.affinity))
+        turns.Open(depot_.queue(), turn->selector, &turn->key);
+      else if (spot_ && depot_.free() > 0)
+        turns.Open(depot_.queue(), turn->selector, &EndOfDefault());
+    }
+    supply_.Settle();
   }
-  std::vector<KeptGang> kept;
-  while (const std::optional<Turn> turn = depot.free() > 0 ? turns.Next() : std::nullopt) {
-    if (turn->key.compute_class == ComputeClass::kSpot && !spot) continue;
-    const Choice choice = ChoiceOf(turn->selector.affinity, kept);
-    const int64_t nodes = NodesAtTurn(overlay.state(), depot, choice, *turn, kept);
-    if (nodes > 0) {
-      Grant(overlay, key, choice, turn->key.pool_uid, nodes, now);
-      turns.Open(depot.queue(), turn->selector, turn->selector.gang ? &turn->key : nullptr);
-    } else if (turn->selector.gang &&
-               CountFree(depot, ChoiceOf(turn->selector.affinity, kept)) > 0) {
-      turns.Open(depot.queue(), turn->selector, &turn->key);
+
+  void Settle() { supply_.Settle(); }
+
+ private:
+  using Gangs = std::vector<const Affinity*>;
+
+  // Whether there is anything more for default claims of the affinity.
+  bool Left(const Affinity& affinity) const {
+    return CountFree(depot_, {&affinity, kept_}) + supply_.Count({&affinity, blocked_}) > 0;
+  }
+
+  void ServeSpot(const Turn& turn) {
+    Choice choice{&turn.selector.affinity};
+    for (const Choice& gang : promised_) choice.promised.push_back(&gang);
+    const int64_t free = CountFree(depot_, choice);
+    if (!turn.selector.gang || free >= turn.nodes) Grant(turn, choice, std::min(turn.nodes, free));
+  }
+
+  void ServeDefault(const Turn& turn) {
+    const Choice choice{&turn.selector.affinity, kept_};
+    const int64_t free = CountFree(depot_, choice);
+    if (turn.selector.gang && free < turn.nodes) return Gather(turn, free);
+    const int64_t granted = std::min(turn.nodes, free);
+    Grant(turn, choice, granted);
+    Fetch(turn, std::min(turn.nodes - granted, supply_.Count({&turn.selector.affinity, blocked_})));
+  }
+
+  // A gang that cannot be granted now. What is free is kept for it if that can complete it; spot
+  // gets none of it once what can be reclaimed does.
+  void Gather(const Turn& turn, int64_t free) {
+    if (turn.key.request_time <= keeps_after_) return;
+    const int64_t missing = turn.nodes - free;
+    if (supply_.Count({&turn.selector.affinity, blocked_}) >= missing) {
+      Fetch(turn, missing);
+      const std::vector<const Affinity*> ahead = kept_;
+      if (free > 0) promised_.push_back({Note(turn.selector.affinity, kept_), ahead});
+    } else if (CanEverBeMet(overlay_.state(), depot_,
+                            *overlay_.state().FindClaim(turn.key.pool_uid),
+                            {turn.key.request_time, turn.nodes})) {
+      Note(turn.selector.affinity, kept_);
+      Note(turn.selector.affinity, blocked_);
     }
   }
-}
+
+  const Affinity* Note(const Affinity& affinity, Gangs& gangs) {
+    const auto known = std::find_if(gangs.begin(), gangs.end(),
+                                    [&](const Affinity* gang) { return *gang == affinity; });
+    if (known != gangs.end()) return *known;
+    affinities_.push_back(affinity);
+    gangs.push_back(&affinities_.back());
+    return gangs.back();
+  }
+
+  void Fetch(const Turn& turn, int64_t nodes) {
+    supply_.Fetch(turn.key.pool_uid, {&turn.selector.affinity, blocked_}, nodes);
+  }
+
+  void Grant(const Turn& turn, const Choice& choice, int64_t nodes) {
+    if (nodes == 0) return;
+    const std::string& uid = turn.key.pool_uid;
+    const WaitingAffinities waiting(depot_.queue(), spot_);
+    ClaimRow claim = *overlay_.state().FindClaim(uid);
+    while (nodes > 0) {
+      const Choice least = LeastWanted(
+          depot_, choice, waiting,
+          [](const Labels&, const LabelClass& machines) { return machines.counts.free() > 0; });
+      const std::vector<std::string> ids = ChooseMachines(
+          overlay_.state(), depot_, least, uid, std::min(nodes, CountFree(depot_, least)));
+      Hold(overlay_, ids, claim, turn.key.request_time, now_);
+      nodes -= static_cast<int64_t>(ids.size());
+    }
+    overlay_.Put(std::move(claim));
+  }
+
+  Overlay<State>& overlay_;
+  const Depot& depot_;  // stays: it has machines
+  const bool spot_;     // is offered
+  const absl::Time now_;
+  const absl::Time keeps_after_;
+  Supply supply_;
+  std::list<Affinity> affinities_;  // of the gangs below
+  Gangs kept_;                      // get what is free before default claims behind them
+  std::list<Choice> promised_;      // what spot may not have meanwhile either
+  Gangs blocked_;                   // wait for more than can come from spot
+};
 
 bool Offered(const State& state, const DepotKey& key, ComputeClass compute_class) {
   return OfferOf(state, key.first, key.second, compute_class) == Offer::kOffered;
 }
 
-void GiveFree(Overlay<State>& overlay, const DepotKey& key, absl::Time now) {
-  const State& state = overlay.state();
-  const Depot* depot = state.FindDepot(key);
-  if (depot == nullptr || depot->free() == 0 || depot->queue().empty()) return;
-  if (!Offered(state, key, ComputeClass::kDefault)) return;
-  if (depot->nodes_per_rack() > 0) return ServeRacks(overlay, key, now);
-  ServeMachines(overlay, key, Offered(state, key, ComputeClass::kSpot), now);
-}
-
 }  // namespace
 
-void Serve(Overlay<State>& overlay, const DepotKey& key, absl::Time now) {
-  GiveFree(overlay, key, now);
-  Reclaim(overlay, key, now);
+void Serve(Overlay<State>& overlay, const DepotKey& key, absl::Time now, absl::Time keeps_after) {
+  const State& state = overlay.state();
+  const Depot* depot = state.FindDepot(key);
+  if (depot == nullptr || depot->counts().registered() == 0) return;
+  const bool offered = Offered(state, key, ComputeClass::kDefault);
+  if (offered && depot->nodes_per_rack() > 0) ServeRacks(overlay, key, now, keeps_after);
+  if (depot->free() == 0 && depot->spot().holdings().empty()) return;
+  Server server(overlay, *depot, Offered(state, key, ComputeClass::kSpot), now, keeps_after);
+  offered && depot->nodes_per_rack() == 0 ? server.Run() : server.Settle();
+}
+
+void ServeOverdue(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
+                  absl::Time keeps_after) {
+  const Depot* depot = overlay.state().FindDepot(key);
+  if (depot == nullptr || depot->free() == 0) return;
+  for (const auto& [selector, line] : depot->queue().lines()) {
+    if (!selector.gang) continue;
+    for (const auto& [place, sum] : line) {
+      if (place.compute_class == ComputeClass::kSpot) break;
+      if (place.request_time <= keeps_after) return Serve(overlay, key, now, keeps_after);
+    }
+  }
 }
 
 }  // namespace muster::capacity

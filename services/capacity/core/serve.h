@@ -6,15 +6,24 @@
 namespace muster::capacity {
 
 // Gives the depot's free machines to those who wait, in the order of the queue, until nothing more
-// can be given; then sees what must be reclaimed (reclaim.h). Whatever frees a machine, makes
-// somebody wait, or changes what somebody waits for, calls it in the same decision.
-//  * A free machine goes to the first claim that may have it: one whose affinity matches nothing
-//  that is free is passed over.
-//  * A gang gets all that is outstanding at its turn or nothing; free machines may be kept for it
-//  (gang.h).
+// can be given, and works out anew what is reclaimed from spot for whom (supply.h). Whatever frees
+// a machine, makes somebody wait, or changes what somebody waits for, calls it in the same
+// decision.
+//  * A free machine goes to the first part that may have it: one whose affinity matches nothing
+//  that is free is passed over. Of those that it may have a part gets the ones that the fewest
+//  waiting affinities match.
+//  * A gang's part gets all at its turn or nothing. What is free is kept for it from default claims
+//  behind it if it asked after `keeps_after` and what is in service and in repair can complete it;
+//  spot may have it meanwhile, unless what can be reclaimed completes the gang now: then it is.
+//  * Who is short otherwise has as many reclaimed as it misses.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
-// Costs O(machines granted), O(lines × label classes with free machines), and the gangs passed
-// over.
-void Serve(Overlay<State>& overlay, const DepotKey& key, absl::Time now);
+// Costs O(machines granted and being reclaimed), O(lines × label classes) a turn, and the gangs
+// passed over.
+void Serve(Overlay<State>& overlay, const DepotKey& key, absl::Time now, absl::Time keeps_after);
+
+// The same if a gang waits that keeps nothing any more, and something is free: no change of the
+// books tells that its time is over.
+void ServeOverdue(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
+                  absl::Time keeps_after);
 
 }  // namespace muster::capacity

@@ -9,7 +9,6 @@
 
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/grant.h"
-#include "services/capacity/core/parts.h"
 #include "services/capacity/core/placement.h"
 #include "services/capacity/core/turns.h"
 
@@ -18,8 +17,8 @@ namespace {
 
 class RackServer {
  public:
-  RackServer(Overlay<State>& overlay, const DepotKey& key, absl::Time now)
-      : overlay_(overlay), key_(key), now_(now) {}
+  RackServer(Overlay<State>& overlay, const DepotKey& key, absl::Time now, absl::Time keeps_after)
+      : overlay_(overlay), key_(key), now_(now), keeps_after_(keeps_after) {}
 
   // Completes racks that are held in part. Nobody else may have these machines, so the queue's
   // order has no say.
@@ -29,12 +28,8 @@ class RackServer {
     for (const std::string& uid : uids) {
       const ClaimRow* claim = overlay_.state().FindClaim(uid);
       if (claim == nullptr || claim->compute_class == ComputeClass::kSpot) continue;
-      const int64_t outstanding = Outstanding(claim->parts);
-      ClaimRow granted = *claim;
-      const std::vector<std::string> ids = Refill(granted, outstanding);
-      if (claim->gang && static_cast<int64_t>(ids.size()) < outstanding) continue;
-      Hold(overlay_, ids, granted, now_);
-      overlay_.Put(std::move(granted));
+      const std::vector<ClaimPart> parts = claim->parts;
+      for (const ClaimPart& part : parts) RefillPart(uid, part);
     }
   }
 
@@ -47,8 +42,11 @@ class RackServer {
     while (const std::optional<Turn> turn =
                depot().by_whole().empty() ? std::nullopt : turns.Next()) {
       if (turn->key.compute_class == ComputeClass::kSpot) continue;
-      const bool more = turn->selector.gang ? ServeGang(*turn) : ServePart(*turn);
-      if (more) turns.Open(depot().queue(), turn->selector, &turn->key);
+      const Choice choice = ChoiceOf(turn->selector.affinity, kept_);
+      const int64_t whole = CountWholeRacks(depot(), choice);
+      if (whole == 0) continue;
+      turn->selector.gang ? ServeGang(*turn, choice, whole) : ServePart(*turn, choice, whole);
+      turns.Open(depot().queue(), turn->selector, &turn->key);
     }
     return depot().free() < free;
   }
@@ -61,55 +59,62 @@ class RackServer {
     return ChooseRefill(overlay_.state(), depot(), Choice{&claim.affinity}, claim.pool_uid, nodes);
   }
 
-  void HoldRacks(const Choice& choice, ClaimRow& claim, int64_t racks) {
-    for (; racks > 0; --racks) {
-      Hold(overlay_, ChooseWholeRack(overlay_.state(), depot(), choice, claim.pool_uid, racks),
-           claim, now_);
-    }
+  void RefillPart(const std::string& uid, const ClaimPart& part) {
+    ClaimRow claim = *overlay_.state().FindClaim(uid);
+    const std::vector<std::string> ids = Refill(claim, part.nodes);
+    const bool all = static_cast<int64_t>(ids.size()) == part.nodes;
+    if (!all && IsAtOnce(claim, part, overlay_.state().FootprintOf(uid).ages)) return;
+    Hold(overlay_, ids, claim, part.request_time, now_);
+    overlay_.Put(std::move(claim));
   }
 
-  // These two: false: there is nothing for the rest of the line.
-  bool ServePart(const Turn& turn) {
+  // `part`: for which; nullopt: for the oldest.
+  void Grant(const Turn& turn, const Choice& choice, int64_t racks,
+             std::optional<absl::Time> part) {
+    ClaimRow claim = *overlay_.state().FindClaim(turn.key.pool_uid);
+    const WaitingAffinities waiting(depot().queue(), false);
+    for (; racks > 0; --racks) {
+      for (const std::string& id :
+           ChooseWholeRack(overlay_.state(), depot(), choice, waiting, claim.pool_uid, racks))
+        Hold(overlay_, {id}, claim, part.value_or(claim.parts.front().request_time), now_);
+    }
+    overlay_.Put(std::move(claim));
+  }
+
+  void ServePart(const Turn& turn, const Choice& choice, int64_t whole) {
     const int64_t size = depot().nodes_per_rack();
+    // What a gang lost is replaced by itself.
+    if (overlay_.state().FindClaim(turn.key.pool_uid)->gang)
+      return Grant(turn, choice, std::min(turn.nodes / size, whole), turn.key.request_time);
     int64_t& nodes = passed_[turn.key.pool_uid];
     nodes += turn.nodes;
-    if (nodes < size) return true;
-    const Choice choice = ChoiceOf(turn.selector.affinity, kept_);
-    const int64_t whole = CountWholeRacks(depot(), choice);
     const int64_t racks = std::min(nodes / size, whole);
     nodes -= racks * size;
-    ClaimRow claim = *overlay_.state().FindClaim(turn.key.pool_uid);
-    HoldRacks(choice, claim, racks);
-    overlay_.Put(std::move(claim));
-    return racks < whole;
+    Grant(turn, choice, racks, std::nullopt);
   }
 
-  bool ServeGang(const Turn& turn) {
-    const Choice choice = ChoiceOf(turn.selector.affinity, kept_);
-    const int64_t on_offer = CountOnOffer(depot(), choice);
-    if (on_offer == 0) return false;
+  void ServeGang(const Turn& turn, const Choice& choice, int64_t whole) {
+    const int64_t racks = turn.nodes / depot().nodes_per_rack();
+    const int64_t single = turn.nodes % depot().nodes_per_rack();
     ClaimRow claim = *overlay_.state().FindClaim(turn.key.pool_uid);
-    const RackVerdict judged = JudgeRacks(overlay_.state(), depot(), choice, claim);
-    switch (judged.verdict) {
-      case Verdict::kGrant: {
-        const int64_t single = Outstanding(claim.parts) - judged.racks * depot().nodes_per_rack();
-        Hold(overlay_, Refill(claim, single), claim, now_);
-        HoldRacks(choice, claim, judged.racks);
-        overlay_.Put(std::move(claim));
-        return true;
-      }
-      case Verdict::kKeep:
-        kept_.push_back({turn.key, turn.selector.affinity, on_offer});
-        return false;
-      case Verdict::kPass:
-        break;
+    const std::vector<std::string> refill = Refill(claim, single);
+    if (whole >= racks && static_cast<int64_t>(refill.size()) == single) {
+      Hold(overlay_, refill, claim, turn.key.request_time, now_);
+      overlay_.Put(std::move(claim));
+      return Grant(turn, choice, racks, turn.key.request_time);
     }
-    return true;
+    const ClaimPart part{turn.key.request_time, turn.nodes};
+    if (turn.key.request_time <= keeps_after_ ||
+        !CanEverBeMet(overlay_.state(), depot(), claim, part))
+      return;
+    kept_.push_back({turn.key, turn.selector.affinity, whole * depot().nodes_per_rack(),
+                     WholeRacksOf(depot(), choice)});
   }
 
   Overlay<State>& overlay_;
   const DepotKey key_;
   const absl::Time now_;
+  const absl::Time keeps_after_;
   // Pool uid → Nodes of its parts up to here, not granted.
   std::map<std::string, int64_t> passed_;
   std::vector<KeptGang> kept_;
@@ -117,8 +122,10 @@ class RackServer {
 
 }  // namespace
 
-void ServeRacks(Overlay<State>& overlay, const DepotKey& key, absl::Time now) {
-  RackServer server(overlay, key, now);
+void ServeRacks(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
+                absl::Time keeps_after) {
+  if (overlay.state().FindDepot(key)->free() == 0) return;
+  RackServer server(overlay, key, now, keeps_after);
   server.ServeRefills();
   // A rack with spare machines may go on to complete what its new holder misses.
   if (server.ServeWhole()) server.ServeRefills();

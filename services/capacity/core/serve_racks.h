@@ -6,10 +6,12 @@
 namespace muster::capacity {
 
 // Serve for a type with nodes_per_rack > 0. A rack goes to a claim at the turn of the part that
-// makes up a rack's worth; a single machine only completes a rack whose other machines the same
-// claim holds. An affinity holds for a rack when nodes_per_rack free machines of it match, and only
-// these are granted. Spot is not offered. Costs O(machines granted), and the claims passed over
+// makes up a rack's worth (of a gang: by itself); a single machine only completes a rack whose
+// other machines the same claim holds. An affinity holds for a rack when nodes_per_rack free
+// machines of it match, and only these are granted. Spot is not offered. A gang's part of
+// `keeps_after` or before keeps nothing. Costs O(machines granted), and the claims passed over
 // while whole racks are free.
-void ServeRacks(Overlay<State>& overlay, const DepotKey& key, absl::Time now);
+void ServeRacks(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
+                absl::Time keeps_after);
 
 }  // namespace muster::capacity

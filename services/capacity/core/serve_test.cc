@@ -178,7 +178,7 @@ TEST_F(ServeTest, AGangThatCannotBeMetIsPassedOver) {
   world_.RegisterRack("f", "r", 3);
   Sync(world_.WantGang("g", 4));
   EXPECT_THAT(Sync(world_.Want("behind", 1)).machines, ElementsAre("r-0"));
-  EXPECT_EQ(world_.View("g").reason, ClaimReason::kQueued);
+  EXPECT_EQ(world_.View("g").reason, ClaimReason::kNoneAvailable);
   // What the gang holds itself cannot come to it: 3 of 5 machines are others'.
   world_.RegisterRack("f", "s", 2);
   Give("behind", 0, {"r-0"});

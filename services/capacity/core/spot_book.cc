@@ -38,14 +38,6 @@ void SpotBook::AddReclaim(const MachineRow& machine, int64_t by) {
   if (reclaims.empty()) reclaims_.erase(machine.earmark);
 }
 
-void SpotBook::NoteOutstanding(const std::string& pool_uid, int64_t outstanding) {
-  if (CoveredFor(pool_uid) > outstanding) {
-    surplus_.insert(pool_uid);
-  } else if (!surplus_.empty()) {
-    surplus_.erase(pool_uid);
-  }
-}
-
 const Reclaims& SpotBook::ReclaimsFor(absl::string_view pool_uid) const {
   static const Reclaims* const kNone = new Reclaims();
   const auto it = reclaims_.find(pool_uid);

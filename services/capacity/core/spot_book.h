@@ -53,22 +53,16 @@ using Reclaims = absl::btree_set<Reclaimed>;
 class SpotBook {
  public:
   void Add(const MachineRow& machine, int64_t by);
-  // Notes whether the claim has more machines earmarked than it waits for (0: it does not, or is
-  // gone). To be called whenever either changes.
-  void NoteOutstanding(const std::string& pool_uid, int64_t outstanding);
-
   const absl::btree_map<std::string, SpotHolding>& holdings() const { return holdings_; }
   // Claims that have machines which are not being reclaimed yet.
   const absl::btree_set<SpotRank>& ranks() const { return ranks_; }
-  // By the claim that is to get them; "": nobody in particular.
+  // By the claim that they are forecast for; "": none.
   const absl::btree_map<std::string, Reclaims>& reclaims() const { return reclaims_; }
   // Empty: none.
   const Reclaims& ReclaimsFor(absl::string_view pool_uid) const;
   int64_t CoveredFor(absl::string_view pool_uid) const {
     return static_cast<int64_t>(ReclaimsFor(pool_uid).size());
   }
-  // Claims that have more machines earmarked than they wait for. Empty once a decision is done.
-  const absl::btree_set<std::string>& surplus() const { return surplus_; }
 
   bool operator==(const SpotBook&) const = default;
 
@@ -78,7 +72,6 @@ class SpotBook {
   absl::btree_map<std::string, SpotHolding> holdings_;
   absl::btree_set<SpotRank> ranks_;
   absl::btree_map<std::string, Reclaims> reclaims_;
-  absl::btree_set<std::string> surplus_;
 };
 
 }  // namespace muster::capacity

@@ -1,13 +1,16 @@
 #include "services/capacity/core/state.h"
 
-#include "services/capacity/core/parts.h"
-
 namespace muster::capacity {
 namespace {
 
-const std::string& EarmarkOf(const MachineRow* machine) {
+const std::string& HolderOf(const MachineRow* machine) {
   static const std::string* const kNone = new std::string();
-  return machine == nullptr ? *kNone : machine->earmark;
+  return machine == nullptr ? *kNone : machine->claim;
+}
+
+// How the parts of other claims wait does not depend on what they hold.
+bool WaitsAsGang(const ClaimRow* claim) {
+  return claim != nullptr && claim->gang && !claim->parts.empty();
 }
 
 }  // namespace
@@ -59,16 +62,14 @@ void State::ReindexId(const MachineRow* before, const MachineRow* after) {
 
 void State::Unqueue(const std::string& pool_uid) {
   const ClaimRow* claim = FindClaim(pool_uid);
-  if (claim != nullptr && !claim->parts.empty())
-    DepotFor(claim->zone, claim->instance_type).Remove(*claim);
+  if (WaitsAsGang(claim))
+    DepotFor(claim->zone, claim->instance_type).Remove(*claim, FootprintOf(pool_uid).ages);
 }
 
-void State::Requeue(const std::string& pool_uid, Depot& depot) {
-  if (pool_uid.empty()) return;
+void State::Requeue(const std::string& pool_uid) {
   const ClaimRow* claim = FindClaim(pool_uid);
-  depot.NoteOutstanding(pool_uid, claim == nullptr ? 0 : Outstanding(claim->parts));
-  if (claim != nullptr && !claim->parts.empty())
-    DepotFor(claim->zone, claim->instance_type).Add(*claim);
+  if (WaitsAsGang(claim))
+    DepotFor(claim->zone, claim->instance_type).Add(*claim, FootprintOf(pool_uid).ages);
 }
 
 void State::Leave(const MachineRow& machine) {
@@ -76,6 +77,8 @@ void State::Leave(const MachineRow& machine) {
   if (it == footprints_.end()) return;
   it->second.machines.erase(machine.id);
   if (--it->second.fabrics[machine.fabric] == 0) it->second.fabrics.erase(machine.fabric);
+  const auto age = it->second.ages.find(machine.request_time.value_or(absl::InfinitePast()));
+  if (--age->second == 0) it->second.ages.erase(age);
   if (it->second.machines.empty()) footprints_.erase(it);
 }
 
@@ -84,16 +87,23 @@ void State::Enter(const MachineRow& machine) {
   Footprint& footprint = footprints_[machine.claim];
   footprint.machines.insert(machine.id);
   ++footprint.fabrics[machine.fabric];
+  ++footprint.ages[machine.request_time.value_or(absl::InfinitePast())];
+}
+
+// Between holders.
+void State::Move(const MachineRow* before, const MachineRow* after) {
+  const std::string& from = HolderOf(before);
+  const std::string& to = HolderOf(after);
+  Unqueue(from);
+  if (to != from) Unqueue(to);
+  if (before != nullptr) Leave(*before);
+  if (after != nullptr) Enter(*after);
+  Requeue(from);
+  if (to != from) Requeue(to);
 }
 
 void State::Reindex(const MachineRow* before, const MachineRow* after) {
   ReindexId(before, after);
-  const std::string& from = EarmarkOf(before);
-  const std::string& to = EarmarkOf(after);
-  if (from != to) {
-    Unqueue(from);
-    Unqueue(to);
-  }
   if (before != nullptr && after != nullptr && before->zone == after->zone &&
       before->instance_type == after->instance_type) {
     DepotFor(after->zone, after->instance_type).Replace(*before, *after);
@@ -102,28 +112,18 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
     if (after != nullptr) DepotFor(after->zone, after->instance_type).Add(*after);
   }
   if (before == nullptr || after == nullptr || before->claim != after->claim ||
-      before->fabric != after->fabric) {
-    if (before != nullptr) Leave(*before);
-    if (after != nullptr) Enter(*after);
-  }
-  if (from != to) {
-    const MachineRow& machine = after != nullptr ? *after : *before;
-    Depot& depot = DepotFor(machine.zone, machine.instance_type);
-    Requeue(from, depot);
-    Requeue(to, depot);
+      before->fabric != after->fabric || before->request_time != after->request_time) {
+    Move(before, after);
   }
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }
 
 void State::Reindex(const ClaimRow* before, const ClaimRow* after) {
+  const Ages& ages = FootprintOf((after != nullptr ? after : before)->pool_uid).ages;
   if (before != nullptr && !before->parts.empty())
-    DepotFor(before->zone, before->instance_type).Remove(*before);
+    DepotFor(before->zone, before->instance_type).Remove(*before, ages);
   if (after != nullptr && !after->parts.empty())
-    DepotFor(after->zone, after->instance_type).Add(*after);
-  const ClaimRow& claim = after != nullptr ? *after : *before;
-  const auto depot = depots_.find({claim.zone, claim.instance_type});
-  if (depot != depots_.end())
-    depot->second.NoteOutstanding(claim.pool_uid, after == nullptr ? 0 : Outstanding(after->parts));
+    DepotFor(after->zone, after->instance_type).Add(*after, ages);
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }
 

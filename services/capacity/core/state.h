@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "services/capacity/core/depot.h"
 #include "services/capacity/core/rows.h"
+#include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
 #include "services/common/state.h"
 
@@ -18,6 +19,7 @@ namespace muster::capacity {
 struct Footprint {
   absl::btree_set<std::string> machines = {};          // ids
   absl::btree_map<std::string, int64_t> fabrics = {};  // fabric → machines there
+  Ages ages = {};
 
   int64_t held() const { return static_cast<int64_t>(machines.size()); }
   bool operator==(const Footprint&) const = default;
@@ -28,8 +30,8 @@ using DepotKey = std::pair<std::string, std::string>;
 
 // All that the capacity service knows. The indexes follow from the rows alone, in whatever order
 // these came.
-class State
-    : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, ClaimRow, ReleasedPool> {
+class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, ClaimRow, ReleasedPool,
+                               KeptRequest> {
  public:
   // Null when there are neither machines nor waiting claims.
   const Depot* FindDepot(const DepotKey& key) const;
@@ -55,12 +57,14 @@ class State
   }
 
   const ReleasedByTime& released() const { return released_; }
+  const KeptByTime& kept() const { return kept_; }
 
   // Whether all indexes are the same. For audits and tests: after any history they equal those
   // built from the rows.
   bool SameIndexes(const State& other) const {
     return depots_ == other.depots_ && footprints_ == other.footprints_ &&
-           machine_ids_ == other.machine_ids_ && released_ == other.released_;
+           machine_ids_ == other.machine_ids_ && released_ == other.released_ &&
+           kept_ == other.kept_;
   }
 
  private:
@@ -72,14 +76,18 @@ class State
   void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
     released_.Reindex(before, after);
   }
+  void Reindex(const KeptRequest* before, const KeptRequest* after) {
+    kept_.Reindex(before, after);
+  }
   Depot& DepotFor(const std::string& zone, const std::string& instance_type);
   // The footprint of the machine's holder, if it has one.
   void Leave(const MachineRow& machine);
   void Enter(const MachineRow& machine);
-  // What is being reclaimed for the claim is about to change: out of the queue with it, and in
-  // again.
+  // What the claim holds is about to change, and with it how its parts wait: out of the queue with
+  // it, and in again.
   void Unqueue(const std::string& pool_uid);
-  void Requeue(const std::string& pool_uid, Depot& depot);
+  void Requeue(const std::string& pool_uid);
+  void Move(const MachineRow* before, const MachineRow* after);
   void DropIfEmpty(const std::string& zone, const std::string& instance_type);
 
   void ReindexId(const MachineRow* before, const MachineRow* after);
@@ -88,6 +96,7 @@ class State
   absl::btree_map<DepotKey, absl::btree_set<std::string>> machine_ids_;
   absl::flat_hash_map<std::string, Footprint> footprints_;
   ReleasedByTime released_;
+  KeptByTime kept_;
 };
 
 }  // namespace muster::capacity

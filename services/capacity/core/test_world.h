@@ -27,6 +27,14 @@ class World {
     revision_ = overlay.revision();
     return outcome;
   }
+  // The same with what no command does: `change(overlay)`.
+  template <class F>
+  void Change(F change) {
+    Overlay<State> overlay(state_, revision_);
+    change(overlay);
+    changes_ = overlay.changes();
+    revision_ = overlay.revision();
+  }
 
   // A general zone that offers both types, one of them in whole racks.
   void AddCatalogue() {

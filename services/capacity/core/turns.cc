@@ -5,11 +5,10 @@ namespace muster::capacity {
 void Turns::Open(const Queue& queue, const Selector& selector, const QueueKey* after) {
   const Line* line = queue.FindLine(selector);
   if (line == nullptr) return;
-  const auto waits = [](const QueueSum& sum) { return sum.uncovered > 0; };
-  const Line::Entry* entry = uncovered_ ? line->FirstWhere(waits, after) : line->First(after);
+  const Line::Entry* entry = line->First(after);
   if (entry == nullptr) return;
   const auto& [key, sum] = *entry;
-  open_.push({selector, key, uncovered_ ? sum.uncovered : sum.nodes});
+  open_.push({selector, key, sum.nodes});
 }
 
 std::optional<Turn> Turns::Next() {

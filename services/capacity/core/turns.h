@@ -12,17 +12,13 @@ namespace muster::capacity {
 struct Turn {
   Selector selector = {};
   QueueKey key = {};
-  int64_t nodes = 0;  // or those that are not covered, see Turns
+  int64_t nodes = 0;
 };
 
 // The lines of a queue merged into one order. Only open lines take part: each gets one turn, then
 // has to be opened again. Every operation costs O(log). The queue may change in between.
 class Turns {
  public:
-  // `uncovered`: only places with Nodes for which no machine is being reclaimed, and only these
-  // Nodes.
-  explicit Turns(bool uncovered = false) : uncovered_(uncovered) {}
-
   // The line's next turn is its first place after `after`; null: its first. Nothing happens if
   // there is none.
   void Open(const Queue& queue, const Selector& selector, const QueueKey* after);
@@ -33,7 +29,6 @@ class Turns {
   struct Later {
     bool operator()(const Turn& a, const Turn& b) const { return b.key < a.key; }
   };
-  const bool uncovered_;
   std::priority_queue<Turn, std::vector<Turn>, Later> open_;
 };
 

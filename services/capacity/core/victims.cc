@@ -5,12 +5,11 @@
 namespace muster::capacity {
 namespace {
 
-std::optional<Newest> NewestOf(const Depot& depot, const std::string& uid,
-                               const Affinity& affinity) {
+std::optional<Newest> NewestOf(const Depot& depot, const std::string& uid, const Choice& choice) {
   std::optional<Newest> newest;
   for (const auto& [labels, machines] : depot.classes()) {
     const auto held = machines.reclaimable.find(uid);
-    if (held == machines.reclaimable.end() || !Matches(affinity, labels)) continue;
+    if (held == machines.reclaimable.end() || !choice.Has(labels)) continue;
     const Newest& here = *held->second.begin();
     if (!newest || here < *newest) newest = here;
   }
@@ -19,10 +18,9 @@ std::optional<Newest> NewestOf(const Depot& depot, const std::string& uid,
 
 }  // namespace
 
-std::optional<std::string> NextVictim(const Depot& depot, const Affinity& affinity) {
-  if (depot.Matching(affinity).reclaimable == 0) return std::nullopt;
+std::optional<std::string> NextVictim(const Depot& depot, const Choice& choice) {
   for (const SpotRank& rank : depot.spot().ranks()) {
-    const std::optional<Newest> newest = NewestOf(depot, rank.pool_uid, affinity);
+    const std::optional<Newest> newest = NewestOf(depot, rank.pool_uid, choice);
     if (newest) return newest->id;
   }
   return std::nullopt;

@@ -1,11 +1,31 @@
 #include "services/capacity/core/view.h"
 
+#include <algorithm>
+
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
 
 namespace muster::capacity {
 namespace {
+
+// Of a claim whose parts are granted as a whole, or in whole racks: what can never be met does not
+// wait.
+ClaimReason ReasonOfWhole(const State& state, const Depot& depot, const ClaimView& view) {
+  const auto can = [&](const ClaimRow& claim) {
+    return std::any_of(claim.parts.begin(), claim.parts.end(), [&](const ClaimPart& part) {
+      return CanEverBeMet(state, depot, claim, part);
+    });
+  };
+  if (can(view.claim)) return ClaimReason::kQueued;
+  ClaimRow anywhere = view.claim;
+  anywhere.affinity = {};
+  const bool partial = !view.machines.empty();
+  if (can(anywhere)) {
+    return partial ? ClaimReason::kPartialNodeAffinity : ClaimReason::kNoneAvailableNodeAffinity;
+  }
+  return partial ? ClaimReason::kPartial : ClaimReason::kNoneAvailable;
+}
 
 ClaimReason ReasonOf(const State& state, const Depot* depot, const ClaimView& view) {
   const ClaimRow& claim = view.claim;
@@ -20,6 +40,7 @@ ClaimReason ReasonOf(const State& state, const Depot* depot, const ClaimView& vi
   if (claim.parts.empty()) return ClaimReason::kSufficient;
   if (view.in_service == 0) return ClaimReason::kNoneAvailable;
   if (view.matching == 0) return ClaimReason::kNoneAvailableNodeAffinity;
+  if (claim.gang || depot->nodes_per_rack() > 0) return ReasonOfWhole(state, *depot, view);
   if (view.machines.empty() || CountElsewhere(state, *depot, claim) >= Outstanding(claim.parts))
     return ClaimReason::kQueued;
   return view.in_service >= claim.nodes ? ClaimReason::kPartialNodeAffinity : ClaimReason::kPartial;

@@ -38,6 +38,8 @@ struct SyncPool {
   bool release = false;           // the pool is gone
   int64_t nodes_in_delivery = 0;  // assigned and not yet registered
   std::optional<BootFailures> boot_failures = {};
+  std::vector<std::string> running_profiles = {};  // what the pool's Nodes boot or run
+  int64_t orders_told = 0;  // up to this number the ends of orders were told of
 };
 
 // A promotion or a rollback. `requested`: a profile id, `pending` or `previous`.

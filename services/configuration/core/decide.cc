@@ -9,6 +9,8 @@
 #include "services/common/generation.h"
 #include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
+#include "services/configuration/core/forget.h"
+#include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/orders.h"
 #include "services/configuration/core/resolve.h"
@@ -106,6 +108,7 @@ absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool
   if (command.boot_failures) {
     pool = CountFailures(std::move(pool), *command.boot_failures, policy);
   }
+  Forget(pool, command.running_profiles, command.orders_told);
   return SettleNow(overlay, std::move(pool), trigger, now);
 }
 
@@ -135,6 +138,11 @@ std::vector<absl::StatusOr<PoolConfiguration>> Check(Overlay<State>& overlay, Sy
 absl::StatusOr<OrderAnswer> Decide(Overlay<State>& overlay, const OrderPool& command,
                                    absl::Time now) {
   ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(overlay, command.pool_uid));
+  if (pool.orders.size() >= kMostOrders) {
+    return error::FailedPrecondition(
+        "TOO_MANY_ORDERS", pool.Key(),
+        absl::StrCat(kMostOrders, " orders were given whose end nobody was told of yet."));
+  }
   Ordered ordered = GiveOrder(std::move(pool), overlay.state().table<NodeProfile>(), command.kind,
                               command.requested, now);
   OrderAnswer answer = {.refusal = Refusal(ordered.pool, ordered.order)};

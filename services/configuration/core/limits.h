@@ -11,12 +11,17 @@ constexpr size_t kMaxVersionNumbers = 4;
 constexpr size_t kMaxVersionDigits = 9;
 // Bytes of spec.image_name and spec.image_kernel.
 constexpr size_t kMaxImageBytes = 253;
-// Profiles that a pool remembers having been active; the oldest goes first.
+// Profiles that a pool remembers having been active, beside those that its Nodes run and those that
+// are disabled; the oldest goes first.
 constexpr size_t kMaxRevisions = 50;
+// The same, those included, also while nobody says what the Nodes run.
+constexpr size_t kMostRevisions = 1'000;
 // Requests in one batch.
 constexpr size_t kMaxBatch = 1'000;
-// Promotions and rollbacks that a pool remembers.
+// Promotions and rollbacks that a pool remembers beside those that nobody was told of yet.
 constexpr size_t kMaxOrders = 10;
+// The same, those included.
+constexpr size_t kMostOrders = 1'000;
 // Machines in one BootFailures.
 constexpr size_t kMaxFailedMachines = 64;
 // Nodes of one pool in delivery.

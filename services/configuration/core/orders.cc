@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
-#include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/profile.h"
 #include "services/configuration/core/strategy.h"
@@ -55,22 +54,13 @@ Choice Choose(const PoolConfiguration& pool, const Order& order) {
   return {};
 }
 
-// The last ones stay, and the one that waits.
-void Append(PoolConfiguration& pool, Order order) {
-  pool.orders.push_back(std::move(order));
-  if (pool.orders.size() <= kMaxOrders) return;
-  pool.orders.erase(std::find_if(pool.orders.begin(), pool.orders.end(), [](const Order& old) {
-    return old.outcome != OrderOutcome::kWaiting;
-  }));
-}
-
 Ordered Conflict(PoolConfiguration pool, Order order) {
   Order& other = *WaitingOrder(pool);
   const absl::string_view both = "Asked for both a promotion and a rollback; both are dropped.";
   order.message = other.message = std::string(both);
   order.outcome = other.outcome = OrderOutcome::kConflict;
   DropWaiting(pool);
-  Append(pool, order);
+  pool.orders.push_back(order);
   return {std::move(pool), std::move(order)};
 }
 
@@ -106,7 +96,7 @@ Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, Or
     order.outcome =
         kind == OrderKind::kPromote ? OrderOutcome::kNoPending : OrderOutcome::kRollbackFailed;
     order.message = choice.fault;
-    Append(pool, order);
+    pool.orders.push_back(order);
     return {std::move(pool), std::move(order)};
   }
   if (other != nullptr) {
@@ -119,12 +109,12 @@ Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, Or
   order.message = "Waits until no Node is in delivery.";
   const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
   const NodeProfile* to = profiles.Find(NodeProfileName(choice.profile));
-  pool.waiting = {choice.profile, now,
+  pool.waiting = {choice.profile, MadeAt(pool, choice.profile, now),
                   to == nullptr ? std::vector<std::string>() : Summary(active, *to)};
   if (pool.pending.node_profile == choice.profile) pool.pending = {};
   const int64_t number = order.number;
-  Append(pool, std::move(order));
-  StageWaiting(pool, now);
+  pool.orders.push_back(std::move(order));
+  StageWaiting(pool);
   const auto given = std::find_if(pool.orders.begin(), pool.orders.end(),
                                   [&](const Order& row) { return row.number == number; });
   return {pool, *given};

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/configuration/core/forget.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/strategy.h"
 
@@ -140,9 +141,9 @@ TEST(OrdersTest, WaitsWhileNodesAreInDelivery) {
     // The Nodes are there.
     PoolConfiguration pool = given.pool;
     pool.mid_delivery = false;
-    StageWaiting(pool, kNow + absl::Hours(1));
+    StageWaiting(pool);
     EXPECT_EQ(pool.active(), named);
-    EXPECT_EQ(pool.revisions.back().create_time, kNow + absl::Hours(1));
+    EXPECT_EQ(pool.revisions.back().create_time, given.pool.waiting.create_time);
     EXPECT_EQ(pool.orders.back().outcome, OrderOutcome::kDone);
     EXPECT_EQ(pool.orders.back().number, given.order.number);
     EXPECT_FALSE(pool.has_waiting());
@@ -192,15 +193,22 @@ TEST(OrdersTest, PromotingAPinnedOneUnpinsIt) {
   EXPECT_THAT(Give(pool, kPromote, "pending").pool.pinned, ElementsAre("d"));
 }
 
-TEST(OrdersTest, TheLastOnesAreKeptAndTheOneThatWaits) {
+TEST(OrdersTest, ThoseThatWereToldOfAreForgottenAndTheOneThatWaitsIsNot) {
   PoolConfiguration pool = Give(Pool(true), kRollback, "a").pool;
   for (int i = 0; i < 20; ++i) pool = Give(pool, kRollback, "unknown").pool;
-  ASSERT_EQ(pool.orders.size(), kMaxOrders);
+  Forget(pool, {}, 0);
+  ASSERT_EQ(pool.orders.size(), 21u);
+  Forget(pool, {}, 5);
+  ASSERT_EQ(pool.orders.size(), 17u);
   EXPECT_EQ(pool.orders.front().outcome, OrderOutcome::kWaiting);
+  EXPECT_EQ(pool.orders.front().number, 1);
+  EXPECT_EQ(pool.orders[1].number, 6);
+  Forget(pool, {}, 21);
+  ASSERT_EQ(pool.orders.size(), kMaxOrders);
   EXPECT_EQ(pool.orders.front().number, 1);
   EXPECT_EQ(pool.orders.back().number, 21);
   pool.mid_delivery = false;
-  StageWaiting(pool, kNow);
+  StageWaiting(pool);
   EXPECT_EQ(pool.orders.front().outcome, OrderOutcome::kDone);
 }
 

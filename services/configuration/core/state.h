@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
 #include "services/common/state.h"
 #include "services/configuration/core/types.h"
@@ -16,7 +17,8 @@
 namespace muster::configuration {
 
 // The configuration domain in memory. Copyable; not thread-safe.
-class State : public StateBase<State, Release, NodeProfile, PoolConfiguration, ReleasedPool> {
+class State
+    : public StateBase<State, Release, NodeProfile, PoolConfiguration, ReleasedPool, KeptRequest> {
  public:
   // The pools that want the same: their keys, in order.
   using Followers = std::map<Wants, std::set<std::string>>;
@@ -30,6 +32,7 @@ class State : public StateBase<State, Release, NodeProfile, PoolConfiguration, R
   const Followers& followers() const { return followers_; }
 
   const ReleasedByTime& released() const { return released_; }
+  const KeptByTime& kept() const { return kept_; }
 
   void Reindex(const Release* before, const Release* after);
   void Reindex(const NodeProfile* before, const NodeProfile* after);
@@ -37,11 +40,15 @@ class State : public StateBase<State, Release, NodeProfile, PoolConfiguration, R
   void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
     released_.Reindex(before, after);
   }
+  void Reindex(const KeptRequest* before, const KeptRequest* after) {
+    kept_.Reindex(before, after);
+  }
 
  private:
   std::map<std::pair<Channel, Component>, std::set<Version>> versions_;
   Followers followers_;
   ReleasedByTime released_;
+  KeptByTime kept_;
 };
 
 }  // namespace muster::configuration

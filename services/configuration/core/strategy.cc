@@ -57,13 +57,9 @@ void Stage(PoolConfiguration& pool, Revision revision) {
     revision.enable_count = same->enable_count;
     revisions.erase(revisions.begin() + (same - revisions.data()));
   }
-  // A clock that went back must not put the list out of order.
-  if (!revisions.empty()) {
-    revision.create_time = std::max(revision.create_time, revisions.back().create_time);
-  }
   Unpin(pool, revision.node_profile);
   revisions.push_back(std::move(revision));
-  if (revisions.size() > kMaxRevisions) revisions.erase(revisions.begin());
+  if (revisions.size() > kMostRevisions) revisions.erase(revisions.begin());
 }
 
 // The strategy's decision: `to` is what is to be active.
@@ -88,9 +84,8 @@ void SetPending(PoolConfiguration& pool, const Table<NodeProfile>& profiles,
     pool.pending = {};
     return;
   }
-  const absl::Time since = wanted.id == pool.pending.node_profile ? pool.pending.create_time : now;
   const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
-  pool.pending = {wanted.id, since, Summary(active, wanted)};
+  pool.pending = {wanted.id, MadeAt(pool, wanted.id, now), Summary(active, wanted)};
 }
 
 }  // namespace
@@ -103,6 +98,14 @@ const Revision* FindRevision(const PoolConfiguration& pool, absl::string_view pr
 }
 Order* WaitingOrder(PoolConfiguration& pool) { return WaitingOrderIn(pool); }
 const Order* WaitingOrder(const PoolConfiguration& pool) { return WaitingOrderIn(pool); }
+
+absl::Time MadeAt(const PoolConfiguration& pool, absl::string_view profile, absl::Time now) {
+  if (const Revision* revision = FindRevision(pool, profile)) return revision->create_time;
+  for (const Revision* revision : {&pool.waiting, &pool.pending}) {
+    if (revision->node_profile == profile) return revision->create_time;
+  }
+  return now;
+}
 
 bool IsPinned(const PoolConfiguration& pool, absl::string_view profile) {
   return std::find(pool.pinned.begin(), pool.pinned.end(), profile) != pool.pinned.end();
@@ -133,20 +136,19 @@ void DropWaiting(PoolConfiguration& pool) {
   Unpin(pool, pool.active());
 }
 
-void StageWaiting(PoolConfiguration& pool, absl::Time now) {
+void StageWaiting(PoolConfiguration& pool) {
   if (!pool.has_waiting() || (pool.mid_delivery && !pool.revisions.empty())) return;
   if (Order* order = WaitingOrder(pool)) {
     order->outcome = OrderOutcome::kDone;
     order->message = absl::StrCat(order->node_profile, " is the active profile.");
   }
-  pool.waiting.create_time = now;
   Stage(pool, std::exchange(pool.waiting, {}));
 }
 
 PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profiles,
                        const Resolution& resolution, Trigger trigger, absl::Time now) {
   if (!resolution.problem.empty()) {
-    StageWaiting(pool, now);
+    StageWaiting(pool);
     pool.spec_unmet = pool.spec_unmet || trigger == Trigger::kSpec;
     pool.problem = resolution.problem;
     pool.pending = {};
@@ -156,9 +158,9 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
   const std::string target = pool.has_waiting() ? pool.waiting.node_profile : pool.active();
   if (wanted.id != target && StagedAtOnce(pool, wanted.id, trigger)) {
     const NodeProfile* active = profiles.Find(NodeProfileName(pool.active()));
-    Switch(pool, {wanted.id, now, Summary(active, wanted)});
+    Switch(pool, {wanted.id, MadeAt(pool, wanted.id, now), Summary(active, wanted)});
   }
-  StageWaiting(pool, now);
+  StageWaiting(pool);
   if (!IsPinned(pool, wanted.id)) pool.pinned.clear();
   SetPending(pool, profiles, wanted, now);
   pool.problem.clear();

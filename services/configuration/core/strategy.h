@@ -31,11 +31,16 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
                        const Resolution& resolution, Trigger trigger, absl::Time now);
 
 // Makes what waits the active one, unless Nodes are in delivery; its order is done.
-void StageWaiting(PoolConfiguration& pool, absl::Time now);
+void StageWaiting(PoolConfiguration& pool);
 
 // Nothing waits any more, and the active one is rolled back from no more. The caller says what
 // became of the order.
 void DropWaiting(PoolConfiguration& pool);
+
+// When the profile was first made for the pool, as far as the pool remembers: it never moves,
+// however often the profile is staged, promoted or rolled back to. `now` when the pool does not
+// know it.
+absl::Time MadeAt(const PoolConfiguration& pool, absl::string_view profile, absl::Time now);
 
 // Null when there is none.
 Revision* FindRevision(PoolConfiguration& pool, absl::string_view profile);

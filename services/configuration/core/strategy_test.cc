@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
+#include "services/configuration/core/orders.h"
 #include "services/configuration/core/profile.h"
 
 namespace muster::configuration {
@@ -107,7 +108,9 @@ TEST(StrategyTest, Table) {
     const bool staged = after.active() != before.active();
     EXPECT_EQ(after.revisions.size(), before.revisions.size() + (staged ? 1 : 0));
     if (staged) {
-      EXPECT_EQ(after.revisions.back().create_time, kNow);
+      const bool was_pending = before.pending.node_profile == after.active();
+      EXPECT_EQ(after.revisions.back().create_time,
+                was_pending ? before.pending.create_time : kNow);
     }
     // The same answer again changes nothing.
     EXPECT_EQ(After(after, To("new"), kUpstream), after);
@@ -142,20 +145,44 @@ TEST(StrategyTest, AProfileStandsOnceAndLast) {
   auto pool = After(After(Pool(kAlways, "a"), To("b"), kSpec), To("a"), kSpec);
   EXPECT_THAT(pool.revisions, ElementsAre(Field(&Revision::node_profile, "b"),
                                           Field(&Revision::node_profile, "a")));
-  EXPECT_EQ(pool.revisions.back().create_time, kNow);
+}
+
+// Reference, createdAt: "When the Node configuration was created".
+TEST(StrategyTest, WhenAConfigurationWasMadeNeverMoves) {
+  const auto at = [](int64_t hours) { return kNow + absl::Hours(hours); };
+  const auto next = [&](PoolConfiguration pool, absl::string_view to, int64_t hours) {
+    const auto profiles = Profiles({pool.active(), std::string(to)});
+    return Next(std::move(pool), profiles, To(to), kUpstream, at(hours));
+  };
+  PoolConfiguration pool = next(Pool(kAlways, "a"), "b", 1);
+  const absl::Time made = FindRevision(pool, "a")->create_time;
+  pool = next(next(pool, "a", 2), "b", 3);
+  EXPECT_EQ(FindRevision(pool, "a")->create_time, made);
+  EXPECT_EQ(FindRevision(pool, "b")->create_time, at(1));
+  // It was pending first, and waited then.
+  pool.spec.strategy = kManual;
+  pool = next(pool, "c", 4);
+  ASSERT_EQ(pool.pending.node_profile, "c");
+  pool.mid_delivery = true;
+  pool = GiveOrder(pool, Profiles({"a", "b", "c"}), OrderKind::kPromote, "pending", at(5)).pool;
+  ASSERT_EQ(pool.waiting.node_profile, "c");
+  pool.mid_delivery = false;
+  pool = next(pool, "c", 6);
+  ASSERT_EQ(pool.active(), "c");
+  EXPECT_EQ(pool.revisions.back().create_time, at(4));
+  pool = GiveOrder(pool, Profiles({"a", "b", "c"}), OrderKind::kRollback, "a", at(7)).pool;
+  ASSERT_EQ(pool.active(), "a");
+  EXPECT_EQ(pool.revisions.back().create_time, made);
 }
 
 TEST(StrategyTest, RevisionsAreBoundedAndInOrder) {
   PoolConfiguration pool = Pool(kAlways, "first");
-  for (size_t i = 0; i < kMaxRevisions + 5; ++i) {
-    // The clock runs backwards.
-    const absl::Time now = kNow - absl::Seconds(static_cast<int64_t>(i));
-    pool = Next(pool, Profiles({pool.active()}), To(absl::StrCat("np", i)), kUpstream, now);
+  for (size_t i = 0; i < kMostRevisions + 5; ++i) {
+    pool = Next(pool, Profiles({pool.active()}), To(absl::StrCat("np", i)), kUpstream, kNow);
   }
-  ASSERT_EQ(pool.revisions.size(), kMaxRevisions);
-  EXPECT_EQ(pool.active(), absl::StrCat("np", kMaxRevisions + 4));
+  ASSERT_EQ(pool.revisions.size(), kMostRevisions);
+  EXPECT_EQ(pool.active(), absl::StrCat("np", kMostRevisions + 4));
   EXPECT_EQ(pool.revisions.front().node_profile, "np5");
-  for (const Revision& revision : pool.revisions) EXPECT_EQ(revision.create_time, kNow);
 }
 
 // What upstream did to a pool whose spec is met is upstream's, also when it was a problem

@@ -65,7 +65,7 @@ struct Spec {
 // A configuration that a pool has, had or may get.
 struct Revision {
   std::string node_profile = {};
-  absl::Time create_time = absl::UnixEpoch();  // when it came to the pool
+  absl::Time create_time = absl::UnixEpoch();  // when it was first made for the pool
   std::vector<std::string> summary = {};       // one fact each
   bool disabled = false;     // its boots failed too often; only in PoolConfiguration.revisions
   int64_t enable_count = 0;  // how often it was enabled again; the same
@@ -91,8 +91,7 @@ struct Order {
 
 // What the Nodes of one pool boot. Invariants, kept by strategy.h, orders.h and
 // breaker.h:
-//  * revisions.back() is the active one; no profile stands twice in `revisions`; their times never
-//  go down;
+//  * revisions.back() is the active one; no profile stands twice in `revisions`;
 //  * `pending` and `problem` are never both set;
 //  * no two of active, `waiting` and `pending` are the same profile;
 //  * something waits only while Nodes are in delivery, and never as the first profile;
@@ -111,7 +110,7 @@ struct PoolConfiguration {
   std::string problem = {};              // empty: resolved
   Revision waiting = {};                 // to become active; no node_profile: nothing
   std::vector<std::string> pinned = {};  // rolled back from: not staged by themselves
-  std::vector<Order> orders = {};        // the last promotions and rollbacks
+  std::vector<Order> orders = {};        // promotions and rollbacks, see forget.h
   bool mid_delivery = false;             // Nodes are in delivery: the active one does not switch
   bool spec_unmet = false;               // the problem holds up the spec's own change
 

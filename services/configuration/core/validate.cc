@@ -73,6 +73,13 @@ void Validate(const SyncPool& request, absl::string_view path, Faults& faults) {
           "must be empty or a version such as \"1.33\".");
   require(request.nodes_in_delivery >= 0 && request.nodes_in_delivery <= kMaxNodes,
           "nodes_in_delivery", absl::StrCat("must be 0 to ", kMaxNodes, "."));
+  require(request.running_profiles.size() <= kMostRevisions, "running_profiles",
+          absl::StrCat("must be at most ", kMostRevisions, "."));
+  for (size_t i = 0; i < std::min(request.running_profiles.size(), kMostRevisions); ++i) {
+    require(IsProfileId(request.running_profiles[i]), absl::StrCat("running_profiles[", i, "]"),
+            kProfileIdShape);
+  }
+  require(request.orders_told >= 0, "orders_told", "must be at least 0.");
   if (request.boot_failures) {
     ValidateFailures(*request.boot_failures, Below(path, "boot_failures"), faults);
   }

@@ -222,6 +222,8 @@ SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view pa
                       .release = request.release()};
   if (command.release) return command;
   command.nodes_in_delivery = request.nodes_in_delivery();
+  command.running_profiles = {request.running_profiles().begin(), request.running_profiles().end()};
+  command.orders_told = request.orders_told();
   if (request.has_boot_failures()) {
     const v1::BootFailures& failures = request.boot_failures();
     command.boot_failures = {failures.node_profile(),

@@ -35,6 +35,9 @@ inline constexpr char kInterruptable[] = "qos.coreweave.cloud/interruptable";
 inline constexpr char kGracefulCloud[] = "qos.coreweave.cloud/graceful-interruptible";
 inline constexpr char kGracefulCom[] = "qos.coreweave.com/graceful-interruptible";
 
+// On the Lease: the name of the history (incarnation) of Muster that is accepted.
+inline constexpr char kHistoryAnnotation[] = "compute.coreweave.com/history";
+
 // On namespaces.
 inline constexpr char kOrganizationLabel[] = "ns.coreweave.cloud/org";
 inline constexpr char kControlPlane[] = "control-plane";

@@ -42,7 +42,13 @@ class Planner {
       PlanAbsent();
       return std::move(plan_);
     }
-    const int age = CompareLives(node_, *facts_.object);
+    int age = CompareLives(node_, *facts_.object);
+    if (age != 0 && facts_.doubted) {
+      plan_.keep = !IsOfItsPool() || IsOver(node_.state());
+      if (plan_.keep) return std::move(plan_);
+      // The same machine in the same pool: the v1 Node goes on as that Node's.
+      age = 0;
+    }
     if (age < 0 || (age == 0 && IsOver(node_.state()))) plan_.remove = !facts_.object->deleting;
     // A mark that is later than the Node that is known: what is known is out of date.
     if (age != 0 || IsOver(node_.state())) return std::move(plan_);
@@ -60,6 +66,11 @@ class Planner {
   }
 
  private:
+  bool IsOfItsPool() const {
+    const auto uid = facts_.object->labels.find(kPoolUidLabel);
+    return uid != facts_.object->labels.end() && uid->second == node_.pool_uid();
+  }
+
   NodeReport& Report(NodeReport::Observation observation, const std::string& message = "") {
     NodeReport& report = plan_.reports.emplace_back();
     report.set_node(node_.name());
@@ -206,6 +217,11 @@ std::string OrphanName(const NodeObject& object, absl::string_view machine) {
   const auto pool = object.labels.find(kPoolLabel);
   if (pool == object.labels.end() || !object.own_labels.contains(kPoolLabel)) return "";
   return absl::StrCat("nodePools/", pool->second, "/nodes/", machine);
+}
+
+bool IsUnknown(const Node* node, const NodeObject& object) {
+  if (object.deleting || OrphanName(object, "").empty()) return false;
+  return node == nullptr || CompareLives(*node, object) != 0;
 }
 
 bool IsMetadataSynced(const Node& node, const NodeObject& object) {

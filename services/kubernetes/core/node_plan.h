@@ -19,6 +19,9 @@ struct NodeFacts {
   std::string blocked_by = {};
   // When its work was last reported; names and counts of work are told again after kWorkInterval.
   absl::Time work_report_time = absl::InfinitePast();
+  // Muster's history is not accepted, and did not know this v1 Node so far: of which life that is
+  // proves nothing (services/kubernetes/history.h).
+  bool doubted = false;
   absl::Time now = absl::InfinitePast();
 };
 
@@ -34,6 +37,7 @@ struct NodePlan {
   std::optional<Json> taints = {};        // merge patch, on the resourceVersion that was seen
   std::optional<Json> apply_status = {};  // server-side apply: our conditions
   bool remove = false;                    // the v1 Node is to be deleted
+  bool keep = false;                      // it would be, were Muster not doubted
   // When to look again although nothing changed; infinite: no need.
   absl::Duration look_again = absl::InfiniteDuration();
 
@@ -52,6 +56,9 @@ int CompareLives(const lifecycle::v1::Node& node, const NodeObject& object);
 // has confirmed it. Empty, or the Muster Node's name below the cluster's:
 // `nodePools/{pool}/nodes/{machine}`.
 std::string OrphanName(const NodeObject& object, absl::string_view machine);
+
+// Ours, and not what Muster's Node is about: there is none (null), or of another life.
+bool IsUnknown(const lifecycle::v1::Node* node, const NodeObject& object);
 
 // Whether labels, annotations, taints and unschedulable are as Muster wants them.
 bool IsMetadataSynced(const lifecycle::v1::Node& node, const NodeObject& object);

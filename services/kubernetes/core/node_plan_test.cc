@@ -105,6 +105,45 @@ TEST(PlanNode, FollowsTheTable) {
   }
 }
 
+// In a history that is not accepted, of which life a v1 Node is proves nothing.
+TEST(PlanNode, OneOfAnotherLifeIsKeptOrGoesOnWhereMusterIsDoubted) {
+  for (const char* mark : {"2025-05-30T17:35:59.999999Z", "2025-05-30T17:36:01.000000Z"}) {
+    for (const Row& row : Table()) {
+      SCOPED_TRACE(absl::StrCat(mark, " ", Node::State_Name(row.state)));
+      const Node node = MakeNode(row.state);
+      NodeObject object = OfLife(mark);
+      object.labels[kPoolUidLabel] = "of-another-pool";
+      NodePlan plan = PlanNode({.node = &node, .object = &object, .doubted = true, .now = Then()});
+      EXPECT_TRUE(plan.keep);
+      EXPECT_FALSE(plan.writes());
+      EXPECT_THAT(plan.reports, IsEmpty());
+
+      object.labels[kPoolUidLabel] = node.pool_uid();
+      plan = PlanNode({.node = &node, .object = &object, .doubted = true, .now = Then()});
+      const bool over =
+          row.state == Node::STATE_DELETED || row.state == Node::STATE_DELIVERY_FAILED;
+      EXPECT_EQ(plan.keep, over);
+      EXPECT_FALSE(plan.remove);
+      EXPECT_EQ(Observations(plan), row.ready);
+      EXPECT_EQ(plan.apply.has_value(), row.written_ready) << "with the new mark";
+    }
+  }
+}
+
+TEST(PlanNode, OursIsUnknownWithoutANodeOfItsLife) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = OfLife(LifeMark(node));
+  EXPECT_FALSE(IsUnknown(nullptr, object)) << "not ours";
+  object.labels[kPoolLabel] = "a";
+  object.own_labels.insert(kPoolLabel);
+  EXPECT_TRUE(IsUnknown(nullptr, object));
+  EXPECT_FALSE(IsUnknown(&node, object));
+  object.annotations[kLifeAnnotation] = "2025-05-30T17:36:01.000000Z";
+  EXPECT_TRUE(IsUnknown(&node, object));
+  object.deleting = true;
+  EXPECT_FALSE(IsUnknown(&node, object));
+}
+
 TEST(PlanNode, OneOfAnEarlierLifeIsRemovedWhateverTheState) {
   const NodeObject object = OfLife("2025-05-30T17:35:59.999999Z");
   for (const Row& row : Table()) {

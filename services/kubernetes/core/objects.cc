@@ -122,8 +122,12 @@ NodePoolObject ReadNodePool(const Json& object) {
   if (finalizers.is_array()) {
     for (const Json& finalizer : finalizers) pool.finalizers.push_back(Text(finalizer));
   }
-  pool.promote = Get(annotations, kPromote);
-  pool.rollback = Get(annotations, kRollback);
+  const auto order = [&](const char* key) {
+    const auto found = annotations.find(key);
+    return found == annotations.end() ? std::nullopt : std::optional(found->second);
+  };
+  pool.promote = order(kPromote);
+  pool.rollback = order(kRollback);
   if (At(object, "spec").is_object()) pool.spec = object["spec"];
   if (At(object, "status").is_object()) pool.status = object["status"];
   return pool;

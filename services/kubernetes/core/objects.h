@@ -26,8 +26,8 @@ struct NodePoolObject {
   int64_t generation = 0;
   bool deleting = false;
   std::vector<std::string> finalizers = {};
-  std::string promote = {};  // the annotations' values; empty: not asked for
-  std::string rollback = {};
+  std::optional<std::string> promote = {};  // the annotations' values
+  std::optional<std::string> rollback = {};
   Json spec = Json::object();
   Json status = Json::object();
 

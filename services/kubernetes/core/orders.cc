@@ -1,5 +1,7 @@
 #include "services/kubernetes/core/orders.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "services/kubernetes/core/names.h"
@@ -40,13 +42,16 @@ Json Test(absl::string_view key, absl::string_view value) {
 }  // namespace
 
 OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& configuration) {
-  if (object.promote.empty() && object.rollback.empty()) return {};
-  if (!object.promote.empty() && !object.rollback.empty())
-    return {.kind = OrderStep::Kind::kConflict};
-  const bool promote = !object.promote.empty();
+  if (!object.promote && !object.rollback) return {};
+  for (const auto& [key, value] :
+       {std::pair(kPromote, object.promote), std::pair(kRollback, object.rollback)}) {
+    if (value && value->empty()) return {.kind = OrderStep::Kind::kNonsense, .annotation = key};
+  }
+  if (object.promote && object.rollback) return {.kind = OrderStep::Kind::kConflict};
+  const bool promote = object.promote.has_value();
   OrderStep step{.kind = promote ? OrderStep::Kind::kPromote : OrderStep::Kind::kRollback,
                  .annotation = promote ? kPromote : kRollback,
-                 .value = promote ? object.promote : object.rollback};
+                 .value = promote ? *object.promote : *object.rollback};
   step.profile = step.value;
   if (step.value == (promote ? "pending" : "previous")) {
     const std::string meaning = Meaning(configuration, step.value);

@@ -22,6 +22,7 @@ struct OrderStep {
     kRollback,  // likewise
     kRemove,    // carried out before: only remove the annotation
     kConflict,  // both are asked for: remove both, tell
+    kNonsense,  // an empty annotation: remove it, tell
   };
   Kind kind = Kind::kNone;
   std::string annotation = {};  // its key

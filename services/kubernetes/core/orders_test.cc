@@ -57,6 +57,22 @@ TEST(NextOrder, NothingIsAskedFor) {
   EXPECT_EQ(NextOrder(NodePoolObject(), MakeConfiguration()).kind, Kind::kNone);
 }
 
+// An empty annotation is an order that is none: told, and removed.
+TEST(NextOrder, AnEmptyAnnotationIsNonsense) {
+  const OrderStep promote = Promote("", MakeConfiguration());
+  EXPECT_EQ(promote.kind, Kind::kNonsense);
+  EXPECT_EQ(promote.annotation, kPromote);
+  const OrderStep rollback = Rollback("", MakeConfiguration());
+  EXPECT_EQ(rollback.kind, Kind::kNonsense);
+  EXPECT_EQ(rollback.annotation, kRollback);
+  // It is no conflict with one that is meant.
+  NodePoolObject both;
+  both.promote = "pending";
+  both.rollback = "";
+  EXPECT_EQ(NextOrder(both, MakeConfiguration()).annotation, kRollback);
+  EXPECT_EQ(NextOrder(both, MakeConfiguration()).kind, Kind::kNonsense);
+}
+
 TEST(NextOrder, AWordIsFirstReplacedByWhatItMeans) {
   const OrderStep promote = Promote("pending", MakeConfiguration());
   EXPECT_EQ(promote.kind, Kind::kReplace);

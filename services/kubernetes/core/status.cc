@@ -163,8 +163,7 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
     if (condition != nullptr && type != "NodesRemoved") conditions.push_back(*condition);
   }
   conditions.push_back(OwnCondition(facts, {"NodesRemoved", "Complete"}, "True",
-                                    "All Nodes have been removed from the NodePool.",
-                                    facts.object->generation, now));
+                                    "All Nodes have been removed.", facts.object->generation, now));
   Json out = {{"conditions", std::move(conditions)},
               {"currentNodes", 0},
               {"inProgress", 0},
@@ -176,6 +175,16 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
 }
 
 }  // namespace
+
+bool SaysRefusal(const Json& status, const Refusal& refusal) {
+  for (const absl::string_view type : {"Validated", "Accepted"}) {
+    const Json* condition = FindCondition(status, type);
+    if (condition != nullptr && Text(*condition, "message") == refusal.message &&
+        Number(*condition, "observedGeneration") == refusal.generation)
+      return true;
+  }
+  return false;
+}
 
 std::string KubernetesTime(absl::Time time) {
   return absl::FormatTime("%E4Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());

@@ -48,6 +48,9 @@ std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now);
 // Whether the status that is there already says so. Fields and conditions of others do not count.
 bool Says(const Json& status, const Json& desired);
 
+// Whether it says that Muster did not take that spec.
+bool SaysRefusal(const Json& status, const Refusal& refusal);
+
 // As Kubernetes writes times: RFC 3339 in UTC, whole seconds. Empty for none.
 std::string KubernetesTime(const google::protobuf::Timestamp& time);
 std::string KubernetesTime(absl::Time time);

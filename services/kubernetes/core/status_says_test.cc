@@ -52,6 +52,17 @@ TEST(Editions, ARefusalIsNamedByEach) {
   EXPECT_THAT(types(Edition::kBoth), ElementsAre("Validated", "Accepted"));
 }
 
+// Told once, whichever names the object bears, and again when it is another.
+TEST(Refusal, IsKnownFromTheObjectThatSaysIt) {
+  for (const Edition edition : {Edition::kCurrent, Edition::kFirst, Edition::kBoth}) {
+    const Json status = Desired(MakeObject(1), nullptr, edition, Refusal{1, "no"});
+    EXPECT_TRUE(SaysRefusal(status, Refusal{1, "no"}));
+    EXPECT_FALSE(SaysRefusal(status, Refusal{2, "no"}));
+    EXPECT_FALSE(SaysRefusal(status, Refusal{1, "never"}));
+  }
+  EXPECT_FALSE(SaysRefusal(Json::object(), Refusal{1, "no"}));
+}
+
 TEST(Editions, AChangeTakesTheOthersNamesAway) {
   const v1::NodePool pool = HealthyPool();
   const Json both = Desired(MakeObject(1), &pool, Edition::kBoth);

@@ -205,13 +205,12 @@ TEST(Gone, SaysThatAllNodesAreRemoved) {
   const NodePoolObject object = MakeObject(2, was);
   const auto gone = DesiredStatus({.object = &object, .gone = true}, Now());
   ASSERT_TRUE(gone);
-  EXPECT_EQ(Find(*gone, "NodesRemoved"),
-            Json({{"type", "NodesRemoved"},
-                  {"status", "True"},
-                  {"reason", "Complete"},
-                  {"message", "All Nodes have been removed from the NodePool."},
-                  {"observedGeneration", 2},
-                  {"lastTransitionTime", kLater}}));
+  EXPECT_EQ(Find(*gone, "NodesRemoved"), Json({{"type", "NodesRemoved"},
+                                               {"status", "True"},
+                                               {"reason", "Complete"},
+                                               {"message", "All Nodes have been removed."},
+                                               {"observedGeneration", 2},
+                                               {"lastTransitionTime", kLater}}));
   EXPECT_THAT(Types(*gone), ElementsAre("Validated", "Capacity", "Quota", "AtTarget",
                                         "NodeReconfigurationRequired", "NodesRemoved"));
   EXPECT_EQ(Find(*gone, "Quota"), Find(was, "Quota"));

@@ -131,6 +131,7 @@ struct RaiseGeneration {
 
 struct SetReconfiguration {
   Reconfiguration::State state = Reconfiguration::State::kDone;
+  std::string halt_reason = {};  // kHalted: for people
   std::string reason = {};
   bool operator==(const SetReconfiguration&) const = default;
 };

@@ -1,15 +1,19 @@
 // Decide of ApplyPlan: carries out what a plan says, if what it was made from still stands.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/boot_failures.h"
+#include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/events.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/put_pool.h"
+#include "services/lifecycle/core/reconfiguration.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -24,6 +28,7 @@ class Executor {
     for (const Action& action : actions) {
       RETURN_IF_ERROR(std::visit([this](const auto& a) { return Do(a); }, action));
     }
+    asks_anew_ |= assigned_ > 0 && IsChargedForMore();
     if (!removed_) PutPool(overlay_, before_, std::move(pool_), asks_anew_);
     return absl::OkStatus();
   }
@@ -34,9 +39,15 @@ class Executor {
     if (overlay_.state().table<Node>().Find(node.name) != nullptr) {
       return error::DoesNotFit(node.name, "there already", "assignment");
     }
+    // Since the plan was made.
+    if (!overlay_.state().TakenElsewhere(pool_.uid, {action.machine}).empty()) {
+      return error::MachineTaken(pool_.name, action.machine);
+    }
     overlay_.Put(node);
     events_.EmitAll(pool_, nullptr, node, "");
-    asks_anew_ |= AsksForNoMore(pool_);  // which asks for what it has
+    ++assigned_;
+    // Which asks for what it has; so does one that gives machines back.
+    asks_anew_ |= AsksForNoMore(pool_) || GivesBack();
     return absl::OkStatus();
   }
   absl::Status Do(const OrderBoot& action) { return Change(action); }
@@ -53,7 +64,8 @@ class Executor {
     if (action.event == NodeEvent::kBootTimedOut) {
       CountBootFailure(pool_, *before, action.counts);
     }
-    RETURN_IF_ERROR(Change(action, action.reason));
+    RETURN_IF_ERROR(
+        Change(action, action.reason, /*timed_out=*/action.event == NodeEvent::kBootTimedOut));
     asks_anew_ |= IsReturnable(overlay_.state().table<Node>().Find(action.node)->state);
     return absl::OkStatus();
   }
@@ -78,12 +90,15 @@ class Executor {
   }
   absl::Status Do(const SetReconfiguration& action) {
     if (!pool_.reconfiguration) return muster::error::NotFound(pool_.name);
-    pool_.reconfiguration->state = action.state;
-    pool_.reconfiguration->state_time = now_;
+    const Pool before = pool_;
+    MoveTo(*pool_.reconfiguration, action.state, action.halt_reason, now_);
+    TellReconfiguration(before, pool_, events_);
     return absl::OkStatus();
   }
   absl::Status Do(const SetStatus& action) {
     pool_.status = action.status;
+    if (ReasonOf(pool_.status.conditions, "AtTarget") == "TargetMet")
+      pool_.account.scaled_to = pool_.spec.target_nodes;
     return absl::OkStatus();
   }
   absl::Status Do(const EmitEvent& action) {
@@ -96,15 +111,31 @@ class Executor {
     return absl::OkStatus();
   }
 
+  // Before the plan.
+  bool GivesBack() {
+    if (!gives_back_) {
+      const auto nodes = overlay_.state().NodesOf(pool_.name);
+      gives_back_ = std::any_of(nodes.begin(), nodes.end(),
+                                [](const Node* node) { return IsReturnable(node->state); });
+    }
+    return *gives_back_;
+  }
+
+  // By the Nodes that came, beyond what the pool's row accounts for: others stay that were to go.
+  bool IsChargedForMore() const {
+    const auto nodes = static_cast<int64_t>(overlay_.state().NodesOf(pool_.name).size());
+    return ChargedNodes(pool_, nodes) > ChargedNodes(pool_, nodes - assigned_);
+  }
+
   template <class A>
-  absl::Status Change(const A& action, absl::string_view why = "") {
+  absl::Status Change(const A& action, absl::string_view why = "", bool timed_out = false) {
     const Node* found = overlay_.state().table<Node>().Find(action.node);
     if (found == nullptr) return muster::error::NotFound(action.node);
     const Node before = *found;
     Node after = before;
     RETURN_IF_ERROR(CarryOut(after, pool_, action, now_));
     overlay_.Put(after);
-    events_.EmitAll(pool_, &before, after, why);
+    events_.EmitAll(pool_, &before, after, why, timed_out);
     return absl::OkStatus();
   }
 
@@ -113,6 +144,8 @@ class Executor {
   Pool pool_;
   const absl::Time now_;
   EventLog events_;
+  std::optional<bool> gives_back_;
+  int64_t assigned_ = 0;
   bool asks_anew_ = false;
   bool removed_ = false;
 };

@@ -78,8 +78,8 @@ bool Budget::Spend(const std::string& machine, const char* cause) {
 }
 
 std::string Budget::Denial() const {
-  return absl::StrCat("maxUnavailable ", text_, " (", limit_.value_or(size_), " of ", size_,
-                      " Nodes) is used up by ", ListText(uses_));
+  return absl::StrCat("maxUnavailable ", text_, " (", limit_.value_or(size_), " of ",
+                      CountText(size_, "Node"), ") is used up by ", ListText(uses_));
 }
 
 }  // namespace muster::lifecycle

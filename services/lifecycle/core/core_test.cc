@@ -107,15 +107,10 @@ TEST(Victims, Order) {
   nodes.back().observed.autoscaler_marked = true;
   std::vector<const Node*> all;
   for (const Node& node : nodes) all.push_back(&node);
-  const auto names = [&](bool active_too) {
-    std::vector<std::string> out;
-    for (const Node* node : VictimsInOrder(all, active_too)) out.push_back(node->name);
-    return out;
-  };
-  EXPECT_THAT(names(false),
-              ElementsAre("marked", "assigned", "registered", "triage", "idle-long", "idle-short"));
-  EXPECT_THAT(names(true), ElementsAre("marked", "assigned", "registered", "triage", "idle-long",
-                                       "idle-short", "busy-new", "busy-old", "busier"));
+  std::vector<std::string> names;
+  for (const Node* node : VictimsInOrder(all)) names.push_back(node->name);
+  EXPECT_THAT(names, ElementsAre("marked", "assigned", "registered", "triage", "idle-long",
+                                 "idle-short", "busy-new", "busy-old", "busier"));
 }
 
 TEST(Events, EqualOnesAreCounted) {
@@ -168,13 +163,24 @@ TEST(State, IndexesFollowAndGoBack) {
         state.PoolsShortOfQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default");
     return names == nullptr ? 0U : names->size();
   };
+  const auto waiting = [&] {
+    const State::Names* names = state.PoolsShortOfCapacity("US-EAST-04A", "gd-8xa100-i128");
+    return names == nullptr ? 0U : names->size();
+  };
   EXPECT_EQ(short_of(), 2U);
+  EXPECT_EQ(waiting(), 2U);
   Pool content = SomePool();
-  content.status.conditions = {{"Quota", "True", "Under", "", kNever, 1}};
+  content.status.conditions = {{"Quota", "True", "Under", "", kNever, 1},
+                               {"Capacity", "Unknown", "Queued", "", kNever, 1}};
   overlay.Put(content);
   EXPECT_EQ(short_of(), 1U);
+  EXPECT_EQ(waiting(), 2U);
+  content.status.conditions[1].reason = "Sufficient";
+  overlay.Put(content);
+  EXPECT_EQ(waiting(), 1U);
   overlay.RollBack();
   EXPECT_EQ(short_of(), 0U);
+  EXPECT_EQ(waiting(), 0U);
   EXPECT_EQ(state.FindPoolByUid("uid-1"), nullptr);
   EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default"), nullptr);
   EXPECT_EQ(state.VersionOf(kPool), 0);

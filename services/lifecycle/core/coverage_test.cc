@@ -13,7 +13,7 @@ namespace muster::lifecycle {
 namespace {
 
 // reference/node-pool-reference.txt, "Events", with its "Resource" column; the three of
-// spot-node-pools.txt.
+// spot-node-pools.txt; ours.
 struct EventRow {
   const char* reason;
   bool on_node;
@@ -67,6 +67,15 @@ constexpr EventRow kEvents[] = {
     {"Preemption pending", true, false},
     {"Preemption in progress", true, false},
     {"Deleted for preemption", true, false},
+    // Ours (lifecycle.proto, Event.reason).
+    {"CWNodeBootFailed", true, true},
+    {"CWNodeUnhealthy", true, false},
+    {"CWNodePoolReconfigureStarted", false, true},
+    {"CWNodePoolReconfigurePaused", false, true},
+    {"CWNodePoolReconfigureHalted", false, true},
+    {"CWNodePoolReconfigureResumed", false, true},
+    {"CWNodePoolReconfigureDone", false, true},
+    {"CWNodePoolReconfigureCancelled", false, true},
 };
 
 // Semantics 3, and the conditions of Nodes.

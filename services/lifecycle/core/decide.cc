@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/common/error.h"
 #include "services/common/generation.h"
 #include "services/common/status_macros.h"
@@ -13,6 +14,7 @@
 #include "services/lifecycle/core/events.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/put_pool.h"
+#include "services/lifecycle/core/reconfiguration.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -59,14 +61,50 @@ absl::Status CheckFits(const Pool& before, const ApplyNodePool& command, const S
   return absl::OkStatus();
 }
 
-void Replace(Overlay<State>& overlay, const Pool& before, const ApplyNodePool& command, Spec spec) {
+// Where a history that begins at this time goes on: by the clock alone, so that it is above all of
+// the histories before it, however often and to whatever past they went back. No pool asks anew so
+// many times a second for long, and a service that knows nothing of a pool takes it until 2042.
+int64_t GenerationFloor(absl::Time now) {
+  constexpr int64_t kASecond = 8;
+  const absl::Duration time = now - absl::FromUnixSeconds(1'735'689'600);  // since 2025-01-01
+  return kHistoryJump + std::max<int64_t>(0, absl::ToInt64Milliseconds(kASecond * time) / 1'000);
+}
+
+// Above the floor are only those that somebody else lifted.
+void RaiseAccounts(Overlay<State>& overlay, int64_t floor) {
+  std::vector<Pool> pools;
+  for (const auto& [name, pool] : overlay.state().table<Pool>().rows()) pools.push_back(*pool.row);
+  for (Pool& pool : pools) {
+    int64_t& generation = pool.account.generation;
+    generation = generation < floor ? floor : generation + kHistoryJump;
+    overlay.Put(std::move(pool));
+  }
+}
+
+// Names of the fields that changed.
+std::string ChangedMetadata(const Spec& before, const Spec& after) {
+  std::vector<absl::string_view> changed;
+  if (before.node_labels != after.node_labels) changed.push_back("nodeLabels");
+  if (before.node_annotations != after.node_annotations) changed.push_back("nodeAnnotations");
+  if (before.node_taints != after.node_taints) changed.push_back("nodeTaints");
+  return absl::StrJoin(changed, ", ");
+}
+
+void Replace(Overlay<State>& overlay, const Pool& row, const ApplyNodePool& command, Spec spec,
+             absl::Time now) {
+  const Pool before = row;  // the overlay changes what `row` is
   Pool pool = before;
-  const bool resized = pool.spec.target_nodes != spec.target_nodes;
+  const bool rises = spec.target_nodes > pool.spec.target_nodes;
+  const std::string metadata = ChangedMetadata(pool.spec, spec);
   if (pool.spec != spec) ++pool.generation;
   pool.spec = std::move(spec);
   pool.object_generation = std::max(pool.object_generation, command.object_generation);
   PutPool(overlay, before, std::move(pool));
-  if (resized) NameVictims(overlay, command.name, {});
+  if (rises) ForgetVictims(overlay, command.name);
+  if (!metadata.empty())
+    EventLog(overlay, now)
+        .Emit(before.uid, before.name, "CWNodePoolMetadata",
+              absl::StrCat("Updated ", metadata, "."));
 }
 
 }  // namespace
@@ -99,13 +137,16 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, ab
   if (before == nullptr) {
     RETURN_IF_ERROR(CheckGeneration(command.name, command.object_generation, 0));
     Pool pool = NewPool(command, *cluster, std::move(spec), now);
+    // Its uid may be one of the future that is lost.
+    if (const Lease* lease = state.table<Lease>().Find(Lease::kName); lease != nullptr)
+      pool.account.generation = std::max(pool.account.generation, lease->generation_floor);
     overlay.Put(pool);
     EventLog(overlay, now)
         .Emit(pool.uid, pool.name, "CWNodePoolCreated",
               absl::StrCat("NodePool ", LastIdOf(pool.name), " was created."));
   } else {
     RETURN_IF_ERROR(CheckFits(*before, command, spec));
-    Replace(overlay, *before, command, std::move(spec));
+    Replace(overlay, *before, command, std::move(spec), now);
   }
   return PoolOutcome(overlay.state(), command.name);
 }
@@ -122,23 +163,35 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const DeleteNodePool& command, a
     Pool pool = *before;
     pool.delete_time = now;
     if (pool.reconfiguring()) {
-      pool.reconfiguration->state = Reconfiguration::State::kCancelled;
-      pool.reconfiguration->state_time = now;
+      MoveTo(*pool.reconfiguration, Reconfiguration::State::kCancelled, "", now);
+      EventLog events(overlay, now);
+      TellReconfiguration(*before, pool, events);
     }
     PutPool(overlay, *before, std::move(pool));
   }
   return PoolOutcome(overlay.state(), command.name);
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const TakeLease& command, absl::Time) {
+StatusOrOutcome Decide(Overlay<State>& overlay, const TakeLease& command, absl::Time now) {
   const Lease* before = overlay.state().table<Lease>().Find(Lease::kName);
-  if (before != nullptr && before->holder == command.holder && before->epoch == command.epoch) {
+  const bool new_history = before != nullptr && !command.incarnation.empty() &&
+                           before->incarnation != command.incarnation;
+  if (before != nullptr && before->holder == command.holder && before->epoch == command.epoch &&
+      !new_history) {
     return Outcome{};
   }
   if (before != nullptr && command.epoch <= before->epoch) {
     return error::StaleLeader(command.epoch, before->epoch);
   }
-  overlay.Put(Lease{Lease::kName, command.holder, command.epoch});
+  Lease lease = before == nullptr ? Lease() : *before;
+  lease.holder = command.holder;
+  lease.epoch = command.epoch;
+  if (!command.incarnation.empty()) lease.incarnation = command.incarnation;
+  if (new_history) {
+    lease.generation_floor = std::max(lease.generation_floor + 1, GenerationFloor(now));
+    RaiseAccounts(overlay, lease.generation_floor);
+  }
+  overlay.Put(lease);
   return Outcome{.revision = overlay.revision()};
 }
 

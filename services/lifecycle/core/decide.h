@@ -118,6 +118,10 @@ struct ApplyPlan {
 struct TakeLease {
   std::string holder = {};
   int64_t epoch = 0;  // greater than every earlier one
+  // Of the history that it is taken in; empty: the same as before. In another than before nothing
+  // that was asked in the future that is lost may win over what is asked from now on: all accounts'
+  // generations are raised.
+  std::string incarnation = {};
 };
 
 // What came of a command: the row after it, where it has one, and its revision.

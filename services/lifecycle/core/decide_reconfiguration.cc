@@ -11,6 +11,7 @@
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/put_pool.h"
+#include "services/lifecycle/core/reconfiguration.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -57,6 +58,8 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& comma
   asked.create_time = now;
   asked.state_time = now;
   pool.reconfiguration = std::move(asked);
+  EventLog events(overlay, now);
+  TellReconfiguration(*before, pool, events);
   PutPool(overlay, *before, std::move(pool));
   return PoolOutcome(overlay.state(), command.name);
 }
@@ -74,10 +77,16 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ControlReconfiguration& co
   const RState wanted = command.verb == Verb::kPause    ? RState::kPaused
                         : command.verb == Verb::kResume ? RState::kRunning
                                                         : RState::kCancelled;
-  if (before->reconfiguration->state != wanted) {
+  if (command.verb == Verb::kResume && IsDisabled(*before)) {
+    return error::ConfigurationDisabled(command.name, before->status.node_profile);
+  }
+  const RState is = before->reconfiguration->state;
+  // What is halted is as good as paused, and goes on saying why.
+  if (is != wanted && !(is == RState::kHalted && wanted == RState::kPaused)) {
     Pool pool = *before;
-    pool.reconfiguration->state = wanted;
-    pool.reconfiguration->state_time = now;
+    MoveTo(*pool.reconfiguration, wanted, "", now);
+    EventLog events(overlay, now);
+    TellReconfiguration(*before, pool, events);
     if (command.verb == Verb::kResume) pool.reconfiguration->failed_machines.clear();
     PutPool(overlay, *before, std::move(pool));
   }

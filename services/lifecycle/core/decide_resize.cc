@@ -10,13 +10,11 @@
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/put_pool.h"
+#include "services/lifecycle/core/text.h"
+#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
 namespace {
-
-bool IsProtected(const Node& node, absl::Time now) {
-  return node.protect_until_time != kNever && now < node.protect_until_time;
-}
 
 // Each named machine is a Node of the pool that may go.
 absl::Status CheckNamed(const State& state, const ResizeNodePool& command, absl::Time now) {
@@ -31,8 +29,7 @@ absl::Status CheckNamed(const State& state, const ResizeNodePool& command, absl:
     } else if (!seen.insert(machine).second) {
       faults.Add(field, "stands in the request twice");
     } else if (IsProtected(*node, now)) {
-      return error::NodeProtected(node->name,
-                                  absl::FormatTime(node->protect_until_time, absl::UTCTimeZone()));
+      return error::NodeProtected(node->name, TimeText(node->protect_until_time));
     }
   }
   return faults.status();
@@ -66,25 +63,25 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, a
                faults);
   faults.Rename("spec.targetNodes", "target_nodes");
   RETURN_IF_ERROR(faults.status());
-  const bool resized = before->spec.target_nodes != *target;
-  if (resized) {
+  const bool rises = *target > before->spec.target_nodes;
+  if (*target != before->spec.target_nodes) {
     Pool pool = *before;
     pool.spec.target_nodes = *target;
     ++pool.generation;
     PutPool(overlay, *before, std::move(pool));
   }
-  if (resized || !command.remove_machines.empty()) {
-    NameVictims(overlay, command.name, command.remove_machines);
-  }
+  if (rises) ForgetVictims(overlay, command.name);
+  NameVictims(overlay, command.name, command.remove_machines);
   return PoolOutcome(overlay.state(), command.name);
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateNode& command, absl::Time) {
+StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateNode& command, absl::Time now) {
   const Node* before = overlay.state().table<Node>().Find(command.name);
   if (before == nullptr) return muster::error::NotFound(command.name);
   RETURN_IF_ERROR(CheckEtag<Node>(overlay.state(), command.name, command.etag));
   Node node = *before;
   node.protect_until_time = command.protect_until_time;
+  if (IsProtected(node, now)) node.removal_requested = false;
   overlay.Put(std::move(node));
   const Versioned<Node>* row = overlay.state().table<Node>().FindVersioned(command.name);
   return Outcome{.node = *row->row, .revision = row->revision};

@@ -1,6 +1,7 @@
 #include "services/lifecycle/core/demand.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -105,6 +106,28 @@ bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes) {
          ReasonOf(pool.status.conditions, "NodesRemoved") == "Complete";
 }
 
+namespace {
+
+// What the Nodes run and are to boot, of what the pool knows: an agent may say anything.
+std::vector<std::string> RunningProfiles(const Pool& pool, const std::vector<const Node*>& nodes) {
+  std::set<std::string> profiles;
+  for (const Node* node : nodes) {
+    for (const std::string* profile : {&node->observed.node_profile, &node->desired.node_profile}) {
+      if (FindRevision(pool, *profile) != nullptr) profiles.insert(*profile);
+    }
+  }
+  return {profiles.begin(), profiles.end()};
+}
+
+}  // namespace
+
+// What is charged for follows from what was published, and so from the generation: a late request
+// must not say less than one of the same generation that was granted.
+int64_t ChargedNodes(const Pool& pool, int64_t nodes) {
+  const int64_t target = IsPublishedValid(pool) ? pool.wanted_nodes() : 0;
+  return std::max({target, pool.account.granted_nodes, pool.account.requested_nodes, nodes});
+}
+
 Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
                 const CatalogueFacts& catalogue) {
   const Account& account = pool.account;
@@ -119,21 +142,25 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   // What capacity says of an affinity is learned by asking, also for nothing.
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
                      ReasonOf(pool.status.conditions, "Validated") == "Invalid";
-  // What is charged for follows from what was published, and so from the generation: a late request
-  // must not say less than one of the same generation that was granted.
-  const int64_t target = IsPublishedValid(pool) ? pool.wanted_nodes() : 0;
-  const int64_t charge =
-      std::max({target, account.granted_nodes, account.requested_nodes, Size(nodes)});
-  demand.holding = HoldingAsk{charge, account.generation, false};
-  if (account.requested_nodes > 0 || !nodes.empty() || unmet) {
+  demand.holding = HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false};
+  // Also for nothing: a claim that grew in a future which was lost holds what the rows do not know.
+  const bool unknown = !pool.deleting() ? IsPublishedValid(pool)
+                                        : ReasonOf(pool.status.conditions, "NodesRemoved") != "";
+  if (account.requested_nodes > 0 || !nodes.empty() || unmet || unknown) {
     demand.claim = ClaimOf(pool, nodes);
   }
   if (validity == Validity::kValid && !pool.deleting()) {
     const bool delivering = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
       return IsInProgress(node->state) && node->desired.phase == Phase::kRunning;
     });
-    demand.configuration = ConfigurationAsk{pool.generation, catalogue.type->gpus > 0, false,
-                                            delivering, account.boot_failures};
+    demand.configuration = ConfigurationAsk{
+        pool.generation,
+        catalogue.type->gpus > 0,
+        false,
+        delivering,
+        account.boot_failures,
+        RunningProfiles(pool, nodes),
+        account.configuration_order - (account.configuration_order_waiting ? 1 : 0)};
   }
   return demand;
 }

@@ -36,6 +36,9 @@ bool UnmetAffinity(const Pool& pool, const Answer<ClaimAnswer>& claim);
 Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue,
                 const Answer<ClaimAnswer>& claim);
 
+// How many Nodes quota is asked to charge a pool that has so many Nodes for.
+int64_t ChargedNodes(const Pool& pool, int64_t nodes);
+
 struct MachineReturn {
   enum class Reason { kReleased, kBroken, kPreempted };
   std::string machine = {};
@@ -64,6 +67,8 @@ struct ConfigurationAsk {
   bool release = false;
   bool delivering = false;  // Nodes were told to boot and have not registered
   BootFailures boot_failures = {};
+  std::vector<std::string> running_profiles = {};  // what Nodes run or are to boot, sorted
+  int64_t orders_told = 0;                         // up to this number their ends were told
   bool operator==(const ConfigurationAsk&) const = default;
 };
 

@@ -54,6 +54,12 @@ absl::Status PlanOutdated(absl::string_view pool, int64_t planned, int64_t curre
       Detail{.reason = "PLAN_OUTDATED", .resource = std::string(pool)});
 }
 
+absl::Status MachineTaken(absl::string_view pool, absl::string_view machine) {
+  return Make(absl::StatusCode::kAborted,
+              absl::StrCat("Machine ", machine, " is a Node of another NodePool by now."),
+              Detail{.reason = "PLAN_OUTDATED", .resource = std::string(pool)});
+}
+
 absl::Status StaleLeader(int64_t given, int64_t current) {
   return Make(absl::StatusCode::kAborted,
               absl::StrCat("Lease epoch ", given, " is over; it is ", current, " now."),

@@ -27,6 +27,8 @@ absl::Status ConfigurationDisabled(absl::string_view pool, absl::string_view pro
 absl::Status DoesNotFit(absl::string_view node, absl::string_view state, absl::string_view what);
 // ABORTED, PLAN_OUTDATED: the pool moved on since the plan was made.
 absl::Status PlanOutdated(absl::string_view pool, int64_t planned, int64_t current);
+// ABORTED, PLAN_OUTDATED: a plan makes a Node of what is one of another pool.
+absl::Status MachineTaken(absl::string_view pool, absl::string_view machine);
 // ABORTED, STALE_LEADER: another replica reconciles now.
 absl::Status StaleLeader(int64_t given, int64_t current);
 

@@ -30,6 +30,10 @@ constexpr absl::string_view kWarnings[] = {
     "Preemption pending",
     "Preemption in progress",
     "Deleted for preemption",
+    // Ours.
+    "CWNodeBootFailed",
+    "CWNodeUnhealthy",
+    "CWNodePoolReconfigureHalted",
 };
 
 }  // namespace
@@ -66,8 +70,8 @@ void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, absl::
 }
 
 void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,
-                       absl::string_view why) {
-  for (const NodeEventTold& told : EventsOf(before, after, why)) {
+                       absl::string_view why, bool timed_out) {
+  for (const NodeEventTold& told : EventsOf(before, after, why, timed_out)) {
     Emit(pool.uid, told.on_pool ? pool.name : after.name, told.reason, told.message);
   }
 }

@@ -22,7 +22,8 @@ class EventLog {
   void Emit(absl::string_view pool_uid, absl::string_view object, absl::string_view reason,
             absl::string_view message);
   // What tells of a change of one of the pool's Nodes, see EventsOf.
-  void EmitAll(const Pool& pool, const Node* before, const Node& after, absl::string_view why);
+  void EmitAll(const Pool& pool, const Node* before, const Node& after, absl::string_view why,
+               bool timed_out = false);
 
  private:
   Overlay<State>& overlay_;

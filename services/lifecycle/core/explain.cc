@@ -13,12 +13,13 @@ Actor ActorOf(DeferReason reason) {
   switch (reason) {
     case DeferReason::kReleasing:
     case DeferReason::kMachineNotHeld:
+    case DeferReason::kMachineTaken:
     case DeferReason::kCatalogueUnknown:
     case DeferReason::kStagingFailed:
     case DeferReason::kRemovalFailed:
     case DeferReason::kNoConfiguration:
-      return Actor::kOperator;
     case DeferReason::kConfigurationDisabled:
+      return Actor::kOperator;
     case DeferReason::kWaitsUntilIdle:
     case DeferReason::kDrainBlocked:
     case DeferReason::kReconfigurationPaused:
@@ -90,15 +91,15 @@ class Explainer {
     if (holding.released()) {
       Released("quota");
     } else if (holding.away()) {
-      Add("QUOTA_OUT_OF_REACH", absl::StrCat("Quota could not be asked: ", holding.error),
-          Actor::kOperator);
+      Add("QUOTA_OUT_OF_REACH",
+          absl::StrCat("Quota could not be asked", BecauseText(holding.error)), Actor::kOperator);
     }
     if (!holding.here()) return;
     const HoldingAnswer& answer = holding.value;
     if (answer.verdict == HoldingAnswer::Verdict::kOver) {
       Add("OVER_QUOTA",
-          absl::StrCat("The quota of ", Where(), " is ", answer.limit, " Nodes, ", answer.held,
-                       " are held, ", answer.nodes, " by this NodePool, which wants ",
+          absl::StrCat("The quota of ", Where(), " is ", CountText(answer.limit, "Node"), ", ",
+                       answer.held, " are held, ", answer.nodes, " by this NodePool, which wants ",
                        pool_.wanted_nodes(), ".",
                        answer.holders.empty() ? "" : " Held by others: ", answer.holders),
           Actor::kQuotaAdmin);
@@ -114,12 +115,12 @@ class Explainer {
     if (claim.released()) {
       Released("capacity");
     } else if (claim.away()) {
-      Add("CAPACITY_OUT_OF_REACH", absl::StrCat("Capacity could not be asked: ", claim.error),
-          Actor::kOperator);
+      Add("CAPACITY_OUT_OF_REACH",
+          absl::StrCat("Capacity could not be asked", BecauseText(claim.error)), Actor::kOperator);
     }
     if (!claim.here() || claim.value.outstanding == 0) return;
-    const std::string missing =
-        absl::StrCat(claim.value.outstanding, " of ", claim.value.nodes, " Nodes of ", Where());
+    const std::string missing = absl::StrCat(claim.value.outstanding, " of ",
+                                             CountText(claim.value.nodes, "Node"), " of ", Where());
     switch (claim.value.reason) {
       case ClaimAnswer::Reason::kSufficient:
         return;
@@ -127,26 +128,38 @@ class Explainer {
         return Queued(missing);
       case ClaimAnswer::Reason::kPartial:
       case ClaimAnswer::Reason::kNoneAvailable:
-        return Add("NOT_ENOUGH_MACHINES",
-                   absl::StrCat(missing, " cannot come: ", claim.value.in_service,
-                                " machines are in service."),
-                   Actor::kCapacity);
+        return Add(
+            "NOT_ENOUGH_MACHINES",
+            absl::StrCat(missing, " cannot come: ", CountText(claim.value.in_service, "machine"),
+                         claim.value.in_service == 1 ? " is" : " are", " in service."),
+            Actor::kCapacity);
       case ClaimAnswer::Reason::kPartialNodeAffinity:
       case ClaimAnswer::Reason::kNoneAvailableNodeAffinity:
-        return Add(
-            "NODE_AFFINITY",
-            absl::StrCat(missing, " cannot come: ", claim.value.matching, " of ",
-                         claim.value.in_service, " machines in service match the node affinity."),
-            Actor::kUser);
+        return Add("NODE_AFFINITY",
+                   absl::StrCat(missing, " cannot come: ", claim.value.matching, " of ",
+                                CountText(claim.value.in_service, "machine"),
+                                " in service match the node affinity."),
+                   Actor::kUser);
     }
   }
 
   void Queued(const std::string& missing) {
-    const std::optional<QueuePlace>& queue = answers().claim.value.queue;
+    const ClaimAnswer& claim = answers().claim.value;
+    if (claim.being_reclaimed > 0) {
+      // What is reclaimed began to be so by now, and goes then whatever becomes of its drain.
+      const absl::Time latest = snapshot_.now + kPreemptionEnd;
+      Add("BEING_RECLAIMED",
+          absl::StrCat(CountText(claim.being_reclaimed, "machine"), " of ", Where(),
+                       claim.being_reclaimed == 1 ? " is" : " are",
+                       " being reclaimed from spot for this NodePool, until ", TimeText(latest),
+                       " at the latest."),
+          Actor::kNobody, kNever, latest);
+    }
+    const std::optional<QueuePlace>& queue = claim.queue;
     std::string message = absl::StrCat(missing, " wait in the queue");
     if (queue) {
-      absl::StrAppend(&message, " at place ", queue->place, ", behind ", queue->nodes_ahead,
-                      " Nodes of others");
+      absl::StrAppend(&message, " at place ", queue->place, ", behind ",
+                      CountText(queue->nodes_ahead, "Node"), " of others");
     }
     const bool known = queue && queue->earliest && queue->latest;
     Add("QUEUED", absl::StrCat(message, "."), Actor::kNobody,
@@ -160,7 +173,7 @@ class Explainer {
       Released("configuration");
     } else if (configuration.away()) {
       Add("CONFIGURATION_OUT_OF_REACH",
-          absl::StrCat("The configuration could not be asked: ", configuration.error),
+          absl::StrCat("The configuration could not be asked", BecauseText(configuration.error)),
           Actor::kOperator);
     }
     if (!configuration.here()) return;
@@ -175,7 +188,7 @@ class Explainer {
       Add("CONFIGURATION_DISABLED",
           absl::StrCat("Configuration ", revision.node_profile,
                        " is disabled: too many boots failed, and no further Node boots into it."),
-          Actor::kUser);
+          Actor::kOperator);
     }
     if (configuration.value.waiting) {
       Add("CONFIGURATION_WAITS",
@@ -257,6 +270,8 @@ const char* DeferReasonName(DeferReason reason) {
       return "RECONFIGURATION_HALTED";
     case DeferReason::kGiveUpLimit:
       return "GIVE_UP_LIMIT";
+    case DeferReason::kMachineTaken:
+      return "MACHINE_TAKEN";
   }
   return "";
 }

@@ -58,14 +58,25 @@ TEST(Triage, AnUnhealthyNodeIsCordonedAndReplacedUnlessItRecovers) {
   EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "CWNodeCordoned"), 1);
 }
 
+// It is seen where people look: on the pool, and with the agent's words on the Node.
+TEST(Triage, ThePoolNamesUnhealthyNodesAndTheNodeHasTheAgentsWords) {
+  Sick sim;
+  EXPECT_EQ(sim.Says("AtTarget"), "True/TargetMet: 2 of 2 Nodes present, 1 unhealthy (g100).");
+  EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"), Contains("CWNodeUnhealthy"));
+  EXPECT_EQ(sim.told()[sim.begin].message, "Node g100 is unhealthy: Xid 79.");
+  ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
+  sim.Live();
+  EXPECT_EQ(sim.Says("AtTarget"), "True/TargetMet: NodePool has reached its target node count.");
+}
+
 TEST(Triage, ANodeThatRecoversInTimeStays) {
   Sick sim;
   ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
   sim.PassGrace();
   EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
-  EXPECT_THAT(
-      sim.ReasonsSince(sim.begin, "g100"),
-      ElementsAre("CWNodeCordoned", "CWNodeTainted", "CWNodeUncordoned", "CWNodeUntainted"));
+  EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"),
+              ElementsAre("CWNodeUnhealthy", "CWNodeCordoned", "CWNodeTainted", "CWNodeUncordoned",
+                          "CWNodeUntainted"));
 }
 
 TEST(Triage, ANodeThatRecoversBeforeItsDrainIsLetGo) {
@@ -214,6 +225,38 @@ TEST(Breaker, ADisabledConfigurationRequestsNothingMore) {
   for (const Node* node : sim.state().NodesOf(kSimPool)) {
     EXPECT_TRUE(node->state == NodeState::kProduction || node->desired.phase == Phase::kUndecided);
   }
+}
+
+int64_t Counted(const Simulation& sim) {
+  const Status& status = sim.pool()->status;
+  return status.queued_nodes + status.in_progress + status.current_nodes;
+}
+
+// The first configuration of a pool never boots.
+TEST(Breaker, ADisabledConfigurationIsSaidAndWhatCannotBootIsGivenBack) {
+  Simulation sim;
+  sim.boot_failure = 1;
+  sim.Create(4);
+  ASSERT_TRUE(sim.Settle());
+  const std::string why =
+      "Configuration np-000000000001 is disabled: too many boots failed, and no further Node boots "
+      "into it.";
+  EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), "Unknown/InternalError: " + why);
+  EXPECT_THAT(sim.ObstacleTexts(), Contains("CONFIGURATION_DISABLED operator: " + why));
+  EXPECT_THAT(sim.machines(), Not(IsEmpty()));
+  EXPECT_EQ(Counted(sim), 4);
+  sim.Resize(6);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(Counted(sim), 6);
+  sim.Advance(kUnbootableGrace);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_EQ(Counted(sim), 6);
+  sim.boot_failure = 0;
+  sim.Enable(kSimProfile);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "AllNodesUpToDate");
 }
 
 TEST(Breaker, AnotherProfileHeals) {

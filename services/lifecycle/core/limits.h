@@ -45,6 +45,9 @@ inline constexpr size_t kMaxEventsAPool = 1'000;
 // What a service says it knows as the newest generation is believed up to here: the series has to
 // go on above it.
 inline constexpr int64_t kMaxGeneration = int64_t{1} << 62;
+// By how much accounts' generations are raised in a new history, at least: more than a pool asks in
+// what may be lost.
+inline constexpr int64_t kHistoryJump = int64_t{1} << 20;
 // Machines whose boot failures in a row are remembered.
 inline constexpr size_t kMaxBootFailures = 64;
 // Machines named in one request: victims, reconfigure reboots.
@@ -60,6 +63,14 @@ inline constexpr absl::Duration kPrefillTimeout = absl::Minutes(30);
 // Spot preemption, from T+0 (semantics 6): the drain begins, the Node is removed whatever is on it.
 inline constexpr absl::Duration kPreemptionDrain = absl::Minutes(2);
 inline constexpr absl::Duration kPreemptionEnd = absl::Minutes(7);
+
+// A Node whose machine the pool's claim does not hold is shown for so long before it goes: capacity
+// forgot it (it was restored to a past), and somebody may know better.
+inline constexpr absl::Duration kUnheldGrace = absl::Minutes(15);
+
+// A machine that may not boot, because the active configuration is disabled, is given back after
+// this.
+inline constexpr absl::Duration kUnbootableGrace = absl::Minutes(30);
 
 // How long things may take. All are flags of the server.
 struct Policy {

@@ -14,7 +14,8 @@ using Words = std::vector<std::string>;
 using O = ReportNode::Observation;
 
 const Words kUp = {"CWNodeRequestQueued", "CWNodeAssigned", "CWNodeRegistered"};
-const Words kOut = {"CWNodePreparedForTerminate", "CWNodeDeleted", "CWNodePoolNodesRemoved"};
+const Words kOut = {"CWNodeTainted", "CWNodePreparedForTerminate", "CWNodeDeleted",
+                    "CWNodePoolNodesRemoved"};
 
 Words Join(std::initializer_list<Words> parts) {
   Words all;
@@ -78,25 +79,26 @@ TEST(Lives, Down) {
   Up sim;
   sim.Resize(0);
   sim.Live();
-  sim.ExpectTold(Join({{"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
-                        "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
-                        "CWDrainNode", "CWNodeDraining"},
-                       kOut,
-                       {"CWNodePoolScaledDown"}}),
-                 {"CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
-                  "CWNodeDraining", "CWNodePreparedForTerminate"});
+  sim.ExpectTold(
+      Join({{"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
+             "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWDrainNode", "CWNodeDraining"},
+            kOut,
+            {"CWNodePoolScaledDown"}}),
+      {"CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeDraining", "CWNodeTainted",
+       "CWNodePreparedForTerminate"});
 }
 
 TEST(Lives, Replaced) {
   Up sim;
   ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
   sim.Live();
-  sim.ExpectTold(Join({{"CWNodeCordoned", "CWNodeTainted", "CWNodeDeletionRequestSuccess",
-                        "CWNodeMarkedPrepareForTerminate", "CWDrainNode", "CWNodeDraining"},
-                       kOut,
-                       {"CWNodeAssigned", "CWNodeRegistered", "CWNodePoolScaledUp"}}),
-                 {"CWNodeCordoned", "CWNodeTainted", "CWNodeMarkedPrepareForTerminate",
-                  "CWNodeDraining", "CWNodePreparedForTerminate"});
+  sim.ExpectTold(
+      Join({{"CWNodeCordoned", "CWNodeTainted", "CWNodeDeletionRequestSuccess",
+             "CWNodeMarkedPrepareForTerminate", "CWDrainNode", "CWNodeDraining"},
+            {"CWNodePreparedForTerminate", "CWNodeDeleted", "CWNodePoolNodesRemoved"},
+            {"CWNodeAssigned", "CWNodeRegistered"}}),
+      {"CWNodeUnhealthy", "CWNodeCordoned", "CWNodeTainted", "CWNodeMarkedPrepareForTerminate",
+       "CWNodeDraining", "CWNodePreparedForTerminate"});
 }
 
 TEST(Lives, Preempted) {
@@ -110,12 +112,12 @@ TEST(Lives, Preempted) {
   sim.OthersTake(200);
   sim.Reclaim("g100", sim.now());
   sim.Live();
-  sim.ExpectTold(Join({{"CWNodeCordoned", "CWNodeTainted", "CWNodeDeletionRequestSuccess",
+  sim.ExpectTold(Join({{"CWNodeCordoned", "CWNodeDeletionRequestSuccess",
                         "CWNodeMarkedPrepareForTerminate", "CWDrainNode", "CWNodeDraining"},
                        kOut,
                        {"CWInsufficientCapacity"}}),
-                 {"Preemption pending", "CWNodeCordoned", "CWNodeTainted",
-                  "CWNodeMarkedPrepareForTerminate", "Preemption in progress", "CWNodeDraining",
+                 {"Preemption pending", "CWNodeCordoned", "CWNodeMarkedPrepareForTerminate",
+                  "Preemption in progress", "CWNodeDraining", "CWNodeTainted",
                   "CWNodePreparedForTerminate", "Deleted for preemption"});
 }
 
@@ -125,10 +127,11 @@ TEST(Lives, Reconfigured) {
   sim.Live();
   sim.Must(ReconfigureNodePool{.name = kSimPool});
   sim.Live();
-  sim.ExpectTold({"CWNodeConfigStaged", "CWNodeCordoned", "CWNodeTainted", "CWNodeUncordoned",
-                  "CWNodeUntainted"},
-                 {"CWNodeCordoned", "CWNodeTainted", "CWConfigStaged", "CWNodeUncordoned",
-                  "CWNodeUntainted", "CWReconfigureRebooted"});
+  sim.ExpectTold(
+      {"CWNodeConfigStaged", "CWNodePoolReconfigureStarted", "CWNodeCordoned", "CWNodeTainted",
+       "CWNodeUncordoned", "CWNodeUntainted", "CWNodePoolReconfigureDone"},
+      {"CWNodeCordoned", "CWNodeTainted", "CWConfigStaged", "CWNodeUncordoned", "CWNodeUntainted",
+       "CWReconfigureRebooted"});
 }
 
 TEST(Lives, Deleted) {
@@ -136,13 +139,13 @@ TEST(Lives, Deleted) {
   sim.Delete();
   sim.Live();
   ASSERT_EQ(sim.pool(), nullptr);
-  sim.ExpectTold(Join({{"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
-                        "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
-                        "CWDrainNode", "CWNodeDraining"},
-                       kOut,
-                       {"CWNodePoolDeleted"}}),
-                 {"CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
-                  "CWNodeDraining", "CWNodePreparedForTerminate"});
+  sim.ExpectTold(
+      Join({{"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
+             "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWDrainNode", "CWNodeDraining"},
+            kOut,
+            {"CWNodePoolDeleted"}}),
+      {"CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeDraining", "CWNodeTainted",
+       "CWNodePreparedForTerminate"});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_format.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/reserved_taint.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -14,13 +15,19 @@ constexpr char kProductionLabel[] = "production";
 constexpr char kEvictedAt[] = "qos.coreweave.cloud/evicted-at";
 
 // Nodes that are cordoned, draining or unhealthy still serve the work that is on them: the
-// NoExecute taint of a Node out of production would throw it off past every disruption budget.
+// NoExecute taint of a Node out of production would throw it off past every disruption budget. An
+// unhealthy one without work keeps the taint all the way out.
+bool IsIllAndIdle(const Node& node) {
+  return node.removal_cause == RemovalCause::kRepair && node.observed.unhealthy &&
+         !node.observed.active;
+}
 absl::string_view StateLabel(const Node& node) {
   switch (node.state) {
     case NodeState::kProduction:
+      return kProductionLabel;
     case NodeState::kCordoned:
     case NodeState::kDraining:
-      return kProductionLabel;
+      return IsIllAndIdle(node) ? "triage" : kProductionLabel;
     case NodeState::kReconfiguring:
       return "production-reboot";
     case NodeState::kTriage:
@@ -89,8 +96,7 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   metadata.taints.push_back(gpu ? Taint{"is_gpu", "true", "PreferNoSchedule"}
                                 : Taint{"is_cpu_compute", "", "NoSchedule"});
   if (!production) {
-    metadata.taints.push_back(
-        Taint{"node.coreweave.cloud/reserved", ReservedHash(reserved), "NoExecute"});
+    metadata.taints.push_back(Taint{kReservedTaint, ReservedHash(reserved), "NoExecute"});
   }
   return metadata;
 }

@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/reserved_taint.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -25,11 +27,17 @@ absl::string_view CauseText(RemovalCause cause) {
 // Tells of one change, part by part.
 class Teller {
  public:
-  Teller(const Node& before, const Node& after, absl::string_view why)
-      : was_(before), is_(after), why_(why), moved_(before.state != after.state) {}
+  Teller(const Node& before, const Node& after, absl::string_view why, bool timed_out)
+      : was_(before),
+        is_(after),
+        why_(why),
+        timed_out_(timed_out),
+        moved_(before.state != after.state) {}
 
   std::vector<NodeEventTold> Run() {
-    Arrival();
+    if (To(NodeState::kRegistered)) OnBoth("CWNodeRegistered", " was registered.");
+    if (To(NodeState::kDeliveryFailed)) Failure();
+    Health();
     Removal();
     Preemption();
     Cordon();
@@ -56,14 +64,23 @@ class Teller {
     OnPool(reason, what);
   }
 
-  void Arrival() {
-    if (To(NodeState::kRegistered)) OnBoth("CWNodeRegistered", " was registered.");
-    if (!To(NodeState::kDeliveryFailed)) return;
-    const std::string because = why_.empty() ? "." : absl::StrCat(": ", why_);
-    if (was_.state == NodeState::kRegistered) {
+  // Before it booted, or while it booted; booted and never registered; or after all that, in the
+  // cluster, which it leaves as every Node does.
+  void Failure() {
+    const std::string because = BecauseText(why_);
+    const bool rebooted = was_.state == NodeState::kReconfiguring;
+    if (rebooted || was_.state == NodeState::kRegistered) {
+      OnBoth("CWNodeBootFailed",
+             rebooted ? absl::StrCat(" did not come up from its reboot into configuration ",
+                                     is_.desired.node_profile, because)
+                      : absl::StrCat(" was registered and did not become ready", because));
+      OnPool("CWNodeDeletionRequestSuccess", " is to be deleted: its boot failed.");
+      OnPool("CWNodeDeleted", " was deleted.");
+    } else if (was_.state == NodeState::kBooting && timed_out_) {
       OnNode("CWNodeRegistrationFailed", absl::StrCat(" could not be registered", because));
+    } else {
+      OnPool("CWNodeDeliverFail", absl::StrCat(" could not be delivered", because));
     }
-    OnPool("CWNodeDeliverFail", absl::StrCat(" could not be delivered", because));
   }
 
   // The way out begins. A preemption can still be taken back: it is told of when its drain begins.
@@ -96,12 +113,23 @@ class Teller {
   void Cordon() {
     if (!was_.desired.cordoned && is_.desired.cordoned) {
       OnBoth("CWNodeCordoned", " was cordoned.");
-      OnBoth("CWNodeTainted", " takes no new work.");
     }
     if (was_.desired.cordoned && !is_.desired.cordoned) {
       OnBoth("CWNodeUncordoned", " was uncordoned.");
-      OnBoth("CWNodeUntainted", " takes new work again.");
     }
+    // Of one that arrives nothing is told: it came with its taint.
+    if (was_.machine.empty() || was_.state == NodeState::kRegistered) return;
+    const bool had = HasReservedTaint(was_);
+    const bool has = HasReservedTaint(is_);
+    if (!had && has)
+      OnBoth("CWNodeTainted", " was tainted: node.coreweave.cloud/reserved:NoExecute.");
+    if (had && !has) OnBoth("CWNodeUntainted", " was untainted: node.coreweave.cloud/reserved.");
+  }
+
+  void Health() {
+    if (was_.observed.unhealthy || !is_.observed.unhealthy) return;
+    OnNode("CWNodeUnhealthy",
+           absl::StrCat(" is unhealthy", BecauseText(is_.observed.health_message)));
   }
 
   void Drain() {
@@ -153,13 +181,15 @@ class Teller {
   const Node& was_;
   const Node& is_;
   const absl::string_view why_;
+  const bool timed_out_;
   const bool moved_;
   std::vector<NodeEventTold> told_;
 };
 
 }  // namespace
 
-std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl::string_view why) {
+std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl::string_view why,
+                                    bool timed_out) {
   std::vector<NodeEventTold> told;
   Node nothing;
   nothing.state = after.state;
@@ -167,7 +197,8 @@ std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl:
     told.push_back({true, "CWNodeAssigned",
                     absl::StrCat("Node ", after.machine, " was assigned to the NodePool.")});
   }
-  for (NodeEventTold& event : Teller(before == nullptr ? nothing : *before, after, why).Run()) {
+  const Node& was = before == nullptr ? nothing : *before;
+  for (NodeEventTold& event : Teller(was, after, why, timed_out).Run()) {
     told.push_back(std::move(event));
   }
   return told;

@@ -39,8 +39,8 @@ Planner::Planner(const Snapshot& snapshot)
       profile_(ActiveProfile(pool_, snapshot.answers.configuration)),
       profile_disabled_(IsProfileDisabled(pool_, snapshot.answers.configuration, profile_)),
       account_(pool_.account),
+      reconfiguration_(pool_.reconfiguration),
       budget_(pool_.spec.max_unavailable, pool_.spec.target_nodes, snapshot.nodes) {
-  if (pool_.reconfiguration) reconfiguration_state_ = pool_.reconfiguration->state;
   for (const Node* node : snapshot.nodes) nodes_.emplace_hint(nodes_.end(), node->name, *node);
 }
 
@@ -50,6 +50,7 @@ PoolPlan Planner::Run() {
   PurgeReturned();
   Preempt();
   AssignGranted();
+  LeaveUnheld();
   TimeOutBoots();
   Health();
   SayGiveUpLimit();
@@ -94,11 +95,7 @@ std::vector<const Node*> Planner::Nodes() const {
   return nodes;
 }
 
-int64_t Planner::Keeping() const {
-  return std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
-    return IsInProgress(entry.second.state) || IsInService(entry.second.state);
-  });
-}
+int64_t Planner::Keeping() const { return KeptNodes(pool_, Nodes(), answers().claim); }
 
 bool Planner::MayDisrupt(const Node& node, const char* cause) {
   if (DisruptionOf(node) != nullptr || budget_.Spend(node.machine, cause)) return true;

@@ -29,9 +29,10 @@ enum class DeferReason {
   kRemovalFailed,
   kReconfigurationPaused,
   kReconfigurationHalted,
-  kGiveUpLimit,  // time is up for more Nodes than may be given up at once
+  kGiveUpLimit,   // time is up for more Nodes than may be given up at once
+  kMachineTaken,  // a machine that the claim holds is a Node of another pool
 };
-inline constexpr int kDeferReasons = 19;
+inline constexpr int kDeferReasons = 20;
 
 // What is not done although somebody may ask for it, and why.
 struct Defer {

@@ -35,13 +35,16 @@ void Planner::SayGiveUpLimit() {
   if (late_repairs_ > 0) {
     late.push_back(absl::StrCat(CountText(late_repairs_, "Node"), " unhealthy for too long"));
   }
+  if (late_unheld_ > 0) {
+    late.push_back(absl::StrCat(CountText(late_unheld_, "Node"), " whose machine is not held"));
+  }
   if (late.empty()) return;
   const absl::Time next = account_.given_up.since + policy().give_up_interval;
   Wait(DeferReason::kGiveUpLimit, pool_.name,
        absl::StrCat("Not given up yet: ", absl::StrJoin(late, ", "), "; at most ", MostGivenUp(),
                     " of this NodePool are given up in ",
                     absl::FormatDuration(policy().give_up_interval), ", the next at ",
-                    absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", next, absl::UTCTimeZone()), "."),
+                    TimeText(next), "."),
        next);
 }
 

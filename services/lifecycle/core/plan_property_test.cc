@@ -204,6 +204,14 @@ void ExpectNothingNeedless(const Simulation& sim, const Stock& then, int64_t tar
   EXPECT_LE(gone, std::max<int64_t>(0, then.machines - target)) << "left needlessly";
 }
 
+// Every Node that quota covers is in one of the counters.
+void ExpectCounted(const Simulation& sim) {
+  const Status& status = sim.pool()->status;
+  if (ReasonOf(status.conditions, "Validated") != "Valid") return;
+  EXPECT_GE(status.queued_nodes + status.in_progress + status.current_nodes,
+            std::min(sim.pool()->spec.target_nodes, sim.holding()));
+}
+
 // B for some passes.
 void LiveUnder(Simulation& sim, const Spec& b, std::mt19937_64& random) {
   sim.Apply([&](Spec& spec) { spec = b; });
@@ -212,6 +220,7 @@ void LiveUnder(Simulation& sim, const Spec& b, std::mt19937_64& random) {
       sim.SetActive(*sim.machines().begin(), random() % 2 == 0);
     }
     sim.Pass();
+    ExpectCounted(sim);
     sim.Agents();
     sim.Advance(absl::Seconds(random() % 3));
   }

@@ -8,7 +8,6 @@
 namespace muster::lifecycle {
 
 void Planner::RefreshAllMetadata() {
-  int64_t refreshed = 0;
   for (auto& [name, node] : nodes_) {
     if (IsReturnable(node.state) || !Room()) continue;
     const bool gpu = snapshot_.catalogue.type ? snapshot_.catalogue.type->gpus > 0 : HasGpus(node);
@@ -16,16 +15,12 @@ void Planner::RefreshAllMetadata() {
     if (!UpdateMetadata(node, pool_, gpu)) continue;
     Do(RefreshMetadata{name, gpu, "the pool's labels, annotations or taints changed"});
     ++steps_;
-    ++refreshed;
-  }
-  if (refreshed > 0) {
-    Say("CWNodePoolMetadata",
-        absl::StrCat("Updated metadata of ", CountText(refreshed, "Node"), "."));
   }
 }
 
 void Planner::Publish() {
-  Status status = RenderStatus(snapshot_, demand_, Outlook{Nodes(), account_, judgement_});
+  Status status =
+      RenderStatus(snapshot_, demand_, Outlook{Nodes(), account_, judgement_, reconfiguration_});
   if (status == pool_.status) return;
   for (const Condition& condition : status.conditions) Announce(condition, status);
   AnnounceConfiguration(status);
@@ -38,29 +33,33 @@ void Planner::Announce(const Condition& now, const Status& status) {
   if (now.type == "Validated" && now.reason == "Invalid" && reworded) {
     Say(judgement_.event, now.message);
   }
+  if (now.type == "Quota") AnnounceQuota(now, status);
   if (before != nullptr && before->reason == now.reason) return;
-  const absl::string_view was = before == nullptr ? absl::string_view() : before->reason;
   if (now.type == "Capacity" && now.status == "False") Say("CWInsufficientCapacity", now.message);
   if (now.type == "Capacity" && now.status == "Unknown") {
     Say("CWNodePoolNodesRequestFailed", now.message);
   }
-  if (now.type == "Quota" && now.reason == "Over") Say("CWOverQuota", now.message);
-  if (now.type == "Quota" && (now.reason == "NotSet" || now.status == "Unknown")) {
-    Say("CWNodePoolQuotaCheckFailed", now.message);
-  }
-  if (now.type == "AtTarget" && now.reason == "TargetMet") {
-    const std::string to = absl::StrCat(" to ", CountText(pool_.spec.target_nodes, "Node"), ".");
-    // A target that came back to what is there scaled nothing.
-    const bool moved_target =
-        before != nullptr && before->observed_generation != now.observed_generation;
-    const int64_t came = status.current_nodes - pool_.status.current_nodes;
-    if (was == "UnderTarget" && (came > 0 || !moved_target)) {
-      Say("CWNodePoolScaledUp", absl::StrCat("NodePool scaled up", to));
-    }
-    if (was == "OverTarget" && (came < 0 || !moved_target)) {
-      Say("CWNodePoolScaledDown", absl::StrCat("NodePool scaled down", to));
-    }
-  }
+  if (now.type == "AtTarget" && now.reason == "TargetMet") AnnounceTarget();
+}
+
+// Of a pool that is invalid it misleads: it is told once the pool is valid.
+void Planner::AnnounceQuota(const Condition& now, const Status& status) {
+  const std::vector<Condition>& was = pool_.status.conditions;
+  const bool turned = ReasonOf(was, "Quota") != now.reason;
+  if (turned && now.reason == "Over") Say("CWOverQuota", now.message);
+  const bool invalid = ReasonOf(status.conditions, "Validated") == "Invalid";
+  const bool was_invalid = ReasonOf(was, "Validated") == "Invalid";
+  const bool failed = now.reason == "NotSet" || now.status == "Unknown";
+  if (failed && !invalid && (turned || was_invalid)) Say("CWNodePoolQuotaCheckFailed", now.message);
+}
+
+// A target other than the last that was reached: replacements scale nothing.
+void Planner::AnnounceTarget() {
+  const int64_t target = pool_.spec.target_nodes;
+  const std::string to = absl::StrCat(" to ", CountText(target, "Node"), ".");
+  const int64_t from = pool_.account.scaled_to;
+  if (target > from) Say("CWNodePoolScaledUp", absl::StrCat("NodePool scaled up", to));
+  if (target < from) Say("CWNodePoolScaledDown", absl::StrCat("NodePool scaled down", to));
 }
 
 void Planner::AnnounceConfiguration(const Status& status) {
@@ -90,16 +89,10 @@ void Planner::AnnounceConfiguration(const Status& status) {
   }
 }
 
-// Promotes and rollbacks that were not told of yet, and one that was waiting then.
+// Promotes and rollbacks that were not told of yet, and the end of one that was waiting then.
 void Planner::AnnounceOrders() {
-  using Kind = ConfigurationOrder::Kind;
   using Outcome = ConfigurationOrder::Outcome;
   if (!answers().configuration.here()) return;
-  const auto updated = [&](const ConfigurationOrder& order) {
-    Say("CWNodePoolNodeConfigUpdated",
-        absl::StrCat("Configuration ", order.node_profile, " is active after a ",
-                     order.kind == Kind::kPromote ? "promotion." : "rollback."));
-  };
   bool second_of_conflict = false;
   for (const ConfigurationOrder& order : answers().configuration.value.orders) {
     const bool known = order.number <= account_.configuration_order;
@@ -109,35 +102,56 @@ void Planner::AnnounceOrders() {
     if (waited && order.outcome == Outcome::kWaiting) continue;
     account_.configuration_order = order.number;
     account_.configuration_order_waiting = order.outcome == Outcome::kWaiting;
-    if (waited) {
-      if (order.outcome == Outcome::kDone) updated(order);
-      continue;
+    if (!waited) AnnounceOrder(order);
+    if (order.outcome == Outcome::kConflict) {
+      // Two orders conflict; it is one conflict.
+      if (!second_of_conflict) Say("CWNodePoolNodeConfigUpdateConflict", order.message);
+      second_of_conflict = !second_of_conflict;
+    } else {
+      AnnounceEnd(order);
     }
-    switch (order.outcome) {
-      case Outcome::kWaiting:
-      case Outcome::kReplaced:
-      case Outcome::kDone:
-        if (order.kind == Kind::kPromote) {
-          Say("CWManualUpgradeTrigger",
-              absl::StrCat("Promotion of configuration ", order.node_profile, " was asked for."));
-        } else {
-          Say("CWManualRollbackTrigger",
-              absl::StrCat("Rollback to configuration ", order.node_profile, " was asked for."));
-        }
-        if (order.outcome == Outcome::kDone) updated(order);
-        break;
-      case Outcome::kNoPending:
-        Say("CWNodePoolNoPendingConfiguration", order.message);
-        break;
-      case Outcome::kRollbackFailed:
-        Say("CWNodePoolNodeConfigRollbackFailed", order.message);
-        break;
-      case Outcome::kConflict:
-        // Two orders conflict; it is one conflict.
-        if (!second_of_conflict) Say("CWNodePoolNodeConfigUpdateConflict", order.message);
-        second_of_conflict = !second_of_conflict;
-        break;
-    }
+  }
+}
+
+// It was asked for, and came to a configuration.
+void Planner::AnnounceOrder(const ConfigurationOrder& order) {
+  using Outcome = ConfigurationOrder::Outcome;
+  if (order.outcome != Outcome::kWaiting && order.outcome != Outcome::kReplaced &&
+      order.outcome != Outcome::kDone) {
+    return;
+  }
+  if (order.kind == ConfigurationOrder::Kind::kPromote) {
+    Say("CWManualUpgradeTrigger",
+        absl::StrCat("Promotion of configuration ", order.node_profile, " was asked for."));
+  } else {
+    Say("CWManualRollbackTrigger",
+        absl::StrCat("Rollback to configuration ", order.node_profile, " was asked for."));
+  }
+}
+
+void Planner::AnnounceEnd(const ConfigurationOrder& order) {
+  using Outcome = ConfigurationOrder::Outcome;
+  const bool promotion = order.kind == ConfigurationOrder::Kind::kPromote;
+  switch (order.outcome) {
+    case Outcome::kWaiting:
+    case Outcome::kConflict:
+      break;
+    case Outcome::kDone:
+      Say("CWNodePoolNodeConfigUpdated",
+          absl::StrCat("Configuration ", order.node_profile, " is active after a ",
+                       promotion ? "promotion." : "rollback."));
+      break;
+    case Outcome::kReplaced:
+      Say(promotion ? "CWNodePoolNoPendingConfiguration" : "CWNodePoolNodeConfigRollbackFailed",
+          absl::StrCat(promotion ? "The promotion of " : "The rollback to ", order.node_profile,
+                       " was not carried out. ", order.message));
+      break;
+    case Outcome::kNoPending:
+      Say("CWNodePoolNoPendingConfiguration", order.message);
+      break;
+    case Outcome::kRollbackFailed:
+      Say("CWNodePoolNodeConfigRollbackFailed", order.message);
+      break;
   }
 }
 

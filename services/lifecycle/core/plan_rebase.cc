@@ -25,7 +25,11 @@ int64_t Above(int64_t known, int64_t own) {
 
 void Planner::RaiseGenerations() {
   const int64_t known = std::max(NewestKnown(answers().holding), NewestKnown(answers().claim));
-  const RaiseGeneration action{Above(known, pool_.account.generation),
+  int64_t account = Above(known, pool_.account.generation);
+  // Asked before under the very same generation, otherwise: by a future that is lost.
+  if (answers().claim.refused("GENERATION_REUSED"))
+    account = std::max(account, pool_.account.generation + 1);
+  const RaiseGeneration action{account,
                                Above(NewestKnown(answers().configuration), pool_.generation),
                                "a service knows later requests than the pool"};
   if (action.account > 0 || action.pool > 0) Do(action);

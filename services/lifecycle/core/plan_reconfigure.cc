@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/reconfiguration.h"
 
 namespace muster::lifecycle {
 
@@ -36,57 +37,69 @@ void Planner::StageProfiles() {
 }
 
 bool Planner::IsAsked(const Node& node) const {
-  const std::vector<std::string>& asked = pool_.reconfiguration->machines;
-  return asked.empty() || std::find(asked.begin(), asked.end(), node.machine) != asked.end();
+  return lifecycle::IsAsked(*pool_.reconfiguration, node);
 }
 
-// Runs, or will run, something else than the active profile, and stays.
+// Runs, or will run, something else than the active profile, and may stay.
 bool Planner::IsOutdated(const Node& node) const {
   if (IsInProgress(node.state)) {
     return node.desired.phase == Phase::kRunning && node.desired.node_profile != profile_;
   }
   if (node.state == NodeState::kReconfiguring) return true;
-  return IsRunning(node) && node.state != NodeState::kTriage &&
+  // One that is cordoned may be let go again.
+  return (IsRunning(node) || node.state == NodeState::kCordoned) &&
          node.observed.node_profile != profile_;
 }
 
 void Planner::Reconfigure() {
-  using State = Reconfiguration::State;
   if (!pool_.reconfiguring() || pool_.deleting()) {
     ReleaseChosen("no reconfigure reboot is asked for");
     return;
   }
+  if (!MayReboot()) return;
   const Reconfiguration& asked = *pool_.reconfiguration;
-  const auto failed = static_cast<int64_t>(asked.failed_machines.size()) + timed_out_reboots_;
-  if (asked.state == State::kRunning && (failed > asked.allowed_failures || profile_disabled_)) {
-    reconfiguration_state_ = State::kHalted;
-    Do(SetReconfiguration{State::kHalted, "boots failed"});
-  }
-  if (reconfiguration_state_ == State::kHalted) {
-    Wait(DeferReason::kReconfigurationHalted, pool_.name,
-         absl::StrCat("Reconfigure reboots halted: ", CountText(failed, "boot"), " failed."));
-    ReleaseChosen("reconfigure reboots are halted");
-    return;
-  }
-  if (reconfiguration_state_ == State::kPaused) {
-    Wait(DeferReason::kReconfigurationPaused, pool_.name, "Reconfigure reboots are paused.");
-    ReleaseChosen("reconfigure reboots are paused");
-    return;
-  }
-  const bool done = std::none_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
-    return IsAsked(entry.second) && IsOutdated(entry.second);
-  });
-  if (done) {
-    reconfiguration_state_ = State::kDone;
-    Do(SetReconfiguration{State::kDone, "every Node is on the active configuration"});
-    ReleaseChosen("reconfigure reboots are done");
-    return;
-  }
   const bool bounded = !asked.max_unavailable.empty() || !pool_.spec.max_unavailable.empty();
   const std::string own =
       asked.max_unavailable.empty() ? (bounded ? "" : "1") : asked.max_unavailable;
   Budget budget(own, pool_.spec.target_nodes, Nodes());
   Reboot(budget);
+}
+
+void Planner::MoveReconfiguration(Reconfiguration::State state, const std::string& halt_reason,
+                                  absl::string_view reason) {
+  MoveTo(*reconfiguration_, state, halt_reason, now());
+  Do(SetReconfiguration{state, halt_reason, std::string(reason)});
+}
+
+// Done when nothing is left to do, whatever failed; a failure halts also what is paused.
+bool Planner::MayReboot() {
+  using RState = Reconfiguration::State;
+  const bool left = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    return IsAsked(entry.second) && IsOutdated(entry.second);
+  });
+  if (!left) {
+    MoveReconfiguration(RState::kDone, "", "every Node is on the active configuration");
+    ReleaseChosen("reconfigure reboots are done");
+    return false;
+  }
+  std::vector<std::string> failed = pool_.reconfiguration->failed_machines;
+  failed.insert(failed.end(), timed_out_reboots_.begin(), timed_out_reboots_.end());
+  const bool too_many =
+      static_cast<int64_t>(failed.size()) > pool_.reconfiguration->allowed_failures;
+  if (reconfiguration_->state != RState::kHalted && (too_many || profile_disabled_)) {
+    const std::string why = profile_disabled_ ? absl::StrCat("configuration ", profile_,
+                                                             " was disabled: too many boots failed")
+                                              : FailedBootsText(failed);
+    MoveReconfiguration(RState::kHalted, why, "boots failed");
+  }
+  if (reconfiguration_->state == RState::kRunning) return true;
+  const bool halted = reconfiguration_->state == RState::kHalted;
+  Wait(!halted             ? DeferReason::kReconfigurationPaused
+       : profile_disabled_ ? DeferReason::kConfigurationDisabled
+                           : DeferReason::kReconfigurationHalted,
+       pool_.name, SayReconfiguration(*reconfiguration_));
+  ReleaseChosen(halted ? "reconfigure reboots are halted" : "reconfigure reboots are paused");
+  return false;
 }
 
 // Chosen Nodes that are idle reboot; others are chosen as far as the budgets go, a rack at a time,

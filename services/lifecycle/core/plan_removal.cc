@@ -3,15 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/planner.h"
-#include "services/lifecycle/core/victims.h"
 
 namespace muster::lifecycle {
-namespace {
-
-// By the caller or the autoscaler.
-bool IsNamed(const Node& node) { return node.removal_requested || node.observed.autoscaler_marked; }
-
-}  // namespace
 
 // Removals that did not reach their drain and are no longer right: the target rose, work came, or
 // the Node is healthy again.
@@ -21,7 +14,8 @@ void Planner::LetGo() {
   for (auto& [name, node] : nodes_) {
     if (node.state != NodeState::kCordoned) continue;
     if (node.removal_cause == RemovalCause::kScaleDown) cordoned.push_back(&node);
-    if (node.removal_cause == RemovalCause::kRepair && !node.observed.unhealthy) {
+    if (node.removal_cause == RemovalCause::kRepair && !node.observed.unhealthy &&
+        !IsUnheld(node)) {
       Step(node, NodeEvent::kUncordon, "it is healthy again");
     }
   }
@@ -36,70 +30,48 @@ void Planner::LetGo() {
   }
 }
 
-// Whether a Node that is to go may go at this time; says why not.
-bool Planner::MayGoNow(const Node& node) {
-  if (pool_.deleting()) return true;
-  if (node.protect_until_time != kNever && now() < node.protect_until_time) {
-    Wait(DeferReason::kProtected, node.name,
-         absl::StrCat("Node ", node.machine, " is protected until ",
-                      absl::FormatTime(node.protect_until_time, absl::UTCTimeZone()), "."),
-         node.protect_until_time);
-    return false;
-  }
-  const bool in_service = node.state == NodeState::kProduction || node.state == NodeState::kTriage;
-  return !in_service || MayDisrupt(node, "scale-down");
-}
-
 void Planner::Remove() {
-  int64_t surplus = Keeping() - pool_.wanted_nodes();
-  if (surplus <= 0) return;
-  std::vector<Node*> going;
-  int64_t busy = 0;
-  std::vector<const Node*> victims = VictimsInOrder(Nodes(), /*active_too=*/true);
-  for (auto& [name, node] : nodes_) {
-    if (node.state != NodeState::kReconfiguring) continue;
-    // A reboot is awaited, unless all goes. Nobody goes instead of a Node that was named.
-    if (pool_.deleting()) victims.push_back(&node);
-    if (!pool_.deleting() && IsNamed(node) && surplus > 0) {
-      --surplus;
-      Wait(DeferReason::kWaitsForReboot, name,
-           absl::StrCat("Node ", node.machine, " goes once its reboot is over."));
-    }
-  }
-  for (const Node* victim : victims) {
-    if (surplus == 0) break;
-    // Named ones keep their place: nobody goes instead of them.
-    const bool named = IsNamed(*victim);
-    const bool waits = victim->observed.active && !ActiveToo();
-    if (waits && !named) continue;
-    if (waits) {
-      --surplus;
-      ++busy;
-      continue;
-    }
-    if (!MayGoNow(*victim)) {
-      // A budget that is used up lets nobody go; a protected Node lets others go.
-      const bool is_protected =
-          victim->protect_until_time > now() && victim->protect_until_time != kNever;
-      if (!is_protected || named) --surplus;
-      continue;
-    }
-    --surplus;
-    if (going.size() < kMaxStepsAPlan) going.push_back(&nodes_[victim->name]);
-  }
-  if (busy + surplus > 0) {
+  const Removals removals =
+      SelectRemovals(pool_, Nodes(), Keeping() - pool_.wanted_nodes(), budget_, now());
+  for (const DelayedRemoval& delayed : removals.delayed) Delay(delayed);
+  const auto busy = std::count_if(
+      removals.delayed.begin(), removals.delayed.end(), [](const DelayedRemoval& delayed) {
+        return delayed.why == DelayedRemoval::Why::kWorks && delayed.awaited;
+      });
+  if (busy + removals.open > 0) {
     Wait(DeferReason::kWaitsUntilIdle, pool_.name,
-         absl::StrCat(CountText(busy + surplus, "Node"),
+         absl::StrCat(CountText(busy + removals.open, "Node"),
                       " more than wanted stay until they are idle (scaleDownStrategy ",
                       pool_.spec.scale_down_strategy, ") or unprotected."));
   }
-  if (going.empty()) return;
+  if (removals.going.empty()) return;
+  const size_t now_going = std::min(removals.going.size(), kMaxStepsAPlan);
   Say("CWNodePoolRemoveNodes",
-      absl::StrCat("Removing ", CountText(static_cast<int64_t>(going.size()), "Node"), "."));
+      absl::StrCat("Removing ", CountText(static_cast<int64_t>(now_going), "Node"), "."));
   const RemovalCause cause = pool_.deleting() ? RemovalCause::kDeletion : RemovalCause::kScaleDown;
-  for (Node* node : going) {
-    Dismiss(*node, cause,
+  for (size_t i = 0; i < now_going; ++i) {
+    Dismiss(nodes_[removals.going[i]->name], cause,
             pool_.deleting() ? "the pool is being deleted" : "the pool is over target");
+  }
+}
+
+void Planner::Delay(const DelayedRemoval& delayed) {
+  const Node& node = *delayed.node;
+  switch (delayed.why) {
+    case DelayedRemoval::Why::kReboots:
+      return Wait(DeferReason::kWaitsForReboot, node.name,
+                  absl::StrCat("Node ", node.machine, " goes once its reboot is over."));
+    case DelayedRemoval::Why::kWorks:
+      return;  // told of all of them at once
+    case DelayedRemoval::Why::kProtected:
+      return Wait(DeferReason::kProtected, node.name,
+                  absl::StrCat("Node ", node.machine, " is protected until ",
+                               TimeText(node.protect_until_time), "."),
+                  node.protect_until_time);
+    case DelayedRemoval::Why::kBudget:
+      return Wait(
+          DeferReason::kDisruptionBudget, node.name,
+          absl::StrCat("Node ", node.machine, " waits (scale-down): ", delayed.denial, "."));
   }
 }
 
@@ -115,6 +87,7 @@ void Planner::Drain() {
   for (auto& [name, node] : nodes_) {
     if (node.state == NodeState::kCordoned) StartDrain(node);
     const bool drained = node.state != NodeState::kDraining && node.state != NodeState::kProduction;
+    if (node.state == NodeState::kDraining) FollowStrategy(node);
     if (node.desired.drain && !drained) MindDeadline(node);
     if (!node.observed.drain_blocked_by.empty()) {
       const absl::Time deadline = node.desired.drain_deadline;
@@ -158,6 +131,15 @@ void Planner::StartDrain(Node& node) {
   }
   if (now() < from) return Due(from);
   Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
+}
+
+// The deadline of a scale-down is that of the strategy in force.
+void Planner::FollowStrategy(Node& node) {
+  if (node.removal_cause != RemovalCause::kScaleDown || node.preempt_time != kNever) return;
+  const bool has = node.desired.drain_deadline != kNever;
+  if (has == ActiveToo() || node.desired.force_drain) return;
+  Take(node, SetDrainDeadline{node.name, has ? kNever : now() + policy().drain_deadline,
+                              "the pool's strategy changed"});
 }
 
 // Past the deadline of a drain what is left is deleted; a preempted Node then goes at once.

@@ -12,6 +12,8 @@ namespace muster::lifecycle {
 // Everything is released: the pool goes.
 bool Planner::Finished() {
   if (!IsReadyToRelease(pool_, snapshot_.nodes)) return false;
+  // Capacity holds machines that the pool does not know of: they become Nodes first, and go.
+  if (answers().claim.refused("CLAIM_HOLDS_MACHINES")) return false;
   if (answers().holding.here() && answers().claim.here() && answers().configuration.here()) {
     Say("CWNodePoolDeleted", absl::StrCat("NodePool ", LastIdOf(pool_.name), " was deleted."));
     Do(RemovePool{"no Node, claim or holding is left"});
@@ -34,12 +36,12 @@ bool Planner::IsInRepair(const Node& node) const {
 
 // Nodes whose machine capacity has back.
 void Planner::PurgeReturned() {
-  if (!answers().claim.here()) return;
-  const std::vector<std::string>& held = answers().claim.value.machines;
+  const std::vector<std::string>* held = HeldMachines(answers().claim);
+  if (held == nullptr) return;
   int64_t removed = 0;
   for (auto it = nodes_.begin(); it != nodes_.end();) {
     const Node& node = it->second;
-    const bool is_held = std::binary_search(held.begin(), held.end(), node.machine);
+    const bool is_held = std::binary_search(held->begin(), held->end(), node.machine);
     if (!IsReturnable(node.state) || (is_held && !IsInRepair(node))) {
       if (!is_held) {
         Wait(DeferReason::kMachineNotHeld, node.name,
@@ -48,7 +50,9 @@ void Planner::PurgeReturned() {
       ++it;
       continue;
     }
-    removed += node.state == NodeState::kDeleted ? 1 : 0;
+    // In the cluster it was also if a boot failed after it had registered.
+    const bool was_here = node.state == NodeState::kDeleted || !node.observed.node_profile.empty();
+    removed += was_here ? 1 : 0;
     Do(PurgeNode{node.name, "its machine was given back"});
     it = nodes_.erase(it);
   }
@@ -72,7 +76,7 @@ void Planner::AssignGranted() {
   int64_t slots = pool_.wanted_nodes() - Keeping();
   for (const std::string& machine : claim.machines) {
     const std::string name = NodeName(pool_.name, machine);
-    if (nodes_.contains(name) || !Room()) continue;
+    if (nodes_.contains(name) || IsTaken(machine) || !Room()) continue;
     const bool wanted = slots-- > 0;
     const auto rack = claim.racks.find(machine);
     AssignNode action{machine, rack == claim.racks.end() ? "" : rack->second,
@@ -104,7 +108,7 @@ void Planner::TimeOutBoots() {
       continue;
     }
     CountGivenUp();
-    timed_out_reboots_ += node->state == NodeState::kReconfiguring ? 1 : 0;
+    if (node->state == NodeState::kReconfiguring) timed_out_reboots_.push_back(node->machine);
     // Many that are late at once tell of a clock or a network, not of what they boot.
     const bool counts = !std::exchange(account_.given_up.boot_counted, true);
     Take(*node, StepNode{node->name, NodeEvent::kBootTimedOut, RemovalCause::kNone, kNever, "",
@@ -121,14 +125,35 @@ void Planner::OrderBoots() {
     if (profile_.empty()) {
       Wait(DeferReason::kNoConfiguration, name, "No configuration to boot into is known.");
     } else if (profile_disabled_) {
-      Wait(DeferReason::kConfigurationDisabled, name,
-           absl::StrCat("Configuration ", profile_, " is disabled: too many boots failed."));
+      WaitForConfiguration(node);
     } else if (too_many) {
       Wait(DeferReason::kMoreThanWanted, name, "The pool has more Nodes than it wants.");
     } else {
       Take(node, OrderBoot{name, profile_, "its configuration is known"});
     }
   }
+}
+
+// A machine that may not boot is for others after a while.
+void Planner::WaitForConfiguration(Node& node) {
+  const absl::Time until = node.state_time + kUnbootableGrace;
+  if (now() >= until && Room() && Step(node, NodeEvent::kDiscard, "its configuration is disabled"))
+    return;
+  Wait(DeferReason::kConfigurationDisabled, node.name,
+       absl::StrCat("Node ", node.machine, " may not boot: configuration ", profile_,
+                    " is disabled, too many boots failed."),
+       now() < until ? until : kNever);
+}
+
+// Nodes to come for those whose drain began before the target rose: these do not count as wanted.
+int64_t Planner::EarlyNodes() const {
+  if (pool_.deleting()) return 0;
+  const int64_t leaving = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+    const Node& node = entry.second;
+    return node.removal_cause == RemovalCause::kScaleDown &&
+           (node.state == NodeState::kDraining || node.state == NodeState::kPreparedForTerminate);
+  });
+  return std::min(leaving, std::max<int64_t>(0, pool_.target_nodes() - Keeping()));
 }
 
 // What quota and capacity have agreed to; see demand.h for why in this order.
@@ -152,6 +177,7 @@ void Planner::Agree() {
   account_.prefill_nodes = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
     return entry.second.replace_time != kNever;
   });
+  account_.prefill_nodes += EarlyNodes();
   AnnounceOrders();
   const int64_t more = account_.requested_nodes - before;
   if (account_ == pool_.account) return;

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/plan.h"
+#include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
@@ -46,10 +48,9 @@ class Planner {
   bool Step(Node& node, NodeEvent event, absl::string_view reason,
             RemovalCause cause = RemovalCause::kNone, absl::Time drain_deadline = kNever);
   std::vector<const Node*> Nodes() const;
-  // Nodes that are here or come, and are not on their way out.
+  // Nodes that are here or come, and are not on their way out; their machines are the pool's.
   int64_t Keeping() const;
-  bool PreferIdle() const { return pool_.spec.scale_down_strategy == "PreferIdle"; }
-  bool ActiveToo() const { return pool_.deleting() || PreferIdle(); }
+  bool ActiveToo() const { return lifecycle::ActiveToo(pool_); }
   // The profile that Nodes may boot now; empty: none.
   std::string BootProfile() const { return profile_disabled_ ? "" : profile_; }
   // True: the budget lets the Node go out of service for that cause.
@@ -64,18 +65,27 @@ class Planner {
   bool IsInRepair(const Node& node) const;
   void AssignGranted();
   void OrderBoots();
+  void WaitForConfiguration(Node& node);
+  int64_t EarlyNodes() const;
   void TimeOutBoots();
   void Agree();
+
+  // --- plan_unheld.cc: Nodes whose machine the claim does not hold, and the reverse ---
+  bool IsUnheld(const Node& node) const;
+  bool IsTaken(const std::string& machine);
+  void LeaveUnheld();
+  void Leave(Node& node, absl::Time from);
 
   // --- plan_removal.cc: scale-down, deletion, drains ---
   void LetGo();
   void Remove();
-  bool MayGoNow(const Node& node);
+  void Delay(const DelayedRemoval& delayed);
   // The first step of a removal, which depends on how far the Node came.
   void Dismiss(Node& node, RemovalCause cause, absl::string_view reason);
   void Drain();
   void StartDrain(Node& node);
   void MindDeadline(Node& node);
+  void FollowStrategy(Node& node);
 
   // --- plan_preemption.cc: spot ---
   void Preempt();
@@ -95,6 +105,9 @@ class Planner {
   // --- plan_reconfigure.cc ---
   void StageProfiles();
   void Reconfigure();
+  void MoveReconfiguration(Reconfiguration::State state, const std::string& halt_reason,
+                           absl::string_view reason);
+  bool MayReboot();
   void Reboot(Budget& own);
   void ReleaseChosen(absl::string_view why);
   bool IsAsked(const Node& node) const;
@@ -104,8 +117,12 @@ class Planner {
   void RefreshAllMetadata();
   void Publish();
   void Announce(const Condition& now, const Status& status);
+  void AnnounceQuota(const Condition& now, const Status& status);
+  void AnnounceTarget();
   void AnnounceConfiguration(const Status& status);
   void AnnounceOrders();
+  void AnnounceOrder(const ConfigurationOrder& order);
+  void AnnounceEnd(const ConfigurationOrder& order);
 
   const Snapshot& snapshot_;
   const Pool& pool_;
@@ -114,13 +131,14 @@ class Planner {
   const std::string profile_;  // the active one; empty: not known yet
   const bool profile_disabled_;
   Account account_;
-  Reconfiguration::State reconfiguration_state_ = Reconfiguration::State::kDone;
+  std::optional<Reconfiguration> reconfiguration_;  // as it will be
   std::map<std::string, Node> nodes_;
   Budget budget_;
-  int64_t timed_out_reboots_ = 0;  // by this plan
+  std::vector<std::string> timed_out_reboots_;  // machines, by this plan
   // Nodes that would be given up, were they not too many.
   int64_t late_boots_ = 0;
   int64_t late_repairs_ = 0;
+  int64_t late_unheld_ = 0;
   size_t steps_ = 0;
   PoolPlan plan_;
 };

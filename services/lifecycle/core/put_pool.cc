@@ -5,6 +5,7 @@
 
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/names.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -38,12 +39,20 @@ Outcome PoolOutcome(const State& state, const std::string& name) {
 
 void NameVictims(Overlay<State>& overlay, const std::string& pool,
                  const std::vector<std::string>& machines) {
-  for (const Node* found : overlay.state().NodesOf(pool)) {
-    const bool named =
-        std::find(machines.begin(), machines.end(), found->machine) != machines.end();
-    if (found->removal_requested == named) continue;
+  for (const std::string& machine : machines) {
+    const Node* found = overlay.state().table<Node>().Find(NodeName(pool, machine));
+    if (found == nullptr || found->removal_requested) continue;
     Node node = *found;
-    node.removal_requested = named;
+    node.removal_requested = true;
+    overlay.Put(std::move(node));
+  }
+}
+
+void ForgetVictims(Overlay<State>& overlay, const std::string& pool) {
+  for (const Node* found : overlay.state().NodesOf(pool)) {
+    if (!found->removal_requested) continue;
+    Node node = *found;
+    node.removal_requested = false;
     overlay.Put(std::move(node));
   }
 }

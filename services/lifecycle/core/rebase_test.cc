@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "services/common/generation.h"
 #include "services/lifecycle/core/simulation.h"
 
 namespace muster::lifecycle {
@@ -83,6 +84,92 @@ RaiseGeneration Raised(int64_t known, const std::string& reason = "GENERATION_TO
     if (const auto* raise = std::get_if<RaiseGeneration>(&action)) return *raise;
   }
   return {};
+}
+
+// The same generation was used in the lost future for something else.
+TEST(RebaseTo, AGenerationThatWasUsedOtherwiseIsGoneBeyond) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  Snapshot snapshot = sim.Look();
+  auto& claim = snapshot.answers.claim;
+  claim = {};
+  claim.state = Answer<ClaimAnswer>::State::kRefused;
+  claim.reason = "GENERATION_REUSED";
+  const std::vector<Action> actions = Plan(snapshot).actions;
+  ASSERT_FALSE(actions.empty());
+  const auto* raise = std::get_if<RaiseGeneration>(&actions.front());
+  ASSERT_NE(raise, nullptr);
+  EXPECT_EQ(raise->account, sim.pool()->account.generation + 1);
+  EXPECT_EQ(raise->pool, 0);
+}
+
+// Requests of the lost future that are still under way must not win over later ones.
+TEST(NewHistory, BeginsAboveAllThatWasAskedInTheFutureThatIsLost) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  const auto generation = [&] { return sim.pool()->account.generation; };
+  sim.Must(TakeLease{.holder = "a", .epoch = 2});
+  const int64_t past = generation();
+  EXPECT_LT(past, kHistoryJump);
+  sim.Must(TakeLease{.holder = "a", .epoch = 3, .incarnation = "restored"});
+  const int64_t first = generation();
+  EXPECT_GE(first, past + kHistoryJump);
+  EXPECT_TRUE(CheckGeneration("claim", first, 0).ok()) << "the services take it";
+  sim.Resize(4);
+  EXPECT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.machines().size(), 4);
+
+  // The next leader, and the same one again, are in that history too.
+  const int64_t now = generation();
+  sim.Must(TakeLease{.holder = "b", .epoch = 4, .incarnation = "restored"});
+  sim.Must(TakeLease{.holder = "b", .epoch = 4, .incarnation = "restored"});
+  EXPECT_EQ(generation(), now);
+}
+
+// The same past three times, with a history between that had begun anew itself.
+TEST(NewHistory, BeginsAboveAllOfTheHistoriesBeforeHoweverOftenTheyWentBack) {
+  const auto restored = [](int times, absl::Duration later) {
+    Simulation sim;
+    sim.Create(3);
+    EXPECT_TRUE(sim.Settle());
+    sim.Advance(later);
+    for (int64_t i = 0; i < times; ++i) {
+      sim.Advance(absl::Seconds(1));
+      sim.Must(
+          TakeLease{.holder = "a", .epoch = 2 + i, .incarnation = absl::StrCat("history ", i)});
+    }
+    return sim.pool()->account.generation;
+  };
+  EXPECT_GT(restored(1, absl::Seconds(10)), restored(2, absl::ZeroDuration()));
+  EXPECT_GT(restored(1, absl::Minutes(1)), restored(5, absl::Seconds(30)));
+}
+
+// Who applies a pool of the lost future again, by its uid, begins there as well.
+TEST(NewHistory, IsWhereNewPoolsBegin) {
+  State rows;
+  Overlay<State> overlay(rows, 0);
+  overlay.Put(Cluster{.name = kSimCluster, .zone = "US-EAST-04A"});
+  overlay.Put(Lease{.holder = "a", .epoch = 1, .generation_floor = 77});
+  ApplyNodePool command{.name = kSimPool, .uid = "u"};
+  command.spec.instance_type = "gd-8xa100-i128";
+  command.target_nodes = 1;
+  ASSERT_TRUE(Decide(overlay, command, absl::UnixEpoch()).ok());
+  EXPECT_EQ(rows.table<Pool>().Find(kSimPool)->account.generation, 77);
+}
+
+// The same past once more, an hour later: what was asked in between is lost as well.
+TEST(NewHistory, BeginsHigherThanTheOneBeforeFromTheSamePast) {
+  const auto restored = [](absl::Duration later) {
+    Simulation sim;
+    sim.Create(3);
+    EXPECT_TRUE(sim.Settle());
+    sim.Advance(later);
+    sim.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
+    return sim.pool()->account.generation;
+  };
+  EXPECT_GE(restored(absl::Hours(1)), restored(absl::ZeroDuration()) + 3'600);
 }
 
 TEST(RebaseTo, OnlyWhatIsNewerThanTheRowsIsGoneBeyond) {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -16,40 +16,6 @@ using Verb = ControlReconfiguration::Verb;
 
 constexpr char kNewer[] = "np-000000000002";
 constexpr char kNewest[] = "np-000000000003";
-
-// Nodes g100, g101, ... on racks of three, all outdated.
-struct Outdated : Simulation {
-  explicit Outdated(int64_t nodes) {
-    rack_size = 4;
-    Create(nodes);
-    Live();
-    Stage(kNewer);
-    Live();
-  }
-  void Live() {
-    if (!Settle()) std::abort();
-  }
-  void Ask(ReconfigureNodePool command = {}) {
-    command.name = kSimPool;
-    Must(command);
-  }
-  void Control(Verb verb) { Must(ControlReconfiguration{.name = kSimPool, .verb = verb}); }
-  RState how() const { return pool()->reconfiguration->state; }
-  std::set<std::string> In(NodeState state) const {
-    std::set<std::string> machines;
-    for (const Node* node : this->state().NodesOf(kSimPool)) {
-      if (node->state == state) machines.insert(node->machine);
-    }
-    return machines;
-  }
-  std::set<std::string> On(const std::string& profile) const {
-    std::set<std::string> machines;
-    for (const Node* node : state().NodesOf(kSimPool)) {
-      if (node->observed.node_profile == profile) machines.insert(node->machine);
-    }
-    return machines;
-  }
-};
 
 // "For updates to take effect, perform a reconfigure reboot."
 TEST(ReferenceReconfigure, UpdatesTakeEffectByAReconfigureReboot) {
@@ -186,7 +152,7 @@ TEST(Reconfigure, HaltsByItselfWhenABootFailsAndResumes) {
 }
 
 TEST(Reconfigure, ARebootThatNeverEndsTimesOut) {
-  Outdated sim(1);
+  Outdated sim(2);
   sim.stuck = {"g100"};
   sim.Ask();
   sim.Live();

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
@@ -91,6 +96,29 @@ TEST(ReferenceCapacity, QueuedAwaitingCapacityWhileOthersHoldTheMachines) {
   sim.OthersLeave();
   ASSERT_TRUE(sim.Settle());
   EXPECT_EQ(sim.Says("Capacity"), kSufficient);
+}
+
+// While spot machines are reclaimed for it, that is said first, and by when: a machine that is
+// reclaimed goes at T+7, whatever becomes of its drain.
+TEST(ReferenceCapacity, WhatIsReclaimedForAPoolIsExplained) {
+  Running sim(1);
+  sim.OthersTake(99);
+  sim.Resize(3);
+  ASSERT_TRUE(sim.Settle());
+  Snapshot snapshot = sim.Look();
+  snapshot.answers.claim.value.being_reclaimed = 1;
+  const std::vector<Obstacle> obstacles = Explain(snapshot, Plan(snapshot));
+  ASSERT_THAT(obstacles, SizeIs(2));
+  EXPECT_EQ(obstacles[0].reason, "BEING_RECLAIMED");
+  EXPECT_EQ(obstacles[0].actor, Actor::kNobody);
+  EXPECT_EQ(obstacles[0].latest, snapshot.now + kPreemptionEnd);
+  EXPECT_EQ(obstacles[0].message,
+            absl::StrCat("1 machine of gd-8xa100-i128 in zone US-EAST-04A is being reclaimed from "
+                         "spot for this NodePool, until ",
+                         absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", snapshot.now + kPreemptionEnd,
+                                          absl::UTCTimeZone()),
+                         " at the latest."));
+  EXPECT_EQ(obstacles[1].reason, "QUEUED");
 }
 
 // "InternalError: An internal error has occurred while attempting to check capacity."

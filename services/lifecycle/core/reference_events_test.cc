@@ -52,7 +52,8 @@ TEST(ReferenceEvents, NodePoolCreatedAndDeleted) {
   sim.Delete();
   sim.Delete();
   ASSERT_TRUE(sim.Settle());
-  EXPECT_THAT(sim.ReasonsSince(0), ElementsAre("CWNodePoolCreated", "CWNodePoolDeleted"));
+  EXPECT_THAT(sim.ReasonsSince(0),
+              ElementsAre("CWNodePoolCreated", "CWNodePoolMetadata", "CWNodePoolDeleted"));
 }
 
 // "CWInvalidInstanceType: Fired when a Node Pool contains an invalid instance type."
@@ -120,12 +121,26 @@ TEST(ReferenceEvents, DeliverFailAndRegistrationFailed) {
   sim.Resize(2);
   ASSERT_TRUE(sim.Settle());
   EXPECT_THAT(sim.PoolSays("CWNodeDeliverFail"),
-              ElementsAre("Node g100 could not be delivered: no kernel",
-                          "Node g101 could not be delivered: the kubelet does not answer"));
-  EXPECT_THAT(sim.NodeSays("CWNodeRegistrationFailed"),
-              ElementsAre("Node g101 could not be registered: the kubelet does not answer"));
+              ElementsAre("Node g100 could not be delivered: no kernel."));
+  // In the cluster it was already.
+  EXPECT_THAT(
+      sim.PoolSays("CWNodeBootFailed"),
+      ElementsAre(
+          "Node g101 was registered and did not become ready: the kubelet does not answer."));
+  EXPECT_THAT(sim.NodeSays("CWNodeRegistrationFailed"), IsEmpty());
   EXPECT_THAT(sim.broken(), ElementsAre("g100", "g101"));
   EXPECT_THAT(sim.machines(), SizeIs(2));
+  sim.stuck = {"g104"};
+  sim.Resize(3);
+  sim.Pass();
+  sim.Pass();
+  ASSERT_TRUE(sim.Report("g104", O::kBootStarted).ok());
+  sim.Live();
+  sim.Advance(sim.policy.boot_deadline);
+  sim.Pass();
+  EXPECT_THAT(sim.NodeSays("CWNodeRegistrationFailed"),
+              ElementsAre("Node g104 could not be registered: it did not come up in time."));
+  EXPECT_THAT(sim.PoolSays("CWNodeDeliverFail"), IsEmpty());
 }
 
 // "CWNodePoolDisabled: Fired when a Node Pool is disabled because the Node is misconfigured and is
@@ -145,7 +160,7 @@ TEST(ReferenceEvents, NodePoolMetadataWhenLabelsChange) {
   Running sim(2);
   sim.Apply([](Spec& spec) { spec.node_labels = {{"team", "ml"}}; });
   ASSERT_TRUE(sim.Settle());
-  EXPECT_THAT(sim.PoolSays("CWNodePoolMetadata"), ElementsAre("Updated metadata of 2 Nodes."));
+  EXPECT_THAT(sim.PoolSays("CWNodePoolMetadata"), ElementsAre("Updated nodeLabels."));
   EXPECT_EQ(sim.node("g101")->desired.labels.at("team"), "ml");
   EXPECT_EQ(sim.node("g101")->state, NodeState::kProduction);
 }
@@ -165,16 +180,16 @@ TEST(ReferenceEvents, OneNodeDown) {
   ASSERT_TRUE(sim.Settle());
   EXPECT_THAT(sim.ReasonsSince(sim.begin),
               ElementsAre("CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
-                          "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
-                          "CWDrainNode", "CWNodeDraining", "CWNodePreparedForTerminate",
+                          "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWDrainNode",
+                          "CWNodeDraining", "CWNodeTainted", "CWNodePreparedForTerminate",
                           "CWNodeDeleted", "CWNodePoolNodesRemoved", "CWNodePoolScaledDown"));
   EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"),
-              ElementsAre("CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
-                          "CWNodeDraining", "CWNodePreparedForTerminate"));
+              ElementsAre("CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeDraining",
+                          "CWNodeTainted", "CWNodePreparedForTerminate"));
 }
 
-// "CWNodeUncordoned", "CWNodeUntainted (Node, NodePool)".
-TEST(ReferenceEvents, UncordonedAndUntaintedWhenARemovalIsCancelled) {
+// "CWNodeUncordoned (Node, NodePool)".
+TEST(ReferenceEvents, UncordonedWhenARemovalIsCancelled) {
   Running sim(1);
   sim.Resize(0);
   ASSERT_TRUE(sim.Pass());
@@ -182,9 +197,8 @@ TEST(ReferenceEvents, UncordonedAndUntaintedWhenARemovalIsCancelled) {
   sim.Resize(1);
   ASSERT_TRUE(sim.Settle());
   // The pool was not scaled: no Node came or went.
-  EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodeUncordoned", "CWNodeUntainted"));
-  EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"),
-              ElementsAre("CWNodeUncordoned", "CWNodeUntainted"));
+  EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodeUncordoned"));
+  EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"), ElementsAre("CWNodeUncordoned"));
 }
 
 TEST(ReferenceEvents, NotScaledUpWhenATargetOutOfReachIsTakenBack) {
@@ -351,6 +365,36 @@ TEST(ReferenceEvents, UpdateConflictIsToldOnceWhetherOrNotTheFirstWasSeenWaiting
     EXPECT_THAT(sim.PoolSays("CWManualUpgradeTrigger"), SizeIs(seen ? 1 : 0));
     EXPECT_THAT(sim.PoolSays("CWManualRollbackTrigger"), IsEmpty());
     EXPECT_EQ(sim.pool()->status.node_profile, kSimProfile);
+  }
+}
+
+// An order that waited and came to nothing ends with an event too.
+TEST(ReferenceEvents, AnOrderThatIsOvertakenWhileItWaitsIsTold) {
+  for (const bool promotion : {true, false}) {
+    SCOPED_TRACE(promotion);
+    Running sim(1);
+    sim.Stage(kNewer);
+    ASSERT_TRUE(sim.Settle());
+    sim.stuck = {"g101"};
+    sim.Resize(2);
+    sim.Live();
+    sim.Pend("np-000000000003");
+    promotion ? sim.Promote() : sim.RollBackTo(kSimProfile);
+    ASSERT_TRUE(sim.Settle());
+    ASSERT_EQ(sim.configuration.orders.back().outcome, ConfigurationOrder::Outcome::kWaiting);
+    const char* failed =
+        promotion ? "CWNodePoolNoPendingConfiguration" : "CWNodePoolNodeConfigRollbackFailed";
+    EXPECT_THAT(sim.PoolSays(failed), IsEmpty());
+    sim.configuration.orders.back().outcome = ConfigurationOrder::Outcome::kReplaced;
+    sim.configuration.orders.back().message = "The pool came to want np-000000000002 instead.";
+    sim.configuration.waiting.reset();
+    ASSERT_TRUE(sim.Settle());
+    EXPECT_THAT(sim.PoolSays(failed),
+                ElementsAre(promotion ? "The promotion of np-000000000003 was not carried out. The "
+                                        "pool came to want np-000000000002 instead."
+                                      : "The rollback to np-000000000001 was not carried out. The "
+                                        "pool came to want np-000000000002 instead."));
+    EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), SizeIs(0));
   }
 }
 

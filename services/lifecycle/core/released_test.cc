@@ -24,10 +24,12 @@ TEST(Released, ThePoolSaysSoAndWhoMustAct) {
        std::map<std::string, std::string>{{"Quota", "quota"},
                                           {"Capacity", "capacity"},
                                           {"NodeReconfigurationRequired", "configuration"}}) {
-    EXPECT_EQ(
-        sim.Says(type),
-        absl::StrCat("Unknown/InternalError: The uid of this NodePool was released in ", service,
-                     ", where it does not come back: delete the NodePool and create it anew."));
+    EXPECT_EQ(sim.Says(type),
+              absl::StrCat(
+                  "Unknown/InternalError: The uid of this NodePool was released in ", service,
+                  ", where it does not come back: the NodePool was deleted, and then lifecycle's "
+                  "database was restored to a time before that. Either delete the NodePool "
+                  "again, or delete the NodePool and create it anew."));
   }
   int told = 0;
   const Snapshot snapshot = sim.Look();
@@ -46,6 +48,25 @@ TEST(Released, IsNotAskedAgainAndAgain) {
   sim.ReleaseUid();
   ASSERT_TRUE(sim.Settle());
   EXPECT_GT(sim.last_plan.due, sim.now() + sim.policy.retry);
+}
+
+// What its machines are now is capacity's to say: they may be others' already.
+TEST(Released, ItsNodesGo) {
+  Running sim(2);
+  sim.ReleaseUid();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("AtTarget"),
+            "Unknown/InternalError: Nodes could not be read: capacity does not know machine g100, "
+            "g101 as the NodePool's.");
+  sim.Advance(kUnheldGrace - absl::Minutes(2));
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.NodeMachines().size(), 2U)
+      << "somebody may still delete the pool, or restore capacity";
+  for (int i = 0; i < 3; ++i) {
+    sim.Advance(absl::Minutes(11));
+    ASSERT_TRUE(sim.Settle());
+  }
+  EXPECT_EQ(sim.NodeMachines().size(), 0U);
 }
 
 TEST(Released, DeletionCompletes) {

@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/reconfiguration.h"
+#include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
@@ -48,19 +50,20 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimAnswer& claim, const C
                            where, ".")};
     case ClaimAnswer::Reason::kPartial:
       return {"Capacity", "False", "Partial",
-              absl::StrCat(Of(held, ask.nodes), " granted: only ", claim.in_service,
-                           " machines of ", where, " are in service.")};
+              absl::StrCat(Of(held, ask.nodes), " granted: only ",
+                           CountText(claim.in_service, "machine"), " of ", where,
+                           claim.in_service == 1 ? " is" : " are", " in service.")};
     case ClaimAnswer::Reason::kNoneAvailable:
       return {"Capacity", "False", "NoneAvailable",
               absl::StrCat("No machine of ", where, " is in service.")};
     case ClaimAnswer::Reason::kPartialNodeAffinity:
       return {"Capacity", "False", "PartialNodeAffinity",
               absl::StrCat(Of(held, ask.nodes), " granted: only ", claim.matching, " of ",
-                           claim.in_service, " machines of ", where,
+                           CountText(claim.in_service, "machine"), " of ", where,
                            " in service match the node affinity.")};
     case ClaimAnswer::Reason::kNoneAvailableNodeAffinity:
       return {"Capacity", "False", "NoneAvailableNodeAffinity",
-              absl::StrCat("None of ", claim.in_service, " machines of ", where,
+              absl::StrCat("None of ", CountText(claim.in_service, "machine"), " of ", where,
                            " in service matches the node affinity.")};
   }
   return {"Capacity", "True", "Sufficient",
@@ -127,13 +130,30 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
 // contradicts itself.
 std::vector<std::string> NotHeld(const Snapshot& snapshot, const Outlook& outlook) {
   std::vector<std::string> out;
-  if (!snapshot.answers.claim.here()) return out;
-  const std::vector<std::string>& held = snapshot.answers.claim.value.machines;
   for (const Node* node : outlook.nodes) {
-    if (IsReturnable(node->state)) continue;
-    if (!std::binary_search(held.begin(), held.end(), node->machine)) out.push_back(node->machine);
+    if (IsUnheld(*snapshot.pool, *node, snapshot.answers.claim)) out.push_back(node->machine);
   }
   return out;
+}
+
+// "2 of 3 Nodes present, 1 unhealthy (g100)."; "1 of 4 Nodes in service, 3 leaving."
+std::string PresenceText(const Outlook& outlook, const NodeCounts& counts, int64_t target) {
+  std::vector<std::string> unhealthy;
+  for (const Node* node : outlook.nodes) {
+    if (node->state == NodeState::kTriage) unhealthy.push_back(node->machine);
+  }
+  const int64_t leaving = counts.present - counts.in_service;
+  std::string text =
+      absl::StrCat(Of(counts.in_service, target), leaving > 0 ? " in service" : " present");
+  if (leaving > 0) absl::StrAppend(&text, ", ", leaving, " leaving");
+  if (!unhealthy.empty())
+    absl::StrAppend(&text, ", ", unhealthy.size(), " unhealthy (", ListText(unhealthy), ")");
+  return absl::StrCat(text, ".");
+}
+
+bool AnyUnhealthy(const Outlook& outlook) {
+  return std::any_of(outlook.nodes.begin(), outlook.nodes.end(),
+                     [](const Node* node) { return node->state == NodeState::kTriage; });
 }
 
 void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const Outlook& outlook,
@@ -150,14 +170,55 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const
   } else if (counts.present > target) {
     out.push_back(
         {"AtTarget", "False", "OverTarget",
-         absl::StrCat("NodePool has ", counts.present, " Nodes, ", counts.present - target,
-                      " more than its target of ", target, ".")});
+         absl::StrCat("NodePool has ", CountText(counts.present, "Node"), ", ",
+                      counts.present - target, " more than its target of ", target, ".")});
   } else if (counts.in_service < target) {
-    out.push_back({"AtTarget", "False", "UnderTarget",
-                   absl::StrCat(Of(counts.in_service, target), " present.")});
+    out.push_back({"AtTarget", "False", "UnderTarget", PresenceText(outlook, counts, target)});
   } else {
-    out.push_back({"AtTarget", "True", "TargetMet", "NodePool has reached its target node count."});
+    out.push_back({"AtTarget", "True", "TargetMet",
+                   AnyUnhealthy(outlook) ? PresenceText(outlook, counts, target)
+                                         : "NodePool has reached its target node count."});
   }
+}
+
+// How far the active configuration has reached.
+Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::string& profile) {
+  constexpr char kType[] = "NodeReconfigurationRequired";
+  int64_t here = 0;
+  int64_t outdated = 0;
+  int64_t leaving = 0;
+  for (const Node* node : outlook.nodes) {
+    const bool is_outdated = node->observed.node_profile != profile;
+    const bool stays = IsInService(node->state);
+    here += IsPresent(*node) ? 1 : 0;
+    outdated += stays && is_outdated ? 1 : 0;
+    leaving += !stays && IsPresent(*node) && is_outdated ? 1 : 0;
+  }
+  const int64_t in_service = Count(outlook.nodes).in_service;
+  Pool after = *snapshot.pool;
+  after.status.node_profile = profile;
+  if (snapshot.answers.configuration.here())
+    after.status.revisions = snapshot.answers.configuration.value.revisions;
+  if (IsDisabled(after) && (outdated > 0 || in_service < after.target_nodes())) {
+    return {
+        kType, "Unknown", "InternalError",
+        absl::StrCat("Configuration ", profile,
+                     " is disabled: too many boots failed, and no further Node boots into it.")};
+  }
+  if (outdated > 0) {
+    const std::string reboots =
+        outlook.reconfiguration ? SayReconfiguration(*outlook.reconfiguration) : "";
+    return {kType, "True", "StagedNodeConfig",
+            absl::StrCat(Of(outdated, in_service), " must be reconfigure-rebooted to reach ",
+                         profile, ".", reboots.empty() ? "" : " ", reboots)};
+  }
+  std::string message = "All nodes are on the current configuration.";
+  if (here == 0) message = "NodePool has no Nodes.";
+  if (leaving > 0) {
+    message = absl::StrCat("All nodes that stay are on the current configuration; ", leaving,
+                           leaving == 1 ? " that leaves is not." : " that leave are not.");
+  }
+  return {kType, "False", "AllNodesUpToDate", std::move(message)};
 }
 
 void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot,
@@ -185,21 +246,7 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
                    absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")});
     return;
   }
-  int64_t in_service = 0;
-  int64_t outdated = 0;
-  for (const Node* node : outlook.nodes) {
-    if (!IsInService(node->state)) continue;
-    ++in_service;
-    outdated += node->observed.node_profile != profile ? 1 : 0;
-  }
-  if (outdated > 0) {
-    out.push_back({kType, "True", "StagedNodeConfig",
-                   absl::StrCat(Of(outdated, in_service), " must be reconfigure-rebooted to reach ",
-                                profile, ".")});
-  } else {
-    out.push_back(
-        {kType, "False", "AllNodesUpToDate", "All nodes are on the current configuration."});
-  }
+  out.push_back(ReachOf(snapshot, outlook, profile));
 }
 
 void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
@@ -215,7 +262,7 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
     out.push_back({"NodesRemoved", "Unknown", "InternalError",
                    absl::StrCat("Node ", ListText(failed), " could not be removed.")});
   } else if (left == 0 && outlook.account.requested_nodes == 0 &&
-             outlook.account.granted_nodes == 0) {
+             outlook.account.granted_nodes == 0 && snapshot.answers.claim.here()) {
     out.push_back({"NodesRemoved", "True", "Complete", "All Nodes have been removed."});
   } else {
     out.push_back(
@@ -262,6 +309,13 @@ Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Outloo
   if (!snapshot.answers.claim.away()) {
     status.queued_nodes =
         snapshot.answers.claim.here() ? snapshot.answers.claim.value.outstanding : 0;
+  }
+  if (outlook.judgement.validity == Validity::kValid && !pool.deleting()) {
+    const Answer<HoldingAnswer>& holding = snapshot.answers.holding;
+    const int64_t covered = holding.here() ? holding.value.nodes : outlook.account.granted_nodes;
+    // In no queue are those that are not asked for, as long as nothing may boot.
+    status.queued_nodes = std::max(status.queued_nodes, std::min(pool.target_nodes(), covered) -
+                                                            counts.present - counts.in_progress);
   }
   std::vector<Condition> wanted;
   RenderValidated(wanted, outlook.judgement);

@@ -15,6 +15,7 @@ struct Outlook {
   std::vector<const Node*> nodes = {};  // as they will be
   Account account = {};                 // as it will be
   Judgement judgement = {};
+  std::optional<Reconfiguration> reconfiguration = {};  // as it will be
 };
 
 // How many Nodes are in the cluster, on their way into it, and there to stay.

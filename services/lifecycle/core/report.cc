@@ -26,8 +26,8 @@ std::optional<NodeEvent> EventOf(Observation observation, NodeState state) {
     case Observation::kBootFailed:
       return NodeEvent::kBootFailed;
     case Observation::kRegistered:
-      // A reboot ends when the Node is ready.
-      if (state == NodeState::kReconfiguring) return std::nullopt;
+      // A reboot ends when the Node is ready. Later it tells what the Node runs.
+      if (!IsInProgress(state)) return std::nullopt;
       return NodeEvent::kRegistered;
     case Observation::kReady:
       return NodeEvent::kReady;
@@ -169,6 +169,8 @@ void Note(Node& node, const ReportNode& command, absl::Time now) {
   switch (command.observation) {
     case Observation::kRegistered:
       seen.node_profile = command.node_profile;
+      // It could be staged after all.
+      if (seen.node_profile == node.desired.node_profile) seen.staging_error.clear();
       return;
     case Observation::kActive:
     case Observation::kIdle:

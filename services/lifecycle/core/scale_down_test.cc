@@ -107,6 +107,48 @@ TEST(NamedVictims, ABusyOneIsWaitedForAndNobodyGoesInstead) {
   EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g100", "g102"));
 }
 
+// "no other goes in its place" holds for all of them: names stand until they left.
+TEST(NamedVictims, NamesStandBesideLaterOnesAndLowerTargets) {
+  for (const bool by_name : {true, false}) {
+    SCOPED_TRACE(by_name);
+    Running sim(4);
+    sim.Busy({"g100"});
+    sim.Remove({"g100"});
+    sim.Live();
+    if (by_name) {
+      sim.Remove({"g101"});
+    } else {
+      sim.Resize(2);  // g101 goes: it is idle for as long as the others
+    }
+    sim.Live();
+    EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g100", "g102", "g103"));
+    sim.SetActive("g100", false);
+    sim.Live();
+    EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g102", "g103"));
+  }
+}
+
+TEST(NamedVictims, AProtectedOneIsRefusedWithATimeForPeople) {
+  Running sim(2);
+  sim.Protect("g100", absl::FromUnixMillis(1'760'000'000'123));
+  const auto refused = sim.Run(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("protected until 2025-10-09T08:53:20Z."));
+}
+
+TEST(NamedVictims, OneThatIsProtectedLaterIsTakenBack) {
+  Running sim(3);
+  sim.Busy({"g100"});
+  sim.Remove({"g100"});
+  sim.Live();
+  sim.Protect("g100", sim.now() + absl::Hours(1));
+  sim.Protect("g100", kNever);
+  sim.SetActive("g100", false);
+  sim.Live();
+  // Who has been idle for longest goes.
+  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g100", "g102"));
+}
+
 TEST(NamedVictims, ATargetThatRisesAgainForgetsThem) {
   Running sim(3);
   sim.Busy({"g101"});

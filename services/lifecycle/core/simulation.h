@@ -122,7 +122,8 @@ class Simulation : public SimPeers, public SimAgents {
     last_plan = Plan(snapshot);
     same_twice &= Plan(snapshot) == last_plan;
     if (dies || last_plan.actions.empty()) return false;
-    Must(ApplyPlan{kSimPool, pool()->uid, snapshot.version, 1, last_plan.actions});
+    const int64_t epoch = state().table<Lease>().Find(Lease::kName)->epoch;
+    Must(ApplyPlan{kSimPool, pool()->uid, snapshot.version, epoch, last_plan.actions});
     return true;
   }
   // Reasons of why the pool is not where it should be.
@@ -133,6 +134,18 @@ class Simulation : public SimPeers, public SimAgents {
       reasons.push_back(std::move(obstacle.reason));
     }
     return reasons;
+  }
+
+  // As `QUEUED nobody: 2 of 3 Nodes ...`.
+  std::vector<std::string> ObstacleTexts() {
+    constexpr const char* kActors[] = {"nobody", "user", "quota admin", "capacity", "operator"};
+    const Snapshot snapshot = Look();
+    std::vector<std::string> texts;
+    for (const Obstacle& o : Explain(snapshot, Plan(snapshot))) {
+      texts.push_back(
+          absl::StrCat(o.reason, " ", kActors[static_cast<int>(o.actor)], ": ", o.message));
+    }
+    return texts;
   }
 
   // One thing of each agent. False: nothing is left to do for them.
@@ -222,8 +235,9 @@ class Simulation : public SimPeers, public SimAgents {
   bool fenced = true;      // one generation always asked the same
 
  private:
-  // All that goes to capacity.
+  // All that goes to quota and capacity.
   struct Asked {
+    std::optional<HoldingAsk> holding = {};
     ClaimAsk claim = {};
     int32_t priority = 0;
     bool gang = false;
@@ -233,7 +247,8 @@ class Simulation : public SimPeers, public SimAgents {
 
   void Remember(const Pool& pool, const Demand& demand) {
     if (!demand.claim) return;
-    const Asked asked{*demand.claim, pool.spec.priority, pool.spec.gang, pool.spec.node_affinity};
+    const Asked asked{demand.holding, *demand.claim, pool.spec.priority, pool.spec.gang,
+                      pool.spec.node_affinity};
     const auto key = std::pair(pool.uid, pool.account.generation);
     const auto [it, fresh] = asked_.emplace(key, asked);
     if (!fresh && !(it->second == asked)) fenced = false;

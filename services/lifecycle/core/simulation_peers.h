@@ -31,6 +31,7 @@ class SimPeers {
   // --- quota ---
   int64_t limit = 50;
   bool quota_away = false;
+  bool quota_not_set = false;
   int64_t holding() const { return holding_; }
   bool has_holding() const { return has_holding_; }
 
@@ -113,6 +114,7 @@ class SimPeers {
     free_.merge(held_);
     has_holding_ = has_claim_ = false;
   }
+  void Disable(const std::string& profile) { Revision(profile)->disabled = true; }
   void Enable(const std::string& profile) {
     NodeConfiguration* revision = Revision(profile);
     revision->disabled = false;
@@ -133,8 +135,8 @@ class SimPeers {
     holding_generation_ = ask.generation;
     const bool fits = ask.nodes <= holding_ || ask.nodes <= limit;
     if (fits) holding_ = ask.nodes;
-    answer.value = {fits ? V::kUnder : (limit == 0 ? V::kNotSet : V::kOver), holding_, limit,
-                    holding_};
+    const V refused = limit == 0 || quota_not_set ? V::kNotSet : V::kOver;
+    answer.value = {fits && !quota_not_set ? V::kUnder : refused, holding_, limit, holding_};
     return answer;
   }
 

@@ -76,8 +76,8 @@ TEST(Simulation, OneNodeDownSaysEachStepOnce) {
   reasons.erase(reasons.begin(), reasons.begin() + static_cast<std::ptrdiff_t>(before));
   EXPECT_THAT(reasons,
               ElementsAre("CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
-                          "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWNodeTainted",
-                          "CWDrainNode", "CWNodeDraining", "CWNodePreparedForTerminate",
+                          "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWDrainNode",
+                          "CWNodeDraining", "CWNodeTainted", "CWNodePreparedForTerminate",
                           "CWNodeDeleted", "CWNodePoolNodesRemoved", "CWNodePoolScaledDown"));
 }
 

@@ -79,13 +79,25 @@ struct ClaimAnswer {
   Reason reason = Reason::kSufficient;
   int64_t nodes = 0;                       // that the claim wants in all, as capacity knows it
   std::vector<std::string> machines = {};  // held, sorted
+  // Of these: Nodes of another pool, by lifecycle's own rows (State::TakenElsewhere).
+  std::vector<std::string> taken = {};
   int64_t outstanding = 0;
   int64_t in_service = 0;
   int64_t matching = 0;                           // of these: match the node affinity
   std::map<std::string, std::string> racks = {};  // of the machines, where known
   std::vector<MachineReclaim> reclaims = {};      // by machine
   std::optional<QueuePlace> queue = {};
+  // Of the outstanding: machines that are being reclaimed from spot for them. Only explanations
+  // ask.
+  int64_t being_reclaimed = 0;
 };
+
+// The machines that the pool's claim holds, sorted; null: not known. One that was released holds
+// none.
+inline const std::vector<std::string>* HeldMachines(const Answer<ClaimAnswer>& claim) {
+  static const auto& none = *new std::vector<std::string>();
+  return claim.here() ? &claim.value.machines : claim.released() ? &none : nullptr;
+}
 
 // A promote or rollback, as the configuration service remembers it.
 struct ConfigurationOrder {

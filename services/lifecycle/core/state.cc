@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -19,6 +20,14 @@ std::string QuotaKey(absl::string_view organization, absl::string_view zone,
 std::string QuotaKeyOf(const Pool& pool) {
   return QuotaKey(OrganizationOf(pool.name), pool.zone, pool.spec.instance_type,
                   pool.spec.compute_class);
+}
+
+std::string CapacityKey(absl::string_view zone, absl::string_view instance_type) {
+  return absl::StrCat(zone, "~", instance_type);
+}
+
+std::string CapacityKeyOf(const Pool& pool) {
+  return CapacityKey(pool.zone, pool.spec.instance_type);
 }
 
 // Calls f(key, versioned) for each Node of the pool, in order.
@@ -75,6 +84,10 @@ bool IsShortOfQuota(const Pool& pool) {
   return ReasonOf(pool.status.conditions, "Quota") != "Under";
 }
 
+bool IsShortOfCapacity(const Pool& pool) {
+  return ReasonOf(pool.status.conditions, "Capacity") != "Sufficient";
+}
+
 }  // namespace
 
 const State::Names* State::PoolsOnQuota(absl::string_view organization, absl::string_view zone,
@@ -90,6 +103,25 @@ const State::Names* State::PoolsShortOfQuota(absl::string_view organization, abs
                    QuotaKey(organization, zone, instance_type, compute_class));
 }
 
+const State::Names* State::PoolsShortOfCapacity(absl::string_view zone,
+                                                absl::string_view instance_type) const {
+  return FindNames(pools_short_of_capacity_, CapacityKey(zone, instance_type));
+}
+
+std::vector<std::string> State::TakenElsewhere(absl::string_view pool_uid,
+                                               const std::vector<std::string>& machines) const {
+  std::vector<std::string> taken;
+  for (const std::string& machine : machines) {
+    const auto it = nodes_by_machine_.find(machine);
+    if (it == nodes_by_machine_.end()) continue;
+    const bool elsewhere = std::any_of(
+        it->second.begin(), it->second.end(),
+        [&](const std::string& name) { return table<Node>().Find(name)->pool_uid != pool_uid; });
+    if (elsewhere) taken.push_back(machine);
+  }
+  return taken;
+}
+
 const State::EventsByTime* State::EventsOf(absl::string_view pool_uid) const {
   const auto it = events_by_pool_.find(pool_uid);
   return it == events_by_pool_.end() ? nullptr : &it->second;
@@ -100,12 +132,24 @@ void State::Reindex(const Pool* before, const Pool* after) {
     pool_by_uid_.erase(before->uid);
     EraseFrom(pools_by_quota_, QuotaKeyOf(*before), before->name);
     EraseFrom(pools_short_of_quota_, QuotaKeyOf(*before), before->name);
+    EraseFrom(pools_short_of_capacity_, CapacityKeyOf(*before), before->name);
   }
   if (after != nullptr) {
     pool_by_uid_[after->uid] = after->name;
     pools_by_quota_[QuotaKeyOf(*after)].insert(after->name);
     if (IsShortOfQuota(*after)) pools_short_of_quota_[QuotaKeyOf(*after)].insert(after->name);
+    if (IsShortOfCapacity(*after)) {
+      pools_short_of_capacity_[CapacityKeyOf(*after)].insert(after->name);
+    }
   }
+}
+
+void State::Reindex(const Node* before, const Node* after) {
+  const bool stayed = before != nullptr && !IsReturnable(before->state);
+  const bool stays = after != nullptr && !IsReturnable(after->state);
+  if (stayed == stays) return;
+  if (stayed) EraseFrom(nodes_by_machine_, before->machine, before->name);
+  if (stays) nodes_by_machine_[after->machine].insert(after->name);
 }
 
 void State::Reindex(const Event* before, const Event* after) {

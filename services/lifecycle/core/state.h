@@ -7,6 +7,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "services/common/kept_request.h"
 #include "services/common/state.h"
 #include "services/lifecycle/core/types.h"
 
@@ -14,7 +15,7 @@ namespace muster::lifecycle {
 
 // All that the lifecycle service knows. Nodes of a pool need no index: their names begin with the
 // pool's.
-class State : public StateBase<State, Cluster, Pool, Node, Event, Lease> {
+class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptRequest> {
  public:
   // Names of pools by what they are charged on, and events of a pool, the one seen longest ago
   // first.
@@ -35,20 +36,33 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease> {
   const Names* PoolsShortOfQuota(absl::string_view organization, absl::string_view zone,
                                  absl::string_view instance_type,
                                  absl::string_view compute_class) const;
+  // Pools of this type in this zone whose Capacity condition is not Sufficient: what is in service
+  // there matters to them. Null when there is none.
+  const Names* PoolsShortOfCapacity(absl::string_view zone, absl::string_view instance_type) const;
+  // Those of the machines that are Nodes of another pool, and not on their way back from it.
+  std::vector<std::string> TakenElsewhere(absl::string_view pool_uid,
+                                          const std::vector<std::string>& machines) const;
   // Null when there is none.
   const EventsByTime* EventsOf(absl::string_view pool_uid) const;
+  const KeptByTime& kept() const { return kept_; }
 
   void Reindex(const Pool* before, const Pool* after);
   void Reindex(const Event* before, const Event* after);
   void Reindex(const Cluster*, const Cluster*) {}
-  void Reindex(const Node*, const Node*) {}
+  void Reindex(const Node* before, const Node* after);
   void Reindex(const Lease*, const Lease*) {}
+  void Reindex(const KeptRequest* before, const KeptRequest* after) {
+    kept_.Reindex(before, after);
+  }
 
  private:
   absl::flat_hash_map<std::string, std::string> pool_by_uid_;
   absl::flat_hash_map<std::string, Names> pools_by_quota_;
   absl::flat_hash_map<std::string, Names> pools_short_of_quota_;
+  absl::flat_hash_map<std::string, Names> pools_short_of_capacity_;
+  absl::flat_hash_map<std::string, Names> nodes_by_machine_;  // that are to stay
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
+  KeptByTime kept_;
 };
 
 }  // namespace muster::lifecycle

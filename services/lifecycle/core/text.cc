@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -23,9 +24,21 @@ std::string ListText(const std::vector<std::string>& names) {
   return out;
 }
 
+std::string BecauseText(absl::string_view why) {
+  if (why.empty()) return ".";
+  return absl::StrCat(": ", why, absl::EndsWith(why, ".") ? "" : ".");
+}
+
+std::string TimeText(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+}
+
 std::string ReleasedText(absl::string_view service) {
-  return absl::StrCat("The uid of this NodePool was released in ", service,
-                      ", where it does not come back: delete the NodePool and create it anew.");
+  return absl::StrCat(
+      "The uid of this NodePool was released in ", service,
+      ", where it does not come back: the NodePool was deleted, and then lifecycle's "
+      "database was restored to a time before that. Either delete the NodePool "
+      "again, or delete the NodePool and create it anew.");
 }
 
 }  // namespace muster::lifecycle

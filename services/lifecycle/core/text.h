@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 // Turns of phrase of messages to people.
 namespace muster::lifecycle {
@@ -14,6 +15,12 @@ std::string CountText(int64_t n, absl::string_view noun);
 
 // `a, b and 7 more`: at most five are named.
 std::string ListText(const std::vector<std::string>& names);
+
+// What follows a sentence that lacks its full stop: "." or ": the disk is full.".
+std::string BecauseText(absl::string_view why);
+
+// `2026-11-22T12:00:00Z`: people read no nanoseconds.
+std::string TimeText(absl::Time time);
 
 // Why `service`, which has released the pool's uid, does nothing for it, and what helps.
 std::string ReleasedText(absl::string_view service);

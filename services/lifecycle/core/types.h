@@ -151,6 +151,7 @@ struct Account {
   int64_t configuration_order = 0;
   bool configuration_order_waiting = false;
   GivenUp given_up = {};
+  int64_t scaled_to = 0;
   bool operator==(const Account&) const = default;
 };
 
@@ -167,6 +168,7 @@ struct Reconfiguration {
   absl::Time state_time = kNever;
   std::vector<std::string> failed_machines = {};
   int64_t rebooted_nodes = 0;
+  std::string halt_reason = {};  // kHalted: "1 boot failed (g100)"
 
   bool ended() const { return state == State::kDone || state == State::kCancelled; }
   bool operator==(const Reconfiguration&) const = default;
@@ -300,6 +302,9 @@ struct Lease {
   std::string name = kName;
   std::string holder = {};
   int64_t epoch = 0;
+  std::string incarnation = {};  // the history that it was taken over in
+  // Where the generations of accounts begin in it: above all of earlier ones; 0: it is the first.
+  int64_t generation_floor = 0;
 
   std::string Key() const { return name; }
   bool operator==(const Lease&) const = default;

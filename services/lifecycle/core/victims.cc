@@ -28,8 +28,7 @@ Rank RankOf(const Node& node) {
           -absl::ToUnixMicros(node.create_time)};
 }
 
-bool MayGo(const Node& node, bool active_too) {
-  if (node.observed.active && !active_too) return false;
+bool MayGo(const Node& node) {
   switch (node.state) {
     case NodeState::kAssigned:
     case NodeState::kBooting:
@@ -50,11 +49,14 @@ bool MayGo(const Node& node, bool active_too) {
 
 }  // namespace
 
-std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates,
-                                        bool active_too) {
+bool IsProtected(const Node& node, absl::Time now) {
+  return node.protect_until_time != kNever && now < node.protect_until_time;
+}
+
+std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates) {
   std::vector<const Node*> victims;
   std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(victims),
-               [&](const Node* node) { return MayGo(*node, active_too); });
+               [&](const Node* node) { return MayGo(*node); });
   std::sort(victims.begin(), victims.end(), [](const Node* a, const Node* b) {
     return std::tuple(RankOf(*a), a->name) < std::tuple(RankOf(*b), b->name);
   });

@@ -2,16 +2,19 @@
 
 #include <vector>
 
+#include "absl/time/time.h"
 #include "services/lifecycle/core/types.h"
 
 namespace muster::lifecycle {
 
+// Whether its owner keeps it from being removed.
+bool IsProtected(const Node& node, absl::Time now);
+
 // The Nodes of `candidates` that may be removed, first to go first (semantics 6): marked by the
 // cluster autoscaler or named by the caller; not in production yet, the least advanced first;
-// unhealthy; idle and made unschedulable by somebody else; idle, longest idle first; and only with
-// `active_too` active ones, fewest Pods first, then newest. Without it an active Node is never
-// among them. Nodes already on their way out are not either. Ties go by name.
-std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates,
-                                        bool active_too);
+// unhealthy; idle and made unschedulable by somebody else; idle, longest idle first; active ones,
+// fewest Pods first, then newest. Nodes already on their way out are not among them. Ties go by
+// name.
+std::vector<const Node*> VictimsInOrder(const std::vector<const Node*>& candidates);
 
 }  // namespace muster::lifecycle

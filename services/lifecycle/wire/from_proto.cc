@@ -86,7 +86,8 @@ Account AccountOf(const v1::NodePoolAccount& in) {
           in.configuration_order_waiting(),
           {in.given_up().nodes(),
            in.given_up().has_since_time() ? FromTimestamp(in.given_up().since_time()) : kNever,
-           in.given_up().boot_counted()}};
+           in.given_up().boot_counted()},
+          in.scaled_to()};
 }
 
 // nullopt: unspecified, or a value of a newer schema.
@@ -121,6 +122,7 @@ absl::StatusOr<Reconfiguration> ReconfigurationOf(const v1::Reconfiguration& in)
   out.state_time = MUSTER_GET_TIME(in, state_time);
   out.failed_machines.assign(in.failed_machines().begin(), in.failed_machines().end());
   out.rebooted_nodes = in.rebooted_nodes();
+  out.halt_reason = in.halt_reason();
   return out;
 }
 
@@ -190,7 +192,9 @@ Spec FromProto(const v1::NodePoolSpec& in) {
   out.node_labels.insert(in.node_labels().begin(), in.node_labels().end());
   out.node_annotations.insert(in.node_annotations().begin(), in.node_annotations().end());
   for (const v1::Taint& taint : in.node_taints()) out.node_taints.push_back(TaintOf(taint));
-  if (in.has_image()) {
+  // Without any field set it counts as not set.
+  const auto& image = in.image();
+  if (!image.kernel().empty() || !image.name().empty() || !image.release_train().empty()) {
     out.image = Image{in.image().kernel(), in.image().name(), in.image().release_train()};
   }
   if (in.has_gpu()) out.gpu = Gpu{in.gpu().version()};
@@ -289,7 +293,7 @@ absl::StatusOr<Event> FromProto(const v1::Event& in) {
 }
 
 absl::StatusOr<Lease> FromProto(const v1::Lease& in) {
-  return Lease{in.name(), in.holder(), in.epoch()};
+  return Lease{in.name(), in.holder(), in.epoch(), in.incarnation(), in.generation_floor()};
 }
 
 ReportNode FromProto(const v1::NodeReport& in, absl::string_view path, Faults& faults) {

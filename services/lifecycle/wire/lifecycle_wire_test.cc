@@ -52,9 +52,18 @@ Pool FullPool() {
                  {configuration},
                  {{"Quota", "True", "Under", "m", kTime, 3}},
                  configuration};
-  pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true, {3, kTime, true}};
-  pool.reconfiguration = Reconfiguration{
-      2, Reconfiguration::State::kHalted, {"g1"}, true, "10%", 1, kTime, kTime, {"g2"}, 4};
+  pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true, {3, kTime, true}, 4};
+  pool.reconfiguration = Reconfiguration{2,
+                                         Reconfiguration::State::kHalted,
+                                         {"g1"},
+                                         true,
+                                         "10%",
+                                         1,
+                                         kTime,
+                                         kTime,
+                                         {"g2"},
+                                         4,
+                                         "1 boot failed (g2)"};
   return pool;
 }
 
@@ -94,7 +103,7 @@ TEST(Wire, TheOthersThereAndBack) {
   EXPECT_EQ(FromProto(ToProto(At(cluster))).value(), cluster);
   const Event event{"n", "o", "u", "Warning", "r", "m", 3, kTime, kTime};
   EXPECT_EQ(FromProto(ToProto(At(event))).value(), event);
-  const Lease lease{Lease::kName, "h", 7};
+  const Lease lease{Lease::kName, "h", 7, "i", 8};
   EXPECT_EQ(FromProto(ToProto(At(lease))).value(), lease);
 }
 
@@ -102,6 +111,18 @@ TEST(Wire, SpecsGetTheirWrittenDefaults) {
   const Spec spec = FromProto(v1::NodePoolSpec());
   EXPECT_EQ(spec.scale_down_strategy, "IdleOnly");
   EXPECT_TRUE(spec.disable_unhealthy_node_eviction);
+}
+
+// Image: "image and gpu are mutually exclusive; if both are set, gpu will be ignored". One without
+// any field set is not set, so gpu is not ignored.
+TEST(Wire, AnEmptyImageCountsAsNotSet) {
+  v1::NodePoolSpec spec;
+  spec.mutable_gpu()->set_version("550");
+  spec.mutable_image();
+  EXPECT_FALSE(FromProto(spec).image);
+  EXPECT_EQ(FromProto(spec).gpu->version, "550");
+  spec.mutable_image()->set_release_train("stable");
+  EXPECT_TRUE(FromProto(spec).image);
 }
 
 TEST(Wire, MalformedReportsNameTheirField) {

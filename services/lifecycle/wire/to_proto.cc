@@ -101,6 +101,7 @@ void FillAccount(const Account& account, v1::NodePoolAccount* out) {
     to->set_boot_counted(given_up.boot_counted);
     *to->mutable_since_time() = ToTimestamp(given_up.since);
   }
+  out->set_scaled_to(account.scaled_to);
 }
 
 v1::Reconfiguration::State StateOf(Reconfiguration::State state) {
@@ -131,6 +132,7 @@ void FillReconfiguration(const Reconfiguration& in, v1::Reconfiguration* out) {
   MUSTER_SET_TIME(*out, state_time, in.state_time);
   for (const std::string& machine : in.failed_machines) out->add_failed_machines(machine);
   out->set_rebooted_nodes(in.rebooted_nodes);
+  out->set_halt_reason(in.halt_reason);
 }
 
 v1::Node::RemovalCause CauseOf(RemovalCause cause) {
@@ -341,6 +343,8 @@ v1::Lease ToProto(const Versioned<Lease>& versioned) {
   out.set_name(lease.name);
   out.set_holder(lease.holder);
   out.set_epoch(lease.epoch);
+  out.set_incarnation(lease.incarnation);
+  out.set_generation_floor(lease.generation_floor);
   return out;
 }
 

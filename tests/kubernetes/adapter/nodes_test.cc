@@ -1,5 +1,6 @@
 #include "absl/strings/str_cat.h"
 #include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -9,55 +10,12 @@ using ::testing::Not;
 
 // Of what is there at once, or never.
 constexpr absl::Duration kSoon = absl::Seconds(20);
-constexpr char kState[] = "node.coreweave.cloud/state";
 
-// Machines boot for ever, and the test plays their kubelets: it creates the v1 Nodes.
 class NodesTest : public StageTest<NodesTest> {
  public:
-  static Stage::Options MakeOptions() {
-    Stage::Options options;
-    options.house.fleetsim_flags = {"--boot_time=1h", "--terminate_time=100ms",
-                                    "--work_duration=24h", "--seed=7",
-                                    "--kube_cluster=organizations/acme/clusters/elsewhere"};
-    return options;
-  }
+  static Stage::Options MakeOptions() { return WithoutKubelets(); }
 
  protected:
-  // A pool of one Node; the machine that is to become it.
-  std::string Deliver(const std::string& pool, const Json& spec = Json::object()) {
-    CreatePool(pool, spec);
-    const bool boots = stage().AwaitNodePool(pool, [](const Json& object) {
-      return object.contains("status") && object["status"].value("inProgress", 0) == 1;
-    });
-    if (!boots) throw std::runtime_error("no machine came");
-    return MusterNodesOf(pool).at(0).machine();
-  }
-  // As a kubelet does.
-  void Register(const std::string& name, const std::string& provider_id,
-                const Json& annotations = Json::object()) {
-    const Json ready = {{"type", "Ready"}, {"status", "True"}, {"reason", "KubeletReady"}};
-    const auto made = stage().client().Create(
-        kNodesPath, {{"apiVersion", "v1"},
-                     {"kind", "Node"},
-                     {"metadata", {{"name", name}, {"annotations", annotations}}},
-                     {"spec", {{"providerID", provider_id}}},
-                     {"status", {{"conditions", Json::array({ready})}}}});
-    ASSERT_TRUE(made.ok()) << made.status();
-    nodes_.push_back(name);
-  }
-  bool AwaitState(const std::string& node, const std::string& state) {
-    return AwaitNode(node, [&](const Json& object) { return LabelOf(object, kState) == state; });
-  }
-  // A pool of one Node in production; the v1 Node's name.
-  std::string Join(const std::string& pool, const Json& spec = Json::object()) {
-    const std::string machine = Deliver(pool, spec);
-    Register(machine, absl::StrCat("muster://RNO2A/", machine));
-    const bool settled = AwaitNode(machine, [](const Json& object) {
-      return LabelOf(object, kState) == "production" && !ConditionOf(object, "CWActive").is_null();
-    });
-    if (!settled) throw std::runtime_error("no Node: " + stage().GetNode(machine).dump(2));
-    return machine;
-  }
   void SetReady(const std::string& node, bool ready) {
     const Json condition = {{"type", "Ready"},
                             {"status", ready ? "True" : "False"},
@@ -72,14 +30,6 @@ class NodesTest : public StageTest<NodesTest> {
         {{"fieldManager", "kubelet"}, {"force", "true"}});
     ASSERT_TRUE(written.ok()) << written.status();
   }
-  void TearDown() override {
-    StageTestBase::TearDown();
-    for (const std::string& node : nodes_)
-      (void)stage().client().Delete(absl::StrCat(kNodesPath, "/", node));
-  }
-
- private:
-  std::vector<std::string> nodes_;
 };
 
 TEST_F(NodesTest, IsMatchedByItsProviderIdWhateverItsName) {
@@ -270,7 +220,8 @@ TEST_F(NodesTest, ACordonOfSomebodyElseIsLeftAlone) {
   ASSERT_TRUE(AwaitNode(
       node, [](const Json& object) { return LabelOf(object, "example.com/round") == "1"; }));
   EXPECT_TRUE(IsCordoned(stage().GetNode(node)));
-  EXPECT_TRUE(MusterNodesOf(pool).at(0).observed().unschedulable());
+  // Reports to Muster and writes to the API server go their own ways.
+  Until([&] { return MusterNodesOf(pool).at(0).observed().unschedulable(); }, "the report of it");
   stage().PatchNode(node, {{"spec", {{"unschedulable", nullptr}}}});
   PatchSpec(pool, {{"nodeLabels", {{"example.com/round", "2"}}}});
   ASSERT_TRUE(AwaitNode(

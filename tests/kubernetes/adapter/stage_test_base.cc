@@ -32,6 +32,8 @@ void StageTestBase::TearDown() {
   for (const std::string& pod : pods_) EndPod(pod);
   for (const std::string& pool : pools_)
     (void)stage().client().Delete(absl::StrCat(kNodePoolsPath, "/", pool));
+  for (const std::string& node : registered_)
+    (void)stage().client().Delete(absl::StrCat(kNodesPath, "/", node));
 }
 
 std::string StageTestBase::Name(absl::string_view prefix) {
@@ -102,6 +104,54 @@ bool StageTestBase::AwaitNode(const std::string& name,
     const auto found = nodes.find(name);
     return wanted(found == nodes.end() ? Json(nullptr) : found->second);
   });
+}
+
+Stage::Options StageTestBase::WithoutKubelets() {
+  Stage::Options options;
+  options.house.fleetsim_flags = {"--boot_time=1h", "--terminate_time=100ms", "--work_duration=24h",
+                                  "--seed=7",
+                                  "--kube_cluster=organizations/acme/clusters/elsewhere"};
+  return options;
+}
+
+std::string StageTestBase::Deliver(const std::string& pool, const Json& spec) {
+  CreatePool(pool, spec);
+  const bool boots = stage().AwaitNodePool(pool, [](const Json& object) {
+    return object.contains("status") && object["status"].value("inProgress", 0) == 1;
+  });
+  if (!boots) throw std::runtime_error("no machine came");
+  return MusterNodesOf(pool).at(0).machine();
+}
+
+void StageTestBase::Register(const std::string& name, const std::string& provider_id,
+                             const Json& annotations) {
+  const Json ready = {{"type", "Ready"}, {"status", "True"}, {"reason", "KubeletReady"}};
+  const auto made = stage().client().Create(
+      kNodesPath, {{"apiVersion", "v1"},
+                   {"kind", "Node"},
+                   {"metadata", {{"name", name}, {"annotations", annotations}}},
+                   {"spec", {{"providerID", provider_id}}},
+                   {"status", {{"conditions", Json::array({ready})}}}});
+  ASSERT_TRUE(made.ok()) << made.status();
+  registered_.push_back(name);
+}
+
+bool StageTestBase::AwaitState(const std::string& node, const std::string& state) {
+  return AwaitNode(node, [&](const Json& object) { return LabelOf(object, kState) == state; });
+}
+
+void StageTestBase::JoinAs(const std::string& machine) {
+  Register(machine, absl::StrCat("muster://RNO2A/", machine));
+  const bool settled = AwaitNode(machine, [](const Json& object) {
+    return LabelOf(object, kState) == "production" && !ConditionOf(object, "CWActive").is_null();
+  });
+  if (!settled) throw std::runtime_error("no Node: " + stage().GetNode(machine).dump(2));
+}
+
+std::string StageTestBase::Join(const std::string& pool, const Json& spec) {
+  const std::string machine = Deliver(pool, spec);
+  JoinAs(machine);
+  return machine;
 }
 
 bool StageTestBase::AwaitNodeNames(const std::string& pool_uid,

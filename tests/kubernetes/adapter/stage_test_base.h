@@ -22,6 +22,7 @@ inline constexpr char kNodesPath[] = "/api/v1/nodes";
 inline constexpr char kPodsPath[] = "/api/v1/pods";
 inline constexpr char kDefaultPodsPath[] = "/api/v1/namespaces/default/pods";
 inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
+inline constexpr char kState[] = "node.coreweave.cloud/state";
 
 // What tests on a Stage have in common. NodePools and Pods that a test makes through it are gone,
 // or on their way, when it ends; when it failed the logs are shown.
@@ -53,6 +54,20 @@ class StageTestBase : public ::testing::Test {
   // Until the pool's v1 Nodes are just these.
   bool AwaitNodeNames(const std::string& pool_uid, const std::vector<std::string>& names);
 
+  // --- kubelets, played by the test ---
+  // Machines boot for ever: the test creates their v1 Nodes.
+  static Stage::Options WithoutKubelets();
+  // A pool of one Node; the machine that is to become it.
+  std::string Deliver(const std::string& pool, const Json& spec = Json::object());
+  // As a kubelet does. The v1 Node is gone when the test ends.
+  void Register(const std::string& name, const std::string& provider_id,
+                const Json& annotations = Json::object());
+  bool AwaitState(const std::string& node, const std::string& state);
+  // A machine of that pool joins as a v1 Node of its name, until that is in production.
+  void JoinAs(const std::string& machine);
+  // A pool of one Node in production; the v1 Node's name.
+  std::string Join(const std::string& pool, const Json& spec = Json::object());
+
   // --- Pods, in `default` ---
   // Bound to the Node and running, one second of grace; `changes` is merged over it.
   Json CreatePod(const std::string& name, const std::string& node,
@@ -71,6 +86,7 @@ class StageTestBase : public ::testing::Test {
  private:
   std::vector<std::string> pools_;
   std::vector<std::string> pods_;
+  std::vector<std::string> registered_;  // v1 Nodes
 };
 
 // One Stage for all tests of a suite: `class XTest : public StageTest<XTest>` with a static

@@ -83,6 +83,8 @@ struct ApiServerDouble::Impl {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   void AnswerList(const Call& call, const Target& target, httplib::Response& response);
   void BeginWatch(const Call& call, const Target& target, httplib::Response& response);
+  // What a reader has seen of a write was recorded before: waits for what is being answered.
+  void AwaitRecorded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // False: the stream is cut.
   bool Step(Stream& stream, httplib::DataSink& sink);
   bool Advance(Stream& stream, std::string& lines, bool& is_over)
@@ -92,6 +94,7 @@ struct ApiServerDouble::Impl {
   mutable Mutex mutex = {};
   CondVar released = {};  // not hanging any more, or closing
   CondVar never = {};
+  CondVar recorded = {};  // no request is being answered
   absl::BitGen random MUSTER_GUARDED_BY(mutex) = {};
   Store store MUSTER_GUARDED_BY(mutex) = {};
   Registry registry MUSTER_GUARDED_BY(mutex) = Registry(store);
@@ -100,6 +103,7 @@ struct ApiServerDouble::Impl {
   std::vector<Failure> failures MUSTER_GUARDED_BY(mutex) = {};
   std::vector<std::string> vanishing MUSTER_GUARDED_BY(mutex) = {};  // paths
   std::vector<RecordedRequest> requests MUSTER_GUARDED_BY(mutex) = {};
+  int being_answered MUSTER_GUARDED_BY(mutex) = 0;
   bool is_hanging MUSTER_GUARDED_BY(mutex) = false;
   bool is_closing MUSTER_GUARDED_BY(mutex) = false;
   HttpListener listener =
@@ -113,6 +117,7 @@ void ApiServerDouble::Impl::Handle(const httplib::Request& request, httplib::Res
     const MutexLock lock(mutex);
     while (is_hanging && !is_closing) released.Wait(mutex);
     if (is_closing) return SetRefusal(response, RefusalOf(503, 0));
+    ++being_answered;
   }
   const Call call = CallOf(request);
   std::string verb = call.method;
@@ -125,6 +130,11 @@ void ApiServerDouble::Impl::Handle(const httplib::Request& request, httplib::Res
   }
   const MutexLock lock(mutex);
   requests.push_back({std::move(verb), call.path, response.status, call.user_agent});
+  if (--being_answered == 0) recorded.SignalAll();
+}
+
+void ApiServerDouble::Impl::AwaitRecorded() {
+  while (being_answered > 0) recorded.Wait(mutex);
 }
 
 void ApiServerDouble::Impl::Answer(const Call& call, std::string& verb,
@@ -316,17 +326,20 @@ int64_t ApiServerDouble::version() const {
 
 std::vector<RecordedRequest> ApiServerDouble::requests() const {
   const MutexLock lock(impl_->mutex);
+  impl_->AwaitRecorded();
   return impl_->requests;
 }
 
 void ApiServerDouble::ClearRequests() {
   const MutexLock lock(impl_->mutex);
+  impl_->AwaitRecorded();
   impl_->requests.clear();
 }
 
 int64_t ApiServerDouble::WritesBy(absl::string_view user_agent_prefix,
                                   absl::string_view except) const {
   const MutexLock lock(impl_->mutex);
+  impl_->AwaitRecorded();
   return std::count_if(
       impl_->requests.begin(), impl_->requests.end(), [&](const RecordedRequest& request) {
         return request.verb != "GET" && request.verb != "LIST" && request.verb != "WATCH" &&

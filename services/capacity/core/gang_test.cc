@@ -1,0 +1,226 @@
+#include "services/capacity/core/gang.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "services/capacity/core/test_world.h"
+
+// Queue, gangs and earmarks as semantics.md 12 rules. tests/model finds the same over random
+// histories.
+namespace muster::capacity {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class GangTest : public testing::Test {
+ protected:
+  GangTest() { world_.AddCatalogue(); }
+
+  // One step later.
+  template <class Command>
+  void Then(const Command& command) {
+    world_.Advance(absl::Seconds(1));
+    (void)world_.Do(command);
+  }
+  // The claim gives back `ids` and wants that many fewer.
+  void GiveBack(const std::string& uid, const std::vector<std::string>& ids,
+                ReturnReason reason = ReturnReason::kReleased) {
+    std::vector<MachineReturn> returns;
+    for (const std::string& id : ids) returns.push_back({id, reason});
+    const int64_t nodes = world_.View(uid).claim.nodes - static_cast<int64_t>(ids.size());
+    Then(world_.Want(uid, nodes, returns));
+  }
+  SyncClaim OfRackType(SyncClaim claim) const {
+    claim.instance_type = World::kRackType;
+    return claim;
+  }
+
+  World world_;
+};
+
+TEST_F(GangTest, ARaiseStandsBehindWhoAskedBeforeIt) {
+  world_.RegisterRack("f", "r", 6);
+  Then(world_.Want("x", 6));
+  Then(world_.WantGang("g", 1));
+  Then(world_.Want("b", 2));
+  Then(world_.WantGang("g", 4));
+  GiveBack("x", {"r-0", "r-1", "r-2"});
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(1));
+  EXPECT_THAT(world_.MachinesOf("b"), SizeIs(2));
+  GiveBack("x", {"r-3", "r-4"});
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(1)) << "what the raise adds comes at once";
+  GiveBack("x", {"r-5"});
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(4));
+}
+
+TEST_F(GangTest, AMachineLostIsReplacedAlone) {
+  world_.RegisterRack("f", "r", 4);
+  Then(world_.Want("x", 1));
+  Then(world_.WantGang("g", 3));
+  Then(world_.Want("b", 1));
+  SyncClaim lost = world_.WantGang("g", 3);
+  lost.returns = {{world_.MachinesOf("g")[0], ReturnReason::kBroken}};
+  Then(lost);
+  Then(world_.WantGang("g", 5));
+  GiveBack("x", world_.MachinesOf("x"));
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(3));
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty()) << "the lost machine's age is older";
+}
+
+TEST_F(GangTest, ARackGangWithABrokenMachineGrows) {
+  world_.RegisterRack("f", "r1", 4, World::kRackType);
+  Then(OfRackType(world_.WantGang("g", 4)));
+  SyncClaim raised = world_.WantGang("g", 8);
+  raised.returns = {{"r1-2", ReturnReason::kBroken}};
+  Then(raised);
+  Then(OfRackType(world_.Want("b", 4)));
+  world_.RegisterRack("f", "r2", 4, World::kRackType);
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(7)) << "one whole rack is all that the raise needs";
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  Then(SetMachineState{"r1-2", MachineState::kFree});
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(8));
+}
+
+TEST_F(GangTest, NothingIsReclaimedForAGangThatCannotBeCompleted) {
+  world_.RegisterRack("f", "r", 4);
+  Then(world_.WantSpot("s", 4));
+  Then(world_.WantGang("g", 4));
+  ASSERT_THAT(world_.View("s").reclaims, SizeIs(4));
+  Then(world_.WantSpot("s", 3, {{"r-0", ReturnReason::kBroken}}));
+  EXPECT_THAT(world_.View("s").reclaims, IsEmpty());
+  Then(SetMachineState{"r-0", MachineState::kFree});
+  EXPECT_THAT(world_.View("s").reclaims, SizeIs(3)) << "the gang can be completed again";
+}
+
+TEST_F(GangTest, WhatComesBackOneByOneIsKeptForTheGang) {
+  world_.RegisterRack("f", "r", 3);
+  Then(world_.WantSpot("s", 3));
+  Then(world_.WantGang("g", 3));
+  Then(world_.Want("b", 1));
+  world_.Advance(absl::Minutes(3));
+  for (const char* id : {"r-0", "r-1", "r-2"}) {
+    EXPECT_THAT(world_.MachinesOf("g"), IsEmpty());
+    Then(world_.WantSpot("s", 3, {{id, ReturnReason::kPreempted}}));
+    EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  }
+  EXPECT_THAT(world_.MachinesOf("g"), SizeIs(3));
+}
+
+TEST_F(GangTest, WhatComesBackGoesToTheFirstInTheQueue) {
+  world_.RegisterRack("f", "r", 1);
+  Then(world_.WantSpot("s", 1));
+  Then(world_.Want("b", 1));
+  SyncClaim first = world_.Want("a", 1);
+  first.priority = 5;
+  Then(first);
+  Then(world_.WantSpot("s", 1, {{"r-0", ReturnReason::kPreempted}}));
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("r-0"));
+}
+
+TEST_F(GangTest, TheReclaimOfWhatWasHeldLongestIsTakenBack) {
+  world_.RegisterRack("f", "r1", 1);
+  Then(world_.WantSpot("s", 2));
+  world_.Advance(absl::Minutes(1));
+  world_.RegisterRack("f", "r2", 1);
+  Then(world_.Want("d", 1));
+  Then(world_.Want("e", 1));
+  ASSERT_THAT(world_.View("s").reclaims, SizeIs(2));
+  Then(world_.Want("d", 0));
+  EXPECT_EQ(world_.StateOf("r1-0"), MachineState::kHeld);
+  EXPECT_EQ(world_.StateOf("r2-0"), MachineState::kReclaiming);
+}
+
+TEST_F(GangTest, ATypeNoLongerOfferedReclaimsNothing) {
+  world_.RegisterRack("f", "r", 2);
+  Then(world_.WantSpot("s", 2));
+  Then(world_.Want("d", 2));
+  ASSERT_THAT(world_.View("s").reclaims, SizeIs(2));
+  Then(UpdateZone{{.id = World::kZone}});
+  EXPECT_THAT(world_.View("s").reclaims, IsEmpty());
+}
+
+TEST_F(GangTest, NothingIsKeptForever) {
+  world_.RegisterRack("f", "r", 2);
+  Then(world_.Want("x", 1));
+  Then(world_.WantGang("g", 2));
+  Then(world_.Want("b", 1));
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  world_.Advance(absl::Hours(24));
+  SyncClaim again = world_.Want("b", 1);
+  --again.generation;
+  Then(again);
+  EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));
+}
+
+TEST_F(GangTest, NothingIsKeptForATimeOfZero) {
+  world_.RegisterRack("f", "r", 2);
+  Then(world_.Want("x", 1));
+  world_.Change([&](Overlay<State>& overlay) {
+    (void)Decide(overlay, SyncClaims{{world_.Want("c", 0), world_.WantGang("g", 2)}}, world_.now(),
+                 Policy{.gang_keep = absl::ZeroDuration()});
+    (void)Decide(overlay, world_.Want("b", 1), world_.now() + absl::Seconds(1),
+                 Policy{.gang_keep = absl::ZeroDuration()});
+  });
+  EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));
+}
+
+TEST_F(GangTest, WhatIsKeptIsLentToSpot) {
+  world_.RegisterRack("f", "r", 2);
+  Then(world_.Want("x", 1));
+  Then(world_.WantGang("g", 2));
+  Then(world_.WantSpot("s", 1));
+  ASSERT_THAT(world_.MachinesOf("s"), SizeIs(1));
+  GiveBack("x", world_.MachinesOf("x"));
+  EXPECT_THAT(world_.View("s").reclaims, SizeIs(1)) << "now it completes the gang";
+}
+
+TEST_F(GangTest, WhatIsInRepairCompletesAGang) {
+  world_.RegisterRack("f", "r", 2);
+  Then(SetMachineState{"r-0", MachineState::kInRepair});
+  Then(world_.WantGang("g", 2));
+  Then(world_.Want("b", 1));
+  EXPECT_THAT(world_.MachinesOf("b"), IsEmpty());
+  EXPECT_EQ(world_.View("g").reason, ClaimReason::kQueued);
+  Then(SetMachineState{"r-0", MachineState::kRetired});
+  EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));
+  EXPECT_EQ(world_.View("g").reason, ClaimReason::kNoneAvailable);
+}
+
+TEST_F(GangTest, AClaimWithoutAffinityLeavesWhatAnotherWaitsFor) {
+  world_.RegisterLabelled({"m1"}, "disk", "nvme");
+  world_.Register({World::Machine("m2")});
+  Then(world_.Want("x", 2));
+  Then(world_.Want("a", 1));
+  Then(World::Where(world_.Want("n", 1), "disk", {"nvme"}));
+  GiveBack("x", {"m1", "m2"});
+  EXPECT_THAT(world_.MachinesOf("a"), ElementsAre("m2"));
+  EXPECT_THAT(world_.MachinesOf("n"), ElementsAre("m1"));
+}
+
+TEST_F(GangTest, SoDoReclaims) {
+  world_.RegisterLabelled({"m1"}, "disk", "nvme");
+  world_.Register({World::Machine("m2")});
+  Then(world_.WantSpot("s", 2));
+  SyncClaims both{{world_.Want("a", 1), World::Where(world_.Want("n", 1), "disk", {"nvme"})}};
+  Then(both);
+  EXPECT_THAT(world_.View("s").reclaims, SizeIs(2));
+}
+
+TEST_F(GangTest, ABatchIsOneDecision) {
+  world_.RegisterRack("f", "r", 1);
+  Then(SyncClaims{{world_.WantSpot("s", 1), world_.Want("d", 1)}});
+  EXPECT_THAT(world_.MachinesOf("d"), SizeIs(1));
+  EXPECT_THAT(world_.MachinesOf("s"), IsEmpty());
+}
+
+TEST_F(GangTest, TheOrderOfABatchDecidesAmongEqualTimes) {
+  world_.RegisterRack("f", "r", 1);
+  Then(SyncClaims{{world_.Want("z", 2), world_.Want("a", 1)}});
+  EXPECT_THAT(world_.MachinesOf("z"), SizeIs(1));
+  EXPECT_EQ(world_.View("z").queue->place, 1);
+  EXPECT_EQ(world_.View("a").queue->place, 2);
+}
+
+}  // namespace
+}  // namespace muster::capacity

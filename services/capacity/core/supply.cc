@@ -1,0 +1,112 @@
+#include "services/capacity/core/supply.h"
+
+#include <optional>
+#include <utility>
+
+#include "services/capacity/core/limits.h"
+#include "services/capacity/core/machine_state.h"
+#include "services/capacity/core/victims.h"
+
+namespace muster::capacity {
+
+Supply::Supply(Overlay<State>& overlay, const Depot& depot, absl::Time now)
+    : overlay_(overlay), depot_(depot), now_(now) {
+  for (const auto& [uid, reclaims] : depot_.spot().reclaims()) {
+    for (const Reclaimed& reclaim : reclaims) {
+      const MachineRow& machine = *overlay_.state().FindMachine(reclaim.machine);
+      coming_[machine.labels].insert(
+          {now_ < reclaim.time + kSpotNotice, {machine.state_time, machine.id}});
+    }
+  }
+}
+
+int64_t Supply::Count(const Choice& choice) const {
+  if (depot_.counts().reclaimable == 0 && coming_.empty()) return 0;
+  int64_t count = 0;
+  for (const auto& [labels, machines] : depot_.classes()) {
+    if (machines.counts.reclaimable > 0 && choice.Has(labels)) count += machines.counts.reclaimable;
+  }
+  for (const auto& [labels, machines] : coming_) {
+    if (choice.Has(labels)) count += static_cast<int64_t>(machines.size());
+  }
+  return count;
+}
+
+void Supply::Fetch(const std::string& uid, const Choice& choice, int64_t nodes) {
+  if (nodes <= 0) return;
+  const WaitingAffinities waiting(depot_.queue(), false);
+  for (; nodes > 0; --nodes) {
+    const std::string id = Next(
+        LeastWanted(depot_, choice, waiting, [&](const Labels& labels, const LabelClass& machines) {
+          return machines.counts.reclaimable > 0 || coming_.contains(labels);
+        }));
+    MachineRow machine = *overlay_.state().FindMachine(id);
+    promised_[machine.labels].push_back({id, uid});
+    if (machine.state == MachineState::kReclaiming) continue;
+    machine.state = capacity::Next(machine.state, MachineEvent::kReclaimed).value();
+    machine.reclaim_time = now_;
+    ++told_[machine.claim];
+    overlay_.Put(std::move(machine));
+  }
+}
+
+std::string Supply::Next(const Choice& choice) {
+  auto first = coming_.end();
+  for (auto it = coming_.begin(); it != coming_.end(); ++it) {
+    if (!choice.Has(it->first)) continue;
+    if (first == coming_.end() || *it->second.begin() < *first->second.begin()) first = it;
+  }
+  if (first == coming_.end()) return *NextVictim(depot_, choice);
+  std::string id = first->second.begin()->held.id;
+  first->second.erase(first->second.begin());
+  if (first->second.empty()) coming_.erase(first);
+  return id;
+}
+
+void Supply::TakeBack(const std::string& id) {
+  MachineRow machine = *overlay_.state().FindMachine(id);
+  machine.earmark.clear();
+  if (now_ < *machine.reclaim_time + kSpotNotice) {
+    machine.state = capacity::Next(machine.state, MachineEvent::kReclaimCancelled).value();
+    machine.reclaim_time.reset();
+    ++told_[machine.claim];
+  }
+  overlay_.Put(std::move(machine));
+}
+
+// Machines of the same labels do for each other: those that are earmarked for one who gets as many
+// stay so.
+void Supply::Earmark(const std::vector<Promise>& promises) {
+  std::map<std::string, int64_t> open;
+  for (const Promise& promise : promises) ++open[promise.uid];
+  std::vector<std::string> rest;
+  for (const Promise& promise : promises) {
+    const auto kept = open.find(overlay_.state().FindMachine(promise.machine)->earmark);
+    if (kept != open.end() && kept->second > 0)
+      --kept->second;
+    else
+      rest.push_back(promise.machine);
+  }
+  auto next = rest.begin();
+  for (const auto& [uid, count] : open) {
+    for (int64_t i = 0; i < count; ++i, ++next) {
+      MachineRow machine = *overlay_.state().FindMachine(*next);
+      machine.earmark = uid;
+      overlay_.Put(std::move(machine));
+    }
+  }
+}
+
+void Supply::Settle() {
+  for (const auto& [labels, machines] : coming_) {
+    for (const Coming& coming : machines) TakeBack(coming.held.id);
+  }
+  for (const auto& [labels, promises] : promised_) Earmark(promises);
+  for (const auto& [uid, changes] : told_) {
+    ClaimRow claim = *overlay_.state().FindClaim(uid);
+    claim.reclaim_generation += changes;
+    overlay_.Put(std::move(claim));
+  }
+}
+
+}  // namespace muster::capacity

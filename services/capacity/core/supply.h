@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "services/capacity/core/placement.h"
+#include "services/capacity/core/state.h"
+
+namespace muster::capacity {
+
+// What can come from spot for those of class default who are short (semantics.md 5 and 12): the
+// machines that are being reclaimed, worked out anew for whom in every decision, and those that
+// could be. A machine that is reclaimed stays with its spot claim until that gives it back; then it
+// is free, and goes to the first in the queue that may have it. Its earmark only tells what is to
+// be expected.
+class Supply {
+ public:
+  Supply(Overlay<State>& overlay, const Depot& depot, absl::Time now);
+
+  // Machines that could still come. Costs O(label classes).
+  int64_t Count(const Choice& choice) const;
+
+  // Lets `nodes` of them come for the claim; there must be as many. Of those that the fewest
+  // waiting affinities match: what comes already, first what cannot be taken back, then what is
+  // held for the shortest time; then newly chosen ones (victims.h).
+  void Fetch(const std::string& uid, const Choice& choice, int64_t nodes);
+
+  // To be called at the end. What comes for nobody is held again if kSpotNotice is not over, and
+  // keeps its state_time; else it goes back all the same and will be free. Every reclaim, and every
+  // one taken back, adds one to the spot claim's reclaim_generation.
+  void Settle();
+
+ private:
+  struct Coming {
+    bool can_be_taken_back = true;
+    Newest held;
+    bool operator<(const Coming& other) const {
+      return std::tie(can_be_taken_back, held) < std::tie(other.can_be_taken_back, other.held);
+    }
+  };
+  struct Promise {
+    std::string machine = {};
+    std::string uid = {};
+  };
+
+  // The id of the next one that comes; it comes for nobody else.
+  std::string Next(const Choice& choice);
+  void TakeBack(const std::string& id);
+  void Earmark(const std::vector<Promise>& promises);
+
+  Overlay<State>& overlay_;
+  const Depot& depot_;
+  const absl::Time now_;
+  absl::btree_map<Labels, absl::btree_set<Coming>> coming_;  // for nobody yet; none empty
+  absl::btree_map<Labels, std::vector<Promise>> promised_;
+  std::map<std::string, int64_t> told_;  // spot claim → reclaims begun and taken back
+};
+
+}  // namespace muster::capacity

@@ -1,0 +1,22 @@
+#include "services/capacity/core/waiting.h"
+
+#include <algorithm>
+
+namespace muster::capacity {
+
+WaitingAffinities::WaitingAffinities(const Queue& queue, bool spot) {
+  for (const auto& [selector, line] : queue.lines()) {
+    if (selector.affinity.empty()) continue;
+    // Default claims stand before spot.
+    if (!spot && line.First()->first.compute_class == ComputeClass::kSpot) continue;
+    if (affinities_.empty() || affinities_.back() != selector.affinity)
+      affinities_.push_back(selector.affinity);
+  }
+}
+
+int64_t WaitingAffinities::CountMatching(const Labels& labels) const {
+  return std::count_if(affinities_.begin(), affinities_.end(),
+                       [&](const Affinity& affinity) { return Matches(affinity, labels); });
+}
+
+}  // namespace muster::capacity

@@ -1,0 +1,195 @@
+// What a dry run says is what then happens.
+#include "services/lifecycle/core/preview.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::IsSubsetOf;
+
+// The other services as they are, asked what they would answer: on a copy.
+class PeersCopy : public SimPeers {
+ public:
+  explicit PeersCopy(const SimPeers& peers) : SimPeers(peers) {}
+  Answers Answer(const Demand& demand, bool with_affinity) {
+    Answers answers;
+    if (demand.holding) answers.holding = AskQuota(*demand.holding);
+    if (demand.claim) answers.claim = AskCapacity(*demand.claim, with_affinity);
+    if (demand.configuration) answers.configuration = AskConfiguration(*demand.configuration);
+    return answers;
+  }
+};
+
+class World : public Simulation {
+ public:
+  explicit World(uint64_t seed = 1) : Simulation(seed), random_(seed) {}
+
+  int Dice(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
+  bool OneIn(int n) { return Dice(n) == 0; }
+
+  // As services/lifecycle/advisor.cc does it.
+  template <class Command>
+  Preview Rehearse(const Command& command) {
+    const std::optional<Pool> before = pool() == nullptr ? std::nullopt : std::optional(*pool());
+    std::vector<Node> nodes;
+    for (const Node* node : state().NodesOf(kSimPool)) nodes.push_back(*node);
+    if constexpr (requires { command.remove_machines; }) Mark(nodes, command.remove_machines);
+    const auto outcome = Run(command, /*validate_only=*/true);
+    if (!outcome.ok()) std::abort();
+    Rehearsal rehearsal(*state().table<Cluster>().Find(kSimCluster), before ? &*before : nullptr,
+                        *outcome->pool, nodes);
+    PeersCopy peers(*this);
+    for (int pass = 0; pass < Rehearsal::kPasses; ++pass) {
+      const State& rows = rehearsal.state();
+      Snapshot snapshot{rows.table<Cluster>().Find(kSimCluster), rows.table<Pool>().Find(kSimPool),
+                        rows.NodesOf(kSimPool), rows.VersionOf(kSimPool), catalogue};
+      snapshot.policy = policy;
+      snapshot.now = now();
+      snapshot.answers = peers.Answer(DemandOf(*snapshot.pool, snapshot.nodes, catalogue),
+                                      !snapshot.pool->spec.node_affinity.empty());
+      if (!rehearsal.Pass(snapshot)) break;
+    }
+    return rehearsal.Told();
+  }
+
+  // Whatever kept Nodes from going ends, one after the other, until all is done.
+  void EndAllWork() {
+    for (int i = 0; i < 40; ++i) {
+      for (const std::string& machine : NodeMachines()) SetActive(machine, false);
+      Advance(absl::Minutes(11));
+      if (!Settle()) std::abort();
+    }
+  }
+
+  // A pool in some state, with work on its Nodes and some of them protected.
+  void MakeUp() {
+    limit = OneIn(3) ? Dice(8) : 50;
+    if (OneIn(2)) OthersTake(static_cast<size_t>(92 + Dice(9)));
+    const int target = Dice(8);
+    Apply([&](Spec& spec) {
+      spec.target_nodes = target;
+      spec.scale_down_strategy = OneIn(2) ? "PreferIdle" : "IdleOnly";
+      spec.max_unavailable = OneIn(3) ? "1" : OneIn(3) ? "50%" : "";
+    });
+    if (!Settle()) std::abort();
+    for (const std::string& machine : NodeMachines()) {
+      if (OneIn(3)) SetActive(machine, true, 1 + Dice(5));
+      if (OneIn(5))
+        Must(UpdateNode{.name = NodeName(kSimPool, machine),
+                        .protect_until_time = now() + absl::Hours(1)});
+      Advance(absl::Seconds(Dice(100)));
+    }
+    if (!Settle()) std::abort();
+  }
+
+ private:
+  static void Mark(std::vector<Node>& nodes, const std::vector<std::string>& named) {
+    for (Node& node : nodes) {
+      node.removal_requested = std::find(named.begin(), named.end(), node.machine) != named.end();
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+std::vector<std::string> Gone(const std::set<std::string>& before,
+                              const std::set<std::string>& after) {
+  std::vector<std::string> gone;
+  std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                      std::back_inserter(gone));
+  return gone;
+}
+
+std::string Describe(uint64_t seed) { return absl::StrCat("seed ", seed); }
+
+// The charge and the machines that come at once; who goes, now and in the end.
+TEST(Preview, OfAResizeIsWhatThenHappens) {
+  std::map<std::string, int> seen;
+  for (uint64_t seed = 1; seed <= 3'000; ++seed) {
+    SCOPED_TRACE(Describe(seed));
+    World world(seed);
+    world.MakeUp();
+    ResizeNodePool order{.name = kSimPool, .target_nodes = world.Dice(10)};
+    const std::set<std::string> before = world.NodeMachines();
+    const int64_t granted = world.pool()->account.granted_nodes;
+    for (const std::string& machine : before) {
+      const auto surplus = static_cast<int64_t>(before.size()) - *order.target_nodes;
+      const bool is_protected = world.node(machine)->protect_until_time != kNever;
+      if (static_cast<int64_t>(order.remove_machines.size()) < surplus && !is_protected &&
+          world.OneIn(4))
+        order.remove_machines.push_back(machine);
+    }
+    const Preview told = world.Rehearse(order);
+    world.Must(order);
+    ASSERT_TRUE(world.Settle());
+    if (told.more_nodes > 0) {
+      ASSERT_TRUE(told.claim.here());
+      const auto came = static_cast<int64_t>(world.machines().size() - before.size());
+      ++seen[told.claim.value.outstanding == 0 ? "all at once" : "some wait"];
+      EXPECT_EQ(static_cast<int64_t>(told.claim.value.machines.size()),
+                static_cast<int64_t>(before.size()) + came);
+    }
+    const std::vector<std::string> gone = Gone(before, world.NodeMachines());
+    EXPECT_THAT(gone, IsSubsetOf(told.victims));
+    world.EndAllWork();
+    const std::vector<std::string> in_the_end = Gone(before, world.NodeMachines());
+    EXPECT_EQ(static_cast<int64_t>(in_the_end.size()), told.victim_count);
+    if (told.waiting_victims == 0 && told.victim_count > 0) ++seen["nobody waits"];
+    if (told.waiting_victims > 0) ++seen["some wait until they are idle"];
+    const bool over = told.charge > std::max<int64_t>(world.limit, granted);
+    EXPECT_EQ(world.holding(), over ? granted : told.charge);
+    EXPECT_EQ(told.charge_delta, told.charge - granted);
+    ++seen[over ? "over quota" : "under quota"];
+    if (::testing::Test::HasFailure()) break;
+  }
+  for (const char* kind : {"all at once", "some wait", "nobody waits",
+                           "some wait until they are idle", "over quota", "under quota"}) {
+    EXPECT_GT(seen[kind], 50) << kind;
+  }
+}
+
+// Those that are asked and not on the active configuration, and no others.
+TEST(Preview, OfReconfigureRebootsIsWhatThenHappens) {
+  std::map<std::string, int> seen;
+  for (uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE(Describe(seed));
+    World world(seed);
+    world.Create(1 + world.Dice(6));
+    ASSERT_TRUE(world.Settle());
+    const std::set<std::string> machines = world.NodeMachines();
+    if (world.OneIn(2)) world.Stage("np-000000000002");
+    ASSERT_TRUE(world.Settle());
+    ReconfigureNodePool order{.name = kSimPool};
+    for (const std::string& machine : machines) {
+      if (world.OneIn(4)) order.machines.push_back(machine);
+    }
+    const Preview told = world.Rehearse(order);
+    world.Must(order);
+    ASSERT_TRUE(world.Settle());
+    int64_t rebooted = 0;
+    for (const std::string& machine : machines) {
+      const std::vector<std::string> events = world.ReasonsSince(0, machine);
+      rebooted += std::count(events.begin(), events.end(), "CWReconfigureRebooted");
+    }
+    ASSERT_EQ(told.nodes_to_reboot, rebooted);
+    ++seen[rebooted == 0 ? "none" : rebooted < std::ssize(machines) ? "some" : "all"];
+  }
+  for (const char* kind : {"none", "some", "all"}) EXPECT_GT(seen[kind], 30) << kind;
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "services/lifecycle/core/events.h"
+#include "services/lifecycle/core/types.h"
+
+// How reconfigure reboots go on, and what is told of it: the same whether a caller or a plan moves
+// them.
+namespace muster::lifecycle {
+
+// Sets the state; `halt_reason`: why, read for kHalted.
+void MoveTo(Reconfiguration& reconfiguration, Reconfiguration::State state,
+            const std::string& halt_reason, absl::Time now);
+
+// Whether a Node is among those that it was asked for.
+bool IsAsked(const Reconfiguration& reconfiguration, const Node& node);
+
+// What the condition NodeReconfigurationRequired says of it: "Reconfigure reboots are paused.";
+// empty: nothing, it has ended.
+std::string SayReconfiguration(const Reconfiguration& reconfiguration);
+
+// Tells of a pool's reconfiguration that was changed, began or moved on; of anything else nothing.
+void TellReconfiguration(const Pool& before, const Pool& after, EventLog& events);
+
+// "1 boot failed (g100)".
+std::string FailedBootsText(const std::vector<std::string>& machines);
+
+}  // namespace muster::lifecycle

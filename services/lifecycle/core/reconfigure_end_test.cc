@@ -1,0 +1,238 @@
+// Reconfigure reboots, from another side: how they end, what is told of them and by whom they are
+// known to be needed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "services/lifecycle/core/test_pools.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
+using RState = Reconfiguration::State;
+using Verb = ControlReconfiguration::Verb;
+
+constexpr char kNewer[] = "np-000000000002";
+
+std::vector<std::string> Told(const Simulation& sim, const std::string& reason, bool on_node) {
+  std::vector<std::string> messages;
+  for (const Simulation::Told& event : sim.told()) {
+    if (event.reason == reason && event.on_node == on_node) messages.push_back(event.message);
+  }
+  return messages;
+}
+
+constexpr char kUpToDate[] = "False/AllNodesUpToDate: All nodes are on the current configuration.";
+
+// Nothing is left that a halt would protect.
+TEST(ReconfigureEnds, DoneThoughARebootFailedOnceNoOtherIsLeft) {
+  for (const bool in_time : {true, false}) {
+    SCOPED_TRACE(in_time);
+    Outdated sim(1);
+    (in_time ? sim.boot_fails : sim.stuck) = {"g100"};
+    sim.Ask();
+    sim.Live();
+    if (!in_time) sim.Advance(sim.policy.boot_deadline);
+    sim.Live();
+    EXPECT_THAT(sim.On(kNewer), ElementsAre("g101"));
+    EXPECT_EQ(sim.how(), RState::kDone);
+    EXPECT_THAT(sim.Obstacles(), IsEmpty());
+    EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), kUpToDate);
+    EXPECT_THAT(
+        Told(sim, "CWNodePoolReconfigureDone", false),
+        ElementsAre("Reconfigure reboots are done: 0 Nodes rebooted, 1 boot failed (g100)."));
+    sim.Ask();  // the next is not refused
+  }
+}
+
+// The Node had been delivered: its failed reboot is told as what it is, and its end as every
+// Node's.
+TEST(ReconfigureEnds, AFailedRebootIsNoFailedDelivery) {
+  Outdated sim(1);
+  sim.boot_fails = {"g100"};
+  const size_t begin = sim.told().size();
+  sim.Ask();
+  sim.Live();
+  EXPECT_THAT(Told(sim, "CWNodeDeliverFail", false), IsEmpty());
+  EXPECT_THAT(Told(sim, "CWNodeRegistrationFailed", true), IsEmpty());
+  const std::string failed =
+      "Node g100 did not come up from its reboot into configuration np-000000000002: no kernel.";
+  EXPECT_THAT(Told(sim, "CWNodeBootFailed", false), ElementsAre(failed));
+  EXPECT_THAT(Told(sim, "CWNodeBootFailed", true), ElementsAre(failed));
+  EXPECT_THAT(Told(sim, "CWNodeDeletionRequestSuccess", false),
+              ElementsAre("Node g100 is to be deleted: its boot failed."));
+  const auto reasons = sim.ReasonsSince(begin);
+  EXPECT_THAT(reasons, Contains("CWNodeDeleted"));
+  EXPECT_THAT(reasons, Contains("CWNodePoolNodesRemoved"));
+}
+
+TEST(ReconfigureEnds, EachStepIsToldAndInTheCondition) {
+  Outdated sim(2);
+  constexpr char kType[] = "NodeReconfigurationRequired";
+  const std::string needed =
+      "True/StagedNodeConfig: 2 of 2 Nodes must be reconfigure-rebooted to reach np-000000000002.";
+  for (const char* machine : {"g100", "g101"}) sim.SetActive(machine, true);
+  sim.Ask();
+  sim.Live();
+  EXPECT_EQ(sim.Says(kType), needed + " Reconfigure reboots are under way.");
+  sim.Control(Verb::kPause);
+  sim.Control(Verb::kPause);
+  sim.Live();
+  EXPECT_EQ(sim.Says(kType), needed + " Reconfigure reboots are paused.");
+  sim.Control(Verb::kResume);
+  sim.boot_fails = {"g100"};
+  sim.SetActive("g100", false);
+  sim.Live();
+  const std::string halted = " Reconfigure reboots are halted: 1 boot failed (g100).";
+  EXPECT_EQ(sim.Says(kType),
+            "True/StagedNodeConfig: 1 of 2 Nodes must be reconfigure-rebooted to reach "
+            "np-000000000002." +
+                halted);
+  sim.Control(Verb::kResume);
+  sim.Control(Verb::kCancel);
+  sim.Ask();
+  sim.SetActive("g101", false);
+  sim.Live();
+  EXPECT_EQ(sim.Says(kType), kUpToDate);
+  std::vector<std::string> steps;
+  for (const Simulation::Told& event : sim.told()) {
+    if (absl::StartsWith(event.reason, "CWNodePoolReconfigure")) steps.push_back(event.message);
+  }
+  EXPECT_THAT(steps, ElementsAre("Reconfigure reboots were asked for.",
+                                 "Reconfigure reboots are paused.", "Reconfigure reboots go on.",
+                                 "Reconfigure reboots are halted: 1 boot failed (g100).",
+                                 "Reconfigure reboots go on.", "Reconfigure reboots are cancelled.",
+                                 "Reconfigure reboots were asked for.",
+                                 "Reconfigure reboots are done: 1 Node rebooted."));
+}
+
+// A Node that is ill, or was to leave, comes back on what it ran: it is waited for.
+TEST(ReconfigureEnds, NotDoneBeforeNodesThatMayComeBackAreOnTheProfileOrGone) {
+  for (const bool triage : {true, false}) {
+    SCOPED_TRACE(triage);
+    Outdated sim(2);
+    if (triage) {
+      ASSERT_TRUE(sim.Report("g101", ReportNode::Observation::kUnhealthy, "Xid 79").ok());
+    } else {
+      sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g101"}});
+      ASSERT_TRUE(sim.Pass());
+      ASSERT_EQ(sim.node("g101")->state, NodeState::kCordoned);
+    }
+    sim.Ask({.max_unavailable = "2"});
+    sim.StopClock();
+    sim.Drive();
+    EXPECT_THAT(sim.On(kNewer), ElementsAre("g100"));
+    EXPECT_EQ(sim.how(), RState::kRunning);
+    EXPECT_THAT(sim.Obstacles(), Not(IsEmpty()));
+    if (triage) {
+      ASSERT_TRUE(sim.Report("g101", ReportNode::Observation::kRecovered).ok());
+    } else {
+      sim.Resize(2);
+    }
+    sim.Live();
+    EXPECT_THAT(sim.On(kNewer), UnorderedElementsAre("g100", "g101"));
+    EXPECT_EQ(sim.how(), RState::kDone);
+  }
+}
+
+// One that cannot go on says why, and resuming it is refused with that; a pause does not hide it.
+TEST(ReconfigureEnds, AHaltNamesItsReasonAndResumingIsRefusedWithIt) {
+  Outdated sim(3);
+  for (const char* machine : {"g100", "g101", "g102"}) sim.SetActive(machine, true);
+  sim.Ask();
+  sim.Live();
+  sim.Disable(kNewer);
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kHalted);
+  const std::string why =
+      "Reconfigure reboots are halted: configuration np-000000000002 was disabled: too many boots "
+      "failed.";
+  EXPECT_THAT(Told(sim, "CWNodePoolReconfigureHalted", false), ElementsAre(why));
+  EXPECT_THAT(sim.ObstacleTexts(), Contains("CONFIGURATION_DISABLED operator: " + why));
+  sim.Control(Verb::kPause);
+  EXPECT_EQ(sim.how(), RState::kHalted);
+  const auto refused = sim.Run(ControlReconfiguration{.name = kSimPool, .verb = Verb::kResume});
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("Configuration np-000000000002 is disabled: too many boots failed."));
+  sim.Enable(kNewer);
+  sim.Live();
+  for (const char* machine : {"g100", "g101", "g102"}) sim.SetActive(machine, false);
+  sim.Control(Verb::kResume);
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kDone);
+}
+
+// A boot that fails while it is paused halts it all the same.
+TEST(ReconfigureEnds, APauseDoesNotHideAFailure) {
+  Outdated sim(2);
+  sim.stuck = {"g100"};
+  sim.Ask();
+  sim.Live();
+  sim.Control(Verb::kPause);
+  ASSERT_TRUE(sim.Report("g100", ReportNode::Observation::kBootFailed, "no kernel").ok());
+  sim.Live();
+  EXPECT_EQ(sim.how(), RState::kHalted);
+  EXPECT_THAT(sim.Obstacles(), Contains("RECONFIGURATION_HALTED"));
+}
+
+// --- what Nodes run ---
+
+ReportNode RunsNewer(const std::string& machine) {
+  return {.node = NodeName(kSimPool, machine),
+          .observation = ReportNode::Observation::kRegistered,
+          .node_profile = kNewer};
+}
+
+// Power-cycled, a Node comes up in what was staged: no reboot is needed any more.
+TEST(ReconfigureEnds, WhatANodeRunsIsTakenWheneverItIsReported) {
+  for (const NodeState state :
+       {NodeState::kProduction, NodeState::kTriage, NodeState::kCordoned, NodeState::kDraining}) {
+    SCOPED_TRACE(NodeStateName(state));
+    Outdated sim(1);
+    if (state == NodeState::kTriage) {
+      ASSERT_TRUE(sim.Report("g100", ReportNode::Observation::kUnhealthy, "Xid 79").ok());
+    } else if (state != NodeState::kProduction) {
+      sim.Resize(0);
+      sim.Pass();
+      if (state == NodeState::kDraining) sim.Advance(sim.policy.cordon_settle);
+      sim.Pass();
+    }
+    ASSERT_EQ(sim.node("g100")->state, state);
+    ASSERT_TRUE(sim.Run(RunsNewer("g100")).ok());
+    EXPECT_EQ(sim.node("g100")->observed.node_profile, kNewer);
+    EXPECT_EQ(sim.node("g100")->state, state);
+    if (state != NodeState::kProduction) continue;
+    sim.Live();
+    EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), kUpToDate);
+    const int64_t revision = sim.revision();
+    ASSERT_TRUE(sim.Run(RunsNewer("g100")).ok());
+    EXPECT_EQ(sim.revision(), revision);
+  }
+}
+
+TEST(ReconfigureEnds, WhatCouldNotBeStagedIsOverWithTheBootIntoIt) {
+  for (const bool reboot : {true, false}) {
+    SCOPED_TRACE(reboot);
+    Outdated sim(1);
+    ASSERT_TRUE(
+        sim.Report("g100", ReportNode::Observation::kStagingFailed, "the disk is full").ok());
+    if (reboot) {
+      sim.Ask();
+      sim.Drive();
+    } else {
+      ASSERT_TRUE(sim.Run(RunsNewer("g100")).ok());
+    }
+    EXPECT_EQ(sim.node("g100")->observed.node_profile, kNewer);
+    EXPECT_EQ(sim.node("g100")->observed.staging_error, "");
+  }
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

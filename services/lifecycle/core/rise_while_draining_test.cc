@@ -1,0 +1,76 @@
+// A target that rises while Nodes are on their way out.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/test_pools.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::SizeIs;
+
+// Four Nodes, of whom three drain and never end.
+struct Draining : Running {
+  Draining() : Running(4) {
+    SetActive("g100", true);
+    stuck = {"g101", "g102", "g103"};
+    Resize(1);
+    Live();
+  }
+  void Live() {
+    if (!Settle()) std::abort();
+  }
+};
+
+// Nodes whose drain began do not count as wanted: what is missing is asked for at once, charged.
+TEST(RiseWhileDraining, WhatIsMissingIsAskedForAtOnce) {
+  Draining sim;
+  sim.OthersTake(96);
+  sim.Resize(4);
+  sim.Live();
+  EXPECT_EQ(sim.Says("AtTarget"), "False/UnderTarget: 1 of 4 Nodes in service, 3 leaving.");
+  EXPECT_EQ(sim.Reason("Capacity"), "QueuedAwaitingCapacity");
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 3);
+  EXPECT_EQ(sim.holding(), 7);
+  sim.OthersLeave();
+  sim.Live();
+  EXPECT_THAT(sim.machines(), SizeIs(7));
+  EXPECT_EQ(sim.pool()->status.queued_nodes, 0);
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_THAT(sim.machines(), SizeIs(4));
+  EXPECT_EQ(sim.holding(), 4);
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_TRUE(sim.never_over && sim.fenced && sim.same_twice);
+}
+
+// Where quota does not allow for both, those that drain go first; nobody is told that the target is
+// over quota.
+TEST(RiseWhileDraining, WithoutQuotaForBothItIsAwaited) {
+  Draining sim;
+  sim.limit = 4;
+  sim.Resize(4);
+  sim.Live();
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+  EXPECT_EQ(sim.CountOf("CWOverQuota"), 0);
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_THAT(sim.machines(), SizeIs(4));
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+}
+
+// The deadline follows the strategy in force.
+TEST(RiseWhileDraining, TheDeadlineOfADrainFollowsTheStrategy) {
+  Draining sim;
+  ASSERT_EQ(sim.node("g101")->desired.drain_deadline, kNever);
+  sim.StopClock();
+  sim.Apply([](Spec& spec) { spec.scale_down_strategy = "PreferIdle"; });
+  sim.Pass();
+  EXPECT_EQ(sim.node("g101")->desired.drain_deadline, sim.now() + sim.policy.drain_deadline);
+  sim.Apply([](Spec& spec) { spec.scale_down_strategy = "IdleOnly"; });
+  sim.Live();
+  EXPECT_EQ(sim.node("g101")->desired.drain_deadline, kNever);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

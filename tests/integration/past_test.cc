@@ -1,0 +1,100 @@
+// One service's database is restored to a past of its own while the others go on, as
+// deploy/after-a-restore.md has it.
+#include "tests/testing/past.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "tests/integration/house.h"
+
+namespace muster::testing {
+namespace {
+
+namespace lv1 = lifecycle::v1;
+using ::testing::HasSubstr;
+
+std::string MessageOf(const lv1::NodePool& pool, const std::string& type,
+                      const std::string& reason) {
+  for (const lv1::Condition& condition : pool.status().conditions()) {
+    if (condition.type() == type && condition.reason() == reason) return condition.message();
+  }
+  return "";
+}
+
+class PastTest : public ::testing::Test {
+ protected:
+  PastTest() {
+    house_.ApplyCatalogue();
+    house_.ApplyExample();
+  }
+  void TearDown() override {
+    if (HasFailure()) std::cerr << house_.Logs();
+  }
+  const TestDatabase& database() { return house_.database(); }
+  std::string Migrate() {
+    const Finished done = RunProgram({Binary("musterd"), "migrate", "--new_history",
+                                      absl::StrCat("--db_conninfo=", database().conninfo()),
+                                      absl::StrCat("--migrations_dir=", MigrationsDir())});
+    return done.exit_code == 0 ? "" : done.output;
+  }
+
+  House house_;
+};
+
+TEST_F(PastTest, APoolThatWasDeletedAfterItSaysSoAndCanBeDeletedAgain) {
+  ASSERT_TRUE(house_.AwaitSettled(1));
+  const Past past(database(), "lifecycle");
+  ASSERT_EQ(house_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
+  house_.Kill();
+  past.Restore();
+  house_.Start();
+  std::string told;
+  EXPECT_TRUE(house_.Await([&](const lv1::NodePool* pool) {
+    if (pool != nullptr) told = MessageOf(*pool, "Quota", "InternalError");
+    return !told.empty();
+  }));
+  EXPECT_THAT(told, HasSubstr("database was restored to a time before that"));
+  EXPECT_THAT(house_.Ctl({"explain", "nodepool", "example-nodepool"}).output,
+              HasSubstr("delete the NodePool"));
+  ASSERT_EQ(house_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
+  EXPECT_EQ(house_.CheckBooks(0), "");
+}
+
+// The statements of the runbook, for a pool.
+std::string Runbook(const std::string& uid) {
+  std::ifstream in(absl::StrCat(MigrationsDir(), "/../deploy/after-a-restore.md"));
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string all = text.str();
+  const size_t begin = all.find("```sql\n") + 7;
+  return absl::StrReplaceAll(all.substr(begin, all.find("```", begin) - begin),
+                             {{":'uid'", absl::StrCat("'", uid, "'")}});
+}
+
+TEST_F(PastTest, AGenerationOutOfReachIsBroughtBackByTheRunbook) {
+  ASSERT_TRUE(house_.AwaitSettled(1));
+  const std::string uid = house_.GetPool()->uid();
+  house_.Kill();
+  database().Execute("UPDATE quota.holding SET generation = 9223372036854775807");
+  house_.Start();
+  ASSERT_TRUE(house_.Resize(2).ok());
+  EXPECT_TRUE(house_.Await([](const lv1::NodePool* pool) {
+    return pool != nullptr && !MessageOf(*pool, "Quota", "InternalError").empty();
+  }));
+  house_.Kill();
+  database().Execute(Runbook(uid));
+  ASSERT_EQ(Migrate(), "");
+  house_.Start();
+  EXPECT_TRUE(house_.AwaitSettled(2));
+  EXPECT_EQ(house_.AuditBooks(), "");
+  EXPECT_EQ(database().QueryValue("SELECT sum(nodes) FROM quota.holding"), "2");
+}
+
+}  // namespace
+}  // namespace muster::testing

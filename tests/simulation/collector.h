@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "services/lifecycle/core/books.h"
+#include "services/lifecycle/core/books_memory.h"
+#include "tests/simulation/cloud.h"
+#include "tests/simulation/judge.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/options.h"
+
+namespace muster::simulation {
+
+// Gives back what belongs to no pool: services/lifecycle/orphan_collector.cc without threads and
+// messages, around the same memory. A round is cut into steps between which anything may happen:
+// the others' books, the pools, and each release.
+class Collector {
+ public:
+  // All must outlive it.
+  Collector(Cloud& cloud, Network& network, Judge& judge, Bug bug)
+      : cloud_(cloud), network_(network), judge_(judge), bug_(bug) {}
+
+  // The next step of a round, or the first of one. `epoch`: that its replica believes to lead
+  // under; 0: it does not lead.
+  void Step(int64_t epoch);
+  // Rounds until nothing more is given back, whatever share of all it is: a person has looked.
+  // True: something was.
+  // `before_release`: between a look at the books and what is given back.
+  bool CollectAll(int64_t epoch, const std::function<void()>& before_release);
+  // Whose rest it gives back next; null: nobody's.
+  const std::string* next() const { return releases_.empty() ? nullptr : &releases_.back(); }
+  // All that is under way is forgotten.
+  void Die();
+
+ private:
+  enum class Stage { kIdle, kPools, kReleasing };
+
+  void Read();
+  // True: there are so many that nothing is given back.
+  bool Judge(const lifecycle::OrphanPolicy& policy);
+  void ReleaseNext();
+  bool HasPool(const std::string& uid) const;
+  void GiveBack(const std::string& uid);
+  // Sends a release; false: there is no answer.
+  template <class F>
+  bool Send(bool away, absl::string_view what, F call);
+  bool GiveBackClaim(const lifecycle::ClaimEntry& claim);
+  bool GiveBackHolding(const lifecycle::HoldingEntry& holding);
+  bool GiveBackConfiguration(const lifecycle::ConfigurationEntry& configuration);
+
+  Cloud& cloud_;
+  Network& network_;
+  simulation::Judge& judge_;
+  const Bug bug_;
+  Stage stage_ = Stage::kIdle;
+  int64_t led_ = 0;
+  lifecycle::Books books_;
+  lifecycle::OrphanMemory orphans_;
+  std::vector<std::string> releases_;
+  int64_t orphans_here_ = 0;
+  int64_t given_back_ = 0;
+};
+
+}  // namespace muster::simulation

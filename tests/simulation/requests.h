@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "services/common/kept_request.h"
+#include "tests/simulation/cloud.h"
+#include "tests/simulation/dice.h"
+#include "tests/simulation/judge.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/options.h"
+
+namespace muster::simulation {
+
+// A command that comes with a request id: services/rpc/write.h (CommitOnce) without messages,
+// around the same rules of services/common/kept_request.h.
+template <class Command>
+struct Once {
+  std::string request_id;
+  std::string content;  // what another request has otherwise
+  Command command;
+  Bug bug = Bug::kNone;
+};
+
+// What is answered.
+template <class State, class Command>
+absl::StatusOr<std::string> Decide(Overlay<State>& overlay, const Once<Command>& once,
+                                   absl::Time now) {
+  const KeepPolicy policy;
+  if (const auto* kept = FindKept(overlay.state(), once.request_id, now, policy.keep)) {
+    const absl::Status same = CheckSameRequest(*kept, "request", once.content);
+    if (!same.ok() && once.bug != Bug::kRequestIdUnheeded) return same;
+    return kept->answer;
+  }
+  const size_t mark = overlay.Mark();
+  const auto outcome = Decide(overlay, once.command, now);
+  if (!outcome.ok()) {
+    if constexpr (requires { outcome.status(); }) {
+      return outcome.status();
+    } else {
+      return outcome;
+    }
+  }
+  const std::string answer = absl::StrCat("done at ", absl::FormatTime(now));
+  if (once.bug == Bug::kRequestForgotten) return answer;
+  const absl::Status status =
+      Keep(overlay, {once.request_id, "request", once.content, 0, answer, now}, policy);
+  if (status.ok()) return answer;
+  overlay.RollBack(mark);
+  return status;
+}
+
+// Callers who repeat what was not answered, and whether each request was done once.
+class Requests {
+ public:
+  // All must outlive it.
+  Requests(Cloud& cloud, Network& network, Dice& dice, Judge& judge, Bug bug)
+      : cloud_(cloud), network_(network), dice_(dice), judge_(judge), bug_(bug) {}
+
+  // Sends the command under an id of its own, or by mistake under that of another request.
+  // `content`: all that it says. What is answered; UNKNOWN: nothing is.
+  template <class State, class Command>
+  absl::Status Send(Service<State>& service, std::string content, Command command) {
+    const bool is_mistake = !ids_.empty() && dice_.OneIn(10);
+    const std::string id = is_mistake ? dice_.Pick(ids_) : absl::StrCat("rq-", ++next_id_);
+    if (ids_.size() < kIds) ids_.push_back(id);
+    ids_[next_id_ % ids_.size()] = id;
+    const Once<Command> once{id, std::move(content), std::move(command), bug_};
+    return Try([this, &service, once] {
+      const int64_t revision = service.revision();
+      const auto answer = service.Run(once, cloud_.now);
+      Answered({&service, service.incarnation(), once.request_id}, once.content, answer,
+               service.revision() != revision);
+      return answer.status();
+    });
+  }
+  // One of those that were not answered is sent again. False: there is none.
+  bool Repeat();
+
+ private:
+  using Attempt = std::function<absl::Status()>;
+  // The service, its history, and the id.
+  using Key = std::tuple<const void*, int64_t, std::string>;
+  struct Done {
+    std::string content;
+    std::string answer;
+    absl::Duration since;
+  };
+  static constexpr size_t kIds = 8;
+
+  absl::Status Try(const Attempt& attempt);
+  void Answered(const Key& key, const std::string& content,
+                const absl::StatusOr<std::string>& answer, bool wrote);
+
+  Cloud& cloud_;
+  Network& network_;
+  Dice& dice_;
+  Judge& judge_;
+  const Bug bug_;
+  size_t next_id_ = 0;
+  std::vector<std::string> ids_;  // some that were given lately
+  std::vector<Attempt> unanswered_;
+  std::map<Key, Done> done_;
+};
+
+}  // namespace muster::simulation

@@ -1,0 +1,100 @@
+// Services go back to a past of theirs: a backup is restored, or a standby without the last commits
+// becomes the database.
+#include <algorithm>
+
+#include "tests/simulation/world.h"
+
+namespace muster::simulation {
+
+size_t World::SomeCommits(size_t past) {
+  const int most = dice_.OneIn(2) ? 3 : dice_.OneIn(2) ? 30 : 600;
+  return std::min(past, static_cast<size_t>(1 + dice_.Roll(most)));
+}
+
+const std::vector<World::Where>& World::Services() {
+  static const auto& all = *new std::vector<Where>{Where::kLifecycle, Where::kQuota,
+                                                   Where::kCapacity, Where::kConfiguration};
+  return all;
+}
+
+World::Where World::SomeService() { return dice_.Pick(Services()); }
+
+void World::StepRestore() {
+  if (!to_restore_.empty()) {
+    const auto [where, then] = to_restore_.back();
+    to_restore_.pop_back();
+    return Restore(where, then);
+  }
+  if (!dice_.OneIn(5)) return Restore(SomeService(), SomeCommits(600));
+  // In any order, and things happen between.
+  const absl::Time then = cloud_.lifecycle.TimeBefore(SomeCommits(cloud_.lifecycle.past()));
+  for (const Where where : Services()) {
+    const auto at = dice_.Roll(static_cast<int>(to_restore_.size()) + 1);
+    to_restore_.insert(to_restore_.begin() + at, {where, then});
+  }
+  survey_.Saw("restore: of several");
+}
+
+// Lifecycle goes back to when there was a pool whose rest is about to be given back: the moment at
+// which the orphan collector's last look counts.
+bool World::RestoreUnderCollector() {
+  const std::string* uid = collectors_[0].next();
+  if (!may_go_back_ || uid == nullptr || dice_.OneIn(3)) return false;
+  const size_t commits = cloud_.lifecycle.CommitsSince<lifecycle::Pool>(
+      [&](const lifecycle::Pool& pool) { return pool.uid == *uid; });
+  if (commits == 0) return false;
+  may_go_back_ = false;
+  Restore(Where::kLifecycle, commits);
+  return true;
+}
+
+void World::Restore(Where where, Point point) {
+  const auto restore = [&](auto& service, absl::string_view name) {
+    const int64_t before = service.revision();
+    const auto lost = std::visit([&](const auto& to) { return service.Restore(to); }, point);
+    cloud_.trace(cloud_.now, "restore: ", name, " goes back from revision ", before, " to ",
+                 service.revision());
+    survey_.Saw(absl::StrCat("restore: ", name), before == service.revision() ? 0 : 1);
+    judge_.Restored(lost);
+    return lost;
+  };
+  switch (where) {
+    case Where::kLifecycle:
+      return LifecycleRestored(restore(cloud_.lifecycle, "lifecycle"));
+    case Where::kQuota:
+      restore(cloud_.quota, "quota");
+      return ResyncAll();
+    case Where::kCapacity:
+      restore(cloud_.capacity, "capacity");
+      HearStockAnew();
+      return ResyncAll();
+    case Where::kConfiguration:
+      restore(cloud_.configuration, "configuration");
+      return ResyncAll();
+  }
+}
+
+// Agents list their Nodes anew, some time; the lease's row is another, too, and who leads learns of
+// it (StepReplica).
+void World::LifecycleRestored(const lifecycle::State& lost) {
+  const lifecycle::State& state = cloud_.lifecycle.state();
+  for (const lifecycle::State* rows : {&lost, &state}) {
+    for (const auto& [name, node] : rows->table<lifecycle::Node>().rows()) fleet_.Changed(name);
+  }
+  const auto* lease = state.table<lifecycle::Lease>().Find(lifecycle::Lease::kName);
+  lease_epoch_ = lease == nullptr ? 0 : lease->epoch;
+  for (const std::string& name : PoolNames()) Due(name);
+}
+
+void World::ResyncAll() {
+  for (const std::string& name : PoolNames()) Due(name, dice_.UpTo(absl::Minutes(10)));
+}
+
+void World::RegisterLost() {
+  for (const capacity::RegisterMachines& machines : registered_) {
+    if (cloud_.capacity.state().FindMachine(machines.machines.front().id) == nullptr)
+      (void)cloud_.capacity.Run(machines, cloud_.now);
+  }
+}
+
+}  // namespace muster::simulation
