@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "services/capacity/core/decide.h"
+#include "tests/model/history.h"
+#include "tests/model/model.h"
+
+namespace muster::model {
+
+// The core and the model, step by step beside each other.
+class Beside {
+ public:
+  explicit Beside(int32_t nodes_per_rack);
+
+  // Carries the step out on both. What they do not agree on; empty: nothing.
+  std::string Take(const Step& step);
+
+ private:
+  static constexpr char kZone[] = "US-EAST-04A";
+  static constexpr char kType[] = "gd-8xa100-i128";
+
+  template <class Command>
+  void Do(const Command& command);
+  // These say whether it changed anything.
+  bool Register(const std::vector<capacity::MachineRow>& machines);
+  bool SetOffer(bool offered, bool general);
+  bool Sync(const std::vector<Ask>& asks);
+  capacity::SyncClaim CommandFor(const Ask& ask, const std::set<std::string>& before);
+  std::vector<capacity::MachineReturn> ReturnsOf(const Ask& ask, const std::string& uid) const;
+  void Restart();
+  Guide MachinesNow() const;
+  std::string Compare() const;
+  std::string CompareClaim(const Claim& claim) const;
+
+  capacity::State state_;
+  int64_t revision_ = 0;
+  absl::Time now_ = absl::FromUnixSeconds(1'750'000'000);
+  Model model_;
+  std::map<std::string, int> lives_ = {};
+};
+
+struct Difference {
+  size_t step = 0;
+  std::string what = {};
+};
+std::optional<Difference> Play(const History& history);
+
+// The history without the steps that the difference does not need.
+History Shrink(History history);
+
+}  // namespace muster::model
