@@ -133,6 +133,8 @@ std::vector<std::pair<std::string, SpoilClaim>> BadClaims() {
           {"pool_uid", [](auto& c) { c.set_pool_uid("Upper"); }},
           {"generation", [](auto& c) { c.set_generation(0); }},
           {"generation", [](auto& c) { c.set_generation(-1); }},
+          {"organization", [](auto& c) { c.clear_organization(); }},
+          {"organization", [](auto& c) { c.set_organization("organizations/acme"); }},
           {"zone", [](auto& c) { c.clear_zone(); }},
           {"zone", [](auto& c) { c.set_zone(kLong); }},
           {"instance_type", [](auto& c) { c.clear_instance_type(); }},

@@ -152,6 +152,7 @@ cv1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask) {
   }
   out.set_release(ask.release);
   out.set_pool(pool.name);
+  out.set_organization(std::string(OrganizationOf(pool.name)));
   return out;
 }
 

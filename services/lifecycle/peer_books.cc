@@ -54,6 +54,7 @@ ClaimEntry EntryOf(const cv1::Claim& claim) {
   entry.machines.assign(claim.machines().begin(), claim.machines().end());
   entry.generation = claim.generation();
   entry.pool = claim.pool();
+  entry.organization = claim.organization();
   return entry;
 }
 
@@ -227,6 +228,8 @@ absl::Status PeerBooks::Sync(const ClaimEntry& claim, int64_t generation, size_t
   ask.set_compute_class(claim.compute_class == "spot" ? type::v1::COMPUTE_CLASS_SPOT
                                                       : type::v1::COMPUTE_CLASS_DEFAULT);
   ask.set_pool(claim.pool);
+  // A claim of which it is not known takes any.
+  ask.set_organization(claim.organization.empty() ? "unknown" : claim.organization);
   ask.set_release(release);
   for (size_t i = from; i < from + count; ++i) {
     cv1::MachineReturn* back = ask.add_returns();

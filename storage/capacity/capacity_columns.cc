@@ -18,6 +18,7 @@ namespace muster::storage::capacity_sql {
 namespace {
 
 using capacity::Affinity;
+using capacity::ClaimPlace;
 using capacity::ClaimRow;
 using capacity::ComputeClass;
 using capacity::InstanceTypeRow;
@@ -35,11 +36,12 @@ constexpr char kLoadInstanceTypes[] =
 constexpr char kLoadClaims[] =
     "SELECT pool_uid, generation, zone, instance_type, compute_class, nodes, priority, pool, "
     "array_to_string(part_times, ','), array_to_string(part_nodes, ','), returns_digest, "
-    "affinity, gang, reclaim_generation, revision FROM claim";
+    "affinity, gang, reclaim_generation, organization, array_to_string(place_times, ','), "
+    "array_to_string(place_askers, ','), array_to_string(place_nodes, ','), revision FROM claim";
 constexpr char kLoadMachines[] =
     "SELECT id, zone, instance_type, fabric, rack, slot, array_to_string(label_keys, ','), "
     "array_to_string(label_values, ','), state, state_time, claim, request_time, "
-    "compute_class, reclaim_time, earmark, revision FROM machine";
+    "compute_class, reclaim_time, earmark, place_time, revision FROM machine";
 
 constexpr Statement kPutZones = {"put_zones",
                                  "INSERT INTO zone (id, access, instance_types, revision)"
@@ -70,40 +72,45 @@ constexpr Statement kPutClaims = {
     "put_claims",
     "INSERT INTO claim (pool_uid, generation, zone, instance_type, compute_class, nodes, priority, "
     "pool, part_times,"
-    " part_nodes, returns_digest, affinity, gang, reclaim_generation, revision)"
+    " part_nodes, returns_digest, affinity, gang, reclaim_generation, organization, place_times,"
+    " place_askers, place_nodes, revision)"
     " SELECT pool_uid, generation, zone, instance_type, compute_class, nodes, priority, pool, "
     "part_times::timestamptz[],"
-    " part_nodes::bigint[], returns_digest, affinity, gang, reclaim_generation, revision"
+    " part_nodes::bigint[], returns_digest, affinity, gang, reclaim_generation, organization,"
+    " place_times::timestamptz[], place_askers::text[], place_nodes::bigint[], revision"
     " FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::bigint[], "
     "$7::int[], $8::text[],"
     " $9::text[], $10::text[], $11::bigint[], $12::jsonb[], $13::boolean[], $14::bigint[], "
-    "$15::bigint[]) AS put (pool_uid, generation, zone, instance_type,"
+    "$15::text[], $16::text[], $17::text[], $18::text[], $19::bigint[]) AS put (pool_uid, "
+    "generation, zone, instance_type,"
     " compute_class, nodes, priority, pool, part_times, part_nodes, returns_digest, affinity, gang,"
-    " reclaim_generation, revision)"
+    " reclaim_generation, organization, place_times, place_askers, place_nodes, revision)"
     " ON CONFLICT (pool_uid) DO UPDATE SET generation = excluded.generation, zone = excluded.zone,"
     " instance_type = excluded.instance_type, compute_class = excluded.compute_class, nodes = "
     "excluded.nodes,"
     " priority = excluded.priority, pool = excluded.pool, part_times = excluded.part_times,"
     " part_nodes = excluded.part_nodes, returns_digest = excluded.returns_digest, affinity = "
     "excluded.affinity,"
-    " gang = excluded.gang, reclaim_generation = excluded.reclaim_generation, revision = "
+    " gang = excluded.gang, reclaim_generation = excluded.reclaim_generation,"
+    " organization = excluded.organization, place_times = excluded.place_times,"
+    " place_askers = excluded.place_askers, place_nodes = excluded.place_nodes, revision = "
     "excluded.revision"};
 
 constexpr Statement kPutMachines = {
     "put_machines",
     "INSERT INTO machine (id, zone, instance_type, fabric, rack, slot, label_keys, label_values, "
     "state, state_time, claim,"
-    " request_time, compute_class, reclaim_time, earmark, revision)"
+    " request_time, compute_class, reclaim_time, earmark, place_time, revision)"
     " SELECT id, zone, instance_type, fabric, rack, slot, label_keys::text[], "
     "label_values::text[], state, state_time, claim,"
-    " request_time, compute_class, reclaim_time, earmark, revision"
+    " request_time, compute_class, reclaim_time, earmark, place_time, revision"
     " FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::int[], "
     "$7::text[], $8::text[], $9::text[],"
     " $10::timestamptz[], $11::text[], $12::timestamptz[], $13::text[], "
-    "$14::timestamptz[], $15::text[], $16::bigint[]) AS put (id, zone, "
+    "$14::timestamptz[], $15::text[], $16::timestamptz[], $17::bigint[]) AS put (id, zone, "
     "instance_type, fabric, rack,"
     " slot, label_keys, label_values, state, state_time, claim, request_time, "
-    "compute_class, reclaim_time, earmark, revision)"
+    "compute_class, reclaim_time, earmark, place_time, revision)"
     " ON CONFLICT (id) DO UPDATE SET fabric = excluded.fabric, rack = excluded.rack, slot = "
     "excluded.slot,"
     " label_keys = excluded.label_keys, label_values = excluded.label_values, state = "
@@ -112,7 +119,7 @@ constexpr Statement kPutMachines = {
     "excluded.request_time,"
     " compute_class = excluded.compute_class, reclaim_time = excluded.reclaim_time, earmark = "
     "excluded.earmark,"
-    " revision = excluded.revision"};
+    " place_time = excluded.place_time, revision = excluded.revision"};
 
 constexpr Statement kDeleteZones = {"delete_zones", "DELETE FROM zone WHERE id = ANY ($1::text[])"};
 constexpr Statement kDeleteInstanceTypes = {
@@ -188,6 +195,20 @@ std::vector<std::string> Elements(absl::string_view text) {
   return absl::StrSplit(text, ',');
 }
 
+std::vector<ClaimPlace> PlacesOf(absl::string_view times, absl::string_view askers,
+                                 absl::string_view nodes) {
+  std::vector<ClaimPlace> places;
+  const std::vector<std::string> asked = Elements(times);
+  const std::vector<std::string> by = Elements(askers);
+  const std::vector<std::string> counts = Elements(nodes);
+  for (size_t i = 0; i < asked.size() && i < by.size() && i < counts.size(); ++i) {
+    int64_t count = 0;
+    if (absl::SimpleAtoi(counts[i], &count))
+      places.push_back({FromSqlTime(asked[i]), by[i], count});
+  }
+  return places;
+}
+
 }  // namespace
 
 std::vector<Loaded<ZoneRow>> LoadZones(Transaction& tx) {
@@ -236,7 +257,9 @@ std::vector<Loaded<ClaimRow>> LoadClaims(Transaction& tx) {
     if (!row[11].is_null()) claim.affinity = AffinityOf(row[11].c_str());
     claim.gang = row[12].as<bool>();
     claim.reclaim_generation = row[13].as<int64_t>();
-    rows.push_back({std::move(claim), row[14].as<int64_t>()});
+    claim.organization = row[14].c_str();
+    claim.places = PlacesOf(row[15].c_str(), row[16].c_str(), row[17].c_str());
+    rows.push_back({std::move(claim), row[18].as<int64_t>()});
   }
   return rows;
 }
@@ -264,7 +287,8 @@ std::vector<Loaded<MachineRow>> LoadMachines(Transaction& tx) {
     if (!row[12].is_null()) machine.compute_class = ParseClass(row[12].c_str());
     if (!row[13].is_null()) machine.reclaim_time = FromSqlTime(row[13].c_str());
     if (!row[14].is_null()) machine.earmark = row[14].c_str();
-    rows.push_back({std::move(machine), row[15].as<int64_t>()});
+    if (!row[15].is_null()) machine.place_time = FromSqlTime(row[15].c_str());
+    rows.push_back({std::move(machine), row[16].as<int64_t>()});
   }
   return rows;
 }
@@ -312,6 +336,14 @@ void ClaimColumns::Add(const ClaimRow& row, int64_t at) {
     times.Add(part.request_time);
     counts.Add(part.nodes);
   }
+  SqlArray placed;
+  SqlArray askers;
+  SqlArray places;
+  for (const ClaimPlace& place : row.places) {
+    placed.Add(place.time);
+    askers.Add(place.asked_by);
+    places.Add(place.nodes);
+  }
   pool_uid.Add(row.pool_uid);
   generation.Add(row.generation);
   zone.Add(row.zone);
@@ -326,6 +358,10 @@ void ClaimColumns::Add(const ClaimRow& row, int64_t at) {
   AddOrNull(affinity, row.affinity.empty() ? "" : ToJson(row.affinity));
   gang.Add(row.gang);
   reclaim_generation.Add(row.reclaim_generation);
+  organization.Add(row.organization);
+  place_times.Add(placed.Text());
+  place_askers.Add(askers.Text());
+  place_nodes.Add(places.Text());
   revision.Add(at);
 }
 
@@ -334,7 +370,8 @@ void ClaimColumns::Send(Transaction& tx) const {
   tx.Queue(kPutClaims, pool_uid.Text(), generation.Text(), zone.Text(), instance_type.Text(),
            compute_class.Text(), nodes.Text(), priority.Text(), pool.Text(), part_times.Text(),
            part_nodes.Text(), returns_digest.Text(), affinity.Text(), gang.Text(),
-           reclaim_generation.Text(), revision.Text());
+           reclaim_generation.Text(), organization.Text(), place_times.Text(), place_askers.Text(),
+           place_nodes.Text(), revision.Text());
 }
 
 void MachineColumns::Add(const MachineRow& row, int64_t at) {
@@ -359,6 +396,7 @@ void MachineColumns::Add(const MachineRow& row, int64_t at) {
   AddOrNull(compute_class, row.claim.empty() ? "" : NameOf(row.compute_class));
   AddOrNull(reclaim_time, row.reclaim_time);
   AddOrNull(earmark, row.earmark);
+  AddOrNull(place_time, row.place_time);
   revision.Add(at);
 }
 
@@ -367,7 +405,7 @@ void MachineColumns::Send(Transaction& tx) const {
   tx.Queue(kPutMachines, id.Text(), zone.Text(), instance_type.Text(), fabric.Text(), rack.Text(),
            slot.Text(), label_keys.Text(), label_values.Text(), state.Text(), state_time.Text(),
            claim.Text(), request_time.Text(), compute_class.Text(), reclaim_time.Text(),
-           earmark.Text(), revision.Text());
+           earmark.Text(), place_time.Text(), revision.Text());
 }
 
 void Deletions::Send(Transaction& tx) const {

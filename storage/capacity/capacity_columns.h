@@ -38,14 +38,15 @@ struct InstanceTypeColumns {
 
 struct ClaimColumns {
   SqlArray pool_uid, generation, zone, instance_type, compute_class, nodes, priority, pool,
-      part_times, part_nodes, returns_digest, affinity, gang, reclaim_generation, revision;
+      part_times, part_nodes, returns_digest, affinity, gang, reclaim_generation, organization,
+      place_times, place_askers, place_nodes, revision;
   void Add(const capacity::ClaimRow& row, int64_t at);
   void Send(Transaction& tx) const;
 };
 
 struct MachineColumns {
   SqlArray id, zone, instance_type, fabric, rack, slot, label_keys, label_values, state, state_time,
-      claim, request_time, compute_class, reclaim_time, earmark, revision;
+      claim, request_time, compute_class, reclaim_time, earmark, place_time, revision;
   void Add(const capacity::MachineRow& row, int64_t at);
   void Send(Transaction& tx) const;
 };

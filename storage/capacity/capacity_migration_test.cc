@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -62,6 +63,41 @@ TEST(CapacityMigration, MachinesTakeTheClassOfTheirClaim) {
     ASSERT_THAT(machine, IsOk());
     EXPECT_EQ(machine->claim, claim);
     EXPECT_EQ(machine->compute_class == capacity::ComputeClass::kSpot, claim == "spot");
+  }
+}
+
+// A claim of the version before: row and last change.
+TEST(CapacityMigration, ClaimsAreOfTheOrganizationOfTheirPool) {
+  const testing::EmptyDatabase database;
+  database.Migrate("capacity", 3);
+  const std::pair<std::string, std::string> pools[] = {
+      {"p1", "organizations/acme-2/clusters/c/nodePools/train"}, {"p2", "train"}, {"p3", ""}};
+  for (int64_t i = 0; i < 3; ++i) {
+    const auto& [uid, pool] = pools[i];
+    capacity::ClaimRow claim{.pool_uid = uid, .generation = 1, .pool = pool};
+    RunSql(database.conninfo(),
+           absl::StrCat("INSERT INTO capacity.claim (pool_uid, generation, zone, instance_type, "
+                        "compute_class, nodes, priority, pool, part_times, part_nodes, "
+                        "returns_digest, revision) VALUES ('",
+                        uid, "', 1, 'Z-A', 't', 'default', 1, 0, '", pool, "', '{}', '{}', 0, ",
+                        i + 1, "); INSERT INTO capacity.journal VALUES (", i + 1,
+                        ", 'b', 'claim', 'claims/", uid, "', '\\x",
+                        absl::BytesToHexString(ToProto(claim).SerializeAsString()), "')"));
+  }
+  database.Migrate("capacity");
+
+  const std::map<std::string, std::string> organizations = {
+      {"p1", "acme-2"}, {"p2", ""}, {"p3", ""}};
+  for (const auto& [uid, organization] : organizations) {
+    const auto row = database.Query(absl::StrCat(
+        "SELECT organization, change FROM capacity.claim JOIN capacity.journal USING (revision) "
+        "WHERE pool_uid = '",
+        uid, "'"));
+    ASSERT_EQ(row.size(), 1u);
+    EXPECT_EQ(row[0][0].value_or("none"), organization);
+    capacity::v1::Claim change;
+    ASSERT_TRUE(change.ParseFromString(absl::HexStringToBytes(row[0][1].value().substr(2))));
+    EXPECT_EQ(change.organization(), organization);
   }
 }
 

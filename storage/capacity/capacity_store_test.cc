@@ -40,6 +40,9 @@ ClaimRow Picky(const std::string& uid) {
                      {{{"seen", capacity::AffinityOperator::kExists, {}}}}}};
   claim.gang = true;
   claim.reclaim_generation = 7;
+  claim.organization = "acme";
+  claim.parts = {{absl::UnixEpoch() + absl::Hours(2), 3}};
+  claim.places = {{absl::UnixEpoch(), "q", 2}, {absl::UnixEpoch() + absl::Microseconds(1), uid, 1}};
   return claim;
 }
 
@@ -194,6 +197,7 @@ TEST_F(CapacityStoreTest, EveryMachineStateComesBack) {
     if (state == MachineState::kReclaiming) {
       machine.reclaim_time = world_.now() + absl::Microseconds(1);
       machine.earmark = "q";
+      machine.place_time = world_.now() - absl::Microseconds(7);
     }
     changes.push_back(
         {State::Change{machine.Key(), std::make_shared<const MachineRow>(machine)}, 100});

@@ -38,6 +38,7 @@ class Claimer {
   void Next(ClaimRequest& request) {
     request.set_pool_uid(uid_);
     request.set_generation(++generation_);
+    request.set_organization("bench");
     request.set_zone(zone_);
     request.set_instance_type(type_);
     request.set_nodes(held_.empty() ? 1 : 0);

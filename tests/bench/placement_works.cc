@@ -30,6 +30,7 @@ absl::Status SetUpHeld(const Connections& connections) {
     capacity::v1::ClaimRequest& claim = *call.add_claims();
     claim.set_pool_uid(absl::StrCat("wide-holder-", depot));
     claim.set_generation(generation);
+    claim.set_organization("bench");
     claim.set_zone(depots.Zone(depot % depots.zones));
     claim.set_instance_type(depots.Type(depot / depots.zones));
     claim.set_compute_class(depot % 2 == 0 ? type::v1::COMPUTE_CLASS_DEFAULT

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -35,6 +36,7 @@ constexpr int kClaims = 10'000;
 constexpr int kStep = 100;             // machines given back in one call
 constexpr int kClaimsPerCall = 1'000;  // when the queue is filled and emptied
 constexpr int kPriorities = 3;
+constexpr int kOrganizations = 50;
 constexpr std::chrono::seconds kPatience{120};  // for all grants
 constexpr char kHolder[] = "queue-holder";
 constexpr char kWaiting[] = "queue-waiting-";
@@ -43,6 +45,7 @@ ClaimRequest RequestOf(const std::string& uid, int64_t generation, int64_t nodes
   ClaimRequest request;
   request.set_pool_uid(uid);
   request.set_generation(generation);
+  request.set_organization("bench");
   request.set_zone(QueueDepots().Zone(0));
   request.set_instance_type(QueueDepots().Type(0));
   request.set_nodes(nodes);
@@ -50,6 +53,8 @@ ClaimRequest RequestOf(const std::string& uid, int64_t generation, int64_t nodes
 }
 
 // Who was released does not come back: every round has its own.
+std::string OrganizationOf(int claim) { return absl::StrCat("bench-", claim % kOrganizations); }
+
 std::string UidOf(int round, int claim) { return absl::StrCat(kWaiting, round, "-", claim); }
 
 void Return(const std::string& machine, ClaimRequest& request) {
@@ -161,6 +166,7 @@ absl::Status Queue::Fill() {
   std::vector<ClaimRequest> requests;
   for (int i = 0; i < kClaims; ++i) {
     requests.push_back(RequestOf(UidOf(round_, i), waiting_generation_, 1));
+    requests.back().set_organization(OrganizationOf(i));
     requests.back().set_priority(static_cast<int32_t>(random() % kPriorities));
   }
   std::shuffle(requests.begin(), requests.end(), random);
@@ -172,21 +178,26 @@ bool Queue::IsWaiting(const Claim& claim) const {
 }
 
 absl::StatusOr<std::vector<std::string>> Queue::ReadQueue(Watch& watch) const {
-  // Priority, higher first; age; uid.
-  using Place = std::tuple<int64_t, int64_t, int64_t, std::string>;
-  std::vector<Place> places;
+  // An organization's places, by age, go to its claims by priority, higher first, then by age.
+  using Age = std::pair<int64_t, int64_t>;
+  std::map<Age, std::string> places;
+  std::map<std::string, std::set<std::tuple<int64_t, Age, std::string>>> claims;
   WatchCapacityResponse item;
   while (watch.Read(&item) && item.type() != type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) {
     const Claim& claim = item.claim();
     if (!IsWaiting(claim) || claim.outstanding() == 0) continue;
-    places.emplace_back(-claim.priority(), claim.queue_time().seconds(), claim.queue_time().nanos(),
-                        claim.name());
+    const Age age{claim.queue_time().seconds(), claim.queue_time().nanos()};
+    places[age] = claim.organization();
+    claims[claim.organization()].insert({-claim.priority(), age, claim.name()});
   }
   if (places.size() != kClaims)
     return absl::InternalError(absl::StrCat(places.size(), " claims wait, not ", kClaims, "."));
-  std::sort(places.begin(), places.end());
   std::vector<std::string> names;
-  for (Place& place : places) names.push_back(std::move(std::get<std::string>(place)));
+  for (const auto& [age, organization] : places) {
+    auto& waiting = claims[organization];
+    names.push_back(std::get<std::string>(*waiting.begin()));
+    waiting.erase(waiting.begin());
+  }
   return names;
 }
 
@@ -230,8 +241,10 @@ absl::Status Queue::CheckOrder(const std::vector<std::string>& queue,
 absl::Status Queue::Empty() {
   std::vector<ClaimRequest> requests;
   // Under a generation that was carried out, a claim is answered as it is.
-  for (int i = 0; i < kClaims; ++i)
+  for (int i = 0; i < kClaims; ++i) {
     requests.push_back(RequestOf(UidOf(round_, i), waiting_generation_, 1));
+    requests.back().set_organization(OrganizationOf(i));
+  }
   ASSIGN_OR_RETURN(const std::vector<Claim> claims, AskAll(*stub_, requests));
   std::set<std::string> machines;
   ++generation_;
@@ -240,6 +253,7 @@ absl::Status Queue::Empty() {
       return absl::InternalError(
           absl::StrCat(claims[i].name(), " has no machine, or one that another has."));
     requests[i] = RequestOf(UidOf(round_, static_cast<int>(i)), generation_, 0);
+    requests[i].set_organization(OrganizationOf(static_cast<int>(i)));
     requests[i].set_release(true);
     Return(claims[i].machines(0), requests[i]);
   }

@@ -128,6 +128,7 @@ class Cloud : public ::testing::Test {
     capacity::v1::SyncClaimRequest request;
     request.mutable_claim()->set_pool_uid(uid);
     request.mutable_claim()->set_generation(generation);
+    request.mutable_claim()->set_organization("acme");
     request.mutable_claim()->set_zone(kZone);
     request.mutable_claim()->set_instance_type(kType);
     request.mutable_claim()->set_nodes(nodes);

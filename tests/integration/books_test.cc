@@ -34,6 +34,7 @@ grpc::Status ClaimForGhost(const House& house, int64_t generation = 3) {
   capacity::v1::SyncClaimRequest request;
   request.mutable_claim()->set_pool_uid(kGhost);
   request.mutable_claim()->set_generation(generation);
+  request.mutable_claim()->set_organization("acme");
   request.mutable_claim()->set_zone("RNO2A");
   request.mutable_claim()->set_instance_type("gd-8xa100-i128");
   request.mutable_claim()->set_nodes(2);

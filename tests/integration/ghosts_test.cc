@@ -248,6 +248,7 @@ class Ghosts {
         cv1::ClaimRequest& claimed = *pool.claim.mutable_claim();
         claimed.set_pool_uid(uid);
         claimed.set_generation(claim->generation());
+        claimed.set_organization(claim->organization());
         claimed.set_zone("RNO2A");
         claimed.set_instance_type("gd-8xa100-i128");
         claimed.set_nodes(1);

@@ -154,6 +154,7 @@ capacity::v1::ClaimRequest CapacityCaller::RandomRequest(const Claim& claim) {
   capacity::v1::ClaimRequest request;
   request.set_pool_uid(claim.uid);
   request.set_generation(++shared_->generations);
+  request.set_organization(claim.index % 2 == 0 ? "acme" : "umbrella");
   request.set_zone(kZone);
   request.set_instance_type(kType);
   if (claim.index >= kFirstSpotClaim) request.set_compute_class(type::v1::COMPUTE_CLASS_SPOT);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/machine_state.h"
+#include "services/capacity/core/parts.h"
 
 namespace muster::model {
 
@@ -152,9 +153,13 @@ std::string Say(const Machine& machine) {
   return absl::StrCat(capacity::NameOf(machine.state), " ", machine.claim);
 }
 
+absl::Time PlaceTimeOf(const MachineRow& row) { return row.place_time.value_or(*row.request_time); }
+
 std::string SayAges(const MachineRow& row, const Machine& machine, absl::Time now) {
   return absl::StrCat(", asked for -", absl::FormatDuration(now - *row.request_time), " and -",
-                      absl::FormatDuration(now - machine.request_time), ", held since -",
+                      absl::FormatDuration(now - machine.request_time), ", at the places of -",
+                      absl::FormatDuration(now - PlaceTimeOf(row)), " and -",
+                      absl::FormatDuration(now - machine.place_time), ", held since -",
                       absl::FormatDuration(now - row.state_time), " and -",
                       absl::FormatDuration(now - machine.held_since));
 }
@@ -168,6 +173,13 @@ std::string SayParts(const Parts& parts, absl::Time (*time)(const typename Parts
   return text;
 }
 
+std::string SayPlaces(const std::vector<Place>& places, absl::Time now) {
+  std::string text;
+  for (const Place& place : places)
+    absl::StrAppend(&text, " @-", absl::FormatDuration(now - place.time), " ", place.asked_by);
+  return text;
+}
+
 constexpr const char* kReasons[] = {"SUFFICIENT", "QUEUED",      "PARTIAL",      "NONE",
                                     "UNKNOWN",    "NOT_IN_ZONE", "PARTIAL_AFF.", "NONE_AFF."};
 
@@ -178,6 +190,7 @@ std::string Beside::Compare() const {
   for (const auto& [id, row] : MachinesNow()) {
     const Machine& machine = model_.books().machines.at(id);
     const bool same_ages = row.claim.empty() || (*row.request_time == machine.request_time &&
+                                                 PlaceTimeOf(row) == machine.place_time &&
                                                  row.state_time == machine.held_since);
     if (row.state != machine.state || row.claim != machine.claim || !same_ages ||
         row.reclaim_time != machine.reclaim_time)
@@ -199,6 +212,12 @@ std::string Beside::CompareClaim(const Claim& claim) const {
       claim.requests, +[](const Request& request) { return request.time; }, now_);
   if (core != model)
     absl::StrAppend(&text, claim.uid, " waits: core", core, ", model", model, "\n");
+  std::vector<Place> places;
+  for (const capacity::ClaimPlace& place : PlacesOf(*row))
+    places.insert(places.end(), static_cast<size_t>(place.nodes), {place.time, place.asked_by});
+  if (places != claim.places)
+    absl::StrAppend(&text, claim.uid, " has places: core", SayPlaces(places, now_), ", model",
+                    SayPlaces(claim.places, now_), "\n");
   const auto view = ViewOf(state_, *row);
   const auto told = view.queue.value_or(capacity::QueuePlace());
   const auto place = PlaceOf(model_.books(), claim);

@@ -70,37 +70,94 @@ bool Enough(const Books& books, const Reach& reach, int64_t nodes, bool at_once)
 
 }  // namespace
 
-// "Reserved and on-demand before spot; then scheduling priority, higher first; then the time; then
-// pool uid" (5). All claims are of one organization.
+namespace {
+
+// One Node that waits, with its place.
+struct Waiting {
+  Place place = {};
+  std::string uid = {};
+  absl::Time time = absl::UnixEpoch();  // of its request
+};
+
+// "Orders the requests of one organization among themselves ... equal values first come, first
+// served" (11).
+std::vector<Waiting> NodesOf(const Books& books, const std::string& organization, bool spot) {
+  std::vector<Waiting> nodes;
+  std::vector<Place> places;
+  for (const auto& [uid, claim] : books.claims) {
+    if (claim.organization != organization || (claim.compute_class == ComputeClass::kSpot) != spot)
+      continue;
+    for (const Request& request : claim.requests)
+      nodes.insert(nodes.end(), static_cast<size_t>(request.nodes), {{}, uid, request.time});
+    places.insert(places.end(), claim.places.begin(), claim.places.end());
+  }
+  const auto key = [&books](const Waiting& node) {
+    return std::make_tuple(-int64_t{books.claims.at(node.uid).priority}, node.time, node.uid);
+  };
+  std::sort(nodes.begin(), nodes.end(),
+            [&](const Waiting& a, const Waiting& b) { return key(a) < key(b); });
+  // "Each organization's earliest places go to its own highest priority" (11).
+  std::sort(places.begin(), places.end());
+  for (size_t i = 0; i < nodes.size(); ++i) nodes[i].place = places.at(i);
+  return nodes;
+}
+
+// "Reserved and on-demand before spot" (5); "between organizations the time of the request decides"
+// (11).
+std::vector<Waiting> QueueOf(const Books& books) {
+  std::set<std::string> organizations;
+  for (const auto& [uid, claim] : books.claims) organizations.insert(claim.organization);
+  std::vector<Waiting> queue;
+  for (const bool spot : {false, true}) {
+    std::vector<Waiting> nodes;
+    for (const std::string& organization : organizations) {
+      for (const Waiting& node : NodesOf(books, organization, spot)) nodes.push_back(node);
+    }
+    std::stable_sort(nodes.begin(), nodes.end(), [](const Waiting& a, const Waiting& b) {
+      return a.place.time < b.place.time;
+    });
+    queue.insert(queue.end(), nodes.begin(), nodes.end());
+  }
+  return queue;
+}
+
+}  // namespace
+
 std::vector<Turn> OrderOf(const Books& books) {
   std::vector<Turn> turns;
-  for (const auto& [uid, claim] : books.claims) {
-    for (const Request& request : claim.requests) turns.push_back({uid, request.time});
+  std::map<std::pair<std::string, absl::Time>, std::vector<Place>> gathered;
+  for (const Waiting& node : QueueOf(books)) {
+    const Claim& claim = books.claims.at(node.uid);
+    std::vector<Place>& places = gathered[{node.uid, node.time}];
+    places.push_back(node.place);
+    const auto request = std::find_if(claim.requests.begin(), claim.requests.end(),
+                                      [&](const Request& one) { return one.time == node.time; });
+    if (AtOnce(books, claim, *request) && static_cast<int64_t>(places.size()) < request->nodes)
+      continue;
+    turns.push_back({node.uid, node.time, places});
+    places.clear();
   }
-  const auto key = [&books](const Turn& turn) {
-    const Claim& claim = books.claims.at(turn.uid);
-    return std::make_tuple(claim.compute_class == ComputeClass::kSpot, -int64_t{claim.priority},
-                           turn.time, turn.uid);
-  };
-  std::sort(turns.begin(), turns.end(),
-            [&](const Turn& a, const Turn& b) { return key(a) < key(b); });
   return turns;
 }
 
 capacity::QueuePlace PlaceOf(const Books& books, const Claim& claim) {
   capacity::QueuePlace place;
   if (claim.requests.empty()) return place;
-  int64_t turns = 0;
-  int64_t nodes = 0;
-  for (const Turn& turn : OrderOf(books)) {
-    ++turns;
-    if (turn.uid == claim.uid) {
-      if (turn.time == claim.requests.front().time) place.place = turns;
-      place.nodes_ahead = nodes;
-      continue;
+  std::set<std::pair<std::string, absl::Time>> own;  // requests of its organization
+  std::set<std::pair<std::string, Place>> others;
+  int64_t before = 0;  // Nodes of others up to here
+  for (const Waiting& node : QueueOf(books)) {
+    const std::string& organization = books.claims.at(node.uid).organization;
+    if (node.uid == claim.uid) {
+      if (place.place == 0) place.place = 1 + static_cast<int64_t>(own.size() + others.size());
+      place.nodes_ahead = before;
+    } else {
+      ++before;
     }
-    for (const Request& request : books.claims.at(turn.uid).requests)
-      nodes += request.time == turn.time ? request.nodes : 0;
+    if (organization == claim.organization)
+      own.insert({node.uid, node.time});
+    else
+      others.insert({organization, node.place});
   }
   return place;
 }
@@ -128,7 +185,9 @@ int64_t Outstanding(const Claim& claim) {
   return nodes;
 }
 
-void AddRequest(Claim& claim, absl::Time time, int64_t nodes) {
+void AddRequest(Claim& claim, absl::Time time, int64_t nodes, absl::Time place) {
+  claim.places.insert(claim.places.end(), static_cast<size_t>(nodes), {place, claim.uid});
+  std::sort(claim.places.begin(), claim.places.end());
   for (Request& request : claim.requests) {
     if (request.time != time) continue;
     request.nodes += nodes;
@@ -142,6 +201,7 @@ void AddRequest(Claim& claim, absl::Time time, int64_t nodes) {
 void CancelYoungest(Claim& claim, int64_t nodes) {
   for (; nodes > 0; --nodes) {
     if (--claim.requests.back().nodes == 0) claim.requests.pop_back();
+    claim.places.pop_back();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -25,8 +26,19 @@ struct Request {
   int64_t nodes = 0;
 };
 
+// Of one Node in the queue: whoever asks for n Nodes brings n places of that time (11).
+struct Place {
+  absl::Time time = absl::UnixEpoch();
+  std::string asked_by = {};  // the claim's uid
+  bool operator==(const Place&) const = default;
+  bool operator<(const Place& other) const {
+    return std::tie(time, asked_by) < std::tie(other.time, other.asked_by);
+  }
+};
+
 struct Claim {
   std::string uid = {};
+  std::string organization = {};
   int64_t generation = 0;
   ComputeClass compute_class = ComputeClass::kDefault;
   int32_t priority = 0;
@@ -35,6 +47,7 @@ struct Claim {
   int64_t nodes = 0;
   int64_t reclaim_generation = 0;
   std::vector<Request> requests = {};  // oldest first, no time twice
+  std::vector<Place> places = {};      // one a Node outstanding, oldest first
 };
 
 struct Machine {
@@ -45,6 +58,7 @@ struct Machine {
   MachineState state = MachineState::kFree;
   std::string claim = {};
   absl::Time request_time = absl::UnixEpoch();  // of the request that it was granted for
+  absl::Time place_time = absl::UnixEpoch();    // of the place that was used up for it
   absl::Time held_since = absl::UnixEpoch();    // while held
   std::optional<absl::Time> reclaim_time = {};  // while reclaiming
 };
@@ -57,10 +71,12 @@ struct Books {
   std::map<std::string, Claim> claims = {};
 };
 
-// A place in the queue.
+// A Node of a request and its place; of a gang all Nodes of the request, at the last of their
+// places.
 struct Turn {
   std::string uid = {};
-  absl::Time time = absl::UnixEpoch();
+  absl::Time time = absl::UnixEpoch();  // of the request
+  std::vector<Place> places = {};
 };
 
 // What the rules have in common.
@@ -71,8 +87,8 @@ bool Takes(const Affinity& affinity, const std::map<std::string, std::string>& l
 bool Offered(const Books& books, const Claim& claim);
 int64_t Held(const Books& books, const Claim& claim);
 int64_t Outstanding(const Claim& claim);
-void AddRequest(Claim& claim, absl::Time time, int64_t nodes);
-// "Lowering cancels the youngest first" (5).
+void AddRequest(Claim& claim, absl::Time time, int64_t nodes, absl::Time place);
+// "Lowering cancels the youngest first" (5), and the youngest places with them.
 void CancelYoungest(Claim& claim, int64_t nodes);
 // Whether nothing of the request may be granted before all of it. A request of which the claim has
 // machines already only replaces those that it lost: "alone, with its old age" (12).

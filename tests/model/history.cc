@@ -25,7 +25,8 @@ class Dice {
         spot_(!racks_ && Roll(4) > 0),
         gangs_(Roll(3) > 0),
         affinities_(Roll(2) == 0),
-        priorities_(Roll(2) == 0) {}
+        priorities_(Roll(3) > 0),
+        organizations_(1 + Roll(3)) {}
 
   History Draw() {
     History history;
@@ -106,6 +107,7 @@ class Dice {
     Ask ask;
     const int pool = Roll(5);
     ask.pool = absl::StrCat("p", pool);
+    ask.wanted.organization = absl::StrCat("o", pool % organizations_);
     ask.release = Roll(12) == 0;
     ask.repeat = !ask.release && Roll(12) == 0;
     ask.wanted.nodes = racks_ ? Roll(4) * kSlots : Roll(7);
@@ -143,6 +145,7 @@ class Dice {
   const bool gangs_;
   const bool affinities_;
   const bool priorities_;
+  const int organizations_;
 };
 
 std::string Print(const Affinity& affinity) {
@@ -162,7 +165,8 @@ std::string Print(const Ask& ask) {
   constexpr const char* kReasons[] = {"released", "broken", "preempted"};
   if (ask.release) return absl::StrCat(" [", ask.pool, " ends]");
   if (ask.repeat) return absl::StrCat(" [", ask.pool, " again]");
-  std::string text = absl::StrCat(" [", ask.pool, " wants ", ask.wanted.nodes);
+  std::string text =
+      absl::StrCat(" [", ask.pool, " of ", ask.wanted.organization, " wants ", ask.wanted.nodes);
   if (ask.wanted.compute_class == capacity::ComputeClass::kSpot) absl::StrAppend(&text, " spot");
   if (ask.wanted.gang) absl::StrAppend(&text, " gang");
   if (ask.wanted.priority != 0) absl::StrAppend(&text, " priority ", ask.wanted.priority);

@@ -53,7 +53,7 @@ void Model::GiveBack(Claim& claim, const capacity::MachineReturn& given) {
   Machine& machine = it->second;
   const bool broken = given.reason == capacity::ReturnReason::kBroken;
   // "A machine lost to repair is re-requested with its old age" (5).
-  if (broken) AddRequest(claim, machine.request_time, 1);
+  if (broken) AddRequest(claim, machine.request_time, 1, machine.place_time);
   machine.state = broken ? MachineState::kInRepair : MachineState::kFree;
   machine.claim.clear();
   machine.reclaim_time.reset();
@@ -69,6 +69,7 @@ bool Model::Sync(const std::vector<capacity::SyncClaim>& claims, absl::Time now)
     if (claim.generation == asked.generation) continue;  // twice has the effect of one
     changed = true;
     claim.uid = asked.pool_uid;
+    claim.organization = asked.organization;
     claim.generation = asked.generation;
     claim.compute_class = asked.compute_class;
     claim.priority = asked.priority;
@@ -79,7 +80,7 @@ bool Model::Sync(const std::vector<capacity::SyncClaim>& claims, absl::Time now)
     const int64_t wanted = std::max<int64_t>(0, claim.nodes - Held(books_, claim));
     const int64_t outstanding = Outstanding(claim);
     if (outstanding > wanted) CancelYoungest(claim, outstanding - wanted);
-    if (outstanding < wanted) AddRequest(claim, time, wanted - outstanding);
+    if (outstanding < wanted) AddRequest(claim, time, wanted - outstanding, time);
     if (asked.release) books_.claims.erase(asked.pool_uid);
   }
   return changed;

@@ -9,9 +9,8 @@ void Round::Run() {
     ++fabrics_[{machine.claim, machine.fabric}];
     ++racks_[{machine.claim, machine.rack}];
   }
-  const std::vector<Turn> order = OrderOf(books_);
-  for (const Turn& turn : order) Refill(turn);
-  for (const Turn& turn : order) Serve(turn);
+  for (const Turn& turn : OrderOf(books_)) Refill(turn);
+  for (const Turn& turn : OrderOf(books_)) Serve(turn);
   TakeBack();
 }
 
@@ -20,9 +19,9 @@ void Round::Serve(const Turn& turn) {
   if (!Offered(books_, claim)) return;
   const bool at_once = AtOnce(books_, claim, {turn.time, 0});
   if (books_.nodes_per_rack > 0)
-    at_once ? ServeGangOfRacks(claim, turn.time) : ServeRacks(claim, turn.time);
+    at_once ? ServeGangOfRacks(claim, turn) : ServeRacks(claim, turn);
   else
-    at_once ? ServeGang(claim, turn.time) : ServeSingles(claim, turn.time);
+    at_once ? ServeGang(claim, turn) : ServeSingles(claim, turn);
 }
 
 int64_t Round::NodesOf(const Claim& claim, absl::Time time) const {
@@ -33,21 +32,24 @@ int64_t Round::NodesOf(const Claim& claim, absl::Time time) const {
 }
 
 // "Partial grants are normal" (5).
-void Round::ServeSingles(Claim& claim, absl::Time time) {
-  while (NodesOf(claim, time) > 0 && !FreeFor(claim).empty()) {
-    Grant(claim, time, Choose(claim, FreeFor(claim), [&](const Machine& machine) {
-            return SoChosen(claim, time, machine);
-          }));
+void Round::ServeSingles(Claim& claim, const Turn& turn) {
+  std::vector<Place> places = turn.places;
+  while (!places.empty() && !FreeFor(claim).empty()) {
+    const std::string id = Choose(claim, FreeFor(claim), [&](const Machine& machine) {
+      return SoChosen(claim, turn.time, machine) && SoPlaced(machine, places) != places.end();
+    });
+    Grant(claim, turn.time, id, places);
   }
-  if (claim.compute_class == ComputeClass::kDefault) Fetch(claim, NodesOf(claim, time));
+  if (claim.compute_class == ComputeClass::kDefault)
+    Fetch(claim, static_cast<int64_t>(places.size()));
 }
 
-void Round::ServeGang(Claim& claim, absl::Time time) {
-  const int64_t nodes = NodesOf(claim, time);
+void Round::ServeGang(Claim& claim, const Turn& turn) {
+  const int64_t nodes = NodesOf(claim, turn.time);
   const Ids free = FreeFor(claim);
   const auto have = static_cast<int64_t>(free.size());
-  if (have >= nodes) return ServeSingles(claim, time);
-  if (claim.compute_class == ComputeClass::kSpot || !Keeps(time)) return;
+  if (have >= nodes) return ServeSingles(claim, turn);
+  if (claim.compute_class == ComputeClass::kSpot || !Keeps(turn.time)) return;
   const Ids coming = ComingFor(claim);
   const Ids victims = VictimsFor(claim);
   const size_t to_come = coming.size() + victims.size();
@@ -55,7 +57,7 @@ void Round::ServeGang(Claim& claim, absl::Time time) {
     kept_.insert(free.begin(), free.end());
     promised_.insert(free.begin(), free.end());
     Fetch(claim, nodes - have);
-  } else if (CanEverBeMet(books_, claim, {time, nodes})) {
+  } else if (CanEverBeMet(books_, claim, {turn.time, nodes})) {
     for (const Ids& ids : {free, coming, victims}) kept_.insert(ids.begin(), ids.end());
   }
 }
@@ -66,32 +68,37 @@ void Round::Refill(const Turn& turn) {
   Claim& claim = books_.claims.at(turn.uid);
   if (books_.nodes_per_rack == 0 || !Offered(books_, claim)) return;
   const bool at_once = AtOnce(books_, claim, {turn.time, 0});
-  if (at_once && static_cast<int64_t>(RefillsFor(claim).size()) < NodesOf(claim, turn.time)) return;
-  while (NodesOf(claim, turn.time) > 0 && !RefillsFor(claim).empty()) {
-    Grant(claim, turn.time, Choose(claim, RefillsFor(claim), [&](const Machine& machine) {
-            return SoChosen(claim, turn.time, machine);
-          }));
+  const auto nodes = static_cast<size_t>(NodesOf(claim, turn.time));
+  if (at_once && RefillsFor(claim).size() < nodes) return;
+  std::vector<Place> places =
+      OwnPlaces(claim, turn.time, std::min(nodes, RefillsFor(claim).size()));
+  while (!places.empty()) {
+    const std::string id = Choose(claim, RefillsFor(claim), [&](const Machine& machine) {
+      return SoChosen(claim, turn.time, machine);
+    });
+    Grant(claim, turn.time, id, places);
   }
 }
 
 // "NVL72 types are granted in whole racks only" (5).
-void Round::ServeRacks(Claim& claim, absl::Time time) {
-  const auto guided = [&](const Machine& machine) {
-    return claim.gang ? SoChosen(claim, time, machine) : RackSoChosen(claim, machine);
-  };
+void Round::ServeRacks(Claim& claim, const Turn& turn) {
   // Of a gang every request stands by itself; the requests of others may make up a rack together,
   // at the place of the last of them.
-  int64_t single = 0;
-  int64_t& passed = claim.gang ? single : passed_[claim.uid];
-  passed += NodesOf(claim, time);
-  while (passed >= books_.nodes_per_rack && !WholeRacksFor(claim).empty()) {
-    passed -= books_.nodes_per_rack;
-    GrantRack(claim, claim.gang ? std::optional(time) : std::nullopt,
-              Choose(claim, WholeRacksFor(claim), guided));
+  std::vector<Place>& passed = passed_[{claim.uid, claim.gang ? turn.time : absl::InfinitePast()}];
+  passed.insert(passed.end(), turn.places.begin(), turn.places.end());
+  const auto guided = [&](const Machine& machine) {
+    return SoPlaced(machine, passed) != passed.end() &&
+           (claim.gang ? SoChosen(claim, turn.time, machine) : RackSoChosen(claim, machine));
+  };
+  const auto rack = static_cast<size_t>(books_.nodes_per_rack);
+  while (passed.size() >= rack && !WholeRacksFor(claim).empty()) {
+    GrantRack(claim, claim.gang ? std::optional(turn.time) : std::nullopt,
+              Choose(claim, WholeRacksFor(claim), guided), passed);
   }
 }
 
-void Round::ServeGangOfRacks(Claim& claim, absl::Time time) {
+void Round::ServeGangOfRacks(Claim& claim, const Turn& turn) {
+  const absl::Time time = turn.time;
   const int64_t nodes = NodesOf(claim, time);
   const auto guided = [&](const Machine& machine) { return SoChosen(claim, time, machine); };
   const int64_t racks = nodes / books_.nodes_per_rack;
@@ -99,10 +106,11 @@ void Round::ServeGangOfRacks(Claim& claim, absl::Time time) {
   const Ids whole = WholeRacksFor(claim);
   if (static_cast<int64_t>(whole.size()) >= racks &&
       static_cast<int64_t>(RefillsFor(claim).size()) >= refills) {
+    std::vector<Place> places = turn.places;
     for (int64_t i = 0; i < refills; ++i)
-      Grant(claim, time, Choose(claim, RefillsFor(claim), guided));
+      Grant(claim, time, Choose(claim, RefillsFor(claim), guided), places);
     for (int64_t i = 0; i < racks; ++i)
-      GrantRack(claim, time, Choose(claim, WholeRacksFor(claim), guided));
+      GrantRack(claim, time, Choose(claim, WholeRacksFor(claim), guided), places);
     return;
   }
   if (!Keeps(time) || !CanEverBeMet(books_, claim, {time, nodes})) return;
@@ -218,13 +226,54 @@ bool Round::RackSoChosen(const Claim& claim, const Machine& first) const {
   return true;
 }
 
-void Round::Grant(Claim& claim, absl::Time time, const std::string& id) {
+// Which machine is granted at which of its places matters to nobody but the claim.
+std::vector<Place>::iterator Round::SoPlaced(const Machine& machine,
+                                             std::vector<Place>& places) const {
+  const auto after = guide_.find(machine.id);
+  return std::find_if(places.begin(), places.end(), [&](const Place& place) {
+    if (after == guide_.end() || !after->second.request_time) return false;
+    return place.time == after->second.place_time.value_or(*after->second.request_time);
+  });
+}
+
+void Round::UseUp(Claim& claim, const Place& place) {
+  const auto own = std::find(claim.places.begin(), claim.places.end(), place);
+  if (own != claim.places.end()) {
+    claim.places.erase(own);
+    return;
+  }
+  for (auto& [uid, other] : books_.claims) {
+    const auto theirs = std::find(other.places.begin(), other.places.end(), place);
+    if (other.organization != claim.organization || theirs == other.places.end()) continue;
+    *theirs = claim.places.back();
+    claim.places.pop_back();
+    std::sort(other.places.begin(), other.places.end());
+    return;
+  }
+}
+
+std::vector<Place> Round::OwnPlaces(const Claim& claim, absl::Time time, size_t nodes) const {
+  std::vector<Place> places = claim.places;
+  std::stable_partition(places.begin(), places.end(), [&](const Place& place) {
+    return place == Place{time, claim.uid};
+  });
+  places.resize(nodes);
+  return places;
+}
+
+void Round::Grant(Claim& claim, absl::Time time, const std::string& id,
+                  std::vector<Place>& places) {
   Machine& machine = books_.machines.at(id);
   served_.insert(claim.uid);
+  auto place = SoPlaced(machine, places);
+  if (place == places.end()) place = places.begin();
+  UseUp(claim, *place);
   machine.state = MachineState::kHeld;
   machine.claim = claim.uid;
   machine.request_time = time;
+  machine.place_time = place->time;
   machine.held_since = now_;
+  places.erase(place);
   for (size_t i = 0; i < claim.requests.size(); ++i) {
     if (claim.requests[i].time != time) continue;
     if (--claim.requests[i].nodes == 0)
@@ -233,11 +282,12 @@ void Round::Grant(Claim& claim, absl::Time time, const std::string& id) {
   }
 }
 
-void Round::GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id) {
+void Round::GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id,
+                      std::vector<Place>& places) {
   const std::string rack = books_.machines.at(id).rack;
   for (const std::string& other : FreeFor(claim)) {
     if (books_.machines.at(other).rack == rack)
-      Grant(claim, time.value_or(claim.requests.front().time), other);
+      Grant(claim, time.value_or(claim.requests.front().time), other, places);
   }
 }
 

@@ -32,10 +32,10 @@ class Round {
 
   void Refill(const Turn& turn);
   void Serve(const Turn& turn);
-  void ServeSingles(Claim& claim, absl::Time time);
-  void ServeGang(Claim& claim, absl::Time time);
-  void ServeRacks(Claim& claim, absl::Time time);
-  void ServeGangOfRacks(Claim& claim, absl::Time time);
+  void ServeSingles(Claim& claim, const Turn& turn);
+  void ServeGang(Claim& claim, const Turn& turn);
+  void ServeRacks(Claim& claim, const Turn& turn);
+  void ServeGangOfRacks(Claim& claim, const Turn& turn);
   void TakeBack();
 
   // Free machines that the claim may have at its turn.
@@ -65,9 +65,15 @@ class Round {
   int64_t WaitingAffinities(const Claim& claim, const Machine& machine, bool default_only) const;
   void PreferOwnPlace(const Claim& claim, Ids& ids) const;
 
-  void Grant(Claim& claim, absl::Time time, const std::string& id);
+  // At one of the places, which is used up.
+  void Grant(Claim& claim, absl::Time time, const std::string& id, std::vector<Place>& places);
   // nullopt: each for the oldest request.
-  void GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id);
+  void GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id,
+                 std::vector<Place>& places);
+  // A place of another of the organization is left for the claim's own youngest.
+  void UseUp(Claim& claim, const Place& place);
+  // Places of its own for what only it may have: of the request, then the oldest.
+  std::vector<Place> OwnPlaces(const Claim& claim, absl::Time time, size_t nodes) const;
   // Lets up to `nodes` machines come for the claim.
   void Fetch(const Claim& claim, int64_t nodes);
   // The one of ComingFor and VictimsFor that comes.
@@ -78,6 +84,7 @@ class Round {
   bool Keeps(absl::Time time) const { return now_ < time + terms_.gang_keep; }
   int64_t NodesOf(const Claim& claim, absl::Time time) const;
   bool RackSoChosen(const Claim& claim, const Machine& first) const;
+  std::vector<Place>::iterator SoPlaced(const Machine& machine, std::vector<Place>& places) const;
   bool SoChosen(const Claim& claim, absl::Time time, const Machine& machine) const;
 
   Books& books_;
@@ -88,7 +95,8 @@ class Round {
   std::map<std::pair<std::string, std::string>, int64_t> fabrics_;
   std::map<std::pair<std::string, std::string>, int64_t> racks_;
   std::set<std::string> served_;           // claims that got a machine
-  std::map<std::string, int64_t> passed_;  // of types in whole racks: asked for up to here
+  // Of types in whole racks, by claim (and request of a gang): the places up to here, not used up.
+  std::map<std::pair<std::string, absl::Time>, std::vector<Place>> passed_;
   std::set<std::string> kept_;             // from default claims behind a gang; lent to spot
   std::set<std::string> promised_;         // free, and a gang gets them with what comes: not lent
   std::set<std::string> missed_;           // being reclaimed, and somebody is short by them

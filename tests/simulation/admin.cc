@@ -50,8 +50,12 @@ void World::CountTooFar() {
   bool claimed = false;
   if (claim != nullptr) {
     claimed = cloud_.capacity
-                  .Run(capacity::SyncClaim{uid, generation, claim->zone, claim->instance_type,
-                                           claim->compute_class},
+                  .Run(capacity::SyncClaim{.pool_uid = uid,
+                                           .generation = generation,
+                                           .zone = claim->zone,
+                                           .instance_type = claim->instance_type,
+                                           .compute_class = claim->compute_class,
+                                           .organization = claim->organization},
                        cloud_.now)
                   .ok();
   }

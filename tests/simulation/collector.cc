@@ -143,6 +143,7 @@ bool Collector::GiveBackClaim(const lifecycle::ClaimEntry& claim) {
   request.compute_class = claim.compute_class == "spot" ? capacity::ComputeClass::kSpot
                                                         : capacity::ComputeClass::kDefault;
   request.pool = claim.pool;
+  request.organization = claim.organization;
   request.release = true;
   for (const std::string& machine : claim.machines) {
     request.returns.push_back({machine, capacity::ReturnReason::kReleased});

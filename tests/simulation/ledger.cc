@@ -34,7 +34,8 @@ lifecycle::ClaimEntry EntryOf(const capacity::State& state, const capacity::Clai
           .compute_class = kClasses[static_cast<size_t>(claim.compute_class)],
           .machines = {machines.begin(), machines.end()},
           .generation = claim.generation,
-          .pool = claim.pool};
+          .pool = claim.pool,
+          .organization = claim.organization};
 }
 
 }  // namespace

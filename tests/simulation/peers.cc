@@ -177,6 +177,7 @@ capacity::SyncClaim RequestOf(const Picture& picture, const lifecycle::ClaimAsk&
   out.affinity = AffinityOf(pool.spec.node_affinity);
   out.release = ask.release;
   out.pool = pool.name;
+  out.organization = std::string(lifecycle::OrganizationOf(pool.name));
   return out;
 }
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
+#include "services/capacity/core/turns.h"
 
 namespace muster::capacity {
 namespace {
@@ -51,6 +54,14 @@ void AuditMachine(const State& state, const MachineRow& machine, Faults& faults)
   }
 }
 
+// Of the part and those that can be granted with it: of a gang each is by itself.
+int64_t CountWaiting(const ClaimRow& claim, absl::Time part) {
+  if (!claim.gang) return Outstanding(claim.parts);
+  const auto it = std::find_if(claim.parts.begin(), claim.parts.end(),
+                               [&](const ClaimPart& one) { return one.request_time == part; });
+  return it->nodes;
+}
+
 // The first of every line gets nothing though it may have a free machine. Gangs are kept for where
 // they stand, so they count for those behind them.
 void AuditQueue(const State& state, const DepotKey& key, const Depot& depot, Faults& faults) {
@@ -58,20 +69,23 @@ void AuditQueue(const State& state, const DepotKey& key, const Depot& depot, Fau
     return OfferOf(state, key.first, key.second, compute_class) == Offer::kOffered;
   };
   const std::vector<KeptGang> kept = KeptGangs(state, key);
-  for (const auto& [selector, line] : depot.queue().lines()) {
-    const auto& [place, sum] = *line.First();
-    if (selector.gang || !offered(ComputeClass::kDefault) || !offered(place.compute_class))
+  std::set<Selector> seen;
+  Walk walk(depot.queue());
+  while (const std::optional<Run> run = walk.Next()) {
+    if (!seen.insert(run->selector).second || run->selector.gang ||
+        !offered(ComputeClass::kDefault) || !offered(run->key.compute_class))
       continue;
     std::vector<KeptGang> ahead = kept;
     // With whole racks a claim's turn may be that of a later part.
-    if (depot.nodes_per_rack() == 0)
-      std::erase_if(ahead, [&, first = place](const KeptGang& gang) { return first < gang.key; });
+    if (depot.nodes_per_rack() == 0) {
+      const Position first{run->place, run->key};
+      std::erase_if(ahead, [&](const KeptGang& gang) { return first < gang.position; });
+    }
     const int64_t wanted = std::max(1, depot.nodes_per_rack());
-    // What a gang waits for at once is not in this line.
-    const ClaimRow& claim = *state.FindClaim(place.pool_uid);
-    if ((claim.gang ? sum.nodes : Outstanding(claim.parts)) >= wanted &&
-        CountOnOffer(depot, ChoiceOf(selector.affinity, ahead)) > 0) {
-      faults.push_back(absl::StrCat("Claim ", place.pool_uid, " waits beside free machines of ",
+    const ClaimRow& claim = *state.FindClaim(run->key.pool_uid);
+    if (CountWaiting(claim, run->key.request_time) >= wanted &&
+        CountOnOffer(depot, ChoiceOf(run->selector.affinity, ahead)) > 0) {
+      faults.push_back(absl::StrCat("Claim ", run->key.pool_uid, " waits beside free machines of ",
                                     key.second, " in ", key.first, "."));
     }
   }
@@ -91,6 +105,12 @@ void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {
   if (Outstanding(claim.parts) != wanted) {
     faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " waits for ", Outstanding(claim.parts),
                                   ", not ", wanted, "."));
+  }
+  int64_t places = 0;
+  for (const ClaimPlace& place : PlacesOf(claim)) places += place.nodes;
+  if (places != Outstanding(claim.parts)) {
+    faults.push_back(absl::StrCat("Claim ", claim.pool_uid, " waits for ", Outstanding(claim.parts),
+                                  " Nodes with ", places, " places."));
   }
   for (size_t i = 0; i < claim.parts.size(); ++i) {
     const bool ordered = i == 0 || claim.parts[i - 1].request_time < claim.parts[i].request_time;

@@ -46,6 +46,7 @@ struct SyncClaim {
   std::string pool = {};
   Affinity affinity = {};
   bool gang = false;
+  std::string organization = {};
 };
 
 struct SyncClaims {

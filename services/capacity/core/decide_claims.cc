@@ -40,6 +40,7 @@ ClaimRow NewClaim(const SyncClaim& command) {
   claim.pool = command.pool;
   claim.affinity = command.affinity;
   claim.gang = command.gang;
+  claim.organization = command.organization;
   return claim;
 }
 
@@ -52,7 +53,8 @@ const MachineRow* FindHeld(const State& state, const std::string& machine, const
 absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncClaim& command) {
   RETURN_IF_ERROR(CheckGeneration(claim.Key(), command.generation, claim.generation));
   if (command.zone != claim.zone || command.instance_type != claim.instance_type ||
-      command.compute_class != claim.compute_class) {
+      command.compute_class != claim.compute_class ||
+      (command.organization != claim.organization && !claim.organization.empty())) {
     return error::ClaimChanged(claim);
   }
   if (command.generation == claim.generation) {
@@ -85,8 +87,10 @@ void TakeBack(Overlay<State>& overlay, const MachineReturn& given, ClaimRow& cla
   machine.compute_class = ComputeClass::kDefault;
   machine.reclaim_time.reset();
   machine.earmark.clear();
-  if (broken) AddPart(claim.parts, machine.request_time.value_or(now), 1);
+  const absl::Time asked = machine.request_time.value_or(now);
+  if (broken) Ask(claim, asked, 1, machine.place_time.value_or(asked));
   machine.request_time.reset();
+  machine.place_time.reset();
   overlay.Put(std::move(machine));
 }
 
@@ -95,8 +99,8 @@ void Settle(const State& state, ClaimRow& claim, absl::Time asked) {
   const int64_t wanted =
       std::max<int64_t>(0, claim.nodes - state.FootprintOf(claim.pool_uid).held());
   const int64_t outstanding = Outstanding(claim.parts);
-  if (outstanding > wanted) CancelYoungest(claim.parts, outstanding - wanted);
-  if (outstanding < wanted) AddPart(claim.parts, asked, wanted - outstanding);
+  if (outstanding > wanted) Cancel(claim, outstanding - wanted);
+  if (outstanding < wanted) Ask(claim, asked, wanted - outstanding, asked);
 }
 
 void Remember(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
@@ -132,6 +136,7 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const Syn
     RETURN_IF_ERROR(CheckKnown(state, *known, command));
     if (known->generation == command.generation) return std::nullopt;
     claim.parts = known->parts;
+    claim.places = known->places;
     claim.reclaim_generation = known->reclaim_generation;
   }
   claim.returns_digest = DigestOf(command.returns);

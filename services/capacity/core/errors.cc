@@ -41,6 +41,7 @@ absl::Status ClaimChanged(const ClaimRow& claim) {
       "CLAIM_CHANGED", claim.Key(),
       absl::StrCat("Claim ", claim.pool_uid, " is for ", claim.instance_type, " in ", claim.zone,
                    ", class ", claim.compute_class == ComputeClass::kSpot ? "spot" : "default",
+                   claim.organization.empty() ? "" : ", of organization ", claim.organization,
                    "; none of them can be changed."));
 }
 

@@ -16,7 +16,7 @@ absl::Status UnknownInstanceType(absl::string_view instance_type);
 absl::Status MachineMoved(const MachineRow& machine);
 absl::Status MachineHeld(const MachineRow& machine);
 absl::Status MachineRetired(const MachineRow& machine);
-// Zone, type or class of a claim cannot change.
+// Zone, type, class or organization of a claim cannot change.
 absl::Status ClaimChanged(const ClaimRow& claim);
 absl::Status ClaimHoldsMachines(const ClaimRow& claim, int64_t held);
 // The same generation with other returns or with a release.

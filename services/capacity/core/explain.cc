@@ -9,6 +9,7 @@
 #include "services/capacity/core/offer.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/core/placement.h"
+#include "services/capacity/core/turns.h"
 
 namespace muster::capacity {
 namespace {
@@ -103,23 +104,21 @@ class Explainer {
     }
   }
 
-  // The last place of the claim in the queue.
-  QueueKey Youngest() const {
-    const ClaimPart& part = claim_.parts.back();
-    return {claim_.compute_class, claim_.priority, part.request_time, claim_.pool_uid};
-  }
+  // Of the claim's last Node.
+  Position Youngest() const { return depot_.queue().PositionOf(claim_, claim_.parts.back()); }
 
   void Ahead() {
-    const QueueKey youngest = Youngest();
-    absl::flat_hash_set<absl::string_view> claims;
+    absl::flat_hash_set<std::string> claims;
     int64_t nodes = 0;
-    for (const auto& [selector, line] : depot_.queue().lines()) {
-      for (const auto& [key, sum] : line) {
-        if (!(key < youngest)) break;
-        if (key.pool_uid == claim_.pool_uid) continue;
-        claims.insert(key.pool_uid);
-        nodes += sum.nodes;
+    int64_t own = outstanding_;
+    Walk walk(depot_.queue());
+    while (const std::optional<Run> run = own > 0 ? walk.Next() : std::nullopt) {
+      if (run->key.pool_uid == claim_.pool_uid) {
+        own -= run->nodes;
+        continue;
       }
+      claims.insert(run->key.pool_uid);
+      nodes += run->nodes;
     }
     if (nodes == 0) return;
     Add(ObstacleCode::kQueuedBehind, nodes, static_cast<int64_t>(claims.size()),
@@ -148,11 +147,11 @@ class Explainer {
   void Free() {
     const int64_t free = matching_.free();
     Incomplete(free);
-    const QueueKey youngest = Youngest();
+    const Position youngest = Youngest();
     std::vector<KeptGang> kept;
     for (const KeptGang& gang :
          KeptGangs(state_, {claim_.zone, claim_.instance_type}, keeps_after_)) {
-      if (!(gang.key < youngest)) break;
+      if (!(gang.position < youngest)) break;
       if (gang.lent && claim_.compute_class == ComputeClass::kSpot) continue;
       if (CountFree(depot_, ChoiceOf(claim_.affinity, {gang})) < free) kept.push_back(gang);
     }

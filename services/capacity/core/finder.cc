@@ -37,12 +37,12 @@ struct Ranked {
 };
 
 // How many free machines a new claim would be granted at once, before the requests gone through.
-int64_t Grantable(const Stock& stock, const QueueKey& place) {
+int64_t Grantable(const Stock& stock, const PlaceKey& place) {
   static const Affinity* const kEvery = new Affinity();
   Choice choice{.affinity = kEvery};
   for (const KeptGang& gang : stock.kept) {
     const bool lent = gang.lent && place.compute_class == ComputeClass::kSpot;
-    if (lent || !(gang.key < place)) continue;
+    if (lent || !(gang.position.place < place)) continue;
     if (gang.racks.empty())
       choice.kept.push_back(&gang.affinity);
     else
@@ -60,14 +60,14 @@ Availability Judge(int64_t nodes, int64_t free, int64_t spot, int64_t in_service
 
 // What the request would get; notes what it takes.
 Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
-  const QueueKey place{request.compute_class, request.priority, absl::InfiniteFuture(), ""};
+  const PlaceKey place{request.compute_class, absl::InfiniteFuture()};
   const bool reclaims = request.compute_class == ComputeClass::kDefault;
   const int64_t nodes = request.nodes;
   const int64_t free = std::max<int64_t>(0, Grantable(stock, place) - stock.free_taken);
   Placement placement;
   placement.free = Grantable(stock, {}) - stock.free_taken;
   placement.reclaimable = reclaims ? stock.depot->counts().reclaimable - stock.spot_taken : 0;
-  placement.queue_ahead = stock.depot->queue().AheadOf(place).nodes;
+  placement.queue_ahead = stock.depot->queue().NodesBefore(place);
   placement.availability =
       Judge(nodes, free, placement.reclaimable, stock.depot->in_service() - stock.asked);
   spare.of = nodes;

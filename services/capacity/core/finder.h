@@ -15,7 +15,6 @@ struct PlacementRequest {
   std::string instance_type = {};
   int64_t nodes = 0;
   ComputeClass compute_class = ComputeClass::kDefault;
-  int32_t priority = 0;
 };
 
 struct PlacementQuery {

@@ -16,8 +16,8 @@ using ::testing::IsEmpty;
 using Label = Availability;
 
 PlacementRequest Ask(int64_t nodes, ComputeClass compute_class = ComputeClass::kDefault,
-                     int32_t priority = 0, const std::string& type = World::kType) {
-  return {type, nodes, compute_class, priority};
+                     const std::string& type = World::kType) {
+  return {type, nodes, compute_class};
 }
 
 // A world with one zone, to which tests add machines and claims.
@@ -145,21 +145,12 @@ const Case kCases[] = {
      },
      {Ask(1)},
      {Label::kLimited}},
-    {"ButNotForWhoComesBeforeTheGang",
-     [](Scene& s) {
-       s.Machines(2);
-       s.Claim("p", 2);
-       s.Machines(3);
-       s.Claim("gang", 5, Gang);
-     },
-     {Ask(3, ComputeClass::kDefault, 1)},
-     {Label::kLikely}},
     {"WholeRacksCount",
      [](Scene& s) {
        s.world().RegisterRack("f", "r1", 4, World::kRackType);
        s.world().RegisterRack("f", "r2", 4, World::kRackType);
      },
-     {Ask(8, ComputeClass::kDefault, 0, World::kRackType)},
+     {Ask(8, ComputeClass::kDefault, World::kRackType)},
      {Label::kLikely}},
     {"BrokenRacksDoNotCount",
      [](Scene& s) {
@@ -167,15 +158,15 @@ const Case kCases[] = {
        s.world().RegisterRack("f", "r2", 3, World::kRackType);
        s.world().RegisterRack("f", "r3", 3, World::kRackType);
      },
-     {Ask(8, ComputeClass::kDefault, 0, World::kRackType)},
+     {Ask(8, ComputeClass::kDefault, World::kRackType)},
      {Label::kLimited}},
     {"NoRackIsWhole",
      [](Scene& s) { s.world().RegisterRack("f", "r1", 3, World::kRackType); },
-     {Ask(4, ComputeClass::kDefault, 0, World::kRackType)},
+     {Ask(4, ComputeClass::kDefault, World::kRackType)},
      {Label::kNotAvailable}},
     {"RacksAreNotOfferedAsSpot",
      [](Scene& s) { s.world().RegisterRack("f", "r1", 4, World::kRackType); },
-     {Ask(4, ComputeClass::kSpot, 0, World::kRackType)},
+     {Ask(4, ComputeClass::kSpot, World::kRackType)},
      {Label::kSkuUnavailable}},
     {"TheZoneDoesNotOfferTheType",
      [](Scene& s) {
@@ -219,12 +210,11 @@ TEST(FinderNumbersTest, EachRequestIsToldWhatIsThereForIt) {
     Picky(c);
     c.priority = 5;
   });
-  const auto zones = FindPlacements(
-      scene.world().state(),
-      {{Ask(5), Ask(3, ComputeClass::kDefault, 3), Ask(1, ComputeClass::kSpot)}, {}});
+  const auto zones =
+      FindPlacements(scene.world().state(), {{Ask(5), Ask(3), Ask(1, ComputeClass::kSpot)}, {}});
   ASSERT_EQ(zones.size(), 1u);
   EXPECT_THAT(zones[0].placements, ElementsAre(Placement{6, 4, 9, 10, Label::kLikely},
-                                               Placement{1, 4, 2, 10, Label::kPossibly},
+                                               Placement{1, 4, 9, 10, Label::kPossibly},
                                                Placement{0, 0, 9, 10, Label::kLimited}));
   EXPECT_EQ(zones[0].availability, Label::kLimited);
 }
@@ -275,7 +265,7 @@ TEST(FinderRankTest, TheTightestRequestCountsRelativeToWhatItAsks) {
     world.Register(rows);
   }
   // A has 10 of 10 to spare, but 0 of 2; B has 4 of 10 and 1 of 2.
-  EXPECT_THAT(Order(world, {{Ask(10), Ask(2, ComputeClass::kDefault, 0, "other")}, {"Z-A", "Z-B"}}),
+  EXPECT_THAT(Order(world, {{Ask(10), Ask(2, ComputeClass::kDefault, "other")}, {"Z-A", "Z-B"}}),
               ElementsAre("Z-B", "Z-A"));
 }
 
@@ -291,10 +281,9 @@ TEST(FinderRankTest, TheShorterQueueIsBetterWhereNothingIsFree) {
 
 TEST(FinderFaultsTest, WhatTheCatalogueDoesNotKnowIsNamed) {
   const World world = Zones({1});
-  const auto faults =
-      FaultsOf(world.state(), {{Ask(1), Ask(1, ComputeClass::kDefault, 0, "castle"),
-                                Ask(6, ComputeClass::kDefault, 0, World::kRackType)},
-                               {"Z-A", "Z-Q"}});
+  const auto faults = FaultsOf(world.state(), {{Ask(1), Ask(1, ComputeClass::kDefault, "castle"),
+                                                Ask(6, ComputeClass::kDefault, World::kRackType)},
+                                               {"Z-A", "Z-Q"}});
   std::vector<std::string> fields;
   for (const auto& fault : faults) fields.push_back(fault.field);
   EXPECT_THAT(fields, ElementsAre("requests[1].instance_type", "requests[2].nodes", "zones[1]"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "services/capacity/core/offer.h"
@@ -75,7 +76,7 @@ bool IsEnough(const Reach& reach, const Reach& need) {
 std::optional<KeptGang> Kept(const State& state, const Depot& depot, const Choice& choice,
                              const Turn& turn) {
   const ClaimRow& claim = *state.FindClaim(turn.key.pool_uid);
-  KeptGang gang{turn.key, turn.selector.affinity, CountOnOffer(depot, choice)};
+  KeptGang gang{turn.position(), turn.selector.affinity, CountOnOffer(depot, choice)};
   if (depot.nodes_per_rack() > 0) gang.racks = WholeRacksOf(depot, choice);
   gang.lent = depot.spot().CoveredFor(turn.key.pool_uid) == 0;
   const bool keeps = !gang.lent || CanEverBeMet(state, depot, claim, {turn.key.request_time, 0});
@@ -127,21 +128,24 @@ std::vector<KeptGang> KeptGangs(const State& state, const DepotKey& key, absl::T
   const Depot* depot = state.FindDepot(key);
   if (depot == nullptr || depot->free() == 0) return kept;
   if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered) return kept;
-  Turns turns;
+  std::set<Selector> open;  // gangs for which there may be something
   for (const auto& [selector, line] : depot->queue().lines()) {
     if (selector.gang && CountOnOffer(*depot, Choice{&selector.affinity}) > 0)
-      turns.Open(depot->queue(), selector, nullptr);
+      open.insert(selector);
   }
-  while (const std::optional<Turn> turn = turns.Next()) {
-    if (turn->key.compute_class == ComputeClass::kSpot) continue;  // nobody is behind it
+  Turns turns(depot->queue());
+  while (const std::optional<Turn> turn = open.empty() ? std::nullopt : turns.Next()) {
+    if (turn->key.compute_class == ComputeClass::kSpot) break;  // nobody is behind it
+    if (!open.contains(turn->selector)) continue;
     const Choice choice = ChoiceOf(turn->selector.affinity, kept);
-    if (CountOnOffer(*depot, choice) == 0) continue;
     std::optional<KeptGang> gang;
-    if (turn->key.request_time > keeps_after) gang = Kept(state, *depot, choice, *turn);
-    if (gang)
+    if (CountOnOffer(*depot, choice) > 0) {
+      if (turn->key.request_time <= keeps_after) continue;
+      gang = Kept(state, *depot, choice, *turn);
+      if (!gang) continue;
       kept.push_back(*std::move(gang));
-    else
-      turns.Open(depot->queue(), turn->selector, &turn->key);
+    }
+    open.erase(turn->selector);
   }
   return kept;
 }

@@ -12,7 +12,7 @@ namespace muster::capacity {
 
 // A gang for which free machines are kept: no default claim behind it gets any that match it.
 struct KeptGang {
-  QueueKey key = {};
+  Position position = {};
   Affinity affinity = {};
   int64_t nodes = 0;                         // free machines kept for it
   absl::btree_set<Depot::Place> racks = {};  // which, for a type granted in whole racks

@@ -1,24 +1,63 @@
 #include "services/capacity/core/grant.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/parts.h"
 
 namespace muster::capacity {
+namespace {
 
-void Hold(Overlay<State>& overlay, const std::vector<std::string>& ids, ClaimRow& claim,
-          absl::Time part, absl::Time now) {
-  for (const std::string& id : ids) {
-    MachineRow machine = *overlay.state().FindMachine(id);
-    machine.state = Next(machine.state, MachineEvent::kGranted).value();
-    machine.state_time = now;
-    machine.claim = claim.pool_uid;
-    machine.request_time = part;
-    machine.compute_class = claim.compute_class;
-    TakeFrom(claim.parts, part);
-    overlay.Put(std::move(machine));
+// The owner gives up to `nodes` of the place to the claim, which gives its youngest for them.
+int64_t Exchange(Overlay<State>& overlay, ClaimRow& claim, const PlaceKey& place, int64_t nodes) {
+  const State& state = overlay.state();
+  const Depot& depot = *state.FindDepot({claim.zone, claim.instance_type});
+  ClaimRow owner = *state.FindClaim(depot.queue().OwnerOf(place, claim.pool_uid));
+  SpellPlaces(owner);
+  const int64_t taken = TakePlace(owner, place.time, place.asked_by, nodes);
+  for (const ClaimPlace& given : TakeYoungest(claim, taken)) AddPlace(owner, given);
+  TidyPlaces(owner);
+  overlay.Put(std::move(owner));
+  return taken;
+}
+
+}  // namespace
+
+std::vector<absl::Time> Spend(Overlay<State>& overlay, ClaimRow& claim,
+                              const std::vector<PlaceUse>& turn, int64_t nodes) {
+  std::vector<absl::Time> times;
+  SpellPlaces(claim);
+  for (const PlaceUse& use : turn) {
+    int64_t left = std::min(use.nodes, nodes);
+    nodes -= left;
+    times.insert(times.end(), static_cast<size_t>(left), use.place.time);
+    left -= TakePlace(claim, use.place.time, use.place.asked_by, left);
+    while (left > 0) left -= Exchange(overlay, claim, use.place, left);
   }
+  return times;
+}
+
+std::vector<absl::Time> SpendOwn(ClaimRow& claim, absl::Time part, int64_t nodes) {
+  SpellPlaces(claim);
+  const int64_t same = TakePlace(claim, part, claim.pool_uid, nodes);
+  std::vector<absl::Time> times(static_cast<size_t>(same), part);
+  for (const ClaimPlace& place : TakeOldest(claim, nodes - same))
+    times.insert(times.end(), static_cast<size_t>(place.nodes), place.time);
+  return times;
+}
+
+void Hold(Overlay<State>& overlay, const std::string& id, ClaimRow& claim, absl::Time part,
+          absl::Time place, absl::Time now) {
+  MachineRow machine = *overlay.state().FindMachine(id);
+  machine.state = Next(machine.state, MachineEvent::kGranted).value();
+  machine.state_time = now;
+  machine.claim = claim.pool_uid;
+  machine.request_time = part;
+  if (place != part) machine.place_time = place;
+  machine.compute_class = claim.compute_class;
+  TakeFrom(claim.parts, part);
+  overlay.Put(std::move(machine));
 }
 
 }  // namespace muster::capacity

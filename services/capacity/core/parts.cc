@@ -1,6 +1,8 @@
 #include "services/capacity/core/parts.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "services/capacity/core/limits.h"
 
@@ -43,6 +45,84 @@ void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time) {
   const auto part = std::find_if(parts.begin(), parts.end(),
                                  [time](const ClaimPart& one) { return one.request_time == time; });
   if (--part->nodes == 0) parts.erase(part);
+}
+
+std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim) {
+  if (!claim.places.empty()) return claim.places;
+  std::vector<ClaimPlace> places;
+  places.reserve(claim.parts.size());
+  for (const ClaimPart& part : claim.parts)
+    places.push_back({part.request_time, claim.pool_uid, part.nodes});
+  return places;
+}
+
+void SpellPlaces(ClaimRow& claim) { claim.places = PlacesOf(claim); }
+
+void TidyPlaces(ClaimRow& claim) {
+  const std::vector<ClaimPlace> spelt = std::exchange(claim.places, {});
+  if (spelt != PlacesOf(claim)) claim.places = spelt;
+}
+
+void AddPlace(ClaimRow& claim, const ClaimPlace& place) {
+  if (place.nodes == 0) return;
+  const auto at =
+      std::lower_bound(claim.places.begin(), claim.places.end(), place,
+                       [](const ClaimPlace& a, const ClaimPlace& b) {
+                         return std::tie(a.time, a.asked_by) < std::tie(b.time, b.asked_by);
+                       });
+  if (at != claim.places.end() && at->time == place.time && at->asked_by == place.asked_by)
+    at->nodes += place.nodes;
+  else
+    claim.places.insert(at, place);
+}
+
+int64_t TakePlace(ClaimRow& claim, absl::Time time, const std::string& asked_by, int64_t nodes) {
+  const auto at = std::find_if(
+      claim.places.begin(), claim.places.end(),
+      [&](const ClaimPlace& place) { return place.time == time && place.asked_by == asked_by; });
+  if (at == claim.places.end()) return 0;
+  const int64_t taken = std::min(nodes, at->nodes);
+  at->nodes -= taken;
+  if (at->nodes == 0) claim.places.erase(at);
+  return taken;
+}
+
+std::vector<ClaimPlace> TakeYoungest(ClaimRow& claim, int64_t nodes) {
+  std::vector<ClaimPlace> taken;
+  while (nodes > 0) {
+    ClaimPlace place = claim.places.back();
+    place.nodes = TakePlace(claim, place.time, place.asked_by, nodes);
+    nodes -= place.nodes;
+    taken.push_back(std::move(place));
+  }
+  return taken;
+}
+
+std::vector<ClaimPlace> TakeOldest(ClaimRow& claim, int64_t nodes) {
+  std::vector<ClaimPlace> taken;
+  while (nodes > 0) {
+    ClaimPlace place = claim.places.front();
+    place.nodes = TakePlace(claim, place.time, place.asked_by, nodes);
+    nodes -= place.nodes;
+    taken.push_back(std::move(place));
+  }
+  return taken;
+}
+
+void Ask(ClaimRow& claim, absl::Time time, int64_t nodes, absl::Time place) {
+  const bool plain = claim.places.empty() && place == time;
+  if (!plain) {
+    SpellPlaces(claim);
+    AddPlace(claim, {place, claim.pool_uid, nodes});
+  }
+  AddPart(claim.parts, time, nodes);
+  if (!plain) TidyPlaces(claim);
+}
+
+void Cancel(ClaimRow& claim, int64_t nodes) {
+  if (!claim.places.empty()) TakeYoungest(claim, nodes);
+  CancelYoungest(claim.parts, nodes);
+  TidyPlaces(claim);
 }
 
 }  // namespace muster::capacity

@@ -7,7 +7,7 @@
 #include "services/capacity/core/rows.h"
 
 // The outstanding parts of a claim: asked for at different times, served oldest first, cancelled
-// youngest first.
+// youngest first; and its places in the queue (queue.h), as many as it has Nodes outstanding.
 namespace muster::capacity {
 
 // Nodes in all parts.
@@ -22,5 +22,25 @@ void CancelYoungest(std::vector<ClaimPart>& parts, int64_t nodes);
 
 // Takes one Node from the part of that time. There must be one.
 void TakeFrom(std::vector<ClaimPart>& parts, absl::Time time);
+
+// The claim's places, oldest first.
+std::vector<ClaimPlace> PlacesOf(const ClaimRow& claim);
+
+// Makes claim.places all that the claim has, so that parts and places can be changed one by one.
+void SpellPlaces(ClaimRow& claim);
+// The other way round, after that: leaves them out where they are those of the parts.
+void TidyPlaces(ClaimRow& claim);
+
+// Of spelt places. AddPlace: nodes may be 0. TakePlace: up to `nodes` of those asked for then by
+// that claim; how many there were. TakeYoungest and TakeOldest: there must be as many.
+void AddPlace(ClaimRow& claim, const ClaimPlace& place);
+int64_t TakePlace(ClaimRow& claim, absl::Time time, const std::string& asked_by, int64_t nodes);
+std::vector<ClaimPlace> TakeYoungest(ClaimRow& claim, int64_t nodes);
+std::vector<ClaimPlace> TakeOldest(ClaimRow& claim, int64_t nodes);
+
+// AddPart with places of the claim's own, of the time `place`.
+void Ask(ClaimRow& claim, absl::Time time, int64_t nodes, absl::Time place);
+// CancelYoungest with the claim's youngest places.
+void Cancel(ClaimRow& claim, int64_t nodes);
 
 }  // namespace muster::capacity

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <ext/pb_ds/assoc_container.hpp>
 #include <functional>
 #include <utility>
@@ -46,6 +47,22 @@ struct SumPolicy {
     template <class Key, class Counts>
     const std::pair<const Key, Sum>* First(const Key* after, const Counts& counts) const {
       return FirstIn<Key>(node_begin(), after, counts);
+    }
+
+    // The first entry up to which, itself included, the sum of `size` is more than `nth`.
+    template <class Key, class Size>
+    const std::pair<const Key, Sum>* At(int64_t nth, const Size& size) const {
+      for (ConstNode node = node_begin(); node != node_end();) {
+        const int64_t before = size(SumOf(node.get_l_child()));
+        if (nth < before) {
+          node = node.get_l_child();
+          continue;
+        }
+        nth -= before + size((*node)->second);
+        if (nth < 0) return &**node;
+        node = node.get_r_child();
+      }
+      return nullptr;
     }
 
    protected:
@@ -109,6 +126,13 @@ class RankTree {
   template <class Counts>
   const Entry* FirstWhere(const Counts& counts, const Key* after = nullptr) const {
     return tree_.template First<Key>(after, counts);
+  }
+
+  // The first entry up to which, itself included, the sum of `size` (int64_t, of a Sum) is more
+  // than `nth`. Null: there is none.
+  template <class Size>
+  const Entry* At(int64_t nth, const Size& size) const {
+    return tree_.template At<Key>(nth, size);
   }
 
   Sum Total() const { return tree_.Total(); }

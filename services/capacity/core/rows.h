@@ -63,6 +63,7 @@ struct MachineRow {
   ComputeClass compute_class = ComputeClass::kDefault;  // of `claim`; kDefault without one
   std::optional<absl::Time> reclaim_time = {};          // set exactly while reclaiming
   std::string earmark = {};  // while reclaiming: the claim that gets it; empty: the queue's first
+  std::optional<absl::Time> place_time = {};  // where it is not request_time: see queue.h
 
   std::string Key() const { return MachineName(id); }
   bool operator==(const MachineRow&) const = default;
@@ -73,6 +74,14 @@ struct ClaimPart {
   absl::Time request_time = absl::UnixEpoch();
   int64_t nodes = 0;
   bool operator==(const ClaimPart&) const = default;
+};
+
+// Places in the queue (queue.h) that were asked for at one time by one claim of the organization.
+struct ClaimPlace {
+  absl::Time time = absl::UnixEpoch();
+  std::string asked_by = {};  // pool uid
+  int64_t nodes = 0;
+  bool operator==(const ClaimPlace&) const = default;
 };
 
 // The machines held are not in the row: they carry the claim's uid (State::FootprintOf). Always:
@@ -92,6 +101,8 @@ struct ClaimRow {
   Affinity affinity = {};
   bool gang = false;
   int64_t reclaim_generation = 0;  // reclaims of its machines, begun or taken back
+  std::string organization = {};
+  std::vector<ClaimPlace> places = {};  // by time, then asked_by; empty: those of its parts
 
   std::string Key() const { return ClaimName(pool_uid); }
   bool operator==(const ClaimRow&) const = default;

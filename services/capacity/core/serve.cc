@@ -1,9 +1,9 @@
 #include "services/capacity/core/serve.h"
 
 #include <algorithm>
-#include <limits>
 #include <list>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +11,7 @@
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/grant.h"
 #include "services/capacity/core/offer.h"
+#include "services/capacity/core/parts.h"
 #include "services/capacity/core/placement.h"
 #include "services/capacity/core/serve_racks.h"
 #include "services/capacity/core/supply.h"
@@ -18,13 +19,6 @@
 
 namespace muster::capacity {
 namespace {
-
-// Every default place stands before it, every spot place behind it.
-const QueueKey& EndOfDefault() {
-  static const QueueKey* const kEnd =
-      new QueueKey{ComputeClass::kSpot, std::numeric_limits<int32_t>::max(), absl::InfinitePast()};
-  return *kEnd;
-}
 
 // One decision for single machines.
 class Server {
@@ -39,20 +33,24 @@ class Server {
         supply_(overlay, depot, now) {}
 
   void Run() {
-    Turns turns;
-    for (const auto& [selector, line] : depot_.queue().lines()) {
+    const Queue& queue = depot_.queue();
+    std::set<Selector> open;  // for whose default claims there may be something
+    for (const auto& [selector, line] : queue.lines()) {
       if (CountFree(depot_, {&selector.affinity}) + supply_.Count({&selector.affinity}) > 0)
-        turns.Open(depot_.queue(), selector, nullptr);
+        open.insert(selector);
     }
-    while (const std::optional<Turn> turn = turns.Next()) {
-      const bool spot = turn->key.compute_class == ComputeClass::kSpot;
-      if (spot && (!spot_ || depot_.free() == 0)) continue;
-      spot ? ServeSpot(*turn) : ServeDefault(*turn);
-      if (spot || Left(turn->selector.affinity))
-        turns.Open(depot_.queue(), turn->selector, &turn->key);
-      else if (spot_ && depot_.free() > 0)
-        turns.Open(depot_.queue(), turn->selector, &EndOfDefault());
+    Turns turns(queue);
+    std::optional<Turn> turn;
+    while (!open.empty() && (turn = turns.Next()) && !IsSpot(*turn)) {
+      if (!open.contains(turn->selector)) continue;
+      ServeDefault(*turn);
+      if (!Left(turn->selector.affinity)) open.erase(turn->selector);
     }
+    if (open.empty()) {
+      turns.SkipDefault();
+      turn = turns.Next();
+    }
+    for (; turn && spot_ && depot_.free() > 0; turn = turns.Next()) ServeSpot(*turn);
     supply_.Settle();
   }
 
@@ -60,6 +58,8 @@ class Server {
 
  private:
   using Gangs = std::vector<const Affinity*>;
+
+  static bool IsSpot(const Turn& turn) { return turn.key.compute_class == ComputeClass::kSpot; }
 
   // Whether there is anything more for default claims of the affinity.
   bool Left(const Affinity& affinity) const {
@@ -117,15 +117,19 @@ class Server {
     const std::string& uid = turn.key.pool_uid;
     const WaitingAffinities waiting(depot_.queue(), spot_);
     ClaimRow claim = *overlay_.state().FindClaim(uid);
+    const std::vector<absl::Time> places = Spend(overlay_, claim, turn.places, nodes);
+    auto place = places.begin();
     while (nodes > 0) {
       const Choice least = LeastWanted(
           depot_, choice, waiting,
           [](const Labels&, const LabelClass& machines) { return machines.counts.free() > 0; });
       const std::vector<std::string> ids = ChooseMachines(
           overlay_.state(), depot_, least, uid, std::min(nodes, CountFree(depot_, least)));
-      Hold(overlay_, ids, claim, turn.key.request_time, now_);
+      for (const std::string& id : ids)
+        Hold(overlay_, id, claim, turn.key.request_time, *place++, now_);
       nodes -= static_cast<int64_t>(ids.size());
     }
+    TidyPlaces(claim);
     overlay_.Put(std::move(claim));
   }
 
@@ -164,10 +168,9 @@ void ServeOverdue(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
   if (depot == nullptr || depot->free() == 0) return;
   for (const auto& [selector, line] : depot->queue().lines()) {
     if (!selector.gang) continue;
-    for (const auto& [place, sum] : line) {
-      if (place.compute_class == ComputeClass::kSpot) break;
-      if (place.request_time <= keeps_after) return Serve(overlay, key, now, keeps_after);
-    }
+    const auto& [compute_class, request_time, uid] = *line.begin();
+    if (compute_class == ComputeClass::kDefault && request_time <= keeps_after)
+      return Serve(overlay, key, now, keeps_after);
   }
 }
 

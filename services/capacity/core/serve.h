@@ -9,16 +9,16 @@ namespace muster::capacity {
 // can be given, and works out anew what is reclaimed from spot for whom (supply.h). Whatever frees
 // a machine, makes somebody wait, or changes what somebody waits for, calls it in the same
 // decision.
-//  * A free machine goes to the first part that may have it: one whose affinity matches nothing
-//  that is free is passed over. Of those that it may have a part gets the ones that the fewest
-//  waiting affinities match.
+//  * A free machine goes to the first part that may have it, in the order of queue.h: one whose
+//  affinity matches nothing that is free is passed over. Of those that it may have a part gets the
+//  ones that the fewest waiting affinities match.
 //  * A gang's part gets all at its turn or nothing. What is free is kept for it from default claims
 //  behind it if it asked after `keeps_after` and what is in service and in repair can complete it;
 //  spot may have it meanwhile, unless what can be reclaimed completes the gang now: then it is.
 //  * Who is short otherwise has as many reclaimed as it misses.
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
-// Costs O(machines granted and being reclaimed), O(lines × label classes) a turn, and the gangs
-// passed over.
+// Costs O(machines granted and being reclaimed), O(lines × label classes) a turn, and O(log) for
+// each request passed over while there is something for one behind it.
 void Serve(Overlay<State>& overlay, const DepotKey& key, absl::Time now, absl::Time keeps_after);
 
 // The same if a gang waits that keeps nothing any more, and something is free: no change of the

@@ -9,6 +9,7 @@
 
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/grant.h"
+#include "services/capacity/core/parts.h"
 #include "services/capacity/core/placement.h"
 #include "services/capacity/core/turns.h"
 
@@ -36,17 +37,14 @@ class RackServer {
   // Whether anything was granted.
   bool ServeWhole() {
     const int64_t free = depot().free();
-    Turns turns;
-    for (const auto& [selector, line] : depot().queue().lines())
-      turns.Open(depot().queue(), selector, nullptr);
+    Turns turns(depot().queue());
     while (const std::optional<Turn> turn =
                depot().by_whole().empty() ? std::nullopt : turns.Next()) {
-      if (turn->key.compute_class == ComputeClass::kSpot) continue;
+      if (turn->key.compute_class == ComputeClass::kSpot) break;
       const Choice choice = ChoiceOf(turn->selector.affinity, kept_);
       const int64_t whole = CountWholeRacks(depot(), choice);
       if (whole == 0) continue;
       turn->selector.gang ? ServeGang(*turn, choice, whole) : ServePart(*turn, choice, whole);
-      turns.Open(depot().queue(), turn->selector, &turn->key);
     }
     return depot().free() < free;
   }
@@ -64,33 +62,53 @@ class RackServer {
     const std::vector<std::string> ids = Refill(claim, part.nodes);
     const bool all = static_cast<int64_t>(ids.size()) == part.nodes;
     if (!all && IsAtOnce(claim, part, overlay_.state().FootprintOf(uid).ages)) return;
-    Hold(overlay_, ids, claim, part.request_time, now_);
+    HoldAll(ids, claim, part.request_time,
+            SpendOwn(claim, part.request_time, static_cast<int64_t>(ids.size())));
+    TidyPlaces(claim);
     overlay_.Put(std::move(claim));
   }
 
-  // `part`: for which; nullopt: for the oldest.
-  void Grant(const Turn& turn, const Choice& choice, int64_t racks,
-             std::optional<absl::Time> part) {
-    ClaimRow claim = *overlay_.state().FindClaim(turn.key.pool_uid);
+  void HoldAll(const std::vector<std::string>& ids, ClaimRow& claim, absl::Time part,
+               const std::vector<absl::Time>& places) {
+    for (size_t i = 0; i < ids.size(); ++i) Hold(overlay_, ids[i], claim, part, places[i], now_);
+  }
+
+  // Racks that use up the first of `turn`, in this order. `part`: for which; nullopt: for the
+  // oldest.
+  void Grant(ClaimRow& claim, const Choice& choice, int64_t racks, std::optional<absl::Time> part,
+             const std::vector<PlaceUse>& turn) {
     const WaitingAffinities waiting(depot().queue(), false);
+    const auto places = Spend(overlay_, claim, turn, racks * depot().nodes_per_rack());
+    auto place = places.begin();
     for (; racks > 0; --racks) {
       for (const std::string& id :
            ChooseWholeRack(overlay_.state(), depot(), choice, waiting, claim.pool_uid, racks))
-        Hold(overlay_, {id}, claim, part.value_or(claim.parts.front().request_time), now_);
+        Hold(overlay_, id, claim, part.value_or(claim.parts.front().request_time), *place++, now_);
     }
-    overlay_.Put(std::move(claim));
   }
 
   void ServePart(const Turn& turn, const Choice& choice, int64_t whole) {
     const int64_t size = depot().nodes_per_rack();
+    ClaimRow claim = *overlay_.state().FindClaim(turn.key.pool_uid);
     // What a gang lost is replaced by itself.
-    if (overlay_.state().FindClaim(turn.key.pool_uid)->gang)
-      return Grant(turn, choice, std::min(turn.nodes / size, whole), turn.key.request_time);
-    int64_t& nodes = passed_[turn.key.pool_uid];
-    nodes += turn.nodes;
-    const int64_t racks = std::min(nodes / size, whole);
-    nodes -= racks * size;
-    Grant(turn, choice, racks, std::nullopt);
+    const auto part = claim.gang ? std::optional(turn.key.request_time) : std::nullopt;
+    Passed& passed = passed_[{claim.pool_uid, part.value_or(absl::InfinitePast())}];
+    passed.nodes += turn.nodes;
+    passed.places.insert(passed.places.end(), turn.places.begin(), turn.places.end());
+    const int64_t racks = std::min(passed.nodes / size, whole);
+    if (racks == 0) return;
+    passed.nodes -= racks * size;
+    Grant(claim, choice, racks, part, passed.places);
+    Forget(passed.places, racks * size);
+    TidyPlaces(claim);
+    overlay_.Put(std::move(claim));
+  }
+
+  static void Forget(std::vector<PlaceUse>& places, int64_t nodes) {
+    auto use = places.begin();
+    for (; nodes > 0 && use->nodes <= nodes; ++use) nodes -= use->nodes;
+    if (nodes > 0) use->nodes -= nodes;
+    places.erase(places.begin(), use);
   }
 
   void ServeGang(const Turn& turn, const Choice& choice, int64_t whole) {
@@ -99,15 +117,21 @@ class RackServer {
     ClaimRow claim = *overlay_.state().FindClaim(turn.key.pool_uid);
     const std::vector<std::string> refill = Refill(claim, single);
     if (whole >= racks && static_cast<int64_t>(refill.size()) == single) {
-      Hold(overlay_, refill, claim, turn.key.request_time, now_);
+      std::vector<PlaceUse> places = turn.places;
+      HoldAll(refill, claim, turn.key.request_time, Spend(overlay_, claim, places, single));
+      Forget(places, single);
+      TidyPlaces(claim);
+      overlay_.Put(claim);
+      Grant(claim, choice, racks, turn.key.request_time, places);
+      TidyPlaces(claim);
       overlay_.Put(std::move(claim));
-      return Grant(turn, choice, racks, turn.key.request_time);
+      return;
     }
     const ClaimPart part{turn.key.request_time, turn.nodes};
     if (turn.key.request_time <= keeps_after_ ||
         !CanEverBeMet(overlay_.state(), depot(), claim, part))
       return;
-    kept_.push_back({turn.key, turn.selector.affinity, whole * depot().nodes_per_rack(),
+    kept_.push_back({turn.position(), turn.selector.affinity, whole * depot().nodes_per_rack(),
                      WholeRacksOf(depot(), choice)});
   }
 
@@ -115,8 +139,12 @@ class RackServer {
   const DepotKey key_;
   const absl::Time now_;
   const absl::Time keeps_after_;
-  // Pool uid → Nodes of its parts up to here, not granted.
-  std::map<std::string, int64_t> passed_;
+  // By pool uid, and part of a gang: what stands up to here and was not granted.
+  struct Passed {
+    int64_t nodes = 0;
+    std::vector<PlaceUse> places = {};
+  };
+  std::map<std::pair<std::string, absl::Time>, Passed> passed_;
   std::vector<KeptGang> kept_;
 };
 

@@ -166,7 +166,7 @@ TEST_F(ServeTest, FreeMachinesAreKeptForAGangThatCanBeMet) {
   EXPECT_THAT(Sync(world_.Want("behind", 1)).machines, IsEmpty());
   const std::vector<KeptGang> kept = KeptGangs(world_.state(), {World::kZone, World::kType});
   ASSERT_EQ(kept.size(), 1u);
-  EXPECT_EQ(kept[0].key.pool_uid, "g");
+  EXPECT_EQ(kept[0].position.request.pool_uid, "g");
   EXPECT_EQ(kept[0].nodes, 1);
   // Who stands before it may have them.
   SyncClaim urgent = world_.Want("urgent", 1);

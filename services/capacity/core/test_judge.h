@@ -150,7 +150,7 @@ class Judge {
     for (const auto& [uid, nodes] : earmarked) ASSERT_TRUE(claims_.contains(uid)) << uid;
     std::map<std::string, int64_t> kept;
     for (const KeptGang& gang : KeptGangs(state(), history_.depot()))
-      kept[gang.key.pool_uid] = gang.nodes;
+      kept[gang.position.request.pool_uid] = gang.nodes;
     for (const auto& [uid, claim] : claims_) {
       const int64_t missing = Outstanding(claim.parts) - earmarked[uid] - kept[uid];
       EXPECT_LE(earmarked[uid], std::max<int64_t>(0, Outstanding(claim.parts) - kept[uid]))

@@ -1,35 +1,75 @@
 #pragma once
 
+#include <map>
 #include <optional>
-#include <queue>
+#include <string>
 #include <vector>
 
 #include "services/capacity/core/queue.h"
 
 namespace muster::capacity {
 
-// A place in the queue whose turn it is.
+// Nodes of one request that stand at one place.
+struct Run {
+  Selector selector = {};
+  QueueKey key = {};
+  PlaceKey place = {};
+  int64_t nodes = 0;
+};
+
+// The queue Node by Node, in its order. What a run told may be granted in between, at the places
+// that it told; else the queue must stay. Every operation costs O(log).
+class Walk {
+ public:
+  explicit Walk(const Queue& queue) : queue_(queue) {}
+
+  std::optional<Run> Next();
+  // Goes on with the places of class spot.
+  void SkipDefault();
+
+ private:
+  // Where we are in an organization's requests.
+  struct Cursor {
+    std::optional<Queue::Request> request = {};
+    int64_t left = 0;  // Nodes of it
+  };
+  void Advance(Cursor& cursor, const std::string& organization) const;
+
+  const Queue& queue_;
+  std::optional<PlaceKey> place_;
+  int64_t left_ = 0;  // Nodes at it
+  bool spot_ = false;
+  std::map<std::string, Cursor> cursors_;  // by organization
+};
+
+// Nodes at a place.
+struct PlaceUse {
+  PlaceKey place = {};
+  int64_t nodes = 0;
+};
+
+// A request whose turn it is, with the places that it takes: at once, or as far as one place goes.
 struct Turn {
   Selector selector = {};
   QueueKey key = {};
   int64_t nodes = 0;
+  std::vector<PlaceUse> places = {};
+
+  Position position() const { return {places.back().place, key}; }
 };
 
-// The lines of a queue merged into one order. Only open lines take part: each gets one turn, then
-// has to be opened again. Every operation costs O(log). The queue may change in between.
+// The same by turns.
 class Turns {
  public:
-  // The line's next turn is its first place after `after`; null: its first. Nothing happens if
-  // there is none.
-  void Open(const Queue& queue, const Selector& selector, const QueueKey* after);
-  // Closes the line. nullopt: no line is open.
+  explicit Turns(const Queue& queue) : walk_(queue), queue_(queue) {}
+
   std::optional<Turn> Next();
+  void SkipDefault() { walk_.SkipDefault(); }
 
  private:
-  struct Later {
-    bool operator()(const Turn& a, const Turn& b) const { return b.key < a.key; }
-  };
-  std::priority_queue<Turn, std::vector<Turn>, Later> open_;
+  Walk walk_;
+  const Queue& queue_;
+  std::map<std::string, Turn> gathering_;  // by organization: a gang's, until its last place
 };
 
 }  // namespace muster::capacity

@@ -143,6 +143,8 @@ void Validate(const SyncClaim& claim, absl::string_view path, Faults& faults) {
   check.That(IsPoolUid(claim.pool_uid), "pool_uid",
              "must be 1 to 64 of lower-case letters, digits and '-'.");
   check.That(claim.generation >= 1, "generation", "must be at least 1.");
+  check.That(IsDnsLabel(claim.organization), "organization",
+             "must be an organization's id: a DNS label.");
   check.Zone(claim.zone, "zone");
   check.InstanceType(claim.instance_type, "instance_type");
   check.Range(claim.nodes, 0, kMaxNodes, "nodes");

@@ -27,6 +27,7 @@ SyncClaim GoodClaim() {
   claim.zone = World::kZone;
   claim.instance_type = World::kType;
   claim.nodes = 3;
+  claim.organization = "acme";
   return claim;
 }
 
@@ -41,6 +42,9 @@ TEST(ValidateTest, Claims) {
       {"claim.pool_uid", [](SyncClaim& c) { c.pool_uid = "P"; }},
       {"claim.generation", [](SyncClaim& c) { c.generation = 0; }},
       {"claim.generation", [](SyncClaim& c) { c.generation = -1; }},
+      {"claim.organization", [](SyncClaim& c) { c.organization = ""; }},
+      {"claim.organization", [](SyncClaim& c) { c.organization = "Acme"; }},
+      {"claim.organization", [](SyncClaim& c) { c.organization = std::string(64, 'a'); }},
       {"claim.zone", [](SyncClaim& c) { c.zone = ""; }},
       {"claim.zone", [](SyncClaim& c) { c.zone = std::string(33, 'A'); }},
       {"claim.instance_type", [](SyncClaim& c) { c.instance_type = ""; }},

@@ -1,6 +1,7 @@
 #include "services/capacity/core/waiting.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace muster::capacity {
 
@@ -8,7 +9,7 @@ WaitingAffinities::WaitingAffinities(const Queue& queue, bool spot) {
   for (const auto& [selector, line] : queue.lines()) {
     if (selector.affinity.empty()) continue;
     // Default claims stand before spot.
-    if (!spot && line.First()->first.compute_class == ComputeClass::kSpot) continue;
+    if (!spot && std::get<ComputeClass>(*line.begin()) == ComputeClass::kSpot) continue;
     if (affinities_.empty() || affinities_.back() != selector.affinity)
       affinities_.push_back(selector.affinity);
   }

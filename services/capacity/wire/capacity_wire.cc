@@ -64,6 +64,7 @@ v1::Machine ToProto(const MachineRow& machine) {
   if (!machine.claim.empty()) out.set_compute_class(wire::ToProto(machine.compute_class));
   if (machine.reclaim_time) SetTime(*machine.reclaim_time, out.mutable_reclaim_time());
   out.set_earmark(machine.earmark);
+  if (machine.place_time) SetTime(*machine.place_time, out.mutable_place_time());
   return out;
 }
 
@@ -88,6 +89,13 @@ v1::Claim ToProto(const ClaimRow& claim) {
   if (!claim.affinity.empty()) *out.mutable_affinity() = ToProto(claim.affinity);
   out.set_gang(claim.gang);
   out.set_reclaim_generation(claim.reclaim_generation);
+  out.set_organization(claim.organization);
+  for (const ClaimPlace& place : claim.places) {
+    v1::ClaimPlace* added = out.add_places();
+    SetTime(place.time, added->mutable_time());
+    added->set_asked_by(place.asked_by);
+    added->set_nodes(place.nodes);
+  }
   return out;
 }
 
@@ -187,6 +195,7 @@ absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine) {
   row.compute_class = compute_class.value_or(ComputeClass::kDefault);
   if (machine.has_reclaim_time()) row.reclaim_time = GetTime(machine.reclaim_time());
   row.earmark = machine.earmark();
+  if (machine.has_place_time()) row.place_time = GetTime(machine.place_time());
   return row;
 }
 
@@ -212,6 +221,9 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   if (!faults.empty()) return Unreadable("claim", claim.name());
   row.gang = claim.gang();
   row.reclaim_generation = claim.reclaim_generation();
+  row.organization = claim.organization();
+  for (const v1::ClaimPlace& place : claim.places())
+    row.places.push_back({GetTime(place.time()), place.asked_by(), place.nodes()});
   return row;
 }
 

@@ -54,6 +54,7 @@ SyncClaim FromProto(const v1::ClaimRequest& request, absl::string_view path, Fau
   claim.pool = request.pool();
   claim.affinity = FromProto(request.affinity(), absl::StrCat(path, ".affinity"), faults);
   claim.gang = request.gang();
+  claim.organization = request.organization();
   for (const v1::MachineReturn& given : request.returns()) {
     if (claim.returns.size() > kMaxReturns) break;
     const std::string at =
@@ -103,8 +104,7 @@ PlacementQuery ParseRequest(const v1::FindPlacementsRequest& request, Faults& fa
     if (query.requests.size() > kMaxPlacementRequests) break;
     const ComputeClass compute_class = ParseClass(
         wanted.compute_class(), muster::error::At("requests", query.requests.size()), faults);
-    query.requests.push_back(
-        {wanted.instance_type(), wanted.nodes(), compute_class, wanted.priority()});
+    query.requests.push_back({wanted.instance_type(), wanted.nodes(), compute_class});
   }
   for (const std::string& zone : request.zones()) {
     if (query.zones.size() > kMaxPlacementZones) break;

@@ -43,6 +43,8 @@ ClaimRow SomeClaim() {
        {{{"a.b/c", AffinityOperator::kNotIn, {"x"}}, {"seen", AffinityOperator::kExists, {}}}}}};
   claim.gang = true;
   claim.reclaim_generation = 4;
+  claim.organization = "acme";
+  claim.places = {{kTime, "p-1", 1}, {kTime, "p-2", 4}};
   return claim;
 }
 
@@ -68,6 +70,7 @@ TEST(CapacityWireTest, RowsComeBackAsTheyWent) {
   }
   machine.reclaim_time = kTime;
   machine.earmark = "p-2";
+  machine.place_time = kTime - absl::Hours(2);
   EXPECT_THAT(FromProto(ToProto(machine)), IsOkAndHolds(machine));
   EXPECT_THAT(FromProto(ToProto(SomeClaim())), IsOkAndHolds(SomeClaim()));
 }
@@ -132,7 +135,18 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                 matching: 6
                 reclaim_generation: 4
                 racks: "r1"
-                racks: "")pb"));
+                racks: ""
+                organization: "acme"
+                places {
+                  time { seconds: 1750000000 nanos: 1000 }
+                  asked_by: "p-1"
+                  nodes: 1
+                }
+                places {
+                  time { seconds: 1750000000 nanos: 1000 }
+                  asked_by: "p-2"
+                  nodes: 4
+                })pb"));
   answer.wait.reset();
   EXPECT_FALSE(ToProto(answer).queue().has_wait());
   view.queue.reset();
@@ -146,6 +160,7 @@ TEST(CapacityWireTest, WhatIsNotSaidTakesNoBytes) {
   const v1::Machine machine = ToProto(World::Machine("m"));
   EXPECT_EQ(machine.compute_class(), type::v1::COMPUTE_CLASS_UNSPECIFIED);
   EXPECT_FALSE(machine.has_reclaim_time());
+  EXPECT_FALSE(machine.has_place_time());
   EXPECT_FALSE(ToProto(ClaimRow{.pool_uid = "p"}).has_affinity());
 }
 

@@ -131,7 +131,9 @@ class Comparison {
          "A holding on another key than the pool's.", false);
     }
     for (const ClaimEntry* claim : page.claims) {
-      if (std::tie(claim->zone, claim->instance_type, claim->compute_class) == own) continue;
+      if ((claim->organization.empty() || claim->organization == pool.organization) &&
+          std::tie(claim->zone, claim->instance_type, claim->compute_class) == own)
+        continue;
       Of(page, DifferenceKind::kForeignKey, absl::StrCat("claims/", pool.uid),
          "A claim of another zone, type or class than the pool's.", false);
     }

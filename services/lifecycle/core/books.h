@@ -55,7 +55,8 @@ struct ClaimEntry {
   std::string compute_class = {};
   std::vector<std::string> machines = {};  // held
   int64_t generation = 0;
-  std::string pool = {};  // as people know it
+  std::string pool = {};          // as people know it
+  std::string organization = {};  // empty: not known
   bool operator==(const ClaimEntry&) const = default;
 };
 
