@@ -190,6 +190,18 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   EXPECT_EQ(a_->epoch(), 3);
 }
 
+// The leader dies, and the database's clock is set back before anybody sees it: what it wrote lies
+// in the future.
+TEST_F(Leadership, WhoDiedBeforeTheClockWasSetBackKeepsNobodyWaiting) {
+  database_.Execute(
+      "INSERT INTO lifecycle.lease_heartbeat (name, holder, epoch, write_time, expire_time)"
+      " VALUES ('reconciler', 'who died', 1, now() + interval '2 hours',"
+      " now() + interval '2 hours 1 second')");
+  ASSERT_THAT(b_->StartReconciling(peers_.channels()), IsOk());
+  Until([&] { return b_->epoch() != 0; }, "somebody who leads");
+  EXPECT_EQ(b_->epoch(), 2);
+}
+
 // A database restored to before the lease was taken: no plan is due that could tell the leader.
 TEST_F(Leadership, InAnotherHistoryTheLeaseIsTakenAnew) {
   ASSERT_THAT(a_->StartReconciling(peers_.channels()), IsOk());

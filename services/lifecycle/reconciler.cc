@@ -1,7 +1,6 @@
 #include "services/lifecycle/reconciler.h"
 
 #include <algorithm>
-#include <random>
 #include <set>
 #include <utility>
 #include <variant>
@@ -9,10 +8,8 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
-#include "services/common/status_macros.h"
 #include "services/common/steady_clock.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/explain.h"
@@ -28,11 +25,6 @@ constexpr absl::Duration kCatalogueGrace = absl::Seconds(5);
 constexpr absl::Duration kCommitTimeout = absl::Seconds(15);
 
 absl::Duration SteadyNow() { return TheSteadyClock()->Now(); }
-
-std::string NewHolder() {
-  std::random_device random;
-  return absl::StrFormat("%08x%08x", random(), random());
-}
 
 // Counts commits under way; outlives the wait for them.
 class Commits {
@@ -104,12 +96,11 @@ void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> chang
 
 Reconciler::Reconciler(Options options)
     : options_(std::move(options)),
-      holder_(NewHolder()),
       due_(std::make_shared<DueSet>()),
       metrics_(std::make_shared<ReconcileMetrics>(options_.lane, due_.get())),
-      proof_(std::make_shared<CommitProof>(TheSteadyClock())),
-      stale_(std::make_shared<std::atomic<bool>>(false)),
-      lease_(options_.connect) {
+      lease_(std::make_shared<LeaseHolder>(
+          LeaseHolder::Options{options_.lane, options_.connect, options_.lease_ttl,
+                               [this](bool leads) { LeadChanged(leads); }})) {
   options_.lane->Subscribe(
       [lane = options_.lane, due = due_](absl::Span<const Revised<State::Change>> changes) {
         AddChanged(*lane, changes, *due);
@@ -130,108 +121,21 @@ void Reconciler::Start(const Peers& peers, std::shared_ptr<const CatalogueMirror
   catalogue_ = std::move(catalogue);
   watches_ = std::make_unique<PeerWatches>(peers, options_.lane, due_.get());
   watches_->Start();
-  lease_thread_ = std::thread([this] { HoldLease(); });
-  loop_thread_ = std::thread([this] { Loop(); });
+  lease_->Start();
+  thread_ = std::thread([this] { Loop(); });
 }
 
 void Reconciler::Stop() {
   if (stopping_.exchange(true)) return;
   {
     MutexLock lock(mutex_);
-    lease_wakes_.SignalAll();
+    wakes_.SignalAll();
   }
-  proof_->Stop();
   due_->Wake();
-  if (loop_thread_.joinable()) loop_thread_.join();
-  if (lease_thread_.joinable()) lease_thread_.join();
+  lease_->Stop();
+  if (thread_.joinable()) thread_.join();
   if (watches_ != nullptr) watches_->Stop();
 }
-
-// --- the lease ---
-
-void Reconciler::HoldLease() {
-  absl::Duration good_until = -absl::InfiniteDuration();
-  while (!stopping_) {
-    proof_->Show(*options_.lane, options_.lease_ttl / 4);
-    Beat(good_until);
-    MutexLock lock(mutex_);
-    if (!stopping_) lease_wakes_.WaitFor(mutex_, options_.lease_ttl / 4);
-  }
-  StepDown();
-  // The next one need not wait until it runs out; if this fails, it waits.
-  (void)lease_.Release(holder_);
-}
-
-void Reconciler::Beat(absl::Duration& good_until) {
-  // Who shows nothing for half of the time stops to renew it, so that it is over for the database
-  // soon after it is over here.
-  const absl::Duration unproven = proof_->age();
-  if (unproven > options_.lease_ttl / 2) {
-    if (unproven > options_.lease_ttl && epoch_ != 0) {
-      log::Warn("this replica cannot commit", {{"holder", holder_}});
-      StepDown();
-      (void)lease_.Release(holder_);
-    }
-    return;
-  }
-  const absl::Duration asked = SteadyNow();
-  const absl::StatusOr<int64_t> epoch = lease_.Beat(holder_, options_.lease_ttl);
-  if (!epoch.ok()) {
-    if (asked > good_until) StepDown();
-    return;
-  }
-  if (*epoch == 0) return StepDown();
-  good_until = asked + options_.lease_ttl;
-  // In another history the lease's row is another, too.
-  const std::string incarnation = options_.lane->PeekAt(
-      [](const State&, const auto& at) { return std::string(at.incarnation); });
-  const bool same_history = std::exchange(incarnation_, incarnation) == incarnation;
-  if (*epoch == epoch_ && same_history && !stale_->exchange(false)) return;
-  StepDown();
-  if (const absl::Status status = TakeOver(*epoch); !status.ok()) {
-    // The next beat tries again, under a new epoch; another replica may be quicker, and able.
-    log::Warn("the lease could not be taken", {{"error", status}});
-    (void)lease_.Release(holder_);
-  }
-}
-
-absl::Status Reconciler::TakeOver(int64_t epoch) {
-  auto commits = std::make_shared<Commits>();
-  auto outcome = std::make_shared<std::pair<Mutex, absl::Status>>();
-  outcome->second = absl::DeadlineExceededError("The takeover was not committed in time.");
-  commits->Begin();
-  options_.lane->Submit(
-      [command = TakeLease{holder_, epoch, incarnation_}](Overlay<State>& overlay, absl::Time now) {
-        return Decide(overlay, command, now).status();
-      },
-      [commits, outcome, proof = proof_, since = SteadyNow()](const absl::Status& status, int64_t) {
-        proof->Ended(status, since);
-        {
-          MutexLock lock(outcome->first);
-          outcome->second = status;
-        }
-        commits->End();
-      },
-      absl::InfiniteFuture(), incarnation_);
-  commits->Wait(options_.lease_ttl);
-  {
-    MutexLock lock(outcome->first);
-    RETURN_IF_ERROR(outcome->second);
-  }
-  log::Info("reconciling", {{"holder", holder_}, {"epoch", epoch}});
-  epoch_ = epoch;
-  metrics_->SetLeading(true);
-  MakeAllDue();
-  return absl::OkStatus();
-}
-
-void Reconciler::StepDown() {
-  if (epoch_.exchange(0) == 0) return;
-  metrics_->SetLeading(false);
-  log::Info("not reconciling any more", {{"holder", holder_}});
-}
-
-// --- the loop ---
 
 void Reconciler::Loop() {
   const absl::Duration started = SteadyNow();
@@ -239,10 +143,10 @@ void Reconciler::Loop() {
     // At the start the catalogue is only a moment away: no need to tell every pool that it is out
     // of reach.
     const bool early = SteadyNow() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
-    if (epoch_ == 0 || early) {
+    if (epoch() == 0 || early) {
       // What comes due meanwhile stays due.
       MutexLock lock(mutex_);
-      if (!stopping_) lease_wakes_.WaitFor(mutex_, absl::Milliseconds(50));
+      if (!stopping_) wakes_.WaitFor(mutex_, absl::Milliseconds(50));
       continue;
     }
     asker_->Probe();
@@ -313,25 +217,25 @@ void Reconciler::TellRaised(const Picture& picture, const PoolPlan& plan) const 
 }
 
 void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& plans) {
-  const int64_t epoch = epoch_;
+  const int64_t epoch = lease_->epoch();
   const auto commits = std::make_shared<Commits>();
   // A callback may come after the wait is over: it holds all that it touches.
   for (size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].actions.empty()) continue;
     const Picture& picture = pictures[i];
-    ApplyPlan command{picture.pool->name, picture.pool->uid, picture.version, epoch,
-                      std::move(plans[i].actions)};
+    ApplyPlan command{
+        picture.pool->name,         picture.pool->uid, picture.version, lease_->holder(), epoch,
+        std::move(plans[i].actions)};
     commits->Begin();
     options_.lane->Submit(
         [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
           return Decide(overlay, command, now).status();
         },
-        [commits, due = due_, metrics = metrics_, proof = proof_, since = SteadyNow(),
-         stale = stale_, retry = options_.policy.retry,
-         pool = picture.pool](const absl::Status& status, int64_t) {
-          proof->Ended(status, since);
+        [commits, due = due_, metrics = metrics_, lease = lease_, since = SteadyNow(),
+         retry = options_.policy.retry, pool = picture.pool](const absl::Status& status, int64_t) {
+          lease->PlanEnded(status, since);
           if (!status.ok()) {
-            if (HasReason(status, "STALE_LEADER")) *stale = true;
+            if (HasReason(status, "STALE_LEADER")) lease->Refused();
             metrics->PlanRefused();
             // One that is outdated is due again because of what outdated it.
             if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
@@ -344,6 +248,11 @@ void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& pl
         absl::InfiniteFuture(), picture.incarnation);
   }
   commits->Wait(kCommitTimeout);
+}
+
+void Reconciler::LeadChanged(bool leads) {
+  metrics_->SetLeading(leads);
+  if (leads) MakeAllDue();
 }
 
 void Reconciler::MakeAllDue() {

@@ -14,22 +14,21 @@
 #include "services/common/mutex.h"
 #include "services/lifecycle/asker.h"
 #include "services/lifecycle/catalogue_mirror.h"
-#include "services/lifecycle/commit_proof.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/plan.h"
 #include "services/lifecycle/due_set.h"
 #include "services/lifecycle/lane.h"
+#include "services/lifecycle/lease_holder.h"
 #include "services/lifecycle/peer_watches.h"
 #include "services/lifecycle/peers.h"
 #include "services/lifecycle/reconcile_metrics.h"
-#include "storage/lifecycle/lease_store.h"
 
 namespace muster::lifecycle {
 
-// The reconcile loop (design 3). Two threads of its own: one holds or waits for the lease, one
-// takes due pools in batches, asks the other services, plans, and hands each pool's plan to the
-// lane. Only the replica that holds the lease plans; the epoch in each plan keeps a frozen one from
-// writing. Nothing here is state: all that is due follows from the rows.
+// The reconcile loop (design 3). A thread of its own takes due pools in batches, asks the other
+// services, plans, and hands each pool's plan to the lane. Only the replica that holds the lease
+// plans; the epoch in each plan keeps a frozen one from writing. Nothing here is state: all that is
+// due follows from the rows.
 class Reconciler {
  public:
   struct Options {
@@ -56,17 +55,9 @@ class Reconciler {
   void CatalogueChanged() { MakeAllDue(); }
   std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
   // 0: another replica holds the lease.
-  int64_t epoch() const { return epoch_; }
+  int64_t epoch() const { return lease_->epoch(); }
 
  private:
-  // --- the lease's thread ---
-  void HoldLease();
-  // Keeps the lease, or takes it, if this replica can commit.
-  void Beat(absl::Duration& good_until);
-  absl::Status TakeOver(int64_t epoch);
-  void StepDown();
-
-  // --- the loop's thread ---
   void Loop();
   void Pass(const std::vector<std::string>& names);
   std::vector<Picture> Look(const std::vector<std::string>& names) const;
@@ -74,28 +65,22 @@ class Reconciler {
   // Submits what is to be done and waits, boundedly, until it is committed or refused.
   void Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& plans);
 
+  void LeadChanged(bool leads);
   void MakeAllDue();
   // The resync of pools is spread, so that they do not come all at once.
   absl::Duration Spread(absl::string_view pool) const;
 
   const Options options_;
-  const std::string holder_;
   const std::shared_ptr<DueSet> due_;  // the lane's subscription keeps it
   const std::shared_ptr<ReconcileMetrics> metrics_;
-  const std::shared_ptr<CommitProof> proof_;
-  // A plan was refused under this epoch: the lease's row is to be written again.
-  const std::shared_ptr<std::atomic<bool>> stale_;
-  storage::LeaseStore lease_;
+  const std::shared_ptr<LeaseHolder> lease_;
   std::unique_ptr<Asker> asker_;
   std::unique_ptr<PeerWatches> watches_;
   std::shared_ptr<const CatalogueMirror> catalogue_;
-  std::string incarnation_;  // of the history that this replica leads in; the lease's thread only
-  std::atomic<int64_t> epoch_ = 0;
   std::atomic<bool> stopping_ = false;
   Mutex mutex_;
-  CondVar lease_wakes_;
-  std::thread lease_thread_;
-  std::thread loop_thread_;
+  CondVar wakes_;
+  std::thread thread_;
 };
 
 }  // namespace muster::lifecycle

@@ -1,30 +1,48 @@
 #include "storage/lifecycle/lease_store.h"
 
+#include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/lease.h"
+#include "storage/postgres/sql_types.h"
 #include "storage/postgres/transaction.h"
 
 namespace muster::storage {
 namespace {
 
-// Who still has it keeps its epoch, unless the time was over: somebody may have reconciled
-// meanwhile.
-constexpr Statement kBeat = {
-    "beat_lease",
-    "INSERT INTO lease_heartbeat AS old (name, holder, epoch, expire_time)"
-    " SELECT 'reconciler', $1::text, 1 + coalesce((SELECT max(epoch) FROM lease), 0), "
-    "clock_timestamp() + $2::interval"
-    " ON CONFLICT (name) DO UPDATE SET holder = excluded.holder,"
-    " epoch = old.epoch + CASE WHEN old.holder = excluded.holder AND old.expire_time > "
-    "clock_timestamp() THEN 0 ELSE 1 END,"
-    " expire_time = excluded.expire_time"
-    " WHERE old.holder = excluded.holder OR old.expire_time <= clock_timestamp()"
-    " RETURNING epoch"};
-constexpr Statement kRelease = {
-    "release_lease",
-    "UPDATE lease_heartbeat SET expire_time = clock_timestamp() WHERE name = 'reconciler' AND "
-    "holder = $1::text"};
+using lifecycle::Heartbeat;
+
+constexpr Statement kReadBeat = {
+    "read_beat",
+    "SELECT holder, epoch, write_time, expire_time FROM lease_heartbeat WHERE name = 'reconciler' "
+    "FOR UPDATE"};
+// Once the row is locked: nobody who waited for it decides by an earlier time.
+constexpr Statement kReadNow = {"read_beat_time",
+                                "SELECT clock_timestamp(), coalesce(max(epoch), 0) FROM lease"};
+constexpr Statement kUpdateBeat = {
+    "update_beat",
+    "UPDATE lease_heartbeat SET holder = $1::text, epoch = $2::bigint, write_time = "
+    "$3::timestamptz, expire_time = $4::timestamptz WHERE name = 'reconciler' RETURNING epoch"};
+// Another's that came first stays.
+constexpr Statement kInsertBeat = {
+    "insert_beat",
+    "INSERT INTO lease_heartbeat (name, holder, epoch, write_time, expire_time) VALUES "
+    "('reconciler', $1::text, $2::bigint, $3::timestamptz, $4::timestamptz) ON CONFLICT DO NOTHING "
+    "RETURNING epoch"};
+
+std::optional<Heartbeat> Read(Transaction& tx) {
+  const pqxx::result rows = tx.Exec(kReadBeat);
+  if (rows.empty()) return std::nullopt;
+  return Heartbeat{rows[0][0].c_str(), rows[0][1].as<int64_t>(), FromSqlTime(rows[0][2].c_str()),
+                   FromSqlTime(rows[0][3].c_str())};
+}
+
+// False: another replica was first.
+bool Write(Transaction& tx, bool is_there, const Heartbeat& row) {
+  return !tx.Exec(is_there ? kUpdateBeat : kInsertBeat, row.holder, row.epoch,
+                  ToSqlTime(row.write_time), ToSqlTime(row.expire_time))
+              .empty();
+}
 
 }  // namespace
 
@@ -34,10 +52,12 @@ LeaseStore::LeaseStore(ConnectOptions connect)
 
 absl::StatusOr<int64_t> LeaseStore::Beat(const std::string& holder, absl::Duration ttl) {
   int64_t epoch = 0;
-  const std::string interval = absl::StrCat(absl::ToInt64Milliseconds(ttl), " milliseconds");
-  const absl::Status status = runner_.RunStatement([&](Transaction& tx) {
-    const pqxx::result rows = tx.Exec(kBeat, holder, interval);
-    epoch = rows.empty() ? 0 : rows[0][0].as<int64_t>();
+  const absl::Status status = runner_.Run([&](Transaction& tx) {
+    const std::optional<Heartbeat> row = Read(tx);
+    const pqxx::result now = tx.Exec(kReadNow);
+    const std::optional<Heartbeat> next =
+        lifecycle::Beat(row, now[0][1].as<int64_t>(), holder, ttl, FromSqlTime(now[0][0].c_str()));
+    epoch = next && Write(tx, row.has_value(), *next) ? next->epoch : 0;
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -45,8 +65,12 @@ absl::StatusOr<int64_t> LeaseStore::Beat(const std::string& holder, absl::Durati
 }
 
 absl::Status LeaseStore::Release(const std::string& holder) {
-  return runner_.RunStatement([&](Transaction& tx) {
-    tx.Exec(kRelease, holder);
+  return runner_.Run([&](Transaction& tx) {
+    const std::optional<Heartbeat> row = Read(tx);
+    const pqxx::result now = tx.Exec(kReadNow);
+    const std::optional<Heartbeat> next =
+        lifecycle::Release(row, holder, FromSqlTime(now[0][0].c_str()));
+    if (next) Write(tx, true, *next);
     return absl::OkStatus();
   });
 }

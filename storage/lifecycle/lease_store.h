@@ -10,16 +10,16 @@
 
 namespace muster::storage {
 
-// Which replica reconciles, beat by beat (only of replicas that can commit:
-// lifecycle::CommitProof), by the clock of the database: no other clock has a say. The journal
-// learns of takeovers only (lifecycle::TakeLease). Thread-safe; blocks.
+// Which replica reconciles, beat by beat, by the rules of services/lifecycle/core/lease.h and the
+// clock of the database: no other clock has a say. The journal learns of takeovers only
+// (lifecycle::TakeLease). Thread-safe; blocks.
 class LeaseStore {
  public:
   explicit LeaseStore(ConnectOptions connect);
 
   // Takes the lease when nobody holds it or its time is over, keeps it when `holder` does. Returns
   // its epoch, which grows with every change of holder; 0: another replica holds it. UNAVAILABLE:
-  // the database is away.
+  // the database is away. UNKNOWN: it went away before it said whether this was written.
   absl::StatusOr<int64_t> Beat(const std::string& holder, absl::Duration ttl);
 
   // Gives it up at once, if `holder` has it.

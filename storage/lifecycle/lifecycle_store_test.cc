@@ -246,6 +246,17 @@ TEST_F(LifecycleStoreTest, OneReplicaHoldsTheLease) {
   // A lease that ran out is a new one, also for who had it: somebody else may have had it between.
   database_.Execute("UPDATE lifecycle.lease_heartbeat SET expire_time = now() - interval '1 s'");
   EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 3);
+  // So is one from before the clock was set back: nobody waits for what is left of the step.
+  EXPECT_EQ(b.Beat("b", absl::Seconds(5)).value(), 3);
+  database_.Execute(
+      "UPDATE lifecycle.lease_heartbeat SET write_time = write_time + interval '2 h',"
+      " expire_time = expire_time + interval '2 h'");
+  EXPECT_EQ(a.Beat("a", absl::Seconds(5)).value(), 4);
+  // Nor is an epoch given again that the journal knows.
+  database_.Execute(
+      "DELETE FROM lifecycle.lease_heartbeat; INSERT INTO lifecycle.lease (name, holder, epoch, "
+      "revision) VALUES ('leases/reconciler', 'a', 9, 1)");
+  EXPECT_EQ(a.Beat("a", absl::Seconds(5)).value(), 10);
 }
 
 }  // namespace

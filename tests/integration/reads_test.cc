@@ -294,7 +294,7 @@ class Reads : public ::testing::Test {
   void StopReconciling() {
     house_.database().Execute(
         "UPDATE lifecycle.lease_heartbeat SET holder = 'a test', epoch = epoch + 1,"
-        " expire_time = now() + interval '1 day'");
+        " write_time = now(), expire_time = now() + interval '1 day'");
     std::string before;
     for (int calm = 0; calm < 10;) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));

@@ -53,6 +53,11 @@ void Amnesty::Owe(Debts& debts, const std::string& uid, int64_t generation) cons
   debt = {std::max(debt.generation, generation), VersionOf(uid)};
 }
 
+void Amnesty::NoteReleased(const ReleasedPool& pool) {
+  int64_t& newest = released_[pool.pool_uid];
+  newest = std::max(newest, pool.generation);
+}
+
 void Amnesty::Forgot(const lifecycle::State& lost) {
   // Nothing of what was planned before is carried out.
   for (Debts* debts : {&quota_, &capacity_, &lifecycle_}) {
@@ -64,8 +69,8 @@ void Amnesty::Forgot(const lifecycle::State& lost) {
     const lifecycle::Pool* pool = now.FindPoolByUid(uid);
     // One that was released meanwhile owes what it is, and is released again.
     Owe(lifecycle_, uid,
-        std::max(future == nullptr ? 0 : future->account.generation,
-                 pool == nullptr ? 0 : pool->account.generation));
+        std::max({future == nullptr ? 0 : future->account.generation,
+                  pool == nullptr ? 0 : pool->account.generation, released_[uid]}));
   };
   ForEachLost<lifecycle::Pool>(lost, now, [&](const auto* future, const auto* pool) {
     if (pool != nullptr) owe(pool->uid);
@@ -87,6 +92,7 @@ void Amnesty::Forgot(const quota::State& lost) {
   });
   ForEachReleased(lost, now, [&](const ReleasedPool& pool) {
     holdings_.insert(pool.pool_uid);
+    NoteReleased(pool);
     if (VersionOf(pool.pool_uid) > 0) Owe(quota_, pool.pool_uid, pool.generation);
   });
 }
@@ -109,6 +115,7 @@ void Amnesty::Forgot(const capacity::State& lost) {
   });
   ForEachReleased(lost, now, [&](const ReleasedPool& pool) {
     claims_.insert(pool.pool_uid);
+    NoteReleased(pool);
     if (VersionOf(pool.pool_uid) > 0) Owe(capacity_, pool.pool_uid, pool.generation);
   });
 }

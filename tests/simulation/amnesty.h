@@ -56,6 +56,7 @@ class Amnesty {
   int64_t VersionOf(const std::string& uid) const;
   void Owe(Debts& debts, const std::string& uid, int64_t generation) const;
 
+  void NoteReleased(const ReleasedPool& pool);
   bool IsFenced(const std::string& uid, int64_t quota, int64_t capacity) const;
 
   const Cloud& cloud_;
@@ -66,6 +67,9 @@ class Amnesty {
   std::set<std::string> holdings_;
   std::set<std::string> claims_;
   std::set<std::string> configurations_;
+  // The newest generation under which one was released that a service forgot: lifecycle may go back
+  // to when there was the pool, and does not know it.
+  std::map<std::string, int64_t> released_;
 };
 
 }  // namespace muster::simulation

@@ -24,6 +24,7 @@
 #include "services/lifecycle/core/state.h"
 #include "services/quota/core/state.h"
 #include "storage/postgres/lane_clock.h"
+#include "tests/simulation/lease_table.h"
 
 namespace muster::simulation {
 
@@ -250,22 +251,37 @@ struct Trace {
 // What outlives every process: the four services' rows, and time. The world's own time nobody in it
 // can see: each database has its time of day, and all have durations.
 struct Cloud {
+  // Of lifecycle's loop; each of its two replicas beats four times in a ttl, by turns.
+  static constexpr absl::Duration kLeaseTtl = absl::Seconds(20);
+  static constexpr absl::Duration kBeat = absl::Seconds(5);
+
   absl::Time now = absl::FromUnixSeconds(1'750'000'000);
   FakeSteadyClock steady = {};
   Service<lifecycle::State> lifecycle{&steady};
   Service<quota::State> quota{&steady};
   Service<capacity::State> capacity{&steady};
   Service<configuration::State> configuration{&steady};
+  LeaseTable lease = {};
   Trace trace = {};
+  // Comes twice in kBeat.
+  std::function<void()> beat = [] {};
 
   // Tells any commit.
   int64_t revisions() const {
     return lifecycle.revision() + quota.revision() + capacity.revision() + configuration.revision();
   }
   void Pass(absl::Duration time) {
-    now += time;
-    steady.Advance(time);
+    for (const absl::Time end = now + time; now < end;) {
+      const absl::Duration some = std::min(end, next_beat) - now;
+      now += some;
+      steady.Advance(some);
+      if (now < next_beat) continue;
+      next_beat = now + kBeat / 2;
+      beat();
+    }
   }
+
+  absl::Time next_beat = now + kBeat;
 };
 
 }  // namespace muster::simulation

@@ -41,6 +41,7 @@ struct Weather {
   int late_commit = 0;    // a plan is carried out later
   int death = 0;          // a replica dies between two steps
   int frozen = 0;         // a replica does nothing for long while it believes to lead
+  int cut_off = 0;        // it cannot commit, or not beat, for some time; in a thousand
   int lost_report = 0;    // of an agent
   int late_report = 0;    // arrives again later
   int failing_boot = 0;   // also fails when it registers
@@ -67,6 +68,7 @@ struct Weather {
     w.late_commit = some(10);
     w.death = some(3);
     w.frozen = some(20);
+    w.cut_off = some(20);
     w.lost_report = some(30);
     w.late_report = some(40);
     w.failing_boot = some(30);

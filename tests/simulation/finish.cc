@@ -29,6 +29,7 @@ constexpr absl::Duration kRest = absl::Hours(12);
 void World::Heal() {
   weather_ = Weather::Calm();
   RegisterLost();
+  for (Replica& replica : replicas_) replica.Recover();
   network_.DeliverAll();
   judge_.calm_since = cloud_.lifecycle.TimeAt(cloud_.now);
   network_.quota_away = network_.capacity_away = network_.configuration_away = false;
@@ -91,8 +92,10 @@ bool World::DeleteRevived() {
 bool World::Settle() {
   Replica& leader = replicas_[0];
   leader.Die();
-  leader.epoch = ++lease_epoch_;
-  (void)cloud_.lifecycle.Run(TakeLeaseOf(leader, leader.epoch), cloud_.now);
+  replicas_[1].Die();
+  replicas_[1].Suffer(Trouble::kFrozen, absl::InfiniteDuration());
+  cloud_.Pass(3 * Cloud::kLeaseTtl);
+  if (leader.epoch() == 0) return false;
   for (const std::string& name : PoolNames()) Due(name);
   const absl::Time latest = cloud_.now + kRest;
   for (int round = 0; round < kRounds && cloud_.now < latest && !judge_.failed(); ++round) {
@@ -119,7 +122,7 @@ bool World::ComeToRest() {
 bool World::CollectRest() {
   bool went_back = false;
   const bool collected = collectors_[0].CollectAll(
-      lease_epoch_, [&] { went_back = RestoreUnderCollector() || went_back; });
+      replicas_[0].epoch(), [&] { went_back = RestoreUnderCollector() || went_back; });
   if (!went_back) return collected;
   judge_.CheckStep();
   Heal();

@@ -13,6 +13,7 @@
 #include "services/lifecycle/core/demand.h"
 #include "tests/simulation/amnesty.h"
 #include "tests/simulation/cloud.h"
+#include "tests/simulation/judge_lead.h"
 
 namespace muster::simulation {
 
@@ -33,8 +34,8 @@ class Judge {
   // A replica asks capacity for a pool: in one history the same generation must always ask the
   // same.
   void Asked(const std::string& pool_uid, int64_t incarnation, const lifecycle::ClaimAsk& ask);
-  // `planned`: when, as its replica knew the time.
-  void CarriedOut(const lifecycle::ApplyPlan& plan, absl::Time planned);
+  // `planned`: when, as its replica knew the time. `by`: the process that made it.
+  void CarriedOut(const lifecycle::ApplyPlan& plan, absl::Time planned, const std::string& by);
   // What is left of a pool is about to be given back because it has no pool.
   void GivesBack(const std::string& uid);
   // A service was restored; `lost`: what it was.
@@ -42,9 +43,13 @@ class Judge {
   void Restored(const State& lost) {
     amnesty_.Forgot(lost);
     checked_ = -1;
+    lead_.Disturbed(cloud_.steady.Now());
     if constexpr (std::is_same_v<State, lifecycle::State>) LifecycleRestored(lost);
   }
   const Amnesty& amnesty() const { return amnesty_; }
+  // Who leads.
+  LeadJudge& lead() { return lead_; }
+  void CheckLead(const std::vector<LeadJudge::Standing>& all);
 
   // Of what the survey counts, what only the judge sees.
   void Notice(const std::string& kind, int64_t times = 1) { noticed_[kind] += times; }
@@ -111,6 +116,7 @@ class Judge {
   std::map<std::string, GivenUp> given_up_;  // in this interval, by uid
   std::map<std::string, int64_t> noticed_;
   Amnesty amnesty_;
+  LeadJudge lead_{Cloud::kLeaseTtl, Cloud::kBeat};
 };
 
 }  // namespace muster::simulation

@@ -10,6 +10,8 @@ namespace muster::simulation {
 using lifecycle::Node;
 using lifecycle::Pool;
 
+// --- who leads ---
+
 // --- restores ---
 
 void Judge::LifecycleRestored(const lifecycle::State& lost) {
@@ -25,8 +27,20 @@ void Judge::LifecycleRestored(const lifecycle::State& lost) {
   for (const auto& [name, pool] : state.table<Pool>().rows()) gone_.erase(pool.row->uid);
 }
 
-void Judge::CarriedOut(const lifecycle::ApplyPlan& plan, absl::Time planned) {
+void Judge::CheckLead(const std::vector<LeadJudge::Standing>& all) {
+  const auto& row = cloud_.lease.row();
+  const bool is_held = row && !IsOver(*row, cloud_.lifecycle.DatabaseTime(cloud_.now));
+  const std::string wrong = lead_.Check(cloud_.steady.Now(), row, is_held, all);
+  if (!wrong.empty()) Fail(wrong);
+}
+
+void Judge::CarriedOut(const lifecycle::ApplyPlan& plan, absl::Time planned,
+                       const std::string& by) {
   ++plans;
+  const auto* lease =
+      cloud_.lifecycle.state().table<lifecycle::Lease>().Find(lifecycle::Lease::kName);
+  if (lease->holder != by)
+    Fail(absl::StrCat(by, " writes, and ", lease->holder, " leads: a plan for ", plan.pool));
   CountGivenUp(plan, planned);
   for (const lifecycle::Action& action : plan.actions) {
     if (std::holds_alternative<lifecycle::RaiseGeneration>(action)) Notice("rebase: carried out");

@@ -39,8 +39,10 @@ enum class Bug {
   kRequestForgotten,      // no answer is kept: what comes twice is done twice
   kRequestIdUnheeded,     // another request under an id gets the answer of the first
   kStarvation,            // pools late in the alphabet wait for all others
+  kLeaseWithoutProof,     // who cannot commit keeps the lease by its beats
+  kLeaseFromTheFuture,    // a lease from before the clock was set back is waited for
 };
-inline constexpr int kBugs = 28;
+inline constexpr int kBugs = 30;
 
 // `no-version-check`, ...
 absl::string_view NameOf(Bug bug);

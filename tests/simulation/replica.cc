@@ -13,9 +13,14 @@
 namespace muster::simulation {
 namespace {
 
+bool IsStale(const absl::Status& status) {
+  const auto detail = error::DetailOf(status);
+  return detail && detail->reason == "STALE_LEADER";
+}
+
 bool IsRace(const absl::Status& status) {
   const auto detail = error::DetailOf(status);
-  return (detail && (detail->reason == "PLAN_OUTDATED" || detail->reason == "STALE_LEADER"));
+  return IsStale(status) || (detail && detail->reason == "PLAN_OUTDATED");
 }
 
 bool Raises(const lifecycle::ApplyPlan& command) {
@@ -93,10 +98,62 @@ void Replica::Pass(const std::vector<std::string>& pools) {
 
 void Replica::Die() {
   stage_ = Stage::kIdle;
-  clock_ = NewClock(around_);
-  epoch = 0;
-  agenda = NewAgenda(around_);
   commits_.clear();
+  BeginLife();
+}
+
+// --- the lease ---
+
+void Replica::BeginLife() {
+  Cloud& cloud = around_.cloud;
+  agenda = std::make_unique<Agenda>(cloud.steady, around_.judge, around_.bug);
+  clock_ = std::make_shared<storage::LaneClock>(nullptr, &cloud.steady);
+  hanging_ = std::make_shared<std::vector<Network::Message>>();
+  lease_ = std::make_shared<LeaseThread>(
+      absl::StrCat(name_, "#", ++lives_), clock_,
+      LeaseThread::Surroundings{cloud, around_.dice, around_.weather, around_.judge, around_.bug,
+                                [hanging = hanging_](Network::Message message) {
+                                  hanging->push_back(std::move(message));
+                                }});
+}
+
+void Replica::Beat() {
+  if (trouble_ != Trouble::kNone && around_.cloud.steady.Now() >= trouble_until_) Recover();
+  if (trouble_ == Trouble::kFrozen) return;
+  const int64_t before = epoch();
+  lease_->Beat(trouble_);
+  if (epoch() == 0 || epoch() == before) return;
+  for (const auto& [name, pool] : around_.cloud.lifecycle.state().table<lifecycle::Pool>().rows())
+    agenda->Add(name, absl::ZeroDuration());
+}
+
+LeadJudge::Standing Replica::standing() const {
+  const auto* lease =
+      around_.cloud.lifecycle.state().table<lifecycle::Lease>().Find(lifecycle::Lease::kName);
+  return {.holder = lease_->holder(),
+          .leads = epoch() != 0 && lease != nullptr && lease->holder == lease_->holder() &&
+                   lease->epoch == epoch(),
+          .is_able = trouble_ == Trouble::kNone,
+          .can_commit = trouble_ == Trouble::kNone || trouble_ == Trouble::kNoBeats ||
+                        (trouble_ == Trouble::kNoChanges && !lease_->failing())};
+}
+
+void Replica::Restart() {
+  lease_->Resign();
+  Die();
+}
+
+void Replica::Suffer(Trouble trouble, absl::Duration time) {
+  trouble_ = trouble;
+  trouble_until_ = around_.cloud.steady.Now() + time;
+  around_.cloud.trace(around_.cloud.now, name_, ": trouble ", static_cast<int>(trouble), " for ",
+                      absl::FormatDuration(time));
+}
+
+void Replica::Recover() {
+  trouble_ = Trouble::kNone;
+  for (Network::Message& message : std::exchange(*hanging_, {}))
+    around_.network.Delay(std::move(message));
 }
 
 void Replica::MakePlans() {
@@ -151,8 +208,8 @@ void Replica::Explain(const lifecycle::Snapshot& snapshot, const lifecycle::Pool
 }
 
 lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const {
-  lifecycle::ApplyPlan command{picture.pool->name, picture.pool->uid, picture.version, epoch,
-                               std::move(plan.actions)};
+  lifecycle::ApplyPlan command{picture.pool->name, picture.pool->uid, picture.version,
+                               lease_->holder(),   epoch(),           std::move(plan.actions)};
   if (around_.bug == Bug::kRebaseNotFenced && Raises(command)) {
     command.version = std::numeric_limits<int64_t>::max();
   }
@@ -176,35 +233,46 @@ lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolP
 void Replica::Commit() {
   const Planned next = std::move(commits_.back());
   commits_.pop_back();
-  const auto commit = [&cloud = around_.cloud, &judge = around_.judge, name = name_,
-                       bug = around_.bug, command = next.command, incarnation = next.incarnation,
-                       time = next.time, clock = clock_] {
-    // The lane does not decide what was made from another history.
-    const bool same = incarnation == cloud.lifecycle.incarnation();
-    if (!same) judge.Notice("restore: met by a plan under way");
-    if (!same && bug != Bug::kRestoreUnnoticed) return;
-    const auto outcome = cloud.lifecycle.RunOn(*clock, command, cloud.now);
-    cloud.trace(cloud.now, name, ": plan of ", command.actions.size(), " actions for ",
-                command.pool, " version ", command.version, " epoch ", command.epoch, " -> ",
-                outcome.ok() ? "done" : outcome.status().ToString());
-    for (const lifecycle::Action& action : command.actions) {
-      const auto* step = std::get_if<lifecycle::StepNode>(&action);
-      if (step == nullptr) continue;
-      cloud.trace(cloud.now, "  ", step->node, " ", NodeEventName(step->event), ": ", step->reason);
-    }
-    if (outcome.ok()) {
-      judge.CarriedOut(command, time);
-    } else if (!IsRace(outcome.status())) {
-      judge.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
-    }
-  };
-  // The loop waits only so long for the lane. What was done once is not done again.
-  if (around_.dice.Percent(around_.weather.late_commit)) {
-    around_.network.Delay(commit);
-  } else {
-    commit();
-    if (around_.dice.Percent(around_.weather.repeated)) around_.network.Delay(commit);
+  if (trouble_ == Trouble::kNoCommits || trouble_ == Trouble::kNoChanges) {
+    lease_->PlanEnded(absl::UnavailableError("no commit"), around_.cloud.steady.Now());
+    return agenda->Add(next.command.pool, around_.policy.retry);
   }
+  Send([&around = around_, next, lease = lease_, clock = clock_,
+        since = around_.cloud.steady.Now()] { CarryOut(around, next, *lease, *clock, since); });
+}
+
+void Replica::CarryOut(const Surroundings& around, const Planned& planned, LeaseThread& lease,
+                       storage::LaneClock& clock, absl::Duration since) {
+  Cloud& cloud = around.cloud;
+  const lifecycle::ApplyPlan& command = planned.command;
+  // The lane does not decide what was made from another history.
+  const bool same = planned.incarnation == cloud.lifecycle.incarnation();
+  if (!same) around.judge.Notice("restore: met by a plan under way");
+  if (!same && around.bug != Bug::kRestoreUnnoticed) return;
+  const auto outcome = cloud.lifecycle.RunOn(clock, command, cloud.now);
+  lease.PlanEnded(outcome.status(), since);
+  cloud.trace(cloud.now, lease.holder(), ": plan of ", command.actions.size(), " actions for ",
+              command.pool, " version ", command.version, " epoch ", command.epoch, " -> ",
+              outcome.ok() ? "done" : outcome.status().ToString());
+  for (const lifecycle::Action& action : command.actions) {
+    const auto* step = std::get_if<lifecycle::StepNode>(&action);
+    if (step == nullptr) continue;
+    cloud.trace(cloud.now, "  ", step->node, " ", NodeEventName(step->event), ": ", step->reason);
+  }
+  if (outcome.ok()) return around.judge.CarriedOut(command, planned.time, lease.holder());
+  if (!IsRace(outcome.status()))
+    around.judge.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
+  if (!IsStale(outcome.status())) return;
+  lease.Refused();
+  around.judge.Notice("lease: a plan of who does not lead is refused");
+}
+
+// The loop waits only so long for the lane. What was done once is not done again.
+void Replica::Send(const Network::Message& commit) {
+  if (trouble_ == Trouble::kCommitsHang) return hanging_->push_back(commit);
+  if (around_.dice.Percent(around_.weather.late_commit)) return around_.network.Delay(commit);
+  commit();
+  if (around_.dice.Percent(around_.weather.repeated)) around_.network.Delay(commit);
 }
 
 }  // namespace muster::simulation

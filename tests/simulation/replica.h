@@ -12,6 +12,7 @@
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/judge.h"
+#include "tests/simulation/lease_thread.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/peers.h"
@@ -37,11 +38,9 @@ class Replica {
   // nothing that it does changes anything.
   enum class Role { kReconciler, kAdvisor };
   Replica(std::string name, Surroundings around, Role role = Role::kReconciler)
-      : agenda(NewAgenda(around)),
-        name_(std::move(name)),
-        around_(around),
-        role_(role),
-        clock_(NewClock(around)) {}
+      : name_(std::move(name)), around_(around), role_(role) {
+    BeginLife();
+  }
 
   // Told of every plan: the pool, and in which time it is due again by itself.
   std::function<void(const std::string&, absl::Duration)> planned = [](const std::string&,
@@ -49,11 +48,19 @@ class Replica {
 
   const std::string& name() const { return name_; }
   // What it believes; 0: it does not lead.
-  int64_t epoch = 0;
-  // The history that it leads in.
-  int64_t incarnation = 1;
+  int64_t epoch() const { return lease_->epoch(); }
   // What it is to look at.
   std::unique_ptr<Agenda> agenda;
+
+  // --- the lease ---
+  void Beat();
+  LeadJudge::Standing standing() const;
+  // It stops in order, and another process takes its place.
+  void Restart();
+  // Something is wrong with it for that long.
+  void Suffer(Trouble trouble, absl::Duration time);
+  void Recover();
+  Trouble trouble() const { return trouble_; }
 
   bool busy() const { return stage_ != Stage::kIdle; }
   // Begins a pass over the pools. It must not be busy.
@@ -68,12 +75,8 @@ class Replica {
   void Die();
 
  private:
-  static std::unique_ptr<Agenda> NewAgenda(const Surroundings& around) {
-    return std::make_unique<Agenda>(around.cloud.steady, around.judge, around.bug);
-  }
-  static std::shared_ptr<storage::LaneClock> NewClock(const Surroundings& around) {
-    return std::make_shared<storage::LaneClock>(nullptr, &around.cloud.steady);
-  }
+  // Another process.
+  void BeginLife();
   enum class Stage { kIdle, kAsking, kPlanning, kCommitting };
   using Ask = void (Replica::*)();
 
@@ -94,6 +97,10 @@ class Replica {
   void MakePlans();
   void Explain(const lifecycle::Snapshot& snapshot, const lifecycle::PoolPlan& plan);
   void Commit();
+  // `since`: when it was submitted.
+  static void CarryOut(const Surroundings& around, const Planned& planned, LeaseThread& lease,
+                       storage::LaneClock& clock, absl::Duration since);
+  void Send(const Network::Message& commit);
   lifecycle::ApplyPlan CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const;
   absl::Time Now() const;
   int64_t GenerationOf(const Picture& picture, int64_t asked) const;
@@ -107,6 +114,12 @@ class Replica {
   std::vector<Ask> asks_;
   std::vector<Planned> commits_;
   bool previews_ = false;
+  int lives_ = 0;
+  std::shared_ptr<LeaseThread> lease_;  // its commits keep it
+  Trouble trouble_ = Trouble::kNone;
+  absl::Duration trouble_until_ = absl::ZeroDuration();
+  // What hangs, and ends when the trouble does.
+  std::shared_ptr<std::vector<Network::Message>> hanging_;
 };
 
 }  // namespace muster::simulation

@@ -74,15 +74,19 @@ void World::Restore(Where where, Point point) {
   }
 }
 
-// Agents list their Nodes anew, some time; the lease's row is another, too, and who leads learns of
-// it (StepReplica).
+// Agents list their Nodes anew, some time; the lease's rows are others, too, and who leads learns
+// of it with its next beat.
 void World::LifecycleRestored(const lifecycle::State& lost) {
   const lifecycle::State& state = cloud_.lifecycle.state();
   for (const lifecycle::State* rows : {&lost, &state}) {
     for (const auto& [name, node] : rows->table<lifecycle::Node>().rows()) fleet_.Changed(name);
   }
-  const auto* lease = state.table<lifecycle::Lease>().Find(lifecycle::Lease::kName);
-  lease_epoch_ = lease == nullptr ? 0 : lease->epoch;
+  cloud_.lease.Restore(cloud_.lifecycle.TimeBefore(0));
+  // Connections to it are not back at the same time.
+  for (Replica& replica : replicas_) {
+    if (calm() || replica.trouble() != Trouble::kNone || dice_.OneIn(2)) continue;
+    replica.Suffer(Trouble::kNoBeats, dice_.UpTo(absl::Minutes(1)));
+  }
   for (const std::string& name : PoolNames()) Due(name);
 }
 

@@ -25,6 +25,7 @@ void World::MoveClock() {
                                 &cloud_.capacity.ahead, &cloud_.configuration.ahead}) {
     if (which >= 4 || which == number++) *ahead += by;
   }
+  judge_.lead().Disturbed(cloud_.steady.Now());
   survey_.Saw(is_ahead ? "clock: half an hour ahead" : "clock: back");
   cloud_.trace(cloud_.now, "clock: ", which, " is set by ", absl::FormatDuration(by));
 }
@@ -39,22 +40,30 @@ std::vector<std::string> World::PoolNames() const {
 
 // --- the shell and what is between the services ---
 
+size_t World::SomeReplica() {
+  std::vector<size_t> some;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    const Replica& replica = replicas_[i];
+    const bool is_at_work = replica.epoch() != 0 || replica.busy();
+    if (is_at_work && replica.trouble() != Trouble::kFrozen) some.push_back(i);
+  }
+  return some.empty() ? static_cast<size_t>(dice_.Roll(2)) : dice_.Pick(some);
+}
+
 void World::StepReplica() {
-  // The second one mostly sleeps: what it does is long out of date when it wakes.
-  const size_t which = dice_.Percent(weather_.frozen) ? 1 : 0;
+  const size_t which = SomeReplica();
   Replica& replica = replicas_[which];
+  if (replica.trouble() == Trouble::kNone) MakeTrouble(replica);
   if (dice_.Percent(weather_.death)) {
     cloud_.trace(cloud_.now, replica.name(), ": dies");
     collectors_[which].Die();
     return replica.Die();
   }
-  if (dice_.OneIn(12)) return collectors_[which].Step(replica.epoch);
-  // Sooner or later it sees that it leads in another history than it took the lease in.
-  if (replica.epoch != 0 && replica.incarnation != cloud_.lifecycle.incarnation() && dice_.OneIn(3))
-    return Lead(replica);
+  if (replica.trouble() == Trouble::kFrozen) return;
+  if (dice_.OneIn(12)) return collectors_[which].Step(replica.epoch());
   if (replica.busy()) return replica.Step();
   const std::vector<std::string> names = PoolNames();
-  if (names.empty() || replica.epoch == 0) return;
+  if (names.empty() || replica.epoch() == 0) return;
   // Some are looked at although nothing happened to them.
   for (int i = dice_.Roll(3); i > 0; --i) {
     replica.agenda->Add(dice_.Pick(names), absl::ZeroDuration());
@@ -79,17 +88,27 @@ void World::StepQuestion() {
   advisor_.Preview(*outcome->pool);
 }
 
-void World::MoveLease() { Lead(replicas_[static_cast<size_t>(dice_.OneIn(4) ? 1 : 0)]); }
-
-void World::Lead(Replica& replica) {
-  const int64_t epoch = ++lease_epoch_;
-  if (!cloud_.lifecycle.Run(TakeLeaseOf(replica, epoch), cloud_.now).ok()) {
-    return judge_.Fail("a newer epoch is refused");
+// What a frozen one does when it wakes is long out of date.
+void World::MakeTrouble(Replica& replica) {
+  if (dice_.OneIn(6) && dice_.Percent(weather_.frozen)) {
+    replica.Suffer(Trouble::kFrozen, dice_.UpTo(absl::Minutes(1)));
+  } else if (dice_.Roll(1000) < weather_.cut_off) {
+    static const auto& kinds = *new std::vector<Trouble>{Trouble::kNoCommits, Trouble::kNoChanges,
+                                                         Trouble::kCommitsHang, Trouble::kNoBeats};
+    replica.Suffer(dice_.Pick(kinds), dice_.UpTo(absl::Minutes(3)));
   }
-  replica.epoch = epoch;  // the other one is not told
-  replica.incarnation = cloud_.lifecycle.incarnation();
-  for (const std::string& name : PoolNames()) replica.agenda->Add(name, absl::ZeroDuration());
-  cloud_.trace(cloud_.now, replica.name(), ": leads, epoch ", epoch);
+}
+
+void World::RestartReplica(size_t which) {
+  if (replicas_[which].trouble() != Trouble::kNone) return;
+  collectors_[which].Die();
+  replicas_[which].Restart();
+}
+
+void World::Beat() {
+  beats_ = 1 - beats_;
+  replicas_[beats_].Beat();
+  judge_.CheckLead({replicas_[0].standing(), replicas_[1].standing()});
 }
 
 void World::StepFleet() {

@@ -58,7 +58,8 @@ World::World(const Options& options)
   MakeClusters();
   for (int i = 0; i < 20; ++i) MoveLimit();
   for (int i = 0; i < 5; ++i) ApplySome(false);
-  MoveLease();
+  cloud_.beat = [this] { Beat(); };
+  cloud_.Pass(Cloud::kBeat);
   // There was a world before.
   cloud_.lifecycle.ForgetPast();
   cloud_.quota.ForgetPast();
@@ -131,7 +132,7 @@ void World::Step(int number) {
   } else if (kind < 97) {
     StepNetwork();
   } else if (kind < 98) {
-    MoveLease();
+    if (dice_.OneIn(4)) RestartReplica(SomeReplica());
   } else {
     Restart();
   }
@@ -184,7 +185,9 @@ absl::string_view NameOf(Bug bug) {
                                                "give-up-without-bound",
                                                "request-forgotten",
                                                "request-id-unheeded",
-                                               "starvation"};
+                                               "starvation",
+                                               "lease-by-who-cannot-commit",
+                                               "lease-from-the-future"};
   return kNames[static_cast<size_t>(bug)];
 }
 

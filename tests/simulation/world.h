@@ -53,11 +53,13 @@ class World {
   void MoveClock();
   void StepReplica();
   void StepQuestion();
-  void MoveLease();
-  void Lead(Replica& replica);
-  lifecycle::TakeLease TakeLeaseOf(const Replica& replica, int64_t epoch) const {
-    return {replica.name(), epoch, absl::StrCat(cloud_.lifecycle.incarnation())};
-  }
+  // The next of the two replicas beats.
+  void Beat();
+  // Something begins to be wrong with a replica.
+  void MakeTrouble(Replica& replica);
+  // One that does something, mostly.
+  size_t SomeReplica();
+  void RestartReplica(size_t which);
   void StepFleet();
   void StepNetwork();
   void Restart();
@@ -160,7 +162,7 @@ class World {
   Requests requests_;
   lifecycle::HeardStock stock_;
   lifecycle::HeardStock::Depots stock_moved_;
-  int64_t lease_epoch_ = 0;
+  size_t beats_ = 0;  // which replica beat last
   int64_t next_uid_ = 0;
   int64_t next_version_ = 1;
   int next_rack_ = 0;

@@ -188,7 +188,8 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyPlan& command, absl::
   const State& state = overlay.state();
   const Lease* lease = state.table<Lease>().Find(Lease::kName);
   const int64_t epoch = lease == nullptr ? 0 : lease->epoch;
-  if (command.epoch != epoch) return error::StaleLeader(command.epoch, epoch);
+  if (command.epoch != epoch || (lease != nullptr && command.holder != lease->holder))
+    return error::StaleLeader(command.epoch, epoch);
   const Pool* pool = state.table<Pool>().Find(command.pool);
   if (pool == nullptr || pool->uid != command.uid) {
     return error::PlanOutdated(command.pool, command.version, 0);

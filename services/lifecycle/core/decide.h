@@ -111,7 +111,10 @@ struct ApplyPlan {
   std::string pool = {};
   std::string uid = {};
   int64_t version = 0;  // State::VersionOf that was planned from
-  int64_t epoch = 0;    // of the lease under which it was planned
+  // Of the lease under which it was planned. Both count: in a restored past another replica may
+  // have taken the very epoch that the lost future knew.
+  std::string holder = {};
+  int64_t epoch = 0;
   std::vector<Action> actions = {};
 };
 

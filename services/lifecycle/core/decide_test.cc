@@ -210,6 +210,7 @@ TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
   ApplyPlan plan{.pool = kSimPool,
                  .uid = "uid-1",
                  .version = sim.state().VersionOf(kSimPool),
+                 .holder = "a",
                  .epoch = 1,
                  .actions = {EmitEvent{"CWNodePoolMetadata", "m"}}};
   ApplyPlan old_version = plan;
@@ -222,6 +223,8 @@ TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
   sim.Must(TakeLease{.holder = "b", .epoch = 2});
   EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "STALE_LEADER");
   plan.epoch = 2;
+  EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "STALE_LEADER") << "an epoch of a lost future";
+  plan.holder = "b";
   EXPECT_TRUE(sim.Run(plan).ok());
 }
 
@@ -234,6 +237,7 @@ TEST(Decide, OnlyTheNodesThatItChangesOutdateAPlan) {
   const ApplyPlan plan{.pool = kSimPool,
                        .uid = "uid-1",
                        .version = sim.state().VersionOf(kSimPool),
+                       .holder = "a",
                        .epoch = 1,
                        .actions = {StepNode{NodeName(kSimPool, mine), NodeEvent::kCordon},
                                    StepNode{NodeName(kSimPool, mine), NodeEvent::kDrain}}};
@@ -253,6 +257,7 @@ TEST(Decide, APlanThatFailsHalfwayLeavesNothing) {
       ApplyPlan{.pool = kSimPool,
                 .uid = "uid-1",
                 .version = sim.state().VersionOf(kSimPool),
+                .holder = "a",
                 .epoch = 1,
                 .actions = {AssignNode{.machine = "g1", .gpu = true},
                             StepNode{std::string(kSimPool) + "/nodes/g1", NodeEvent::kDrain}}});

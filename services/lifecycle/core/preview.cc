@@ -97,7 +97,7 @@ bool Rehearsal::Pass(const Snapshot& snapshot) {
   const Account before = last_.account;
   const bool was_valid = IsPublishedValid(last_);
   Overlay<State> overlay(state_, revision_);
-  const ApplyPlan command{last_.name, last_.uid, snapshot.version, 0, Plan(snapshot).actions};
+  const ApplyPlan command{last_.name, last_.uid, snapshot.version, "", 0, Plan(snapshot).actions};
   const bool done = Decide(overlay, command, snapshot.now).ok();
   revision_ = overlay.revision();
   const Pool* after = state_.table<Pool>().Find(last_.name);

@@ -122,8 +122,9 @@ class Simulation : public SimPeers, public SimAgents {
     last_plan = Plan(snapshot);
     same_twice &= Plan(snapshot) == last_plan;
     if (dies || last_plan.actions.empty()) return false;
-    const int64_t epoch = state().table<Lease>().Find(Lease::kName)->epoch;
-    Must(ApplyPlan{kSimPool, pool()->uid, snapshot.version, epoch, last_plan.actions});
+    const Lease& lease = *state().table<Lease>().Find(Lease::kName);
+    Must(ApplyPlan{kSimPool, pool()->uid, snapshot.version, lease.holder, lease.epoch,
+                   last_plan.actions});
     return true;
   }
   // Reasons of why the pool is not where it should be.

@@ -48,7 +48,7 @@ class RandomWorld {
   absl::Status Apply(const Snapshot& snapshot, const PoolPlan& plan) {
     Overlay<State> overlay(state, revision);
     const auto outcome = Decide(
-        overlay, ApplyPlan{kPool, snapshot.pool->uid, snapshot.version, 1, plan.actions}, now);
+        overlay, ApplyPlan{kPool, snapshot.pool->uid, snapshot.version, "a", 1, plan.actions}, now);
     revision = overlay.revision();
     return outcome.status();
   }

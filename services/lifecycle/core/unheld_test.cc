@@ -158,6 +158,7 @@ class Taken : public Unheld {
     return Decided(ApplyPlan{kOther,
                              "uid-2",
                              state_.VersionOf(kOther),
+                             "a",
                              1,
                              {AssignNode{machine, "", "", true, "capacity granted it"}}});
   }

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
+#include "services/lifecycle/core/lease.h"
+#include "services/lifecycle/lane.h"
+#include "storage/lifecycle/lease_store.h"
+
+namespace muster::lifecycle {
+
+// Holds the lease of the reconcile loop or waits for it, in a thread of its own: proves that this
+// replica can commit, beats, commits takeovers. What is decided, core/lease.h decides. Thread-safe;
+// kept by the callbacks of what is under way.
+class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
+ public:
+  struct Options {
+    Lane* lane = nullptr;                  // outlives Stop()
+    storage::ConnectOptions connect = {};  // for the heartbeat
+    absl::Duration ttl = absl::Seconds(5);
+    // Told by the thread that it leads now, or does not any more.
+    std::function<void(bool leads)> changed = [](bool) {};
+  };
+  explicit LeaseHolder(Options options);
+
+  void Start();
+  // Ends the thread, gives up the lease. Idempotent.
+  void Stop();
+
+  // Names this process; random.
+  const std::string& holder() const { return holder_; }
+  // Under which this replica leads; 0: it does not.
+  int64_t epoch() const { return epoch_; }
+
+  // A plan that was submitted at `submitted` of the steady clock ended so.
+  void PlanEnded(const absl::Status& status, absl::Duration submitted);
+  // A plan was refused as a stale leader's.
+  void Refused();
+
+ private:
+  void Hold();
+  // Submits a probe unless one is under way, and waits for its end, at most for `most`.
+  void Probe(absl::Duration most);
+  void Beat();
+  absl::Status TakeOver(int64_t epoch, const std::string& incarnation);
+  // Says what the keeper decided.
+  void Tell();
+  bool stopping() {
+    MutexLock lock(mutex_);
+    return stopping_;
+  }
+
+  const Options options_;
+  const std::string holder_;
+  const SteadyClock& clock_;
+  storage::LeaseStore store_;
+  std::thread thread_;
+  std::atomic<int64_t> epoch_ = 0;  // the keeper's, as it was told
+  Mutex mutex_;
+  CondVar wakes_;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool probing_ MUSTER_GUARDED_BY(mutex_) = false;
+  LeaseKeeper keeper_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::lifecycle

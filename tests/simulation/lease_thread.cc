@@ -1,0 +1,123 @@
+#include "tests/simulation/lease_thread.h"
+
+#include "services/lifecycle/core/decide.h"
+
+namespace muster::simulation {
+namespace {
+
+// A probe that writes.
+struct Rewrite {};
+absl::Status Decide(Overlay<lifecycle::State>& overlay, const Rewrite&, absl::Time) {
+  return lifecycle::RewriteLease(overlay);
+}
+
+}  // namespace
+
+void LeaseThread::Beat(Trouble trouble) {
+  if (Now() < waits_until_ && trouble == Trouble::kCommitsHang) return;
+  if (std::exchange(waits_until_, -absl::InfiniteDuration()) > absl::ZeroDuration()) Release();
+  Probe(trouble);
+  using Step = lifecycle::LeaseKeeper::Step;
+  switch (keeper_.Next(Now())) {
+    case Step::kWait:
+      return;
+    case Step::kBeat:
+      return Ask(trouble);
+    case Step::kGiveUp:
+      around_.judge.Notice("lease: given up by who cannot commit");
+      around_.cloud.trace(around_.cloud.now, holder_, ": cannot commit, leads no more");
+      if (trouble != Trouble::kNoBeats) Release();
+  }
+}
+
+void LeaseThread::Resign() {
+  keeper_.StepDown();
+  Release();
+}
+
+void LeaseThread::PlanEnded(const absl::Status& status, absl::Duration submitted) {
+  if (around_.bug != Bug::kLeaseWithoutProof) keeper_.CommandEnded(status, submitted);
+}
+
+void LeaseThread::Probe(Trouble trouble) {
+  const bool hangs = trouble == Trouble::kCommitsHang;
+  const auto works = [&] {
+    return trouble != Trouble::kNoCommits && !(trouble == Trouble::kNoChanges && probe_->second);
+  };
+  if (probe_ && !hangs) EndProbe(works());
+  if (!probe_) probe_ = {Now(), keeper_.probe_writes()};
+  if (around_.bug == Bug::kLeaseWithoutProof)
+    keeper_.ProbeEnded(absl::OkStatus(), Now(), /*wrote=*/true);
+  const bool is_late = around_.dice.Percent(around_.weather.late_commit);
+  if (hangs || is_late) return;
+  EndProbe(works());
+}
+
+void LeaseThread::EndProbe(bool works) {
+  const auto [since, writes] = *std::exchange(probe_, std::nullopt);
+  Cloud& cloud = around_.cloud;
+  if (works && writes) (void)cloud.lifecycle.RunOn(*clock_, Rewrite(), cloud.now);
+  keeper_.ProbeEnded(works ? absl::OkStatus() : absl::UnavailableError("no commit"), since, writes);
+}
+
+void LeaseThread::Ask(Trouble trouble) {
+  const absl::Duration length = keeper_.Ask(Now());
+  const absl::StatusOr<int64_t> epoch =
+      trouble == Trouble::kNoBeats ? absl::UnavailableError("no connection") : Write(length);
+  const std::string incarnation = absl::StrCat(around_.cloud.lifecycle.incarnation());
+  using Verdict = lifecycle::LeaseKeeper::Verdict;
+  if (keeper_.Answered(epoch, Now(), incarnation) == Verdict::kTakeOver) TakeOver(*epoch, trouble);
+}
+
+absl::StatusOr<int64_t> LeaseThread::Write(absl::Duration length) {
+  Cloud& cloud = around_.cloud;
+  const auto* lease =
+      cloud.lifecycle.state().table<lifecycle::Lease>().Find(lifecycle::Lease::kName);
+  const auto& row = cloud.lease.row();
+  const absl::Time now = DatabaseNow();
+  const bool in_future = row && now < row->write_time;
+  // As long as its end lies ahead.
+  if (around_.bug == Bug::kLeaseFromTheFuture && row && now < row->expire_time &&
+      row->holder != holder_)
+    return 0;
+  const auto next = lifecycle::Beat(row, lease == nullptr ? 0 : lease->epoch, holder_, length, now);
+  if (!next) return 0;
+  if (in_future && row->holder != holder_) around_.judge.Notice("lease: of the future is taken");
+  cloud.lease.Put(*next, cloud.now);
+  if (!around_.dice.Percent(around_.weather.lost_answer)) return next->epoch;
+  around_.judge.lead().Shaken(Now());
+  return absl::UnknownError("no answer");
+}
+
+void LeaseThread::TakeOver(int64_t epoch, Trouble trouble) {
+  Cloud& cloud = around_.cloud;
+  const int64_t incarnation = cloud.lifecycle.incarnation();
+  const lifecycle::TakeLease command{holder_, epoch, absl::StrCat(incarnation)};
+  const auto commit = [&cloud, command, incarnation, clock = clock_] {
+    if (incarnation != cloud.lifecycle.incarnation()) return absl::AbortedError("another history");
+    return cloud.lifecycle.RunOn(*clock, command, cloud.now).status();
+  };
+  if (trouble == Trouble::kCommitsHang) {
+    around_.hang([commit] { (void)commit(); });
+    waits_until_ = Now() + Cloud::kLeaseTtl;
+    return;
+  }
+  const bool fails = trouble == Trouble::kNoCommits || trouble == Trouble::kNoChanges;
+  const absl::Status status = fails ? absl::UnavailableError("no commit") : commit();
+  PlanEnded(status, Now());
+  cloud.trace(cloud.now, holder_, ": takes over under epoch ", epoch, " -> ", status.ToString());
+  if (!status.ok()) {
+    around_.judge.Notice("lease: a takeover fails");
+    return Release();
+  }
+  around_.judge.Notice("lease: taken over");
+  keeper_.TookOver(epoch);
+}
+
+void LeaseThread::Release() {
+  Cloud& cloud = around_.cloud;
+  const auto next = lifecycle::Release(cloud.lease.row(), holder_, DatabaseNow());
+  if (next) cloud.lease.Put(*next, cloud.now);
+}
+
+}  // namespace muster::simulation

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "services/lifecycle/core/lease.h"
+#include "storage/postgres/lane_clock.h"
+#include "tests/simulation/cloud.h"
+#include "tests/simulation/dice.h"
+#include "tests/simulation/judge.h"
+#include "tests/simulation/network.h"
+#include "tests/simulation/options.h"
+
+namespace muster::simulation {
+
+// What is wrong with a replica, or with its way to the database.
+enum class Trouble {
+  kNone,
+  kFrozen,       // it does nothing
+  kNoCommits,    // none of its transactions is committed
+  kNoChanges,    // none that changes something is
+  kCommitsHang,  // none ends
+  kNoBeats,      // the heartbeat's connection is gone
+};
+
+// One process's way to lead: services/lifecycle/lease_holder.cc without threads, around the same
+// rules of services/lifecycle/core/lease.h.
+class LeaseThread {
+ public:
+  // All must outlive it, but for `hang`: told of what ends when the replica's commits do.
+  struct Surroundings {
+    Cloud& cloud;
+    Dice& dice;
+    const Weather& weather;
+    Judge& judge;
+    const Bug bug;
+    std::function<void(Network::Message)> hang;
+  };
+  LeaseThread(std::string holder, std::shared_ptr<storage::LaneClock> clock, Surroundings around)
+      : holder_(std::move(holder)), clock_(std::move(clock)), around_(std::move(around)) {}
+
+  // Names the process, not the replica.
+  const std::string& holder() const { return holder_; }
+  int64_t epoch() const { return keeper_.epoch(); }
+  // Whether a command of its own that writes failed since the last that was committed.
+  bool failing() const { return keeper_.probe_writes(); }
+
+  // A quarter of the ttl went by.
+  void Beat(Trouble trouble);
+  // It stops in order.
+  void Resign();
+  void PlanEnded(const absl::Status& status, absl::Duration submitted);
+  void Refused() { keeper_.Refused(); }
+
+ private:
+  void Probe(Trouble trouble);
+  void EndProbe(bool works);
+  void Ask(Trouble trouble);
+  absl::StatusOr<int64_t> Write(absl::Duration length);
+  void TakeOver(int64_t epoch, Trouble trouble);
+  void Release();
+  absl::Duration Now() const { return around_.cloud.steady.Now(); }
+  absl::Time DatabaseNow() const { return around_.cloud.lifecycle.DatabaseTime(around_.cloud.now); }
+
+  const std::string holder_;
+  const std::shared_ptr<storage::LaneClock> clock_;
+  const Surroundings around_;
+  lifecycle::LeaseKeeper keeper_{Cloud::kLeaseTtl};
+  // A probe that is under way: since when, and whether it writes.
+  std::optional<std::pair<absl::Duration, bool>> probe_;
+  // Until then it waits for its takeover to be committed.
+  absl::Duration waits_until_ = -absl::InfiniteDuration();
+};
+
+}  // namespace muster::simulation
