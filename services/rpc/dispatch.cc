@@ -107,7 +107,8 @@ Accounting::Accounting(grpc::ServerContextBase& context, MethodMetrics* method)
   method_->Received();
 }
 
-void Accounting::Handled(grpc::StatusCode code, absl::string_view message) {
+void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
+                         absl::string_view cause) {
   const absl::Time now = absl::Now();
   const absl::Duration took = now - start_;
   if (method_ != nullptr) method_->Handled(code, took);
@@ -125,6 +126,7 @@ void Accounting::Handled(grpc::StatusCode code, absl::string_view message) {
     const auto silent = AdmitFailureLine(now);
     if (!silent) return;
     fields.push_back({"error", message});
+    if (!cause.empty()) fields.push_back({"cause", cause});
     if (*silent > 0) fields.push_back({"lines_left_out", *silent});
   }
   log::Write(level, "call handled", fields);

@@ -74,8 +74,8 @@ class Accounting {
   void Sent() {
     if (method_ != nullptr) method_->Sent();
   }
-  // Once.
-  void Handled(grpc::StatusCode code, absl::string_view message);
+  // Once. `cause`: of an error, for operators only (error::CauseOf).
+  void Handled(grpc::StatusCode code, absl::string_view message, absl::string_view cause = "");
   // The name for logs.
   absl::string_view method_name() const;
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "services/common/cause.h"
 #include "services/common/log.h"
 #include "services/rpc/dispatch.h"
 #include "services/rpc/status.h"
@@ -42,7 +43,8 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
       grpc::ServerUnaryReactor::Finish(grpc::Status());
     } else {
       grpc::Status converted = ToGrpcStatus(status);
-      accounting_.Handled(converted.error_code(), converted.error_message());
+      accounting_.Handled(converted.error_code(), converted.error_message(),
+                          error::CauseOf(status));
       grpc::ServerUnaryReactor::Finish(std::move(converted));
     }
   }
@@ -56,7 +58,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
     if (core_ != nullptr) core_->open.Leave();
     self_.reset();
   }
-  void OnCancel() override {}
+  void OnCancel() override { cancelled_ = true; }
   // Our reactions neither block nor take long: gRPC need not hand them to another thread.
   bool InternalInlineable() override { return true; }
 
@@ -81,6 +83,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
     return core_ != nullptr ? core_->open.refusal() : std::nullopt;
   }
   absl::Time deadline() const { return deadline_; }
+  bool gone() const { return cancelled_ || answered_.load(std::memory_order_acquire); }
   const CallInfo& info() const { return accounting_.info(); }
 
  private:
@@ -97,6 +100,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   const absl::Time deadline_;
   const std::string error_id_ = NewId();
   std::atomic<bool> answered_ = false;
+  std::atomic<bool> cancelled_ = false;
   std::shared_ptr<UnaryCall> self_;
 };
 
@@ -145,6 +149,7 @@ void Responder::ReplyWith(absl::FunctionRef<absl::Status()> fill) {
   call_->Answer(status);
 }
 
+bool Responder::gone() const { return call_->gone(); }
 absl::Time Responder::deadline() const { return call_->deadline(); }
 const CallInfo& Responder::info() const { return call_->info(); }
 

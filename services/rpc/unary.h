@@ -67,6 +67,9 @@ class Responder {
   // The client's deadline, or the server's default from the start of the call: pass it on to
   // whatever the answer waits for. Once it passes the call is answered DEADLINE_EXCEEDED.
   absl::Time deadline() const;
+  // Nobody waits for the answer any more: it was given, or the caller has gone. For work that is
+  // dear.
+  bool gone() const;
   // Request id and trace: for logs, and for calls to other services (channel.h).
   const CallInfo& info() const;
   absl::string_view request_id() const { return info().request_id; }

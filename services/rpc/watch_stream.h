@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "services/common/cause.h"
 #include "services/common/mutex.h"
 #include "services/rpc/dispatch.h"
 #include "services/rpc/limits.h"
@@ -168,7 +169,7 @@ class WatchReactor final
   void Finish(const absl::Status& status) {
     watcher_->Cancel();
     grpc::Status converted = ToGrpcStatus(status);
-    accounting_.Handled(converted.error_code(), converted.error_message());
+    accounting_.Handled(converted.error_code(), converted.error_message(), error::CauseOf(status));
     grpc::ServerWriteReactor<Response>::Finish(std::move(converted));
   }
 

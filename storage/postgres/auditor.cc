@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/common/cause.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 
@@ -52,7 +53,7 @@ absl::StatusOr<AuditReport> Auditor::RunOne() {
   if (!report.ok()) {
     ++failed_;
     log::Info("audit not made",
-              {{"service", options_.service}, {"error", std::string(report.status().message())}});
+              {{"service", options_.service}, {"error", error::ForOperators(report.status())}});
     return report;
   }
   ++audits_;

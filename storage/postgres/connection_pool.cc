@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/cause.h"
 #include "services/common/error.h"
 #include "storage/postgres/connection.h"
 
@@ -54,7 +55,8 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
     return Loan(this, std::make_unique<Connection>(EffectiveConninfo(options_)));
   } catch (const std::exception& e) {
     Return(nullptr);
-    return error::Unavailable(absl::StrCat("The database does not take connections: ", e.what()));
+    return error::WithCause(error::Unavailable("The database does not take connections."),
+                            e.what());
   }
 }
 

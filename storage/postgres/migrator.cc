@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "services/common/cause.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/connection_pool.h"
@@ -149,8 +150,8 @@ absl::StatusOr<const Migration*> ApplyNext(Session& session, const std::string& 
   if (next == nullptr || status.code() != absl::StatusCode::kInternal) return status;
   return error::FailedPrecondition(
       "MIGRATION_FAILED", next->path,
-      absl::StrCat(next->path, " failed and nothing of it was applied: ", status.message(),
-                   " Mend it and run the migration again."));
+      absl::StrCat(next->path, " failed and nothing of it was applied: ",
+                   error::ForOperators(status), " Mend it and run the migration again."));
 }
 
 void AppendRows(absl::Span<const Migration> files, absl::Span<const AppliedMigration> applied,

@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/cause.h"
 #include "services/common/error.h"
 #include "storage/postgres/transaction.h"
 
@@ -32,6 +33,10 @@ bool IsAway(absl::string_view sqlstate) {
   return absl::StartsWith(sqlstate, "57P") || absl::StartsWith(sqlstate, "08") ||
          absl::StartsWith(sqlstate, "53") || absl::StartsWith(sqlstate, "58") ||
          sqlstate == kReadOnly || sqlstate == "25P03";
+}
+
+absl::Status InDoubt(absl::string_view cause) {
+  return error::WithCause(absl::UnknownError("Whether it was committed is unknown."), cause);
 }
 
 }  // namespace
@@ -89,10 +94,8 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
     connection.MarkBroken();
     // What broke one has most likely broken those that nobody uses.
     pool_->DropIdle();
-    if (committing)
-      return {Outcome::kInDoubt,
-              absl::UnknownError(absl::StrCat("Whether it was committed is unknown: ", what))};
-    return {Outcome::kLost, error::Unavailable(absl::StrCat("The database is away: ", what))};
+    if (committing) return {Outcome::kInDoubt, InDoubt(what)};
+    return {Outcome::kLost, error::WithCause(error::Unavailable("The database is away."), what)};
   };
   // The order of the handlers matters: the first three do not derive from sql_error.
   try {
@@ -111,10 +114,7 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
     // A COMMIT that is cancelled while it waits for its synchronous standby says OK all the same:
     // it is done here, and may be lost with this server.
     const std::string warning = committing ? connection.TakeWarning() : "";
-    if (!warning.empty()) {
-      return {Outcome::kInDoubt,
-              absl::UnknownError(absl::StrCat("Whether it was committed is unknown: ", warning))};
-    }
+    if (!warning.empty()) return {Outcome::kInDoubt, InDoubt(warning)};
     return {};
   } catch (const pqxx::in_doubt_error& e) {
     committing = true;
@@ -125,8 +125,11 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
   } catch (const pqxx::transaction_rollback& e) {
     connection.MarkBroken();
     return {Outcome::kConflict,
-            absl::AbortedError(absl::StrCat("Lost a race in the database: ", e.what()))};
+            error::WithCause(absl::AbortedError("Lost a race in the database."), e.what())};
   } catch (const pqxx::broken_connection& e) {
+    return lost(e.what());
+  } catch (const pqxx::insufficient_resources& e) {
+    // Out of disk or memory. (libpqxx fills in no SQLSTATE for what has a class of its own.)
     return lost(e.what());
   } catch (const pqxx::sql_error& e) {
     // What a read-only server refused leaves no doubt, which only one that writes could settle.
@@ -138,10 +141,16 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
     // A failed statement has rolled the transaction back on the server, even a COMMIT's (deferred
     // constraints).
     connection.MarkBroken();
-    if (e.sqlstate() == kCancelled)
-      return {Outcome::kFailed, absl::DeadlineExceededError(e.what())};
-    return {Outcome::kFailed,
-            absl::InternalError(absl::StrCat("SQLSTATE ", e.sqlstate(), ": ", e.what()))};
+    if (e.sqlstate() == kCancelled) {
+      return {Outcome::kFailed,
+              error::WithCause(
+                  absl::DeadlineExceededError("The database took too long, and was stopped."),
+                  e.what())};
+    }
+    return {
+        Outcome::kFailed,
+        error::WithCause(absl::InternalError("The database refused a statement."),
+                         absl::StrCat(e.sqlstate(), e.sqlstate().empty() ? "" : ": ", e.what()))};
   } catch (const std::exception& e) {
     return lost(e.what());
   }
@@ -164,8 +173,7 @@ absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) 
     if (absl::IsUnknown(answer.status())) return answer;
     if (result.outcome == Outcome::kFailed && !absl::IsDeadlineExceeded(result.status) &&
         ++failures >= kMaxSettleFailures)
-      return absl::UnknownError(
-          absl::StrCat("Whether it was committed is unknown: ", result.status.message()));
+      return InDoubt(error::ForOperators(result.status));
     if (aborted_)
       return absl::UnknownError("Stopped before the outcome of a commit could be settled.");
     if (options_.on_doubt) options_.on_doubt();

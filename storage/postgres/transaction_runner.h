@@ -46,8 +46,8 @@ class TransactionRunner {
   // asked again and again until it can be answered, Abort() is called, or the database refuses to
   // say; then, and without `settle`, an unknown outcome is UNKNOWN. Any other error: nothing was
   // committed. UNAVAILABLE database away, full, or read-only; ABORTED too many conflicts;
-  // DEADLINE_EXCEEDED statement timeout; INTERNAL anything else (constraint violations with the
-  // constraint's name). `purpose`: see FaultHook.
+  // DEADLINE_EXCEEDED statement timeout; INTERNAL anything else. What the database said is the
+  // status's cause (error.h), which callers are not shown. `purpose`: see FaultHook.
   absl::Status Run(const TransactionBody& body, const TransactionSettle& settle = nullptr,
                    absl::string_view purpose = "run");
 
