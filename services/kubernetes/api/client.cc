@@ -16,6 +16,9 @@
 namespace muster::kubernetes {
 namespace {
 
+// Of one list: a million objects with pages of 500.
+constexpr int kMaxPages = 2'000;
+
 constexpr absl::string_view kJson = "application/json";
 // How long a watch is asked to live, in seconds: spread, so that they do not all come back at once.
 constexpr int kWatchAtLeast = 300;
@@ -65,7 +68,7 @@ std::string Describe(const HttpRequest& request) {
 }
 
 absl::StatusOr<Json> Parse(const HttpRequest& request, const HttpAnswer& answer) {
-  Json object = Json::parse(answer.body, nullptr, false);
+  Json object = ParseJson(answer.body);
   if (object.is_object()) return object;
   return absl::UnknownError(absl::StrCat(Describe(request), ": the answer is no JSON object (",
                                          answer.body.size(), " bytes)"));
@@ -195,7 +198,7 @@ absl::Status Client::Delete(absl::string_view path, const Json& options) {
 absl::StatusOr<std::string> Client::List(absl::string_view path, const Parameters& parameters,
                                          absl::FunctionRef<void(Json object)> take) {
   std::string next;
-  while (true) {
+  for (int pages = 0; pages < kMaxPages; ++pages) {
     Parameters all = parameters;
     all.emplace_back("limit", absl::StrCat(impl_->options.list_chunk));
     if (!next.empty()) all.emplace_back("continue", next);
@@ -213,6 +216,8 @@ absl::StatusOr<std::string> Client::List(absl::string_view path, const Parameter
     }
     next = std::move(token);
   }
+  return absl::UnknownError(
+      absl::StrCat("GET ", path, ": the list has no end: ", kMaxPages, " pages were read"));
 }
 
 absl::Status Client::Watch(absl::string_view path, const Parameters& parameters,

@@ -147,6 +147,30 @@ TEST(ClientTest, TellsCausesAndWhenToComeAgain) {
   EXPECT_EQ(ErrorOf(absl::NotFoundError("of somebody else")).code, 0);
 }
 
+TEST(ClientTest, ComesAgainWithinFiveMinutesWhateverItIsTold) {
+  TestServer server([](auto&, const auto& request, auto& response) {
+    if (request.path == "/header") response.set_header("Retry-After", "1000000");
+    SendJson(response,
+             R"({"kind":"Status","code":429,"details":{"retryAfterSeconds":9223372036854775807}})",
+             429);
+  });
+  const auto client = ClientOf(server.url());
+  for (const char* path : {"/header", "/details"})
+    EXPECT_EQ(ErrorOf(client->Get(path).status()).retry_after, kMaxRetryAfter) << path;
+}
+
+TEST(ClientTest, AListThatNeverEndsIsLeft) {
+  std::atomic<int> pages = 0;
+  TestServer server([&](auto&, const auto&, auto& response) {
+    SendJson(response, absl::StrCat(R"({"kind":"NodeList","items":[],"metadata":{"continue":")",
+                                    ++pages, R"("}})"));
+  });
+  const auto client = ClientOf(server.url());
+  EXPECT_THAT(client->List("/nodes", {}, [](Json) {}).status(),
+              StatusIs(absl::StatusCode::kUnknown, HasSubstr("the list has no end: 2000 pages")));
+  EXPECT_EQ(pages, 2'000);
+}
+
 TEST(ClientTest, BodiesThatAreNoJsonAreErrors) {
   TestServer server([](auto&, const auto& request, auto& response) {
     response.set_content("<html>\n\x01oops</html>", "text/html");

@@ -11,6 +11,9 @@
 namespace muster::kubernetes {
 namespace {
 
+// Schemas of CustomResourceDefinitions are the deepest, and stay below a third of it.
+constexpr size_t kMaxJsonDepth = 100;
+
 constexpr absl::string_view kPayload = "muster/kubernetes.ApiError";
 constexpr size_t kShownBody = 200;  // bytes of a body that is no Status
 
@@ -92,13 +95,40 @@ absl::Status Judge(int code, const Json& body, absl::Duration retry_after,
   error.reason = std::string(TextOf(body, "reason"));
   const Json& details = MemberOf(body, "details");
   AddCauses(MemberOf(details, "causes"), error);
-  error.retry_after = std::max(
-      {absl::ZeroDuration(), retry_after, absl::Seconds(NumberOf(details, "retryAfterSeconds"))});
+  error.retry_after =
+      std::clamp(std::max(retry_after, absl::Seconds(NumberOf(details, "retryAfterSeconds"))),
+                 absl::ZeroDuration(), kMaxRetryAfter);
   const absl::string_view message = TextOf(body, "message");
   return MakeStatus(error, message.empty() ? otherwise : message);
 }
 
+// Brackets that are open at once, those within texts not counted.
+size_t DepthOf(absl::string_view text) {
+  size_t open = 0;
+  size_t deepest = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      i += c == '\\' ? 1 : 0;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++open);
+    } else if ((c == ']' || c == '}') && open > 0) {
+      --open;
+    }
+  }
+  return deepest;
+}
+
 }  // namespace
+
+Json ParseJson(absl::string_view text) {
+  if (DepthOf(text) > kMaxJsonDepth) return Json(Json::value_t::discarded);
+  return Json::parse(text.begin(), text.end(), nullptr, false);
+}
 
 const Json& MemberOf(const Json& object, absl::string_view key) {
   static const Json& none = *new Json(nullptr);
@@ -115,7 +145,7 @@ absl::string_view TextOf(const Json& object, absl::string_view key) {
 
 absl::Status StatusOfAnswer(absl::string_view what, int code, absl::string_view body,
                             absl::Duration retry_after) {
-  const Json parsed = Json::parse(body.begin(), body.end(), nullptr, false);
+  const Json parsed = ParseJson(body);
   const std::string shown = Printable(body);
   return Judge(code, TextOf(parsed, "kind") == "Status" ? parsed : Json(nullptr), retry_after,
                absl::StrCat(what, ": HTTP ", code, shown.empty() ? "" : absl::StrCat(": ", shown)));

@@ -7,13 +7,22 @@
 
 namespace muster::kubernetes {
 
+// The longest pause that an API server may ask for. One that asks for more (eleven days were seen)
+// would be out of sight until somebody starts the adapter again.
+inline constexpr absl::Duration kMaxRetryAfter = absl::Minutes(5);
+
+// The value of a JSON text; discarded (is_discarded) for what is no JSON, or is nested deeper than
+// anything that Kubernetes says: a megabyte of `[` costs thirty of memory.
+Json ParseJson(absl::string_view text);
+
 // A member's text; empty when it is absent or no text.
 absl::string_view TextOf(const Json& object, absl::string_view key);
 // A member; null when it is absent or `object` is no object.
 const Json& MemberOf(const Json& object, absl::string_view key);
 
 // The error that an HTTP status other than 2xx stands for, as documented at Client. `what` names
-// the request, for a body that is no `metav1.Status`. `retry_after`: of the header, 0 without.
+// the request, for a body that is no `metav1.Status`. `retry_after`: of the header, 0 without;
+// kMaxRetryAfter at most counts.
 absl::Status StatusOfAnswer(absl::string_view what, int code, absl::string_view body,
                             absl::Duration retry_after);
 // The same for a `metav1.Status` that came as an ERROR event of a watch.

@@ -4,13 +4,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "services/kubernetes/api/errors.h"
 
 namespace muster::kubernetes {
 namespace {
 
 absl::StatusOr<WatchEvent> Parse(absl::string_view line) {
-  Json event = Json::parse(line.begin(), line.end(), nullptr, false);
+  Json event = ParseJson(line);
   std::string type(TextOf(event, "type"));
   if (type.empty() || !MemberOf(event, "object").is_object()) {
     return absl::UnknownError("a watch brought what is no event");
@@ -27,7 +28,9 @@ std::optional<absl::StatusOr<WatchEvent>> WatchStream::Next() {
       buffer_.erase(0, begin_);
       begin_ = 0;
       scanned_ = buffer_.size();
-      return std::nullopt;
+      if (buffer_.size() <= kMaxEventBytes) return std::nullopt;
+      return absl::UnknownError(
+          absl::StrCat("a watch brought an event of more than ", kMaxEventBytes, " bytes"));
     }
     const absl::string_view line =
         absl::StripAsciiWhitespace(absl::string_view(buffer_).substr(begin_, end - begin_));

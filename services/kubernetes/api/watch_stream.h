@@ -15,13 +15,16 @@ struct WatchEvent {
   Json object = {};
 };
 
+// etcd keeps no object of more than 1.5 MiB, which grows by its escapes.
+inline constexpr size_t kMaxEventBytes = size_t{16} << 20;
+
 // Puts a watch's events together from the bytes as they come: one JSON object a line, split
 // anywhere. Not thread-safe.
 class WatchStream {
  public:
   void Append(absl::string_view bytes) { buffer_.append(bytes.data(), bytes.size()); }
-  // The next whole event; nullopt until there is one. UNKNOWN for what is no event: nothing after
-  // it can be trusted.
+  // The next whole event; nullopt until there is one. UNKNOWN for what is no event, or is longer
+  // than kMaxEventBytes: nothing after it can be trusted.
   std::optional<absl::StatusOr<WatchEvent>> Next();
   // No event was begun and not ended.
   bool whole() const;

@@ -78,5 +78,30 @@ TEST(WatchStreamTest, WhatIsNoEventIsAnError) {
   }
 }
 
+TEST(WatchStreamTest, ALineWithoutAnEndIsNotKept) {
+  WatchStream stream;
+  const std::string part(size_t{1} << 20, 'x');
+  std::vector<std::string> out;
+  for (size_t bytes = 0; bytes < kMaxEventBytes; bytes += part.size()) {
+    stream.Append(part);
+    Drain(stream, out);
+  }
+  EXPECT_TRUE(out.empty());
+  stream.Append("x");
+  const auto event = stream.Next();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_THAT(event->status(), StatusIs(absl::StatusCode::kUnknown,
+                                        ::testing::HasSubstr("of more than 16777216 bytes")));
+}
+
+TEST(WatchStreamTest, AnEventOfNothingButBracketsIsNone) {
+  WatchStream stream;
+  stream.Append(
+      absl::StrCat(R"({"type":"ADDED","object":{"a":)", std::string(1'000'000, '['), "\n"));
+  std::vector<std::string> out;
+  Drain(stream, out);
+  EXPECT_THAT(out, ElementsAre("error"));
+}
+
 }  // namespace
 }  // namespace muster::kubernetes
