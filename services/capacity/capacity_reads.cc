@@ -35,12 +35,14 @@ void FillPage(const State& state, const v1::ListMachinesRequest& request, const 
   const size_t size = static_cast<size_t>(page.size);
   // The token holds a key, as those of the other lists do.
   const std::string after = ParseMachineName(page.after).value_or("");
-  std::vector<const MachineRow*> machines = ListMachines(state, filter, after, size + 1);
-  if (machines.size() > size) {
-    machines.pop_back();
-    response.set_next_page_token(rpc::PageToken(request, machines.back()->Key()));
+  const std::vector<const MachineRow*> machines = ListMachines(state, filter, after, size + 1);
+  size_t bytes = 0;
+  for (size_t i = 0; i < machines.size(); ++i) {
+    if (i == size || bytes >= rpc::kMaxPageBytes)
+      return response.set_next_page_token(rpc::PageToken(request, machines[i - 1]->Key()));
+    *response.add_machines() = ToProto(*machines[i]);
+    bytes += response.machines(static_cast<int>(i)).ByteSizeLong();
   }
-  for (const MachineRow* machine : machines) *response.add_machines() = ToProto(*machine);
 }
 
 absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& request) {
@@ -49,13 +51,13 @@ absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& 
   for (int i = 0; i < request.kinds_size(); ++i) {
     const int kind = request.kinds(i);
     if (kind == v1::WatchCapacityRequest::KIND_ZONE) {
-      options.kinds.push_back(ZoneRow::kKind);
+      rpc::AddKind(options, ZoneRow::kKind);
     } else if (kind == v1::WatchCapacityRequest::KIND_INSTANCE_TYPE) {
-      options.kinds.push_back(InstanceTypeRow::kKind);
+      rpc::AddKind(options, InstanceTypeRow::kKind);
     } else if (kind == v1::WatchCapacityRequest::KIND_MACHINE) {
-      options.kinds.push_back(MachineRow::kKind);
+      rpc::AddKind(options, MachineRow::kKind);
     } else if (kind == v1::WatchCapacityRequest::KIND_CLAIM) {
-      options.kinds.push_back(ClaimRow::kKind);
+      rpc::AddKind(options, ClaimRow::kKind);
     } else {
       return muster::error::InvalidField(
           absl::StrCat("kinds[", i, "]"),

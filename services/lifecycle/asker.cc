@@ -107,9 +107,11 @@ struct Call {
   }
 };
 
+// Refused as a whole for what one pool, or all together, have in it: malformed, or too large.
 template <class Call>
-bool IsMalformed(const Call& call) {
-  return call.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
+bool IsRefusedWhole(const Call& call) {
+  return call.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ||
+         call.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
 }
 
 // The calls by which the others are told what should be.
@@ -279,7 +281,7 @@ void Asker::AskBy(absl::Span<Picture> pictures, absl::Duration timeout) const {
     guards_[2]->Ended(configuration, FirstOf(configuration.request), send_configuration);
   }
   if (pictures.size() > 1 &&
-      (IsMalformed(quota) || IsMalformed(capacity) || IsMalformed(configuration))) {
+      (IsRefusedWhole(quota) || IsRefusedWhole(capacity) || IsRefusedWhole(configuration))) {
     // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
     // harm.
     const size_t half = pictures.size() / 2;

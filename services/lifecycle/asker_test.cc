@@ -110,6 +110,16 @@ TEST_F(AskerTest, OneThatSaysThatItIsAwayIsAskedEveryTime) {
   EXPECT_EQ(Ask(kLong)[0].answers.holding.state, Holding::State::kHere);
 }
 
+// Some pools have so much in their claims that all of them are too much for one request.
+TEST_F(AskerTest, ABatchThatIsTooLargeIsAskedInHalves) {
+  peers_.capacity.SetMostClaims(1);
+  for (const Picture& picture : Ask(kLong)) {
+    EXPECT_EQ(picture.answers.claim.state, Claim::State::kHere) << picture.answers.claim.error;
+    EXPECT_EQ(picture.answers.holding.state, Holding::State::kHere);
+  }
+  EXPECT_EQ(peers_.capacity.syncs(), 3);
+}
+
 TEST_F(AskerTest, ARefusalTellsWhyAndWhatTheServiceKnows) {
   peers_.quota.SetKnownGeneration(9);
   const std::vector<Picture> pictures = Ask(kLong);

@@ -176,6 +176,11 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     silent_ = silent;
     speaks_.SignalAll();
   }
+  // Takes no more claims in one request.
+  void SetMostClaims(int most) {
+    MutexLock lock(mutex_);
+    most_claims_ = most;
+  }
   // Calls of BatchSyncClaims so far.
   int syncs() {
     MutexLock lock(mutex_);
@@ -203,6 +208,8 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     ++syncs_;
     while (silent_ && !context->IsCancelled()) speaks_.WaitFor(mutex_, absl::Milliseconds(20));
     if (context->IsCancelled()) return grpc::Status::CANCELLED;
+    if (request->claims_size() > most_claims_)
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, "Received message larger than max"};
     Decide(*request, claims_, next_machine_, *response);
     for (const auto& result : response->results()) Note(result.claim());
     return grpc::Status::OK;
@@ -303,6 +310,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   CondVar speaks_;
   bool silent_ MUSTER_GUARDED_BY(mutex_) = false;
   int syncs_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int most_claims_ MUSTER_GUARDED_BY(mutex_) = 1'000;
   std::map<std::string, capacity::v1::Claim> rows_ MUSTER_GUARDED_BY(mutex_);  // by pool
   int next_machine_ MUSTER_GUARDED_BY(mutex_) = 100;
   Claims claims_ MUSTER_GUARDED_BY(mutex_);

@@ -71,7 +71,7 @@ absl::StatusOr<storage::WatchOptions> ParseWatch(const v1::WatchLifecycleRequest
       return muster::error::InvalidField(absl::StrCat("kinds[", i, "]"),
                                          "must be one of the known kinds.");
     }
-    options->kinds.emplace_back(kind);
+    rpc::AddKind(*options, kind);
   }
   // The lease is nobody's business.
   if (options->kinds.empty())

@@ -9,6 +9,11 @@ namespace muster::rpc {
 
 // The largest message taken. Our largest requests, batches of 1,000 resources, need up to 4 MiB.
 inline constexpr int kMaxReceiveBytes = 4 << 20;
+// What a request may be before it is parsed (request_bounds.h): entries of one list or map, bytes
+// of one string, entries of all lists together. Many fields take less, and say so.
+inline constexpr int kMaxEntries = 1000;
+inline constexpr size_t kMaxStringBytes = 16 << 10;
+inline constexpr int kMaxRequestEntries = 100'000;
 // The largest answer a client takes: a page of 1,000 resources with room to spare.
 inline constexpr int kMaxClientReceiveBytes = 16 << 20;
 // All headers of one call together.
@@ -34,6 +39,11 @@ inline constexpr absl::Duration kMinPingInterval = absl::Seconds(10);
 inline constexpr absl::Duration kMaxConnectionAge = absl::Minutes(30);
 inline constexpr absl::Duration kMaxConnectionAgeGrace = absl::Minutes(5);
 
+// A connection says what it is (HTTP/2's preface and settings) within this time, or is closed.
+inline constexpr absl::Duration kHandshakeTimeout = absl::Seconds(5);
+// Likewise a request for /metrics.
+inline constexpr absl::Duration kMetricsTimeout = absl::Seconds(1);
+
 // A client's pauses between attempts to connect.
 inline constexpr absl::Duration kMinReconnectBackoff = absl::Milliseconds(100);
 inline constexpr absl::Duration kMaxReconnectBackoff = absl::Seconds(5);
@@ -57,6 +67,9 @@ inline constexpr int kMaxFailureLinesPerSecond = 100;
 // Page sizes of every List*: 0 means the default, more than the most means the most.
 inline constexpr int kDefaultPageSize = 100;
 inline constexpr int kMaxPageSize = 1000;
+// A page ends with the resource that brings it over so many bytes, so that every client can read it
+// (gRPC's take 4 MiB unless told otherwise).
+inline constexpr size_t kMaxPageBytes = 2 << 20;
 
 // Messages of a watch that are bundled into one, and their size at most (but for the last of them).
 inline constexpr int kMaxBundle = 1000;

@@ -9,25 +9,28 @@
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "services/common/faults.h"
+#include "services/rpc/limits.h"
 #include "services/rpc/page.h"
 #include "services/rpc/read.h"
 #include "services/rpc/unary.h"
 
 namespace muster::rpc {
 
-// One page of the rows of an ordered map whose keys begin with `prefix`: calls `emit(entry)` for at
-// most page.size entries for which `keep(entry)` holds. Returns the token of the next page, empty
-// when there are no more.
+// One page of the rows of an ordered map whose keys begin with `prefix`: calls `emit(entry)`, which
+// gives the bytes that it is answered with, for entries for which `keep(entry)` holds: for at most
+// page.size of them, and for none once they have kMaxPageBytes. Returns the token of the next page,
+// empty when there are no more.
 template <class Map, class Request, class Keep, class Emit>
 std::string ListPage(const Map& rows, const Request& request, const Page& page,
                      absl::string_view prefix, Keep keep, Emit emit) {
   auto it = page.after.empty() ? rows.lower_bound(prefix) : rows.upper_bound(page.after);
   int left = page.size;
+  size_t bytes = 0;
   std::string last;
   for (; it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
     if (!keep(*it)) continue;
-    if (left-- == 0) return PageToken(request, last);
-    emit(*it);
+    if (left-- == 0 || bytes >= kMaxPageBytes) return PageToken(request, last);
+    bytes += emit(*it);
     last = it->first;
   }
   return "";
@@ -85,7 +88,11 @@ grpc::ServerUnaryReactor* ListRows(grpc::CallbackServerContext* context, Lane& l
                          [&](const auto& row) {
                            return !wanted.keep || wanted.keep(row.first, *row.second.row);
                          },
-                         [&](const auto& row) { *add(out) = render(state, row.second); }));
+                         [&](const auto& row) {
+                           auto& added = *add(out);
+                           added = render(state, row.second);
+                           return added.ByteSizeLong();
+                         }));
                    });
 }
 

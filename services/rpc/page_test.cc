@@ -11,6 +11,7 @@
 #include "absl/strings/escaping.h"
 #include "services/common/error.h"
 #include "services/rpc/field_mask.h"
+#include "services/rpc/limits.h"
 #include "services/rpc/list.h"
 
 namespace muster::rpc {
@@ -102,6 +103,23 @@ TEST(PageTest, GarbageIsRefused) {
   }
 }
 
+TEST(ListPageTest, EndsWithTheRowThatMakesItTooLarge) {
+  absl::btree_map<std::string, size_t> rows = {
+      {"a", kMaxPageBytes / 2}, {"b", kMaxPageBytes}, {"c", 3 * kMaxPageBytes}, {"d", 1}};
+  std::vector<std::vector<std::string>> pages;
+  ListQuotasRequest request = Request("x");
+  do {
+    pages.emplace_back();
+    request.set_page_token(ListPage(
+        rows, request, *ReadPage(request), "", [](const auto&) { return true; },
+        [&](const auto& row) {
+          pages.back().push_back(row.first);
+          return row.second;
+        }));
+  } while (!request.page_token().empty());
+  EXPECT_EQ(pages, (std::vector<std::vector<std::string>>{{"a", "b"}, {"c"}, {"d"}}));
+}
+
 TEST(ListPageTest, PagesShowEveryRowOfThePrefixOnce) {
   absl::btree_map<std::string, int> rows;
   for (int i = 0; i < 25; ++i) rows["a/" + std::to_string(100 + i)] = i;
@@ -118,7 +136,10 @@ TEST(ListPageTest, PagesShowEveryRowOfThePrefixOnce) {
       size_t before = seen.size();
       request.set_page_token(ListPage(
           rows, request, *page, "a/", [](const auto& row) { return row.second % 2 == 0; },
-          [&](const auto& row) { seen.push_back(row.second); }));
+          [&](const auto& row) {
+            seen.push_back(row.second);
+            return size_t{1};
+          }));
       EXPECT_LE(seen.size() - before, static_cast<size_t>(size));
       EXPECT_GT(seen.size(), before);
       ++pages;

@@ -2,6 +2,7 @@
 
 #include <muster/type/v1/watch.pb.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -70,6 +71,14 @@ template <class Response, class Take>
 void ForEachMessage(const Response& response, Take take) {
   take(response);
   for (const Response& next : response.bundle()) take(next);
+}
+
+// One more kind to watch; one that is asked for again is there already: each change is held against
+// all of them.
+template <class Options>
+void AddKind(Options& options, absl::string_view kind) {
+  const auto known = std::find(options.kinds.begin(), options.kinds.end(), kind);
+  if (known == options.kinds.end()) options.kinds.emplace_back(kind);
 }
 
 }  // namespace muster::rpc

@@ -126,6 +126,14 @@ TEST(ValidateTest, Affinity) {
   };
   const Case cases[] = {
       {"claim.affinity.terms", [](Affinity& a) { a.terms.resize(17, a.terms[0]); }},
+      {"claim.affinity.terms",
+       [](Affinity& a) {
+         for (AffinityExpression& each : a.terms[0].expressions) {
+           each.op = Op::kIn;
+           each.values.assign(64, std::string(63, 'v'));
+         }
+         a.terms.resize(16, a.terms[0]);
+       }},
       {term + ".expressions", [](Affinity& a) { a.terms[0].expressions.clear(); }},
       {term + ".expressions",
        [](Affinity& a) { a.terms[0].expressions.resize(17, a.terms[0].expressions[0]); }},

@@ -167,10 +167,25 @@ void CheckCounts(Faults& faults, const Spec& spec, std::optional<int64_t> target
   }
 }
 
+size_t BytesOf(const Affinity& affinity) {
+  size_t bytes = 0;
+  for (const auto& term : affinity) {
+    for (const AffinityExpression& expression : term) {
+      bytes += expression.key.size();
+      for (const std::string& value : expression.values) bytes += value.size();
+    }
+  }
+  return bytes;
+}
+
 void CheckAffinity(Faults& faults, const Affinity& affinity) {
   constexpr char kField[] = "spec.nodeAffinity.terms";
   if (affinity.size() > kMaxAffinityTerms) {
     return faults.Add(kField, absl::StrCat("must have at most ", kMaxAffinityTerms, " entries"));
+  }
+  if (BytesOf(affinity) > kMaxAffinityBytes) {
+    return faults.Add(kField, absl::StrCat("must have at most ", kMaxAffinityBytes,
+                                           " bytes of keys and values in all"));
   }
   for (size_t i = 0; i < affinity.size(); ++i) {
     const std::string term = absl::StrCat(kField, "[", i, "].expressions");

@@ -58,6 +58,11 @@ TEST(ValidateNodeAffinity, EachExpressionIsAPodsRequirement) {
   }
   EXPECT_THAT(fields(Affinity(kMaxAffinityTerms + 1, {{"row", "Exists", {}}})),
               ElementsAre("spec.nodeAffinity.terms"));
+  // Each list within its bounds, all together a megabyte.
+  const AffinityExpression wide = {
+      "row", "In", std::vector<std::string>(kMaxAffinityValues, std::string(63, 'v'))};
+  EXPECT_THAT(fields(Affinity(4, {wide})), IsEmpty());
+  EXPECT_THAT(fields(Affinity(5, {wide})), ElementsAre("spec.nodeAffinity.terms"));
 }
 
 TEST(ValidatePrefill, OneToFourNodesAndNotWithAutoscalingOrSpot) {
