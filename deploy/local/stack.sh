@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # What up and down share: where the stack keeps its state, its Postgres, and its processes.
 #
-# Environment: MUSTER_STATE_DIR (default <tree>/.state), MUSTER_PORT (7600), MUSTER_METRICS_PORT (7601), MUSTER_POSTGRES_PORT
-# (7602). Port 0: a free one for musterd, no TCP at all for Postgres (its unix socket is always there).
+# Environment: MUSTER_STATE_DIR (default <tree>/.state), MUSTER_PORT (7600), MUSTER_METRICS_PORT (7601),
+# MUSTER_OPERATOR_PORT (7603), MUSTER_POSTGRES_PORT (7602). Port 0: a free one for musterd, no TCP at all for Postgres (its unix socket is always there).
 
 # shellcheck source=deploy/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -10,6 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 STATE="${MUSTER_STATE_DIR:-$MUSTER_ROOT/.state}"
 export PORT="${MUSTER_PORT:-7600}"
 export METRICS_PORT="${MUSTER_METRICS_PORT:-7601}"
+export OPERATOR_PORT="${MUSTER_OPERATOR_PORT:-7603}"
 POSTGRES_PORT="${MUSTER_POSTGRES_PORT:-7602}"
 export BIN="$MUSTER_ROOT/build/release/bin"
 

@@ -25,9 +25,11 @@ absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& stan
     }
   }
   std::istream& in = file == "-" ? standard_input : stream;
-  std::ostringstream text;
-  text << in.rdbuf();
-  return std::move(text).str();
+  // One byte more than is taken tells that there are too many: a file need not end.
+  std::string text(kMaxManifestBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  return text;
 }
 
 std::string OutcomeWord(Outcome outcome, bool dry_run) {

@@ -315,10 +315,16 @@ const std::vector<Command>& Commands() {
              "audit: pools, Nodes, charges, machines and configurations side by side, then a "
              "line for\n"
              "each that differs. What is on its way does not count.\n"
+             "Both ask the server's operators' listener (musterd --operator_listen).\n"
              "Exit code 1 when anything differs.",
          .flags = {{.name = "settle",
                     .value = "DURATION",
-                    .meaning = "How long a difference must stand, up to 60s. Default: 5s."}}});
+                    .meaning = "How long a difference must stand, up to 60s. Default: 5s."},
+                   {.name = "operator-server",
+                    .value = "HOST:PORT",
+                    .meaning = "Where the operators' listener is.",
+                    .standard = "127.0.0.1:7603",
+                    .variable = "MUSTER_OPERATOR_SERVER"}}});
     all.push_back(
         {.name = "version", .usage = "version", .summary = "Says which musterctl this is."});
     return all;

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -87,12 +90,12 @@ class Converter {
  private:
   Value ConvertMap(const YAML::Node& node, int depth) {
     Value value{.type = Value::Type::kMap};
+    std::unordered_set<std::string> keys;
     for (const auto& entry : node) {
       const int line = entry.first.Mark().line + 1;
       if (!entry.first.IsScalar()) throw Fault{"a key must be a plain word", line};
       const std::string& key = entry.first.Scalar();
-      if (value.Find(key) != nullptr)
-        throw Fault{absl::StrCat("\"", key, "\" is there twice"), line};
+      if (!keys.insert(key).second) throw Fault{absl::StrCat("\"", key, "\" is there twice"), line};
       value.map.emplace_back(key, Convert(entry.second, depth + 1));
       // A missing value has no place of its own.
       if (value.map.back().second.type == Value::Type::kNull) value.map.back().second.line = line;
@@ -123,28 +126,37 @@ bool IsSeparator(absl::string_view line) {
          (line.size() > 3 && line.substr(0, 3) == "---" && (line[3] == ' ' || line[3] == '\t'));
 }
 
-// The document that a line belongs to, by the separators before it.
-int DocumentAt(absl::string_view text, int line) {
-  int documents = 1;
-  int at = 1;
-  bool content = false;
-  for (absl::string_view row : absl::StrSplit(text, '\n')) {
-    if (at++ > line) break;
-    while (!row.empty() && row.back() == '\r') row.remove_suffix(1);
-    if (IsSeparator(row)) {
-      documents += content ? 1 : 0;
-      content = true;
-    } else if (row.find_first_not_of(" \t") != absl::string_view::npos && row[0] != '#' &&
-               row[0] != '%') {
-      content = true;
+// Which of its documents a line of a text belongs to, by the separators before it.
+class DocumentLines {
+ public:
+  explicit DocumentLines(absl::string_view text) {
+    int line = 0;
+    bool content = false;
+    for (absl::string_view row : absl::StrSplit(text, '\n')) {
+      ++line;
+      while (!row.empty() && row.back() == '\r') row.remove_suffix(1);
+      if (IsSeparator(row)) {
+        if (content) begins_.push_back(line);
+        content = true;
+      } else if (row.find_first_not_of(" \t") != absl::string_view::npos && row[0] != '#' &&
+                 row[0] != '%') {
+        content = true;
+      }
     }
   }
-  return documents;
-}
+
+  int DocumentAt(int line) const {
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), line);
+    return static_cast<int>(after - begins_.begin()) + 1;
+  }
+
+ private:
+  std::vector<int> begins_;  // the first line of each but the first
+};
 
 absl::Status At(absl::string_view file, absl::string_view text, const Fault& fault) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(Place(file, DocumentAt(text, fault.line), fault.line), ": ", fault.what));
+  return absl::InvalidArgumentError(absl::StrCat(
+      Place(file, DocumentLines(text).DocumentAt(fault.line), fault.line), ": ", fault.what));
 }
 
 }  // namespace
@@ -198,10 +210,11 @@ absl::StatusOr<std::vector<Document>> ParseDocuments(absl::string_view file,
   std::vector<Document> documents;
   try {
     const std::vector<YAML::Node> nodes = YAML::LoadAll(std::string(text));
+    const DocumentLines lines(text);
     for (const YAML::Node& node : nodes) {
       Value value = Converter().Convert(node, 0);
       if (value.type == Value::Type::kNull) continue;
-      const int number = DocumentAt(text, value.line);
+      const int number = lines.DocumentAt(value.line);
       documents.push_back({.file = std::string(file), .number = number, .value = std::move(value)});
     }
   } catch (const YAML::Exception& error) {

@@ -5,6 +5,7 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands.h"
 #include "services/musterctl/errors.h"
+#include "services/musterctl/printable.h"
 
 namespace muster::musterctl {
 namespace {
@@ -59,7 +60,7 @@ bool IsInDoubt(const absl::Status& status) {
 
 absl::Status Execute(const CommandLine& line, World& world) {
   ApiOptions options{
-      .server = line.Get("server"),
+      .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
       .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")}};
   if (line.Has("timeout")) {
     auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
@@ -91,7 +92,16 @@ absl::Status WrongUse(absl::string_view text) {
 
 bool IsWrongUse(const absl::Status& status) { return status.GetPayload(kWrongUseUrl).has_value(); }
 
-int Run(absl::Span<const std::string> args, World& world) {
+int Run(absl::Span<const std::string> args, World& shown) {
+  PrintableStream out(shown.out);
+  PrintableStream err(shown.err);
+  World world{.in = shown.in,
+              .out = out,
+              .err = err,
+              .environment = shown.environment,
+              .connect = shown.connect,
+              .clock = shown.clock,
+              .sleep = shown.sleep};
   const absl::StatusOr<CommandLine> line = ParseArgs(args, world.environment);
   if (!line.ok()) {
     world.err << RenderError(line.status());

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "services/common/resource_name.h"
 #include "services/musterctl/objects.h"
+#include "services/musterctl/printable.h"
 
 namespace muster::musterctl {
 namespace {
@@ -264,7 +265,11 @@ std::string TablePrinter::Print(const std::vector<std::vector<std::string>>& row
     for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
   };
   measure(headers_);
-  for (const Cells& row : rows) measure(row);
+  std::vector<Cells> shown = rows;
+  for (Cells& row : shown) {
+    for (std::string& cell : row) cell = Printable(cell);
+    measure(row);
+  }
   std::string out;
   const auto print = [&](const Cells& cells) {
     std::string line;
@@ -276,7 +281,7 @@ std::string TablePrinter::Print(const std::vector<std::vector<std::string>>& row
     absl::StrAppend(&out, line, "\n");
   };
   if (first) print(headers_);
-  for (const Cells& row : rows) print(row);
+  for (const Cells& row : shown) print(row);
   return out;
 }
 

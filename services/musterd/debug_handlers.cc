@@ -56,19 +56,13 @@ void Fill(const lifecycle::BooksAuditor::Report& report, debug::v1::AuditBooksRe
   response.set_orphans_withheld(report.mass);
 }
 
-absl::StatusOr<debug::v1::CompareStateResponse> Compare(const std::vector<ServicePart>& parts) {
-  debug::v1::CompareStateResponse response;
-  for (const ServicePart& part : parts) {
-    const absl::StatusOr<storage::Comparison> comparison = part.compare();
-    if (!comparison.ok()) return comparison.status();
-    auto* out = response.add_comparisons();
-    out->set_service(part.name);
-    out->set_revision(comparison->revision);
-    out->set_resources(comparison->resources);
-    out->set_whole_journal(comparison->whole_journal);
-    for (const std::string& difference : comparison->differences) out->add_differences(difference);
-  }
-  return response;
+void Fill(const std::string& service, const storage::Comparison& comparison,
+          debug::v1::CompareStateResponse::Comparison& out) {
+  out.set_service(service);
+  out.set_revision(comparison.revision);
+  out.set_resources(comparison.resources);
+  out.set_whole_journal(comparison.whole_journal);
+  for (const std::string& difference : comparison.differences) out.add_differences(difference);
 }
 
 }  // namespace
@@ -90,15 +84,9 @@ grpc::ServerUnaryReactor* DebugHandlers::CompareState(grpc::CallbackServerContex
                                                       const debug::v1::CompareStateRequest*,
                                                       debug::v1::CompareStateResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    auto shared = std::make_shared<rpc::Responder>(std::move(responder));
     MutexLock lock(mutex_);
-    jobs_.push_back([this, shared, response] {
-      absl::StatusOr<debug::v1::CompareStateResponse> compared = Compare(parts_);
-      shared->Reply([&] {
-        if (compared.ok()) *response = *std::move(compared);
-        return compared.status();
-      });
-    });
+    if (job_) return responder.Finish(error::Unavailable("Another comparison runs."));
+    job_ = {std::make_shared<rpc::Responder>(std::move(responder)), response};
     wakes_.Signal();
   });
 }
@@ -132,16 +120,32 @@ grpc::ServerUnaryReactor* DebugHandlers::Ping(grpc::CallbackServerContext* conte
 
 void DebugHandlers::Run() {
   while (true) {
-    std::function<void()> job;
+    Job job;
     {
       MutexLock lock(mutex_);
-      while (jobs_.empty() && !stopping_) wakes_.Wait(mutex_);
-      if (stopping_) return;  // what waits is answered by its responder's destructor
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
+      while (!job_ && !stopping_) wakes_.Wait(mutex_);
+      if (stopping_) return;  // one that waits is answered by its responder's destructor
+      job = *job_;
     }
-    job();
+    Compare(job);
+    MutexLock lock(mutex_);
+    job_.reset();
   }
+}
+
+void DebugHandlers::Compare(const Job& job) const {
+  debug::v1::CompareStateResponse compared;
+  absl::Status status;
+  for (const ServicePart& part : parts_) {
+    if (!status.ok() || job.responder->gone()) break;
+    const absl::StatusOr<storage::Comparison> comparison = part.compare();
+    status = comparison.status();
+    if (status.ok()) Fill(part.name, *comparison, *compared.add_comparisons());
+  }
+  job.responder->Reply([&] {
+    if (status.ok()) *job.response = std::move(compared);
+    return status;
+  });
 }
 
 }  // namespace muster::musterd

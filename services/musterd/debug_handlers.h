@@ -2,13 +2,14 @@
 
 #include <muster/debug/v1/debug_service.grpc.pb.h>
 
-#include <deque>
-#include <functional>
+#include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "services/common/mutex.h"
 #include "services/musterd/service_part.h"
+#include "services/rpc/unary.h"
 
 namespace muster::lifecycle {
 class LifecycleService;
@@ -16,8 +17,9 @@ class LifecycleService;
 
 namespace muster::musterd {
 
-// muster.debug.v1.DebugService over all services of the process. Comparisons run one after another
-// on a thread of its own, because they block.
+// muster.debug.v1.DebugService over all services of the process. One comparison runs at a time, on
+// a thread of its own, because they block; one that nobody waits for any more ends with the service
+// it is at.
 class DebugHandlers final : public debug::v1::DebugService::CallbackService {
  public:
   // Both must outlive it. `lifecycle` is null where this process does not serve it.
@@ -35,13 +37,20 @@ class DebugHandlers final : public debug::v1::DebugService::CallbackService {
                                  debug::v1::PingResponse* response) override;
 
  private:
+  // A caller, and where its answer goes.
+  struct Job {
+    std::shared_ptr<rpc::Responder> responder = {};
+    debug::v1::CompareStateResponse* response = nullptr;
+  };
+
   void Run();
+  void Compare(const Job& job) const;
 
   const std::vector<ServicePart>& parts_;
   lifecycle::LifecycleService* const lifecycle_;
   Mutex mutex_;
   CondVar wakes_;
-  std::deque<std::function<void()>> jobs_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<Job> job_ MUSTER_GUARDED_BY(mutex_);  // that waits or runs
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -7,6 +7,8 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/synchronization/mutex.h"
+#include "services/common/cause.h"
+#include "services/common/open_files.h"
 #include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
 #include "services/musterd/process.h"
@@ -14,19 +16,23 @@
 namespace {
 
 int Fail(const absl::Status& status) {
-  std::cerr << "musterd: " << status.message() << "\n";
+  std::cerr << "musterd: " << muster::error::ForOperators(status) << "\n";
   return 1;
 }
 
 int Serve(const sigset_t& signals) {
+  muster::RaiseFileLimit();
   const auto options = muster::musterd::ServeOptionsFromFlags();
   if (!options.ok()) return Fail(options.status());
   const auto process = muster::musterd::Process::Start(*options);
   if (!process.ok()) return Fail(process.status());
   int signal = 0;
   sigwait(&signals, &signal);
+  const std::string failure = (*process)->failure();
   (*process)->Shutdown();
-  return 0;
+  if (failure.empty()) return 0;
+  std::cerr << "musterd: " << failure << "\n";
+  return 1;
 }
 
 }  // namespace

@@ -19,9 +19,15 @@ ABSL_FLAG(std::string, listen, "127.0.0.1:7600",
           "host:port that gRPC is served on; port 0 picks a free one.");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:7601",
           "host:port that /metrics is served on over HTTP; port 0 picks a free one.");
+ABSL_FLAG(
+    std::string, operator_listen, "127.0.0.1:7603",
+    "host:port of the operators' listener: all that --listen serves and, only here, audits, "
+    "comparisons and reflection, which are as dear as the state is large. Whoever reaches it "
+    "may ask for them: keep it on loopback, or behind a network of the operators' own. Port 0 "
+    "picks a free one.");
 ABSL_FLAG(std::string, port_file, "",
-          "File that the ports are written to once the server takes calls: `grpc <port>` and "
-          "`metrics <port>`, a line each. Empty: none.");
+          "File that the ports are written to once the server takes calls: `grpc <port>`, "
+          "`metrics <port>` and `operator <port>`, a line each. Empty: none.");
 ABSL_FLAG(std::string, db_conninfo, "",
           "libpq connection string of the database, without user for `serve` (each service "
           "connects as muster_<service>) and with an "
@@ -117,6 +123,7 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
   };
   required("--listen", options.listen);
   required("--metrics_listen", options.metrics_listen);
+  required("--operator_listen", options.operator_listen);
   if (options.services.count("lifecycle") == 0) return;
   const auto peer = [&](absl::string_view service, absl::string_view flag,
                         const std::string& value) {
@@ -205,6 +212,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   for (const std::string& service : absl::GetFlag(FLAGS_services)) options.services.insert(service);
   options.listen = absl::GetFlag(FLAGS_listen);
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
+  options.operator_listen = absl::GetFlag(FLAGS_operator_listen);
   options.port_file = absl::GetFlag(FLAGS_port_file);
   ASSIGN_OR_RETURN(options.conninfo, ConninfoFromFlags());
   options.migrations_dir = MigrationsDirFromFlags();

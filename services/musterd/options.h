@@ -17,6 +17,7 @@ struct ServeOptions {
   std::set<std::string> services = {};  // of kAllServices
   std::string listen = {};
   std::string metrics_listen = {};
+  std::string operator_listen = {};
   std::string port_file = {};  // empty: none
   std::string conninfo = {};   // without user: each service connects as muster_<service>
   std::string migrations_dir = {};

@@ -15,6 +15,7 @@ ServeOptions Good() {
   options.services = {"capacity", "quota", "lifecycle", "configuration"};
   options.listen = "127.0.0.1:0";
   options.metrics_listen = "127.0.0.1:0";
+  options.operator_listen = "127.0.0.1:0";
   options.conninfo = "dbname=muster";
   return options;
 }
@@ -36,6 +37,7 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   ServeOptions options = Good();
   options.services = {"quota", "brewery"};
   options.listen = "7600";
+  options.operator_listen = "loopback";
   options.conninfo = "";
   options.resync_interval = absl::ZeroDuration();
   options.released_keep = absl::Minutes(59);
@@ -47,9 +49,9 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.orphan_mass_percent = 101;
   const absl::Status status = Validate(options);
   for (const char* flag :
-       {"--services", "--listen", "--db_conninfo", "--resync_interval", "--released_keep",
-        "--request_keep", "--gang_keep", "--drain_delay", "--orphan_interval", "--orphan_grace",
-        "--orphan_releases", "--orphan_mass_percent"}) {
+       {"--services", "--listen", "--operator_listen", "--db_conninfo", "--resync_interval",
+        "--released_keep", "--request_keep", "--gang_keep", "--drain_delay", "--orphan_interval",
+        "--orphan_grace", "--orphan_releases", "--orphan_mass_percent"}) {
     EXPECT_THAT(status, HasFieldViolation(flag));
   }
   options.services.clear();

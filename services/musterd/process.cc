@@ -4,11 +4,14 @@
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/capacity/capacity_service.h"
 #include "services/common/error.h"
@@ -29,6 +32,19 @@ namespace {
 // follows Postgres within 5 s.
 constexpr std::chrono::milliseconds kReadinessInterval{250};
 
+// As dear as the state is large: for operators.
+constexpr const char* kOperatorsOnly[] = {"/muster.capacity.v1.CapacityService/AuditCapacity",
+                                          "/muster.quota.v1.QuotaService/AuditQuotas"};
+
+// How a client on this machine reaches what listens at `listen`.
+std::string OwnAddress(const std::string& listen, int port) {
+  if (absl::StartsWith(listen, "unix:")) return listen;
+  const std::string host = listen.substr(0, listen.rfind(':'));
+  if (host == "0.0.0.0") return absl::StrCat("127.0.0.1:", port);
+  if (host == "[::]") return absl::StrCat("[::1]:", port);
+  return absl::StrCat(host, ":", port);
+}
+
 }  // namespace
 
 Process::Process(ServeOptions options) : options_(std::move(options)) {}
@@ -41,17 +57,23 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
   RETURN_IF_ERROR(process->CheckSchemas());
   RETURN_IF_ERROR(process->CreateServices());
   RETURN_IF_ERROR(process->StartServer());
+  RETURN_IF_ERROR(process->StartOperatorServer());
   RETURN_IF_ERROR(process->StartReconciling());
   process->readiness_ = std::thread([raw = process.get()] { raw->FollowReadiness(); });
+  process->WatchListener();
   RETURN_IF_ERROR(process->WritePortFile());
-  log::Info("serving", {{"port", process->port()}, {"metrics_port", process->metrics_port()}});
+  log::Info("serving", {{"port", process->port()},
+                        {"metrics_port", process->metrics_port()},
+                        {"operator_port", process->operator_port()}});
   return process;
 }
 
 void Process::Shutdown() {
   if (stopping_.exchange(true)) return;
+  listener_watch_.reset();
   if (readiness_.joinable()) readiness_.join();
   if (lifecycle_ != nullptr) lifecycle_->StopReconciling();
+  if (operator_server_ != nullptr) operator_server_->Shutdown();
   if (server_ != nullptr) server_->Shutdown();
   for (const ServicePart& part : parts_) part.stop();
   log::Info("stopped");
@@ -143,7 +165,6 @@ absl::Status Process::CreateServices() {
 }
 
 absl::Status Process::StartServer() {
-  debug_ = std::make_unique<DebugHandlers>(&parts_, lifecycle_.get());
   metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
   rpc::ServerOptions server;
@@ -154,12 +175,25 @@ absl::Status Process::StartServer() {
     for (const ServicePart& part : parts_) part.stop_intake();
   };
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
-  server.services.push_back({debug::v1::DebugService::service_full_name(), debug_.get()});
+  server.closed = {std::begin(kOperatorsOnly), std::end(kOperatorsOnly)};
+  server.reflection = false;
   ASSIGN_OR_RETURN(server_, rpc::Server::Create(std::move(server)));
   RETURN_IF_ERROR(server_->Start());
   ASSIGN_OR_RETURN(metrics_endpoint_,
                    rpc::MetricsEndpoint::Create(metrics_, options_.metrics_listen));
   return absl::OkStatus();
+}
+
+absl::Status Process::StartOperatorServer() {
+  debug_ = std::make_unique<DebugHandlers>(&parts_, lifecycle_.get());
+  rpc::ServerOptions server;
+  server.addresses = {options_.operator_listen};
+  server.metrics = &metrics_;
+  server.drain_delay = absl::ZeroDuration();
+  for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
+  server.services.push_back({debug::v1::DebugService::service_full_name(), debug_.get()});
+  ASSIGN_OR_RETURN(operator_server_, rpc::Server::Create(std::move(server)));
+  return operator_server_->Start();
 }
 
 std::shared_ptr<grpc::Channel> Process::ChannelTo(absl::string_view service,
@@ -180,7 +214,8 @@ absl::Status Process::WritePortFile() const {
   if (options_.port_file.empty()) return absl::OkStatus();
   // Written beside and renamed, so that whoever waits for the file finds all of it.
   const std::string draft = absl::StrCat(options_.port_file, ".new");
-  std::ofstream(draft) << "grpc " << port() << "\nmetrics " << metrics_port() << "\n";
+  std::ofstream(draft) << "grpc " << port() << "\nmetrics " << metrics_port() << "\noperator "
+                       << operator_port() << "\n";
   if (std::rename(draft.c_str(), options_.port_file.c_str()) != 0) {
     return error::InvalidField("--port_file",
                                absl::StrCat(options_.port_file, " cannot be written."));
@@ -188,15 +223,42 @@ absl::Status Process::WritePortFile() const {
   return absl::OkStatus();
 }
 
+void Process::WatchListener() {
+  rpc::ListenerWatch::Options watch;
+  watch.address = OwnAddress(options_.listen, port());
+  watch.on_dead = [this](const std::string& what) {
+    {
+      MutexLock lock(failure_mutex_);
+      failure_ = absl::StrCat("The listener is dead: ", what, ".");
+    }
+    log::Error("the listener is dead; the process ends, to be started anew", {{"error", what}});
+    kill(getpid(), SIGTERM);
+  };
+  listener_watch_ = std::make_unique<rpc::ListenerWatch>(std::move(watch));
+}
+
+std::string Process::failure() const {
+  MutexLock lock(failure_mutex_);
+  return failure_;
+}
+
+void Process::LookAtFiles() {
+  if (FileReserve::CanOpen() || !files_.Release()) return;
+  log::Error("no file can be opened any more: clients have taken all that the limit allows",
+             {{"given_back", kReservedFiles}});
+}
+
 void Process::FollowReadiness() {
   while (!stopping_) {
+    LookAtFiles();
     bool all = true;
     for (const ServicePart& part : parts_) {
       const bool ready = part.ready();
       all = all && ready;
-      server_->SetServing(part.rpc.name, ready);
+      for (rpc::Server* server : {server_.get(), operator_server_.get()})
+        server->SetServing(part.rpc.name, ready);
     }
-    server_->SetServing("", all);
+    for (rpc::Server* server : {server_.get(), operator_server_.get()}) server->SetServing("", all);
     std::this_thread::sleep_for(kReadinessInterval);
   }
 }

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "services/common/mutex.h"
+#include "services/common/open_files.h"
 #include "services/musterd/options.h"
 #include "services/musterd/service_part.h"
+#include "services/rpc/listener_watch.h"
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
 
@@ -29,6 +32,9 @@ namespace muster::musterd {
 
 class DebugHandlers;
 
+// Kept aside for the log, the databases' connections and the look at our own listener.
+inline constexpr size_t kReservedFiles = 32;
+
 // A running `musterd serve`: what main makes of the options. Tests make the same.
 class Process {
  public:
@@ -42,8 +48,12 @@ class Process {
   // Idempotent.
   void Shutdown();
 
+  // Why it ends by itself: it has sent its own process a SIGTERM. Empty: it does not.
+  std::string failure() const;
+
   int port() const { return server_->port(); }
   int metrics_port() const { return metrics_endpoint_->port(); }
+  int operator_port() const { return operator_server_->port(); }
   std::shared_ptr<grpc::Channel> channel() { return server_->InProcessChannel(); }
 
  private:
@@ -52,6 +62,7 @@ class Process {
   absl::Status CheckSchemas() const;
   absl::Status CreateServices();
   absl::Status StartServer();
+  absl::Status StartOperatorServer();
   absl::Status StartReconciling();
   absl::Status WritePortFile() const;
   storage::LaneOptions LaneOptionsFor(absl::string_view service) const;
@@ -59,6 +70,9 @@ class Process {
   template <class Service>
   void AddPart(absl::string_view name, const char* full_name, Service& service);
   void FollowReadiness();
+  void WatchListener();
+  // Gives the reserve back when no file can be opened any more.
+  void LookAtFiles();
 
   const ServeOptions options_;
   rpc::Metrics metrics_;
@@ -69,7 +83,12 @@ class Process {
   std::vector<ServicePart> parts_;
   std::unique_ptr<DebugHandlers> debug_;
   std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<rpc::Server> operator_server_;
   std::unique_ptr<rpc::MetricsEndpoint> metrics_endpoint_;
+  FileReserve files_{kReservedFiles};
+  mutable Mutex failure_mutex_;
+  std::string failure_ MUSTER_GUARDED_BY(failure_mutex_);
+  std::unique_ptr<rpc::ListenerWatch> listener_watch_;
   std::atomic<bool> stopping_ = false;
   std::thread readiness_;
 };

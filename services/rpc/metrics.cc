@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/rpc/limits.h"
 #include "services/rpc/process_collector.h"
 
 namespace muster::rpc {
@@ -43,7 +44,10 @@ absl::StatusOr<std::unique_ptr<MetricsEndpoint>> MetricsEndpoint::Create(
     const Metrics& metrics, const std::string& address) {
   // The HTTP library throws when it cannot bind.
   try {
-    auto exposer = std::make_unique<prometheus::Exposer>(address);
+    // A few threads serve it: whoever says half a request must not keep them.
+    auto exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+        "listening_ports", address, "num_threads", "8", "request_timeout_ms",
+        absl::StrCat(absl::ToInt64Milliseconds(kMetricsTimeout)), "enable_keep_alive", "no"});
     for (const auto& collectable : metrics.all_) exposer->RegisterCollectable(collectable);
     return std::unique_ptr<MetricsEndpoint>(new MetricsEndpoint(std::move(exposer)));
   } catch (const std::exception& e) {

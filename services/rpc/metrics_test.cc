@@ -20,14 +20,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What a scraper gets.
-std::string Scrape(int port) {
+int Connect(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in to = {};
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<uint16_t>(port));
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  return fd;
+}
+
+// What a scraper gets.
+std::string Scrape(int port) {
+  const int fd = Connect(port);
   const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
   EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
   std::string answer;
@@ -82,6 +87,20 @@ TEST(MetricsTest, AreServedOverHttp) {
       page,
       HasSubstr(
           R"(grpc_server_started_total{grpc_type="unary",grpc_service="some.Service",grpc_method="Method"} 1)"));
+}
+
+// Each of the threads that serve waits for the end of a request.
+TEST(MetricsTest, HalfRequestsKeepNobodyOut) {
+  Metrics metrics;
+  const auto endpoint = MetricsEndpoint::Create(metrics, "127.0.0.1:0");
+  ASSERT_TRUE(endpoint.ok()) << endpoint.status();
+  std::vector<int> halves;
+  for (int i = 0; i < 20; ++i) {
+    halves.push_back(Connect((*endpoint)->port()));
+    ASSERT_EQ(send(halves.back(), "GET /met", 8, 0), 8);
+  }
+  EXPECT_THAT(Scrape((*endpoint)->port()), HasSubstr("200 OK"));
+  for (const int half : halves) close(half);
 }
 
 TEST(MetricsTest, AnAddressThatCannotBeBoundIsAnError) {

@@ -4,6 +4,8 @@
 #include <grpc/grpc.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
+#include <grpcpp/impl/server_builder_plugin.h>
 #include <grpcpp/server_builder.h>
 
 #include <mutex>
@@ -14,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/rpc/channel.h"
+#include "services/rpc/checked_service.h"
 #include "services/rpc/dispatch.h"
 
 namespace muster::rpc {
@@ -51,6 +54,7 @@ void SetLimits(grpc::ServerBuilder& builder, const ServerOptions& options) {
       {GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kServerKeepaliveTime)},
       {GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout)},
       {GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, Milliseconds(kMinPingInterval)},
+      {GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, Milliseconds(kHandshakeTimeout)},
       {GRPC_ARG_MAX_CONNECTION_AGE_MS, Milliseconds(kMaxConnectionAge)},
       {GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, Milliseconds(kMaxConnectionAgeGrace)},
       // A second server on the same port is a mistake, not a way to share load.
@@ -65,10 +69,16 @@ void InitPlugins() {
   std::call_once(once, [] { grpc::EnableDefaultHealthCheckService(true); });
 }
 
-void InitReflection() {
-  static std::once_flag once;
-  std::call_once(once, [] { grpc::reflection::InitProtoReflectionServerBuilderPlugin(); });
-}
+// gRPC's reflection adds itself to all servers of a program that links it.
+class WithoutReflection final : public grpc::ServerBuilderOption {
+ public:
+  void UpdateArguments(grpc::ChannelArguments*) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) {
+      return dynamic_cast<grpc::reflection::ProtoServerReflectionPlugin*>(plugin.get()) != nullptr;
+    });
+  }
+};
 
 }  // namespace
 
@@ -91,8 +101,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Create(ServerOptions options) {
 
 absl::Status Server::Start() {
   InitPlugins();
-  if (options_.reflection) InitReflection();
   grpc::ServerBuilder builder;
+  if (!options_.reflection) builder.SetOption(std::make_unique<WithoutReflection>());
   SetLimits(builder, options_);
   const auto credentials =
       options_.credentials != nullptr ? options_.credentials : grpc::InsecureServerCredentials();
@@ -100,7 +110,11 @@ absl::Status Server::Start() {
   for (size_t i = 0; i < options_.addresses.size(); ++i) {
     builder.AddListeningPort(options_.addresses[i], credentials, &ports_[i]);
   }
-  for (const NamedService& service : options_.services) builder.RegisterService(service.service);
+  for (const NamedService& named : options_.services) {
+    checked_.push_back(std::make_unique<internal::CheckedService>(*Find(named.name), *named.service,
+                                                                  options_.closed));
+    builder.RegisterService(checked_.back().get());
+  }
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
   factories.push_back(MakeFactory());
   builder.experimental().SetInterceptorCreators(std::move(factories));

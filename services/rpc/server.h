@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ struct ServerOptions {
   Metrics* metrics = nullptr;  // required; must outlive the Server
   std::shared_ptr<grpc::ServerCredentials> credentials = {};  // null: plain text
   bool reflection = true;
+  // Methods, e.g. `/muster.quota.v1.QuotaService/AuditQuotas`, that are answered PERMISSION_DENIED.
+  std::set<std::string> closed = {};
   int max_receive_bytes = kMaxReceiveBytes;
   absl::Duration default_deadline = kDefaultDeadline;
   absl::Duration drain_delay = kDrainDelay;
@@ -85,6 +88,7 @@ class Server {
   const ServerOptions options_;
   const std::unique_ptr<internal::ServerCore> core_;
   std::vector<int> ports_;
+  std::vector<std::unique_ptr<grpc::Service>> checked_;  // options_.services, as gRPC has them
   std::unique_ptr<grpc::Server> server_;
   Mutex shutdown_mutex_;
   bool shut_down_ MUSTER_GUARDED_BY(shutdown_mutex_) = false;

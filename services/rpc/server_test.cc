@@ -21,10 +21,12 @@
 #include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"
+#include "tests/testing/status_matchers.h"
 
 namespace muster::rpc {
 namespace {
 
+using ::muster::testing::HasFieldViolation;
 using ::testing::HasSubstr;
 
 grpc::ByteBuffer Bytes(const std::string& text) {
@@ -147,7 +149,40 @@ TEST_F(ServerTest, TooLargeAMessageIsRefusedAndTheServerLives) {
   const grpc::Status status = Get(channel, std::string(5 << 20, 'x'));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("larger than max"));
-  EXPECT_TRUE(Get(channel, std::string(3 << 20, 'x')).ok());
+  EXPECT_TRUE(Get(channel, std::string(kMaxStringBytes, 'x')).ok());
+}
+
+TEST_F(ServerTest, WhatIsOutOfBoundsReachesNoHandler) {
+  const auto channel = MakeChannel(address());
+  server_.service.get = nullptr;  // would throw
+  const grpc::Status status = Get(channel, std::string(3 << 20, 'x'));
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(status.error_message(), "name: has 3145728 bytes; allowed are at most 16384.");
+  EXPECT_THAT(FromGrpcStatus(status), HasFieldViolation("name"));
+  // Of a stream too.
+  std::string starts;
+  for (int i = 0; i < kMaxEntries; ++i) starts += std::string("\x0a\x00", 2);
+  std::string response;
+  EXPECT_EQ(CallRaw(channel, "/muster.quota.v1.QuotaService/WatchQuotas", starts, response)
+                .error_message(),
+            "start: stands there more than once.");
+  EXPECT_THAT(server_.metrics.Text(),
+              HasSubstr("grpc_method=\"GetQuota\",grpc_code=\"InvalidArgument\"} 1"));
+}
+
+TEST(ClosedServerTest, WhatIsClosedIsRefusedAndReflectionIsLeftOut) {
+  FakeServer server([](ServerOptions& options) {
+    options.closed = {"/muster.quota.v1.QuotaService/GetQuota"};
+    options.reflection = false;
+  });
+  const auto channel = server.server->InProcessChannel();
+  std::string response;
+  EXPECT_EQ(CallRaw(channel, "/muster.quota.v1.QuotaService/GetQuota", "", response).error_code(),
+            grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(CallRaw(channel, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                    "\x3a\x01*", response)
+                .error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
 }
 
 TEST_F(ServerTest, TooLargeHeadersAreRefusedAndTheServerLives) {
@@ -167,8 +202,10 @@ TEST_F(ServerTest, BytesThatAreNoMessageAreRefusedAndTheServerLives) {
   std::string response;
   const auto channel = MakeChannel(address());
   for (const std::string& garbage : {std::string("\xff\xff\xff\xff"), std::string(1000, '\x0b')}) {
-    EXPECT_FALSE(
-        CallRaw(channel, "/muster.quota.v1.QuotaService/GetQuota", garbage, response).ok());
+    const grpc::Status status =
+        CallRaw(channel, "/muster.quota.v1.QuotaService/GetQuota", garbage, response);
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_THAT(status.error_message(), HasSubstr("is no muster.quota.v1.GetQuotaRequest"));
   }
   EXPECT_EQ(CallRaw(channel, "/no.such.Service/Method", "", response).error_code(),
             grpc::StatusCode::UNIMPLEMENTED);

@@ -105,17 +105,20 @@ void House::Start() {
 void House::StartMusterd(size_t process) {
   const std::string port_file = File(absl::StrCat("ports", process));
   std::filesystem::remove(port_file);
-  std::vector<std::string> command = {
+  std::vector<std::string> command = options_.musterd_prefix;
+  const std::vector<std::string> musterd = {
       Binary("musterd"),
       "serve",
       absl::StrCat("--services=", options_.processes[process]),
       absl::StrCat("--listen=127.0.0.1:", ports_[process].grpc),
       absl::StrCat("--metrics_listen=127.0.0.1:", ports_[process].metrics),
+      absl::StrCat("--operator_listen=127.0.0.1:", ports_[process].operators),
       absl::StrCat("--port_file=", port_file),
       absl::StrCat("--db_conninfo=", database_->conninfo_without_user()),
       absl::StrCat("--migrations_dir=", MigrationsDir()),
       "--drain_delay=0s",
       "--lease_ttl=1s"};
+  command.insert(command.end(), musterd.begin(), musterd.end());
   command.insert(command.end(), options_.musterd_flags.begin(), options_.musterd_flags.end());
   for (size_t peer = 0; peer < process; ++peer) {
     for (absl::string_view service : absl::StrSplit(options_.processes[peer], ',')) {
@@ -133,7 +136,13 @@ void House::StartMusterd(size_t process) {
   }
   std::ifstream in(port_file);
   std::string word;
-  in >> word >> ports_[process].grpc >> word >> ports_[process].metrics;
+  Ports& ports = ports_[process];
+  in >> word >> ports.grpc >> word >> ports.metrics >> word >> ports.operators;
+}
+
+int House::open_files(size_t process) const {
+  const std::filesystem::directory_iterator files(absl::StrCat("/proc/", pid(process), "/fd"));
+  return static_cast<int>(std::distance(begin(files), end(files)));
 }
 
 size_t House::LifecycleProcess() const {
@@ -153,16 +162,28 @@ std::string House::address(size_t process) const {
 }
 
 std::shared_ptr<grpc::Channel> House::channel(size_t process) const {
+  return ChannelTo(ports_[process].grpc);
+}
+
+std::shared_ptr<grpc::Channel> House::operator_channel(size_t process) const {
+  return ChannelTo(ports_[process].operators);
+}
+
+std::shared_ptr<grpc::Channel> House::ChannelTo(int port) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-  return grpc::CreateCustomChannel(address(process), grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
+                                   grpc::InsecureChannelCredentials(), arguments);
 }
 
 Finished House::Ctl(std::vector<std::string> words) const {
-  words.insert(words.begin(),
-               {Binary("musterctl"), absl::StrCat("--server=", address(LifecycleProcess()))});
+  const size_t process = LifecycleProcess();
+  if (words.front() == "debug") {
+    words.push_back(absl::StrCat("--operator-server=127.0.0.1:", ports_[process].operators));
+  }
+  words.insert(words.begin(), {Binary("musterctl"), absl::StrCat("--server=", address(process))});
   return RunProgram(words);
 }
 
@@ -340,7 +361,7 @@ std::string House::CheckBooks(int64_t nodes) const {
 }
 
 std::string House::AuditBooks(absl::Duration patience) const {
-  const auto stub = debug::v1::DebugService::NewStub(channel(LifecycleProcess()));
+  const auto stub = debug::v1::DebugService::NewStub(operator_channel(LifecycleProcess()));
   for (const absl::Time give_up = absl::Now() + patience;;) {
     grpc::ClientContext context;
     SetTimeout(context);
@@ -367,8 +388,8 @@ std::string House::CompareStates() const {
     grpc::ClientContext context;
     SetTimeout(context);
     debug::v1::CompareStateResponse response;
-    const grpc::Status status =
-        debug::v1::DebugService::NewStub(channel(process))->CompareState(&context, {}, &response);
+    const grpc::Status status = debug::v1::DebugService::NewStub(operator_channel(process))
+                                    ->CompareState(&context, {}, &response);
     if (!status.ok()) absl::StrAppend(&wrong, "CompareState: ", status.error_message(), "\n");
     for (const auto& comparison : response.comparisons()) {
       if (!comparison.whole_journal())

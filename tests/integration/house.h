@@ -27,6 +27,8 @@ class House {
     // Services of each musterd; a process's peers are those before it.
     std::vector<std::string> processes = {"capacity,quota,lifecycle,configuration"};
     std::vector<std::string> musterd_flags = {};
+    // What runs musterd: a program's path and its arguments. Empty: nobody.
+    std::vector<std::string> musterd_prefix = {};
     std::vector<std::string> fleetsim_flags = {"--boot_time=300ms", "--ready_time=50ms",
                                                "--drain_time=100ms", "--terminate_time=100ms",
                                                "--seed=7"};
@@ -46,6 +48,10 @@ class House {
   size_t processes() const { return musterds_.size(); }
   // SIGKILL to a musterd.
   void Kill(size_t process = 0) { musterds_[process]->Kill(); }
+  bool Runs(size_t process = 0) const { return musterds_[process]->running(); }
+  pid_t pid(size_t process = 0) const { return musterds_[process]->pid(); }
+  // Files and sockets that a musterd has open.
+  int open_files(size_t process = 0) const;
   // SIGTERM to a musterd; its exit code.
   int Terminate(size_t process = 0) { return musterds_[process]->Terminate(); }
 
@@ -57,6 +63,8 @@ class House {
   void ApplyExample();
 
   std::shared_ptr<grpc::Channel> channel(size_t process = 0) const;
+  // To its operators' listener, which serves more.
+  std::shared_ptr<grpc::Channel> operator_channel(size_t process = 0) const;
   std::string address(size_t process = 0) const;
   const TestDatabase& database() const { return *database_; }
   PostgresCluster& cluster() { return *own_cluster_; }
@@ -94,7 +102,9 @@ class House {
   struct Ports {
     int grpc = 0;
     int metrics = 0;
+    int operators = 0;
   };
+  static std::shared_ptr<grpc::Channel> ChannelTo(int port);
   size_t LifecycleProcess() const;
   bool AllRun() const;
   void StartMusterd(size_t process);

@@ -341,7 +341,7 @@ class Reads : public ::testing::Test {
       const auto* id = method.input_type()->FindFieldByName("request_id");
       if (id != nullptr) request->GetReflection()->SetString(request.get(), id, "a-trial");
     }
-    grpc::GenericStub stub(house_.channel());
+    grpc::GenericStub stub(house_.operator_channel());
     grpc::ClientContext context;
     context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
     grpc::CompletionQueue queue;

@@ -1,0 +1,162 @@
+#include "services/rpc/checked_service.h"
+
+#include <grpc/byte_buffer.h>
+#include <grpc/byte_buffer_reader.h>
+#include <grpc/slice.h>
+#include <grpcpp/impl/codegen/server_callback_handlers.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/rpc/request_bounds.h"
+#include "services/rpc/unary.h"
+#include "services/rpc/watch_stream.h"
+
+namespace muster::rpc::internal {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::MethodDescriptor;
+using grpc::internal::MethodHandler;
+using grpc::internal::RpcMethod;
+using grpc::internal::RpcServiceMethod;
+
+// Answers a call that is not to reach its service.
+using RefuseUnary = grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+using RefuseStream =
+    grpc::internal::CallbackServerStreamingHandler<grpc::ByteBuffer, grpc::ByteBuffer>;
+
+// The bytes of a request, in one piece.
+class Payload {
+ public:
+  explicit Payload(grpc_byte_buffer* buffer) {
+    grpc_byte_buffer_reader reader;
+    if (buffer == nullptr || grpc_byte_buffer_reader_init(&reader, buffer) == 0) return;
+    slice_ = grpc_byte_buffer_reader_readall(&reader);
+    grpc_byte_buffer_reader_destroy(&reader);
+  }
+  Payload(const Payload&) = delete;
+  Payload& operator=(const Payload&) = delete;
+  ~Payload() { grpc_slice_unref(slice_); }
+
+  absl::string_view bytes() const {
+    return {reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(slice_)), GRPC_SLICE_LENGTH(slice_)};
+  }
+
+ private:
+  grpc_slice slice_ = grpc_empty_slice();
+};
+
+class CheckedHandler final : public MethodHandler {
+ public:
+  CheckedHandler(const MethodDescriptor& method, MethodHandler& inner, bool closed)
+      : type_(*method.input_type()),
+        stream_(method.server_streaming()),
+        closed_(closed),
+        inner_(inner) {}
+
+  void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
+                    void** data) override {
+    auto held = std::make_unique<Held>();
+    held->refusal = Check(bytes);
+    void* request = nullptr;
+    if (held->refusal.ok()) {
+      try {
+        request = inner_.Deserialize(call, bytes, status, &held->inner);
+        if (!status->ok()) held->refusal = Unparsable();
+      } catch (const std::bad_alloc&) {
+        held->refusal = absl::ResourceExhaustedError("There is no memory left for this request.");
+      }
+    } else {
+      grpc_byte_buffer_destroy(bytes);
+    }
+    *data = held.release();
+    return request;
+  }
+
+  void RunHandler(const HandlerParameter& param) override {
+    const std::unique_ptr<Held> held(static_cast<Held*>(param.internal_data));
+    if (held->refusal.ok()) {
+      inner_.RunHandler({param.call, param.server_context, param.request, param.status, held->inner,
+                         param.call_requester});
+    } else if (stream_) {
+      RefuseStream handler([&](grpc::CallbackServerContext* context, const grpc::ByteBuffer*) {
+        return FailStream<grpc::ByteBuffer>(context, held->refusal);
+      });
+      Refuse(handler, param);
+    } else {
+      RefuseUnary handler(
+          [&](grpc::CallbackServerContext* context, const grpc::ByteBuffer*, grpc::ByteBuffer*) {
+            return Unary(context, [&](Responder responder) { responder.Finish(held->refusal); });
+          });
+      Refuse(handler, param);
+    }
+  }
+
+ private:
+  // Of one call, between Deserialize and RunHandler.
+  struct Held {
+    absl::Status refusal = {};
+    void* inner = nullptr;  // what the inner handler holds
+  };
+
+  absl::Status Check(grpc_byte_buffer* bytes) const {
+    if (closed_)
+      return absl::PermissionDeniedError("Served to operators only, at a listener of their own.");
+    if (bytes == nullptr) return error::InvalidField("request", "is required.");
+    return CheckBounds(type_, Payload(bytes).bytes());
+  }
+
+  absl::Status Unparsable() const {
+    return error::InvalidField(
+        "request", absl::StrCat("is no ", type_.full_name(),
+                                ": its bytes are cut short, of another message, or a string in "
+                                "them is not UTF-8."));
+  }
+
+  // The handler is asked for its reactor once, within RunHandler.
+  template <class Handler>
+  static void Refuse(Handler& handler, const HandlerParameter& param) {
+    grpc::Status status;
+    void* data = nullptr;
+    grpc_byte_buffer* nothing = grpc_raw_byte_buffer_create(nullptr, 0);
+    void* request = handler.Deserialize(param.call->call(), nothing, &status, &data);
+    handler.RunHandler(
+        {param.call, param.server_context, request, grpc::Status(), data, param.call_requester});
+  }
+
+  const Descriptor& type_;
+  const bool stream_;
+  const bool closed_;
+  MethodHandler& inner_;
+};
+
+// gRPC shows a service's handlers to the service itself only.
+struct Handlers : grpc::Service {
+  static MethodHandler* Of(grpc::Service& service, int index) {
+    return (service.*&Handlers::GetHandler)(index);
+  }
+};
+
+}  // namespace
+
+CheckedService::CheckedService(const google::protobuf::ServiceDescriptor& type,
+                               grpc::Service& service, const std::set<std::string>& closed) {
+  for (int i = 0; i < type.method_count(); ++i) {
+    const MethodDescriptor& method = *type.method(i);
+    names_.push_back(absl::StrCat("/", type.full_name(), "/", method.name()));
+    AddMethod(new RpcServiceMethod(
+        names_.back().c_str(),
+        method.server_streaming() ? RpcMethod::SERVER_STREAMING : RpcMethod::NORMAL_RPC, nullptr));
+    MarkMethodCallback(
+        i, new CheckedHandler(method, *Handlers::Of(service, i), closed.contains(names_.back())));
+  }
+}
+
+}  // namespace muster::rpc::internal

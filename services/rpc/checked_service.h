@@ -1,0 +1,30 @@
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/impl/service_type.h>
+
+#include <deque>
+#include <set>
+#include <string>
+
+namespace muster::rpc::internal {
+
+// Another service, whose requests are held against CheckBounds (request_bounds.h) before they are
+// parsed. What is out of bounds, and bytes that are no such message, are answered INVALID_ARGUMENT,
+// counted and logged as any other call (gRPC's callback API says UNIMPLEMENTED to the latter, which
+// clients take for an old server); a request for which there is no memory, RESOURCE_EXHAUSTED.
+//
+// The one place that knows gRPC's handlers from within: it stands between gRPC and those of the
+// generated code, which it finds by their order.
+class CheckedService final : public grpc::Service {
+ public:
+  // `service`: of the callback API, each method unary or a stream of answers; `type`: its own. It
+  // must outlive this. `closed`: methods, `/package.Service/Method`, that are refused.
+  CheckedService(const google::protobuf::ServiceDescriptor& type, grpc::Service& service,
+                 const std::set<std::string>& closed);
+
+ private:
+  std::deque<std::string> names_;  // of the methods, which gRPC keeps by their address
+};
+
+}  // namespace muster::rpc::internal

@@ -1,0 +1,76 @@
+#include "services/rpc/listener_watch.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace muster::rpc {
+namespace {
+
+constexpr absl::Duration kStep = absl::Milliseconds(100);
+
+// A channel that shares no connection with any other.
+std::shared_ptr<grpc::Channel> NewConnection(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+}  // namespace
+
+ListenerWatch::ListenerWatch(Options options)
+    : options_(std::move(options)), thread_([this] { Run(); }) {}
+
+ListenerWatch::~ListenerWatch() {
+  {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    wakes_.Signal();
+  }
+  thread_.join();
+}
+
+std::string ListenerWatch::Look(const std::string& address, absl::Duration patience,
+                                const std::function<bool()>& stopped) {
+  const auto channel = NewConnection(address);
+  const absl::Time give_up = absl::Now() + patience;
+  while (absl::Now() < give_up && !stopped()) {
+    if (channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kStep))) return "";
+  }
+  return absl::StrCat("nothing was heard on a new connection to ", address, " for ",
+                      absl::FormatDuration(patience));
+}
+
+bool ListenerWatch::stopped() const {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+bool ListenerWatch::Sleep() {
+  const absl::Time end = absl::Now() + options_.interval;
+  MutexLock lock(mutex_);
+  while (!stopped_ && absl::Now() < end) wakes_.WaitFor(mutex_, end - absl::Now());
+  return !stopped_;
+}
+
+void ListenerWatch::Run() {
+  int failures = 0;
+  while (Sleep()) {
+    const std::string wrong =
+        Look(options_.address, options_.patience, [this] { return stopped(); });
+    if (stopped()) return;
+    failures = wrong.empty() ? 0 : failures + 1;
+    if (failures < options_.failures_to_tell) continue;
+    return options_.on_dead(absl::StrCat(wrong, ", ", failures, " times in a row"));
+  }
+}
+
+}  // namespace muster::rpc

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+
+namespace muster::rpc {
+
+// Sees whether a listener of this process still takes connections, as a client sees it.
+//
+// Debian's gRPC 1.51 stops to listen, for good and without a word to us, when accept() finds no
+// file descriptor left (CVE-2023-4785): the port stays open, health stays SERVING, and nobody is
+// answered. A process like that is better ended, and started anew by whoever watches over it.
+class ListenerWatch {
+ public:
+  struct Options {
+    std::string address = {};  // `127.0.0.1:7600`
+    absl::Duration interval = absl::Seconds(2);
+    absl::Duration patience = absl::Seconds(5);  // with one connection
+    int failures_to_tell = 3;                    // in a row
+    // Called once, from the watch's thread, with what is wrong.
+    std::function<void(const std::string& what)> on_dead = {};
+  };
+
+  explicit ListenerWatch(Options options);
+  // Ends at once, also in the middle of a look.
+  ~ListenerWatch();
+
+  // One look: connects and waits for HTTP/2's first frame, which comes from the threads of gRPC
+  // however busy the handlers are. Empty: it answers; else what is wrong. `stopped` is looked at
+  // every 100 ms.
+  static std::string Look(const std::string& address, absl::Duration patience,
+                          const std::function<bool()>& stopped);
+
+ private:
+  void Run();
+  bool stopped() const;
+  // False: stopped meanwhile.
+  bool Sleep();
+
+  const Options options_;
+  mutable Mutex mutex_;
+  CondVar wakes_;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace muster::rpc
