@@ -1,0 +1,83 @@
+#include "tests/hostile/meter.h"
+
+#include <grpcpp/client_context.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace muster::testing {
+
+void Meter::Begin() {
+  // From here on VmHWM counts anew.
+  std::ofstream(absl::StrCat("/proc/", pid_, "/clear_refs")) << "5";
+  bytes_ = Status("VmRSS:");
+  cpu_ = CpuSoFar();
+}
+
+int64_t Meter::PeakBytes() const { return Status("VmHWM:") - bytes_; }
+absl::Duration Meter::Cpu() const { return CpuSoFar() - cpu_; }
+
+int64_t Meter::Status(const std::string& key) const {
+  std::ifstream in(absl::StrCat("/proc/", pid_, "/status"));
+  for (std::string word; in >> word;) {
+    int64_t kib = 0;
+    if (word == key && in >> kib) return kib * 1024;
+  }
+  throw std::runtime_error(absl::StrCat("process ", pid_, " is gone"));
+}
+
+absl::Duration Meter::CpuSoFar() const {
+  std::ifstream in(absl::StrCat("/proc/", pid_, "/stat"));
+  std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  // The name is in brackets, and may have any character.
+  std::istringstream rest(text.substr(text.rfind(')') + 1));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) rest >> skipped;
+  int64_t user = 0, system = 0;
+  rest >> user >> system;
+  return absl::Seconds(static_cast<double>(user + system) /
+                       static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+Neighbour::Neighbour(std::shared_ptr<grpc::Channel> channel)
+    : channel_(std::move(channel)), thread_([this] { Run(); }) {}
+
+Neighbour::~Neighbour() {
+  stopped_ = true;
+  thread_.join();
+}
+
+void Neighbour::Run() {
+  const auto stub = quota::v1::QuotaService::NewStub(channel_);
+  const std::string quota = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
+  for (int i = 1; !stopped_; ++i) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
+    grpc::Status status;
+    if (i % 2 == 0) {
+      quota::v1::GetQuotaRequest request;
+      request.set_name(quota);
+      quota::v1::Quota answer;
+      status = stub->GetQuota(&context, request, &answer);
+    } else {
+      quota::v1::SyncHoldingRequest request;
+      request.mutable_holding()->set_name(absl::StrCat(quota, "/holdings/neighbour"));
+      request.mutable_holding()->set_pool("the neighbour's");
+      request.mutable_holding()->set_nodes(i % 4 == 1 ? 1 : 0);
+      request.mutable_holding()->set_generation(i);
+      quota::v1::SyncHoldingResponse answer;
+      status = stub->SyncHolding(&context, request, &answer);
+    }
+    ++calls_;
+    if (!status.ok()) ++failed_;
+    absl::SleepFor(absl::Milliseconds(50));
+  }
+}
+
+}  // namespace muster::testing

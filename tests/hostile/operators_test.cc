@@ -1,0 +1,46 @@
+// What is as dear as the state is large is served at the operators' listener only.
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/hostile/raw_call.h"
+#include "tests/hostile/worst_requests.h"
+#include "tests/integration/house.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo";
+constexpr char kListServices[] = "\x3a\x01*";
+
+TEST(OperatorsListener, ServesAuditsComparisonsAndReflectionAlone) {
+  House house;
+  const auto tenants = house.channel();
+  const auto operators = house.operator_channel();
+  int audits = 0;
+  for (const auto* service : MusterServices()) {
+    for (int i = 0; i < service->method_count(); ++i) {
+      if (!absl::StartsWith(service->method(i)->name(), "Audit")) continue;
+      const std::string method =
+          absl::StrCat("/", service->full_name(), "/", service->method(i)->name());
+      EXPECT_EQ(CallRaw(tenants, method, "").error_code(), grpc::StatusCode::PERMISSION_DENIED)
+          << method;
+      EXPECT_TRUE(CallRaw(operators, method, "").ok()) << method;
+      ++audits;
+    }
+  }
+  EXPECT_EQ(audits, 2);
+  for (const char* method : {"CompareState", "AuditBooks", "Ping"}) {
+    const std::string name = absl::StrCat("/muster.debug.v1.DebugService/", method);
+    EXPECT_EQ(CallRaw(tenants, name, "").error_code(), grpc::StatusCode::UNIMPLEMENTED) << name;
+    EXPECT_TRUE(CallRaw(operators, name, "").ok()) << name;
+  }
+  EXPECT_EQ(CallRaw(tenants, kReflection, kListServices).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(CallRaw(operators, kReflection, kListServices).ok());
+}
+
+}  // namespace
+}  // namespace muster::testing

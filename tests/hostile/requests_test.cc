@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "services/rpc/limits.h"
+#include "tests/hostile/meter.h"
+#include "tests/hostile/raw_call.h"
+#include "tests/hostile/worst_requests.h"
+#include "tests/integration/house.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr int64_t kMostMemory = int64_t{64} << 20;
+constexpr absl::Duration kMostCpu = absl::Milliseconds(500);
+
+// "A test sends the worst of every repeated and string field of every request (found by descriptor,
+// legal size): at most 64 MB more memory and 0.5 s of CPU each, no neighbour's call of 1 s deadline
+// fails beside it."
+TEST(HostileRequests, TheWorstOfEveryFieldCostsLittleAndHurtsNobody) {
+  House house({.audit_books = false});
+  house.ApplyCatalogue();
+  const auto channel = house.channel();
+  Neighbour neighbour(house.channel());
+  Meter meter(house.pid());
+  int64_t memory = 0;
+  absl::Duration cpu;
+  const std::vector<WorstRequest> requests = WorstRequests(MusterServices(), rpc::kMaxReceiveBytes);
+  ASSERT_GT(requests.size(), 100u);
+  for (const WorstRequest& request : requests) {
+    SCOPED_TRACE(absl::StrCat(request.method, " ", request.field, " ", request.how));
+    const int failed = neighbour.failed();
+    meter.Begin();
+    const grpc::Status status =
+        CallRaw(channel, request.method, request.bytes,
+                // A watch that is taken goes on until it is left.
+                request.stream ? absl::Milliseconds(300) : absl::Seconds(30));
+    if (request.how == "over" && request.bytes.size() > rpc::kMaxReceiveBytes / 2) {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+    }
+    EXPECT_NE(status.error_code(), grpc::StatusCode::INTERNAL) << status.error_message();
+    EXPECT_NE(status.error_code(), grpc::StatusCode::UNKNOWN) << status.error_message();
+    EXPECT_NE(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+    EXPECT_LE(meter.PeakBytes(), kMostMemory);
+    EXPECT_LE(meter.Cpu(), kMostCpu);
+    EXPECT_EQ(neighbour.failed(), failed);
+    memory = std::max(memory, meter.PeakBytes());
+    cpu = std::max(cpu, meter.Cpu());
+  }
+  std::cout << absl::StrFormat(
+      "%d requests; at most %.1f MB more memory and %.2f s of CPU; %d of the neighbour's %d calls "
+      "failed\n",
+      requests.size(), static_cast<double>(memory) / 1e6, absl::ToDoubleSeconds(cpu),
+      neighbour.failed(), neighbour.calls());
+}
+
+}  // namespace
+}  // namespace muster::testing
