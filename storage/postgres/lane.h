@@ -21,6 +21,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "services/common/cause.h"
 #include "services/common/clock.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
@@ -200,6 +201,8 @@ class CommitLane {
   static absl::Status HistoryLost() {
     return error::Unavailable("The database lost the history that this was asked in.");
   }
+  // What it wrote is taken back unless its status is OK. One that throws ends its own call.
+  void DecideOne(Command& command, Overlay<State>& overlay, absl::Time now);
   // `behind`: nothing was tried, memory must be brought level first, without the head's lock.
   absl::Status TryLevelBatch(absl::Span<Command> batch, int64_t& shown, bool& behind);
   void CatchUpIdle();

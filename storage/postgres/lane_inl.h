@@ -176,6 +176,18 @@ absl::Status CommitLane<State>::TryBatch(absl::Span<Command> batch, int64_t& sho
 }
 
 template <class State>
+void CommitLane<State>::DecideOne(Command& command, Overlay<State>& overlay, absl::Time now) {
+  const size_t mark = overlay.Mark();
+  try {
+    command.status = command.decide(overlay, now);
+  } catch (const std::exception& e) {
+    log::Error("a decision threw an exception", {{"error", e.what()}});
+    command.status = error::WithCause(absl::InternalError("The decision failed."), e.what());
+  }
+  if (!command.status.ok()) overlay.RollBack(mark);
+}
+
+template <class State>
 absl::Status CommitLane<State>::TryLevelBatch(absl::Span<Command> batch, int64_t& shown,
                                               bool& behind) {
   const std::string batch_id = LaneDb::NewBatchId();
@@ -200,9 +212,7 @@ absl::Status CommitLane<State>::TryLevelBatch(absl::Span<Command> batch, int64_t
         command.status = HistoryLost();
         continue;
       }
-      const size_t mark = overlay->Mark();
-      command.status = command.decide(*overlay, now);
-      if (!command.status.ok()) overlay->RollBack(mark);
+      DecideOne(command, *overlay, now);
     }
     if (overlay->changes().empty()) return absl::OkStatus();
     store_.Write(tx, LastPerKey(overlay->changes()));

@@ -59,7 +59,8 @@ class QuotaLaneLoadTest : public QuotaLaneTest {
 
   // Of `n` commands in one batch, behind one that holds the lane until all are there.
   std::vector<absl::Status> DoTogether(
-      Lane& lane, int n, int poisoned, const std::function<void()>& all_queued = [] {}) {
+      Lane& lane, int n, int poisoned, const std::function<void()>& all_queued = [] {},
+      int throwing = -1) {
     std::promise<void> begun, queued;
     std::vector<std::promise<absl::Status>> answers(static_cast<size_t>(n));
     std::promise<absl::Status> gate;
@@ -74,10 +75,11 @@ class QuotaLaneLoadTest : public QuotaLaneTest {
     begun.get_future().wait();
     for (int i = 0; i < n; ++i) {
       lane.Submit(
-          [i, poisoned](Overlay<quota::State>& overlay, absl::Time) {
+          [i, poisoned, throwing](Overlay<quota::State>& overlay, absl::Time) {
             // The tables take no negative holding.
             overlay.Put(quota::Holding{QuotaName(kKey), absl::StrCat("p", i),
                                        i == poisoned ? -7 : 1, 1, ""});
+            if (i == throwing) throw std::bad_alloc();
             return absl::OkStatus();
           },
           [&answers, i](const absl::Status& status, int64_t) {
@@ -124,6 +126,17 @@ TEST_F(QuotaLaneLoadTest, OnePoisonAmongManyCostsTheOthersAFewCommits) {
   }
   EXPECT_EQ(CountOf("holding"), kCommands - 1);
   EXPECT_LE(tries->count, 1 + 2 * 6) << "64 can be halved six times";
+}
+
+TEST_F(QuotaLaneLoadTest, AnExceptionEndsOneCallOfItsBatch) {
+  Lane& lane = NewLane();
+  const std::vector<absl::Status> statuses = DoTogether(
+      lane, 8, -1, [] {}, /*throwing=*/3);
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    EXPECT_THAT(statuses[i], StatusIs(i == 3 ? absl::StatusCode::kInternal : absl::StatusCode::kOk))
+        << i;
+  }
+  EXPECT_EQ(CountOf("holding"), 7) << "what it wrote before is taken back";
 }
 
 TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
