@@ -84,12 +84,12 @@ size_t BytesOf(const Affinity& affinity) {
 }
 
 void ValidateAffinity(const Affinity& affinity, absl::string_view path, Faults& faults) {
-  Check(path, faults)
-      .That(affinity.terms.size() <= kMaxAffinityTerms, "terms",
-            absl::StrCat("must be at most ", kMaxAffinityTerms, "."))
-      .That(BytesOf(affinity) <= kMaxAffinityBytes, "terms",
-            absl::StrCat("must have at most ", kMaxAffinityBytes,
-                         " bytes of keys and values in all."));
+  Check check(path, faults);
+  check.That(affinity.terms.size() <= kMaxAffinityTerms, "terms",
+             absl::StrCat("must be at most ", kMaxAffinityTerms, "."));
+  check.That(
+      BytesOf(affinity) <= kMaxAffinityBytes, "terms",
+      absl::StrCat("must have at most ", kMaxAffinityBytes, " bytes of keys and values in all."));
   for (size_t i = 0; i < affinity.terms.size() && i < kMaxAffinityTerms; ++i) {
     const std::vector<AffinityExpression>& expressions = affinity.terms[i].expressions;
     const std::string term = absl::StrCat(path, ".", At("terms", i));
