@@ -22,7 +22,6 @@ constexpr size_t kMaxLabelValueBytes = 63;  // as Kubernetes has it
 constexpr size_t kMaxAffinityTerms = 16;
 constexpr size_t kMaxAffinityExpressions = 16;  // a term
 constexpr size_t kMaxAffinityValues = 64;       // an expression
-constexpr size_t kMaxAffinityBytes = 16 << 10;  // keys and values of all terms
 constexpr size_t kMaxPlacementRequests = 20;    // in one call of the capacity finder
 constexpr size_t kMaxPlacementZones = 100;      // that it is confined to
 constexpr int32_t kMaxSlot = 9'999;             // place in a rack

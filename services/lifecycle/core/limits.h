@@ -56,7 +56,6 @@ inline constexpr size_t kMaxNamedMachines = 1'000;
 inline constexpr size_t kMaxAffinityTerms = 16;
 inline constexpr size_t kMaxAffinityExpressions = 16;
 inline constexpr size_t kMaxAffinityValues = 64;
-inline constexpr size_t kMaxAffinityBytes = 16 * 1024;  // keys and values of all terms together
 // spec.prefill.
 inline constexpr int64_t kMaxPrefillSeconds = 86'400;
 inline constexpr int64_t kMaxPrefillNodes = 4;

@@ -167,6 +167,9 @@ void CheckCounts(Faults& faults, const Spec& spec, std::optional<int64_t> target
   }
 }
 
+// Keys and values of all terms together.
+constexpr size_t kMaxAffinityBytes = 16 << 10;
+
 size_t BytesOf(const Affinity& affinity) {
   size_t bytes = 0;
   for (const auto& term : affinity) {
