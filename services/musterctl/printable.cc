@@ -43,20 +43,20 @@ std::string Printable(absl::string_view text) {
   return out;
 }
 
-PrintableStream::int_type PrintableStream::overflow(int_type byte) {
+PrintableBuffer::int_type PrintableBuffer::overflow(int_type byte) {
   if (traits_type::eq_int_type(byte, traits_type::eof())) return traits_type::not_eof(byte);
   const char c = traits_type::to_char_type(byte);
   return xsputn(&c, 1) == 1 ? byte : traits_type::eof();
 }
 
-std::streamsize PrintableStream::xsputn(const char* bytes, std::streamsize count) {
+std::streamsize PrintableBuffer::xsputn(const char* bytes, std::streamsize count) {
   std::string out;
   for (std::streamsize i = 0; i < count; ++i)
     AppendByte(static_cast<unsigned char>(bytes[i]), true, c1_, out);
-  out_ << out;
-  return out_ ? count : 0;
+  shown_ << out;
+  return shown_ ? count : 0;
 }
 
-int PrintableStream::sync() { return out_.flush() ? 0 : -1; }
+int PrintableBuffer::sync() { return shown_.flush() ? 0 : -1; }
 
 }  // namespace muster::musterctl

@@ -18,7 +18,8 @@ TEST(Printable, NoControlCharacterIsLeft) {
 
 TEST(Printable, AStreamKeepsItsLines) {
   std::ostringstream out;
-  PrintableStream stream(out);
+  PrintableBuffer buffer(out);
+  std::ostream stream(&buffer);
   stream << "one\ttwo\n\x1b]0;title\x07" << '\r' << "\xc2"
          << "\x9b"
          << "\xc2"

@@ -93,8 +93,10 @@ absl::Status WrongUse(absl::string_view text) {
 bool IsWrongUse(const absl::Status& status) { return status.GetPayload(kWrongUseUrl).has_value(); }
 
 int Run(absl::Span<const std::string> args, World& shown) {
-  PrintableStream out(shown.out);
-  PrintableStream err(shown.err);
+  PrintableBuffer out_buffer(shown.out);
+  PrintableBuffer err_buffer(shown.err);
+  std::ostream out(&out_buffer);
+  std::ostream err(&err_buffer);
   World world{.in = shown.in,
               .out = out,
               .err = err,

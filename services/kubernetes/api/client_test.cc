@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "services/kubernetes/api/errors.h"
 #include "services/kubernetes/api/test_server.h"
 #include "tests/testing/status_matchers.h"
 
