@@ -8,6 +8,7 @@
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
+#include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
@@ -22,8 +23,8 @@ using capacity::ReturnReason;
 using capacity::State;
 using capacity::World;
 using ::muster::testing::IsOk;
+using ::muster::testing::IsRefusedBy;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 void Hold(MachineRow& machine) {
@@ -275,25 +276,24 @@ TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {
     c.spoil(machine);
     EXPECT_THAT(
         Write({{State::Change{machine.Key(), std::make_shared<const MachineRow>(machine)}, 9}}),
-        StatusIs(absl::StatusCode::kInternal, HasSubstr(c.constraint)));
+        IsRefusedBy(c.constraint));
   }
   ClaimRow claim{.pool_uid = "p", .generation = 1, .nodes = 1'000'001};
   EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_nodes_in_range")));
+              IsRefusedBy("claim_nodes_in_range"));
   claim = {.pool_uid = "p", .generation = 0};
   EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_generation_positive")));
+              IsRefusedBy("claim_generation_positive"));
   claim = {.pool_uid = "p", .generation = 1, .reclaim_generation = -1};
-  EXPECT_THAT(
-      Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
-      StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_reclaim_generation_not_negative")));
+  EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
+              IsRefusedBy("claim_reclaim_generation_not_negative"));
   claim = Picky("p");
   claim.affinity.terms.resize(17);
   EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_affinity_has_terms")));
+              IsRefusedBy("claim_affinity_has_terms"));
   claim = {.pool_uid = "p", .generation = 1, .parts = {{world_.now(), 0}}};
   EXPECT_THAT(Write({{State::Change{claim.Key(), std::make_shared<const ClaimRow>(claim)}, 9}}),
-              StatusIs(absl::StatusCode::kInternal, HasSubstr("claim_parts_positive")));
+              IsRefusedBy("claim_parts_positive"));
   // One machine, one row, and so one holder.
   const MachineRow machine = World::Machine("m");
   const Revised<State::Change> change{

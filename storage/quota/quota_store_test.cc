@@ -8,6 +8,7 @@
 #include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/lane.h"
 #include "storage/postgres/released_pool_table.h"
+#include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
@@ -16,8 +17,8 @@ namespace muster::storage {
 namespace {
 
 using ::muster::testing::IsOk;
+using ::muster::testing::IsRefusedBy;
 using ::muster::testing::StatusIs;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", quota::ComputeClass::kDefault};
@@ -134,7 +135,7 @@ TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {
     store_.Write(tx, overlay.changes());
     return absl::OkStatus();
   });
-  EXPECT_THAT(status, StatusIs(absl::StatusCode::kInternal, HasSubstr("holding_nodes_in_range")));
+  EXPECT_THAT(status, IsRefusedBy("holding_nodes_in_range"));
   EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.holding"), "0");
 }
 

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "services/common/cause.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::testing {
+
+// INTERNAL by the constraint of that name, which operators are told and callers are not.
+MATCHER_P(IsRefusedBy, constraint, "is refused by " + std::string(constraint)) {
+  const absl::Status& status = StatusOf(arg);
+  *result_listener << status.ToString();
+  const std::string name(constraint);
+  return status.code() == absl::StatusCode::kInternal &&
+         error::CauseOf(status).find(name) != std::string::npos &&
+         std::string(status.message()).find(name) == std::string::npos;
+}
+
+}  // namespace muster::testing
