@@ -128,12 +128,10 @@ void DebugHandlers::Run() {
       job = *job_;
     }
     Compare(job);
-    MutexLock lock(mutex_);
-    job_.reset();
   }
 }
 
-void DebugHandlers::Compare(const Job& job) const {
+void DebugHandlers::Compare(const Job& job) {
   debug::v1::CompareStateResponse compared;
   absl::Status status;
   for (const ServicePart& part : parts_) {
@@ -141,6 +139,11 @@ void DebugHandlers::Compare(const Job& job) const {
     const absl::StatusOr<storage::Comparison> comparison = part.compare();
     status = comparison.status();
     if (status.ok()) Fill(part.name, *comparison, *compared.add_comparisons());
+  }
+  {
+    // Whoever has the answer may ask for the next one.
+    MutexLock lock(mutex_);
+    job_.reset();
   }
   job.responder->Reply([&] {
     if (status.ok()) *job.response = std::move(compared);

@@ -44,7 +44,7 @@ class DebugHandlers final : public debug::v1::DebugService::CallbackService {
   };
 
   void Run();
-  void Compare(const Job& job) const;
+  void Compare(const Job& job);
 
   const std::vector<ServicePart>& parts_;
   lifecycle::LifecycleService* const lifecycle_;

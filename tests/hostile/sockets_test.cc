@@ -65,7 +65,6 @@ TEST(HostileSockets, AListenerThatDiedEndsTheProcessWithItsReason) {
   if (house.Runs()) return;
   EXPECT_EQ(house.Terminate(), 1);
   EXPECT_THAT(house.Logs(), HasSubstr("The listener is dead: nothing was heard"));
-  EXPECT_THAT(house.Logs(), HasSubstr("no file can be opened any more"));
 }
 
 }  // namespace

@@ -59,11 +59,15 @@ const Requests& Questions() {
       {"CapacityService.GetMachine", {"name: 'machines/$MACHINE'"}},
       {"CapacityService.ListMachines", {""}},
       {"CapacityService.CheckClaims",
-       {"claims { pool_uid: '$UID' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' nodes: 9 }",
-        "claims { pool_uid: '$FRESH' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' nodes: 3 }",
-        "claims { pool_uid: '$UID' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' nodes: 0 "
+       {"claims { pool_uid: '$UID' organization: 'acme' zone: 'RNO2A' instance_type: "
+        "'gd-8xa100-i128' nodes: 9 }",
+        "claims { pool_uid: '$FRESH' organization: 'acme' zone: 'RNO2A' instance_type: "
+        "'gd-8xa100-i128' nodes: 3 }",
+        "claims { pool_uid: '$UID' organization: 'acme' zone: 'RNO2A' instance_type: "
+        "'gd-8xa100-i128' nodes: 0 "
         "returns { machine: '$MACHINE' reason: REASON_BROKEN } }",
-        "claims { pool_uid: '$FRESH' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' "
+        "claims { pool_uid: '$FRESH' organization: 'acme' zone: 'RNO2A' instance_type: "
+        "'gd-8xa100-i128' "
         "release: true }"}},
       {"CapacityService.GetClaim", {"name: 'claims/$UID'"}},
       {"CapacityService.ListClaims", {""}},
