@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/fake_peers.h"
+#include "tests/testing/patience.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -94,6 +95,13 @@ TEST_F(AskerTest, OneThatAnswersAgainIsAskedAgain) {
     asker_.Probe();
     std::this_thread::yield();
   }
+  // Told after the state has changed, by the thread of the call.
+  testing::Until(
+      [&] {
+        MutexLock lock(mutex_);
+        return !back_.empty();
+      },
+      "those who wait for it to be told");
   {
     MutexLock lock(mutex_);
     EXPECT_THAT(back_, ElementsAre(HasSubstr("nodePools/a"), HasSubstr("nodePools/b")));
