@@ -94,12 +94,12 @@ class Round {
   // By claim and fabric, and by claim and rack: how many machines the claim held before.
   std::map<std::pair<std::string, std::string>, int64_t> fabrics_;
   std::map<std::pair<std::string, std::string>, int64_t> racks_;
-  std::set<std::string> served_;           // claims that got a machine
+  std::set<std::string> served_;  // claims that got a machine
   // Of types in whole racks, by claim (and request of a gang): the places up to here, not used up.
   std::map<std::pair<std::string, absl::Time>, std::vector<Place>> passed_;
-  std::set<std::string> kept_;             // from default claims behind a gang; lent to spot
-  std::set<std::string> promised_;         // free, and a gang gets them with what comes: not lent
-  std::set<std::string> missed_;           // being reclaimed, and somebody is short by them
+  std::set<std::string> kept_;      // from default claims behind a gang; lent to spot
+  std::set<std::string> promised_;  // free, and a gang gets them with what comes: not lent
+  std::set<std::string> missed_;    // being reclaimed, and somebody is short by them
 };
 
 }  // namespace muster::model

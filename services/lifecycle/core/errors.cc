@@ -61,9 +61,10 @@ absl::Status MachineTaken(absl::string_view pool, absl::string_view machine) {
 }
 
 absl::Status StaleLeader(int64_t given, int64_t current) {
-  return Make(absl::StatusCode::kAborted,
-              absl::StrCat("The lease under epoch ", given, " is over; the epoch is ", current, " now."),
-              Detail{.reason = "STALE_LEADER", .resource = "leases/reconciler"});
+  return Make(
+      absl::StatusCode::kAborted,
+      absl::StrCat("The lease under epoch ", given, " is over; the epoch is ", current, " now."),
+      Detail{.reason = "STALE_LEADER", .resource = "leases/reconciler"});
 }
 
 }  // namespace muster::lifecycle::error
