@@ -7,6 +7,22 @@
 #include "services/capacity/core/limits.h"
 
 namespace muster::capacity {
+namespace {
+
+// Takes places for so many Nodes: each time from the one that `next()` names.
+template <class Next>
+std::vector<ClaimPlace> TakeEach(ClaimRow& claim, int64_t nodes, Next next) {
+  std::vector<ClaimPlace> taken;
+  while (nodes > 0) {
+    ClaimPlace place = next();
+    place.nodes = TakePlace(claim, place.time, place.asked_by, nodes);
+    nodes -= place.nodes;
+    taken.push_back(std::move(place));
+  }
+  return taken;
+}
+
+}  // namespace
 
 int64_t Outstanding(const std::vector<ClaimPart>& parts) {
   int64_t nodes = 0;
@@ -88,25 +104,11 @@ int64_t TakePlace(ClaimRow& claim, absl::Time time, const std::string& asked_by,
 }
 
 std::vector<ClaimPlace> TakeYoungest(ClaimRow& claim, int64_t nodes) {
-  std::vector<ClaimPlace> taken;
-  while (nodes > 0) {
-    ClaimPlace place = claim.places.back();
-    place.nodes = TakePlace(claim, place.time, place.asked_by, nodes);
-    nodes -= place.nodes;
-    taken.push_back(std::move(place));
-  }
-  return taken;
+  return TakeEach(claim, nodes, [&] { return claim.places.back(); });
 }
 
 std::vector<ClaimPlace> TakeOldest(ClaimRow& claim, int64_t nodes) {
-  std::vector<ClaimPlace> taken;
-  while (nodes > 0) {
-    ClaimPlace place = claim.places.front();
-    place.nodes = TakePlace(claim, place.time, place.asked_by, nodes);
-    nodes -= place.nodes;
-    taken.push_back(std::move(place));
-  }
-  return taken;
+  return TakeEach(claim, nodes, [&] { return claim.places.front(); });
 }
 
 void Ask(ClaimRow& claim, absl::Time time, int64_t nodes, absl::Time place) {
