@@ -73,11 +73,16 @@ TEST_F(CapacityQuestionsTest, AnAffinityIsKeptAndExplained) {
 
 TEST_F(CapacityQuestionsTest, WhoWaitsIsToldItsPlaceAndAnEstimate) {
   AddCatalogue();
-  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("first", 5)), IsOk());
-  clock_.Advance(absl::Hours(1));
   ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1", "m2", "m3", "m4", "m5"})), IsOk());
-  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("second", 3)), IsOk());
-  clock_.Advance(absl::Hours(1));
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("first", 5)), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("second", 8)), IsOk());
+  for (int64_t left = 4; left >= 0; --left) {
+    clock_.Advance(absl::Hours(1));
+    v1::SyncClaimRequest less = Claim("first", left, 6 - left);
+    less.mutable_claim()->add_returns()->set_machine(absl::StrCat("m", left + 1));
+    less.mutable_claim()->mutable_returns(0)->set_reason(v1::MachineReturn::REASON_RELEASED);
+    ASSERT_THAT(Call(&Stub::SyncClaim, less), IsOk());
+  }
   const auto claim = Call(&Stub::SyncClaim, Claim("third", 2));
   ASSERT_THAT(claim, IsOk());
   EXPECT_EQ(claim->queue().place(), 2);
@@ -100,9 +105,10 @@ TEST_F(CapacityQuestionsTest, WhoWaitsIsToldItsPlaceAndAnEstimate) {
   ASSERT_THAT(batch, IsOk());
   EXPECT_EQ(batch->results(0).claim().queue().SerializeAsString(),
             claim->queue().SerializeAsString());
-  // A day later nothing is known of how fast machines come.
+  // A day later, in which none came, it looks longer.
   clock_.Advance(absl::Hours(24));
-  EXPECT_FALSE(Call(&Stub::GetClaim, get)->queue().has_wait());
+  EXPECT_GT(Call(&Stub::GetClaim, get)->queue().wait().earliest().seconds(),
+            claim->queue().wait().earliest().seconds());
 }
 
 TEST_F(CapacityQuestionsTest, TheFinderRanksZonesAndRecommendsOne) {

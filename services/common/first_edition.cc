@@ -6,20 +6,26 @@
 namespace muster {
 namespace {
 
-// An empty reason: any, kept as it is.
+// An empty reason: any, kept as it is. An empty reason of an event: any.
 struct ConditionNames {
   absl::string_view type;
   absl::string_view reason;
   absl::string_view first_type;
   absl::string_view first_reason;
+  absl::string_view event_reason = "";
 };
 
 // What the first edition could not say is said by the nearest that it could.
 constexpr ConditionNames kConditions[] = {
     {"Validated", "Valid", "Accepted", "Accepted"},
+    {"Validated", "Invalid", "Accepted", kPolicyViolation, "CWInstanceTypeNotInZone"},
     {"Validated", "", "Accepted", ""},
-    {"AtTarget", "TargetMet", "Allocated", "Complete"},
-    {"AtTarget", "", "Allocated", ""},
+    {"Quota", "Under", "Accepted", "Accepted"},
+    {"Quota", "Over", "Accepted", kPolicyViolation},
+    {"Quota", "NotSet", "Accepted", kPolicyViolation},
+    {"Quota", "", "Accepted", ""},
+    {"AtTarget", "TargetMet", kAllocated, "Complete"},
+    {"AtTarget", "", kAllocated, ""},
     {"Capacity", "QueuedAwaitingCapacity", "SufficientCapacity", "Partial"},
     {"Capacity", "PartialNodeAffinity", "SufficientCapacity", "Partial"},
     {"Capacity", "NoneAvailableNodeAffinity", "SufficientCapacity", "NoneAvailable"},
@@ -52,9 +58,13 @@ constexpr EventNames kEvents[] = {
 }  // namespace
 
 std::optional<FirstEditionCondition> FirstEditionOfCondition(absl::string_view type,
-                                                             absl::string_view reason) {
+                                                             absl::string_view reason,
+                                                             absl::string_view event_reason) {
+  const auto fits = [](absl::string_view wanted, absl::string_view is) {
+    return wanted.empty() || wanted == is;
+  };
   const auto* found = std::find_if(std::begin(kConditions), std::end(kConditions), [&](auto& row) {
-    return row.type == type && (row.reason.empty() || row.reason == reason);
+    return row.type == type && fits(row.reason, reason) && fits(row.event_reason, event_reason);
   });
   if (found == std::end(kConditions)) return std::nullopt;
   const absl::string_view word = found->first_reason.empty() ? reason : found->first_reason;

@@ -10,11 +10,14 @@
 // mapping.
 //
 // MetadataSynced (Synced, Pending, Unknown) has no counterpart today: who writes the metadata of
-// Nodes knows whether it is synced, see kMetadataSynced. The first edition's event NodeCWActive has
-// none either: the condition CWActive says it.
+// Nodes knows whether it is synced. Its event NodeCWActive has none either: the condition CWActive
+// of a v1 Node says it, and who writes that tells it.
 namespace muster {
 
 inline constexpr char kMetadataSynced[] = "MetadataSynced";
+inline constexpr char kAllocated[] = "Allocated";
+inline constexpr char kPolicyViolation[] = "PolicyViolation";
+inline constexpr char kNodeActive[] = "NodeCWActive";
 
 struct FirstEditionCondition {
   std::string type = {};
@@ -22,9 +25,11 @@ struct FirstEditionCondition {
   bool operator==(const FirstEditionCondition&) const = default;
 };
 
-// nullopt: the first edition had no such condition (Quota, NodeReconfigurationRequired).
+// Which of the first edition's a condition of today goes into; two go into Accepted. nullopt: none
+// (NodeReconfigurationRequired). `event_reason`: of the event that goes with it, if one does.
 std::optional<FirstEditionCondition> FirstEditionOfCondition(absl::string_view type,
-                                                             absl::string_view reason);
+                                                             absl::string_view reason,
+                                                             absl::string_view event_reason = "");
 
 // `on_pool`: the event is about a NodePool, else about a Node. Empty: the first edition had none.
 absl::string_view FirstEditionOfEvent(absl::string_view reason, bool on_pool);

@@ -7,8 +7,9 @@
 namespace muster {
 namespace {
 
-std::string Both(absl::string_view type, absl::string_view reason) {
-  const auto first = FirstEditionOfCondition(type, reason);
+std::string Both(absl::string_view type, absl::string_view reason,
+                 absl::string_view event_reason = "") {
+  const auto first = FirstEditionOfCondition(type, reason, event_reason);
   return first ? first->type + "/" + first->reason : "";
 }
 
@@ -27,7 +28,12 @@ TEST(FirstEdition, Conditions) {
   EXPECT_EQ(Both("Capacity", "PartialNodeAffinity"), "SufficientCapacity/Partial");
   EXPECT_EQ(Both("Capacity", "NoneAvailableNodeAffinity"), "SufficientCapacity/NoneAvailable");
   EXPECT_EQ(Both("NodesRemoved", "Complete"), "NodesRemoved/Complete");
-  EXPECT_EQ(Both("Quota", "Over"), "");
+  EXPECT_EQ(Both("Validated", "Invalid", "CWInvalidInstanceType"), "Accepted/Invalid");
+  EXPECT_EQ(Both("Validated", "Invalid", "CWInstanceTypeNotInZone"), "Accepted/PolicyViolation");
+  EXPECT_EQ(Both("Quota", "Under"), "Accepted/Accepted");
+  EXPECT_EQ(Both("Quota", "Over"), "Accepted/PolicyViolation");
+  EXPECT_EQ(Both("Quota", "NotSet"), "Accepted/PolicyViolation");
+  EXPECT_EQ(Both("Quota", "InternalError"), "Accepted/InternalError");
   EXPECT_EQ(Both("NodeReconfigurationRequired", "StagedNodeConfig"), "");
 }
 

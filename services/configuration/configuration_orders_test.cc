@@ -136,6 +136,26 @@ TEST_F(ConfigurationOrdersTest, BothKindsAtOnceDropBoth) {
   EXPECT_EQ(pool->orders(2).outcome(), v1::ConfigurationOrder::OUTCOME_CONFLICT);
 }
 
+TEST_F(ConfigurationOrdersTest, OneRequestMayAskForBothAndTheOneThatWaitsIsDroppedToo) {
+  ASSERT_THAT(Sync(Pool(1)), IsOk());
+  ASSERT_THAT(Promote("p"), IsOk());
+  ASSERT_EQ(GetPool("p")->waiting().node_profile(), new_);
+  auto both = For<v1::PromoteConfigurationRequest>("p");
+  both.set_rollback("latest");
+  EXPECT_THAT(Call(&Stub::PromoteConfiguration, both), HasFieldViolation("rollback"));
+  both.set_rollback("previous");
+  EXPECT_THAT(
+      Call(&Stub::PromoteConfiguration, both),
+      AllOf(StatusIs(absl::StatusCode::kFailedPrecondition), HasReason("CONFIGURATION_CONFLICT")));
+  const auto pool = GetPool("p");
+  ASSERT_THAT(pool, IsOk());
+  EXPECT_EQ(pool->active(), old_);
+  EXPECT_FALSE(pool->has_waiting());
+  ASSERT_EQ(pool->orders_size(), 2);
+  for (const auto& order : pool->orders())
+    EXPECT_EQ(order.outcome(), v1::ConfigurationOrder::OUTCOME_CONFLICT);
+}
+
 TEST_F(ConfigurationOrdersTest, BootFailuresDisableUntilEnabled) {
   ASSERT_THAT(Promote("p"), IsOk());
   auto pool = Fail(new_, 0, 2);

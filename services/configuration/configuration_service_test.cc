@@ -80,7 +80,7 @@ TEST_F(ConfigurationServiceTest, NothingFitsIsAnAnswer) {
   const auto pool = Sync(request);
   ASSERT_THAT(pool, IsOk());
   EXPECT_EQ(pool->active(), "");
-  EXPECT_EQ(pool->problem(), "No release of gpu-driver 999 in channel stable.");
+  EXPECT_EQ(pool->problem(), "No release of gpu-driver 999 in channel stable: there is 570.");
 }
 
 TEST_F(ConfigurationServiceTest, GenerationsFenceAndReleaseRemoves) {
@@ -104,6 +104,7 @@ TEST_F(ConfigurationServiceTest, GenerationsFenceAndReleaseRemoves) {
 
 TEST_F(ConfigurationServiceTest, ACheckSaysWhatASyncGetsAndChangesNothing) {
   PublishBasics();
+  ASSERT_THAT(Publish("channels/stable/components/ncore-image/releases/mine"), IsOk());
   ASSERT_THAT(Sync(Request("p", 5)), IsOk());
   v1::ConfigurationRequest release = Request("gone");
   release.set_release(true);

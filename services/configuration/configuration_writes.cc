@@ -53,6 +53,7 @@ template <class Request>
 OrderPool ParseOrder(const Request& request, OrderKind kind, absl::string_view by_default,
                      Faults& faults) {
   OrderPool order = {ParsePool(request.name(), faults), kind, request.node_profile()};
+  if constexpr (requires { request.rollback(); }) order.rollback = request.rollback();
   if (order.requested.empty()) order.requested = std::string(by_default);
   Validate(order, faults);
   return order;

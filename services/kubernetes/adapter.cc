@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/first_edition.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/core/names.h"
@@ -87,11 +88,15 @@ void Adapter::MakeControllers() {
   pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
       api_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(), events_.get(),
       metrics_.get(), history_.get(), options_.edition});
-  node_reconciler_ = std::make_unique<NodeReconciler>(
-      NodeReconciler::Parts{api_.get(), cluster_.get(), muster_.get(), known_.get(),
-                            reporter_.get(), history_.get(), [this](const std::string& pool) {
-                              if (options_.edition != Edition::kCurrent) pools_->Add(pool);
-                            }});
+  node_reconciler_ = std::make_unique<NodeReconciler>(NodeReconciler::Parts{
+      api_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(), history_.get(),
+      [this](const std::string& pool) {
+        if (options_.edition != Edition::kCurrent) pools_->Add(pool);
+      },
+      [this](const std::string& node, const std::string& message) {
+        if (options_.edition == Edition::kFirst)
+          events_->TellOfNode(node, "Normal", kNodeActive, message);
+      }});
   const auto make = [this](const char* name, int workers, Controller::Reconcile reconcile) {
     // Muster is asked for nothing either by one that was frozen past its lease and woke up.
     const auto if_leading = [this, reconcile = std::move(reconcile)](const std::string& key) {
@@ -132,7 +137,7 @@ void Adapter::MakeHistory() {
   };
   parts.look = [this] { return FindUnknown(); };
   parts.show = [this](const std::string& node, const std::string& incarnation) {
-    events_->TellOfNode(
+    events_->TellOfNodeOnce(
         node, "Warning", "CWNodeUnknown",
         absl::StrCat("Muster's history ", incarnation,
                      " does not know this Node: its database was restored to an earlier time, or "

@@ -26,6 +26,17 @@ void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
       static_cast<int32_t>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out->seconds()))));
 }
 
+// Another one at every moment.
+std::string IdNow(absl::string_view object) {
+  return absl::StrCat(object, "/", absl::ToUnixMicros(absl::Now()));
+}
+
+Event EventOfNode(const std::string& node) {
+  Event event;
+  event.set_object(absl::StrCat("nodes/", node));
+  return event;
+}
+
 }  // namespace
 
 EventMirror::EventMirror(Client* api, Metrics* metrics, Options options)
@@ -55,15 +66,17 @@ void EventMirror::Tell(const NodePoolObject& object, absl::string_view type,
   Event event;
   event.set_object(absl::StrCat("nodePools/", object.name));
   event.set_pool_uid(object.uid);
-  TellNow(std::move(event), absl::StrCat(object.uid, "/", absl::ToUnixMicros(absl::Now())), type,
-          reason, message);
+  TellNow(std::move(event), IdNow(object.uid), type, reason, message);
 }
 
 void EventMirror::TellOfNode(const std::string& node, absl::string_view type,
                              absl::string_view reason, absl::string_view message) {
-  Event event;
-  event.set_object(absl::StrCat("nodes/", node));
-  TellNow(std::move(event), node, type, reason, message);
+  TellNow(EventOfNode(node), IdNow(node), type, reason, message);
+}
+
+void EventMirror::TellOfNodeOnce(const std::string& node, absl::string_view type,
+                                 absl::string_view reason, absl::string_view message) {
+  TellNow(EventOfNode(node), node, type, reason, message);
 }
 
 void EventMirror::TellNow(Event event, const std::string& id, absl::string_view type,

@@ -38,9 +38,12 @@ class EventMirror {
   // An event of the adapter's own about a NodePool, now.
   void Tell(const NodePoolObject& object, absl::string_view type, absl::string_view reason,
             absl::string_view message);
-  // Likewise about a v1 Node, by its name; told before with the same message, it is not told again.
+  // Likewise about a v1 Node, by its name.
   void TellOfNode(const std::string& node, absl::string_view type, absl::string_view reason,
                   absl::string_view message);
+  // Told before with the same message, it is not told again.
+  void TellOfNodeOnce(const std::string& node, absl::string_view type, absl::string_view reason,
+                      absl::string_view message);
 
   // Looks up what is there already, then writes.
   void Start();

@@ -156,10 +156,12 @@ absl::StatusOr<configuration::v1::PoolConfiguration> MusterClient::GetConfigurat
                      request);
 }
 
-absl::Status MusterClient::Promote(const std::string& pool_uid, const std::string& profile) {
+absl::Status MusterClient::Promote(const std::string& pool_uid, const std::string& profile,
+                                   const std::string& rollback) {
   configuration::v1::PromoteConfigurationRequest request;
   request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
   request.set_node_profile(profile);
+  request.set_rollback(rollback);
   return rpc_
       ->Unary(rpc_->configuration, &ConfigurationService::Stub::PromoteConfiguration, request)
       .status();

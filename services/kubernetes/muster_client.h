@@ -49,7 +49,10 @@ class MusterClient {
 
   absl::StatusOr<configuration::v1::PoolConfiguration> GetConfiguration(
       const std::string& pool_uid);
-  absl::Status Promote(const std::string& pool_uid, const std::string& profile);
+  // `rollback`: empty, or what to roll back to was asked for at the same time. Then neither is
+  // carried out, what waits is dropped, and FAILED_PRECONDITION says that it was told.
+  absl::Status Promote(const std::string& pool_uid, const std::string& profile,
+                       const std::string& rollback);
   absl::Status Rollback(const std::string& pool_uid, const std::string& profile);
 
   // Streams pools, Nodes and events of the cluster until it breaks; `take` is called by gRPC's

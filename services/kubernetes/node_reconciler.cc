@@ -116,6 +116,9 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
         return report.observation() == NodeReport::OBSERVATION_ACTIVE;
       });
   if (tells_work) memory.work_report_time = facts.now;
+  const MetadataState metadata = MetadataStateOf(*node, object.get());
+  if (std::exchange(memory.metadata, metadata) != metadata)
+    parts_.metadata_turned(PoolOf(node->name()));
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = absl::InfinitePast();
   Remember(machine, std::move(memory));
@@ -123,7 +126,7 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
   if (object == nullptr || !plan.writes()) return outcome;
   RETURN_IF_ERROR(Write(*object, plan));
-  if (plan.apply || plan.taints) parts_.wrote_metadata(PoolOf(node->name()));
+  if (plan.turned) parts_.work_turned(object->name, *plan.turned);
   return outcome;
 }
 
@@ -261,10 +264,12 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
                                      Memory& memory) {
   Forget(pods, memory.asked, memory.stays);
   absl::Duration again = absl::InfiniteDuration();
-  for (const Farewell& farewell : PlanDrain(node.desired(), pods, memory.asked)) {
+  for (const Farewell& farewell : PlanDrain(node, pods, memory.asked, now)) {
     const bool force = farewell.parting == Parting::kForce;
     const auto stay = memory.stays.find(farewell.pod->uid);
-    if (stay != memory.stays.end() && stay->second.retry_time > now && !force) {
+    // What was refused in one way may be granted in another.
+    const bool same = stay != memory.stays.end() && stay->second.parting == farewell.parting;
+    if (same && stay->second.retry_time > now && !force) {
       again = std::min(again, stay->second.retry_time - now);
       continue;
     }
@@ -281,7 +286,7 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
     const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
     again = std::min(again, pause);
     const std::string budget = BudgetOf(status);
-    memory.stays[farewell.pod->uid] = {now + pause, budget};
+    memory.stays[farewell.pod->uid] = {farewell.parting, now + pause, budget};
     if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status)) {
       log::Warn("a Pod could not be asked to leave",
                 {{"pod", farewell.pod->key()}, {"error", status}});

@@ -33,8 +33,10 @@ class NodeReconciler {
     MusterView* known = nullptr;
     Reporter* reporter = nullptr;
     History* history = nullptr;
-    // The metadata of a Node of that pool was written.
-    std::function<void(const std::string& pool)> wrote_metadata = {};
+    // Whether the metadata of a Node of that pool is synced is otherwise than it was.
+    std::function<void(const std::string& pool)> metadata_turned = {};
+    // A v1 Node shows otherwise whether it has work.
+    std::function<void(const std::string& node, const std::string& message)> work_turned = {};
   };
   explicit NodeReconciler(Parts parts) : parts_(std::move(parts)) {}
 
@@ -43,6 +45,7 @@ class NodeReconciler {
  private:
   // A Pod that could not be asked to leave.
   struct Stay {
+    Parting parting = Parting::kEvict;  // how it was asked
     absl::Time retry_time = absl::InfinitePast();
     std::string budget =
         {};  // what the server said of the disruption budget; empty: something else
@@ -52,8 +55,10 @@ class NodeReconciler {
     absl::flat_hash_set<std::string> asked = {};
     absl::flat_hash_map<std::string, Stay> stays = {};
     absl::Time work_report_time = absl::InfinitePast();
+    MetadataState metadata = MetadataState::kNone;
     bool empty() const {
-      return asked.empty() && stays.empty() && work_report_time == absl::InfinitePast();
+      return asked.empty() && stays.empty() && work_report_time == absl::InfinitePast() &&
+             metadata == MetadataState::kNone;
     }
   };
 

@@ -205,7 +205,6 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& m
   RETURN_IF_ERROR(found.status());
   const configuration::v1::PoolConfiguration& configuration = *found;
   const OrderStep step = NextOrder(object, configuration);
-  const Json removal = RemoveAnnotation(step.annotation, step.value);
   absl::Status asked;
   switch (step.kind) {
     case OrderStep::Kind::kNone:
@@ -213,22 +212,15 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& m
     case OrderStep::Kind::kReplace:
       more = true;
       return PatchAnnotation(object, ReplaceAnnotation(step.annotation, step.value, step.profile));
-    case OrderStep::Kind::kConflict: {
-      Json both = RemoveAnnotation(kPromote, *object.promote);
-      for (const Json& step_of_second : RemoveAnnotation(kRollback, *object.rollback))
-        both.push_back(step_of_second);
-      RETURN_IF_ERROR(PatchAnnotation(object, both));
-      parts_.events->Tell(object, "Warning", "CWNodePoolNodeConfigUpdateConflict",
-                          "A promotion and a rollback were asked for at the same time; neither was "
-                          "carried out.");
-      return absl::OkStatus();
-    }
+    case OrderStep::Kind::kConflict:
+      asked = parts_.muster->Promote(object.uid, *object.promote, *object.rollback);
+      break;
     case OrderStep::Kind::kNonsense:
       more = true;  // the other one may be meant
       asked = absl::InvalidArgumentError("is empty: it asks for nothing.");
       break;
     case OrderStep::Kind::kPromote:
-      asked = parts_.muster->Promote(object.uid, step.profile);
+      asked = parts_.muster->Promote(object.uid, step.profile, "");
       break;
     case OrderStep::Kind::kRollback:
       asked = parts_.muster->Rollback(object.uid, step.profile);
@@ -239,7 +231,7 @@ absl::Status PoolReconciler::CarryOutOrder(const NodePoolObject& object, bool& m
   // What does not fit the pool's state Muster has told by an event; what is no order at all not.
   const bool nonsense = absl::IsInvalidArgument(asked);
   if (!asked.ok() && !nonsense && !absl::IsFailedPrecondition(asked)) return asked;
-  RETURN_IF_ERROR(PatchAnnotation(object, removal));
+  RETURN_IF_ERROR(PatchAnnotation(object, RemovalOf(step, object)));
   if (nonsense) {
     parts_.events->Tell(object, "Warning",
                         step.annotation == kPromote ? "CWNodePoolNoPendingConfiguration"
@@ -315,9 +307,10 @@ Synced PoolReconciler::CountSynced(const std::string& pool_uid) const {
   Synced synced;
   for (const auto& node : parts_.known->NodesOf(pool_uid)) {
     const auto object = parts_.cluster->NodeOf(node->machine());
-    if (object == nullptr) continue;
-    ++synced.nodes;
-    if (!IsMetadataSynced(*node, *object)) ++synced.pending;
+    const MetadataState state = MetadataStateOf(*node, object.get());
+    if (state != MetadataState::kNone) ++synced.nodes;
+    if (state == MetadataState::kPending) ++synced.pending;
+    if (state == MetadataState::kUnknown) ++synced.unknown;
   }
   return synced;
 }

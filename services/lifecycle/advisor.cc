@@ -5,7 +5,6 @@
 
 #include "absl/time/clock.h"
 #include "services/lifecycle/core/explain.h"
-#include "services/lifecycle/core/preview.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
 
@@ -113,13 +112,13 @@ Snapshot Advisor::SnapshotOf(Picture& picture, absl::Time deadline) const {
 }
 
 v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Time deadline) const {
-  Rehearsal rehearsal(*trial.cluster, trial.before.get(), trial.after, trial.nodes);
-  for (int pass = 0; pass < Rehearsal::kPasses; ++pass) {
-    std::optional<Picture> picture = PictureOf(rehearsal.state(), trial.after.name);
-    if (!picture || !rehearsal.Pass(SnapshotOf(*picture, deadline))) break;
-  }
-  const lifecycle::Preview told = rehearsal.Told();
+  std::optional<Picture> picture;
+  const lifecycle::Preview told = Rehearse(trial, [&](const State& state) {
+    picture = PictureOf(state, trial.after.name);
+    return SnapshotOf(*picture, deadline);
+  });
   v1::NodePoolPreview out;
+  out.set_invalid(told.invalid);
   *out.mutable_quota() = asker_.AskQuota(trial.after, told.charge, TimeoutOf(deadline));
   out.mutable_quota()->set_delta(told.charge_delta);
   if (told.more_nodes > 0) {
@@ -129,7 +128,7 @@ v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Time deadline)
   for (const std::string& machine : told.victims) out.add_victims(machine);
   out.set_victim_count(told.victim_count);
   out.set_waiting_victims(told.waiting_victims);
-  const std::string known = trial.before == nullptr ? "" : trial.before->status.node_profile;
+  const std::string known = trial.before ? trial.before->status.node_profile : "";
   if (told.active != known) out.set_node_profile(told.active);
   out.set_pending_node_profile(told.pending);
   out.set_nodes_to_reboot(told.nodes_to_reboot);

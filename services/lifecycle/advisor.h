@@ -12,6 +12,7 @@
 #include "services/lifecycle/asker.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/preview.h"
 #include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers.h"
 
@@ -27,14 +28,6 @@ class Advisor {
           Policy policy);
   // Ends the threads; questions that wait are dropped.
   ~Advisor();
-
-  // A mutation that was tried and taken back.
-  struct Trial {
-    std::shared_ptr<const Pool> before = {};  // null: a new pool
-    Pool after = {};
-    std::shared_ptr<const Cluster> cluster = {};
-    std::vector<Node> nodes = {};  // with the marks that the mutation would make
-  };
 
   // Calls `done` on one of the advisor's threads, at `deadline` at about the latest; never when the
   // advisor ends first. `picture`: as PictureOf made it.

@@ -41,8 +41,10 @@ constexpr absl::Duration kProbeTimeout = absl::Seconds(2);
 const grpc::Status kSilent(grpc::StatusCode::UNAVAILABLE,
                            "It did not answer in time lately; it is asked again once it does.");
 
-bool IsInTime(const grpc::Status& status) {
-  return status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED;
+PeerBreaker::Outcome OutcomeOf(const grpc::Status& status) {
+  using Outcome = PeerBreaker::Outcome;
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return Outcome::kSilent;
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ? Outcome::kAway : Outcome::kAnswered;
 }
 
 // Counts calls under way.
@@ -174,16 +176,17 @@ struct Asker::Guard {
   template <class Call, class Request, class Send>
   void Ended(const Call& call, Request one, Send send) {
     if (!call.sent) return;
-    const bool in_time = IsInTime(call.status);
-    if (!in_time) {
+    const PeerBreaker::Outcome outcome = OutcomeOf(call.status);
+    if (outcome != PeerBreaker::Outcome::kAnswered) {
       probe = [its = breaker, one = std::move(one), send] {
         auto again = std::make_shared<Call>();
         again->request = one;
         rpc::PrepareCall(again->context, kProbeTimeout);
-        send(*again, [again, its](const grpc::Status& status) { its->Ended(IsInTime(status)); });
+        send(*again,
+             [again, its](const grpc::Status& status) { its->ProbeEnded(OutcomeOf(status)); });
       };
     }
-    breaker->Ended(in_time);
+    breaker->Ended(outcome, call.Names());
   }
 
   const std::shared_ptr<PeerBreaker> breaker;

@@ -241,6 +241,7 @@ ConfigurationAnswer AnswerOf(const fv1::PoolConfiguration& in) {
     out.revisions.push_back(ConfigurationOf(revision));
   }
   out.problem = in.problem();
+  out.problem_of_spec = in.problem_of_spec();
   if (in.has_waiting()) out.waiting = ConfigurationOf(in.waiting());
   for (const fv1::ConfigurationOrder& order : in.orders()) out.orders.push_back(OrderOf(order));
   return out;

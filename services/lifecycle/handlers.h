@@ -83,6 +83,10 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   // A mutation of a pool: with `validate_only` it is answered with what it would do (write_inl.h).
   template <class Request, class Parse>
   Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
+  // Adds all faults of a command: in any state, and if there are any, those in this one too. What
+  // only this one finds wrong is Decide's to say.
+  template <class Command>
+  void Judge(const Command& command, Faults& faults) const;
   std::shared_ptr<Advisor> advisor() const {
     MutexLock lock(mutex_);
     return advisor_;

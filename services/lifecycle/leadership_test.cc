@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/clock.h"
+#include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/fake_peers.h"
 #include "services/lifecycle/lifecycle_service.h"
@@ -64,6 +65,7 @@ class Leadership : public ::testing::Test {
     options.clock = &clock_;
     options.lease_ttl = absl::Seconds(1);
     options.ask_timeout = ask_timeout_;
+    options.policy.retry = retry_;
     auto created = LifecycleService::Create(std::move(options));
     if (!created.ok()) throw std::runtime_error(created.status().ToString());
     return *std::move(created);
@@ -147,6 +149,7 @@ class Leadership : public ::testing::Test {
 
   SystemClock clock_;
   absl::Duration ask_timeout_ = absl::Seconds(5);
+  absl::Duration retry_ = Policy().retry;
   Trouble trouble_;
   testing::TestDatabase database_;
   FakePeers peers_;
@@ -248,6 +251,25 @@ TEST_F(Leadership, AQuietReconnectMakesNoPoolDue) {
   peers_.capacity.Touch("uid-p3");
   Until([&] { return Metric(*a_, "muster_lifecycle_plans_total") > before; });
   EXPECT_EQ(QuietPlans(*a_), before + 1);
+}
+
+// Nobody who was told that a service is away waits for a time of its own to ask again.
+TEST_F(Leadership, WhoIsToldThatAServiceIsAwayAsksAgainOnceItIsBack) {
+  retry_ = absl::Hours(1);
+  const auto leader = NewReplica(nullptr);
+  ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
+  peers_.quota.SetAway(true);
+  const std::string pool = Apply("first", 1);
+  const auto quota = [&] {
+    return b_->lane().Peek([&](const State& state, int64_t) {
+      return std::string(ReasonOf(state.table<Pool>().Find(pool)->status.conditions, "Quota"));
+    });
+  };
+  Until([&] { return quota() == "InternalError"; }, "word that quota is away");
+  peers_.quota.SetAway(false);
+  Until([&] { return quota() == "Under"; }, "quota's answer");
+  Until([&] { return NodesOf(*b_, pool) == 1; });
+  leader->StopReconciling();
 }
 
 class SilentPeer : public Leadership {

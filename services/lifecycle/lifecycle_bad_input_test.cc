@@ -14,6 +14,7 @@
 namespace muster::lifecycle {
 namespace {
 
+using muster::testing::HasFieldViolation;
 using muster::testing::IsOk;
 
 constexpr char kCluster[] = "organizations/acme/clusters/c1";
@@ -84,9 +85,7 @@ using Spoil = std::function<void(v1::NodePoolSpec&)>;
 std::vector<std::pair<std::string, Spoil>> BadSpecs() {
   return {
       {"spec.computeClass", [](auto& s) { s.set_compute_class("Spot"); }},
-      {"spec.computeClass", [](auto& s) { s.set_compute_class("spot"); }},
       {"spec.instanceType", [](auto& s) { s.clear_instance_type(); }},
-      {"spec.instanceType", [](auto& s) { s.set_instance_type("other"); }},
       {"spec.instanceType", [](auto& s) { s.set_instance_type("a b"); }},
       {"spec.targetNodes", [](auto& s) { s.clear_target_nodes(); }},
       {"spec.targetNodes", [](auto& s) { s.set_target_nodes(-1); }},
@@ -157,7 +156,42 @@ TEST_F(LifecycleBadInputTest, Specs) {
                        r.set_validate_only(true);
                      }});
   }
+  constexpr bool kInThisState = true;
+  for (const bool only_tried : {false, true}) {
+    cases.push_back({"spec.computeClass",
+                     [only_tried](auto& r) {
+                       r.mutable_node_pool()->mutable_spec()->set_compute_class("spot");
+                       r.set_validate_only(only_tried);
+                     },
+                     kInThisState});
+    cases.push_back({"spec.instanceType",
+                     [only_tried](auto& r) {
+                       r.mutable_node_pool()->mutable_spec()->set_instance_type("other");
+                       r.set_validate_only(only_tried);
+                     },
+                     kInThisState});
+  }
   ExpectRefused<v1::ApplyNodePoolRequest>(&Stub::ApplyNodePool, Apply(), cases);
+}
+
+// What is wrong in any state and what is wrong in this one: one answer, before the lane.
+TEST_F(LifecycleBadInputTest, AllFaultsAreToldAtOnce) {
+  v1::ApplyNodePoolRequest apply = Apply();
+  apply.mutable_node_pool()->mutable_spec()->set_instance_type("other");
+  apply.mutable_node_pool()->mutable_spec()->set_min_nodes(-1);
+  apply.mutable_node_pool()->set_uid("A_B");
+  v1::ResizeNodePoolRequest resize;
+  resize.set_name(kPool);
+  resize.set_target_nodes(-1);
+  resize.add_remove_machines("nobody");
+  const int64_t decided = service_->lane().stats().commands;
+  for (const char* field : {"node_pool.uid", "spec.minNodes", "spec.instanceType"}) {
+    EXPECT_THAT(Call(&Stub::ApplyNodePool, apply), HasFieldViolation(field));
+  }
+  for (const char* field : {"target_nodes", "remove_machines[0]"}) {
+    EXPECT_THAT(Call(&Stub::ResizeNodePool, resize), HasFieldViolation(field));
+  }
+  EXPECT_EQ(service_->lane().stats().commands, decided);
 }
 
 TEST_F(LifecycleBadInputTest, WhatIsAskedOfAPool) {
@@ -168,7 +202,11 @@ TEST_F(LifecycleBadInputTest, WhatIsAskedOfAPool) {
   resizes.push_back({"target_nodes", [](auto& r) { r.clear_target_nodes(); }});
   resizes.push_back({"target_nodes", [](auto& r) { r.set_target_nodes(-1); }});
   resizes.push_back({"target_nodes", [](auto& r) { r.set_target_nodes(kHuge); }});
-  resizes.push_back({"remove_machines[0]", [](auto& r) { r.add_remove_machines("nobody"); }});
+  resizes.push_back({"remove_machines[0]", [](auto& r) { r.add_remove_machines("nobody"); }, true});
+  resizes.push_back({"remove_machines[1]", [](auto& r) {
+                       r.add_remove_machines("g1");
+                       r.add_remove_machines("g1");
+                     }});
   resizes.push_back({"remove_machines", [](auto& r) {
                        for (int i = 0; i < 1'001; ++i) r.add_remove_machines("g1");
                      }});
@@ -206,6 +244,11 @@ TEST_F(LifecycleBadInputTest, NodesAndReports) {
       {{"node.name", [](auto& r) { r.clear_node(); }},
        {"node.name", [](auto& r) { r.mutable_node()->set_name(kPool); }},
        {"update_mask", [](auto& r) { r.mutable_update_mask()->add_paths("state"); }},
+       {"node.reserved_desired",
+        [](auto& r) {
+          r.mutable_update_mask()->add_paths("reserved_desired");
+          r.mutable_node()->set_reserved_desired("acme");
+        }},
        {"node.protect_until_time",
         [](auto& r) { r.mutable_node()->mutable_protect_until_time()->set_nanos(-1); }}});
   ExpectRefused<v1::GetNodeRequest>(&Stub::GetNode, {}, BadNames<v1::GetNodeRequest>("name"));

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/validate_command.h"
 #include "services/lifecycle/handlers.h"
 #include "services/lifecycle/write_inl.h"
 
@@ -11,14 +11,14 @@ namespace {
 constexpr auto kParse = [](const v1::ReconfigureNodePoolRequest& request, Faults& faults) {
   const auto& machines = request.machines();
   faults.Require(ParsePoolName(request.name()).has_value(), "name", kPoolNameShape);
-  faults.Require(machines.size() <= static_cast<int>(kMaxNamedMachines), "machines",
-                 absl::StrCat("must have at most ", kMaxNamedMachines, " entries"));
-  return ReconfigureNodePool{request.name(),
-                             request.etag(),
-                             {machines.begin(), machines.end()},
-                             request.evict_active(),
-                             request.max_unavailable(),
-                             request.allowed_failures()};
+  ReconfigureNodePool command{request.name(),
+                              request.etag(),
+                              {machines.begin(), machines.end()},
+                              request.evict_active(),
+                              request.max_unavailable(),
+                              request.allowed_failures()};
+  Validate(command, faults);
+  return command;
 };
 
 template <ControlReconfiguration::Verb kVerb>

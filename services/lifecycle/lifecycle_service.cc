@@ -36,6 +36,7 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
       OrphanCollector::Options{.lane = service->lane_.get(),
                                .interval = all.orphan_interval,
                                .policy = all.orphans,
+                               .event_keep = all.event_keep,
                                .epoch = [raw = service.get()] { return raw->epoch(); }});
   service->auditor_ = std::make_unique<BooksAuditor>(service->lane_.get(), all.orphans);
   return service;

@@ -40,7 +40,8 @@ class LifecycleService {
     Policy policy = {};
     absl::Duration orphan_interval = absl::Minutes(5);
     OrphanPolicy orphans = {};
-    KeepPolicy request_keep = {};  // keep: at least kMinRequestKeep
+    absl::Duration event_keep = absl::Hours(24);  // events of deleted pools
+    KeepPolicy request_keep = {};                 // keep: at least kMinRequestKeep
   };
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.

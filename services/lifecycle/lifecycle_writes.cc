@@ -10,6 +10,7 @@
 #include "services/common/timestamp.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/validate_command.h"
 #include "services/lifecycle/handlers.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
@@ -37,7 +38,9 @@ std::string NewUid() {
 constexpr auto kParseCluster = [](const v1::UpdateClusterRequest& request, Faults& faults) {
   const bool named = ParseClusterName(request.cluster().name()).has_value();
   faults.Require(named, "cluster.name", kClusterNameShape);
-  return UpdateCluster{*FromProto(request.cluster()), request.cluster().etag()};
+  UpdateCluster command{*FromProto(request.cluster()), request.cluster().etag()};
+  Validate(command, faults);
+  return command;
 };
 
 constexpr auto kParseApply = [](const v1::ApplyNodePoolRequest& request, Faults& faults) {
@@ -59,8 +62,6 @@ constexpr auto kParseApply = [](const v1::ApplyNodePoolRequest& request, Faults&
 constexpr auto kParseResize = [](const v1::ResizeNodePoolRequest& request, Faults& faults) {
   const auto& machines = request.remove_machines();
   faults.Require(ParsePoolName(request.name()).has_value(), "name", kPoolNameShape);
-  faults.Require(machines.size() <= static_cast<int>(kMaxNamedMachines), "remove_machines",
-                 absl::StrCat("must have at most ", kMaxNamedMachines, " entries"));
   ResizeNodePool command{request.name(), std::nullopt, request.etag()};
   if (request.has_target_nodes()) command.target_nodes = request.target_nodes();
   command.remove_machines.assign(machines.begin(), machines.end());
@@ -75,13 +76,26 @@ constexpr auto kParseDelete = [](const v1::DeleteNodePoolRequest& request, Fault
 constexpr auto kParseNode = [](const v1::UpdateNodeRequest& request, Faults& faults) {
   const v1::Node& node = request.node();
   faults.Require(ParseNodeName(node.name()).has_value(), "node.name", kNodeNameShape);
-  rpc::CheckUpdateMask(request.update_mask(), {"protect_until_time"}, faults);
-  UpdateNode command{node.name(), node.etag(), kNever};
-  if (node.has_protect_until_time()) {
-    const google::protobuf::Timestamp& until = node.protect_until_time();
-    const bool is_time = IsTimestamp(until.seconds(), until.nanos());
-    faults.Require(is_time, "node.protect_until_time", "is not a time");
-    if (is_time) command.protect_until_time = FromTimestamp(until);
+  const google::protobuf::FieldMask& mask = request.update_mask();
+  rpc::CheckUpdateMask(mask, {"protect_until_time", "reserved_desired"}, faults);
+  const auto named = [&](absl::string_view field) {
+    return !mask.paths().empty() && rpc::InUpdateMask(mask, field);
+  };
+  UpdateNode command{node.name(), node.etag()};
+  if (mask.paths().empty() || named("protect_until_time")) {
+    command.protect_until_time = kNever;
+    if (node.has_protect_until_time()) {
+      const google::protobuf::Timestamp& until = node.protect_until_time();
+      const bool is_time = IsTimestamp(until.seconds(), until.nanos());
+      faults.Require(is_time, "node.protect_until_time", "is not a time");
+      if (is_time) command.protect_until_time = FromTimestamp(until);
+    }
+  }
+  if (named("reserved_desired")) {
+    const std::string& desired = node.reserved_desired();
+    faults.Require(desired.empty() || desired == kControlPlane, "node.reserved_desired",
+                   absl::StrCat("must be empty or ", kControlPlane));
+    command.reserved_desired = desired;
   }
   return command;
 };
@@ -133,6 +147,14 @@ std::optional<TypeFacts> Handlers::TypeOfPool(const std::string& name) const {
   }));
 }
 
+template <class Command>
+void Handlers::Judge(const Command& command, Faults& faults) const {
+  Validate(command, faults);
+  if (faults.empty()) return;
+  // Whoever is refused is told all of it at once; for that memory as it is will do.
+  lane_.Peek([&](const State& state, int64_t) { ValidateIn(state, command, faults); });
+}
+
 Handlers::Unary Handlers::UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
                                         v1::Cluster* response) {
   return rpc::Write(context, writer_, *request, response, kParseCluster, kDecide, RenderOutcome());
@@ -143,6 +165,7 @@ Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePool
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
     auto command = kParseApply(asked, faults);
     command.type = TypeOf(command.spec.instance_type);
+    Judge(command, faults);
     return command;
   });
 }
@@ -152,6 +175,7 @@ Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePo
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
     auto command = kParseResize(asked, faults);
     command.type = TypeOfPool(command.name);
+    Judge(command, faults);
     return command;
   });
 }

@@ -1,9 +1,12 @@
 #include "services/lifecycle/orphan_collector.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/limits.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -12,6 +15,8 @@ namespace {
 constexpr absl::Duration kTick = absl::Milliseconds(200);
 // Differences of one round that are logged.
 constexpr size_t kMostLogged = 20;
+// Commands of one round that forget events of deleted pools.
+constexpr size_t kMostPieces = 64;
 
 }  // namespace
 
@@ -59,6 +64,7 @@ void OrphanCollector::Round() {
     metrics_->Clear();
   }
   if (led_ == 0) return;
+  ForgetEvents();
   const absl::StatusOr<Books> books = peers_->Read();
   if (!books.ok()) {
     metrics_->Failed();
@@ -75,6 +81,24 @@ void OrphanCollector::Round() {
   Tell(*books, verdict);
   for (const std::string& uid : verdict.release) {
     if (!Release(*books, uid)) return;
+  }
+}
+
+// In pieces, so that others get their turn in between; what is left then is for the next round.
+void OrphanCollector::ForgetEvents() {
+  Lane& lane = *options_.lane;
+  const absl::Time now = lane.clock().Now();
+  const size_t pieces = lane.Peek([&](const State& state, int64_t) {
+    const State::EventsByTime& gone = state.EventsOfGone();
+    const bool over = !gone.empty() && now - gone.begin()->first >= options_.event_keep;
+    return over ? std::min(gone.size() / kMaxExpiredEvents + 1, kMostPieces) : 0;
+  });
+  for (size_t i = 0; i < pieces; ++i) {
+    lane.Submit(
+        [command = ExpireEvents{options_.event_keep}](Overlay<State>& overlay, absl::Time at) {
+          return Decide(overlay, command, at).status();
+        },
+        [](const absl::Status&, int64_t) {});
   }
 }
 

@@ -17,16 +17,17 @@
 namespace muster::lifecycle {
 
 // Holds the books of the four services against each other, on the replica that leads: at the start
-// of its leadership and every few minutes. What differs for longer than the grace is counted and
-// logged; what has had no pool for so long is given back, a few a round. When more is without a
-// pool than a share of all, nothing is given back, and a person has to look (OrphanPolicy). Keeps
-// no state that must last: a new leader begins the grace anew.
+// of its leadership and every few minutes; forgets events of pools that are gone. What differs for
+// longer than the grace is counted and logged; what has had no pool for so long is given back, a
+// few a round. When more is without a pool than a share of all, nothing is given back, and a person
+// has to look (OrphanPolicy). Keeps no state that must last: a new leader begins the grace anew.
 class OrphanCollector {
  public:
   struct Options {
     Lane* lane = nullptr;  // outlives the collector
     absl::Duration interval = absl::Minutes(5);
     OrphanPolicy policy = {};
+    absl::Duration event_keep = absl::Hours(24);  // events of deleted pools, from when seen last
     // Of the leadership; 0: another replica leads. From any thread.
     std::function<int64_t()> epoch = {};
     const SteadyClock* steady = TheSteadyClock();  // outlives the collector
@@ -49,6 +50,7 @@ class OrphanCollector {
 
  private:
   void Run();
+  void ForgetEvents();
   void Tell(const Books& books, const OrphanMemory::Verdict& verdict);
   // False: no longer the leader.
   bool Release(const Books& books, const std::string& uid);

@@ -21,15 +21,19 @@ namespace muster::lifecycle {
 //     |                                  +------ the probe timed out --------+     |
 //     +------------------------------- the probe was answered ---------------------+
 //
-// Only silence counts: a refusal, or word that the service is away, is an answer and comes at once.
+// Only silence opens it: word that the service is away comes at once. But whoever got no answer,
+// for whatever reason, is told once there are answers again, which a probe finds out within
+// kProbeEvery.
 class PeerBreaker {
  public:
   enum class State { kClosed, kOpen, kHalfOpen };
   static constexpr int kStates = 3;
+  // Of a call: with an answer, refusals included; with word that the service is away; not in time.
+  enum class Outcome { kAnswered, kAway, kSilent };
   // Calls in a row that were not answered in time.
   static constexpr int kTimeoutsToOpen = 2;
   static constexpr absl::Duration kProbeEvery = absl::Seconds(1);
-  // Told once the service answers again: who was turned away meanwhile.
+  // Told once the service answers again: who got no answer meanwhile.
   using OnBack = std::function<void(const std::set<std::string>& pools)>;
 
   PeerBreaker(std::string peer, const SteadyClock* clock, OnBack on_back)
@@ -45,29 +49,42 @@ class PeerBreaker {
   bool MayAsk(const std::vector<std::string>& pools) {
     MutexLock lock(mutex_);
     if (state_ == State::kClosed) return true;
-    turned_away_.insert(pools.begin(), pools.end());
+    unanswered_.insert(pools.begin(), pools.end());
     return false;
   }
   // True: the caller is to send a probe, and to say how it ended.
   bool BeginProbe() {
     MutexLock lock(mutex_);
-    if (state_ != State::kOpen || clock_.Now() < probe_at_) return false;
-    state_ = State::kHalfOpen;
+    const bool wanted = state_ == State::kOpen || !unanswered_.empty();
+    if (!wanted || probing_ || clock_.Now() < probe_at_) return false;
+    probing_ = true;
+    if (state_ == State::kOpen) state_ = State::kHalfOpen;
     return true;
   }
+  void ProbeEnded(Outcome outcome) {
+    {
+      MutexLock lock(mutex_);
+      probing_ = false;
+    }
+    Ended(outcome, {});
+  }
 
-  // A call ended: `in_time` with an answer of any kind.
-  void Ended(bool in_time) {
+  // A call about these pools ended.
+  void Ended(Outcome outcome, const std::vector<std::string>& pools) {
     std::set<std::string> back;
     {
       MutexLock lock(mutex_);
-      if (in_time) {
+      if (outcome == Outcome::kAnswered) {
+        back.swap(unanswered_);
+      } else {
+        unanswered_.insert(pools.begin(), pools.end());
+        probe_at_ = clock_.Now() + kProbeEvery;
+      }
+      if (outcome != Outcome::kSilent) {
         timeouts_ = 0;
         state_ = State::kClosed;
-        back.swap(turned_away_);
       } else if (++timeouts_ >= kTimeoutsToOpen) {
         state_ = State::kOpen;
-        probe_at_ = clock_.Now() + kProbeEvery;
       }
     }
     if (!back.empty()) on_back_(back);
@@ -81,7 +98,8 @@ class PeerBreaker {
   State state_ MUSTER_GUARDED_BY(mutex_) = State::kClosed;
   int timeouts_ MUSTER_GUARDED_BY(mutex_) = 0;
   absl::Duration probe_at_ MUSTER_GUARDED_BY(mutex_);
-  std::set<std::string> turned_away_ MUSTER_GUARDED_BY(mutex_);
+  bool probing_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::set<std::string> unanswered_ MUSTER_GUARDED_BY(mutex_);
 };
 
 // As in the metric: `half_open`.

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "services/lifecycle/handlers.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
@@ -31,56 +29,22 @@ struct RenderOutcome {
   }
 };
 
-// What a trial must know that the command says and a taken-back row does not show.
-template <class Command>
-void MarkVictims(std::vector<Node>&, const Command&) {}
-inline void MarkVictims(std::vector<Node>& nodes, const ResizeNodePool& command) {
-  const auto& named = command.remove_machines;
-  for (Node& node : nodes) {
-    node.removal_requested = std::find(named.begin(), named.end(), node.machine) != named.end();
-  }
-}
-
-// What stands before a mutation that is only tried.
-template <class Command>
-Advisor::Trial TrialOf(const State& state, const Command& command) {
-  Advisor::Trial trial;
-  const Versioned<Pool>* pool = state.table<Pool>().FindVersioned(command.name);
-  if (pool != nullptr) trial.before = pool->row;
-  const auto* cluster =
-      state.table<Cluster>().FindVersioned(std::string(ClusterNameOf(command.name)));
-  if (cluster != nullptr) trial.cluster = cluster->row;
-  for (const Node* node : state.NodesOf(command.name)) trial.nodes.push_back(*node);
-  MarkVictims(trial.nodes, command);
-  return trial;
-}
-
-// A mutation that was tried, and what stood before it.
-struct Tried {
-  Advisor::Trial trial = {};
-  Outcome outcome = {};
-};
-
 // Tries the command, takes it back, and answers with what it would do, as `advisor` sees it.
 template <class Command>
 void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
                    const rpc::WriteOptions& options, Command command, v1::NodePool* response) {
   const absl::Time deadline = responder.deadline();
-  const auto decide = [command = std::move(command)](Overlay<State>& overlay,
-                                                     absl::Time now) -> absl::StatusOr<Tried> {
-    Tried tried{TrialOf(overlay.state(), command), {}};
-    ASSIGN_OR_RETURN(tried.outcome, Decide(overlay, command, now));
-    return tried;
+  const auto decide = [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
+    return Try(overlay, command, now);
   };
   rpc::Commit(lane, deadline, options, decide,
               [advisor = std::move(advisor), deadline, response,
                shared = std::make_shared<rpc::Responder>(std::move(responder))](
                   absl::StatusOr<Tried> tried) {
-                if (!tried.ok() || !tried->outcome.pool || tried->trial.cluster == nullptr) {
+                if (!tried.ok() || !tried->trial) {
                   return shared->Reply([&] { return tried.status(); });
                 }
-                tried->trial.after = *tried->outcome.pool;
-                advisor->Preview(std::move(tried->trial), deadline,
+                advisor->Preview(std::move(*tried->trial), deadline,
                                  [outcome = std::move(tried->outcome), response,
                                   shared](v1::NodePoolPreview preview) {
                                    shared->Reply([&] {

@@ -47,9 +47,10 @@ class GrpcApi final : public Api {
   }
   absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
                                                                  const std::string& id) override;
-  absl::StatusOr<lifecycle::v1::Node> ProtectNode(const std::string& pool,
-                                                  const std::string& machine,
-                                                  std::optional<absl::Time> until) override;
+  absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
+                                                 const std::string& machine,
+                                                 const lifecycle::v1::Node& changed,
+                                                 const std::string& field) override;
   absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) override {
     lifecycle::v1::ExplainNodePoolRequest request;
@@ -273,15 +274,14 @@ absl::StatusOr<lifecycle::v1::NodePool> GrpcApi::ControlReconfiguration(Reconfig
   return absl::InternalError("not a verb of reconfigurations");
 }
 
-absl::StatusOr<lifecycle::v1::Node> GrpcApi::ProtectNode(const std::string& pool,
-                                                         const std::string& machine,
-                                                         std::optional<absl::Time> until) {
+absl::StatusOr<lifecycle::v1::Node> GrpcApi::UpdateNode(const std::string& pool,
+                                                        const std::string& machine,
+                                                        const lifecycle::v1::Node& changed,
+                                                        const std::string& field) {
   lifecycle::v1::UpdateNodeRequest request;
+  *request.mutable_node() = changed;
   request.mutable_node()->set_name(absl::StrCat(connection_.PoolName(pool), "/nodes/", machine));
-  if (until) {
-    request.mutable_node()->mutable_protect_until_time()->set_seconds(absl::ToUnixSeconds(*until));
-  }
-  request.mutable_update_mask()->add_paths("protect_until_time");
+  request.mutable_update_mask()->add_paths(field);
   return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::UpdateNode, request);
 }
 

@@ -86,10 +86,11 @@ class Api {
       lifecycle::v1::ReconfigureNodePoolRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
                                                                          const std::string& id) = 0;
-  // Until when no scale-down takes the Node; nullopt: it is not protected any more.
-  virtual absl::StatusOr<lifecycle::v1::Node> ProtectNode(const std::string& pool,
-                                                          const std::string& machine,
-                                                          std::optional<absl::Time> until) = 0;
+  // Writes that field of the Node as it is in `changed`.
+  virtual absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
+                                                         const std::string& machine,
+                                                         const lifecycle::v1::Node& changed,
+                                                         const std::string& field) = 0;
   virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) = 0;
   virtual absl::Status DeleteQuota(const std::string& name) = 0;

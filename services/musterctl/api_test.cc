@@ -262,18 +262,20 @@ TEST_F(ApiTest, OrdersNameTheirNodePool) {
   }
   EXPECT_TRUE(api_->DeleteNodePool("train", true).ok());
   EXPECT_TRUE(api_->ExplainNodePool("train").ok());
-  EXPECT_TRUE(api_->ProtectNode("train", "g1", absl::FromUnixSeconds(5)).ok());
-  EXPECT_TRUE(api_->ProtectNode("train", "g1", std::nullopt).ok());
+  lifecycle::v1::Node changed;
+  EXPECT_TRUE(api_->UpdateNode("train", "g1", changed, "reserved_desired").ok());
+  changed.mutable_protect_until_time()->set_seconds(5);
+  EXPECT_TRUE(api_->UpdateNode("train", "g1", changed, "protect_until_time").ok());
   const std::string node = "name: \"organizations/acme/clusters/example/nodePools/train/nodes/g1\"";
   EXPECT_THAT(
       server_.heard,
       ElementsAre("resize " + name + " remove_machines: \"g1\"", "reconfigure " + name,
                   "pause " + name, "resume " + name, "cancel " + name,
                   "delete " + name + " validate_only: true", "explain " + name,
+                  "update node { " + node + " } update_mask { paths: \"reserved_desired\" }",
                   "update node { " + node +
                       " protect_until_time { seconds: 5 } } update_mask { paths: "
-                      "\"protect_until_time\" }",
-                  "update node { " + node + " } update_mask { paths: \"protect_until_time\" }"));
+                      "\"protect_until_time\" }"));
 }
 
 TEST_F(ApiTest, MutationsBearAnIdEachUnlessTheyAreTried) {

@@ -87,12 +87,15 @@ Command ApplyCommand() {
 
 Command DescribeCommand() {
   return {.name = "describe",
-          .usage = "describe nodepool|node NAME",
+          .usage = "describe nodepool|node NAME [-o wide|--all]",
           .summary = "Shows one NodePool or Node in full, with its events.",
           .details =
-              "A NodePool's configuration (profile, revisions, pending) is shown when there is "
-              "more than\n"
-              "the one it started with; `get nodepool NAME -o yaml` always shows it."};
+              "A healthy new NodePool reads as in the API reference. Its nodeProfile and revisions "
+              "are shown\n"
+              "as soon as a configuration was staged after the first, waits or is disabled; with "
+              "-o wide or\n"
+              "--all always, and a reconfiguration that is over, too.",
+          .flags = {OutputFlag(), {.name = "all", .meaning = "The same as -o wide."}}};
 }
 
 Command ScaleCommand() {
@@ -191,8 +194,8 @@ Command WaitCommand() {
 }
 
 constexpr char kReleaseDetails[] =
-    "CHANNEL is stable or latest; COMPONENT gpu-driver, ncore-image or kubernetes. The NodePools\n"
-    "that follow are looked at again, and their strategies say what becomes of them.";
+    "CHANNEL is stable or latest; COMPONENT gpu-driver, ncore-image, kubernetes or kernel. The\n"
+    "NodePools that follow are looked at again, and their strategies say what becomes of them.";
 
 std::vector<Command> ConfigurationCommands() {
   return {{.name = "publish",
@@ -270,6 +273,14 @@ std::vector<Command> OrderCommands() {
           {.name = "unprotect",
            .usage = "unprotect node POOL/MACHINE",
            .summary = "Ends a Node's protection.",
+           .flags = {RequestIdFlag()}},
+          {.name = "reserve",
+           .usage = "reserve node POOL/MACHINE",
+           .summary = "Moves a Node to the control plane: drained, replaced, out of service.",
+           .flags = {RequestIdFlag()}},
+          {.name = "unreserve",
+           .usage = "unreserve node POOL/MACHINE",
+           .summary = "Takes that back, until the Node's drain began.",
            .flags = {RequestIdFlag()}}};
 }
 

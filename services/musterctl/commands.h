@@ -61,6 +61,8 @@ absl::Status Resume(Session& session);
 absl::Status Cancel(Session& session);
 absl::Status Protect(Session& session);
 absl::Status Unprotect(Session& session);
+absl::Status Reserve(Session& session);
+absl::Status Unreserve(Session& session);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

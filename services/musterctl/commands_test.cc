@@ -2,8 +2,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
 #include "services/musterctl/commands_test_base.h"
+#include "services/musterctl/document.h"
 
 namespace muster::musterctl {
 namespace {
@@ -75,6 +83,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"get", "quotas", "--nodepool=a"}, "--nodepool: only with nodes and events"},
       {{"get", "nodes", "--timeout=soon"}, "--timeout: must be a duration above zero"},
       {{"describe", "quota", "a"}, "describe: nodepool or node"},
+      {{"describe", "nodepool", "a", "-o", "json"}, "describe: --output may be wide"},
       {{"scale", "nodepool", "a"}, "--nodes or --remove is missing"},
       {{"scale", "nodepool", "a", "--nodes=many"}, "--nodes: must be an integer that fits 64 bits"},
       {{"scale", "node", "a", "--nodes=1"}, "scale: nodepool NAME"},
@@ -109,6 +118,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"protect", "node", "g1", "--for=1h"}, "protect: node POOL/MACHINE"},
       {{"protect", "node", "a/g1", "--for=-1h"}, "--for: must be a duration above zero"},
       {{"unprotect", "node", "/g1"}, "unprotect: node POOL/MACHINE"},
+      {{"reserve", "node", "g1"}, "reserve: node POOL/MACHINE"},
       {{"rollback", "a", "b", "c"}, "rollback: POOL_UID [PROFILE]"},
       {{"enable", "revision", "a"}, "enable: revision POOL_UID PROFILE"},
       {{"debug"}, "debug: say compare or audit"}};
@@ -164,6 +174,25 @@ TEST_F(CommandsTest, ApplySendsNothingWhenAnythingIsWrong) {
   EXPECT_EQ(RunLine({"apply", "-f", "-", "-f", "/no/such/file"}, kPool), kFailed);
   EXPECT_EQ(err(), "error: /no/such/file: cannot be read\n");
   EXPECT_THAT(api_.calls, IsEmpty());
+}
+
+// As `-f /dev/zero`: somebody writes and writes.
+TEST_F(CommandsTest, AFileThatDoesNotEndIsNotReadToItsEnd) {
+  const std::string fifo = absl::StrCat(::testing::TempDir(), "/endless.", getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  signal(SIGPIPE, SIG_IGN);
+  size_t written = 0;
+  std::thread writer([&] {
+    std::ofstream out(fifo);
+    const std::string piece(64 << 10, '\0');
+    while (written < 16 * kMaxManifestBytes && out.write(piece.data(), 64 << 10))
+      written += piece.size();
+  });
+  EXPECT_EQ(RunLine({"apply", "-f", fifo}), kFailed);
+  writer.join();
+  unlink(fifo.c_str());
+  EXPECT_THAT(err(), HasSubstr("larger than 16777216 bytes"));
+  EXPECT_LT(written, kMaxManifestBytes + (1 << 20));
 }
 
 TEST_F(CommandsTest, TheServersFieldViolationsAreLinesOfTheirOwn) {

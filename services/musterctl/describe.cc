@@ -159,7 +159,8 @@ std::string LabelFor(absl::string_view field) {
 }
 
 std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
-                             const std::vector<lifecycle::v1::Event>& events, absl::Time now) {
+                             const std::vector<lifecycle::v1::Event>& events, absl::Time now,
+                             bool all) {
   json object = ToObject(pool);
   json& status = object["status"];
   for (json& condition : status["conditions"]) condition.erase("observedGeneration");
@@ -170,14 +171,15 @@ std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
   const bool choice = pool.status().has_pending_node_configuration() ||
                       pool.status().has_waiting_node_configuration() || revisions.size() > 1 ||
                       disabled;
-  if (!choice) {
+  if (!choice && !all) {
     status.erase("nodeProfile");
     status.erase("nodeConfigurationRevisions");
   }
   using Reconfiguration = lifecycle::v1::Reconfiguration;
   const Reconfiguration::State state = pool.reconfiguration().state();
-  if (state == Reconfiguration::STATE_DONE || state == Reconfiguration::STATE_CANCELLED)
-    status.erase("reconfiguration");
+  const bool over =
+      state == Reconfiguration::STATE_DONE || state == Reconfiguration::STATE_CANCELLED;
+  if (over && !all) status.erase("reconfiguration");
   return Describe(std::move(object), pool.name(), events, now);
 }
 

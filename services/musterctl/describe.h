@@ -11,10 +11,12 @@ namespace muster::musterctl {
 
 // One NodePool as the API reference's "Healthy Node Pools" shows it: same fields, order,
 // indentation and columns. Of `events` those about the pool itself are shown, oldest first. What
-// the reference's pool does not have (labels, taints, more than one configuration, ...) is shown
-// where there is some.
+// the reference's pool does not have (labels, taints, ...) is shown where there is some; its
+// configuration, both nodeProfile and revisions, as soon as one was staged after the first, waits
+// to be, or is disabled. `all`: all fields, whatever they say.
 std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
-                             const std::vector<lifecycle::v1::Event>& events, absl::Time now);
+                             const std::vector<lifecycle::v1::Event>& events, absl::Time now,
+                             bool all = false);
 
 // One Node in the same manner.
 std::string DescribeNode(const lifecycle::v1::Node& node,

@@ -91,12 +91,11 @@ class FakeApi final : public Api {
                                                                  const std::string& id) override {
     return PoolChange("control " + std::to_string(static_cast<int>(verb)) + " " + id);
   }
-  absl::StatusOr<lifecycle::v1::Node> ProtectNode(const std::string& pool,
-                                                  const std::string& machine,
-                                                  std::optional<absl::Time> until) override {
-    lifecycle::v1::Node node;
-    if (until) node.mutable_protect_until_time()->set_seconds(absl::ToUnixSeconds(*until));
-    calls.push_back("protect " + pool + " " + machine + " " + node.ShortDebugString());
+  absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
+                                                 const std::string& machine,
+                                                 const lifecycle::v1::Node& node,
+                                                 const std::string& field) override {
+    calls.push_back("update " + field + " " + pool + " " + machine + " " + node.ShortDebugString());
     if (!refusal.ok()) return refusal;
     return node;
   }

@@ -8,6 +8,10 @@
 namespace muster::musterctl {
 
 void Problems::Add(int line, absl::string_view path, absl::string_view what) {
+  if (lines_.size() == kMaxNamed) {
+    ++others_;
+    return;
+  }
   lines_.push_back(
       absl::StrCat(Place(file_, document_, line), ": ", path, path.empty() ? "" : ": ", what));
 }

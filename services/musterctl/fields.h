@@ -14,18 +14,23 @@
 
 namespace muster::musterctl {
 
-// What is wrong with a document: one line each, with its place and the field's path.
+// What is wrong with a document: one line each, with its place and the field's path. At most
+// kMaxNamed are named, of the others only the number is kept.
 class Problems {
  public:
+  static constexpr size_t kMaxNamed = 100;
+
   Problems(std::string file, int document) : file_(std::move(file)), document_(document) {}
 
   void Add(int line, absl::string_view path, absl::string_view what);
   const std::vector<std::string>& lines() const { return lines_; }
+  size_t others() const { return others_; }
 
  private:
   std::string file_;
   int document_;
   std::vector<std::string> lines_;
+  size_t others_ = 0;
 };
 
 enum class Need { kOptional, kRequired };

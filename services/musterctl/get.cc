@@ -190,11 +190,15 @@ absl::Status Describe(Session& session) {
   if (kind != Kind::kNodePool && kind != Kind::kNode) return WrongUse("describe: nodepool or node");
   if (session.line.arguments.size() != 2)
     return WrongUse(absl::StrCat("describe ", KindWord(kind), ": one NAME"));
+  ASSIGN_OR_RETURN(const Format format, ParseFormat(session.line.Get("output")));
+  if (format != Format::kTable && format != Format::kWide)
+    return WrongUse("describe: --output may be wide; `get` knows the others");
+  const bool all = session.line.Has("all") || format == Format::kWide;
   ASSIGN_OR_RETURN(const Item item, session.api.Get(kind, session.line.arguments[1]));
   const absl::Time now = session.world.clock.Now();
   if (const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item)) {
     ASSIGN_OR_RETURN(const auto events, session.api.PoolEvents(pool->uid()));
-    session.world.out << DescribeNodePool(*pool, events, now);
+    session.world.out << DescribeNodePool(*pool, events, now, all);
   } else if (const auto* node = std::get_if<lifecycle::v1::Node>(&item)) {
     ASSIGN_OR_RETURN(const auto events, session.api.PoolEvents(node->pool_uid()));
     session.world.out << DescribeNode(*node, events, now);

@@ -148,6 +148,7 @@ json NodeSpec(const lifecycle::v1::Node& node) {
   PutTime(spec, "drainDeadline", desired.drain_deadline());
   if (desired.force_drain()) spec["forceDrain"] = true;
   PutTime(spec, "protectUntilTime", node.protect_until_time());
+  PutText(spec, "reservedDesired", node.reserved_desired());
   return spec;
 }
 

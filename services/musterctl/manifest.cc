@@ -19,7 +19,7 @@ constexpr absl::string_view kMusterApi = "muster/v1";
 constexpr absl::string_view kNodePoolApi = "compute.coreweave.com/v1alpha1";
 constexpr absl::string_view kClasses[] = {"default", "spot"};
 constexpr absl::string_view kAccesses[] = {"general", "dedicated"};
-constexpr absl::string_view kComponents[] = {"gpu-driver", "ncore-image", "kubernetes"};
+constexpr absl::string_view kComponents[] = {"gpu-driver", "ncore-image", "kubernetes", "kernel"};
 constexpr absl::string_view kKinds[] = {"Zone",  "InstanceType", "MachineSet", "Machine",
                                         "Quota", "Release",      "Cluster",    "NodePool"};
 
@@ -241,11 +241,20 @@ absl::StatusOr<std::vector<Manifest>> ParseManifests(absl::string_view file, abs
   Context context{.scope = scope};
   std::vector<Manifest> manifests;
   std::vector<std::string> faults;
+  size_t others = 0;
   for (const Document& document : documents) {
     Problems problems(document.file, document.number);
     ReadResource(document, document.value, "", context, problems, manifests);
-    faults.insert(faults.end(), problems.lines().begin(), problems.lines().end());
+    others += problems.others();
+    for (const std::string& line : problems.lines()) {
+      if (faults.size() < Problems::kMaxNamed) {
+        faults.push_back(line);
+      } else {
+        ++others;
+      }
+    }
   }
+  if (others > 0) faults.push_back(absl::StrCat("and ", others, " more"));
   if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
   if (manifests.empty()) return absl::InvalidArgumentError(absl::StrCat(file, ": has no document"));
   absl::flat_hash_set<std::string> names;

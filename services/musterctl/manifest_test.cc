@@ -283,6 +283,20 @@ TEST(ManifestTest, ReportsEveryFaultOfEveryDocument) {
   EXPECT_EQ(faults.size(), 8u) << absl::StrJoin(faults, "\n");
 }
 
+// Of a wide mapping, and of many documents.
+TEST(ManifestTest, NamesAHundredFaultsAndCountsTheOthers) {
+  std::string wide, many;
+  for (int i = 0; i < 1'000; ++i) {
+    absl::StrAppend(&wide, "k", i, ": 1\n");
+    absl::StrAppend(&many, "---\napiVersion: muster/v1\nkind: ", i, "\n");
+  }
+  for (const std::string& text : {wide, many}) {
+    const std::vector<std::string> faults = Faults(text);
+    ASSERT_EQ(faults.size(), 101u);
+    EXPECT_THAT(faults.back(), ::testing::MatchesRegex("and [0-9]+ more"));
+  }
+}
+
 TEST(ManifestTest, RefusesWhatGrowsWithoutEnd) {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -59,28 +60,46 @@ absl::Status Control(Session& session, ReconfigurationVerb verb) {
   return absl::OkStatus();
 }
 
-absl::Status ProtectUntil(Session& session, std::optional<absl::Time> until) {
+// `changed` has the one field that is written; `says` of the Node as it is then.
+absl::Status ChangeNode(Session& session, const lifecycle::v1::Node& changed,
+                        const std::string& field,
+                        absl::FunctionRef<std::string(const lifecycle::v1::Node&)> says) {
   const std::vector<std::string>& arguments = session.line.arguments;
   const std::vector<std::string> parts =
       absl::StrSplit(arguments.size() == 2 ? arguments[1] : "", '/');
   if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kNode || parts.size() != 2 ||
       parts[0].empty() || parts[1].empty())
     return WrongUse(absl::StrCat(session.line.command, ": node POOL/MACHINE"));
-  const auto node = session.api.ProtectNode(parts[0], parts[1], until);
+  const auto node = session.api.UpdateNode(parts[0], parts[1], changed, field);
   if (!node.ok()) {
-    return RenameFields(node.status(), [](const std::string& field) {
-      return field == "node.name"                 ? "POOL/MACHINE"
-             : field == "node.protect_until_time" ? "--for"
-                                                  : field;
+    return RenameFields(node.status(), [](const std::string& name) {
+      return name == "node.name"                 ? "POOL/MACHINE"
+             : name == "node.protect_until_time" ? "--for"
+                                                 : name;
     });
   }
-  session.world.out << "node/" << parts[1]
-                    << (node->has_protect_until_time()
-                            ? absl::StrCat(" is protected from scale-down until ",
-                                           FormatTime(node->protect_until_time()))
-                            : " is not protected")
-                    << "\n";
+  session.world.out << "node/" << parts[1] << " " << says(*node) << "\n";
   return absl::OkStatus();
+}
+
+absl::Status ProtectUntil(Session& session, std::optional<absl::Time> until) {
+  lifecycle::v1::Node changed;
+  if (until) changed.mutable_protect_until_time()->set_seconds(absl::ToUnixSeconds(*until));
+  return ChangeNode(session, changed, "protect_until_time", [](const lifecycle::v1::Node& node) {
+    return node.has_protect_until_time() ? absl::StrCat("is protected from scale-down until ",
+                                                        FormatTime(node.protect_until_time()))
+                                         : "is not protected";
+  });
+}
+
+absl::Status ReserveFor(Session& session, const std::string& whom) {
+  lifecycle::v1::Node changed;
+  changed.set_reserved_desired(whom);
+  return ChangeNode(session, changed, "reserved_desired", [](const lifecycle::v1::Node& node) {
+    return node.reserved_desired().empty() ? "stays its organization's"
+                                           : absl::StrCat("is moved to ", node.reserved_desired(),
+                                                          ": it leaves once it is drained");
+  });
 }
 
 }  // namespace
@@ -148,5 +167,8 @@ absl::Status Protect(Session& session) {
 }
 
 absl::Status Unprotect(Session& session) { return ProtectUntil(session, std::nullopt); }
+
+absl::Status Reserve(Session& session) { return ReserveFor(session, "control-plane"); }
+absl::Status Unreserve(Session& session) { return ReserveFor(session, ""); }
 
 }  // namespace muster::musterctl

@@ -92,14 +92,23 @@ TEST(PreviewTest, QuotaAndCapacityThatHaveNoNumbers) {
   preview.mutable_quota()->set_reason("NotSet");
   preview.mutable_capacity()->set_nodes(1);
   EXPECT_EQ(RenderPreview(preview),
-            "  quota:         1 Nodes charged, 3 fewer than now; NotSet: there is no quota\n"
+            "  quota:         1 Node charged, 3 fewer than now; NotSet: there is no quota\n"
             "  capacity:      1 more asked for, 0 free, 0 reclaimable; granted at once\n");
   preview.mutable_quota()->set_delta(0);
   preview.mutable_quota()->set_reason("InternalError");
   preview.mutable_capacity()->set_problem("Capacity is away.");
   EXPECT_EQ(RenderPreview(preview),
-            "  quota:         1 Nodes charged, as now; quota could not be asked\n"
+            "  quota:         1 Node charged, as now; quota could not be asked\n"
             "  capacity:      1 more asked for; Capacity is away.\n");
+}
+
+TEST(PreviewTest, AnInvalidPoolSaysWhyFirst) {
+  lifecycle::v1::NodePoolPreview preview;
+  preview.set_invalid("No release of gpu-driver 999 in channel stable: there is 570.");
+  preview.mutable_quota()->set_reason("Under");
+  EXPECT_EQ(RenderPreview(preview),
+            "  invalid:       No release of gpu-driver 999 in channel stable: there is 570.\n"
+            "  quota:         0 Nodes charged, as now; Under: 0 of 0 held\n");
 }
 
 TEST_F(NodePoolOrdersTest, ReconfigureAndItsControls) {
@@ -132,13 +141,24 @@ TEST_F(NodePoolOrdersTest, ReconfigureAndItsControls) {
   }
 }
 
+TEST_F(NodePoolOrdersTest, ReserveAndUnreserve) {
+  EXPECT_EQ(RunLine({"reserve", "node", "train/g1"}), kDone);
+  EXPECT_EQ(out(), "node/g1 is moved to control-plane: it leaves once it is drained\n");
+  EXPECT_EQ(RunLine({"unreserve", "node", "train/g1"}), kDone);
+  EXPECT_EQ(out(), "node/g1 stays its organization's\n");
+  EXPECT_THAT(api_.calls,
+              ElementsAre("update reserved_desired train g1 reserved_desired: \"control-plane\"",
+                          "update reserved_desired train g1 "));
+}
+
 TEST_F(NodePoolOrdersTest, ProtectAndUnprotect) {
   EXPECT_EQ(RunLine({"protect", "node", "train/g1", "--for=8h"}), kDone);
   EXPECT_EQ(out(), "node/g1 is protected from scale-down until 2025-06-09T22:58:54Z\n");
   EXPECT_EQ(RunLine({"unprotect", "node", "train/g1"}), kDone);
   EXPECT_EQ(out(), "node/g1 is not protected\n");
-  EXPECT_THAT(api_.calls, ElementsAre("protect train g1 protect_until_time { seconds: 1749509934 }",
-                                      "protect train g1 "));
+  EXPECT_THAT(api_.calls, ElementsAre("update protect_until_time train g1 "
+                                      "protect_until_time { seconds: 1749509934 }",
+                                      "update protect_until_time train g1 "));
   api_.refusal = BadField("node.protect_until_time", "is not a time");
   EXPECT_EQ(RunLine({"protect", "node", "train/g1", "--for=inf"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("--for: is not a time"));

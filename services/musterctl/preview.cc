@@ -14,11 +14,13 @@ using Preview = lifecycle::v1::NodePoolPreview;
 // Victims that are named; of more their number is said.
 constexpr int64_t kNamedVictims = 10;
 
+std::string Nodes(int64_t count) { return absl::StrCat(count, count == 1 ? " Node" : " Nodes"); }
+
 std::string Quota(const Preview::Quota& quota) {
   const std::string change = quota.delta() == 0  ? "as now"
                              : quota.delta() > 0 ? absl::StrCat(quota.delta(), " more than now")
                                                  : absl::StrCat(-quota.delta(), " fewer than now");
-  const std::string charged = absl::StrCat(quota.nodes(), " Nodes charged, ", change, "; ");
+  const std::string charged = absl::StrCat(Nodes(quota.nodes()), " charged, ", change, "; ");
   if (quota.reason() == "InternalError") return charged + "quota could not be asked";
   if (quota.reason() == "NotSet") return charged + "NotSet: there is no quota";
   return absl::StrCat(charged, quota.reason(), ": ", quota.held(), " of ", quota.limit(), " held");
@@ -32,7 +34,7 @@ std::string Capacity(const Preview::Capacity& capacity) {
                    capacity.reclaimable_nodes(), " reclaimable; ");
   if (capacity.place() == 0) return asked + "granted at once";
   return absl::StrCat(asked, "place ", capacity.place(), " in the queue behind ",
-                      capacity.nodes_ahead(), " Nodes");
+                      Nodes(capacity.nodes_ahead()));
 }
 
 std::string Victims(const Preview& preview) {
@@ -62,12 +64,13 @@ std::string RenderPreview(const Preview& preview) {
   const auto add = [&out](absl::string_view about, const std::string& text) {
     if (!text.empty()) absl::StrAppend(&out, "  ", about, text, "\n");
   };
+  if (!preview.invalid().empty()) add("invalid:       ", preview.invalid());
   if (preview.has_quota()) add("quota:         ", Quota(preview.quota()));
   if (preview.has_capacity()) add("capacity:      ", Capacity(preview.capacity()));
   if (preview.victim_count() > 0) add("victims:       ", Victims(preview));
   add("configuration: ", Configuration(preview));
   if (preview.nodes_to_reboot() > 0)
-    add("reboots:       ", absl::StrCat(preview.nodes_to_reboot(), " Nodes to be rebooted"));
+    add("reboots:       ", absl::StrCat(Nodes(preview.nodes_to_reboot()), " to be rebooted"));
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/musterctl/describe.h"
 #include "services/musterctl/manifest.h"
@@ -146,6 +147,24 @@ TEST(DescribeTest, ARunningReconfigurationAndWhatTheConfigurationWaitsFor) {
   pool.mutable_status()->clear_waiting_node_configuration();
   pool.mutable_status()->mutable_node_configuration_revisions(0)->set_disabled(true);
   EXPECT_THAT(DescribeNodePool(pool, {}, kNow), HasSubstr("    Disabled:                true\n"));
+}
+
+// nodeProfile and revisions "both as soon as a configuration was staged after the first, always
+// with -o wide or --all".
+TEST(DescribeTest, TheConfigurationIsShownOnceThereWasAnotherAndAlwaysWithAll) {
+  lifecycle::v1::NodePool pool = ReferencePool();
+  const auto shows = [&](bool all) {
+    const std::string text = DescribeNodePool(pool, {}, kNow, all);
+    const bool profile = absl::StrContains(text, "\n  Node Profile:");
+    EXPECT_EQ(profile, absl::StrContains(text, "\n  Node Configuration Revisions:")) << text;
+    return profile;
+  };
+  ASSERT_EQ(pool.status().node_configuration_revisions_size(), 1);
+  EXPECT_FALSE(shows(false));
+  EXPECT_TRUE(shows(true));
+  *pool.mutable_status()->add_node_configuration_revisions() =
+      pool.status().node_configuration_revisions(0);
+  EXPECT_TRUE(shows(false));
 }
 
 TEST(DescribeTest, ANodeSaysWhyItLeavesAndWhatIsAmiss) {

@@ -37,7 +37,9 @@ CommandFunction FunctionOf(absl::string_view command) {
       {"resume", Resume},
       {"cancel", Cancel},
       {"protect", Protect},
-      {"unprotect", Unprotect}};
+      {"unprotect", Unprotect},
+      {"reserve", Reserve},
+      {"unreserve", Unreserve}};
   for (const auto& [name, function] : kFunctions) {
     if (name == command) return function;
   }

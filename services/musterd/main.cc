@@ -8,6 +8,7 @@
 #include "absl/flags/usage.h"
 #include "absl/synchronization/mutex.h"
 #include "services/common/cause.h"
+#include "services/common/log.h"
 #include "services/common/open_files.h"
 #include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
@@ -21,7 +22,8 @@ int Fail(const absl::Status& status) {
 }
 
 int Serve(const sigset_t& signals) {
-  muster::RaiseFileLimit();
+  const muster::FileLimit files = muster::RaiseFileLimit();
+  muster::log::Info("the limit of open files", {{"was", files.before}, {"is", files.now}});
   const auto options = muster::musterd::ServeOptionsFromFlags();
   if (!options.ok()) return Fail(options.status());
   const auto process = muster::musterd::Process::Start(*options);

@@ -55,6 +55,13 @@ ABSL_FLAG(absl::Duration, drain_deadline, absl::Minutes(15),
 ABSL_FLAG(
     absl::Duration, cordon_settle, absl::Seconds(2),
     "How long a Node stays cordoned before its drain, so that work that came is seen, 0s to 1h.");
+ABSL_FLAG(
+    absl::Duration, preemption_notice, absl::Minutes(2),
+    "How long the work of a spot Node that is preempted is warned before it is asked to leave. "
+    "Users are promised the default; shorter for trials. 1s to 24h.");
+ABSL_FLAG(absl::Duration, preemption_end, absl::Minutes(7),
+          "How long after the warning a spot Node that is preempted goes at the latest; above "
+          "--preemption_notice. Users are promised the default. Up to 24h.");
 ABSL_FLAG(absl::Duration, triage_grace, absl::Minutes(5),
           "How long an unhealthy Node may take to recover before it is replaced, 0s to 24h.");
 ABSL_FLAG(int, give_up_percent, 10,
@@ -93,6 +100,9 @@ ABSL_FLAG(int, orphan_mass_percent, 20,
           "When more than one, and more than this share of all pools that quota, capacity and "
           "configuration know, do not exist, nothing is given back, 0 to 100: lifecycle may have "
           "been restored to a past. Set to 100 once a person has looked.");
+ABSL_FLAG(absl::Duration, event_keep, absl::Hours(24),
+          "How long events of a NodePool that is gone are kept after they were last seen, 1m to "
+          "8760h; they go within an --orphan_interval after that.");
 ABSL_FLAG(
     absl::Duration, drain_delay, absl::Seconds(5),
     "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m.");
@@ -149,6 +159,7 @@ void CheckOrphans(const ServeOptions& options, Faults& faults) {
   CheckDuration("--orphan_interval", options.orphan_interval, absl::Seconds(1), absl::Hours(24),
                 faults);
   CheckDuration("--orphan_grace", options.orphan_grace, absl::Seconds(1), absl::Hours(24), faults);
+  CheckDuration("--event_keep", options.event_keep, absl::Minutes(1), absl::Hours(8760), faults);
   if (options.orphan_releases < 0 || options.orphan_releases > 1000)
     faults.push_back({"--orphan_releases", "must be between 0 and 1000."});
   if (options.orphan_mass_percent < 0 || options.orphan_mass_percent > 100)
@@ -171,6 +182,10 @@ absl::Status Validate(const ServeOptions& options) {
                 faults);
   CheckDuration("--cordon_settle", options.cordon_settle, absl::ZeroDuration(), absl::Hours(1),
                 faults);
+  CheckDuration("--preemption_notice", options.preemption_notice, absl::Seconds(1), absl::Hours(24),
+                faults);
+  CheckDuration("--preemption_end", options.preemption_end,
+                options.preemption_notice + absl::Seconds(1), absl::Hours(24), faults);
   CheckDuration("--triage_grace", options.triage_grace, absl::ZeroDuration(), absl::Hours(24),
                 faults);
   if (options.give_up_percent < 1 || options.give_up_percent > 100) {
@@ -223,6 +238,8 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.boot_deadline = absl::GetFlag(FLAGS_boot_deadline);
   options.drain_deadline = absl::GetFlag(FLAGS_drain_deadline);
   options.cordon_settle = absl::GetFlag(FLAGS_cordon_settle);
+  options.preemption_notice = absl::GetFlag(FLAGS_preemption_notice);
+  options.preemption_end = absl::GetFlag(FLAGS_preemption_end);
   options.triage_grace = absl::GetFlag(FLAGS_triage_grace);
   options.give_up_percent = absl::GetFlag(FLAGS_give_up_percent);
   options.give_up_interval = absl::GetFlag(FLAGS_give_up_interval);
@@ -235,6 +252,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.audit_interval = absl::GetFlag(FLAGS_audit_interval);
   options.orphan_interval = absl::GetFlag(FLAGS_orphan_interval);
   options.orphan_grace = absl::GetFlag(FLAGS_orphan_grace);
+  options.event_keep = absl::GetFlag(FLAGS_event_keep);
   options.orphan_releases = absl::GetFlag(FLAGS_orphan_releases);
   options.orphan_mass_percent = absl::GetFlag(FLAGS_orphan_mass_percent);
   RETURN_IF_ERROR(Validate(options));

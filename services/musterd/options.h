@@ -29,6 +29,8 @@ struct ServeOptions {
   absl::Duration boot_deadline = absl::Minutes(30);
   absl::Duration drain_deadline = absl::Minutes(15);
   absl::Duration cordon_settle = absl::Seconds(2);
+  absl::Duration preemption_notice = absl::Minutes(2);
+  absl::Duration preemption_end = absl::Minutes(7);
   absl::Duration triage_grace = absl::Minutes(5);
   int give_up_percent = 10;
   absl::Duration give_up_interval = absl::Minutes(10);
@@ -43,6 +45,7 @@ struct ServeOptions {
   absl::Duration orphan_grace = absl::Minutes(15);
   int orphan_releases = 10;
   int orphan_mass_percent = 20;
+  absl::Duration event_keep = absl::Hours(24);
 };
 
 inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifecycle",

@@ -44,14 +44,18 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.request_keep = absl::Minutes(14);
   options.gang_keep = -absl::Seconds(1);
   options.drain_delay = absl::Hours(1);
+  options.preemption_notice = absl::ZeroDuration();
+  options.preemption_end = absl::Milliseconds(900);
   options.orphan_interval = options.orphan_grace = absl::ZeroDuration();
+  options.event_keep = absl::Seconds(59);
   options.orphan_releases = -1;
   options.orphan_mass_percent = 101;
   const absl::Status status = Validate(options);
   for (const char* flag :
        {"--services", "--listen", "--operator_listen", "--db_conninfo", "--resync_interval",
-        "--released_keep", "--request_keep", "--gang_keep", "--drain_delay", "--orphan_interval",
-        "--orphan_grace", "--orphan_releases", "--orphan_mass_percent"}) {
+        "--released_keep", "--request_keep", "--gang_keep", "--drain_delay", "--preemption_notice",
+        "--preemption_end", "--orphan_interval", "--orphan_grace", "--orphan_releases",
+        "--orphan_mass_percent", "--event_keep"}) {
     EXPECT_THAT(status, HasFieldViolation(flag));
   }
   options.services.clear();

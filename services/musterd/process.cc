@@ -146,12 +146,15 @@ absl::Status Process::CreateServices() {
     lifecycle.policy.boot_deadline = options_.boot_deadline;
     lifecycle.policy.drain_deadline = options_.drain_deadline;
     lifecycle.policy.cordon_settle = options_.cordon_settle;
+    lifecycle.policy.preemption_notice = options_.preemption_notice;
+    lifecycle.policy.preemption_end = options_.preemption_end;
     lifecycle.policy.triage_grace = options_.triage_grace;
     lifecycle.policy.give_up_percent = options_.give_up_percent;
     lifecycle.policy.give_up_interval = options_.give_up_interval;
     lifecycle.lease_ttl = options_.lease_ttl;
     lifecycle.request_keep.keep = options_.request_keep;
     lifecycle.orphan_interval = options_.orphan_interval;
+    lifecycle.event_keep = options_.event_keep;
     lifecycle.orphans = {.grace = options_.orphan_grace,
                          .most_a_round = options_.orphan_releases,
                          .mass_percent = options_.orphan_mass_percent};

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <grpc/grpc.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,6 +20,7 @@
 #include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"
+#include "tests/testing/raw_call.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::rpc {
@@ -29,42 +29,13 @@ namespace {
 using ::muster::testing::HasFieldViolation;
 using ::testing::HasSubstr;
 
-grpc::ByteBuffer Bytes(const std::string& text) {
-  const grpc::Slice slice(text);
-  return grpc::ByteBuffer(&slice, 1);
-}
-
-std::string Text(const grpc::ByteBuffer& bytes) {
-  grpc::Slice slice;
-  if (!bytes.DumpToSingleSlice(&slice).ok()) return "";
-  return std::string(reinterpret_cast<const char*>(slice.begin()), slice.size());
-}
-
-// One message there, one back, whatever the method; the services called here have no generated
-// code.
+// The last of the answers is left in `response`.
 grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
                      const std::string& request, std::string& response) {
-  grpc::CompletionQueue queue;
-  grpc::ClientContext context;
-  grpc::GenericStub stub(channel);
-  auto call = stub.PrepareCall(&context, method, &queue);
-  const auto wait = [&queue] {
-    void* tag = nullptr;
-    bool ok = false;
-    return queue.Next(&tag, &ok) && ok;
-  };
-  grpc::ByteBuffer received;
-  call->StartCall(nullptr);
-  if (wait()) {
-    call->WriteLast(Bytes(request), grpc::WriteOptions(), nullptr);
-    wait();
-    call->Read(&received, nullptr);
-    if (wait()) response = Text(received);
-  }
-  grpc::Status status;
-  call->Finish(&status, nullptr);
-  wait();
-  return status;
+  return muster::testing::CallRaw(channel, method, request, {.enough = [&](const auto& answer) {
+                                    response = answer;
+                                    return false;
+                                  }});
 }
 
 class ServerTest : public ::testing::Test {

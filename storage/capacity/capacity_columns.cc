@@ -18,6 +18,7 @@ namespace muster::storage::capacity_sql {
 namespace {
 
 using capacity::Affinity;
+using capacity::ArrivalsRow;
 using capacity::ClaimPlace;
 using capacity::ClaimRow;
 using capacity::ComputeClass;
@@ -42,6 +43,10 @@ constexpr char kLoadMachines[] =
     "SELECT id, zone, instance_type, fabric, rack, slot, array_to_string(label_keys, ','), "
     "array_to_string(label_values, ','), state, state_time, claim, request_time, "
     "compute_class, reclaim_time, earmark, place_time, revision FROM machine";
+
+constexpr char kLoadArrivals[] =
+    "SELECT zone, instance_type, compute_class, array_to_string(burst_times, ','), "
+    "array_to_string(burst_machines, ','), revision FROM arrivals";
 
 constexpr Statement kPutZones = {"put_zones",
                                  "INSERT INTO zone (id, access, instance_types, revision)"
@@ -121,6 +126,18 @@ constexpr Statement kPutMachines = {
     "excluded.earmark,"
     " place_time = excluded.place_time, revision = excluded.revision"};
 
+constexpr Statement kPutArrivals = {
+    "put_arrivals",
+    "INSERT INTO arrivals (zone, instance_type, compute_class, burst_times, burst_machines, "
+    "revision)"
+    " SELECT zone, instance_type, compute_class, burst_times::timestamptz[], "
+    "burst_machines::bigint[], revision"
+    " FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])"
+    " AS put (zone, instance_type, compute_class, burst_times, burst_machines, revision)"
+    " ON CONFLICT (zone, instance_type, compute_class) DO UPDATE SET burst_times = "
+    "excluded.burst_times, burst_machines = excluded.burst_machines, revision = "
+    "excluded.revision"};
+
 constexpr Statement kDeleteZones = {"delete_zones", "DELETE FROM zone WHERE id = ANY ($1::text[])"};
 constexpr Statement kDeleteInstanceTypes = {
     "delete_instance_types", "DELETE FROM instance_type WHERE id = ANY ($1::text[])"};
@@ -128,6 +145,10 @@ constexpr Statement kDeleteClaims = {"delete_claims",
                                      "DELETE FROM claim WHERE pool_uid = ANY ($1::text[])"};
 constexpr Statement kDeleteMachines = {"delete_machines",
                                        "DELETE FROM machine WHERE id = ANY ($1::text[])"};
+constexpr Statement kDeleteArrivals = {
+    "delete_arrivals",
+    "DELETE FROM arrivals"
+    " WHERE concat_ws('/', zone, instance_type, compute_class) = ANY ($1::text[])"};
 
 void AddOrNull(SqlArray& column, absl::string_view text) {
   text.empty() ? column.AddNull() : column.Add(text);
@@ -293,6 +314,22 @@ std::vector<Loaded<MachineRow>> LoadMachines(Transaction& tx) {
   return rows;
 }
 
+std::vector<Loaded<ArrivalsRow>> LoadArrivals(Transaction& tx) {
+  std::vector<Loaded<ArrivalsRow>> rows;
+  for (const auto& row : tx.Exec(kLoadArrivals)) {
+    ArrivalsRow arrivals{row[0].c_str(), row[1].c_str(), ParseClass(row[2].c_str())};
+    const std::vector<std::string> times = Elements(row[3].c_str());
+    const std::vector<std::string> machines = Elements(row[4].c_str());
+    for (size_t i = 0; i < times.size() && i < machines.size(); ++i) {
+      int64_t count = 0;
+      if (absl::SimpleAtoi(machines[i], &count))
+        arrivals.bursts.push_back({FromSqlTime(times[i]), count});
+    }
+    rows.push_back({std::move(arrivals), row[5].as<int64_t>()});
+  }
+  return rows;
+}
+
 void ZoneColumns::Add(const ZoneRow& row, int64_t at) {
   SqlArray types;
   for (const std::string& type : row.instance_types) types.Add(type);
@@ -408,7 +445,29 @@ void MachineColumns::Send(Transaction& tx) const {
            earmark.Text(), place_time.Text(), revision.Text());
 }
 
+void ArrivalsColumns::Add(const ArrivalsRow& row, int64_t at) {
+  SqlArray times;
+  SqlArray machines;
+  for (const capacity::Burst& burst : row.bursts) {
+    times.Add(burst.time);
+    machines.Add(burst.machines);
+  }
+  zone.Add(row.zone);
+  instance_type.Add(row.instance_type);
+  compute_class.Add(NameOf(row.compute_class));
+  burst_times.Add(times.Text());
+  burst_machines.Add(machines.Text());
+  revision.Add(at);
+}
+
+void ArrivalsColumns::Send(Transaction& tx) const {
+  if (zone.empty()) return;
+  tx.Queue(kPutArrivals, zone.Text(), instance_type.Text(), compute_class.Text(),
+           burst_times.Text(), burst_machines.Text(), revision.Text());
+}
+
 void Deletions::Send(Transaction& tx) const {
+  if (!arrivals.empty()) tx.Queue(kDeleteArrivals, arrivals.Text());
   if (!machines.empty()) tx.Queue(kDeleteMachines, machines.Text());
   if (!claims.empty()) tx.Queue(kDeleteClaims, claims.Text());
   if (!instance_types.empty()) tx.Queue(kDeleteInstanceTypes, instance_types.Text());

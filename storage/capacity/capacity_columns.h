@@ -22,6 +22,7 @@ std::vector<Loaded<capacity::ZoneRow>> LoadZones(Transaction& tx);
 std::vector<Loaded<capacity::InstanceTypeRow>> LoadInstanceTypes(Transaction& tx);
 std::vector<Loaded<capacity::ClaimRow>> LoadClaims(Transaction& tx);
 std::vector<Loaded<capacity::MachineRow>> LoadMachines(Transaction& tx);
+std::vector<Loaded<capacity::ArrivalsRow>> LoadArrivals(Transaction& tx);
 
 struct ZoneColumns {
   SqlArray id, access, instance_types, revision;
@@ -51,9 +52,15 @@ struct MachineColumns {
   void Send(Transaction& tx) const;
 };
 
-// The ids of rows that are gone, of any kind.
+struct ArrivalsColumns {
+  SqlArray zone, instance_type, compute_class, burst_times, burst_machines, revision;
+  void Add(const capacity::ArrivalsRow& row, int64_t at);
+  void Send(Transaction& tx) const;
+};
+
+// The ids of rows that are gone, of any kind; of arrivals `{zone}/{type}/{class}`.
 struct Deletions {
-  SqlArray zones, instance_types, claims, machines;
+  SqlArray zones, instance_types, claims, machines, arrivals;
   void Send(Transaction& tx) const;
 };
 

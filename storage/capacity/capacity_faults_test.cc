@@ -119,6 +119,9 @@ void Script(Run& run) {
   leave.release = true;
   run.Do("a", Plain(leave));
   run.Do("b", Plain(Want("p4", 3, 1)));  // released
+  run.Do("a", Plain(Want("p2", 3, 1, {{"m4", ReturnReason::kReleased}})));
+  run.Do("b", Forget<capacity::ArrivalsRow>(
+                  capacity::ArrivalsName(World::kZone, World::kType, "default")));
   run.Do("a", Forget<MachineRow>(capacity::MachineName("m3")));
   run.Do("b", Forget<capacity::ZoneRow>(capacity::ZoneName("US-WEST-01A")));
   run.Do("a", Forget<capacity::InstanceTypeRow>(capacity::InstanceTypeName("of-nobody")));

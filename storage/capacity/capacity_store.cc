@@ -17,6 +17,7 @@
 namespace muster::storage {
 namespace {
 
+using capacity::ArrivalsRow;
 using capacity::ClaimRow;
 using capacity::InstanceTypeRow;
 using capacity::MachineRow;
@@ -79,6 +80,7 @@ void PostgresCapacityStore::Load(Transaction& tx,
   EmitAll(capacity_sql::LoadInstanceTypes(tx), emit);
   EmitAll(capacity_sql::LoadClaims(tx), emit);
   EmitAll(capacity_sql::LoadMachines(tx), emit);
+  EmitAll(capacity_sql::LoadArrivals(tx), emit);
   EmitReleasedPools<Change>(tx, emit);
   EmitKeptRequests<Change>(tx, emit);
 }
@@ -89,21 +91,24 @@ void PostgresCapacityStore::Write(Transaction& tx,
   capacity_sql::InstanceTypeColumns instance_types;
   capacity_sql::ClaimColumns claims;
   capacity_sql::MachineColumns machines;
+  capacity_sql::ArrivalsColumns arrivals;
   capacity_sql::Deletions deleted;
   ReleasedPoolColumns released;
   KeptRequestColumns kept;
   for (const Revised<Change>& change : changes) {
     AddTo<MachineRow>(change, machines, deleted.machines) ||
         AddTo<ClaimRow>(change, claims, deleted.claims) ||
+        AddTo<ArrivalsRow>(change, arrivals, deleted.arrivals) ||
         AddTo<ZoneRow>(change, zones, deleted.zones) ||
         AddTo<InstanceTypeRow>(change, instance_types, deleted.instance_types) ||
         released.Add(change) || kept.Add(change);
   }
-  // A machine refers to its zone and type.
+  // Machines and arrivals refer to their zone and type.
   zones.Send(tx);
   instance_types.Send(tx);
   claims.Send(tx);
   machines.Send(tx);
+  arrivals.Send(tx);
   deleted.Send(tx);
   released.Send(tx);
   kept.Send(tx);
@@ -131,6 +136,7 @@ absl::StatusOr<PostgresCapacityStore::Change> PostgresCapacityStore::Decode(
     return DecodeAs<InstanceTypeRow, capacity::v1::InstanceType>(key, bytes);
   if (kind == MachineRow::kKind) return DecodeAs<MachineRow, capacity::v1::Machine>(key, bytes);
   if (kind == ClaimRow::kKind) return DecodeAs<ClaimRow, capacity::v1::Claim>(key, bytes);
+  if (kind == ArrivalsRow::kKind) return DecodeAs<ArrivalsRow, capacity::v1::Arrivals>(key, bytes);
   if (kind == ReleasedPool::kKind) return DecodeReleasedPoolChange<Change>(key, bytes);
   if (kind == KeptRequest::kKind) return DecodeKeptRequestChange<Change>(key, bytes);
   return absl::InternalError(

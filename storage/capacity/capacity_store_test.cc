@@ -180,6 +180,29 @@ TEST_F(CapacityStoreTest, KeptAnswersComeBack) {
   EXPECT_TRUE(Load().kept() == world_.state().kept());
 }
 
+TEST_F(CapacityStoreTest, ArrivalsComeBack) {
+  AddCatalogue();
+  capacity::ArrivalsRow arrivals{World::kZone, World::kType, capacity::ComputeClass::kSpot};
+  arrivals.bursts = {{absl::UnixEpoch(), 0},
+                     {absl::UnixEpoch() + absl::Microseconds(1), 1},
+                     {absl::UnixEpoch() + absl::Hours(1'000'000), 1'000'000'000'000}};
+  for (const auto one : {capacity::ComputeClass::kDefault, capacity::ComputeClass::kSpot}) {
+    arrivals.compute_class = one;
+    world_.Change([&](auto& overlay) { overlay.Put(arrivals); });
+    Store();
+  }
+  ExpectSame();
+  EXPECT_EQ(Load().table<capacity::ArrivalsRow>().size(), 2u);
+  world_.Change([&](auto& overlay) {
+    overlay.template Delete<capacity::ArrivalsRow>(
+        capacity::ArrivalsName(World::kZone, World::kType, "default"));
+  });
+  Store();
+  ExpectSame();
+  EXPECT_EQ(*Load().FindArrivals({World::kZone, World::kType}, capacity::ComputeClass::kSpot),
+            arrivals);
+}
+
 TEST_F(CapacityStoreTest, EveryMachineStateComesBack) {
   AddCatalogue();
   Do(world_.Want("p", 1));
@@ -308,8 +331,9 @@ TEST_F(CapacityStoreTest, TheTablesAreASecondFence) {
 
 TEST_F(CapacityStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
-  for (const char* kind : {"zone", "instance_type", "machine", "claim", ReleasedPool::kKind,
-                           KeptRequest::kKind, "castle"}) {
+  for (const char* kind :
+       {"zone", "instance_type", "machine", "claim", capacity::ArrivalsRow::kKind,
+        ReleasedPool::kKind, KeptRequest::kKind, "castle"}) {
     EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
   }
   EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));

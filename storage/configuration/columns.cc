@@ -49,11 +49,11 @@ constexpr Statement kPutPools = {
     "INSERT INTO pool_configuration (pool_uid, generation, image_name, image_kernel, release_train,"
     " gpu_version, gpu, kubernetes, strategy, pending_profile, pending_time, pending_summary,"
     " problem, waiting_profile, waiting_time, waiting_summary, pinned, mid_delivery, spec_unmet,"
-    " revision)"
+    " problem_of_spec, revision)"
     " SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[],"
     " $6::text[], $7::boolean[], $8::text[], $9::text[], $10::text[], $11::timestamptz[],"
     " $12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::text[],"
-    " $18::boolean[], $19::boolean[], $20::bigint[])"
+    " $18::boolean[], $19::boolean[], $20::boolean[], $21::bigint[])"
     " ON CONFLICT (pool_uid) DO UPDATE SET generation = excluded.generation,"
     " image_name = excluded.image_name, image_kernel = excluded.image_kernel,"
     " release_train = excluded.release_train, gpu_version = excluded.gpu_version,"
@@ -63,6 +63,7 @@ constexpr Statement kPutPools = {
     " waiting_profile = excluded.waiting_profile, waiting_time = excluded.waiting_time,"
     " waiting_summary = excluded.waiting_summary, pinned = excluded.pinned,"
     " mid_delivery = excluded.mid_delivery, spec_unmet = excluded.spec_unmet,"
+    " problem_of_spec = excluded.problem_of_spec,"
     " revision = excluded.revision"};
 constexpr Statement kDeletePools = {
     "delete_pools",
@@ -205,7 +206,8 @@ struct OptionalRevisionColumns {
 
 struct PoolColumns {
   SqlArray deleted, pool_uid, generation, image_name, image_kernel, release_train, gpu_version, gpu,
-      kubernetes, strategy, problem, pinned, mid_delivery, spec_unmet, revision, size;
+      kubernetes, strategy, problem, pinned, mid_delivery, spec_unmet, problem_of_spec, revision,
+      size;
   OptionalRevisionColumns pending, waiting;
   RevisionColumns revisions;
   OrderColumns orders;
@@ -221,6 +223,7 @@ struct PoolColumns {
     pinned.Add(Lines(row->pinned));
     mid_delivery.Add(row->mid_delivery);
     spec_unmet.Add(row->spec_unmet);
+    problem_of_spec.Add(row->problem_of_spec);
     revision.Add(at);
     size.Add(row->revisions.size());
     for (size_t i = 0; i < row->revisions.size(); ++i) {
@@ -243,7 +246,8 @@ struct PoolColumns {
              release_train.Text(), gpu_version.Text(), gpu.Text(), kubernetes.Text(),
              strategy.Text(), pending.profile.Text(), pending.time.Text(), pending.summary.Text(),
              problem.Text(), waiting.profile.Text(), waiting.time.Text(), waiting.summary.Text(),
-             pinned.Text(), mid_delivery.Text(), spec_unmet.Text(), revision.Text());
+             pinned.Text(), mid_delivery.Text(), spec_unmet.Text(), problem_of_spec.Text(),
+             revision.Text());
     tx.Queue(kCutRevisions, pool_uid.Text(), size.Text());
     tx.Queue(kCutOrders, pool_uid.Text(), orders.pool_uid.Text(), orders.number.Text());
     revisions.Put(tx);

@@ -32,7 +32,8 @@ constexpr char kLoadProfiles[] =
 constexpr char kLoadPools[] =
     "SELECT pool_uid, generation, image_name, image_kernel, release_train, gpu_version, gpu,"
     " kubernetes, strategy, pending_profile, pending_time, pending_summary, problem,"
-    " waiting_profile, waiting_time, waiting_summary, pinned, mid_delivery, spec_unmet, revision"
+    " waiting_profile, waiting_time, waiting_summary, pinned, mid_delivery, spec_unmet,"
+    " problem_of_spec, revision"
     " FROM pool_configuration ORDER BY pool_uid";
 constexpr char kLoadRevisions[] =
     "SELECT pool_uid, node_profile, create_time, summary, disabled, enable_count"
@@ -76,7 +77,8 @@ PoolConfiguration ToPool(const pqxx::row& row) {
           .waiting = ToOptionalRevision(row, 13),
           .pinned = FromLines(row[16].c_str()),
           .mid_delivery = row[17].as<bool>(),
-          .spec_unmet = row[18].as<bool>()};
+          .spec_unmet = row[18].as<bool>(),
+          .problem_of_spec = row[19].as<bool>()};
 }
 
 Order ToOrder(const pqxx::row& row) {
@@ -133,7 +135,7 @@ void PostgresConfigurationStore::Load(Transaction& tx,
     PoolConfiguration pool = ToPool(row);
     pool.revisions = std::move(revisions[pool.pool_uid]);
     pool.orders = std::move(orders[pool.pool_uid]);
-    Emit(emit, std::move(pool), row[19].as<int64_t>());
+    Emit(emit, std::move(pool), row[20].as<int64_t>());
   }
   EmitReleasedPools<Change>(tx, emit);
   EmitKeptRequests<Change>(tx, emit);

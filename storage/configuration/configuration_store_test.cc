@@ -167,6 +167,7 @@ TEST_F(ConfigurationStoreTest, TablesAndJournalGiveBackTheState) {
                     .kubernetes = "1.33",
                     .strategy = Strategy::kAlways};
   Do(SyncPool{"odd", 1, odd});
+  Do(SyncPool{"moves", 1, {.gpu = true, .strategy = Strategy::kAlways}});
   Do(SyncPool{"waits", 1, {.gpu = true, .strategy = Strategy::kManual}});
   Do(SyncPool{"stuck", 1, {.gpu_version = "999", .gpu = true}});
   Do(SyncPool{"gone", 1, {}});
@@ -174,9 +175,10 @@ TEST_F(ConfigurationStoreTest, TablesAndJournalGiveBackTheState) {
   Do(SyncPool{"gone", 2, {}, true});
   ASSERT_TRUE(Pool("waits").has_pending());
   ASSERT_NE(Pool("stuck").problem, "");
-  ASSERT_EQ(Pool("odd").revisions.size(), 2u);
+  ASSERT_TRUE(Pool("odd").problem_of_spec);
+  ASSERT_EQ(Pool("moves").revisions.size(), 2u);
   ExpectAllTheSame();
-  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM configuration.pool_configuration"), "3");
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM configuration.pool_configuration"), "4");
   EXPECT_EQ(database_.QueryValue("SELECT pending_summary FROM configuration.pool_configuration"
                                  " WHERE pool_uid = 'waits'"),
             "ncore image 2.10.1\nGPU driver 570.86.15 → 570.124.06\nKubernetes 1.33");
@@ -245,6 +247,7 @@ TEST_F(ConfigurationStoreTest, RevisionsMove) {
   PublishBasics();
   int64_t generation = 0;
   const auto to = [&](const std::string& image) {
+    Do(PublishRelease{Channel::kStable, Component::kNcoreImage, image});
     Do(SyncPool{"p", ++generation, {.image_name = image}});
   };
   to("a");
@@ -266,6 +269,8 @@ TEST_F(ConfigurationStoreTest, RevisionsMove) {
 // Within one batch a pool may go and come back: the tables see the last of it only.
 TEST_F(ConfigurationStoreTest, AListGetsShorterWhenAPoolComesBack) {
   PublishBasics();
+  for (const char* image : {"a", "b"})
+    Do(PublishRelease{Channel::kStable, Component::kNcoreImage, image});
   Do(SyncPool{"p", 1, {.image_name = "a"}});
   Do(SyncPool{"p", 2, {.image_name = "b"}});
   ASSERT_EQ(Pool("p").revisions.size(), 2u);
@@ -294,6 +299,9 @@ TEST_F(ConfigurationStoreTest, RandomHistories) {
     return absl::StrCat("p-", pool, "-", lives[pool]);
   };
   PublishBasics();
+  Do(PublishRelease{Channel::kStable, Component::kNcoreImage, "mine"});
+  for (const char* kernel : {"6.5", "6.5.13-65-650-4141"})
+    Do(PublishRelease{Channel::kStable, Component::kKernel, kernel});
   for (int step = 0; step < 300; ++step) {
     SCOPED_TRACE(step);
     const int what = pick(8);
@@ -362,6 +370,7 @@ TEST_F(ConfigurationStoreTest, TheTablesAreASecondFence) {
        [](PoolConfiguration& p) { p.pending.node_profile = p.active(), p.problem = "none"; }},
       {"waiting_for_delivery", [](PoolConfiguration& p) { p.waiting.node_profile = p.active(); }},
       {"unmet_is_a_problem", [](PoolConfiguration& p) { p.spec_unmet = true; }},
+      {"of_spec_is_a_problem", [](PoolConfiguration& p) { p.problem_of_spec = true; }},
       {"enable_count_not_negative",
        [](PoolConfiguration& p) { p.revisions.back().enable_count = -1; }},
       {"number_positive",

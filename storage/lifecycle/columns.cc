@@ -157,6 +157,8 @@ const char* CauseName(lifecycle::RemovalCause cause) {
       return "PREEMPTION";
     case lifecycle::RemovalCause::kDeletion:
       return "DELETION";
+    case lifecycle::RemovalCause::kReservation:
+      return "RESERVATION";
   }
   return "";
 }

@@ -108,7 +108,7 @@ Node NodeOf(const pqxx::row& row) {
   node.observed.active = row[13].as<bool>();
   node.observed.active_time = TimeOf(row[14]);
   node.observed.autoscaler_marked = row[15].as<bool>();
-  node.removal_cause = EnumOf<lifecycle::RemovalCause>(row[16].c_str(), 5, &CauseName);
+  node.removal_cause = EnumOf<lifecycle::RemovalCause>(row[16].c_str(), 6, &CauseName);
   node.preempt_time = TimeOf(row[17]);
   return node;
 }

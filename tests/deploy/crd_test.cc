@@ -38,11 +38,15 @@ std::set<std::string> KeysOf(const Value& map) {
 
 // Proto fields that the schema leaves out, and nothing else differs.
 const std::set<std::string>& LeftOut() {
-  // Only revisions have these.
-  static const auto& names = *new std::set<std::string>{
-      "status.pendingNodeConfiguration.activeNodes", "status.pendingNodeConfiguration.disabled",
-      "status.pendingNodeConfiguration.enableCount", "status.waitingNodeConfiguration.activeNodes",
-      "status.waitingNodeConfiguration.disabled",    "status.waitingNodeConfiguration.enableCount"};
+  // Only revisions have the others; Kubernetes' conditions have no event.
+  static const auto& names =
+      *new std::set<std::string>{"status.conditions.eventReason",
+                                 "status.pendingNodeConfiguration.activeNodes",
+                                 "status.pendingNodeConfiguration.disabled",
+                                 "status.pendingNodeConfiguration.enableCount",
+                                 "status.waitingNodeConfiguration.activeNodes",
+                                 "status.waitingNodeConfiguration.disabled",
+                                 "status.waitingNodeConfiguration.enableCount"};
   return names;
 }
 
@@ -121,7 +125,7 @@ lifecycle::Spec SomeSpec() { return {.instance_type = "t"}; }
 // What lifecycle says of one field of a spec; empty: nothing.
 std::string Fault(const lifecycle::Spec& spec, absl::string_view field) {
   error::Faults faults;
-  lifecycle::ValidateSpec(spec, spec.target_nodes, nullptr, nullptr, faults);
+  lifecycle::ValidateSpec(spec, spec.target_nodes, faults);
   for (const auto& violation : faults) {
     if (violation.field == field) return violation.description;
   }

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "absl/strings/match.h"
+#include "services/common/first_edition.h"
 #include "services/lifecycle/core/validate.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/musterctl/manifest.h"
@@ -14,7 +15,8 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
-constexpr absl::string_view kFolders[] = {"base", "admission-v1", "admission-v1beta1", "samples"};
+constexpr absl::string_view kFolders[] = {"base", "admission-v1", "admission-v1beta1",
+                                          "first-edition", "samples"};
 
 std::string FolderOf(absl::string_view name) { return absl::StrCat("kubernetes/", name); }
 
@@ -137,7 +139,7 @@ TEST(Policies, LetTheAdapterPass) {
 
 std::vector<error::FieldViolation> FaultsOf(const lifecycle::Spec& spec, int64_t target) {
   error::Faults faults;
-  lifecycle::ValidateSpec(spec, target, nullptr, nullptr, faults);
+  lifecycle::ValidateSpec(spec, target, faults);
   return faults.named();
 }
 
@@ -156,6 +158,24 @@ TEST(Policies, RefuseReservedKeysInLifecyclesWords) {
     }
   }
   EXPECT_EQ(policies, 2);
+}
+
+// The columns are those of the conditions that the first edition has.
+TEST(FirstEdition, ShowsItsConditions) {
+  const Value component = Load("kubernetes/first-edition/kustomization.yaml").at(0);
+  const auto patch = musterctl::ParseDocuments("patch", At(component, "patches.0.patch").text);
+  ASSERT_THAT(patch, testing::IsOk());
+  std::set<std::string> shown;
+  for (const Value& column : At(patch->at(0).value, "0.value").list) {
+    const std::string path = At(column, "jsonPath").text;
+    const size_t type = path.find("type==\"");
+    if (type != std::string::npos)
+      shown.insert(path.substr(type + 7, path.find('"', type + 7) - type - 7));
+  }
+  std::set<std::string> had = {kMetadataSynced};
+  for (const char* condition : {"Validated", "Capacity", "AtTarget"})
+    had.insert(FirstEditionOfCondition(condition, "")->type);
+  EXPECT_EQ(shown, had);
 }
 
 // The NodePools of a manifest.

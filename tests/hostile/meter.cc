@@ -5,13 +5,28 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tests/testing/raw_call.h"
 
 namespace muster::testing {
+namespace {
+
+// Of a process' status; nullopt: it has ended.
+std::optional<int64_t> MemoryOf(pid_t pid, const std::string& key) {
+  std::ifstream in(absl::StrCat("/proc/", pid, "/status"));
+  for (std::string word; in >> word;) {
+    int64_t kib = 0;
+    if (word == key && in >> kib) return kib * 1024;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 void Meter::Begin() {
   // From here on VmHWM counts anew.
@@ -23,13 +38,12 @@ void Meter::Begin() {
 int64_t Meter::PeakBytes() const { return Status("VmHWM:") - bytes_; }
 absl::Duration Meter::Cpu() const { return CpuSoFar() - cpu_; }
 
+int64_t Meter::PeakOf(pid_t pid) { return MemoryOf(pid, "VmHWM:").value_or(0); }
+
 int64_t Meter::Status(const std::string& key) const {
-  std::ifstream in(absl::StrCat("/proc/", pid_, "/status"));
-  for (std::string word; in >> word;) {
-    int64_t kib = 0;
-    if (word == key && in >> kib) return kib * 1024;
-  }
-  throw std::runtime_error(absl::StrCat("process ", pid_, " is gone"));
+  const std::optional<int64_t> bytes = MemoryOf(pid_, key);
+  if (!bytes) throw std::runtime_error(absl::StrCat("process ", pid_, " is gone"));
+  return *bytes;
 }
 
 absl::Duration Meter::CpuSoFar() const {
@@ -43,6 +57,29 @@ absl::Duration Meter::CpuSoFar() const {
   rest >> user >> system;
   return absl::Seconds(static_cast<double>(user + system) /
                        static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+HealthWatch::HealthWatch(std::shared_ptr<grpc::Channel> channel)
+    : channel_(std::move(channel)), thread_([this] { Run(); }) {}
+
+HealthWatch::~HealthWatch() {
+  stopped_ = true;
+  thread_.join();
+}
+
+void HealthWatch::Run() {
+  while (!stopped_) {
+    bool serving = false;
+    const RawCallOptions options = {.deadline = absl::Seconds(1),
+                                    .enough = [&](const std::string& answer) {
+                                      serving = answer == "\x08\x01";
+                                      return false;
+                                    }};
+    const bool answered = CallRaw(channel_, "/grpc.health.v1.Health/Check", "", options).ok();
+    ++asked_;
+    if (answered && serving) ++serving_;
+    absl::SleepFor(absl::Milliseconds(100));
+  }
 }
 
 Neighbour::Neighbour(std::shared_ptr<grpc::Channel> channel)

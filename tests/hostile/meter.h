@@ -22,6 +22,8 @@ class Meter {
   // By how much its resident memory was more than at Begin, at its most.
   int64_t PeakBytes() const;
   absl::Duration Cpu() const;
+  // The most that a process ever had; 0: it has ended.
+  static int64_t PeakOf(pid_t pid);
 
  private:
   int64_t Status(const std::string& key) const;
@@ -30,6 +32,25 @@ class Meter {
   const pid_t pid_;
   int64_t bytes_ = 0;
   absl::Duration cpu_ = {};
+};
+
+// What grpc.health.v1 says of a server, asked ten times a second with a deadline of one second,
+// from its making to its end.
+class HealthWatch {
+ public:
+  explicit HealthWatch(std::shared_ptr<grpc::Channel> channel);
+  ~HealthWatch();
+  int asked() const { return asked_; }
+  int serving() const { return serving_; }
+
+ private:
+  void Run();
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  std::atomic<int> asked_ = 0;
+  std::atomic<int> serving_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::thread thread_;
 };
 
 // A well-behaved client: a read, then a change, 20 calls a second in all, each with a deadline of

@@ -5,9 +5,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/hostile/raw_call.h"
 #include "tests/hostile/worst_requests.h"
 #include "tests/integration/house.h"
+#include "tests/testing/raw_call.h"
 
 namespace muster::testing {
 namespace {

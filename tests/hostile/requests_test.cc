@@ -8,9 +8,9 @@
 #include "absl/time/time.h"
 #include "services/rpc/limits.h"
 #include "tests/hostile/meter.h"
-#include "tests/hostile/raw_call.h"
 #include "tests/hostile/worst_requests.h"
 #include "tests/integration/house.h"
+#include "tests/testing/raw_call.h"
 
 namespace muster::testing {
 namespace {
@@ -38,7 +38,7 @@ TEST(HostileRequests, TheWorstOfEveryFieldCostsLittleAndHurtsNobody) {
     const grpc::Status status =
         CallRaw(channel, request.method, request.bytes,
                 // A watch that is taken goes on until it is left.
-                request.stream ? absl::Milliseconds(300) : absl::Seconds(30));
+                {.deadline = request.stream ? absl::Milliseconds(300) : absl::Seconds(30)});
     if (request.how == "over" && request.bytes.size() > rpc::kMaxReceiveBytes / 2) {
       EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
     }

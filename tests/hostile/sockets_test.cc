@@ -1,14 +1,9 @@
-#include <arpa/inet.h>
+#include "tests/hostile/sockets.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <string>
-#include <vector>
-
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/match.h"
 #include "tests/integration/house.h"
 #include "tests/testing/patience.h"
 
@@ -17,33 +12,13 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Connections that say nothing.
-class Idle {
- public:
-  Idle(const std::string& address, int connections) {
-    sockaddr_in to = {};
-    to.sin_family = AF_INET;
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int port = 0;
-    EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
-    to.sin_port = htons(static_cast<uint16_t>(port));
-    for (int i = 0; i < connections; ++i) {
-      sockets_.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
-      (void)connect(sockets_.back(), reinterpret_cast<sockaddr*>(&to), sizeof(to));
-    }
-  }
-  ~Idle() {
-    for (const int each : sockets_) close(each);
-  }
-
- private:
-  std::vector<int> sockets_;
-};
-
 // More than this musterd may have files open, gone again.
 void Crowd(const House& house) {
   const Idle idle(house.address(), 400);
   Until([&] { return house.open_files() >= 256; }, "the server to have all files open");
+  // What is kept aside is there for what must be opened now.
+  Until([&] { return absl::StrContains(house.Logs(), "\"given_back\":32"); },
+        "the reserve to be given back");
 }
 
 // "Idle connections up to the limit of files, gone again: the next call is answered, or the process
@@ -56,6 +31,8 @@ TEST(HostileSockets, ALimitThatMayBeRaisedIs) {
   }
   house.ApplyCatalogue();
   EXPECT_TRUE(house.IsServing());
+  EXPECT_THAT(HttpGet(house.metrics_address(), "/metrics", absl::Seconds(30)),
+              HasSubstr("process_max_fds 4096\n"));
 }
 
 TEST(HostileSockets, AListenerThatDiedEndsTheProcessWithItsReason) {

@@ -5,7 +5,6 @@
 
 #include <map>
 #include <regex>
-#include <set>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -49,19 +48,21 @@ class ExampleTest : public ::testing::Test {
     if (HasFailure()) std::cerr << house_.Logs();
   }
 
-  // Reasons of the events about the pool and its Nodes since the last call, in order of time, with
-  // how often.
+  // Reasons of the events about the pool and its Nodes since the last call, each as often as it was
+  // counted since, in the order in which they were first told.
   std::vector<std::string> NewEvents() {
     std::vector<lifecycle::v1::Event> events = house_.Events();
-    std::sort(events.begin(), events.end(), [](const auto& a, const auto& b) {
-      return std::pair(a.last_time().seconds(), a.last_time().nanos()) <
-             std::pair(b.last_time().seconds(), b.last_time().nanos());
-    });
+    const auto told_at = [&](const lifecycle::v1::Event& event) {
+      const auto& time = seen_.contains(event.name()) ? event.last_time() : event.first_time();
+      return std::pair(time.seconds(), time.nanos());
+    };
+    std::stable_sort(events.begin(), events.end(),
+                     [&](const auto& a, const auto& b) { return told_at(a) < told_at(b); });
     std::vector<std::string> reasons;
     for (const auto& event : events) {
-      const std::string what = absl::StrCat(event.object(), " ", event.reason(), " ",
-                                            event.message(), " ", event.count());
-      if (seen_.insert(what).second) reasons.push_back(event.reason());
+      int64_t& seen = seen_[event.name()];
+      reasons.insert(reasons.end(), static_cast<size_t>(event.count() - seen), event.reason());
+      seen = event.count();
     }
     return reasons;
   }
@@ -83,7 +84,7 @@ class ExampleTest : public ::testing::Test {
   }
 
   House house_;
-  std::set<std::string> seen_;
+  std::map<std::string, int64_t> seen_;  // by event: how often it was counted
 };
 
 TEST_F(ExampleTest, DescribeReadsAsTheReferenceLineByLine) {

@@ -161,6 +161,10 @@ std::string House::address(size_t process) const {
   return absl::StrCat("127.0.0.1:", ports_[process].grpc);
 }
 
+std::string House::metrics_address(size_t process) const {
+  return absl::StrCat("127.0.0.1:", ports_[process].metrics);
+}
+
 std::shared_ptr<grpc::Channel> House::channel(size_t process) const {
   return ChannelTo(ports_[process].grpc);
 }

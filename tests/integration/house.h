@@ -66,6 +66,7 @@ class House {
   // To its operators' listener, which serves more.
   std::shared_ptr<grpc::Channel> operator_channel(size_t process = 0) const;
   std::string address(size_t process = 0) const;
+  std::string metrics_address(size_t process = 0) const;
   const TestDatabase& database() const { return *database_; }
   PostgresCluster& cluster() { return *own_cluster_; }
 

@@ -325,6 +325,25 @@ TEST_F(NodesTest, AWithdrawnDriverIsToldAndHeals) {
   EXPECT_THAT(Reasons(), IsEmpty());
 }
 
+// Semantics 11: what resolves to nothing "heals by itself when a release comes".
+TEST_F(NodesTest, ADriverThatNobodyReleasedMakesThePoolInvalidUntilSomebodyDoes) {
+  using Stub = cv1::ConfigurationService::Stub;
+  const auto set_driver = [&](const std::string& version) {
+    lv1::ApplyNodePoolRequest apply;
+    *apply.mutable_node_pool() = Pool();
+    apply.mutable_node_pool()->clear_etag();
+    apply.mutable_node_pool()->mutable_spec()->mutable_gpu()->set_version(version);
+    ASSERT_THAT(Call(*life_, &Life::ApplyNodePool, apply), IsOk());
+  };
+  set_driver("998");
+  ASSERT_TRUE(AwaitReason("Validated", "Invalid")) << house_.Logs();
+  EXPECT_THAT(Reasons(), ::testing::ElementsAre("INVALID_SPEC/ACTOR_USER"));
+  cv1::PublishReleaseRequest publish;
+  publish.mutable_release()->set_name("channels/stable/components/gpu-driver/releases/998.1");
+  ASSERT_THAT(Call(*configuration_, &Stub::PublishRelease, publish), IsOk());
+  EXPECT_TRUE(AwaitReason("Validated", "Valid")) << house_.Logs();
+}
+
 // Orders in a burst: each is told, and counted.
 TEST_F(NodesTest, EveryOrderIsTold) {
   constexpr int kOrders = 40;

@@ -5,7 +5,6 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/text_format.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
@@ -25,6 +24,7 @@
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
 #include "tests/integration/house.h"
+#include "tests/testing/raw_call.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::testing {
@@ -326,11 +326,6 @@ class Reads : public ::testing::Test {
     return request;
   }
 
-  static grpc::ByteBuffer ToBuffer(const google::protobuf::Message& message) {
-    const grpc::Slice slice(message.SerializeAsString());
-    return grpc::ByteBuffer(&slice, 1);
-  }
-
   // Calls, and of a stream reads until the snapshot has ended.
   absl::Status Call(const MethodDescriptor& method, const std::string& text, bool validate_only) {
     std::unique_ptr<google::protobuf::Message> request(
@@ -345,42 +340,20 @@ class Reads : public ::testing::Test {
       const auto* id = method.input_type()->FindFieldByName("request_id");
       if (id != nullptr) request->GetReflection()->SetString(request.get(), id, "a-trial");
     }
-    grpc::GenericStub stub(house_.operator_channel());
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
-    grpc::CompletionQueue queue;
-    const auto next = [&] {
-      void* tag = nullptr;
-      bool ok = false;
-      return queue.Next(&tag, &ok) && ok;
-    };
-    const auto call = stub.PrepareCall(
-        &context, absl::StrCat("/", method.service()->full_name(), "/", method.name()), &queue);
-    call->StartCall(nullptr);
-    next();
-    call->WriteLast(ToBuffer(*request), grpc::WriteOptions(), nullptr);
-    next();
-    bool ended = false;
-    for (grpc::ByteBuffer message; !ended;) {
-      call->Read(&message, nullptr);
-      if (!next()) break;
-      ended = method.server_streaming() && IsSnapshotEnd(method, message);
-    }
-    if (ended) context.TryCancel();
-    grpc::Status status;
-    call->Finish(&status, nullptr);
-    next();
-    return ended ? absl::OkStatus() : rpc::FromGrpcStatus(status);
+    return rpc::FromGrpcStatus(
+        CallRaw(house_.operator_channel(),
+                absl::StrCat("/", method.service()->full_name(), "/", method.name()),
+                request->SerializeAsString(), {.enough = [&method](const std::string& answer) {
+                  return method.server_streaming() && IsSnapshotEnd(method, answer);
+                }}));
   }
 
-  static bool IsSnapshotEnd(const MethodDescriptor& method, const grpc::ByteBuffer& bytes) {
-    grpc::Slice slice;
-    EXPECT_TRUE(bytes.DumpToSingleSlice(&slice).ok());
+  static bool IsSnapshotEnd(const MethodDescriptor& method, const std::string& bytes) {
     std::unique_ptr<google::protobuf::Message> message(
         google::protobuf::MessageFactory::generated_factory()
             ->GetPrototype(method.output_type())
             ->New());
-    EXPECT_TRUE(message->ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
+    EXPECT_TRUE(message->ParseFromString(bytes));
     return message->GetReflection()->GetEnumValue(*message,
                                                   method.output_type()->FindFieldByName("type")) ==
            type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;

@@ -33,15 +33,16 @@ int64_t Round::NodesOf(const Claim& claim, absl::Time time) const {
 
 // "Partial grants are normal" (5).
 void Round::ServeSingles(Claim& claim, const Turn& turn) {
-  std::vector<Place> places = turn.places;
-  while (!places.empty() && !FreeFor(claim).empty()) {
+  Seats seats;
+  seats.Add(turn.places);
+  while (!seats.empty() && !FreeFor(claim).empty()) {
     const std::string id = Choose(claim, FreeFor(claim), [&](const Machine& machine) {
-      return SoChosen(claim, turn.time, machine) && SoPlaced(machine, places) != places.end();
+      return SoChosen(claim, turn.time, machine) && SoPlaced(machine, seats) != seats.times.end();
     });
-    Grant(claim, turn.time, id, places);
+    Grant(claim, turn.time, id, seats);
   }
   if (claim.compute_class == ComputeClass::kDefault)
-    Fetch(claim, static_cast<int64_t>(places.size()));
+    Fetch(claim, static_cast<int64_t>(seats.size()));
 }
 
 void Round::ServeGang(Claim& claim, const Turn& turn) {
@@ -70,13 +71,13 @@ void Round::Refill(const Turn& turn) {
   const bool at_once = AtOnce(books_, claim, {turn.time, 0});
   const auto nodes = static_cast<size_t>(NodesOf(claim, turn.time));
   if (at_once && RefillsFor(claim).size() < nodes) return;
-  std::vector<Place> places =
-      OwnPlaces(claim, turn.time, std::min(nodes, RefillsFor(claim).size()));
-  while (!places.empty()) {
+  Seats seats;
+  seats.Add(OwnPlaces(claim, turn.time, std::min(nodes, RefillsFor(claim).size())));
+  while (!seats.empty()) {
     const std::string id = Choose(claim, RefillsFor(claim), [&](const Machine& machine) {
       return SoChosen(claim, turn.time, machine);
     });
-    Grant(claim, turn.time, id, places);
+    Grant(claim, turn.time, id, seats);
   }
 }
 
@@ -84,10 +85,10 @@ void Round::Refill(const Turn& turn) {
 void Round::ServeRacks(Claim& claim, const Turn& turn) {
   // Of a gang every request stands by itself; the requests of others may make up a rack together,
   // at the place of the last of them.
-  std::vector<Place>& passed = passed_[{claim.uid, claim.gang ? turn.time : absl::InfinitePast()}];
-  passed.insert(passed.end(), turn.places.begin(), turn.places.end());
+  Seats& passed = passed_[{claim.uid, claim.gang ? turn.time : absl::InfinitePast()}];
+  passed.Add(turn.places);
   const auto guided = [&](const Machine& machine) {
-    return SoPlaced(machine, passed) != passed.end() &&
+    return RackSoPlaced(claim, machine, passed) &&
            (claim.gang ? SoChosen(claim, turn.time, machine) : RackSoChosen(claim, machine));
   };
   const auto rack = static_cast<size_t>(books_.nodes_per_rack);
@@ -106,11 +107,12 @@ void Round::ServeGangOfRacks(Claim& claim, const Turn& turn) {
   const Ids whole = WholeRacksFor(claim);
   if (static_cast<int64_t>(whole.size()) >= racks &&
       static_cast<int64_t>(RefillsFor(claim).size()) >= refills) {
-    std::vector<Place> places = turn.places;
+    Seats seats;
+    seats.Add(turn.places);
     for (int64_t i = 0; i < refills; ++i)
-      Grant(claim, time, Choose(claim, RefillsFor(claim), guided), places);
+      Grant(claim, time, Choose(claim, RefillsFor(claim), guided), seats);
     for (int64_t i = 0; i < racks; ++i)
-      GrantRack(claim, time, Choose(claim, WholeRacksFor(claim), guided), places);
+      GrantRack(claim, time, Choose(claim, WholeRacksFor(claim), guided), seats);
     return;
   }
   if (!Keeps(time) || !CanEverBeMet(books_, claim, {time, nodes})) return;
@@ -226,14 +228,23 @@ bool Round::RackSoChosen(const Claim& claim, const Machine& first) const {
   return true;
 }
 
-// Which machine is granted at which of its places matters to nobody but the claim.
-std::vector<Place>::iterator Round::SoPlaced(const Machine& machine,
-                                             std::vector<Place>& places) const {
+std::vector<absl::Time>::iterator Round::SoPlaced(const Machine& machine, Seats& seats) const {
   const auto after = guide_.find(machine.id);
-  return std::find_if(places.begin(), places.end(), [&](const Place& place) {
-    if (after == guide_.end() || !after->second.request_time) return false;
-    return place.time == after->second.place_time.value_or(*after->second.request_time);
-  });
+  if (after == guide_.end() || !after->second.request_time) return seats.times.end();
+  return std::find(seats.times.begin(), seats.times.end(),
+                   after->second.place_time.value_or(*after->second.request_time));
+}
+
+// All that is free of the machine's rack.
+bool Round::RackSoPlaced(const Claim& claim, const Machine& first, Seats seats) const {
+  for (const std::string& id : FreeFor(claim)) {
+    const Machine& machine = books_.machines.at(id);
+    if (machine.rack != first.rack) continue;
+    const auto placed = SoPlaced(machine, seats);
+    if (placed == seats.times.end()) return false;
+    seats.times.erase(placed);
+  }
+  return true;
 }
 
 void Round::UseUp(Claim& claim, const Place& place) {
@@ -261,19 +272,19 @@ std::vector<Place> Round::OwnPlaces(const Claim& claim, absl::Time time, size_t 
   return places;
 }
 
-void Round::Grant(Claim& claim, absl::Time time, const std::string& id,
-                  std::vector<Place>& places) {
+void Round::Grant(Claim& claim, absl::Time time, const std::string& id, Seats& seats) {
   Machine& machine = books_.machines.at(id);
   served_.insert(claim.uid);
-  auto place = SoPlaced(machine, places);
-  if (place == places.end()) place = places.begin();
-  UseUp(claim, *place);
+  auto placed = SoPlaced(machine, seats);
+  if (placed == seats.times.end()) placed = seats.times.begin();
+  UseUp(claim, seats.places.front());
   machine.state = MachineState::kHeld;
   machine.claim = claim.uid;
   machine.request_time = time;
-  machine.place_time = place->time;
+  machine.place_time = *placed;
   machine.held_since = now_;
-  places.erase(place);
+  seats.times.erase(placed);
+  seats.places.erase(seats.places.begin());
   for (size_t i = 0; i < claim.requests.size(); ++i) {
     if (claim.requests[i].time != time) continue;
     if (--claim.requests[i].nodes == 0)
@@ -283,11 +294,11 @@ void Round::Grant(Claim& claim, absl::Time time, const std::string& id,
 }
 
 void Round::GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id,
-                      std::vector<Place>& places) {
+                      Seats& seats) {
   const std::string rack = books_.machines.at(id).rack;
   for (const std::string& other : FreeFor(claim)) {
     if (books_.machines.at(other).rack == rack)
-      Grant(claim, time.value_or(claim.requests.front().time), other, places);
+      Grant(claim, time.value_or(claim.requests.front().time), other, seats);
   }
 }
 

@@ -65,11 +65,23 @@ class Round {
   int64_t WaitingAffinities(const Claim& claim, const Machine& machine, bool default_only) const;
   void PreferOwnPlace(const Claim& claim, Ids& ids) const;
 
-  // At one of the places, which is used up.
-  void Grant(Claim& claim, absl::Time time, const std::string& id, std::vector<Place>& places);
+  // Places that a claim may use up, oldest first. At which of them a machine is granted matters to
+  // nobody but the claim: those are the times.
+  struct Seats {
+    std::vector<Place> places = {};
+    std::vector<absl::Time> times = {};
+    void Add(const std::vector<Place>& more) {
+      places.insert(places.end(), more.begin(), more.end());
+      for (const Place& place : more) times.push_back(place.time);
+    }
+    size_t size() const { return places.size(); }
+    bool empty() const { return places.empty(); }
+  };
+
+  // The oldest of the places is used up.
+  void Grant(Claim& claim, absl::Time time, const std::string& id, Seats& seats);
   // nullopt: each for the oldest request.
-  void GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id,
-                 std::vector<Place>& places);
+  void GrantRack(Claim& claim, std::optional<absl::Time> time, const std::string& id, Seats& seats);
   // A place of another of the organization is left for the claim's own youngest.
   void UseUp(Claim& claim, const Place& place);
   // Places of its own for what only it may have: of the request, then the oldest.
@@ -84,7 +96,8 @@ class Round {
   bool Keeps(absl::Time time) const { return now_ < time + terms_.gang_keep; }
   int64_t NodesOf(const Claim& claim, absl::Time time) const;
   bool RackSoChosen(const Claim& claim, const Machine& first) const;
-  std::vector<Place>::iterator SoPlaced(const Machine& machine, std::vector<Place>& places) const;
+  std::vector<absl::Time>::iterator SoPlaced(const Machine& machine, Seats& seats) const;
+  bool RackSoPlaced(const Claim& claim, const Machine& first, Seats seats) const;
   bool SoChosen(const Claim& claim, absl::Time time, const Machine& machine) const;
 
   Books& books_;
@@ -96,7 +109,7 @@ class Round {
   std::map<std::pair<std::string, std::string>, int64_t> racks_;
   std::set<std::string> served_;  // claims that got a machine
   // Of types in whole racks, by claim (and request of a gang): the places up to here, not used up.
-  std::map<std::pair<std::string, absl::Time>, std::vector<Place>> passed_;
+  std::map<std::pair<std::string, absl::Time>, Seats> passed_;
   std::set<std::string> kept_;      // from default claims behind a gang; lent to spot
   std::set<std::string> promised_;  // free, and a gang gets them with what comes: not lent
   std::set<std::string> missed_;    // being reclaimed, and somebody is short by them

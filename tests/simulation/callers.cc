@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "services/lifecycle/core/names.h"
 #include "tests/simulation/scene.h"
+#include "tests/simulation/wishes.h"
 #include "tests/simulation/world.h"
 
 namespace muster::simulation {
@@ -36,44 +37,12 @@ void World::StepCaller() {
 }
 
 int64_t World::SomeTarget(const std::string& pool) {
-  if (lifecycle::LastIdOf(pool) != "rack") return dice_.Roll(9);
-  return rack_nodes_ * dice_.Roll(rack_nodes_ > 4 ? 3 : 4);
+  return simulation::SomeTarget(dice_, pool, rack_nodes_);
 }
 
 lifecycle::Spec World::SomeSpec(const std::string& name) {
-  const auto* pool = cloud_.lifecycle.state().table<lifecycle::Pool>().Find(name);
-  lifecycle::Spec spec;
-  if (pool != nullptr) {
-    spec = pool->spec;
-  } else {
-    const absl::string_view id = lifecycle::LastIdOf(name);
-    spec.instance_type = id == "rack"      ? kRackType
-                         : dice_.OneIn(4)  ? kCpuType
-                         : dice_.OneIn(30) ? "unknown-type"
-                                           : kGpuType;
-    if (id == "spot") spec.compute_class = "spot";
-  }
-  spec.scale_down_strategy = dice_.OneIn(2) ? "IdleOnly" : "PreferIdle";
-  spec.disable_unhealthy_node_eviction = dice_.OneIn(2);
-  if (dice_.OneIn(3)) spec.node_labels["team"] = absl::StrCat("t", dice_.Roll(3));
-  if (dice_.OneIn(3)) spec.gpu = lifecycle::Gpu{dice_.OneIn(2) ? "570" : "580"};
-  spec.image.reset();
-  if (dice_.OneIn(12)) spec.image = lifecycle::Image{.release_train = "latest"};
-  constexpr const char* kBudgets[] = {"", "", "1", "2", "25%"};
-  spec.max_unavailable = kBudgets[dice_.Roll(5)];
-  spec.priority = dice_.Roll(3) - 1;
-  spec.gang = dice_.OneIn(8);
-  const bool racks = spec.instance_type == kRackType;
-  spec.autoscaling = !racks && dice_.OneIn(6);
-  spec.max_nodes = spec.autoscaling ? 8 : 0;
-  spec.node_affinity.clear();
-  if (dice_.OneIn(8)) spec.node_affinity = {{{"disk", "In", {"nvme"}}}};
-  spec.prefill.reset();
-  if (!racks && !spec.autoscaling && !spec.spot() && dice_.OneIn(4))
-    spec.prefill = lifecycle::Prefill{true, 60 * (1 + dice_.Roll(10)), 1 + dice_.Roll(4)};
-  constexpr const char* kStrategies[] = {"", "Manual", "OnSpecUpdate", "Always"};
-  spec.update_strategy = kStrategies[dice_.Roll(4)];
-  return spec;
+  return simulation::SomeSpec(dice_, name,
+                              cloud_.lifecycle.state().table<lifecycle::Pool>().Find(name));
 }
 
 void World::ApplySome(bool validate_only) {
@@ -174,12 +143,14 @@ void World::ProtectSome(bool validate_only) {
   const auto& nodes = cloud_.lifecycle.state().table<lifecycle::Node>().rows();
   if (nodes.empty()) return;
   const auto it = std::next(nodes.begin(), dice_.Roll(static_cast<int>(nodes.size())));
-  lifecycle::UpdateNode command{.name = it->first};
+  lifecycle::UpdateNode command{.name = it->first, .protect_until_time = lifecycle::kNever};
+  if (dice_.OneIn(20)) command.reserved_desired = lifecycle::kControlPlane;
+  if (dice_.OneIn(10)) command.reserved_desired = "";
   if (!dice_.OneIn(3)) {
     command.protect_until_time =
         cloud_.lifecycle.TimeAt(cloud_.now) + dice_.UpTo(absl::Minutes(20));
   }
-  Ask(absl::StrCat("protects ", command.name, " ", absl::FormatTime(command.protect_until_time)),
+  Ask(absl::StrCat("protects ", command.name, " ", absl::FormatTime(*command.protect_until_time)),
       command, validate_only);
 }
 

@@ -38,6 +38,15 @@ constexpr char kUndelivered[] = "a Node that never came";
 
 bool IsDone(const Node& node) { return lifecycle::IsReturnable(node.state); }
 
+// The pool has what it wants without those that leave.
+bool IsUnwanted(const lifecycle::State& state, const Pool& pool) {
+  const auto nodes = state.NodesOf(pool.name);
+  return pool.deleting() || std::count_if(nodes.begin(), nodes.end(), [](const Node* node) {
+                              return lifecycle::IsInProgress(node->state) ||
+                                     lifecycle::IsInService(node->state);
+                            }) >= pool.wanted_nodes();
+}
+
 }  // namespace
 
 Judge::Judge(Cloud& cloud, const Fleet& fleet) : cloud_(cloud), fleet_(fleet), amnesty_(cloud) {
@@ -100,7 +109,7 @@ void Judge::LifecycleCommitted(const Overlay<lifecycle::State>& overlay) {
       ++gone[std::string(lifecycle::PoolNameOf(after->name))];
       ended_[after->name] = cloud_.steady.Now();
     }
-    if (lifecycle::DisruptionOf(*before) == nullptr && lifecycle::DisruptionOf(*after) != nullptr &&
+    if (lifecycle::TakenFor(*before) == nullptr && lifecycle::TakenFor(*after) != nullptr &&
         served_.contains(after->name))
       disrupted.insert(std::string(lifecycle::PoolNameOf(after->name)));
   });
@@ -151,7 +160,7 @@ void Judge::NodeChanged(const lifecycle::State& state, const Node* before, const
     served_.emplace(after->name, cloud_.lifecycle.revision());
   CountNode(*before, *after);
   CheckMove(*pool, *before, *after);
-  CheckPreemption(*before, *after);
+  CheckPreemption(*pool, *before, *after);
 }
 
 // Every transition is told of by one event, of the Node, of its pool or of both.
@@ -178,12 +187,10 @@ void Judge::CountNode(const Node& was, const Node& is) {
   const bool has = lifecycle::HasReservedTaint(is);
   count(!arrives && !had && has, {"CWNodeTainted"});
   count(!arrives && had && !has, {"CWNodeUntainted"});
-  count(!was.observed.unhealthy && is.observed.unhealthy, {"CWNodeUnhealthy"});
+  count(!was.observed.unhealthy && is.observed.unhealthy && was.state != NodeState::kTriage,
+        {"CWNodeUnhealthy"});
   count(drains, {"CWDrainNode", "CWNodeDraining"});
-  const auto evicted = [](const Node& node) {
-    return node.preempt_time != lifecycle::kNever && node.desired.drain;
-  };
-  count(!evicted(was) && evicted(is), {"Preemption in progress"});
+  count(!IsDrainedForPreemption(was) && IsDrainedForPreemption(is), {"Preemption in progress"});
   count(was.observed.drain_blocked_by.empty() && !is.observed.drain_blocked_by.empty(),
         {"CWNodeDrainingPDBViolation"});
   count(!was.desired.force_drain && is.desired.force_drain, {"CWNodeDrainingForceDelete"});
@@ -225,8 +232,9 @@ void Judge::CheckMove(const Pool& pool, const Node& was, const Node& is) {
     Fail(absl::StrCat(is.name, " leaves although it is protected"));
 }
 
-// T+0, T+2 min, T+7 min: never before, and once nothing fails any more, not later.
-void Judge::CheckPreemption(const Node& was, const Node& is) {
+// T+0, T+2 min, T+7 min: never before, and once nothing fails any more, not later. One without work
+// that the pool does without goes at once.
+void Judge::CheckPreemption(const Pool& pool, const Node& was, const Node& is) {
   if (is.preempt_time == lifecycle::kNever || was.state == is.state) return;
   const absl::Duration since = cloud_.lifecycle.time() - is.preempt_time;
   const auto check = [&](absl::Duration due, absl::string_view what) {
@@ -234,11 +242,14 @@ void Judge::CheckPreemption(const Node& was, const Node& is) {
     if (since < due || late)
       Fail(absl::StrCat(is.name, ": ", what, " at T+", absl::FormatDuration(since)));
   };
-  if (is.state == NodeState::kDraining && is.removal_cause == lifecycle::RemovalCause::kPreemption)
+  const bool at_once = !was.observed.active && IsUnwanted(cloud_.lifecycle.state(), pool);
+  if (is.state == NodeState::kDraining &&
+      is.removal_cause == lifecycle::RemovalCause::kPreemption && !at_once)
     check(lifecycle::kPreemptionDrain, "preemption in progress");
   // Without being drained; a drain that had begun before keeps its own deadline.
   if (was.state == NodeState::kDraining && is.state == NodeState::kPreparedForTerminate &&
-      was.observed.active && is.observed.active && was.desired.drain_time >= is.preempt_time)
+      was.observed.active && is.observed.active &&
+      was.desired.drain_deadline == is.preempt_time + lifecycle::kPreemptionEnd)
     check(lifecycle::kPreemptionEnd, "preemption ends");
 }
 
@@ -252,7 +263,7 @@ void Judge::CheckBudget(const lifecycle::State& state, const std::string& name, 
   const auto most = lifecycle::MaxUnavailable(pool->spec.max_unavailable, size);
   std::vector<std::string> used;
   for (const Node* node : nodes) {
-    const char* cause = lifecycle::DisruptionOf(*node);
+    const char* cause = lifecycle::TakenFor(*node);
     // A boot that is broken off disrupts nobody.
     if (cause != nullptr && served_.contains(node->name))
       used.push_back(absl::StrCat(node->machine, " ", cause));
@@ -302,7 +313,13 @@ void Judge::CountPool(const Pool& before, const Pool& after) {
     if (target < before.account.scaled_to) ++happened_["CWNodePoolScaledDown"];
   }
   const Condition* capacity = lifecycle::FindCondition(is.conditions, "Capacity");
-  if (capacity != nullptr && capacity->status == "False" && turned("Capacity", capacity->reason))
+  // An invalid pool asks for nothing: what is short is told once it is valid.
+  const bool of_affinity = capacity != nullptr && absl::EndsWith(capacity->reason, "NodeAffinity");
+  const auto invalid = [&](const lifecycle::Status& status) {
+    return !of_affinity && lifecycle::ReasonOf(status.conditions, "Validated") == "Invalid";
+  };
+  if (capacity != nullptr && capacity->status == "False" && !invalid(is) &&
+      (invalid(was) || turned("Capacity", capacity->reason)))
     ++happened_["CWInsufficientCapacity"];
   if (!was.node_profile.empty() && is.node_profile != was.node_profile)
     ++happened_["CWNodeConfigStaged"];

@@ -79,7 +79,8 @@ class Judge {
   void CountPool(const lifecycle::Pool& before, const lifecycle::Pool& after);
   void CheckMove(const lifecycle::Pool& pool, const lifecycle::Node& before,
                  const lifecycle::Node& after);
-  void CheckPreemption(const lifecycle::Node& before, const lifecycle::Node& after);
+  void CheckPreemption(const lifecycle::Pool& pool, const lifecycle::Node& before,
+                       const lifecycle::Node& after);
   void CheckBudget(const lifecycle::State& state, const std::string& pool, int64_t gone);
   void PoolChanged(const lifecycle::Pool* before, const lifecycle::Pool* after);
   void ConditionsChanged(const std::string& name, const std::vector<lifecycle::Condition>& before,

@@ -253,6 +253,7 @@ lifecycle::ConfigurationAnswer AnswerOf(const configuration::PoolConfiguration& 
     out.revisions.push_back(RevisionOf(revision));
   }
   out.problem = pool.problem;
+  out.problem_of_spec = pool.problem_of_spec;
   if (pool.has_waiting()) out.waiting = RevisionOf(pool.waiting);
   for (const configuration::Order& order : pool.orders) out.orders.push_back(OrderOf(order));
   return out;

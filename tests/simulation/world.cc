@@ -4,6 +4,7 @@
 
 #include "services/lifecycle/core/names.h"
 #include "tests/simulation/scene.h"
+#include "tests/simulation/wishes.h"
 
 namespace muster::simulation {
 namespace {
@@ -91,17 +92,7 @@ void World::MakeCatalogue() {
 }
 
 void World::RegisterRack(const std::string& zone, const std::string& type, int rack, int count) {
-  capacity::RegisterMachines command;
-  for (int slot = 0; slot < count; ++slot) {
-    capacity::MachineRow machine{.id = absl::StrCat("g", rack, "-", slot)};
-    machine.zone = zone;
-    machine.instance_type = type;
-    machine.fabric = absl::StrCat("f", rack % 2);
-    machine.rack = absl::StrCat("r", rack);
-    machine.slot = slot;
-    if (dice_.OneIn(2)) machine.labels["disk"] = "nvme";
-    command.machines.push_back(std::move(machine));
-  }
+  capacity::RegisterMachines command = SomeRack(dice_, zone, type, rack, count);
   if (!cloud_.capacity.Run(command, cloud_.now).ok()) judge_.Fail("machines are not taken");
   registered_.push_back(std::move(command));
 }

@@ -24,6 +24,7 @@ template <class Request>
 struct BadInput {
   std::string field = {};
   std::function<void(Request&)> spoil = {};
+  bool in_this_state = false;  // only the state tells that it is wrong
 };
 
 // The fixture of a service's tests: the real service behind real gRPC on a real Postgres, under a
@@ -76,7 +77,8 @@ class ServiceTest : public ::testing::Test {
     return response;
   }
 
-  // Spoils `good` in every way: INVALID_ARGUMENT names the field, and nothing is written.
+  // Spoils `good` in every way: INVALID_ARGUMENT names the field, and nothing is written. Contents
+  // are judged before the lane: its one thread sees only what the state has to do with.
   template <class Request, class Response>
   void ExpectRefused(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                      const Request& good, const std::vector<BadInput<Request>>& cases) {
@@ -85,9 +87,11 @@ class ServiceTest : public ::testing::Test {
       Request request = good;
       bad.spoil(request);
       SCOPED_TRACE(request.ShortDebugString().substr(0, 500));
+      const int64_t decided = service_->lane().stats().commands;
       EXPECT_THAT(Call(method, request),
                   ::testing::AllOf(StatusIs(absl::StatusCode::kInvalidArgument),
                                    HasFieldViolation(bad.field)));
+      EXPECT_EQ(service_->lane().stats().commands, decided + (bad.in_this_state ? 1 : 0));
     }
     EXPECT_EQ(service_->lane().revision(), revision);
   }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "services/capacity/core/arrivals.h"
 #include "services/capacity/core/gang.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/capacity/core/offer.h"
@@ -119,6 +120,14 @@ void AuditClaim(const State& state, const ClaimRow& claim, Faults& faults) {
   }
 }
 
+void AuditArrivals(const ArrivalsRow& row, Faults& faults) {
+  const auto& bursts = row.bursts;
+  bool sound = bursts.size() >= 2 && bursts.size() <= kKeptBursts + 1;
+  for (size_t i = 1; i < bursts.size(); ++i)
+    sound &= bursts[i - 1].time <= bursts[i].time && bursts[i].machines > 0;
+  if (!sound) faults.push_back(absl::StrCat(row.Key(), ": no bursts, too many, or out of order."));
+}
+
 }  // namespace
 
 std::vector<std::string> Audit(const State& state) {
@@ -127,6 +136,8 @@ std::vector<std::string> Audit(const State& state) {
     AuditMachine(state, *machine.row, faults);
   for (const auto& [key, claim] : state.table<ClaimRow>().rows())
     AuditClaim(state, *claim.row, faults);
+  for (const auto& [key, arrivals] : state.table<ArrivalsRow>().rows())
+    AuditArrivals(*arrivals.row, faults);
   int64_t counted = 0;
   for (const auto& [key, depot] : state.depots()) {
     counted += depot.counts().registered();

@@ -1,20 +1,45 @@
 #include "services/capacity/core/claim_answer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "services/capacity/core/parts.h"
 
 namespace muster::capacity {
+namespace {
+
+// Machines that must still come for all that the claim waits for: less what is free already, kept
+// until a gang ahead is complete, and what a default claim knows to be reclaimed.
+int64_t CountMissing(const Depot& depot, const ClaimView& view) {
+  const MachineCounts counts = depot.Matching(view.claim.affinity);
+  int64_t missing = view.queue->nodes_ahead + Outstanding(view.claim.parts);
+  if (depot.nodes_per_rack() == 0) missing -= counts.free();
+  if (view.claim.compute_class == ComputeClass::kDefault)
+    missing -= counts.count(MachineState::kReclaiming);
+  return missing;
+}
+
+}  // namespace
 
 ClaimAnswer AnswerOf(const State& state, ClaimView view, absl::Time now) {
   ClaimAnswer answer{std::move(view)};
   const ClaimRow& claim = answer.view.claim;
-  const Depot* depot = state.FindDepot({claim.zone, claim.instance_type});
+  const DepotKey key = {claim.zone, claim.instance_type};
+  const Depot* depot = state.FindDepot(key);
+  const ArrivalsRow* arrivals = state.FindArrivals(key, claim.compute_class);
   // Who cannot be served as things are has nothing to wait for.
-  if (depot == nullptr || !answer.view.queue || answer.view.reason != ClaimReason::kQueued)
+  if (depot == nullptr || arrivals == nullptr || !answer.view.queue ||
+      answer.view.reason != ClaimReason::kQueued)
     return answer;
-  answer.wait = EstimateWait(depot->GrantsSince(now - kWaitWindow),
-                             answer.view.queue->nodes_ahead + Outstanding(claim.parts));
+  // At best all that comes matches, at worst no more of it than of what is in service.
+  const int64_t fewest = CountMissing(*depot, answer.view);
+  const int64_t most = static_cast<int64_t>(
+      std::ceil(static_cast<double>(fewest) * static_cast<double>(answer.view.in_service) /
+                static_cast<double>(answer.view.matching)));
+  const auto best = EstimateWait(arrivals->bursts, fewest, now);
+  const auto worst = EstimateWait(arrivals->bursts, most, now);
+  if (best && worst) answer.wait = WaitRange{best->earliest, worst->latest};
   return answer;
 }
 

@@ -2,6 +2,7 @@
 #include <map>
 #include <utility>
 
+#include "services/capacity/core/arrivals.h"
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/errors.h"
 #include "services/capacity/core/machine_state.h"
@@ -204,6 +205,7 @@ std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const Syn
     else
       ServeOverdue(overlay, key, now, policy.KeepsAfter(now));
   }
+  NoteArrivals(overlay, mark, now);
   auto grants = GrantsAfter(overlay, mark);
   std::vector<absl::StatusOr<ClaimView>> views;
   views.reserve(applied.size());

@@ -2,6 +2,7 @@
 #include <set>
 #include <utility>
 
+#include "services/capacity/core/arrivals.h"
 #include "services/capacity/core/decide.h"
 #include "services/capacity/core/errors.h"
 #include "services/capacity/core/machine_state.h"
@@ -80,6 +81,7 @@ absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
   for (const MachineRow& machine : command.machines) {
     RETURN_IF_ERROR(CheckRegistration(overlay.state(), machine));
   }
+  const size_t mark = overlay.Mark();
   std::set<DepotKey> changed;
   for (const MachineRow& asked : command.machines) {
     const MachineRow* known = overlay.state().FindMachine(asked.id);
@@ -94,6 +96,7 @@ absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
     if (overlay.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
   }
   for (const DepotKey& key : changed) Serve(overlay, key, now, policy.KeepsAfter(now));
+  NoteArrivals(overlay, mark, now);
   std::vector<MachineRow> rows;
   rows.reserve(command.machines.size());
   for (const MachineRow& asked : command.machines)

@@ -44,12 +44,10 @@ void Depot::Change(const MachineRow* before, const MachineRow* after) {
   ChangeRack(before, after);
   if (before != nullptr) {
     counts_.Add(*before, -1);
-    CountGrant(*before, -1);
     spot_.Add(*before, -1);
   }
   if (after != nullptr) {
     counts_.Add(*after, 1);
-    CountGrant(*after, 1);
     spot_.Add(*after, 1);
   }
 }
@@ -58,14 +56,6 @@ void Depot::ChangeClass(const MachineRow* before, const MachineRow* after) {
   const auto it = classes_.try_emplace((after != nullptr ? after : before)->labels).first;
   it->second.Change(before, after);
   if (it->second.counts.registered() == 0) classes_.erase(it);
-}
-
-void Depot::CountGrant(const MachineRow& machine, int64_t by) {
-  if (!machine.request_time || *machine.request_time >= machine.state_time) return;
-  const int64_t* known = grants_.Find(machine.state_time);
-  const int64_t grants = (known == nullptr ? 0 : *known) + by;
-  if (known != nullptr) grants_.Erase(machine.state_time);
-  if (grants != 0) grants_.Insert(machine.state_time, grants);
 }
 
 void Depot::ChangeRack(const MachineRow* before, const MachineRow* after) {

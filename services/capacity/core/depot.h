@@ -11,7 +11,6 @@
 #include "absl/time/time.h"
 #include "services/capacity/core/label_classes.h"
 #include "services/capacity/core/queue.h"
-#include "services/capacity/core/rank_tree.h"
 #include "services/capacity/core/rows.h"
 #include "services/capacity/core/spot_book.h"
 
@@ -79,9 +78,6 @@ class Depot {
   const Queue& queue() const { return queue_; }
   // Who holds spot machines, and for whom they are being reclaimed.
   const SpotBook& spot() const { return spot_; }
-  // Machines held now that were granted to a waiting claim at `time` or later; one in the place of
-  // a broken one counts. Costs O(log).
-  int64_t GrantsSince(absl::Time time) const { return grants_.Total() - grants_.Before(time); }
 
   const absl::btree_map<std::string, Fabric>& fabrics() const { return fabrics_; }
   // Fabrics with free machines, by their number; with whole racks, by theirs.
@@ -103,7 +99,6 @@ class Depot {
   void ChangeClass(const MachineRow* before, const MachineRow* after);
   void ChangeRack(const MachineRow* before, const MachineRow* after);
   void CountRack(Rack& rack, const MachineRow& machine, int64_t by);
-  void CountGrant(const MachineRow& machine, int64_t by);
   // Puts the rack into the lists that choose by size and holder, or takes it out of them.
   void List(const std::string& fabric_name, Fabric& fabric, const std::string& rack_name,
             const Rack& rack);
@@ -116,7 +111,6 @@ class Depot {
   LabelClasses classes_;
   Queue queue_;
   SpotBook spot_;
-  RankTree<absl::Time, int64_t> grants_;  // to claims that waited, by the time of the grant
   absl::btree_map<std::string, Fabric> fabrics_;
   BySize by_free_;
   BySize by_whole_;

@@ -31,6 +31,10 @@ std::string ZoneName(absl::string_view id) { return absl::StrCat("zones/", id); 
 std::string InstanceTypeName(absl::string_view id) { return absl::StrCat("instanceTypes/", id); }
 std::string MachineName(absl::string_view id) { return absl::StrCat("machines/", id); }
 std::string ClaimName(absl::string_view pool_uid) { return absl::StrCat("claims/", pool_uid); }
+std::string ArrivalsName(absl::string_view zone, absl::string_view instance_type,
+                         absl::string_view compute_class) {
+  return absl::StrCat("arrivals/", zone, "/", instance_type, "/", compute_class);
+}
 
 std::optional<std::string> ParseZoneName(absl::string_view name) {
   return ParseId("zones/*", name, &IsZoneId);

@@ -47,6 +47,9 @@ void SameStateSamePlacement(RandomHistory& history, const Command& command) {
     if (const auto* claim = std::get_if<std::shared_ptr<const ClaimRow>>(&a.row)) {
       EXPECT_EQ(**claim, *std::get<std::shared_ptr<const ClaimRow>>(b.row));
     }
+    if (const auto* arrivals = std::get_if<std::shared_ptr<const ArrivalsRow>>(&a.row)) {
+      EXPECT_EQ(**arrivals, *std::get<std::shared_ptr<const ArrivalsRow>>(b.row));
+    }
   }
   ours.RollBack();
   EXPECT_TRUE(copy.SameIndexes(world.state()));

@@ -108,4 +108,27 @@ struct ClaimRow {
   bool operator==(const ClaimRow&) const = default;
 };
 
+// Machines that came at about one time.
+struct Burst {
+  absl::Time time = absl::UnixEpoch();  // of the first of them
+  int64_t machines = 0;
+  bool operator==(const Burst&) const = default;
+};
+
+// How machines came lately, of one instance type in one zone, that waiting claims of the class
+// could have used: arrivals.h. No watch shows it (internal_kind.h).
+struct ArrivalsRow {
+  static constexpr char kKind[] = "_arrivals";
+  std::string zone = {};
+  std::string instance_type = {};
+  ComputeClass compute_class = ComputeClass::kDefault;
+  std::vector<Burst> bursts = {};  // oldest first; the first only tells since when the others came
+
+  std::string Key() const {
+    return ArrivalsName(zone, instance_type,
+                        compute_class == ComputeClass::kSpot ? "spot" : "default");
+  }
+  bool operator==(const ArrivalsRow&) const = default;
+};
+
 }  // namespace muster::capacity

@@ -131,24 +131,6 @@ TEST_F(ServeTest, PlaceAndNodesAhead) {
   EXPECT_FALSE(Sync(world_.Want("none", 0)).queue.has_value());
 }
 
-TEST_F(ServeTest, GrantsSinceCountsMachinesHeldThatWereWaitedFor) {
-  world_.RegisterLabelled({"m1"}, "disk", "nvme");
-  Sync(world_.Want("p", 3));  // m1 at once
-  const absl::Time first = world_.now();
-  world_.RegisterLabelled({"m2"}, "disk", "nvme");
-  world_.Advance(absl::Minutes(5));
-  world_.RegisterLabelled({"m3"}, "disk", "nvme");
-  const DepotKey key{World::kZone, World::kType};
-  const auto since = [&](absl::Time time) {
-    return world_.state().FindDepot(key)->GrantsSince(time);
-  };
-  EXPECT_EQ(since(absl::InfinitePast()), 2);
-  EXPECT_EQ(since(first), 2);
-  EXPECT_EQ(since(first + absl::Seconds(1)), 1);
-  Give("p", 2, {"m3"});
-  EXPECT_EQ(since(first), 1);
-}
-
 TEST_F(ServeTest, AGangGetsAllAtOnceOrNothing) {
   world_.RegisterRack("f", "r", 3);
   Sync(world_.Want("holder", 2));

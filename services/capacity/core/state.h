@@ -30,8 +30,8 @@ using DepotKey = std::pair<std::string, std::string>;
 
 // All that the capacity service knows. The indexes follow from the rows alone, in whatever order
 // these came.
-class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, ClaimRow, ReleasedPool,
-                               KeptRequest> {
+class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, ClaimRow, ArrivalsRow,
+                               ReleasedPool, KeptRequest> {
  public:
   // Null when there are neither machines nor waiting claims.
   const Depot* FindDepot(const DepotKey& key) const;
@@ -56,6 +56,10 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
     return table<ClaimRow>().Find(ClaimName(uid));
   }
 
+  const ArrivalsRow* FindArrivals(const DepotKey& key, ComputeClass compute_class) const {
+    return table<ArrivalsRow>().Find(ArrivalsRow{key.first, key.second, compute_class}.Key());
+  }
+
   const ReleasedByTime& released() const { return released_; }
   const KeptByTime& kept() const { return kept_; }
 
@@ -73,6 +77,7 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void Reindex(const InstanceTypeRow* before, const InstanceTypeRow* after);
   void Reindex(const MachineRow* before, const MachineRow* after);
   void Reindex(const ClaimRow* before, const ClaimRow* after);
+  void Reindex(const ArrivalsRow*, const ArrivalsRow*) {}
   void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
     released_.Reindex(before, after);
   }

@@ -99,6 +99,19 @@ v1::Claim ToProto(const ClaimRow& claim) {
   return out;
 }
 
+v1::Arrivals ToProto(const ArrivalsRow& arrivals) {
+  v1::Arrivals out;
+  out.set_zone(arrivals.zone);
+  out.set_instance_type(arrivals.instance_type);
+  out.set_compute_class(wire::ToProto(arrivals.compute_class));
+  for (const Burst& burst : arrivals.bursts) {
+    v1::Burst* added = out.add_bursts();
+    SetTime(burst.time, added->mutable_time());
+    added->set_machines(burst.machines);
+  }
+  return out;
+}
+
 v1::Claim ToProto(const ClaimAnswer& answer) {
   const ClaimView& view = answer.view;
   v1::Claim out = ToProto(view.claim);
@@ -224,6 +237,15 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.organization = claim.organization();
   for (const v1::ClaimPlace& place : claim.places())
     row.places.push_back({GetTime(place.time()), place.asked_by(), place.nodes()});
+  return row;
+}
+
+absl::StatusOr<ArrivalsRow> FromProto(const v1::Arrivals& arrivals) {
+  const auto compute_class = wire::ClassOf(arrivals.compute_class());
+  if (!compute_class) return Unreadable("record of arrivals", arrivals.zone());
+  ArrivalsRow row{arrivals.zone(), arrivals.instance_type(), *compute_class};
+  for (const v1::Burst& burst : arrivals.bursts())
+    row.bursts.push_back({GetTime(burst.time()), burst.machines()});
   return row;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <muster/capacity/v1/arrivals.pb.h>
 #include <muster/capacity/v1/capacity_service.pb.h>
 
 #include "absl/status/statusor.h"
@@ -23,6 +24,8 @@ v1::Claim ToProto(const ClaimRow& claim);
 // As it is answered.
 v1::Claim ToProto(const ClaimAnswer& answer);
 
+v1::Arrivals ToProto(const ArrivalsRow& arrivals);
+
 v1::Affinity ToProto(const Affinity& affinity);
 v1::ClaimObstacle ToProto(const Obstacle& obstacle);
 v1::ZonePlacements ToProto(const ZonePlacements& zone);
@@ -32,6 +35,7 @@ absl::StatusOr<ZoneRow> FromProto(const v1::Zone& zone);
 absl::StatusOr<InstanceTypeRow> FromProto(const v1::InstanceType& type);
 absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine);
 absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim);
+absl::StatusOr<ArrivalsRow> FromProto(const v1::Arrivals& arrivals);
 // `faults` gets the operators that are none, with their path; `path` is that of the affinity.
 Affinity FromProto(const v1::Affinity& affinity, absl::string_view path, Faults& faults);
 

@@ -73,6 +73,10 @@ TEST(CapacityWireTest, RowsComeBackAsTheyWent) {
   machine.place_time = kTime - absl::Hours(2);
   EXPECT_THAT(FromProto(ToProto(machine)), IsOkAndHolds(machine));
   EXPECT_THAT(FromProto(ToProto(SomeClaim())), IsOkAndHolds(SomeClaim()));
+  const ArrivalsRow arrivals{
+      "US-EAST-04A", "t", ComputeClass::kSpot, {{absl::UnixEpoch(), 0}, {machine.state_time, 7}}};
+  EXPECT_THAT(FromProto(ToProto(arrivals)), IsOkAndHolds(arrivals));
+  EXPECT_THAT(FromProto(v1::Arrivals()), StatusIs(absl::StatusCode::kInternal));
 }
 
 TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {

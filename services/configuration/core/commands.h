@@ -42,11 +42,13 @@ struct SyncPool {
   int64_t orders_told = 0;  // up to this number the ends of orders were told of
 };
 
-// A promotion or a rollback. `requested`: a profile id, `pending` or `previous`.
+// A promotion or a rollback. `requested`: a profile id, `pending` or `previous`. `rollback`: read
+// for a promotion, what a rollback asks for that was ordered at the same time; empty: none was.
 struct OrderPool {
   std::string pool_uid = {};
   OrderKind kind = OrderKind::kPromote;
   std::string requested = {};
+  std::string rollback = {};
 };
 
 // "This revision may be booted again."

@@ -143,8 +143,10 @@ absl::StatusOr<OrderAnswer> Decide(Overlay<State>& overlay, const OrderPool& com
         "TOO_MANY_ORDERS", pool.Key(),
         absl::StrCat(kMostOrders, " orders were given whose end nobody was told of yet."));
   }
-  Ordered ordered = GiveOrder(std::move(pool), overlay.state().table<NodeProfile>(), command.kind,
-                              command.requested, now);
+  Ordered ordered = command.rollback.empty()
+                        ? GiveOrder(std::move(pool), overlay.state().table<NodeProfile>(),
+                                    command.kind, command.requested, now)
+                        : GiveBoth(std::move(pool), command.requested, command.rollback, now);
   OrderAnswer answer = {.refusal = Refusal(ordered.pool, ordered.order)};
   answer.pool = SettleNow(overlay, std::move(ordered.pool), Trigger::kUpstream, now);
   return answer;

@@ -131,6 +131,7 @@ TEST(SyncPoolTest, ReleasedIsFinal) {
 // A check answers what the same request gets, and once it is taken back nothing is left of it.
 TEST(CheckTest, SaysWhatASyncGets) {
   World world = Basics();
+  world.Publish(Component::kNcoreImage, "mine");
   (void)world.Run(Sync(7, {.gpu = true}, "a"));
   (void)world.Run(SyncPool{.pool_uid = "gone", .generation = 1, .release = true});
   const SyncPools checked = {{Sync(kNewestGeneration, {.image_name = "mine"}, "a"),
@@ -184,7 +185,7 @@ TEST(SyncPoolTest, NothingFits) {
   World world = Basics();
   PoolConfiguration pool = *world.Run(Sync(1, {.gpu_version = "999", .gpu = true}));
   EXPECT_EQ(pool.active(), "");
-  EXPECT_EQ(pool.problem, "No release of gpu-driver 999 in channel stable.");
+  EXPECT_EQ(pool.problem, "No release of gpu-driver 999 in channel stable: there is 570.");
   // The release that was missing gives the pool its first profile, under Manual too.
   world.Publish(Component::kGpuDriver, "999.1");
   EXPECT_EQ(world.Profile(world.Pool("p")->active())->gpu_driver, "999.1");
@@ -275,6 +276,7 @@ TEST(StrategyPathTest, AnotherStrategyStagesWhatWaitsOnlyIfItIsAlways) {
 
 TEST(StrategyPathTest, WhatIsNotReadIsNoChange) {
   World world = Basics();
+  world.Publish(Component::kKernel, "6.5");
   (void)world.Run(Sync(1, {.image_kernel = "6.5", .gpu = true}));
   world.Publish(Component::kGpuDriver, "570.124.06");
   ASSERT_TRUE(world.Pool("p")->has_pending());

@@ -26,7 +26,11 @@ class History {
   explicit History(uint64_t seed) : random_(seed) {
     world_.policy.boot_failures_to_disable = 2;
     // Mostly there is something to boot from the start.
-    if (Pick(5) != 0) world_.PublishBasics();
+    if (Pick(5) == 0) return;
+    world_.PublishBasics();
+    world_.Publish(Component::kNcoreImage, "mine");
+    for (const Channel channel : {Channel::kStable, Channel::kLatest})
+      world_.Settled(PublishRelease{channel, Component::kKernel, "6.5"});
   }
 
   void Step() {
@@ -96,13 +100,14 @@ class History {
 
   // A release that comes or goes is one row, and none the second time.
   void StepRelease(const State& before) {
-    static const std::string kVersions[3][5] = {
+    static const std::string kVersions[4][5] = {
         {"570.86.15", "570.124.06", "570.124.6", "580.1", "565"},
-        {"2.9", "2.10.1", "2.10.2", "3", "3.0"},
-        {"1", "1.9", "1.33", "1.34", "1.33.4"}};
+        {"2.9", "2.10.1", "mine", "3", "3.0"},
+        {"1", "1.9", "1.33", "1.34", "1.33.4"},
+        {"6.5", "6.5", "6.5-a", "6.8", "6.8"}};
     const auto channel = PickOf({Channel::kStable, Channel::kStable, Channel::kLatest});
-    const auto component =
-        PickOf({Component::kGpuDriver, Component::kNcoreImage, Component::kKubernetes});
+    const auto component = PickOf({Component::kGpuDriver, Component::kNcoreImage,
+                                   Component::kKubernetes, Component::kKernel});
     const std::string version = PickOf(kVersions[static_cast<size_t>(component)]);
     const std::string key = ReleaseName(channel, component, version);
     const Release* known = before.table<Release>().Find(key);

@@ -9,7 +9,9 @@ namespace muster::configuration {
 constexpr size_t kMaxVersionNumbers = 4;
 // Digits of one number of a version, so that it fits 32 bits.
 constexpr size_t kMaxVersionDigits = 9;
-// Bytes of spec.image_name and spec.image_kernel.
+// Versions that a problem names of those that there are.
+constexpr size_t kMaxOffered = 10;
+// Bytes of spec.image_name and spec.image_kernel, and of a release that is a name.
 constexpr size_t kMaxImageBytes = 253;
 // Profiles that a pool remembers having been active, beside those that its Nodes run and those that
 // are disabled; the oldest goes first.

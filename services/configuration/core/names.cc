@@ -54,12 +54,15 @@ absl::string_view Print(Component component) {
       return "ncore-image";
     case Component::kKubernetes:
       return "kubernetes";
+    case Component::kKernel:
+      return "kernel";
   }
   return "";
 }
 
 std::optional<Component> ParseComponent(absl::string_view text) {
-  return Find(text, {Component::kGpuDriver, Component::kNcoreImage, Component::kKubernetes});
+  return Find(text, {Component::kGpuDriver, Component::kNcoreImage, Component::kKubernetes,
+                     Component::kKernel});
 }
 
 absl::string_view Print(Strategy strategy) {
@@ -121,12 +124,17 @@ std::string ReleaseName(Channel channel, Component component, absl::string_view 
                       version);
 }
 
+bool IsReleaseVersion(Component component, absl::string_view text) {
+  const bool named = component == Component::kNcoreImage || component == Component::kKernel;
+  return ParseVersion(text) || (named && IsReleaseLabel(text));
+}
+
 std::optional<Release> ParseReleaseName(absl::string_view name) {
   const auto parts = MatchName(kReleasePattern, name);
   if (!parts) return std::nullopt;
   const auto channel = ParseChannel((*parts)[0]);
   const auto component = ParseComponent((*parts)[1]);
-  if (!channel || !component || !ParseVersion((*parts)[2])) return std::nullopt;
+  if (!channel || !component || !IsReleaseVersion(*component, (*parts)[2])) return std::nullopt;
   return Release{.channel = *channel, .component = *component, .version = (*parts)[2]};
 }
 

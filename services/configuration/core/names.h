@@ -13,7 +13,7 @@ namespace muster::configuration {
 // `stable`, `latest`.
 absl::string_view Print(Channel channel);
 std::optional<Channel> ParseChannel(absl::string_view text);
-// `gpu-driver`, `ncore-image`, `kubernetes`.
+// `gpu-driver`, `ncore-image`, `kubernetes`, `kernel`.
 absl::string_view Print(Component component);
 std::optional<Component> ParseComponent(absl::string_view text);
 // `Manual`, `OnSpecUpdate`, `Always`.
@@ -28,7 +28,10 @@ std::optional<OrderOutcome> ParseOrderOutcome(absl::string_view text);
 
 // `channels/{channel}/components/{component}/releases/{version}`.
 std::string ReleaseName(Channel channel, Component component, absl::string_view version);
-// A Release with the three parts of its name; the version is a version.
+// A version; images and kernels may be published under a name, too: these are never the newest, and
+// meant only by that name.
+bool IsReleaseVersion(Component component, absl::string_view text);
+// A Release with the three parts of its name; the version is one.
 std::optional<Release> ParseReleaseName(absl::string_view name);
 
 // `np-` and 12 hex.

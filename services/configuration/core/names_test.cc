@@ -7,14 +7,19 @@ namespace {
 
 TEST(NamesTest, ReleaseNamesGoBothWays) {
   for (const Channel channel : {Channel::kStable, Channel::kLatest}) {
-    for (const Component component :
-         {Component::kGpuDriver, Component::kNcoreImage, Component::kKubernetes}) {
+    for (const Component component : {Component::kGpuDriver, Component::kNcoreImage,
+                                      Component::kKubernetes, Component::kKernel}) {
       const Release release = {.channel = channel, .component = component, .version = "570.124.06"};
       EXPECT_EQ(ParseReleaseName(release.Key()), release);
     }
   }
   EXPECT_EQ((Release{.version = "570.1"}).Key(),
             "channels/stable/components/gpu-driver/releases/570.1");
+  // Images and kernels may have names.
+  for (const Component component : {Component::kNcoreImage, Component::kKernel}) {
+    const Release release = {.component = component, .version = "6.5.13-65_x:y+z"};
+    EXPECT_EQ(ParseReleaseName(release.Key()), release);
+  }
 }
 
 TEST(NamesTest, RefusesOtherReleaseNames) {
@@ -22,6 +27,9 @@ TEST(NamesTest, RefusesOtherReleaseNames) {
                           "channels/stable/components/cpu/releases/1",
                           "channels/stable/components/gpu-driver/releases/",
                           "channels/stable/components/gpu-driver/releases/x",
+                          "channels/stable/components/kubernetes/releases/1.33-x",
+                          "channels/stable/components/kernel/releases/-6.5",
+                          "channels/stable/components/ncore-image/releases/mine~7",
                           "channels/stable/components/gpu-driver/releases/1/",
                           "/channels/stable/components/gpu-driver/releases/1",
                           "channels/Stable/components/gpu-driver/releases/1"}) {

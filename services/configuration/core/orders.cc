@@ -54,11 +54,23 @@ Choice Choose(const PoolConfiguration& pool, const Order& order) {
   return {};
 }
 
+Order NewOrder(const PoolConfiguration& pool, OrderKind kind, absl::string_view requested,
+               absl::Time now) {
+  return {.number = pool.orders.empty() ? 1 : pool.orders.back().number + 1,
+          .kind = kind,
+          .requested = std::string(requested),
+          .create_time = now};
+}
+
+void Drop(Order& order) {
+  order.message = "Asked for both a promotion and a rollback; both are dropped.";
+  order.outcome = OrderOutcome::kConflict;
+}
+
+// With the one that waits.
 Ordered Conflict(PoolConfiguration pool, Order order) {
-  Order& other = *WaitingOrder(pool);
-  const absl::string_view both = "Asked for both a promotion and a rollback; both are dropped.";
-  order.message = other.message = std::string(both);
-  order.outcome = other.outcome = OrderOutcome::kConflict;
+  Drop(*WaitingOrder(pool));
+  Drop(order);
   DropWaiting(pool);
   pool.orders.push_back(order);
   return {std::move(pool), std::move(order)};
@@ -84,10 +96,7 @@ void PinActive(PoolConfiguration& pool, bool ordered, const std::string& to) {
 
 Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, OrderKind kind,
                   absl::string_view requested, absl::Time now) {
-  Order order = {.number = pool.orders.empty() ? 1 : pool.orders.back().number + 1,
-                 .kind = kind,
-                 .requested = std::string(requested),
-                 .create_time = now};
+  Order order = NewOrder(pool, kind, requested, now);
   Order* other = WaitingOrder(pool);
   if (other != nullptr && other->kind != kind) return Conflict(std::move(pool), std::move(order));
   const Choice choice = Choose(pool, order);
@@ -118,6 +127,24 @@ Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, Or
   const auto given = std::find_if(pool.orders.begin(), pool.orders.end(),
                                   [&](const Order& row) { return row.number == number; });
   return {pool, *given};
+}
+
+Ordered GiveBoth(PoolConfiguration pool, absl::string_view promotion, absl::string_view rollback,
+                 absl::Time now) {
+  const Order* waits = WaitingOrder(pool);
+  if (waits != nullptr) {
+    const bool promotes = waits->kind == OrderKind::kPromote;
+    Order other = promotes ? NewOrder(pool, OrderKind::kRollback, rollback, now)
+                           : NewOrder(pool, OrderKind::kPromote, promotion, now);
+    return Conflict(std::move(pool), std::move(other));
+  }
+  for (const OrderKind kind : {OrderKind::kPromote, OrderKind::kRollback}) {
+    Order order = NewOrder(pool, kind, kind == OrderKind::kPromote ? promotion : rollback, now);
+    Drop(order);
+    pool.orders.push_back(std::move(order));
+  }
+  Order last = pool.orders.back();
+  return {std::move(pool), std::move(last)};
 }
 
 absl::Status Refusal(const PoolConfiguration& pool, const Order& order) {

@@ -34,6 +34,13 @@ struct Ordered {
 Ordered GiveOrder(PoolConfiguration pool, const Table<NodeProfile>& profiles, OrderKind kind,
                   absl::string_view requested, absl::Time now);
 
+// A promotion and a rollback that were ordered at the same time: both are dropped, and the order
+// that waits, too: kConflict. Two orders tell of it, of which the one that waited may be one. What
+// the strategy made wait goes on waiting. The order that is answered is the last. Pure; what is
+// pending afterwards is for Next.
+Ordered GiveBoth(PoolConfiguration pool, absl::string_view promotion, absl::string_view rollback,
+                 absl::Time now);
+
 // The error that an order's caller gets: FAILED_PRECONDITION with NO_PENDING_CONFIGURATION,
 // ROLLBACK_FAILED or CONFIGURATION_CONFLICT; OK when it is done or waits.
 absl::Status Refusal(const PoolConfiguration& pool, const Order& order);

@@ -166,6 +166,32 @@ TEST(OrdersTest, BothKindsAtOnceDropBoth) {
   }
 }
 
+// Reference, CWNodePoolNodeConfigUpdateConflict: "Fired when a user simulteaneouly attempts to
+// upgrade to the pendingNodeConfig and rollback to a previous one." Both are dropped, and the one
+// that waits.
+TEST(OrdersTest, BothAtOnceAreDroppedAndTheOneThatWaits) {
+  const PoolConfiguration calm = Pool(true);
+  const PoolConfiguration cases[] = {calm, Give(calm, kPromote, "pending").pool,
+                                     Give(calm, kRollback, "previous").pool};
+  for (const PoolConfiguration& before : cases) {
+    SCOPED_TRACE(before.waiting.node_profile);
+    const Ordered given = GiveBoth(before, "pending", "previous", kNow);
+    EXPECT_FALSE(given.pool.has_waiting());
+    EXPECT_EQ(given.pool.active(), "b");
+    EXPECT_THAT(given.pool.pinned, IsEmpty());
+    ASSERT_EQ(given.pool.orders.size(), 2u);
+    EXPECT_NE(given.pool.orders[0].kind, given.pool.orders[1].kind);
+    for (const Order& order : given.pool.orders) EXPECT_EQ(order.outcome, OrderOutcome::kConflict);
+    EXPECT_EQ(given.order, given.pool.orders.back());
+    EXPECT_EQ(error::DetailOf(Refusal(given.pool, given.order))->reason, "CONFIGURATION_CONFLICT");
+  }
+  // What the strategy made wait was ordered by nobody.
+  PoolConfiguration staged = calm;
+  staged.pending = {};
+  staged.waiting = {"c", kOld, {}};
+  EXPECT_EQ(GiveBoth(staged, "pending", "a", kNow).pool.waiting, staged.waiting);
+}
+
 TEST(OrdersTest, ALaterOneOfTheSameKindTakesThePlace) {
   PoolConfiguration pool = Pool(true);
   pool.revisions.insert(pool.revisions.begin(), Revision{"d", kOld, {}});

@@ -1,39 +1,101 @@
 #include "services/configuration/core/resolve.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/profile.h"
 
 namespace muster::configuration {
 namespace {
 
-// The newest version's text; when there is none, a sentence more in `problem`.
-std::string Pick(const State& state, Channel channel, Component component,
-                 absl::Span<const int64_t> prefix, std::string& problem) {
-  if (const Version* newest = state.Newest(channel, component, prefix)) return newest->text;
-  absl::StrAppend(&problem, problem.empty() ? "" : " ", "No release of ", Print(component),
-                  prefix.empty() ? "" : " ", PrintNumbers(prefix), " in channel ", Print(channel),
-                  ".");
-  return "";
+// "there are 570, 565 and 3 more", of versions of which one more than can be named may be given.
+std::string Offer(const std::vector<std::string>& versions) {
+  if (versions.empty()) return "there is none";
+  const size_t named = std::min(versions.size(), kMaxOffered);
+  return absl::StrCat(versions.size() == 1 ? "there is " : "there are ",
+                      absl::StrJoin(versions.begin(), versions.begin() + named, ", "),
+                      versions.size() > named ? " and more" : "");
 }
+
+// Picks one release a component, and collects what is wrong.
+class Picker {
+ public:
+  Picker(const State& state, Resolution& answer) : state_(state), answer_(answer) {}
+
+  // The newest version that begins with `prefix`. `of_spec`: the spec names it.
+  std::string Newest(Channel channel, Component component, absl::Span<const int64_t> prefix,
+                     bool of_spec) {
+    if (const Version* newest = state_.Newest(channel, component, prefix)) return newest->text;
+    if (!prefix.empty()) {
+      Missing(channel, component, PrintNumbers(prefix),
+              state_.Offered(channel, component, prefix.size(), kMaxOffered + 1), of_spec);
+      return "";
+    }
+    Say(absl::StrCat("No release of ", Print(component), " in channel ", Print(channel),
+                     Elsewhere(channel, component), "."),
+        of_spec);
+    return "";
+  }
+
+  // The release of that name, however old.
+  std::string Named(Channel channel, Component component, const std::string& name) {
+    const Release* release = state_.table<Release>().Find(ReleaseName(channel, component, name));
+    if (release != nullptr && !release->withdraw_time) return name;
+    Missing(channel, component, name, state_.Offered(channel, component, 0, kMaxOffered + 1),
+            /*of_spec=*/true);
+    return "";
+  }
+
+ private:
+  void Missing(Channel channel, Component component, const std::string& wanted,
+               const std::vector<std::string>& offered, bool of_spec) {
+    Say(absl::StrCat("No release of ", Print(component), " ", wanted, " in channel ",
+                     Print(channel), ": ", Offer(offered), "."),
+        of_spec);
+  }
+  // What the default channel has of it.
+  std::string Elsewhere(Channel channel, Component component) const {
+    if (channel == Channel::kStable) return "";
+    const Version* newest = state_.Newest(Channel::kStable, component, {});
+    if (newest == nullptr) return "";
+    return absl::StrCat("; channel ", Print(Channel::kStable), " has ", newest->text);
+  }
+  void Say(const std::string& sentence, bool of_spec) {
+    absl::StrAppend(&answer_.problem, answer_.problem.empty() ? "" : " ", sentence);
+    answer_.of_spec |= of_spec;
+  }
+
+  const State& state_;
+  Resolution& answer_;
+};
 
 }  // namespace
 
 Resolution Resolve(const State& state, const Wants& wants) {
   Resolution answer;
   NodeProfile& profile = answer.profile;
+  Picker picker(state, answer);
+  const bool named_train = wants.channel != Channel::kStable;
   profile.release_train = wants.channel;
-  profile.kernel = wants.kernel;
   profile.image = wants.image_name.empty()
-                      ? Pick(state, wants.channel, Component::kNcoreImage, {}, answer.problem)
-                      : wants.image_name;
-  if (wants.gpu) {
-    profile.gpu_driver =
-        Pick(state, wants.channel, Component::kGpuDriver, wants.gpu_driver, answer.problem);
+                      ? picker.Newest(wants.channel, Component::kNcoreImage, {}, named_train)
+                      : picker.Named(wants.channel, Component::kNcoreImage, wants.image_name);
+  if (!wants.kernel.empty()) {
+    profile.kernel = picker.Named(wants.channel, Component::kKernel, wants.kernel);
   }
+  if (wants.gpu) {
+    profile.gpu_driver = picker.Newest(wants.channel, Component::kGpuDriver, wants.gpu_driver,
+                                       named_train || !wants.gpu_driver.empty());
+  }
+  // Which Kubernetes is the cluster's.
   profile.kubernetes =
-      Pick(state, wants.channel, Component::kKubernetes, wants.kubernetes, answer.problem);
-  if (!answer.problem.empty()) return {.problem = std::move(answer.problem)};
+      picker.Newest(wants.channel, Component::kKubernetes, wants.kubernetes, named_train);
+  if (!answer.problem.empty()) {
+    return {.problem = std::move(answer.problem), .of_spec = answer.of_spec};
+  }
   profile.id = ProfileId(profile);
   // 48 bits can meet; then the profile that is already there keeps its name and its content.
   const NodeProfile* stored = state.table<NodeProfile>().Find(profile.Key());

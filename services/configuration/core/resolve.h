@@ -12,11 +12,13 @@ namespace muster::configuration {
 struct Resolution {
   NodeProfile profile = {};  // read only when there is no problem
   std::string problem = {};  // one sentence for each component that nothing fits; empty: resolved
+  bool of_spec = false;      // the problem is about what the spec names, not what it leaves open
 
   bool operator==(const Resolution&) const = default;
 };
 
-// The newest release of each component that fits. Pure; O(log releases).
+// The newest release of each component that fits; an image and a kernel that are named, by that
+// name. A problem names what there is instead. Pure; O(log releases).
 Resolution Resolve(const State& state, const Wants& wants);
 
 }  // namespace muster::configuration

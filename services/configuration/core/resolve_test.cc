@@ -14,6 +14,9 @@ World Upstream() {
     world.Publish(Component::kGpuDriver, version);
   }
   for (const char* version : {"2.9.1", "2.10.1"}) world.Publish(Component::kNcoreImage, version);
+  world.Publish(Component::kNcoreImage, "mine");
+  for (const char* kernel : {"6.5", "6.5.13-65-650-4141"})
+    world.Publish(Component::kKernel, kernel);
   for (const char* version : {"1.33", "1.9", "1.32", "1.32.5"}) {
     world.Publish(Component::kKubernetes, version);
   }
@@ -66,6 +69,12 @@ const Case kFits[] = {
       .gpu_version = "565",
       .gpu = true},
      {.image = "mine", .gpu_driver = "570.124.06", .kubernetes = "1.33"}},
+    {"an older image by its version",
+     {.image_name = "2.9.1"},
+     {.image = "2.9.1", .kubernetes = "1.33"}},
+    {"a kernel with a name",
+     {.image_kernel = "6.5.13-65-650-4141"},
+     {.image = "2.10.1", .kernel = "6.5.13-65-650-4141", .kubernetes = "1.33"}},
 };
 
 TEST(ResolveTest, TheNewestThatFits) {
@@ -76,19 +85,36 @@ TEST(ResolveTest, TheNewestThatFits) {
   }
 }
 
-TEST(ResolveTest, SaysWhatIsMissing) {
-  const World world = Upstream();
+// "What depends on releases (gpu.version, image.name, kernel, release train that resolve to
+// nothing)
+// ... an event that names what there is".
+TEST(ResolveTest, SaysWhatIsMissingAndWhatThereIs) {
+  World world = Upstream();
   const auto problem = [&](const Spec& spec) {
     return Resolve(world.state, WantsOf(spec)).problem;
   };
   EXPECT_EQ(problem({.gpu_version = "999", .gpu = true}),
-            "No release of gpu-driver 999 in channel stable.");
+            "No release of gpu-driver 999 in channel stable: there are 570, 565, 58.");
   // 571 lies between what there is.
   EXPECT_EQ(problem({.gpu_version = "571", .gpu = true}),
-            "No release of gpu-driver 571 in channel stable.");
+            "No release of gpu-driver 571 in channel stable: there are 570, 565, 58.");
   EXPECT_EQ(problem({.gpu_version = "0", .gpu = true, .kubernetes = "1.33.1"}),
-            "No release of gpu-driver 0 in channel stable. No release of kubernetes 1.33.1 in "
-            "channel stable.");
+            "No release of gpu-driver 0 in channel stable: there are 570, 565, 58. No release of "
+            "kubernetes 1.33.1 in channel stable: there are 1.33, 1.32.5, 1.32, 1.9.");
+  EXPECT_EQ(problem({.image_name = "2.9"}),
+            "No release of ncore-image 2.9 in channel stable: there are 2.10.1, 2.9.1, mine.");
+  EXPECT_EQ(problem({.image_kernel = "5.15"}),
+            "No release of kernel 5.15 in channel stable: there are 6.5, 6.5.13-65-650-4141.");
+  EXPECT_EQ(problem({.image_kernel = "6.5", .release_train = Channel::kLatest}),
+            "No release of kernel 6.5 in channel latest: there is none.");
+  (void)world.Run(WithdrawRelease{Channel::kLatest, Component::kNcoreImage, "3.0"});
+  EXPECT_EQ(problem({.release_train = Channel::kLatest}),
+            "No release of ncore-image in channel latest; channel stable has 2.10.1.");
+  for (int minor = 0; minor < 30; ++minor)
+    world.Publish(Component::kGpuDriver, absl::StrCat("1", minor, ".1"));
+  EXPECT_EQ(problem({.gpu_version = "999", .gpu = true}),
+            "No release of gpu-driver 999 in channel stable: there are 570, 565, 129, 128, 127, "
+            "126, 125, 124, 123, 122 and more.");
   EXPECT_EQ(
       Resolve(State(), {}).problem,
       "No release of ncore-image in channel stable. No release of kubernetes in channel stable.");
@@ -116,7 +142,27 @@ TEST(ResolveTest, AWithdrawnReleaseIsResolvedNoMore) {
   for (const char* version : {"570.86.15", "570.124.06", "570.9.99"}) {
     world.Withdraw(Component::kGpuDriver, version);
   }
-  EXPECT_EQ(Resolve(world.state, wants).problem, "No release of gpu-driver 570 in channel stable.");
+  EXPECT_EQ(Resolve(world.state, wants).problem,
+            "No release of gpu-driver 570 in channel stable: there are 565, 58.");
+  world.Withdraw(Component::kNcoreImage, "mine");
+  EXPECT_EQ(Resolve(world.state, WantsOf({.image_name = "mine"})).problem,
+            "No release of ncore-image mine in channel stable: there are 2.10.1, 2.9.1.");
+}
+
+// What the spec leaves open, and what is the cluster's, is no fault of the spec.
+TEST(ResolveTest, TellsWhoseProblemItIs) {
+  const auto of_spec = [](const Spec& spec) { return Resolve(State(), WantsOf(spec)).of_spec; };
+  EXPECT_FALSE(of_spec({}));
+  EXPECT_FALSE(of_spec({.gpu = true, .kubernetes = "1.33"}));
+  EXPECT_TRUE(of_spec({.gpu_version = "570", .gpu = true}));
+  EXPECT_FALSE(of_spec({.gpu_version = "570"})) << "it needs no driver";
+  EXPECT_TRUE(of_spec({.image_name = "mine"}));
+  EXPECT_TRUE(of_spec({.image_kernel = "6.5"}));
+  EXPECT_TRUE(of_spec({.release_train = Channel::kLatest}));
+  World world;
+  world.PublishBasics();
+  world.Withdraw(Component::kKubernetes, "1.33");
+  EXPECT_FALSE(Resolve(world.state, WantsOf({.gpu_version = "570", .gpu = true})).of_spec);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@ namespace {
 // The common cases, without a copy of the pool. False: it has to be tried.
 bool IsPlainlySettled(const PoolConfiguration& pool, const Resolution& resolution) {
   if (pool.has_waiting() || pool.problem != resolution.problem) return false;
+  if (pool.problem_of_spec != resolution.of_spec) return false;
   if (!pool.problem.empty()) return !pool.has_pending();
   const std::string& wanted = resolution.profile.id;
   if (!pool.pinned.empty() && !IsPinned(pool, wanted)) return false;

@@ -22,6 +22,7 @@ World Basics() {
 // batches, and no row for the others.
 TEST(SettleTest, TenThousandPoolsInBoundedBatches) {
   World world = Basics();
+  world.Publish(Component::kNcoreImage, "mine");
   for (int i = 0; i < 2'500; ++i) {
     (void)world.Run(Sync(absl::StrCat("any-", i), {.gpu = true, .strategy = Strategy::kAlways}));
     (void)world.Run(Sync(absl::StrCat("major-", i), {.gpu_version = "570", .gpu = true}));

@@ -1,7 +1,10 @@
 #include "services/configuration/core/state.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <iterator>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace muster::configuration {
@@ -23,15 +26,46 @@ const Version* State::Newest(Channel channel, Component component,
   return Fits(newest, prefix) ? &newest : nullptr;
 }
 
+std::vector<std::string> State::Offered(Channel channel, Component component, size_t numbers,
+                                        size_t most) const {
+  std::vector<std::string> offered;
+  std::vector<int64_t> last;
+  if (const auto found = versions_.find({channel, component}); found != versions_.end()) {
+    for (auto it = found->second.rbegin(); it != found->second.rend(); ++it) {
+      if (offered.size() == most) return offered;
+      const size_t size = std::min(numbers, it->numbers.size());
+      const std::vector<int64_t> first(it->numbers.begin(),
+                                       it->numbers.begin() + static_cast<std::ptrdiff_t>(size));
+      if (numbers > 0 && first == std::exchange(last, first)) continue;
+      offered.push_back(numbers == 0 ? it->text : PrintNumbers(first));
+    }
+  }
+  if (const auto found = labels_.find({channel, component});
+      numbers == 0 && found != labels_.end()) {
+    for (auto it = found->second.begin(); it != found->second.end(); ++it) {
+      if (offered.size() == most) return offered;
+      offered.push_back(*it);
+    }
+  }
+  return offered;
+}
+
 void State::Reindex(const Release* before, const Release* after) {
-  const auto set = [this](const Release& release) -> std::set<Version>& {
-    return versions_[{release.channel, release.component}];
-  };
   if (before != nullptr && !before->withdraw_time) {
-    if (const auto version = ParseVersion(before->version)) set(*before).erase(*version);
+    const std::pair key(before->channel, before->component);
+    if (const auto version = ParseVersion(before->version)) {
+      versions_[key].erase(*version);
+    } else {
+      labels_[key].erase(before->version);
+    }
   }
   if (after != nullptr && !after->withdraw_time) {
-    if (const auto version = ParseVersion(after->version)) set(*after).insert(*version);
+    const std::pair key(after->channel, after->component);
+    if (const auto version = ParseVersion(after->version)) {
+      versions_[key].insert(*version);
+    } else {
+      labels_[key].insert(after->version);
+    }
   }
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "services/common/kept_request.h"
@@ -28,6 +29,11 @@ class State
   const Version* Newest(Channel channel, Component component,
                         absl::Span<const int64_t> prefix) const;
 
+  // What is in force of the component, newest first and at most `most`: the first `numbers` numbers
+  // of versions, each once; with 0 their texts, and then the names. O(most log releases).
+  std::vector<std::string> Offered(Channel channel, Component component, size_t numbers,
+                                   size_t most) const;
+
   // Each distinct want with its pools; none without a pool.
   const Followers& followers() const { return followers_; }
 
@@ -46,6 +52,7 @@ class State
 
  private:
   std::map<std::pair<Channel, Component>, std::set<Version>> versions_;
+  std::map<std::pair<Channel, Component>, std::set<std::string>> labels_;  // that are no versions
   Followers followers_;
   ReleasedByTime released_;
   KeptByTime kept_;

@@ -151,6 +151,7 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
     StageWaiting(pool);
     pool.spec_unmet = pool.spec_unmet || trigger == Trigger::kSpec;
     pool.problem = resolution.problem;
+    pool.problem_of_spec = resolution.of_spec;
     pool.pending = {};
     return pool;
   }
@@ -164,7 +165,7 @@ PoolConfiguration Next(PoolConfiguration pool, const Table<NodeProfile>& profile
   if (!IsPinned(pool, wanted.id)) pool.pinned.clear();
   SetPending(pool, profiles, wanted, now);
   pool.problem.clear();
-  pool.spec_unmet = false;
+  pool.spec_unmet = pool.problem_of_spec = false;
   return pool;
 }
 

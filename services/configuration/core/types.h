@@ -15,7 +15,7 @@ namespace muster::configuration {
 enum class Channel { kStable, kLatest };
 
 // What is released.
-enum class Component { kGpuDriver, kNcoreImage, kKubernetes };
+enum class Component { kGpuDriver, kNcoreImage, kKubernetes, kKernel };
 
 // How updates are staged onto a pool (reference: nodeConfigurationUpdateStrategy).
 enum class Strategy { kManual, kOnSpecUpdate, kAlways };
@@ -26,7 +26,7 @@ struct Release {
 
   Channel channel = Channel::kStable;
   Component component = Component::kGpuDriver;
-  std::string version = {};
+  std::string version = {};  // see IsReleaseVersion
   absl::Time create_time = absl::UnixEpoch();
   std::optional<absl::Time> withdraw_time = {};  // none: it is in force
 
@@ -39,7 +39,7 @@ struct NodeProfile {
   static constexpr char kKind[] = "NodeProfile";
 
   std::string id = {};      // `np-` and 12 hex
-  std::string image = {};   // version of the ncore image, or what spec.image.name said
+  std::string image = {};   // version of the ncore image
   std::string kernel = {};  // empty: the image's own
   Channel release_train = Channel::kStable;
   std::string gpu_driver = {};  // full version; empty on CPU types
@@ -113,6 +113,7 @@ struct PoolConfiguration {
   std::vector<Order> orders = {};        // promotions and rollbacks, see forget.h
   bool mid_delivery = false;             // Nodes are in delivery: the active one does not switch
   bool spec_unmet = false;               // the problem holds up the spec's own change
+  bool problem_of_spec = false;          // the problem is about what the spec names
 
   // Profile id that Nodes should boot; empty until the first resolution.
   std::string active() const { return revisions.empty() ? "" : revisions.back().node_profile; }

@@ -89,6 +89,9 @@ void Validate(const OrderPool& order, Faults& faults) {
   const absl::string_view word = order.kind == OrderKind::kPromote ? kPendingWord : kPreviousWord;
   faults.Require(order.requested == word || IsProfileId(order.requested), "node_profile",
                  absl::StrCat("must be empty, `", word, "` or `np-{12 hex}`."));
+  faults.Require(
+      order.rollback.empty() || order.rollback == kPreviousWord || IsProfileId(order.rollback),
+      "rollback", absl::StrCat("must be empty, `", kPreviousWord, "` or `np-{12 hex}`."));
 }
 
 void Validate(const EnableRevision& request, Faults& faults) {

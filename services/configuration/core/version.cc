@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -26,6 +27,13 @@ std::optional<Version> ParseVersion(absl::string_view text) {
   }
   version.text = std::string(text);
   return version;
+}
+
+bool IsReleaseLabel(absl::string_view text) {
+  const auto is_alnum = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); };
+  return !text.empty() && text.size() <= kMaxImageBytes && is_alnum(text.front()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return is_alnum(c) || absl::StrContains("._:+-", c); });
 }
 
 bool Fits(const Version& version, absl::Span<const int64_t> prefix) {

@@ -24,6 +24,10 @@ struct Version {
 // One to four numbers of one to nine digits, separated by dots; nullopt for anything else.
 std::optional<Version> ParseVersion(absl::string_view text);
 
+// A name that a release of an image or a kernel may have instead of a version: letters, digits and
+// `._:+-`, the first a letter or digit, at most kMaxImageBytes bytes.
+bool IsReleaseLabel(absl::string_view text);
+
 // True when the version's numbers begin with `prefix`: 570.124.06 fits 570.
 bool Fits(const Version& version, absl::Span<const int64_t> prefix);
 

@@ -11,7 +11,7 @@ namespace muster::configuration {
 
 // What a spec asks for, reduced to what decides the answer: two pools with equal wants get the same
 // profile.
-//  * An image by name stands for itself: kernel and release train are not read.
+//  * An image by name is the release of that name: kernel and release train are not read.
 //  * An image that says something (name, kernel, or a train other than `stable`) wins over the GPU
 //  version, which is then
 //    not read: the driver is the train's newest (reference: "if both are set, gpu will be

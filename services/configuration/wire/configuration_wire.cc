@@ -164,6 +164,7 @@ v1::PoolConfiguration ToProto(const PoolConfiguration& row) {
   for (const Order& order : row.orders) *message.add_orders() = ToProto(order);
   message.set_mid_delivery(row.mid_delivery);
   message.set_spec_unmet(row.spec_unmet);
+  message.set_problem_of_spec(row.problem_of_spec);
   return message;
 }
 
@@ -198,7 +199,8 @@ absl::StatusOr<PoolConfiguration> FromProto(const v1::PoolConfiguration& message
                            .problem = message.problem(),
                            .pinned = {message.pinned().begin(), message.pinned().end()},
                            .mid_delivery = message.mid_delivery(),
-                           .spec_unmet = message.spec_unmet()};
+                           .spec_unmet = message.spec_unmet(),
+                           .problem_of_spec = message.problem_of_spec()};
   row.spec.release_train = *train;
   row.spec.strategy = *strategy;
   if (message.has_pending()) row.pending = FromProto(message.pending());

@@ -44,7 +44,8 @@ PoolConfiguration FullPool() {
                       .outcome = OrderOutcome::kWaiting,
                       .create_time = kTime}},
           .mid_delivery = true,
-          .spec_unmet = true};
+          .spec_unmet = true,
+          .problem_of_spec = true};
 }
 
 TEST(WireTest, PoolConfiguration) {
@@ -103,6 +104,7 @@ TEST(WireTest, PoolConfiguration) {
                 }
                 mid_delivery: true
                 spec_unmet: true
+                problem_of_spec: true
               )pb"));
 }
 

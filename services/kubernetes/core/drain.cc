@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "services/kubernetes/core/text.h"
+
 namespace muster::kubernetes {
 namespace {
 
@@ -18,19 +20,34 @@ Parting PartingOf(PodObject::Class kind) {
   return Parting::kEvict;
 }
 
+// The drain is that of its preemption.
+bool IsPreempted(const lifecycle::v1::Node& node) {
+  return node.has_preempt_time() &&
+         TimeOf(node.desired().drain_time()) > TimeOf(node.preempt_time());
+}
+
+// Until the drain's deadline, whole seconds. Our clock is not Muster's: never more than the drain
+// takes, and at least the one second that Kubernetes knows no less than.
+int64_t SecondsLeft(const lifecycle::v1::NodeDesired& desired, absl::Time now) {
+  const absl::Time begin = std::max(now, TimeOf(desired.drain_time()));
+  return std::max<int64_t>(1, (TimeOf(desired.drain_deadline()) - begin) / absl::Seconds(1));
+}
+
 }  // namespace
 
-std::vector<Farewell> PlanDrain(const lifecycle::v1::NodeDesired& desired,
-                                const std::vector<PodObject>& pods,
-                                const absl::flat_hash_set<std::string>& asked) {
+std::vector<Farewell> PlanDrain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
+                                const absl::flat_hash_set<std::string>& asked, absl::Time now) {
   std::vector<Farewell> plan;
+  const lifecycle::v1::NodeDesired& desired = node.desired();
   if (!desired.drain()) return plan;
+  const bool preempted = IsPreempted(node);
   for (const PodObject& pod : pods) {
     if (!pod.IsWork()) continue;
     if (desired.force_drain()) {
       plan.push_back({Parting::kForce, &pod});
     } else if (!pod.deleting && !asked.contains(pod.uid)) {
-      plan.push_back({PartingOf(pod.kind), &pod});
+      plan.push_back(preempted ? Farewell{Parting::kInTime, &pod, SecondsLeft(desired, now)}
+                               : Farewell{PartingOf(pod.kind), &pod});
     }
   }
   std::stable_sort(plan.begin(), plan.end(),
@@ -48,6 +65,9 @@ Json FarewellBody(const Farewell& farewell) {
       break;
     case Parting::kForce:
       options["gracePeriodSeconds"] = 0;
+      break;
+    case Parting::kInTime:
+      options["gracePeriodSeconds"] = farewell.grace_seconds;
       break;
     case Parting::kGraceful:
       break;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/kubernetes/core/objects.h"
 
@@ -13,6 +15,7 @@ namespace muster::kubernetes {
 enum class Parting {
   kAtOnce,    // delete, one second to go
   kGraceful,  // delete with its own grace period
+  kInTime,    // delete with the grace that is left until the drain's deadline
   kEvict,     // through the Eviction API, which disruption budgets may refuse
   kForce,     // delete without waiting for its kubelet
 };
@@ -20,16 +23,17 @@ enum class Parting {
 struct Farewell {
   Parting parting = Parting::kEvict;
   const PodObject* pod = nullptr;
+  int64_t grace_seconds = 0;  // for kInTime
 };
 
 // Which Pods of a Node that is to be drained are asked to leave, and how: interruptable ones first
-// and at once, graceful ones with their grace period, all others by eviction; when forced, whatever
-// is left by force, those too that are leaving already. DaemonSets' and mirror Pods, and those that
-// have finished, stay. `asked`: uids of Pods that were asked already; they are asked again by force
-// only. The pointers are into `pods`.
-std::vector<Farewell> PlanDrain(const lifecycle::v1::NodeDesired& desired,
-                                const std::vector<PodObject>& pods,
-                                const absl::flat_hash_set<std::string>& asked);
+// and at once, graceful ones with their grace period, all others by eviction. For a preemption, of
+// which they were warned, all alike with the time that is left, budgets or not: the machine leaves
+// anyway. When forced, whatever is left by force, those too that are leaving already. DaemonSets'
+// and mirror Pods, and those that have finished, stay. `asked`: uids of Pods that were asked
+// already; they are asked again by force only. The pointers are into `pods`.
+std::vector<Farewell> PlanDrain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
+                                const absl::flat_hash_set<std::string>& asked, absl::Time now);
 
 // The request's body: DeleteOptions, in an Eviction for kEvict. It holds for this Pod only, not for
 // another of the same name.

@@ -26,16 +26,37 @@ std::vector<PodObject> EveryKind() {
   return pods;
 }
 
-std::vector<std::pair<std::string, Parting>> Plan(
-    bool drain, bool force, const std::vector<PodObject>& pods,
-    const absl::flat_hash_set<std::string>& asked = {}) {
-  lifecycle::v1::NodeDesired desired;
-  desired.set_drain(drain);
-  desired.set_force_drain(force);
-  std::vector<std::pair<std::string, Parting>> plan;
-  for (const Farewell& farewell : PlanDrain(desired, pods, asked))
+using Partings = std::vector<std::pair<std::string, Parting>>;
+
+Partings Plan(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
+              const absl::flat_hash_set<std::string>& asked = {}) {
+  Partings plan;
+  for (const Farewell& farewell : PlanDrain(node, pods, asked, Then()))
     plan.emplace_back(farewell.pod->name, farewell.parting);
   return plan;
+}
+
+Partings Plan(bool drain, bool force, const std::vector<PodObject>& pods,
+              const absl::flat_hash_set<std::string>& asked = {}) {
+  lifecycle::v1::Node node;
+  node.mutable_desired()->set_drain(drain);
+  node.mutable_desired()->set_force_drain(force);
+  return Plan(node, pods, asked);
+}
+
+// Preempted at Then(), drained since so many seconds later, with seven minutes in all.
+lifecycle::v1::Node Preempted(int64_t drained_after) {
+  lifecycle::v1::Node node;
+  *node.mutable_preempt_time() = Stamp(kThen);
+  node.mutable_desired()->set_drain(true);
+  *node.mutable_desired()->mutable_drain_time() = Stamp(kThen + drained_after);
+  *node.mutable_desired()->mutable_drain_deadline() = Stamp(kThen + 420);
+  return node;
+}
+
+int64_t GraceAt(absl::Duration since, int64_t drained_after = 120) {
+  const std::vector<PodObject> pods = {MakePod("a", Class::kGuarded)};
+  return PlanDrain(Preempted(drained_after), pods, {}, Then() + since).at(0).grace_seconds;
 }
 
 // "Pods labelled interruptable go first and at once; Pods labelled graceful-interruptible are
@@ -70,6 +91,34 @@ TEST(PlanDrain, ForcesWhateverIsLeft) {
                   Pair("interruptable", Parting::kForce), Pair("leaving", Parting::kForce)));
 }
 
+// "Preemption: at T+2 every Pod that is no DaemonSet's gets its SIGTERM by deletion with the grace
+// that is left until T+7, disruption budgets or not: the machine leaves anyway."
+TEST(PlanDrain, ForAPreemptionEveryPodIsDeletedInTime) {
+  EXPECT_THAT(Plan(Preempted(120), EveryKind(), {"uid-of-finished"}),
+              ElementsAre(Pair("guarded", Parting::kInTime), Pair("graceful", Parting::kInTime),
+                          Pair("interruptable", Parting::kInTime)));
+  EXPECT_THAT(Plan(Preempted(120), EveryKind(), {"uid-of-graceful", "uid-of-guarded"}),
+              ElementsAre(Pair("interruptable", Parting::kInTime)));
+}
+
+TEST(PlanDrain, ADrainFromBeforeTheNoticeGoesOnAsItBegan) {
+  for (const int64_t before : {-60, 0}) {
+    EXPECT_THAT(
+        Plan(Preempted(before), EveryKind()),
+        ElementsAre(Pair("interruptable", Parting::kAtOnce), Pair("graceful", Parting::kGraceful),
+                    Pair("guarded", Parting::kEvict)));
+  }
+}
+
+TEST(PlanDrain, TheGraceOfAPreemptionIsWhatIsLeft) {
+  EXPECT_EQ(GraceAt(absl::Seconds(120)), 300);
+  EXPECT_EQ(GraceAt(absl::Milliseconds(120'001)), 299) << "never past the deadline";
+  EXPECT_EQ(GraceAt(absl::Seconds(300)), 120) << "after a restart";
+  EXPECT_EQ(GraceAt(absl::Seconds(419)), 1);
+  EXPECT_EQ(GraceAt(absl::Seconds(500)), 1) << "0 would be by force";
+  EXPECT_EQ(GraceAt(-absl::Hours(1)), 300) << "our clock is behind Muster's";
+}
+
 TEST(PlanDrain, KeepsTheOrderWithinAClass) {
   const std::vector<PodObject> pods = {MakePod("b", Class::kGuarded),
                                        MakePod("x", Class::kInterruptable),
@@ -93,6 +142,8 @@ TEST(FarewellBody, HoldsForThisPodOnly) {
   EXPECT_EQ(FarewellBody({Parting::kAtOnce, &pod}), options);
   options["gracePeriodSeconds"] = 0;
   EXPECT_EQ(FarewellBody({Parting::kForce, &pod}), options);
+  options["gracePeriodSeconds"] = 297;
+  EXPECT_EQ(FarewellBody({Parting::kInTime, &pod, 297}), options);
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ inline constexpr char kLifeAnnotation[] = "node.coreweave.cloud/node-create-time
 // Annotation: the taints that are ours, `key:effect` separated by commas. spec.taints is one atomic
 // list to server-side apply, so its managedFields cannot tell.
 inline constexpr char kTaintsAnnotation[] = "node.coreweave.cloud/taints";
+// Annotation, by the Node's own kubelet: id of the profile that it is booted into.
+inline constexpr char kProfileAnnotation[] = "node.coreweave.cloud/node-profile";
 inline constexpr char kAutoscalerTaint[] = "ToBeDeletedByClusterAutoscaler";
 
 // On Pods.

@@ -41,7 +41,7 @@ TEST(MetadataPatch, PutsWhatMusterWantsOnce) {
   EXPECT_EQ(object.annotations.at("team.example/note"), "ours");
   EXPECT_EQ(object.annotations.at(kLifeAnnotation), "2025-05-30T17:36:00.123456Z");
   EXPECT_FALSE(object.unschedulable);
-  EXPECT_TRUE(IsMetadataSynced(pair.node, object));
+  EXPECT_EQ(MetadataStateOf(pair.node, &object), MetadataState::kSynced);
 }
 
 TEST(MetadataPatch, IsAnApplyOfThisNodeAlone) {

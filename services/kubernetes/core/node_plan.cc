@@ -16,6 +16,7 @@ namespace v1 = lifecycle::v1;
 using v1::Node;
 using v1::NodeReport;
 
+constexpr char kActiveCondition[] = "CWActive";
 constexpr size_t kMostNames = 10;      // NodeReport.active_pods
 constexpr size_t kMostName = 253;      // of each of them
 constexpr size_t kMostMessage = 1024;  // NodeReport.message
@@ -55,6 +56,7 @@ class Planner {
     if (PlanArrival()) return std::move(plan_);
     if (node_.state() == Node::STATE_ASSIGNED || node_.state() == Node::STATE_BOOTING)
       return std::move(plan_);
+    PlanProfile();
     PlanHealth();
     PlanWork();
     PlanMarks();
@@ -62,6 +64,7 @@ class Planner {
     plan_.apply = MetadataPatch(node_, *facts_.object);
     plan_.taints = TaintsPatch(node_, *facts_.object);
     plan_.apply_status = ConditionsPatch(node_, *facts_.object);
+    PlanActivity();
     return std::move(plan_);
   }
 
@@ -104,14 +107,34 @@ class Planner {
           node_.desired().node_profile().empty()) {
         return false;
       }
-      // What is desired does not change while a Node is in delivery.
-      Report(NodeReport::OBSERVATION_REGISTERED).set_node_profile(node_.desired().node_profile());
+      // One that does not say what it runs: what is desired does not change in delivery.
+      const std::string& runs =
+          RunsProfile().empty() ? node_.desired().node_profile() : RunsProfile();
+      Report(NodeReport::OBSERVATION_REGISTERED).set_node_profile(runs);
       arrived = true;
     }
     const bool rebooted = state == Node::STATE_RECONFIGURING &&
                           seen_.node_profile() == node_.desired().node_profile();
     if (ready && (arrived || rebooted)) Report(NodeReport::OBSERVATION_READY);
     return !plan_.reports.empty();
+  }
+
+  // As the Node says; empty: it does not.
+  const std::string& RunsProfile() const {
+    static const std::string& none = *new std::string();
+    const auto found = facts_.object->annotations.find(kProfileAnnotation);
+    return found == facts_.object->annotations.end() ? none : found->second;
+  }
+
+  // It may be booted by others, e.g. power-cycled, and comes up in what was staged. During a reboot
+  // of ours it says what it ran before until it is back.
+  void PlanProfile() {
+    const std::string& runs = RunsProfile();
+    if (runs.empty() || runs == seen_.node_profile()) return;
+    if (!CanHaveWork(node_.state())) return;
+    const bool reboots = node_.state() == Node::STATE_RECONFIGURING;
+    if (reboots && runs != node_.desired().node_profile()) return;
+    Report(NodeReport::OBSERVATION_REGISTERED).set_node_profile(runs);
   }
 
   void PlanHealth() {
@@ -124,6 +147,19 @@ class Planner {
                absl::StartsWith(seen_.health_message(), kKubeletSays)) {
       Report(NodeReport::OBSERVATION_RECOVERED);
     }
+  }
+
+  void PlanActivity() {
+    const auto& all = node_.conditions();
+    const auto is = std::find_if(all.begin(), all.end(), [](const v1::Condition& condition) {
+      return condition.type() == kActiveCondition;
+    });
+    if (is == all.end()) return;
+    for (const Json& shown : facts_.object->conditions) {
+      if (shown.value("type", "") == kActiveCondition && shown.value("status", "") == is->status())
+        return;
+    }
+    plan_.turned = is->message();
   }
 
   std::vector<const PodObject*> Work() const {
@@ -224,8 +260,17 @@ bool IsUnknown(const Node* node, const NodeObject& object) {
   return node == nullptr || CompareLives(*node, object) != 0;
 }
 
-bool IsMetadataSynced(const Node& node, const NodeObject& object) {
-  return !MetadataPatch(node, object) && !TaintsPatch(node, object);
+MetadataState MetadataStateOf(const Node& node, const NodeObject* object) {
+  if (IsOver(node.state())) return MetadataState::kNone;
+  if (object == nullptr) {
+    const bool left = node.state() == Node::STATE_PREPARED_FOR_TERMINATE;
+    return left ? MetadataState::kNone : MetadataState::kPending;
+  }
+  // One of an earlier life is about to go.
+  const int age = CompareLives(node, *object);
+  if (age != 0) return age < 0 ? MetadataState::kPending : MetadataState::kUnknown;
+  return MetadataPatch(node, *object) || TaintsPatch(node, *object) ? MetadataState::kPending
+                                                                    : MetadataState::kSynced;
 }
 
 }  // namespace muster::kubernetes

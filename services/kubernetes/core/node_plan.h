@@ -36,8 +36,10 @@ struct NodePlan {
   std::optional<Json> apply = {};         // server-side apply: labels, annotations, unschedulable
   std::optional<Json> taints = {};        // merge patch, on the resourceVersion that was seen
   std::optional<Json> apply_status = {};  // server-side apply: our conditions
-  bool remove = false;                    // the v1 Node is to be deleted
-  bool keep = false;                      // it would be, were Muster not doubted
+  // The v1 Node shows otherwise whether it has work; what is to be told of that.
+  std::optional<std::string> turned = {};
+  bool remove = false;  // the v1 Node is to be deleted
+  bool keep = false;    // it would be, were Muster not doubted
   // When to look again although nothing changed; infinite: no need.
   absl::Duration look_again = absl::InfiniteDuration();
 
@@ -60,8 +62,15 @@ std::string OrphanName(const NodeObject& object, absl::string_view machine);
 // Ours, and not what Muster's Node is about: there is none (null), or of another life.
 bool IsUnknown(const lifecycle::v1::Node* node, const NodeObject& object);
 
-// Whether labels, annotations, taints and unschedulable are as Muster wants them.
-bool IsMetadataSynced(const lifecycle::v1::Node& node, const NodeObject& object);
+// Whether labels, annotations, taints and unschedulable of its v1 Node are as Muster wants them.
+enum class MetadataState {
+  kSynced,
+  kPending,  // not all, or the v1 Node is not there yet
+  kUnknown,  // the v1 Node may be another one's
+  kNone,     // it has no v1 Node any more, and needs none
+};
+// `object`: null, there is none.
+MetadataState MetadataStateOf(const lifecycle::v1::Node& node, const NodeObject* object);
 
 // Whether the cluster autoscaler chose the Node as a victim, by its taint.
 bool IsMarkedByAutoscaler(const NodeObject& object);

@@ -115,7 +115,7 @@ class World {
     EXPECT_EQ(theirs, foreign_taints_);
     EXPECT_EQ(object.taints.size(),
               theirs.size() + static_cast<size_t>(node_.desired().taints_size()));
-    EXPECT_TRUE(IsMetadataSynced(node_, object));
+    EXPECT_EQ(MetadataStateOf(node_, &object), MetadataState::kSynced);
   }
 
  private:

@@ -47,7 +47,9 @@ OrderStep NextOrder(const NodePoolObject& object, const PoolConfiguration& confi
        {std::pair(kPromote, object.promote), std::pair(kRollback, object.rollback)}) {
     if (value && value->empty()) return {.kind = OrderStep::Kind::kNonsense, .annotation = key};
   }
-  if (object.promote && object.rollback) return {.kind = OrderStep::Kind::kConflict};
+  if (object.promote && object.rollback) {
+    return {.kind = OrderStep::Kind::kConflict, .annotation = kPromote, .value = *object.promote};
+  }
   const bool promote = object.promote.has_value();
   OrderStep step{.kind = promote ? OrderStep::Kind::kPromote : OrderStep::Kind::kRollback,
                  .annotation = promote ? kPromote : kRollback,
@@ -74,6 +76,15 @@ Json ReplaceAnnotation(absl::string_view key, absl::string_view value, absl::str
 
 Json RemoveAnnotation(absl::string_view key, absl::string_view value) {
   return Json::array({Test(key, value), Json{{"op", "remove"}, {"path", Pointer(key)}}});
+}
+
+Json RemovalOf(const OrderStep& step, const NodePoolObject& object) {
+  Json removal = RemoveAnnotation(step.annotation, step.value);
+  if (step.kind == OrderStep::Kind::kConflict) {
+    for (Json& other : RemoveAnnotation(kRollback, *object.rollback))
+      removal.push_back(std::move(other));
+  }
+  return removal;
 }
 
 }  // namespace muster::kubernetes

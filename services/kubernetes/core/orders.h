@@ -21,7 +21,7 @@ struct OrderStep {
     kPromote,   // ask for it, then remove the annotation
     kRollback,  // likewise
     kRemove,    // carried out before: only remove the annotation
-    kConflict,  // both are asked for: remove both, tell
+    kConflict,  // both are asked for: ask for both at once, which drops and tells them; remove both
     kNonsense,  // an empty annotation: remove it, tell
   };
   Kind kind = Kind::kNone;
@@ -35,5 +35,7 @@ OrderStep NextOrder(const NodePoolObject& object,
 // JSON patches that change the annotation only if it still has that value.
 Json ReplaceAnnotation(absl::string_view key, absl::string_view value, absl::string_view with);
 Json RemoveAnnotation(absl::string_view key, absl::string_view value);
+// The annotation of the step; of a conflict both.
+Json RemovalOf(const OrderStep& step, const NodePoolObject& object);
 
 }  // namespace muster::kubernetes

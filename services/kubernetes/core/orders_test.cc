@@ -113,7 +113,11 @@ TEST(NextOrder, BothAreAConflict) {
   NodePoolObject object;
   object.promote = "pending";
   object.rollback = "previous";
-  EXPECT_EQ(NextOrder(object, MakeConfiguration()).kind, Kind::kConflict);
+  const OrderStep step = NextOrder(object, MakeConfiguration());
+  EXPECT_EQ(step.kind, Kind::kConflict);
+  Json both = RemoveAnnotation(kPromote, "pending");
+  for (const Json& operation : RemoveAnnotation(kRollback, "previous")) both.push_back(operation);
+  EXPECT_EQ(RemovalOf(step, object), both);
 }
 
 // The process may end between any two steps: each is taken again from what is there then.

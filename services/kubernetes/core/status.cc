@@ -26,6 +26,9 @@ constexpr std::array kOwnFields = {"currentNodes",
                                    "waitingNodeConfiguration",
                                    "nodeConfigurationRevisions"};
 
+constexpr char kAccepted[] = "Accepted";
+constexpr char kNotTaken[] = "Muster has not taken the NodePool.";
+
 // Types of both editions that are ours.
 constexpr std::array kOwnConditions = {
     "Validated",    "Capacity", "Quota",     "AtTarget",           "NodeReconfigurationRequired",
@@ -84,7 +87,8 @@ int64_t ObservedGeneration(const StatusFacts& facts, const v1::Condition& condit
   const int64_t taken = facts.pool->object_generation();
   if (condition.observed_generation() >= facts.pool->generation()) return taken;
   const Json* before = FindCondition(facts.object->status, condition.type());
-  const auto first = FirstEditionOfCondition(condition.type(), condition.reason());
+  const auto first =
+      FirstEditionOfCondition(condition.type(), condition.reason(), condition.event_reason());
   if (before == nullptr && first) before = FindCondition(facts.object->status, first->type);
   const int64_t named = before == nullptr ? 0 : Number(*before, "observedGeneration");
   return std::clamp<int64_t>(named, 0, std::max<int64_t>(taken - 1, 0));
@@ -101,6 +105,19 @@ std::string TransitionTime(const StatusFacts& facts, const v1::Condition& condit
   return Text(*before, "status") == condition.status() ? shown : KubernetesTime(now);
 }
 
+// Of two conditions of today that one of the first edition's is made of, in their order: True while
+// both are, else what the first of them says that is not.
+Json Together(const Json& first, Json second) {
+  const bool first_holds = first["status"] == "True";
+  const bool second_holds = second["status"] == "True";
+  Json both = first_holds && !second_holds ? second : first;
+  const std::string times[] = {Text(first, "lastTransitionTime"),
+                               Text(second, "lastTransitionTime")};
+  if (first_holds && second_holds) both["lastTransitionTime"] = std::max(times[0], times[1]);
+  if (!first_holds && !second_holds) both["lastTransitionTime"] = std::min(times[0], times[1]);
+  return both;
+}
+
 void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl::Time now,
                   Json& out) {
   Json object = {{"type", condition.type()},
@@ -111,13 +128,33 @@ void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl
                  {"lastTransitionTime", TransitionTime(facts, condition, condition.type(), now)}};
   if (facts.edition != Edition::kFirst) out.push_back(object);
   if (facts.edition == Edition::kCurrent) return;
-  if (const auto first = FirstEditionOfCondition(condition.type(), condition.reason())) {
-    const bool there = facts.edition == Edition::kBoth && first->type == condition.type();
-    object["type"] = first->type;
-    object["reason"] = first->reason;
-    object["lastTransitionTime"] = TransitionTime(facts, condition, first->type, now);
-    if (!there) out.push_back(std::move(object));
+  const auto first =
+      FirstEditionOfCondition(condition.type(), condition.reason(), condition.event_reason());
+  if (!first) return;
+  object["type"] = first->type;
+  object["reason"] = first->reason;
+  object["lastTransitionTime"] = TransitionTime(facts, condition, first->type, now);
+  const auto there = std::find_if(out.begin(), out.end(),
+                                  [&](const Json& it) { return it["type"] == object["type"]; });
+  if (there == out.end()) {
+    out.push_back(std::move(object));
+  } else if (first->type != condition.type()) {
+    *there = Together(*there, std::move(object));
   }
+}
+
+// The first edition told of a policy in both of its conditions.
+void PutPolicyViolation(Json& out) {
+  const auto find = [&](const char* type) {
+    return std::find_if(out.begin(), out.end(), [&](const Json& it) { return it["type"] == type; });
+  };
+  const auto accepted = find(kAccepted);
+  const auto allocated = find(kAllocated);
+  if (accepted == out.end() || (*accepted)["reason"] != kPolicyViolation) return;
+  if (allocated == out.end() || (*allocated)["reason"] != "UnderTarget") return;
+  (*allocated)["reason"] = kPolicyViolation;
+  (*allocated)["message"] =
+      absl::StrCat(Text(*allocated, "message"), " ", Text(*accepted, "message"));
 }
 
 void PutRefusal(const StatusFacts& facts, absl::Time now, Json& out) {
@@ -131,26 +168,53 @@ void PutRefusal(const StatusFacts& facts, absl::Time now, Json& out) {
   if (const auto first = FirstEditionOfCondition(name.type, name.reason)) put(*first);
 }
 
-void PutMetadataSynced(const StatusFacts& facts, absl::Time now, Json& out) {
+Json MetadataSynced(const StatusFacts& facts, absl::Time now) {
   const Synced& synced = facts.synced;
-  const bool all = synced.pending == 0;
-  out.push_back(OwnCondition(facts, {kMetadataSynced, all ? "Synced" : "Pending"},
-                             all ? "True" : "False",
-                             all ? "Metadata of all Nodes is synced."
-                                 : absl::StrCat("Metadata of ", synced.pending, " of ",
-                                                synced.nodes, " Nodes is not synced yet."),
-                             facts.object->generation, now));
+  const auto say = [&](const char* status, const char* reason, const std::string& message) {
+    return OwnCondition(facts, {kMetadataSynced, reason}, status, message, facts.object->generation,
+                        now);
+  };
+  const std::string nodes = absl::StrCat(" of ", synced.nodes, " Nodes ");
+  if (facts.pool == nullptr) return say("Unknown", "Unknown", kNotTaken);
+  if (synced.pending > 0) {
+    return say("False", "Pending",
+               absl::StrCat("Metadata of ", synced.pending, nodes, "is not synced yet."));
+  }
+  if (synced.unknown > 0) {
+    return say("Unknown", "Unknown",
+               absl::StrCat("It is not known whether ", synced.unknown, nodes,
+                            "are those that are in the cluster."));
+  }
+  const bool spins_up =
+      synced.nodes == 0 && facts.pool->spec().target_nodes() > 0 && !facts.pool->has_delete_time();
+  if (spins_up) return say("False", "Pending", "The NodePool has no Node yet.");
+  return say("True", "Synced", "Metadata of all Nodes is synced.");
+}
+
+// What the first edition has beside what it calls otherwise.
+void PutFirstEdition(const StatusFacts& facts, absl::Time now, Json& out) {
+  if (facts.edition == Edition::kCurrent) return;
+  PutPolicyViolation(out);
+  const bool allocated =
+      std::any_of(out.begin(), out.end(), [](const Json& it) { return it["type"] == kAllocated; });
+  if (!allocated) {
+    out.push_back(OwnCondition(facts, {kAllocated, "Unknown"}, "Unknown",
+                               facts.pool == nullptr ? kNotTaken : "Nothing is known yet.",
+                               facts.object->generation, now));
+  }
+  out.push_back(MetadataSynced(facts, now));
 }
 
 Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   Json conditions = Json::array();
   if (facts.refusal) PutRefusal(facts, now, conditions);
-  if (facts.pool == nullptr) return conditions;
-  for (const v1::Condition& condition : facts.pool->status().conditions()) {
+  static const v1::NodePoolStatus& none = *new v1::NodePoolStatus();
+  const v1::NodePoolStatus& said = facts.pool == nullptr ? none : facts.pool->status();
+  for (const v1::Condition& condition : said.conditions()) {
     if (facts.refusal && condition.type() == "Validated") continue;
     PutCondition(facts, condition, now, conditions);
   }
-  if (facts.edition != Edition::kCurrent) PutMetadataSynced(facts, now, conditions);
+  PutFirstEdition(facts, now, conditions);
   return conditions;
 }
 

@@ -24,8 +24,9 @@ struct Refusal {
 // Whether the metadata of a pool's Nodes is as it should be, for the first edition's
 // MetadataSynced.
 struct Synced {
-  int64_t nodes = 0;
-  int64_t pending = 0;
+  int64_t nodes = 0;    // that are to have a v1 Node
+  int64_t pending = 0;  // of them: it is not there yet, or not all of it is on it
+  int64_t unknown = 0;  // of them: it is not known whether the v1 Node is that Node's
 };
 
 // The CRD's spec as Muster's. What Muster does not know is left out; INVALID_ARGUMENT, with the

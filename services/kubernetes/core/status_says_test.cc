@@ -21,6 +21,7 @@ TEST(Editions, FirstHasTheFirstEditionsNames) {
   const Json status = Desired(MakeObject(1), &pool, Edition::kFirst);
   EXPECT_THAT(Types(status),
               ElementsAre("Accepted", "SufficientCapacity", "Allocated", "MetadataSynced"));
+  EXPECT_EQ(Find(status, "Accepted")["message"], "NodePool configuration is valid.");
   EXPECT_EQ(Find(status, "Accepted")["reason"], "Accepted");
   EXPECT_EQ(Find(status, "Allocated")["reason"], "Complete");
   EXPECT_EQ(Find(status, "Accepted")["lastTransitionTime"], kTime);
@@ -48,8 +49,124 @@ TEST(Editions, ARefusalIsNamedByEach) {
     return Types(Desired(MakeObject(1), nullptr, edition, Refusal{1, "no"}));
   };
   EXPECT_THAT(types(Edition::kCurrent), ElementsAre("Validated"));
-  EXPECT_THAT(types(Edition::kFirst), ElementsAre("Accepted"));
-  EXPECT_THAT(types(Edition::kBoth), ElementsAre("Validated", "Accepted"));
+  EXPECT_THAT(types(Edition::kFirst), ElementsAre("Accepted", "Allocated", "MetadataSynced"));
+  EXPECT_THAT(types(Edition::kBoth),
+              ElementsAre("Validated", "Accepted", "Allocated", "MetadataSynced"));
+}
+
+struct Said {
+  std::string status = {};
+  std::string reason = {};
+  std::string message = {};
+  bool operator==(const Said&) const = default;
+  friend std::ostream& operator<<(std::ostream& out, const Said& said) {
+    return out << said.status << "/" << said.reason << ": " << said.message;
+  }
+};
+
+Said SaidOf(const Json& status, const std::string& type) {
+  const Json condition = Find(status, type);
+  return {condition["status"], condition["reason"], condition["message"]};
+}
+
+v1::Condition& ConditionOf(v1::NodePool& pool, const std::string& type) {
+  for (v1::Condition& condition : *pool.mutable_status()->mutable_conditions()) {
+    if (condition.type() == type) return condition;
+  }
+  return *pool.mutable_status()->add_conditions();
+}
+
+// "PolicyViolation: the Node Pool's configuration is considered invalid because of a specific
+// policy violation, such as a certain Instance Type being unavailable at the specified Region." Of
+// Accepted and of Allocated.
+TEST(FirstEdition, ATypeThatTheZoneDoesNotHaveIsAPolicyViolation) {
+  v1::NodePool pool = HealthyPool();
+  v1::Condition& validated = ConditionOf(pool, "Validated");
+  validated = MakeCondition("Validated", "False", "Invalid", "Not in zone.");
+  validated.set_event_reason("CWInstanceTypeNotInZone");
+  ConditionOf(pool, "AtTarget") = MakeCondition("AtTarget", "False", "UnderTarget", "0 of 1.");
+  Json status = Desired(MakeObject(1), &pool, Edition::kFirst);
+  EXPECT_EQ(SaidOf(status, "Accepted"), (Said{"False", "PolicyViolation", "Not in zone."}));
+  EXPECT_EQ(SaidOf(status, "Allocated"),
+            (Said{"False", "PolicyViolation", "0 of 1. Not in zone."}));
+  ConditionOf(pool, "AtTarget") = MakeCondition("AtTarget", "True", "TargetMet", "There.");
+  status = Desired(MakeObject(1), &pool, Edition::kFirst);
+  EXPECT_EQ(SaidOf(status, "Allocated"), (Said{"True", "Complete", "There."}))
+      << "what it has stays";
+  validated.set_event_reason("CWInvalidInstanceType");
+  status = Desired(MakeObject(1), &pool, Edition::kFirst);
+  EXPECT_EQ(SaidOf(status, "Accepted"), (Said{"False", "Invalid", "Not in zone."}));
+}
+
+// The first edition has no condition Quota: what it would say is said where the policy is.
+TEST(FirstEdition, TheQuotaIsPartOfAccepted) {
+  v1::NodePool pool = HealthyPool();
+  ConditionOf(pool, "Quota") = MakeCondition("Quota", "False", "Over", "Over quota.");
+  ConditionOf(pool, "AtTarget") = MakeCondition("AtTarget", "False", "UnderTarget", "0 of 1.");
+  const auto accepted = [&](Edition edition = Edition::kFirst) {
+    return SaidOf(Desired(MakeObject(1), &pool, edition), "Accepted");
+  };
+  EXPECT_EQ(accepted(), (Said{"False", "PolicyViolation", "Over quota."}));
+  EXPECT_EQ(accepted(Edition::kBoth), accepted());
+  EXPECT_EQ(SaidOf(Desired(MakeObject(1), &pool, Edition::kFirst), "Allocated"),
+            (Said{"False", "PolicyViolation", "0 of 1. Over quota."}));
+  ConditionOf(pool, "Quota") = MakeCondition("Quota", "False", "NotSet", "No quota.");
+  EXPECT_EQ(accepted(), (Said{"False", "PolicyViolation", "No quota."}));
+  ConditionOf(pool, "Quota") = MakeCondition("Quota", "Unknown", "InternalError", "Away.");
+  EXPECT_EQ(accepted(), (Said{"Unknown", "InternalError", "Away."}));
+  ConditionOf(pool, "Validated") = MakeCondition("Validated", "False", "Invalid", "Wrong.");
+  EXPECT_EQ(accepted(), (Said{"False", "Invalid", "Wrong."})) << "before the quota";
+}
+
+TEST(FirstEdition, AcceptedTurnsWhenTheFirstOfTwoDoesAndBackWithTheLast) {
+  const auto since = [](bool valid, int64_t valid_since, bool under, int64_t under_since) {
+    v1::NodePool pool = HealthyPool();
+    v1::Condition& validated = ConditionOf(pool, "Validated");
+    validated.set_status(valid ? "True" : "False");
+    validated.set_reason(valid ? "Valid" : "Invalid");
+    *validated.mutable_last_transition_time() = Stamp(kThen + valid_since);
+    v1::Condition& quota = ConditionOf(pool, "Quota");
+    quota.set_status(under ? "True" : "False");
+    quota.set_reason(under ? "Under" : "Over");
+    *quota.mutable_last_transition_time() = Stamp(kThen + under_since);
+    const Json accepted = Find(Desired(MakeObject(1), &pool, Edition::kFirst), "Accepted");
+    return accepted["lastTransitionTime"].get<std::string>();
+  };
+  const auto at = [](int64_t seconds) { return KubernetesTime(Stamp(kThen + seconds)); };
+  EXPECT_EQ(since(true, 1, true, 5), at(5));
+  EXPECT_EQ(since(true, 1, false, 5), at(5));
+  EXPECT_EQ(since(false, 7, true, 5), at(7));
+  EXPECT_EQ(since(false, 7, false, 5), at(5));
+}
+
+// "Unknown: the current status of the Node Pool is unknown." / "of updating the metadata".
+TEST(FirstEdition, WhatIsNotKnownIsUnknown) {
+  Json status = Desired(MakeObject(1), nullptr, Edition::kFirst, Refusal{1, "no"});
+  EXPECT_EQ(SaidOf(status, "Allocated"),
+            (Said{"Unknown", "Unknown", "Muster has not taken the NodePool."}));
+  EXPECT_EQ(SaidOf(status, "MetadataSynced"),
+            (Said{"Unknown", "Unknown", "Muster has not taken the NodePool."}));
+  v1::NodePool pool = HealthyPool();
+  pool.mutable_status()->clear_conditions();
+  status = Desired(MakeObject(1), &pool, Edition::kFirst);
+  EXPECT_EQ(SaidOf(status, "Allocated"), (Said{"Unknown", "Unknown", "Nothing is known yet."}));
+  status = Desired(MakeObject(1), &pool, Edition::kFirst, {}, Synced{.nodes = 2, .unknown = 1});
+  EXPECT_EQ(SaidOf(status, "MetadataSynced"),
+            (Said{"Unknown", "Unknown",
+                  "It is not known whether 1 of 2 Nodes are those that are in the cluster."}));
+}
+
+// "or because no Nodes have up-to-date metadata (i.e., if the Node Pool is just spinning up)"
+TEST(FirstEdition, MetadataOfAPoolThatSpinsUpIsPending) {
+  v1::NodePool pool = HealthyPool();
+  const auto reason = [&](int64_t target) {
+    pool.mutable_spec()->set_target_nodes(target);
+    return SaidOf(Desired(MakeObject(1), &pool, Edition::kFirst), "MetadataSynced").reason;
+  };
+  EXPECT_EQ(reason(1), "Pending");
+  EXPECT_EQ(reason(0), "Synced") << "it wants none";
+  *pool.mutable_delete_time() = Stamp(kThen);
+  EXPECT_EQ(reason(1), "Synced") << "it has none any more";
 }
 
 // Told once, whichever names the object bears, and again when it is another.

@@ -57,6 +57,13 @@ absl::Status CarryOut(Node& node, const Pool&, const SetDrainDeadline& action, a
   return absl::OkStatus();
 }
 
+absl::Status CarryOut(Node& node, const Pool& pool, const RestartDrain&, absl::Time now) {
+  if (!node.desired.drain) return DoesNotFit(node, "Node is not being drained.");
+  StartDrain(node.desired, node.desired.drain_deadline, now);
+  UpdateMetadata(node, pool, HasGpus(node));
+  return absl::OkStatus();
+}
+
 absl::Status CarryOut(Node& node, const Pool&, const ForceDrain&, absl::Time) {
   if (!node.desired.drain) return DoesNotFit(node, "Node is not being drained.");
   node.desired.force_drain = true;

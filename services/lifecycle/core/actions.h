@@ -52,6 +52,13 @@ struct SetDrainDeadline {
   bool operator==(const SetDrainDeadline&) const = default;
 };
 
+// A drain under way begins anew, as that of a preemption. Its deadline stays.
+struct RestartDrain {
+  std::string node = {};
+  std::string reason = {};
+  bool operator==(const RestartDrain&) const = default;
+};
+
 // A drain's deadline has passed: what is left is to be deleted.
 struct ForceDrain {
   std::string node = {};
@@ -155,10 +162,10 @@ struct RemovePool {
   bool operator==(const RemovePool&) const = default;
 };
 
-using Action =
-    std::variant<AssignNode, OrderBoot, StepNode, SetDrainDeadline, ForceDrain, SetPreemption,
-                 AskReplacement, StageProfile, ChooseForReboot, RefreshMetadata, PurgeNode,
-                 SetAccount, RaiseGeneration, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
+using Action = std::variant<AssignNode, OrderBoot, StepNode, SetDrainDeadline, RestartDrain,
+                            ForceDrain, SetPreemption, AskReplacement, StageProfile,
+                            ChooseForReboot, RefreshMetadata, PurgeNode, SetAccount,
+                            RaiseGeneration, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
 
 // The rows that an action makes. FAILED_PRECONDITION when it does not fit the Node; the Node is
 // then as it was.
@@ -166,6 +173,7 @@ Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const OrderBoot& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const StepNode& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const SetDrainDeadline& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const RestartDrain& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const ForceDrain& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const SetPreemption& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const AskReplacement& action, absl::Time now);

@@ -52,6 +52,7 @@ class Executor {
   }
   absl::Status Do(const OrderBoot& action) { return Change(action); }
   absl::Status Do(const SetDrainDeadline& action) { return Change(action); }
+  absl::Status Do(const RestartDrain& action) { return Change(action); }
   absl::Status Do(const ForceDrain& action) { return Change(action); }
   absl::Status Do(const SetPreemption& action) { return Change(action); }
   absl::Status Do(const AskReplacement& action) { return Change(action); }
@@ -155,6 +156,7 @@ struct TouchedNode {
   absl::string_view operator()(const OrderBoot& a) const { return a.node; }
   absl::string_view operator()(const StepNode& a) const { return a.node; }
   absl::string_view operator()(const SetDrainDeadline& a) const { return a.node; }
+  absl::string_view operator()(const RestartDrain& a) const { return a.node; }
   absl::string_view operator()(const ForceDrain& a) const { return a.node; }
   absl::string_view operator()(const SetPreemption& a) const { return a.node; }
   absl::string_view operator()(const AskReplacement& a) const { return a.node; }

@@ -13,6 +13,8 @@
 namespace muster::lifecycle {
 namespace {
 
+constexpr char kUnhealthy[] = "unhealthy";
+
 int64_t Here(const std::vector<const Node*>& nodes) {
   return std::count_if(nodes.begin(), nodes.end(),
                        [](const Node* node) { return !IsReturnable(node->state); });
@@ -38,7 +40,7 @@ std::optional<int64_t> MaxUnavailable(absl::string_view text, int64_t nodes) {
   return std::max<int64_t>(1, percent ? nodes * number / 100 : number);
 }
 
-const char* DisruptionOf(const Node& node) {
+const char* TakenFor(const Node& node) {
   switch (node.state) {
     case NodeState::kCordoned:
     case NodeState::kDraining:
@@ -47,15 +49,16 @@ const char* DisruptionOf(const Node& node) {
       if (node.state == NodeState::kPreparedForTerminate && !node.desired.drain) return nullptr;
       if (node.removal_cause == RemovalCause::kScaleDown) return "scale-down";
       if (node.removal_cause == RemovalCause::kRepair) return "repair";
+      if (node.removal_cause == RemovalCause::kReservation) return "reservation";
       return nullptr;
     case NodeState::kReconfiguring:
       return "reconfigure";
     case NodeState::kProduction:
       return node.reconfigure_time != kNever ? "reconfigure" : nullptr;
+    case NodeState::kTriage:
     case NodeState::kAssigned:
     case NodeState::kBooting:
     case NodeState::kRegistered:
-    case NodeState::kTriage:
     case NodeState::kDeleted:
     case NodeState::kDeliveryFailed:
       return nullptr;
@@ -63,23 +66,50 @@ const char* DisruptionOf(const Node& node) {
   return nullptr;
 }
 
+const char* DisruptionOf(const Node& node) {
+  const char* cause = TakenFor(node);
+  if (cause != nullptr) return cause;
+  const bool ill = node.state == NodeState::kTriage ||
+                   (node.state == NodeState::kProduction && node.observed.unhealthy);
+  return ill ? kUnhealthy : nullptr;
+}
+
 Budget::Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes)
     : text_(text), size_(std::max(target, Here(nodes))), limit_(MaxUnavailable(text, size_)) {
   for (const Node* node : nodes) {
     const char* cause = DisruptionOf(*node);
-    if (cause != nullptr) uses_.push_back(absl::StrCat(node->machine, " (", cause, ")"));
+    if (cause != nullptr) uses_.push_back({node->machine, cause});
   }
 }
 
 bool Budget::Spend(const std::string& machine, const char* cause) {
-  if (limit_ && used() >= *limit_) return false;
-  uses_.push_back(absl::StrCat(machine, " (", cause, ")"));
+  const auto own = std::find_if(uses_.begin(), uses_.end(), [&](const Use& use) {
+    return use.machine == machine && use.cause == kUnhealthy;
+  });
+  const bool ill = own != uses_.end();
+  const auto against = ill ? std::count_if(uses_.begin(), uses_.end(),
+                                           [](const Use& use) { return use.cause != kUnhealthy; })
+                           : used();
+  if (limit_ && against >= *limit_) return false;
+  if (ill) {
+    own->cause = cause;
+  } else {
+    uses_.push_back({machine, cause});
+  }
   return true;
 }
 
+void Budget::FallIll(const std::string& machine) {
+  const bool counts = std::any_of(uses_.begin(), uses_.end(),
+                                  [&](const Use& use) { return use.machine == machine; });
+  if (!counts) uses_.push_back({machine, kUnhealthy});
+}
+
 std::string Budget::Denial() const {
+  std::vector<std::string> uses;
+  for (const Use& use : uses_) uses.push_back(absl::StrCat(use.machine, " (", use.cause, ")"));
   return absl::StrCat("maxUnavailable ", text_, " (", limit_.value_or(size_), " of ",
-                      CountText(size_, "Node"), ") is used up by ", ListText(uses_));
+                      CountText(size_, "Node"), ") is used up by ", ListText(uses));
 }
 
 }  // namespace muster::lifecycle

@@ -19,6 +19,9 @@ bool IsMaxUnavailable(absl::string_view text);
 std::optional<int64_t> MaxUnavailable(absl::string_view text, int64_t nodes);
 
 // Why a Node is out of service of somebody's free will; nullptr: it is not.
+const char* TakenFor(const Node& node);
+// The same, or that it is unhealthy: such a one is as little there for the pool as one that was
+// taken away.
 const char* DisruptionOf(const Node& node);
 
 // The budget as it stands, spent as the plan goes on.
@@ -28,8 +31,11 @@ class Budget {
   // `nodes`: all of the pool; those whose machine only waits to be given back count for nothing.
   Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes);
 
-  // False: it is used up.
+  // False: it is used up. A Node in triage may be taken away when those that were are not too many:
+  // it is out of service already.
   bool Spend(const std::string& machine, const char* cause);
+  // The Node is unhealthy, though it did not count as out of service when the plan began.
+  void FallIll(const std::string& machine);
   int64_t used() const { return static_cast<int64_t>(uses_.size()); }
   std::optional<int64_t> limit() const { return limit_; }
   // Which budget refuses and what is using it: "maxUnavailable 25% (2 of 8 Nodes) is used up by g1
@@ -37,10 +43,14 @@ class Budget {
   std::string Denial() const;
 
  private:
+  struct Use {
+    std::string machine = {};
+    const char* cause = nullptr;
+  };
   const std::string text_;
   const int64_t size_;
   const std::optional<int64_t> limit_;
-  std::vector<std::string> uses_;
+  std::vector<Use> uses_;
 };
 
 }  // namespace muster::lifecycle

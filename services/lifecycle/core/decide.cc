@@ -15,6 +15,7 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/put_pool.h"
 #include "services/lifecycle/core/reconfiguration.h"
+#include "services/lifecycle/core/validate_command.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -37,15 +38,6 @@ absl::Status CheckIdentity(const State& state, const ApplyNodePool& command, con
   const Pool* holder = command.uid.empty() ? nullptr : state.FindPoolByUid(command.uid);
   if (holder != nullptr && holder != before) return error::UidMismatch(command.name, command.uid);
   return CheckEtag<Pool>(state, command.name, command.etag);
-}
-
-absl::Status Validate(const ApplyNodePool& command, const Pool* before) {
-  Faults faults;
-  ValidateSpec(command.spec, command.target_nodes, before == nullptr ? nullptr : &before->spec,
-               command.type ? &*command.type : nullptr, faults);
-  faults.Require(command.object_generation >= 0, "node_pool.object_generation",
-                 "must be at least 0");
-  return faults.status();
 }
 
 // Whether the pool, as it is, may become what is asked.
@@ -111,9 +103,6 @@ void Replace(Overlay<State>& overlay, const Pool& row, const ApplyNodePool& comm
 
 StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now) {
   Cluster cluster = command.cluster;
-  Faults faults;
-  ValidateCluster(cluster, faults);
-  RETURN_IF_ERROR(faults.status());
   RETURN_IF_ERROR(CheckEtag<Cluster>(overlay.state(), cluster.name, command.etag));
   const Cluster* before = overlay.state().table<Cluster>().Find(cluster.name);
   if (before != nullptr && before->zone != cluster.zone) return error::ZoneChanged(cluster.name);
@@ -126,9 +115,11 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, ab
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now) {
   const State& state = overlay.state();
   const Pool* before = state.table<Pool>().Find(command.name);
-  RETURN_IF_ERROR(Validate(command, before));
+  Faults faults;
+  ValidateIn(state, command, faults);
+  RETURN_IF_ERROR(faults.status());
   Spec spec = command.spec;
-  spec.target_nodes = *command.target_nodes;
+  spec.target_nodes = command.target_nodes.value();
   const std::string cluster_name(ClusterNameOf(command.name));
   const Cluster* cluster = state.table<Cluster>().Find(cluster_name);
   if (cluster == nullptr) return muster::error::NotFound(cluster_name);

@@ -14,7 +14,8 @@
 #include "services/lifecycle/core/validate.h"
 
 // Every write of the lifecycle domain. Each Decide is pure apart from the overlay; a refused one
-// leaves nothing behind. Names must be well-formed (names.h).
+// leaves nothing behind. Names must be well-formed (names.h), fields valid (Validate,
+// validate_command.h): what is wrong in any state is not looked for here.
 namespace muster::lifecycle {
 
 struct UpdateCluster {
@@ -64,7 +65,9 @@ struct ControlReconfiguration {
 struct UpdateNode {
   std::string name = {};
   std::string etag = {};
-  absl::Time protect_until_time = kNever;  // kNever: not protected
+  // nullopt: as it is.
+  std::optional<absl::Time> protect_until_time = {};  // kNever: not protected
+  std::optional<std::string> reserved_desired = {};   // empty or kControlPlane
 };
 
 struct DeleteNodePool {
@@ -118,6 +121,12 @@ struct ApplyPlan {
   std::vector<Action> actions = {};
 };
 
+// Forgets events of pools that are gone and that were last seen longer ago than `keep`, the oldest
+// first, at most kMaxExpiredEvents at once.
+struct ExpireEvents {
+  absl::Duration keep = absl::Hours(24);
+};
+
 struct TakeLease {
   std::string holder = {};
   int64_t epoch = 0;  // greater than every earlier one
@@ -137,7 +146,7 @@ struct Outcome {
 
 using StatusOrOutcome = absl::StatusOr<Outcome>;
 
-// INVALID_FIELD, ZONE_CHANGED, ETAG_MISMATCH.
+// ZONE_CHANGED, ETAG_MISMATCH.
 StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now);
 // INVALID_FIELD, NOT_FOUND (cluster), POOL_DELETING, UID_MISMATCH, ETAG_MISMATCH,
 // GENERATION_TOO_OLD. A higher object_generation is kept, also where the spec is the same: the
@@ -146,7 +155,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, ab
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now);
 // INVALID_FIELD, NOT_FOUND, POOL_DELETING, NODE_PROTECTED, ETAG_MISMATCH.
 StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, absl::Time now);
-// INVALID_FIELD, NOT_FOUND (pool or Node), POOL_DELETING, RECONFIGURATION_RUNNING,
+// NOT_FOUND (pool or Node), POOL_DELETING, RECONFIGURATION_RUNNING,
 // CONFIGURATION_DISABLED, ETAG_MISMATCH.
 StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& command, absl::Time now);
 // NOT_FOUND, NO_RECONFIGURATION, ETAG_MISMATCH.
@@ -162,5 +171,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReportNode& command, absl:
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyPlan& command, absl::Time now);
 // STALE_LEADER.
 StatusOrOutcome Decide(Overlay<State>& overlay, const TakeLease& command, absl::Time now);
+// Never fails.
+StatusOrOutcome Decide(Overlay<State>& overlay, const ExpireEvents& command, absl::Time now);
 
 }  // namespace muster::lifecycle

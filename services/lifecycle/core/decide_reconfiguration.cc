@@ -1,11 +1,8 @@
 // Decide of what is asked about reconfigure reboots. Which Node reboots when is Plan's.
-#include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
-#include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/errors.h"
@@ -16,22 +13,12 @@
 namespace muster::lifecycle {
 namespace {
 
-absl::Status CheckFields(const State& state, const ReconfigureNodePool& command) {
-  Faults faults;
-  faults.Require(command.max_unavailable.empty() || IsMaxUnavailable(command.max_unavailable),
-                 "max_unavailable", "must be a number such as `2` or a percentage such as `25%`");
-  faults.Require(command.allowed_failures >= 0 && command.allowed_failures <= kMaxTargetNodes,
-                 "allowed_failures", absl::StrCat("must be between 0 and ", kMaxTargetNodes));
-  std::set<absl::string_view> seen;
-  for (size_t i = 0; i < command.machines.size(); ++i) {
-    const std::string& machine = command.machines[i];
-    if (!seen.insert(machine).second) {
-      faults.Add(muster::error::At("machines", i), "stands in the request twice");
-    } else if (state.table<Node>().Find(NodeName(command.name, machine)) == nullptr) {
-      return muster::error::NotFound(NodeName(command.name, machine));
-    }
+absl::Status CheckMachines(const State& state, const ReconfigureNodePool& command) {
+  for (const std::string& machine : command.machines) {
+    const std::string name = NodeName(command.name, machine);
+    if (state.table<Node>().Find(name) == nullptr) return muster::error::NotFound(name);
   }
-  return faults.status();
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -43,7 +30,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& comma
   if (before == nullptr) return muster::error::NotFound(command.name);
   RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
   if (before->deleting()) return error::PoolDeleting(command.name);
-  RETURN_IF_ERROR(CheckFields(state, command));
+  RETURN_IF_ERROR(CheckMachines(state, command));
   if (before->reconfiguring()) return error::ReconfigurationRunning(command.name);
   if (IsDisabled(*before)) {
     return error::ConfigurationDisabled(command.name, before->status.node_profile);

@@ -23,7 +23,8 @@ int64_t Kept(const std::vector<const Node*>& nodes) {
 MachineReturn::Reason ReturnReason(const Node& node) {
   using Reason = MachineReturn::Reason;
   const bool broken = node.state == NodeState::kDeliveryFailed ||
-                      node.removal_cause == RemovalCause::kRepair || node.observed.unhealthy;
+                      node.removal_cause == RemovalCause::kRepair || node.observed.unhealthy ||
+                      !node.reserved_desired.empty();
   if (broken) return Reason::kBroken;
   return node.preempt_time != kNever ? Reason::kPreempted : Reason::kReleased;
 }
@@ -61,7 +62,7 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue) {
   const Spec& spec = pool.spec;
   if (!catalogue.type) {
     return {Validity::kInvalid, "CWInvalidInstanceType",
-            absl::StrCat("Instance type ", spec.instance_type, " does not exist.")};
+            absl::StrCat("Instance type ", spec.instance_type, " does not exist."), true};
   }
   Judgement judgement{Validity::kValid, "", ""};
   std::vector<std::string> faults;
@@ -74,17 +75,42 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue) {
     faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
   }
   if (!faults.empty()) judgement.validity = Validity::kInvalid;
+  judgement.of_zone = !faults.empty();
   judgement.message = absl::StrJoin(faults, " ");
   return judgement;
 }
 
-Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue,
-                const Answer<ClaimAnswer>& claim) {
+namespace {
+
+// What configuration says against the pool; empty: nothing. What a spec leaves open and nothing is
+// released for is no fault of it, but a pool that never had a configuration can boot nothing.
+std::string Unresolved(const Pool& pool, const Answer<ConfigurationAnswer>& configuration) {
+  if (pool.deleting() || !configuration.here()) return "";
+  const ConfigurationAnswer& answer = configuration.value;
+  const bool none = answer.active.empty() && pool.status.node_profile.empty();
+  return answer.problem_of_spec || none ? answer.problem : "";
+}
+
+}  // namespace
+
+Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue, const Answers& answers) {
   Judgement judgement = Judge(pool, catalogue);
-  if (judgement.validity != Validity::kValid || !UnmetAffinity(pool, claim)) return judgement;
-  return {Validity::kInvalid, "CWNodePoolNodesRequestFailed",
-          absl::StrCat("No machine of ", pool.spec.instance_type, " in zone ", pool.zone,
-                       " satisfies the node affinity.")};
+  if (judgement.validity != Validity::kValid) return judgement;
+  constexpr char kEvent[] = "CWNodePoolNodesRequestFailed";
+  const Condition* said = FindCondition(pool.status.conditions, "Validated");
+  if (answers.configuration.away() && !pool.deleting() && said != nullptr &&
+      said->reason == "Invalid") {
+    return {Validity::kInvalid, kEvent, said->message};
+  }
+  std::vector<std::string> faults;
+  if (UnmetAffinity(pool, answers.claim)) {
+    faults.push_back(absl::StrCat("No machine of ", pool.spec.instance_type, " in zone ", pool.zone,
+                                  " satisfies the node affinity."));
+  }
+  const std::string unresolved = Unresolved(pool, answers.configuration);
+  if (!unresolved.empty()) faults.push_back(unresolved);
+  if (faults.empty()) return judgement;
+  return {Validity::kInvalid, kEvent, absl::StrJoin(faults, " ")};
 }
 
 bool IsPublishedValid(const Pool& pool) {

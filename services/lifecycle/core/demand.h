@@ -28,13 +28,14 @@ struct Judgement {
   Validity validity = Validity::kUnknown;
   std::string event = {};    // kInvalid: CWInvalidInstanceType, ...
   std::string message = {};  // kInvalid: every fault
+  bool of_zone = false;      // kInvalid: the zone does not offer what the pool is of
 };
 Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue);
 // True when capacity says that no machine of the type and zone satisfies the pool's node affinity.
 bool UnmetAffinity(const Pool& pool, const Answer<ClaimAnswer>& claim);
-// With what capacity said of the node affinity.
-Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue,
-                const Answer<ClaimAnswer>& claim);
+// With what capacity said of the node affinity, and configuration of the releases that the spec
+// names. While configuration does not answer, a pool that is published as invalid stays so.
+Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue, const Answers& answers);
 
 // How many Nodes quota is asked to charge a pool that has so many Nodes for.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes);

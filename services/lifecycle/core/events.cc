@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
+#include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 
@@ -59,14 +63,30 @@ void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, absl::
     event.reason = std::string(reason);
     event.message = std::string(message);
     event.first_time = time_;
-    const State::EventsByTime* all = overlay_.state().EventsOf(pool_uid);
-    if (all != nullptr && all->size() >= kMaxEventsAPool) {
-      overlay_.Delete<Event>(std::string(all->begin()->second));
-    }
+    MakeRoom(pool_uid);
   }
   event.last_time = time_;
   time_ += absl::Microseconds(1);
   overlay_.Put(std::move(event));
+}
+
+// Some go at once, so that it is looked for seldom: first what newer events of the same Node stand
+// before, then what is each Node's newest, the pool's own last; of each what was seen longest ago.
+void EventLog::MakeRoom(absl::string_view pool_uid) {
+  const State::EventsByTime* all = overlay_.state().EventsOf(pool_uid);
+  if (all == nullptr || all->size() < kMaxEventsAPool) return;
+  enum Rank { kSuperseded, kNewest, kOwn };
+  std::vector<std::tuple<Rank, absl::Time, std::string>> ranked;
+  absl::flat_hash_set<absl::string_view> seen;
+  const Table<Event>& events = overlay_.state().table<Event>();
+  for (auto it = all->rbegin(); it != all->rend(); ++it) {
+    const std::string& object = events.Find(it->second)->object;
+    const bool own = object.find("/nodes/") == std::string::npos;
+    const Rank rank = own ? kOwn : seen.insert(object).second ? kNewest : kSuperseded;
+    ranked.emplace_back(rank, it->first, it->second);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  for (size_t i = 0; i < kForgottenEvents; ++i) overlay_.Delete<Event>(std::get<2>(ranked[i]));
 }
 
 void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,
@@ -74,6 +94,16 @@ void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,
   for (const NodeEventTold& told : EventsOf(before, after, why, timed_out)) {
     Emit(pool.uid, told.on_pool ? pool.name : after.name, told.reason, told.message);
   }
+}
+
+StatusOrOutcome Decide(Overlay<State>& overlay, const ExpireEvents& command, absl::Time now) {
+  const State::EventsByTime& gone = overlay.state().EventsOfGone();
+  for (size_t i = 0; i < kMaxExpiredEvents && !gone.empty(); ++i) {
+    const auto [time, name] = *gone.begin();
+    if (now - time < command.keep) break;
+    overlay.Delete<Event>(name);
+  }
+  return Outcome{.revision = overlay.revision()};
 }
 
 }  // namespace muster::lifecycle

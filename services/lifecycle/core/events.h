@@ -26,6 +26,8 @@ class EventLog {
                bool timed_out = false);
 
  private:
+  void MakeRoom(absl::string_view pool_uid);
+
   Overlay<State>& overlay_;
   absl::Time time_;
 };

@@ -1,47 +1,24 @@
 #include "services/lifecycle/core/explain.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/render.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
 
-Actor ActorOf(DeferReason reason) {
-  switch (reason) {
-    case DeferReason::kReleasing:
-    case DeferReason::kMachineNotHeld:
-    case DeferReason::kMachineTaken:
-    case DeferReason::kCatalogueUnknown:
-    case DeferReason::kStagingFailed:
-    case DeferReason::kRemovalFailed:
-    case DeferReason::kNoConfiguration:
-    case DeferReason::kConfigurationDisabled:
-      return Actor::kOperator;
-    case DeferReason::kWaitsUntilIdle:
-    case DeferReason::kDrainBlocked:
-    case DeferReason::kReconfigurationPaused:
-    case DeferReason::kReconfigurationHalted:
-      return Actor::kUser;
-    case DeferReason::kMoreThanWanted:
-    case DeferReason::kProtected:
-    case DeferReason::kDisruptionBudget:
-    case DeferReason::kWaitsForRecovery:
-    case DeferReason::kWaitsForReplacement:
-    case DeferReason::kWaitsForReboot:
-    case DeferReason::kPreempting:
-    case DeferReason::kGiveUpLimit:
-      return Actor::kNobody;
-  }
-  return Actor::kNobody;
-}
-
 class Explainer {
  public:
   Explainer(const Snapshot& snapshot, const PoolPlan& plan)
-      : snapshot_(snapshot), pool_(*snapshot.pool), plan_(plan) {}
+      : snapshot_(snapshot),
+        pool_(*snapshot.pool),
+        plan_(plan),
+        judgement_(Judge(pool_, snapshot.catalogue, snapshot.answers)) {}
 
   std::vector<Obstacle> Run() {
     Catalogue();
@@ -49,20 +26,27 @@ class Explainer {
     Capacity();
     Configuration();
     for (const Defer& defer : plan_.defers) {
-      Add(DeferReasonName(defer.reason), defer.message, ActorOf(defer.reason), kNever, defer.until);
+      if (defer.reason == DeferReason::kDisruptionBudget) continue;
+      AddNamed(DeferReasonName(defer.reason), defer.message, ActorOf(defer.reason), kNever,
+               defer.until);
       found_.back().subject = defer.subject;
     }
+    DisruptionBudget();
     OnTheirWay();
     if (found_.empty() && !plan_.actions.empty()) {
-      Add("CHANGING", "Changes are being carried out: the next pass goes on from them.",
-          Actor::kNobody);
+      Add(ObstacleReason::kChanging,
+          "Changes are being carried out: the next pass goes on from them.", Actor::kNobody);
     }
     return std::move(found_);
   }
 
  private:
-  void Add(absl::string_view reason, std::string message, Actor actor, absl::Time earliest = kNever,
+  void Add(ObstacleReason reason, std::string message, Actor actor, absl::Time earliest = kNever,
            absl::Time latest = kNever) {
+    AddNamed(ObstacleReasonName(reason), std::move(message), actor, earliest, latest);
+  }
+  void AddNamed(absl::string_view reason, std::string message, Actor actor, absl::Time earliest,
+                absl::Time latest) {
     found_.push_back(
         {std::string(reason), pool_.name, std::move(message), actor, earliest, latest});
   }
@@ -72,18 +56,25 @@ class Explainer {
   }
 
   void Catalogue() {
-    const Judgement judgement = Judge(pool_, snapshot_.catalogue, answers().claim);
-    if (judgement.validity == Validity::kInvalid) {
-      Add("INVALID_SPEC", judgement.message, Actor::kUser);
+    if (judgement_.validity == Validity::kInvalid) {
+      Add(ObstacleReason::kInvalidSpec, judgement_.message, WhoMadeItInvalid());
     }
-    if (judgement.validity == Validity::kUnknown) {
-      Add("CATALOGUE_UNKNOWN", "The catalogue could not be read.", Actor::kOperator);
+    if (judgement_.validity == Validity::kUnknown) {
+      Add(ObstacleReason::kCatalogueUnknown, "The catalogue could not be read.", Actor::kOperator);
     }
+  }
+
+  // What a pool runs already was taken from under it by whoever runs the zone.
+  Actor WhoMadeItInvalid() const {
+    if (judgement_.of_zone) return snapshot_.nodes.empty() ? Actor::kUser : Actor::kOperator;
+    const ConfigurationAnswer& configuration = answers().configuration.value;
+    const bool unreleased = !configuration.problem.empty() && !configuration.problem_of_spec;
+    return unreleased ? Actor::kOperator : Actor::kUser;
   }
 
   // Of a pool that is being deleted it is what is wanted.
   void Released(absl::string_view service) {
-    if (!pool_.deleting()) Add("POOL_RELEASED", ReleasedText(service), Actor::kUser);
+    if (!pool_.deleting()) Add(ObstacleReason::kPoolReleased, ReleasedText(service), Actor::kUser);
   }
 
   void Quota() {
@@ -91,13 +82,13 @@ class Explainer {
     if (holding.released()) {
       Released("quota");
     } else if (holding.away()) {
-      Add("QUOTA_OUT_OF_REACH",
+      Add(ObstacleReason::kQuotaOutOfReach,
           absl::StrCat("Quota could not be asked", BecauseText(holding.error)), Actor::kOperator);
     }
     if (!holding.here()) return;
     const HoldingAnswer& answer = holding.value;
     if (answer.verdict == HoldingAnswer::Verdict::kOver) {
-      Add("OVER_QUOTA",
+      Add(ObstacleReason::kOverQuota,
           absl::StrCat("The quota of ", Where(), " is ", CountText(answer.limit, "Node"), ", ",
                        answer.held, " are held, ", answer.nodes, " by this NodePool, which wants ",
                        pool_.wanted_nodes(), ".",
@@ -105,7 +96,7 @@ class Explainer {
           Actor::kQuotaAdmin);
     }
     if (answer.verdict == HoldingAnswer::Verdict::kNotSet) {
-      Add("QUOTA_NOT_SET", absl::StrCat("There is no quota for ", Where(), "."),
+      Add(ObstacleReason::kQuotaNotSet, absl::StrCat("There is no quota for ", Where(), "."),
           Actor::kQuotaAdmin);
     }
   }
@@ -115,7 +106,7 @@ class Explainer {
     if (claim.released()) {
       Released("capacity");
     } else if (claim.away()) {
-      Add("CAPACITY_OUT_OF_REACH",
+      Add(ObstacleReason::kCapacityOutOfReach,
           absl::StrCat("Capacity could not be asked", BecauseText(claim.error)), Actor::kOperator);
     }
     if (!claim.here() || claim.value.outstanding == 0) return;
@@ -129,13 +120,13 @@ class Explainer {
       case ClaimAnswer::Reason::kPartial:
       case ClaimAnswer::Reason::kNoneAvailable:
         return Add(
-            "NOT_ENOUGH_MACHINES",
+            ObstacleReason::kNotEnoughMachines,
             absl::StrCat(missing, " cannot come: ", CountText(claim.value.in_service, "machine"),
                          claim.value.in_service == 1 ? " is" : " are", " in service."),
             Actor::kCapacity);
       case ClaimAnswer::Reason::kPartialNodeAffinity:
       case ClaimAnswer::Reason::kNoneAvailableNodeAffinity:
-        return Add("NODE_AFFINITY",
+        return Add(ObstacleReason::kNodeAffinity,
                    absl::StrCat(missing, " cannot come: ", claim.value.matching, " of ",
                                 CountText(claim.value.in_service, "machine"),
                                 " in service match the node affinity."),
@@ -147,8 +138,8 @@ class Explainer {
     const ClaimAnswer& claim = answers().claim.value;
     if (claim.being_reclaimed > 0) {
       // What is reclaimed began to be so by now, and goes then whatever becomes of its drain.
-      const absl::Time latest = snapshot_.now + kPreemptionEnd;
-      Add("BEING_RECLAIMED",
+      const absl::Time latest = snapshot_.now + snapshot_.policy.preemption_end;
+      Add(ObstacleReason::kBeingReclaimed,
           absl::StrCat(CountText(claim.being_reclaimed, "machine"), " of ", Where(),
                        claim.being_reclaimed == 1 ? " is" : " are",
                        " being reclaimed from spot for this NodePool, until ", TimeText(latest),
@@ -162,7 +153,7 @@ class Explainer {
                       CountText(queue->nodes_ahead, "Node"), " of others");
     }
     const bool known = queue && queue->earliest && queue->latest;
-    Add("QUEUED", absl::StrCat(message, "."), Actor::kNobody,
+    Add(ObstacleReason::kQueued, absl::StrCat(message, "."), Actor::kNobody,
         known ? snapshot_.now + *queue->earliest : kNever,
         known ? snapshot_.now + *queue->latest : kNever);
   }
@@ -172,109 +163,120 @@ class Explainer {
     if (configuration.released()) {
       Released("configuration");
     } else if (configuration.away()) {
-      Add("CONFIGURATION_OUT_OF_REACH",
+      Add(ObstacleReason::kConfigurationOutOfReach,
           absl::StrCat("The configuration could not be asked", BecauseText(configuration.error)),
           Actor::kOperator);
     }
     if (!configuration.here()) return;
-    if (!configuration.value.problem.empty()) {
-      Add("CONFIGURATION_PROBLEM", configuration.value.problem, Actor::kUser);
+    const std::string& problem = configuration.value.problem;
+    if (!problem.empty() && !absl::StrContains(judgement_.message, problem)) {
+      Add(ObstacleReason::kConfigurationProblem, problem, Actor::kOperator);
     }
     const std::string& active = configuration.value.active;
     for (const NodeConfiguration& revision : configuration.value.revisions) {
       const bool is_active =
           revision.node_profile == (active.empty() ? pool_.status.node_profile : active);
       if (!is_active || !revision.disabled) continue;
-      Add("CONFIGURATION_DISABLED",
+      Add(ObstacleReason::kConfigurationDisabled,
           absl::StrCat("Configuration ", revision.node_profile,
                        " is disabled: too many boots failed, and no further Node boots into it."),
           Actor::kOperator);
     }
     if (configuration.value.waiting) {
-      Add("CONFIGURATION_WAITS",
+      Add(ObstacleReason::kConfigurationWaits,
           absl::StrCat("Configuration ", configuration.value.waiting->node_profile,
                        " becomes active once Nodes that are mid-delivery have booted."),
-          Actor::kNobody);
+          Actor::kNobody, kNever, BootedBy());
     }
+  }
+
+  // Who must act for a Node that uses the budget is who must act for those that wait for it, too;
+  // its obstacle stands before, and is not told anew for each of these.
+  void DisruptionBudget() {
+    std::vector<const Defer*> waiting;
+    const Defer* cause = nullptr;
+    for (const Defer& defer : plan_.defers) {
+      if (defer.reason == DeferReason::kDisruptionBudget) waiting.push_back(&defer);
+      const bool acts = ActorOf(defer.reason) != Actor::kNobody;
+      if (acts && (cause == nullptr || ActorOf(cause->reason) == Actor::kUser) && Disrupts(defer)) {
+        cause = &defer;
+      }
+    }
+    if (waiting.empty()) return;
+    std::string message = waiting[0]->message;
+    if (waiting.size() > 1) {
+      absl::StrAppend(&message, " So ", waiting.size() == 2 ? "does " : "do ",
+                      CountText(static_cast<int64_t>(waiting.size()) - 1, "more Node"), ".");
+    }
+    AddNamed(DeferReasonName(DeferReason::kDisruptionBudget), std::move(message),
+             cause == nullptr ? Actor::kNobody : ActorOf(cause->reason), kNever,
+             cause == nullptr ? kNever : cause->until);
+    found_.back().subject = waiting[0]->subject;
+  }
+  bool Disrupts(const Defer& defer) const {
+    return std::any_of(snapshot_.nodes.begin(), snapshot_.nodes.end(), [&](const Node* node) {
+      return node->name == defer.subject && DisruptionOf(*node) != nullptr;
+    });
+  }
+
+  static bool Boots(const Node& node) {
+    return node.desired.phase == Phase::kRunning &&
+           (IsInProgress(node.state) || node.state == NodeState::kRegistered ||
+            node.state == NodeState::kReconfiguring);
+  }
+  static bool Leaves(const Node& node) {
+    return node.removal_cause != RemovalCause::kNone || IsReturnable(node.state) ||
+           node.state == NodeState::kPreparedForTerminate;
+  }
+  // When the last of those that boot has booted or is given up; kNever: none boots.
+  absl::Time BootedBy() const {
+    absl::Time latest = kNever;
+    for (const Node* node : snapshot_.nodes) {
+      if (!Boots(*node)) continue;
+      const absl::Time until = node->desired.phase_time + snapshot_.policy.boot_deadline;
+      latest = latest == kNever ? until : std::max(latest, until);
+    }
+    return latest;
+  }
+  // When a Node on its way out is gone, as far as time decides it.
+  absl::Time GoneBy(const Node& node) const {
+    if (IsReturnable(node.state)) return snapshot_.now + snapshot_.policy.retry;
+    if (node.state == NodeState::kPreparedForTerminate)
+      return node.desired.phase_time + kTerminationGrace;
+    if (node.preempt_time != kNever) return node.preempt_time + snapshot_.policy.preemption_end;
+    return node.desired.drain_deadline == kNever ? kNever
+                                                 : node.desired.drain_deadline + kTerminationGrace;
   }
 
   // Nodes that are where they should be, only not yet.
   void OnTheirWay() {
     int64_t booting = 0;
     int64_t leaving = 0;
-    absl::Time latest = absl::InfinitePast();
+    absl::Time gone_by = absl::InfinitePast();
     for (const Node* node : snapshot_.nodes) {
-      const bool boots = node->desired.phase == Phase::kRunning &&
-                         (IsInProgress(node->state) || node->state == NodeState::kRegistered ||
-                          node->state == NodeState::kReconfiguring);
-      booting += boots ? 1 : 0;
-      if (boots)
-        latest = std::max(latest, node->desired.phase_time + snapshot_.policy.boot_deadline);
-      const bool leaves = node->removal_cause != RemovalCause::kNone || IsReturnable(node->state);
-      leaving += leaves ? 1 : 0;
+      booting += Boots(*node) ? 1 : 0;
+      if (!Leaves(*node)) continue;
+      ++leaving;
+      gone_by = std::max(gone_by, GoneBy(*node));
     }
     if (booting > 0) {
-      Add("BOOTING", absl::StrCat("Nodes that boot: ", booting, "."), Actor::kNobody, kNever,
-          latest);
+      Add(ObstacleReason::kBooting, absl::StrCat("Nodes that boot: ", booting, "."), Actor::kNobody,
+          kNever, BootedBy());
     }
     if (leaving > 0) {
-      Add("LEAVING", absl::StrCat("Nodes on their way out: ", leaving, "."), Actor::kNobody);
+      Add(ObstacleReason::kLeaving, absl::StrCat("Nodes on their way out: ", leaving, "."),
+          Actor::kNobody, kNever, gone_by);
     }
   }
 
   const Snapshot& snapshot_;
   const Pool& pool_;
   const PoolPlan& plan_;
+  const Judgement judgement_;
   std::vector<Obstacle> found_;
 };
 
 }  // namespace
-
-const char* DeferReasonName(DeferReason reason) {
-  switch (reason) {
-    case DeferReason::kReleasing:
-      return "RELEASING";
-    case DeferReason::kMachineNotHeld:
-      return "MACHINE_NOT_HELD";
-    case DeferReason::kCatalogueUnknown:
-      return "CATALOGUE_UNKNOWN";
-    case DeferReason::kNoConfiguration:
-      return "NO_CONFIGURATION";
-    case DeferReason::kConfigurationDisabled:
-      return "CONFIGURATION_DISABLED";
-    case DeferReason::kMoreThanWanted:
-      return "MORE_THAN_WANTED";
-    case DeferReason::kWaitsUntilIdle:
-      return "WAITS_UNTIL_IDLE";
-    case DeferReason::kProtected:
-      return "PROTECTED";
-    case DeferReason::kDisruptionBudget:
-      return "DISRUPTION_BUDGET";
-    case DeferReason::kWaitsForRecovery:
-      return "WAITS_FOR_RECOVERY";
-    case DeferReason::kWaitsForReplacement:
-      return "WAITS_FOR_REPLACEMENT";
-    case DeferReason::kWaitsForReboot:
-      return "WAITS_FOR_REBOOT";
-    case DeferReason::kDrainBlocked:
-      return "DRAIN_BLOCKED";
-    case DeferReason::kPreempting:
-      return "PREEMPTING";
-    case DeferReason::kStagingFailed:
-      return "STAGING_FAILED";
-    case DeferReason::kRemovalFailed:
-      return "REMOVAL_FAILED";
-    case DeferReason::kReconfigurationPaused:
-      return "RECONFIGURATION_PAUSED";
-    case DeferReason::kReconfigurationHalted:
-      return "RECONFIGURATION_HALTED";
-    case DeferReason::kGiveUpLimit:
-      return "GIVE_UP_LIMIT";
-    case DeferReason::kMachineTaken:
-      return "MACHINE_TAKEN";
-  }
-  return "";
-}
 
 std::vector<Obstacle> Explain(const Snapshot& snapshot, const PoolPlan& plan) {
   return Explainer(snapshot, plan).Run();

@@ -10,6 +10,29 @@ namespace muster::lifecycle {
 // Who must act on an obstacle.
 enum class Actor { kNobody, kUser, kQuotaAdmin, kCapacity, kOperator };
 
+// What an obstacle is, beside what a plan defers (DeferReason).
+enum class ObstacleReason {
+  kChanging,
+  kInvalidSpec,
+  kCatalogueUnknown,
+  kPoolReleased,
+  kQuotaOutOfReach,
+  kOverQuota,
+  kQuotaNotSet,
+  kCapacityOutOfReach,
+  kNotEnoughMachines,
+  kNodeAffinity,
+  kBeingReclaimed,
+  kQueued,
+  kConfigurationOutOfReach,
+  kConfigurationProblem,
+  kConfigurationDisabled,
+  kConfigurationWaits,
+  kBooting,
+  kLeaving,
+};
+inline constexpr int kObstacleReasons = 18;
+
 // See muster.lifecycle.v1.NodePoolObstacle.
 struct Obstacle {
   std::string reason = {};
@@ -21,8 +44,11 @@ struct Obstacle {
   bool operator==(const Obstacle&) const = default;
 };
 
-// As in the API: `DISRUPTION_BUDGET`.
+// As in the API: `DISRUPTION_BUDGET`, `OVER_QUOTA`.
 const char* DeferReasonName(DeferReason reason);
+const char* ObstacleReasonName(ObstacleReason reason);
+// Who must act so that what is deferred is done.
+Actor ActorOf(DeferReason reason);
 
 // Why the pool is not where it should be, most important first: what keeps it from all (its spec,
 // services out of reach), from growing (quota, capacity, configuration), and then what single Nodes

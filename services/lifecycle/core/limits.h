@@ -39,8 +39,12 @@ inline constexpr size_t kMaxReturns = 1'000;
 // Nodes that one plan creates or moves; the pool is due again at once. Small enough that reports
 // about other Nodes of a large busy pool do not outdate every plan.
 inline constexpr size_t kMaxStepsAPlan = 200;
-// Events kept for one pool and its Nodes; the one seen longest ago goes first.
+// Events kept for one pool and its Nodes, and how many are forgotten when there are so many: of a
+// Node all but its newest before those, the pool's own last.
 inline constexpr size_t kMaxEventsAPool = 1'000;
+inline constexpr size_t kForgottenEvents = 100;
+// Events of deleted pools that one command forgets.
+inline constexpr size_t kMaxExpiredEvents = 500;
 
 // What a service says it knows as the newest generation is believed up to here: the series has to
 // go on above it.
@@ -60,9 +64,16 @@ inline constexpr size_t kMaxAffinityValues = 64;
 inline constexpr int64_t kMaxPrefillSeconds = 86'400;
 inline constexpr int64_t kMaxPrefillNodes = 4;
 inline constexpr absl::Duration kPrefillTimeout = absl::Minutes(30);
-// Spot preemption, from T+0 (semantics 6): the drain begins, the Node is removed whatever is on it.
+// Spot preemption, from T+0 (semantics 6), as users are promised: the drain begins, the Node is
+// removed whatever is on it.
 inline constexpr absl::Duration kPreemptionDrain = absl::Minutes(2);
 inline constexpr absl::Duration kPreemptionEnd = absl::Minutes(7);
+
+// Unhealthy times of a Node add up within this.
+inline constexpr absl::Duration kHealthWindow = absl::Minutes(30);
+
+// A Node whose agent was told to end it is expected to be gone within this.
+inline constexpr absl::Duration kTerminationGrace = absl::Minutes(15);
 
 // A Node whose machine the pool's claim does not hold is shown for so long before it goes: capacity
 // forgot it (it was restored to a past), and somebody may know better.
@@ -81,6 +92,9 @@ struct Policy {
   // Between cordon and drain: work that was placed on the Node meanwhile is seen, and the Node let
   // go again.
   absl::Duration cordon_settle = absl::Seconds(2);
+  // Of a spot preemption, from T+0.
+  absl::Duration preemption_notice = kPreemptionDrain;
+  absl::Duration preemption_end = kPreemptionEnd;
   // An unhealthy Node may recover for so long before it is replaced.
   absl::Duration triage_grace = absl::Minutes(5);
   // Nodes of a pool that may be given up within an interval because time went by (boots that did

@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_format.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/reserved_taint.h"
 
 namespace muster::lifecycle {
 namespace {
 
-constexpr char kControlPlane[] = "control-plane";
 constexpr char kProductionLabel[] = "production";
 constexpr char kEvictedAt[] = "qos.coreweave.cloud/evicted-at";
 
@@ -65,7 +65,10 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
   const std::string organization(OrganizationOf(pool.name));
   const std::string label(StateLabel(node));
   const bool production = label == kProductionLabel;
-  const std::string desired = production || IsArriving(node.state) ? organization : label;
+  const bool settled = production || IsArriving(node.state);
+  const std::string desired = !node.reserved_desired.empty() ? node.reserved_desired
+                              : settled                      ? organization
+                                                             : label;
   const std::string reserved =
       production ? organization : (IsArriving(node.state) ? kControlPlane : label);
   const std::string region = pool.zone.substr(0, pool.zone.empty() ? 0 : pool.zone.size() - 1);
@@ -86,7 +89,7 @@ Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {
 
   if (node.preempt_time != kNever) {
     labels["qos.coreweave.cloud/pending-preemption"] = "true";
-    if (node.desired.drain) {
+    if (IsDrainedForPreemption(node)) {
       // A label's value must not hold the colons of RFC 3339; the annotation has it whole.
       labels[kEvictedAt] = FormatUtc("%Y-%m-%dT%H-%M-%SZ", node.desired.drain_time);
       metadata.annotations[kEvictedAt] = FormatUtc("%Y-%m-%dT%H:%M:%SZ", node.desired.drain_time);

@@ -1,6 +1,7 @@
 #include "services/lifecycle/core/node_events.h"
 
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/events.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/reserved_taint.h"
 #include "services/lifecycle/core/text.h"
@@ -20,6 +21,8 @@ absl::string_view CauseText(RemovalCause cause) {
       return "its machine is needed elsewhere";
     case RemovalCause::kDeletion:
       return "the pool is being deleted";
+    case RemovalCause::kReservation:
+      return "it is moved to the control plane";
   }
   return "";
 }
@@ -27,14 +30,17 @@ absl::string_view CauseText(RemovalCause cause) {
 // Tells of one change, part by part.
 class Teller {
  public:
-  Teller(const Node& before, const Node& after, absl::string_view why, bool timed_out)
-      : was_(before),
+  Teller(const Node* before, const Node& after, absl::string_view why, bool timed_out)
+      : nothing_{.state = after.state},
+        was_(before == nullptr ? nothing_ : *before),
         is_(after),
         why_(why),
         timed_out_(timed_out),
-        moved_(before.state != after.state) {}
+        comes_(before == nullptr),
+        moved_(was_.state != after.state) {}
 
   std::vector<NodeEventTold> Run() {
+    if (comes_) OnPool("CWNodeAssigned", " was assigned to the NodePool.");
     if (To(NodeState::kRegistered)) OnBoth("CWNodeRegistered", " was registered.");
     if (To(NodeState::kDeliveryFailed)) Failure();
     Health();
@@ -56,8 +62,12 @@ class Teller {
   void OnNode(absl::string_view reason, absl::string_view what) {
     told_.push_back({false, std::string(reason), Text(what)});
   }
+  // What goes as it should names no Node there, so that a pool of hundreds has one row of it,
+  // counted; the Node's own events tell which it was.
   void OnPool(absl::string_view reason, absl::string_view what) {
-    told_.push_back({true, std::string(reason), Text(what)});
+    const bool counted = EventTypeOf(reason) == "Normal";
+    told_.push_back(
+        {true, std::string(reason), counted ? absl::StrCat("A Node", what) : Text(what)});
   }
   void OnBoth(absl::string_view reason, absl::string_view what) {
     OnNode(reason, what);
@@ -102,12 +112,9 @@ class Teller {
     if (was_.preempt_time == kNever && is_.preempt_time != kNever) {
       OnNode("Preemption pending", " will be preempted: its machine is needed elsewhere.");
     }
-    if (!IsPreemptedNow(was_) && IsPreemptedNow(is_)) {
+    if (!IsDrainedForPreemption(was_) && IsDrainedForPreemption(is_)) {
       OnNode("Preemption in progress", " is being drained for preemption.");
     }
-  }
-  static bool IsPreemptedNow(const Node& node) {
-    return node.preempt_time != kNever && node.desired.drain;
   }
 
   void Cordon() {
@@ -128,6 +135,8 @@ class Teller {
 
   void Health() {
     if (was_.observed.unhealthy || !is_.observed.unhealthy) return;
+    // A relapse of one that is looked at already is told with the first.
+    if (was_.state == NodeState::kTriage) return;
     OnNode("CWNodeUnhealthy",
            absl::StrCat(" is unhealthy", BecauseText(is_.observed.health_message)));
   }
@@ -178,10 +187,12 @@ class Teller {
     }
   }
 
+  const Node nothing_;
   const Node& was_;
   const Node& is_;
   const absl::string_view why_;
   const bool timed_out_;
+  const bool comes_;
   const bool moved_;
   std::vector<NodeEventTold> told_;
 };
@@ -190,18 +201,7 @@ class Teller {
 
 std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl::string_view why,
                                     bool timed_out) {
-  std::vector<NodeEventTold> told;
-  Node nothing;
-  nothing.state = after.state;
-  if (before == nullptr) {
-    told.push_back({true, "CWNodeAssigned",
-                    absl::StrCat("Node ", after.machine, " was assigned to the NodePool.")});
-  }
-  const Node& was = before == nullptr ? nothing : *before;
-  for (NodeEventTold& event : Teller(was, after, why, timed_out).Run()) {
-    told.push_back(std::move(event));
-  }
-  return told;
+  return Teller(before, after, why, timed_out).Run();
 }
 
 }  // namespace muster::lifecycle

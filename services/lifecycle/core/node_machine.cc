@@ -232,10 +232,19 @@ bool IsInService(NodeState state) {
 
 bool IsReturnable(NodeState state) { return state == kDeleted || state == kDeliveryFailed; }
 
+bool MayBeReserved(NodeState state) {
+  return state != kDraining && state != kPreparedForTerminate && !IsReturnable(state);
+}
+
 bool IsPresent(const Node& node) {
   if (IsReturnable(node.state)) return false;
   const Condition* registered = FindCondition(node.conditions, "CWRegistered");
   return registered != nullptr && registered->status == "True";
+}
+
+bool IsDrainedForPreemption(const Node& node) {
+  return node.preempt_time != kNever && node.desired.drain &&
+         node.desired.drain_time > node.preempt_time;
 }
 
 void UpdateConditions(Node& node, absl::Time now) {

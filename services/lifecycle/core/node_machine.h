@@ -82,8 +82,12 @@ bool IsInProgress(NodeState state);
 bool IsInService(NodeState state);
 // Its machine can be given back.
 bool IsReturnable(NodeState state);
+// Its drain has not begun: an operator may reserve it, or take that back.
+bool MayBeReserved(NodeState state);
 // In the cluster: it registered and is not off yet.
 bool IsPresent(const Node& node);
+// True once the drain of its preemption began; one that had begun for another cause is not it.
+bool IsDrainedForPreemption(const Node& node);
 
 // The Node's conditions as they should be. `now` is the transition time of those whose status
 // changes.

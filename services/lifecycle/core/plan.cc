@@ -35,7 +35,7 @@ Planner::Planner(const Snapshot& snapshot)
     : snapshot_(snapshot),
       pool_(*snapshot.pool),
       demand_(DemandOf(pool_, snapshot.nodes, snapshot.catalogue)),
-      judgement_(Judge(pool_, snapshot.catalogue, snapshot.answers.claim)),
+      judgement_(Judge(pool_, snapshot.catalogue, snapshot.answers)),
       profile_(ActiveProfile(pool_, snapshot.answers.configuration)),
       profile_disabled_(IsProfileDisabled(pool_, snapshot.answers.configuration, profile_)),
       account_(pool_.account),
@@ -51,9 +51,11 @@ PoolPlan Planner::Run() {
   Preempt();
   AssignGranted();
   LeaveUnheld();
+  AbortBrokenBoots();
   TimeOutBoots();
   Health();
   SayGiveUpLimit();
+  Reserve();
   LetGo();
   Remove();
   Drain();
@@ -98,7 +100,7 @@ std::vector<const Node*> Planner::Nodes() const {
 int64_t Planner::Keeping() const { return KeptNodes(pool_, Nodes(), answers().claim); }
 
 bool Planner::MayDisrupt(const Node& node, const char* cause) {
-  if (DisruptionOf(node) != nullptr || budget_.Spend(node.machine, cause)) return true;
+  if (TakenFor(node) != nullptr || budget_.Spend(node.machine, cause)) return true;
   Wait(DeferReason::kDisruptionBudget, node.name,
        absl::StrCat("Node ", node.machine, " waits (", cause, "): ", budget_.Denial(), "."));
   return false;

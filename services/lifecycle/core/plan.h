@@ -27,12 +27,13 @@ enum class DeferReason {
   kPreempting,      // a Node's machine is needed elsewhere
   kStagingFailed,
   kRemovalFailed,
+  kAgentSilent,  // told what to do with a Node, its agent has let its time pass
   kReconfigurationPaused,
   kReconfigurationHalted,
   kGiveUpLimit,   // time is up for more Nodes than may be given up at once
   kMachineTaken,  // a machine that the claim holds is a Node of another pool
 };
-inline constexpr int kDeferReasons = 20;
+inline constexpr int kDeferReasons = 21;
 
 // What is not done although somebody may ask for it, and why.
 struct Defer {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/planner.h"
 
 namespace muster::lifecycle {
@@ -12,11 +13,10 @@ void Planner::Health() {
   int64_t healthy = 0;
   for (auto& [name, node] : nodes_) {
     if (node.state == NodeState::kProduction && node.observed.unhealthy) {
-      Step(node, NodeEvent::kUnhealthy, "it was seen to be unhealthy");
+      if (Step(node, NodeEvent::kUnhealthy, "it was seen to be unhealthy"))
+        budget_.FallIll(node.machine);
     }
-    if (node.state == NodeState::kTriage && !node.observed.unhealthy) {
-      Step(node, NodeEvent::kRecovered, "it is healthy again");
-    }
+    if (node.state == NodeState::kTriage && !node.observed.unhealthy) Recover(node);
     in_triage += node.state == NodeState::kTriage ? 1 : 0;
     healthy += node.state == NodeState::kProduction ? 1 : 0;
   }
@@ -25,18 +25,33 @@ void Planner::Health() {
   int64_t replacements = healthy - (pool_.target_nodes() - in_triage);
   std::vector<Node*> unhealthy;
   for (auto& [name, node] : nodes_) {
-    if (node.state == NodeState::kTriage) unhealthy.push_back(&node);
+    if (node.state == NodeState::kTriage && node.observed.unhealthy) unhealthy.push_back(&node);
   }
   // Who has been so for longest goes first: not all may be able to go.
-  std::stable_sort(unhealthy.begin(), unhealthy.end(),
-                   [](const Node* a, const Node* b) { return a->state_time < b->state_time; });
+  std::stable_sort(unhealthy.begin(), unhealthy.end(), [](const Node* a, const Node* b) {
+    return UnhealthySince(*a) < UnhealthySince(*b);
+  });
   for (Node* node : unhealthy) {
     if (Room()) Replace(*node, replacements);
   }
 }
 
+// One that went to and fro shows first that it stays healthy.
+void Planner::Recover(Node& node) {
+  const absl::Time until = node.observed.healthy_time + policy().triage_grace;
+  if (!HasRelapsed(node) || now() >= until) {
+    Step(node, NodeEvent::kRecovered, "it is healthy again");
+    return;
+  }
+  Wait(DeferReason::kWaitsForRecovery, node.name,
+       absl::StrCat("Node ", node.machine, " was unhealthy ", node.observed.relapses + 1,
+                    " times in a row and takes work again at ", TimeText(until),
+                    " unless it is unhealthy once more."),
+       until);
+}
+
 void Planner::Replace(Node& node, int64_t& replacements) {
-  const absl::Time from = node.state_time + policy().triage_grace;
+  const absl::Time from = UnhealthySince(node) + policy().triage_grace;
   const std::string which = absl::StrCat("Node ", node.machine, " is unhealthy");
   if (now() < from) {
     Wait(DeferReason::kWaitsForRecovery, node.name,

@@ -27,11 +27,19 @@ void Planner::BeginPreemption(Node& node) {
   if (node.state == NodeState::kPreparedForTerminate) return;  // it goes anyway
   Take(node, SetPreemption{node.name, now(), reason});
   if (node.state == NodeState::kDraining) {
-    const absl::Time end = std::min(node.desired.drain_deadline, now() + kPreemptionEnd);
+    const absl::Time end = std::min(node.desired.drain_deadline, now() + policy().preemption_end);
     Take(node, SetDrainDeadline{node.name, end, reason});
     return;
   }
   if (node.state != NodeState::kCordoned) Dismiss(node, RemovalCause::kPreemption, reason);
+}
+
+// One whose drain had begun for another cause: its work is warned as long as that of others.
+void Planner::PreemptDrained(Node& node) {
+  if (node.preempt_time == kNever || IsDrainedForPreemption(node)) return;
+  const absl::Time from = node.preempt_time + policy().preemption_notice;
+  if (now() < from) return Due(from);
+  Take(node, RestartDrain{node.name, "its preemption's notice is over"});
 }
 
 }  // namespace muster::lifecycle

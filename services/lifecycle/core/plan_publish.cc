@@ -1,4 +1,5 @@
 // What is published of a pool: its status, and the events that tell of its transitions.
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/metadata.h"
@@ -34,15 +35,27 @@ void Planner::Announce(const Condition& now, const Status& status) {
     Say(judgement_.event, now.message);
   }
   if (now.type == "Quota") AnnounceQuota(now, status);
+  if (now.type == "Capacity") AnnounceCapacity(now, status);
   if (before != nullptr && before->reason == now.reason) return;
-  if (now.type == "Capacity" && now.status == "False") Say("CWInsufficientCapacity", now.message);
   if (now.type == "Capacity" && now.status == "Unknown") {
     Say("CWNodePoolNodesRequestFailed", now.message);
   }
   if (now.type == "AtTarget" && now.reason == "TargetMet") AnnounceTarget();
 }
 
-// Of a pool that is invalid it misleads: it is told once the pool is valid.
+// Of a pool that is invalid and asks for nothing it misleads: it is told once the pool is valid.
+void Planner::AnnounceCapacity(const Condition& now, const Status& status) {
+  if (now.status != "False") return;
+  const bool of_affinity = absl::EndsWith(now.reason, "NodeAffinity");  // capacity was asked
+  const auto is_invalid = [&](const std::vector<Condition>& conditions) {
+    return ReasonOf(conditions, "Validated") == "Invalid" && !of_affinity;
+  };
+  const std::vector<Condition>& was = pool_.status.conditions;
+  const bool turned = ReasonOf(was, "Capacity") != now.reason || is_invalid(was);
+  if (turned && !is_invalid(status.conditions)) Say("CWInsufficientCapacity", now.message);
+}
+
+// The same of quota.
 void Planner::AnnounceQuota(const Condition& now, const Status& status) {
   const std::vector<Condition>& was = pool_.status.conditions;
   const bool turned = ReasonOf(was, "Quota") != now.reason;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/planner.h"
 
 namespace muster::lifecycle {
@@ -15,9 +16,11 @@ void Planner::LetGo() {
     if (node.state != NodeState::kCordoned) continue;
     if (node.removal_cause == RemovalCause::kScaleDown) cordoned.push_back(&node);
     if (node.removal_cause == RemovalCause::kRepair && !node.observed.unhealthy &&
-        !IsUnheld(node)) {
+        !HasRelapsed(node) && !IsUnheld(node)) {
       Step(node, NodeEvent::kUncordon, "it is healthy again");
     }
+    if (node.removal_cause == RemovalCause::kReservation && node.reserved_desired.empty())
+      Step(node, NodeEvent::kUncordon, "it stays the organization's");
   }
   int64_t missing = pool_.wanted_nodes() - Keeping();
   std::stable_sort(cordoned.begin(), cordoned.end(), [](const Node* a, const Node* b) {
@@ -58,9 +61,13 @@ void Planner::Remove() {
 void Planner::Delay(const DelayedRemoval& delayed) {
   const Node& node = *delayed.node;
   switch (delayed.why) {
-    case DelayedRemoval::Why::kReboots:
+    case DelayedRemoval::Why::kReboots: {
+      // One that is overdue is given up as soon as the limit of those allows.
+      const absl::Time until = node.desired.phase_time + policy().boot_deadline;
       return Wait(DeferReason::kWaitsForReboot, node.name,
-                  absl::StrCat("Node ", node.machine, " goes once its reboot is over."));
+                  absl::StrCat("Node ", node.machine, " goes once its reboot is over."),
+                  now() < until ? until : kNever);
+    }
     case DelayedRemoval::Why::kWorks:
       return;  // told of all of them at once
     case DelayedRemoval::Why::kProtected:
@@ -88,6 +95,7 @@ void Planner::Drain() {
     if (node.state == NodeState::kCordoned) StartDrain(node);
     const bool drained = node.state != NodeState::kDraining && node.state != NodeState::kProduction;
     if (node.state == NodeState::kDraining) FollowStrategy(node);
+    if (node.state == NodeState::kDraining) PreemptDrained(node);
     if (node.desired.drain && !drained) MindDeadline(node);
     if (!node.observed.drain_blocked_by.empty()) {
       const absl::Time deadline = node.desired.drain_deadline;
@@ -101,7 +109,26 @@ void Planner::Drain() {
            absl::StrCat("Node ", node.machine,
                         " could not be removed: ", node.observed.removal_error, "."));
     }
+    NameTheSilent(node);
   }
+}
+
+// Agents that were told, have had their time and say nothing.
+void Planner::NameTheSilent(const Node& node) {
+  const Desired& desired = node.desired;
+  if (node.state == NodeState::kDraining && desired.force_drain &&
+      node.observed.drain_blocked_by.empty()) {
+    Wait(DeferReason::kAgentSilent, node.name,
+         absl::StrCat("The agent of Node ", node.machine, " was to have it drained by ",
+                      TimeText(desired.drain_deadline), " and has not said that it is."));
+  }
+  const absl::Time gone_by = desired.phase_time + kTerminationGrace;
+  if (node.state != NodeState::kPreparedForTerminate || !node.observed.removal_error.empty())
+    return;
+  if (now() < gone_by) return Due(gone_by);
+  Wait(DeferReason::kAgentSilent, node.name,
+       absl::StrCat("The agent of Node ", node.machine, " was to terminate it at ",
+                    TimeText(desired.phase_time), " and has not said that it did."));
 }
 
 // The drain of a cordoned Node, when its time has come.
@@ -112,8 +139,10 @@ void Planner::StartDrain(Node& node) {
   absl::Time from = node.state_time + policy().cordon_settle;
   absl::Time deadline = ActiveToo() ? forced : kNever;
   if (preempted) {
-    from = node.preempt_time + kPreemptionDrain;
-    deadline = node.preempt_time + kPreemptionEnd;
+    // Its notice is for work; without any, and once the pool does without it, it goes at once.
+    const bool unwanted = pool_.deleting() || Keeping() >= pool_.wanted_nodes();
+    if (node.observed.active || !unwanted) from = node.preempt_time + policy().preemption_notice;
+    deadline = node.preempt_time + policy().preemption_end;
     if (now() < from) {
       Wait(DeferReason::kPreempting, node.name,
            absl::StrCat("Node ", node.machine, " is to be preempted."), from);
@@ -129,6 +158,7 @@ void Planner::StartDrain(Node& node) {
     }
     deadline = evict ? forced : kNever;
   }
+  if (node.removal_cause == RemovalCause::kReservation) deadline = forced;
   if (now() < from) return Due(from);
   Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
 }

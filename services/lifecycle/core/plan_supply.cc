@@ -87,6 +87,31 @@ void Planner::AssignGranted() {
   }
 }
 
+// A rollback waits until no Node is in delivery. Boots into what it leaves are not waited for when
+// that has failed already, or has yet to boot on any Node: it may never.
+void Planner::AbortBrokenBoots() {
+  using Kind = ConfigurationOrder::Kind;
+  if (!answers().configuration.here() || pool_.deleting()) return;
+  const std::vector<ConfigurationOrder>& orders = answers().configuration.value.orders;
+  const bool leaves =
+      std::any_of(orders.begin(), orders.end(), [](const ConfigurationOrder& order) {
+        return order.kind == Kind::kRollback &&
+               order.outcome == ConfigurationOrder::Outcome::kWaiting;
+      });
+  if (!leaves) return;
+  const BootFailures& failures = account_.boot_failures;
+  const bool failed = failures.node_profile == profile_ && !failures.machines.empty();
+  const bool runs = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    return entry.second.observed.node_profile == profile_ && IsInService(entry.second.state);
+  });
+  if (runs && !failed && !profile_disabled_) return;
+  for (auto& [name, node] : nodes_) {
+    const bool boots = IsInProgress(node.state) && node.desired.phase == Phase::kRunning;
+    if (boots && node.desired.node_profile == profile_ && Room())
+      Step(node, NodeEvent::kAbort, "it boots a configuration that is rolled back from");
+  }
+}
+
 void Planner::TimeOutBoots() {
   std::vector<std::pair<absl::Time, Node*>> late;
   for (auto& [name, node] : nodes_) {
@@ -122,10 +147,14 @@ void Planner::OrderBoots() {
   const bool too_many = Keeping() > pool_.wanted_nodes();
   for (auto& [name, node] : nodes_) {
     if (node.state != NodeState::kAssigned || node.desired.phase != Phase::kUndecided) continue;
-    if (profile_.empty()) {
+    if (profile_.empty() && judgement_.validity == Validity::kInvalid) {
+      WaitForConfiguration(node, DeferReason::kNoConfiguration, "there is no configuration");
+    } else if (profile_.empty()) {
       Wait(DeferReason::kNoConfiguration, name, "No configuration to boot into is known.");
     } else if (profile_disabled_) {
-      WaitForConfiguration(node);
+      WaitForConfiguration(
+          node, DeferReason::kConfigurationDisabled,
+          absl::StrCat("configuration ", profile_, " is disabled, too many boots failed"));
     } else if (too_many) {
       Wait(DeferReason::kMoreThanWanted, name, "The pool has more Nodes than it wants.");
     } else {
@@ -135,13 +164,10 @@ void Planner::OrderBoots() {
 }
 
 // A machine that may not boot is for others after a while.
-void Planner::WaitForConfiguration(Node& node) {
+void Planner::WaitForConfiguration(Node& node, DeferReason reason, const std::string& because) {
   const absl::Time until = node.state_time + kUnbootableGrace;
-  if (now() >= until && Room() && Step(node, NodeEvent::kDiscard, "its configuration is disabled"))
-    return;
-  Wait(DeferReason::kConfigurationDisabled, node.name,
-       absl::StrCat("Node ", node.machine, " may not boot: configuration ", profile_,
-                    " is disabled, too many boots failed."),
+  if (now() >= until && Room() && Step(node, NodeEvent::kDiscard, because)) return;
+  Wait(reason, node.name, absl::StrCat("Node ", node.machine, " may not boot: ", because, "."),
        now() < until ? until : kNever);
 }
 

@@ -65,7 +65,8 @@ class Planner {
   bool IsInRepair(const Node& node) const;
   void AssignGranted();
   void OrderBoots();
-  void WaitForConfiguration(Node& node);
+  void AbortBrokenBoots();
+  void WaitForConfiguration(Node& node, DeferReason reason, const std::string& because);
   int64_t EarlyNodes() const;
   void TimeOutBoots();
   void Agree();
@@ -85,11 +86,13 @@ class Planner {
   void Drain();
   void StartDrain(Node& node);
   void MindDeadline(Node& node);
+  void NameTheSilent(const Node& node);
   void FollowStrategy(Node& node);
 
   // --- plan_preemption.cc: spot ---
   void Preempt();
   void BeginPreemption(Node& node);
+  void PreemptDrained(Node& node);
 
   // --- plan_give_up.cc: how many Nodes are given up because time went by ---
   int64_t MostGivenUp() const;
@@ -99,8 +102,12 @@ class Planner {
 
   // --- plan_health.cc: triage, repair, replacements that come early ---
   void Health();
+  void Recover(Node& node);
   void Replace(Node& node, int64_t& replacements);
   bool HasReplacement(Node& node, int64_t& replacements);
+
+  // --- plan_reservation.cc: Nodes that an operator moves to the control plane ---
+  void Reserve();
 
   // --- plan_reconfigure.cc ---
   void StageProfiles();
@@ -117,6 +124,7 @@ class Planner {
   void RefreshAllMetadata();
   void Publish();
   void Announce(const Condition& now, const Status& status);
+  void AnnounceCapacity(const Condition& now, const Status& status);
   void AnnounceQuota(const Condition& now, const Status& status);
   void AnnounceTarget();
   void AnnounceConfiguration(const Status& status);

@@ -1,6 +1,7 @@
 #include "services/lifecycle/core/preview.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "services/common/state.h"
@@ -8,6 +9,7 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/plan.h"
 #include "services/lifecycle/core/reconfiguration.h"
@@ -17,6 +19,10 @@ namespace muster::lifecycle {
 namespace {
 
 using Why = DelayedRemoval::Why;
+
+// At most as many passes as it takes to publish a pool, charge it, ask for its machines and order
+// their boots.
+constexpr int kPasses = 6;
 
 // All that go in the end, as far as is known now: those that go, those that are awaited, and of the
 // others as many as are still missing.
@@ -33,29 +39,63 @@ std::vector<const DelayedRemoval*> LateOnes(const Removals& removals) {
   return late;
 }
 
-int64_t NodesToReboot(const Pool& pool, const std::vector<const Node*>& nodes,
-                      const std::string& profile) {
-  if (profile.empty() || pool.deleting()) return 0;
-  return std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) {
-    const bool asked = !pool.reconfiguring() || IsAsked(*pool.reconfiguration, *node);
-    return IsInService(node->state) && asked && node->observed.node_profile != profile;
-  });
+// What the Node runs once it runs.
+const std::string& ProfileOf(const Node& node) {
+  const bool boots = IsInProgress(node.state) || node.state == NodeState::kReconfiguring;
+  return boots ? node.desired.node_profile : node.observed.node_profile;
 }
 
-}  // namespace
+// Rows on which a mutation's consequences are gone through.
+class Rehearsal {
+ public:
+  explicit Rehearsal(const Trial& trial);
 
-Rehearsal::Rehearsal(const Cluster& cluster, const Pool* before, const Pool& after,
-                     const std::vector<Node>& nodes)
-    : last_(after) {
-  const auto held = static_cast<int64_t>(nodes.size());
-  if (before != nullptr) {
-    asked_before_ = std::max(before->account.requested_nodes, held);
-    charged_before_ = std::max(before->account.granted_nodes, asked_before_);
+  // The rows as they are by now.
+  const State& state() const { return state_; }
+  // Carries out the plan of a snapshot of state(). True: another pass would ask for something else.
+  bool Pass(Snapshot snapshot);
+  Preview Told() const;
+
+ private:
+  void TellVictims(const Snapshot& snapshot);
+  void TellConfiguration();
+  // Nodes that are here or come, and do not go.
+  std::vector<const Node*> Staying() const;
+  int64_t NodesToReboot() const;
+
+  Pool last_;  // as the last pass left it
+  int64_t charged_before_ = 0;
+  int64_t asked_before_ = 0;  // of capacity, or held already
+  State state_;
+  int64_t revision_ = 0;
+  bool first_ = true;
+  int64_t asked_ = 0;                          // of capacity, by the last pass
+  Answer<ConfigurationAnswer> configuration_;  // to the first pass
+  Preview told_;
+  std::optional<Reconfiguration> reboots_;  // when the mutation asks for them
+  // Machines.
+  std::set<std::string> victims_;           // all of them
+  std::set<std::string> rebooting_before_;  // whose reboot had begun
+};
+
+Rehearsal::Rehearsal(const Trial& trial) : last_(trial.after) {
+  const auto held = static_cast<int64_t>(trial.nodes.size());
+  if (trial.before) {
+    asked_before_ = std::max(trial.before->account.requested_nodes, held);
+    charged_before_ = std::max(trial.before->account.granted_nodes, asked_before_);
   }
+  const auto number_of = [](const Pool& pool) {
+    return pool.reconfiguration ? pool.reconfiguration->number : 0;
+  };
+  if (number_of(trial.after) > (trial.before ? number_of(*trial.before) : 0))
+    reboots_ = trial.after.reconfiguration;
   Overlay<State> overlay(state_, 0);
-  overlay.Put(cluster);
-  overlay.Put(after);
-  for (const Node& node : nodes) overlay.Put(node);
+  overlay.Put(trial.cluster);
+  overlay.Put(trial.after);
+  for (const Node& node : trial.nodes) {
+    overlay.Put(node);
+    if (node.state == NodeState::kReconfiguring) rebooting_before_.insert(node.machine);
+  }
   revision_ = overlay.revision();
 }
 
@@ -67,6 +107,7 @@ void Rehearsal::TellVictims(const Snapshot& snapshot) {
       SelectRemovals(pool, snapshot.nodes, kept - pool.wanted_nodes(), budget, snapshot.now);
   const auto add = [this](const Node& node) {
     ++told_.victim_count;
+    victims_.insert(node.machine);
     if (told_.victims.size() < kMaxNamedMachines) told_.victims.push_back(node.machine);
   };
   for (const Node* node : removals.going) add(*node);
@@ -76,26 +117,28 @@ void Rehearsal::TellVictims(const Snapshot& snapshot) {
   }
 }
 
-bool Rehearsal::Pass(const Snapshot& snapshot) {
+void Rehearsal::TellConfiguration() {
+  if (!configuration_.here()) return;
+  const ConfigurationAnswer& told = configuration_.value;
+  // What waits for Nodes that are mid-delivery will be active.
+  told_.active = told.waiting ? told.waiting->node_profile : told.active;
+  told_.pending = told.pending ? told.pending->node_profile : "";
+}
+
+bool Rehearsal::Pass(Snapshot snapshot) {
   if (std::exchange(first_, false)) {
     TellVictims(snapshot);
-    const std::string& known = last_.status.node_profile;
-    const Answer<ConfigurationAnswer>& told = snapshot.answers.configuration;
-    if (told.here()) {
-      // What waits for Nodes that are mid-delivery will be active.
-      told_.active = told.value.waiting ? told.value.waiting->node_profile : told.value.active;
-      told_.pending = told.value.pending ? told.value.pending->node_profile : "";
-    }
-    told_.nodes_to_reboot =
-        NodesToReboot(last_, snapshot.nodes, told_.active.empty() ? known : told_.active);
+    configuration_ = snapshot.answers.configuration;
+    TellConfiguration();
+  } else if (snapshot.answers.configuration.here() && configuration_.here()) {
+    // It was staged then: Nodes that were told to boot since do not make it wait.
+    snapshot.answers.configuration = configuration_;
   }
   const Demand demand = DemandOf(*snapshot.pool, snapshot.nodes, snapshot.catalogue);
   if (demand.claim) {
     asked_ = demand.claim->nodes;
     told_.claim = snapshot.answers.claim;
   }
-  const Account before = last_.account;
-  const bool was_valid = IsPublishedValid(last_);
   Overlay<State> overlay(state_, revision_);
   const ApplyPlan command{last_.name, last_.uid, snapshot.version, "", 0, Plan(snapshot).actions};
   const bool done = Decide(overlay, command, snapshot.now).ok();
@@ -103,22 +146,66 @@ bool Rehearsal::Pass(const Snapshot& snapshot) {
   const Pool* after = state_.table<Pool>().Find(last_.name);
   if (after != nullptr) last_ = *after;
   if (!done || after == nullptr) return false;
-  return last_.account.requested_nodes != before.requested_nodes ||
-         last_.account.granted_nodes != before.granted_nodes ||
-         IsPublishedValid(last_) != was_valid;
+  const Demand next = DemandOf(last_, state_.NodesOf(last_.name), snapshot.catalogue);
+  // Capacity keeps nothing of what it was asked: who asks for less again knows nothing of the rest.
+  const bool less = next.claim && demand.claim && next.claim->nodes < demand.claim->nodes;
+  return !less && !(next == demand);
+}
+
+std::vector<const Node*> Rehearsal::Staying() const {
+  std::vector<const Node*> nodes = state_.NodesOf(last_.name);
+  std::erase_if(nodes, [&](const Node* node) {
+    const bool stays = IsInProgress(node->state) || IsInService(node->state);
+    return !stays || victims_.contains(node->machine);
+  });
+  return nodes;
+}
+
+int64_t Rehearsal::NodesToReboot() const {
+  const std::string& profile = told_.active.empty() ? last_.status.node_profile : told_.active;
+  if (profile.empty() || last_.deleting()) return 0;
+  const std::vector<const Node*> nodes = Staying();
+  return std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) {
+    const bool asked = !reboots_ || IsAsked(*reboots_, *node);
+    const bool begun =
+        node->state == NodeState::kReconfiguring && !rebooting_before_.contains(node->machine);
+    return asked && (begun || ProfileOf(*node) != profile);
+  });
 }
 
 Preview Rehearsal::Told() const {
   Preview out = told_;
-  const auto nodes = static_cast<int64_t>(state_.NodesOf(last_.name).size());
+  out.nodes_to_reboot = NodesToReboot();
   const bool wanted = last_.deleting() || IsPublishedValid(last_);
-  out.charge = wanted ? last_.wanted_nodes() : ChargedNodes(last_, nodes);
+  // Without those that come early for others that go: quota has no say in the end.
+  out.charge = wanted ? last_.target_nodes() : std::ssize(Staying());
   out.charge_delta = out.charge - charged_before_;
   out.more_nodes = std::max<int64_t>(0, asked_ - asked_before_);
   if (out.more_nodes == 0) out.claim = {};
   const Condition* capacity = FindCondition(last_.status.conditions, "Capacity");
   if (capacity != nullptr) out.capacity = capacity->message;
+  const Condition* validated = FindCondition(last_.status.conditions, "Validated");
+  if (validated != nullptr && validated->reason == "Invalid") out.invalid = validated->message;
   return out;
+}
+
+}  // namespace
+
+std::optional<Trial> TrialOf(const State& state, std::optional<Pool> before,
+                             const Outcome& outcome) {
+  if (!outcome.pool) return std::nullopt;
+  Trial trial{std::move(before), *outcome.pool};
+  trial.cluster = *state.table<Cluster>().Find(ClusterNameOf(trial.after.name));
+  for (const Node* node : state.NodesOf(trial.after.name)) trial.nodes.push_back(*node);
+  return trial;
+}
+
+Preview Rehearse(const Trial& trial, absl::FunctionRef<Snapshot(const State&)> look) {
+  Rehearsal rehearsal(trial);
+  for (int pass = 0; pass < kPasses; ++pass) {
+    if (!rehearsal.Pass(look(rehearsal.state()))) break;
+  }
+  return rehearsal.Told();
 }
 
 }  // namespace muster::lifecycle

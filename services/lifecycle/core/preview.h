@@ -3,8 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "services/common/state.h"
+#include "services/common/status_macros.h"
+#include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/state.h"
 
@@ -12,6 +18,7 @@ namespace muster::lifecycle {
 
 // What a mutation of a pool would do. See muster.lifecycle.v1.NodePoolPreview.
 struct Preview {
+  std::string invalid = {};  // why the pool is invalid then; empty: it is not
   int64_t charge = 0;        // Nodes charged in the end
   int64_t charge_delta = 0;  // against now
   int64_t more_nodes = 0;    // asked of capacity beyond what it was asked for
@@ -26,37 +33,36 @@ struct Preview {
   int64_t nodes_to_reboot = 0;
 };
 
+// A mutation of a pool that was tried and is taken back.
+struct Trial {
+  std::optional<Pool> before = {};  // nullopt: a new pool
+  Pool after = {};
+  Cluster cluster = {};
+  std::vector<Node> nodes = {};  // as the mutation leaves them
+};
+struct Tried {
+  std::optional<Trial> trial = {};  // nullopt: there is no pool
+  Outcome outcome = {};
+};
+
+// `before`: the pool before the command; `state`: what the command left.
+std::optional<Trial> TrialOf(const State& state, std::optional<Pool> before,
+                             const Outcome& outcome);
+
+// Decides the command of a pool. What it changes stays on the overlay, for the caller to take back.
+template <class Command>
+absl::StatusOr<Tried> Try(Overlay<State>& overlay, const Command& command, absl::Time now) {
+  const Pool* found = overlay.state().table<Pool>().Find(command.name);
+  std::optional<Pool> before = found == nullptr ? std::nullopt : std::optional(*found);
+  ASSIGN_OR_RETURN(Outcome outcome, Decide(overlay, command, now));
+  std::optional<Trial> trial = TrialOf(overlay.state(), std::move(before), outcome);
+  return Tried{std::move(trial), std::move(outcome)};
+}
+
 // A mutation's consequences, gone through with the very demand, plans and commands that would carry
 // it out, on rows of its own that nobody else sees: previews and what then happens cannot differ.
-// Pass by pass, each with what the other services would answer, as far as they are asked before
-// agents must act.
-class Rehearsal {
- public:
-  // At most as many passes as it takes to publish a pool, charge it and ask for its machines.
-  static constexpr int kPasses = 4;
-
-  // `before`: null for a new pool. `nodes`: the pool's, with the marks that the mutation would
-  // make.
-  Rehearsal(const Cluster& cluster, const Pool* before, const Pool& after,
-            const std::vector<Node>& nodes);
-
-  // The rows as they are by now.
-  const State& state() const { return state_; }
-  // Carries out the plan of a snapshot of state(). True: another pass would ask for something else.
-  bool Pass(const Snapshot& snapshot);
-  Preview Told() const;
-
- private:
-  void TellVictims(const Snapshot& snapshot);
-
-  Pool last_;  // as the last pass left it
-  int64_t charged_before_ = 0;
-  int64_t asked_before_ = 0;  // of capacity, or held already
-  State state_;
-  int64_t revision_ = 0;
-  bool first_ = true;
-  int64_t asked_ = 0;  // of capacity, by the last pass
-  Preview told_;
-};
+// Pass by pass, as far as the other services are asked before agents must act. `look`: what a pass
+// sees of the trial's pool in these rows, with what the other services would answer.
+Preview Rehearse(const Trial& trial, absl::FunctionRef<Snapshot(const State&)> look);
 
 }  // namespace muster::lifecycle

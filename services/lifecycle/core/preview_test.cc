@@ -44,26 +44,17 @@ class World : public Simulation {
   // As services/lifecycle/advisor.cc does it.
   template <class Command>
   Preview Rehearse(const Command& command) {
-    const std::optional<Pool> before = pool() == nullptr ? std::nullopt : std::optional(*pool());
-    std::vector<Node> nodes;
-    for (const Node* node : state().NodesOf(kSimPool)) nodes.push_back(*node);
-    if constexpr (requires { command.remove_machines; }) Mark(nodes, command.remove_machines);
-    const auto outcome = Run(command, /*validate_only=*/true);
-    if (!outcome.ok()) std::abort();
-    Rehearsal rehearsal(*state().table<Cluster>().Find(kSimCluster), before ? &*before : nullptr,
-                        *outcome->pool, nodes);
+    const Tried tried = TryOut(command);
     PeersCopy peers(*this);
-    for (int pass = 0; pass < Rehearsal::kPasses; ++pass) {
-      const State& rows = rehearsal.state();
+    return lifecycle::Rehearse(*tried.trial, [&](const State& rows) {
       Snapshot snapshot{rows.table<Cluster>().Find(kSimCluster), rows.table<Pool>().Find(kSimPool),
                         rows.NodesOf(kSimPool), rows.VersionOf(kSimPool), catalogue};
       snapshot.policy = policy;
       snapshot.now = now();
       snapshot.answers = peers.Answer(DemandOf(*snapshot.pool, snapshot.nodes, catalogue),
                                       !snapshot.pool->spec.node_affinity.empty());
-      if (!rehearsal.Pass(snapshot)) break;
-    }
-    return rehearsal.Told();
+      return snapshot;
+    });
   }
 
   // Whatever kept Nodes from going ends, one after the other, until all is done.
@@ -97,12 +88,6 @@ class World : public Simulation {
   }
 
  private:
-  static void Mark(std::vector<Node>& nodes, const std::vector<std::string>& named) {
-    for (Node& node : nodes) {
-      node.removal_requested = std::find(named.begin(), named.end(), node.machine) != named.end();
-    }
-  }
-
   std::mt19937_64 random_;
 };
 
@@ -189,6 +174,68 @@ TEST(Preview, OfReconfigureRebootsIsWhatThenHappens) {
     ++seen[rebooted == 0 ? "none" : rebooted < std::ssize(machines) ? "some" : "all"];
   }
   for (const char* kind : {"none", "some", "all"}) EXPECT_GT(seen[kind], 30) << kind;
+}
+
+// --- one by one ---
+
+// Names stand until their Nodes left, and fall when the target rises: also those of before.
+TEST(Preview, OfVictimsThatWereNamedBefore) {
+  World world;
+  world.Create(4);
+  ASSERT_TRUE(world.Settle());
+  world.SetActive("g100", true);
+  world.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
+  ASSERT_TRUE(world.Settle());
+  const Preview told = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 2});
+  EXPECT_THAT(told.victims, testing::Contains("g100"));
+  EXPECT_EQ(told.victim_count, 2);
+  EXPECT_EQ(told.waiting_victims, 1);
+  const Preview raised =
+      world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 4, .remove_machines = {}});
+  EXPECT_EQ(raised.victim_count, 0);
+}
+
+// What is missing because drains began is asked for at once, and quota has to allow the target.
+TEST(Preview, OfARiseWhileNodesLeave) {
+  World world;
+  world.limit = 4;
+  world.Create(4, "PreferIdle");
+  ASSERT_TRUE(world.Settle());
+  for (const char* machine : {"g100", "g101", "g102"}) {
+    world.SetActive(machine, true);
+    world.blocked_by[machine] = "default/web";
+  }
+  world.Resize(1);
+  ASSERT_TRUE(world.Settle());
+  const Preview full = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 4});
+  EXPECT_EQ(full.charge, 4);
+  EXPECT_EQ(full.charge_delta, 1) << "one has gone, two are drained";
+  world.limit = 50;
+  const Preview told = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 4});
+  const auto before = std::ssize(world.machines());
+  world.Resize(4);
+  ASSERT_TRUE(world.Settle());
+  EXPECT_EQ(told.more_nodes, std::ssize(world.machines()) - before);
+  EXPECT_GT(told.more_nodes, 0);
+}
+
+// Nodes that go are not rebooted, nor those that no one names.
+TEST(Preview, OfRebootsCountsThoseThatStayAndAreAsked) {
+  World world;
+  world.Create(3);
+  ASSERT_TRUE(world.Settle());
+  world.Stage("np-000000000002");
+  ASSERT_TRUE(world.Settle());
+  EXPECT_EQ(world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 1}).nodes_to_reboot, 1);
+  EXPECT_EQ(
+      world.Rehearse(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}}).nodes_to_reboot,
+      1);
+  world.Must(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}});
+  ASSERT_TRUE(world.Settle());
+  EXPECT_EQ(
+      world.Rehearse(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}}).nodes_to_reboot,
+      0)
+      << "it is on the active configuration; the others are not asked";
 }
 
 }  // namespace

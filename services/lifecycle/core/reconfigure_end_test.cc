@@ -66,7 +66,7 @@ TEST(ReconfigureEnds, AFailedRebootIsNoFailedDelivery) {
   EXPECT_THAT(Told(sim, "CWNodeBootFailed", false), ElementsAre(failed));
   EXPECT_THAT(Told(sim, "CWNodeBootFailed", true), ElementsAre(failed));
   EXPECT_THAT(Told(sim, "CWNodeDeletionRequestSuccess", false),
-              ElementsAre("Node g100 is to be deleted: its boot failed."));
+              ElementsAre("A Node is to be deleted: its boot failed."));
   const auto reasons = sim.ReasonsSince(begin);
   EXPECT_THAT(reasons, Contains("CWNodeDeleted"));
   EXPECT_THAT(reasons, Contains("CWNodePoolNodesRemoved"));

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_told.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -13,34 +13,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using O = ReportNode::Observation;
-
-constexpr char kNewer[] = "np-000000000002";
-
-// A pool of so many Nodes in production, and what is told from then on.
-struct Running : Simulation {
-  explicit Running(int64_t nodes, const std::string& strategy = "IdleOnly") {
-    Create(nodes, strategy);
-    Live();
-  }
-  void Live() {
-    if (!Settle()) std::abort();
-    begin = told().size();
-  }
-  // `reason: message` of what was told of the pool since, of that reason.
-  std::vector<std::string> PoolSays(const std::string& reason) const { return Said(false, reason); }
-  std::vector<std::string> NodeSays(const std::string& reason) const { return Said(true, reason); }
-  size_t begin = 0;
-
- private:
-  std::vector<std::string> Said(bool on_node, const std::string& reason) const {
-    std::vector<std::string> out;
-    for (size_t i = begin; i < told().size(); ++i) {
-      const Told& event = told()[i];
-      if (event.on_node == on_node && event.reason == reason) out.push_back(event.message);
-    }
-    return out;
-  }
-};
 
 // "CWNodePoolCreated: Fired when a Node Pool is created." "CWNodePoolDeleted: ... deleted."
 TEST(ReferenceEvents, NodePoolCreatedAndDeleted) {
@@ -59,7 +31,7 @@ TEST(ReferenceEvents, NodePoolCreatedAndDeleted) {
 // "CWInvalidInstanceType: Fired when a Node Pool contains an invalid instance type."
 // "CWInstanceTypeNotInZone: Fired when a Node Pool has an instance type not in its Zone."
 TEST(ReferenceEvents, InvalidInstanceTypeAndInstanceTypeNotInZone) {
-  Running sim(0);
+  Telling sim(0);
   sim.catalogue.type.reset();
   ASSERT_TRUE(sim.Settle());
   EXPECT_THAT(sim.PoolSays("CWInvalidInstanceType"),
@@ -77,7 +49,7 @@ TEST(ReferenceEvents, InvalidInstanceTypeAndInstanceTypeNotInZone) {
 // "CWNodePoolQuotaCheckFailed: Fired when there is an internal error checking the quota."
 // "CWNodePoolNodesRequestFailed: Fired when an error is returned when updating the Node Pool."
 TEST(ReferenceEvents, WhatKeepsAPoolFromGrowingIsToldOnceEach) {
-  Running sim(1);
+  Telling sim(1);
   sim.limit = 2;
   sim.OthersTake(200);
   sim.Resize(2);
@@ -99,7 +71,7 @@ TEST(ReferenceEvents, WhatKeepsAPoolFromGrowingIsToldOnceEach) {
 // "CWNodeAssigned: Fired when a Node is assigned to a Node Pool." "CWNodeRegistered (Node,
 // NodePool): Fired when Node registration succeeds." "CWNodePoolScaledUp: ... scaled up."
 TEST(ReferenceEvents, OneNodeUp) {
-  Running sim(0);
+  Telling sim(0);
   sim.Resize(1);
   ASSERT_TRUE(sim.Settle());
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodeRequestQueued", "CWNodeAssigned",
@@ -115,7 +87,7 @@ TEST(ReferenceEvents, OneNodeUp) {
 // Pool settings or internal issues." "CWNodeRegistrationFailed (Node): Fired when Node registration
 // fails. See the message for additional details."
 TEST(ReferenceEvents, DeliverFailAndRegistrationFailed) {
-  Running sim(0);
+  Telling sim(0);
   sim.boot_fails = {"g100"};
   sim.registration_fails = {"g101"};
   sim.Resize(2);
@@ -146,7 +118,7 @@ TEST(ReferenceEvents, DeliverFailAndRegistrationFailed) {
 // "CWNodePoolDisabled: Fired when a Node Pool is disabled because the Node is misconfigured and is
 // causing too many boot failures."
 TEST(ReferenceEvents, NodePoolDisabledAfterTooManyBootFailures) {
-  Running sim(0);
+  Telling sim(0);
   sim.boot_fails = {"g100", "g101", "g102", "g103"};
   sim.Resize(4);
   ASSERT_TRUE(sim.Settle());
@@ -157,7 +129,7 @@ TEST(ReferenceEvents, NodePoolDisabledAfterTooManyBootFailures) {
 
 // "CWNodePoolMetadata: Fired when metadata is updated for a Node Pool."
 TEST(ReferenceEvents, NodePoolMetadataWhenLabelsChange) {
-  Running sim(2);
+  Telling sim(2);
   sim.Apply([](Spec& spec) { spec.node_labels = {{"team", "ml"}}; });
   ASSERT_TRUE(sim.Settle());
   EXPECT_THAT(sim.PoolSays("CWNodePoolMetadata"), ElementsAre("Updated nodeLabels."));
@@ -175,7 +147,7 @@ TEST(ReferenceEvents, NodePoolMetadataWhenLabelsChange) {
 // Nodes are removed from the Node Pool." "CWNodePoolScaledDown: Fired when a Node Pool is scaled
 // down."
 TEST(ReferenceEvents, OneNodeDown) {
-  Running sim(1);
+  Telling sim(1);
   sim.Resize(0);
   ASSERT_TRUE(sim.Settle());
   EXPECT_THAT(sim.ReasonsSince(sim.begin),
@@ -190,7 +162,7 @@ TEST(ReferenceEvents, OneNodeDown) {
 
 // "CWNodeUncordoned (Node, NodePool)".
 TEST(ReferenceEvents, UncordonedWhenARemovalIsCancelled) {
-  Running sim(1);
+  Telling sim(1);
   sim.Resize(0);
   ASSERT_TRUE(sim.Pass());
   sim.begin = sim.told().size();
@@ -202,7 +174,7 @@ TEST(ReferenceEvents, UncordonedWhenARemovalIsCancelled) {
 }
 
 TEST(ReferenceEvents, NotScaledUpWhenATargetOutOfReachIsTakenBack) {
-  Running sim(2);
+  Telling sim(2);
   sim.limit = 2;
   sim.Resize(5);
   ASSERT_TRUE(sim.Settle());
@@ -217,7 +189,7 @@ TEST(ReferenceEvents, NotScaledUpWhenATargetOutOfReachIsTakenBack) {
 // Fired when a Node is being drained as part of internal automation and pods were deleted
 // ungracefully."
 TEST(ReferenceEvents, DrainingPDBViolationThenForceDelete) {
-  Running sim(1, "PreferIdle");
+  Telling sim(1, "PreferIdle");
   sim.SetActive("g100", true);
   sim.blocked_by = {{"g100", "default/web-pdb"}};
   sim.Resize(0);
@@ -238,7 +210,7 @@ TEST(ReferenceEvents, DrainingPDBViolationThenForceDelete) {
 
 // A budget that lets go again ends the drain before its deadline.
 TEST(ReferenceEvents, ABudgetThatLetsGoNeedsNoForce) {
-  Running sim(1, "PreferIdle");
+  Telling sim(1, "PreferIdle");
   sim.SetActive("g100", true);
   sim.blocked_by = {{"g100", "default/web-pdb"}};
   sim.Resize(0);
@@ -251,7 +223,7 @@ TEST(ReferenceEvents, ABudgetThatLetsGoNeedsNoForce) {
 
 // "CWNodePoolNodesRemoveError: Fired when an error occurs during Node removal."
 TEST(ReferenceEvents, NodesRemoveErrorOnce) {
-  Running sim(1);
+  Telling sim(1);
   sim.removal_fails = {"g100"};
   sim.Resize(0);
   ASSERT_TRUE(sim.Settle());
@@ -259,160 +231,6 @@ TEST(ReferenceEvents, NodesRemoveErrorOnce) {
   ASSERT_TRUE(sim.Settle());
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodesRemoveError"),
               ElementsAre("Node g100 could not be removed: the power does not go off."));
-}
-
-// "CWNodeConfigStaged: Fired when the active Node Config (status.nodeProfile) for the NodePool has
-// been updated. This might be a result of ... new User-Initiated changes getting staged".
-// "CWConfigStaged (Node): Fired when a new Node configuration is staged on the Node by setting it
-// as the desired NodeProfile during Node boot." "CWReconfigureRebooted (Node): Fired after the Node
-// has been reconfigure rebooted and is determined to be up-to-date with the staged NodeProfile".
-TEST(ReferenceEvents, ConfigStagedAndReconfigureRebooted) {
-  Running sim(1);
-  sim.Stage(kNewer);
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodeConfigStaged"));
-  sim.Must(ReconfigureNodePool{.name = kSimPool});
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"),
-              ElementsAre("CWNodeCordoned", "CWNodeTainted", "CWConfigStaged", "CWNodeUncordoned",
-                          "CWNodeUntainted", "CWReconfigureRebooted"));
-  EXPECT_THAT(sim.NodeSays("CWReconfigureRebooted"),
-              ElementsAre("Node g100 was rebooted into configuration np-000000000002."));
-}
-
-// "CWPendingNodeConfig: Fired when the status.pendingNodeConfiguration is updated on the NodePool."
-// "CWManualUpgradeTrigger: Fired when a user upgrades a NodePool to the pending configuration."
-// "CWNodePoolNodeConfigUpdated: Fired when the active Node Config (status.nodeProfile) for the
-// NodePool has been updated. This might be a result of promoting the pendingNodeConfiguration or
-// rolling back to a previous configuration." "CWManualRollbackTrigger: Fired when a user rolls back
-// a NodePool to a previous configuration."
-TEST(ReferenceEvents, PendingPromotedAndRolledBack) {
-  Running sim(1);
-  sim.Pend(kNewer);
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWPendingNodeConfig"));
-  sim.Promote();
-  ASSERT_TRUE(sim.Settle());
-  sim.RollBackTo(kSimProfile);
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_THAT(
-      sim.ReasonsSince(sim.begin),
-      ElementsAre("CWPendingNodeConfig", "CWManualUpgradeTrigger", "CWNodePoolNodeConfigUpdated",
-                  "CWNodeConfigStaged", "CWManualRollbackTrigger", "CWNodePoolNodeConfigUpdated",
-                  "CWNodeConfigStaged"));
-  EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"),
-              ElementsAre("Configuration np-000000000002 is active after a promotion.",
-                          "Configuration np-000000000001 is active after a rollback."));
-}
-
-// "CWNodePoolNodeConfigUpdatePending: Fired when a Node Config update is pending due to nodes being
-// mid-delivery. The update will complete once Nodes have booted into the cluster."
-TEST(ReferenceEvents, UpdatePendingWhileNodesAreMidDelivery) {
-  Running sim(1);
-  sim.stuck = {"g101"};
-  sim.Resize(2);
-  ASSERT_TRUE(sim.Settle());
-  sim.Pend(kNewer);
-  sim.Promote();
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_EQ(sim.pool()->status.node_profile, kSimProfile);
-  EXPECT_EQ(sim.pool()->status.waiting->node_profile, kNewer);
-  EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdatePending"), SizeIs(1));
-  EXPECT_THAT(sim.PoolSays("CWManualUpgradeTrigger"), SizeIs(1));
-  EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), IsEmpty());
-  EXPECT_THAT(sim.Obstacles(), Contains("CONFIGURATION_WAITS"));
-  sim.stuck.clear();
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_EQ(sim.pool()->status.node_profile, kNewer);
-  EXPECT_THAT(sim.PoolSays("CWManualUpgradeTrigger"), SizeIs(1));
-  EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), SizeIs(1));
-  // The Node that was in delivery booted what it was ordered to, and must be rebooted like others.
-  EXPECT_EQ(sim.node("g101")->observed.node_profile, kSimProfile);
-  EXPECT_EQ(sim.node("g101")->desired.node_profile, kNewer);
-  EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "StagedNodeConfig");
-}
-
-// "CWNodePoolNoPendingConfiguration: Fired when a user attempts to promote the
-// status.pendingNodeConfiguration to become the active configuration (status.nodeProfile), but
-// there is no staged configuration." "CWNodePoolNodeConfigRollbackFailed: Fired when there was an
-// error rolling back the active Node configuration for the NodePool to a previous config."
-TEST(ReferenceEvents, NoPendingConfigurationAndRollbackFailed) {
-  Running sim(1);
-  sim.Promote();
-  sim.RollBackTo("np-00000000000f");
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodePoolNoPendingConfiguration",
-                                                       "CWNodePoolNodeConfigRollbackFailed"));
-}
-
-// "CWNodePoolNodeConfigUpdateConflict: Fired when a user simulteaneouly attempts to upgrade to the
-// pendingNodeConfig and rollback to a previous one."
-TEST(ReferenceEvents, UpdateConflictIsToldOnceWhetherOrNotTheFirstWasSeenWaiting) {
-  for (const bool seen : {false, true}) {
-    SCOPED_TRACE(seen);
-    Running sim(1);
-    sim.stuck = {"g101"};
-    sim.Resize(2);
-    sim.Live();
-    sim.Pend(kNewer);
-    sim.Promote();
-    if (seen) {
-      ASSERT_TRUE(sim.Settle());
-    }
-    sim.RollBackTo(kSimProfile);
-    ASSERT_TRUE(sim.Settle());
-    EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdateConflict"), SizeIs(1));
-    EXPECT_THAT(sim.PoolSays("CWManualUpgradeTrigger"), SizeIs(seen ? 1 : 0));
-    EXPECT_THAT(sim.PoolSays("CWManualRollbackTrigger"), IsEmpty());
-    EXPECT_EQ(sim.pool()->status.node_profile, kSimProfile);
-  }
-}
-
-// An order that waited and came to nothing ends with an event too.
-TEST(ReferenceEvents, AnOrderThatIsOvertakenWhileItWaitsIsTold) {
-  for (const bool promotion : {true, false}) {
-    SCOPED_TRACE(promotion);
-    Running sim(1);
-    sim.Stage(kNewer);
-    ASSERT_TRUE(sim.Settle());
-    sim.stuck = {"g101"};
-    sim.Resize(2);
-    sim.Live();
-    sim.Pend("np-000000000003");
-    promotion ? sim.Promote() : sim.RollBackTo(kSimProfile);
-    ASSERT_TRUE(sim.Settle());
-    ASSERT_EQ(sim.configuration.orders.back().outcome, ConfigurationOrder::Outcome::kWaiting);
-    const char* failed =
-        promotion ? "CWNodePoolNoPendingConfiguration" : "CWNodePoolNodeConfigRollbackFailed";
-    EXPECT_THAT(sim.PoolSays(failed), IsEmpty());
-    sim.configuration.orders.back().outcome = ConfigurationOrder::Outcome::kReplaced;
-    sim.configuration.orders.back().message = "The pool came to want np-000000000002 instead.";
-    sim.configuration.waiting.reset();
-    ASSERT_TRUE(sim.Settle());
-    EXPECT_THAT(sim.PoolSays(failed),
-                ElementsAre(promotion ? "The promotion of np-000000000003 was not carried out. The "
-                                        "pool came to want np-000000000002 instead."
-                                      : "The rollback to np-000000000001 was not carried out. The "
-                                        "pool came to want np-000000000002 instead."));
-    EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), SizeIs(0));
-  }
-}
-
-// "CWNodeConfigStagingFailed (Node): Fired when the Node Pool Operator attempted to stage the
-// NodePool's active configuration on an existing Node in the cluster to prepare it for a
-// reconfigure reboot, but was not able to do so. It will keep retrying until successful."
-TEST(ReferenceEvents, ConfigStagingFailedUntilItSucceeds) {
-  Running sim(1);
-  sim.staging_fails = {"g100"};
-  sim.Stage(kNewer);
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_THAT(sim.NodeSays("CWNodeConfigStagingFailed"),
-              ElementsAre("Node g100 could not be staged with configuration np-000000000002: the "
-                          "disk is full."));
-  EXPECT_EQ(sim.node("g100")->desired.node_profile, kNewer);
-  sim.staging_fails.clear();
-  ASSERT_TRUE(sim.Settle());
-  EXPECT_EQ(sim.node("g100")->observed.staging_error, "");
 }
 
 }  // namespace

@@ -160,6 +160,21 @@ TEST(ReferenceScheduling, StateAndReservedFollowTheLifecycle) {
   EXPECT_EQ(label("reserved"), "triage");
 }
 
+// "reserved-desired: Overrides a Node's reserved value. If /reserved-desired does not match the
+// /reserved label, the Node is pending. This procedure moves Nodes from the organization's
+// reservation to the control-plane reservation to prevent workloads from being scheduled on pending
+// Nodes."
+TEST(ReferenceScheduling, ReservedDesiredMovesANodeToTheControlPlane) {
+  Running sim;
+  sim.SetActive("g100", true);
+  sim.Must(UpdateNode{.name = NodeName(kSimPool, "g100"), .reserved_desired = kControlPlane});
+  sim.Pass();
+  const StringMap& labels = sim.node("g100")->desired.labels;
+  EXPECT_EQ(labels.at("node.coreweave.cloud/reserved-desired"), "control-plane");
+  EXPECT_EQ(labels.at("node.coreweave.cloud/reserved"), "acme");  // what is on it goes on
+  EXPECT_TRUE(sim.node("g100")->desired.cordoned);                // nothing new comes to it
+}
+
 // "The taint value is a hash of the /reserved label, such as control-plane or triage."
 // "GPU Nodes have the is_gpu=true:PreferNoSchedule taint". "CPU taint: is_cpu_compute, NoSchedule".
 TEST(ReferenceScheduling, TaintsOfGpuCpuAndReservedNodes) {

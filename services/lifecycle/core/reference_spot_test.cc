@@ -303,7 +303,7 @@ TEST(ReferenceSpot, PreemptedOnItsWayIn) {
 }
 
 // A drain under way for another cause ends no later than the preemption would, and its work is
-// warned too.
+// warned as long: after that it is drained as for a preemption.
 TEST(ReferenceSpot, PreemptedWhileItIsDrained) {
   SpotPool sim;
   sim.Apply([](Spec& spec) {
@@ -319,10 +319,28 @@ TEST(ReferenceSpot, PreemptedWhileItIsDrained) {
   sim.begin = sim.told().size();
   sim.Begin();
   EXPECT_EQ(sim.node("g100")->desired.drain_deadline, sim.start + absl::Minutes(7));
+  sim.To(absl::Seconds(119));
+  EXPECT_THAT(sim.NodeEvents(), ElementsAre("Preemption pending"));
+  EXPECT_EQ(sim.last_plan.due, sim.start + absl::Minutes(2));
+  sim.To(absl::Minutes(2));
+  const Desired& desired = sim.node("g100")->desired;
+  EXPECT_EQ(desired.drain_time, sim.start + absl::Minutes(2));
+  EXPECT_EQ(desired.drain_deadline, sim.start + absl::Minutes(7));
   EXPECT_THAT(sim.NodeEvents(), ElementsAre("Preemption pending", "Preemption in progress"));
   sim.To(absl::Minutes(7));
   EXPECT_EQ(sim.node("g100"), nullptr);
   EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
+}
+
+TEST(ReferenceSpot, ForTrialsBothTimesAreShorter) {
+  SpotPool sim;
+  sim.policy.preemption_notice = absl::Seconds(3);
+  sim.policy.preemption_end = absl::Seconds(8);
+  sim.Begin();
+  sim.To(absl::Seconds(3));
+  EXPECT_EQ(sim.node("g100")->desired.drain_deadline, sim.start + absl::Seconds(8));
+  sim.To(absl::Seconds(8));
+  EXPECT_EQ(sim.node("g100"), nullptr);
 }
 
 // A preemption gives no drain more time than it had.

@@ -29,7 +29,11 @@ void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
       out.push_back({"Validated", "True", "Valid", "NodePool configuration is valid."});
       return;
     case Validity::kInvalid:
-      out.push_back({"Validated", "False", "Invalid", judgement.message});
+      out.push_back({.type = "Validated",
+                     .status = "False",
+                     .reason = "Invalid",
+                     .message = judgement.message,
+                     .event_reason = judgement.event});
       return;
     case Validity::kUnknown:
       out.push_back({"Validated", "Unknown", "InternalError", "The catalog could not be read."});
@@ -70,6 +74,17 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimAnswer& claim, const C
           "Sufficient capacity available for the requested instance type."};
 }
 
+// Of an invalid pool, which asks for no more than it has.
+Condition CapacityOfInvalid(const Pool& pool, const Outlook& outlook) {
+  const int64_t target = pool.target_nodes();
+  const auto held = std::count_if(outlook.nodes.begin(), outlook.nodes.end(),
+                                  [](const Node* node) { return !IsReturnable(node->state); });
+  if (held >= target) return CapacityOf({.pool = &pool}, {}, {});
+  return {"Capacity", "False", held > 0 ? "Partial" : "NoneAvailable",
+          absl::StrCat(Of(held, target),
+                       " granted: no more are asked for while the NodePool is invalid.")};
+}
+
 void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const Demand& demand,
                     const Outlook& outlook) {
   const Answer<ClaimAnswer>& claim = snapshot.answers.claim;
@@ -82,6 +97,10 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
     ClaimAnswer none = claim.value;
     none.reason = ClaimAnswer::Reason::kNoneAvailableNodeAffinity;
     out.push_back(CapacityOf(snapshot, none, demand.claim.value_or(ClaimAsk{})));
+    return;
+  }
+  if (outlook.judgement.validity == Validity::kInvalid && !snapshot.pool->deleting()) {
+    out.push_back(CapacityOfInvalid(*snapshot.pool, outlook));
     return;
   }
   // A growth that was only just decided is judged when capacity was asked for it.
@@ -136,8 +155,22 @@ std::vector<std::string> NotHeld(const Snapshot& snapshot, const Outlook& outloo
   return out;
 }
 
+// " (2 preempted, the last by 2026-...)".
+std::string PreemptedText(const Outlook& outlook, const Policy& policy) {
+  int64_t preempted = 0;
+  absl::Time last = absl::InfinitePast();
+  for (const Node* node : outlook.nodes) {
+    if (node->preempt_time == kNever || !IsPresent(*node)) continue;
+    ++preempted;
+    last = std::max(last, node->preempt_time + policy.preemption_end);
+  }
+  if (preempted == 0) return "";
+  return absl::StrCat(" (", preempted, " preempted, gone by ", TimeText(last), ")");
+}
+
 // "2 of 3 Nodes present, 1 unhealthy (g100)."; "1 of 4 Nodes in service, 3 leaving."
-std::string PresenceText(const Outlook& outlook, const NodeCounts& counts, int64_t target) {
+std::string PresenceText(const Outlook& outlook, const NodeCounts& counts, int64_t target,
+                         const Policy& policy) {
   std::vector<std::string> unhealthy;
   for (const Node* node : outlook.nodes) {
     if (node->state == NodeState::kTriage) unhealthy.push_back(node->machine);
@@ -145,7 +178,8 @@ std::string PresenceText(const Outlook& outlook, const NodeCounts& counts, int64
   const int64_t leaving = counts.present - counts.in_service;
   std::string text =
       absl::StrCat(Of(counts.in_service, target), leaving > 0 ? " in service" : " present");
-  if (leaving > 0) absl::StrAppend(&text, ", ", leaving, " leaving");
+  if (leaving > 0)
+    absl::StrAppend(&text, ", ", leaving, " leaving", PreemptedText(outlook, policy));
   if (!unhealthy.empty())
     absl::StrAppend(&text, ", ", unhealthy.size(), " unhealthy (", ListText(unhealthy), ")");
   return absl::StrCat(text, ".");
@@ -173,10 +207,11 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const
          absl::StrCat("NodePool has ", CountText(counts.present, "Node"), ", ",
                       counts.present - target, " more than its target of ", target, ".")});
   } else if (counts.in_service < target) {
-    out.push_back({"AtTarget", "False", "UnderTarget", PresenceText(outlook, counts, target)});
+    out.push_back({"AtTarget", "False", "UnderTarget",
+                   PresenceText(outlook, counts, target, snapshot.policy)});
   } else {
     out.push_back({"AtTarget", "True", "TargetMet",
-                   AnyUnhealthy(outlook) ? PresenceText(outlook, counts, target)
+                   AnyUnhealthy(outlook) ? PresenceText(outlook, counts, target, snapshot.policy)
                                          : "NodePool has reached its target node count."});
   }
 }

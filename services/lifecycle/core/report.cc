@@ -9,6 +9,7 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/events.h"
+#include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
 
@@ -19,7 +20,8 @@ using Observation = ReportNode::Observation;
 
 // The event of the Node's machine that the observation is for a Node in this state; nullopt: it is
 // noted, and moves nothing.
-std::optional<NodeEvent> EventOf(Observation observation, NodeState state) {
+std::optional<NodeEvent> EventOf(Observation observation, const Node& node) {
+  const NodeState state = node.state;
   switch (observation) {
     case Observation::kBootStarted:
       return NodeEvent::kBootStarted;
@@ -39,7 +41,8 @@ std::optional<NodeEvent> EventOf(Observation observation, NodeState state) {
       if (state != NodeState::kProduction) return std::nullopt;
       return NodeEvent::kUnhealthy;
     case Observation::kRecovered:
-      if (state != NodeState::kTriage) return std::nullopt;
+      // After a relapse time decides.
+      if (state != NodeState::kTriage || HasRelapsed(node)) return std::nullopt;
       return NodeEvent::kRecovered;
     case Observation::kActive:
     case Observation::kIdle:
@@ -179,9 +182,7 @@ void Note(Node& node, const ReportNode& command, absl::Time now) {
       return SetActive(node, false, command, now);
     case Observation::kUnhealthy:
     case Observation::kRecovered:
-      seen.unhealthy = command.observation == Observation::kUnhealthy;
-      seen.health_message = seen.unhealthy ? why : "";
-      return;
+      return SeeHealth(seen, command.observation == Observation::kUnhealthy, why, now);
     case Observation::kAutoscalerMarked:
     case Observation::kAutoscalerUnmarked:
       seen.autoscaler_marked = command.observation == Observation::kAutoscalerMarked;
@@ -245,7 +246,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReportNode& command, absl:
     return error::DoesNotFit(before->name, "another one of that name", NameOf(command.observation));
   }
   Node node = *before;
-  const std::optional<NodeEvent> event = EventOf(command.observation, node.state);
+  const std::optional<NodeEvent> event = EventOf(command.observation, node);
   if (event && Knows(node.state, *event)) return Outcome{};
   if (IsUnordered(node, command) || (!event && !CanBe(node, command.observation))) {
     return error::DoesNotFit(node.name, NodeStateName(node.state), NameOf(command.observation));

@@ -16,9 +16,11 @@
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/plan.h"
+#include "services/lifecycle/core/preview.h"
 #include "services/lifecycle/core/simulation_agents.h"
 #include "services/lifecycle/core/simulation_peers.h"
 #include "services/lifecycle/core/test_coverage.h"
+#include "services/lifecycle/core/validate_command.h"
 
 // For tests: the whole of the core in one thread, with quota, capacity, configuration and agents
 // played by a few lines (simulation_peers.h, simulation_agents.h).
@@ -53,6 +55,11 @@ class Simulation : public SimPeers, public SimAgents {
   // `validate_only`: what is decided is taken back, as services/rpc/write.h does.
   template <class Command>
   absl::StatusOr<Outcome> Run(const Command& command, bool validate_only = false) {
+    if constexpr (requires(Faults & faults) { Validate(command, faults); }) {
+      Faults faults;
+      Validate(command, faults);
+      if (!faults.empty()) return faults.status();
+    }
     now_ += absl::Milliseconds(tick_);  // no two commits at the same time
     Overlay<State> overlay(state_, revision_);
     auto outcome = Decide(overlay, command, now_);
@@ -62,6 +69,15 @@ class Simulation : public SimPeers, public SimAgents {
     revision_ = overlay.revision();
     for (const auto& change : overlay.changes()) Record(change.change);
     return outcome;
+  }
+  // The same as a trial; it must not be refused.
+  template <class Command>
+  Tried TryOut(const Command& command) {
+    Overlay<State> overlay(state_, revision_);
+    auto tried = Try(overlay, command, now_);
+    overlay.RollBack();
+    if (!tried.ok()) std::abort();
+    return *std::move(tried);
   }
   template <class Command>
   void Must(const Command& command) {

@@ -39,7 +39,10 @@ class SimPeers {
   bool capacity_away = false;
   // Machines that match the pool's node affinity; nullopt: all.
   std::optional<std::set<std::string>> matching = {};
-  int rack_size = 0;  // 0: machines have no racks
+  int rack_size = 0;                        // 0: machines have no racks
+  int64_t being_reclaimed = 0;              // from spot, for this pool
+  std::vector<std::string> taken = {};      // Nodes of other pools
+  std::optional<absl::Duration> wait = {};  // that capacity estimates
   const std::set<std::string>& machines() const { return held_; }
   const std::set<std::string>& broken() const { return broken_; }
   const std::set<std::string>& others() const { return others_; }
@@ -220,7 +223,9 @@ class SimPeers {
                                     [&](const std::string& machine) { return Matches(machine); });
     }
     now.reason = ReasonNow(now);
-    if (now.reason == ClaimAnswer::Reason::kQueued) now.queue = QueuePlace{1, 0, {}, {}};
+    if (now.reason == ClaimAnswer::Reason::kQueued) now.queue = QueuePlace{1, 0, wait, wait};
+    now.being_reclaimed = now.outstanding > 0 ? being_reclaimed : 0;
+    now.taken = taken;
     for (const std::string& machine : held_) {
       if (rack_size == 0) break;
       const int number = std::atoi(machine.c_str() + 1);

@@ -114,7 +114,8 @@ struct ConfigurationAnswer {
   std::string active = {};
   std::optional<NodeConfiguration> pending = {};
   std::vector<NodeConfiguration> revisions = {};
-  std::string problem = {};
+  std::string problem = {};      // why the spec resolves to nothing; empty: it resolves
+  bool problem_of_spec = false;  // it is about what the spec names
   std::optional<NodeConfiguration> waiting = {};  // becomes active once Nodes are delivered
   std::vector<ConfigurationOrder> orders = {};    // the last ones, by number
 };

@@ -142,6 +142,16 @@ void State::Reindex(const Pool* before, const Pool* after) {
       pools_short_of_capacity_[CapacityKeyOf(*after)].insert(after->name);
     }
   }
+  if ((before == nullptr) == (after == nullptr)) return;
+  const EventsByTime* events = EventsOf(before == nullptr ? after->uid : before->uid);
+  if (events == nullptr) return;
+  for (const auto& event : *events) {
+    if (after == nullptr) {
+      events_of_gone_.insert(event);
+    } else {
+      events_of_gone_.erase(event);
+    }
+  }
 }
 
 void State::Reindex(const Node* before, const Node* after) {
@@ -154,10 +164,14 @@ void State::Reindex(const Node* before, const Node* after) {
 
 void State::Reindex(const Event* before, const Event* after) {
   if (before != nullptr) {
-    EraseFrom(events_by_pool_, before->pool_uid, std::pair(before->last_time, before->name));
+    const std::pair key(before->last_time, before->name);
+    EraseFrom(events_by_pool_, before->pool_uid, key);
+    events_of_gone_.erase(key);
   }
   if (after != nullptr) {
-    events_by_pool_[after->pool_uid].insert(std::pair(after->last_time, after->name));
+    const std::pair key(after->last_time, after->name);
+    events_by_pool_[after->pool_uid].insert(key);
+    if (FindPoolByUid(after->pool_uid) == nullptr) events_of_gone_.insert(key);
   }
 }
 

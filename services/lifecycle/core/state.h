@@ -44,6 +44,8 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
                                           const std::vector<std::string>& machines) const;
   // Null when there is none.
   const EventsByTime* EventsOf(absl::string_view pool_uid) const;
+  // Events of pools that are gone.
+  const EventsByTime& EventsOfGone() const { return events_of_gone_; }
   const KeptByTime& kept() const { return kept_; }
 
   void Reindex(const Pool* before, const Pool* after);
@@ -62,6 +64,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   absl::flat_hash_map<std::string, Names> pools_short_of_capacity_;
   absl::flat_hash_map<std::string, Names> nodes_by_machine_;  // that are to stay
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
+  EventsByTime events_of_gone_;
   KeptByTime kept_;
 };
 

@@ -120,6 +120,7 @@ class RandomWorld {
     Observe(node);
     node.removal_requested = OneIn(6);
     if (OneIn(5)) node.protect_until_time = Around();
+    if (OneIn(10)) node.reserved_desired = kControlPlane;
     const bool in_cluster = node.state == NodeState::kCordoned ||
                             node.state == NodeState::kDraining ||
                             (node.state == NodeState::kPreparedForTerminate && OneIn(2));
@@ -143,7 +144,7 @@ class RandomWorld {
     if (desired.phase != Phase::kUndecided) desired.phase_time = Ago();
     if (leaves) {
       using C = RemovalCause;
-      node.removal_cause = Pick({C::kScaleDown, C::kRepair, C::kPreemption});
+      node.removal_cause = Pick({C::kScaleDown, C::kRepair, C::kPreemption, C::kReservation});
       if (pool_.deleting() && OneIn(2)) node.removal_cause = C::kDeletion;
       if (node.removal_cause == C::kPreemption) node.preempt_time = Ago();
     }

@@ -85,7 +85,7 @@ TEST(ReferenceTaints, AreToldWhenATaintOfOursIsPutOnOrTakenOff) {
   EXPECT_EQ(sim.node("g100")->desired.labels.at("node.coreweave.cloud/state"), "triage");
   EXPECT_THAT(sim.ReasonsSince(begin, "g100"), Contains("CWNodeTainted"));
   EXPECT_THAT(Told(sim, begin, "CWNodeTainted"),
-              ElementsAre("Node g100 was tainted: node.coreweave.cloud/reserved:NoExecute."));
+              ElementsAre("A Node was tainted: node.coreweave.cloud/reserved:NoExecute."));
   ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
   EXPECT_THAT(sim.ReasonsSince(begin),
               AllOf(Contains("CWNodeUncordoned"), Contains("CWNodeUntainted")));

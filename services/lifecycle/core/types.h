@@ -98,6 +98,7 @@ struct Condition {
   std::string message = {};
   absl::Time last_transition_time = kNever;
   int64_t observed_generation = 0;
+  std::string event_reason = {};  // of the event that goes with it; empty: none
   bool operator==(const Condition&) const = default;
 };
 
@@ -218,7 +219,10 @@ enum class NodeState {
 inline constexpr int kNodeStates = 11;
 
 // Why a Node leaves.
-enum class RemovalCause { kNone, kScaleDown, kRepair, kPreemption, kDeletion };
+enum class RemovalCause { kNone, kScaleDown, kRepair, kPreemption, kDeletion, kReservation };
+
+// Whom a Node may be reserved for but its organization.
+inline constexpr char kControlPlane[] = "control-plane";
 
 enum class Phase { kUndecided, kRunning, kTerminated };
 
@@ -248,6 +252,12 @@ struct Observed {
   int64_t active_pod_count = 0;
   bool unhealthy = false;
   std::string health_message = {};
+  // Since when, had it been so without a break: see health.h.
+  absl::Time unhealthy_time = kNever;
+  absl::Time healthy_time =
+      kNever;  // since when it is healthy again; kNever: it is not, or always was
+  absl::Time health_window_time = kNever;  // since when relapses are counted
+  int64_t relapses = 0;                    // how often it became unhealthy again since
   bool unschedulable = false;
   std::string drain_blocked_by = {};
   std::string staging_error = {};
@@ -273,6 +283,7 @@ struct Node {
   absl::Time replace_time = kNever;
   absl::Time reconfigure_time = kNever;
   std::string rack = {};
+  std::string reserved_desired = {};  // empty or kControlPlane
 
   std::string Key() const { return name; }
   bool operator==(const Node&) const = default;

@@ -26,11 +26,6 @@ void CheckWord(Faults& faults, absl::string_view field, absl::string_view value,
   faults.Add(field, absl::StrCat("must be ", list));
 }
 
-void CheckCount(Faults& faults, absl::string_view field, int64_t value) {
-  faults.Require(value >= 0 && value <= kMaxTargetNodes, field,
-                 absl::StrCat("must be between 0 and ", kMaxTargetNodes));
-}
-
 bool IsNamePart(absl::string_view text, size_t max_size) {
   const auto alnum = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)); };
   return !text.empty() && text.size() <= max_size && alnum(text.front()) && alnum(text.back()) &&
@@ -147,24 +142,16 @@ void CheckImage(Faults& faults, const Spec& spec) {
 }
 
 void CheckCounts(Faults& faults, const Spec& spec, std::optional<int64_t> target) {
-  if (target) {
-    CheckCount(faults, "spec.targetNodes", *target);
-  } else {
-    faults.Add("spec.targetNodes", "is required");
-  }
-  CheckCount(faults, "spec.minNodes", spec.min_nodes);
-  CheckCount(faults, "spec.maxNodes", spec.max_nodes);
+  ValidateTarget(target, faults);
+  ValidateCount("spec.minNodes", spec.min_nodes, faults);
+  ValidateCount("spec.maxNodes", spec.max_nodes, faults);
   if (spec.min_nodes > spec.max_nodes) {
     faults.Add("spec.minNodes", "must not be greater than spec.maxNodes");
   }
   if (spec.autoscaling && spec.max_nodes == 0) {
     faults.Add("spec.maxNodes", "is required with spec.autoscaling");
   }
-  if (spec.autoscaling && target && (*target < spec.min_nodes || *target > spec.max_nodes)) {
-    faults.Add("spec.targetNodes",
-               absl::StrCat("must be between spec.minNodes (", spec.min_nodes,
-                            ") and spec.maxNodes (", spec.max_nodes, ") with spec.autoscaling"));
-  }
+  if (target) ValidateAutoscaledTarget(spec, *target, faults);
 }
 
 // Keys and values of all terms together.
@@ -269,24 +256,30 @@ bool IsLabelValue(absl::string_view text) {
   return text.empty() || IsNamePart(text, kMaxLabelValueBytes);
 }
 
-void ValidateSpec(const Spec& spec, std::optional<int64_t> target, const Spec* before,
-                  const TypeFacts* type, Faults& faults) {
-  const auto class_of = [](const Spec& s) {
-    return s.compute_class.empty() ? std::string("default") : s.compute_class;
-  };
+void ValidateCount(absl::string_view field, int64_t value, Faults& faults) {
+  faults.Require(value >= 0 && value <= kMaxTargetNodes, field,
+                 absl::StrCat("must be between 0 and ", kMaxTargetNodes));
+}
+
+void ValidateTarget(std::optional<int64_t> target, Faults& faults) {
+  if (!target) return faults.Add("spec.targetNodes", "is required");
+  ValidateCount("spec.targetNodes", *target, faults);
+}
+
+void ValidateAutoscaledTarget(const Spec& spec, int64_t target, Faults& faults) {
+  if (!spec.autoscaling || (target >= spec.min_nodes && target <= spec.max_nodes)) return;
+  faults.Add("spec.targetNodes",
+             absl::StrCat("must be between spec.minNodes (", spec.min_nodes,
+                          ") and spec.maxNodes (", spec.max_nodes, ") with spec.autoscaling"));
+}
+
+void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& faults) {
   CheckWord(faults, "spec.computeClass", spec.compute_class, {"default", "spot"},
             "`default` or `spot`");
-  if (before != nullptr && class_of(spec) != class_of(*before)) {
-    faults.Add("spec.computeClass", "ComputeClass cannot be changed");
-  }
   if (spec.instance_type.empty()) {
     faults.Add("spec.instanceType", "is required");
   } else if (!IsInstanceTypeId(spec.instance_type)) {
     faults.Add("spec.instanceType", "must be 1 to 63 letters, digits, `-`, `_`, `.`");
-  }
-  if (before != nullptr && !spec.instance_type.empty() &&
-      spec.instance_type != before->instance_type) {
-    faults.Add("spec.instanceType", "InstanceType cannot be changed");
   }
   CheckCounts(faults, spec, target);
   CheckLabels(faults, spec.node_labels);
@@ -303,6 +296,20 @@ void ValidateSpec(const Spec& spec, std::optional<int64_t> target, const Spec* b
   }
   CheckWord(faults, "spec.nodeConfigurationUpdateStrategy.type", spec.update_strategy,
             {"Manual", "OnSpecUpdate", "Always"}, "`Manual`, `OnSpecUpdate` or `Always`");
+}
+
+void ValidateFit(const Spec& spec, std::optional<int64_t> target, const Spec* before,
+                 const TypeFacts* type, Faults& faults) {
+  const auto class_of = [](const Spec& s) {
+    return s.compute_class.empty() ? std::string("default") : s.compute_class;
+  };
+  if (before != nullptr && class_of(spec) != class_of(*before)) {
+    faults.Add("spec.computeClass", "ComputeClass cannot be changed");
+  }
+  if (before != nullptr && !spec.instance_type.empty() &&
+      spec.instance_type != before->instance_type) {
+    faults.Add("spec.instanceType", "InstanceType cannot be changed");
+  }
   if (type != nullptr) CheckType(faults, spec, target, *type);
 }
 

@@ -20,12 +20,22 @@ struct TypeFacts {
 
 using Faults = muster::error::Faults;
 
-// Adds every fault of a spec, in the order of its fields; paths as manifests have them
-// (`spec.image.kernel`). `before`: the pool's spec, null for a new pool. `target`: as given;
-// nullopt: missing. `type`: null when unknown; what depends on it is then not judged. Of lists that
-// are too long only that is said.
-void ValidateSpec(const Spec& spec, std::optional<int64_t> target, const Spec* before,
-                  const TypeFacts* type, Faults& faults);
+// Adds what is wrong with a spec whatever the state is, in the order of its fields; paths as
+// manifests have them (`spec.image.kernel`). `target`: as given; nullopt: missing. Of lists that
+// are too long only that is said. Takes as long as the spec is large: not for the lane's thread.
+void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& faults);
+
+// Adds what of a spec does not fit what there is. `before`: the pool's spec, null for a new pool.
+// `type`: null when unknown; what depends on it is then not judged. Looks at no list.
+void ValidateFit(const Spec& spec, std::optional<int64_t> target, const Spec* before,
+                 const TypeFacts* type, Faults& faults);
+
+// Adds the faults of a target of its own, and of one for a pool that has this spec.
+void ValidateTarget(std::optional<int64_t> target, Faults& faults);
+void ValidateAutoscaledTarget(const Spec& spec, int64_t target, Faults& faults);
+
+// 0 to the most Nodes a pool can have.
+void ValidateCount(absl::string_view field, int64_t value, Faults& faults);
 
 // Adds every fault of a cluster's own fields. `name` must be well-formed.
 void ValidateCluster(const Cluster& cluster, Faults& faults);

@@ -21,7 +21,7 @@ Spec Good() {
 std::vector<std::string> Fields(const Spec& spec) {
   std::vector<std::string> fields;
   Faults faults;
-  ValidateSpec(spec, 1, nullptr, nullptr, faults);
+  ValidateSpec(spec, 1, faults);
   for (const auto& fault : faults) fields.push_back(fault.field);
   return fields;
 }

@@ -25,7 +25,8 @@ std::vector<std::string> Faults(const Spec& spec, std::optional<int64_t> target 
                                 const Spec* before = nullptr, const TypeFacts* type = nullptr) {
   std::vector<std::string> lines;
   muster::error::Faults faults;
-  ValidateSpec(spec, target, before, type, faults);
+  ValidateSpec(spec, target, faults);
+  ValidateFit(spec, target, before, type, faults);
   for (const auto& fault : faults) {
     lines.push_back(fault.field + ": " + fault.description);
   }
@@ -215,7 +216,7 @@ TEST(ValidateSpec, MillionsOfFaults) {
   spec.node_taints.resize(2'000'000);
   spec.node_affinity.resize(2'000'000);
   muster::error::Faults faults;
-  ValidateSpec(spec, 1, nullptr, nullptr, faults);
+  ValidateSpec(spec, 1, faults);
   EXPECT_EQ(faults.size(), 2u);
 }
 

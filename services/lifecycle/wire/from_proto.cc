@@ -49,7 +49,8 @@ Condition ConditionOf(const v1::Condition& in) {
           in.reason(),
           in.message(),
           MUSTER_GET_TIME(in, last_transition_time),
-          in.observed_generation()};
+          in.observed_generation(),
+          in.event_reason()};
 }
 
 NodeConfiguration ConfigurationOf(const v1::NodeConfiguration& in) {
@@ -139,6 +140,8 @@ std::optional<RemovalCause> CauseOf(v1::Node::RemovalCause cause) {
       return RemovalCause::kPreemption;
     case v1::Node::REMOVAL_CAUSE_DELETION:
       return RemovalCause::kDeletion;
+    case v1::Node::REMOVAL_CAUSE_RESERVATION:
+      return RemovalCause::kReservation;
   }
   return std::nullopt;
 }
@@ -169,6 +172,10 @@ Observed ObservedOf(const v1::NodeObserved& in) {
   out.active_pod_count = in.active_pod_count();
   out.unhealthy = in.unhealthy();
   out.health_message = in.health_message();
+  out.unhealthy_time = MUSTER_GET_TIME(in, unhealthy_time);
+  out.healthy_time = MUSTER_GET_TIME(in, healthy_time);
+  out.health_window_time = MUSTER_GET_TIME(in, health_window_time);
+  out.relapses = in.relapses();
   out.unschedulable = in.unschedulable();
   out.drain_blocked_by = in.drain_blocked_by();
   out.staging_error = in.staging_error();
@@ -277,6 +284,7 @@ absl::StatusOr<Node> FromProto(const v1::Node& in) {
   out.replace_time = MUSTER_GET_TIME(in, replace_time);
   out.reconfigure_time = MUSTER_GET_TIME(in, reconfigure_time);
   out.rack = in.rack();
+  out.reserved_desired = in.reserved_desired();
   return out;
 }
 

@@ -86,8 +86,9 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
     node.desired = {
         Phase::kRunning,           kTime, "np-1", true, true, kTime, {{"a", "b"}}, {{"c", "d"}},
         {{"k", "v", "NoExecute"}}, true,  kTime};
-    node.observed = {"np-1", true, {"p"}, kTime, true, 12, true, "h", true, "b", "s", "r"};
-    node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0}};
+    node.observed = {"np-1", true,  {"p"}, kTime, true, 12,  true, "h",
+                     kTime,  kTime, kTime, 2,     true, "b", "s",  "r"};
+    node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0, "CWSome"}};
     node.removal_cause = static_cast<RemovalCause>(i % 5);
     node.preempt_time = node.protect_until_time = node.replace_time = kTime;
     node.reconfigure_time = kTime;

@@ -58,6 +58,7 @@ void SetCondition(const Condition& condition, v1::Condition* out) {
   out->set_message(condition.message);
   MUSTER_SET_TIME(*out, last_transition_time, condition.last_transition_time);
   out->set_observed_generation(condition.observed_generation);
+  out->set_event_reason(condition.event_reason);
 }
 
 void SetConfiguration(const NodeConfiguration& configuration, v1::NodeConfiguration* out) {
@@ -147,6 +148,8 @@ v1::Node::RemovalCause CauseOf(RemovalCause cause) {
       return v1::Node::REMOVAL_CAUSE_PREEMPTION;
     case RemovalCause::kDeletion:
       return v1::Node::REMOVAL_CAUSE_DELETION;
+    case RemovalCause::kReservation:
+      return v1::Node::REMOVAL_CAUSE_RESERVATION;
   }
   return v1::Node::REMOVAL_CAUSE_UNSPECIFIED;
 }
@@ -174,6 +177,10 @@ void SetObserved(const Observed& observed, v1::NodeObserved* out) {
   out->set_active_pod_count(observed.active_pod_count);
   out->set_unhealthy(observed.unhealthy);
   out->set_health_message(observed.health_message);
+  MUSTER_SET_TIME(*out, unhealthy_time, observed.unhealthy_time);
+  MUSTER_SET_TIME(*out, healthy_time, observed.healthy_time);
+  MUSTER_SET_TIME(*out, health_window_time, observed.health_window_time);
+  out->set_relapses(observed.relapses);
   out->set_unschedulable(observed.unschedulable);
   out->set_drain_blocked_by(observed.drain_blocked_by);
   out->set_staging_error(observed.staging_error);
@@ -319,6 +326,7 @@ v1::Node ToProto(const Versioned<Node>& versioned) {
   MUSTER_SET_TIME(out, replace_time, node.replace_time);
   MUSTER_SET_TIME(out, reconfigure_time, node.reconfigure_time);
   out.set_rack(node.rack);
+  out.set_reserved_desired(node.reserved_desired);
   return out;
 }
 

@@ -262,6 +262,75 @@ TEST_F(KubectlTest, ReservedKeysAreTheAdaptersAlone) {
               HasSubstr("Control-plane namespaces cannot be changed or deleted."));
 }
 
+// A Node says itself what it booted: its kubelet may, and nobody else.
+TEST_F(KubectlTest, TheBootedProfileIsTheKubeletsToTell) {
+  Run({"create", "clusterrolebinding", "nodes", "--clusterrole=cluster-admin",
+       "--group=system:nodes"});
+  Run({"create", "clusterrolebinding", "customer-of-nodes", "--clusterrole=cluster-admin",
+       "--group=customers"});
+  const std::string uid = CreateHealthyPool(Name());
+  const std::string node = NodeNamesOf(uid).at(0);
+  const std::vector<std::string> tell = {"annotate", "--overwrite", "node", node,
+                                         "node.coreweave.cloud/node-profile=np-0123456789ab"};
+  EXPECT_THAT(Eventually(AsCustomer(tell), kReserved), HasSubstr(kReserved));
+  const auto as_kubelet = [&](std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {absl::StrCat("--as=system:node:", node), "--as-group=system:nodes"});
+    return words;
+  };
+  Run(as_kubelet(tell));
+  EXPECT_THAT(Refused(as_kubelet(
+                  {"annotate", "--overwrite", "node", node, "node.coreweave.cloud/taints=none"})),
+              HasSubstr(kReserved));
+}
+
+// "Customers may not change or delete control-plane namespaces, nor that label": their own they
+// may.
+TEST_F(KubectlTest, NamespacesOfTheControlPlaneAreNotTheCustomers) {
+  constexpr char kProtected[] = "Control-plane namespaces cannot be changed or deleted.";
+  constexpr char kLabel[] = "Label ns.coreweave.cloud/org cannot be set or changed.";
+  Run({"create", "clusterrolebinding", "customer-of-namespaces", "--clusterrole=cluster-admin",
+       "--group=customers"});
+  Run({"create", "namespace", "hpc-verification"});
+  const auto await_owner = [&](const std::string& name, const std::string& owner) {
+    return stage().Await("/api/v1/namespaces", [&](const Stage::Objects& all) {
+      const auto found = all.find(name);
+      return found != all.end() && LabelOf(found->second, "ns.coreweave.cloud/org") == owner;
+    });
+  };
+  ASSERT_TRUE(await_owner("hpc-verification", "control-plane"));
+  EXPECT_THAT(Eventually(AsCustomer({"label", "namespace", "hpc-verification", "a=b"}), kProtected),
+              HasSubstr(kProtected));
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"delete", "namespace", "hpc-verification", "--wait=false"},
+           {"delete", "namespace", "muster-system", "--wait=false"},
+           {"label", "--overwrite", "namespace", "hpc-verification", "ns.coreweave.cloud/org=acme"},
+           {"label", "namespace", "hpc-verification", "ns.coreweave.cloud/org-"},
+           {"annotate", "namespace", "muster-system", "a=b"},
+           {"create", "namespace", "node-problem-detector"}})
+    EXPECT_THAT(Refused(AsCustomer(words)), HasSubstr(kProtected)) << absl::StrJoin(words, " ");
+
+  const std::string own = Name("team");
+  Run(AsCustomer({"create", "namespace", own}));
+  ASSERT_TRUE(await_owner(own, "acme"));
+  const std::string taken =
+      Json{{"apiVersion", "v1"},
+           {"kind", "Namespace"},
+           {"metadata", {{"name", Name("team")}, {"labels", {{"ns.coreweave.cloud/org", "acme"}}}}}}
+          .dump();
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"label", "--overwrite", "namespace", own, "ns.coreweave.cloud/org=control-plane"},
+           {"label", "--overwrite", "namespace", own, "ns.coreweave.cloud/org=globex"},
+           {"label", "namespace", own, "ns.coreweave.cloud/org-"},
+           {"create", "-f", File(taken)}})
+    EXPECT_THAT(Refused(AsCustomer(words)), HasSubstr(kLabel)) << absl::StrJoin(words, " ");
+  Run(AsCustomer({"label", "namespace", own, "example.com/mine=true"}));
+  Run(AsCustomer({"delete", "namespace", own, "--wait=false"}));
+  // The platform's own administrators may.
+  Run({"label", "namespace", "hpc-verification", "a=b"});
+  Run({"delete", "namespace", "hpc-verification", "--wait=false"});
+}
+
 TEST_F(KubectlTest, PodsWithoutGpusTolerateCpuNodes) {
   const auto pod = [this](const Json& limits) {
     const Json container = {{"name", "a"}, {"image", "b"}, {"resources", {{"limits", limits}}}};

@@ -106,10 +106,7 @@ class MisbehavingServer : public ::testing::TestWithParam<size_t> {
 
   void Begin(const Plague& plague) {
     plague_ = &plague;
-    Stage::Options options;
-    // Renewals fail too, and none of it lasts.
-    options.adapter_flags = {"--lease_duration=60s", "--lease_renew_deadline=40s"};
-    stage_ = std::make_unique<Stage>(options);
+    stage_ = std::make_unique<Stage>();
     stage_->server().double_or_null()->Set(plague.all_along);
   }
   void Turn() { plague_->at_every_turn(*stage_, random_); }

@@ -246,6 +246,18 @@ TEST_F(NodePoolsTest, WhatCannotBePromotedOrRolledBackIsToldAndForgotten) {
   Annotate(name, {{kPromote, "pending"}, {kRollback, "previous"}});
   EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNodeConfigUpdateConflict"));
   EXPECT_TRUE(AwaitProfile(name, profile));
+  // Muster tells it: once more is counted, not told beside it.
+  Annotate(name, {{kPromote, "pending"}, {kRollback, "previous"}});
+  EXPECT_TRUE(stage().Await("/apis/events.k8s.io/v1/events", [&](const Stage::Objects& events) {
+    std::vector<int64_t> counts;
+    for (const auto& [key, event] : events) {
+      if (event.value(Json::json_pointer("/regarding/name"), "") == name &&
+          event.value("reason", "") == "CWNodePoolNodeConfigUpdateConflict")
+        counts.push_back(event.value(Json::json_pointer("/series/count"), int64_t{1}));
+    }
+    return counts == std::vector<int64_t>{2};
+  }));
+  EXPECT_TRUE(AwaitProfile(name, profile));
 }
 
 // What a pool of one Node shows under --condition_edition.

@@ -166,6 +166,23 @@ TEST_F(NodesTest, WhatThePoolSaysOfItsNodesReachesThemAndLeavesThem) {
   })) << stage().GetNode(node).dump(2);
 }
 
+// Somebody else booted it, e.g. by its power button, and it came up in what was staged.
+TEST_F(NodesTest, WhatItRunsIsToldWheneverItChanges) {
+  const std::string pool = Name();
+  const std::string node = Join(pool);
+  const auto runs = [&] { return MusterNodesOf(pool).at(0).observed().node_profile(); };
+  const std::string before = runs();
+  ASSERT_EQ(before, MusterNodesOf(pool).at(0).desired().node_profile());
+  const auto says = [&](const std::string& profile) {
+    stage().PatchNode(
+        node, {{"metadata", {{"annotations", {{"node.coreweave.cloud/node-profile", profile}}}}}});
+  };
+  says("np-0123456789ab");
+  Until([&] { return runs() == "np-0123456789ab"; }, "the profile that the Node says it runs");
+  says(before);
+  Until([&] { return runs() == before; }, "the profile that it runs again");
+}
+
 TEST_F(NodesTest, OneThatIsNotReadyIsInTriageUntilItIs) {
   const std::string node = Join(Name());
   SetReady(node, false);

@@ -91,8 +91,7 @@ TEST(Quiet, AScaleUpOfManyNodesWritesFewStatuses) {
   Stage::Options options;
   options.house.fleetsim_flags.push_back(
       absl::StrCat("--register_machines=RNO2A:gd-8xa100-i128:", kManyNodes));
-  options.adapter_flags = {"--events_per_minute=60000", "--lease_duration=60s",
-                           "--lease_renew_deadline=40s"};
+  options.adapter_flags = {"--events_per_minute=60000"};
   Stage stage(options);
   if (stage.server().is_real()) GTEST_SKIP() << "a real API server does not tell who wrote";
   const std::string quota = ::testing::TempDir() + "quota.yaml";

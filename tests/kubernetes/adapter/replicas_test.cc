@@ -23,7 +23,8 @@ class Replicas : public ::testing::Test {
   void Begin(absl::string_view lease_duration = "3s") {
     Stage::Options options;
     options.replicas = 2;
-    options.adapter_flags = {absl::StrCat("--lease_duration=", lease_duration)};
+    options.adapter_flags = {absl::StrCat("--lease_duration=", lease_duration),
+                             "--lease_renew_deadline=2s"};
     stage_ = std::make_unique<Stage>(options);
     stage_->Create(WorkingPool(kPool, kNodes));
     ASSERT_TRUE(stage_->AwaitHealthy(kPool, kNodes)) << Describe(*stage_);

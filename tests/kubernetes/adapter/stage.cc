@@ -161,19 +161,14 @@ std::string Stage::File(absl::string_view name) const { return absl::StrCat(fold
 void Stage::StartAdapter(size_t replica, const std::vector<std::string>& flags) {
   const std::string port_file = File(absl::StrCat("ports", replica));
   std::filesystem::remove(port_file);
-  std::vector<std::string> command = {Binary("muster-kubernetes"),
-                                      "--organization=acme",
-                                      "--cluster=example",
-                                      "--zone=RNO2A",
-                                      absl::StrCat("--server=", house_->address()),
-                                      absl::StrCat("--kubeconfig=", adapter_kubeconfig_),
-                                      "--metrics_listen=127.0.0.1:0",
-                                      "--health_listen=127.0.0.1:0",
-                                      absl::StrCat("--port_file=", port_file),
-                                      absl::StrCat("--lease_identity=replica-", replica),
-                                      "--lease_duration=3s",
-                                      "--lease_renew_deadline=2s",
-                                      "--lease_retry_period=200ms"};
+  std::vector<std::string> command = {
+      Binary("muster-kubernetes"), "--organization=acme", "--cluster=example", "--zone=RNO2A",
+      absl::StrCat("--server=", house_->address()),
+      absl::StrCat("--kubeconfig=", adapter_kubeconfig_), "--metrics_listen=127.0.0.1:0",
+      "--health_listen=127.0.0.1:0", absl::StrCat("--port_file=", port_file),
+      absl::StrCat("--lease_identity=replica-", replica),
+      // A busy machine is no reason to lose it.
+      "--lease_duration=60s", "--lease_renew_deadline=40s", "--lease_retry_period=200ms"};
   command.insert(command.end(), options_.adapter_flags.begin(), options_.adapter_flags.end());
   command.insert(command.end(), flags.begin(), flags.end());
   adapters_[replica].reset();

@@ -23,6 +23,7 @@ class Stage {
  public:
   struct Options {
     House::Options house = {};
+    // Its Lease is for 60 s, longer than a busy machine holds a renewal up.
     std::vector<std::string> adapter_flags = {};
     int replicas = 1;
     // The real server only: deploy/kubernetes is applied (base, admission-v1), and the adapter is

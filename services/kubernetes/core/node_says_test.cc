@@ -1,0 +1,124 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "services/kubernetes/core/node_plan.h"
+#include "services/kubernetes/core/test_objects.h"
+#include "services/kubernetes/core/test_simulated_node.h"
+
+// What a v1 Node says of itself, and what is told of it: the profile that it runs, its work,
+// whether its metadata is as it should be.
+namespace muster::kubernetes {
+namespace {
+
+using lifecycle::v1::Node;
+using lifecycle::v1::NodeReport;
+using ::testing::IsEmpty;
+
+constexpr char kDesired[] = "np-0123456789ab";
+constexpr char kOther[] = "np-ba9876543210";
+
+NodePlan Plan(const Node& node, const NodeObject& object) {
+  return PlanNode({.node = &node, .object = &object, .now = Then()});
+}
+
+NodeObject Running(const std::string& profile) {
+  NodeObject object = ReadNode(MakeNodeJson(true));
+  if (!profile.empty()) object.annotations[kProfileAnnotation] = profile;
+  return object;
+}
+
+// The profiles that it is reported to be registered with.
+std::vector<std::string> Registered(Node::State state, const std::string& seen,
+                                    const std::string& runs) {
+  Node node = MakeNode(state);
+  node.mutable_observed()->set_node_profile(seen);
+  std::vector<std::string> profiles;
+  for (const NodeReport& report : Plan(node, Running(runs)).reports) {
+    if (report.observation() == NodeReport::OBSERVATION_REGISTERED)
+      profiles.push_back(report.node_profile());
+  }
+  return profiles;
+}
+
+using Profiles = std::vector<std::string>;
+
+TEST(RunningProfile, IsToldWheneverItIsAnother) {
+  for (const Node::State state :
+       {Node::STATE_PRODUCTION, Node::STATE_TRIAGE, Node::STATE_CORDONED, Node::STATE_DRAINING}) {
+    EXPECT_EQ(Registered(state, kDesired, kOther), Profiles{kOther}) << state;
+    EXPECT_THAT(Registered(state, kOther, kOther), IsEmpty()) << state;
+    EXPECT_THAT(Registered(state, kOther, ""), IsEmpty()) << state << ": it does not say";
+  }
+}
+
+TEST(RunningProfile, OnArrivalIsWhatItSaysElseWhatWasDesired) {
+  for (const Node::State state : {Node::STATE_ASSIGNED, Node::STATE_BOOTING}) {
+    EXPECT_EQ(Registered(state, "", kOther), Profiles{kOther}) << state;
+    EXPECT_EQ(Registered(state, "", ""), Profiles{kDesired}) << state;
+  }
+}
+
+TEST(RunningProfile, DuringARebootIsTheOldOneUntilItIsBack) {
+  EXPECT_THAT(Registered(Node::STATE_RECONFIGURING, kOther, kOther), IsEmpty());
+  EXPECT_THAT(Registered(Node::STATE_RECONFIGURING, kDesired, kOther), IsEmpty())
+      << "its provisioner was quicker";
+  EXPECT_EQ(Registered(Node::STATE_RECONFIGURING, kOther, kDesired), Profiles{kDesired});
+}
+
+TEST(RunningProfile, OfOneThatIsGoneIsNobodysBusiness) {
+  for (const Node::State state :
+       {Node::STATE_PREPARED_FOR_TERMINATE, Node::STATE_DELETED, Node::STATE_DELIVERY_FAILED}) {
+    EXPECT_THAT(Registered(state, kDesired, kOther), IsEmpty()) << state;
+  }
+}
+
+// The first edition's NodeCWActive.
+TEST(Turned, IsToldWhenTheConditionActiveChanges) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Running("");
+  EXPECT_EQ(Plan(node, object).turned, "Node is idle.") << "for the first time";
+  object.conditions = Json::array({Json{{"type", "CWActive"}, {"status", "False"}}});
+  EXPECT_EQ(Plan(node, object).turned, std::nullopt);
+  lifecycle::v1::Condition& active = *node.mutable_conditions(1);
+  active.set_status("True");
+  active.set_message("Node is active: team/job-0.");
+  EXPECT_EQ(Plan(node, object).turned, "Node is active: team/job-0.");
+  object.conditions = Json::array({Json{{"type", "CWActive"}, {"status", "True"}}});
+  active.set_message("Node is active: team/job-1.");
+  EXPECT_EQ(Plan(node, object).turned, std::nullopt) << "other work is no turn";
+}
+
+// The first edition's MetadataSynced, of one Node.
+TEST(MetadataState, IsPendingUntilTheNodeIsThereWithAllOfIt) {
+  for (const Node::State state : {Node::STATE_ASSIGNED, Node::STATE_BOOTING, Node::STATE_REGISTERED,
+                                  Node::STATE_PRODUCTION, Node::STATE_RECONFIGURING,
+                                  Node::STATE_TRIAGE, Node::STATE_CORDONED, Node::STATE_DRAINING}) {
+    const Node node = MakeNode(state);
+    EXPECT_EQ(MetadataStateOf(node, nullptr), MetadataState::kPending) << state;
+    const NodeObject bare = Running("");
+    EXPECT_EQ(MetadataStateOf(node, &bare), MetadataState::kPending) << state;
+  }
+}
+
+TEST(MetadataState, OfAnotherLifeIsPendingOrUnknown) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  NodeObject object = Running("");
+  object.annotations[kLifeAnnotation] = "2020-01-01T00:00:00.000000Z";
+  EXPECT_EQ(MetadataStateOf(node, &object), MetadataState::kPending) << "left over";
+  object.annotations[kLifeAnnotation] = "2099-01-01T00:00:00.000000Z";
+  EXPECT_EQ(MetadataStateOf(node, &object), MetadataState::kUnknown);
+}
+
+TEST(MetadataState, OneThatIsOffNeedsNone) {
+  const NodeObject object = Running("");
+  EXPECT_EQ(MetadataStateOf(MakeNode(Node::STATE_PREPARED_FOR_TERMINATE), nullptr),
+            MetadataState::kNone);
+  for (const Node::State state : {Node::STATE_DELETED, Node::STATE_DELIVERY_FAILED})
+    EXPECT_EQ(MetadataStateOf(MakeNode(state), &object), MetadataState::kNone) << state;
+}
+
+}  // namespace
+}  // namespace muster::kubernetes

@@ -1,0 +1,85 @@
+// Nodes whose health goes to and fro.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/health.h"
+#include "services/lifecycle/core/test_told.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using O = ReportNode::Observation;
+
+// So long ill, so long well again, over and over.
+void Flap(Simulation& sim, int times, absl::Duration ill, absl::Duration well) {
+  for (int i = 0; i < times && sim.node("g100") != nullptr; ++i) {
+    (void)sim.Report("g100", O::kUnhealthy, "Xid 79");
+    sim.Drive();
+    sim.Advance(ill);
+    sim.Drive();
+    (void)sim.Report("g100", O::kRecovered);
+    sim.Drive();
+    sim.Advance(well);
+    sim.Drive();
+  }
+}
+
+// "Flapping faster than the grace is never replaced: unhealthy time adds up over a window".
+TEST(Flapping, UnhealthyTimesAddUp) {
+  Telling sim(2);
+  const absl::Duration half = sim.policy.triage_grace / 2;
+  Flap(sim, 2, half - absl::Seconds(1), absl::Minutes(1));
+  EXPECT_THAT(sim.broken(), IsEmpty());
+  Flap(sim, 1, absl::Seconds(5), absl::Minutes(1));
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+  EXPECT_THAT(sim.machines(), ElementsAre("g101", "g102"));
+}
+
+// Illnesses that lie far apart have nothing to do with each other.
+TEST(Flapping, OverTheWindowTheyAreForgotten) {
+  Telling sim(2);
+  Flap(sim, 6, sim.policy.triage_grace / 2, kHealthWindow);
+  EXPECT_THAT(sim.broken(), IsEmpty());
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+}
+
+// "changes of health are damped (50 flaps made 500 revisions)": one that is seen is a row of the
+// Node, and little else.
+TEST(Flapping, ChangesOfHealthAreDamped) {
+  Telling sim(2);
+  sim.policy.triage_grace = absl::Hours(1);
+  sim.StopClock();
+  const int64_t before = sim.revision();
+  Flap(sim, 50, absl::Seconds(1), absl::Seconds(1));
+  EXPECT_LE(sim.revision() - before, 2 * 50 + 40);
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_LE(sim.NodeSays("CWNodeUnhealthy").size(), 2u);
+  EXPECT_LE(sim.NodeSays("CWNodeCordoned").size(), 2u);
+}
+
+// After a relapse it shows first that it stays healthy, and explain says until when.
+TEST(Flapping, ARelapseIsBackOnlyOnceItStaysHealthy) {
+  Telling sim(2);
+  Flap(sim, 1, absl::Seconds(5), absl::Seconds(5));
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction) << "one is none";
+  Flap(sim, 1, absl::Seconds(5), absl::ZeroDuration());
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("WAITS_FOR_RECOVERY"));
+  EXPECT_EQ(sim.last_plan.due, sim.node("g100")->observed.healthy_time + sim.policy.triage_grace);
+  sim.Advance(sim.policy.triage_grace - absl::Seconds(1));
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  sim.Advance(absl::Seconds(1));
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  EXPECT_THAT(sim.Obstacles(), IsEmpty());
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,37 @@
+#include "services/lifecycle/core/health.h"
+
+#include "services/lifecycle/core/limits.h"
+
+namespace muster::lifecycle {
+namespace {
+
+void FallIll(Observed& seen, absl::Time now) {
+  const bool again =
+      seen.health_window_time != kNever && now - seen.health_window_time < kHealthWindow;
+  if (again) {
+    ++seen.relapses;
+    if (seen.healthy_time != kNever) seen.unhealthy_time += now - seen.healthy_time;
+  } else {
+    seen.relapses = 0;
+    seen.health_window_time = seen.unhealthy_time = now;
+  }
+  seen.healthy_time = kNever;
+}
+
+}  // namespace
+
+void SeeHealth(Observed& seen, bool unhealthy, const std::string& why, absl::Time now) {
+  if (unhealthy && !seen.unhealthy) FallIll(seen, now);
+  if (!unhealthy && seen.unhealthy) seen.healthy_time = now;
+  seen.unhealthy = unhealthy;
+  seen.health_message = unhealthy ? why : "";
+}
+
+bool HasRelapsed(const Node& node) { return node.observed.relapses > 0; }
+
+absl::Time UnhealthySince(const Node& node) {
+  const absl::Time since = node.observed.unhealthy_time;
+  return since == kNever ? node.state_time : since;
+}
+
+}  // namespace muster::lifecycle

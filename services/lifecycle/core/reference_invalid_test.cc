@@ -1,0 +1,189 @@
+// Pools that cannot be had as they are: what they say, and what is not done for them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/preview.h"
+#include "services/lifecycle/core/test_pools.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kMissing[] = "No release of gpu-driver 999 in channel stable: there are 570, 550.";
+
+// A pool whose spec names a driver that nobody released.
+struct Unreleased : Simulation {
+  explicit Unreleased(bool of_spec = true) {
+    configuration.active.clear();
+    configuration.revisions.clear();
+    configuration.problem = kMissing;
+    configuration.problem_of_spec = of_spec;
+    Create(3);
+  }
+  void Release() {
+    configuration.problem.clear();
+    configuration.problem_of_spec = false;
+    configuration.active = kSimProfile;
+    configuration.revisions = {Made(kSimProfile)};
+  }
+};
+
+// "What depends on releases (gpu.version, image.name, kernel, release train that resolve to
+// nothing) is accepted, then Validated=False/Invalid with an event that names what there is;
+// nothing is asked of capacity; it heals by itself when a release comes."
+TEST(ReferenceInvalid, WhatResolvesToNothingIsInvalidAndCostsNothing) {
+  Unreleased sim;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"), absl::StrCat("False/Invalid: ", kMissing));
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_FALSE(sim.has_claim());
+  EXPECT_EQ(sim.holding(), 0);
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
+  EXPECT_EQ(sim.told().back().message, kMissing);
+  EXPECT_EQ(sim.CountOf("CWNodeRequestQueued"), 0);
+  EXPECT_THAT(sim.ObstacleTexts(), ElementsAre(absl::StrCat("INVALID_SPEC user: ", kMissing)));
+  sim.Release();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Validated"), "Valid");
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+  EXPECT_EQ(sim.holding(), 3);
+}
+
+// What the spec leaves open, and is not there either, is no fault of its owner.
+TEST(ReferenceInvalid, WithNothingReleasedTheOperatorMustAct) {
+  Unreleased sim(/*of_spec=*/false);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Validated"), "Invalid");
+  EXPECT_FALSE(sim.has_claim());
+  EXPECT_THAT(sim.ObstacleTexts(), ElementsAre(absl::StrCat("INVALID_SPEC operator: ", kMissing)));
+}
+
+// "An invalid pool keeps the Nodes it has and requests none."
+TEST(ReferenceInvalid, APoolWhoseDriverIsWithdrawnKeepsItsNodes) {
+  Running sim(3);
+  sim.configuration.problem = kMissing;
+  sim.configuration.problem_of_spec = true;
+  sim.Resize(5);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Validated"), "Invalid");
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+  // Silence is no news.
+  sim.configuration_away = true;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"), absl::StrCat("False/Invalid: ", kMissing));
+  EXPECT_THAT(sim.machines(), SizeIs(3));
+  sim.configuration_away = false;
+  sim.configuration.problem.clear();
+  sim.configuration.problem_of_spec = false;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.machines(), SizeIs(5));
+  EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
+}
+
+// A pool that has a configuration goes on with it, whatever upstream takes away from under it.
+TEST(ReferenceInvalid, WhatTheSpecLeavesOpenDoesNotStopAPoolThatHasAConfiguration) {
+  Running sim(3);
+  sim.configuration.problem = kMissing;
+  sim.Resize(5);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Validated"), "Valid");
+  EXPECT_THAT(sim.machines(), SizeIs(5));
+  EXPECT_THAT(sim.ObstacleTexts(),
+              ElementsAre(absl::StrCat("CONFIGURATION_PROBLEM operator: ", kMissing)));
+}
+
+// Machines that were granted while configuration was silent are for others after a while.
+TEST(ReferenceInvalid, WhatWasGrantedInTheSilenceIsGivenBack) {
+  Unreleased sim;
+  sim.configuration_away = true;
+  ASSERT_TRUE(sim.Settle());
+  ASSERT_THAT(sim.machines(), SizeIs(3));
+  sim.configuration_away = false;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Validated"), "Invalid");
+  sim.Advance(kUnbootableGrace);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_EQ(sim.holding(), 0);
+}
+
+TEST(ReferenceInvalid, ThePreviewSaysTheSame) {
+  Unreleased sim;
+  const Trial trial{std::nullopt, *sim.pool(), {.name = kSimCluster, .zone = "US-EAST-04A"}};
+  const Preview told = Rehearse(trial, [&](const State& state) {
+    Snapshot snapshot = sim.Look();
+    snapshot.pool = state.table<Pool>().Find(kSimPool);
+    return snapshot;
+  });
+  EXPECT_EQ(told.invalid, kMissing);
+  EXPECT_EQ(told.charge, 0);
+  EXPECT_EQ(told.more_nodes, 0);
+}
+
+// "Capacity says what is true; Validated bears the fault; who must act is the operator".
+TEST(ReferenceInvalid, ATypeWithdrawnFromUnderItsNodes) {
+  Running sim(3);
+  sim.catalogue.offered = false;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Validated"),
+            "False/Invalid: Instance type gd-8xa100-i128 is not available in zone US-EAST-04A.");
+  EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
+  EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 0);
+  EXPECT_THAT(sim.ObstacleTexts(),
+              ElementsAre("INVALID_SPEC operator: Instance type gd-8xa100-i128 is not available in "
+                          "zone US-EAST-04A."));
+  sim.Resize(5);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"),
+            "False/Partial: 3 of 5 Nodes granted: no more are asked for while the NodePool is "
+            "invalid.");
+  EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 0) << "a second Warning misleads";
+  sim.catalogue.offered = true;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
+}
+
+TEST(ReferenceInvalid, SpotWithdrawnFromUnderItsNodes) {
+  Simulation sim;
+  sim.Apply([](Spec& spec) {
+    spec.compute_class = "spot";
+    spec.target_nodes = 2;
+  });
+  ASSERT_TRUE(sim.Settle());
+  sim.catalogue.general_access = false;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
+  EXPECT_THAT(sim.ObstacleTexts(),
+              ElementsAre("INVALID_SPEC operator: Zone US-EAST-04A does not serve spot pools."));
+}
+
+// "a new invalid pool has its Capacity condition"
+TEST(ReferenceInvalid, ANewOneHasItsCapacityCondition) {
+  constexpr char kNone[] =
+      "False/NoneAvailable: 0 of 3 Nodes granted: no more are asked for while the NodePool is "
+      "invalid.";
+  Unreleased unreleased;
+  ASSERT_TRUE(unreleased.Settle());
+  EXPECT_EQ(unreleased.Says("Capacity"), kNone);
+  Simulation sim;
+  sim.catalogue.offered = false;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Says("Capacity"), kNone);
+  EXPECT_THAT(sim.ObstacleTexts(),
+              ElementsAre("INVALID_SPEC user: Instance type gd-8xa100-i128 is not available in "
+                          "zone US-EAST-04A."));
+  // Once it is valid, what is short is told.
+  sim.Retire(100);
+  sim.catalogue.offered = true;
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("Capacity"), "NoneAvailable");
+  EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

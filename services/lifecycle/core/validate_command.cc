@@ -1,0 +1,93 @@
+#include "services/lifecycle/core/validate_command.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/budget.h"
+#include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/names.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kTarget[] = "target_nodes";  // what a resize calls `spec.targetNodes`
+
+const TypeFacts* Known(const std::optional<TypeFacts>& type) { return type ? &*type : nullptr; }
+
+void CheckMachines(const std::vector<std::string>& machines, absl::string_view field,
+                   Faults& faults) {
+  if (machines.size() > kMaxNamedMachines) {
+    return faults.Add(field, absl::StrCat("must have at most ", kMaxNamedMachines, " entries"));
+  }
+  std::set<absl::string_view> seen;
+  for (size_t i = 0; i < machines.size(); ++i) {
+    faults.Require(seen.insert(machines[i]).second, muster::error::At(field, i),
+                   "stands in the request twice");
+  }
+}
+
+}  // namespace
+
+void Validate(const UpdateCluster& command, Faults& faults) {
+  ValidateCluster(command.cluster, faults);
+}
+
+void Validate(const ApplyNodePool& command, Faults& faults) {
+  ValidateSpec(command.spec, command.target_nodes, faults);
+  faults.Require(command.object_generation >= 0, "node_pool.object_generation",
+                 "must be at least 0");
+}
+
+void Validate(const ResizeNodePool& command, Faults& faults) {
+  CheckMachines(command.remove_machines, "remove_machines", faults);
+  if (command.target_nodes || command.remove_machines.empty())
+    ValidateTarget(command.target_nodes, faults);
+  faults.Rename("spec.targetNodes", kTarget);
+}
+
+void Validate(const ReconfigureNodePool& command, Faults& faults) {
+  faults.Require(command.max_unavailable.empty() || IsMaxUnavailable(command.max_unavailable),
+                 "max_unavailable", "must be a number such as `2` or a percentage such as `25%`");
+  ValidateCount("allowed_failures", command.allowed_failures, faults);
+  CheckMachines(command.machines, "machines", faults);
+}
+
+void ValidateIn(const State& state, const ApplyNodePool& command, Faults& faults) {
+  const Pool* before = state.table<Pool>().Find(command.name);
+  ValidateFit(command.spec, command.target_nodes, before == nullptr ? nullptr : &before->spec,
+              Known(command.type), faults);
+}
+
+void ValidateIn(const State& state, const ResizeNodePool& command, Faults& faults) {
+  const Pool* before = state.table<Pool>().Find(command.name);
+  if (before == nullptr) return;
+  bool all_known = true;
+  for (size_t i = 0; i < command.remove_machines.size(); ++i) {
+    const std::string& machine = command.remove_machines[i];
+    if (state.table<Node>().Find(NodeName(command.name, machine)) != nullptr) continue;
+    faults.Add(muster::error::At("remove_machines", i),
+               absl::StrCat("`", machine, "` is not a Node of the pool"));
+    all_known = false;
+  }
+  const auto target = all_known ? TargetOf(state, *before, command) : command.target_nodes;
+  if (!target) return;
+  ValidateAutoscaledTarget(before->spec, *target, faults);
+  ValidateFit(before->spec, target, nullptr, Known(command.type), faults);
+  faults.Rename("spec.targetNodes", kTarget);
+}
+
+// Names of those that are on their way out already count for nothing.
+std::optional<int64_t> TargetOf(const State& state, const Pool& pool,
+                                const ResizeNodePool& command) {
+  if (command.target_nodes || command.remove_machines.empty()) return command.target_nodes;
+  const int64_t leaving = std::count_if(
+      command.remove_machines.begin(), command.remove_machines.end(), [&](const auto& machine) {
+        const Node* node = state.table<Node>().Find(NodeName(command.name, machine));
+        return node->removal_cause == RemovalCause::kNone && !IsReturnable(node->state) &&
+               !node->removal_requested;
+      });
+  return std::max<int64_t>(0, pool.spec.target_nodes - leaving);
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "tests/integration/house.h"
+
+// One large attack on a whole server, what it cost, and what others noticed.
+namespace muster::testing {
+
+// What an attack may cost: 64 MiB, and for each request that is under way at once its bytes twice
+// (as they came, and in one piece to be looked at); 0.1 s of CPU a request, and 0.4 s a second for
+// all that the server does anyway, its neighbours' calls among it.
+struct Load {
+  int requests = 1;  // of 4 MiB each
+  int at_once = 1;
+  int64_t bytes = 0;        // what else it may hold
+  absl::Duration cpu = {};  // what else it may take
+};
+
+class Stage {
+ public:
+  explicit Stage(House& house) : house_(house) {}
+  House& house() { return house_; }
+
+  // A complaint unless `holds`.
+  void Expect(bool holds, const std::string& what) {
+    if (!holds) complaints_.push_back(what);
+  }
+  // What another program than musterd cost: it is what the table then tells of.
+  void Charge(int64_t bytes, absl::Duration cpu) {
+    charged_ = true;
+    bytes_ = std::max(bytes_, bytes);
+    cpu_ += cpu;
+  }
+
+  bool charged() const { return charged_; }
+  int64_t bytes() const { return bytes_; }
+  absl::Duration cpu() const { return cpu_; }
+  const std::vector<std::string>& complaints() const { return complaints_; }
+
+ private:
+  House& house_;
+  std::vector<std::string> complaints_;
+  bool charged_ = false;
+  int64_t bytes_ = 0;
+  absl::Duration cpu_ = {};
+};
+
+struct Attack {
+  std::string row = {};  // of the review of hostile clients
+  std::string what = {};
+  Load load = {};
+  std::function<void(Stage&)> run = {};
+  House::Options house = {.audit_books = false};
+  // The house as it is when the attack begins.
+  std::function<void(House&)> prepare = {};
+  // It takes away what all need (the database, the files): neighbours may fail, health may say so.
+  bool outage = false;
+};
+
+// attacks_requests.cc, attacks_state.cc, attacks_outside.cc
+std::vector<Attack> RequestAttacks();
+std::vector<Attack> StateAttacks();
+std::vector<Attack> OutsideAttacks();
+
+// A connection of its own: who shares one with an attack waits behind its bytes, and notices
+// nothing of a listener that is dead.
+std::shared_ptr<grpc::Channel> OwnChannel(const House& house);
+
+// `call(i)` for each i below `count`, all at once; returns when all are done.
+void AtOnce(int count, const std::function<void(int)>& call);
+
+}  // namespace muster::testing

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace muster::testing {
+
+struct RawCallOptions {
+  absl::Duration deadline = absl::Seconds(30);
+  // Told each answer. True: it is the last that is wanted; the call is left, and counts as OK.
+  std::function<bool(const std::string& answer)> enough = {};
+};
+
+// Sends these bytes as a request of that method, whatever they are, and takes the answers as they
+// come, until the call ends. Header only: link gRPC.
+inline grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel,
+                            const std::string& method, const std::string& bytes,
+                            const RawCallOptions& options = {}) {
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + options.deadline));
+  grpc::CompletionQueue queue;
+  const auto next = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  const grpc::Slice slice(bytes);
+  const auto call = stub.PrepareCall(&context, method, &queue);
+  call->StartCall(nullptr);
+  bool left = false;
+  if (next()) {
+    call->WriteLast(grpc::ByteBuffer(&slice, 1), grpc::WriteOptions(), nullptr);
+    next();
+    for (grpc::ByteBuffer answer; !left;) {
+      call->Read(&answer, nullptr);
+      if (!next()) break;
+      grpc::Slice text;
+      (void)answer.DumpToSingleSlice(&text);
+      left = options.enough &&
+             options.enough({reinterpret_cast<const char*>(text.begin()), text.size()});
+    }
+  }
+  if (left) context.TryCancel();
+  grpc::Status status;
+  call->Finish(&status, nullptr);
+  next();
+  return left ? grpc::Status::OK : status;
+}
+
+}  // namespace muster::testing
