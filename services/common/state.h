@@ -97,18 +97,7 @@ class StateBase {
   using Change = ChangeOf<Rows...>;
 
   // Makes the change. Returns the change that undoes it, with the revision that the row had.
-  Revised<Change> Apply(const Change& change, int64_t revision) {
-    return std::visit(
-        [&](const auto& row) -> Revised<Change> {
-          using Row =
-              std::remove_const_t<typename std::remove_reference_t<decltype(row)>::element_type>;
-          Table<Row>& rows = std::get<Table<Row>>(tables_);
-          static_cast<Derived*>(this)->Reindex(rows.Find(change.key), row.get());
-          Versioned<Row> before = rows.Set(change.key, row, revision);
-          return {Change{change.key, std::move(before.row)}, before.revision};
-        },
-        change.row);
-  }
+  Revised<Change> Apply(const Change& change, int64_t revision);
 
   template <class Row>
   const Table<Row>& table() const {
@@ -133,6 +122,21 @@ class StateBase {
 
   std::tuple<Table<Rows>...> tables_;
 };
+
+template <class Derived, class... Rows>
+Revised<ChangeOf<Rows...>> StateBase<Derived, Rows...>::Apply(const Change& change,
+                                                              int64_t revision) {
+  return std::visit(
+      [&](const auto& row) -> Revised<Change> {
+        using Row =
+            std::remove_const_t<typename std::remove_reference_t<decltype(row)>::element_type>;
+        Table<Row>& rows = std::get<Table<Row>>(tables_);
+        static_cast<Derived*>(this)->Reindex(rows.Find(change.key), row.get());
+        Versioned<Row> before = rows.Set(change.key, row, revision);
+        return {Change{change.key, std::move(before.row)}, before.revision};
+      },
+      change.row);
+}
 
 // Decisions are made on an overlay: a state that may be changed and taken back, and the list of
 // what was changed. Not thread-safe; the state must outlive it.

@@ -15,6 +15,13 @@ bool WaitsAsGang(const ClaimRow* claim) {
 
 }  // namespace
 
+State::State() = default;
+State::State(const State&) = default;
+State::State(State&&) noexcept = default;
+State& State::operator=(const State&) = default;
+State& State::operator=(State&&) noexcept = default;
+State::~State() = default;
+
 const Depot* State::FindDepot(const DepotKey& key) const {
   const auto it = depots_.find(key);
   return it == depots_.end() ? nullptr : &it->second;
@@ -127,4 +134,23 @@ void State::Reindex(const ClaimRow* before, const ClaimRow* after) {
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }
 
+void State::Reindex(const ReleasedPool* before, const ReleasedPool* after) {
+  released_.Reindex(before, after);
+}
+
+void State::Reindex(const KeptRequest* before, const KeptRequest* after) {
+  kept_.Reindex(before, after);
+}
+
+bool State::SameIndexes(const State& other) const {
+  return depots_ == other.depots_ && footprints_ == other.footprints_ &&
+         machine_ids_ == other.machine_ids_ && released_ == other.released_ && kept_ == other.kept_;
+}
+
 }  // namespace muster::capacity
+
+namespace muster {
+template class StateBase<capacity::State, capacity::ZoneRow, capacity::InstanceTypeRow,
+                         capacity::MachineRow, capacity::ClaimRow, capacity::ArrivalsRow,
+                         ReleasedPool, KeptRequest>;
+}  // namespace muster

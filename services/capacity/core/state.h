@@ -33,6 +33,14 @@ using DepotKey = std::pair<std::string, std::string>;
 class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, ClaimRow, ArrivalsRow,
                                ReleasedPool, KeptRequest> {
  public:
+  // Its tables are large in code: all that changes them is compiled once (state.cc).
+  State();
+  State(const State&);
+  State(State&&) noexcept;
+  State& operator=(const State&);
+  State& operator=(State&&) noexcept;
+  ~State();
+
   // Null when there are neither machines nor waiting claims.
   const Depot* FindDepot(const DepotKey& key) const;
   const absl::btree_map<DepotKey, Depot>& depots() const { return depots_; }
@@ -65,11 +73,7 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
 
   // Whether all indexes are the same. For audits and tests: after any history they equal those
   // built from the rows.
-  bool SameIndexes(const State& other) const {
-    return depots_ == other.depots_ && footprints_ == other.footprints_ &&
-           machine_ids_ == other.machine_ids_ && released_ == other.released_ &&
-           kept_ == other.kept_;
-  }
+  bool SameIndexes(const State& other) const;
 
  private:
   friend StateBase;
@@ -78,12 +82,8 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void Reindex(const MachineRow* before, const MachineRow* after);
   void Reindex(const ClaimRow* before, const ClaimRow* after);
   void Reindex(const ArrivalsRow*, const ArrivalsRow*) {}
-  void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
-    released_.Reindex(before, after);
-  }
-  void Reindex(const KeptRequest* before, const KeptRequest* after) {
-    kept_.Reindex(before, after);
-  }
+  void Reindex(const ReleasedPool* before, const ReleasedPool* after);
+  void Reindex(const KeptRequest* before, const KeptRequest* after);
   Depot& DepotFor(const std::string& zone, const std::string& instance_type);
   // The footprint of the machine's holder, if it has one.
   void Leave(const MachineRow& machine);
@@ -105,3 +105,9 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
 };
 
 }  // namespace muster::capacity
+
+namespace muster {
+extern template class StateBase<capacity::State, capacity::ZoneRow, capacity::InstanceTypeRow,
+                                capacity::MachineRow, capacity::ClaimRow, capacity::ArrivalsRow,
+                                ReleasedPool, KeptRequest>;
+}  // namespace muster

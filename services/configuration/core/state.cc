@@ -9,6 +9,13 @@
 
 namespace muster::configuration {
 
+State::State() = default;
+State::State(const State&) = default;
+State::State(State&&) noexcept = default;
+State& State::operator=(const State&) = default;
+State& State::operator=(State&&) noexcept = default;
+State::~State() = default;
+
 const Version* State::Newest(Channel channel, Component component,
                              absl::Span<const int64_t> prefix) const {
   const auto found = versions_.find({channel, component});
@@ -83,4 +90,17 @@ void State::Reindex(const PoolConfiguration* before, const PoolConfiguration* af
   if (after != nullptr) followers_[WantsOf(after->spec)].insert(after->Key());
 }
 
+void State::Reindex(const ReleasedPool* before, const ReleasedPool* after) {
+  released_.Reindex(before, after);
+}
+
+void State::Reindex(const KeptRequest* before, const KeptRequest* after) {
+  kept_.Reindex(before, after);
+}
+
 }  // namespace muster::configuration
+
+namespace muster {
+template class StateBase<configuration::State, configuration::Release, configuration::NodeProfile,
+                         configuration::PoolConfiguration, ReleasedPool, KeptRequest>;
+}  // namespace muster

@@ -21,6 +21,14 @@ namespace muster::configuration {
 class State
     : public StateBase<State, Release, NodeProfile, PoolConfiguration, ReleasedPool, KeptRequest> {
  public:
+  // Its tables are large in code: all that changes them is compiled once (state.cc).
+  State();
+  State(const State&);
+  State(State&&) noexcept;
+  State& operator=(const State&);
+  State& operator=(State&&) noexcept;
+  ~State();
+
   // The pools that want the same: their keys, in order.
   using Followers = std::map<Wants, std::set<std::string>>;
 
@@ -43,12 +51,8 @@ class State
   void Reindex(const Release* before, const Release* after);
   void Reindex(const NodeProfile* before, const NodeProfile* after);
   void Reindex(const PoolConfiguration* before, const PoolConfiguration* after);
-  void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
-    released_.Reindex(before, after);
-  }
-  void Reindex(const KeptRequest* before, const KeptRequest* after) {
-    kept_.Reindex(before, after);
-  }
+  void Reindex(const ReleasedPool* before, const ReleasedPool* after);
+  void Reindex(const KeptRequest* before, const KeptRequest* after);
 
  private:
   std::map<std::pair<Channel, Component>, std::set<Version>> versions_;
@@ -59,3 +63,9 @@ class State
 };
 
 }  // namespace muster::configuration
+
+namespace muster {
+extern template class StateBase<configuration::State, configuration::Release,
+                                configuration::NodeProfile, configuration::PoolConfiguration,
+                                ReleasedPool, KeptRequest>;
+}  // namespace muster

@@ -51,6 +51,13 @@ void EraseFrom(Map& map, const std::string& key, const Value& value) {
 
 }  // namespace
 
+State::State() = default;
+State::State(const State&) = default;
+State::State(State&&) noexcept = default;
+State& State::operator=(const State&) = default;
+State& State::operator=(State&&) noexcept = default;
+State::~State() = default;
+
 const Pool* State::FindPoolByUid(absl::string_view uid) const {
   const auto it = pool_by_uid_.find(uid);
   return it == pool_by_uid_.end() ? nullptr : table<Pool>().Find(it->second);
@@ -175,4 +182,13 @@ void State::Reindex(const Event* before, const Event* after) {
   }
 }
 
+void State::Reindex(const KeptRequest* before, const KeptRequest* after) {
+  kept_.Reindex(before, after);
+}
+
 }  // namespace muster::lifecycle
+
+namespace muster {
+template class StateBase<lifecycle::State, lifecycle::Cluster, lifecycle::Pool, lifecycle::Node,
+                         lifecycle::Event, lifecycle::Lease, KeptRequest>;
+}  // namespace muster

@@ -17,6 +17,14 @@ namespace muster::lifecycle {
 // pool's.
 class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptRequest> {
  public:
+  // Its tables are large in code: all that changes them is compiled once (state.cc).
+  State();
+  State(const State&);
+  State(State&&) noexcept;
+  State& operator=(const State&);
+  State& operator=(State&&) noexcept;
+  ~State();
+
   // Names of pools by what they are charged on, and events of a pool, the one seen longest ago
   // first.
   using Names = absl::btree_set<std::string>;
@@ -53,9 +61,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   void Reindex(const Cluster*, const Cluster*) {}
   void Reindex(const Node* before, const Node* after);
   void Reindex(const Lease*, const Lease*) {}
-  void Reindex(const KeptRequest* before, const KeptRequest* after) {
-    kept_.Reindex(before, after);
-  }
+  void Reindex(const KeptRequest* before, const KeptRequest* after);
 
  private:
   absl::flat_hash_map<std::string, std::string> pool_by_uid_;
@@ -69,3 +75,8 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
 };
 
 }  // namespace muster::lifecycle
+
+namespace muster {
+extern template class StateBase<lifecycle::State, lifecycle::Cluster, lifecycle::Pool,
+                                lifecycle::Node, lifecycle::Event, lifecycle::Lease, KeptRequest>;
+}  // namespace muster

@@ -21,23 +21,18 @@ namespace muster::quota {
 // answers that are kept.
 class State : public StateBase<State, Quota, Holding, ReleasedPool, KeptRequest> {
  public:
-  void Reindex(const Quota* before, const Quota* after) {
-    if (before != nullptr && NextChange(*before) != absl::InfiniteFuture())
-      changes_.erase({NextChange(*before), before->Key()});
-    if (after != nullptr && NextChange(*after) != absl::InfiniteFuture())
-      changes_.insert({NextChange(*after), after->Key()});
-  }
-  void Reindex(const Holding* before, const Holding* after) {
-    const auto it = uses_.try_emplace((before != nullptr ? before : after)->quota).first;
-    it->second.Replace(before, after);
-    if (it->second.empty()) uses_.erase(it);
-  }
-  void Reindex(const ReleasedPool* before, const ReleasedPool* after) {
-    released_.Reindex(before, after);
-  }
-  void Reindex(const KeptRequest* before, const KeptRequest* after) {
-    kept_.Reindex(before, after);
-  }
+  // Its tables are large in code: all that changes them is compiled once (state.cc).
+  State();
+  State(const State&);
+  State(State&&) noexcept;
+  State& operator=(const State&);
+  State& operator=(State&&) noexcept;
+  ~State();
+
+  void Reindex(const Quota* before, const Quota* after);
+  void Reindex(const Holding* before, const Holding* after);
+  void Reindex(const ReleasedPool* before, const ReleasedPool* after);
+  void Reindex(const KeptRequest* before, const KeptRequest* after);
 
   // What is held under the Quota of this name, which need not exist.
   const KeyUse& UseOf(absl::string_view quota) const {
@@ -66,3 +61,8 @@ class State : public StateBase<State, Quota, Holding, ReleasedPool, KeptRequest>
 };
 
 }  // namespace muster::quota
+
+namespace muster {
+extern template class StateBase<quota::State, quota::Quota, quota::Holding, ReleasedPool,
+                                KeptRequest>;
+}  // namespace muster
