@@ -3,6 +3,7 @@
 #
 # Environment: MUSTER_STATE_DIR (default <tree>/.state), MUSTER_PORT (7600), MUSTER_METRICS_PORT (7601),
 # MUSTER_OPERATOR_PORT (7603), MUSTER_POSTGRES_PORT (7602). Port 0: a free one for musterd, no TCP at all for Postgres (its unix socket is always there).
+# MUSTER_PRESET: which build runs (release).
 
 # shellcheck source=deploy/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -12,7 +13,8 @@ export PORT="${MUSTER_PORT:-7600}"
 export METRICS_PORT="${MUSTER_METRICS_PORT:-7601}"
 export OPERATOR_PORT="${MUSTER_OPERATOR_PORT:-7603}"
 POSTGRES_PORT="${MUSTER_POSTGRES_PORT:-7602}"
-export BIN="$MUSTER_ROOT/build/release/bin"
+export PRESET="${MUSTER_PRESET:-release}"
+export BIN="$MUSTER_ROOT/build/$PRESET/bin"
 
 # prepare_state: makes the state folder and takes its lock, so that two of these scripts do not meet.
 prepare_state() {
