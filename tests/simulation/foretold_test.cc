@@ -100,13 +100,6 @@ class Order {
     const auto& conditions = pool->status.conditions;
     EXPECT_EQ(told_.invalid,
               ReasonOf(conditions, "Validated") == "Invalid" ? MessageOf(*pool, "Validated") : "");
-    // A gang that grows while Nodes of it leave asks twice, first for the target and then for those
-    // that come early; the preview asks for both at once.
-    const bool asks_twice = pool->spec.gang && pool->account.prefill_nodes > 0;
-    if (asks_twice && told_.more_nodes > 0) {
-      ++seen_["gang: asks twice"];
-      return;
-    }
     EXPECT_EQ(told_.capacity, MessageOf(*pool, "Capacity"));
     EXPECT_EQ(told_.more_nodes, std::max<int64_t>(0, pool->account.requested_nodes - HeldBefore()));
     if (!told_.invalid.empty()) ++seen_["invalid"];

@@ -171,15 +171,19 @@ void Planner::WaitForConfiguration(Node& node, DeferReason reason, const std::st
        now() < until ? until : kNever);
 }
 
-// Nodes to come for those whose drain began before the target rose: these do not count as wanted.
-int64_t Planner::EarlyNodes() const {
-  if (pool_.deleting()) return 0;
+// Nodes to come before others have left: for those that are to be replaced, and for those whose
+// drain began before the target rose, which do not count as wanted.
+int64_t Planner::PrefillNodes() const {
+  const int64_t replaced = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
+    return entry.second.replace_time != kNever;
+  });
+  if (pool_.deleting()) return replaced;
   const int64_t leaving = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
     const Node& node = entry.second;
     return node.removal_cause == RemovalCause::kScaleDown &&
            (node.state == NodeState::kDraining || node.state == NodeState::kPreparedForTerminate);
   });
-  return std::min(leaving, std::max<int64_t>(0, pool_.target_nodes() - Keeping()));
+  return replaced + std::min(leaving, std::max<int64_t>(0, pool_.target_nodes() - Keeping()));
 }
 
 // What quota and capacity have agreed to; see demand.h for why in this order.
@@ -193,17 +197,17 @@ void Planner::Agree() {
   const int64_t covered =
       answers().holding.here() ? answers().holding.value.nodes : account_.granted_nodes;
   const int64_t wanted = valid ? pool_.wanted_nodes() : 0;
+  const int64_t prefill = PrefillNodes();
+  // A gang asks once for all that it is to have: what comes early is charged for first.
+  const bool asks_whole = !pool_.spec.gang || prefill <= account_.prefill_nodes;
   // What is asked of capacity stays, as long as a disabled configuration lets nothing boot.
-  if (!profile_disabled_) {
+  if (!profile_disabled_ && asks_whole) {
     account_.requested_nodes = std::max(account_.requested_nodes, std::min(wanted, covered));
   }
   const int64_t needed =
       std::max({wanted, account_.requested_nodes, static_cast<int64_t>(nodes_.size())});
   account_.granted_nodes = std::min(covered, needed);
-  account_.prefill_nodes = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
-    return entry.second.replace_time != kNever;
-  });
-  account_.prefill_nodes += EarlyNodes();
+  account_.prefill_nodes = prefill;
   AnnounceOrders();
   const int64_t more = account_.requested_nodes - before;
   if (account_ == pool_.account) return;

@@ -67,7 +67,7 @@ class Planner {
   void OrderBoots();
   void AbortBrokenBoots();
   void WaitForConfiguration(Node& node, DeferReason reason, const std::string& because);
-  int64_t EarlyNodes() const;
+  int64_t PrefillNodes() const;
   void TimeOutBoots();
   void Agree();
 

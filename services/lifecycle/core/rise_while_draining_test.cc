@@ -59,6 +59,19 @@ TEST(RiseWhileDraining, WithoutQuotaForBothItIsAwaited) {
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
+// A gang stands whole at its first request's place: what comes early is part of that request.
+TEST(RiseWhileDraining, AGangAsksOnceForAllThatItIsToHave) {
+  Draining sim;
+  sim.Apply([](Spec& spec) { spec.gang = true; });
+  sim.Live();
+  sim.OthersTake(96);
+  const auto asked = sim.CountOf("CWNodeRequestQueued");
+  sim.Resize(6);
+  sim.Live();
+  EXPECT_EQ(sim.pool()->account.requested_nodes, 9);
+  EXPECT_EQ(sim.CountOf("CWNodeRequestQueued"), asked + 1);
+}
+
 // The deadline follows the strategy in force.
 TEST(RiseWhileDraining, TheDeadlineOfADrainFollowsTheStrategy) {
   Draining sim;
