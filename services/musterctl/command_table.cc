@@ -163,17 +163,15 @@ Command ExplainCommand() {
 
 Command FindCommand() {
   return {.name = "find",
-          .usage = "find placements TYPE=NODES[:spot]... [--zone ZONE]... [--priority N]",
+          .usage = "find placements TYPE=NODES[:spot]... [--zone ZONE]...",
           .summary = "Ranks zones by whether these Nodes can be had there now; reserves nothing.",
-          .details = "All are to be had in one zone; what one takes is not there for the next.",
+          .details =
+              "All are to be had in one zone; what one takes is not there for the next. Whatever\n"
+              "its priority, a new request stands behind all that wait in its class.",
           .flags = {{.name = "zone",
                      .value = "ZONE",
                      .meaning = "Only this zone. May be repeated.",
-                     .repeated = true},
-                    {.name = "priority",
-                     .value = "N",
-                     .meaning = "Scheduling priority of the NodePools.",
-                     .standard = "0"}}};
+                     .repeated = true}}};
 }
 
 Command WaitCommand() {

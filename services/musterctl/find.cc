@@ -1,5 +1,3 @@
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
@@ -21,8 +19,7 @@ std::string Label(capacity::v1::Availability availability) {
 }
 
 // `TYPE=NODES` or `TYPE=NODES:spot`.
-absl::StatusOr<capacity::v1::PlacementRequest> ParsePlacement(absl::string_view text,
-                                                              int32_t priority) {
+absl::StatusOr<capacity::v1::PlacementRequest> ParsePlacement(absl::string_view text) {
   capacity::v1::PlacementRequest request;
   const size_t equals = text.find('=');
   if (equals == absl::string_view::npos || equals == 0)
@@ -33,20 +30,13 @@ absl::StatusOr<capacity::v1::PlacementRequest> ParsePlacement(absl::string_view 
   if (!nodes.ok()) return WrongUse(nodes.status().message());
   request.set_instance_type(std::string(text.substr(0, equals)));
   request.set_nodes(*nodes);
-  request.set_priority(priority);
   return request;
 }
 
 absl::StatusOr<capacity::v1::FindPlacementsRequest> ParseQuery(const CommandLine& line) {
-  const absl::StatusOr<int64_t> priority = ParseCount("--priority", line.Get("priority"));
-  if (!priority.ok()) return WrongUse(priority.status().message());
-  if (*priority != static_cast<int32_t>(*priority))
-    return WrongUse(absl::StrCat("--priority: must be ", std::numeric_limits<int32_t>::min(),
-                                 " to ", std::numeric_limits<int32_t>::max()));
   capacity::v1::FindPlacementsRequest request;
   for (size_t i = 1; i < line.arguments.size(); ++i) {
-    ASSIGN_OR_RETURN(*request.add_requests(),
-                     ParsePlacement(line.arguments[i], static_cast<int32_t>(*priority)));
+    ASSIGN_OR_RETURN(*request.add_requests(), ParsePlacement(line.arguments[i]));
   }
   const auto zones = line.flags.find("zone");
   if (zones != line.flags.end())

@@ -73,8 +73,7 @@ TEST_F(QuestionsTest, FindRanksZones) {
     }
   }
   api_.placements.set_recommended_zone("B-1A");
-  EXPECT_EQ(RunLine({"find", "placements", "t=4", "u=2:spot", "--zone=A-1A", "--zone=B-1A",
-                     "--priority=-3"}),
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "u=2:spot", "--zone=A-1A", "--zone=B-1A"}),
             kDone);
   EXPECT_EQ(out(),
             "ZONE   INSTANCE TYPE   NODES   CLASS     FREE   RECLAIMABLE   AHEAD   IN SERVICE   "
@@ -89,9 +88,9 @@ TEST_F(QuestionsTest, FindRanksZones) {
             "Limited availability\n"
             "Recommended zone: B-1A\n");
   EXPECT_THAT(api_.calls,
-              ElementsAre("find requests { instance_type: \"t\" nodes: 4 priority: -3 } requests { "
+              ElementsAre("find requests { instance_type: \"t\" nodes: 4 } requests { "
                           "instance_type: \"u\" nodes: 2 compute_class: COMPUTE_CLASS_SPOT "
-                          "priority: -3 } zones: \"A-1A\" zones: \"B-1A\""));
+                          "} zones: \"A-1A\" zones: \"B-1A\""));
   api_.placements.clear_recommended_zone();
   EXPECT_EQ(RunLine({"find", "placements", "t=4"}), kDone);
   EXPECT_THAT(out(), EndsWith("No zone is recommended.\n"));
