@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/asker_wire.h"
 #include "services/lifecycle/fake_peers.h"
 #include "tests/testing/patience.h"
 
@@ -146,6 +147,20 @@ TEST_F(AskerTest, WhatIsReclaimedForAPoolIsToldByCapacity) {
   peers_.capacity.SetReclaimed(3);
   EXPECT_EQ(asker_.AskReclaimed("uid-a", kLong), 3);
   EXPECT_EQ(asker_.AskReclaimed("uid-unknown", kLong), 0);
+}
+
+// A gang waits for what is in repair, and no more for what is retired.
+TEST(StockOf, TellsInServiceInRepairAndRetiredApart) {
+  using capacity::v1::Machine;
+  const auto print = [](Machine::State state) {
+    Machine machine;
+    machine.set_state(state);
+    return StockOf(machine).print;
+  };
+  EXPECT_EQ(print(Machine::STATE_FREE), print(Machine::STATE_HELD));
+  EXPECT_NE(print(Machine::STATE_FREE), print(Machine::STATE_IN_REPAIR));
+  EXPECT_NE(print(Machine::STATE_IN_REPAIR), 0U);
+  EXPECT_EQ(print(Machine::STATE_RETIRED), 0U);
 }
 
 }  // namespace

@@ -260,11 +260,10 @@ size_t PrintOf(const fv1::PoolConfiguration& configuration) {
 
 HeardStock::Machine StockOf(const cv1::Machine& machine) {
   HeardStock::Machine stock{machine.zone(), machine.instance_type()};
-  if (machine.state() != cv1::Machine::STATE_IN_REPAIR &&
-      machine.state() != cv1::Machine::STATE_RETIRED) {
+  if (machine.state() != cv1::Machine::STATE_RETIRED) {
     const std::map<std::string, std::string> labels(machine.labels().begin(),
                                                     machine.labels().end());
-    stock.print = absl::HashOf(labels) | 1;
+    stock.print = absl::HashOf(labels, machine.state() == cv1::Machine::STATE_IN_REPAIR) | 1;
   }
   return stock;
 }

@@ -13,8 +13,8 @@
 namespace muster::lifecycle {
 
 // What a watch of capacity's machines tells, sieved down to what a waiting pool is told of them:
-// how many are in service, of which type, in which zone, with which labels. Who holds one, or what
-// it waits for, is no news. Memory only; for one thread.
+// how many are in service or in repair (a gang waits for these, too), of which type, in which zone,
+// with which labels. Who holds one, or what it waits for, is no news. Memory only; for one thread.
 class HeardStock {
  public:
   using Depot = std::pair<std::string, std::string>;  // zone, instance type
@@ -22,7 +22,7 @@ class HeardStock {
   struct Machine {
     absl::string_view zone;
     absl::string_view instance_type;
-    size_t print = 0;  // of its labels; 0: not in service
+    size_t print = 0;  // of its labels and whether it is in repair; 0: retired
   };
 
   void BeginSnapshot() { ++snapshot_; }

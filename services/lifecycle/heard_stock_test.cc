@@ -29,13 +29,14 @@ class HeardStockTest : public ::testing::Test {
   HeardStock heard_;
 };
 
-TEST_F(HeardStockTest, OnlyWhatIsInServiceAndItsLabelsAreNews) {
+TEST_F(HeardStockTest, OnlyWhatThereIsAndItsLabelsAreNews) {
   EXPECT_THAT(Take("m1", "Z", 7), ElementsAre(HeardStock::Depot{"Z", "t"}));
   EXPECT_THAT(Take("m1", "Z", 7), IsEmpty());  // held, earmarked, reclaimed
   EXPECT_THAT(Take("m1", "Z", 9).size(), 1U);  // other labels
-  EXPECT_THAT(Take("m1", "Z", 0).size(), 1U);  // broken
-  EXPECT_THAT(Take("m1", "Z", 0), IsEmpty());  // retired
-  EXPECT_THAT(Take("m2", "Z", 0), IsEmpty());  // new, and not in service
+  EXPECT_THAT(Take("m1", "Z", 8).size(), 1U);  // broken
+  EXPECT_THAT(Take("m1", "Z", 0).size(), 1U);  // retired
+  EXPECT_THAT(Take("m1", "Z", 0), IsEmpty());
+  EXPECT_THAT(Take("m2", "Z", 0), IsEmpty());  // new, and retired
   EXPECT_THAT(Take("m1", "Z", 9).size(), 1U);  // repaired
   EXPECT_THAT(Take("m1", "Y", 9).size(), 2U) << "moved";
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/hash/hash.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "services/common/internal_kind.h"
 #include "services/lifecycle/core/names.h"
@@ -41,6 +42,7 @@ void World::Listen() {
         Due(std::string(lifecycle::PoolNameOf(key)));
       }
       if (kind == Pool::kKind) Due(key);
+      if (kind == lifecycle::Cluster::kKind) HearCluster(key);
     }
   };
   cloud_.quota.committed = [this, judged = cloud_.quota.committed](const auto& overlay) {
@@ -54,7 +56,10 @@ void World::Listen() {
   cloud_.capacity.committed = [this, judged = cloud_.capacity.committed](const auto& overlay) {
     judged(overlay);
     for (const auto& change : overlay.changes()) {
-      if (change.change.kind() == capacity::MachineRow::kKind) HearMachine(change.change.key);
+      const absl::string_view kind = change.change.kind();
+      if (kind == capacity::MachineRow::kKind) HearMachine(change.change.key);
+      if (kind == capacity::ZoneRow::kKind || kind == capacity::InstanceTypeRow::kKind)
+        HearCatalogue();
       if (change.change.kind() != capacity::ClaimRow::kKind) continue;
       const auto* claim =
           overlay.state().template table<capacity::ClaimRow>().Find(change.change.key);
@@ -79,12 +84,19 @@ void World::Listen() {
   }
 }
 
+void World::HearCluster(const std::string& cluster) {
+  for (const std::string& name : PoolNames()) {
+    if (absl::StartsWith(name, cluster + "/")) Due(name);
+  }
+}
+
 void World::Due(const std::string& pool, absl::Duration in) {
   if (in == absl::InfiniteDuration()) return;
   for (Replica& replica : replicas_) replica.agenda->Add(pool, in);
 }
 
 void World::DueByQuota(const std::string& quota, bool limit) {
+  if (options_.bug == Bug::kLimitUnheard && limit) return;
   const std::vector<std::string> parts = absl::StrSplit(quota, '/');
   const std::vector<std::string> words = absl::StrSplit(parts.back(), '~');
   const lifecycle::State& state = cloud_.lifecycle.state();
@@ -100,10 +112,17 @@ void World::HearMachine(const std::string& key) {
   const auto* machine = cloud_.capacity.state().table<capacity::MachineRow>().Find(key);
   if (machine == nullptr) return stock_.Forget(key, stock_moved_);
   lifecycle::HeardStock::Machine heard{machine->zone, machine->instance_type};
-  if (machine->state != capacity::MachineState::kInRepair &&
-      machine->state != capacity::MachineState::kRetired)
-    heard.print = absl::HashOf(machine->labels) | 1;
+  if (machine->state != capacity::MachineState::kRetired) {
+    const bool in_repair = machine->state == capacity::MachineState::kInRepair;
+    heard.print = absl::HashOf(machine->labels, in_repair) | 1;
+  }
   stock_.Take(key, heard, stock_moved_);
+}
+
+// Every pool may be of what is offered no more (services/lifecycle/catalogue_mirror.h).
+void World::HearCatalogue() {
+  if (options_.bug == Bug::kCatalogueUnheard) return;
+  for (const std::string& name : PoolNames()) Due(name);
 }
 
 void World::HearStockAnew() {
@@ -117,7 +136,7 @@ void World::HearStockAnew() {
 void World::TellStock() {
   for (const auto& [zone, instance_type] : std::exchange(stock_moved_, {})) {
     const auto* pools = cloud_.lifecycle.state().PoolsShortOfCapacity(zone, instance_type);
-    if (pools == nullptr) continue;
+    if (pools == nullptr || options_.bug == Bug::kStockUnheard) continue;
     for (const std::string& name : *pools) Due(name, absl::Milliseconds(200));
   }
 }
