@@ -103,9 +103,11 @@ void World::MoveMachine() {
   const auto& machines = cloud_.capacity.state().table<capacity::MachineRow>().rows();
   const auto it = std::next(machines.begin(), dice_.Roll(static_cast<int>(machines.size())));
   const capacity::MachineRow machine = *it->second.row;
-  if (machine.state == capacity::MachineState::kInRepair) return Repair(machine.id);
-  const auto state =
-      dice_.OneIn(10) ? capacity::MachineState::kRetired : capacity::MachineState::kInRepair;
+  const bool is_in_repair = machine.state == capacity::MachineState::kInRepair;
+  const bool given_up = is_in_repair && calm() && dice_.OneIn(3);
+  if (is_in_repair && !given_up) return Repair(machine.id);
+  const auto state = given_up || dice_.OneIn(10) ? capacity::MachineState::kRetired
+                                                 : capacity::MachineState::kInRepair;
   if (machine.claim.empty()) fleet_.Wipe(machine.id);
   // Refused when held.
   (void)requests_.Send(cloud_.capacity,

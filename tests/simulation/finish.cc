@@ -136,6 +136,7 @@ void World::Finish() {
   if (!ComeToRest()) return judge_.Fail("it does not come to rest");
   CheckAtRest();
   CheckNothingMoves();
+  if (!judge_.failed()) LiveQuietly();
   if (restores && !judge_.failed()) CheckRestoredAtRest();
   if (judge_.failed()) return;
   may_go_back_ = false;
@@ -180,20 +181,25 @@ void World::CheckAtRest() {
   }
 }
 
+// With what the pool says.
+void World::FailOf(const Pool& pool, absl::string_view fault) {
+  std::string text = absl::StrCat(pool.name, ": ", fault);
+  for (const lifecycle::Condition& c : pool.status.conditions) {
+    absl::StrAppend(&text, "\n  ", c.type, "=", c.reason, ": ", c.message);
+  }
+  absl::StrAppend(&text, "\n  target ", pool.spec.target_nodes, ", granted ",
+                  pool.account.granted_nodes, ", requested ", pool.account.requested_nodes,
+                  IsDisabled(pool) ? ", disabled" : "");
+  for (const Node* node : cloud_.lifecycle.state().NodesOf(pool.name)) {
+    absl::StrAppend(&text, "\n  ", node->machine, " ", NodeStateName(node->state));
+  }
+  judge_.Fail(text);
+}
+
 void World::CheckPool(const Pool& pool) {
   const auto fail = [&](absl::string_view what, int64_t is, int64_t should) {
     if (is == should) return;
-    std::string status;
-    for (const lifecycle::Condition& c : pool.status.conditions) {
-      absl::StrAppend(&status, "\n  ", c.type, "=", c.reason, ": ", c.message);
-    }
-    absl::StrAppend(&status, "\n  granted ", pool.account.granted_nodes, ", requested ",
-                    pool.account.requested_nodes, IsDisabled(pool) ? ", disabled" : "");
-    for (const Node* node : cloud_.lifecycle.state().NodesOf(pool.name)) {
-      absl::StrAppend(&status, "\n  ", node->machine, " ", NodeStateName(node->state));
-    }
-    judge_.Fail(
-        absl::StrCat("at rest, ", pool.name, ": ", what, " ", is, " instead of ", should, status));
+    FailOf(pool, absl::StrCat("at rest: ", what, " ", is, " instead of ", should));
   };
   const auto nodes = cloud_.lifecycle.state().NodesOf(pool.name);
   const auto size = static_cast<int64_t>(nodes.size());

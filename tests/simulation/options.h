@@ -41,8 +41,11 @@ enum class Bug {
   kStarvation,            // pools late in the alphabet wait for all others
   kLeaseWithoutProof,     // who cannot commit keeps the lease by its beats
   kLeaseFromTheFuture,    // a lease from before the clock was set back is waited for
+  kLimitUnheard,          // a limit that moves is news to nobody
+  kStockUnheard,          // likewise machines that come into service or go
+  kCatalogueUnheard,      // likewise what a zone offers
 };
-inline constexpr int kBugs = 30;
+inline constexpr int kBugs = 33;
 
 // `no-version-check`, ...
 absl::string_view NameOf(Bug bug);

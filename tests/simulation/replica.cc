@@ -200,6 +200,7 @@ void Replica::Explain(const lifecycle::Snapshot& snapshot, const lifecycle::Pool
   const auto obstacles = lifecycle::Explain(snapshot, plan);
   around_.cloud.trace(around_.cloud.now, name_, ": ", obstacles.size(), " obstacles for ",
                       snapshot.pool->name);
+  if (explained) explained(obstacles);
   const absl::string_view reason =
       lifecycle::ReasonOf(snapshot.pool->status.conditions, "AtTarget");
   const bool met = reason.empty() || reason == "TargetMet";

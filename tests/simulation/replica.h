@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/plan.h"
 #include "tests/simulation/agenda.h"
 #include "tests/simulation/cloud.h"
@@ -45,6 +46,8 @@ class Replica {
   // Told of every plan: the pool, and in which time it is due again by itself.
   std::function<void(const std::string&, absl::Duration)> planned = [](const std::string&,
                                                                        absl::Duration) {};
+  // Of an advisor: told of what it explains.
+  std::function<void(const std::vector<lifecycle::Obstacle>&)> explained = nullptr;
 
   const std::string& name() const { return name_; }
   // What it believes; 0: it does not lead.

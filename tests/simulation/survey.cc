@@ -66,6 +66,7 @@ Counts NoCounts() {
                            "deleted: while spot is reclaimed",
                            "question: explanation",
                            "question: preview",
+                           "quiet: a pool speaks",
                            "message: late",
                            "generation: too far",
                            "clock: half an hour ahead",

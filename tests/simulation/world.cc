@@ -178,7 +178,10 @@ absl::string_view NameOf(Bug bug) {
                                                "request-id-unheeded",
                                                "starvation",
                                                "lease-by-who-cannot-commit",
-                                               "lease-from-the-future"};
+                                               "lease-from-the-future",
+                                               "limit-unheard",
+                                               "stock-unheard",
+                                               "catalogue-unheard"};
   return kNames[static_cast<size_t>(bug)];
 }
 

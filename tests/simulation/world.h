@@ -137,11 +137,22 @@ class World {
   void CheckPool(const lifecycle::Pool& pool);
   void CheckNothingMoves();
   void CheckNothingLeft();
+  void FailOf(const lifecycle::Pool& pool, absl::string_view fault);
+
+  // --- quiet days (quiet.cc) ---
+  void LiveQuietly();
+  // False: it never did.
+  bool ComeToQuiet();
+  bool PassQuietly(absl::Duration time);
+  void CheckSaid();
+
   // --- who is to be looked at (due.cc) ---
   void Listen();
   void Due(const std::string& pool, absl::Duration in = absl::ZeroDuration());
   void DueByQuota(const std::string& quota, bool limit);
   void HearMachine(const std::string& key);
+  void HearCatalogue();
+  void HearCluster(const std::string& cluster);
   void HearStockAnew();
   void TellStock();
 

@@ -53,6 +53,20 @@ TEST(ReferenceCapacity, NoneAvailableWithNoMachineInService) {
   EXPECT_THAT(sim.Obstacles(), ElementsAre("NOT_ENOUGH_MACHINES"));
 }
 
+// What is in service may be too few for a gang: that none is in service would not be so.
+TEST(ReferenceCapacity, NoneAvailableForAGangSaysHowManyAreInService) {
+  Simulation sim;
+  sim.Retire(97);
+  sim.OthersTake(3);
+  sim.whole = true;
+  sim.Create(5);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(
+      sim.Says("Capacity"),
+      "False/NoneAvailable: No Node granted: 3 machines of gd-8xa100-i128 in zone US-EAST-04A "
+      "are in service, too few for the gang.");
+}
+
 // "NoneAvailableNodeAffinity: No Nodes are available for the requested instance type due to
 // Affinity constraints."
 TEST(ReferenceCapacity, NoneAvailableNodeAffinityWhenNoneMatches) {

@@ -41,6 +41,16 @@ void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
   }
 }
 
+// Machines may be in service that are too few for a gang, or make up no whole rack.
+std::string NoneAvailableText(const Snapshot& snapshot, const ClaimAnswer& claim,
+                              absl::string_view where) {
+  if (claim.in_service == 0) return absl::StrCat("No machine of ", where, " is in service.");
+  const bool racks = snapshot.catalogue.type && snapshot.catalogue.type->nodes_per_rack > 0;
+  return absl::StrCat("No Node granted: ", CountText(claim.in_service, "machine"), " of ", where,
+                      claim.in_service == 1 ? " is" : " are", " in service, too few for ",
+                      racks ? "the whole racks that are asked for." : "the gang.");
+}
+
 Condition CapacityOf(const Snapshot& snapshot, const ClaimAnswer& claim, const ClaimAsk& ask) {
   const Pool& pool = *snapshot.pool;
   const std::string where = absl::StrCat(pool.spec.instance_type, " in zone ", pool.zone);
@@ -58,8 +68,7 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimAnswer& claim, const C
                            CountText(claim.in_service, "machine"), " of ", where,
                            claim.in_service == 1 ? " is" : " are", " in service.")};
     case ClaimAnswer::Reason::kNoneAvailable:
-      return {"Capacity", "False", "NoneAvailable",
-              absl::StrCat("No machine of ", where, " is in service.")};
+      return {"Capacity", "False", "NoneAvailable", NoneAvailableText(snapshot, claim, where)};
     case ClaimAnswer::Reason::kPartialNodeAffinity:
       return {"Capacity", "False", "PartialNodeAffinity",
               absl::StrCat(Of(held, ask.nodes), " granted: only ", claim.matching, " of ",
@@ -216,6 +225,12 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const
   }
 }
 
+// Runs another configuration, or reboots into another.
+bool IsOutdated(const Node& node, const std::string& profile) {
+  return node.observed.node_profile != profile ||
+         (node.state == NodeState::kReconfiguring && node.desired.node_profile != profile);
+}
+
 // How far the active configuration has reached.
 Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::string& profile) {
   constexpr char kType[] = "NodeReconfigurationRequired";
@@ -223,7 +238,7 @@ Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::s
   int64_t outdated = 0;
   int64_t leaving = 0;
   for (const Node* node : outlook.nodes) {
-    const bool is_outdated = node->observed.node_profile != profile;
+    const bool is_outdated = IsOutdated(*node, profile);
     const bool stays = IsInService(node->state);
     here += IsPresent(*node) ? 1 : 0;
     outdated += stays && is_outdated ? 1 : 0;

@@ -40,6 +40,7 @@ class SimPeers {
   // Machines that match the pool's node affinity; nullopt: all.
   std::optional<std::set<std::string>> matching = {};
   int rack_size = 0;                        // 0: machines have no racks
+  bool whole = false;                       // it says so of a gang
   int64_t being_reclaimed = 0;              // from spot, for this pool
   std::vector<std::string> taken = {};      // Nodes of other pools
   std::optional<absl::Duration> wait = {};  // that capacity estimates
@@ -243,6 +244,7 @@ class SimPeers {
     if (now.outstanding == 0) return R::kSufficient;
     if (now.in_service == 0) return R::kNoneAvailable;
     if (now.matching == 0) return R::kNoneAvailableNodeAffinity;
+    if (whole && now.matching < now.nodes && now.machines.empty()) return R::kNoneAvailable;
     if (now.matching >= now.nodes || now.machines.empty()) return R::kQueued;
     return affinity_matters && now.in_service >= now.nodes ? R::kPartialNodeAffinity : R::kPartial;
   }

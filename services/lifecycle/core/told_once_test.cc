@@ -141,6 +141,18 @@ TEST(ReferenceUpToDate, IsNotSaidUntruly) {
   EXPECT_EQ(leaving.Says(kType),
             "False/AllNodesUpToDate: All nodes that stay are on the current configuration; 1 that "
             "leaves is not.");
+  // What reboots into what was rolled back from is not where it was seen before.
+  Outdated booting(1);
+  booting.stuck = {"g100"};
+  booting.Ask({.machines = {"g100"}});
+  booting.Live();
+  ASSERT_EQ(booting.node("g100")->state, NodeState::kReconfiguring);
+  booting.RollBackTo(kSimProfile);
+  booting.Live();
+  ASSERT_EQ(booting.pool()->status.node_profile, kSimProfile);
+  EXPECT_EQ(booting.Says(kType),
+            "True/StagedNodeConfig: 1 of 1 Node must be reconfigure-rebooted to reach "
+            "np-000000000001. Reconfigure reboots are under way.");
 }
 
 }  // namespace

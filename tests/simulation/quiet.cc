@@ -1,0 +1,95 @@
+// Quiet days: nothing fails, one thing is changed at a time, and who must hear of it hears of it
+// from what the services tell each other alone: no resync, no look at pools that nothing happened
+// to.
+#include <algorithm>
+
+#include "services/lifecycle/core/explain.h"
+#include "tests/simulation/sayings.h"
+#include "tests/simulation/world.h"
+
+namespace muster::simulation {
+namespace {
+
+constexpr int kChanges = 12;
+// Rounds without which nothing that is under way takes.
+constexpr int kRounds = 5'000;
+// Within which what is said is so.
+constexpr absl::Duration kSoon = absl::Seconds(1);
+
+std::string RevisionsText(const Cloud& cloud) {
+  return absl::StrCat("lifecycle ", cloud.lifecycle.revision(), ", quota ", cloud.quota.revision(),
+                      ", capacity ", cloud.capacity.revision(), ", configuration ",
+                      cloud.configuration.revision());
+}
+
+}  // namespace
+
+void World::LiveQuietly() {
+  cloud_.trace(cloud_.now, "--- quiet days");
+  for (int i = 0; i < kChanges && !judge_.failed(); ++i) {
+    switch (dice_.Roll(3)) {
+      case 0:
+        MoveMachine();
+        break;
+      case 1:
+        StepAdmin();
+        break;
+      default:
+        StepCaller();
+    }
+    if (!ComeToQuiet()) return judge_.Fail("it does not come to quiet");
+    CheckSaid();
+    if (!PassQuietly(dice_.UpTo(absl::Minutes(2))))
+      return judge_.Fail("it does not come to quiet as time passes");
+  }
+  Heal();
+}
+
+// What is due by the clock is done then.
+bool World::PassQuietly(absl::Duration time) {
+  for (const absl::Time end = cloud_.now + time; cloud_.now < end && !judge_.failed();) {
+    cloud_.Pass(std::min(end - cloud_.now, replicas_[0].agenda->UntilNext()));
+    if (!ComeToQuiet()) return false;
+  }
+  return true;
+}
+
+// Until nobody does anything within a moment.
+bool World::ComeToQuiet() {
+  Replica& leader = replicas_[0];
+  for (int round = 0; round < kRounds && !judge_.failed(); ++round) {
+    cloud_.Pass(absl::Milliseconds(1));
+    cloud_.quota.Run(quota::SettleOverrides{}, cloud_.now);
+    const bool acted = fleet_.ActAll() | SettleConfigurations(true);
+    const std::vector<std::string> pools = leader.agenda->Take(200);
+    leader.Pass(pools);
+    judge_.CheckStep();
+    if (acted || !pools.empty()) continue;
+    if (leader.agenda->UntilNext() > kSoon) return true;
+    cloud_.Pass(leader.agenda->UntilNext());
+  }
+  return judge_.failed();
+}
+
+// A look at a pool that nobody is due to look at finds nothing to do, and all that it says is so.
+void World::CheckSaid() {
+  for (const std::string& name : PoolNames()) {
+    if (judge_.failed()) return;
+    const std::string before = RevisionsText(cloud_);
+    replicas_[0].Pass({name});
+    if (RevisionsText(cloud_) != before)
+      return judge_.Fail(absl::StrCat(name, ": at quiet, and a look at it finds something to do: ",
+                                      before, " became ", RevisionsText(cloud_)));
+    const auto* pool = cloud_.lifecycle.state().table<lifecycle::Pool>().Find(name);
+    if (pool == nullptr) continue;
+    std::vector<lifecycle::Obstacle> obstacles;
+    advisor_.explained = [&](const auto& found) { obstacles = found; };
+    advisor_.Pass({name});
+    advisor_.explained = nullptr;
+    survey_.Saw("quiet: a pool speaks");
+    const std::string fault = Contradiction(cloud_, *pool, obstacles);
+    if (!fault.empty()) FailOf(*pool, absl::StrCat("at quiet: ", fault));
+  }
+}
+
+}  // namespace muster::simulation
