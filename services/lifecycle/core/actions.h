@@ -121,7 +121,7 @@ struct SetAccount {
   int64_t requested_nodes = 0;
   int64_t prefill_nodes = 0;
   int64_t configuration_order = 0;
-  bool configuration_order_waiting = false;
+  int64_t waiting_configuration_order = 0;
   GivenUp given_up = {};
   std::string reason = {};
   bool operator==(const SetAccount&) const = default;

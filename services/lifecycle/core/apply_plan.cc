@@ -80,7 +80,7 @@ class Executor {
     pool_.account.requested_nodes = action.requested_nodes;
     pool_.account.prefill_nodes = action.prefill_nodes;
     pool_.account.configuration_order = action.configuration_order;
-    pool_.account.configuration_order_waiting = action.configuration_order_waiting;
+    pool_.account.waiting_configuration_order = action.waiting_configuration_order;
     pool_.account.given_up = action.given_up;
     return absl::OkStatus();
   }

@@ -145,6 +145,13 @@ std::vector<std::string> RunningProfiles(const Pool& pool, const std::vector<con
   return {profiles.begin(), profiles.end()};
 }
 
+// Up to this order its end was told.
+int64_t OrdersTold(const Account& account) {
+  const int64_t waiting = account.waiting_configuration_order;
+  return waiting == 0 ? account.configuration_order
+                      : std::min(account.configuration_order, waiting - 1);
+}
+
 }  // namespace
 
 // What is charged for follows from what was published, and so from the generation: a late request
@@ -179,14 +186,10 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
     const bool delivering = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
       return IsInProgress(node->state) && node->desired.phase == Phase::kRunning;
     });
-    demand.configuration = ConfigurationAsk{
-        pool.generation,
-        catalogue.type->gpus > 0,
-        false,
-        delivering,
-        account.boot_failures,
-        RunningProfiles(pool, nodes),
-        account.configuration_order - (account.configuration_order_waiting ? 1 : 0)};
+    demand.configuration =
+        ConfigurationAsk{pool.generation,    catalogue.type->gpus > 0, false,
+                         delivering,         account.boot_failures,    RunningProfiles(pool, nodes),
+                         OrdersTold(account)};
   }
   return demand;
 }

@@ -1,4 +1,7 @@
 // What is published of a pool: its status, and the events that tell of its transitions.
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/conditions.h"
@@ -106,15 +109,15 @@ void Planner::AnnounceConfiguration(const Status& status) {
 void Planner::AnnounceOrders() {
   using Outcome = ConfigurationOrder::Outcome;
   if (!answers().configuration.here()) return;
+  const int64_t waiting = std::exchange(account_.waiting_configuration_order, 0);
   bool second_of_conflict = false;
   for (const ConfigurationOrder& order : answers().configuration.value.orders) {
-    const bool known = order.number <= account_.configuration_order;
-    const bool waited =
-        order.number == account_.configuration_order && account_.configuration_order_waiting;
-    if (known && !waited) continue;
-    if (waited && order.outcome == Outcome::kWaiting) continue;
-    account_.configuration_order = order.number;
-    account_.configuration_order_waiting = order.outcome == Outcome::kWaiting;
+    const bool waited = order.number == waiting;
+    const bool waits = order.outcome == Outcome::kWaiting;
+    if (order.number <= account_.configuration_order && !waited) continue;
+    if (waits) account_.waiting_configuration_order = order.number;
+    if (waited && waits) continue;
+    account_.configuration_order = std::max(account_.configuration_order, order.number);
     if (!waited) AnnounceOrder(order);
     if (order.outcome == Outcome::kConflict) {
       // Two orders conflict; it is one conflict.

@@ -216,7 +216,7 @@ void Planner::Agree() {
         absl::StrCat("Requested ", CountText(more, "Node"), " of ", pool_.spec.instance_type, "."));
   }
   Do(SetAccount{account_.granted_nodes, account_.requested_nodes, account_.prefill_nodes,
-                account_.configuration_order, account_.configuration_order_waiting,
+                account_.configuration_order, account_.waiting_configuration_order,
                 account_.given_up, "what the other services said is new"});
 }
 

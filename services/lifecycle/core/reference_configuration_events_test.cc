@@ -122,6 +122,31 @@ TEST(ReferenceEvents, UpdateConflictIsToldOnceWhetherOrNotTheFirstWasSeenWaiting
   }
 }
 
+// What is refused while an order waits takes nothing from its end.
+TEST(ReferenceEvents, AnOrderThatWaitsIsToldToItsEndWhateverIsOrderedMeanwhile) {
+  Telling sim(1);
+  sim.Stage(kNewer);
+  ASSERT_TRUE(sim.Settle());
+  sim.Must(ReconfigureNodePool{.name = kSimPool});
+  ASSERT_TRUE(sim.Settle());
+  sim.stuck = {"g101"};
+  sim.Resize(2);
+  sim.Live();
+  sim.RollBackTo(kSimProfile);
+  ASSERT_TRUE(sim.Settle());
+  ASSERT_EQ(sim.configuration.orders.back().outcome, ConfigurationOrder::Outcome::kWaiting);
+  sim.RollBackTo("np-00000000000f");
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigRollbackFailed"), SizeIs(1));
+  EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), IsEmpty());
+  sim.stuck.clear();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"),
+              ElementsAre("Configuration np-000000000001 is active after a rollback."));
+  EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigRollbackFailed"), SizeIs(1));
+  EXPECT_EQ(sim.pool()->account.waiting_configuration_order, 0);
+}
+
 // An order that waited and came to nothing ends with an event too.
 TEST(ReferenceEvents, AnOrderThatIsOvertakenWhileItWaitsIsTold) {
   for (const bool promotion : {true, false}) {

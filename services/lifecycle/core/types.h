@@ -150,7 +150,7 @@ struct Account {
   int64_t prefill_nodes = 0;
   BootFailures boot_failures = {};
   int64_t configuration_order = 0;
-  bool configuration_order_waiting = false;
+  int64_t waiting_configuration_order = 0;
   GivenUp given_up = {};
   int64_t scaled_to = 0;
   bool operator==(const Account&) const = default;

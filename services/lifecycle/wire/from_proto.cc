@@ -73,6 +73,11 @@ Affinity AffinityOf(const v1::NodeAffinity& in) {
   return out;
 }
 
+int64_t WaitingOrderOf(const v1::NodePoolAccount& in) {
+  return in.configuration_order_waiting() ? in.configuration_order()
+                                          : in.waiting_configuration_order();
+}
+
 Account AccountOf(const v1::NodePoolAccount& in) {
   const v1::BootFailures& failures = in.boot_failures();
   return {in.generation(),
@@ -84,7 +89,7 @@ Account AccountOf(const v1::NodePoolAccount& in) {
            failures.enable_count(),
            {failures.machines().begin(), failures.machines().end()}},
           in.configuration_order(),
-          in.configuration_order_waiting(),
+          WaitingOrderOf(in),
           {in.given_up().nodes(),
            in.given_up().has_since_time() ? FromTimestamp(in.given_up().since_time()) : kNever,
            in.given_up().boot_counted()},

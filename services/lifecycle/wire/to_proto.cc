@@ -95,7 +95,7 @@ void FillAccount(const Account& account, v1::NodePoolAccount* out) {
     for (const std::string& machine : failures.machines) to->add_machines(machine);
   }
   out->set_configuration_order(account.configuration_order);
-  out->set_configuration_order_waiting(account.configuration_order_waiting);
+  out->set_waiting_configuration_order(account.waiting_configuration_order);
   if (const GivenUp& given_up = account.given_up; given_up != GivenUp()) {
     v1::GivenUpNodes* to = out->mutable_given_up();
     to->set_nodes(given_up.nodes);
