@@ -20,17 +20,18 @@ absl::Status Exhausted(absl::string_view reason, absl::string_view quota, absl::
 
 absl::Status QuotaExceeded(absl::string_view quota, int64_t limit, int64_t held, int64_t own,
                            int64_t asked) {
-  return Exhausted("QUOTA_EXCEEDED", quota,
-                   absl::StrCat(quota, " has no room for ", asked, " Nodes: limit ", limit,
-                                ", held ", held, ", of which ", own, " by the pool itself."),
-                   limit, held, asked);
+  return Exhausted(
+      "QUOTA_EXCEEDED", quota,
+      absl::StrCat(quota, " has no room for ", asked, asked == 1 ? " Node" : " Nodes", ": limit ",
+                   limit, ", held ", held, ", of which ", own, " by the pool itself."),
+      limit, held, asked);
 }
 
 absl::Status QuotaNotSet(absl::string_view quota, int64_t held, int64_t asked) {
-  return Exhausted(
-      "QUOTA_NOT_SET", quota,
-      absl::StrCat(quota, " is not set: no Nodes can be had, ", asked, " were asked for."), 0, held,
-      asked);
+  return Exhausted("QUOTA_NOT_SET", quota,
+                   absl::StrCat(quota, " is not set: no Nodes can be had, ", asked,
+                                asked == 1 ? " was" : " were", " asked for."),
+                   0, held, asked);
 }
 
 }  // namespace muster::error
