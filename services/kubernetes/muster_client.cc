@@ -99,13 +99,27 @@ absl::Status MusterClient::EnsureCluster(const std::string& zone,
   request.mutable_cluster()->set_zone(zone);
   request.mutable_cluster()->set_kubernetes_version(kubernetes_version);
   if (kubernetes_version.empty()) {
-    lifecycle::v1::GetClusterRequest get;
-    get.set_name(cluster_);
-    const auto known = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::GetCluster, get);
+    const auto known = GetCluster();
     if (known.ok()) request.mutable_cluster()->set_kubernetes_version(known->kubernetes_version());
     if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
   }
   return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::UpdateCluster, request).status();
+}
+
+absl::StatusOr<lifecycle::v1::Cluster> MusterClient::GetCluster() {
+  lifecycle::v1::GetClusterRequest request;
+  request.set_name(cluster_);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::GetCluster, request);
+}
+
+absl::Status MusterClient::BindCluster(const std::string& kubernetes_uid, bool adopt,
+                                       bool validate_only) {
+  lifecycle::v1::BindClusterRequest request;
+  request.set_name(cluster_);
+  request.set_kubernetes_uid(kubernetes_uid);
+  request.set_adopt(adopt);
+  request.set_validate_only(validate_only);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::BindCluster, request).status();
 }
 
 absl::StatusOr<lifecycle::v1::NodePool> MusterClient::ApplyNodePool(

@@ -37,6 +37,10 @@ class MusterClient {
   // newest. FAILED_PRECONDITION when it is in another zone.
   absl::Status EnsureCluster(const std::string& zone, const std::string& kubernetes_version);
 
+  absl::StatusOr<lifecycle::v1::Cluster> GetCluster();
+  // FAILED_PRECONDITION: it is bound to another Kubernetes, or has pools and `adopt` is false.
+  absl::Status BindCluster(const std::string& kubernetes_uid, bool adopt, bool validate_only);
+
   absl::StatusOr<lifecycle::v1::NodePool> ApplyNodePool(const lifecycle::v1::NodePool& pool);
   absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& name);
   // Just this one, as it was seen: ABORTED when it has changed since. One that is not there is
