@@ -80,14 +80,17 @@ TEST_F(DecideClusterTest, AnOrderToGoOnEndsByItself) {
   EXPECT_EQ(first.node_pools, 2);
   EXPECT_EQ(first.nodes, 7);
   EXPECT_EQ(first.expire_time - first.create_time, absl::Minutes(5));
-  EXPECT_EQ(ReasonOf(sim_.Run(AllowRemovals{.name = "organizations/acme/clusters/none"})),
+  EXPECT_EQ(ReasonOf(sim_.Run(
+                AllowRemovals{.name = "organizations/acme/clusters/none", .ttl = absl::Hours(1)})),
             "NOT_FOUND");
 }
 
 TEST_F(DecideClusterTest, TheRevisionThatWasSeenCounts) {
   EXPECT_EQ(ReasonOf(sim_.Run(BindCluster{.name = kEmpty, .kubernetes_uid = "k1", .etag = "9999"})),
             "ETAG_MISMATCH");
-  EXPECT_EQ(ReasonOf(sim_.Run(AllowRemovals{.name = kEmpty, .etag = "9999"})), "ETAG_MISMATCH");
+  EXPECT_EQ(
+      ReasonOf(sim_.Run(AllowRemovals{.name = kEmpty, .ttl = absl::Hours(1), .etag = "9999"})),
+      "ETAG_MISMATCH");
 }
 
 }  // namespace
