@@ -9,6 +9,16 @@
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
+namespace {
+
+Brake::Order OrderOf(const lifecycle::v1::Cluster& cluster) {
+  if (!cluster.has_removal_allowance()) return {};
+  const lifecycle::v1::RemovalAllowance& allowance = cluster.removal_allowance();
+  return {
+      {allowance.node_pools(), allowance.nodes()}, TimeOf(allowance.expire_time()), cluster.etag()};
+}
+
+}  // namespace
 
 void Adapter::MakeHistory() {
   const std::string lease =
@@ -72,11 +82,15 @@ void Adapter::MakeBrake() {
   parts.look = [this] { return FindRemovals(); };
   parts.order = [this]() -> absl::StatusOr<Brake::Order> {
     ASSIGN_OR_RETURN(const lifecycle::v1::Cluster cluster, muster_->GetCluster());
-    const lifecycle::v1::RemovalAllowance& allowance = cluster.removal_allowance();
-    if (!cluster.has_removal_allowance()) return Brake::Order();
-    return Brake::Order{{allowance.node_pools(), allowance.nodes()},
-                        TimeOf(allowance.create_time()),
-                        TimeOf(allowance.expire_time())};
+    return OrderOf(cluster);
+  };
+  parts.take = [this](const Brake::Order& order,
+                      const Removals& going) -> absl::StatusOr<Brake::Order> {
+    const Removals left = order.allowed - going;
+    ASSIGN_OR_RETURN(const lifecycle::v1::Cluster cluster,
+                     muster_->AllowRemovals(left.node_pools, left.nodes,
+                                            order.expire_time - absl::Now(), order.etag));
+    return OrderOf(cluster);
   };
   parts.wake = [this] {
     MutexLock lock(mutex_);

@@ -12,22 +12,6 @@ Removals SizeOf(const Brake::Candidate& candidate, bool is_pool) {
   return {is_pool ? 1 : 0, candidate.nodes};
 }
 
-// At one pool.
-struct Shown {
-  Brake::Candidate of = {};
-  bool gone = false;  // its object
-  int64_t nodes = 0;  // v1 Nodes that Muster does not know
-};
-
-std::string MessageOf(const Shown& shown, const Removals& all, const std::string& command) {
-  return absl::StrCat(
-      shown.gone ? "Muster's NodePool of this name has no object of its uid. " : "",
-      shown.nodes > 0 ? absl::StrCat("Muster does not know ", shown.nodes, " of its Nodes. ") : "",
-      "In this cluster ", all.node_pools, " NodePools and ", all.nodes,
-      " Nodes would go because one side does not know them: they are held. If they are to go: ",
-      command, ". Else see which side was restored, or is not the one that is meant.");
-}
-
 }  // namespace
 
 History::Verdict Brake::Judge(const std::string& uid) {
@@ -74,106 +58,119 @@ void Brake::Look(absl::Time now) {
     parts_.again(names(nodes_go, picture.nodes), names(pools_go, picture.node_pools));
 }
 
+Brake::Question Brake::Ask(Kind Brake::*which, const std::vector<Candidate>& candidates,
+                           const Removals& all, absl::Time now) {
+  const bool is_pools = which == &Brake::pools_;
+  Question question{.facts = {.all = all}};
+  BrakeFacts& facts = question.facts;
+  MutexLock lock(mutex_);
+  Kind& kind = this->*which;
+  while (!kind.went.empty() && kind.went.front().first + kBrakeWindow <= now) kind.went.pop_front();
+  for (const auto& [time, removals] : kind.went) facts.went = facts.went + removals;
+  for (const Candidate& candidate : candidates) {
+    question.there.insert(candidate.uid);
+    if (kind.cleared.contains(candidate.uid)) continue;
+    question.fresh.insert(candidate.uid);
+    facts.would_go = facts.would_go + SizeOf(candidate, is_pools);
+  }
+  absl::erase_if(kind.cleared,
+                 [&](const std::string& uid) { return !question.there.contains(uid); });
+  return question;
+}
+
 bool Brake::Decide(Kind Brake::*which, const std::vector<Candidate>& candidates,
                    const Removals& all, absl::Time now, std::optional<Order>& order) {
-  const bool is_pools = which == &Brake::pools_;
-  BrakeFacts facts{.all = all};
-  absl::flat_hash_set<std::string> there;
-  absl::flat_hash_set<std::string> fresh;
-  {
-    MutexLock lock(mutex_);
-    Kind& kind = this->*which;
-    while (!kind.went.empty() && kind.went.front().first + kBrakeWindow <= now)
-      kind.went.pop_front();
-    for (const auto& [time, removals] : kind.went) facts.went = facts.went + removals;
-    for (const Candidate& candidate : candidates) {
-      there.insert(candidate.uid);
-      if (kind.cleared.contains(candidate.uid)) continue;
-      fresh.insert(candidate.uid);
-      facts.would_go = facts.would_go + SizeOf(candidate, is_pools);
-    }
-    absl::erase_if(kind.cleared, [&](const std::string& uid) { return !there.contains(uid); });
-  }
+  Question question = Ask(which, candidates, all, now);
+  BrakeFacts& facts = question.facts;
   BrakeVerdict verdict = JudgeRemovals(facts, parts_.limits);
   if (verdict == BrakeVerdict::kHold) {
     facts.allowed = AllowedBy(order, now);
     verdict = JudgeRemovals(facts, parts_.limits);
+    if (verdict == BrakeVerdict::kPassByOrder && !TakeOff(*order, facts.would_go))
+      verdict = BrakeVerdict::kHold;
   }
   MutexLock lock(mutex_);
   Kind& kind = this->*which;
   const bool holds = verdict == BrakeVerdict::kHold;
   kind.holds = holds ? facts.would_go : Removals();
-  kind.held = holds ? std::move(fresh) : absl::flat_hash_set<std::string>();
+  kind.held.clear();
+  if (holds) kind.held = std::move(question.fresh);
   if (holds || facts.would_go.empty()) return false;
-  if (verdict == BrakeVerdict::kPassByOrder) {
-    used_ = used_ + facts.would_go;
-    log::Warn("removals go on by order",
-              {{"pools", facts.would_go.node_pools}, {"nodes", facts.would_go.nodes}});
-  } else {
-    kind.went.emplace_back(now, facts.would_go);
-  }
-  kind.cleared = std::move(there);
+  if (verdict == BrakeVerdict::kPass) kind.went.emplace_back(now, facts.would_go);
+  kind.cleared = std::move(question.there);
   return true;
 }
 
-Removals Brake::AllowedBy(std::optional<Order>& order, absl::Time now) {
+Removals Brake::AllowedBy(std::optional<Order>& order, absl::Time now) const {
   if (!order) {
     const auto found = parts_.order();
     if (!found.ok())
       log::Warn("it could not be read which removals are allowed", {{"error", found.status()}});
     order = found.ok() ? *found : Order();
   }
-  if (order->create_time != order_) {
-    order_ = order->create_time;
-    used_ = {};
+  return now < order->expire_time ? order->allowed : Removals();
+}
+
+bool Brake::TakeOff(Order& order, const Removals& going) const {
+  auto left = parts_.take(order, going);
+  if (!left.ok()) {
+    log::Warn("the order to let removals go could not be used", {{"error", left.status()}});
+    return false;
   }
-  return now < order->expire_time ? order->allowed - used_ : Removals();
+  order = *std::move(left);
+  log::Warn("removals go on by order", {{"pools", going.node_pools}, {"nodes", going.nodes}});
+  return true;
+}
+
+std::string Brake::MessageOf(const Shown& shown, const Removals& all, const std::string& command) {
+  return absl::StrCat(
+      shown.gone ? "Muster's NodePool of this name has no object of its uid. " : "",
+      shown.nodes > 0 ? absl::StrCat("Muster does not know ", shown.nodes, " of its Nodes. ") : "",
+      "In this cluster ", all.node_pools, " NodePools and ", all.nodes,
+      " Nodes would go because one side does not know them: they are held. If they are to go: ",
+      command, ". Else see which side was restored, or is not the one that is meant.");
+}
+
+std::map<std::string, Brake::Shown> Brake::Collect(const Picture& picture) const {
+  std::map<std::string, Shown> shown;
+  for (const Candidate& candidate : picture.node_pools) {
+    if (pools_.held.contains(candidate.uid)) shown[candidate.pool] = {candidate, true};
+  }
+  for (const Candidate& candidate : picture.nodes) {
+    if (!nodes_.held.contains(candidate.uid)) continue;
+    Shown& at = shown[candidate.pool];
+    if (at.nodes++ == 0) at.of = candidate;
+  }
+  return shown;
 }
 
 void Brake::Show(const Picture& picture) {
-  std::map<std::string, Shown> shown;
-  struct Change {
-    Candidate of = {};
-    std::string message = {};
-    bool begins = false;
-  };
-  std::vector<Change> changed;
+  std::vector<Change> changes;
   Removals held;
-  bool news = false;
-  std::string command;
   {
     MutexLock lock(mutex_);
-    const auto add = [&](const Kind& kind, const Candidate& candidate, bool is_pool) {
-      if (!kind.held.contains(candidate.uid)) return;
-      Shown& at = shown[candidate.pool];
-      if (at.of.pool.empty() || !is_pool) at.of = candidate;
-      if (is_pool) at.gone = true;
-      if (!is_pool) ++at.nodes;
-    };
-    for (const Candidate& candidate : picture.node_pools) add(pools_, candidate, true);
-    for (const Candidate& candidate : picture.nodes) add(nodes_, candidate, false);
     held = pools_.holds + nodes_.holds;
-    command = ReleasingCommand(parts_.cluster, held);
+    const std::string command = ReleasingCommand(parts_.cluster, held);
     std::map<std::string, std::string> messages;
-    for (const auto& [pool, at] : shown) {
-      messages[pool] = MessageOf(at, held, command);
+    for (const auto& [pool, at] : Collect(picture)) {
+      const std::string& message = messages[pool] = MessageOf(at, held, command);
       const auto before = shown_.find(pool);
       const bool begins = before == shown_.end();
-      if (begins || before->second != messages[pool])
-        changed.push_back({at.of, messages[pool], begins});
+      if (begins || before->second != message) changes.push_back({at.of, message, begins});
     }
     for (const auto& [pool, message] : shown_) {
-      if (!messages.contains(pool)) changed.push_back({Candidate{.pool = pool}, "", false});
+      if (!messages.contains(pool)) changes.push_back({Candidate{.pool = pool}});
     }
-    news = messages != shown_;
     shown_ = std::move(messages);
     parts_.metrics->SetHeld(nodes_.held.size(), pools_.held.size());
   }
-  if (news && !held.empty()) {
+  if (!changes.empty() && !held.empty()) {
     log::Warn("more would go than a few because one side does not know it; it is held",
-              {{"pools", held.node_pools}, {"nodes", held.nodes}, {"to_let_go", command}});
+              {{"pools", held.node_pools},
+               {"nodes", held.nodes},
+               {"to_let_go", ReleasingCommand(parts_.cluster, held)}});
   }
-  for (const Change& change : changed) parts_.show(change.of, change.message, change.begins);
+  for (const Change& change : changes) parts_.show(change.of, change.message, change.begins);
 }
 
 }  // namespace muster::kubernetes

@@ -40,11 +40,11 @@ class Brake {
     Removals all_pools = {};
     Removals all_nodes = {};
   };
-  // An operator's order; `create_time` tells it from the next.
+  // An operator's order: what is left of it.
   struct Order {
     Removals allowed = {};
-    absl::Time create_time = absl::InfinitePast();
     absl::Time expire_time = absl::InfinitePast();
+    std::string etag = {};  // of where it is kept
   };
   struct Parts {
     std::string cluster = {};  // its id, for the order that is shown
@@ -54,6 +54,9 @@ class Brake {
     // What would go now, in the history that Muster is in.
     std::function<Picture()> look = {};
     std::function<absl::StatusOr<Order>()> order = {};
+    // Takes these off the order, so that nobody lets others go by it, in whatever process: what is
+    // left. Not OK: it is not the order any more, or that is not known.
+    std::function<absl::StatusOr<Order>(const Order& order, const Removals& going)> take = {};
     // To be called soon: somebody asked for what is in no picture yet.
     std::function<void()> wake = {};
     // What is to be shown at a pool (empty: nothing any more) is otherwise; `begins`: nothing was.
@@ -83,17 +86,40 @@ class Brake {
     Removals holds = {};
   };
 
+  // What is held at one pool.
+  struct Shown {
+    Candidate of = {};
+    bool gone = false;  // its object
+    int64_t nodes = 0;  // v1 Nodes that Muster does not know
+  };
+  struct Change {
+    Candidate of = {};
+    std::string message = {};
+    bool begins = false;
+  };
+  // What there is to decide of one kind.
+  struct Question {
+    BrakeFacts facts = {};
+    absl::flat_hash_set<std::string> there = {};  // uids
+    absl::flat_hash_set<std::string> fresh = {};  // those that were not let go before
+  };
+
+  Question Ask(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
+               absl::Time now);
   // Returns whether its candidates were let go that had not been. `order`: asked for at most once a
   // look.
   bool Decide(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
               absl::Time now, std::optional<Order>& order);
-  Removals AllowedBy(std::optional<Order>& order, absl::Time now);
+  Removals AllowedBy(std::optional<Order>& order, absl::Time now) const;
+  // False: they may not go by it.
+  bool TakeOff(Order& order, const Removals& going) const;
+  static std::string MessageOf(const Shown& shown, const Removals& all, const std::string& command);
   void Show(const Picture& picture);
+  // By pool.
+  std::map<std::string, Shown> Collect(const Picture& picture) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Parts parts_;
-  // Of Look's caller.
-  absl::Time order_ = absl::InfinitePast();  // the order that `used_` is of
-  Removals used_ = {};
   mutable Mutex mutex_;
   Kind pools_ MUSTER_GUARDED_BY(mutex_);
   Kind nodes_ MUSTER_GUARDED_BY(mutex_);

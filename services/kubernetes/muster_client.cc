@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -120,6 +121,20 @@ absl::Status MusterClient::BindCluster(const std::string& kubernetes_uid, bool a
   request.set_adopt(adopt);
   request.set_validate_only(validate_only);
   return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::BindCluster, request).status();
+}
+
+absl::StatusOr<lifecycle::v1::Cluster> MusterClient::AllowRemovals(int64_t node_pools,
+                                                                   int64_t nodes,
+                                                                   absl::Duration ttl,
+                                                                   const std::string& etag) {
+  lifecycle::v1::AllowRemovalsRequest request;
+  request.set_name(cluster_);
+  request.set_node_pools(node_pools);
+  request.set_nodes(nodes);
+  request.mutable_ttl()->set_seconds(
+      std::clamp<int64_t>(absl::ToInt64Seconds(absl::Ceil(ttl, absl::Seconds(1))), 1, 86'400));
+  request.set_etag(etag);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::AllowRemovals, request);
 }
 
 absl::StatusOr<lifecycle::v1::NodePool> MusterClient::ApplyNodePool(

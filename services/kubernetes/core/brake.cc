@@ -14,6 +14,7 @@ bool IsFew(int64_t going, int64_t all, const BrakeLimits& limits) {
 }  // namespace
 
 BrakeVerdict JudgeRemovals(const BrakeFacts& facts, const BrakeLimits& limits) {
+  if (facts.would_go.empty()) return BrakeVerdict::kPass;
   const Removals going = facts.would_go + facts.went;
   if (IsFew(going.node_pools, facts.all.node_pools, limits) &&
       IsFew(going.nodes, facts.all.nodes, limits)) {

@@ -41,7 +41,7 @@ struct BrakeFacts {
   Removals would_go = {};
   Removals went = {};     // unasked, within kBrakeWindow
   Removals all = {};      // that there are
-  Removals allowed = {};  // by an order that is in force, less what went by it
+  Removals allowed = {};  // by an order that is in force
 };
 
 enum class BrakeVerdict { kPass, kPassByOrder, kHold };

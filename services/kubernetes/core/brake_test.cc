@@ -25,6 +25,7 @@ TEST(Brake, AFewPass) {
 TEST(Brake, WhatWentLatelyCounts) {
   EXPECT_EQ(OfNodes(1, 2, 20), BrakeVerdict::kPass);
   EXPECT_EQ(OfNodes(1, 3, 20), BrakeVerdict::kHold) << "drop by drop a fleet is empty too";
+  EXPECT_EQ(OfNodes(0, 9, 20), BrakeVerdict::kPass) << "nothing is left to hold";
 }
 
 TEST(Brake, AnOrderCoversWhatItNamesAndNoMore) {

@@ -24,6 +24,15 @@ class BrakeTest : public StageTest<BrakeTest> {
   }
 
  protected:
+  // What etcd is restored to has the word on the history that Muster is in.
+  void AwaitAccepted() {
+    Until(
+        [&] {
+          const auto lease = stage().client().Get(kLease);
+          return lease.ok() && !AnnotationOf(*lease, "compute.coreweave.com/history").empty();
+        },
+        "the acceptance of Muster's history");
+  }
   void AwaitHeld(const char* kind, int count) {
     const std::string line =
         absl::StrCat("muster_kubernetes_removals_held{kind=\"", kind, "\"} ", count, "\n");
@@ -48,6 +57,7 @@ class BrakeTest : public StageTest<BrakeTest> {
 TEST_F(BrakeTest, PoolsThatARestoredEtcdDoesNotHaveStayUntilAnOrder) {
   if (stage().server().is_real()) GTEST_SKIP() << "etcd is restored on the double only";
   ApiServerDouble& server = *stage().server().double_or_null();
+  AwaitAccepted();
   const auto past = server.Save();
   const std::vector<std::string> pools = {Name(), Name()};
   for (const std::string& pool : pools) Join(pool);

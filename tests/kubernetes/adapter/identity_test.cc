@@ -118,7 +118,7 @@ TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
   Ctl({"apply", "-f", file, "--cluster=second"});
   StartAt(stage_.server(), {"--cluster=second", "--lease_name=second"});
   Until([&] { return Says(kRefused); }, "the refusal");
-  EXPECT_THAT(stage_.Logs(), HasSubstr("CLUSTER_HAS_POOLS"));
+  EXPECT_THAT(stage_.Logs(), HasSubstr("The cluster has NodePools, and nobody has said yet"));
   stage_.KillAdapter();
   StartAt(stage_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
   Until([&] { return Says("leader_election_master_status{name=\"second\"} 1\n"); }, "its work");
