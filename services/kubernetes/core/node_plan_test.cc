@@ -392,14 +392,5 @@ TEST(OrphanName, NeedsALabelThatIsOurs) {
   EXPECT_EQ(OrphanName(object, "g8fd930"), "nodePools/a/nodes/g8fd930");
 }
 
-TEST(NodePlan, ANodeSaysItselfThatItIsToGo) {
-  Json json = MakeNodeJson(true);
-  EXPECT_FALSE(IsToldToGo(ReadNode(json)));
-  json["status"]["conditions"].push_back({{"type", "CWNodeRemoval"}, {"status", "False"}});
-  EXPECT_FALSE(IsToldToGo(ReadNode(json)));
-  json["status"]["conditions"].back()["status"] = "True";
-  EXPECT_TRUE(IsToldToGo(ReadNode(json)));
-}
-
 }  // namespace
 }  // namespace muster::kubernetes
