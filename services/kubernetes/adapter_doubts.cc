@@ -109,6 +109,8 @@ void Adapter::MakeBrake() {
 }
 
 void Adapter::ShowHeld(const Brake::Candidate& of, const std::string& message, bool begins) {
+  // A v1 Node that says no pool: the log and the metric tell of it.
+  if (of.pool.empty()) return;
   if (begins) {
     NodePoolObject pool;
     pool.name = of.pool;
@@ -120,20 +122,23 @@ void Adapter::ShowHeld(const Brake::Candidate& of, const std::string& message, b
 
 void Adapter::FindNodesToGo(Brake::Picture& picture) const {
   for (const auto& object : cluster_->nodes().All()) {
-    if (OrphanName(*object, "").empty()) continue;
-    ++picture.all_nodes.nodes;
     const auto node = known_->NodeOf(MachineOf(object->name));
-    if (!IsUnknown(node.get(), *object)) continue;
+    const bool ours = !OrphanName(*object, "").empty();
+    if (ours || node != nullptr) ++picture.all_nodes.nodes;
+    // One that bears the mark of another life need not be ours otherwise.
+    const bool goes = node == nullptr ? ours : CompareLives(*node, *object) != 0;
+    if (!goes || object->deleting) continue;
     if (IsToldToGo(*object) || known_->SawEndOf(*object)) continue;
     if (history_->Judge(object->uid) != History::Verdict::kObey) continue;
-    const std::string& pool = object->labels.at(kPoolLabel);
-    const auto shown = cluster_->node_pools().Find(pool);
-    const auto label = object->labels.find(kPoolUidLabel);
-    const std::string former = label == object->labels.end() ? "" : label->second;
+    const auto label = [&](const char* key) {
+      const auto found = object->labels.find(key);
+      return found == object->labels.end() ? std::string() : found->second;
+    };
+    const auto pool = cluster_->node_pools().Find(label(kPoolLabel));
     picture.nodes.push_back({.uid = object->uid,
                              .name = object->name,
-                             .pool = pool,
-                             .pool_uid = shown == nullptr ? former : shown->uid,
+                             .pool = label(kPoolLabel),
+                             .pool_uid = pool == nullptr ? label(kPoolUidLabel) : pool->uid,
                              .nodes = 1});
   }
 }

@@ -173,9 +173,10 @@ absl::Status NodeReconciler::ConfirmDrained(const NodeObject& object) {
 }
 
 History::Verdict NodeReconciler::Judge(const NodeObject& object) const {
-  // What Muster has told of is no absence.
-  return IsToldToGo(object) || parts_.known->SawEndOf(object) ? parts_.history->Judge(object.uid)
-                                                              : parts_.brake->Judge(object.uid);
+  // What Muster has told of is no absence; what is on its way need not be removed.
+  return object.deleting || IsToldToGo(object) || parts_.known->SawEndOf(object)
+             ? parts_.history->Judge(object.uid)
+             : parts_.brake->Judge(object.uid);
 }
 
 std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string>& here,
@@ -205,6 +206,11 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
   Remember(machine, {});
   if (object == nullptr || object->deleting) return {};
   if (OrphanName(*object, machine).empty()) return {};
+  // It is found by its provider id and by its name: it may be some other machine's.
+  const std::set<std::string> ids = {ProviderMachine(*object), object->name};
+  for (const std::string& id : ids) {
+    if (!id.empty() && id != machine && parts_.known->NodeOf(id) != nullptr) return {};
+  }
   switch (Judge(*object)) {
     case History::Verdict::kWait:
       return Later(kWatchIsLate);
@@ -214,10 +220,8 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     case History::Verdict::kObey:
       break;
   }
-  // It is found by its provider id and by its name: it may be some other machine's.
-  for (const std::string& id : std::set<std::string>{ProviderMachine(*object), object->name}) {
+  for (const std::string& id : ids) {
     if (id.empty()) continue;
-    if (id != machine && parts_.known->NodeOf(id) != nullptr) return {};
     const auto found = parts_.muster->GetNode(
         absl::StrCat(parts_.muster->cluster(), "/", OrphanName(*object, id)));
     // Muster is asked for the last life that there was: a later one than that never was.
