@@ -23,7 +23,7 @@ check_kubernetes() {
 # start_adapter GRPC_PORT
 start_adapter() {
   local command=("$BIN/muster-kubernetes" --organization=acme --cluster=example --zone=RNO2A --server="127.0.0.1:$1"
-    --kubeconfig="$MUSTER_KUBECONFIG" --metrics_listen=127.0.0.1:0 --health_listen=127.0.0.1:0)
+    --kubeconfig="$MUSTER_KUBECONFIG" --adopt_cluster --metrics_listen=127.0.0.1:0 --health_listen=127.0.0.1:0)
   kube apply -f "$MUSTER_ROOT/deploy/kubernetes/base/namespace.yaml" -f "$MUSTER_ROOT/deploy/kubernetes/base/crd.yaml"
   if is_current muster-kubernetes "${command[@]}"; then return; fi
   stop_process muster-kubernetes

@@ -21,6 +21,11 @@ constexpr absl::Duration kSyncPoll = absl::Milliseconds(20);
 constexpr absl::Duration kJoinRetry = absl::Seconds(2);
 // How often it is asked whether Muster's history may be accepted, while it is not.
 constexpr absl::Duration kHistoryLook = absl::Seconds(1);
+// The brake is asked by many at a time: what it decides, it decides for all of them.
+constexpr absl::Duration kBrakeGather = absl::Milliseconds(20);
+// How often both sides are asked which Kubernetes this is, while it works.
+constexpr absl::Duration kIdentityLook = absl::Seconds(15);
+constexpr absl::Duration kLongestAdmitPause = absl::Seconds(5);
 
 // As client-go's metrics have it: without scheme and path.
 std::string HostOf(absl::string_view url) {
@@ -50,14 +55,22 @@ absl::Status Adapter::Connect() {
   client.on_request = [metrics = metrics_](const RequestEnd& end) { metrics->Requested(end); };
   // A request that hangs must not outlast what it is to prolong.
   client.timeout = options_.lease.renew_deadline / 2;
+  client.may_write = [this] { return !identity_->foreign(); };
   ASSIGN_OR_RETURN(lease_client_, Client::Create(options_.endpoint, client));
   client.timeout = ClientOptions().timeout;
-  leader_ = std::make_unique<Leader>(lease_client_.get(), options_.lease);
-  client.may_write = [leader = leader_.get()] { return leader->Leads(); };
+  Leader::Options lease = options_.lease;
+  lease.may_create = [this] { return identity_->Confirm(); };
+  leader_ = std::make_unique<Leader>(lease_client_.get(), std::move(lease));
+  client.may_write = [this] { return leader_->Leads() && !identity_->foreign(); };
   client.max_connections = options_.pool_workers + options_.node_workers + 4;
   ASSIGN_OR_RETURN(api_, Client::Create(options_.endpoint, client));
   muster_ = std::make_unique<MusterClient>(
       MusterClient::Options{options_.muster_server, options_.organization, options_.cluster});
+  identity_ = std::make_unique<Identity>(Identity::Parts{.api = api_.get(),
+                                                         .muster = muster_.get(),
+                                                         .metrics = metrics_.get(),
+                                                         .adopt = options_.adopt,
+                                                         .foreign = [this] { End(); }});
   return absl::OkStatus();
 }
 
@@ -85,18 +98,20 @@ void Adapter::MakeControllers() {
                                            nodes_->queue().AddAfter(machine, pause);
                                          });
   MakeHistory();
+  MakeBrake();
   pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
       api_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(), events_.get(),
-      metrics_.get(), history_.get(), options_.edition});
-  node_reconciler_ = std::make_unique<NodeReconciler>(NodeReconciler::Parts{
-      api_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(), history_.get(),
-      [this](const std::string& pool) {
-        if (options_.edition != Edition::kCurrent) pools_->Add(pool);
-      },
-      [this](const std::string& node, const std::string& message) {
-        if (options_.edition == Edition::kFirst)
-          events_->TellOfNode(node, "Normal", kNodeActive, message);
-      }});
+      metrics_.get(), history_.get(), brake_.get(), identity_.get(), options_.edition});
+  node_reconciler_ = std::make_unique<NodeReconciler>(
+      NodeReconciler::Parts{api_.get(), cluster_.get(), muster_.get(), known_.get(),
+                            reporter_.get(), history_.get(), brake_.get(), identity_.get(),
+                            [this](const std::string& pool) {
+                              if (options_.edition != Edition::kCurrent) pools_->Add(pool);
+                            },
+                            [this](const std::string& node, const std::string& message) {
+                              if (options_.edition == Edition::kFirst)
+                                events_->TellOfNode(node, "Normal", kNodeActive, message);
+                            }});
   const auto make = [this](const char* name, int workers, Controller::Reconcile reconcile) {
     // Muster is asked for nothing either by one that was frozen past its lease and woke up.
     const auto if_leading = [this, reconcile = std::move(reconcile)](const std::string& key) {
@@ -116,63 +131,10 @@ void Adapter::MakeControllers() {
                                                        {kPodsPath, &cluster_->pods()},
                                                        {kNamespacesPath, &cluster_->namespaces()}};
   for (const auto& [path, sink] : collections) {
-    reflectors_.push_back(
-        std::make_unique<Reflector>(api_.get(), ReflectorOptions{.path = path}, sink));
+    ReflectorOptions options{.path = path};
+    options.confirm = [this] { return identity_->Confirm(); };
+    reflectors_.push_back(std::make_unique<Reflector>(api_.get(), std::move(options), sink));
   }
-}
-
-void Adapter::MakeHistory() {
-  const std::string lease =
-      absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/", options_.lease.name_space,
-                   "/leases/", options_.lease.lease);
-  History::Parts parts{.metrics = metrics_.get()};
-  parts.read = [this, lease]() -> absl::StatusOr<std::string> {
-    ASSIGN_OR_RETURN(const Json found, api_->Get(lease));
-    const auto annotation = Json::json_pointer("/metadata/annotations") / kHistoryAnnotation;
-    return found.contains(annotation) ? found.at(annotation).get<std::string>() : std::string();
-  };
-  parts.write = [this, lease](const std::string& incarnation) {
-    const Json patch = {{"metadata", {{"annotations", {{kHistoryAnnotation, incarnation}}}}}};
-    return api_->Patch(PatchType::kMerge, lease, patch, {{"fieldManager", kFieldManager}}).status();
-  };
-  parts.look = [this] { return FindUnknown(); };
-  parts.show = [this](const std::string& node, const std::string& incarnation) {
-    events_->TellOfNodeOnce(
-        node, "Warning", "CWNodeUnknown",
-        absl::StrCat("Muster's history ", incarnation,
-                     " does not know this Node: its database was restored to an earlier time, or "
-                     "lost its last changes. The Node is kept. If it is not to stay, delete it; to "
-                     "remove all such Nodes set the annotation ",
-                     kHistoryAnnotation, "=", incarnation, " on the Lease ",
-                     options_.lease.name_space, "/", options_.lease.lease, "."));
-  };
-  parts.again = [this](const History::Unknown& unknown) {
-    for (const std::string& node : unknown.nodes) nodes_->Add(MachineOf(node));
-    for (const std::string& name : unknown.node_pools) pools_->Add(name);
-  };
-  history_ = std::make_unique<History>(std::move(parts));
-}
-
-std::string Adapter::MachineOf(const std::string& node) const {
-  const auto object = cluster_->nodes().Find(node);
-  if (object == nullptr) return node;
-  const std::string machine = ProviderMachine(*object);
-  return known_->NodeOf(machine) != nullptr ? machine : node;
-}
-
-History::Unknown Adapter::FindUnknown() const {
-  History::Unknown unknown;
-  for (const auto& object : cluster_->nodes().All()) {
-    const auto node = known_->NodeOf(MachineOf(object->name));
-    if (IsUnknown(node.get(), *object)) unknown.nodes.push_back(object->name);
-  }
-  for (const auto& pool : known_->AllPools()) {
-    const std::string name = LastPart(pool->name());
-    if (pool->object_generation() == 0 || pool->has_delete_time()) continue;
-    const auto object = cluster_->node_pools().Find(name);
-    if (object == nullptr || object->uid != pool->uid()) unknown.node_pools.push_back(name);
-  }
-  return unknown;
 }
 
 bool Adapter::ready() const {
@@ -194,13 +156,45 @@ void Adapter::Stop() {
     stopped_ = true;
     changed_.SignalAll();
   }
-  // Ends a wait for the lease. While it leads, the lease is given back at the end.
-  if (!leader_->Leads()) leader_->Stop();
+  if (leader_->Leads()) return;
+  // Ends a wait for the lease, or for the Kubernetes that is meant. While it leads, the lease is
+  // given back at the end.
+  leader_->Stop();
+  api_->Stop();
+  muster_->Stop();
+}
+
+void Adapter::End() {
+  MutexLock lock(mutex_);
+  lost_ = true;
+  changed_.SignalAll();
+}
+
+bool Adapter::AwaitAdmission() {
+  absl::Duration pause = kHistoryLook;
+  while (true) {
+    const absl::Status status = identity_->Admit();
+    {
+      MutexLock lock(mutex_);
+      ready_ = status.ok();
+    }
+    if (status.ok()) return true;
+    if (!absl::IsFailedPrecondition(status))
+      log::Warn("it could not be found out which Kubernetes this is", {{"error", status}});
+    if (!Sleep(pause)) return false;
+    pause = std::min(2 * pause, kLongestAdmitPause);
+  }
+}
+
+absl::Status Adapter::TryToJoin() {
+  RETURN_IF_ERROR(identity_->Admit());
+  RETURN_IF_ERROR(muster_->EnsureCluster(options_.zone, options_.kubernetes_version));
+  return identity_->Bind();
 }
 
 absl::Status Adapter::JoinCluster() {
   while (true) {
-    const absl::Status status = muster_->EnsureCluster(options_.zone, options_.kubernetes_version);
+    const absl::Status status = TryToJoin();
     if (status.ok()) return status;
     log::Warn("the cluster could not be announced to Muster", {{"error", status}});
     if (absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status)) return status;
@@ -242,7 +236,31 @@ void Adapter::Work() {
     MutexLock lock(mutex_);
     ready_ = true;
   }
-  while (Sleep(kHistoryLook)) history_->Look();
+  absl::Time identity_look = absl::Now() + kIdentityLook;
+  while (AwaitLook()) {
+    history_->Look();
+    brake_->Look(absl::Now());
+    if (absl::Now() < identity_look) continue;
+    identity_look = absl::Now() + kIdentityLook;
+    CheckIdentity();
+  }
+}
+
+bool Adapter::AwaitLook() {
+  {
+    MutexLock lock(mutex_);
+    const absl::Time end = absl::Now() + kHistoryLook;
+    for (absl::Time now = absl::Now(); !stopped_ && !lost_ && !look_ && now < end;
+         now = absl::Now())
+      changed_.WaitFor(mutex_, end - now);
+    if (!std::exchange(look_, false)) return !stopped_ && !lost_;
+  }
+  return Sleep(kBrakeGather);
+}
+
+void Adapter::CheckIdentity() {
+  // What cannot be asked now is asked again.
+  if (absl::IsFailedPrecondition(identity_->Admit())) End();
 }
 
 void Adapter::ShutDown() {
@@ -262,17 +280,15 @@ void Adapter::ShutDown() {
 
 absl::Status Adapter::Run() {
   metrics_->SetLeader(options_.lease.lease, false);
-  if (!leader_->Acquire()) return absl::OkStatus();
+  if (!AwaitAdmission() || !leader_->Acquire()) return absl::OkStatus();
   metrics_->SetLeader(options_.lease.lease, true);
-  leader_->Hold([this] {
-    MutexLock lock(mutex_);
-    lost_ = true;
-    changed_.SignalAll();
-  });
+  leader_->Hold([this] { End(); });
   const absl::Status joined = JoinCluster();
   if (joined.ok()) Work();
   ShutDown();
   MutexLock lock(mutex_);
+  if (lost_ && identity_->foreign())
+    return absl::AbortedError("the API server is not of the Kubernetes that Muster has");
   if (lost_) return absl::AbortedError("the lease was lost");
   return absl::IsCancelled(joined) ? absl::OkStatus() : joined;
 }

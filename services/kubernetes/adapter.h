@@ -12,10 +12,12 @@
 #include "services/common/mutex.h"
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/api/reflector.h"
+#include "services/kubernetes/brake.h"
 #include "services/kubernetes/cluster_view.h"
 #include "services/kubernetes/controller.h"
 #include "services/kubernetes/event_mirror.h"
 #include "services/kubernetes/history.h"
+#include "services/kubernetes/identity.h"
 #include "services/kubernetes/leader.h"
 #include "services/kubernetes/metrics.h"
 #include "services/kubernetes/muster_client.h"
@@ -36,6 +38,8 @@ struct AdapterOptions {
   Endpoint endpoint = {};               // of the API server
   Edition edition = Edition::kCurrent;
   std::set<std::string> control_plane_namespaces = {};
+  bool adopt = false;  // see Identity
+  BrakeLimits removals_unasked = {};
   int events_a_minute = 1000;
   int pool_workers = 4;
   int node_workers = 6;
@@ -52,8 +56,10 @@ class Adapter {
                                                          prometheus::Registry& registry);
   ~Adapter();
 
-  // Waits for the lease, works, and returns when Stop was called (OK), the lease was lost
-  // (ABORTED) or Muster has the cluster in another zone (FAILED_PRECONDITION). Call once.
+  // Waits until the API server is of the Kubernetes that Muster has for the cluster, then for the
+  // lease, works, and returns when Stop was called (OK), the lease was lost or the API server
+  // became another's (ABORTED) or Muster has the cluster in another zone, or as another Kubernetes
+  // by now (FAILED_PRECONDITION). Call once.
   absl::Status Run();
   // Lets Run return. Thread-safe.
   void Stop();
@@ -68,13 +74,27 @@ class Adapter {
   absl::Status Connect();
   void MakeControllers();
   void MakeHistory();
+  void MakeBrake();
   History::Unknown FindUnknown() const;
+  // What would go now because the other side does not know it.
+  Brake::Picture FindRemovals() const;
+  void FindNodesToGo(Brake::Picture& picture) const;
+  void FindPoolsToGo(Brake::Picture& picture) const;
+  void ShowHeld(const Brake::Candidate& of, const std::string& message, bool begins);
   // By which Muster knows the v1 Node of that name, if it does.
   std::string MachineOf(const std::string& node) const;
+  // False: stopped.
+  bool AwaitAdmission();
   absl::Status JoinCluster();
+  absl::Status TryToJoin();
   // Waits until all has been seen once. False: stopped.
   bool AwaitSynced();
   void Work();
+  // Until one of the looks is due. False: stopped.
+  bool AwaitLook();
+  // Whether both sides still agree on which Kubernetes this is.
+  void CheckIdentity();
+  void End();
   void ShutDown();
   Outcome ReconcileNamespace(const std::string& name);
   bool Sleep(absl::Duration time);
@@ -87,7 +107,9 @@ class Adapter {
   std::unique_ptr<MusterClient> muster_;
   std::unique_ptr<EventMirror> events_;
   std::unique_ptr<Reporter> reporter_;
+  std::unique_ptr<Identity> identity_;
   std::unique_ptr<History> history_;
+  std::unique_ptr<Brake> brake_;
   std::unique_ptr<PoolReconciler> pool_reconciler_;
   std::unique_ptr<NodeReconciler> node_reconciler_;
   std::unique_ptr<Controller> pools_;
@@ -102,6 +124,7 @@ class Adapter {
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   bool lost_ MUSTER_GUARDED_BY(mutex_) = false;
   bool ready_ MUSTER_GUARDED_BY(mutex_) = true;
+  bool look_ MUSTER_GUARDED_BY(mutex_) = false;  // the brake is asked
 };
 
 }  // namespace muster::kubernetes

@@ -126,6 +126,25 @@ TEST_F(ClusterViewTest, AStaleListTakesNoObjectBack) {
   EXPECT_EQ(VersionOf("b"), "none");
 }
 
+TEST_F(ClusterViewTest, OfARestoredServerAllIsTakenAsItIs) {
+  pools_.Put(PoolJson("a", 50));
+  pools_.Put(PoolJson("b", 60));
+  pools_.Put(PoolJson("c", 61));
+  pools_.Remove(PoolJson("c", 70));
+  Told();
+  pools_.BeginList();
+  pools_.BeginAnew();
+  pools_.Put(PoolJson("a", 3));
+  pools_.Put(PoolJson("c", 4));
+  pools_.EndList();
+  EXPECT_EQ(VersionOf("a"), "3");
+  EXPECT_EQ(VersionOf("b"), "none");
+  EXPECT_EQ(VersionOf("c"), "4");
+  EXPECT_THAT(Told(), ElementsAre("pool a", "pool c", "pool b"));
+  pools_.Put(PoolJson("a", 2));
+  EXPECT_EQ(VersionOf("a"), "3") << "and is measured by that from then on";
+}
+
 TEST_F(ClusterViewTest, WhatAWriteAnsweredDuringAListStays) {
   pools_.BeginList();
   pools_.Put(PoolJson("new", 9));

@@ -69,6 +69,7 @@ absl::Status Leader::Try() {
   auto found = client_.Get(path);
   if (!found.ok() && !absl::IsNotFound(found.status())) return found.status();
   const bool exists = found.ok();
+  if (!exists && options_.may_create) RETURN_IF_ERROR(options_.may_create());
   Json lease =
       exists ? *std::move(found)
              : Json{{"apiVersion", "coordination.k8s.io/v1"},

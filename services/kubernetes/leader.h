@@ -25,6 +25,8 @@ class Leader {
     absl::Duration lease_duration = absl::Seconds(15);  // after the last renewal others may take it
     absl::Duration renew_deadline = absl::Seconds(10);  // after it we stop; shorter than the above
     absl::Duration retry_period = absl::Seconds(2);     // between renewals, and between attempts
+    // Asked before the Lease is made where there is none; not OK: it is not made.
+    std::function<absl::Status()> may_create = {};
   };
 
   // `client` is its own: the others' may write only while this one leads. Must outlive it.

@@ -79,7 +79,17 @@ prometheus::Counter& WithheldOf(prometheus::Registry& registry, const char* kind
       .Name("muster_kubernetes_removals_withheld_total")
       .Help(
           "Looks at which something was kept because the history that does not know it is not "
-          "accepted. By kind: node, node_pool.")
+          "accepted, or more than a few would go. By kind: node, node_pool.")
+      .Register(registry)
+      .Add({{"kind", kind}});
+}
+
+prometheus::Gauge& HeldOf(prometheus::Registry& registry, const char* kind) {
+  return BuildGauge()
+      .Name("muster_kubernetes_removals_held")
+      .Help(
+          "Removals that are held because more than a few would follow from what one side does not "
+          "know. By kind: node (of the cluster's), node_pool (of Muster's).")
       .Register(registry)
       .Add({{"kind", kind}});
 }
@@ -139,7 +149,15 @@ Metrics::Metrics(prometheus::Registry& registry, std::string host)
       unknown_nodes_(UnknownOf(registry, kNode)),
       unknown_pools_(UnknownOf(registry, kNodePool)),
       withheld_nodes_(WithheldOf(registry, kNode)),
-      withheld_pools_(WithheldOf(registry, kNodePool)) {}
+      withheld_pools_(WithheldOf(registry, kNodePool)),
+      held_nodes_(HeldOf(registry, kNode)),
+      held_pools_(HeldOf(registry, kNodePool)),
+      refused_(BuildGauge()
+                   .Name("muster_kubernetes_cluster_refused")
+                   .Help("1 while the API server is of another Kubernetes than the cluster is in "
+                         "Muster, so that nothing is done.")
+                   .Register(registry)
+                   .Add({})) {}
 
 void Metrics::Add(const std::string& name, int workers, const WorkQueue* queue) {
   Queue entry{.name = name, .workers = workers, .queue = queue};
@@ -185,6 +203,10 @@ void Metrics::EventsDropped(int64_t events) {
 void Metrics::SetUnknown(size_t nodes, size_t node_pools) {
   unknown_nodes_.Set(static_cast<double>(nodes));
   unknown_pools_.Set(static_cast<double>(node_pools));
+}
+void Metrics::SetHeld(size_t nodes, size_t node_pools) {
+  held_nodes_.Set(static_cast<double>(nodes));
+  held_pools_.Set(static_cast<double>(node_pools));
 }
 void Metrics::Withheld(absl::string_view kind) {
   (kind == kNode ? withheld_nodes_ : withheld_pools_).Increment();

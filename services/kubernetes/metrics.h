@@ -44,6 +44,10 @@ class Metrics final : public prometheus::Collectable {
   // (`kind`: node, node_pool).
   void SetUnknown(size_t nodes, size_t node_pools);
   void Withheld(absl::string_view kind);
+  // The API server is of another Kubernetes than the cluster is in Muster.
+  void SetRefused(bool refused) { refused_.Set(refused ? 1 : 0); }
+  // What the brake holds.
+  void SetHeld(size_t nodes, size_t node_pools);
 
   // `workqueue_depth` and what else is read off the queues.
   std::vector<prometheus::MetricFamily> Collect() const override;
@@ -77,6 +81,9 @@ class Metrics final : public prometheus::Collectable {
   prometheus::Gauge& unknown_pools_;
   prometheus::Counter& withheld_nodes_;
   prometheus::Counter& withheld_pools_;
+  prometheus::Gauge& held_nodes_;
+  prometheus::Gauge& held_pools_;
+  prometheus::Gauge& refused_;
 };
 
 }  // namespace muster::kubernetes

@@ -2,6 +2,7 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -99,13 +100,41 @@ absl::Status MusterClient::EnsureCluster(const std::string& zone,
   request.mutable_cluster()->set_zone(zone);
   request.mutable_cluster()->set_kubernetes_version(kubernetes_version);
   if (kubernetes_version.empty()) {
-    lifecycle::v1::GetClusterRequest get;
-    get.set_name(cluster_);
-    const auto known = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::GetCluster, get);
+    const auto known = GetCluster();
     if (known.ok()) request.mutable_cluster()->set_kubernetes_version(known->kubernetes_version());
     if (!known.ok() && !absl::IsNotFound(known.status())) return known.status();
   }
   return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::UpdateCluster, request).status();
+}
+
+absl::StatusOr<lifecycle::v1::Cluster> MusterClient::GetCluster() {
+  lifecycle::v1::GetClusterRequest request;
+  request.set_name(cluster_);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::GetCluster, request);
+}
+
+absl::Status MusterClient::BindCluster(const std::string& kubernetes_uid, bool adopt,
+                                       bool validate_only) {
+  lifecycle::v1::BindClusterRequest request;
+  request.set_name(cluster_);
+  request.set_kubernetes_uid(kubernetes_uid);
+  request.set_adopt(adopt);
+  request.set_validate_only(validate_only);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::BindCluster, request).status();
+}
+
+absl::StatusOr<lifecycle::v1::Cluster> MusterClient::AllowRemovals(int64_t node_pools,
+                                                                   int64_t nodes,
+                                                                   absl::Duration ttl,
+                                                                   const std::string& etag) {
+  lifecycle::v1::AllowRemovalsRequest request;
+  request.set_name(cluster_);
+  request.set_node_pools(node_pools);
+  request.set_nodes(nodes);
+  request.mutable_ttl()->set_seconds(
+      std::clamp<int64_t>(absl::ToInt64Seconds(absl::Ceil(ttl, absl::Seconds(1))), 1, 86'400));
+  request.set_etag(etag);
+  return rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::AllowRemovals, request);
 }
 
 absl::StatusOr<lifecycle::v1::NodePool> MusterClient::ApplyNodePool(

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "muster/configuration/v1/configuration.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "services/rpc/resume_point.h"
@@ -36,6 +37,13 @@ class MusterClient {
   // The cluster is there and in this zone. `kubernetes_version` empty: whatever it says, or the
   // newest. FAILED_PRECONDITION when it is in another zone.
   absl::Status EnsureCluster(const std::string& zone, const std::string& kubernetes_version);
+
+  absl::StatusOr<lifecycle::v1::Cluster> GetCluster();
+  // FAILED_PRECONDITION: it is bound to another Kubernetes, or has pools and `adopt` is false.
+  absl::Status BindCluster(const std::string& kubernetes_uid, bool adopt, bool validate_only);
+  // ABORTED: the cluster has changed since `etag`.
+  absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(int64_t node_pools, int64_t nodes,
+                                                       absl::Duration ttl, const std::string& etag);
 
   absl::StatusOr<lifecycle::v1::NodePool> ApplyNodePool(const lifecycle::v1::NodePool& pool);
   absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& name);

@@ -2,14 +2,20 @@
 
 #include <google/protobuf/util/message_differencer.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
 namespace {
 
 namespace v1 = lifecycle::v1;
+
+// Machines of which the end of a life is remembered.
+constexpr size_t kMostEnded = 100'000;
 
 void EraseFrom(absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>>& index,
                const std::string& key, const std::string& name) {
@@ -31,7 +37,7 @@ void MusterView::TakeOne(const v1::WatchLifecycleResponse& message, absl::Time n
   if (message.has_node_pool()) Put(message.node_pool(), now);
   if (message.has_node()) Put(message.node());
   if (message.has_event()) listeners_.event(message.event());
-  if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) Remove(message.key());
+  if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) Remove(message.key(), true);
   if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END) EndSnapshot(message.incarnation());
 }
 
@@ -47,7 +53,8 @@ void MusterView::BeginSnapshot() {
 
 void MusterView::EndSnapshot(const std::string& incarnation) {
   listeners_.history(incarnation);
-  for (const std::string& name : std::exchange(unnamed_, {})) Remove(name);
+  if (std::exchange(incarnation_, incarnation) != incarnation) ended_.clear();
+  for (const std::string& name : std::exchange(unnamed_, {})) Remove(name, false);
   if (std::exchange(synced_, true)) return;
   for (const auto& [id, pool] : pools_) listeners_.node_pool(id);
   for (const auto& [name, node] : nodes_) listeners_.machine(node->machine());
@@ -78,6 +85,7 @@ void MusterView::Put(const Node& node) {
   if (known != nullptr) {
     EraseFrom(lives_, known->machine(), node.name());
     EraseFrom(of_pool_, known->pool_uid(), node.name());
+    if (LifeMark(*known) != LifeMark(node)) NoteEnd(*known);
   }
   known = std::make_shared<const Node>(node);
   lives_[node.machine()].insert(node.name());
@@ -85,7 +93,7 @@ void MusterView::Put(const Node& node) {
   listeners_.machine(node.machine());
 }
 
-void MusterView::Remove(const std::string& name) {
+void MusterView::Remove(const std::string& name, bool told) {
   if (IsPoolName(name)) {
     if (pools_.erase(LastPart(name)) > 0) listeners_.node_pool(LastPart(name));
     return;
@@ -94,9 +102,27 @@ void MusterView::Remove(const std::string& name) {
   if (found == nodes_.end()) return;
   const std::shared_ptr<const Node> node = std::move(found->second);
   nodes_.erase(found);
+  if (told) NoteEnd(*node);
   EraseFrom(lives_, node->machine(), name);
   EraseFrom(of_pool_, node->pool_uid(), name);
   listeners_.machine(node->machine());
+}
+
+void MusterView::NoteEnd(const Node& node) {
+  if (ended_.size() >= kMostEnded) ended_.clear();
+  std::string& last = ended_[node.machine()];
+  last = std::max(last, LifeMark(node));
+}
+
+bool MusterView::SawEndOf(const NodeObject& object) const {
+  const auto mark = object.annotations.find(kLifeAnnotation);
+  if (mark == object.annotations.end()) return false;
+  MutexLock lock(mutex_);
+  for (const std::string& machine : {ProviderMachine(object), object.name}) {
+    const auto found = ended_.find(machine);
+    if (found != ended_.end() && mark->second <= found->second) return true;
+  }
+  return false;
 }
 
 bool MusterView::synced() const {

@@ -13,6 +13,7 @@
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "services/common/mutex.h"
+#include "services/kubernetes/core/objects.h"
 #include "services/kubernetes/core/status.h"
 
 namespace muster::kubernetes {
@@ -52,6 +53,9 @@ class MusterView {
   std::shared_ptr<const Node> NodeOf(const std::string& machine) const;
   std::vector<std::shared_ptr<const Node>> NodesOf(const std::string& pool_uid) const;
   std::vector<std::shared_ptr<const NodePool>> AllPools() const;
+  // Muster told, in the history that it is in, that the life that the v1 Node was taken for ended:
+  // that it does not know it is no mere absence.
+  bool SawEndOf(const NodeObject& object) const;
 
   // The object shows all that was known of the pool when `view` was taken.
   void SetShown(const std::string& name, const PoolView& view);
@@ -69,13 +73,17 @@ class MusterView {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Put(const NodePool& pool, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Put(const Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // By resource name.
-  void Remove(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // By resource name; `told`: by a message of its own.
+  void Remove(const std::string& name, bool told) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void NoteEnd(const Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndSnapshot(const std::string& incarnation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Listeners listeners_;
   mutable Mutex mutex_;
   bool synced_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::string incarnation_ MUSTER_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::string> ended_
+      MUSTER_GUARDED_BY(mutex_);                                             // machine -> LifeMark
   absl::flat_hash_set<std::string> unnamed_ MUSTER_GUARDED_BY(mutex_);       // resource names
   absl::flat_hash_map<std::string, Pool_> pools_ MUSTER_GUARDED_BY(mutex_);  // by id
   absl::flat_hash_map<std::string, std::shared_ptr<const Node>> nodes_

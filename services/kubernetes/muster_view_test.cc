@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/node_metadata.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -192,6 +194,38 @@ TEST_F(MusterViewTest, AMachineIsItsLastLife) {
   EXPECT_EQ(LifeOf("g7"), 20);
   Delete("nodePools/b/nodes/g7");
   EXPECT_EQ(LifeOf("g7"), 0);
+}
+
+TEST_F(MusterViewTest, RemembersWhichLivesItWasToldTheEndOf) {
+  const auto of_life = [](int life) {
+    NodeObject object;
+    object.name = "g7";
+    lifecycle::v1::Node node;
+    node.mutable_create_time()->set_seconds(life);
+    object.annotations[kLifeAnnotation] = LifeMark(node);
+    return object;
+  };
+  view_.BeginSnapshot();
+  Put(MakeNode("a", "g7", 10, "1"));
+  EndSnapshot("h1");
+  view_.BeginSnapshot();
+  EndSnapshot("h1");
+  EXPECT_FALSE(view_.SawEndOf(of_life(10))) << "a mere absence";
+  Put(MakeNode("a", "g7", 20, "1"));
+  Put(MakeNode("a", "g7", 30, "1"));
+  EXPECT_TRUE(view_.SawEndOf(of_life(20))) << "another one is in its place";
+  EXPECT_TRUE(view_.SawEndOf(of_life(10))) << "and before it";
+  EXPECT_FALSE(view_.SawEndOf(of_life(30)));
+  Delete("nodePools/a/nodes/g7");
+  EXPECT_TRUE(view_.SawEndOf(of_life(30)));
+  EXPECT_FALSE(view_.SawEndOf(of_life(31)));
+  NodeObject without = of_life(30);
+  without.annotations.clear();
+  EXPECT_FALSE(view_.SawEndOf(without));
+  // In another history it may not have ended.
+  view_.BeginSnapshot();
+  EndSnapshot("h2");
+  EXPECT_FALSE(view_.SawEndOf(of_life(30)));
 }
 
 // The end of the former pool was missed; its Node's name is the same.

@@ -156,7 +156,7 @@ absl::Status NodeReconciler::ConfirmAbsent(const Node& node) {
     const std::string selector = absl::StrCat(kPoolUidLabel, "=", node.pool_uid());
     RETURN_IF_ERROR(parts_.api->List(kNodesPath, {{"labelSelector", selector}}, take).status());
   }
-  return there ? absl::AbortedError("the Node is there") : absl::OkStatus();
+  return there ? absl::AbortedError("the Node is there") : parts_.identity->Confirm();
 }
 
 absl::Status NodeReconciler::ConfirmDrained(const NodeObject& object) {
@@ -172,6 +172,13 @@ absl::Status NodeReconciler::ConfirmDrained(const NodeObject& object) {
   return work ? absl::AbortedError("there is work on the Node") : absl::OkStatus();
 }
 
+History::Verdict NodeReconciler::Judge(const NodeObject& object) const {
+  // What Muster has told of is no absence; what is on its way need not be removed.
+  return object.deleting || IsToldToGo(object) || parts_.known->SawEndOf(object)
+             ? parts_.history->Judge(object.uid)
+             : parts_.brake->Judge(object.uid);
+}
+
 std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string>& here,
                                                  const std::string& machine, NodeFacts& facts) {
   const NodeObject& object = *facts.object;
@@ -180,7 +187,7 @@ std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string
     parts_.history->See(here, object.uid);
     return std::nullopt;
   }
-  switch (parts_.history->Judge(object.uid)) {
+  switch (Judge(object)) {
     case History::Verdict::kWait:
       return Later(kWatchIsLate);
     case History::Verdict::kKeep:
@@ -199,7 +206,12 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
   Remember(machine, {});
   if (object == nullptr || object->deleting) return {};
   if (OrphanName(*object, machine).empty()) return {};
-  switch (parts_.history->Judge(object->uid)) {
+  // It is found by its provider id and by its name: it may be some other machine's.
+  const std::set<std::string> ids = {ProviderMachine(*object), object->name};
+  for (const std::string& id : ids) {
+    if (!id.empty() && id != machine && parts_.known->NodeOf(id) != nullptr) return {};
+  }
+  switch (Judge(*object)) {
     case History::Verdict::kWait:
       return Later(kWatchIsLate);
     case History::Verdict::kKeep:
@@ -208,10 +220,8 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
     case History::Verdict::kObey:
       break;
   }
-  // It is found by its provider id and by its name: it may be some other machine's.
-  for (const std::string& id : std::set<std::string>{ProviderMachine(*object), object->name}) {
+  for (const std::string& id : ids) {
     if (id.empty()) continue;
-    if (id != machine && parts_.known->NodeOf(id) != nullptr) return {};
     const auto found = parts_.muster->GetNode(
         absl::StrCat(parts_.muster->cluster(), "/", OrphanName(*object, id)));
     // Muster is asked for the last life that there was: a later one than that never was.

@@ -11,11 +11,13 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
+#include "services/kubernetes/brake.h"
 #include "services/kubernetes/cluster_view.h"
 #include "services/kubernetes/controller.h"
 #include "services/kubernetes/core/drain.h"
 #include "services/kubernetes/core/node_plan.h"
 #include "services/kubernetes/history.h"
+#include "services/kubernetes/identity.h"
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/reporter.h"
@@ -33,6 +35,8 @@ class NodeReconciler {
     MusterView* known = nullptr;
     Reporter* reporter = nullptr;
     History* history = nullptr;
+    Brake* brake = nullptr;
+    Identity* identity = nullptr;
     // Whether the metadata of a Node of that pool is synced is otherwise than it was.
     std::function<void(const std::string& pool)> metadata_turned = {};
     // A v1 Node shows otherwise whether it has work.
@@ -65,6 +69,8 @@ class NodeReconciler {
   // `node`: of another life than the object, or null.
   Outcome ReconcileUnknown(const std::string& machine, const NodeObject* object,
                            const lifecycle::v1::Node* node);
+  // Whether a v1 Node that Muster's Node is not about may go.
+  History::Verdict Judge(const NodeObject& object) const;
   // Whether it is the Node's own; of another life it may be left alone, or is gone (an outcome), or
   // is Muster's to doubt. `here`: the history that both were looked up in.
   std::optional<Outcome> CheckLife(const std::optional<std::string>& here,

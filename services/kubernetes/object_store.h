@@ -33,11 +33,19 @@ class ObjectStore final : public Sink {
   void BeginList() override {
     MutexLock lock(mutex_);
     unnamed_.clear();
+    anew_ = false;
     for (const auto& [key, object] : objects_) unnamed_.insert(key);
+  }
+
+  void BeginAnew() override {
+    MutexLock lock(mutex_);
+    anew_ = true;
+    buried_.clear();
   }
 
   void EndList() override {
     MutexLock lock(mutex_);
+    anew_ = false;
     for (const std::string& key : std::exchange(unnamed_, {})) Erase(key);
     buried_.clear();
   }
@@ -46,11 +54,12 @@ class ObjectStore final : public Sink {
     auto object = std::make_shared<const Object>(options_.read(json));
     const std::string key = options_.key(*object);
     MutexLock lock(mutex_);
-    unnamed_.erase(key);
+    const bool first = unnamed_.erase(key) > 0;
     const auto buried = buried_.find(key);
     if (buried != buried_.end() && !IsLater(object->resource_version, buried->second)) return;
     std::shared_ptr<const Object>& slot = objects_[key];
-    if (slot != nullptr && !IsLater(object->resource_version, slot->resource_version)) return;
+    const bool measures = slot != nullptr && !(anew_ && first);
+    if (measures && !IsLater(object->resource_version, slot->resource_version)) return;
     const std::shared_ptr<const Object> before = std::exchange(slot, std::move(object));
     options_.changed(before.get(), slot.get());
   }
@@ -105,6 +114,7 @@ class ObjectStore final : public Sink {
   mutable Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<const Object>> objects_
       MUSTER_GUARDED_BY(mutex_);
+  bool anew_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::flat_hash_set<std::string> unnamed_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::string> buried_ MUSTER_GUARDED_BY(mutex_);
 };

@@ -39,6 +39,15 @@ ABSL_FLAG(
     std::vector<std::string>({"kube-system", "hpc-verification", "node-problem-detector",
                               "muster-system"}),
     "Namespaces that are labelled as the control plane's; all others are the organization's.");
+ABSL_FLAG(
+    bool, adopt_cluster, false,
+    "Where nobody has told Muster yet which Kubernetes the cluster is: it is this one, even if "
+    "the cluster has NodePools. One that is another Kubernetes is refused all the same.");
+ABSL_FLAG(int, removals_unasked, 5,
+          "NodePools or Nodes that may go in ten minutes because one side does not know them, 0 to "
+          "100000; or --removals_unasked_percent of them, if that is more. More are held until "
+          "`musterctl allow removals`.");
+ABSL_FLAG(int, removals_unasked_percent, 10, "See --removals_unasked; 0 to 100.");
 ABSL_FLAG(int, events_per_minute, 1000, "Most writes of events a minute, 1 to 60000.");
 ABSL_FLAG(int, node_pool_workers, 4, "NodePools that are worked on at a time, 1 to 32.");
 ABSL_FLAG(int, node_workers, 6, "Nodes that are worked on at a time, 1 to 32.");
@@ -120,6 +129,14 @@ void ReadBounds(AdapterOptions& options, Faults& faults) {
   within("--events_per_minute", options.events_a_minute, 60'000);
   within("--node_pool_workers", options.pool_workers, 32);
   within("--node_workers", options.node_workers, 32);
+  options.adopt = absl::GetFlag(FLAGS_adopt_cluster);
+  options.removals_unasked.count = absl::GetFlag(FLAGS_removals_unasked);
+  options.removals_unasked.percent = absl::GetFlag(FLAGS_removals_unasked_percent);
+  const BrakeLimits& limits = options.removals_unasked;
+  Need(limits.count >= 0 && limits.count <= 100'000, "--removals_unasked", "must be 0 to 100000.",
+       faults);
+  Need(limits.percent >= 0 && limits.percent <= 100, "--removals_unasked_percent",
+       "must be 0 to 100.", faults);
 }
 
 void ReadLease(Leader::Options& lease, Faults& faults) {

@@ -75,6 +75,7 @@ TEST_F(OptionsTest, DefaultsAreGood) {
       options->adapter.control_plane_namespaces,
       ElementsAre("hpc-verification", "kube-system", "muster-system", "node-problem-detector"));
   EXPECT_FALSE(options->adapter.lease.identity.empty());
+  EXPECT_FALSE(options->adapter.adopt);
   EXPECT_EQ(options->adapter.endpoint.server, "http://127.0.0.1:1");
 }
 
@@ -89,6 +90,8 @@ TEST_F(OptionsTest, EveryBadValueNamesItsFlag) {
       {"events_per_minute", {"0", "-1", "60001"}},
       {"node_pool_workers", {"0", "33"}},
       {"node_workers", {"0", "33"}},
+      {"removals_unasked", {"-1", "100001"}},
+      {"removals_unasked_percent", {"-1", "101"}},
       {"lease_namespace", {"", "A"}},
       {"lease_name", {"", "a_b"}},
       {"lease_duration", {"61m", "inf"}},

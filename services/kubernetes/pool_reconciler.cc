@@ -103,7 +103,8 @@ Outcome PoolReconciler::ReconcileMissing(const std::string& name, const Pool& po
     return {};
   }
   if (!absl::IsNotFound(found.status())) return found.status();
-  switch (parts_.history->Judge(pool->uid())) {
+  RETURN_IF_ERROR(parts_.identity->Confirm());
+  switch (parts_.brake->Judge(pool->uid())) {
     case History::Verdict::kWait:
       return Later(kWatchIsLate);
     case History::Verdict::kKeep:
@@ -127,14 +128,17 @@ absl::Status PoolReconciler::RemoveFormer(const NodePoolObject& object, const No
     parts_.cluster->node_pools().Put(now);
     return absl::AbortedError("the object is another one now");
   }
-  switch (parts_.history->Judge(pool.uid())) {
+  RETURN_IF_ERROR(parts_.identity->Confirm());
+  switch (parts_.brake->Judge(pool.uid())) {
     case History::Verdict::kWait:
-      return absl::UnavailableError("it is not known yet which history Muster is in");
+      return absl::UnavailableError("it is not known yet whether the former pool may go");
     case History::Verdict::kKeep:
       parts_.history->CountKept(kPoolKind);
-      Refuse(object, absl::StrCat("of an earlier object (uid ", pool.uid(),
-                                  "), from before Muster's database was restored. It goes once "
-                                  "Muster's history is accepted."));
+      Refuse(object, absl::StrCat("of an earlier object (uid ", pool.uid(), "), ",
+                                  parts_.history->accepted()
+                                      ? "and more than a few would go: its removal is held."
+                                      : "from before Muster's database was restored. It goes once "
+                                        "Muster's history is accepted."));
       return absl::OkStatus();
     case History::Verdict::kObey:
       break;
@@ -323,7 +327,8 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
                     .pool = view.pool.get(),
                     .refusal = memory.refusal,
                     .gone = gone,
-                    .edition = parts_.edition};
+                    .edition = parts_.edition,
+                    .held = parts_.brake->HeldAt(object.name)};
   if (parts_.edition != Edition::kCurrent) facts.synced = CountSynced(object.uid);
   const std::optional<Json> status = DesiredStatus(facts, now);
   if (!status) return {};

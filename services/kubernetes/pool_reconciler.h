@@ -8,12 +8,14 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
+#include "services/kubernetes/brake.h"
 #include "services/kubernetes/cluster_view.h"
 #include "services/kubernetes/controller.h"
 #include "services/kubernetes/core/orders.h"
 #include "services/kubernetes/core/status.h"
 #include "services/kubernetes/event_mirror.h"
 #include "services/kubernetes/history.h"
+#include "services/kubernetes/identity.h"
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/reporter.h"
@@ -37,6 +39,8 @@ class PoolReconciler {
     EventMirror* events = nullptr;
     Metrics* metrics = nullptr;
     History* history = nullptr;
+    Brake* brake = nullptr;
+    Identity* identity = nullptr;
     Edition edition = Edition::kCurrent;
   };
   explicit PoolReconciler(const Parts& parts) : parts_(parts) {}

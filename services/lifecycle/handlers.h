@@ -39,6 +39,10 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   // lifecycle_writes.cc
   Unary UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
                       v1::Cluster* response) override;
+  Unary BindCluster(Context context, const v1::BindClusterRequest* request,
+                    v1::Cluster* response) override;
+  Unary AllowRemovals(Context context, const v1::AllowRemovalsRequest* request,
+                      v1::Cluster* response) override;
   Unary ApplyNodePool(Context context, const v1::ApplyNodePoolRequest* request,
                       v1::NodePool* response) override;
   Unary ResizeNodePool(Context context, const v1::ResizeNodePoolRequest* request,

@@ -65,6 +65,26 @@ TEST_F(LifecycleBadInputTest, Clusters) {
        {"cluster.zone", [](auto& r) { r.mutable_cluster()->set_zone("us east"); }},
        {"cluster.kubernetes_version",
         [](auto& r) { r.mutable_cluster()->set_kubernetes_version("1.33.1"); }}});
+  v1::BindClusterRequest bind;
+  bind.set_name(kCluster);
+  bind.set_kubernetes_uid("k1");
+  ExpectRefused<v1::BindClusterRequest>(
+      &Stub::BindCluster, bind,
+      {{"name", [](auto& r) { r.set_name("organizations/A/clusters/c"); }},
+       {"kubernetes_uid", [](auto& r) { r.clear_kubernetes_uid(); }},
+       {"kubernetes_uid", [](auto& r) { r.set_kubernetes_uid(kLong); }},
+       {"replaces", [](auto& r) { r.set_replaces("K 1"); }}});
+  v1::AllowRemovalsRequest allow;
+  allow.set_name(kCluster);
+  allow.set_nodes(1);
+  ExpectRefused<v1::AllowRemovalsRequest>(
+      &Stub::AllowRemovals, allow,
+      {{"name", [](auto& r) { r.clear_name(); }},
+       {"node_pools", [](auto& r) { r.set_node_pools(-1); }},
+       {"nodes", [](auto& r) { r.set_nodes(kHuge); }},
+       {"ttl", [](auto& r) { r.mutable_ttl()->set_seconds(0); }},
+       {"ttl", [](auto& r) { r.mutable_ttl()->set_seconds(24 * 3600 + 1); }},
+       {"ttl", [](auto& r) { r.mutable_ttl()->set_seconds(INT64_MIN); }}});
   ExpectRefused<v1::GetClusterRequest>(&Stub::GetCluster, {},
                                        BadNames<v1::GetClusterRequest>("name"));
   ExpectRefused<v1::ListClustersRequest>(&Stub::ListClusters, {},

@@ -116,6 +116,15 @@ TEST_F(LifecycleRequestIdTest, OfNodesAndClusters) {
   cluster.mutable_cluster()->set_zone("US-EAST-04A");
   cluster.mutable_cluster()->set_kubernetes_version("1.33");
   ExpectOnce(&Stub::UpdateCluster, cluster, "cluster");
+  v1::BindClusterRequest bind;
+  bind.set_name(kCluster);
+  bind.set_kubernetes_uid("k1");
+  bind.set_adopt(true);
+  ExpectOnce(&Stub::BindCluster, bind, "bind");
+  v1::AllowRemovalsRequest allow;
+  allow.set_name(kCluster);
+  allow.set_nodes(3);
+  ExpectOnce(&Stub::AllowRemovals, allow, "allow");
 }
 
 TEST_F(LifecycleRequestIdTest, APoolThatIsGoneIsDeletedOnce) {

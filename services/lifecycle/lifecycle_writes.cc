@@ -9,6 +9,7 @@
 #include "services/common/resource_name.h"
 #include "services/common/timestamp.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/validate_command.h"
 #include "services/lifecycle/handlers.h"
@@ -39,6 +40,24 @@ constexpr auto kParseCluster = [](const v1::UpdateClusterRequest& request, Fault
   const bool named = ParseClusterName(request.cluster().name()).has_value();
   faults.Require(named, "cluster.name", kClusterNameShape);
   UpdateCluster command{*FromProto(request.cluster()), request.cluster().etag()};
+  Validate(command, faults);
+  return command;
+};
+
+constexpr auto kParseBind = [](const v1::BindClusterRequest& request, Faults& faults) {
+  faults.Require(ParseClusterName(request.name()).has_value(), "name", kClusterNameShape);
+  BindCluster command{request.name(), request.kubernetes_uid(), request.adopt(), request.replaces(),
+                      request.etag()};
+  Validate(command, faults);
+  return command;
+};
+
+constexpr auto kParseAllow = [](const v1::AllowRemovalsRequest& request, Faults& faults) {
+  faults.Require(ParseClusterName(request.name()).has_value(), "name", kClusterNameShape);
+  AllowRemovals command{request.name(), request.node_pools(), request.nodes(), kAllowanceTtl,
+                        request.etag()};
+  if (request.has_ttl())
+    command.ttl = absl::Seconds(request.ttl().seconds()) + absl::Nanoseconds(request.ttl().nanos());
   Validate(command, faults);
   return command;
 };
@@ -158,6 +177,16 @@ void Handlers::Judge(const Command& command, Faults& faults) const {
 Handlers::Unary Handlers::UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
                                         v1::Cluster* response) {
   return rpc::Write(context, writer_, *request, response, kParseCluster, kDecide, RenderOutcome());
+}
+
+Handlers::Unary Handlers::BindCluster(Context context, const v1::BindClusterRequest* request,
+                                      v1::Cluster* response) {
+  return rpc::Write(context, writer_, *request, response, kParseBind, kDecide, RenderOutcome());
+}
+
+Handlers::Unary Handlers::AllowRemovals(Context context, const v1::AllowRemovalsRequest* request,
+                                        v1::Cluster* response) {
+  return rpc::Write(context, writer_, *request, response, kParseAllow, kDecide, RenderOutcome());
 }
 
 Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePoolRequest* request,

@@ -51,6 +51,16 @@ class GrpcApi final : public Api {
                                                  const std::string& machine,
                                                  const lifecycle::v1::Node& changed,
                                                  const std::string& field) override;
+  absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
+      lifecycle::v1::BindClusterRequest request) override {
+    request.set_name(absl::StrCat(connection_.Organization(), "/clusters/", request.name()));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::BindCluster, request);
+  }
+  absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(
+      lifecycle::v1::AllowRemovalsRequest request) override {
+    request.set_name(absl::StrCat(connection_.Organization(), "/clusters/", request.name()));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::AllowRemovals, request);
+  }
   absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) override {
     lifecycle::v1::ExplainNodePoolRequest request;

@@ -91,6 +91,11 @@ class Api {
                                                          const std::string& machine,
                                                          const lifecycle::v1::Node& changed,
                                                          const std::string& field) = 0;
+  // `name` of these requests is the cluster's id.
+  virtual absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
+      lifecycle::v1::BindClusterRequest request) = 0;
+  virtual absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(
+      lifecycle::v1::AllowRemovalsRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) = 0;
   virtual absl::Status DeleteQuota(const std::string& name) = 0;

@@ -282,6 +282,46 @@ std::vector<Command> OrderCommands() {
            .flags = {RequestIdFlag()}}};
 }
 
+std::vector<Command> ClusterCommands() {
+  return {
+      {.name = "bind",
+       .usage = "bind cluster NAME --kubernetes-uid UID [--replaces UID] [--dry-run]",
+       .summary = "Says which Kubernetes a cluster is; its adapter serves no other.",
+       .details =
+           "UID: kubectl get namespace kube-system -o jsonpath={.metadata.uid}. NodePools that "
+           "are\n"
+           "there already are held against that Kubernetes: where it does not have them they go.",
+       .flags = {{.name = "kubernetes-uid", .value = "UID", .meaning = "Of the Kubernetes."},
+                 {.name = "replaces",
+                  .value = "UID",
+                  .meaning = "Of the Kubernetes that it was until now, if it was told."},
+                 DryRunFlag(),
+                 RequestIdFlag()}},
+      {.name = "allow",
+       .usage = "allow removals CLUSTER [--node-pools N] [--nodes N] [--for DURATION]",
+       .summary = "Lets the Kubernetes adapter go on with removals that it holds.",
+       .details =
+           "It holds them when more than a few NodePools or Nodes would go because one side does "
+           "not\n"
+           "know them, and says how many: condition RemovalsHeld, event CWRemovalsHeld. If it is "
+           "more by\n"
+           "then, they are held on. Takes the place of the order before it; 0 and 0 ends it.",
+       .flags = {{.name = "node-pools",
+                  .value = "N",
+                  .meaning = "NodePools that may go, at most.",
+                  .standard = "0"},
+                 {.name = "nodes",
+                  .value = "N",
+                  .meaning = "Nodes that may go, at most.",
+                  .standard = "0"},
+                 {.name = "for",
+                  .value = "DURATION",
+                  .meaning = "How long it holds, up to 24h.",
+                  .standard = "1h"},
+                 DryRunFlag(),
+                 RequestIdFlag()}}};
+}
+
 }  // namespace
 
 const std::vector<Flag>& GlobalFlags() {
@@ -314,6 +354,7 @@ const std::vector<Command>& Commands() {
                                 ScaleCommand(), DeleteCommand(),   WaitCommand(),
                                 CheckCommand(), ExplainCommand(),  FindCommand()};
     for (Command& command : OrderCommands()) all.push_back(std::move(command));
+    for (Command& command : ClusterCommands()) all.push_back(std::move(command));
     for (Command& command : ConfigurationCommands()) all.push_back(std::move(command));
     all.push_back(
         {.name = "debug",

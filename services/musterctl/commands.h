@@ -63,6 +63,8 @@ absl::Status Protect(Session& session);
 absl::Status Unprotect(Session& session);
 absl::Status Reserve(Session& session);
 absl::Status Unreserve(Session& session);
+absl::Status Bind(Session& session);
+absl::Status Allow(Session& session);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

@@ -99,6 +99,20 @@ class FakeApi final : public Api {
     if (!refusal.ok()) return refusal;
     return node;
   }
+  absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
+      lifecycle::v1::BindClusterRequest request) override {
+    calls.push_back("bind " + request.ShortDebugString());
+    if (!refusal.ok()) return refusal;
+    return lifecycle::v1::Cluster();
+  }
+  absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(
+      lifecycle::v1::AllowRemovalsRequest request) override {
+    calls.push_back("allow " + request.ShortDebugString());
+    if (!refusal.ok()) return refusal;
+    lifecycle::v1::Cluster cluster;
+    cluster.mutable_removal_allowance()->mutable_expire_time()->set_seconds(1'748'626'560);
+    return cluster;
+  }
   absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) override {
     calls.push_back("explain nodepool " + id);

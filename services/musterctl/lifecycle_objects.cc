@@ -235,6 +235,14 @@ json Object(const lifecycle::v1::Cluster& cluster, const std::string& id) {
   PutTime(object["metadata"], "creationTimestamp", cluster.create_time());
   object["spec"]["zone"] = cluster.zone();
   PutText(object["spec"], "kubernetesVersion", cluster.kubernetes_version());
+  if (!cluster.kubernetes_uid().empty())
+    object["status"]["kubernetesUid"] = cluster.kubernetes_uid();
+  if (!cluster.has_removal_allowance()) return object;
+  const lifecycle::v1::RemovalAllowance& allowance = cluster.removal_allowance();
+  json& shown = object["status"]["removalAllowance"];
+  shown = {{"nodePools", allowance.node_pools()}, {"nodes", allowance.nodes()}};
+  PutTime(shown, "createTime", allowance.create_time());
+  PutTime(shown, "expireTime", allowance.expire_time());
   return object;
 }
 

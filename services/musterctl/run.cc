@@ -39,7 +39,9 @@ CommandFunction FunctionOf(absl::string_view command) {
       {"protect", Protect},
       {"unprotect", Unprotect},
       {"reserve", Reserve},
-      {"unreserve", Unreserve}};
+      {"unreserve", Unreserve},
+      {"bind", Bind},
+      {"allow", Allow}};
   for (const auto& [name, function] : kFunctions) {
     if (name == command) return function;
   }

@@ -97,7 +97,7 @@ Cells Of(const lifecycle::v1::Cluster& cluster, const std::string& id, bool wide
   Cells cells = {id, cluster.zone(),
                  cluster.kubernetes_version().empty() ? "newest" : cluster.kubernetes_version(),
                  Age(cluster.create_time(), now)};
-  Append(cells, wide, {cluster.name()});
+  Append(cells, wide, {cluster.kubernetes_uid(), cluster.name()});
   return cells;
 }
 
@@ -235,7 +235,7 @@ Cells WideHeaders(Kind kind) {
     case Kind::kEvent:
       return {"COUNT", "FIRST SEEN", "NAME"};
     case Kind::kCluster:
-      return {"RESOURCE"};
+      return {"KUBERNETES UID", "RESOURCE"};
     case Kind::kRelease:
       return {"WITHDRAWN", "RESOURCE"};
     case Kind::kConfiguration:

@@ -14,11 +14,15 @@ constexpr Statement kDeleteClusters = {"delete_clusters",
                                        "DELETE FROM cluster WHERE name = ANY ($1::text[])"};
 constexpr Statement kPutClusters = {
     "put_clusters",
-    "INSERT INTO cluster (name, zone, kubernetes_version, create_time, revision)"
-    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::bigint[])"
+    "INSERT INTO cluster (name, zone, kubernetes_version, create_time, kubernetes_uid, "
+    "allowed_node_pools, allowed_nodes, allowance_create_time, allowance_expire_time, revision)"
+    " SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[], "
+    "$6::bigint[], $7::bigint[], $8::timestamptz[], $9::timestamptz[], $10::bigint[])"
     " ON CONFLICT (name) DO UPDATE SET zone = excluded.zone, kubernetes_version = "
-    "excluded.kubernetes_version, create_time = excluded.create_time, revision = "
-    "excluded.revision"};
+    "excluded.kubernetes_version, create_time = excluded.create_time, kubernetes_uid = "
+    "excluded.kubernetes_uid, allowed_node_pools = excluded.allowed_node_pools, allowed_nodes = "
+    "excluded.allowed_nodes, allowance_create_time = excluded.allowance_create_time, "
+    "allowance_expire_time = excluded.allowance_expire_time, revision = excluded.revision"};
 
 constexpr Statement kDeletePools = {"delete_pools",
                                     "DELETE FROM node_pool WHERE name = ANY ($1::text[])"};
@@ -169,6 +173,11 @@ void ClusterColumns::Add(const std::string& key, const lifecycle::Cluster* row, 
   zone.Add(row->zone);
   kubernetes_version.Add(row->kubernetes_version);
   create_time.Add(row->create_time);
+  kubernetes_uid.Add(row->kubernetes_uid);
+  allowed_node_pools.Add(row->allowance.node_pools);
+  allowed_nodes.Add(row->allowance.nodes);
+  AddTime(allowance_create_time, row->allowance.create_time);
+  AddTime(allowance_expire_time, row->allowance.expire_time);
   revision.Add(at);
 }
 
@@ -179,7 +188,8 @@ void ClusterColumns::Delete(Transaction& tx) const {
 void ClusterColumns::Put(Transaction& tx) const {
   if (name.empty()) return;
   tx.Queue(kPutClusters, name.Text(), zone.Text(), kubernetes_version.Text(), create_time.Text(),
-           revision.Text());
+           kubernetes_uid.Text(), allowed_node_pools.Text(), allowed_nodes.Text(),
+           allowance_create_time.Text(), allowance_expire_time.Text(), revision.Text());
 }
 
 void PoolColumns::Add(const std::string& key, const lifecycle::Pool* row, int64_t at) {

@@ -11,7 +11,8 @@
 namespace muster::storage {
 
 struct ClusterColumns {
-  SqlArray deleted, name, zone, kubernetes_version, create_time, revision;
+  SqlArray deleted, name, zone, kubernetes_version, create_time, kubernetes_uid, allowed_node_pools,
+      allowed_nodes, allowance_create_time, allowance_expire_time, revision;
   void Add(const std::string& key, const lifecycle::Cluster* row, int64_t at);
   void Delete(Transaction& tx) const;
   void Put(Transaction& tx) const;

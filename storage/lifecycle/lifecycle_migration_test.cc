@@ -54,8 +54,15 @@ TEST(LifecycleMigration, PoolsOfEveryOlderVersionCameFromNoObject) {
     TransactionRunner runner(&connections, {});
     const PostgresLifecycleStore store;
     int pools = 0;
+    int clusters = 0;
     ASSERT_THAT(runner.Run([&](Transaction& tx) {
       store.Load(tx, [&](Revised<lifecycle::State::Change> row) {
+        if (const auto* cluster =
+                std::get_if<std::shared_ptr<const lifecycle::Cluster>>(&row.change.row)) {
+          EXPECT_EQ((*cluster)->kubernetes_uid, "") << "nobody has said which it is";
+          EXPECT_EQ((*cluster)->allowance, lifecycle::Cluster::Allowance());
+          ++clusters;
+        }
         const auto* pool = std::get_if<std::shared_ptr<const Pool>>(&row.change.row);
         if (pool == nullptr) return;
         EXPECT_EQ(**pool, before);
@@ -65,6 +72,7 @@ TEST(LifecycleMigration, PoolsOfEveryOlderVersionCameFromNoObject) {
     }),
                 IsOk());
     EXPECT_EQ(pools, 1);
+    EXPECT_EQ(clusters, 1);
   }
 }
 

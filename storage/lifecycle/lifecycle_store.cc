@@ -24,7 +24,8 @@ using lifecycle::Pool;
 using Change = lifecycle::State::Change;
 
 constexpr char kLoadClusters[] =
-    "SELECT name, zone, kubernetes_version, create_time, revision FROM cluster";
+    "SELECT name, zone, kubernetes_version, create_time, kubernetes_uid, allowed_node_pools, "
+    "allowed_nodes, allowance_create_time, allowance_expire_time, revision FROM cluster";
 constexpr char kLoadPools[] =
     "SELECT name, uid, zone, generation, create_time, delete_time, spec, status, ask_generation, "
     "granted_nodes, requested_nodes, removed_nodes, detail, object_generation, revision FROM "
@@ -44,7 +45,10 @@ absl::Time TimeOf(const pqxx::field& field) {
 }
 
 Cluster ClusterOf(const pqxx::row& row) {
-  return {row[0].c_str(), row[1].c_str(), row[2].c_str(), TimeOf(row[3])};
+  return {
+      row[0].c_str(), row[1].c_str(),
+      row[2].c_str(), TimeOf(row[3]),
+      row[4].c_str(), {row[5].as<int64_t>(), row[6].as<int64_t>(), TimeOf(row[7]), TimeOf(row[8])}};
 }
 
 Pool PoolOf(const pqxx::row& row) {

@@ -130,6 +130,12 @@ class LifecycleStoreTest : public ::testing::Test {
 TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
   ASSERT_THAT(Do([](Overlay<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(lifecycle::Cluster{std::string(kCluster) + "2",
+                                         "US-EAST-04A",
+                                         "1.33",
+                                         kTime,
+                                         "f2c1",
+                                         {2, 40, kTime, kTime + absl::Hours(1)}});
                 o.Put(FullPool());
                 for (int i = 0; i < lifecycle::kNodeStates; ++i) {
                   o.Put(FullNode("g" + std::to_string(i), static_cast<lifecycle::NodeState>(i)));
@@ -168,7 +174,7 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
   }
   EXPECT_EQ(Picture(Loaded()), Picture(state_));
   EXPECT_EQ(Picture(replayed), Picture(state_));
-  EXPECT_EQ(Loaded().size(), static_cast<size_t>(lifecycle::kNodeStates) + 3U + 3U);
+  EXPECT_EQ(Loaded().size(), static_cast<size_t>(lifecycle::kNodeStates) + 4U + 3U);
   EXPECT_EQ(Loaded().kept().ids().size(), 3U);
   EXPECT_TRUE(Loaded().kept() == state_.kept());
   EXPECT_TRUE(replayed.kept() == state_.kept());

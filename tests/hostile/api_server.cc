@@ -116,6 +116,8 @@ bool ApiServer::Answer(int client, const std::string& head, const std::string& b
                           : Reply(client, "200 OK", lease_);
   }
   if (!absl::StartsWith(line, "GET ")) return Reply(client, "200 OK", body);
+  if (absl::StrContains(line, "/kube-system"))
+    return Reply(client, "200 OK", R"({"metadata":{"name":"kube-system","uid":"hostile"}})");
   const bool watch = absl::StrContains(line, "watch=");
   if (watch != (malice_ == Malice::kEndlessLine)) {
     if (!watch) return Reply(client, "200 OK", kEmptyList);

@@ -129,6 +129,10 @@ const Requests& Trials() {
        {"name: 'poolConfigurations/$UID' node_profile: '$PROFILE'"}},
       {"LifecycleService.UpdateCluster",
        {"cluster { name: 'organizations/acme/clusters/other' zone: 'RNO2A' }"}},
+      {"LifecycleService.BindCluster",
+       {"name: 'organizations/acme/clusters/example' kubernetes_uid: 'k1' adopt: true"}},
+      {"LifecycleService.AllowRemovals",
+       {"name: 'organizations/acme/clusters/example' node_pools: 1 nodes: 3"}},
       {"LifecycleService.ApplyNodePool",
        {"node_pool { name: 'organizations/acme/clusters/example/nodePools/tried' "
         "spec { instance_type: 'gd-8xa100-i128' target_nodes: 2 } }",

@@ -79,6 +79,9 @@ const std::vector<Step>& Script() {
 
       {"LifecycleService.UpdateCluster",
        "cluster { name: 'organizations/acme/clusters/c1' zone: 'RNO2A' }"},
+      {"LifecycleService.BindCluster",
+       "name: 'organizations/acme/clusters/c1' kubernetes_uid: 'k1'"},
+      {"LifecycleService.AllowRemovals", "name: 'organizations/acme/clusters/c1' nodes: 3"},
       {"LifecycleService.ApplyNodePool",
        "node_pool { name: '$POOL' spec { instance_type: 'gd-8xa100-i128' target_nodes: 1 } }"},
       {kNode},

@@ -198,6 +198,7 @@ absl::Status Client::Delete(absl::string_view path, const Json& options) {
 absl::StatusOr<std::string> Client::List(absl::string_view path, const Parameters& parameters,
                                          absl::FunctionRef<void(Json object)> take) {
   std::string next;
+  std::string version;
   for (int pages = 0; pages < kMaxPages; ++pages) {
     Parameters all = parameters;
     all.emplace_back("limit", absl::StrCat(impl_->options.list_chunk));
@@ -206,8 +207,14 @@ absl::StatusOr<std::string> Client::List(absl::string_view path, const Parameter
     RETURN_IF_ERROR(TakeItems(path, page, take));
     const Json& metadata = MemberOf(page, "metadata");
     std::string token(TextOf(metadata, "continue"));
+    const absl::string_view of_page = TextOf(metadata, "resourceVersion");
+    // Parts of two pictures are none.
+    if (!next.empty() && of_page != version) {
+      return absl::UnknownError(absl::StrCat("GET ", path, ": pages of the list are of versions ",
+                                             version, " and ", of_page));
+    }
+    version = std::string(of_page);
     if (token.empty()) {
-      std::string version(TextOf(metadata, "resourceVersion"));
       if (!version.empty()) return version;
       return absl::UnknownError(absl::StrCat("GET ", path, ": the list has no resourceVersion"));
     }

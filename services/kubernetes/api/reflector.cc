@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/api/errors.h"
@@ -16,6 +18,17 @@ namespace {
 bool CanResume(const absl::Status& status) {
   return status.ok() || absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
          absl::IsResourceExhausted(status);
+}
+
+// Versions of one collection are numbers that grow. What is no number is as new as anything.
+bool IsOlder(absl::string_view version, absl::string_view than) {
+  uint64_t a = 0;
+  uint64_t b = 0;
+  return absl::SimpleAtoi(version, &a) && absl::SimpleAtoi(than, &b) && a < b;
+}
+
+absl::Duration SteadyNow() {
+  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 }  // namespace
@@ -72,17 +85,42 @@ void Reflector::Run() {
   }
 }
 
+absl::Status Reflector::Confirm() const {
+  return options_.confirm ? options_.confirm() : absl::OkStatus();
+}
+
+absl::Status Reflector::CheckAge(const std::string& version) {
+  if (!IsOlder(version, newest_)) return absl::OkStatus();
+  if (!older_since_) older_since_ = SteadyNow();
+  return absl::UnavailableError(absl::StrCat("GET ", options_.path, ": the list is of version ",
+                                             version, ", older than ", newest_,
+                                             ", which was seen"));
+}
+
 absl::Status Reflector::ListOnce() {
+  RETURN_IF_ERROR(Confirm());
   sink_.BeginList();
-  ASSIGN_OR_RETURN(resource_version_, client_.List(options_.path, options_.parameters,
-                                                   [this](Json object) { sink_.Put(object); }));
+  const bool anew = older_since_ && SteadyNow() - *older_since_ >= options_.believe_older_after;
+  if (anew) {
+    log::Warn("the server has gone back to an earlier time", {{"path", options_.path}});
+    sink_.BeginAnew();
+    newest_.clear();
+  }
+  ASSIGN_OR_RETURN(std::string version, client_.List(options_.path, options_.parameters,
+                                                     [this](Json object) { sink_.Put(object); }));
+  RETURN_IF_ERROR(CheckAge(version));
+  RETURN_IF_ERROR(Confirm());
   sink_.EndList();
+  older_since_.reset();
+  newest_ = version;
+  resource_version_ = std::move(version);
   MutexLock lock(mutex_);
   ++lists_;
   return absl::OkStatus();
 }
 
 absl::Status Reflector::WatchOnce() {
+  RETURN_IF_ERROR(Confirm());
   return client_.Watch(options_.path, options_.parameters, resource_version_,
                        [this](absl::string_view type, const Json& object) {
                          if (type == "DELETED") {
@@ -93,6 +131,7 @@ absl::Status Reflector::WatchOnce() {
                          const absl::string_view version =
                              TextOf(MemberOf(object, "metadata"), "resourceVersion");
                          if (!version.empty()) resource_version_ = std::string(version);
+                         if (!IsOlder(resource_version_, newest_)) newest_ = resource_version_;
                          return !stopped();
                        });
 }

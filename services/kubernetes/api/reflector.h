@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -20,6 +22,9 @@ class Sink {
   // Between the two every object there is arrives by Put; those known before and not named are
   // gone. BeginList again without an EndList: that list failed, another one begins.
   virtual void BeginList() = 0;
+  // The server's past was restored: versions of objects that are known prove nothing for what comes
+  // until EndList. After BeginList.
+  virtual void BeginAnew() {}
   virtual void EndList() = 0;
   // The object as it is now, or was a moment ago: repeats and steps back in time do happen.
   virtual void Put(const Json& object) = 0;
@@ -31,6 +36,12 @@ struct ReflectorOptions {
   Parameters parameters = {};  // e.g. a label selector
   absl::Duration first_retry = absl::Milliseconds(200);
   absl::Duration last_retry = absl::Seconds(30);
+  // Whether the server is the one that is meant; asked before and after every list, and before
+  // every watch. Not OK: nothing that came is believed to be all there is.
+  std::function<absl::Status()> confirm = {};
+  // A list that is older than what was seen is listed again; for so long. Then it is what the
+  // server has.
+  absl::Duration believe_older_after = absl::Seconds(30);
 };
 
 // Keeps a sink level with a collection: list, watch from there, resume where a watch ended, list
@@ -54,7 +65,10 @@ class Reflector {
  private:
   void Run();
   bool stopped() const;
+  absl::Status Confirm() const;
   absl::Status ListOnce();
+  // Whether a list of that version shows what the server has.
+  absl::Status CheckAge(const std::string& version);
   absl::Status WatchOnce();
   // False: stopped meanwhile.
   bool Pause(absl::Duration& pause, absl::Duration at_least);
@@ -62,7 +76,10 @@ class Reflector {
   Client& client_;
   const ReflectorOptions options_;
   Sink& sink_;
-  std::string resource_version_;  // its thread's; empty: list
+  // Its thread's.
+  std::string resource_version_;               // empty: list
+  std::string newest_;                         // that was seen
+  std::optional<absl::Duration> older_since_;  // of a steady clock: lists are older than that
   absl::BitGen random_;
   mutable Mutex mutex_;
   CondVar changed_;

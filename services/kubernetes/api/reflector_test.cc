@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -23,6 +24,7 @@ using ::testing::ElementsAre;
 class RecordingSink : public Sink {
  public:
   void BeginList() override { Add("begin"); }
+  void BeginAnew() override { Add("anew"); }
   void EndList() override { Add("end"); }
   void Put(const Json& object) override { Add(absl::StrCat("put ", NameOf(object))); }
   void Remove(const Json& object) override { Add(absl::StrCat("remove ", NameOf(object))); }
@@ -106,7 +108,8 @@ class ReflectorTest : public ::testing::Test {
     log::SetSink(nullptr);
   }
 
-  void Reflect(std::vector<Answer> answers, absl::Duration pause = absl::Milliseconds(1)) {
+  void Reflect(std::vector<Answer> answers, absl::Duration pause = absl::Milliseconds(1),
+               ReflectorOptions options = {}) {
     server_ = std::make_unique<TestServer>(
         [this, script = std::make_shared<std::deque<Answer>>(answers.begin(), answers.end())](
             auto& server, const auto&, auto& response) {
@@ -123,9 +126,10 @@ class ReflectorTest : public ::testing::Test {
     auto client = Client::Create({.server = server_->url()}, {});
     ASSERT_THAT(client.status(), IsOk());
     client_ = *std::move(client);
-    reflector_ = std::make_unique<Reflector>(
-        client_.get(),
-        ReflectorOptions{.path = "/nodes", .first_retry = pause, .last_retry = pause * 2}, &sink_);
+    options.path = "/nodes";
+    options.first_retry = pause;
+    options.last_retry = pause * 2;
+    reflector_ = std::make_unique<Reflector>(client_.get(), std::move(options), &sink_);
     reflector_->Start();
   }
   // Each request as its resume point, or `list`, once there are so many.
@@ -192,6 +196,58 @@ TEST_F(ReflectorTest, AListThatFailedIsTriedUntilItIsWhole) {
   EXPECT_THAT(sink_.Wait(8),
               ElementsAre("begin", "begin", "begin", "put a", "begin", "put a", "put b", "end"));
   EXPECT_EQ(reflector_->lists(), 1);
+}
+
+TEST_F(ReflectorTest, PagesOfTwoPicturesAreNone) {
+  Reflect({List("10", "a", "next"), List("11", "b"), List("20", "c")});
+  EXPECT_THAT(WaitForRequests(4), ElementsAre("list", "list", "list", "20"));
+  EXPECT_THAT(sink_.Wait(6), ElementsAre("begin", "put a", "put b", "begin", "put c", "end"));
+}
+
+// By the time that the list is there, somebody else answers at that address.
+TEST_F(ReflectorTest, AListIsWholeOnlyFromTheServerThatIsMeant) {
+  std::atomic<int> asked = 0;
+  ReflectorOptions options;
+  options.confirm = [&] {
+    const int call = ++asked;
+    return call == 2 || call == 3 ? absl::AbortedError("another's") : absl::OkStatus();
+  };
+  Reflect({List("10", "a"), List("20", "b")}, absl::Milliseconds(1), options);
+  EXPECT_THAT(sink_.Wait(5), ElementsAre("begin", "put a", "begin", "put b", "end"));
+  EXPECT_THAT(WaitForRequests(3), ElementsAre("list", "list", "20"));
+  EXPECT_EQ(reflector_->lists(), 1);
+}
+
+TEST_F(ReflectorTest, NothingIsWatchedAtAServerThatIsNotMeant) {
+  std::atomic<int> asked = 0;
+  ReflectorOptions options;
+  options.confirm = [&] {
+    return ++asked == 3 ? absl::AbortedError("another's") : absl::OkStatus();
+  };
+  Reflect({List("10", "a"), List("20", "b")}, absl::Milliseconds(1), options);
+  EXPECT_THAT(WaitForRequests(3), ElementsAre("list", "list", "20"));
+}
+
+TEST_F(ReflectorTest, AListThatIsOlderThanWhatWasSeenIsListedAgain) {
+  Reflect({List("10", "a"), Stream({{"ADDED", "b", "20"}}, Then::kCut), Refuse(410),
+           List("19", "a"), List("20", "c")});
+  EXPECT_THAT(WaitForRequests(6), ElementsAre("list", "10", "20", "list", "list", "20"));
+  EXPECT_THAT(sink_.Wait(9), ElementsAre("begin", "put a", "end", "put b", "begin", "put a",
+                                         "begin", "put c", "end"));
+}
+
+// The server's database was restored.
+TEST_F(ReflectorTest, AListThatStaysOlderIsWhatTheServerHas) {
+  ReflectorOptions options;
+  options.believe_older_after = absl::ZeroDuration();
+  Reflect({List("20", "a"), Refuse(410), List("10", "b"), List("10", "b"),
+           Stream({{"ADDED", "c", "11"}}, Then::kCut), Refuse(410), List("12", "d")},
+          absl::Milliseconds(1), options);
+  EXPECT_THAT(WaitForRequests(8),
+              ElementsAre("list", "20", "list", "list", "10", "11", "list", "12"));
+  EXPECT_THAT(sink_.Wait(13),
+              ElementsAre("begin", "put a", "end", "begin", "put b", "begin", "anew", "put b",
+                          "end", "put c", "begin", "put d", "end"));
 }
 
 TEST_F(ReflectorTest, IsNotSyncedBeforeItsFirstList) {

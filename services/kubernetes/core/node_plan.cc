@@ -260,6 +260,12 @@ bool IsUnknown(const Node* node, const NodeObject& object) {
   return node == nullptr || CompareLives(*node, object) != 0;
 }
 
+bool IsToldToGo(const NodeObject& object) {
+  return std::any_of(object.conditions.begin(), object.conditions.end(), [](const Json& it) {
+    return it.value("type", "") == "CWNodeRemoval" && it.value("status", "") == "True";
+  });
+}
+
 MetadataState MetadataStateOf(const Node& node, const NodeObject* object) {
   if (IsOver(node.state())) return MetadataState::kNone;
   if (object == nullptr) {

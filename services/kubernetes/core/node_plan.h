@@ -62,6 +62,9 @@ std::string OrphanName(const NodeObject& object, absl::string_view machine);
 // Ours, and not what Muster's Node is about: there is none (null), or of another life.
 bool IsUnknown(const lifecycle::v1::Node* node, const NodeObject& object);
 
+// Muster has said before, on the v1 Node, that it is to go.
+bool IsToldToGo(const NodeObject& object);
+
 // Whether labels, annotations, taints and unschedulable of its v1 Node are as Muster wants them.
 enum class MetadataState {
   kSynced,

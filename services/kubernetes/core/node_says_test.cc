@@ -120,5 +120,14 @@ TEST(MetadataState, OneThatIsOffNeedsNone) {
     EXPECT_EQ(MetadataStateOf(MakeNode(state), &object), MetadataState::kNone) << state;
 }
 
+TEST(NodePlan, ANodeSaysItselfThatItIsToGo) {
+  Json json = MakeNodeJson(true);
+  EXPECT_FALSE(IsToldToGo(ReadNode(json)));
+  json["status"]["conditions"].push_back({{"type", "CWNodeRemoval"}, {"status", "False"}});
+  EXPECT_FALSE(IsToldToGo(ReadNode(json)));
+  json["status"]["conditions"].back()["status"] = "True";
+  EXPECT_TRUE(IsToldToGo(ReadNode(json)));
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

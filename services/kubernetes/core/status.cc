@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/first_edition.h"
+#include "services/kubernetes/core/names.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -32,7 +33,8 @@ constexpr char kNotTaken[] = "Muster has not taken the NodePool.";
 // Types of both editions that are ours.
 constexpr std::array kOwnConditions = {
     "Validated",    "Capacity", "Quota",     "AtTarget",           "NodeReconfigurationRequired",
-    "NodesRemoved", "Accepted", "Allocated", "SufficientCapacity", "MetadataSynced"};
+    "NodesRemoved", "Accepted", "Allocated", "SufficientCapacity", "MetadataSynced",
+    kRemovalsHeld};
 
 // A member's text; empty when it is absent or no text.
 std::string Text(const Json& object, const char* key) {
@@ -215,6 +217,10 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
     PutCondition(facts, condition, now, conditions);
   }
   PutFirstEdition(facts, now, conditions);
+  if (facts.held) {
+    conditions.push_back(OwnCondition(facts, {kRemovalsHeld, "MoreThanAFew"}, "True", *facts.held,
+                                      facts.object->generation, now));
+  }
   return conditions;
 }
 
@@ -224,7 +230,8 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
   Json conditions = Json::array();
   for (const absl::string_view type : kOwnConditions) {
     const Json* condition = FindCondition(status, type);
-    if (condition != nullptr && type != "NodesRemoved") conditions.push_back(*condition);
+    if (condition != nullptr && type != "NodesRemoved" && type != kRemovalsHeld)
+      conditions.push_back(*condition);
   }
   conditions.push_back(OwnCondition(facts, {"NodesRemoved", "Complete"}, "True",
                                     "All Nodes have been removed.", facts.object->generation, now));

@@ -43,6 +43,8 @@ struct StatusFacts {
   bool gone = false;  // deleted, and Muster has nothing left of it
   Edition edition = Edition::kCurrent;
   Synced synced = {};  // read for the first edition only
+  // What the brake says of the pool (core/brake.h); nullopt: nothing is held.
+  std::optional<std::string> held = {};
 };
 std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now);
 

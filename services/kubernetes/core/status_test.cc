@@ -279,5 +279,22 @@ TEST(KubernetesTime, IsRfc3339InWholeSeconds) {
   EXPECT_EQ(KubernetesTime(Then() + absl::Milliseconds(1500)), "2025-05-30T17:36:01Z");
 }
 
+TEST(Status, ShowsWhatTheBrakeHolds) {
+  const v1::NodePool pool = HealthyPool();
+  const NodePoolObject object = MakeObject(1);
+  const StatusFacts facts{.object = &object, .pool = &pool, .held = "12 Nodes are held."};
+  const Json held = *DesiredStatus(facts, Now());
+  EXPECT_EQ(Find(held, "RemovalsHeld"), Json({{"type", "RemovalsHeld"},
+                                              {"status", "True"},
+                                              {"reason", "MoreThanAFew"},
+                                              {"message", "12 Nodes are held."},
+                                              {"observedGeneration", 1},
+                                              {"lastTransitionTime", kLater}}));
+  EXPECT_FALSE(Says(held, Desired(object, &pool))) << "it goes when nothing is held any more";
+  const NodePoolObject shown = MakeObject(1, held);
+  const auto gone = DesiredStatus({.object = &shown, .gone = true}, Now());
+  EXPECT_TRUE(Find(*gone, "RemovalsHeld").is_null());
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

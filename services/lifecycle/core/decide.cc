@@ -101,17 +101,6 @@ void Replace(Overlay<State>& overlay, const Pool& row, const ApplyNodePool& comm
 
 }  // namespace
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now) {
-  Cluster cluster = command.cluster;
-  RETURN_IF_ERROR(CheckEtag<Cluster>(overlay.state(), cluster.name, command.etag));
-  const Cluster* before = overlay.state().table<Cluster>().Find(cluster.name);
-  if (before != nullptr && before->zone != cluster.zone) return error::ZoneChanged(cluster.name);
-  cluster.create_time = before == nullptr ? now : before->create_time;
-  overlay.Put(cluster);
-  const Versioned<Cluster>* row = overlay.state().table<Cluster>().FindVersioned(cluster.name);
-  return Outcome{.cluster = *row->row, .revision = row->revision};
-}
-
 StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now) {
   const State& state = overlay.state();
   const Pool* before = state.table<Pool>().Find(command.name);

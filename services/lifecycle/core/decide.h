@@ -23,6 +23,24 @@ struct UpdateCluster {
   std::string etag = {};  // empty: any
 };
 
+// Says which Kubernetes a cluster is.
+struct BindCluster {
+  std::string name = {};
+  std::string kubernetes_uid = {};
+  bool adopt = false;         // also one that has pools
+  std::string replaces = {};  // the uid that it is bound to now; empty: one that is bound stays so
+  std::string etag = {};
+};
+
+// An operator's order to go on with removals that the adapter holds.
+struct AllowRemovals {
+  std::string name = {};
+  int64_t node_pools = 0;
+  int64_t nodes = 0;
+  absl::Duration ttl = absl::ZeroDuration();
+  std::string etag = {};
+};
+
 struct ApplyNodePool {
   std::string name = {};
   std::string uid = {};      // empty: any
@@ -148,6 +166,10 @@ using StatusOrOutcome = absl::StatusOr<Outcome>;
 
 // ZONE_CHANGED, ETAG_MISMATCH.
 StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now);
+// NOT_FOUND, CLUSTER_BOUND, CLUSTER_HAS_POOLS, ETAG_MISMATCH.
+StatusOrOutcome Decide(Overlay<State>& overlay, const BindCluster& command, absl::Time now);
+// NOT_FOUND, ETAG_MISMATCH.
+StatusOrOutcome Decide(Overlay<State>& overlay, const AllowRemovals& command, absl::Time now);
 // INVALID_FIELD, NOT_FOUND (cluster), POOL_DELETING, UID_MISMATCH, ETAG_MISMATCH,
 // GENERATION_TOO_OLD. A higher object_generation is kept, also where the spec is the same: the
 // pool's own generation then stays. Of a pool that is being deleted too, because Kubernetes counts

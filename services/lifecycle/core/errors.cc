@@ -13,6 +13,22 @@ absl::Status ZoneChanged(absl::string_view cluster) {
   return FailedPrecondition("ZONE_CHANGED", cluster, "A cluster's zone cannot be changed.");
 }
 
+absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
+                          absl::string_view given) {
+  return FailedPrecondition(
+      "CLUSTER_BOUND", cluster,
+      bound.empty() ? absl::StrCat("The cluster is bound to no Kubernetes, not to ", given, ".")
+                    : absl::StrCat("The cluster is the Kubernetes ", bound, ", not ", given,
+                                   " (uids of the namespace kube-system)."));
+}
+
+absl::Status ClusterHasPools(absl::string_view cluster, absl::string_view given) {
+  return FailedPrecondition(
+      "CLUSTER_HAS_POOLS", cluster,
+      absl::StrCat("The cluster has NodePools, and nobody has said yet that it is the Kubernetes ",
+                   given, " (uid of the namespace kube-system)."));
+}
+
 absl::Status PoolDeleting(absl::string_view pool) {
   return FailedPrecondition("POOL_DELETING", pool, "NodePool is being deleted.");
 }

@@ -11,6 +11,12 @@ namespace muster::lifecycle::error {
 
 // FAILED_PRECONDITION, ZONE_CHANGED.
 absl::Status ZoneChanged(absl::string_view cluster);
+// FAILED_PRECONDITION, CLUSTER_BOUND. `bound`: to which Kubernetes it is; empty: to none.
+absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
+                          absl::string_view given);
+// FAILED_PRECONDITION, CLUSTER_HAS_POOLS: it is not bound yet, and that would be no mere matter of
+// form.
+absl::Status ClusterHasPools(absl::string_view cluster, absl::string_view given);
 // FAILED_PRECONDITION, POOL_DELETING.
 absl::Status PoolDeleting(absl::string_view pool);
 // FAILED_PRECONDITION, UID_MISMATCH: another pool has the uid, or the pool has another uid.

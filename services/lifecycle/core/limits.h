@@ -60,6 +60,9 @@ inline constexpr size_t kMaxNamedMachines = 1'000;
 inline constexpr size_t kMaxAffinityTerms = 16;
 inline constexpr size_t kMaxAffinityExpressions = 16;
 inline constexpr size_t kMaxAffinityValues = 64;
+// How long an order to go on with removals may hold, and how long it does when that is not said.
+inline constexpr absl::Duration kMaxAllowanceTtl = absl::Hours(24);
+inline constexpr absl::Duration kAllowanceTtl = absl::Hours(1);
 // spec.prefill.
 inline constexpr int64_t kMaxPrefillSeconds = 86'400;
 inline constexpr int64_t kMaxPrefillNodes = 4;

@@ -23,6 +23,16 @@ struct Cluster {
   std::string zone = {};
   std::string kubernetes_version = {};  // empty: the newest
   absl::Time create_time = kNever;
+  std::string kubernetes_uid = {};  // empty: not bound
+  // An operator's order; no order: neither time is set.
+  struct Allowance {
+    int64_t node_pools = 0;
+    int64_t nodes = 0;
+    absl::Time create_time = kNever;
+    absl::Time expire_time = kNever;
+    bool operator==(const Allowance&) const = default;
+  };
+  Allowance allowance = {};
 
   std::string Key() const { return name; }
   bool operator==(const Cluster&) const = default;

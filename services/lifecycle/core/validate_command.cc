@@ -4,6 +4,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/resource_name.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
@@ -31,6 +32,19 @@ void CheckMachines(const std::vector<std::string>& machines, absl::string_view f
 
 void Validate(const UpdateCluster& command, Faults& faults) {
   ValidateCluster(command.cluster, faults);
+}
+
+void Validate(const BindCluster& command, Faults& faults) {
+  constexpr char kUid[] = "must be 1 to 64 of lower-case letters, digits and `-`.";
+  faults.Require(IsPoolUid(command.kubernetes_uid), "kubernetes_uid", kUid);
+  faults.Require(command.replaces.empty() || IsPoolUid(command.replaces), "replaces", kUid);
+}
+
+void Validate(const AllowRemovals& command, Faults& faults) {
+  ValidateCount("node_pools", command.node_pools, faults);
+  ValidateCount("nodes", command.nodes, faults);
+  faults.Require(command.ttl >= absl::Seconds(1) && command.ttl <= kMaxAllowanceTtl, "ttl",
+                 "must be 1s to 24h");
 }
 
 void Validate(const ApplyNodePool& command, Faults& faults) {

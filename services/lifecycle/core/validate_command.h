@@ -10,6 +10,8 @@ namespace muster::lifecycle {
 
 // Adds what is wrong with its fields whatever the state is. The name need not be well-formed.
 void Validate(const UpdateCluster& command, Faults& faults);
+void Validate(const BindCluster& command, Faults& faults);
+void Validate(const AllowRemovals& command, Faults& faults);
 void Validate(const ApplyNodePool& command, Faults& faults);
 void Validate(const ResizeNodePool& command, Faults& faults);
 void Validate(const ReconfigureNodePool& command, Faults& faults);

@@ -191,7 +191,13 @@ Observed ObservedOf(const v1::NodeObserved& in) {
 }  // namespace
 
 absl::StatusOr<Cluster> FromProto(const v1::Cluster& in) {
-  return Cluster{in.name(), in.zone(), in.kubernetes_version(), MUSTER_GET_TIME(in, create_time)};
+  Cluster out{in.name(), in.zone(), in.kubernetes_version(), MUSTER_GET_TIME(in, create_time),
+              in.kubernetes_uid()};
+  const v1::RemovalAllowance& allowance = in.removal_allowance();
+  out.allowance = {allowance.node_pools(), allowance.nodes(),
+                   MUSTER_GET_TIME(allowance, create_time),
+                   MUSTER_GET_TIME(allowance, expire_time)};
+  return out;
 }
 
 Spec FromProto(const v1::NodePoolSpec& in) {

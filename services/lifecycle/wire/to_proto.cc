@@ -223,6 +223,13 @@ v1::Cluster ToProto(const Cluster& cluster, int64_t revision) {
   out.set_kubernetes_version(cluster.kubernetes_version);
   MUSTER_SET_TIME(out, create_time, cluster.create_time);
   out.set_etag(absl::StrCat(revision));
+  out.set_kubernetes_uid(cluster.kubernetes_uid);
+  if (cluster.allowance == Cluster::Allowance()) return out;
+  v1::RemovalAllowance& allowance = *out.mutable_removal_allowance();
+  allowance.set_node_pools(cluster.allowance.node_pools);
+  allowance.set_nodes(cluster.allowance.nodes);
+  MUSTER_SET_TIME(allowance, create_time, cluster.allowance.create_time);
+  MUSTER_SET_TIME(allowance, expire_time, cluster.allowance.expire_time);
   return out;
 }
 

@@ -299,6 +299,17 @@ void ApiServerDouble::CompactHistory() {
   impl_->lists.Forget();
 }
 
+Store::Backup ApiServerDouble::Save() const {
+  const MutexLock lock(impl_->mutex);
+  return impl_->store.Save();
+}
+
+void ApiServerDouble::Restore(const Store::Backup& backup) {
+  const MutexLock lock(impl_->mutex);
+  impl_->store.Restore(backup);
+  impl_->lists.Forget();
+}
+
 void ApiServerDouble::SetHanging(bool is_hanging) {
   const MutexLock lock(impl_->mutex);
   impl_->is_hanging = is_hanging;

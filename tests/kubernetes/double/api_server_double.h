@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "tests/kubernetes/double/misbehaviour.h"
 #include "tests/kubernetes/double/registry.h"
+#include "tests/kubernetes/double/store.h"
 
 namespace muster::testing {
 
@@ -33,6 +34,9 @@ class ApiServerDouble {
   void DeleteDuringNextPatch(absl::string_view path);
   // Forgets all history: running watches and continued lists end with 410.
   void CompactHistory();
+  // Its objects as they are, and back to those of then; another double's make it that one.
+  Store::Backup Save() const;
+  void Restore(const Store::Backup& backup);
   // Accepts requests, answers none; watches fall silent.
   void SetHanging(bool is_hanging);
   // Cuts all connections and refuses new ones. Not from several threads at once.

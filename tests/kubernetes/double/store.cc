@@ -109,6 +109,22 @@ int64_t Store::compacted(const Resource& resource) const {
   return collections_[resource.index]->compacted;
 }
 
+Store::Backup Store::Save() const {
+  Backup backup;
+  for (const auto& collection : collections_) backup.push_back(collection->objects);
+  return backup;
+}
+
+void Store::Restore(const Backup& backup) {
+  for (size_t i = 0; i < backup.size(); ++i) collections_[i]->objects = backup[i];
+  // Also above those of a backup of another one.
+  for (const auto& collection : collections_) {
+    for (const auto& [key, object] : collection->objects)
+      version_ = std::max(version_, object->version);
+  }
+  Compact();
+}
+
 void Store::Compact() {
   ++version_;
   for (const auto& collection : collections_) {

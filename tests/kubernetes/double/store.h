@@ -54,6 +54,12 @@ class Store {
   std::vector<Change> Since(const Resource& resource, int64_t version) const;
   // What happened up to here is forgotten: a watch from before it is refused.
   int64_t compacted(const Resource& resource) const;
+  // All objects as they are, as a backup of etcd has them.
+  using Backup = std::vector<absl::btree_map<std::string, Object>>;
+  Backup Save() const;
+  // As `etcdutl snapshot restore --bump-revision --mark-compacted`: the objects are those of then,
+  // versions go on, and whatever version anybody knows is too old.
+  void Restore(const Backup& backup);
   // Forgets everything, so that whatever version anybody knows is too old.
   void Compact();
   // Signalled at every change of the resource. Guarded by the lock around this store.

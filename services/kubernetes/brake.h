@@ -1,0 +1,130 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/core/brake.h"
+#include "services/kubernetes/history.h"
+#include "services/kubernetes/metrics.h"
+
+namespace muster::kubernetes {
+
+// Lets removals pass that follow from what one side does not know, or holds them until an operator
+// says how many may go (core/brake.h). It decides on the whole picture, never on one object: who
+// asks for one that was not in a picture yet has to ask again. Thread-safe.
+class Brake {
+ public:
+  // One that would go.
+  struct Candidate {
+    std::string uid = {};
+    std::string name = {};      // of the v1 Node, of the pool
+    std::string pool = {};      // where it is shown
+    std::string pool_uid = {};  // of the NodePool object if there is one, else of the one there was
+    int64_t nodes = 0;          // of the pool; of a v1 Node: 1
+  };
+  struct Picture {
+    std::vector<Candidate> node_pools = {};
+    std::vector<Candidate> nodes = {};
+    Removals all_pools = {};
+    Removals all_nodes = {};
+  };
+  // An operator's order: what is left of it.
+  struct Order {
+    Removals allowed = {};
+    absl::Time expire_time = absl::InfinitePast();
+    std::string etag = {};  // of where it is kept
+  };
+  struct Parts {
+    std::string cluster = {};  // its id, for the order that is shown
+    BrakeLimits limits = {};
+    Metrics* metrics = nullptr;
+    const History* history = nullptr;
+    // What would go now, in the history that Muster is in.
+    std::function<Picture()> look = {};
+    std::function<absl::StatusOr<Order>()> order = {};
+    // Takes these off the order, so that nobody lets others go by it, in whatever process: what is
+    // left. Not OK: it is not the order any more, or that is not known.
+    std::function<absl::StatusOr<Order>(const Order& order, const Removals& going)> take = {};
+    // To be called soon: somebody asked for what is in no picture yet.
+    std::function<void()> wake = {};
+    // What is to be shown at a pool (empty: nothing any more) is otherwise; `begins`: nothing was.
+    std::function<void(const Candidate& of, const std::string& message, bool begins)> show = {};
+    // They are to be looked at again: names of v1 Nodes, of pools.
+    std::function<void(const std::vector<std::string>& nodes,
+                       const std::vector<std::string>& node_pools)>
+        again = {};
+  };
+
+  explicit Brake(Parts parts) : parts_(std::move(parts)) {}
+
+  // Of what the other side does not know; by its uid. The history's word comes first.
+  History::Verdict Judge(const std::string& uid);
+  // What is held of the pool of that name, for its condition; nullopt: nothing.
+  std::optional<std::string> HeldAt(const std::string& pool) const;
+  // Takes a picture and decides, if somebody asked or something is held. `now`: of the wall, as the
+  // orders have it. By one thread.
+  void Look(absl::Time now);
+
+ private:
+  // What was decided of one kind.
+  struct Kind {
+    absl::flat_hash_set<std::string> cleared = {};  // uids
+    absl::flat_hash_set<std::string> held = {};     // uids
+    std::deque<std::pair<absl::Time, Removals>> went = {};
+    Removals holds = {};
+  };
+
+  // What is held at one pool.
+  struct Shown {
+    Candidate of = {};
+    bool gone = false;  // its object
+    int64_t nodes = 0;  // v1 Nodes that Muster does not know
+  };
+  struct Change {
+    Candidate of = {};
+    std::string message = {};
+    bool begins = false;
+  };
+  // What there is to decide of one kind.
+  struct Question {
+    BrakeFacts facts = {};
+    absl::flat_hash_set<std::string> there = {};  // uids
+    absl::flat_hash_set<std::string> fresh = {};  // those that were not let go before
+  };
+
+  Question Ask(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
+               absl::Time now);
+  // Returns whether its candidates were let go that had not been. `order`: asked for at most once a
+  // look.
+  bool Decide(Kind Brake::*which, const std::vector<Candidate>& candidates, const Removals& all,
+              absl::Time now, std::optional<Order>& order);
+  Removals AllowedBy(std::optional<Order>& order, absl::Time now) const;
+  // False: they may not go by it.
+  bool TakeOff(Order& order, const Removals& going) const;
+  static std::string MessageOf(const Shown& shown, const Removals& all, const std::string& command);
+  void Show(const Picture& picture);
+  // By pool.
+  std::map<std::string, Shown> Collect(const Picture& picture) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const Parts parts_;
+  mutable Mutex mutex_;
+  Kind pools_ MUSTER_GUARDED_BY(mutex_);
+  Kind nodes_ MUSTER_GUARDED_BY(mutex_);
+  bool asked_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::string> shown_ MUSTER_GUARDED_BY(mutex_);  // pool -> message
+};
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,94 @@
+#include "services/kubernetes/identity.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/log.h"
+#include "services/common/status_macros.h"
+#include "services/kubernetes/api/errors.h"
+#include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/text.h"
+
+namespace muster::kubernetes {
+
+absl::StatusOr<std::string> Identity::Ask() {
+  ASSIGN_OR_RETURN(const Json found,
+                   parts_.api->Get(absl::StrCat(kNamespacesPath, "/kube-system")));
+  std::string uid(TextOf(MemberOf(found, "metadata"), "uid"));
+  if (!uid.empty()) return uid;
+  return absl::UnknownError("the namespace kube-system has no uid");
+}
+
+absl::Status Identity::Settle(const std::string& uid, const absl::Status& verdict) {
+  const bool refused = absl::IsFailedPrecondition(verdict);
+  {
+    MutexLock lock(mutex_);
+    if (verdict.ok()) uid_ = uid;
+    if (verdict.ok() || refused) foreign_ = refused;
+  }
+  if (verdict.ok() || refused) parts_.metrics->SetRefused(refused);
+  return verdict;
+}
+
+absl::Status Identity::Admit() {
+  ASSIGN_OR_RETURN(const std::string uid, Ask());
+  const auto cluster = parts_.muster->GetCluster();
+  // One that is not there has nothing to lose; it is bound when it is.
+  if (absl::IsNotFound(cluster.status())) return Settle(uid, absl::OkStatus());
+  RETURN_IF_ERROR(cluster.status());
+  const std::string& bound = cluster->kubernetes_uid();
+  if (bound == uid) return Settle(uid, absl::OkStatus());
+  const absl::Status verdict =
+      parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/true);
+  if (absl::IsFailedPrecondition(verdict)) {
+    const std::string id = LastPart(parts_.muster->cluster());
+    log::Error(
+        "the API server is not of the Kubernetes that Muster has for the cluster; nothing is done",
+        {{"cluster", id},
+         {"kubernetes_uid", uid},
+         {"uid_in_muster", bound},
+         {"why", verdict},
+         {"what_to_do",
+          absl::StrCat("point the adapter to the API server that is meant; or, if it is this one: "
+                       "musterctl bind cluster ",
+                       id, " --kubernetes-uid=", uid,
+                       bound.empty() ? "" : absl::StrCat(" --replaces=", bound))}});
+  }
+  return Settle(uid, verdict);
+}
+
+absl::Status Identity::Bind() {
+  std::string uid;
+  {
+    MutexLock lock(mutex_);
+    uid = uid_;
+  }
+  return Settle(uid, parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/false));
+}
+
+absl::Status Identity::Confirm() {
+  ASSIGN_OR_RETURN(const std::string uid, Ask());
+  std::string admitted;
+  bool news = false;
+  {
+    MutexLock lock(mutex_);
+    if (uid == uid_) return absl::OkStatus();
+    admitted = uid_;
+    news = !std::exchange(foreign_, true);
+  }
+  if (news) {
+    log::Error("the API server has become another Kubernetes's; nothing more is done",
+               {{"kubernetes_uid", uid}, {"uid_in_muster", admitted}});
+    parts_.metrics->SetRefused(true);
+    parts_.foreign();
+  }
+  return absl::AbortedError(
+      absl::StrCat("the API server is of the Kubernetes ", uid, ", not of ", admitted));
+}
+
+bool Identity::foreign() const {
+  MutexLock lock(mutex_);
+  return foreign_;
+}
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/api/client.h"
+#include "services/kubernetes/metrics.h"
+#include "services/kubernetes/muster_client.h"
+
+namespace muster::kubernetes {
+
+// Which Kubernetes the API server is of, by the uid of its namespace kube-system, and whether that
+// is the one that Muster has for the cluster. An adapter at another one, e.g. by a wrong
+// kubeconfig, would take all that is not there for deleted. Thread-safe.
+class Identity {
+ public:
+  struct Parts {
+    Client* api = nullptr;  // that reads
+    MusterClient* muster = nullptr;
+    Metrics* metrics = nullptr;
+    // Where nobody has said yet which Kubernetes the cluster is: this one, even if it has pools.
+    bool adopt = false;
+    // Called once when the API server turns out to be another's than at the last Admit.
+    std::function<void()> foreign = {};
+  };
+  explicit Identity(Parts parts) : parts_(std::move(parts)) {}
+
+  // Asks both sides, changes neither. OK: this Kubernetes may be served. FAILED_PRECONDITION:
+  // it may not, which was logged and counted, with both uids. Else nothing is known.
+  absl::Status Admit();
+  // Says to Muster that the cluster, which is there now, is this Kubernetes. Errors as above.
+  absl::Status Bind();
+  // Whether the API server that answers now is that of the last Admit; ABORTED: it is another's.
+  absl::Status Confirm();
+  // It is another's, or was refused: nothing may be written to it.
+  bool foreign() const;
+
+ private:
+  absl::StatusOr<std::string> Ask();
+  absl::Status Settle(const std::string& uid, const absl::Status& verdict);
+
+  const Parts parts_;
+  mutable Mutex mutex_;
+  std::string uid_ MUSTER_GUARDED_BY(mutex_);  // that may be served
+  bool foreign_ MUSTER_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,76 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/errors.h"
+#include "services/lifecycle/core/put_pool.h"
+
+namespace muster::lifecycle {
+namespace {
+
+Outcome PutCluster(Overlay<State>& overlay, Cluster cluster) {
+  const std::string name = cluster.name;
+  overlay.Put(std::move(cluster));
+  const Versioned<Cluster>* row = overlay.state().table<Cluster>().FindVersioned(name);
+  return Outcome{.cluster = *row->row, .revision = row->revision};
+}
+
+// The cluster as it is, if it may be changed.
+absl::StatusOr<Cluster> FindCluster(const State& state, const std::string& name,
+                                    const std::string& etag) {
+  const Cluster* cluster = state.table<Cluster>().Find(name);
+  if (cluster == nullptr) return muster::error::NotFound(name);
+  RETURN_IF_ERROR(CheckEtag<Cluster>(state, name, etag));
+  return *cluster;
+}
+
+bool HasPools(const State& state, const std::string& cluster) {
+  const std::string prefix = absl::StrCat(cluster, "/nodePools/");
+  const auto& pools = state.table<Pool>().rows();
+  const auto first = pools.lower_bound(prefix);
+  return first != pools.end() && first->first.starts_with(prefix);
+}
+
+}  // namespace
+
+StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now) {
+  Cluster cluster = command.cluster;
+  RETURN_IF_ERROR(CheckEtag<Cluster>(overlay.state(), cluster.name, command.etag));
+  const Cluster* before = overlay.state().table<Cluster>().Find(cluster.name);
+  if (before != nullptr && before->zone != cluster.zone) return error::ZoneChanged(cluster.name);
+  cluster.create_time = before == nullptr ? now : before->create_time;
+  // These have orders of their own.
+  cluster.kubernetes_uid = before == nullptr ? "" : before->kubernetes_uid;
+  cluster.allowance = before == nullptr ? Cluster::Allowance() : before->allowance;
+  return PutCluster(overlay, std::move(cluster));
+}
+
+StatusOrOutcome Decide(Overlay<State>& overlay, const BindCluster& command, absl::Time /*now*/) {
+  const State& state = overlay.state();
+  ASSIGN_OR_RETURN(Cluster cluster, FindCluster(state, command.name, command.etag));
+  const std::string& bound = cluster.kubernetes_uid;
+  if (bound == command.kubernetes_uid) return PutCluster(overlay, std::move(cluster));
+  // Nothing replaces what is not there: whoever says so has an old picture.
+  if (bound != command.replaces)
+    return error::ClusterBound(command.name, bound,
+                               bound.empty() ? command.replaces : command.kubernetes_uid);
+  if (bound.empty() && !command.adopt && HasPools(state, command.name))
+    return error::ClusterHasPools(command.name, command.kubernetes_uid);
+  cluster.kubernetes_uid = command.kubernetes_uid;
+  // It was given for what was seen of the other one.
+  cluster.allowance = {};
+  return PutCluster(overlay, std::move(cluster));
+}
+
+StatusOrOutcome Decide(Overlay<State>& overlay, const AllowRemovals& command, absl::Time now) {
+  ASSIGN_OR_RETURN(Cluster cluster, FindCluster(overlay.state(), command.name, command.etag));
+  cluster.allowance = {.node_pools = command.node_pools,
+                       .nodes = command.nodes,
+                       .create_time = now,
+                       .expire_time = now + command.ttl};
+  return PutCluster(overlay, std::move(cluster));
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include "services/common/error.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kEmpty[] = "organizations/acme/clusters/c0";  // sorts beside the simulation's
+
+std::string ReasonOf(const StatusOrOutcome& outcome) {
+  const auto detail = muster::error::DetailOf(outcome.status());
+  return detail ? detail->reason : "";
+}
+
+class DecideClusterTest : public ::testing::Test {
+ protected:
+  DecideClusterTest() {
+    sim_.Must(UpdateCluster{.cluster = {.name = kEmpty, .zone = "US-EAST-04A"}});
+    ApplyNodePool pool{.name = kSimPool, .new_uid = "uid-1", .target_nodes = 1};
+    pool.spec.instance_type = "gd-8xa100-i128";
+    sim_.Must(pool);
+  }
+  const Cluster& Get(const char* name) { return *sim_.state().table<Cluster>().Find(name); }
+
+  Simulation sim_;
+};
+
+TEST_F(DecideClusterTest, OneWithoutPoolsIsBoundByWhoeverComesFirst) {
+  sim_.Must(BindCluster{.name = kEmpty, .kubernetes_uid = "k1"});
+  EXPECT_EQ(Get(kEmpty).kubernetes_uid, "k1");
+  const int64_t revision = sim_.revision();
+  sim_.Must(BindCluster{.name = kEmpty, .kubernetes_uid = "k1"});
+  EXPECT_EQ(sim_.revision(), revision) << "the same again changes nothing";
+  EXPECT_EQ(ReasonOf(sim_.Run(BindCluster{.name = kEmpty, .kubernetes_uid = "k2"})),
+            "CLUSTER_BOUND");
+  EXPECT_EQ(ReasonOf(sim_.Run(BindCluster{.name = kEmpty, .kubernetes_uid = "k2", .adopt = true})),
+            "CLUSTER_BOUND")
+      << "a flag that is left in place does not turn a cluster over";
+  EXPECT_EQ(Get(kEmpty).kubernetes_uid, "k1");
+}
+
+TEST_F(DecideClusterTest, OneWithPoolsIsBoundByAnOrderOnly) {
+  EXPECT_EQ(ReasonOf(sim_.Run(BindCluster{.name = kSimCluster, .kubernetes_uid = "k1"})),
+            "CLUSTER_HAS_POOLS");
+  EXPECT_EQ(Get(kSimCluster).kubernetes_uid, "");
+  sim_.Must(BindCluster{.name = kSimCluster, .kubernetes_uid = "k1", .adopt = true});
+  EXPECT_EQ(Get(kSimCluster).kubernetes_uid, "k1");
+}
+
+TEST_F(DecideClusterTest, AnOtherOneTakesThePlaceOfTheOneThatIsNamed) {
+  sim_.Must(BindCluster{.name = kSimCluster, .kubernetes_uid = "k1", .adopt = true});
+  sim_.Must(AllowRemovals{.name = kSimCluster, .nodes = 7, .ttl = absl::Hours(1)});
+  BindCluster order{.name = kSimCluster, .kubernetes_uid = "k3", .replaces = "k2"};
+  EXPECT_EQ(ReasonOf(sim_.Run(order)), "CLUSTER_BOUND");
+  order.replaces = "k1";
+  sim_.Must(order);
+  EXPECT_EQ(Get(kSimCluster).kubernetes_uid, "k3");
+  EXPECT_EQ(Get(kSimCluster).allowance, Cluster::Allowance()) << "it was given for the other one";
+  EXPECT_EQ(ReasonOf(sim_.Run(BindCluster{
+                .name = kEmpty, .kubernetes_uid = "k3", .adopt = true, .replaces = "k1"})),
+            "CLUSTER_BOUND")
+      << "it was bound to none";
+}
+
+TEST_F(DecideClusterTest, WhatHasAnOrderOfItsOwnOutlivesAnUpdate) {
+  sim_.Must(BindCluster{.name = kEmpty, .kubernetes_uid = "k1"});
+  sim_.Must(AllowRemovals{.name = kEmpty, .node_pools = 1, .nodes = 7, .ttl = absl::Hours(1)});
+  const Cluster before = Get(kEmpty);
+  sim_.Must(UpdateCluster{
+      .cluster = {.name = kEmpty, .zone = "US-EAST-04A", .kubernetes_version = "1.34"}});
+  EXPECT_EQ(Get(kEmpty).kubernetes_uid, "k1");
+  EXPECT_EQ(Get(kEmpty).allowance, before.allowance);
+}
+
+TEST_F(DecideClusterTest, AnOrderToGoOnEndsByItself) {
+  sim_.Must(AllowRemovals{.name = kEmpty, .node_pools = 2, .nodes = 7, .ttl = absl::Minutes(5)});
+  const Cluster::Allowance first = Get(kEmpty).allowance;
+  EXPECT_EQ(first.node_pools, 2);
+  EXPECT_EQ(first.nodes, 7);
+  EXPECT_EQ(first.expire_time - first.create_time, absl::Minutes(5));
+  EXPECT_EQ(ReasonOf(sim_.Run(
+                AllowRemovals{.name = "organizations/acme/clusters/none", .ttl = absl::Hours(1)})),
+            "NOT_FOUND");
+}
+
+TEST_F(DecideClusterTest, TheRevisionThatWasSeenCounts) {
+  EXPECT_EQ(ReasonOf(sim_.Run(BindCluster{.name = kEmpty, .kubernetes_uid = "k1", .etag = "9999"})),
+            "ETAG_MISMATCH");
+  EXPECT_EQ(
+      ReasonOf(sim_.Run(AllowRemovals{.name = kEmpty, .ttl = absl::Hours(1), .etag = "9999"})),
+      "ETAG_MISMATCH");
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

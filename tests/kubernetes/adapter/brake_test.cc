@@ -1,0 +1,141 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/testing/past.h"
+#include "tests/testing/patience.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kLease[] =
+    "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster-kubernetes";
+
+// One side's database was restored, so that it does not know what the other one has. One may go
+// unasked.
+class BrakeTest : public StageTest<BrakeTest> {
+ public:
+  static Stage::Options MakeOptions() {
+    Stage::Options options = WithoutKubelets();
+    options.adapter_flags = {"--removals_unasked=1", "--removals_unasked_percent=0"};
+    options.house.audit_books = false;
+    return options;
+  }
+
+ protected:
+  // What etcd is restored to has the word on the history that Muster is in.
+  void AwaitAccepted() {
+    Until(
+        [&] {
+          const auto lease = stage().client().Get(kLease);
+          return lease.ok() && !AnnotationOf(*lease, "compute.coreweave.com/history").empty();
+        },
+        "the acceptance of Muster's history");
+  }
+  void AwaitHeld(const char* kind, int count) {
+    const std::string line =
+        absl::StrCat("muster_kubernetes_removals_held{kind=\"", kind, "\"} ", count, "\n");
+    Until([&] { return absl::StrContains(stage().AdapterMetrics(), line); }, line);
+  }
+  bool AwaitGone(const std::vector<std::string>& nodes) {
+    for (const std::string& node : nodes) {
+      if (!AwaitNode(node, [](const Json& object) { return object.is_null(); })) return false;
+    }
+    return true;
+  }
+  size_t There(const std::vector<std::string>& nodes) {
+    size_t there = 0;
+    for (const std::string& node : nodes) there += stage().GetNode(node).is_null() ? 0 : 1;
+    return there;
+  }
+  bool MusterHas(const std::string& pool) {
+    return stage().house().Ctl({"get", "nodepool", pool}).exit_code == 0;
+  }
+};
+
+TEST_F(BrakeTest, PoolsThatARestoredEtcdDoesNotHaveStayUntilAnOrder) {
+  if (stage().server().is_real()) GTEST_SKIP() << "etcd is restored on the double only";
+  ApiServerDouble& server = *stage().server().double_or_null();
+  AwaitAccepted();
+  const auto past = server.Save();
+  const std::vector<std::string> pools = {Name(), Name()};
+  for (const std::string& pool : pools) Join(pool);
+  stage().KillAdapter();
+  server.Restore(past);
+  stage().StartAdapter();
+  AwaitHeld("node_pool", 2);
+  for (const std::string& pool : pools) {
+    EXPECT_FALSE(MusterPool(pool).has_delete_time());
+    EXPECT_TRUE(AwaitEvent(pool, "CWRemovalsHeld"));
+  }
+  Ctl({"allow", "removals", "example", "--node-pools=2", "--nodes=2"});
+  for (const std::string& pool : pools)
+    Until([&] { return !MusterHas(pool); }, "the end of " + pool);
+  AwaitHeld("node_pool", 0);
+}
+
+TEST_F(BrakeTest, NodesThatARestoredEtcdBringsBackStayUntilAnOrder) {
+  if (stage().server().is_real()) GTEST_SKIP() << "etcd is restored on the double only";
+  ApiServerDouble& server = *stage().server().double_or_null();
+  const std::vector<std::string> pools = {Name(), Name(), Name()};
+  std::vector<std::string> nodes;
+  for (const std::string& pool : pools) nodes.push_back(Join(pool));
+  const auto past = server.Save();
+  for (const std::string& pool : pools) stage().DeleteNodePool(pool);
+  ASSERT_TRUE(AwaitGone(nodes)) << "what Muster tells of is no absence";
+  for (const std::string& pool : pools)
+    ASSERT_TRUE(stage().AwaitNodePool(pool, [](const Json& object) { return object.is_null(); }));
+  stage().KillAdapter();
+  server.Restore(past);
+  stage().StartAdapter();
+  AwaitHeld("node", 3);
+  EXPECT_EQ(There(nodes), 3U);
+  for (const std::string& pool : pools) {
+    EXPECT_TRUE(AwaitReason(pool, "RemovalsHeld", "MoreThanAFew"));
+    EXPECT_THAT(ConditionOf(stage().GetNodePool(pool), "RemovalsHeld")["message"],
+                HasSubstr("musterctl allow removals example --nodes=3."));
+  }
+  Ctl({"allow", "removals", "example", "--nodes=3"});
+  EXPECT_TRUE(AwaitGone(nodes));
+  for (const std::string& pool : pools) {
+    EXPECT_TRUE(stage().AwaitNodePool(
+        pool, [](const Json& object) { return ConditionOf(object, "RemovalsHeld").is_null(); }));
+  }
+}
+
+TEST_F(BrakeTest, NodesThatARestoredMusterDoesNotKnowStayThoughItsHistoryIsAccepted) {
+  const Past past(stage().house().database(), "lifecycle");
+  const std::vector<std::string> pools = {Name(), Name()};
+  std::vector<std::string> nodes;
+  for (const std::string& pool : pools) nodes.push_back(Join(pool));
+  stage().KillAdapter();
+  for (const std::string& pool : pools) {
+    stage().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
+    stage().DeleteNodePool(pool);
+  }
+  stage().house().Kill();
+  const std::string incarnation = past.Restore();
+  stage().house().Start();
+  stage().StartAdapter();
+  for (const std::string& node : nodes) EXPECT_TRUE(AwaitEvent(node, "CWNodeUnknown"));
+  const Json accepted = {
+      {"metadata", {{"annotations", {{"compute.coreweave.com/history", incarnation}}}}}};
+  ASSERT_TRUE(stage().client().Patch(kubernetes::PatchType::kMerge, kLease, accepted).ok());
+  AwaitHeld("node", 2);
+  EXPECT_EQ(There(nodes), 2U);
+  Ctl({"allow", "removals", "example", "--nodes=2"});
+  EXPECT_TRUE(AwaitGone(nodes));
+}
+
+TEST_F(BrakeTest, OrdinaryDeletionsAreNotHeld) {
+  const std::vector<std::string> pools = {Name(), Name(), Name()};
+  std::vector<std::string> nodes;
+  for (const std::string& pool : pools) nodes.push_back(Join(pool));
+  for (const std::string& pool : pools) stage().DeleteNodePool(pool);
+  EXPECT_TRUE(AwaitGone(nodes));
+  for (const std::string& pool : pools) Until([&] { return !MusterHas(pool); }, pool);
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,152 @@
+#include <unistd.h>
+
+#include <fstream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/testing/patience.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kRefused[] = "muster_kubernetes_cluster_refused 1\n";
+constexpr char kServed[] = "muster_kubernetes_cluster_refused 0\n";
+constexpr char kLeads[] = "leader_election_master_status{name=\"muster-kubernetes\"} 1\n";
+
+std::string UidOf(kubernetes::Client& client, const std::string& path) {
+  const auto found = client.Get(path);
+  return found.ok() ? (*found)["metadata"]["uid"].get<std::string>() : "none";
+}
+
+// Which Kubernetes the adapter is at. Each test has a Stage of its own.
+class IdentityTest : public StageTestBase {
+ protected:
+  Stage& stage() override { return stage_; }
+
+  bool Says(const char* line) { return absl::StrContains(stage_.AdapterMetrics(), line); }
+  void StartAt(const ApiServer& server, std::vector<std::string> flags = {}) {
+    flags.push_back(absl::StrCat("--kubeconfig=", server.kubeconfig()));
+    stage_.StartAdapter(0, flags);
+  }
+  static std::string KubernetesOf(const ApiServer& server) {
+    return UidOf(*server.Connect(), "/api/v1/namespaces/kube-system");
+  }
+  std::string ClusterUid() {
+    const Finished shown = stage_.house().Ctl({"get", "cluster", "example", "-o", "json"});
+    return Json::parse(shown.output)["status"].value("kubernetesUid", "");
+  }
+  std::map<std::string, std::string> NodeUids() {
+    std::map<std::string, std::string> uids;
+    for (const Json& node : stage_.Nodes())
+      uids[node["metadata"]["name"]] = node["metadata"]["uid"];
+    return uids;
+  }
+
+  Stage stage_;
+};
+
+TEST_F(IdentityTest, AnotherKubernetesOfThatNameIsRefusedAndNothingGoes) {
+  const std::string pool = Name();
+  CreateHealthyPool(pool, {{"targetNodes", 2}});
+  EXPECT_EQ(ClusterUid(), KubernetesOf(stage_.server())) << "bound at first contact: no pool was";
+  const auto nodes = NodeUids();
+  stage_.KillAdapter();
+
+  const auto other = ApiServer::Start();
+  StartAt(*other, {"--adopt_cluster"});
+  Until([&] { return Says(kRefused); }, "the refusal");
+  EXPECT_FALSE(MusterPool(pool).has_delete_time());
+  EXPECT_EQ(MusterNodesOf(pool).size(), 2U);
+  EXPECT_TRUE(absl::IsNotFound(other->Connect()
+                                   ->Get("/apis/coordination.k8s.io/v1/namespaces/muster-system/"
+                                         "leases/muster-kubernetes")
+                                   .status()));
+  if (other->double_or_null() != nullptr) {
+    EXPECT_EQ(other->double_or_null()->WritesBy("muster-kubernetes"), 0) << "no Lease either";
+  }
+  EXPECT_THAT(stage_.Logs(),
+              HasSubstr(absl::StrCat(
+                  "musterctl bind cluster example --kubernetes-uid=", KubernetesOf(*other),
+                  " --replaces=", KubernetesOf(stage_.server()))));
+  stage_.KillAdapter();
+
+  stage_.StartAdapter();
+  Until([&] { return Says(kLeads); }, "the adapter at work");
+  EXPECT_TRUE(stage_.AwaitHealthy(pool, 2));
+  EXPECT_EQ(NodeUids(), nodes);
+}
+
+TEST_F(IdentityTest, AnOrderHealsARefusal) {
+  const auto other = ApiServer::Start();
+  Until([&] { return Says(kLeads); }, "the first at work");
+  const std::string first = KubernetesOf(stage_.server());
+  ASSERT_EQ(stage_.TerminateAdapter(), 0);
+  StartAt(*other);
+  Until([&] { return Says(kRefused); }, "the refusal");
+  ASSERT_TRUE(other->Connect()
+                  ->Create("/api/v1/namespaces", {{"apiVersion", "v1"},
+                                                  {"kind", "Namespace"},
+                                                  {"metadata", {{"name", "muster-system"}}}})
+                  .ok());
+  Ctl({"bind", "cluster", "example", absl::StrCat("--kubernetes-uid=", KubernetesOf(*other)),
+       absl::StrCat("--replaces=", first)});
+  Until([&] { return Says(kLeads) && Says(kServed); }, "the second at work");
+  EXPECT_EQ(ClusterUid(), KubernetesOf(*other));
+}
+
+TEST_F(IdentityTest, AClusterThatIsTurnedOverIsLetGo) {
+  Until([&] { return Says(kLeads); }, "the adapter at work");
+  const std::string first = KubernetesOf(stage_.server());
+  Ctl({"bind", "cluster", "example", "--kubernetes-uid=another",
+       absl::StrCat("--replaces=", first)});
+  Until([&] { return !stage_.AdapterRuns(); }, "its end");
+  stage_.StartAdapter();
+  Until([&] { return Says(kRefused); }, "the refusal");
+}
+
+TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
+  Until([&] { return Says(kLeads); }, "the adapter at work");
+  stage_.KillAdapter();
+  ApplyToMuster(
+      "{apiVersion: muster/v1, kind: Cluster, metadata: {name: second}, spec: {zone: RNO2A}}");
+  const std::string file = absl::StrCat(::testing::TempDir(), "/second-", getpid(), ".yaml");
+  std::ofstream(file) << "{apiVersion: compute.coreweave.com/v1alpha1, kind: NodePool, metadata: "
+                         "{name: p}, spec: {instanceType: gd-8xa100-i128, targetNodes: 0}}";
+  Ctl({"apply", "-f", file, "--cluster=second"});
+  StartAt(stage_.server(), {"--cluster=second", "--lease_name=second"});
+  Until([&] { return Says(kRefused); }, "the refusal");
+  EXPECT_THAT(stage_.Logs(), HasSubstr("The cluster has NodePools, and nobody has said yet"));
+  stage_.KillAdapter();
+  StartAt(stage_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
+  Until([&] { return Says("leader_election_master_status{name=\"second\"} 1\n"); }, "its work");
+}
+
+// A load balancer, or a name, that leads elsewhere from now on.
+TEST_F(IdentityTest, ARunningAdapterThatFindsItselfElsewhereEnds) {
+  if (stage_.server().is_real()) GTEST_SKIP() << "a real API server does not become another one";
+  ApiServerDouble& server = *stage_.server().double_or_null();
+  const std::string pool = Name();
+  CreateHealthyPool(pool, {{"targetNodes", 2}});
+  const auto nodes = NodeUids();
+  const auto before = server.Save();
+  server.Restore(ApiServerDouble().Save());
+  Until([&] { return !stage_.AdapterRuns(); }, "its end");
+  EXPECT_EQ(UidOf(stage_.client(),
+                  "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/"
+                  "muster-kubernetes"),
+            "none")
+      << "not even a Lease was made there";
+  EXPECT_FALSE(MusterPool(pool).has_delete_time());
+  EXPECT_EQ(MusterNodesOf(pool).size(), 2U);
+  server.Restore(before);
+  stage_.StartAdapter();
+  Until([&] { return Says(kLeads); }, "the adapter at work");
+  EXPECT_TRUE(stage_.AwaitHealthy(pool, 2));
+  EXPECT_EQ(NodeUids(), nodes);
+}
+
+}  // namespace
+}  // namespace muster::testing
