@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "muster/capacity/v1/capacity_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/log.h"
+#include "services/common/status_macros.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -21,6 +23,8 @@ using lifecycle::v1::LifecycleService;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(30);
 constexpr int kRegisterChunk = 500;
+constexpr int kCataloguePage = 1000;
+constexpr absl::Duration kCatalogueInterval = absl::Minutes(1);
 constexpr int kMaxMessageBytes = 64 << 20;
 // Calls are at least this far apart, so that what falls due together travels together.
 constexpr absl::Duration kBatchInterval = absl::Milliseconds(5);
@@ -97,9 +101,13 @@ Agent::~Agent() = default;
 void Agent::Run() {
   std::thread watcher([this] { WatchLoop(); });
   std::thread registrar([this] { RegisterLoop(); });
+  std::thread reader([this] {
+    if (cluster_ != nullptr) CatalogueLoop();
+  });
   std::vector<std::thread> reporters;
   for (int i = 0; i < options_.report_calls; ++i) reporters.emplace_back([this] { ReportLoop(); });
   for (std::thread& reporter : reporters) reporter.join();
+  reader.join();
   registrar.join();
   watcher.join();
 }
@@ -223,8 +231,53 @@ void Agent::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
 }
 
 void Agent::TellCluster() {
-  for (Wish& wish : model_.TakeWishes()) {
-    if (cluster_ != nullptr) cluster_->Want(std::move(wish));
+  std::vector<Wish> wishes = model_.TakeWishes();
+  if (cluster_ == nullptr) return;
+  const bool waited = catalogue_.is_waited_for();
+  for (Wish& wish : catalogue_.Complete(std::move(wishes))) cluster_->Want(std::move(wish));
+  if (!waited && catalogue_.is_waited_for()) changed_.SignalAll();
+}
+
+absl::Status Agent::ReadCatalogue() {
+  capacity::v1::ListInstanceTypesRequest request;
+  request.set_page_size(kCataloguePage);
+  do {
+    Rpc::Call call(*rpc_);
+    call.context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
+    capacity::v1::ListInstanceTypesResponse response;
+    RETURN_IF_ERROR(ToStatus(rpc_->capacity->ListInstanceTypes(&call.context, request, &response)));
+    request.set_page_token(response.next_page_token());
+    MutexLock lock(mutex_);
+    for (const auto& type : response.instance_types()) catalogue_.Learn(type);
+  } while (!request.page_token().empty());
+  return absl::OkStatus();
+}
+
+void Agent::CatalogueLoop() {
+  absl::Duration pause = options_.first_retry;
+  absl::btree_set<std::string> told;
+  while (!stopped()) {
+    const absl::Status status = ReadCatalogue();
+    absl::btree_set<std::string> missing;
+    {
+      MutexLock lock(mutex_);
+      TellCluster();
+      missing = catalogue_.Missing();
+      const absl::Time next = absl::Now() + kCatalogueInterval;
+      while (status.ok() && !catalogue_.is_waited_for() && !stopped_ && absl::Now() < next)
+        changed_.WaitFor(mutex_, next - absl::Now());
+    }
+    if (stopped()) return;
+    if (!status.ok()) log::Warn("the instance types were not read", {{"status", status}});
+    if (status.ok() && missing.empty()) {
+      pause = options_.first_retry;
+      continue;
+    }
+    if (status.ok() && missing != std::exchange(told, missing)) {
+      log::Warn("machines wait until their instance types are in the catalogue",
+                {{"types", absl::StrJoin(missing, ",")}});
+    }
+    Pause(pause);
   }
 }
 

@@ -14,6 +14,7 @@
 #include "muster/type/v1/watch.pb.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
+#include "services/fleetsim/catalogue.h"
 #include "services/fleetsim/cluster.h"
 #include "services/fleetsim/fleet_model.h"
 #include "services/fleetsim/lag.h"
@@ -49,9 +50,10 @@ struct AgentStats {
 
 // Brings the model's fleet to the server: one thread reads WatchLifecycle into the model, one sends
 // what is due with ReportNodes (several, if so many calls at a time are allowed), one registers the
-// machines and ends. What fails is tried again with a growing, jittered pause; a broken watch goes
-// on from the last revision, or with a snapshot where there is none. It never spins: every thread
-// sleeps until a message, a due time or the end of a pause.
+// machines and ends, and with a Cluster one reads the instance types, once a minute and when a Node
+// is of one that is not known. What fails is tried again with a growing, jittered pause; a broken
+// watch goes on from the last revision, or with a snapshot where there is none. It never spins:
+// every thread sleeps until a message, a due time or the end of a pause.
 class Agent {
  public:
   // `clock` must outlive the agent, and so must `cluster`, which is told what to be; null: there is
@@ -82,6 +84,8 @@ class Agent {
   void Take(const lifecycle::v1::WatchLifecycleResponse& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellCluster() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void CatalogueLoop();
+  absl::Status ReadCatalogue();
   void RegisterLoop();
   void ReportLoop();
   // Sends one batch and puts the answers into the model. False: it did not arrive.
@@ -100,6 +104,7 @@ class Agent {
   CondVar changed_;  // something is due earlier, or stopped
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   FleetModel model_ MUSTER_GUARDED_BY(mutex_);
+  Catalogue catalogue_ MUSTER_GUARDED_BY(mutex_);
   AgentStats stats_ MUSTER_GUARDED_BY(mutex_);
   type::v1::WatchStart start_ MUSTER_GUARDED_BY(mutex_);  // where the next stream begins
   absl::BitGen random_ MUSTER_GUARDED_BY(mutex_);

@@ -127,6 +127,9 @@ NodeReport::Observation ObservationOf(Action action) {
 NodeView Behaviour::ViewOf(const Node& node) {
   const NodeDesired& desired = node.desired();
   const lifecycle::v1::NodeObserved& observed = node.observed();
+  const auto ails = [&observed](absl::string_view reason) {
+    return observed.unhealthy() && absl::StrContains(observed.health_message(), reason);
+  };
   return {.state = node.state(),
           .state_time = ToTime(node.state_time(), absl::InfinitePast()),
           .create_time = ToTime(node.create_time(), absl::InfinitePast()),
@@ -144,8 +147,8 @@ NodeView Behaviour::ViewOf(const Node& node) {
           .drain_blocked = !observed.drain_blocked_by().empty(),
           .staging_failed = !observed.staging_error().empty(),
           .removal_failed = !observed.removal_error().empty(),
-          .kubelet_stopped = observed.unhealthy() &&
-                             absl::StrContains(observed.health_message(), kKubeletStopped)};
+          .kubelet_stopped = ails(kKubeletStopped),
+          .kubelet_silent = ails(kNodeStatusUnknown)};
 }
 
 void Behaviour::See(Life& life, NodeView view, absl::Time now) {
@@ -157,6 +160,7 @@ void Behaviour::See(Life& life, NodeView view, absl::Time now) {
     ++life.turns[i];
     life.turned[i] = now;
   }
+  life.stopped = view.kubelet_stopped || (view.kubelet_silent && life.stopped);
   life.view = std::move(view);
   if (life.has(Trait::kUnhealthy)) life.condemned_time = absl::InfiniteFuture();
   life.seen_time = now;

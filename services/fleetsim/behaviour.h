@@ -90,6 +90,7 @@ struct NodeView {
   bool staging_failed = false;
   bool removal_failed = false;
   bool kubelet_stopped = false;  // that is why it is unhealthy: a failure of ours
+  bool kubelet_silent = false;   // so it is said, and why is not
   bool operator==(const NodeView&) const = default;
 };
 
@@ -106,6 +107,8 @@ struct Life {
   std::array<uint32_t, kTraits> turns = {};  // how often each trait came or went
   std::array<absl::Time, kTraits> turned = {absl::InfinitePast(), absl::InfinitePast(),
                                             absl::InfinitePast(), absl::InfinitePast()};
+  bool stopped =
+      false;  // its kubelet, by a failure of ours; Kubernetes may say another reason by now
   bool staged = false;                                 // its profile was staged after it had failed
   absl::Time condemned_time = absl::InfiniteFuture();  // when it is to fail, however it fares
 
@@ -124,6 +127,8 @@ struct Work {
 
 // Why a Node of ours is not ready when it has failed.
 inline constexpr char kKubeletStopped[] = "KubeletStopped";
+// Why Kubernetes says that a Node is not ready when its kubelet has been silent for a while.
+inline constexpr char kNodeStatusUnknown[] = "NodeStatusUnknown";
 // What has failed then.
 inline constexpr char kFailure[] = "a GPU fell off the bus (simulated)";
 
@@ -131,7 +136,8 @@ inline constexpr char kFailure[] = "a GPU fell off the bus (simulated)";
 // attempt and purpose, so that neither the order of messages nor a restart changes what happens to
 // a machine. Level-triggered: it follows from the Node as the server last showed it, and times
 // count from the server's, so nothing is lost with this process. (How often traits have turned is
-// lost: after a restart they are drawn anew.)
+// lost: after a restart they are drawn anew; and so is why a Node is silent, which then comes
+// back.)
 //
 //   ASSIGNED, to be RUNNING, profile known -> BOOT_STARTED at once
 //   BOOTING                                -> after boot_time REGISTERED, or BOOT_FAILED

@@ -24,12 +24,6 @@ constexpr int kMostDoublings = 20;
 // Failures are logged no more often.
 constexpr absl::Duration kLogInterval = absl::Seconds(1);
 
-// It is about one object, not about the server: the next call may do better.
-bool IsOfObject(const absl::Status& status) {
-  return absl::IsAborted(status) || absl::IsNotFound(status) || absl::IsAlreadyExists(status) ||
-         absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status);
-}
-
 }  // namespace
 
 // Puts what a reflector brings, and what answers bring, into a view.
@@ -76,8 +70,8 @@ absl::StatusOr<std::unique_ptr<Cluster>> Cluster::Create(ClusterOptions options,
   ASSIGN_OR_RETURN(kubernetes::Endpoint endpoint,
                    kubernetes::LoadKubeconfig(options.kubeconfig, options.context));
   ASSIGN_OR_RETURN(std::unique_ptr<Client> client,
-                   Client::Create(std::move(endpoint),
-                                  {.user_agent = kFieldManager, .max_connections = options.calls}));
+                   Client::Create(std::move(endpoint), {.user_agent = kFieldManager,
+                                                        .max_connections = 2 * options.calls}));
   return std::make_unique<Cluster>(std::move(client), std::move(options), clock);
 }
 
@@ -87,6 +81,11 @@ Cluster::Cluster(std::unique_ptr<Client> client, ClusterOptions options, const C
       client_(std::move(client)),
       node_inlet_(std::make_unique<Inlet<NodeSeen>>(*this, &Cluster::nodes_, ReadNode)),
       pod_inlet_(std::make_unique<Inlet<PodSeen>>(*this, &Cluster::pods_, ReadPod)),
+      leases_(*client_,
+              {.interval = options_.lease_interval,
+               .first_retry = options_.first_retry,
+               .last_retry = options_.last_retry},
+              clock),
       node_reflector_(client_.get(),
                       {.path = "/api/v1/nodes",
                        .first_retry = options_.first_retry,
@@ -104,6 +103,7 @@ Cluster::~Cluster() { Stop(); }
 void Cluster::Start() {
   node_reflector_.Start();
   pod_reflector_.Start();
+  leases_.Start(options_.calls);
   for (int i = 0; i < options_.calls; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -116,6 +116,7 @@ void Cluster::Stop() {
   client_->Stop();
   node_reflector_.Stop();
   pod_reflector_.Stop();
+  leases_.Stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
@@ -134,16 +135,29 @@ ClusterStats Cluster::stats() const {
   return {.nodes = static_cast<int64_t>(nodes_.size()),
           .pods = static_cast<int64_t>(pods_.size()),
           .calls = calls_,
-          .failed = failed_};
+          .failed = failed_,
+          .leases = leases_.stats()};
 }
 
 void Cluster::Touch(const std::string& machine) {
   const auto it = machines_.find(machine);
   if (it == machines_.end()) return;
+  TendLease(it->first, it->second.wish);
   if (it->second.busy) {
     it->second.changed = true;
   } else {
     Enqueue(it->first, it->second, std::max(clock_.Now(), it->second.not_before));
+  }
+}
+
+void Cluster::TendLease(const std::string& machine, const Wish& wish) {
+  const std::vector<const NodeSeen*> node = nodes_.OnMachine(machine);
+  if (!node.empty() && !IsSilent(wish)) {
+    leases_.Renew(*node[0]);
+  } else if (node.empty() && wish.power == Wish::Power::kOff) {
+    leases_.End(machine);
+  } else {
+    leases_.Leave(machine);
   }
 }
 

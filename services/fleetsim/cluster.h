@@ -16,6 +16,7 @@
 #include "services/common/mutex.h"
 #include "services/fleetsim/cluster_plan.h"
 #include "services/fleetsim/cluster_view.h"
+#include "services/fleetsim/leases.h"
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/api/reflector.h"
 
@@ -25,7 +26,8 @@ struct ClusterOptions {
   std::string kubeconfig = {};  // file; empty: there is no cluster
   std::string context = {};     // empty: the file's current one
   KubeletOptions kubelet = {};
-  int calls = 4;  // most requests at a time, beside two watches
+  int calls = 4;  // most requests at a time, beside two watches and as many for leases
+  absl::Duration lease_interval = absl::Seconds(10);  // of a Node's renewals
   absl::Duration first_retry = absl::Milliseconds(100);
   absl::Duration last_retry = absl::Seconds(5);
 };
@@ -35,12 +37,13 @@ struct ClusterStats {
   int64_t pods = 0;
   int64_t calls = 0;   // that change something
   int64_t failed = 0;  // of them; tried again
+  LeaseStats leases = {};
 };
 
 // The fleet's side at an API server: brings every machine there to what is wished for it, and plays
-// kubelet for the Pods on it. Watches Nodes and Pods; each machine is worked on by one thread at a
-// time. What fails is tried again with growing, jittered pauses, until it is so or no longer
-// wished for.
+// kubelet for the Node and the Pods on it. Watches Nodes and Pods; each machine is worked on by one
+// thread at a time. What fails is tried again with growing, jittered pauses, until it is so or no
+// longer wished for.
 class Cluster {
  public:
   // INVALID_ARGUMENT or NOT_FOUND: the kubeconfig. Nothing is sent yet.
@@ -79,6 +82,8 @@ class Cluster {
   absl::Status Make(const std::string& machine, const ClusterCall& call);
   void Settle(const std::string& name, const ClusterPlan& plan, const absl::Status& status);
   void Touch(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TendLease(const std::string& machine, const Wish& wish)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Enqueue(const std::string& name, Machine& machine, absl::Time due)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Duration PauseOf(const Machine& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -88,6 +93,7 @@ class Cluster {
   const std::unique_ptr<kubernetes::Client> client_;
   const std::unique_ptr<kubernetes::Sink> node_inlet_;
   const std::unique_ptr<kubernetes::Sink> pod_inlet_;
+  Leases leases_;
   mutable Mutex mutex_;
   CondVar changed_;
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;

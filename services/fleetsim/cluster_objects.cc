@@ -1,9 +1,9 @@
 #include "services/fleetsim/cluster_objects.h"
 
 #include <algorithm>
+#include <optional>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
+#include "absl/numeric/int128.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
@@ -13,6 +13,7 @@ namespace {
 constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 constexpr char kComponent[] = "app.kubernetes.io/component";
 constexpr char kWork[] = "work";
+constexpr int kLeaseSeconds = 40;  // as a kubelet's
 constexpr char kImage[] = "registry.k8s.io/pause:3.10";
 
 const Json& At(const Json& object, const char* key) {
@@ -43,43 +44,53 @@ bool WeSaidUnschedulable(const Json& managed) {
          });
 }
 
-// `gd-8xh100ib-i128` has 8.
-int64_t GpusOf(absl::string_view instance_type) {
-  for (size_t end = 1; end < instance_type.size(); ++end) {
-    if (instance_type[end] != 'x') continue;
-    size_t begin = end;
-    while (begin > 0 && absl::ascii_isdigit(static_cast<unsigned char>(instance_type[begin - 1])))
-      --begin;
-    int64_t gpus = 0;
-    const bool word = begin > 0 && instance_type[begin - 1] == '-';
-    if (word && absl::SimpleAtoi(instance_type.substr(begin, end - begin), &gpus)) return gpus;
+// A whole number with the suffix of a quantity, or none; nullopt: something else.
+std::optional<absl::uint128> AmountOf(const Json& quantity) {
+  constexpr absl::string_view kDecimal = "kMGTP";
+  constexpr absl::string_view kBinary = "KMGTP";
+  const std::string text = Text(quantity);
+  const size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
+  const absl::string_view suffix = absl::string_view(text).substr(end);
+  uint64_t number = 0;
+  if (!absl::SimpleAtoi(text.substr(0, end), &number)) return std::nullopt;
+  const bool binary = suffix.size() == 2 && suffix[1] == 'i';
+  if (suffix.size() > 1 && !binary) return std::nullopt;
+  size_t power = 0;
+  if (!suffix.empty()) {
+    power = (binary ? kBinary : kDecimal).find(suffix[0]);
+    if (power == absl::string_view::npos) return std::nullopt;
+    ++power;
   }
-  return 0;
+  absl::uint128 amount = number;
+  for (size_t i = 0; i < power; ++i) amount *= binary ? 1024 : 1000;
+  return amount;
 }
 
-// Grace CPUs are the ones that are not x86.
-std::string ArchitectureOf(absl::string_view instance_type) {
-  const bool arm = absl::StartsWith(instance_type, "gb") || absl::StartsWith(instance_type, "gh");
-  return arm ? "arm64" : "amd64";
+Json Condition(const char* type, const char* status, const std::string& reason,
+               const std::string& message, absl::Time now) {
+  return {{"type", type},
+          {"status", status},
+          {"reason", reason},
+          {"message", message},
+          {"lastHeartbeatTime", KubernetesTime(now)},
+          {"lastTransitionTime", KubernetesTime(now)}};
 }
 
 Json StatusOf(const Wish& wish, absl::Time now) {
-  Json resources = {
-      {"cpu", "128"}, {"memory", "2Ti"}, {"ephemeral-storage", "7Ti"}, {"pods", "110"}};
-  const int64_t gpus = GpusOf(wish.instance_type);
-  if (gpus > 0) resources["nvidia.com/gpu"] = absl::StrCat(gpus);
-  const Json ready = {{"type", "Ready"},
-                      {"status", wish.ready ? "True" : "False"},
-                      {"reason", wish.reason},
-                      {"message", wish.message},
-                      {"lastHeartbeatTime", KubernetesTime(now)},
-                      {"lastTransitionTime", KubernetesTime(now)}};
+  const Json resources = ResourcesOf(wish.hardware);
+  const Json conditions = {
+      Condition("Ready", wish.ready ? "True" : "False", wish.reason, wish.message, now),
+      Condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                "kubelet has sufficient memory available", now),
+      Condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure",
+                now),
+      Condition("PIDPressure", "False", "KubeletHasSufficientPID",
+                "kubelet has sufficient PID available", now)};
   const Json address = {{"type", "Hostname"}, {"address", wish.machine}};
-  const std::string architecture = ArchitectureOf(wish.instance_type);
   return {{"capacity", resources},
           {"allocatable", resources},
           {"addresses", Json::array({address})},
-          {"conditions", Json::array({ready})},
+          {"conditions", conditions},
           {"nodeInfo",
            {{"machineID", wish.machine},
             {"systemUUID", wish.machine},
@@ -90,7 +101,7 @@ Json StatusOf(const Wish& wish, absl::Time now) {
             {"kubeletVersion", "fleetsim"},
             {"kubeProxyVersion", ""},
             {"operatingSystem", "linux"},
-            {"architecture", architecture}}}};
+            {"architecture", wish.hardware.architecture}}}};
 }
 
 // What a patch of this very Node begins with.
@@ -114,6 +125,11 @@ Json NewPod(const std::string& name, absl::string_view machine, const std::strin
 
 }  // namespace
 
+bool IsOfObject(const absl::Status& status) {
+  return absl::IsAborted(status) || absl::IsNotFound(status) || absl::IsAlreadyExists(status) ||
+         absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status);
+}
+
 std::string PodSeen::path() const { return absl::StrCat(PodsPath(name_space), "/", name); }
 
 NodeSeen ReadNode(const Json& object) {
@@ -124,11 +140,12 @@ NodeSeen ReadNode(const Json& object) {
   node.version = Text(At(metadata, "resourceVersion"));
   node.life = Text(At(metadata, "annotations", kLifeAnnotation));
   node.deleting = !At(metadata, "deletionTimestamp").is_null();
-  node.has_capacity = !At(object, "status", "capacity").is_null();
+  node.capacity = At(object, "status", "capacity");
   if (const Json& conditions = At(object, "status", "conditions"); conditions.is_array()) {
     for (const Json& condition : conditions) {
       if (Text(At(condition, "type")) != "Ready") continue;
       node.ready = Text(At(condition, "status")) == "True";
+      node.unknown = Text(At(condition, "status")) == "Unknown";
       node.reason = Text(At(condition, "reason"));
     }
   }
@@ -171,6 +188,24 @@ std::string PodsPath(absl::string_view name_space) {
   return absl::StrCat("/api/v1/namespaces/", name_space, "/pods");
 }
 
+Json ResourcesOf(const Hardware& hardware) {
+  Json resources = {{"cpu", absl::StrCat(hardware.cpus)},
+                    {"memory", absl::StrCat(hardware.memory_kib, "Ki")},
+                    {"ephemeral-storage", absl::StrCat(hardware.storage_kib, "Ki")},
+                    {"pods", absl::StrCat(hardware.pods)}};
+  if (hardware.gpus > 0) resources["nvidia.com/gpu"] = absl::StrCat(hardware.gpus);
+  return resources;
+}
+
+bool HasResources(const Json& capacity, const Hardware& hardware) {
+  const Json resources = ResourcesOf(hardware);
+  for (const auto& [resource, quantity] : resources.items()) {
+    const auto there = AmountOf(At(capacity, resource.c_str()));
+    if (!there || there != AmountOf(quantity)) return false;
+  }
+  return true;
+}
+
 Json NewNode(const Wish& wish, absl::Time now) {
   return {{"apiVersion", "v1"},
           {"kind", "Node"},
@@ -180,7 +215,7 @@ Json NewNode(const Wish& wish, absl::Time now) {
             {"labels",
              {{"kubernetes.io/hostname", wish.machine},
               {"kubernetes.io/os", "linux"},
-              {"kubernetes.io/arch", ArchitectureOf(wish.instance_type)}}}}},
+              {"kubernetes.io/arch", wish.hardware.architecture}}}}},
           {"spec", {{"providerID", absl::StrCat("muster://", wish.zone, "/", wish.machine)}}},
           {"status", StatusOf(wish, now)}};
 }
@@ -200,6 +235,19 @@ Json CordonPatch(const NodeSeen& node, bool cordoned) {
   Json patch = Frame(node);
   if (cordoned) patch["spec"] = {{"unschedulable", true}};
   return patch;
+}
+
+std::string LeasePath(absl::string_view node) { return absl::StrCat(kLeasesPath, "/", node); }
+
+Json NodeLease(const std::string& node, const std::string& uid, absl::Time now) {
+  const Json owner = {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}, {"uid", uid}};
+  return {{"apiVersion", "coordination.k8s.io/v1"},
+          {"kind", "Lease"},
+          {"metadata", {{"name", node}, {"ownerReferences", Json::array({owner})}}},
+          {"spec",
+           {{"holderIdentity", node},
+            {"leaseDurationSeconds", kLeaseSeconds},
+            {"renewTime", absl::FormatTime("%E4Y-%m-%dT%H:%M:%E6SZ", now, absl::UTCTimeZone())}}}};
 }
 
 std::string WorkPodName(absl::string_view machine, uint32_t work, int64_t index) {

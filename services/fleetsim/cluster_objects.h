@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
@@ -16,6 +17,9 @@ using Json = nlohmann::json;
 
 inline constexpr char kFieldManager[] = "fleetsim";
 
+// The error is about one object, not about the server: the next call may do better.
+bool IsOfObject(const absl::Status& status);
+
 // What is missing or of another type reads as empty.
 struct NodeSeen {
   std::string name = {};
@@ -24,8 +28,9 @@ struct NodeSeen {
   std::string life = {};  // see LifeMark; empty: none
   bool deleting = false;
   bool ready = false;
-  std::string reason = {};    // of the condition Ready
-  bool has_capacity = false;  // the status was ever set
+  bool unknown = false;     // whether it is: nobody speaks for it
+  std::string reason = {};  // of the condition Ready
+  Json capacity = {};       // null: the status was never set
   Json taints = Json::array();
   bool cordoned = false;  // unschedulable, and we said so
 
@@ -59,6 +64,11 @@ std::string LifeMark(const Wish& wish);
 std::string NodePath(absl::string_view machine);
 std::string PodsPath(absl::string_view name_space);
 
+// What the machine has.
+Json ResourcesOf(const Hardware& hardware);
+// Whether a Node says so, in whatever form the server writes quantities. What others put beside it
+// is theirs.
+bool HasResources(const Json& capacity, const Hardware& hardware);
 // The v1 Node as its kubelet creates it.
 Json NewNode(const Wish& wish, absl::Time now);
 // Server-side apply on its status.
@@ -71,6 +81,13 @@ inline constexpr char kOurMark[] = "fleetsim";
 Json TaintsPatch(const NodeSeen& node, Json taints);
 // Server-side apply: takes part in unschedulable, or no longer.
 Json CordonPatch(const NodeSeen& node, bool cordoned);
+
+inline constexpr char kLeasesPath[] =
+    "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
+std::string LeasePath(absl::string_view node);
+// The lease of the Node of that uid, renewed; as a merge patch it does not mind what was there. Who
+// collects garbage takes it away with the Node.
+Json NodeLease(const std::string& node, const std::string& uid, absl::Time now);
 
 std::string WorkPodName(absl::string_view machine, uint32_t work, int64_t index);
 std::string DaemonPodName(absl::string_view machine, int64_t index);

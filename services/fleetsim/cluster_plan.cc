@@ -86,12 +86,18 @@ class Planner {
       Call(Verb::kMerge, NodePath(node.name),
            {{"metadata", {{"uid", node.uid}, {"annotations", {{kLifeAnnotation, mark}}}}}});
     }
-    const bool same = node.has_capacity && node.ready == wish_.ready && node.reason == wish_.reason;
-    if (!same) {
+    if (!HasResources(node.capacity, wish_.hardware) || !IsSaid()) {
       Call(Verb::kApply, absl::StrCat(NodePath(node.name), "/status"),
            NodeStatus(wish_, node, facts_.now));
     }
     return true;
+  }
+
+  // Where no kubelet speaks, what the node controller says in its place stands.
+  bool IsSaid() const {
+    const NodeSeen& node = *facts_.node;
+    return (node.ready == wish_.ready && node.reason == wish_.reason) ||
+           (IsSilent(wish_) && node.unknown);
   }
 
   void PlanMark() {

@@ -24,6 +24,12 @@ Wish Up() {
           .create_time = kNow,
           .zone = "US-EAST-04A",
           .instance_type = "gd-8xh100ib-i128",
+          .hardware = {.cpus = 128,
+                       .memory_kib = 2112109804,
+                       .storage_kib = 30003181568,
+                       .gpus = 8,
+                       .pods = 110,
+                       .architecture = "amd64"},
           .power = Wish::Power::kRunning,
           .ready = true,
           .reason = "KubeletReady"};
@@ -124,17 +130,27 @@ TEST(ClusterPlanTest, CreatesTheNodeThatAKubeletWould) {
   EXPECT_EQ(node["status"]["conditions"][0]["status"], "True");
 }
 
-TEST(ClusterPlanTest, KnowsAMachineByItsType) {
+TEST(ClusterPlanTest, AnnouncesWhatTheMachineHas) {
   Objects objects;
-  Wish wish = Up();
-  wish.instance_type = "gb200-4x";
-  objects.Settle(wish);
-  EXPECT_EQ(objects.node()["metadata"]["labels"]["kubernetes.io/arch"], "arm64");
-  EXPECT_EQ(objects.node()["status"]["capacity"]["nvidia.com/gpu"], "4");
-  Objects others;
-  wish.instance_type = "cd-gp-a192-genoa";
-  others.Settle(wish);
-  EXPECT_FALSE(others.node()["status"]["capacity"].contains("nvidia.com/gpu"));
+  objects.Settle(Up());
+  const Json all = {{"cpu", "128"},
+                    {"memory", "2112109804Ki"},
+                    {"ephemeral-storage", "30003181568Ki"},
+                    {"pods", "110"},
+                    {"nvidia.com/gpu", "8"}};
+  EXPECT_EQ(objects.node()["status"]["capacity"], all);
+  EXPECT_EQ(objects.node()["status"]["allocatable"], all);
+  EXPECT_EQ(objects.node()["status"]["nodeInfo"]["architecture"], "amd64");
+}
+
+TEST(ClusterPlanTest, WhatIsAnnouncedWronglyIsSetRight) {
+  Objects objects;
+  objects.Settle(Up());
+  objects.node()["status"]["capacity"]["cpu"] = "1";
+  objects.node()["status"]["capacity"]["rdma/ib"] = "8";
+  EXPECT_EQ(objects.Settle(Up()), 1u);
+  EXPECT_EQ(objects.node()["status"]["capacity"]["cpu"], "128");
+  EXPECT_EQ(objects.node()["status"]["capacity"]["rdma/ib"], "8") << "a device plugin's";
 }
 
 TEST(ClusterPlanTest, WaitsUntilTheNodeOfAnEarlierLifeIsGone) {
@@ -180,6 +196,26 @@ TEST(ClusterPlanTest, PutsBackWhatOthersSayOfReady) {
   objects.node()["status"]["conditions"][0]["status"] = "Unknown";
   EXPECT_EQ(objects.Settle(Up()), 1u);
   EXPECT_TRUE(ReadNode(objects.node()).ready);
+}
+
+TEST(ClusterPlanTest, WhatIsSaidInPlaceOfASilentKubeletStands) {
+  Objects objects;
+  objects.Settle(Up());
+  Wish silent = Up();
+  silent.ready = false;
+  silent.reason = kKubeletStopped;
+  Wish rebooting = Up();
+  rebooting.power = Wish::Power::kRebooting;
+  rebooting.ready = false;
+  rebooting.reason = "KubeletNotReady";
+  for (const Wish& wish : {silent, rebooting}) {
+    EXPECT_EQ(objects.Settle(wish), 1u);
+    Json& ready = objects.node()["status"]["conditions"][0];
+    ready["status"] = "Unknown";
+    ready["reason"] = kNodeStatusUnknown;
+    EXPECT_EQ(objects.Settle(wish), 0u) << wish.reason;
+    EXPECT_EQ(objects.Settle(Up()), 1u) << "it is back";
+  }
 }
 
 TEST(ClusterPlanTest, OnlyOursMarksAndCordonsComeAndGo) {
@@ -250,14 +286,6 @@ TEST(ClusterPlanTest, WorkIsPodsThatComeRunAndGo) {
   EXPECT_EQ(objects.pods(), 1u);
 }
 
-TEST(ClusterPlanTest, EveryClassOfWorkHasItsLabel) {
-  const auto labels = [](Work::Class kind) {
-    return WorkPod(kMachine, {.kind = kind}, 0, absl::ZeroDuration())["metadata"]["labels"];
-  };
-  EXPECT_EQ(labels(Work::Class::kInterruptible)["qos.coreweave.cloud/interruptable"], "true");
-  EXPECT_EQ(labels(Work::Class::kGuarded).size() + 1, labels(Work::Class::kGraceful).size());
-}
-
 TEST(ClusterPlanTest, DaemonsArePutBack) {
   Objects objects;
   objects.options.daemon_pods = 2;
@@ -320,15 +348,6 @@ TEST(ClusterPlanTest, NothingIsLeftOnAMachineThatIsOffAndHasNoNode) {
   objects.at.erase(NodePath(kMachine));
   EXPECT_EQ(objects.Settle(off), 2u);
   EXPECT_TRUE(objects.at.empty());
-}
-
-TEST(ClusterPlanTest, WhatMakesNoSenseReadsAsEmpty) {
-  const Json odd = Json::parse(
-      R"({"metadata": [], "spec": {"taints": 3}, "status": {"conditions": {"type": "Ready"}}})");
-  EXPECT_EQ(ReadNode(odd).name, "");
-  EXPECT_THAT(ReadNode(odd).taints, IsEmpty());
-  EXPECT_EQ(ReadPod(odd).node, "");
-  EXPECT_FALSE(ReadPod(Json("text")).deleting);
 }
 
 }  // namespace

@@ -54,6 +54,16 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     changed_.SignalAll();
   }
 
+  void Publish(const capacity::v1::InstanceType& type) {
+    MutexLock lock(mutex_);
+    types_.push_back(type);
+  }
+  // Blocks until the types were read so many times.
+  void WaitForTypesRead(int times) {
+    MutexLock lock(mutex_);
+    while (types_read_ < times) changed_.Wait(mutex_);
+  }
+
   // Each watch is cut after this many messages; 0: never.
   void CutWatchesAfter(int messages) {
     MutexLock lock(mutex_);
@@ -185,6 +195,19 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
     return grpc::Status::OK;
   }
 
+  // One a page.
+  grpc::Status ListInstanceTypes(grpc::ServerContext*,
+                                 const capacity::v1::ListInstanceTypesRequest* request,
+                                 capacity::v1::ListInstanceTypesResponse* response) override {
+    MutexLock lock(mutex_);
+    const size_t at = request->page_token().size();
+    if (at < types_.size()) *response->add_instance_types() = types_[at];
+    if (at + 1 < types_.size()) response->set_next_page_token(std::string(at + 1, '.'));
+    if (at + 1 >= types_.size()) ++types_read_;
+    changed_.SignalAll();
+    return grpc::Status::OK;
+  }
+
   grpc::Status BatchRegisterMachines(grpc::ServerContext*,
                                      const capacity::v1::BatchRegisterMachinesRequest* request,
                                      capacity::v1::BatchRegisterMachinesResponse*) override {
@@ -265,6 +288,8 @@ class FakeServer final : public lifecycle::v1::LifecycleService::Service,
   std::map<std::string, std::pair<lifecycle::v1::Node, int64_t>> nodes_;
   std::vector<Entry> journal_;
   std::set<std::string> machines_;
+  std::vector<capacity::v1::InstanceType> types_;
+  int types_read_ = 0;
   int cut_after_ = 0;
   int compacted_ = 0;
   bool twice_ = false;

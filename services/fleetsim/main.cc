@@ -32,7 +32,10 @@ void LogStatistics(muster::fleetsim::Agent& agent, const muster::fleetsim::Clust
   muster::log::Info("at the API server", {{"nodes", there.nodes},
                                           {"pods", there.pods},
                                           {"calls", there.calls},
-                                          {"failed", there.failed}});
+                                          {"failed", there.failed},
+                                          {"leases", there.leases.kept},
+                                          {"renewals", there.leases.renewals},
+                                          {"renewals_failed", there.leases.failed}});
 }
 
 // Null when none is asked for. Ends the process when what is asked for cannot be.

@@ -31,14 +31,15 @@ Wish::Power PowerOf(const NodeView& view, bool booted) {
   return Wish::Power::kOff;
 }
 
-void SetReady(Wish& wish, const NodeView& view, bool due, bool fails, bool recovers) {
+void SetReady(Wish& wish, const Life& life, bool due, bool fails, bool recovers) {
+  const NodeView& view = life.view;
   const bool comes_up = wish.power != Wish::Power::kRunning ||
                         view.state == Node::STATE_REGISTERED ||
                         view.state == Node::STATE_RECONFIGURING;
   if (comes_up && !due) {
     wish.reason = "KubeletNotReady";
     wish.message = "the machine boots (simulated)";
-  } else if (!comes_up && (fails || (view.kubelet_stopped && !recovers))) {
+  } else if (!comes_up && (fails || (life.stopped && !recovers))) {
     wish.reason = kKubeletStopped;
     wish.message = kFailure;
   } else {
@@ -49,6 +50,11 @@ void SetReady(Wish& wish, const NodeView& view, bool due, bool fails, bool recov
 }
 
 }  // namespace
+
+bool IsSilent(const Wish& wish) {
+  return wish.power == Wish::Power::kOff || wish.power == Wish::Power::kRebooting ||
+         wish.reason == kKubeletStopped;
+}
 
 Wish WishOf(const Life& life, const Work& work, const std::vector<Action>& due) {
   const auto has = [&due](Action action) {
@@ -64,7 +70,7 @@ Wish WishOf(const Life& life, const Work& work, const std::vector<Action>& due) 
             .instance_type = life.instance_type,
             .power = PowerOf(life.view, has(Action::kFinishBoot))};
   if (wish.power == Wish::Power::kOff) return wish;
-  SetReady(wish, life.view, has(Action::kReady), has(Action::kFail), has(Action::kRecover));
+  SetReady(wish, life, has(Action::kReady), has(Action::kFail), has(Action::kRecover));
   wish.work = change(Action::kStartWork, Action::kFinishWork);
   if (wish.work == Wish::Change::kBegin) wish.new_work = work;
   wish.mark = change(Action::kMark, Action::kUnmark);

@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 #include "services/fleetsim/behaviour.h"
+#include "services/fleetsim/hardware.h"
 
 namespace muster::fleetsim {
 
@@ -23,6 +24,7 @@ struct Wish {
   absl::Time create_time = absl::InfinitePast();  // of Muster's Node: tells lives apart
   std::string zone = {};
   std::string instance_type = {};
+  Hardware hardware = {};  // of the type: see Catalogue
   Power power = Power::kOff;
   bool ready = false;
   std::string reason = {};  // of the condition Ready
@@ -34,8 +36,12 @@ struct Wish {
   bool operator==(const Wish&) const = default;
 };
 
+// No kubelet speaks for the machine: its Node's lease runs out.
+bool IsSilent(const Wish& wish);
+
 // What follows for a machine from its Node as Muster shows it, and from what has become due. Pure
-// and level-triggered: it holds until the Node shows that it came true.
+// and level-triggered: it holds until the Node shows that it came true. Leaves
+// `hardware` open.
 Wish WishOf(const Life& life, const Work& work, const std::vector<Action>& due);
 
 }  // namespace muster::fleetsim

@@ -123,6 +123,40 @@ TEST_F(WishTest, AFailureIsAKubeletThatStoppedUntilItRecovers) {
   EXPECT_TRUE(wish().ready);
 }
 
+TEST_F(WishTest, AStoppedKubeletStaysStoppedWhateverKubernetesSaysInItsPlace) {
+  Begin(AtAServer(), Running());
+  ASSERT_EQ(world_->model().Fail(1, world_->now()), 1);
+  Unhealthy(true, "kubelet: KubeletStopped: a GPU");
+  Unhealthy(true, "kubelet: NodeStatusUnknown: Kubelet stopped posting node status.");
+  EXPECT_FALSE(wish().ready);
+  EXPECT_EQ(wish().reason, kKubeletStopped);
+  EXPECT_TRUE(IsSilent(wish()));
+  world_->ShowAll();
+  EXPECT_FALSE(wish().ready);
+  SetState(world_->node(), Node::STATE_REGISTERED, world_->now());
+  world_->ShowAll();
+  EXPECT_FALSE(IsSilent(wish())) << "it was rebooted";
+}
+
+TEST_F(WishTest, WhoeverWasSilentWhileNobodyPlayedItComesBack) {
+  Begin(AtAServer(), Running());
+  Unhealthy(true, "kubelet: NodeStatusUnknown: Kubelet stopped posting node status.");
+  EXPECT_TRUE(wish().ready);
+  EXPECT_FALSE(IsSilent(wish()));
+}
+
+TEST_F(WishTest, OffAndRebootingMachinesAreSilent) {
+  Begin(AtAServer(), NewNode(0, kStart));
+  EXPECT_TRUE(IsSilent(wish()));
+  world_->Run(absl::Hours(1));
+  EXPECT_FALSE(IsSilent(wish())) << "booted, not ready yet";
+  Node node = Running();
+  SetState(node, Node::STATE_RECONFIGURING, kStart);
+  node.mutable_desired()->set_node_profile("np-ba9876543210");
+  Begin(AtAServer(), node);
+  EXPECT_TRUE(IsSilent(wish()));
+}
+
 TEST_F(WishTest, WhatOthersFindUnhealthyHasAKubeletThatIsReady) {
   Begin(AtAServer(), Running());
   Unhealthy(true, "kubelet: the Node object is not in the cluster");

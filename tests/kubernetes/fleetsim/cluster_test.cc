@@ -1,185 +1,30 @@
-#include "services/fleetsim/cluster.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <map>
-#include <memory>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "services/fleetsim/agent.h"
 #include "services/fleetsim/fake_server.h"
-#include "tests/kubernetes/double/api_server_double.h"
+#include "tests/kubernetes/fleetsim/cluster_test_base.h"
 
 namespace muster::fleetsim {
 namespace {
 
-using kubernetes::Client;
-using testing::ApiServerDouble;
-using Power = Wish::Power;
-using Change = Wish::Change;
-
-const absl::Time kBirth = absl::FromUnixSeconds(1'750'000'000);
-
-std::unique_ptr<Client> Connect(const ApiServerDouble& server, const std::string& user_agent) {
-  auto client = Client::Create({.server = server.url()}, {.user_agent = user_agent});
-  EXPECT_TRUE(client.ok()) << client.status();
-  return *std::move(client);
+capacity::v1::InstanceType TypeOf(const std::string& id, int vcpus) {
+  capacity::v1::InstanceType type;
+  type.set_name("instanceTypes/" + id);
+  type.set_vcpus(vcpus);
+  return type;
 }
 
-// All objects of a collection, as a watch shows them.
-class Watched final : public kubernetes::Sink {
- public:
-  using Objects = std::map<std::string, Json>;  // by name
-
-  Watched(const ApiServerDouble& server, const std::string& path)
-      : client_(Connect(server, "watcher")),
-        reflector_(client_.get(),
-                   {.path = path,
-                    .first_retry = absl::Milliseconds(1),
-                    .last_retry = absl::Milliseconds(5)},
-                   this) {
-    reflector_.Start();
-  }
-  ~Watched() override {
-    client_->Stop();
-    reflector_.Stop();
-  }
-
-  // Blocks until it is so.
-  Objects WaitUntil(const std::function<bool(const Objects&)>& is_so) {
-    MutexLock lock(mutex_);
-    while (true) {
-      Objects objects;
-      for (const Seen* seen : view_.OnMachine("")) objects[seen->key().second] = seen->object;
-      if (is_so(objects)) return objects;
-      changed_.Wait(mutex_);
-    }
-  }
-  // Blocks until there are so many, and of each it is so.
-  Objects WaitForAll(size_t count, const std::function<bool(const Json&)>& is_so) {
-    return WaitUntil([&](const Objects& objects) {
-      return objects.size() == count &&
-             std::all_of(objects.begin(), objects.end(),
-                         [&](const auto& entry) { return is_so(entry.second); });
-    });
-  }
-
-  void BeginList() override {
-    Change([&] { view_.BeginList(); });
-  }
-  void EndList() override {
-    Change([&] { view_.EndList(); });
-  }
-  void Put(const Json& object) override {
-    Change([&] { view_.Put(Seen(object)); });
-  }
-  void Remove(const Json& object) override {
-    const Seen seen(object);
-    Change([&] { view_.Remove(seen.key(), seen.version); });
-  }
-
- private:
-  struct Seen {
-    Seen() = default;
-    explicit Seen(const Json& json)
-        : object(json), version(object["metadata"]["resourceVersion"]) {}
-    std::pair<std::string, std::string> key() const { return {"", object["metadata"]["name"]}; }
-    Json object = {};
-    std::string version = {};
-  };
-  void Change(const std::function<void()>& change) {
-    MutexLock lock(mutex_);
-    change();
-    changed_.SignalAll();
-  }
-
-  const std::unique_ptr<Client> client_;
-  Mutex mutex_;
-  CondVar changed_;
-  ClusterView<Seen> view_ MUSTER_GUARDED_BY(mutex_);
-  kubernetes::Reflector reflector_;
-};
-
-std::string ReadyOf(const Json& node) {
-  for (const Json& condition : node["status"]["conditions"]) {
-    if (condition["type"] == "Ready") return condition["status"];
-  }
-  return "";
-}
-
-bool IsReady(const Json& node) { return ReadyOf(node) == "True"; }
-bool Runs(const Json& pod) {
-  return pod.contains("status") && pod["status"].value("phase", "") == "Running";
-}
-bool IsMarked(const Json& node) {
-  const std::vector<Json> taints = node["spec"].value("taints", std::vector<Json>());
-  return std::any_of(taints.begin(), taints.end(),
-                     [](const Json& taint) { return taint["key"] == kAutoscalerTaint; });
-}
-bool Anything(const Json&) { return true; }
-
-class ClusterTest : public ::testing::Test {
+class LivesTest : public ClusterTest {
  protected:
-  ClusterTest() : client_(Connect(server_, "test")) {
-    options_.calls = 4;
-    options_.first_retry = absl::Milliseconds(1);
-    options_.last_retry = absl::Milliseconds(20);
-    options_.kubelet.speed = 1000;
-  }
-  // Runs from now on.
-  void Begin() {
-    cluster_ = std::make_unique<Cluster>(Connect(server_, "fleetsim"), options_, clock_);
-    cluster_->Start();
-  }
-  Wish Up(int machine) const {
-    return {.machine = absl::StrCat("g", 100000 + machine),
-            .create_time = kBirth,
-            .zone = "US-EAST-04A",
-            .power = Power::kRunning,
-            .ready = true,
-            .reason = "KubeletReady"};
-  }
-  void WantAll(
-      int machines, const std::function<void(Wish&)>& change = [](Wish&) {}) {
-    for (int i = 0; i < machines; ++i) {
-      Wish wish = Up(i);
-      change(wish);
-      cluster_->Want(wish);
-    }
-  }
-  void DeleteNode(const std::string& machine) {
-    const absl::Status status = client_->Delete(NodePath(machine));
-    EXPECT_TRUE(status.ok()) << status;
-  }
-  void AddPod(const std::string& name, const std::string& machine, int grace) {
-    const Json container = {{"name", "c"}, {"image", "i"}};
-    const auto added =
-        client_->Create(PodsPath("default"), {{"apiVersion", "v1"},
-                                              {"kind", "Pod"},
-                                              {"metadata", {{"name", name}}},
-                                              {"spec",
-                                               {{"nodeName", machine},
-                                                {"terminationGracePeriodSeconds", grace},
-                                                {"containers", Json::array({container})}}}});
-    EXPECT_TRUE(added.ok()) << added.status();
-  }
   // A whole life of so many machines: they arrive, get ready, work, are switched off.
   void LiveAndDie(int machines);
-
-  SystemClock clock_;
-  ApiServerDouble server_;
-  const std::unique_ptr<Client> client_;
-  ClusterOptions options_;
-  std::unique_ptr<Cluster> cluster_;
 };
 
-void ClusterTest::LiveAndDie(int machines) {
+void LivesTest::LiveAndDie(int machines) {
   const auto count = static_cast<size_t>(machines);
   Watched nodes(server_, "/api/v1/nodes");
   Watched pods(server_, "/api/v1/pods");
+  Watched leases(server_, kLeasesPath);
   WantAll(machines, [](Wish& wish) {
     wish.power = Power::kArriving;
     wish.ready = false;
@@ -187,7 +32,8 @@ void ClusterTest::LiveAndDie(int machines) {
   });
   nodes.WaitForAll(count, [](const Json& node) { return ReadyOf(node) == "False"; });
   WantAll(machines);
-  nodes.WaitForAll(count, IsReady);
+  const Watched::Objects there = nodes.WaitForAll(count, IsReady);
+  leases.WaitForAll(count, [&](const Json& lease) { return IsOwnedByItsNode(lease, there); });
   WantAll(machines, [](Wish& wish) {
     wish.work = Change::kBegin;
     wish.new_work = {.pods = 2};
@@ -216,16 +62,17 @@ void ClusterTest::LiveAndDie(int machines) {
   }
   pods.WaitForAll(0, Anything);
   nodes.WaitForAll(0, Anything);
+  leases.WaitForAll(0, Anything);
 }
 
-TEST_F(ClusterTest, PlaysWholeLives) {
+TEST_F(LivesTest, PlaysWholeLives) {
   options_.kubelet.daemon_pods = 1;
   Begin();
   LiveAndDie(10);
   EXPECT_EQ(cluster_->stats().failed, 0);
 }
 
-TEST_F(ClusterTest, WhateverTheServerDoes) {
+TEST_F(LivesTest, WhateverTheServerDoes) {
   options_.kubelet.daemon_pods = 1;
   server_.Set({.stale_lists = 3,
                .repeat_events = 0.2,
@@ -321,9 +168,17 @@ TEST_F(ClusterTest, AnAgentTellsItWhatMusterWants) {
   Agent agent(options, clock_, cluster_.get());
   std::thread runner([&] { agent.Run(); });
   Watched nodes(server_, "/api/v1/nodes");
-  muster.Put(NewNode(0, absl::Now()));
-  nodes.WaitForAll(1, [](const Json& node) { return ReadyOf(node) == "False"; });
+  Node assigned = NewNode(0, absl::Now());
+  (*assigned.mutable_desired()->mutable_labels())["node.kubernetes.io/instance-type"] = "turin-gp";
+  muster.Put(assigned);
   muster.WaitForAll(Node::STATE_BOOTING, 1);
+  // Its type is not published yet: nobody can tell what the machine has.
+  muster.WaitForTypesRead(5);
+  EXPECT_EQ(cluster_->stats().nodes, 0);
+  muster.Publish(TypeOf("gd-1xgh200", 72));
+  muster.Publish(TypeOf("turin-gp", 192));
+  const auto there = nodes.WaitForAll(1, [](const Json& node) { return ReadyOf(node) == "False"; });
+  EXPECT_EQ(there.begin()->second["status"]["allocatable"]["cpu"], "192");
   const auto move_to = [&](Node::State state) {
     Node node = muster.nodes().at(0);
     SetState(node, state, absl::Now());
