@@ -24,7 +24,9 @@ check_kubernetes() {
 start_adapter() {
   local command=("$BIN/muster-kubernetes" --organization=acme --cluster=example --zone=RNO2A --server="127.0.0.1:$1"
     --kubeconfig="$MUSTER_KUBECONFIG" --adopt_cluster --metrics_listen=127.0.0.1:0 --health_listen=127.0.0.1:0)
-  kube apply -f "$MUSTER_ROOT/deploy/kubernetes/base/namespace.yaml" -f "$MUSTER_ROOT/deploy/kubernetes/base/crd.yaml"
+  kube apply -k "$MUSTER_ROOT/deploy/kubernetes/crd"
+  kube apply -f "$MUSTER_ROOT/deploy/kubernetes/base/namespace.yaml"
+  realpath "$MUSTER_KUBECONFIG" >"$STATE/run/kubeconfig"
   if is_current muster-kubernetes "${command[@]}"; then return; fi
   stop_process muster-kubernetes
   start_process muster-kubernetes "${command[@]}"
@@ -37,4 +39,41 @@ apply_pool_by_kubectl() {
   else
     kube apply -f "$MUSTER_ROOT/deploy/kubernetes/samples/$1.yaml"
   fi
+}
+
+# kubernetes_hints POOL: what to try with a pool that is an object.
+kubernetes_hints() {
+  cat <<TEXT
+  export KUBECONFIG=$(realpath "$MUSTER_KUBECONFIG")
+  kubectl get nodepools -w
+  kubectl scale nodepool $1 --replicas=5
+  kubectl describe nodepool $1
+  kubectl get nodes --show-labels
+  kubectl get leases --namespace=kube-node-lease
+TEXT
+}
+
+# let_go OBJECT: deletes it, whoever waits for something.
+let_go() {
+  kube delete "$1" --wait=false && kube patch "$1" --type=merge --patch='{"metadata": {"finalizers": null}}'
+}
+
+# purge_kubernetes: takes the NodePools out of the cluster that the stack was up with, while the adapter is there to end their
+# Nodes; what does not go in time, or has no adapter any more, is let go as it is. The CRD stays.
+purge_kubernetes() {
+  local pool
+  [[ -f "$STATE/run/kubeconfig" ]] || return 0
+  MUSTER_KUBECONFIG="$(cat "$STATE/run/kubeconfig")"
+  if ! kube get crd/nodepools.compute.coreweave.com >/dev/null; then
+    say "the NodePools of $MUSTER_KUBECONFIG are left as they are; those that are there wait for their finalizers"
+    return
+  fi
+  if [[ -n "$(pid_of muster-kubernetes)" ]]; then
+    say "deleting the NodePools of $MUSTER_KUBECONFIG"
+    kube delete nodepools --all --timeout=2m || say "not all of them were gone in time"
+  fi
+  for pool in $(kube get nodepools --output=name); do
+    let_go "$pool" || say "$pool is left as it is"
+  done
+  kube delete nodes --selector=compute.coreweave.com/node-pool --wait=false || say "its Nodes are left as they are"
 }

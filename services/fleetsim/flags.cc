@@ -65,12 +65,16 @@ ABSL_FLAG(std::string, kube_context, "", "Of the kubeconfig; empty: its current 
 ABSL_FLAG(std::string, kube_cluster, "",
           "organizations/ORGANIZATION/clusters/CLUSTER: only its Nodes are at the API server; "
           "empty: all.");
-ABSL_FLAG(int, kube_calls, 4, "Most requests to the API server at a time, 1 to 64.");
+ABSL_FLAG(
+    int, kube_calls, 4,
+    "Most requests to the API server at a time, 1 to 64; and as many to renew leases of Nodes.");
 ABSL_FLAG(std::string, pod_namespace, "default", "Where work runs as Pods; it must be there.");
 ABSL_FLAG(int64_t, daemon_pods, 0,
           "Pods of a DaemonSet on each v1 Node, 0 to 50. The DaemonSet does not exist: not for "
           "clusters that collect garbage.");
-ABSL_FLAG(double, speed, 1, "All times are divided by it, above 0.");
+ABSL_FLAG(
+    double, speed, 1,
+    "All times are divided by it, above 0; but for the 10 s between renewals of a Node's lease.");
 
 namespace muster::fleetsim {
 namespace {

@@ -22,7 +22,7 @@ using ::testing::UnorderedElementsAreArray;
 
 // The custom resource definition's one version.
 const Value& Version() {
-  static const Value& crd = *new Value(Load("kubernetes/base/crd.yaml").at(0));
+  static const Value& crd = *new Value(Load("kubernetes/crd/crd.yaml").at(0));
   return At(crd, "spec.versions.0");
 }
 

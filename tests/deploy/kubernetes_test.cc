@@ -2,6 +2,7 @@
 #include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "services/common/first_edition.h"
 #include "services/lifecycle/core/validate.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
@@ -15,8 +16,8 @@ using ::testing::Contains;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAreArray;
 
-constexpr absl::string_view kFolders[] = {"base", "admission-v1", "admission-v1beta1",
-                                          "first-edition", "samples"};
+constexpr absl::string_view kFolders[] = {
+    "crd", "base", "admission-v1", "admission-v1beta1", "first-edition", "samples"};
 
 std::string FolderOf(absl::string_view name) { return absl::StrCat("kubernetes/", name); }
 
@@ -32,6 +33,12 @@ std::vector<Value> OfKind(absl::string_view kind) {
   }
   EXPECT_THAT(found, ::testing::Not(IsEmpty())) << kind;
   return found;
+}
+
+// Of the Deployment.
+const Value& AdapterPod() {
+  static const Value& deployment = *new Value(OfKind("Deployment").at(0));
+  return At(deployment, "spec.template.spec");
 }
 
 std::string NameOf(const Value& object) { return At(object, "metadata.name").text; }
@@ -53,6 +60,17 @@ TEST(Kustomizations, AreAllThatThereIs) {
     if (entry.is_directory()) folders.push_back(entry.path().filename());
   }
   EXPECT_THAT(folders, UnorderedElementsAreArray(std::begin(kFolders), std::end(kFolders)));
+}
+
+// What is removed with them would take every NodePool of the cluster with it.
+TEST(Kustomizations, HaveTheDefinitionApart) {
+  for (const absl::string_view folder : {"base", "admission-v1"}) {
+    for (const std::string& file : YamlFilesOf(FolderOf(folder))) {
+      for (const Value& document : Load(absl::StrCat(FolderOf(folder), "/", file)))
+        EXPECT_NE(At(document, "kind").text, "CustomResourceDefinition") << file;
+    }
+  }
+  EXPECT_EQ(At(Load("kubernetes/crd/crd.yaml").at(0), "kind").text, "CustomResourceDefinition");
 }
 
 TEST(Kubernetes, EveryDocumentHasAKindAndAName) {
@@ -84,6 +102,56 @@ TEST(Rbac, HasNoWildcards) {
         }
       }
     }
+  }
+}
+
+// Of other Leases in its namespace the adapter knows nothing. Who creates one has not named it yet.
+TEST(Rbac, LeavesTheLeasesOfOthersAlone) {
+  std::set<std::string> verbs;
+  for (const Value& role : OfKind("Role")) {
+    for (const Value& rule : At(role, "rules").list) {
+      if (Strings(At(rule, "resources")) != std::vector<std::string>{"leases"}) continue;
+      const std::vector<std::string> of_rule = Strings(At(rule, "verbs"));
+      verbs.insert(of_rule.begin(), of_rule.end());
+      if (of_rule == std::vector<std::string>{"create"}) continue;
+      EXPECT_EQ(Strings(At(rule, "resourceNames")), std::vector<std::string>{"muster-kubernetes"});
+    }
+  }
+  EXPECT_EQ(verbs, (std::set<std::string>{"create", "get", "update"}));
+  for (const std::string& argument : Strings(At(AdapterPod(), "containers.0.args")))
+    EXPECT_FALSE(absl::StartsWith(argument, "--lease_name=")) << "its default is the name";
+}
+
+// The instance types of the sample catalogue, with their GPUs.
+std::map<std::string, int64_t> Gpus() {
+  std::map<std::string, int64_t> gpus;
+  for (const Value& document : Load("local/catalogue.yaml")) {
+    if (At(document, "kind").text == "InstanceType")
+      gpus[NameOf(document)] = At(document, "spec.gpus").integer;
+  }
+  return gpus;
+}
+
+TEST(Deployment, StaysOffEveryTypeWithGpus) {
+  std::set<std::string> types;
+  for (const auto& [type, gpus] : Gpus()) {
+    if (gpus > 0) types.insert(type);
+  }
+  EXPECT_EQ(types.size(), 12u);
+  const Value& terms =
+      At(AdapterPod(),
+         "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms");
+  ASSERT_EQ(terms.list.size(), 1u) << "of several one is enough";
+  const Value& rule = At(terms, "0.matchExpressions.0");
+  EXPECT_EQ(At(rule, "key").text, "node.kubernetes.io/instance-type");
+  EXPECT_EQ(At(rule, "operator").text, "NotIn");
+  EXPECT_THAT(Strings(At(rule, "values")), UnorderedElementsAreArray(types));
+}
+
+TEST(Deployment, MayNotEatTheMemoryOfItsNode) {
+  for (const Value& container : At(AdapterPod(), "containers").list) {
+    EXPECT_FALSE(At(container, "resources.requests.memory").text.empty());
+    EXPECT_FALSE(At(container, "resources.limits.memory").text.empty());
   }
 }
 
@@ -204,6 +272,22 @@ TEST(Samples, AreTakenByMuster) {
     }
   }
   EXPECT_EQ(pools, 3);
+}
+
+// The types that users cannot scale from zero are types that there are.
+TEST(Samples, NameTypesThatTheAutoscalerLacks) {
+  const std::map<std::string, int64_t> gpus = Gpus();
+  const std::string readme = TextOf("kubernetes/samples/README.md");
+  const size_t list = readme.find("which lacks six");
+  ASSERT_NE(list, std::string::npos);
+  const std::vector<std::string> words =
+      absl::StrSplit(readme.substr(list, readme.find(". ", list) - list), '`');
+  int types = 0;
+  for (size_t word = 1; word < words.size(); word += 2) {
+    ++types;
+    EXPECT_TRUE(gpus.contains(words[word])) << words[word];
+  }
+  EXPECT_EQ(types, 6);
 }
 
 TEST(Samples, HaveTheExampleOfTheLocalStack) {

@@ -9,7 +9,7 @@ namespace muster::testing {
 
 // The documents of a YAML file. Throws std::runtime_error when it cannot be read.
 std::vector<nlohmann::json> ReadManifests(absl::string_view file);
-// Of a file below deploy/, e.g. `kubernetes/base/crd.yaml`.
+// Of a file below deploy/, e.g. `kubernetes/crd/crd.yaml`.
 std::vector<nlohmann::json> ReadDeployed(absl::string_view file);
 
 }  // namespace muster::testing

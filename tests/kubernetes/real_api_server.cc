@@ -62,7 +62,7 @@ class RealApiServer : public ApiServer {
         throw std::runtime_error(absl::StrCat("kube-apiserver does not serve: ", TailOf(Log())));
     }
     client_ = Connect();
-    for (const Json& definition : ReadDeployed("kubernetes/base/crd.yaml"))
+    for (const Json& definition : ReadDeployed("kubernetes/crd/crd.yaml"))
       Settle([&] { return client_->Create(kDefinitions, definition).status(); });
     Settle([&] {
       return client_->List("/apis/compute.coreweave.com/v1alpha1/nodepools", {}, [](Json) {})
