@@ -99,9 +99,12 @@ void LeaseBook::Done(const Task& task, Outcome outcome, absl::Duration pause, ab
   } else if (ends || task.ends || task.uid != lease.uid) {
     Enqueue(task.node, lease, now);  // it was told another thing meanwhile
   } else {
-    const double share = lease.spread ? 1 : PlaceOf(task.node);
+    // It keeps its place after a delay, unless that was as long as an interval.
+    absl::Time next = task.taken + options_.interval * PlaceOf(task.node);
+    if (lease.spread) next = lease.due + options_.interval;
+    if (lease.spread && next <= now) next = task.taken + options_.interval;
     lease.spread = true;
-    Enqueue(task.node, lease, task.taken + options_.interval * share);
+    Enqueue(task.node, lease, next);
   }
 }
 

@@ -90,6 +90,17 @@ TEST_F(LeaseBookTest, ManyNodesSpreadOverTheInterval) {
   EXPECT_EQ(book_.kept(), kNodes);
 }
 
+TEST_F(LeaseBookTest, ADelayDoesNotBunchThem) {
+  constexpr int kNodes = 1000;
+  for (int i = 0; i < kNodes; ++i) book_.Renew(absl::StrCat("g", 100'000 + i), "u", now_);
+  RunFor(2 * kInterval);
+  now_ += kInterval / 2;  // nobody gets to it
+  EXPECT_NEAR(static_cast<double>(Run().size()), kNodes / 2, kNodes / 10);
+  RunFor(kInterval);
+  for (int part = 0; part < 4; ++part)
+    EXPECT_NEAR(static_cast<double>(RunFor(kInterval / 4).size()), kNodes / 4, kNodes / 20);
+}
+
 TEST_F(LeaseBookTest, WhereThereIsNoRoomTheIntervalGrowsForAllAlike) {
   std::map<std::string, int> turns;
   for (int i = 0; i < 100; ++i) book_.Renew(absl::StrCat("g", i), "u", now_);
