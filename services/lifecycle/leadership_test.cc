@@ -114,7 +114,8 @@ class Leadership : public ::testing::Test {
   void ExpectBTakesOver() {
     Until([&] { return b_->epoch() != 0; });
     Until([&] { return a_->epoch() == 0; });
-    EXPECT_EQ(b_->epoch(), 2);
+    // On a busy machine a holder may come too late, and lead anew.
+    EXPECT_GT(b_->epoch(), 1);
     const std::string pool = Apply("second", 2);
     Until([&] { return NodesOf(*b_, pool) == 2; });
   }
@@ -180,7 +181,7 @@ TEST_F(Leadership, WhoseWriterHangsDoesNotLeadAndWritesNothingWhenItComesBack) {
   trouble_.hangs = false;
   Until([&] { return NodesOf(*b_, pool) == 1 && NodesOf(*a_, pool) == 1; });
   EXPECT_EQ(a_->epoch(), 0);
-  EXPECT_EQ(database_.QueryValue("SELECT epoch FROM lifecycle.lease"), "2");
+  EXPECT_EQ(database_.QueryValue("SELECT epoch FROM lifecycle.lease"), absl::StrCat(b_->epoch()));
 }
 
 TEST_F(Leadership, OneThatHealsMayLeadAgain) {
@@ -190,7 +191,7 @@ TEST_F(Leadership, OneThatHealsMayLeadAgain) {
   trouble_.fails_all = false;
   b_->StopReconciling();
   Until([&] { return a_->epoch() != 0; });
-  EXPECT_EQ(a_->epoch(), 3);
+  EXPECT_GT(a_->epoch(), 2);
 }
 
 // The leader dies, and the database's clock is set back before anybody sees it: what it wrote lies
