@@ -176,7 +176,8 @@ Json MetadataSynced(const StatusFacts& facts, absl::Time now) {
     return OwnCondition(facts, {kMetadataSynced, reason}, status, message, facts.object->generation,
                         now);
   };
-  const std::string nodes = absl::StrCat(" of ", synced.nodes, " Nodes ");
+  const std::string nodes =
+      absl::StrCat(" of ", synced.nodes, synced.nodes == 1 ? " Node " : " Nodes ");
   if (facts.pool == nullptr) return say("Unknown", "Unknown", kNotTaken);
   if (synced.pending > 0) {
     return say("False", "Pending",

@@ -48,7 +48,7 @@ TEST_F(FirstEditionTest, MetadataIsPendingUntilTheNodeIsThereWithAllOfIt) {
   ASSERT_TRUE(AwaitReason(pool, "MetadataSynced", "Pending"));
   EXPECT_TRUE(stage().AwaitNodePool(pool, [](const Json& object) {
     return ConditionOf(object, "MetadataSynced")["message"] ==
-           "Metadata of 1 of 1 Nodes is not synced yet.";
+           "Metadata of 1 of 1 Node is not synced yet.";
   }));
   JoinAs(machine);
   EXPECT_TRUE(AwaitReason(pool, "MetadataSynced", "Synced"));
