@@ -121,6 +121,7 @@ TEST_F(NodePoolsTest, ASpecThatMusterRefusesShowsEveryFaultAndIsHealedByTheNextE
   EXPECT_THAT(message, HasSubstr("spec.targetNodes: must be a multiple of 2 for pair-2x"));
   EXPECT_EQ(pool["status"]["currentNodes"], 2);
   EXPECT_EQ(NodeNamesOf(uid), nodes);
+  EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNodesRequestFailed"));
 
   PatchSpec(name, {{"autoscaling", false}, {"targetNodes", 4}});
   ASSERT_TRUE(stage().AwaitHealthy(name, 4));
@@ -257,6 +258,18 @@ TEST_F(NodePoolsTest, WhatCannotBePromotedOrRolledBackIsToldAndForgotten) {
     }
     return counts == std::vector<int64_t>{2};
   }));
+  EXPECT_TRUE(AwaitProfile(name, profile));
+}
+
+TEST_F(NodePoolsTest, AnOrderOfNothingIsToldAndForgotten) {
+  const std::string name = Name();
+  CreateHealthyPool(name);
+  const std::string profile = stage().GetNodePool(name)["status"]["nodeProfile"];
+  Annotate(name, {{kRollback, ""}});
+  EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNodeConfigRollbackFailed"));
+  EXPECT_TRUE(AwaitProfile(name, profile));
+  Annotate(name, {{kPromote, ""}});
+  EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNoPendingConfiguration"));
   EXPECT_TRUE(AwaitProfile(name, profile));
 }
 
