@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/fleetsim/retry.h"
 #include "services/kubernetes/api/endpoint.h"
 
 namespace muster::fleetsim {
@@ -20,7 +21,6 @@ constexpr absl::Duration kLongestSleep = absl::Minutes(1);
 // So many rounds may follow one another without a pause: more means that the server does not do
 // what it says, or that somebody undoes it.
 constexpr int kFreeRounds = 4;
-constexpr int kMostDoublings = 20;
 // Failures are logged no more often.
 constexpr absl::Duration kLogInterval = absl::Seconds(1);
 
@@ -245,9 +245,8 @@ absl::Status Cluster::Make(const std::string& machine, const ClusterCall& call) 
 }
 
 absl::Duration Cluster::PauseOf(const Machine& machine) {
-  const int doublings = std::clamp(machine.rounds - 1, 0, kMostDoublings);
   const absl::Duration pause =
-      std::min(options_.first_retry * static_cast<double>(1 << doublings), options_.last_retry);
+      PauseAfter(machine.rounds, options_.first_retry, options_.last_retry);
   return pause * absl::Uniform(random_, 0.5, 1.0);
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "services/fleetsim/retry.h"
+
 namespace muster::fleetsim {
 namespace {
-
-constexpr int kMostDoublings = 20;
 
 // The Node's place in an interval: 0 to 1, evenly over all of them. The same in every process.
 double PlaceOf(const std::string& node) {
@@ -33,11 +33,6 @@ void LeaseBook::Dequeue(const std::string& node, Lease& lease) {
   if (!lease.queued) return;
   queue_.erase({lease.due, node});
   lease.queued = false;
-}
-
-absl::Duration LeaseBook::PauseAfter(int failures) const {
-  const int doublings = std::clamp(failures - 1, 0, kMostDoublings);
-  return std::min(options_.first_retry * static_cast<double>(1 << doublings), options_.last_retry);
 }
 
 void LeaseBook::Renew(const std::string& node, const std::string& uid, absl::Time now) {
@@ -89,13 +84,17 @@ void LeaseBook::Done(const Task& task, Outcome outcome, absl::Duration pause, ab
   lease.failures = outcome == Outcome::kDone ? 0 : lease.failures + 1;
   unreachable_ = outcome == Outcome::kUnreachable ? unreachable_ + 1 : 0;
   if (outcome == Outcome::kUnreachable)
-    not_before_ = std::max(not_before_, now + std::max(pause, PauseAfter(unreachable_)));
+    not_before_ = std::max(
+        not_before_,
+        now + std::max(pause, PauseAfter(unreachable_, options_.first_retry, options_.last_retry)));
   if (lease.course == Course::kLeft) return;
   const bool ends = lease.course == Course::kEnding;
   if (outcome == Outcome::kDone && task.ends && ends) {
     leases_.erase(it);
   } else if (outcome != Outcome::kDone) {
-    Enqueue(task.node, lease, now + std::max(pause, PauseAfter(lease.failures)));
+    Enqueue(task.node, lease,
+            now + std::max(pause,
+                           PauseAfter(lease.failures, options_.first_retry, options_.last_retry)));
   } else if (ends || task.ends || task.uid != lease.uid) {
     Enqueue(task.node, lease, now);  // it was told another thing meanwhile
   } else {

@@ -72,7 +72,6 @@ class LeaseBook {
   void Set(Lease& lease, Course course);
   void Enqueue(const std::string& node, Lease& lease, absl::Time due);
   void Dequeue(const std::string& node, Lease& lease);
-  absl::Duration PauseAfter(int failures) const;
 
   const LeaseOptions options_;
   Leases leases_;
