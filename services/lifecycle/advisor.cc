@@ -84,7 +84,7 @@ void Advisor::Explain(Picture picture, absl::Time deadline,
            done = std::move(done)] {
     Snapshot snapshot = SnapshotOf(*picture, deadline);
     if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
-      snapshot.answers.claim.value.being_reclaimed =
+      snapshot.answers.claim.value.reclaimed =
           asker_.AskReclaimed(picture->pool->uid, TimeoutOf(deadline));
     }
     std::vector<v1::NodePoolObstacle> obstacles;

@@ -395,17 +395,14 @@ v1::NodePoolPreview::Capacity Asker::AskPlaces(const Pool& pool, int64_t nodes,
   return out;
 }
 
-int64_t Asker::AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const {
+ReclaimedFor Asker::AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const {
   cv1::ExplainClaimRequest request;
   request.set_name(absl::StrCat("claims/", pool_uid));
   cv1::ExplainClaimResponse response;
-  if (!CallNow(*capacity_, &cv1::CapacityService::Stub::ExplainClaim, timeout, request, response)
-           .ok())
-    return 0;
-  for (const cv1::ClaimObstacle& obstacle : response.obstacles()) {
-    if (obstacle.code() == cv1::ClaimObstacle::CODE_BEING_RECLAIMED) return obstacle.nodes();
-  }
-  return 0;
+  const bool told =
+      CallNow(*capacity_, &cv1::CapacityService::Stub::ExplainClaim, timeout, request, response)
+          .ok();
+  return told ? ReclaimedOf(response) : ReclaimedFor{};
 }
 
 }  // namespace muster::lifecycle

@@ -72,8 +72,8 @@ class Asker {
   // What there is for so many more Nodes of a pool, whoever waits for it; no place is told.
   v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
                                           absl::Duration timeout) const;
-  // Machines that are being reclaimed from spot for a pool's claim; 0 as well when it is not told.
-  int64_t AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const;
+  // What is being reclaimed from spot for a pool's claim; nothing as well when it is not told.
+  ReclaimedFor AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const;
 
  private:
   struct Guard;  // of one service

@@ -143,10 +143,11 @@ TEST_F(AskerTest, ARefusalTellsWhyAndWhatTheServiceKnows) {
 
 TEST_F(AskerTest, WhatIsReclaimedForAPoolIsToldByCapacity) {
   Ask(kLong);
-  EXPECT_EQ(asker_.AskReclaimed("uid-a", kLong), 0);
+  EXPECT_EQ(asker_.AskReclaimed("uid-a", kLong), ReclaimedFor());
   peers_.capacity.SetReclaimed(3);
-  EXPECT_EQ(asker_.AskReclaimed("uid-a", kLong), 3);
-  EXPECT_EQ(asker_.AskReclaimed("uid-unknown", kLong), 0);
+  EXPECT_EQ(asker_.AskReclaimed("uid-a", kLong),
+            (ReclaimedFor{3, {{"g1", absl::FromUnixSeconds(10)}}, absl::FromUnixSeconds(20)}));
+  EXPECT_EQ(asker_.AskReclaimed("uid-unknown", kLong), ReclaimedFor());
 }
 
 // A gang waits for what is in repair, and no more for what is retired.

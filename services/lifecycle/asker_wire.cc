@@ -233,6 +233,19 @@ ClaimAnswer AnswerOf(const cv1::Claim& in) {
   return out;
 }
 
+ReclaimedFor ReclaimedOf(const cv1::ExplainClaimResponse& in) {
+  ReclaimedFor out;
+  for (const cv1::ClaimObstacle& obstacle : in.obstacles()) {
+    if (obstacle.code() != cv1::ClaimObstacle::CODE_BEING_RECLAIMED) continue;
+    out.machines = obstacle.nodes();
+    for (const cv1::MachineReclaim& reclaim : obstacle.reclaims()) {
+      out.oldest.push_back({reclaim.machine(), FromTimestamp(reclaim.reclaim_time())});
+    }
+    out.last = FromTimestamp(obstacle.last_reclaim_time());
+  }
+  return out;
+}
+
 ConfigurationAnswer AnswerOf(const fv1::PoolConfiguration& in) {
   ConfigurationAnswer out;
   out.active = in.active();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <muster/capacity/v1/capacity.pb.h>
+#include <muster/capacity/v1/capacity_service.pb.h>
 #include <muster/configuration/v1/configuration.pb.h>
 #include <muster/quota/v1/quota.pb.h>
 
@@ -18,6 +19,7 @@ configuration::v1::ConfigurationRequest RequestOf(const Pool& pool, const Cluste
 
 HoldingAnswer AnswerOf(const quota::v1::HoldingAnswer& in);
 ClaimAnswer AnswerOf(const capacity::v1::Claim& in);
+ReclaimedFor ReclaimedOf(const capacity::v1::ExplainClaimResponse& in);
 ConfigurationAnswer AnswerOf(const configuration::v1::PoolConfiguration& in);
 
 // `default` or `spot`.

@@ -238,6 +238,9 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     if (reclaimed_ > 0) {
       response->add_obstacles()->set_code(Obstacle::CODE_BEING_RECLAIMED);
       response->mutable_obstacles(1)->set_nodes(reclaimed_);
+      response->mutable_obstacles(1)->add_reclaims()->set_machine("g1");
+      response->mutable_obstacles(1)->mutable_reclaims(0)->mutable_reclaim_time()->set_seconds(10);
+      response->mutable_obstacles(1)->mutable_last_reclaim_time()->set_seconds(20);
     }
     return grpc::Status::OK;
   }

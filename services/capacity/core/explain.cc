@@ -169,13 +169,20 @@ class Explainer {
     }
   }
 
+  void BeingReclaimed() {
+    const Reclaims& reclaims = depot_.spot().ReclaimsFor(claim_.pool_uid);
+    if (reclaims.empty()) return;
+    const int64_t nodes = static_cast<int64_t>(reclaims.size());
+    Add(ObstacleCode::kBeingReclaimed, nodes, 0,
+        absl::StrCat(Are(nodes, "machine"), " being reclaimed from spot for this claim."));
+    const int64_t told = std::min(nodes, kMaxReclaimsTold);
+    obstacles_.back().reclaims.assign(reclaims.begin(), std::next(reclaims.begin(), told));
+    obstacles_.back().last_reclaim = reclaims.rbegin()->time;
+  }
+
   // Machines that match are somewhere else.
   void Elsewhere() {
-    const int64_t reclaimed = depot_.spot().CoveredFor(claim_.pool_uid);
-    if (reclaimed > 0) {
-      Add(ObstacleCode::kBeingReclaimed, reclaimed, 0,
-          absl::StrCat(Are(reclaimed, "machine"), " being reclaimed from spot for this claim."));
-    }
+    BeingReclaimed();
     const int64_t held = CountElsewhere(state_, depot_, claim_) - matching_.free();
     if (held > 0) {
       const int64_t holders = CountHolders();

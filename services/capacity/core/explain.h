@@ -32,8 +32,13 @@ struct Obstacle {
   int64_t nodes = 0;
   int64_t claims = 0;
   std::string message = {};  // one sentence
+  // With kBeingReclaimed: the oldest, and when the last of all began.
+  std::vector<Reclaimed> reclaims = {};
+  absl::Time last_reclaim = absl::InfinitePast();
   bool operator==(const Obstacle&) const = default;
 };
+
+inline constexpr int64_t kMaxReclaimsTold = 100;
 
 // All that stands in the claim's way, in the order of the codes. Empty exactly when nothing is
 // outstanding and the zone offers the type. For people: costs O(waiting claims + racks), and

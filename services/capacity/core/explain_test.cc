@@ -267,8 +267,12 @@ TEST_F(ExplainTest, BeingReclaimed) {
   state.Apply({claim.Key(), std::make_shared<const ClaimRow>(claim)}, 101);
   EXPECT_THAT(
       Explain(state, claim),
-      ElementsAre(Obstacle{Code::kBeingReclaimed, 1, 0,
-                           "1 machine is being reclaimed from spot for this claim."},
+      ElementsAre(Obstacle{Code::kBeingReclaimed,
+                           1,
+                           0,
+                           "1 machine is being reclaimed from spot for this claim.",
+                           {{world_.now(), "m0"}},
+                           world_.now()},
                   Obstacle{Code::kHeldByOthers, 1, 1, "1 machine is held by 1 other claim."}));
 }
 

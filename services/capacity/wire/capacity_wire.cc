@@ -143,6 +143,12 @@ v1::ClaimObstacle ToProto(const Obstacle& obstacle) {
   out.set_nodes(obstacle.nodes);
   out.set_claims(obstacle.claims);
   out.set_message(obstacle.message);
+  for (const Reclaimed& one : obstacle.reclaims) {
+    v1::MachineReclaim& reclaim = *out.add_reclaims();
+    reclaim.set_machine(one.machine);
+    SetTime(one.time, reclaim.mutable_reclaim_time());
+  }
+  if (!obstacle.reclaims.empty()) SetTime(obstacle.last_reclaim, out.mutable_last_reclaim_time());
   return out;
 }
 

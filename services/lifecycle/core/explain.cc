@@ -134,18 +134,33 @@ class Explainer {
     }
   }
 
+  // What is reclaimed is shut down at the end of its notice, whatever becomes of its drain, and its
+  // agent then has its time to say so.
+  void BeingReclaimed(const ReclaimedFor& reclaimed) {
+    const absl::Duration notice = snapshot_.policy.preemption_end;
+    int64_t due = reclaimed.machines;
+    for (const MachineReclaim& one : reclaimed.oldest) {
+      if (snapshot_.now < one.time + notice + kTerminationGrace) continue;
+      --due;
+      AddNamed(DeferReasonName(DeferReason::kAgentSilent),
+               absl::StrCat("Machine ", one.machine, ", reclaimed from spot for this NodePool, was",
+                            " to be shut down at ", TimeText(one.time + notice),
+                            ", and its agent has not said that it is."),
+               ActorOf(DeferReason::kAgentSilent), kNever, kNever);
+    }
+    if (due <= 0) return;
+    absl::Time latest = reclaimed.last + notice;
+    if (latest <= snapshot_.now) latest += kTerminationGrace;
+    Add(ObstacleReason::kBeingReclaimed,
+        absl::StrCat(CountText(due, "machine"), " of ", Where(), due == 1 ? " is" : " are",
+                     " being reclaimed from spot for this NodePool, until ", TimeText(latest),
+                     " at the latest."),
+        Actor::kNobody, kNever, latest);
+  }
+
   void Queued(const std::string& missing) {
     const ClaimAnswer& claim = answers().claim.value;
-    if (claim.being_reclaimed > 0) {
-      // What is reclaimed began to be so by now, and goes then whatever becomes of its drain.
-      const absl::Time latest = snapshot_.now + snapshot_.policy.preemption_end;
-      Add(ObstacleReason::kBeingReclaimed,
-          absl::StrCat(CountText(claim.being_reclaimed, "machine"), " of ", Where(),
-                       claim.being_reclaimed == 1 ? " is" : " are",
-                       " being reclaimed from spot for this NodePool, until ", TimeText(latest),
-                       " at the latest."),
-          Actor::kNobody, kNever, latest);
-    }
+    if (claim.reclaimed.machines > 0) BeingReclaimed(claim.reclaimed);
     const std::optional<QueuePlace>& queue = claim.queue;
     std::string message = absl::StrCat(missing, " wait in the queue");
     if (queue) {

@@ -121,7 +121,7 @@ const std::map<std::string, Case>& Cases() {
        {Actor::kNobody, When::kTimed,
         [] {
           return With(Live(1), [](Simulation& s) {
-            s.being_reclaimed = 1;
+            s.reclaimed = {1, {{"g900", s.now()}}, s.now()};
             s.OthersTake(200);
             s.Resize(2);
           });

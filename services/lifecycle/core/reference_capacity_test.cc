@@ -113,26 +113,62 @@ TEST(ReferenceCapacity, QueuedAwaitingCapacityWhileOthersHoldTheMachines) {
 }
 
 // While spot machines are reclaimed for it, that is said first, and by when: a machine that is
-// reclaimed goes at T+7, whatever becomes of its drain.
+// reclaimed is shut down at T+7, whatever becomes of its drain. What is not given back then is
+// named, and who must act.
 TEST(ReferenceCapacity, WhatIsReclaimedForAPoolIsExplained) {
   Running sim(1);
   sim.OthersTake(99);
-  sim.Resize(3);
+  sim.Resize(4);
   ASSERT_TRUE(sim.Settle());
-  Snapshot snapshot = sim.Look();
-  snapshot.answers.claim.value.being_reclaimed = 1;
-  const std::vector<Obstacle> obstacles = Explain(snapshot, Plan(snapshot));
-  ASSERT_THAT(obstacles, SizeIs(2));
+  const absl::Time start = sim.now();
+  sim.reclaimed = {
+      3, {{"g900", start}, {"g901", start + absl::Minutes(20)}}, start + absl::Minutes(21)};
+  const auto at = [](absl::Time time) {
+    return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+  };
+  const auto reclaiming = [&](absl::string_view machines, absl::Time until) {
+    return absl::StrCat(machines, " being reclaimed from spot for this NodePool, until ", at(until),
+                        " at the latest.");
+  };
+  const auto look = [&] {
+    const Snapshot snapshot = sim.Look();
+    std::vector<Obstacle> obstacles = Explain(snapshot, Plan(snapshot));
+    EXPECT_EQ(obstacles.back().reason, "QUEUED");
+    obstacles.pop_back();
+    return obstacles;
+  };
+  const std::string three = "3 machines of gd-8xa100-i128 in zone US-EAST-04A are";
+  const absl::Time end = start + absl::Minutes(21) + kPreemptionEnd;
+  std::vector<Obstacle> obstacles = look();
+  ASSERT_THAT(obstacles, SizeIs(1));
   EXPECT_EQ(obstacles[0].reason, "BEING_RECLAIMED");
   EXPECT_EQ(obstacles[0].actor, Actor::kNobody);
-  EXPECT_EQ(obstacles[0].latest, snapshot.now + kPreemptionEnd);
+  EXPECT_EQ(obstacles[0].latest, end);
+  EXPECT_EQ(obstacles[0].message, reclaiming(three, end));
+  // Asked later, the same.
+  sim.Advance(absl::Minutes(5));
+  EXPECT_EQ(look(), obstacles);
+
+  sim.Advance(kPreemptionEnd + kTerminationGrace - absl::Minutes(5));
+  obstacles = look();
+  ASSERT_THAT(obstacles, SizeIs(2));
+  EXPECT_EQ(obstacles[0].reason, "AGENT_SILENT");
+  EXPECT_EQ(obstacles[0].actor, Actor::kOperator);
   EXPECT_EQ(obstacles[0].message,
-            absl::StrCat("1 machine of gd-8xa100-i128 in zone US-EAST-04A is being reclaimed from "
-                         "spot for this NodePool, until ",
-                         absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", snapshot.now + kPreemptionEnd,
-                                          absl::UTCTimeZone()),
-                         " at the latest."));
-  EXPECT_EQ(obstacles[1].reason, "QUEUED");
+            absl::StrCat("Machine g900, reclaimed from spot for this NodePool, was to be shut down "
+                         "at ",
+                         at(start + kPreemptionEnd), ", and its agent has not said that it is."));
+  EXPECT_EQ(obstacles[1].message,
+            reclaiming("2 machines of gd-8xa100-i128 in zone US-EAST-04A are", end));
+  EXPECT_EQ(obstacles[1].latest, end);
+
+  // The last has had its notice; its agent has its time.
+  sim.Advance(end - sim.now());
+  EXPECT_EQ(look().back().latest, end + kTerminationGrace);
+  sim.Advance(kTerminationGrace);
+  obstacles = look();
+  ASSERT_THAT(obstacles, SizeIs(3));
+  EXPECT_EQ(obstacles[1].reason, "AGENT_SILENT");
 }
 
 // "InternalError: An internal error has occurred while attempting to check capacity."

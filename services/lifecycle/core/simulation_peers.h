@@ -41,7 +41,7 @@ class SimPeers {
   std::optional<std::set<std::string>> matching = {};
   int rack_size = 0;                        // 0: machines have no racks
   bool whole = false;                       // it says so of a gang
-  int64_t being_reclaimed = 0;              // from spot, for this pool
+  ReclaimedFor reclaimed = {};              // from spot, for this pool
   std::vector<std::string> taken = {};      // Nodes of other pools
   std::optional<absl::Duration> wait = {};  // that capacity estimates
   const std::set<std::string>& machines() const { return held_; }
@@ -225,7 +225,7 @@ class SimPeers {
     }
     now.reason = ReasonNow(now);
     if (now.reason == ClaimAnswer::Reason::kQueued) now.queue = QueuePlace{1, 0, wait, wait};
-    now.being_reclaimed = now.outstanding > 0 ? being_reclaimed : 0;
+    if (now.outstanding > 0) now.reclaimed = reclaimed;
     now.taken = taken;
     for (const std::string& machine : held_) {
       if (rack_size == 0) break;

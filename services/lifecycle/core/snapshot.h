@@ -58,6 +58,14 @@ struct MachineReclaim {
   bool operator==(const MachineReclaim&) const = default;
 };
 
+// What is being reclaimed from spot for a claim.
+struct ReclaimedFor {
+  int64_t machines = 0;
+  std::vector<MachineReclaim> oldest = {};  // of them, perhaps not all
+  absl::Time last = kNever;                 // when the last of all began
+  bool operator==(const ReclaimedFor&) const = default;
+};
+
 // Where a claim stands in the queue.
 struct QueuePlace {
   int64_t place = 0;
@@ -87,9 +95,7 @@ struct ClaimAnswer {
   std::map<std::string, std::string> racks = {};  // of the machines, where known
   std::vector<MachineReclaim> reclaims = {};      // by machine
   std::optional<QueuePlace> queue = {};
-  // Of the outstanding: machines that are being reclaimed from spot for them. Only explanations
-  // ask.
-  int64_t being_reclaimed = 0;
+  ReclaimedFor reclaimed = {};  // for what is outstanding; only explanations ask
 };
 
 // The machines that the pool's claim holds, sorted; null: not known. One that was released holds
