@@ -11,7 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/mutex.h"
-#include "services/lifecycle/asker_wire.h"
+#include "services/lifecycle/heard_wire.h"
+#include "services/lifecycle/wire/peer_wire.h"
 #include "services/rpc/channel.h"
 #include "services/rpc/status.h"
 

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/asker_wire.h"
 #include "services/lifecycle/fake_peers.h"
+#include "services/lifecycle/heard_wire.h"
 #include "tests/testing/patience.h"
 
 namespace muster::lifecycle {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "services/lifecycle/asker_wire.h"
+#include "services/lifecycle/heard_wire.h"
 #include "services/rpc/read_stream.h"
 #include "services/rpc/watch_wire.h"
 

@@ -10,8 +10,8 @@
 #include "services/lifecycle/core/state.h"
 #include "services/quota/core/decide.h"
 
-// What lifecycle asks as the other services' commands, and their answers as lifecycle reads them:
-// services/lifecycle/asker.cc without messages.
+// What lifecycle asks as the other services' commands, and their answers as lifecycle reads them: by
+// the messages that go over the wire, and with the checks that the services make of them.
 namespace muster::simulation {
 
 // A pool as one pass of the loop sees it.

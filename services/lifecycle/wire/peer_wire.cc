@@ -1,10 +1,9 @@
-#include "services/lifecycle/asker_wire.h"
+#include "services/lifecycle/wire/peer_wire.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-#include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "services/lifecycle/core/names.h"
@@ -258,27 +257,6 @@ ConfigurationAnswer AnswerOf(const fv1::PoolConfiguration& in) {
   if (in.has_waiting()) out.waiting = ConfigurationOf(in.waiting());
   for (const fv1::ConfigurationOrder& order : in.orders()) out.orders.push_back(OrderOf(order));
   return out;
-}
-
-size_t PrintOf(const cv1::Claim& claim) {
-  return absl::HashOf(claim.generation(), claim.nodes(), claim.outstanding(),
-                      claim.reclaim_generation(), claim.queue_time().seconds(),
-                      claim.queue_time().nanos()) |
-         1;
-}
-
-size_t PrintOf(const fv1::PoolConfiguration& configuration) {
-  return absl::HashOf(configuration.SerializeAsString()) | 1;
-}
-
-HeardStock::Machine StockOf(const cv1::Machine& machine) {
-  HeardStock::Machine stock{machine.zone(), machine.instance_type()};
-  if (machine.state() != cv1::Machine::STATE_RETIRED) {
-    const std::map<std::string, std::string> labels(machine.labels().begin(),
-                                                    machine.labels().end());
-    stock.print = absl::HashOf(labels, machine.state() == cv1::Machine::STATE_IN_REPAIR) | 1;
-  }
-  return stock;
 }
 
 }  // namespace muster::lifecycle

@@ -7,9 +7,9 @@
 
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/snapshot.h"
-#include "services/lifecycle/heard_stock.h"
 
-// What lifecycle asks of the other services and what they answer, as their messages. Nothing else.
+// What lifecycle asks of quota, capacity and configuration, and what they answer, as their messages.
+// Nothing else.
 namespace muster::lifecycle {
 
 quota::v1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask);
@@ -25,12 +25,5 @@ ConfigurationAnswer AnswerOf(const configuration::v1::PoolConfiguration& in);
 // `default` or `spot`.
 std::string ClassOf(const Pool& pool);
 type::v1::ComputeClass ComputeClassOf(const Pool& pool);
-
-// Tells what the watches show of a resource from anything else that they may show of it: the same
-// for an answer and for the watch's word of the same. Never 0.
-size_t PrintOf(const capacity::v1::Claim& claim);
-size_t PrintOf(const configuration::v1::PoolConfiguration& configuration);
-// Refers to `machine`.
-HeardStock::Machine StockOf(const capacity::v1::Machine& machine);
 
 }  // namespace muster::lifecycle

@@ -1,0 +1,34 @@
+#include "services/lifecycle/heard_wire.h"
+
+#include <map>
+#include <string>
+
+#include "absl/hash/hash.h"
+
+namespace muster::lifecycle {
+
+namespace cv1 = capacity::v1;
+namespace fv1 = configuration::v1;
+
+size_t PrintOf(const cv1::Claim& claim) {
+  return absl::HashOf(claim.generation(), claim.nodes(), claim.outstanding(),
+                      claim.reclaim_generation(), claim.queue_time().seconds(),
+                      claim.queue_time().nanos()) |
+         1;
+}
+
+size_t PrintOf(const fv1::PoolConfiguration& configuration) {
+  return absl::HashOf(configuration.SerializeAsString()) | 1;
+}
+
+HeardStock::Machine StockOf(const cv1::Machine& machine) {
+  HeardStock::Machine stock{machine.zone(), machine.instance_type()};
+  if (machine.state() != cv1::Machine::STATE_RETIRED) {
+    const std::map<std::string, std::string> labels(machine.labels().begin(),
+                                                    machine.labels().end());
+    stock.print = absl::HashOf(labels, machine.state() == cv1::Machine::STATE_IN_REPAIR) | 1;
+  }
+  return stock;
+}
+
+}  // namespace muster::lifecycle
