@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <prometheus/metric_family.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -66,6 +67,8 @@ class Leadership : public ::testing::Test {
     options.lease_ttl = absl::Seconds(1);
     options.ask_timeout = ask_timeout_;
     options.policy.retry = retry_;
+    options.orphan_interval = orphan_interval_;
+    options.event_keep = event_keep_;
     auto created = LifecycleService::Create(std::move(options));
     if (!created.ok()) throw std::runtime_error(created.status().ToString());
     return *std::move(created);
@@ -151,6 +154,8 @@ class Leadership : public ::testing::Test {
   SystemClock clock_;
   absl::Duration ask_timeout_ = absl::Seconds(5);
   absl::Duration retry_ = Policy().retry;
+  absl::Duration orphan_interval_ = absl::Minutes(5);
+  absl::Duration event_keep_ = absl::Hours(24);
   Trouble trouble_;
   testing::TestDatabase database_;
   FakePeers peers_;
@@ -270,6 +275,36 @@ TEST_F(Leadership, WhoIsToldThatAServiceIsAwayAsksAgainOnceItIsBack) {
   peers_.quota.SetAway(false);
   Until([&] { return quota() == "Under"; }, "quota's answer");
   Until([&] { return NodesOf(*b_, pool) == 1; });
+  leader->StopReconciling();
+}
+
+// "Events of a deleted pool are kept for --event_keep": the leader forgets them then, in memory and
+// in the tables, and no others.
+TEST_F(Leadership, ForgetsTheEventsOfPoolsThatAreGone) {
+  orphan_interval_ = absl::Milliseconds(100);
+  event_keep_ = absl::Milliseconds(1);
+  const auto leader = NewReplica(nullptr);
+  ASSERT_THAT(leader->StartReconciling(peers_.channels()), IsOk());
+  const std::string gone = Apply("gone", 0);
+  const std::string lives = Apply("lives", 0);
+  const auto events = [&](absl::string_view id) {
+    return b_->lane().Peek([&](const State& state, int64_t) {
+      const auto& rows = state.table<Event>().rows();
+      return std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
+        return absl::StrContains(row.second.row->object, id);
+      });
+    });
+  };
+  Until([&] { return events("gone") > 0 && events("lives") > 0; }, "events");
+  Submit(*b_, DeleteNodePool{.name = gone});
+  Until([&] { return events("gone") == 0; }, "the end of the events");
+  EXPECT_EQ(
+      b_->lane().Peek([&](const State& state, int64_t) { return state.table<Pool>().Find(gone); }),
+      nullptr);
+  EXPECT_GT(events("lives"), 0);
+  Until([&] { return leader->lane().revision() == b_->lane().revision(); }, "the same revision");
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM lifecycle.event WHERE object LIKE '%gone%'"),
+            "0");
   leader->StopReconciling();
 }
 

@@ -9,6 +9,7 @@
 #include "services/lifecycle/core/text.h"
 #include "services/quota/core/overrides.h"
 #include "tests/simulation/peers.h"
+#include "tests/testing/wording.h"
 
 namespace muster::simulation {
 namespace {
@@ -28,7 +29,8 @@ class Sayings {
         claim_(cloud.capacity.state().FindClaim(pool.uid)) {}
 
   std::string Run() {
-    if (pool_.deleting()) return "";
+    Wording();
+    if (pool_.deleting()) return fault_;
     for (const char* type : {"Validated", "Capacity", "Quota"})
       Check(StatusOf(type) != "Unknown", absl::StrCat(type, " is unknown, and all answer"));
     Validated();
@@ -43,6 +45,18 @@ class Sayings {
  private:
   void Check(bool holds, const std::string& fault) {
     if (!holds && fault_.empty()) fault_ = fault;
+  }
+  void Wording() {
+    const auto check = [&](const std::string& text) {
+      const std::string fault = testing::WordingFault(text);
+      Check(fault.empty(), fault);
+    };
+    for (const auto& condition : pool_.status.conditions) check(condition.message);
+    for (const Obstacle& obstacle : obstacles_) check(obstacle.message);
+    const auto* events = cloud_.lifecycle.state().EventsOf(pool_.uid);
+    if (events == nullptr) return;
+    for (const auto& [time, name] : *events)
+      check(cloud_.lifecycle.state().table<lifecycle::Event>().Find(name)->message);
   }
   std::string Says(absl::string_view type) const {
     return std::string(lifecycle::ReasonOf(pool_.status.conditions, type));

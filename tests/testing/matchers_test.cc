@@ -3,6 +3,7 @@
 #include "muster/quota/v1/quota.pb.h"
 #include "tests/testing/proto_matchers.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/wording.h"
 
 namespace muster::testing {
 namespace {
@@ -56,6 +57,16 @@ TEST(ProtoMatchers, CompareMessagesAndText) {
   quota::v1::Quota other = quota;
   other.set_limit(5);
   EXPECT_THAT(quota, Not(EqualsProto(other)));
+}
+
+TEST(Wording, FaultsAreFound) {
+  for (const char* well : {"1 of 11 Nodes is queued.", "21 Nodes are queued.", "1 Node is up.",
+                           "Until 12:00:00Z.", "Driver 570.1 is released.", "v1.1 machines."})
+    EXPECT_EQ(WordingFault(well), "") << well;
+  for (const char* badly :
+       {"", "1 Node is up", "1 Node is up..", "1 Nodes are up.", "With 1 Node are two.",
+        "For 0.5s.", "Until 12:00:00.123Z.", "It failed: .", "Two  spaces."})
+    EXPECT_NE(WordingFault(badly), "") << badly;
 }
 
 }  // namespace

@@ -89,10 +89,11 @@ class Explainer {
     const HoldingAnswer& answer = holding.value;
     if (answer.verdict == HoldingAnswer::Verdict::kOver) {
       Add(ObstacleReason::kOverQuota,
-          absl::StrCat("The quota of ", Where(), " is ", CountText(answer.limit, "Node"), ", ",
-                       answer.held, " are held, ", answer.nodes, " by this NodePool, which wants ",
-                       pool_.wanted_nodes(), ".",
-                       answer.holders.empty() ? "" : " Held by others: ", answer.holders),
+          absl::StrCat(
+              "The quota of ", Where(), " is ", CountText(answer.limit, "Node"), ", ", answer.held,
+              " are held, ", answer.nodes, " by this NodePool, which wants ", pool_.wanted_nodes(),
+              ".",
+              answer.holders.empty() ? "" : absl::StrCat(" Held by others: ", answer.holders, ".")),
           Actor::kQuotaAdmin);
     }
     if (answer.verdict == HoldingAnswer::Verdict::kNotSet) {

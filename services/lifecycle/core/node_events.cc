@@ -148,7 +148,7 @@ class Teller {
     }
     if (was_.observed.drain_blocked_by.empty() && !is_.observed.drain_blocked_by.empty()) {
       OnBoth("CWNodeDrainingPDBViolation",
-             absl::StrCat(" cannot be drained: ", is_.observed.drain_blocked_by, "."));
+             absl::StrCat(" cannot be drained", BecauseText(is_.observed.drain_blocked_by)));
     }
     if (!was_.desired.force_drain && is_.desired.force_drain) {
       OnBoth("CWNodeDrainingForceDelete",
@@ -162,7 +162,7 @@ class Teller {
     }
     if (was_.observed.removal_error.empty() && !is_.observed.removal_error.empty()) {
       OnPool("CWNodePoolNodesRemoveError",
-             absl::StrCat(" could not be removed: ", is_.observed.removal_error, "."));
+             absl::StrCat(" could not be removed", BecauseText(is_.observed.removal_error)));
     }
     if (!To(NodeState::kDeleted)) return;
     if (is_.preempt_time != kNever) OnNode("Deleted for preemption", " was preempted.");
@@ -182,8 +182,8 @@ class Teller {
     }
     if (was_.observed.staging_error.empty() && !is_.observed.staging_error.empty()) {
       OnNode("CWNodeConfigStagingFailed",
-             absl::StrCat(" could not be staged with configuration ", profile, ": ",
-                          is_.observed.staging_error, "."));
+             absl::StrCat(" could not be staged with configuration ", profile,
+                          BecauseText(is_.observed.staging_error)));
     }
   }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 
@@ -55,8 +56,8 @@ void Planner::Replace(Node& node, int64_t& replacements) {
   const std::string which = absl::StrCat("Node ", node.machine, " is unhealthy");
   if (now() < from) {
     Wait(DeferReason::kWaitsForRecovery, node.name,
-         absl::StrCat(which, " and is replaced unless it recovers: ", node.observed.health_message,
-                      "."),
+         absl::StrCat(which, " and is replaced unless it recovers",
+                      BecauseText(node.observed.health_message)),
          from);
     return;
   }

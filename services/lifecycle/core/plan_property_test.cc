@@ -12,6 +12,7 @@
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/simulation.h"
 #include "services/lifecycle/core/test_random_world.h"
+#include "tests/testing/wording.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -49,6 +50,18 @@ void ExpectSaysWhy(const Snapshot& snapshot, const PoolPlan& plan) {
   }
   if (at_target != "TargetMet" && !at_target.empty()) {
     EXPECT_FALSE(Explain(snapshot, plan).empty()) << at_target;
+  }
+}
+
+// All that it says is well said.
+void ExpectWellSaid(const Snapshot& snapshot, const PoolPlan& plan) {
+  const auto check = [](const std::string& text) { EXPECT_EQ(testing::WordingFault(text), ""); };
+  for (const Obstacle& obstacle : Explain(snapshot, plan)) check(obstacle.message);
+  for (const Action& action : plan.actions) {
+    if (const auto* event = std::get_if<EmitEvent>(&action)) check(event->message);
+    if (const auto* status = std::get_if<SetStatus>(&action)) {
+      for (const Condition& condition : status->status.conditions) check(condition.message);
+    }
   }
 }
 
@@ -131,6 +144,7 @@ TEST(PlanProperty, HoldsForEverySnapshot) {
       ASSERT_LT(step, kMostSteps) << "it does not converge: " << Text(plan);
       EXPECT_EQ(Plan(snapshot), plan);
       ExpectSaysWhy(snapshot, plan);
+      ExpectWellSaid(snapshot, plan);
       ExpectTakesOnlyWhoMayGo(snapshot, world.state, plan);
       if (HasFailure()) return;
       if (plan.actions.empty()) break;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/planner.h"
 #include "services/lifecycle/core/reconfiguration.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 
@@ -31,7 +32,7 @@ void Planner::StageProfiles() {
       Wait(
           DeferReason::kStagingFailed, name,
           absl::StrCat("Configuration ", node.desired.node_profile, " could not be staged on Node ",
-                       node.machine, ": ", node.observed.staging_error, "."));
+                       node.machine, BecauseText(node.observed.staging_error)));
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 
@@ -100,14 +101,14 @@ void Planner::Drain() {
     if (!node.observed.drain_blocked_by.empty()) {
       const absl::Time deadline = node.desired.drain_deadline;
       Wait(DeferReason::kDrainBlocked, name,
-           absl::StrCat("Node ", node.machine,
-                        " cannot be drained: ", node.observed.drain_blocked_by, "."),
+           absl::StrCat("Node ", node.machine, " cannot be drained",
+                        BecauseText(node.observed.drain_blocked_by)),
            now() < deadline ? deadline : kNever);
     }
     if (!node.observed.removal_error.empty()) {
       Wait(DeferReason::kRemovalFailed, name,
-           absl::StrCat("Node ", node.machine,
-                        " could not be removed: ", node.observed.removal_error, "."));
+           absl::StrCat("Node ", node.machine, " could not be removed",
+                        BecauseText(node.observed.removal_error)));
     }
     NameTheSilent(node);
   }

@@ -11,7 +11,7 @@ namespace {
 using RState = Reconfiguration::State;
 
 std::string HaltText(const Reconfiguration& reconfiguration) {
-  return absl::StrCat("Reconfigure reboots are halted: ", reconfiguration.halt_reason, ".");
+  return absl::StrCat("Reconfigure reboots are halted", BecauseText(reconfiguration.halt_reason));
 }
 
 void Tell(const Pool& pool, bool began, EventLog& events) {
