@@ -98,6 +98,14 @@ TEST_F(ExampleTest, DescribeReadsAsTheReferenceLineByLine) {
   EXPECT_TRUE(absl::StartsWith(lines[reference.size()], "Events:")) << lines[reference.size()];
   lines.resize(reference.size());
   EXPECT_EQ(lines, reference);
+  // What was not shown of a pool that never had another configuration.
+  EXPECT_EQ(described.output.find("Node Configuration Revisions"), std::string::npos);
+  for (const std::vector<std::string>& all :
+       {std::vector<std::string>{"-o", "wide"}, std::vector<std::string>{"--all"}}) {
+    std::vector<std::string> words = {"describe", "nodepool", "example-nodepool"};
+    words.insert(words.end(), all.begin(), all.end());
+    EXPECT_THAT(house_.Ctl(words).output, ::testing::HasSubstr("Node Configuration Revisions"));
+  }
   EXPECT_EQ(house_.CheckBooks(1), "");
 }
 

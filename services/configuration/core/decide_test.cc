@@ -128,6 +128,31 @@ TEST(SyncPoolTest, ReleasedIsFinal) {
   }
 }
 
+// Orders whose end nobody was told of are not forgotten: there are at most so many, and then room
+// again once lifecycle has told them.
+TEST(OrderPoolTest, TooManyThatWereNotToldAreRefusedUntilTheyAre) {
+  World world = Basics();
+  ASSERT_TRUE(world.Run(Sync(1, {.gpu = true}, "a")).ok());
+  const OrderPool order{"a", OrderKind::kRollback, "np-000000000000"};
+  for (size_t i = 0; i < kMostOrders; ++i)
+    ASSERT_NE(ReasonOf(world.Run(order).status()), "TOO_MANY_ORDERS") << i;
+  for (const OrderKind kind : {OrderKind::kPromote, OrderKind::kRollback}) {
+    const absl::Status refused = world.Run(OrderPool{"a", kind, "previous"}).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(ReasonOf(refused), "TOO_MANY_ORDERS");
+    EXPECT_EQ(world.written, 0u);
+  }
+  const auto orders = [&] {
+    return world.state.table<PoolConfiguration>().Find(PoolConfigurationName("a"))->orders;
+  };
+  ASSERT_EQ(orders().size(), kMostOrders);
+  SyncPool told = Sync(2, {.gpu = true}, "a");
+  told.orders_told = orders().back().number;
+  ASSERT_TRUE(world.Run(told).ok());
+  EXPECT_LT(orders().size(), kMostOrders);
+  EXPECT_NE(ReasonOf(world.Run(order).status()), "TOO_MANY_ORDERS");
+}
+
 // A check answers what the same request gets, and once it is taken back nothing is left of it.
 TEST(CheckTest, SaysWhatASyncGets) {
   World world = Basics();

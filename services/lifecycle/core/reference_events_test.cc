@@ -10,7 +10,9 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using O = ReportNode::Observation;
 
@@ -113,6 +115,16 @@ TEST(ReferenceEvents, DeliverFailAndRegistrationFailed) {
   EXPECT_THAT(sim.NodeSays("CWNodeRegistrationFailed"),
               ElementsAre("Node g104 could not be registered: it did not come up in time."));
   EXPECT_THAT(sim.PoolSays("CWNodeDeliverFail"), IsEmpty());
+
+  // No agent took it up at all: nothing was delivered.
+  sim.stuck = {"g105"};
+  sim.Resize(4);
+  ASSERT_TRUE(sim.Settle());
+  sim.Advance(sim.policy.boot_deadline);
+  sim.Pass();
+  EXPECT_THAT(sim.PoolSays("CWNodeDeliverFail"),
+              ElementsAre("Node g105 could not be delivered: it did not come up in time."));
+  EXPECT_THAT(sim.NodeSays("CWNodeRegistrationFailed"), Not(Contains(HasSubstr("g105"))));
 }
 
 // "CWNodePoolDisabled: Fired when a Node Pool is disabled because the Node is misconfigured and is
