@@ -18,8 +18,8 @@
 namespace muster::fleetsim {
 
 // A fleet of machines as far as agents can see it: Nodes in, reports with due times and wishes for
-// an API server out. Pure: what
-// happens to each Node is Behaviour's, when is the clock's of the caller.
+// an API server out. Pure: what happens to each Node is Behaviour's, when is the clock's of the
+// caller.
 //
 // Not thread-safe.
 class FleetModel {

@@ -42,11 +42,11 @@ namespace muster::storage {
 // batches on the journal.
 //
 //   Submit ──► queue ──► [ lock head ► catch up ► decide on an overlay ► store + journal ► commit ]
-//   ──► publish ──► callers
-//                                                                                               └──►
-//                                                                                               watchers
-//   Read ────► barrier: head's revision as of now ──► wait until memory has reached it ──► read
-//   memory
+//                                                                                         │
+//                                                             callers ◄── publish ◄───────┘
+//                                                            watchers ◄──┘
+//
+//   Read ────► barrier: the head's revision as of now ──► wait until memory has it ──► read memory
 //
 // Two copies of the state share their rows: `working_`, on which decisions are made and taken back,
 // belongs to the lane's thread; `served_`, behind a reader lock, is what readers see, and never

@@ -86,8 +86,7 @@ TEST(ResolveTest, TheNewestThatFits) {
 }
 
 // "What depends on releases (gpu.version, image.name, kernel, release train that resolve to
-// nothing)
-// ... an event that names what there is".
+// nothing) ... an event that names what there is".
 TEST(ResolveTest, SaysWhatIsMissingAndWhatThereIs) {
   World world = Upstream();
   const auto problem = [&](const Spec& spec) {

@@ -78,9 +78,9 @@ class Client {
   absl::Status Delete(absl::string_view path, const Json& options = nullptr);
 
   // All objects of a collection, page by page, each handed to `take` as it comes, with `apiVersion`
-  // and `kind`. Returns the
-  // resourceVersion that a watch can begin from. A continue token that expired midway: OUT_OF_RANGE
-  // (objects may have been taken by then).
+  // and `kind`.
+  // Returns the resourceVersion that a watch can begin from. A continue token that expired midway:
+  // OUT_OF_RANGE (objects may have been taken by then).
   absl::StatusOr<std::string> List(absl::string_view path, const Parameters& parameters,
                                    absl::FunctionRef<void(Json object)> take);
 

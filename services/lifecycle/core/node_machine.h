@@ -10,8 +10,8 @@
 //                      kBootStarted                kRegistered                kReady
 //   (granted) ASSIGNED ------------> BOOTING --------------------> REGISTERED -------> PRODUCTION
 //                | |  \_______________ | ______ kRegistered _______^   |                |   ^
-//       kDiscard | |                   |                               |        kCordon |   |
-//       kUncordon
+//       kDiscard | |                   |                               |        kCordon |   | kUn-
+//                | |                   |                               |                |   | cordon
 //                | |  kBootFailed, kBootTimedOut (from all three)      |                v   |
 //                | +--------------> DELIVERY_FAILED -> (purged)        |               CORDONED
 //                |                                                     |                | kDrain
