@@ -1,0 +1,61 @@
+#include "services/lifecycle/core/metadata.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+
+Pool SomePool() {
+  Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+  pool.spec.instance_type = "gd-8xa100-i128";
+  pool.spec.node_labels = {{"team", "ml"}};
+  pool.spec.node_taints = {{"team", "ml", "NoSchedule"}};
+  return pool;
+}
+
+TEST(Metadata, InProduction) {
+  const Metadata metadata =
+      DesiredMetadata(SomePool(), Node{.state = NodeState::kProduction}, true);
+  EXPECT_THAT(metadata.labels,
+              ElementsAre(Pair("compute.coreweave.com/compute-class", "default"),
+                          Pair("compute.coreweave.com/node-pool", "train"),
+                          Pair("compute.coreweave.com/node-pool-uid", "uid-1"),
+                          Pair("node.coreweave.cloud/reserved", "acme"),
+                          Pair("node.coreweave.cloud/reserved-desired", "acme"),
+                          Pair("node.coreweave.cloud/state", "production"),
+                          Pair("node.kubernetes.io/instance-type", "gd-8xa100-i128"),
+                          Pair("node.kubernetes.io/type", "gd-8xa100-i128"), Pair("team", "ml"),
+                          Pair("topology.kubernetes.io/region", "US-EAST-04"),
+                          Pair("topology.kubernetes.io/zone", "US-EAST-04A")));
+  EXPECT_THAT(metadata.taints, ElementsAre(Taint{"team", "ml", "NoSchedule"},
+                                           Taint{"is_gpu", "true", "PreferNoSchedule"}));
+}
+
+TEST(Metadata, ReservedSaysWhoMayUseTheNode) {
+  const auto of = [](NodeState state, const char* key) {
+    return DesiredMetadata(SomePool(), Node{.state = state}, false)
+        .labels.at(std::string("node.coreweave.cloud/") + key);
+  };
+  EXPECT_EQ(of(NodeState::kBooting, "state"), "zap");
+  EXPECT_EQ(of(NodeState::kBooting, "reserved"), "control-plane");
+  EXPECT_EQ(of(NodeState::kBooting, "reserved-desired"), "acme");
+  EXPECT_EQ(of(NodeState::kTriage, "reserved"), "triage");
+  EXPECT_EQ(of(NodeState::kReconfiguring, "state"), "production-reboot");
+  EXPECT_EQ(of(NodeState::kDraining, "reserved"), "acme");
+  EXPECT_EQ(of(NodeState::kPreparedForTerminate, "reserved"), "zap");
+  EXPECT_THAT(
+      DesiredMetadata(SomePool(), Node{.state = NodeState::kTriage}, false).taints,
+      ElementsAre(Taint{"team", "ml", "NoSchedule"}, Taint{"is_cpu_compute", "", "NoSchedule"},
+                  Taint{"node.coreweave.cloud/reserved", ReservedHash("triage"), "NoExecute"}));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,62 @@
+#include "services/lifecycle/core/state.h"
+
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/names.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+
+Pool SomePool() {
+  Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+  pool.spec.instance_type = "gd-8xa100-i128";
+  return pool;
+}
+
+TEST(State, IndexesFollowAndGoBack) {
+  State state;
+  Overlay<State> overlay(state, 0);
+  overlay.Put(SomePool());
+  overlay.Put(Node{.name = NodeName(kPool, "g1")});
+  Pool neighbour = SomePool();
+  neighbour.name += ".b";
+  neighbour.uid = "uid-2";
+  overlay.Put(neighbour);
+  overlay.Put(Node{.name = NodeName(neighbour.name, "g2")});
+  EXPECT_EQ(state.NodesOf(kPool).size(), 1U);
+  EXPECT_EQ(state.VersionOf(kPool), 2);
+  EXPECT_EQ(state.VersionOf(neighbour.name), 4);
+  EXPECT_EQ(state.FindPoolByUid("uid-2")->name, neighbour.name);
+  EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default")->size(), 2U);
+  const auto short_of = [&] {
+    const State::Names* names =
+        state.PoolsShortOfQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default");
+    return names == nullptr ? 0U : names->size();
+  };
+  const auto waiting = [&] {
+    const State::Names* names = state.PoolsShortOfCapacity("US-EAST-04A", "gd-8xa100-i128");
+    return names == nullptr ? 0U : names->size();
+  };
+  EXPECT_EQ(short_of(), 2U);
+  EXPECT_EQ(waiting(), 2U);
+  Pool content = SomePool();
+  content.status.conditions = {{"Quota", "True", "Under", "", kNever, 1},
+                               {"Capacity", "Unknown", "Queued", "", kNever, 1}};
+  overlay.Put(content);
+  EXPECT_EQ(short_of(), 1U);
+  EXPECT_EQ(waiting(), 2U);
+  content.status.conditions[1].reason = "Sufficient";
+  overlay.Put(content);
+  EXPECT_EQ(waiting(), 1U);
+  overlay.RollBack();
+  EXPECT_EQ(short_of(), 0U);
+  EXPECT_EQ(waiting(), 0U);
+  EXPECT_EQ(state.FindPoolByUid("uid-1"), nullptr);
+  EXPECT_EQ(state.PoolsOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default"), nullptr);
+  EXPECT_EQ(state.VersionOf(kPool), 0);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
