@@ -12,7 +12,7 @@
 #include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/heard_wire.h"
-#include "services/lifecycle/wire/peer_wire.h"
+#include "services/lifecycle/peers/peer_wire.h"
 #include "services/rpc/channel.h"
 #include "services/rpc/status.h"
 

@@ -38,6 +38,10 @@ const std::vector<Layer>& Layers() {
       {"services/$D/wire",
        "layer 2: wire/ may include services/common, its core and its proto only",
        {"services/common/", "services/$D/core/", "muster/$D/", "muster/type/", "google/protobuf/"}},
+      {"services/lifecycle/peers",
+       "layer 2: what is said to the other services: lifecycle's core and wire, and proto only",
+       {"services/common/", "services/lifecycle/core/", "services/lifecycle/wire/", "muster/",
+        "google/protobuf/"}},
       {"storage/postgres",
        "layer 2: storage/postgres may include services/common, the shared proto types and libpqxx "
        "only",

@@ -59,6 +59,8 @@ constexpr Broken kBroken[] = {
     {"services/quota/wire/x.cc", "\"services/quota/handlers.h\"", "layer 2"},
     {"services/quota/wire/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},
     {"services/quota/wire/x.cc", "\"storage/postgres/lane.h\"", "layer 2"},
+    {"services/lifecycle/peers/x.cc", "\"services/quota/core/state.h\"", "layer 2"},
+    {"services/lifecycle/peers/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},
     {"storage/postgres/x.cc", "\"services/quota/core/state.h\"", "layer 2"},
     {"storage/postgres/x.cc", "\"storage/quota/quota_store.h\"", "layer 2"},
     {"storage/postgres/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},

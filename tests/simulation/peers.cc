@@ -10,7 +10,7 @@
 #include "services/configuration/core/validate.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/wire/peer_wire.h"
+#include "services/lifecycle/peers/peer_wire.h"
 #include "services/quota/core/validate.h"
 #include "services/quota/wire/quota_wire.h"
 

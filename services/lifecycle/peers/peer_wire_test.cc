@@ -1,4 +1,4 @@
-#include "services/lifecycle/wire/peer_wire.h"
+#include "services/lifecycle/peers/peer_wire.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
