@@ -235,7 +235,7 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
 absl::Status NodeReconciler::Patch(PatchType type, const std::string& path, const Json& patch) {
   Parameters parameters{{"fieldManager", kFieldManager}};
   if (type == PatchType::kApply) parameters.emplace_back("force", "true");
-  ASSIGN_OR_RETURN(const Json written, parts_.api->Patch(type, path, patch, parameters));
+  ASSIGN_OR_RETURN(const Json written, parts_.writer->Patch(type, path, patch, parameters));
   parts_.cluster->nodes().Put(written);
   return absl::OkStatus();
 }
@@ -254,7 +254,7 @@ absl::Status NodeReconciler::Write(const NodeObject& object, const NodePlan& pla
 }
 
 absl::Status NodeReconciler::Delete(const NodeObject& object) {
-  const absl::Status status = parts_.api->Delete(
+  const absl::Status status = parts_.writer->Delete(
       PathOf(object),
       {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", object.uid}}}});
   if (status.ok()) log::Info("the Node object was deleted", {{"node", object.name}});
