@@ -82,7 +82,7 @@ class NodeReconciler {
   absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
                        const NodePlan& plan);
   absl::Status ConfirmAbsent(const lifecycle::v1::Node& node);
-  absl::Status ConfirmDrained(const NodeObject& object);
+  absl::Status ConfirmNoWork(const std::string& node);
   absl::Status Write(const NodeObject& object, const NodePlan& plan);
   absl::Status Patch(PatchType type, const std::string& path, const Json& patch);
   absl::Status Delete(const NodeObject& object);
