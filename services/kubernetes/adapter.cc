@@ -64,6 +64,7 @@ absl::Status Adapter::Connect() {
   client.may_write = [this] { return leader_->Leads() && !identity_->foreign(); };
   client.max_connections = options_.pool_workers + options_.node_workers + 4;
   ASSIGN_OR_RETURN(api_, Client::Create(options_.endpoint, client));
+  writer_ = std::make_unique<Writer>(api_.get());
   muster_ = std::make_unique<MusterClient>(
       MusterClient::Options{options_.muster_server, options_.organization, options_.cluster});
   identity_ = std::make_unique<Identity>(Identity::Parts{.api = api_.get(),
@@ -99,11 +100,12 @@ void Adapter::MakeControllers() {
                                          });
   MakeHistory();
   MakeBrake();
-  pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
-      api_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(), events_.get(),
-      metrics_.get(), history_.get(), brake_.get(), identity_.get(), options_.edition});
+  pool_reconciler_ = std::make_unique<PoolReconciler>(
+      PoolReconciler::Parts{api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(),
+                            reporter_.get(), events_.get(), metrics_.get(), history_.get(),
+                            brake_.get(), identity_.get(), options_.edition});
   node_reconciler_ = std::make_unique<NodeReconciler>(
-      NodeReconciler::Parts{api_.get(), cluster_.get(), muster_.get(), known_.get(),
+      NodeReconciler::Parts{api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(),
                             reporter_.get(), history_.get(), brake_.get(), identity_.get(),
                             [this](const std::string& pool) {
                               if (options_.edition != Edition::kCurrent) pools_->Add(pool);
@@ -300,8 +302,8 @@ Outcome Adapter::ReconcileNamespace(const std::string& name) {
       NamespacePatch(*object, options_.organization, options_.control_plane_namespaces);
   if (!patch) return {};
   ASSIGN_OR_RETURN(const Json written,
-                   api_->Patch(PatchType::kApply, absl::StrCat(kNamespacesPath, "/", name), *patch,
-                               {{"fieldManager", kFieldManager}, {"force", "true"}}));
+                   writer_->Patch(PatchType::kApply, absl::StrCat(kNamespacesPath, "/", name),
+                                  *patch, {{"fieldManager", kFieldManager}, {"force", "true"}}));
   cluster_->namespaces().Put(written);
   return {};
 }

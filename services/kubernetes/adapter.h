@@ -26,6 +26,7 @@
 #include "services/kubernetes/node_reconciler.h"
 #include "services/kubernetes/pool_reconciler.h"
 #include "services/kubernetes/reporter.h"
+#include "services/kubernetes/writer.h"
 
 namespace muster::kubernetes {
 
@@ -103,6 +104,7 @@ class Adapter {
   const std::shared_ptr<Metrics> metrics_;
   std::unique_ptr<Client> lease_client_;
   std::unique_ptr<Client> api_;
+  std::unique_ptr<Writer> writer_;
   std::unique_ptr<Leader> leader_;
   std::unique_ptr<MusterClient> muster_;
   std::unique_ptr<EventMirror> events_;

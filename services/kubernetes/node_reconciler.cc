@@ -98,8 +98,9 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   NodeFacts facts{.node = node.get(), .object = object.get(), .now = absl::Now()};
   if (object != nullptr) {
     if (const auto done = CheckLife(here, machine, facts)) return *done;
-    facts.pods = parts_.cluster->PodsOn(object->name);
   }
+  // One that is away had its machine's name, if it is not known by another.
+  facts.pods = parts_.cluster->PodsOn(object == nullptr ? machine : object->name);
 
   Memory memory = Recall(machine);
   Outcome outcome;
@@ -133,12 +134,16 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
 absl::Status NodeReconciler::Confirm(const Node& node, const NodeObject* object,
                                      const NodePlan& plan) {
   if (plan.reports.empty()) return absl::OkStatus();
-  if (object == nullptr) return ConfirmAbsent(node);
-  const bool drained =
-      std::any_of(plan.reports.begin(), plan.reports.end(), [](const NodeReport& report) {
-        return report.observation() == NodeReport::OBSERVATION_DRAINED;
-      });
-  return drained ? ConfirmDrained(*object) : absl::OkStatus();
+  const auto reports = [&](NodeReport::Observation observation) {
+    return std::any_of(plan.reports.begin(), plan.reports.end(), [&](const NodeReport& report) {
+      return report.observation() == observation;
+    });
+  };
+  if (object == nullptr) {
+    RETURN_IF_ERROR(ConfirmAbsent(node));
+    return reports(NodeReport::OBSERVATION_IDLE) ? ConfirmNoWork(node.machine()) : absl::OkStatus();
+  }
+  return reports(NodeReport::OBSERVATION_DRAINED) ? ConfirmNoWork(object->name) : absl::OkStatus();
 }
 
 absl::Status NodeReconciler::ConfirmAbsent(const Node& node) {
@@ -159,9 +164,9 @@ absl::Status NodeReconciler::ConfirmAbsent(const Node& node) {
   return there ? absl::AbortedError("the Node is there") : parts_.identity->Confirm();
 }
 
-absl::Status NodeReconciler::ConfirmDrained(const NodeObject& object) {
+absl::Status NodeReconciler::ConfirmNoWork(const std::string& node) {
   bool work = false;
-  const std::string selector = absl::StrCat("spec.nodeName=", object.name);
+  const std::string selector = absl::StrCat("spec.nodeName=", node);
   RETURN_IF_ERROR(parts_.api
                       ->List(kPodsPath, {{"fieldSelector", selector}},
                              [&](const Json& pod) {
@@ -235,7 +240,7 @@ Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeO
 absl::Status NodeReconciler::Patch(PatchType type, const std::string& path, const Json& patch) {
   Parameters parameters{{"fieldManager", kFieldManager}};
   if (type == PatchType::kApply) parameters.emplace_back("force", "true");
-  ASSIGN_OR_RETURN(const Json written, parts_.api->Patch(type, path, patch, parameters));
+  ASSIGN_OR_RETURN(const Json written, parts_.writer->Patch(type, path, patch, parameters));
   parts_.cluster->nodes().Put(written);
   return absl::OkStatus();
 }
@@ -254,7 +259,7 @@ absl::Status NodeReconciler::Write(const NodeObject& object, const NodePlan& pla
 }
 
 absl::Status NodeReconciler::Delete(const NodeObject& object) {
-  const absl::Status status = parts_.api->Delete(
+  const absl::Status status = parts_.writer->Delete(
       PathOf(object),
       {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", object.uid}}}});
   if (status.ok()) log::Info("the Node object was deleted", {{"node", object.name}});

@@ -21,6 +21,7 @@
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/reporter.h"
+#include "services/kubernetes/writer.h"
 
 namespace muster::kubernetes {
 
@@ -30,6 +31,7 @@ class NodeReconciler {
  public:
   struct Parts {
     Client* api = nullptr;
+    Writer* writer = nullptr;
     ClusterView* cluster = nullptr;
     MusterClient* muster = nullptr;
     MusterView* known = nullptr;
@@ -80,7 +82,7 @@ class NodeReconciler {
   absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
                        const NodePlan& plan);
   absl::Status ConfirmAbsent(const lifecycle::v1::Node& node);
-  absl::Status ConfirmDrained(const NodeObject& object);
+  absl::Status ConfirmNoWork(const std::string& node);
   absl::Status Write(const NodeObject& object, const NodePlan& plan);
   absl::Status Patch(PatchType type, const std::string& path, const Json& patch);
   absl::Status Delete(const NodeObject& object);

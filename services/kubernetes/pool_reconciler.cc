@@ -173,8 +173,8 @@ Outcome PoolReconciler::ReconcileDeleting(const NodePoolObject& object,
 absl::Status PoolReconciler::AddFinalizer(const NodePoolObject& object) {
   Json patch = Frame(object);
   patch["metadata"]["finalizers"] = Json::array({kFinalizer});
-  ASSIGN_OR_RETURN(const Json written,
-                   parts_.api->Patch(PatchType::kApply, PathOf(object), patch, ApplyParameters()));
+  ASSIGN_OR_RETURN(const Json written, parts_.writer->Patch(PatchType::kApply, PathOf(object),
+                                                            patch, ApplyParameters()));
   parts_.cluster->node_pools().Put(written);
   return absl::OkStatus();
 }
@@ -185,15 +185,15 @@ absl::Status PoolReconciler::RemoveFinalizer(const NodePoolObject& object) {
   const Json patch = {
       {"metadata",
        {{"uid", object.uid}, {"resourceVersion", object.resource_version}, {"finalizers", rest}}}};
-  const auto written = parts_.api->Patch(PatchType::kMerge, PathOf(object), patch,
-                                         {{"fieldManager", kFieldManager}});
+  const auto written = parts_.writer->Patch(PatchType::kMerge, PathOf(object), patch,
+                                            {{"fieldManager", kFieldManager}});
   if (absl::IsNotFound(written.status())) return absl::OkStatus();
   return written.status();
 }
 
 absl::Status PoolReconciler::PatchAnnotation(const NodePoolObject& object, const Json& patch) {
-  const auto written =
-      parts_.api->Patch(PatchType::kJson, PathOf(object), patch, {{"fieldManager", kFieldManager}});
+  const auto written = parts_.writer->Patch(PatchType::kJson, PathOf(object), patch,
+                                            {{"fieldManager", kFieldManager}});
   if (written.ok()) parts_.cluster->node_pools().Put(*written);
   // Somebody was quicker: the object says what is asked for now.
   if (absl::IsInvalidArgument(written.status()))
@@ -335,9 +335,9 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
   if (!Says(object.status, *status)) {
     const absl::Duration early = kStatusInterval - (now - memory.status_time);
     if (early > absl::ZeroDuration()) return Later(early);
+    RETURN_IF_ERROR(PutStatus(object, *status));
     memory.status_time = now;
     Remember(object.name, std::move(memory));
-    RETURN_IF_ERROR(PutStatus(object, *status));
   }
   if (view.unseen_since < absl::InfiniteFuture())
     parts_.metrics->Mirrored(absl::Now() - view.unseen_since);
@@ -349,8 +349,8 @@ absl::Status PoolReconciler::PutStatus(const NodePoolObject& object, const Json&
   Json patch = Frame(object);
   patch["status"] = status;
   ASSIGN_OR_RETURN(const Json written,
-                   parts_.api->Patch(PatchType::kApply, absl::StrCat(PathOf(object), "/status"),
-                                     patch, ApplyParameters()));
+                   parts_.writer->Patch(PatchType::kApply, absl::StrCat(PathOf(object), "/status"),
+                                        patch, ApplyParameters()));
   parts_.cluster->node_pools().Put(written);
   return absl::OkStatus();
 }

@@ -19,6 +19,7 @@
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/reporter.h"
+#include "services/kubernetes/writer.h"
 
 namespace muster::kubernetes {
 
@@ -32,6 +33,7 @@ class PoolReconciler {
  public:
   struct Parts {
     Client* api = nullptr;
+    Writer* writer = nullptr;
     ClusterView* cluster = nullptr;
     MusterClient* muster = nullptr;
     MusterView* known = nullptr;

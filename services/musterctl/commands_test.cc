@@ -294,6 +294,15 @@ TEST_F(CommandsTest, APoolIsNotHealthyBeforeEveryNodeIsInService) {
   EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
   EXPECT_THAT(err(), HasSubstr("is not healthy after 2s: 2 of 3 Nodes not in service: g2 is "
                                "REGISTERED, g3 is TRIAGE"));
+  Node marked = node("g1", Node::STATE_PRODUCTION);
+  marked.mutable_observed()->set_autoscaler_marked(true);
+  Node cordoned = node("g2", Node::STATE_PRODUCTION);
+  cordoned.mutable_observed()->set_unschedulable(true);
+  api_.pools = {ReferencePool()};
+  api_.items[Kind::kNode] = {marked, cordoned};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("2 of 2 Nodes not in service: g1 is marked by the cluster "
+                               "autoscaler, g2 is cordoned by others"));
   api_.pools = {ReferencePool()};
   api_.items[Kind::kNode] = {node("g1", Node::STATE_PRODUCTION)};
   EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone);

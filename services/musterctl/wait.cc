@@ -35,15 +35,22 @@ std::string Progress(const lifecycle::v1::NodePool& pool) {
   return line;
 }
 
-// Nodes that are not in service, one phrase; nothing: all are.
+// Why no work may come to a Node in production; empty: it may.
+std::string Unusable(const lifecycle::v1::Node& node) {
+  if (node.observed().autoscaler_marked()) return "marked by the cluster autoscaler";
+  return node.observed().unschedulable() ? "cordoned by others" : "";
+}
+
+// Nodes that are not in service, or of no use there, one phrase; nothing: all are.
 absl::StatusOr<std::vector<std::string>> Absent(Session& session, const std::string& pool) {
   constexpr size_t kNamed = 5;
   ASSIGN_OR_RETURN(const std::vector<Item> nodes, session.api.List(Kind::kNode, pool));
   std::vector<std::string> absent;
   for (const Item& item : nodes) {
     const auto& node = std::get<lifecycle::v1::Node>(item);
-    if (node.state() == lifecycle::v1::Node::STATE_PRODUCTION) continue;
-    absent.push_back(absl::StrCat(IdOf(item), " is ", NodeStateWord(node.state())));
+    const bool serves = node.state() == lifecycle::v1::Node::STATE_PRODUCTION;
+    const std::string why = serves ? Unusable(node) : NodeStateWord(node.state());
+    if (!why.empty()) absent.push_back(absl::StrCat(IdOf(item), " is ", why));
   }
   if (absent.empty()) return absent;
   const size_t all = absent.size();

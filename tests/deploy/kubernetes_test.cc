@@ -105,6 +105,24 @@ TEST(Rbac, HasNoWildcards) {
   }
 }
 
+// kustomize takes a Role's resourceNames for references to what it generates, whatever resource
+// they are of, and renames them with it: the adapter could not read its Lease.
+TEST(Rbac, NamesNothingThatKustomizeRenames) {
+  const Value kustomization = Load("kubernetes/base/kustomization.yaml").at(0);
+  std::set<std::string> generated;
+  for (const Value& generator : At(kustomization, "configMapGenerator").list)
+    generated.insert(At(generator, "name").text);
+  EXPECT_FALSE(generated.empty());
+  for (const Value& role : OfKind("Role")) {
+    for (const Value& rule : At(role, "rules").list) {
+      if (Strings(At(rule, "verbs")) == std::vector<std::string>{"create"}) continue;
+      if (Strings(At(rule, "resources")) != std::vector<std::string>{"leases"}) continue;
+      for (const std::string& name : Strings(At(rule, "resourceNames")))
+        EXPECT_FALSE(generated.contains(name)) << NameOf(role) << ": " << name;
+    }
+  }
+}
+
 // Of other Leases in its namespace the adapter knows nothing. Who creates one has not named it yet.
 TEST(Rbac, LeavesTheLeasesOfOthersAlone) {
   std::set<std::string> verbs;

@@ -157,6 +157,13 @@ absl::Status StatusOfEvent(absl::string_view what, const Json& object) {
                absl::StrCat(what, ": the server ended the watch with code ", code));
 }
 
+absl::Status HeldBack(absl::string_view what, absl::Duration pause) {
+  absl::Status status = absl::UnavailableError(absl::StrCat(what, ": held back, it failed before"));
+  // In whole milliseconds, and never too early.
+  status.SetPayload(kPayload, Render({.retry_after = pause + absl::Milliseconds(1)}));
+  return status;
+}
+
 bool ApiError::HasCause(absl::string_view cause) const {
   return std::any_of(causes.begin(), causes.end(),
                      [&](const auto& each) { return each.first == cause; });

@@ -62,7 +62,10 @@ class Planner {
     PlanMarks();
     PlanDrain();
     plan_.apply = MetadataPatch(node_, *facts_.object);
-    plan_.taints = TaintsPatch(node_, *facts_.object);
+    // What Muster wants of a Node that it takes for idle would throw work off that it is being told
+    // of.
+    const bool untold = CanHaveWork(node_.state()) && !seen_.active() && !Work().empty();
+    if (!untold) plan_.taints = TaintsPatch(node_, *facts_.object);
     plan_.apply_status = ConditionsPatch(node_, *facts_.object);
     PlanActivity();
     return std::move(plan_);
@@ -89,7 +92,8 @@ class Planner {
     if (state == Node::STATE_DRAINING) {
       Report(NodeReport::OBSERVATION_DRAINED);
     } else if (CanHaveWork(state) && state != Node::STATE_RECONFIGURING) {
-      if (seen_.active()) Report(NodeReport::OBSERVATION_IDLE);
+      // Its object may come back to the work that runs there.
+      if (seen_.active() && Work().empty()) Report(NodeReport::OBSERVATION_IDLE);
       if (!seen_.unhealthy()) {
         Report(NodeReport::OBSERVATION_UNHEALTHY,
                absl::StrCat(kKubeletSays, "the Node object is not in the cluster"));

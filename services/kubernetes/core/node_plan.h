@@ -14,7 +14,7 @@ namespace muster::kubernetes {
 struct NodeFacts {
   const lifecycle::v1::Node* node = nullptr;  // Muster's; null: no pool has the machine
   const NodeObject* object = nullptr;         // v1; null: it is not in the cluster
-  std::vector<PodObject> pods = {};           // on it
+  std::vector<PodObject> pods = {};           // on it, whether it is in the cluster or not
   // Pods whose eviction disruption budgets refused, with what the server said; empty: none.
   std::string blocked_by = {};
   // When its work was last reported; names and counts of work are told again after kWorkInterval.

@@ -16,6 +16,7 @@ namespace {
 
 using lifecycle::v1::Node;
 using lifecycle::v1::NodeReport;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -259,6 +260,30 @@ std::vector<PodObject> Work(int count) {
   for (int i = count; i > 0; --i)
     pods.push_back(MakePod(absl::StrCat("p", 100 + i), Class::kGuarded));
   return pods;
+}
+
+// Whoever deletes the object of a Node under work leaves its Pods there; it may come back to them.
+TEST(PlanAbsence, IsNoEndOfTheWorkWhilePodsAreThere) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_observed()->set_active(true);
+  EXPECT_THAT(Observations(Plan(node, nullptr, Work(1))), ElementsAre(kUnhealthy));
+  EXPECT_THAT(Observations(Plan(node, nullptr, {MakePod("a-daemon", Class::kFixed)})),
+              ElementsAre(kIdle, kUnhealthy));
+}
+
+// A NoExecute taint would end it in the moment between.
+TEST(PlanWork, NoTaintIsPutWhereMusterDoesNotKnowOfTheWorkYet) {
+  Node node = MakeNode(Node::STATE_TRIAGE);
+  lifecycle::v1::Taint& taint = *node.mutable_desired()->add_taints();
+  taint.set_key("node.coreweave.cloud/reserved");
+  taint.set_effect("NoExecute");
+  const NodeObject object = Joined(true);
+  ASSERT_TRUE(Plan(node, &object).taints);
+  const NodePlan plan = Plan(node, &object, Work(1));
+  EXPECT_THAT(Observations(plan), Contains(kActive));
+  EXPECT_FALSE(plan.taints);
+  node.mutable_observed()->set_active(true);
+  EXPECT_TRUE(Plan(node, &object, Work(1)).taints) << "it knows, and wants it";
 }
 
 TEST(PlanWork, NamesTenAndCountsAll) {

@@ -16,6 +16,7 @@ Actor ActorOf(DeferReason reason) {
     case DeferReason::kConfigurationDisabled:
       return Actor::kOperator;
     case DeferReason::kWaitsUntilIdle:
+    case DeferReason::kMarked:
     case DeferReason::kDrainBlocked:
     case DeferReason::kReconfigurationPaused:
     case DeferReason::kReconfigurationHalted:
@@ -77,6 +78,8 @@ const char* DeferReasonName(DeferReason reason) {
       return "GIVE_UP_LIMIT";
     case DeferReason::kMachineTaken:
       return "MACHINE_TAKEN";
+    case DeferReason::kMarked:
+      return "MARKED_BY_AUTOSCALER";
   }
   return "";
 }

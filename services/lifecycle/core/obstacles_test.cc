@@ -227,6 +227,11 @@ const std::map<std::string, Case>& Cases() {
             s.Resize(0);
           });
         }}},
+      {"MARKED_BY_AUTOSCALER",
+       {Actor::kUser, When::kOpen,
+        [] {
+          return With(Live(1), [](Simulation& s) { (void)s.Report("g100", O::kAutoscalerMarked); });
+        }}},
       {"PROTECTED",
        {Actor::kNobody, When::kTimed,
         [] {

@@ -32,8 +32,9 @@ enum class DeferReason {
   kReconfigurationHalted,
   kGiveUpLimit,   // time is up for more Nodes than may be given up at once
   kMachineTaken,  // a machine that the claim holds is a Node of another pool
+  kMarked,        // a Node stays that the cluster autoscaler keeps work away from
 };
-inline constexpr int kDeferReasons = 21;
+inline constexpr int kDeferReasons = 22;
 
 // What is not done although somebody may ask for it, and why.
 struct Defer {

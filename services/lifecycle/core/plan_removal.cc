@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/health.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/planner.h"
 #include "services/lifecycle/core/text.h"
 
@@ -15,7 +16,8 @@ void Planner::LetGo() {
   std::vector<Node*> cordoned;
   for (auto& [name, node] : nodes_) {
     if (node.state != NodeState::kCordoned) continue;
-    if (node.removal_cause == RemovalCause::kScaleDown) cordoned.push_back(&node);
+    if (node.removal_cause == RemovalCause::kScaleDown && !IsGivenUp(node))
+      cordoned.push_back(&node);
     if (node.removal_cause == RemovalCause::kRepair && !node.observed.unhealthy &&
         !HasRelapsed(node) && !IsUnheld(node)) {
       Step(node, NodeEvent::kUncordon, "it is healthy again");
@@ -111,7 +113,17 @@ void Planner::Drain() {
                         BecauseText(node.observed.removal_error)));
     }
     NameTheSilent(node);
+    NameTheMarked(node);
   }
+}
+
+// In service, and of no use to the pool until its mark is taken off or the target is lowered.
+void Planner::NameTheMarked(const Node& node) {
+  if (pool_.deleting() || !IsInService(node.state) || !node.observed.autoscaler_marked) return;
+  Wait(DeferReason::kMarked, node.name,
+       absl::StrCat("Node ", node.machine,
+                    " is marked for removal by the cluster autoscaler, whose taint keeps work away,"
+                    " and the target does not ask for its removal."));
 }
 
 // Agents that were told, have had their time and say nothing.
@@ -160,6 +172,14 @@ void Planner::StartDrain(Node& node) {
     deadline = evict ? forced : kNever;
   }
   if (node.removal_cause == RemovalCause::kReservation) deadline = forced;
+  if (IsGivenUp(node) && node.observed.active && !ActiveToo()) {
+    Wait(DeferReason::kWaitsUntilIdle, node.name,
+         absl::StrCat("Node ", node.machine,
+                      " was marked by the cluster autoscaler and goes once it is idle "
+                      "(scaleDownStrategy ",
+                      pool_.spec.scale_down_strategy, ")."));
+    return;
+  }
   if (now() < from) return Due(from);
   Step(node, NodeEvent::kDrain, "it is cordoned", RemovalCause::kNone, deadline);
 }

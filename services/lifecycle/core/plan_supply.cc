@@ -171,8 +171,8 @@ void Planner::WaitForConfiguration(Node& node, DeferReason reason, const std::st
        now() < until ? until : kNever);
 }
 
-// Nodes to come before others have left: for those that are to be replaced, and for those whose
-// drain began before the target rose, which do not count as wanted.
+// Nodes to come before others have left: for those that are to be replaced, and for those that were
+// past being let go when the target rose, which do not count as wanted.
 int64_t Planner::PrefillNodes() const {
   const int64_t replaced = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
     return entry.second.replace_time != kNever;
@@ -181,7 +181,8 @@ int64_t Planner::PrefillNodes() const {
   const int64_t leaving = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
     const Node& node = entry.second;
     return node.removal_cause == RemovalCause::kScaleDown &&
-           (node.state == NodeState::kDraining || node.state == NodeState::kPreparedForTerminate);
+           (node.state == NodeState::kDraining || node.state == NodeState::kPreparedForTerminate ||
+            (node.state == NodeState::kCordoned && IsGivenUp(node)));
   });
   return replaced + std::min(leaving, std::max<int64_t>(0, pool_.target_nodes() - Keeping()));
 }

@@ -87,6 +87,7 @@ class Planner {
   void StartDrain(Node& node);
   void MindDeadline(Node& node);
   void NameTheSilent(const Node& node);
+  void NameTheMarked(const Node& node);
   void FollowStrategy(Node& node);
 
   // --- plan_preemption.cc: spot ---

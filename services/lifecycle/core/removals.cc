@@ -80,6 +80,10 @@ bool IsUnheld(const Pool& pool, const Node& node, const Answer<ClaimAnswer>& cla
   return !std::binary_search(held->begin(), held->end(), node.machine);
 }
 
+bool IsGivenUp(const Node& node) {
+  return node.removal_cause == RemovalCause::kScaleDown && node.observed.autoscaler_marked;
+}
+
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const Answer<ClaimAnswer>& claim) {
   return std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) {

@@ -42,6 +42,10 @@ bool ActiveToo(const Pool& pool);
 // deleted pool all go as they do.
 bool IsUnheld(const Pool& pool, const Node& node, const Answer<ClaimAnswer>& claim);
 
+// Whether the cluster autoscaler chose the Node to leave by a scale-down that is under way. It
+// takes its taint off no more: back in service the Node would be of no use.
+bool IsGivenUp(const Node& node);
+
 // Nodes that are here or come, and are not on their way out; their machines are the pool's.
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const Answer<ClaimAnswer>& claim);

@@ -177,6 +177,16 @@ std::string PreemptedText(const Outlook& outlook, const Policy& policy) {
   return absl::StrCat(" (", preempted, " preempted, gone by ", TimeText(last), ")");
 }
 
+// Machines of Nodes in service that the cluster autoscaler has chosen to leave: no work comes
+// there.
+std::vector<std::string> Marked(const Outlook& outlook) {
+  std::vector<std::string> out;
+  for (const Node* node : outlook.nodes) {
+    if (IsInService(node->state) && node->observed.autoscaler_marked) out.push_back(node->machine);
+  }
+  return out;
+}
+
 // "2 of 3 Nodes present, 1 unhealthy (g100)."; "1 of 4 Nodes in service, 3 leaving."
 std::string PresenceText(const Outlook& outlook, const NodeCounts& counts, int64_t target,
                          const Policy& policy) {
@@ -191,6 +201,10 @@ std::string PresenceText(const Outlook& outlook, const NodeCounts& counts, int64
     absl::StrAppend(&text, ", ", leaving, " leaving", PreemptedText(outlook, policy));
   if (!unhealthy.empty())
     absl::StrAppend(&text, ", ", unhealthy.size(), " unhealthy (", ListText(unhealthy), ")");
+  if (const std::vector<std::string> marked = Marked(outlook); !marked.empty()) {
+    absl::StrAppend(&text, ", ", marked.size(), " marked for removal by the cluster autoscaler (",
+                    ListText(marked), ")");
+  }
   return absl::StrCat(text, ".");
 }
 
@@ -215,7 +229,7 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const
         {"AtTarget", "False", "OverTarget",
          absl::StrCat("NodePool has ", CountText(counts.present, "Node"), ", ",
                       counts.present - target, " more than its target of ", target, ".")});
-  } else if (counts.in_service < target) {
+  } else if (counts.in_service < target || !Marked(outlook).empty()) {
     out.push_back({"AtTarget", "False", "UnderTarget",
                    PresenceText(outlook, counts, target, snapshot.policy)});
   } else {

@@ -195,27 +195,6 @@ TEST(NamedVictims, WhatIsWrongNamesItsField) {
   EXPECT_EQ(sim.pool()->spec.target_nodes, 2);
 }
 
-// The autoscaler marks its victims with its taint and lowers targetNodes by their number.
-TEST(AutoscalerMarks, ExactlyTheMarkedGo) {
-  Running sim(3);
-  ASSERT_TRUE(sim.Report("g102", O::kAutoscalerMarked).ok());
-  sim.Resize(2);
-  sim.Live();
-  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g100", "g101"));
-}
-
-TEST(AutoscalerMarks, ABusyOneIsWaitedForUntilItIsIdleOrUnmarked) {
-  Running sim(3);
-  sim.Busy({"g102"});
-  ASSERT_TRUE(sim.Report("g102", O::kAutoscalerMarked).ok());
-  sim.Resize(2);
-  sim.Live();
-  EXPECT_THAT(sim.NodeMachines(), SizeIs(3));
-  ASSERT_TRUE(sim.Report("g102", O::kAutoscalerUnmarked).ok());
-  sim.Live();
-  EXPECT_THAT(sim.NodeMachines(), UnorderedElementsAre("g101", "g102"));
-}
-
 TEST(Protection, OthersGoAndAProtectedNodeOnlyOnceItsTimeIsOver) {
   Running sim(2);
   const absl::Time until = sim.now() + absl::Hours(1);

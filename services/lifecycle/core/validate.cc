@@ -78,9 +78,11 @@ void CheckAnnotations(Faults& faults, const StringMap& annotations) {
   for (const auto& [key, value] : annotations) {
     bytes += key.size() + value.size();
     // Kubernetes lower-cases an annotation's key before it judges it.
-    if (!IsQualifiedName(absl::AsciiStrToLower(key))) {
+    const std::string judged = absl::AsciiStrToLower(key);
+    if (!IsQualifiedName(judged)) {
       faults.Add(At(kField, key), "is not a valid Kubernetes annotation key");
     }
+    if (IsReserved(judged)) faults.Add(At(kField, key), kReservedDomain);
     if (value.find('\0') != std::string::npos) faults.Add(At(kField, key), "must not hold NUL");
   }
   if (bytes > kMaxAnnotationBytes) {

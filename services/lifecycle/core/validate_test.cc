@@ -115,9 +115,15 @@ TEST(ValidateSpec, Table) {
        {"spec.nodeAnnotations[a/b/c]: is not a valid Kubernetes annotation key"}},
       {"free annotation",
        [](Spec& s) {
-         s.node_annotations = {{"x.coreweave.com/A", "any text"}};
+         s.node_annotations = {{"x.example.com/A", "any text"}};
        },
        {}},
+      {"reserved annotation",
+       [](Spec& s) {
+         s.node_annotations = {{"X.CoreWeave.com/A", "any text"}};
+       },
+       {"spec.nodeAnnotations[X.CoreWeave.com/A]: Namespaces `*.coreweave.cloud` or "
+        "`*.coreweave.com` are not allowed."}},
       {"taints",
        [](Spec& s) {
          s.node_taints = {{"a", "v", "NoSchedule"},

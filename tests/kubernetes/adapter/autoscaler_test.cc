@@ -132,6 +132,30 @@ TEST_F(AutoscalerTest, JustTheNodesWithItsTaintLeave) {
   }
 }
 
+// Somebody raises the target again before the drain of the victims began. It never takes its taint
+// off again: what it marked goes, and others come.
+TEST_F(AutoscalerTest, ATargetThatRisesAgainIsFilledWithOthers) {
+  const std::string pool = Name();
+  const std::string uid =
+      CreateHealthyPool(pool, {{"autoscaling", true}, {"maxNodes", 4}, {"targetNodes", 4}});
+  const std::vector<std::string> nodes = NodeNamesOf(uid);
+  const std::vector<std::string> victims = {nodes[0], nodes[2]};
+  Remove(stage().GetNodePool(pool), victims);
+  for (const std::string& victim : victims) ASSERT_TRUE(AwaitNode(victim, &IsCordoned));
+  SetSize(stage().GetNodePool(pool), 4);
+  const std::vector<std::string> kept = Without(nodes, victims);
+  ASSERT_TRUE(stage().Await(kNodesPath, [&](const Stage::Objects& all) {
+    return std::none_of(victims.begin(), victims.end(),
+                        [&](const std::string& victim) { return all.contains(victim); });
+  }));
+  ASSERT_TRUE(stage().AwaitHealthy(pool, 4));
+  EXPECT_THAT(NodeNamesOf(uid), ::testing::IsSupersetOf(kept));
+  for (const Json& node : NodesOf(uid)) {
+    EXPECT_FALSE(IsCordoned(node)) << node["metadata"]["name"];
+    EXPECT_TRUE(TaintOf(node, kVictim).is_null()) << node["metadata"]["name"];
+  }
+}
+
 // It thinks about Nodes first; that is no order to go.
 TEST_F(AutoscalerTest, ItsTaintOfCandidatesMarksNobody) {
   const std::string pool = Name();

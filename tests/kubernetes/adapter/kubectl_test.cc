@@ -248,6 +248,8 @@ TEST_F(KubectlTest, ReservedKeysAreTheAdaptersAlone) {
                                  "node.coreweave.cloud/state=zap"},
         {"label", "node", node, "node.coreweave.cloud/state-"},
         {"annotate", "node", node, "node.coreweave.cloud/taints-"},
+        // The server takes an annotation's key in any case.
+        {"annotate", "node", node, "Node.CoreWeave.Cloud/x=y"},
         {"taint", "node", node, "foo.coreweave.com/x=x:NoSchedule"}})
     EXPECT_THAT(Refused(AsCustomer(words)), HasSubstr(kReserved));
   EXPECT_EQ(LabelOf(stage().GetNode(node), "node.coreweave.cloud/state"), "production");

@@ -78,6 +78,34 @@ TEST(Quiet, NothingIsWrittenOnceAllIsLevel) {
   EXPECT_EQ(Differences(versions, Versions(stage)), "");
 }
 
+// The right to write it may be away for hours, and both sides go on changing.
+TEST(Quiet, AStatusThatCannotBeWrittenIsTriedLessAndLessOften) {
+  Stage stage;
+  ApiServerDouble* fake = stage.server().double_or_null();
+  if (fake == nullptr) GTEST_SKIP() << "a real API server does not refuse on command";
+  stage.Create(WorkingPool(kPool, 1));
+  ASSERT_TRUE(stage.AwaitHealthy(kPool, 1)) << Describe(stage);
+
+  const std::string path = absl::StrCat(kNodePoolsPath, "/", kPool);
+  fake->FailNext({.verb = "PATCH", .path_prefix = path + "/status", .code = 403, .count = 10'000});
+  fake->ClearRequests();
+  constexpr int kChanges = 100;
+  for (int i = 0; i < kChanges; ++i) {
+    stage.PatchNodePool(kPool, {{"metadata", {{"annotations", {{"turn", absl::StrCat(i)}}}}},
+                                {"spec", {{"targetNodes", i == 0 ? 2 : 3}}}});
+    ASSERT_TRUE(AwaitRenewals(stage, 1));
+  }
+  int64_t tries = 0;
+  for (const RecordedRequest& request : fake->requests())
+    tries += request.verb == "PATCH" && request.path == path + "/status" ? 1 : 0;
+  EXPECT_GE(tries, 1);
+  // Their pauses double up to half a minute: in five minutes they are not so many.
+  EXPECT_LE(tries, 30);
+  // All else goes on.
+  EXPECT_TRUE(stage.Await(kNodesPath, [](const auto& nodes) { return nodes.size() == 3; }))
+      << Describe(stage);
+}
+
 constexpr int64_t kManyNodes = 500;
 // The adapter leaves 200 ms between two writes of a status: they grow with the time that it takes,
 // and not with the Nodes. (14 were seen; a machine that takes 50 s is let

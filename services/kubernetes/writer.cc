@@ -1,0 +1,81 @@
+#include "services/kubernetes/writer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/status_macros.h"
+#include "services/kubernetes/api/errors.h"
+
+namespace muster::kubernetes {
+namespace {
+
+// More doublings than any pause needs.
+constexpr int kMostDoublings = 20;
+// After its pause a write that is still wanted is tried within this.
+constexpr absl::Duration kWanted = absl::Minutes(10);
+
+}  // namespace
+
+absl::Duration WriteBackoff::PauseOf(const std::string& write, absl::Time now) const {
+  MutexLock lock(mutex_);
+  const auto found = states_.find(write);
+  if (found == states_.end()) return absl::ZeroDuration();
+  return std::max(absl::ZeroDuration(), found->second.due - now);
+}
+
+void WriteBackoff::Failed(const std::string& write, absl::Time now, absl::Duration at_least) {
+  MutexLock lock(mutex_);
+  State& state = states_[write];
+  const int doublings = std::min(state.failures++, kMostDoublings);
+  const absl::Duration pause = std::min(options_.last, options_.first * (int64_t{1} << doublings));
+  state.due = now + std::max(at_least, pause * absl::Uniform(random_, 0.5, 1.0));
+  if (states_.size() > trim_size_) Trim(now);
+}
+
+void WriteBackoff::Trim(absl::Time now) {
+  absl::erase_if(states_, [&](const auto& it) { return it.second.due + kWanted < now; });
+  trim_size_ = std::max<size_t>(1024, 2 * states_.size());
+}
+
+void WriteBackoff::Succeeded(const std::string& write) {
+  MutexLock lock(mutex_);
+  states_.erase(write);
+}
+
+size_t WriteBackoff::size() const {
+  MutexLock lock(mutex_);
+  return states_.size();
+}
+
+absl::StatusOr<Json> Writer::Try(const std::string& write,
+                                 const std::function<absl::StatusOr<Json>()>& send) {
+  const absl::Duration pause = backoff_.PauseOf(write, absl::Now());
+  if (pause > absl::ZeroDuration()) return HeldBack(write, pause);
+  absl::StatusOr<Json> written = send();
+  const ApiError error = ErrorOf(written.status());
+  // Who is gone is not asked again.
+  if (written.ok() || absl::IsNotFound(written.status())) {
+    backoff_.Succeeded(write);
+  } else if (error.code != 0) {
+    backoff_.Failed(write, absl::Now(), error.retry_after);
+  }
+  return written;
+}
+
+absl::StatusOr<Json> Writer::Patch(PatchType type, const std::string& path, const Json& patch,
+                                   const Parameters& parameters) {
+  return Try(absl::StrCat("PATCH ", static_cast<int>(type), " ", path),
+             [&] { return api_.Patch(type, path, patch, parameters); });
+}
+
+absl::Status Writer::Delete(const std::string& path, const Json& options) {
+  return Try(absl::StrCat("DELETE ", path),
+             [&]() -> absl::StatusOr<Json> {
+               RETURN_IF_ERROR(api_.Delete(path, options));
+               return Json();
+             })
+      .status();
+}
+
+}  // namespace muster::kubernetes
