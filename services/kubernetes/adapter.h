@@ -40,7 +40,7 @@ struct AdapterOptions {
   std::set<std::string> control_plane_namespaces = {};
   bool adopt = false;  // see Identity
   BrakeLimits removals_unasked = {};
-  int events_a_minute = 1000;
+  int events_a_minute = 3000;
   int pool_workers = 4;
   int node_workers = 6;
   std::string user_agent = "muster-kubernetes";

@@ -48,7 +48,9 @@ ABSL_FLAG(int, removals_unasked, 5,
           "100000; or --removals_unasked_percent of them, if that is more. More are held until "
           "`musterctl allow removals`.");
 ABSL_FLAG(int, removals_unasked_percent, 10, "See --removals_unasked; 0 to 100.");
-ABSL_FLAG(int, events_per_minute, 1000, "Most writes of events a minute, 1 to 60000.");
+ABSL_FLAG(int, events_per_minute, 3000,
+          "Most writes of events a minute, 1 to 60000; a sixth of them at once after a rest. What "
+          "comes faster waits, warnings for less long than others.");
 ABSL_FLAG(int, node_pool_workers, 4, "NodePools that are worked on at a time, 1 to 32.");
 ABSL_FLAG(int, node_workers, 6, "Nodes that are worked on at a time, 1 to 32.");
 ABSL_FLAG(std::string, lease_namespace, "muster-system", "Namespace of the Lease.");
