@@ -37,6 +37,7 @@ struct AdapterOptions {
   std::string muster_server = {};       // gRPC target
   Endpoint endpoint = {};               // of the API server
   Edition edition = Edition::kCurrent;
+  bool ready_condition = false;
   std::set<std::string> control_plane_namespaces = {};
   bool adopt = false;  // see Identity
   BrakeLimits removals_unasked = {};

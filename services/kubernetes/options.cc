@@ -34,6 +34,10 @@ ABSL_FLAG(std::string, kube_context, "", "Context of --kubeconfig. Empty: its cu
 ABSL_FLAG(std::string, condition_edition, "current",
           "Names of conditions and events: current, first (those of the API's first edition), or "
           "both (conditions of both, events of the current).");
+ABSL_FLAG(bool, ready_condition, false,
+          "Whether NodePools show, beside the conditions of the edition, Ready (at its target and "
+          "in service), Reconciling or Stalled where it is not, and status.observedGeneration, as "
+          "kstatus reads them; for `kubectl wait --for=condition=Ready`, Flux, Argo CD and Helm.");
 ABSL_FLAG(
     std::vector<std::string>, control_plane_namespaces,
     std::vector<std::string>({"kube-system", "hpc-verification", "node-problem-detector",
@@ -113,6 +117,7 @@ void ReadCluster(AdapterOptions& options, Faults& faults) {
     options.edition = value;
     known = true;
   }
+  options.ready_condition = absl::GetFlag(FLAGS_ready_condition);
   Need(known, "--condition_edition", "must be current, first or both.", faults);
   for (const std::string& name : absl::GetFlag(FLAGS_control_plane_namespaces)) {
     Need(IsDnsLabel(name), "--control_plane_namespaces", "holds what is no namespace's name.",
