@@ -100,15 +100,16 @@ void Adapter::MakeControllers() {
                                          });
   MakeHistory();
   MakeBrake();
-  pool_reconciler_ = std::make_unique<PoolReconciler>(
-      PoolReconciler::Parts{api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(),
-                            reporter_.get(), events_.get(), metrics_.get(), history_.get(),
-                            brake_.get(), identity_.get(), options_.edition});
+  pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
+      api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(),
+      events_.get(), metrics_.get(), history_.get(), brake_.get(), identity_.get(),
+      options_.edition, options_.ready_condition});
   node_reconciler_ = std::make_unique<NodeReconciler>(
       NodeReconciler::Parts{api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(),
                             reporter_.get(), history_.get(), brake_.get(), identity_.get(),
                             [this](const std::string& pool) {
-                              if (options_.edition != Edition::kCurrent) pools_->Add(pool);
+                              if (options_.edition != Edition::kCurrent || options_.ready_condition)
+                                pools_->Add(pool);
                             },
                             [this](const std::string& node, const std::string& message) {
                               if (options_.edition == Edition::kFirst)

@@ -38,10 +38,11 @@ struct AdapterOptions {
   std::string muster_server = {};       // gRPC target
   Endpoint endpoint = {};               // of the API server
   Edition edition = Edition::kCurrent;
+  bool ready_condition = false;
   std::set<std::string> control_plane_namespaces = {};
   bool adopt = false;  // see Identity
   BrakeLimits removals_unasked = {};
-  int events_a_minute = 1000;
+  int events_a_minute = 3000;
   int pool_workers = 4;
   int node_workers = 6;
   std::string user_agent = "muster-kubernetes";

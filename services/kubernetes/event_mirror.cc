@@ -40,7 +40,7 @@ Event EventOfNode(const std::string& node) {
 }  // namespace
 
 EventMirror::EventMirror(Client* api, Metrics* metrics, Options options)
-    : api_(*api), metrics_(*metrics), options_(std::move(options)) {}
+    : api_(*api), metrics_(*metrics), options_(std::move(options)), pace_(options_.a_minute) {}
 
 EventMirror::~EventMirror() { Stop(); }
 
@@ -50,15 +50,16 @@ void EventMirror::Put(const Event& event) {
   MutexLock lock(mutex_);
   const auto written = written_.find(EventName(event));
   if (written != written_.end() && written->second.count >= event.count()) return;
-  const auto since = waiting_since_.find(event.name());
-  if (since != waiting_since_.end()) {
-    const auto waiting = waiting_.find({since->second, event.name()});
+  const auto at = waiting_at_.find(event.name());
+  if (at != waiting_at_.end()) {
+    const auto waiting = waiting_.find(at->second);
     if (waiting->second.count() > event.count()) return;
     waiting_.erase(waiting);
   }
-  waiting_since_[event.name()] = time;
-  waiting_[{time, event.name()}] = event;
-  changed_.Signal();
+  const Key key = {event.type() != "Warning", time, event.name()};
+  waiting_at_[event.name()] = key;
+  waiting_[key] = event;
+  changed_.SignalAll();
 }
 
 void EventMirror::Tell(const NodePoolObject& object, absl::string_view type,
@@ -94,7 +95,8 @@ void EventMirror::TellNow(Event event, const std::string& id, absl::string_view 
 }
 
 void EventMirror::Start() {
-  thread_ = std::thread([this] { Run(); });
+  threads_.emplace_back([this] { FindAndWrite(); });
+  for (int i = 1; i < options_.writers; ++i) threads_.emplace_back([this] { WriteAll(); });
 }
 
 void EventMirror::Stop() {
@@ -103,7 +105,8 @@ void EventMirror::Stop() {
     stopped_ = true;
     changed_.SignalAll();
   }
-  if (thread_.joinable()) thread_.join();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 bool EventMirror::Sleep(absl::Duration time) {
@@ -125,9 +128,11 @@ absl::Status EventMirror::FindWritten() {
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     const auto written = written_.find(EventName(it->second));
     const bool done = written != written_.end() && written->second.count >= it->second.count();
-    if (done) waiting_since_.erase(it->first.second);
+    if (done) waiting_at_.erase(it->second.name());
     it = done ? waiting_.erase(it) : std::next(it);
   }
+  found_ = true;
+  changed_.SignalAll();
   return absl::OkStatus();
 }
 
@@ -137,17 +142,33 @@ void EventMirror::Forget(absl::Time now) {
                  [&](const auto& entry) { return now - entry.second.last_time > options_.keep; });
 }
 
+EventMirror::Waiting::iterator EventMirror::FindNext() {
+  if (!found_) return waiting_.end();
+  return std::find_if(waiting_.begin(), waiting_.end(),
+                      [&](const auto& it) { return !writing_.contains(it.second.name()); });
+}
+
 bool EventMirror::Take(Event& event) {
   MutexLock lock(mutex_);
   while (true) {
-    while (waiting_.empty() && !stopped_) changed_.Wait(mutex_);
+    auto next = FindNext();
+    for (; next == waiting_.end() && !stopped_; next = FindNext()) changed_.Wait(mutex_);
     if (stopped_) return false;
-    event = std::move(waiting_.begin()->second);
-    waiting_since_.erase(event.name());
-    waiting_.erase(waiting_.begin());
-    if (absl::Now() - TimeOf(event.last_time()) <= options_.keep) return true;
-    metrics_.EventsDropped(1);
+    event = std::move(next->second);
+    waiting_at_.erase(event.name());
+    waiting_.erase(next);
+    if (absl::Now() - TimeOf(event.last_time()) > options_.keep) {
+      metrics_.EventsDropped(1);
+      continue;
+    }
+    writing_.insert(event.name());
+    return true;
   }
+}
+
+absl::Duration EventMirror::WaitOf(absl::Time now) {
+  MutexLock lock(mutex_);
+  return std::max(pace_.Take(now), rest_until_ - now);
 }
 
 absl::Status EventMirror::Write(const Event& event) {
@@ -179,34 +200,34 @@ absl::Status EventMirror::Write(const Event& event) {
   return absl::OkStatus();
 }
 
-void EventMirror::Run() {
+void EventMirror::End(const Event& event, const absl::Status& status) {
+  // What the server will never take is told once, and is not in the way of others.
+  const bool refused = absl::IsInvalidArgument(status);
+  if (status.ok()) metrics_.EventWritten();
+  if (refused) log::Error("an event was refused", {{"event", event.name()}, {"error", status}});
+  {
+    MutexLock lock(mutex_);
+    writing_.erase(event.name());
+    changed_.SignalAll();
+    if (!status.ok() && !refused)
+      rest_until_ = absl::Now() + std::max(kRetry, ErrorOf(status).retry_after);
+  }
+  if (!status.ok() && !refused) Put(event);
+}
+
+void EventMirror::FindAndWrite() {
   for (absl::Status status = FindWritten(); !status.ok(); status = FindWritten()) {
     if (!absl::IsCancelled(status)) log::Warn("events could not be listed", {{"error", status}});
     if (!Sleep(kRetry)) return;
   }
-  const double most = std::max(1.0, options_.a_minute / 10.0);  // at once
-  tokens_ = most;
-  tokens_time_ = absl::Now();
+  WriteAll();
+}
+
+void EventMirror::WriteAll() {
   Event event;
   while (Take(event)) {
-    const absl::Time now = absl::Now();
-    const double a_second = options_.a_minute / 60.0;
-    tokens_ = std::min(most, tokens_ + a_second * absl::ToDoubleSeconds(now - tokens_time_));
-    tokens_time_ = now;
-    if (tokens_ < 1 && !Sleep(absl::Seconds((1 - tokens_) / a_second))) return;
-    tokens_ -= 1;
-    const absl::Status status = Write(event);
-    if (status.ok()) {
-      metrics_.EventWritten();
-      continue;
-    }
-    // What the server will never take is told once, and is not in the way of others.
-    if (absl::IsInvalidArgument(status)) {
-      log::Error("an event was refused", {{"event", event.name()}, {"error", status}});
-      continue;
-    }
-    Put(event);
-    if (!Sleep(std::max(kRetry, ErrorOf(status).retry_after))) return;
+    if (!Sleep(WaitOf(absl::Now()))) return;
+    End(event, Write(event));
   }
 }
 

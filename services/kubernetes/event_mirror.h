@@ -3,29 +3,34 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/core/event.h"
+#include "services/kubernetes/core/pace.h"
 #include "services/kubernetes/metrics.h"
 
 namespace muster::kubernetes {
 
-// Shows Muster's events as events.k8s.io/v1, oldest first, no more than so many a minute: what
-// comes faster waits, and repeats of what waits are one write. An event that waits for longer than
-// the API server keeps events is dropped. What an earlier process wrote is found again, and not
-// written twice. Thread-safe.
+// Shows Muster's events as events.k8s.io/v1, warnings first, then the oldest, no more than so many
+// a minute: what comes faster waits, and repeats of what waits are one write. An event that waits
+// for longer than the API server keeps events is dropped. What an earlier process wrote is found
+// again, and not written twice. Thread-safe.
 class EventMirror {
  public:
   struct Options {
     std::string instance = {};  // which replica
     Edition edition = Edition::kCurrent;
-    int a_minute = 1000;                   // writes, at least 1
+    int a_minute = 3000;                   // writes, at least 1
+    int writers = 2;                       // writes under way at a time, at least 1
     absl::Duration keep = absl::Hours(1);  // as the API server's --event-ttl
     std::function<std::string(const std::string& machine)> node_uid = {};  // empty: not known
   };
@@ -51,7 +56,9 @@ class EventMirror {
   void Stop();
 
  private:
-  using Key = std::pair<absl::Time, std::string>;  // last time, resource name
+  // In which order they are written: no warning, last time, resource name.
+  using Key = std::tuple<bool, absl::Time, std::string>;
+  using Waiting = absl::btree_map<Key, lifecycle::v1::Event>;
 
   struct Written {
     int64_t count = 0;
@@ -61,11 +68,18 @@ class EventMirror {
   // `id`: what tells it from other events about the object.
   void TellNow(lifecycle::v1::Event event, const std::string& id, absl::string_view type,
                absl::string_view reason, absl::string_view message);
-  void Run();
+  void FindAndWrite();
+  // One of the writers.
+  void WriteAll();
   absl::Status FindWritten();
-  // The oldest that is to be written; false: stopped.
+  // The first that is to be written and that nobody writes; false: stopped.
   bool Take(lifecycle::v1::Event& event);
+  Waiting::iterator FindNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long a write that is asked for now has to wait.
+  absl::Duration WaitOf(absl::Time now);
   absl::Status Write(const lifecycle::v1::Event& event);
+  // What has become of one that was taken.
+  void End(const lifecycle::v1::Event& event, const absl::Status& status);
   void Forget(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // False: stopped meanwhile.
   bool Sleep(absl::Duration time);
@@ -73,16 +87,18 @@ class EventMirror {
   Client& api_;
   Metrics& metrics_;
   const Options options_;
-  double tokens_ = 0;  // writes that may be made at once; its thread's
-  absl::Time tokens_time_ = absl::InfinitePast();
   Mutex mutex_;
   CondVar changed_;
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
-  absl::btree_map<Key, lifecycle::v1::Event> waiting_ MUSTER_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, absl::Time> waiting_since_
-      MUSTER_GUARDED_BY(mutex_);                                                 // resource name
+  bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // what is there already
+  Pace pace_ MUSTER_GUARDED_BY(mutex_);
+  // Nobody writes before: the API server refused.
+  absl::Time rest_until_ MUSTER_GUARDED_BY(mutex_) = absl::InfinitePast();
+  Waiting waiting_ MUSTER_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Key> waiting_at_ MUSTER_GUARDED_BY(mutex_);   // resource name
+  absl::flat_hash_set<std::string> writing_ MUSTER_GUARDED_BY(mutex_);           // resource name
   absl::flat_hash_map<std::string, Written> written_ MUSTER_GUARDED_BY(mutex_);  // object's name
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace muster::kubernetes

@@ -34,6 +34,10 @@ ABSL_FLAG(std::string, kube_context, "", "Context of --kubeconfig. Empty: its cu
 ABSL_FLAG(std::string, condition_edition, "current",
           "Names of conditions and events: current, first (those of the API's first edition), or "
           "both (conditions of both, events of the current).");
+ABSL_FLAG(bool, ready_condition, false,
+          "Whether NodePools show, beside the conditions of the edition, Ready (at its target and "
+          "in service), Reconciling or Stalled where it is not, and status.observedGeneration, as "
+          "kstatus reads them; for `kubectl wait --for=condition=Ready`, Flux, Argo CD and Helm.");
 ABSL_FLAG(
     std::vector<std::string>, control_plane_namespaces,
     std::vector<std::string>({"kube-system", "hpc-verification", "node-problem-detector",
@@ -48,7 +52,9 @@ ABSL_FLAG(int, removals_unasked, 5,
           "100000; or --removals_unasked_percent of them, if that is more. More are held until "
           "`musterctl allow removals`.");
 ABSL_FLAG(int, removals_unasked_percent, 10, "See --removals_unasked; 0 to 100.");
-ABSL_FLAG(int, events_per_minute, 1000, "Most writes of events a minute, 1 to 60000.");
+ABSL_FLAG(int, events_per_minute, 3000,
+          "Most writes of events a minute, 1 to 60000; a sixth of them at once after a rest. What "
+          "comes faster waits, warnings for less long than others.");
 ABSL_FLAG(int, node_pool_workers, 4, "NodePools that are worked on at a time, 1 to 32.");
 ABSL_FLAG(int, node_workers, 6, "Nodes that are worked on at a time, 1 to 32.");
 ABSL_FLAG(std::string, lease_namespace, "muster-system", "Namespace of the Lease.");
@@ -111,6 +117,7 @@ void ReadCluster(AdapterOptions& options, Faults& faults) {
     options.edition = value;
     known = true;
   }
+  options.ready_condition = absl::GetFlag(FLAGS_ready_condition);
   Need(known, "--condition_edition", "must be current, first or both.", faults);
   for (const std::string& name : absl::GetFlag(FLAGS_control_plane_namespaces)) {
     Need(IsDnsLabel(name), "--control_plane_namespaces", "holds what is no namespace's name.",

@@ -20,6 +20,7 @@ ABSL_DECLARE_FLAG(std::string, cluster);
 ABSL_DECLARE_FLAG(std::string, zone);
 ABSL_DECLARE_FLAG(std::string, kubeconfig);
 ABSL_DECLARE_FLAG(std::string, condition_edition);
+ABSL_DECLARE_FLAG(bool, ready_condition);
 ABSL_DECLARE_FLAG(std::string, lease_identity);
 
 namespace muster::kubernetes {
@@ -71,6 +72,7 @@ TEST_F(OptionsTest, DefaultsAreGood) {
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->adapter.organization, "acme");
   EXPECT_EQ(options->adapter.edition, Edition::kCurrent);
+  EXPECT_FALSE(options->adapter.ready_condition) << "the reference's conditions, exactly";
   EXPECT_THAT(
       options->adapter.control_plane_namespaces,
       ElementsAre("hpc-verification", "kube-system", "muster-system", "node-problem-detector"));
@@ -117,8 +119,10 @@ TEST_F(OptionsTest, GoodValuesAreTaken) {
     EXPECT_THAT(Faults(flag, value), IsEmpty()) << flag;
   }
   absl::SetFlag(&FLAGS_condition_edition, "first");
+  absl::SetFlag(&FLAGS_ready_condition, true);
   absl::SetFlag(&FLAGS_lease_identity, "me");
   EXPECT_EQ(OptionsFromFlags()->adapter.edition, Edition::kFirst);
+  EXPECT_TRUE(OptionsFromFlags()->adapter.ready_condition);
   EXPECT_EQ(OptionsFromFlags()->adapter.lease.identity, "me");
 }
 

@@ -319,6 +319,18 @@ Synced PoolReconciler::CountSynced(const std::string& pool_uid) const {
   return synced;
 }
 
+Service PoolReconciler::CountInService(const std::string& pool_uid) const {
+  Service service;
+  for (const auto& node : parts_.known->NodesOf(pool_uid)) {
+    const auto object = parts_.cluster->NodeOf(node->machine());
+    const bool there = MetadataStateOf(*node, object.get()) == MetadataState::kSynced;
+    const bool produces = node->state() == lifecycle::v1::Node::STATE_PRODUCTION;
+    ++service.nodes;
+    if (!there || !produces) ++service.absent;
+  }
+  return service;
+}
+
 Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
                                    bool gone) {
   Memory memory = Recall(object);
@@ -330,6 +342,8 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
                     .edition = parts_.edition,
                     .held = parts_.brake->HeldAt(object.name)};
   if (parts_.edition != Edition::kCurrent) facts.synced = CountSynced(object.uid);
+  facts.ready = parts_.ready_condition;
+  if (facts.ready) facts.service = CountInService(object.uid);
   const std::optional<Json> status = DesiredStatus(facts, now);
   if (!status) return {};
   if (!Says(object.status, *status)) {

@@ -44,6 +44,7 @@ class PoolReconciler {
     Brake* brake = nullptr;
     Identity* identity = nullptr;
     Edition edition = Edition::kCurrent;
+    bool ready_condition = false;
   };
   explicit PoolReconciler(const Parts& parts) : parts_(parts) {}
 
@@ -86,6 +87,7 @@ class PoolReconciler {
   Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view, bool gone);
   absl::Status PutStatus(const NodePoolObject& object, const Json& status);
   Synced CountSynced(const std::string& pool_uid) const;
+  Service CountInService(const std::string& pool_uid) const;
 
   Memory Recall(const NodePoolObject& object);
   void Remember(const std::string& name, Memory memory);

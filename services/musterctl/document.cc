@@ -59,8 +59,11 @@ Value PlainScalar(const std::string& text) {
 // Turns yaml-cpp's nodes into values. Throws Fault.
 class Converter {
  public:
+  // The lines of the text before those that nodes are read from next.
+  void SetLinesBefore(int lines) { lines_before_ = lines; }
+
   Value Convert(const YAML::Node& node, int depth) {
-    const int line = node.Mark().line + 1;
+    const int line = LineOf(node);
     if (++values_ > kMaxValues)
       throw Fault{absl::StrCat("more than ", kMaxValues, " values"), line};
     if (depth > kMaxDepth) throw Fault{absl::StrCat("nested deeper than ", kMaxDepth), line};
@@ -88,11 +91,13 @@ class Converter {
   }
 
  private:
+  int LineOf(const YAML::Node& node) const { return lines_before_ + node.Mark().line + 1; }
+
   Value ConvertMap(const YAML::Node& node, int depth) {
     Value value{.type = Value::Type::kMap};
     std::unordered_set<std::string> keys;
     for (const auto& entry : node) {
-      const int line = entry.first.Mark().line + 1;
+      const int line = LineOf(entry.first);
       if (!entry.first.IsScalar()) throw Fault{"a key must be a plain word", line};
       const std::string& key = entry.first.Scalar();
       if (!keys.insert(key).second) throw Fault{absl::StrCat("\"", key, "\" is there twice"), line};
@@ -104,6 +109,7 @@ class Converter {
   }
 
   int values_ = 0;
+  int lines_before_ = 0;
 };
 
 std::optional<Fault> CheckBytes(absl::string_view text) {
@@ -145,14 +151,68 @@ class DocumentLines {
     }
   }
 
+  // The first line of each document but the first.
+  const std::vector<int>& begins() const { return begins_; }
+
   int DocumentAt(int line) const {
     const auto after = std::upper_bound(begins_.begin(), begins_.end(), line);
     return static_cast<int>(after - begins_.begin()) + 1;
   }
 
  private:
-  std::vector<int> begins_;  // the first line of each but the first
+  std::vector<int> begins_;
 };
+
+// Some documents of a text, read together: what was built of others is not kept meanwhile.
+struct Piece {
+  absl::string_view text = {};
+  int lines_before = 0;
+};
+
+// Throws Fault for a piece of which too much would be built.
+void CheckSize(const Piece& piece) {
+  const auto fault = [&](absl::string_view what) {
+    return Fault{
+        absl::StrCat(what, "; a file may have ", kMaxManifestBytes, " bytes, in several documents"),
+        piece.lines_before + 1};
+  };
+  if (piece.text.size() > kMaxDocumentBytes)
+    throw fault(absl::StrCat("larger than ", kMaxDocumentBytes, " bytes"));
+  const auto marks = std::count_if(piece.text.begin(), piece.text.end(), [](char c) {
+    return c == ',' || c == '\n' || c == '[' || c == '{';
+  });
+  if (marks > kMaxDocumentMarks)
+    throw fault(absl::StrCat("more than ", kMaxDocumentMarks, " lines, commas and brackets"));
+}
+
+// One piece for each document; where directives stand before a document, one with that before.
+// Throws Fault for one that is too large.
+std::vector<Piece> Split(absl::string_view text, const DocumentLines& lines) {
+  std::vector<Piece> pieces;
+  size_t begin = 0;
+  int line = 0;
+  int first = 0;
+  bool directive = false;
+  auto next = lines.begins().begin();
+  const auto end_at = [&](size_t end) {
+    pieces.push_back({text.substr(begin, end - begin), first});
+    CheckSize(pieces.back());
+    begin = end;
+    first = line - 1;
+  };
+  for (size_t at = 0; at < text.size();) {
+    ++line;
+    if (next != lines.begins().end() && *next == line) {
+      if (!directive) end_at(at);
+      ++next;
+    }
+    if (text[at] != '#' && text[at] != '\n' && text[at] != '\r') directive = text[at] == '%';
+    const size_t newline = text.find('\n', at);
+    at = newline == absl::string_view::npos ? text.size() : newline + 1;
+  }
+  end_at(text.size());
+  return pieces;
+}
 
 absl::Status At(absl::string_view file, absl::string_view text, const Fault& fault) {
   return absl::InvalidArgumentError(absl::StrCat(
@@ -208,18 +268,25 @@ absl::StatusOr<std::vector<Document>> ParseDocuments(absl::string_view file,
                                                      absl::string_view text) {
   if (auto fault = CheckBytes(text)) return At(file, text, *fault);
   std::vector<Document> documents;
+  int lines_before = 0;
   try {
-    const std::vector<YAML::Node> nodes = YAML::LoadAll(std::string(text));
     const DocumentLines lines(text);
-    for (const YAML::Node& node : nodes) {
-      Value value = Converter().Convert(node, 0);
-      if (value.type == Value::Type::kNull) continue;
-      const int number = lines.DocumentAt(value.line);
-      documents.push_back({.file = std::string(file), .number = number, .value = std::move(value)});
+    Converter converter;
+    for (const Piece& piece : Split(text, lines)) {
+      lines_before = piece.lines_before;
+      converter.SetLinesBefore(lines_before);
+      for (const YAML::Node& node : YAML::LoadAll(std::string(piece.text))) {
+        Value value = converter.Convert(node, 0);
+        if (value.type == Value::Type::kNull) continue;
+        const int number = lines.DocumentAt(value.line);
+        documents.push_back(
+            {.file = std::string(file), .number = number, .value = std::move(value)});
+      }
     }
   } catch (const YAML::Exception& error) {
-    return At(file, text,
-              {absl::StrCat("not YAML: ", error.msg), std::max(error.mark.line + 1, 1)});
+    return At(
+        file, text,
+        {absl::StrCat("not YAML: ", error.msg), lines_before + std::max(error.mark.line + 1, 1)});
   } catch (const Fault& fault) {
     return At(file, text, fault);
   }

@@ -12,8 +12,12 @@
 // boolean, a plain `8` an integer, everything quoted a string; `yes` and `010` are strings.
 namespace muster::musterctl {
 
-// Most bytes of a manifest, most values in one document (aliases count each time), deepest nesting.
+// Most bytes of a manifest and of one of its documents, most lines and commas and brackets that
+// open in a document (each may be a value, which takes half a kilobyte while it is read), most
+// values in a manifest (aliases count each time), deepest nesting.
 inline constexpr size_t kMaxManifestBytes = 16u << 20;
+inline constexpr size_t kMaxDocumentBytes = 4u << 20;
+inline constexpr int kMaxDocumentMarks = 500'000;
 inline constexpr int kMaxValues = 1'000'000;
 inline constexpr int kMaxDepth = 64;
 

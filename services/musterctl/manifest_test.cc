@@ -308,7 +308,34 @@ TEST(ManifestTest, RefusesWhatGrowsWithoutEnd) {
   EXPECT_THAT(Faults(std::string(200, '[')).front(), StartsWith("f.yaml: document 1, line 1: "));
   EXPECT_THAT(Faults(std::string(100, '[') + std::string(100, ']')).front(),
               HasSubstr("nested deeper than 64"));
-  EXPECT_THAT(Faults(std::string(kMaxManifestBytes + 1, 'a')).front(), HasSubstr("larger than"));
+  EXPECT_THAT(Faults(std::string(kMaxManifestBytes + 1, 'a')).front(),
+              HasSubstr("larger than 16777216 bytes"));
+}
+
+// What yaml-cpp makes of a document is many times as large.
+TEST(ManifestTest, BoundsADocumentAndTheValuesOfAFile) {
+  const std::string large = absl::StrCat("a: ", std::string(kMaxDocumentBytes, 'a'), "\n");
+  EXPECT_THAT(Faults(large), ElementsAre("f.yaml: document 1, line 1: larger than 4194304 bytes; a "
+                                         "file may have 16777216 bytes, in several documents"));
+  EXPECT_THAT(Faults(absl::StrCat("a: 1\n---\nb: 1\n---\n", large)).front(),
+              StartsWith("f.yaml: document 3, line 4: larger than 4194304 bytes"));
+  EXPECT_THAT(Faults(absl::StrCat("a: [", std::string(1'000'000, ','), "]\n")).front(),
+              HasSubstr("line 1: more than 500000 lines, commas and brackets; a file may have"));
+  std::string many;
+  for (int document = 0; document < 3; ++document) {
+    absl::StrAppend(&many, "---\na: [");
+    for (int i = 0; i < 400'000; ++i) absl::StrAppend(&many, "1,");
+    absl::StrAppend(&many, "]\n");
+  }
+  EXPECT_THAT(Faults(many).front(),
+              StartsWith("f.yaml: document 3, line 6: more than 1000000 values"));
+}
+
+TEST(ManifestTest, NamesLinesOfTheFileInEachOfItsDocuments) {
+  EXPECT_THAT(Faults("# one\n---\n# two\n---\nkind: A\n--- # three\nb: [\n").front(),
+              StartsWith("f.yaml: document 3, line 8: not YAML"));
+  EXPECT_THAT(Faults("a: 1\n...\n%YAML 1.2\n---\nb: 1\nb: 2\n").front(),
+              StartsWith("f.yaml: document 2, line 6: \"b\" is there twice"));
 }
 
 TEST(MachineSetTest, IsTheSameEveryTimeAndGrowsAtItsEnd) {

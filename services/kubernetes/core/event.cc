@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/first_edition.h"
 #include "services/kubernetes/core/text.h"
@@ -29,7 +30,13 @@ Json SeriesOf(const v1::Event& event) {
 
 std::string EventName(const v1::Event& event) {
   const std::string id = LastPart(event.name());
-  return absl::StrCat(LastPart(event.object()).substr(0, kMostName - 1 - id.size()), ".", id);
+  // Sixteen digits until the year 2262.
+  const std::string time =
+      absl::StrCat(absl::Hex(absl::ToUnixNanos(TimeOf(event.first_time())), absl::kZeroPad16), ".");
+  std::string object = LastPart(event.object()).substr(0, kMostName - 1 - time.size() - id.size());
+  while (!object.empty() && !absl::ascii_isalnum(static_cast<unsigned char>(object.back())))
+    object.pop_back();
+  return absl::StrCat(time, object, ".", id);
 }
 
 Json EventObject(const v1::Event& event, const std::string& object_uid, const std::string& instance,

@@ -15,7 +15,9 @@ namespace muster::kubernetes {
 // How events.k8s.io/v1 shows an event of Muster: one object each, its repeats counted in `series`.
 inline constexpr char kReportingController[] = "compute.coreweave.com/muster";
 
-// The object's name, which follows from the event and so is found again: `{object}.{event id}`.
+// The object's name, which follows from the event and so is found again: `{first
+// time}.{object}.{event id}`, the time as sixteen hexadecimal digits, so that what is listed by
+// name is listed by time.
 std::string EventName(const lifecycle::v1::Event& event);
 
 // What a create request carries. `object_uid`: of the v1 Node where it is known, empty elsewhere

@@ -30,7 +30,7 @@ TEST(EventObject, OfAPool) {
   const auto event = MakeEvent("nodePools/a", "CWNodeRequestQueued", 1);
   EXPECT_EQ(EventObject(event, "", "replica-1", Edition::kCurrent), Json::parse(R"({
     "apiVersion": "events.k8s.io/v1", "kind": "Event",
-    "metadata": {"name": "a.0123456789abcdef", "namespace": "default"},
+    "metadata": {"name": "18445e9780f8cd15.a.0123456789abcdef", "namespace": "default"},
     "eventTime": "2025-05-30T17:36:00.123456Z",
     "reportingController": "compute.coreweave.com/muster", "reportingInstance": "replica-1",
     "action": "CWNodeRequestQueued", "reason": "CWNodeRequestQueued", "type": "Normal",
@@ -101,15 +101,38 @@ TEST(EventObject, CutsALongInstance) {
   EXPECT_EQ(object["reportingInstance"].get<std::string>().size(), 128u);
 }
 
-TEST(EventName, IsAnObjectsNameWhateverTheObjectIs) {
+TEST(EventName, IsTheSameForEachOfItsRepeats) {
   EXPECT_EQ(EventName(MakeEvent("nodePools/a", "x", 1)),
             EventName(MakeEvent("nodePools/a", "x", 9)));
   EXPECT_NE(EventName(MakeEvent("nodePools/a", "x", 1)),
             EventName(MakeEvent("nodePools/b", "x", 1)));
+}
+
+// `kubectl get events` and `kubectl describe` list by name.
+TEST(EventName, SortsByTheTimeWhateverTheObjects) {
+  auto before = MakeEvent("nodePools/z", "x", 1);
+  before.set_name("organizations/acme/clusters/c1/events/ffffffffffffffff");
+  auto after = MakeEvent("nodePools/a", "x", 1);
+  after.set_name("organizations/acme/clusters/c1/events/0000000000000000");
+  for (const int64_t later : {int64_t{1}, int64_t{1'000}, int64_t{1'000'000'000'000}}) {
+    *after.mutable_first_time() =
+        Stamp(kThen + later / 1'000, static_cast<int32_t>(123'456'789 + later % 1'000));
+    EXPECT_LT(EventName(before), EventName(after)) << later;
+  }
+  before.mutable_first_time()->Clear();
+  EXPECT_LT(EventName(before), EventName(after));
+}
+
+TEST(EventName, IsAnObjectsNameWhateverTheObjectIs) {
   for (size_t size = 1; size < 300; ++size) {
     const std::string name = EventName(MakeEvent("nodePools/" + std::string(size, 'z'), "x", 1));
-    EXPECT_EQ(name.size(), std::min<size_t>(size + 17, 253));
-    EXPECT_TRUE(name.ends_with(".0123456789abcdef"));
+    EXPECT_EQ(name.size(), std::min<size_t>(size + 34, 253));
+    EXPECT_TRUE(name.ends_with("z.0123456789abcdef"));
+    const std::string dotted =
+        EventName(MakeEvent("nodePools/" + std::string(size, 'z') + ".-b", "x", 1));
+    EXPECT_TRUE(dotted.ends_with("z.0123456789abcdef") || dotted.ends_with("b.0123456789abcdef"))
+        << dotted;
+    EXPECT_LE(dotted.size(), 253u);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "services/common/error.h"
 #include "services/common/first_edition.h"
 #include "services/kubernetes/core/names.h"
+#include "services/kubernetes/core/ready.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -25,16 +26,27 @@ constexpr std::array kOwnFields = {"currentNodes",
                                    "nodeProfile",
                                    "pendingNodeConfiguration",
                                    "waitingNodeConfiguration",
-                                   "nodeConfigurationRevisions"};
+                                   "nodeConfigurationRevisions",
+                                   "observedGeneration"};
 
 constexpr char kAccepted[] = "Accepted";
 constexpr char kNotTaken[] = "Muster has not taken the NodePool.";
 
 // Types of both editions that are ours.
-constexpr std::array kOwnConditions = {
-    "Validated",    "Capacity", "Quota",     "AtTarget",           "NodeReconfigurationRequired",
-    "NodesRemoved", "Accepted", "Allocated", "SufficientCapacity", "MetadataSynced",
-    kRemovalsHeld};
+constexpr std::array kOwnConditions = {"Validated",
+                                       "Capacity",
+                                       "Quota",
+                                       "AtTarget",
+                                       "NodeReconfigurationRequired",
+                                       "NodesRemoved",
+                                       "Accepted",
+                                       "Allocated",
+                                       "SufficientCapacity",
+                                       "MetadataSynced",
+                                       kRemovalsHeld,
+                                       "Ready",
+                                       "Reconciling",
+                                       "Stalled"};
 
 // A member's text; empty when it is absent or no text.
 std::string Text(const Json& object, const char* key) {
@@ -225,6 +237,22 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   return conditions;
 }
 
+// Ready, and as kstatus has it: Reconciling or Stalled, neither once it is ready.
+void PutReady(const StatusFacts& facts, absl::Time now, Json& status) {
+  StatusFacts current = facts;
+  current.edition = Edition::kCurrent;
+  const Json conditions = ConditionsOf(current, now);
+  const Summary summary = Summarize(facts, conditions);
+  const int64_t generation = SummarizedGeneration(facts, conditions);
+  const auto put = [&](const char* type, const std::string& word) {
+    status["conditions"].push_back(
+        OwnCondition(facts, {type, summary.reason}, word, summary.message, generation, now));
+  };
+  put("Ready", summary.status);
+  if (summary.status != "True") put(summary.stalled ? "Stalled" : "Reconciling", "True");
+  status["observedGeneration"] = generation;
+}
+
 // Muster forgot the pool when the last of it was gone: what was still to be said is said here.
 Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
   Json status = facts.object->status;
@@ -305,6 +333,7 @@ std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now) {
     status["waitingNodeConfiguration"] = Configuration(from.waiting_node_configuration(), false);
   for (const v1::NodeConfiguration& revision : from.node_configuration_revisions())
     status["nodeConfigurationRevisions"].push_back(Configuration(revision, true));
+  if (facts.ready) PutReady(facts, now, status);
   return status;
 }
 

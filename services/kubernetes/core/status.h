@@ -29,6 +29,12 @@ struct Synced {
   int64_t unknown = 0;  // of them: it is not known whether the v1 Node is that Node's
 };
 
+// Whether the Nodes of a pool take work, for the condition Ready.
+struct Service {
+  int64_t nodes = 0;   // of Muster's
+  int64_t absent = 0;  // of them: not in production, or their v1 Node is not as it should be
+};
+
 // The CRD's spec as Muster's. What Muster does not know is left out; INVALID_ARGUMENT, with the
 // field, when one is of another type.
 absl::StatusOr<lifecycle::v1::NodePoolSpec> SpecOf(const Json& spec);
@@ -42,7 +48,9 @@ struct StatusFacts {
   std::optional<Refusal> refusal = {};
   bool gone = false;  // deleted, and Muster has nothing left of it
   Edition edition = Edition::kCurrent;
-  Synced synced = {};  // read for the first edition only
+  Synced synced = {};    // read for the first edition only
+  bool ready = false;    // show Ready, and what goes with it
+  Service service = {};  // read for that only
   // What the brake says of the pool (core/brake.h); nullopt: nothing is held.
   std::optional<std::string> held = {};
 };

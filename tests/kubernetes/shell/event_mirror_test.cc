@@ -5,8 +5,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "prometheus/registry.h"
 #include "services/kubernetes/core/names.h"
@@ -27,9 +30,16 @@ lifecycle::v1::Event MakeEvent(const std::string& id, int64_t count, absl::Durat
   event.set_reason("CWNodeRegistered");
   event.set_message("Node is registered.");
   event.set_count(count);
-  event.mutable_first_time()->set_seconds(absl::ToUnixSeconds(absl::Now() - age));
+  static const absl::Time began = absl::Now();
+  event.mutable_first_time()->set_seconds(absl::ToUnixSeconds(began - age));
   *event.mutable_last_time() = event.first_time();
   return event;
+}
+
+std::string NameOf(const Json& event) { return event["metadata"]["name"]; }
+
+int64_t VersionOf(const Json& event) {
+  return std::stoll(event["metadata"]["resourceVersion"].get<std::string>());
 }
 
 class EventMirrorTest : public ::testing::Test {
@@ -52,10 +62,14 @@ class EventMirrorTest : public ::testing::Test {
     return *std::move(client);
   }
   std::unique_ptr<Replica> MakeReplica(const std::string& name) {
+    EventMirror::Options options{.writers = 1};
+    options.node_uid = [](const std::string& machine) { return "uid-of-" + machine; };
+    return MakeReplica(name, options);
+  }
+  std::unique_ptr<Replica> MakeReplica(const std::string& name, EventMirror::Options options) {
     auto replica = std::make_unique<Replica>();
     replica->client = Connect(name);
-    EventMirror::Options options{.instance = name};
-    options.node_uid = [](const std::string& machine) { return "uid-of-" + machine; };
+    options.instance = name;
     replica->mirror =
         std::make_unique<EventMirror>(replica->client.get(), &replica->metrics, options);
     return replica;
@@ -64,7 +78,7 @@ class EventMirrorTest : public ::testing::Test {
   Json Await(const std::string& id, int64_t count) {
     Json found;
     const auto fits = [&](const Json& event) {
-      if (event["metadata"]["name"] != "g7." + id || kubernetes::EventCount(event) != count)
+      if (!absl::EndsWith(NameOf(event), "." + id) || kubernetes::EventCount(event) != count)
         return false;
       found = event;
       return true;
@@ -130,8 +144,51 @@ TEST_F(EventMirrorTest, OldestFirst) {
   replica->mirror->Start();
   const Json young = Await("young", 1);
   const Json old = Await("old", 1);
-  EXPECT_LT(std::stoi(old["metadata"]["resourceVersion"].get<std::string>()),
-            std::stoi(young["metadata"]["resourceVersion"].get<std::string>()));
+  EXPECT_LT(VersionOf(old), VersionOf(young));
+  EXPECT_LT(NameOf(old), NameOf(young));
+}
+
+TEST_F(EventMirrorTest, WarningsBeforeWhatIsOlder) {
+  const auto replica = MakeReplica("one");
+  replica->mirror->Put(MakeEvent("old", 1, absl::Minutes(2)));
+  for (const auto& [id, age] :
+       {std::pair("young", absl::Seconds(1)), {"older", absl::Minutes(1)}}) {
+    auto warning = MakeEvent(id, 1, age);
+    warning.set_type("Warning");
+    replica->mirror->Put(warning);
+  }
+  replica->mirror->Start();
+  const Json old = Await("old", 1);
+  EXPECT_LT(VersionOf(Await("older", 1)), VersionOf(Await("young", 1)));
+  EXPECT_LT(VersionOf(Await("young", 1)), VersionOf(old));
+}
+
+// A write that takes long holds up no event but its own repeats.
+TEST_F(EventMirrorTest, OneWriteDoesNotWaitForAnother) {
+  absl::Notification go;
+  absl::Notification began;
+  EventMirror::Options options{.writers = 2};
+  options.node_uid = [&](const std::string& machine) {
+    if (machine == "slow") {
+      began.Notify();
+      go.WaitForNotification();
+    }
+    return machine;
+  };
+  const auto replica = MakeReplica("one", options);
+  auto slow = MakeEvent("slow", 1, absl::Minutes(1));
+  slow.set_object("organizations/acme/clusters/c1/nodePools/a/nodes/slow");
+  replica->mirror->Start();
+  replica->mirror->Put(slow);
+  began.WaitForNotification();
+  slow.set_count(5);
+  replica->mirror->Put(slow);
+  replica->mirror->Put(MakeEvent("e1", 1));
+  EXPECT_FALSE(Await("e1", 1).is_null());
+  EXPECT_EQ(Events(), 1);
+  go.Notify();
+  EXPECT_FALSE(Await("slow", 5).is_null());
+  EXPECT_EQ(server_.WritesBy("one"), 3);
 }
 
 TEST_F(EventMirrorTest, WhatAnEarlierProcessWroteIsNotWrittenTwice) {
@@ -159,8 +216,8 @@ TEST_F(EventMirrorTest, OneThatExpiredIsMadeAnew) {
   const auto replica = MakeReplica("one");
   replica->mirror->Start();
   replica->mirror->Put(MakeEvent("e1", 1));
-  Await("e1", 1);
-  EXPECT_TRUE(reader_->Delete(absl::StrCat(kubernetes::kEventsPath, "/g7.e1")).ok());
+  const std::string name = NameOf(Await("e1", 1));
+  EXPECT_TRUE(reader_->Delete(absl::StrCat(kubernetes::kEventsPath, "/", name)).ok());
   replica->mirror->Put(MakeEvent("e1", 2));
   EXPECT_FALSE(Await("e1", 2).is_null());
 }

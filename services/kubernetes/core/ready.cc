@@ -1,0 +1,71 @@
+#include "services/kubernetes/core/ready.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "services/kubernetes/core/names.h"
+
+namespace muster::kubernetes {
+namespace {
+
+struct Wish {
+  absl::string_view type = {};
+  absl::string_view reason = {};
+  bool stalls = false;  // what is otherwise does not pass with time
+};
+// What a healthy pool's conditions say, as `musterctl wait` has it.
+constexpr std::array kWishes = {Wish{"Validated", "Valid", true}, Wish{"Quota", "Under", true},
+                                Wish{"Capacity", "Sufficient"}, Wish{"AtTarget", "TargetMet"},
+                                Wish{"NodeReconfigurationRequired", "AllNodesUpToDate"}};
+
+const Json* FindOf(const Json& conditions, absl::string_view type) {
+  const auto found = std::find_if(conditions.begin(), conditions.end(),
+                                  [&](const Json& it) { return it["type"] == std::string(type); });
+  return found == conditions.end() ? nullptr : &*found;
+}
+
+Summary NotReady(const std::string& reason, const std::string& message, bool stalled = false) {
+  return {"False", reason, message, stalled};
+}
+
+Summary OfService(const Service& service) {
+  if (service.absent == 0) return {"True", "Ready", "The NodePool is at its target, in service."};
+  return NotReady("NodesNotInService",
+                  absl::StrCat(service.absent, " of ", service.nodes,
+                               service.nodes == 1 ? " Node is" : " Nodes are", " not in service."));
+}
+
+}  // namespace
+
+int64_t SummarizedGeneration(const StatusFacts& facts, const Json& conditions) {
+  int64_t generation = facts.object->generation;
+  for (const Wish& wish : kWishes) {
+    const Json* condition = FindOf(conditions, wish.type);
+    if (condition == nullptr) continue;
+    generation = std::min(generation, condition->value("observedGeneration", int64_t{0}));
+  }
+  return facts.refusal ? std::min(facts.object->generation, facts.refusal->generation) : generation;
+}
+
+Summary Summarize(const StatusFacts& facts, const Json& conditions) {
+  if (facts.object->deleting || (facts.pool != nullptr && facts.pool->has_delete_time()))
+    return NotReady("PendingDelete", "The NodePool is being deleted.");
+  if (facts.held) return NotReady(kRemovalsHeld, *facts.held, true);
+  if (facts.refusal) return NotReady("Invalid", facts.refusal->message, true);
+  if (SummarizedGeneration(facts, conditions) < facts.object->generation)
+    return NotReady("Reconciling", "What the NodePool says now is being taken up.");
+  for (const Wish& wish : kWishes) {
+    const Json* condition = FindOf(conditions, wish.type);
+    if (condition == nullptr)
+      return {"Unknown", "Unknown", absl::StrCat(wish.type, " is not known yet.")};
+    const std::string reason = (*condition)["reason"];
+    if (reason == wish.reason) continue;
+    const bool unknown = (*condition)["status"] == "Unknown";
+    return {unknown ? "Unknown" : "False", reason, (*condition)["message"],
+            wish.stalls && !unknown};
+  }
+  return OfService(facts.service);
+}
+
+}  // namespace muster::kubernetes

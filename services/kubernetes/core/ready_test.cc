@@ -1,0 +1,145 @@
+#include "services/kubernetes/core/ready.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/kubernetes/core/test_status.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using ::testing::Contains;
+using ::testing::Not;
+
+class ReadyTest : public ::testing::Test {
+ protected:
+  Json Show() {
+    facts_.object = &object_;
+    facts_.ready = true;
+    return DesiredStatus(facts_, Now()).value_or(Json());
+  }
+  // `status/reason`, then what goes with it.
+  std::string Ready() {
+    const Json status = Show();
+    const Json ready = Find(status, "Ready");
+    std::string said =
+        ready["status"].get<std::string>() + "/" + ready["reason"].get<std::string>();
+    for (const char* type : {"Reconciling", "Stalled"}) {
+      const Json condition = Find(status, type);
+      if (condition.is_null()) continue;
+      EXPECT_EQ(condition["status"], "True");
+      EXPECT_EQ(condition["message"], ready["message"]);
+      said += std::string(" ") + type;
+    }
+    return said;
+  }
+  void Say(const char* type, const char* word, const char* reason) {
+    for (v1::Condition& condition : *pool_.mutable_status()->mutable_conditions()) {
+      if (condition.type() != type) continue;
+      condition.set_status(word);
+      condition.set_reason(reason);
+    }
+  }
+
+  NodePoolObject object_ = MakeObject(1);
+  v1::NodePool pool_ = HealthyPool();
+  StatusFacts facts_{.pool = &pool_, .service = {.nodes = 1}};
+};
+
+TEST_F(ReadyTest, AHealthyPoolIs) {
+  EXPECT_EQ(Ready(), "True/Ready");
+  EXPECT_EQ(Show()["observedGeneration"], 1);
+  EXPECT_EQ(Find(Show(), "Ready")["observedGeneration"], 1);
+  for (const Edition edition : {Edition::kFirst, Edition::kBoth}) {
+    facts_.edition = edition;
+    EXPECT_EQ(Ready(), "True/Ready");
+  }
+}
+
+TEST_F(ReadyTest, NobodySeesItUnasked) {
+  const Json status = Desired(object_, &pool_);
+  EXPECT_THAT(Types(status), Not(Contains("Ready")));
+  EXPECT_FALSE(status.contains("observedGeneration"));
+}
+
+TEST_F(ReadyTest, WhatPassesWithTimeReconciles) {
+  Say("AtTarget", "False", "UnderTarget");
+  EXPECT_EQ(Ready(), "False/UnderTarget Reconciling");
+  Say("Capacity", "False", "QueuedAwaitingCapacity");
+  EXPECT_EQ(Ready(), "False/QueuedAwaitingCapacity Reconciling") << "the cause goes first";
+}
+
+TEST_F(ReadyTest, WhatSomebodyHasToMendIsStalled) {
+  Say("AtTarget", "False", "UnderTarget");
+  Say("Quota", "False", "Over");
+  EXPECT_EQ(Ready(), "False/Over Stalled");
+  Say("Quota", "Unknown", "InternalError");
+  EXPECT_EQ(Ready(), "Unknown/InternalError Reconciling");
+  Say("Validated", "False", "Invalid");
+  EXPECT_EQ(Ready(), "False/Invalid Stalled");
+  facts_.held = "3 Nodes would go.";
+  EXPECT_EQ(Ready(), "False/RemovalsHeld Stalled");
+}
+
+TEST_F(ReadyTest, ARefusedSpecIsStalledAndSeen) {
+  object_.generation = 2;
+  facts_.refusal = Refusal{2, "spec.targetNodes: must not be negative."};
+  EXPECT_EQ(Ready(), "False/Invalid Stalled");
+  EXPECT_EQ(Show()["observedGeneration"], 2);
+  EXPECT_EQ(Find(Show(), "Ready")["message"], "spec.targetNodes: must not be negative.");
+  facts_.pool = nullptr;
+  EXPECT_EQ(Ready(), "False/Invalid Stalled");
+}
+
+// What was said of an earlier spec makes nobody think that the one of now is met.
+TEST_F(ReadyTest, ASpecThatIsNotTakenUpIsNotReady) {
+  object_.generation = 2;
+  EXPECT_EQ(Ready(), "False/Reconciling Reconciling");
+  EXPECT_EQ(Show()["observedGeneration"], 1);
+  pool_.set_object_generation(2);
+  pool_.set_generation(2);
+  EXPECT_EQ(Ready(), "False/Reconciling Reconciling");
+  for (auto& condition : *pool_.mutable_status()->mutable_conditions())
+    condition.set_observed_generation(2);
+  EXPECT_EQ(Ready(), "True/Ready");
+  EXPECT_EQ(Show()["observedGeneration"], 2);
+}
+
+TEST_F(ReadyTest, EveryNodeHasToBeInService) {
+  facts_.service = {.nodes = 8, .absent = 2};
+  EXPECT_EQ(Ready(), "False/NodesNotInService Reconciling");
+  EXPECT_EQ(Find(Show(), "Ready")["message"], "2 of 8 Nodes are not in service.");
+}
+
+TEST_F(ReadyTest, OneThatIsBeingDeletedIsNot) {
+  object_.deleting = true;
+  EXPECT_EQ(Ready(), "False/PendingDelete Reconciling");
+}
+
+TEST_F(ReadyTest, WhatIsNotKnownYetIsUnknown) {
+  pool_.mutable_status()->mutable_conditions()->RemoveLast();
+  EXPECT_EQ(Ready(), "Unknown/Unknown Reconciling");
+}
+
+TEST_F(ReadyTest, IsTakenAwayWhenItIsNotWantedAnyMore) {
+  const Json shown = Show();
+  EXPECT_TRUE(Says(shown, Show()));
+  EXPECT_FALSE(Says(shown, Desired(object_, &pool_)));
+}
+
+TEST_F(ReadyTest, ItsTimeStaysWhileItsStatusDoes) {
+  Say("AtTarget", "False", "UnderTarget");
+  object_.status = Show();
+  object_.status["conditions"].back()["lastTransitionTime"] = kTime;
+  for (Json& condition : object_.status["conditions"]) {
+    if (condition["type"] == "Ready") condition["lastTransitionTime"] = kTime;
+  }
+  Say("Capacity", "False", "Partial");
+  EXPECT_EQ(Find(Show(), "Ready")["lastTransitionTime"], kTime);
+  Say("Capacity", "True", "Sufficient");
+  Say("AtTarget", "True", "TargetMet");
+  EXPECT_EQ(Find(Show(), "Ready")["lastTransitionTime"], kLater);
+}
+
+}  // namespace
+}  // namespace muster::kubernetes

@@ -1,0 +1,57 @@
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "tests/kubernetes/adapter/stage_test_base.h"
+
+// Whether a NodePool is well in one condition, as kubectl and what goes by kstatus read it.
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ReadyTest : public StageTest<ReadyTest> {
+ public:
+  static Stage::Options MakeOptions() {
+    Stage::Options options;
+    options.adapter_flags = {"--ready_condition"};
+    return options;
+  }
+
+ protected:
+  bool AwaitReady(const std::string& pool, const std::string& status, const std::string& reason) {
+    return stage().AwaitNodePool(pool, [&](const Json& object) {
+      const Json ready = ConditionOf(object, "Ready");
+      return !ready.is_null() && ready["status"] == status && ready["reason"] == reason &&
+             object["status"].value("observedGeneration", 0) == object["metadata"]["generation"];
+    });
+  }
+};
+
+TEST_F(ReadyTest, FollowsThePool) {
+  const std::string pool = Name();
+  CreatePool(pool, {{"targetNodes", 2}});
+  EXPECT_TRUE(AwaitReady(pool, "True", "Ready")) << stage().GetNodePool(pool).dump(2);
+  EXPECT_TRUE(ConditionOf(stage().GetNodePool(pool), "Reconciling").is_null());
+
+  stage().PatchNodePool(pool, {{"spec", {{"targetNodes", 100'000}}}});
+  EXPECT_TRUE(AwaitReady(pool, "False", "Over")) << stage().GetNodePool(pool).dump(2);
+  EXPECT_FALSE(ConditionOf(stage().GetNodePool(pool), "Stalled").is_null());
+
+  stage().PatchNodePool(pool, {{"spec", {{"targetNodes", 1}}}});
+  EXPECT_TRUE(AwaitReady(pool, "True", "Ready")) << stage().GetNodePool(pool).dump(2);
+  EXPECT_TRUE(ConditionOf(stage().GetNodePool(pool), "Stalled").is_null());
+}
+
+TEST_F(ReadyTest, KubectlWaitsForIt) {
+  if (std::getenv("KUBEBUILDER_ASSETS") == nullptr)
+    GTEST_SKIP() << "not run on the API server's double: kubectl needs a real one";
+  const std::string pool = Name();
+  CreatePool(pool, {{"targetNodes", 2}});
+  const Finished done = stage().Kubectl(
+      {"wait", "--for=condition=Ready", absl::StrCat("nodepool/", pool), "--timeout=60s"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("condition met"));
+}
+
+}  // namespace
+}  // namespace muster::testing
