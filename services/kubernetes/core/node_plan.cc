@@ -90,7 +90,7 @@ class Planner {
   void PlanAbsent() {
     const Node::State state = node_.state();
     if (state == Node::STATE_DRAINING) {
-      Report(NodeReport::OBSERVATION_DRAINED);
+      if (Work().empty() || node_.desired().force_drain()) Report(NodeReport::OBSERVATION_DRAINED);
     } else if (CanHaveWork(state) && state != Node::STATE_RECONFIGURING) {
       // Its object may come back to the work that runs there.
       if (seen_.active() && Work().empty()) Report(NodeReport::OBSERVATION_IDLE);

@@ -1,0 +1,164 @@
+// What runs on a Node: what is told of it, what a drain waits for, and when the v1 Node is gone.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "services/kubernetes/core/test_node_plan.h"
+#include "services/kubernetes/core/test_objects.h"
+#include "services/kubernetes/core/test_simulated_node.h"
+
+namespace muster::kubernetes {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using Class = PodObject::Class;
+
+TEST(PlanAbsence, TellsThatItsWorkIsGoneToo) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_observed()->set_active(true);
+  const NodePlan plan = Plan(node, nullptr);
+  EXPECT_THAT(Observations(plan), ElementsAre(kIdle, kUnhealthy));
+  EXPECT_EQ(plan.reports[1].message(), "kubelet: the Node object is not in the cluster");
+  node.mutable_observed()->set_active(false);
+  node.mutable_observed()->set_unhealthy(true);
+  EXPECT_THAT(Observations(Plan(node, nullptr)), IsEmpty());
+}
+
+// Whoever deletes the object of a Node under work leaves its Pods there; it may come back to them.
+TEST(PlanAbsence, IsNoEndOfTheWorkWhilePodsAreThere) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_observed()->set_active(true);
+  EXPECT_THAT(Observations(Plan(node, nullptr, Work(1))), ElementsAre(kUnhealthy));
+  EXPECT_THAT(Observations(Plan(node, nullptr, {MakePod("a-daemon", Class::kFixed)})),
+              ElementsAre(kIdle, kUnhealthy));
+}
+
+TEST(PlanAbsence, ADrainEndsWithTheLastPodOrWithItsDeadline) {
+  Node node = MakeNode(Node::STATE_DRAINING);
+  EXPECT_THAT(Observations(Plan(node, nullptr)), ElementsAre(kDrained));
+  EXPECT_THAT(Observations(Plan(node, nullptr, {MakePod("a-daemon", Class::kFixed)})),
+              ElementsAre(kDrained));
+  EXPECT_THAT(Observations(Plan(node, nullptr, Work(1))), IsEmpty());
+  node.mutable_desired()->set_force_drain(true);
+  EXPECT_THAT(Observations(Plan(node, nullptr, Work(1))), ElementsAre(kDrained));
+}
+
+// A NoExecute taint would end it in the moment between.
+TEST(PlanWork, NoTaintIsPutWhereMusterDoesNotKnowOfTheWorkYet) {
+  Node node = MakeNode(Node::STATE_TRIAGE);
+  lifecycle::v1::Taint& taint = *node.mutable_desired()->add_taints();
+  taint.set_key("node.coreweave.cloud/reserved");
+  taint.set_effect("NoExecute");
+  const NodeObject object = Joined(true);
+  ASSERT_TRUE(Plan(node, &object).taints);
+  const NodePlan plan = Plan(node, &object, Work(1));
+  EXPECT_THAT(Observations(plan), Contains(kActive));
+  EXPECT_FALSE(plan.taints);
+  node.mutable_observed()->set_active(true);
+  EXPECT_TRUE(Plan(node, &object, Work(1)).taints) << "it knows, and wants it";
+}
+
+TEST(PlanWork, NamesTenAndCountsAll) {
+  const Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  std::vector<PodObject> pods = Work(12);
+  pods.push_back(MakePod("a-daemon", Class::kFixed));
+  const NodePlan plan = Plan(node, &object, pods);
+  ASSERT_THAT(Observations(plan), ElementsAre(kActive));
+  EXPECT_EQ(plan.reports[0].active_pod_count(), 12);
+  ASSERT_EQ(plan.reports[0].active_pods_size(), 10);
+  EXPECT_EQ(plan.reports[0].active_pods(0), "team/p101") << "in the order of the alphabet";
+  EXPECT_EQ(plan.reports[0].active_pods(9), "team/p110");
+}
+
+TEST(PlanWork, ANameIsAtMostWhatAReportMayCarry) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  const std::vector<PodObject> pods = {MakePod(std::string(253, 'x'), Class::kGuarded)};
+  const NodePlan plan = Plan(node, &object, pods);
+  ASSERT_EQ(plan.reports.at(0).active_pods_size(), 1);
+  EXPECT_EQ(plan.reports[0].active_pods(0).size(), 253u);
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods(plan.reports[0].active_pods(0));
+  EXPECT_THAT(Plan(node, &object, pods).reports, IsEmpty()) << "it was told";
+}
+
+TEST(PlanWork, DaemonsAndWhatHasFinishedAreNone) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  std::vector<PodObject> pods = {MakePod("a", Class::kFixed), MakePod("b", Class::kGuarded)};
+  pods[1].finished = true;
+  EXPECT_THAT(Plan(node, &object, pods).reports, IsEmpty());
+  node.mutable_observed()->set_active(true);
+  EXPECT_THAT(Observations(Plan(node, &object, pods)), ElementsAre(kIdle));
+}
+
+TEST(PlanWork, ChangesOfWorkAreToldWithAPauseAndFallingIdleAtOnce) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  const NodeObject object = Joined(true);
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods("team/p101");
+  EXPECT_THAT(Plan(node, &object, Work(1), "", Then()).reports, IsEmpty());
+  const NodePlan early = Plan(node, &object, Work(2), "", Then() - absl::Seconds(5));
+  EXPECT_THAT(early.reports, IsEmpty());
+  EXPECT_EQ(early.look_again, absl::Seconds(10));
+  EXPECT_THAT(Observations(Plan(node, &object, Work(2), "", Then() - kWorkInterval)),
+              ElementsAre(kActive));
+  EXPECT_THAT(Observations(Plan(node, &object, {}, "", Then())), ElementsAre(kIdle));
+  node.mutable_observed()->set_active(false);
+  EXPECT_THAT(Observations(Plan(node, &object, Work(1), "", Then())), ElementsAre(kActive));
+}
+
+TEST(PlanDrain, TellsWhatBlocksIt) {
+  Node node = MakeNode(Node::STATE_DRAINING);
+  NodeObject object = Joined(true);
+  object.unschedulable = true;
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods("team/p101");
+  const NodePlan plan = Plan(node, &object, Work(1), "team/p101: budget x");
+  EXPECT_THAT(Observations(plan), ElementsAre(NodeReport::OBSERVATION_DRAIN_BLOCKED));
+  EXPECT_EQ(plan.reports[0].message(), "team/p101: budget x");
+  node.mutable_observed()->set_drain_blocked_by("team/p101: budget x");
+  EXPECT_THAT(Plan(node, &object, Work(1), "team/p101: budget x").reports, IsEmpty());
+  EXPECT_THAT(Observations(Plan(node, &object, Work(1))),
+              ElementsAre(NodeReport::OBSERVATION_DRAIN_UNBLOCKED));
+}
+
+TEST(PlanDrain, ALongReasonIsToldOnce) {
+  Node node = MakeNode(Node::STATE_DRAINING);
+  const NodeObject object = Joined(true);
+  std::string why = "xx";
+  while (why.size() < 1200) why += "€";
+  node.mutable_observed()->set_active(true);
+  node.mutable_observed()->set_active_pod_count(1);
+  node.mutable_observed()->add_active_pods("team/p101");
+  const NodePlan plan = Plan(node, &object, Work(1), why);
+  ASSERT_THAT(plan.reports, SizeIs(1));
+  EXPECT_EQ(plan.reports[0].message().size(), 1022u) << "2 + 340 * 3";
+  node.mutable_observed()->set_drain_blocked_by(plan.reports[0].message());
+  EXPECT_THAT(Plan(node, &object, Work(1), why).reports, IsEmpty());
+}
+
+// "cordon, then evict": while something may still be put onto it, it is not drained.
+TEST(PlanDrain, EndsWhenNothingIsLeftAndNothingCanCome) {
+  const Node node = MakeNode(Node::STATE_DRAINING);
+  NodeObject object = Joined(true);
+  EXPECT_THAT(Plan(node, &object).reports, IsEmpty()) << "not cordoned yet";
+  object.unschedulable = true;
+  EXPECT_THAT(Observations(Plan(node, &object)), ElementsAre(kDrained));
+  std::vector<PodObject> leaving = Work(1);
+  leaving[0].deleting = true;
+  EXPECT_THAT(Observations(Plan(node, &object, leaving)), ElementsAre(kActive))
+      << "until it is gone";
+}
+
+}  // namespace
+}  // namespace muster::kubernetes
