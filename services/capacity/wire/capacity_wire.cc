@@ -1,5 +1,7 @@
 #include "services/capacity/wire/capacity_wire.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/wire/enums.h"
@@ -15,6 +17,16 @@ void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
 
 absl::Time GetTime(const google::protobuf::Timestamp& time) {
   return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+}
+
+// To a claim, or to an obstacle.
+template <class Message>
+void AddReclaims(const std::vector<Reclaimed>& reclaims, Message& out) {
+  for (const Reclaimed& reclaim : reclaims) {
+    v1::MachineReclaim* added = out.add_reclaims();
+    added->set_machine(reclaim.machine);
+    SetTime(reclaim.time, added->mutable_reclaim_time());
+  }
 }
 
 absl::Status Unreadable(absl::string_view what, absl::string_view name) {
@@ -121,11 +133,7 @@ v1::Claim ToProto(const ClaimAnswer& answer) {
   out.set_in_service(view.in_service);
   out.set_matching(view.matching);
   out.mutable_granted()->Assign(view.granted.begin(), view.granted.end());
-  for (const Reclaimed& reclaim : view.reclaims) {
-    v1::MachineReclaim* added = out.add_reclaims();
-    added->set_machine(reclaim.machine);
-    SetTime(reclaim.time, added->mutable_reclaim_time());
-  }
+  AddReclaims(view.reclaims, out);
   if (!view.queue) return out;
   v1::QueuePlace* queue = out.mutable_queue();
   queue->set_place(view.queue->place);
@@ -143,11 +151,7 @@ v1::ClaimObstacle ToProto(const Obstacle& obstacle) {
   out.set_nodes(obstacle.nodes);
   out.set_claims(obstacle.claims);
   out.set_message(obstacle.message);
-  for (const Reclaimed& one : obstacle.reclaims) {
-    v1::MachineReclaim& reclaim = *out.add_reclaims();
-    reclaim.set_machine(one.machine);
-    SetTime(one.time, reclaim.mutable_reclaim_time());
-  }
+  AddReclaims(obstacle.reclaims, out);
   if (!obstacle.reclaims.empty()) SetTime(obstacle.last_reclaim, out.mutable_last_reclaim_time());
   return out;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -98,6 +99,15 @@ ConfigurationOrder::Outcome OutcomeOf(fv1::ConfigurationOrder::Outcome outcome) 
       return Outcome::kReplaced;
   }
   return Outcome::kDone;
+}
+
+// Of a claim, or of an obstacle.
+template <class Message>
+std::vector<MachineReclaim> ReclaimsOf(const Message& in) {
+  std::vector<MachineReclaim> out;
+  for (const cv1::MachineReclaim& reclaim : in.reclaims())
+    out.push_back({reclaim.machine(), FromTimestamp(reclaim.reclaim_time())});
+  return out;
 }
 
 ConfigurationOrder OrderOf(const fv1::ConfigurationOrder& in) {
@@ -219,9 +229,7 @@ ClaimAnswer AnswerOf(const cv1::Claim& in) {
   for (int i = 0; i < std::min(in.racks_size(), in.machines_size()); ++i) {
     out.racks.emplace(in.machines(i), in.racks(i));
   }
-  for (const cv1::MachineReclaim& reclaim : in.reclaims()) {
-    out.reclaims.push_back({reclaim.machine(), FromTimestamp(reclaim.reclaim_time())});
-  }
+  out.reclaims = ReclaimsOf(in);
   if (in.has_queue()) {
     out.queue = QueuePlace{in.queue().place(), in.queue().nodes_ahead(), {}, {}};
     if (in.queue().has_wait()) {
@@ -237,9 +245,7 @@ ReclaimedFor ReclaimedOf(const cv1::ExplainClaimResponse& in) {
   for (const cv1::ClaimObstacle& obstacle : in.obstacles()) {
     if (obstacle.code() != cv1::ClaimObstacle::CODE_BEING_RECLAIMED) continue;
     out.machines = obstacle.nodes();
-    for (const cv1::MachineReclaim& reclaim : obstacle.reclaims()) {
-      out.oldest.push_back({reclaim.machine(), FromTimestamp(reclaim.reclaim_time())});
-    }
+    out.oldest = ReclaimsOf(obstacle);
     out.last = FromTimestamp(obstacle.last_reclaim_time());
   }
   return out;
