@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
+#include "services/common/retry.h"
 #include "services/common/status_macros.h"
-#include "services/fleetsim/retry.h"
 #include "services/kubernetes/api/endpoint.h"
 
 namespace muster::fleetsim {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "services/fleetsim/retry.h"
+#include "services/common/retry.h"
 
 namespace muster::fleetsim {
 namespace {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "services/common/log.h"
+#include "services/common/retry.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -13,7 +14,6 @@ constexpr size_t kMostReports = 1000;  // a call
 constexpr absl::Duration kGather = absl::Milliseconds(5);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLongestPause = absl::Seconds(15);
-constexpr int kMostDoublings = 10;
 
 }  // namespace
 
@@ -112,8 +112,7 @@ void Reporter::Settle(const std::string& machine, bool refused) {
     again = entries_[machine].offered_again || refused;
     entries_.erase(machine);
     if (refused) {
-      const int doublings = std::min(refusals_[machine]++, kMostDoublings);
-      pause = std::min(kLongestPause, kFirstPause * (int64_t{1} << doublings));
+      pause = PauseAfter(++refusals_[machine], kFirstPause, kLongestPause);
     } else {
       refusals_.erase(machine);
     }

@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "services/common/retry.h"
 
 namespace muster::kubernetes {
 namespace {
 
-// More doublings than any pause needs.
-constexpr int kMostDoublings = 20;
 constexpr absl::Duration kLongestSleep = absl::Minutes(1);
 
 }  // namespace
@@ -50,9 +49,8 @@ void WorkQueue::AddAfter(const std::string& key, absl::Duration delay) {
 void WorkQueue::Retry(const std::string& key, absl::Duration at_least) {
   MutexLock lock(mutex_);
   State& state = states_[key];
-  const int doublings = std::min(state.failures++, kMostDoublings);
   const absl::Duration pause =
-      std::min(options_.last_retry, options_.first_retry * (int64_t{1} << doublings));
+      PauseAfter(++state.failures, options_.first_retry, options_.last_retry);
   ++counts_.retries;
   Schedule(key, absl::Now() + std::max(at_least, pause * absl::Uniform(random_, 0.5, 1.0)));
 }

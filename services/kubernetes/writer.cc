@@ -4,14 +4,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/retry.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/api/errors.h"
 
 namespace muster::kubernetes {
 namespace {
 
-// More doublings than any pause needs.
-constexpr int kMostDoublings = 20;
 // After its pause a write that is still wanted is tried within this.
 constexpr absl::Duration kWanted = absl::Minutes(10);
 
@@ -27,8 +26,7 @@ absl::Duration WriteBackoff::PauseOf(const std::string& write, absl::Time now) c
 void WriteBackoff::Failed(const std::string& write, absl::Time now, absl::Duration at_least) {
   MutexLock lock(mutex_);
   State& state = states_[write];
-  const int doublings = std::min(state.failures++, kMostDoublings);
-  const absl::Duration pause = std::min(options_.last, options_.first * (int64_t{1} << doublings));
+  const absl::Duration pause = PauseAfter(++state.failures, options_.first, options_.last);
   state.due = now + std::max(at_least, pause * absl::Uniform(random_, 0.5, 1.0));
   if (states_.size() > trim_size_) Trim(now);
 }

@@ -4,7 +4,7 @@
 
 #include "absl/time/time.h"
 
-namespace muster::fleetsim {
+namespace muster {
 
 // How long to wait after so many failures in a row: `first`, doubled by each, at most `last`.
 inline absl::Duration PauseAfter(int failures, absl::Duration first, absl::Duration last) {
@@ -13,4 +13,4 @@ inline absl::Duration PauseAfter(int failures, absl::Duration first, absl::Durat
   return std::min(first * static_cast<double>(1 << doublings), last);
 }
 
-}  // namespace muster::fleetsim
+}  // namespace muster
