@@ -307,28 +307,17 @@ absl::Status PoolReconciler::Apply(const NodePoolObject& object, const Pool& poo
   return absl::OkStatus();
 }
 
-Synced PoolReconciler::CountSynced(const std::string& pool_uid) const {
-  Synced synced;
+void PoolReconciler::CountNodes(const std::string& pool_uid, StatusFacts& facts) const {
   for (const auto& node : parts_.known->NodesOf(pool_uid)) {
     const auto object = parts_.cluster->NodeOf(node->machine());
     const MetadataState state = MetadataStateOf(*node, object.get());
-    if (state != MetadataState::kNone) ++synced.nodes;
-    if (state == MetadataState::kPending) ++synced.pending;
-    if (state == MetadataState::kUnknown) ++synced.unknown;
-  }
-  return synced;
-}
-
-Service PoolReconciler::CountInService(const std::string& pool_uid) const {
-  Service service;
-  for (const auto& node : parts_.known->NodesOf(pool_uid)) {
-    const auto object = parts_.cluster->NodeOf(node->machine());
-    const bool there = MetadataStateOf(*node, object.get()) == MetadataState::kSynced;
+    if (state != MetadataState::kNone) ++facts.synced.nodes;
+    if (state == MetadataState::kPending) ++facts.synced.pending;
+    if (state == MetadataState::kUnknown) ++facts.synced.unknown;
     const bool produces = node->state() == lifecycle::v1::Node::STATE_PRODUCTION;
-    ++service.nodes;
-    if (!there || !produces) ++service.absent;
+    ++facts.service.nodes;
+    if (state != MetadataState::kSynced || !produces) ++facts.service.absent;
   }
-  return service;
 }
 
 Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view,
@@ -341,9 +330,8 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
                     .gone = gone,
                     .edition = parts_.edition,
                     .held = parts_.brake->HeldAt(object.name)};
-  if (parts_.edition != Edition::kCurrent) facts.synced = CountSynced(object.uid);
   facts.ready = parts_.ready_condition;
-  if (facts.ready) facts.service = CountInService(object.uid);
+  if (parts_.edition != Edition::kCurrent || facts.ready) CountNodes(object.uid, facts);
   const std::optional<Json> status = DesiredStatus(facts, now);
   if (!status) return {};
   if (!Says(object.status, *status)) {

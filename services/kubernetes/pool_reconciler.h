@@ -86,8 +86,8 @@ class PoolReconciler {
   // `view.pool`: of the object's uid, or null.
   Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view, bool gone);
   absl::Status PutStatus(const NodePoolObject& object, const Json& status);
-  Synced CountSynced(const std::string& pool_uid) const;
-  Service CountInService(const std::string& pool_uid) const;
+  // What the first edition and Ready say of the pool's Nodes.
+  void CountNodes(const std::string& pool_uid, StatusFacts& facts) const;
 
   Memory Recall(const NodePoolObject& object);
   void Remember(const std::string& name, Memory memory);
