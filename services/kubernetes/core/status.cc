@@ -239,9 +239,12 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
 
 // Ready, and as kstatus has it: Reconciling or Stalled, neither once it is ready.
 void PutReady(const StatusFacts& facts, absl::Time now, Json& status) {
-  StatusFacts current = facts;
-  current.edition = Edition::kCurrent;
-  const Json conditions = ConditionsOf(current, now);
+  Json conditions = status["conditions"];
+  if (facts.edition != Edition::kCurrent) {
+    StatusFacts current = facts;
+    current.edition = Edition::kCurrent;
+    conditions = ConditionsOf(current, now);
+  }
   const Summary summary = Summarize(facts, conditions);
   const int64_t generation = SummarizedGeneration(facts, conditions);
   const auto put = [&](const char* type, const std::string& word) {
