@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "services/common/resource_name.h"
+#include "services/common/timestamp.h"
 #include "services/musterctl/object_parts.h"
 
 namespace muster::musterctl {
@@ -16,9 +17,7 @@ namespace {
 
 // With the fraction of the second, if there is one.
 std::string FormatExactTime(const google::protobuf::Timestamp& time) {
-  return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%E*SZ",
-                          absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos()),
-                          absl::UTCTimeZone());
+  return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%E*SZ", FromTimestamp(time), absl::UTCTimeZone());
 }
 
 json Overrides(const google::protobuf::RepeatedPtrField<quota::v1::LimitOverride>& overrides) {

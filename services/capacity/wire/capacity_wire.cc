@@ -5,19 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/parts.h"
 #include "services/capacity/wire/enums.h"
+#include "services/common/timestamp.h"
 
 namespace muster::capacity {
 namespace {
-
-void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
-  out->set_seconds(absl::ToUnixSeconds(time));
-  out->set_nanos(
-      static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out->seconds()))));
-}
-
-absl::Time GetTime(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
 
 // To a claim, or to an obstacle.
 template <class Message>
@@ -25,7 +16,7 @@ void AddReclaims(const std::vector<Reclaimed>& reclaims, Message& out) {
   for (const Reclaimed& reclaim : reclaims) {
     v1::MachineReclaim* added = out.add_reclaims();
     added->set_machine(reclaim.machine);
-    SetTime(reclaim.time, added->mutable_reclaim_time());
+    SetTimestamp(reclaim.time, added->mutable_reclaim_time());
   }
 }
 
@@ -71,12 +62,12 @@ v1::Machine ToProto(const MachineRow& machine) {
   out.mutable_labels()->insert(machine.labels.begin(), machine.labels.end());
   out.set_state(wire::ToProto(machine.state));
   out.set_claim(machine.claim);
-  SetTime(machine.state_time, out.mutable_state_time());
-  if (machine.request_time) SetTime(*machine.request_time, out.mutable_request_time());
+  SetTimestamp(machine.state_time, out.mutable_state_time());
+  if (machine.request_time) SetTimestamp(*machine.request_time, out.mutable_request_time());
   if (!machine.claim.empty()) out.set_compute_class(wire::ToProto(machine.compute_class));
-  if (machine.reclaim_time) SetTime(*machine.reclaim_time, out.mutable_reclaim_time());
+  if (machine.reclaim_time) SetTimestamp(*machine.reclaim_time, out.mutable_reclaim_time());
   out.set_earmark(machine.earmark);
-  if (machine.place_time) SetTime(*machine.place_time, out.mutable_place_time());
+  if (machine.place_time) SetTimestamp(*machine.place_time, out.mutable_place_time());
   return out;
 }
 
@@ -91,10 +82,11 @@ v1::Claim ToProto(const ClaimRow& claim) {
   out.set_priority(claim.priority);
   out.set_pool(claim.pool);
   out.set_outstanding(Outstanding(claim.parts));
-  if (!claim.parts.empty()) SetTime(claim.parts.front().request_time, out.mutable_queue_time());
+  if (!claim.parts.empty())
+    SetTimestamp(claim.parts.front().request_time, out.mutable_queue_time());
   for (const ClaimPart& part : claim.parts) {
     v1::ClaimPart* added = out.add_parts();
-    SetTime(part.request_time, added->mutable_request_time());
+    SetTimestamp(part.request_time, added->mutable_request_time());
     added->set_nodes(part.nodes);
   }
   out.set_returns_digest(claim.returns_digest);
@@ -104,7 +96,7 @@ v1::Claim ToProto(const ClaimRow& claim) {
   out.set_organization(claim.organization);
   for (const ClaimPlace& place : claim.places) {
     v1::ClaimPlace* added = out.add_places();
-    SetTime(place.time, added->mutable_time());
+    SetTimestamp(place.time, added->mutable_time());
     added->set_asked_by(place.asked_by);
     added->set_nodes(place.nodes);
   }
@@ -118,7 +110,7 @@ v1::Arrivals ToProto(const ArrivalsRow& arrivals) {
   out.set_compute_class(wire::ToProto(arrivals.compute_class));
   for (const Burst& burst : arrivals.bursts) {
     v1::Burst* added = out.add_bursts();
-    SetTime(burst.time, added->mutable_time());
+    SetTimestamp(burst.time, added->mutable_time());
     added->set_machines(burst.machines);
   }
   return out;
@@ -152,7 +144,8 @@ v1::ClaimObstacle ToProto(const Obstacle& obstacle) {
   out.set_claims(obstacle.claims);
   out.set_message(obstacle.message);
   AddReclaims(obstacle.reclaims, out);
-  if (!obstacle.reclaims.empty()) SetTime(obstacle.last_reclaim, out.mutable_last_reclaim_time());
+  if (!obstacle.reclaims.empty())
+    SetTimestamp(obstacle.last_reclaim, out.mutable_last_reclaim_time());
   return out;
 }
 
@@ -212,13 +205,13 @@ absl::StatusOr<MachineRow> FromProto(const v1::Machine& machine) {
   row.slot = machine.slot();
   row.labels = {machine.labels().begin(), machine.labels().end()};
   row.state = *state;
-  row.state_time = GetTime(machine.state_time());
+  row.state_time = FromTimestamp(machine.state_time());
   row.claim = machine.claim();
-  if (machine.has_request_time()) row.request_time = GetTime(machine.request_time());
+  if (machine.has_request_time()) row.request_time = FromTimestamp(machine.request_time());
   row.compute_class = compute_class.value_or(ComputeClass::kDefault);
-  if (machine.has_reclaim_time()) row.reclaim_time = GetTime(machine.reclaim_time());
+  if (machine.has_reclaim_time()) row.reclaim_time = FromTimestamp(machine.reclaim_time());
   row.earmark = machine.earmark();
-  if (machine.has_place_time()) row.place_time = GetTime(machine.place_time());
+  if (machine.has_place_time()) row.place_time = FromTimestamp(machine.place_time());
   return row;
 }
 
@@ -236,7 +229,7 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.priority = claim.priority();
   row.pool = claim.pool();
   for (const v1::ClaimPart& part : claim.parts()) {
-    row.parts.push_back({GetTime(part.request_time()), part.nodes()});
+    row.parts.push_back({FromTimestamp(part.request_time()), part.nodes()});
   }
   row.returns_digest = claim.returns_digest();
   Faults faults;
@@ -246,7 +239,7 @@ absl::StatusOr<ClaimRow> FromProto(const v1::Claim& claim) {
   row.reclaim_generation = claim.reclaim_generation();
   row.organization = claim.organization();
   for (const v1::ClaimPlace& place : claim.places())
-    row.places.push_back({GetTime(place.time()), place.asked_by(), place.nodes()});
+    row.places.push_back({FromTimestamp(place.time()), place.asked_by(), place.nodes()});
   return row;
 }
 
@@ -255,7 +248,7 @@ absl::StatusOr<ArrivalsRow> FromProto(const v1::Arrivals& arrivals) {
   if (!compute_class) return Unreadable("record of arrivals", arrivals.zone());
   ArrivalsRow row{arrivals.zone(), arrivals.instance_type(), *compute_class};
   for (const v1::Burst& burst : arrivals.bursts())
-    row.bursts.push_back({GetTime(burst.time()), burst.machines()});
+    row.bursts.push_back({FromTimestamp(burst.time()), burst.machines()});
   return row;
 }
 

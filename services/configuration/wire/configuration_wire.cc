@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/timestamp.h"
 #include "services/configuration/core/names.h"
 
 namespace muster::configuration {
@@ -15,22 +16,10 @@ absl::Status NotOurs(const google::protobuf::Message& message) {
                                           " as we write them: ", message.ShortDebugString()));
 }
 
-google::protobuf::Timestamp ToTimestamp(absl::Time time) {
-  google::protobuf::Timestamp message;
-  message.set_seconds(absl::ToUnixSeconds(time));
-  message.set_nanos(static_cast<int32_t>(
-      absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(message.seconds()))));
-  return message;
-}
-
-absl::Time FromTimestamp(const google::protobuf::Timestamp& message) {
-  return absl::FromUnixSeconds(message.seconds()) + absl::Nanoseconds(message.nanos());
-}
-
 v1::Revision ToProto(const Revision& revision) {
   v1::Revision message;
   message.set_node_profile(revision.node_profile);
-  *message.mutable_create_time() = ToTimestamp(revision.create_time);
+  SetTimestamp(revision.create_time, message.mutable_create_time());
   for (const std::string& fact : revision.summary) message.add_summary(fact);
   message.set_disabled(revision.disabled);
   message.set_enable_count(revision.enable_count);
@@ -55,7 +44,7 @@ v1::ConfigurationOrder ToProto(const Order& order) {
   message.set_outcome(
       static_cast<v1::ConfigurationOrder::Outcome>(static_cast<int>(order.outcome) + 1));
   message.set_message(order.message);
-  *message.mutable_create_time() = ToTimestamp(order.create_time);
+  SetTimestamp(order.create_time, message.mutable_create_time());
   return message;
 }
 
@@ -134,8 +123,8 @@ Spec FieldsOf(const v1::ConfigurationSpec& message) {
 v1::Release ToProto(const Release& row) {
   v1::Release message;
   message.set_name(row.Key());
-  *message.mutable_create_time() = ToTimestamp(row.create_time);
-  if (row.withdraw_time) *message.mutable_withdraw_time() = ToTimestamp(*row.withdraw_time);
+  SetTimestamp(row.create_time, message.mutable_create_time());
+  if (row.withdraw_time) SetTimestamp(*row.withdraw_time, message.mutable_withdraw_time());
   return message;
 }
 

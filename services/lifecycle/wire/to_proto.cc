@@ -100,7 +100,7 @@ void FillAccount(const Account& account, v1::NodePoolAccount* out) {
     v1::GivenUpNodes* to = out->mutable_given_up();
     to->set_nodes(given_up.nodes);
     to->set_boot_counted(given_up.boot_counted);
-    *to->mutable_since_time() = ToTimestamp(given_up.since);
+    SetTimestamp(given_up.since, to->mutable_since_time());
   }
   out->set_scaled_to(account.scaled_to);
 }

@@ -13,16 +13,6 @@
 namespace muster::quota {
 namespace {
 
-void SetTime(absl::Time time, google::protobuf::Timestamp* out) {
-  out->set_seconds(absl::ToUnixSeconds(time));
-  out->set_nanos(
-      static_cast<int>(absl::ToInt64Nanoseconds(time - absl::FromUnixSeconds(out->seconds()))));
-}
-
-absl::Time GetTime(const google::protobuf::Timestamp& time) {
-  return absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
-}
-
 constexpr char kTimeShape[] = "is required, a time in the years 0001 to 9999.";
 bool IsTime(const google::protobuf::Timestamp& time) {
   return IsTimestamp(time.seconds(), time.nanos());
@@ -74,13 +64,13 @@ v1::Quota ToProto(const Versioned<Quota>& quota, int64_t held) {
   out.set_limit(quota.row->limit);
   out.set_held(held);
   out.set_etag(Etag(quota.revision));
-  SetTime(quota.row->create_time, out.mutable_create_time());
-  SetTime(quota.row->update_time, out.mutable_update_time());
+  SetTimestamp(quota.row->create_time, out.mutable_create_time());
+  SetTimestamp(quota.row->update_time, out.mutable_update_time());
   for (const LimitOverride& override : quota.row->overrides) {
     v1::LimitOverride* added = out.add_overrides();
     added->set_limit(override.limit);
-    SetTime(override.effective_time, added->mutable_effective_time());
-    SetTime(override.expire_time, added->mutable_expire_time());
+    SetTimestamp(override.effective_time, added->mutable_effective_time());
+    SetTimestamp(override.expire_time, added->mutable_expire_time());
     added->set_reason(override.reason);
   }
   out.set_limit_in_force(LimitInForce(*quota.row));
@@ -93,7 +83,7 @@ v1::Holding ToProto(const Holding& holding) {
   out.set_nodes(holding.nodes);
   out.set_generation(holding.generation);
   out.set_pool(holding.pool);
-  SetTime(holding.update_time, out.mutable_update_time());
+  SetTimestamp(holding.update_time, out.mutable_update_time());
   return out;
 }
 
@@ -119,7 +109,11 @@ v1::HoldingAnswer ToProto(const Answer& answer) {
 absl::StatusOr<Quota> FromProto(const v1::Quota& quota) {
   const auto key = ParseQuotaName(quota.name());
   if (!key) return absl::InternalError(absl::StrCat("Not a quota's name: ", quota.name()));
-  Quota row{*key, quota.limit(), GetTime(quota.create_time()), GetTime(quota.update_time()), {}};
+  Quota row{*key,
+            quota.limit(),
+            FromTimestamp(quota.create_time()),
+            FromTimestamp(quota.update_time()),
+            {}};
   error::Faults faults;
   row.overrides = OverridesOf(quota, "", faults);
   RETURN_IF_ERROR(faults.status());
@@ -130,7 +124,7 @@ absl::StatusOr<Holding> FromProto(const v1::Holding& holding) {
   const auto name = ParseHoldingName(holding.name());
   if (!name) return absl::InternalError(absl::StrCat("Not a holding's name: ", holding.name()));
   return Holding{name->quota,          name->pool_uid, holding.nodes(),
-                 holding.generation(), holding.pool(), GetTime(holding.update_time())};
+                 holding.generation(), holding.pool(), FromTimestamp(holding.update_time())};
 }
 
 SyncHolding FromProto(const v1::HoldingRequest& request, absl::string_view path,
@@ -159,8 +153,8 @@ std::vector<LimitOverride> OverridesOf(const v1::Quota& quota, absl::string_view
                    error::Below(at, "effective_time"), kTimeShape);
     faults.Require(given.has_expire_time() && IsTime(given.expire_time()),
                    error::Below(at, "expire_time"), kTimeShape);
-    overrides.push_back({given.limit(), ToMicros(GetTime(given.effective_time())),
-                         ToMicros(GetTime(given.expire_time())), given.reason()});
+    overrides.push_back({given.limit(), ToMicros(FromTimestamp(given.effective_time())),
+                         ToMicros(FromTimestamp(given.expire_time())), given.reason()});
   }
   return overrides;
 }
