@@ -16,7 +16,7 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
   RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<CapacityService>(new CapacityService());
   ASSIGN_OR_RETURN(service->lane_,
-                   Lane::Create(std::move(options.lane), &service->store_, options.clock));
+                   Lane::Create(std::move(options.lane), service->store_.get(), options.clock));
   service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
       .service = "capacity",
       .interval = options.audit_interval,

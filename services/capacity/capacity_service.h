@@ -40,7 +40,7 @@ class CapacityService {
  private:
   CapacityService();
 
-  storage::PostgresCapacityStore store_;
+  const std::unique_ptr<const storage::Store<capacity::State>> store_ = storage::NewCapacityStore();
   std::unique_ptr<Lane> lane_;
   std::unique_ptr<storage::Auditor> auditor_;
   std::unique_ptr<grpc::Service> handlers_;

@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Crea
   RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<ConfigurationService>(new ConfigurationService());
   ASSIGN_OR_RETURN(service->lane_,
-                   Lane::Create(std::move(options.lane), &service->store_, options.clock));
+                   Lane::Create(std::move(options.lane), service->store_.get(), options.clock));
   service->settler_ = std::make_unique<Settler>(service->lane_.get());
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), options.request_keep},

@@ -44,7 +44,8 @@ class ConfigurationService {
  private:
   ConfigurationService();
 
-  storage::PostgresConfigurationStore store_;
+  const std::unique_ptr<const storage::Store<configuration::State>> store_ =
+      storage::NewConfigurationStore();
   std::unique_ptr<Lane> lane_;
   std::unique_ptr<Settler> settler_;
   std::unique_ptr<grpc::Service> handlers_;

@@ -74,10 +74,11 @@ TEST_F(SettlerTest, GoesOnAfterARestart) {
   CreatePools(20);
   {
     Stop();
-    storage::PostgresConfigurationStore store;
+    const std::unique_ptr<const storage::Store<configuration::State>> store =
+        storage::NewConfigurationStore();
     storage::LaneOptions options;
     options.connect = {.conninfo = database_.conninfo("configuration"), .schema = "configuration"};
-    auto lane = Lane::Create(std::move(options), &store, &clock_);
+    auto lane = Lane::Create(std::move(options), store.get(), &clock_);
     ASSERT_THAT(lane, IsOk());
     std::promise<absl::Status> done;
     (*lane)->Submit(
@@ -116,10 +117,11 @@ TEST_F(SettlerTest, HearsOfOtherReplicasReleases) {
     Start();
   }
   EXPECT_TRUE(collectable->Collect().empty());
-  storage::PostgresConfigurationStore store;
+  const std::unique_ptr<const storage::Store<configuration::State>> store =
+      storage::NewConfigurationStore();
   storage::LaneOptions options;
   options.connect = {.conninfo = database_.conninfo("configuration"), .schema = "configuration"};
-  auto lane = Lane::Create(std::move(options), &store, &clock_);
+  auto lane = Lane::Create(std::move(options), store.get(), &clock_);
   ASSERT_THAT(lane, IsOk());
   (*lane)->Submit(
       [](Overlay<State>& overlay, absl::Time now) {

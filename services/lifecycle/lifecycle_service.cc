@@ -18,8 +18,8 @@ LifecycleService::~LifecycleService() { StopReconciling(); }
 absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Options options) {
   RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<LifecycleService>(new LifecycleService(std::move(options)));
-  ASSIGN_OR_RETURN(service->lane_,
-                   Lane::Create(service->options_.lane, &service->store_, service->options_.clock));
+  ASSIGN_OR_RETURN(service->lane_, Lane::Create(service->options_.lane, service->store_.get(),
+                                                service->options_.clock));
   const Options& all = service->options_;
   service->handlers_ =
       std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), all.request_keep});

@@ -71,7 +71,8 @@ class LifecycleService {
   explicit LifecycleService(Options options);
 
   const Options options_;
-  storage::PostgresLifecycleStore store_;
+  const std::unique_ptr<const storage::Store<lifecycle::State>> store_ =
+      storage::NewLifecycleStore();
   std::unique_ptr<Lane> lane_;
   std::unique_ptr<Handlers> handlers_;
   std::shared_ptr<CatalogueMirror> catalogue_;

@@ -17,7 +17,7 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
   RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<QuotaService>(new QuotaService());
   ASSIGN_OR_RETURN(service->lane_,
-                   Lane::Create(std::move(options.lane), &service->store_, options.clock));
+                   Lane::Create(std::move(options.lane), service->store_.get(), options.clock));
   service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
       .service = "quota",
       .interval = options.audit_interval,

@@ -40,7 +40,7 @@ class QuotaService {
  private:
   QuotaService();
 
-  storage::PostgresQuotaStore store_;
+  const std::unique_ptr<const storage::Store<quota::State>> store_ = storage::NewQuotaStore();
   std::unique_ptr<Lane> lane_;
   std::unique_ptr<OverrideTimer> override_timer_;
   std::unique_ptr<storage::Auditor> auditor_;

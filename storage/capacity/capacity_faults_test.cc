@@ -125,6 +125,7 @@ void Script(Run& run) {
   run.Do("a", Forget<MachineRow>(capacity::MachineName("m3")));
   run.Do("b", Forget<capacity::ZoneRow>(capacity::ZoneName("US-WEST-01A")));
   run.Do("a", Forget<capacity::InstanceTypeRow>(capacity::InstanceTypeName("of-nobody")));
+  run.Do("b", Forget<ReleasedPool>("p4"));
   run.Do("a", Run::Once("r1", OneMore("p3")));
   run.Do("b", Run::Once("r1", OneMore("p3")));
   run.Do("b", Run::Forgotten("r1"));
@@ -141,15 +142,13 @@ void Script(Run& run) {
 }
 
 TEST(CapacityFaultsTest, EveryCallFailsOnceInEveryWay) {
-  const PostgresCapacityStore store;
+  const std::unique_ptr<const Store<capacity::State>> store = NewCapacityStore();
   const std::string root = MUSTER_SOURCE_DIR;
   EveryCallFailsOnce<State>({.schema = "capacity",
-                             .store = &store,
+                             .store = store.get(),
                              .audit = [](const State&, const State& after) { return Audit(after); },
                              .script = Script,
-                             .sources = {root + "/storage/capacity/capacity_columns.cc",
-                                         root + "/storage/postgres/journal.cc",
-                                         root + "/storage/postgres/kept_request_table.cc"}});
+                             .sources = {root + "/storage/postgres/journal.cc"}});
 }
 
 }  // namespace

@@ -1,146 +1,140 @@
 #include "storage/capacity/capacity_store.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <memory>
-#include <utility>
-#include <vector>
+#include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "services/capacity/core/machine_state.h"
 #include "services/capacity/wire/capacity_wire.h"
-#include "services/common/status_macros.h"
-#include "storage/capacity/capacity_columns.h"
 #include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/released_pool_table.h"
+#include "storage/postgres/table_store.h"
 
 namespace muster::storage {
-namespace {
 
+using capacity::Affinity;
 using capacity::ArrivalsRow;
+using capacity::Burst;
+using capacity::ClaimPart;
+using capacity::ClaimPlace;
 using capacity::ClaimRow;
+using capacity::ComputeClass;
 using capacity::InstanceTypeRow;
 using capacity::MachineRow;
-using capacity::State;
+using capacity::MachineState;
+using capacity::ZoneAccess;
 using capacity::ZoneRow;
 
-template <class Row>
-void EmitAll(std::vector<capacity_sql::Loaded<Row>> rows,
-             absl::FunctionRef<void(Revised<State::Change>)> emit) {
-  for (auto& loaded : rows) {
-    std::string key = loaded.row.Key();
-    emit({State::Change{std::move(key), std::make_shared<const Row>(std::move(loaded.row))},
-          loaded.revision});
+template <>
+struct SqlValue<ZoneAccess> : SqlWords<ZoneAccess, 2, [](ZoneAccess access) {
+  return access == ZoneAccess::kGeneral ? "general" : "dedicated";
+}> {};
+template <>
+struct SqlValue<ComputeClass> : SqlWords<ComputeClass, 2, [](ComputeClass word) {
+  return word == ComputeClass::kSpot ? "spot" : "default";
+}> {};
+template <>
+struct SqlValue<MachineState>
+    : SqlWords<MachineState, 5, [](MachineState state) { return capacity::NameOf(state); }> {};
+
+// As people read it in psql.
+template <>
+struct SqlValue<Affinity> {
+  static constexpr char kType[] = "jsonb";
+  static void Add(const Affinity& affinity, SqlArray& out) {
+    out.Add(ToJson(capacity::ToProto(affinity)));
   }
+  static Affinity Read(absl::string_view text) {
+    capacity::v1::Affinity message;
+    FromJson(text, message);
+    capacity::Faults faults;
+    Affinity affinity = capacity::FromProto(message, "affinity", faults);
+    if (!faults.empty()) throw std::runtime_error(absl::StrCat("Not an affinity: ", text));
+    return affinity;
+  }
+};
+
+namespace {
+
+SqlTable<ZoneRow> Zones() {
+  return {"zone",
+          KeyForm::kId,
+          {Key<&ZoneRow::id>("id"), Field<&ZoneRow::access>("access"),
+           Field<&ZoneRow::instance_types>("instance_types")}};
 }
 
-// The id in a key such as `machines/g8fd930`.
-absl::string_view IdOf(absl::string_view key) { return key.substr(key.find('/') + 1); }
-
-template <class Row, class Columns>
-bool AddTo(const Revised<State::Change>& change, Columns& columns, SqlArray& deleted) {
-  const auto* row = std::get_if<std::shared_ptr<const Row>>(&change.change.row);
-  if (row == nullptr) return false;
-  if (*row == nullptr) {
-    deleted.Add(IdOf(change.change.key));
-  } else {
-    columns.Add(**row, change.revision);
-  }
-  return true;
+SqlTable<InstanceTypeRow> InstanceTypes() {
+  return {"instance_type",
+          KeyForm::kId,
+          {Key<&InstanceTypeRow::id>("id"), Field<&InstanceTypeRow::gpus>("gpus"),
+           Field<&InstanceTypeRow::gpu_model>("gpu_model"), Field<&InstanceTypeRow::vcpus>("vcpus"),
+           Field<&InstanceTypeRow::memory_kib>("memory_kib"),
+           Field<&InstanceTypeRow::ephemeral_storage_kib>("ephemeral_storage_kib"),
+           Field<&InstanceTypeRow::architecture>("architecture"),
+           Field<&InstanceTypeRow::max_pods>("max_pods"),
+           Field<&InstanceTypeRow::superchip>("superchip"),
+           Field<&InstanceTypeRow::nodes_per_rack>("nodes_per_rack"),
+           Field<&InstanceTypeRow::fabric>("fabric")}};
 }
 
-// The same message always gives the same bytes, maps included, so that states can be compared by
-// them.
-std::string Serialize(const google::protobuf::Message& message) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    message.SerializeToCodedStream(&coded);
-  }
-  return bytes;
+SqlTable<ClaimRow> Claims() {
+  return {"claim",
+          KeyForm::kId,
+          {Key<&ClaimRow::pool_uid>("pool_uid"), Field<&ClaimRow::generation>("generation"),
+           Field<&ClaimRow::zone>("zone"), Field<&ClaimRow::instance_type>("instance_type"),
+           Field<&ClaimRow::compute_class>("compute_class"), Field<&ClaimRow::nodes>("nodes"),
+           Field<&ClaimRow::priority>("priority"), Field<&ClaimRow::pool>("pool"),
+           Elements<&ClaimRow::parts, &ClaimPart::request_time>("part_times"),
+           Elements<&ClaimRow::parts, &ClaimPart::nodes>("part_nodes"),
+           Field<&ClaimRow::returns_digest>("returns_digest"),
+           Nullable<&ClaimRow::affinity>("affinity"), Field<&ClaimRow::gang>("gang"),
+           Field<&ClaimRow::reclaim_generation>("reclaim_generation"),
+           Field<&ClaimRow::organization>("organization"),
+           Elements<&ClaimRow::places, &ClaimPlace::time>("place_times"),
+           Elements<&ClaimRow::places, &ClaimPlace::asked_by>("place_askers"),
+           Elements<&ClaimRow::places, &ClaimPlace::nodes>("place_nodes")}};
 }
 
-template <class Row, class Message>
-absl::StatusOr<State::Change> DecodeAs(absl::string_view key, const std::string* bytes) {
-  if (bytes == nullptr) return State::Change{std::string(key), std::shared_ptr<const Row>()};
-  Message message;
-  if (!message.ParseFromString(*bytes))
-    return absl::InternalError(absl::StrCat("Not a ", Row::kKind, ": ", key));
-  ASSIGN_OR_RETURN(Row row, capacity::FromProto(message));
-  return State::Change{std::string(key), std::make_shared<const Row>(std::move(row))};
+SqlTable<MachineRow> Machines() {
+  return {
+      "machine",
+      KeyForm::kId,
+      {Key<&MachineRow::id>("id"), Field<&MachineRow::zone>("zone"),
+       Field<&MachineRow::instance_type>("instance_type"), Field<&MachineRow::fabric>("fabric"),
+       Field<&MachineRow::rack>("rack"), Field<&MachineRow::slot>("slot"),
+       MapKeys<&MachineRow::labels>("label_keys"), MapValues<&MachineRow::labels>("label_values"),
+       Field<&MachineRow::state>("state"), Field<&MachineRow::state_time>("state_time"),
+       Nullable<&MachineRow::claim>("claim"), Optional<&MachineRow::request_time>("request_time"),
+       NullIf([](const MachineRow& row) { return row.claim.empty(); },
+              Field<&MachineRow::compute_class>("compute_class")),
+       Optional<&MachineRow::reclaim_time>("reclaim_time"),
+       Nullable<&MachineRow::earmark>("earmark"), Optional<&MachineRow::place_time>("place_time")}};
+}
+
+SqlTable<ArrivalsRow> Arrivals() {
+  return {"arrivals",
+          KeyForm::kId,
+          {Key<&ArrivalsRow::zone>("zone"), Key<&ArrivalsRow::instance_type>("instance_type"),
+           Key<&ArrivalsRow::compute_class>("compute_class"),
+           Elements<&ArrivalsRow::bursts, &Burst::time>("burst_times"),
+           Elements<&ArrivalsRow::bursts, &Burst::machines>("burst_machines")}};
+}
+
+template <class Message, class Row>
+Stored<Row> Kind(SqlTable<Row> table) {
+  return StoredAs<Message>(
+      std::move(table), [](const Versioned<Row>& row) { return capacity::ToProto(*row.row); },
+      [](const Message& message) { return capacity::FromProto(message); });
 }
 
 }  // namespace
 
-void PostgresCapacityStore::Load(Transaction& tx,
-                                 absl::FunctionRef<void(Revised<Change>)> emit) const {
-  EmitAll(capacity_sql::LoadZones(tx), emit);
-  EmitAll(capacity_sql::LoadInstanceTypes(tx), emit);
-  EmitAll(capacity_sql::LoadClaims(tx), emit);
-  EmitAll(capacity_sql::LoadMachines(tx), emit);
-  EmitAll(capacity_sql::LoadArrivals(tx), emit);
-  EmitReleasedPools<Change>(tx, emit);
-  EmitKeptRequests<Change>(tx, emit);
-}
-
-void PostgresCapacityStore::Write(Transaction& tx,
-                                  absl::Span<const Revised<Change>> changes) const {
-  capacity_sql::ZoneColumns zones;
-  capacity_sql::InstanceTypeColumns instance_types;
-  capacity_sql::ClaimColumns claims;
-  capacity_sql::MachineColumns machines;
-  capacity_sql::ArrivalsColumns arrivals;
-  capacity_sql::Deletions deleted;
-  ReleasedPoolColumns released;
-  KeptRequestColumns kept;
-  for (const Revised<Change>& change : changes) {
-    AddTo<MachineRow>(change, machines, deleted.machines) ||
-        AddTo<ClaimRow>(change, claims, deleted.claims) ||
-        AddTo<ArrivalsRow>(change, arrivals, deleted.arrivals) ||
-        AddTo<ZoneRow>(change, zones, deleted.zones) ||
-        AddTo<InstanceTypeRow>(change, instance_types, deleted.instance_types) ||
-        released.Add(change) || kept.Add(change);
-  }
-  // Machines and arrivals refer to their zone and type.
-  zones.Send(tx);
-  instance_types.Send(tx);
-  claims.Send(tx);
-  machines.Send(tx);
-  arrivals.Send(tx);
-  deleted.Send(tx);
-  released.Send(tx);
-  kept.Send(tx);
-}
-
-std::string PostgresCapacityStore::Encode(const Revised<Change>& change) const {
-  return std::visit(
-      [](const auto& row) {
-        if constexpr (std::is_same_v<decltype(row), const std::shared_ptr<const ReleasedPool>&>) {
-          return EncodeReleasedPool(*row);
-        } else if constexpr (std::is_same_v<decltype(row),
-                                            const std::shared_ptr<const KeptRequest>&>) {
-          return EncodeKeptRequest(*row);
-        } else {
-          return Serialize(capacity::ToProto(*row));
-        }
-      },
-      change.change.row);
-}
-
-absl::StatusOr<PostgresCapacityStore::Change> PostgresCapacityStore::Decode(
-    absl::string_view kind, absl::string_view key, const std::string* bytes) const {
-  if (kind == ZoneRow::kKind) return DecodeAs<ZoneRow, capacity::v1::Zone>(key, bytes);
-  if (kind == InstanceTypeRow::kKind)
-    return DecodeAs<InstanceTypeRow, capacity::v1::InstanceType>(key, bytes);
-  if (kind == MachineRow::kKind) return DecodeAs<MachineRow, capacity::v1::Machine>(key, bytes);
-  if (kind == ClaimRow::kKind) return DecodeAs<ClaimRow, capacity::v1::Claim>(key, bytes);
-  if (kind == ArrivalsRow::kKind) return DecodeAs<ArrivalsRow, capacity::v1::Arrivals>(key, bytes);
-  if (kind == ReleasedPool::kKind) return DecodeReleasedPoolChange<Change>(key, bytes);
-  if (kind == KeptRequest::kKind) return DecodeKeptRequestChange<Change>(key, bytes);
-  return absl::InternalError(
-      absl::StrCat("The journal of capacity holds a ", kind, ", which is unknown."));
+std::unique_ptr<const Store<capacity::State>> NewCapacityStore() {
+  namespace v1 = capacity::v1;
+  return std::make_unique<TableStore<capacity::State>>(
+      Kind<v1::Zone>(Zones()), Kind<v1::InstanceType>(InstanceTypes()),
+      Kind<v1::Machine>(Machines()), Kind<v1::Claim>(Claims()), Kind<v1::Arrivals>(Arrivals()),
+      StoredReleasedPools(), StoredKeptRequests());
 }
 
 }  // namespace muster::storage

@@ -6,6 +6,7 @@
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/test_world.h"
 #include "storage/postgres/connection_pool.h"
+#include "storage/postgres/schema_test_base.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/cause_matchers.h"
@@ -54,7 +55,7 @@ class CapacityStoreTest : public ::testing::Test {
         runner_(&pool_, {}) {}
 
   // Stores what the last command of world_ changed, and remembers it.
-  void Store() {
+  void StoreChanges() {
     std::map<std::string, Revised<State::Change>> last;  // at most one a key, as the lane writes
     for (const auto& change : world_.changes()) {
       last[change.change.key] = change;
@@ -66,7 +67,7 @@ class CapacityStoreTest : public ::testing::Test {
   }
   absl::Status Write(const std::vector<Revised<State::Change>>& changes) {
     return runner_.Run([&](Transaction& tx) {
-      store_.Write(tx, changes);
+      store_->Write(tx, changes);
       return absl::OkStatus();
     });
   }
@@ -74,13 +75,13 @@ class CapacityStoreTest : public ::testing::Test {
   void Do(const Command& command) {
     (void)world_.Do(command);
     world_.Advance(absl::Microseconds(1'000'001));
-    Store();
+    StoreChanges();
   }
 
   State Load() {
     State loaded;
     EXPECT_THAT(runner_.Run([&](Transaction& tx) {
-      store_.Load(tx, [&](Revised<State::Change> row) { loaded.Apply(row.change, row.revision); });
+      store_->Load(tx, [&](Revised<State::Change> row) { loaded.Apply(row.change, row.revision); });
       return absl::OkStatus();
     }),
                 IsOk());
@@ -89,9 +90,9 @@ class CapacityStoreTest : public ::testing::Test {
   State Replay() {
     State replayed;
     for (const auto& entry : journal_) {
-      const std::string bytes = entry.change.deleted() ? "" : store_.Encode(entry);
-      const auto change = store_.Decode(entry.change.kind(), entry.change.key,
-                                        entry.change.deleted() ? nullptr : &bytes);
+      const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
+      const auto change = store_->Decode(entry.change.kind(), entry.change.key,
+                                         entry.change.deleted() ? nullptr : &bytes);
       EXPECT_THAT(change, IsOk());
       if (change.ok()) replayed.Apply(*change, entry.revision);
     }
@@ -102,7 +103,7 @@ class CapacityStoreTest : public ::testing::Test {
     std::map<std::string, std::pair<int64_t, std::string>> picture;
     state.ForEach([&](const Revised<State::Change>& row) {
       picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                       store_.Encode(row)};
+                                                                       store_->Encode(row)};
     });
     return picture;
   }
@@ -126,7 +127,7 @@ class CapacityStoreTest : public ::testing::Test {
   testing::TestDatabase database_;
   ConnectionPool pool_;
   TransactionRunner runner_;
-  PostgresCapacityStore store_;
+  const std::unique_ptr<const Store<State>> store_ = NewCapacityStore();
   World world_;
   std::vector<Revised<State::Change>> journal_;
 };
@@ -169,12 +170,12 @@ TEST_F(CapacityStoreTest, KeptAnswersComeBack) {
   AddCatalogue();
   for (const KeptRequest& kept : testing::OddKeptRequests("zones/US-WEST-01A")) {
     world_.Change([&](auto& overlay) { overlay.Put(kept); });
-    Store();
+    StoreChanges();
   }
   ExpectSame();
   EXPECT_EQ(Load().kept().ids().size(), 4u);
   world_.Change([](auto& overlay) { overlay.template Delete<KeptRequest>("gone"); });
-  Store();
+  StoreChanges();
   ExpectSame();
   EXPECT_EQ(Load().kept().ids().size(), 3u);
   EXPECT_TRUE(Load().kept() == world_.state().kept());
@@ -189,7 +190,7 @@ TEST_F(CapacityStoreTest, ArrivalsComeBack) {
   for (const auto one : {capacity::ComputeClass::kDefault, capacity::ComputeClass::kSpot}) {
     arrivals.compute_class = one;
     world_.Change([&](auto& overlay) { overlay.Put(arrivals); });
-    Store();
+    StoreChanges();
   }
   ExpectSame();
   EXPECT_EQ(Load().table<capacity::ArrivalsRow>().size(), 2u);
@@ -197,7 +198,7 @@ TEST_F(CapacityStoreTest, ArrivalsComeBack) {
     overlay.template Delete<capacity::ArrivalsRow>(
         capacity::ArrivalsName(World::kZone, World::kType, "default"));
   });
-  Store();
+  StoreChanges();
   ExpectSame();
   EXPECT_EQ(*Load().FindArrivals({World::kZone, World::kType}, capacity::ComputeClass::kSpot),
             arrivals);
@@ -334,9 +335,13 @@ TEST_F(CapacityStoreTest, UnknownJournalEntriesAreInternalErrors) {
   for (const char* kind :
        {"zone", "instance_type", "machine", "claim", capacity::ArrivalsRow::kKind,
         ReleasedPool::kKind, KeptRequest::kKind, "castle"}) {
-    EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+    EXPECT_THAT(store_->Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
   }
-  EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_->Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(CapacitySchema, IsWhatTheTablesAreDescribedAs) {
+  ExpectDescribesSchema(*NewCapacityStore(), "capacity");
 }
 
 }  // namespace

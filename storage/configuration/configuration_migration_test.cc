@@ -40,10 +40,10 @@ TEST(ConfigurationMigration, AProblemWasTheSpecs) {
   ConnectionPool connections(
       {.conninfo = database.conninfo("muster_configuration"), .schema = "configuration"}, 1);
   TransactionRunner runner(&connections, {});
-  const PostgresConfigurationStore store;
+  const std::unique_ptr<const Store<configuration::State>> store = NewConfigurationStore();
   int loaded = 0;
   ASSERT_THAT(runner.Run([&](Transaction& tx) {
-    store.Load(tx, [&](Revised<configuration::State::Change> row) {
+    store->Load(tx, [&](Revised<configuration::State::Change> row) {
       const auto& pool = *std::get<std::shared_ptr<const PoolConfiguration>>(row.change.row);
       EXPECT_EQ(pool.spec_unmet, pool.pool_uid == "stuck");
       const auto journal = database.Query(

@@ -11,6 +11,7 @@
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/settle.h"
+#include "storage/postgres/schema_test_base.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
@@ -86,7 +87,7 @@ class ConfigurationStoreTest : public ::testing::Test {
 
   absl::Status Write(absl::Span<const Revised<configuration::State::Change>> changes) {
     return runner_.Run([&](Transaction& tx) {
-      store_.Write(tx, changes);
+      store_->Write(tx, changes);
       return absl::OkStatus();
     });
   }
@@ -96,7 +97,7 @@ class ConfigurationStoreTest : public ::testing::Test {
     Picture picture;
     state.ForEach([&](const Revised<configuration::State::Change>& row) {
       picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                       store_.Encode(row)};
+                                                                       store_->Encode(row)};
     });
     return picture;
   }
@@ -104,7 +105,7 @@ class ConfigurationStoreTest : public ::testing::Test {
   configuration::State Loaded() {
     configuration::State loaded;
     EXPECT_THAT(runner_.Run([&](Transaction& tx) {
-      store_.Load(tx, [&](Revised<configuration::State::Change> row) {
+      store_->Load(tx, [&](Revised<configuration::State::Change> row) {
         loaded.Apply(row.change, row.revision);
       });
       return absl::OkStatus();
@@ -116,9 +117,9 @@ class ConfigurationStoreTest : public ::testing::Test {
   configuration::State Replayed() const {
     configuration::State replayed;
     for (const auto& entry : journal_) {
-      const std::string bytes = entry.change.deleted() ? "" : store_.Encode(entry);
-      const auto change = store_.Decode(entry.change.kind(), entry.change.key,
-                                        entry.change.deleted() ? nullptr : &bytes);
+      const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
+      const auto change = store_->Decode(entry.change.kind(), entry.change.key,
+                                         entry.change.deleted() ? nullptr : &bytes);
       EXPECT_THAT(change, IsOk());
       if (change.ok()) replayed.Apply(*change, entry.revision);
     }
@@ -151,7 +152,7 @@ class ConfigurationStoreTest : public ::testing::Test {
   testing::TestDatabase database_;
   ConnectionPool pool_;
   TransactionRunner runner_;
-  PostgresConfigurationStore store_;
+  const std::unique_ptr<const Store<configuration::State>> store_ = NewConfigurationStore();
   configuration::State state_;
   int64_t revision_ = 0;
   std::vector<Revised<configuration::State::Change>> journal_;
@@ -394,10 +395,14 @@ TEST_F(ConfigurationStoreTest, TheTablesAreASecondFence) {
 TEST_F(ConfigurationStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
   for (const char* kind : {"Release", "NodeProfile", "PoolConfiguration", ReleasedPool::kKind}) {
-    EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
-    EXPECT_THAT(store_.Decode(kind, "x", nullptr), IsOk());
+    EXPECT_THAT(store_->Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+    EXPECT_THAT(store_->Decode(kind, "x", nullptr), IsOk());
   }
-  EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_->Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(ConfigurationSchema, IsWhatTheTablesAreDescribedAs) {
+  ExpectDescribesSchema(*NewConfigurationStore(), "configuration");
 }
 
 }  // namespace

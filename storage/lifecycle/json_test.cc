@@ -1,4 +1,4 @@
-#include "storage/lifecycle/json.h"
+#include "storage/postgres/json.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>

@@ -52,11 +52,11 @@ TEST(LifecycleMigration, PoolsOfEveryOlderVersionCameFromNoObject) {
     ConnectionPool connections(
         {.conninfo = database.conninfo("muster_lifecycle"), .schema = "lifecycle"}, 1);
     TransactionRunner runner(&connections, {});
-    const PostgresLifecycleStore store;
+    const std::unique_ptr<const Store<lifecycle::State>> store = NewLifecycleStore();
     int pools = 0;
     int clusters = 0;
     ASSERT_THAT(runner.Run([&](Transaction& tx) {
-      store.Load(tx, [&](Revised<lifecycle::State::Change> row) {
+      store->Load(tx, [&](Revised<lifecycle::State::Change> row) {
         if (const auto* cluster =
                 std::get_if<std::shared_ptr<const lifecycle::Cluster>>(&row.change.row)) {
           EXPECT_EQ((*cluster)->kubernetes_uid, "") << "nobody has said which it is";

@@ -4,231 +4,217 @@
 #include <stdexcept>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "services/common/status_macros.h"
+#include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
-#include "storage/lifecycle/columns.h"
-#include "storage/lifecycle/json.h"
 #include "storage/postgres/kept_request_table.h"
+#include "storage/postgres/table_store.h"
 
 namespace muster::storage {
-namespace {
 
+using lifecycle::Account;
 using lifecycle::Cluster;
+using lifecycle::Desired;
 using lifecycle::Event;
-using lifecycle::kNever;
 using lifecycle::Lease;
 using lifecycle::Node;
+using lifecycle::Observed;
+using lifecycle::Phase;
 using lifecycle::Pool;
-using Change = lifecycle::State::Change;
+using lifecycle::RemovalCause;
+using lifecycle::Spec;
 
-constexpr char kLoadClusters[] =
-    "SELECT name, zone, kubernetes_version, create_time, kubernetes_uid, allowed_node_pools, "
-    "allowed_nodes, allowance_create_time, allowance_expire_time, revision FROM cluster";
-constexpr char kLoadPools[] =
-    "SELECT name, uid, zone, generation, create_time, delete_time, spec, status, ask_generation, "
-    "granted_nodes, requested_nodes, removed_nodes, detail, object_generation, revision FROM "
-    "node_pool";
-constexpr char kLoadNodes[] =
-    "SELECT name, machine, pool_uid, state, state_time, create_time, phase, phase_time, "
-    "node_profile, cordoned, drain, drain_deadline, observed_profile, active, active_time, "
-    "autoscaler_marked, removal_cause, preempt_time, detail, revision FROM node";
-constexpr char kLoadEvents[] =
-    "SELECT name, object, pool_uid, type, reason, message, count, first_time, last_time, revision "
-    "FROM event";
-constexpr char kLoadLeases[] =
-    "SELECT name, holder, epoch, incarnation, generation_floor, revision FROM lease";
+namespace {
 
-absl::Time TimeOf(const pqxx::field& field) {
-  return field.is_null() ? kNever : FromSqlTime(field.c_str());
+absl::string_view PhaseName(Phase phase) {
+  constexpr const char* kNames[] = {"UNDECIDED", "RUNNING", "TERMINATED"};
+  return kNames[static_cast<int>(phase)];
 }
 
-Cluster ClusterOf(const pqxx::row& row) {
-  return {
-      row[0].c_str(), row[1].c_str(),
-      row[2].c_str(), TimeOf(row[3]),
-      row[4].c_str(), {row[5].as<int64_t>(), row[6].as<int64_t>(), TimeOf(row[7]), TimeOf(row[8])}};
+absl::string_view CauseName(RemovalCause cause) {
+  constexpr const char* kNames[] = {"",           "SCALE_DOWN", "REPAIR",
+                                    "PREEMPTION", "DELETION",   "RESERVATION"};
+  return kNames[static_cast<int>(cause)];
 }
-
-Pool PoolOf(const pqxx::row& row) {
-  Pool pool;
-  pool.name = row[0].c_str();
-  pool.uid = row[1].c_str();
-  pool.zone = row[2].c_str();
-  pool.generation = row[3].as<int64_t>();
-  pool.create_time = TimeOf(row[4]);
-  pool.delete_time = TimeOf(row[5]);
-  lifecycle::v1::NodePoolSpec spec;
-  FromJson(row[6].c_str(), spec);
-  pool.spec = lifecycle::FromProto(spec);
-  lifecycle::v1::NodePoolStatus status;
-  FromJson(row[7].c_str(), status);
-  pool.status = lifecycle::FromProto(status);
-  lifecycle::v1::NodePool rest;
-  FromJson(row[12].c_str(), rest);
-  absl::StatusOr<Pool> detail = lifecycle::FromProto(rest);
-  if (!detail.ok()) throw std::runtime_error(detail.status().ToString());
-  pool.account = std::move(detail->account);
-  pool.account.generation = row[8].as<int64_t>();
-  pool.account.granted_nodes = row[9].as<int64_t>();
-  pool.account.requested_nodes = row[10].as<int64_t>();
-  pool.account.removed_nodes = row[11].as<int64_t>();
-  pool.reconfiguration = std::move(detail->reconfiguration);
-  pool.object_generation = row[13].as<int64_t>();
-  return pool;
-}
-
-// The table's check names the same words.
-template <class Enum, class NameOf>
-Enum EnumOf(absl::string_view text, int values, NameOf name_of) {
-  for (int i = 0; i < values; ++i) {
-    if (text == name_of(static_cast<Enum>(i))) return static_cast<Enum>(i);
-  }
-  throw std::runtime_error(absl::StrCat("A node is in a state that is none: ", text));
-}
-
-Node NodeOf(const pqxx::row& row) {
-  lifecycle::v1::Node detail;
-  FromJson(row[18].c_str(), detail);
-  detail.set_state(lifecycle::v1::Node::STATE_ASSIGNED);  // a valid one; the column's follows
-  absl::StatusOr<Node> parsed = lifecycle::FromProto(detail);
-  if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
-  Node node = *std::move(parsed);
-  node.name = row[0].c_str();
-  node.machine = row[1].c_str();
-  node.pool_uid = row[2].c_str();
-  node.state = EnumOf<lifecycle::NodeState>(row[3].c_str(), lifecycle::kNodeStates,
-                                            &lifecycle::NodeStateName);
-  node.state_time = TimeOf(row[4]);
-  node.create_time = TimeOf(row[5]);
-  node.desired.phase = EnumOf<lifecycle::Phase>(row[6].c_str(), 3, &PhaseName);
-  node.desired.phase_time = TimeOf(row[7]);
-  node.desired.node_profile = row[8].c_str();
-  node.desired.cordoned = row[9].as<bool>();
-  node.desired.drain = row[10].as<bool>();
-  node.desired.drain_deadline = TimeOf(row[11]);
-  node.observed.node_profile = row[12].c_str();
-  node.observed.active = row[13].as<bool>();
-  node.observed.active_time = TimeOf(row[14]);
-  node.observed.autoscaler_marked = row[15].as<bool>();
-  node.removal_cause = EnumOf<lifecycle::RemovalCause>(row[16].c_str(), 6, &CauseName);
-  node.preempt_time = TimeOf(row[17]);
-  return node;
-}
-
-Event EventOf(const pqxx::row& row) {
-  return {row[0].c_str(), row[1].c_str(),       row[2].c_str(), row[3].c_str(), row[4].c_str(),
-          row[5].c_str(), row[6].as<int64_t>(), TimeOf(row[7]), TimeOf(row[8])};
-}
-
-Lease LeaseOf(const pqxx::row& row) {
-  return {row[0].c_str(), row[1].c_str(), row[2].as<int64_t>(), row[3].c_str(),
-          row[4].as<int64_t>()};
-}
-
-// The last column is the revision.
-template <class RowOf>
-void LoadTable(Transaction& tx, const char* sql, RowOf row_of,
-               absl::FunctionRef<void(Revised<Change>)> emit) {
-  for (const auto& row : tx.Exec(sql)) {
-    auto loaded = row_of(row);
-    std::string key = loaded.Key();
-    using Row = decltype(loaded);
-    emit({Change{std::move(key), std::make_shared<const Row>(std::move(loaded))},
-          row[row.size() - 1].template as<int64_t>()});
-  }
-}
-
-template <class Row, class Message>
-absl::StatusOr<Change> DecodeAs(absl::string_view key, const std::string* bytes) {
-  if (bytes == nullptr) return Change{std::string(key), std::shared_ptr<const Row>()};
-  Message message;
-  if (!message.ParseFromString(*bytes)) {
-    return absl::InternalError(absl::StrCat("Not a ", Row::kKind, ": ", key));
-  }
-  ASSIGN_OR_RETURN(Row row, lifecycle::FromProto(message));
-  return Change{std::string(key), std::make_shared<const Row>(std::move(row))};
-}
-
-// Columns of every kind; Add picks the one of the row.
-struct AllColumns {
-  ClusterColumns clusters;
-  PoolColumns pools;
-  NodeColumns nodes;
-  EventColumns events;
-  LeaseColumns leases;
-  KeptRequestColumns kept;
-
-  ClusterColumns& For(const Cluster*) { return clusters; }
-  PoolColumns& For(const Pool*) { return pools; }
-  NodeColumns& For(const Node*) { return nodes; }
-  EventColumns& For(const Event*) { return events; }
-  LeaseColumns& For(const Lease*) { return leases; }
-  KeptRequestColumns& For(const KeptRequest*) { return kept; }
-};
 
 }  // namespace
 
-void PostgresLifecycleStore::Load(Transaction& tx,
-                                  absl::FunctionRef<void(Revised<Change>)> emit) const {
-  LoadTable(tx, kLoadClusters, &ClusterOf, emit);
-  LoadTable(tx, kLoadPools, &PoolOf, emit);
-  LoadTable(tx, kLoadNodes, &NodeOf, emit);
-  LoadTable(tx, kLoadEvents, &EventOf, emit);
-  LoadTable(tx, kLoadLeases, &LeaseOf, emit);
-  EmitKeptRequests<Change>(tx, emit);
+template <>
+struct SqlValue<lifecycle::NodeState>
+    : SqlWords<lifecycle::NodeState, lifecycle::kNodeStates, &lifecycle::NodeStateName> {};
+template <>
+struct SqlValue<Phase> : SqlWords<Phase, 3, &PhaseName> {};
+template <>
+struct SqlValue<RemovalCause> : SqlWords<RemovalCause, 6, &CauseName> {};
+
+namespace {
+
+// --- what has no column of its own: lists, maps, and what nobody asks of SQL ---
+
+lifecycle::v1::Node DetailOf(const Node& node) {
+  // Borrowed, not copied.
+  const std::shared_ptr<const Node> row(std::shared_ptr<void>(), &node);
+  lifecycle::v1::Node detail = lifecycle::ToProto(Versioned<Node>{row, 0});
+  detail.clear_name();
+  detail.clear_machine();
+  detail.clear_pool_uid();
+  detail.clear_state();
+  detail.clear_state_time();
+  detail.clear_create_time();
+  detail.clear_removal_cause();
+  detail.clear_preempt_time();
+  detail.clear_etag();
+  lifecycle::v1::NodeDesired& desired = *detail.mutable_desired();
+  desired.clear_phase();
+  desired.clear_phase_time();
+  desired.clear_node_profile();
+  desired.clear_cordoned();
+  desired.clear_drain();
+  desired.clear_drain_deadline();
+  lifecycle::v1::NodeObserved& observed = *detail.mutable_observed();
+  observed.clear_node_profile();
+  observed.clear_active();
+  observed.clear_active_time();
+  observed.clear_autoscaler_marked();
+  return detail;
 }
 
-void PostgresLifecycleStore::Write(Transaction& tx,
-                                   absl::Span<const Revised<Change>> changes) const {
-  AllColumns all;
-  for (const Revised<Change>& change : changes) {
-    std::visit(
-        [&](const auto& row) {
-          all.For(row.get()).Add(change.change.key, row.get(), change.revision);
-        },
-        change.change.row);
-  }
-  // Children go before their parents and come after them.
-  all.nodes.Delete(tx);
-  all.pools.Delete(tx);
-  all.clusters.Delete(tx);
-  all.events.Delete(tx);
-  all.leases.Delete(tx);
-  all.clusters.Put(tx);
-  all.pools.Put(tx);
-  all.nodes.Put(tx);
-  all.events.Put(tx);
-  all.leases.Put(tx);
-  all.kept.Send(tx);
+void SetDetail(const lifecycle::v1::Node& stored, Node& node) {
+  lifecycle::v1::Node detail = stored;
+  detail.set_state(lifecycle::v1::Node::STATE_ASSIGNED);  // a valid one; the column's follows
+  absl::StatusOr<Node> parsed = lifecycle::FromProto(detail);
+  if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
+  node = *std::move(parsed);
 }
 
-std::string PostgresLifecycleStore::Encode(const Revised<Change>& change) const {
-  return std::visit(
-      [&](const auto& row) {
-        using Row =
-            std::remove_const_t<typename std::remove_reference_t<decltype(row)>::element_type>;
-        if constexpr (std::is_same_v<Row, KeptRequest>) {
-          return EncodeKeptRequest(*row);
-        } else {
-          return lifecycle::ToProto(Versioned<Row>{row, change.revision}).SerializeAsString();
-        }
-      },
-      change.change.row);
+lifecycle::v1::NodePool DetailOf(const Pool& pool) {
+  lifecycle::v1::NodePool whole = lifecycle::ToProto(pool, 0);
+  lifecycle::v1::NodePool detail;
+  detail.mutable_account()->Swap(whole.mutable_account());
+  if (whole.has_reconfiguration())
+    detail.mutable_reconfiguration()->Swap(whole.mutable_reconfiguration());
+  return detail;
 }
 
-absl::StatusOr<PostgresLifecycleStore::Change> PostgresLifecycleStore::Decode(
-    absl::string_view kind, absl::string_view key, const std::string* bytes) const {
+void SetDetail(const lifecycle::v1::NodePool& detail, Pool& pool) {
+  absl::StatusOr<Pool> parsed = lifecycle::FromProto(detail);
+  if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
+  pool.account = std::move(parsed->account);
+  pool.reconfiguration = std::move(parsed->reconfiguration);
+}
+
+// The first column of a table that has one: the others stand above what it says.
+template <class Message, class Row>
+SqlColumn<Row> Detail() {
+  return Json<Message, Row>(
+      "detail", [](const Row& row) { return DetailOf(row); },
+      [](const Message& detail, Row& row) { SetDetail(detail, row); });
+}
+
+// --- the tables ---
+
+SqlTable<Cluster> Clusters() {
+  using Allowance = Cluster::Allowance;
+  return {"cluster",
+          KeyForm::kName,
+          {Key<&Cluster::name>("name"), Field<&Cluster::zone>("zone"),
+           Field<&Cluster::kubernetes_version>("kubernetes_version"),
+           Field<&Cluster::create_time>("create_time"),
+           Field<&Cluster::kubernetes_uid>("kubernetes_uid"),
+           Field<&Cluster::allowance, &Allowance::node_pools>("allowed_node_pools"),
+           Field<&Cluster::allowance, &Allowance::nodes>("allowed_nodes"),
+           Nullable<&Cluster::allowance, &Allowance::create_time>("allowance_create_time"),
+           Nullable<&Cluster::allowance, &Allowance::expire_time>("allowance_expire_time")}};
+}
+
+SqlTable<Pool> Pools() {
+  return {
+      "node_pool",
+      KeyForm::kName,
+      {Detail<lifecycle::v1::NodePool, Pool>(), Key<&Pool::name>("name"), Field<&Pool::uid>("uid"),
+       Derived<Pool>(
+           "cluster_name", "text",
+           [](const Pool& pool, SqlArray& out) { out.Add(lifecycle::ClusterNameOf(pool.name)); }),
+       Field<&Pool::zone>("zone"), Field<&Pool::generation>("generation"),
+       Field<&Pool::object_generation>("object_generation"),
+       Field<&Pool::create_time>("create_time"), Nullable<&Pool::delete_time>("delete_time"),
+       Field<&Pool::spec, &Spec::instance_type>("instance_type"),
+       Field<&Pool::spec, &Spec::target_nodes>("target_nodes"),
+       Json<lifecycle::v1::NodePoolSpec, Pool>(
+           "spec", [](const Pool& pool) { return lifecycle::ToProto(pool.spec); },
+           [](const lifecycle::v1::NodePoolSpec& spec, Pool& pool) {
+             pool.spec = lifecycle::FromProto(spec);
+           }),
+       Json<lifecycle::v1::NodePoolStatus, Pool>(
+           "status", [](const Pool& pool) { return lifecycle::ToProto(pool.status); },
+           [](const lifecycle::v1::NodePoolStatus& status, Pool& pool) {
+             pool.status = lifecycle::FromProto(status);
+           }),
+       Field<&Pool::account, &Account::generation>("ask_generation"),
+       Field<&Pool::account, &Account::granted_nodes>("granted_nodes"),
+       Field<&Pool::account, &Account::requested_nodes>("requested_nodes"),
+       Field<&Pool::account, &Account::removed_nodes>("removed_nodes")}};
+}
+
+SqlTable<Node> Nodes() {
+  return {"node",
+          KeyForm::kName,
+          {Detail<lifecycle::v1::Node, Node>(),
+           Key<&Node::name>("name"),
+           Derived<Node>(
+               "pool_name", "text",
+               [](const Node& node, SqlArray& out) { out.Add(lifecycle::PoolNameOf(node.name)); }),
+           Field<&Node::machine>("machine"),
+           Field<&Node::pool_uid>("pool_uid"),
+           Field<&Node::state>("state"),
+           Field<&Node::state_time>("state_time"),
+           Field<&Node::create_time>("create_time"),
+           Field<&Node::desired, &Desired::phase>("phase"),
+           Nullable<&Node::desired, &Desired::phase_time>("phase_time"),
+           Field<&Node::desired, &Desired::node_profile>("node_profile"),
+           Field<&Node::desired, &Desired::cordoned>("cordoned"),
+           Field<&Node::desired, &Desired::drain>("drain"),
+           Nullable<&Node::desired, &Desired::drain_deadline>("drain_deadline"),
+           Field<&Node::observed, &Observed::node_profile>("observed_profile"),
+           Field<&Node::observed, &Observed::active>("active"),
+           Nullable<&Node::observed, &Observed::active_time>("active_time"),
+           Field<&Node::observed, &Observed::autoscaler_marked>("autoscaler_marked"),
+           Field<&Node::removal_cause>("removal_cause"),
+           Nullable<&Node::preempt_time>("preempt_time")}};
+}
+
+SqlTable<Event> Events() {
+  return {"event",
+          KeyForm::kName,
+          {Key<&Event::name>("name"), Field<&Event::object>("object"),
+           Field<&Event::pool_uid>("pool_uid"), Field<&Event::type>("type"),
+           Field<&Event::reason>("reason"), Field<&Event::message>("message"),
+           Field<&Event::count>("count"), Field<&Event::first_time>("first_time"),
+           Field<&Event::last_time>("last_time")}};
+}
+
+SqlTable<Lease> Leases() {
+  return {"lease",
+          KeyForm::kName,
+          {Key<&Lease::name>("name"), Field<&Lease::holder>("holder"),
+           Field<&Lease::epoch>("epoch"), Field<&Lease::incarnation>("incarnation"),
+           Field<&Lease::generation_floor>("generation_floor")}};
+}
+
+template <class Message, class Row>
+Stored<Row> Kind(SqlTable<Row> table) {
+  return StoredAs<Message>(
+      std::move(table), [](const Versioned<Row>& row) { return lifecycle::ToProto(row); },
+      [](const Message& message) { return lifecycle::FromProto(message); });
+}
+
+}  // namespace
+
+std::unique_ptr<const Store<lifecycle::State>> NewLifecycleStore() {
   namespace v1 = lifecycle::v1;
-  if (kind == Cluster::kKind) return DecodeAs<Cluster, v1::Cluster>(key, bytes);
-  if (kind == Pool::kKind) return DecodeAs<Pool, v1::NodePool>(key, bytes);
-  if (kind == Node::kKind) return DecodeAs<Node, v1::Node>(key, bytes);
-  if (kind == Event::kKind) return DecodeAs<Event, v1::Event>(key, bytes);
-  if (kind == Lease::kKind) return DecodeAs<Lease, v1::Lease>(key, bytes);
-  if (kind == KeptRequest::kKind) return DecodeKeptRequestChange<Change>(key, bytes);
-  return absl::InternalError(
-      absl::StrCat("The journal of lifecycle holds a ", kind, ", which is unknown."));
+  return std::make_unique<TableStore<lifecycle::State>>(
+      Kind<v1::Cluster>(Clusters()), Kind<v1::NodePool>(Pools()), Kind<v1::Node>(Nodes()),
+      Kind<v1::Event>(Events()), Kind<v1::Lease>(Leases()), StoredKeptRequests());
 }
 
 }  // namespace muster::storage

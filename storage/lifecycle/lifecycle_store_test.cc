@@ -6,6 +6,7 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "storage/lifecycle/lease_store.h"
+#include "storage/postgres/schema_test_base.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
@@ -87,7 +88,7 @@ class LifecycleStoreTest : public ::testing::Test {
       }
       std::vector<Revised<State::Change>> changes;
       for (auto& [key, c] : last) changes.push_back(c);
-      store_.Write(tx, changes);
+      store_->Write(tx, changes);
       return absl::OkStatus();
     });
     if (!status.ok()) {
@@ -103,7 +104,7 @@ class LifecycleStoreTest : public ::testing::Test {
     std::map<std::string, std::pair<int64_t, std::string>> picture;
     state.ForEach([&](const Revised<State::Change>& row) {
       picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
-                                                                       store_.Encode(row)};
+                                                                       store_->Encode(row)};
     });
     return picture;
   }
@@ -111,7 +112,7 @@ class LifecycleStoreTest : public ::testing::Test {
   State Loaded() {
     State loaded;
     EXPECT_THAT(runner_.Run([&](Transaction& tx) {
-      store_.Load(tx, [&](Revised<State::Change> row) { loaded.Apply(row.change, row.revision); });
+      store_->Load(tx, [&](Revised<State::Change> row) { loaded.Apply(row.change, row.revision); });
       return absl::OkStatus();
     }),
                 IsOk());
@@ -121,7 +122,7 @@ class LifecycleStoreTest : public ::testing::Test {
   testing::TestDatabase database_;
   ConnectionPool pool_;
   TransactionRunner runner_;
-  PostgresLifecycleStore store_;
+  const std::unique_ptr<const Store<lifecycle::State>> store_ = NewLifecycleStore();
   State state_;
   int64_t revision_ = 0;
   std::vector<Revised<State::Change>> journal_;
@@ -166,9 +167,9 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
               IsOk());
   State replayed;
   for (const auto& entry : journal_) {
-    const std::string bytes = entry.change.deleted() ? "" : store_.Encode(entry);
-    const auto change = store_.Decode(entry.change.kind(), entry.change.key,
-                                      entry.change.deleted() ? nullptr : &bytes);
+    const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
+    const auto change = store_->Decode(entry.change.kind(), entry.change.key,
+                                       entry.change.deleted() ? nullptr : &bytes);
     ASSERT_THAT(change, IsOk());
     replayed.Apply(*change, entry.revision);
   }
@@ -234,9 +235,9 @@ TEST_F(LifecycleStoreTest, TheTablesAreASecondFence) {
 TEST_F(LifecycleStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
   for (const char* kind : {"node", KeptRequest::kKind}) {
-    EXPECT_THAT(store_.Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+    EXPECT_THAT(store_->Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
   }
-  EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_->Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
 }
 
 TEST_F(LifecycleStoreTest, OneReplicaHoldsTheLease) {
@@ -264,6 +265,10 @@ TEST_F(LifecycleStoreTest, OneReplicaHoldsTheLease) {
       "DELETE FROM lifecycle.lease_heartbeat; INSERT INTO lifecycle.lease (name, holder, epoch, "
       "revision) VALUES ('leases/reconciler', 'a', 9, 1)");
   EXPECT_EQ(a.Beat("a", absl::Seconds(5)).value(), 10);
+}
+
+TEST(LifecycleSchema, IsWhatTheTablesAreDescribedAs) {
+  ExpectDescribesSchema(*NewLifecycleStore(), "lifecycle");
 }
 
 }  // namespace

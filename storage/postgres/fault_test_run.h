@@ -36,7 +36,8 @@ struct FaultDomain {
   std::function<std::vector<std::string>(const State& before, const State& after)> audit = {};
   // Every kind of row, every command, two replicas.
   std::function<void(FaultRun<State>&)> script = {};
-  // Source files of the store; every statement that they name must be reached.
+  // Source files; every statement that they name must be reached, as every one of the store's
+  // tables must.
   std::vector<std::string> sources = {};
 };
 

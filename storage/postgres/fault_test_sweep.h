@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "storage/postgres/fault_test_run.h"
+#include "storage/postgres/table_store.h"
 
 namespace muster::storage {
 
@@ -103,6 +104,22 @@ inline std::vector<std::vector<PlannedFault>> CasesFor(
   return cases;
 }
 
+// Those of the sources, and of the store's tables.
+template <class State>
+std::vector<std::string> StatementsOf(const FaultDomain<State>& domain) {
+  std::vector<std::string> all;
+  for (const std::string& source : domain.sources) {
+    const std::vector<std::string> statements = StatementsIn(source);
+    EXPECT_FALSE(statements.empty()) << source;
+    all.insert(all.end(), statements.begin(), statements.end());
+  }
+  for (const SqlTableText* table : dynamic_cast<const TableStore<State>&>(*domain.store).tables()) {
+    const std::vector<std::string> statements = table->statements();
+    all.insert(all.end(), statements.begin(), statements.end());
+  }
+  return all;
+}
+
 // Runs the script without a fault, finds out which calls it makes, and runs it again once for each
 // of CasesFor.
 template <class State>
@@ -112,17 +129,13 @@ void EveryCallFailsOnce(const FaultDomain<State>& domain) {
   ASSERT_THAT(good.failures, ::testing::IsEmpty());
   const SweepResult<State> doubtful =
       RunWith(domain, first, {{"write/commit", 1, FaultKind::kDoneThenLost}});
-  for (const std::string& source : domain.sources) {
-    const std::vector<std::string> statements = StatementsIn(source);
-    EXPECT_FALSE(statements.empty()) << source;
-    for (const std::string& statement : statements) {
-      EXPECT_TRUE(std::any_of(doubtful.sites.begin(), doubtful.sites.end(),
-                              [&](const auto& site) {
-                                return absl::StartsWith(site.first.substr(site.first.find('/') + 1),
-                                                        statement);
-                              }))
-          << source << " has a statement that the script does not reach: " << statement;
-    }
+  for (const std::string& statement : StatementsOf(domain)) {
+    EXPECT_TRUE(std::any_of(doubtful.sites.begin(), doubtful.sites.end(),
+                            [&](const auto& site) {
+                              return absl::StartsWith(site.first.substr(site.first.find('/') + 1),
+                                                      statement);
+                            }))
+        << "The script does not reach the statement " << statement;
   }
   const auto cases = CasesFor(good.sites, doubtful.sites);
   std::atomic<size_t> next = 0;

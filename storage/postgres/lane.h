@@ -275,7 +275,8 @@ class CommitLane {
   absl::Status OfferJournal(Watcher& watcher, int64_t& at, int64_t upto);
   // Copies of the matching rows, encoded one by one as the watcher takes them.
   std::function<std::optional<WatchItem>()> SnapshotOf(const Watcher& watcher) const;
-  void SendToWatchers(const std::vector<JournalRow>& rows);
+  void SendToWatchers(const std::vector<JournalRow>& rows)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(watch_mutex_);
 
   const LaneOptions options_;
   const Store<State>& store_;

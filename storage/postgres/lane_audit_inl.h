@@ -119,7 +119,8 @@ absl::Status CommitLane<State>::CopyState(State& copy, Position& at) {
     std::optional<absl::Status> status MUSTER_GUARDED_BY(mutex);
   };
   Waiting waiting;
-  Read([&](const absl::Status& status, const State* state, int64_t) {
+  // Called with served_mutex_ held.
+  Read([&](const absl::Status& status, const State* state, int64_t) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (status.ok()) {
       copy = *state;
       at = served_at_;

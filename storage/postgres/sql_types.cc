@@ -1,7 +1,8 @@
 #include "storage/postgres/sql_types.h"
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_replace.h"
+#include <pqxx/array>
+#include <tuple>
+#include <utility>
 
 namespace muster::storage {
 
@@ -27,6 +28,20 @@ absl::Time FromSqlTime(absl::string_view text) {
   if (!absl::ParseTime("%Y-%m-%d %H:%M:%E*S%Ez", absl::StrCat(text, ":00"), &time, &error))
     return absl::InfinitePast();
   return time;
+}
+
+std::vector<std::string> FromSqlArray(absl::string_view text) {
+  using Parser = pqxx::array_parser;
+  std::vector<std::string> elements;
+  if (text == "{}") return elements;
+  const std::string whole(text);
+  Parser parser(whole.c_str());
+  for (auto [juncture, element] = parser.get_next(); juncture != Parser::juncture::done;
+       std::tie(juncture, element) = parser.get_next()) {
+    if (juncture == Parser::juncture::string_value || juncture == Parser::juncture::null_value)
+      elements.push_back(std::move(element));
+  }
+  return elements;
 }
 
 }  // namespace muster::storage

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,9 @@ inline std::string ToSqlBytes(absl::string_view bytes) {
 inline std::string FromSqlBytes(absl::string_view text) {
   return absl::HexStringToBytes(text.substr(2));
 }
+// The elements of an array as Postgres prints it. An element that is NULL counts as empty; arrays
+// of arrays are not meant.
+std::vector<std::string> FromSqlArray(absl::string_view text);
 
 // A Postgres array as text, for `unnest($1::bigint[])` and the like.
 class SqlArray {

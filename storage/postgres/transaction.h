@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -12,7 +13,7 @@
 
 namespace muster::storage {
 
-// A statement that is prepared once a connection. Constants only.
+// A statement that is prepared once a connection. Its texts outlive the connection.
 struct Statement {
   const char* name;
   const char* sql;
@@ -57,14 +58,22 @@ class Transaction {
       Exec(statement, args...);
       return;
     }
-    if (connection_.FirstUse(statement.name))
-      connection_.raw().prepare(statement.name, statement.sql);
-    if (connection_.FirstQueued(statement.name)) PrepareNow(statement.name);
     std::string values;
     ((absl::StrAppend(&values, values.empty() ? "" : ", ", Quote(args))), ...);
-    const Fault fault = FaultAt(statement.name);
-    absl::StrAppend(&queued_, fault.before, "EXECUTE ", statement.name, "(", values, "); ",
-                    fault.after);
+    QueueQuoted(statement, values);
+  }
+  // The same with as many values as there are.
+  void QueueAll(const Statement& statement, const std::vector<std::string>& args) {
+    size_t size = 0;
+    for (const std::string& arg : args) size += arg.size();
+    if (size > kMostQueuedBytes) {
+      Exec(statement, pqxx::prepare::make_dynamic_params(args));
+      return;
+    }
+    std::string values;
+    for (const std::string& arg : args)
+      absl::StrAppend(&values, values.empty() ? "" : ", ", Quote(arg));
+    QueueQuoted(statement, values);
   }
 
   // Says BEGIN with another isolation level; must be the first.
@@ -88,6 +97,15 @@ class Transaction {
   Fault FaultAt(absl::string_view statement) const {
     if (fault_ == nullptr || !*fault_) return {};
     return (*fault_)(absl::StrCat(purpose_, "/", statement));
+  }
+
+  void QueueQuoted(const Statement& statement, const std::string& values) {
+    if (connection_.FirstUse(statement.name))
+      connection_.raw().prepare(statement.name, statement.sql);
+    if (connection_.FirstQueued(statement.name)) PrepareNow(statement.name);
+    const Fault fault = FaultAt(statement.name);
+    absl::StrAppend(&queued_, fault.before, "EXECUTE ", statement.name, "(", values, "); ",
+                    fault.after);
   }
 
   pqxx::result ExecAt(absl::string_view statement, const std::string& sql) {

@@ -44,7 +44,7 @@ class QuotaLaneTest : public ::testing::Test {
   Lane& NewLane(LaneOptions options = {}, std::shared_ptr<const Store<quota::State>> store = {}) {
     options.connect.conninfo = database_.conninfo("quota");
     options.connect.schema = "quota";
-    auto lane = Lane::Create(std::move(options), store != nullptr ? store.get() : &store_,
+    auto lane = Lane::Create(std::move(options), store != nullptr ? store.get() : store_.get(),
                              database_clock_ ? nullptr : &clock_);
     if (!lane.ok()) throw std::runtime_error(lane.status().ToString());
     lanes_.push_back(*std::move(lane));
@@ -113,7 +113,7 @@ class QuotaLaneTest : public ::testing::Test {
   FakeClock clock_;
   bool database_clock_ = false;  // lanes are given none
   testing::TestDatabase database_;
-  PostgresQuotaStore store_;
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
   std::vector<std::shared_ptr<const Store<quota::State>>> stores_;
   std::vector<std::unique_ptr<Lane>> lanes_;
 };

@@ -96,13 +96,13 @@ class QuotaStandbyTest : public ::testing::Test {
 
   const std::unique_ptr<testing::PostgresCluster> cluster_ = testing::PostgresCluster::StartOwn();
   testing::TestDatabase database_{{}, *cluster_};
-  const PostgresQuotaStore store_;
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
 };
 
 TEST_F(QuotaStandbyTest, ACommitThatIsCancelledWhileItWaitsForItsStandbyIsNotToldAsDone) {
   LaneOptions options;
   options.connect = {.conninfo = database_.conninfo("quota"), .schema = "quota"};
-  const auto lane = Lane::Create(options, &store_).value();
+  const auto lane = Lane::Create(options, store_.get()).value();
   WaitFor("missing");
   std::promise<absl::Status> told;
   std::atomic<bool> answered = false;

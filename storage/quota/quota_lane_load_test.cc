@@ -23,15 +23,17 @@ class SlowStore final : public Store<quota::State> {
       if (!begun_once_.exchange(true)) begun_.set_value();
       release_.wait();
     }
-    store_.Load(tx, emit);
+    store_->Load(tx, emit);
   }
   void Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const override {
-    store_.Write(tx, changes);
+    store_->Write(tx, changes);
   }
-  std::string Encode(const Revised<Change>& change) const override { return store_.Encode(change); }
+  std::string Encode(const Revised<Change>& change) const override {
+    return store_->Encode(change);
+  }
   absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
                                 const std::string* bytes) const override {
-    return store_.Decode(kind, key, bytes);
+    return store_->Decode(kind, key, bytes);
   }
 
   void Hold() { hold_ = true; }
@@ -39,7 +41,7 @@ class SlowStore final : public Store<quota::State> {
   void Release() { released_.set_value(); }
 
  private:
-  PostgresQuotaStore store_;
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
   std::atomic<bool> hold_ = false;
   mutable std::atomic<bool> begun_once_ = false;
   mutable std::promise<void> begun_;

@@ -8,6 +8,7 @@
 #include "storage/postgres/kept_request_table.h"
 #include "storage/postgres/lane.h"
 #include "storage/postgres/released_pool_table.h"
+#include "storage/postgres/schema_test_base.h"
 #include "tests/testing/cause_matchers.h"
 #include "tests/testing/kept_requests.h"
 #include "tests/testing/status_matchers.h"
@@ -37,7 +38,7 @@ class QuotaStoreTest : public ::testing::Test {
         quota::Decide(overlay, command, absl::FromUnixMicros(1'750'000'000'000'001 + revision_));
     ASSERT_THAT(status, IsOk());
     ASSERT_THAT(runner_.Run([&](Transaction& tx) {
-      store_.Write(tx, overlay.changes());
+      store_->Write(tx, overlay.changes());
       return absl::OkStatus();
     }),
                 IsOk());
@@ -51,7 +52,7 @@ class QuotaStoreTest : public ::testing::Test {
     Overlay<quota::State> overlay(state_, revision_);
     change(overlay);
     ASSERT_THAT(runner_.Run([&](Transaction& tx) {
-      store_.Write(tx, overlay.changes());
+      store_->Write(tx, overlay.changes());
       return absl::OkStatus();
     }),
                 IsOk());
@@ -60,7 +61,7 @@ class QuotaStoreTest : public ::testing::Test {
   }
 
   static std::map<std::string, std::pair<int64_t, std::string>> Picture(
-      const quota::State& state, const PostgresQuotaStore& store) {
+      const quota::State& state, const Store<quota::State>& store) {
     std::map<std::string, std::pair<int64_t, std::string>> picture;
     state.ForEach([&](const Revised<quota::State::Change>& row) {
       picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
@@ -72,7 +73,7 @@ class QuotaStoreTest : public ::testing::Test {
   testing::TestDatabase database_;
   ConnectionPool pool_;
   TransactionRunner runner_;
-  PostgresQuotaStore store_;
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
   quota::State state_;
   int64_t revision_ = 0;
   std::vector<Revised<quota::State::Change>> journal_;
@@ -102,21 +103,21 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
 
   quota::State loaded;
   ASSERT_THAT(runner_.Run([&](Transaction& tx) {
-    store_.Load(tx,
-                [&](Revised<quota::State::Change> row) { loaded.Apply(row.change, row.revision); });
+    store_->Load(
+        tx, [&](Revised<quota::State::Change> row) { loaded.Apply(row.change, row.revision); });
     return absl::OkStatus();
   }),
               IsOk());
   quota::State replayed;
   for (const auto& entry : journal_) {
-    const std::string bytes = entry.change.deleted() ? "" : store_.Encode(entry);
-    const auto change = store_.Decode(entry.change.kind(), entry.change.key,
-                                      entry.change.deleted() ? nullptr : &bytes);
+    const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
+    const auto change = store_->Decode(entry.change.kind(), entry.change.key,
+                                       entry.change.deleted() ? nullptr : &bytes);
     ASSERT_THAT(change, IsOk());
     replayed.Apply(*change, entry.revision);
   }
-  EXPECT_EQ(Picture(loaded, store_), Picture(state_, store_));
-  EXPECT_EQ(Picture(replayed, store_), Picture(state_, store_));
+  EXPECT_EQ(Picture(loaded, *store_), Picture(state_, *store_));
+  EXPECT_EQ(Picture(replayed, *store_), Picture(state_, *store_));
   EXPECT_EQ(loaded.size(), 3u + 3u);
   EXPECT_EQ(FindReleased(loaded, "b")->generation, 2);
   EXPECT_EQ(*FindReleased(loaded, "b"), *FindReleased(state_, "b"));
@@ -132,27 +133,39 @@ TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {
   Overlay<quota::State> overlay(state_, 0);
   overlay.Put(quota::Holding{QuotaName(kKey), "a", -1, 1, ""});
   const absl::Status status = runner_.Run([&](Transaction& tx) {
-    store_.Write(tx, overlay.changes());
+    store_->Write(tx, overlay.changes());
     return absl::OkStatus();
   });
   EXPECT_THAT(status, IsRefusedBy("holding_nodes_in_range"));
   EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.holding"), "0");
 }
 
+// As the journal has it.
+template <class Row>
+std::string EncodedRow(Row row) {
+  std::string key = row.Key();
+  return NewQuotaStore()->Encode(
+      {{std::move(key), std::make_shared<const Row>(std::move(row))}, 1});
+}
+
 TEST_F(QuotaStoreTest, UnknownJournalEntriesAreInternalErrors) {
   const std::string garbage = "\xff\xff";
-  EXPECT_THAT(store_.Decode("quota", "x", &garbage), StatusIs(absl::StatusCode::kInternal));
-  EXPECT_THAT(store_.Decode(ReleasedPool::kKind, "x", &garbage),
+  EXPECT_THAT(store_->Decode("quota", "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_->Decode(ReleasedPool::kKind, "x", &garbage),
               StatusIs(absl::StatusCode::kInternal));
-  const std::string other = EncodeReleasedPool({"y", 1, absl::UnixEpoch()});
-  EXPECT_THAT(store_.Decode(ReleasedPool::kKind, "x", &other),
+  const std::string other = EncodedRow(ReleasedPool{"y", 1});
+  EXPECT_THAT(store_->Decode(ReleasedPool::kKind, "x", &other),
               StatusIs(absl::StatusCode::kInternal));
-  EXPECT_THAT(store_.Decode(KeptRequest::kKind, "x", &garbage),
+  EXPECT_THAT(store_->Decode(KeptRequest::kKind, "x", &garbage),
               StatusIs(absl::StatusCode::kInternal));
-  const std::string another = EncodeKeptRequest({.request_id = "y"});
-  EXPECT_THAT(store_.Decode(KeptRequest::kKind, "x", &another),
+  const std::string another = EncodedRow(KeptRequest{.request_id = "y"});
+  EXPECT_THAT(store_->Decode(KeptRequest::kKind, "x", &another),
               StatusIs(absl::StatusCode::kInternal));
-  EXPECT_THAT(store_.Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_->Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(QuotaSchema, IsWhatTheTablesAreDescribedAs) {
+  ExpectDescribesSchema(*NewQuotaStore(), "quota");
 }
 
 }  // namespace

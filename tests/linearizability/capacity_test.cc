@@ -117,8 +117,8 @@ TEST(CapacityLinearizabilityTest, TwoReplicasOneKilled) {
   EXPECT_THAT(watched.violations, IsEmpty());
   EXPECT_GT(watched.count.snapshots, kWatchersOfClaims);
   EXPECT_GT(watched.count.resumed, kWatchersOfClaims);
-  const storage::PostgresCapacityStore store;
-  auto journal = ReadJournal<State>(house, "capacity", store, CapacityMark, CapacityTime);
+  const std::unique_ptr<const storage::Store<capacity::State>> store = storage::NewCapacityStore();
+  auto journal = ReadJournal<State>(house, "capacity", *store, CapacityMark, CapacityTime);
   BeginAfter(journal, begin, CapacityCaller::kBallast);
   journal.ahead = (CapacityCaller::kBatch - 1) * capacity::kAskedApart;
   const WitnessResult result = Witness(journal, calls).Run();

@@ -99,8 +99,8 @@ void Tell(const std::vector<Call<State>>& calls, const WitnessResult& result) {
 TEST(QuotaLinearizabilityTest, TwoReplicasOneKilled) {
   testing::House house(TwoReplicas());
   const auto calls = PlayQuota(house, Seed(), true, absl::Seconds(30));
-  const storage::PostgresQuotaStore store;
-  const auto journal = ReadJournal<State>(house, "quota", store, QuotaMark, QuotaTime);
+  const std::unique_ptr<const storage::Store<quota::State>> store = storage::NewQuotaStore();
+  const auto journal = ReadJournal<State>(house, "quota", *store, QuotaMark, QuotaTime);
   const WitnessResult result = Witness(journal, calls).Run();
   Tell(calls, result);
   EXPECT_THAT(result.violations, IsEmpty());
@@ -150,8 +150,8 @@ TEST(QuotaLinearizabilityTest, LateAnswersAndAForgetfulJournal) {
   EXPECT_GT(watched.count.snapshots, kWatchers);
   EXPECT_GT(watched.count.resumed, kWatchers);
   EXPECT_GT(watched.count.out_of_range, 0);
-  const storage::PostgresQuotaStore store;
-  const auto journal = ReadJournal<State>(house, "quota", store, QuotaMark, QuotaTime);
+  const std::unique_ptr<const storage::Store<quota::State>> store = storage::NewQuotaStore();
+  const auto journal = ReadJournal<State>(house, "quota", *store, QuotaMark, QuotaTime);
   const WitnessResult result = Witness(journal, calls).Run();
   Tell(calls, result);
   EXPECT_THAT(result.violations, IsEmpty());
@@ -189,8 +189,8 @@ TEST(QuotaLinearizabilityTest, WithoutTheLockBothCheckersFindIt) {
   testing::House house(TwoReplicas());
   house.database().Execute(kTakeTheLockAway);
   const auto calls = PlayQuota(house, Seed(), false, absl::Seconds(3));
-  const storage::PostgresQuotaStore store;
-  const auto journal = ReadJournal<State>(house, "quota", store, QuotaMark, QuotaTime);
+  const std::unique_ptr<const storage::Store<quota::State>> store = storage::NewQuotaStore();
+  const auto journal = ReadJournal<State>(house, "quota", *store, QuotaMark, QuotaTime);
   const WitnessResult result = Witness(journal, calls).Run();
   Tell(calls, result);
   ASSERT_FALSE(result.violations.empty());

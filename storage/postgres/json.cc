@@ -1,4 +1,4 @@
-#include "storage/lifecycle/json.h"
+#include "storage/postgres/json.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/timestamp.pb.h>
@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "services/common/timestamp.h"
 
 namespace muster::storage {
 namespace {
@@ -103,7 +104,7 @@ void AppendField(const Message& message, const FieldDescriptor& field, std::stri
 void AppendMessage(const Message& message, std::string& out) {
   if (message.GetDescriptor() == Timestamp::descriptor()) {
     const auto& time = static_cast<const Timestamp&>(message);
-    const absl::Time at = absl::FromUnixSeconds(time.seconds()) + absl::Nanoseconds(time.nanos());
+    const absl::Time at = FromTimestamp(time);
     return AppendText(absl::FormatTime("%E4Y-%m-%dT%H:%M:%E*SZ", at, absl::UTCTimeZone()), out);
   }
   std::vector<const FieldDescriptor*> fields;

@@ -1,0 +1,165 @@
+#pragma once
+
+// Includes libpqxx: for storage/ only.
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "services/common/state.h"
+#include "services/common/status_macros.h"
+#include "storage/postgres/sql_table.h"
+#include "storage/postgres/store.h"
+
+// A domain's store, made of a description of each kind of row.
+namespace muster::storage {
+
+// The same message always gives the same bytes, maps included, so that states can be compared by
+// them.
+inline std::string SerializeAlike(const google::protobuf::Message& message) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    message.SerializeToCodedStream(&coded);
+  }
+  return bytes;
+}
+
+// A kind of row: its table, and how the journal and the watchers have it.
+template <class Row>
+struct Stored {
+  SqlTable<Row> table;
+  std::function<std::string(const Versioned<Row>&)> encode;
+  std::function<absl::StatusOr<Row>(absl::string_view key, absl::string_view bytes)> decode;
+};
+
+template <class Row>
+absl::Status NotA(absl::string_view key) {
+  return absl::InternalError(absl::StrCat("Not a ", Row::kKind, ": ", key));
+}
+
+// In the journal as a Message: `to_proto` makes it of a Versioned<Row>, `from_proto` returns a
+// StatusOr<Row>.
+template <class Message, class Row, class ToProto, class FromProto>
+Stored<Row> StoredAs(SqlTable<Row> table, ToProto to_proto, FromProto from_proto) {
+  return {std::move(table),
+          [to_proto](const Versioned<Row>& row) { return SerializeAlike(to_proto(row)); },
+          [from_proto](absl::string_view key, absl::string_view bytes) -> absl::StatusOr<Row> {
+            Message message;
+            if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+              return NotA<Row>(key);
+            return from_proto(message);
+          }};
+}
+
+template <class State, class Change = typename State::Change>
+class TableStore;
+
+// Kinds stand in the order of the State's: what refers to another comes after it. Rows are put in
+// that order, and removed in the other.
+template <class State, class... Rows>
+class TableStore<State, ChangeOf<Rows...>> : public Store<State> {
+ public:
+  using Change = typename State::Change;
+
+  explicit TableStore(Stored<Rows>... kinds) : kinds_(std::move(kinds)...) {}
+
+  void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const override {
+    (LoadKind<Rows>(tx, emit), ...);
+  }
+
+  void Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const override {
+    std::tuple<typename SqlTable<Rows>::Write...> writes(Kind<Rows>().table...);
+    for (const Revised<Change>& change : changes) {
+      std::visit(
+          [&](const auto& row) {
+            std::get<typename SqlTable<RowOf<decltype(row)>>::Write>(writes).Add(
+                change.change.key, row.get(), change.revision);
+          },
+          change.change.row);
+    }
+    (std::get<typename SqlTable<Rows>::Write>(writes).Put(tx), ...);
+    RemoveFromLast(tx, writes, std::index_sequence_for<Rows...>());
+  }
+
+  std::string Encode(const Revised<Change>& change) const override {
+    return std::visit(
+        [&](const auto& row) {
+          using Row = RowOf<decltype(row)>;
+          return Kind<Row>().encode(Versioned<Row>{row, change.revision});
+        },
+        change.change.row);
+  }
+
+  absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
+                                const std::string* bytes) const override {
+    absl::StatusOr<Change> change = absl::InternalError(
+        absl::StrCat("The journal holds a ", kind, " (", key, "), which is unknown."));
+    const auto decode_if = [&]<class Row>() {
+      if (kind == Row::kKind) change = DecodeKind<Row>(key, bytes);
+    };
+    (decode_if.template operator()<Rows>(), ...);
+    return change;
+  }
+
+  // All tables, those of lists included.
+  std::vector<const SqlTableText*> tables() const {
+    std::vector<const SqlTableText*> all;
+    (Append(all, Kind<Rows>().table.texts()), ...);
+    return all;
+  }
+
+ private:
+  template <class Pointer>
+  using RowOf = std::remove_const_t<typename std::remove_reference_t<Pointer>::element_type>;
+
+  template <class Row>
+  const Stored<Row>& Kind() const {
+    return std::get<Stored<Row>>(kinds_);
+  }
+
+  static void Append(std::vector<const SqlTableText*>& all,
+                     const std::vector<const SqlTableText*>& more) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+
+  template <class Row>
+  void LoadKind(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const {
+    Kind<Row>().table.Load(tx, [&](Row row, int64_t revision) {
+      std::string key = row.Key();
+      emit({Change{std::move(key), std::make_shared<const Row>(std::move(row))}, revision});
+    });
+  }
+
+  template <class Writes, size_t... at>
+  static void RemoveFromLast(Transaction& tx, const Writes& writes, std::index_sequence<at...>) {
+    (std::get<sizeof...(at) - 1 - at>(writes).Remove(tx), ...);
+  }
+
+  template <class Row>
+  absl::StatusOr<Change> DecodeKind(absl::string_view key, const std::string* bytes) const {
+    if (bytes == nullptr) return Change{std::string(key), std::shared_ptr<const Row>()};
+    ASSIGN_OR_RETURN(Row row, Kind<Row>().decode(key, *bytes));
+    if (row.Key() != key) return NotA<Row>(key);
+    return Change{std::string(key), std::make_shared<const Row>(std::move(row))};
+  }
+
+  const std::tuple<Stored<Rows>...> kinds_;
+};
+
+}  // namespace muster::storage
