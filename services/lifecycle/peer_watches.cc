@@ -159,19 +159,36 @@ void PeerWatches::FollowClaims(grpc::ClientContext& context) {
   FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_CLAIM, take);
 }
 
+HeardStock::Depots PeerWatches::HearStock(const capacity::v1::WatchCapacityResponse& message) {
+  using Response = capacity::v1::WatchCapacityResponse;
+  HeardStock::Depots changed;
+  MutexLock lock(stock_mutex_);
+  HeardStock& heard = heard_stock_;
+  rpc::ForEachMessage(message, [&](const Response& change) {
+    if (IsSnapshotEnd(change)) heard.EndSnapshot(changed);
+    if (change.has_machine()) {
+      heard.Take(change.key(), StockOf(change.machine()), changed);
+    } else if (absl::StartsWith(change.key(), kMachines)) {
+      heard.Forget(change.key(), changed);
+    }
+  });
+  return changed;
+}
+
+std::optional<int64_t> PeerWatches::Obtainable(const Pool& pool) const {
+  if (!pool.spec.autoscaling || pool.deleting()) return std::nullopt;
+  MutexLock lock(stock_mutex_);
+  return heard_stock_.Obtainable({pool.zone, pool.spec.instance_type}, pool.uid, pool.spec.spot());
+}
+
 void PeerWatches::FollowMachines(grpc::ClientContext& context) {
   using Response = capacity::v1::WatchCapacityResponse;
-  heard_stock_.BeginSnapshot();
+  {
+    MutexLock lock(stock_mutex_);
+    heard_stock_.BeginSnapshot();
+  }
   const auto take = [this](const Response& message) {
-    HeardStock::Depots changed;
-    rpc::ForEachMessage(message, [&](const Response& change) {
-      if (IsSnapshotEnd(change)) heard_stock_.EndSnapshot(changed);
-      if (change.has_machine()) {
-        heard_stock_.Take(change.key(), StockOf(change.machine()), changed);
-      } else if (absl::StartsWith(change.key(), kMachines)) {
-        heard_stock_.Forget(change.key(), changed);
-      }
-    });
+    const HeardStock::Depots changed = HearStock(message);
     if (!changed.empty()) StockMoved(changed);
   };
   FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_MACHINE, take);
