@@ -144,7 +144,8 @@ v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Time deadline)
   for (const std::string& machine : told.victims) out.add_victims(machine);
   out.set_victim_count(told.victim_count);
   out.set_waiting_victims(told.waiting_victims);
-  const Answer<HoldingAnswer> holding = picture ? picture->answers.holding : Answer<HoldingAnswer>{};
+  const Answer<HoldingAnswer> holding =
+      picture ? picture->answers.holding : Answer<HoldingAnswer>{};
   if (const auto grantable = GrantableNow(trial, holding, deadline)) {
     out.set_grantable_nodes(grantable->nodes);
     out.set_grantable_nodes_bound_by(grantable->bound_by);

@@ -113,10 +113,10 @@ class HeardStock {
   static size_t Hash(absl::string_view name) { return absl::Hash<absl::string_view>()(name); }
 
   uint64_t snapshot_ = 0;
-  bool whole_ = false;              // a snapshot was told to its end
-  std::map<Depot, Counts> depots_;  // seen so far
+  bool whole_ = false;                         // a snapshot was told to its end
+  std::map<Depot, Counts> depots_;             // seen so far
   absl::flat_hash_map<size_t, int64_t> held_;  // machines by hash of the pool's uid
-  absl::flat_hash_map<size_t, Known> known_;  // by hash of the name
+  absl::flat_hash_map<size_t, Known> known_;   // by hash of the name
 };
 
 }  // namespace muster::lifecycle

@@ -24,6 +24,10 @@ constexpr absl::Duration kReconnect = absl::Milliseconds(500);
 // Machines that change together, as a rack that fails does, make one look.
 constexpr absl::Duration kStockSettles = absl::Milliseconds(200);
 
+// What the pools of a quota leave each other is told of autoscaled ones at most this often: they may
+// be many, and each moves all the time.
+constexpr absl::Duration kRoomSettles = absl::Seconds(30);
+
 constexpr char kClaims[] = "claims/";
 constexpr char kMachines[] = "machines/";
 constexpr char kConfigurations[] = "poolConfigurations/";
@@ -131,8 +135,13 @@ void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
     const State::Names* pools =
         limit ? state.PoolsOnQuota(parts[1], words[0], words[1], words[2])
               : state.PoolsShortOfQuota(parts[1], words[0], words[1], words[2]);
-    if (pools == nullptr) return;
-    for (const std::string& name : *pools) due_.Add(name);
+    if (pools != nullptr) {
+      for (const std::string& name : *pools) due_.Add(name);
+    }
+    const State::Names* autoscaled =
+        limit ? nullptr : state.AutoscaledOnQuota(parts[1], words[0], words[1], words[2]);
+    if (autoscaled == nullptr) return;
+    for (const std::string& name : *autoscaled) due_.AddIn(name, kRoomSettles);
   });
 }
 

@@ -63,9 +63,10 @@ TEST(GrantableTest, AWarningNamesWhatBinds) {
   Spec spec;
   spec.autoscaling = true;
   spec.max_nodes = 6;
-  EXPECT_EQ(MaxNodesWarning(spec, Grantable{4, "Quota"}),
-            "spec.maxNodes is 6, and quota grants the NodePool 4 Nodes at most: a target above that "
-            "gets nothing of what it adds.");
+  EXPECT_EQ(
+      MaxNodesWarning(spec, Grantable{4, "Quota"}),
+      "spec.maxNodes is 6, and quota grants the NodePool 4 Nodes at most: a target above that "
+      "gets nothing of what it adds.");
   EXPECT_EQ(MaxNodesWarning(spec, Grantable{1, "Capacity"}),
             "spec.maxNodes is 6, and capacity has the NodePool 1 Node at most: what a target above "
             "that adds waits.");

@@ -178,9 +178,8 @@ TEST_F(AutoscalerTest, WhatWouldBeGrantedIsToldToWhoeverSetsMaxNodes) {
   EXPECT_EQ(AnnotationOf(stage().GetNodePool(pool), kGrantable), "4");
   PatchSpec(pool, {{"maxNodes", 4}, {"targetNodes", 4}});
   ASSERT_TRUE(stage().AwaitHealthy(pool, 4));
-  ASSERT_TRUE(stage().AwaitNodePool(pool, [&](const Json& now) {
-    return ConditionOf(now, "MaxNodesUnreachable").is_null();
-  }));
+  ASSERT_TRUE(stage().AwaitNodePool(
+      pool, [&](const Json& now) { return ConditionOf(now, "MaxNodesUnreachable").is_null(); }));
   EXPECT_EQ(AnnotationOf(stage().GetNodePool(pool), kGrantable), "4");
   PatchSpec(pool, {{"autoscaling", false}});
   EXPECT_TRUE(stage().AwaitNodePool(pool, [&](const Json& now) {
