@@ -41,13 +41,13 @@ HeardStock::Use UseOf(const cv1::Machine& machine) {
 
 HeardStock::Machine StockOf(const cv1::Machine& machine) {
   HeardStock::Machine stock{machine.zone(), machine.instance_type()};
-  stock.use = UseOf(machine);
-  stock.claim = machine.claim();
   if (machine.state() != cv1::Machine::STATE_RETIRED) {
     const std::map<std::string, std::string> labels(machine.labels().begin(),
                                                     machine.labels().end());
     stock.print = absl::HashOf(labels, machine.state() == cv1::Machine::STATE_IN_REPAIR) | 1;
   }
+  stock.use = UseOf(machine);
+  stock.claim = machine.claim();
   return stock;
 }
 
