@@ -143,42 +143,6 @@ TEST_F(NodesTest, AMutationThatIsOnlyTriedSaysWhatItWouldDoAndWritesNothing) {
   EXPECT_EQ(Pool().etag(), etag);
 }
 
-TEST_F(NodesTest, AMaxNodesThatCannotBeHadIsWarnedOf) {
-  lv1::ApplyNodePoolRequest apply;
-  *apply.mutable_node_pool() = Pool();
-  apply.mutable_node_pool()->clear_etag();
-  apply.mutable_node_pool()->mutable_spec()->set_autoscaling(true);
-  apply.mutable_node_pool()->mutable_spec()->set_max_nodes(90'000);
-  apply.set_validate_only(true);
-  const auto tried = Call(*life_, &Life::ApplyNodePool, apply);
-  ASSERT_THAT(tried, IsOk());
-  ASSERT_TRUE(tried->preview().has_grantable_nodes());
-  const int64_t grantable = tried->preview().grantable_nodes();
-  EXPECT_GT(grantable, 1);
-  EXPECT_LT(grantable, 90'000);
-  ASSERT_THAT(tried->warnings(), SizeIs(1));
-  EXPECT_THAT(tried->warnings(0), ::testing::HasSubstr(absl::StrCat(" ", grantable, " Nodes ")));
-
-  apply.set_validate_only(false);
-  ASSERT_THAT(Call(*life_, &Life::ApplyNodePool, apply), IsOk());
-  const std::string bound = tried->preview().grantable_nodes_bound_by();
-  ASSERT_TRUE(AwaitReason("MaxNodesUnreachable", bound)) << house_.Logs();
-  EXPECT_EQ(Pool().status().grantable_nodes(), grantable);
-  EXPECT_EQ(Pool().status().grantable_nodes_bound_by(), bound);
-  EXPECT_THAT(Pool().warnings(), IsEmpty()) << "of an answer to a mutation only";
-  const auto resized = Call(*life_, &Life::ResizeNodePool, Resize(2, false));
-  ASSERT_THAT(resized, IsOk());
-  EXPECT_THAT(resized->warnings(), SizeIs(1));
-  EXPECT_THAT(Reasons(), ::testing::Not(::testing::Contains("OVER_QUOTA/ACTOR_QUOTA_ADMIN")));
-
-  apply.mutable_node_pool()->mutable_spec()->set_max_nodes(grantable);
-  apply.mutable_node_pool()->mutable_spec()->set_target_nodes(2);
-  const auto fits = Call(*life_, &Life::ApplyNodePool, apply);
-  ASSERT_THAT(fits, IsOk());
-  EXPECT_THAT(fits->warnings(), IsEmpty());
-  ASSERT_TRUE(house_.AwaitSettled(2)) << house_.Logs();
-}
-
 TEST_F(NodesTest, ThePoolSaysWhoMustAct) {
   EXPECT_THAT(Reasons(), IsEmpty());
   ASSERT_THAT(house_.Resize(90'000), IsOk());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/limits.h"
@@ -46,18 +47,21 @@ std::optional<Grantable> GrantableOf(const Snapshot& snapshot) {
   return before ? Steady(*before, now, GrantedBy(answers.holding.value)) : now;
 }
 
-bool IsMaxNodesUnreachable(const Spec& spec, const std::optional<Grantable>& grantable) {
-  return spec.autoscaling && grantable && spec.max_nodes > grantable->nodes;
-}
-
 std::string MaxNodesWarning(const Spec& spec, const std::optional<Grantable>& grantable) {
-  if (!IsMaxNodesUnreachable(spec, grantable)) return "";
+  if (!spec.autoscaling || !grantable || spec.max_nodes <= grantable->nodes) return "";
   const bool quota = grantable->bound_by == kBoundByQuota;
   return absl::StrCat("spec.maxNodes is ", spec.max_nodes, ", and ",
                       quota ? "quota grants" : "capacity has", " the NodePool ",
                       CountText(grantable->nodes, "Node"), " at most: ",
                       quota ? "a target above that gets nothing of what it adds."
                             : "what a target above that adds waits.");
+}
+
+void RenderMaxNodes(std::vector<Condition>& out, const Spec& spec,
+                    const std::optional<Grantable>& grantable) {
+  std::string warning = MaxNodesWarning(spec, grantable);
+  if (warning.empty()) return;
+  out.push_back({"MaxNodesUnreachable", "True", grantable->bound_by, std::move(warning)});
 }
 
 }  // namespace muster::lifecycle

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
@@ -30,10 +31,12 @@ Grantable Steady(const Grantable& before, const Grantable& now, int64_t granted)
 // cannot be told now stays as it was.
 std::optional<Grantable> GrantableOf(const Snapshot& snapshot);
 
-// True when the autoscaler may set a target that is not granted.
-bool IsMaxNodesUnreachable(const Spec& spec, const std::optional<Grantable>& grantable);
-
-// "spec.maxNodes is 6, and quota grants the NodePool 4 Nodes at most: ..."; empty: it is reachable.
+// "spec.maxNodes is 6, and quota grants the NodePool 4 Nodes at most: ..."; empty: the autoscaler
+// may set no target that is not granted.
 std::string MaxNodesWarning(const Spec& spec, const std::optional<Grantable>& grantable);
+// Adds the condition MaxNodesUnreachable while there is such a warning. It is nobody's obstacle:
+// the pool may be at its target all the time.
+void RenderMaxNodes(std::vector<Condition>& out, const Spec& spec,
+                    const std::optional<Grantable>& grantable);
 
 }  // namespace muster::lifecycle

@@ -336,13 +336,6 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
   }
 }
 
-// Only while it is so, and nobody's obstacle: the pool may be at its target all the time.
-void RenderMaxNodes(std::vector<Condition>& out, const Pool& pool, const Status& status) {
-  if (!IsMaxNodesUnreachable(pool.spec, status.grantable)) return;
-  out.push_back({"MaxNodesUnreachable", "True", status.grantable->bound_by,
-                 MaxNodesWarning(pool.spec, status.grantable)});
-}
-
 void RenderConfiguration(Status& status, const Snapshot& snapshot, const Outlook& outlook) {
   const Answer<ConfigurationAnswer>& answer = snapshot.answers.configuration;
   if (answer.here() && !snapshot.pool->deleting()) {
@@ -398,7 +391,7 @@ Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Outloo
   RenderAtTarget(wanted, snapshot, outlook, counts);
   RenderReconfiguration(wanted, snapshot, outlook, status.node_profile);
   RenderNodesRemoved(wanted, snapshot, outlook);
-  RenderMaxNodes(wanted, pool, status);
+  RenderMaxNodes(wanted, pool.spec, status.grantable);
   SetConditions(status.conditions, std::move(wanted), pool.generation, snapshot.now);
   return status;
 }
