@@ -199,6 +199,9 @@ void PeerWatches::FollowMachines(grpc::ClientContext& context) {
   const auto take = [this](const Response& message) {
     const HeardStock::Depots changed = HearStock(message);
     if (!changed.empty()) StockMoved(changed);
+    bool whole = false;
+    rpc::ForEachMessage(message, [&](const Response& change) { whole |= IsSnapshotEnd(change); });
+    if (whole) StockIsKnown();
   };
   FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_MACHINE, take);
 }
@@ -209,6 +212,14 @@ void PeerWatches::StockMoved(const HeardStock::Depots& depots) {
       const State::Names* pools = state.PoolsShortOfCapacity(zone, instance_type);
       if (pools == nullptr) continue;
       for (const std::string& name : *pools) due_.AddIn(name, kStockSettles);
+    }
+  });
+}
+
+void PeerWatches::StockIsKnown() {
+  lane_.Peek([&](const State& state, int64_t) {
+    for (const auto& [name, pool] : state.table<Pool>().rows()) {
+      if (pool.row->spec.autoscaling) due_.AddIn(name, kStockSettles);
     }
   });
 }

@@ -65,6 +65,8 @@ class PeerWatches {
   // Where what is in service is not what it was.
   HeardStock::Depots HearStock(const capacity::v1::WatchCapacityResponse& message);
   void StockMoved(const HeardStock::Depots& depots);
+  // A snapshot is complete: what autoscaled pools could have is known.
+  void StockIsKnown();
   // There may be more room under the Quota of this name; with `limit` it may have less.
   void QuotaMoved(absl::string_view quota, bool limit);
 

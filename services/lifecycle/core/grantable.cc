@@ -43,6 +43,8 @@ std::optional<Grantable> GrantableOf(const Snapshot& snapshot) {
   if (obtainable && !pool.spec.node_affinity.empty() && answers.claim.here()) {
     obtainable = std::min(*obtainable, answers.claim.value.matching);
   }
+  // Who leads anew has not heard of all machines yet.
+  if (!obtainable && before && before->bound_by == kBoundByCapacity) obtainable = before->nodes;
   const Grantable now = GrantableOf(answers.holding.value, obtainable);
   return before ? Steady(*before, now, GrantedBy(answers.holding.value)) : now;
 }

@@ -137,6 +137,11 @@ TEST(GrantableTest, MachinesThatAreToBeHadAreTheOtherBound) {
   EXPECT_EQ(sim.shown(), (Grantable{3, "Capacity"}));
   EXPECT_EQ(sim.Reason("MaxNodesUnreachable"), "Capacity");
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  sim.obtainable = std::nullopt;
+  EXPECT_FALSE(sim.Pass()) << "who leads anew has not heard of all machines yet";
+  sim.limit = 2;
+  ASSERT_TRUE(sim.Pass());
+  EXPECT_EQ(sim.shown(), (Grantable{2, "Quota"}));
 }
 
 TEST(GrantableTest, OfOtherPoolsNothingIsSaid) {
