@@ -112,7 +112,7 @@ std::shared_ptr<const NodeObject> ClusterView::NodeOf(const std::string& machine
   return nodes_.Find(name);
 }
 
-std::string ClusterView::NameOf(const std::string& machine) const {
+std::string ClusterView::NodeNameOf(const std::string& machine) const {
   MutexLock lock(mutex_);
   for (const auto* known : {&by_machine_, &last_name_}) {
     const auto found = known->find(machine);

@@ -33,7 +33,7 @@ class ClusterView {
   // The v1 Node that is this machine: the one whose provider id names it, else the one of its name.
   std::shared_ptr<const NodeObject> NodeOf(const std::string& machine) const;
   // Its v1 Node's name, or that of the last one that was seen of it; else its own.
-  std::string NameOf(const std::string& machine) const;
+  std::string NodeNameOf(const std::string& machine) const;
   // On the v1 Node of that name.
   std::vector<PodObject> PodsOn(const std::string& node) const;
 

@@ -99,7 +99,7 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   if (object != nullptr) {
     if (const auto done = CheckLife(here, machine, facts)) return *done;
   }
-  const std::string name = object == nullptr ? parts_.cluster->NameOf(machine) : object->name;
+  const std::string name = object == nullptr ? parts_.cluster->NodeNameOf(machine) : object->name;
   facts.pods = parts_.cluster->PodsOn(name);
 
   Memory memory = Recall(machine);
