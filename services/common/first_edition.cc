@@ -31,6 +31,7 @@ constexpr ConditionNames kConditions[] = {
     {"Capacity", "NoneAvailableNodeAffinity", "SufficientCapacity", "NoneAvailable"},
     {"Capacity", "", "SufficientCapacity", ""},
     {"NodesRemoved", "", "NodesRemoved", ""},
+    {"MaxNodesUnreachable", "", "MaxNodesUnreachable", ""},
 };
 
 struct EventNames {

@@ -52,13 +52,31 @@ void ClusterView::NodeChanged(const NodeObject* before, const NodeObject* after)
       machine_of_.erase(before->name);
     }
     const std::string machine = after == nullptr ? "" : ProviderMachine(*after);
+    if (after != nullptr) ForgetLast(machine, after->name);
     if (!machine.empty()) {
       by_machine_[machine] = after->name;
       machine_of_[after->name] = machine;
     }
+    const std::string left = before == nullptr ? "" : ProviderMachine(*before);
+    if (after == nullptr && !left.empty() && !by_machine_.contains(left)) {
+      ForgetLast(left, before->name);
+      last_name_[left] = before->name;
+      last_machine_[before->name] = left;
+    }
   }
   if (before != nullptr) TellOfNode(*before);
   if (after != nullptr) TellOfNode(*after);
+}
+
+void ClusterView::ForgetLast(const std::string& machine, const std::string& name) {
+  if (const auto found = last_name_.find(machine); found != last_name_.end()) {
+    last_machine_.erase(found->second);
+    last_name_.erase(found);
+  }
+  if (const auto found = last_machine_.find(name); found != last_machine_.end()) {
+    last_name_.erase(found->second);
+    last_machine_.erase(found);
+  }
 }
 
 void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
@@ -75,8 +93,10 @@ void ClusterView::PodChanged(const PodObject* before, const PodObject* after) {
     for (const PodObject* pod : {before, after}) {
       if (pod == nullptr || pod->node.empty()) continue;
       machines.insert(pod->node);
-      const auto found = machine_of_.find(pod->node);
-      if (found != machine_of_.end()) machines.insert(found->second);
+      for (const auto* known : {&machine_of_, &last_machine_}) {
+        const auto found = known->find(pod->node);
+        if (found != known->end()) machines.insert(found->second);
+      }
     }
   }
   for (const std::string& machine : machines) listeners_.machine(machine);
@@ -90,6 +110,15 @@ std::shared_ptr<const NodeObject> ClusterView::NodeOf(const std::string& machine
     if (found != by_machine_.end()) name = found->second;
   }
   return nodes_.Find(name);
+}
+
+std::string ClusterView::NodeNameOf(const std::string& machine) const {
+  MutexLock lock(mutex_);
+  for (const auto* known : {&by_machine_, &last_name_}) {
+    const auto found = known->find(machine);
+    if (found != known->end()) return found->second;
+  }
+  return machine;
 }
 
 std::vector<PodObject> ClusterView::PodsOn(const std::string& node) const {

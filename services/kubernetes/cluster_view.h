@@ -32,12 +32,16 @@ class ClusterView {
 
   // The v1 Node that is this machine: the one whose provider id names it, else the one of its name.
   std::shared_ptr<const NodeObject> NodeOf(const std::string& machine) const;
+  // Its v1 Node's name, or that of the last one that was seen of it; else its own.
+  std::string NodeNameOf(const std::string& machine) const;
   // On the v1 Node of that name.
   std::vector<PodObject> PodsOn(const std::string& node) const;
 
  private:
   void NodeChanged(const NodeObject* before, const NodeObject* after);
   void PodChanged(const PodObject* before, const PodObject* after);
+  void ForgetLast(const std::string& machine, const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Whoever the v1 Node may be.
   void TellOfNode(const NodeObject& node) const;
 
@@ -46,6 +50,9 @@ class ClusterView {
   absl::flat_hash_map<std::string, std::string> by_machine_
       MUSTER_GUARDED_BY(mutex_);  // provider id's machine -> name
   absl::flat_hash_map<std::string, std::string> machine_of_ MUSTER_GUARDED_BY(mutex_);
+  // The same of v1 Nodes that are gone: their Pods may still be there, by that name.
+  absl::flat_hash_map<std::string, std::string> last_name_ MUSTER_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::string> last_machine_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, absl::flat_hash_set<std::string>> on_node_
       MUSTER_GUARDED_BY(mutex_);  // keys of Pods
   ObjectStore<NodePoolObject> node_pools_;

@@ -213,5 +213,26 @@ TEST_F(ClusterViewTest, PodsThatAListDoesNotNameLeaveTheirNode) {
   EXPECT_THAT(PodsOn("g7"), IsEmpty());
 }
 
+// Its Pods outlive it, and they bear its name, not the machine's.
+TEST_F(ClusterViewTest, TheNameOfAV1NodeIsKnownAfterItIsGone) {
+  EXPECT_EQ(view_.NodeNameOf("m1"), "m1") << "none was seen";
+  view_.nodes().Put(NodeJson("worker-1", 1, "muster://Z/m1"));
+  EXPECT_EQ(view_.NodeNameOf("m1"), "worker-1");
+  view_.pods().Put(PodJson("job", 2, "worker-1"));
+  view_.nodes().Remove(NodeJson("worker-1", 3, "muster://Z/m1"));
+  EXPECT_EQ(NodeOf("m1"), "none");
+  EXPECT_EQ(view_.NodeNameOf("m1"), "worker-1");
+  EXPECT_THAT(PodsOn(view_.NodeNameOf("m1")), ElementsAre("job"));
+  Told();
+  view_.pods().Remove(PodJson("job", 4, "worker-1"));
+  EXPECT_THAT(Told(), UnorderedElementsAre("worker-1", "m1")) << "the machine's drain may be over";
+  view_.nodes().Put(NodeJson("worker-1", 5, "muster://Z/m2"));
+  EXPECT_EQ(view_.NodeNameOf("m2"), "worker-1");
+  EXPECT_EQ(view_.NodeNameOf("m1"), "m1") << "that name is another machine's now";
+  view_.nodes().Remove(NodeJson("worker-1", 6, "muster://Z/m2"));
+  view_.nodes().Put(NodeJson("worker-2", 7, "muster://Z/m2"));
+  EXPECT_EQ(view_.NodeNameOf("m2"), "worker-2");
+}
+
 }  // namespace
 }  // namespace muster::kubernetes

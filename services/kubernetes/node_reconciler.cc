@@ -99,8 +99,8 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   if (object != nullptr) {
     if (const auto done = CheckLife(here, machine, facts)) return *done;
   }
-  // One that is away had its machine's name, if it is not known by another.
-  facts.pods = parts_.cluster->PodsOn(object == nullptr ? machine : object->name);
+  const std::string name = object == nullptr ? parts_.cluster->NodeNameOf(machine) : object->name;
+  facts.pods = parts_.cluster->PodsOn(name);
 
   Memory memory = Recall(machine);
   Outcome outcome;
@@ -123,7 +123,7 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = absl::InfinitePast();
   Remember(machine, std::move(memory));
-  RETURN_IF_ERROR(Confirm(*node, object.get(), plan));
+  RETURN_IF_ERROR(Confirm(*node, object.get(), name, plan));
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
   if (object == nullptr || !plan.writes()) return outcome;
   RETURN_IF_ERROR(Write(*object, plan));
@@ -132,21 +132,13 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
 }
 
 absl::Status NodeReconciler::Confirm(const Node& node, const NodeObject* object,
-                                     const NodePlan& plan) {
+                                     const std::string& name, const NodePlan& plan) {
   if (plan.reports.empty()) return absl::OkStatus();
-  const auto reports = [&](NodeReport::Observation observation) {
-    return std::any_of(plan.reports.begin(), plan.reports.end(), [&](const NodeReport& report) {
-      return report.observation() == observation;
-    });
-  };
-  if (object == nullptr) {
-    RETURN_IF_ERROR(ConfirmAbsent(node));
-    return reports(NodeReport::OBSERVATION_IDLE) ? ConfirmNoWork(node.machine()) : absl::OkStatus();
-  }
-  return reports(NodeReport::OBSERVATION_DRAINED) ? ConfirmNoWork(object->name) : absl::OkStatus();
+  if (object == nullptr) RETURN_IF_ERROR(ConfirmAbsent(node, name));
+  return SaysNoWork(node, object, plan) ? ConfirmNoWork(name) : absl::OkStatus();
 }
 
-absl::Status NodeReconciler::ConfirmAbsent(const Node& node) {
+absl::Status NodeReconciler::ConfirmAbsent(const Node& node, const std::string& name) {
   bool there = false;
   const auto take = [&](const Json& json) {
     const NodeObject found = ReadNode(json);
@@ -154,9 +146,11 @@ absl::Status NodeReconciler::ConfirmAbsent(const Node& node) {
     parts_.cluster->nodes().Put(json);
     there = true;
   };
-  const auto named = parts_.api->Get(absl::StrCat(kNodesPath, "/", node.machine()));
-  if (named.ok()) take(*named);
-  if (!named.ok() && !absl::IsNotFound(named.status())) return named.status();
+  for (const std::string& each : std::set<std::string>{node.machine(), name}) {
+    const auto named = parts_.api->Get(absl::StrCat(kNodesPath, "/", each));
+    if (named.ok()) take(*named);
+    if (!named.ok() && !absl::IsNotFound(named.status())) return named.status();
+  }
   if (!there) {
     const std::string selector = absl::StrCat(kPoolUidLabel, "=", node.pool_uid());
     RETURN_IF_ERROR(parts_.api->List(kNodesPath, {{"labelSelector", selector}}, take).status());

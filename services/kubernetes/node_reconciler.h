@@ -79,9 +79,10 @@ class NodeReconciler {
                                    const std::string& machine, NodeFacts& facts);
   // What is reported of a Node that is away, or drained, is looked up anew: what was last seen may
   // be out of date, and a machine is switched off because of it. ABORTED: it is otherwise.
+  // `name`: of its v1 Node, there or gone.
   absl::Status Confirm(const lifecycle::v1::Node& node, const NodeObject* object,
-                       const NodePlan& plan);
-  absl::Status ConfirmAbsent(const lifecycle::v1::Node& node);
+                       const std::string& name, const NodePlan& plan);
+  absl::Status ConfirmAbsent(const lifecycle::v1::Node& node, const std::string& name);
   absl::Status ConfirmNoWork(const std::string& node);
   absl::Status Write(const NodeObject& object, const NodePlan& plan);
   absl::Status Patch(PatchType type, const std::string& path, const Json& patch);

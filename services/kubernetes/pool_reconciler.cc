@@ -84,6 +84,7 @@ Outcome PoolReconciler::operator()(const std::string& name) {
   RETURN_IF_ERROR(Apply(*object, view.pool));
   Outcome outcome = ShowStatus(*object, view, false);
   if (!outcome.status.ok() || view.pool == nullptr) return outcome;
+  RETURN_IF_ERROR(NoteGrantable(*object, *view.pool));
   bool more = false;
   RETURN_IF_ERROR(CarryOutOrder(*object, more));
   if (more) outcome.again = absl::ZeroDuration();
@@ -345,6 +346,25 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
     parts_.metrics->Mirrored(absl::Now() - view.unseen_since);
   if (view.pool != nullptr) parts_.known->SetShown(object.name, view);
   return {};
+}
+
+absl::Status PoolReconciler::NoteGrantable(const NodePoolObject& object, const NodePool& pool) {
+  const std::optional<std::string> should = GrantableText(pool);
+  Memory memory = Recall(object);
+  if (memory.noted && memory.grantable == should) return absl::OkStatus();
+  if (object.grantable != should) {
+    const Json value = should ? Json(*should) : Json();
+    const Json patch = {
+        {"metadata", {{"uid", object.uid}, {"annotations", {{kGrantable, value}}}}}};
+    ASSIGN_OR_RETURN(const Json written,
+                     parts_.writer->Patch(PatchType::kMerge, PathOf(object), patch,
+                                          {{"fieldManager", kFieldManager}}));
+    parts_.cluster->node_pools().Put(written);
+  }
+  memory.noted = true;
+  memory.grantable = should;
+  Remember(object.name, std::move(memory));
+  return absl::OkStatus();
 }
 
 absl::Status PoolReconciler::PutStatus(const NodePoolObject& object, const Json& status) {

@@ -62,6 +62,8 @@ class PoolReconciler {
     int64_t muster_generation = 0;                // that came of it
     std::optional<Refusal> refusal = {};
     absl::Time status_time = absl::InfinitePast();  // of the last write
+    bool noted = false;  // the annotation kGrantable was found or made to say this
+    std::optional<std::string> grantable = {};
   };
 
   // There is no object: a pool that came from one goes too.
@@ -85,6 +87,9 @@ class PoolReconciler {
   absl::Status ReportMarks(const NodePoolObject& object);
   // `view.pool`: of the object's uid, or null.
   Outcome ShowStatus(const NodePoolObject& object, const MusterView::PoolView& view, bool gone);
+  // Keeps the annotation kGrantable level with what Muster says. Who changes it is not fought: it is
+  // written when what it is to say changes.
+  absl::Status NoteGrantable(const NodePoolObject& object, const lifecycle::v1::NodePool& pool);
   absl::Status PutStatus(const NodePoolObject& object, const Json& status);
   // What the first edition and Ready say of the pool's Nodes.
   void CountNodes(const std::string& pool_uid, StatusFacts& facts) const;

@@ -5,6 +5,8 @@
 
 #include "absl/time/clock.h"
 #include "services/lifecycle/core/explain.h"
+#include "services/lifecycle/core/grantable.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
 
@@ -111,6 +113,20 @@ Snapshot Advisor::SnapshotOf(Picture& picture, absl::Time deadline) const {
           picture.catalogue,     picture.answers,    policy_,       lane_.clock().Now()};
 }
 
+std::optional<Grantable> Advisor::GrantableNow(const Trial& trial,
+                                               const Answer<HoldingAnswer>& holding,
+                                               absl::Time deadline) const {
+  const Pool& pool = trial.after;
+  if (!pool.spec.autoscaling || pool.deleting() || !holding.here()) return std::nullopt;
+  const v1::NodePoolPreview::Capacity places = asker_.AskPlaces(pool, 1, TimeoutOf(deadline));
+  if (!places.problem().empty()) return lifecycle::GrantableOf(holding.value, std::nullopt);
+  const int64_t own = std::count_if(trial.nodes.begin(), trial.nodes.end(), [](const Node& node) {
+    return !IsReturnable(node.state) && node.preempt_time == kNever;
+  });
+  return lifecycle::GrantableOf(holding.value,
+                                own + places.free_nodes() + places.reclaimable_nodes());
+}
+
 v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Time deadline) const {
   std::optional<Picture> picture;
   const lifecycle::Preview told = Rehearse(trial, [&](const State& state) {
@@ -128,6 +144,12 @@ v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Time deadline)
   for (const std::string& machine : told.victims) out.add_victims(machine);
   out.set_victim_count(told.victim_count);
   out.set_waiting_victims(told.waiting_victims);
+  const Answer<HoldingAnswer> holding =
+      picture ? picture->answers.holding : Answer<HoldingAnswer>{};
+  if (const auto grantable = GrantableNow(trial, holding, deadline)) {
+    out.set_grantable_nodes(grantable->nodes);
+    out.set_grantable_nodes_bound_by(grantable->bound_by);
+  }
   const std::string known = trial.before ? trial.before->status.node_profile : "";
   if (told.active != known) out.set_node_profile(told.active);
   out.set_pending_node_profile(told.pending);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -39,6 +40,9 @@ class Advisor {
   void Enqueue(std::function<void()> job);
   void Work();
   Snapshot SnapshotOf(Picture& picture, absl::Time deadline) const;
+  // Of an autoscaled pool whose holding quota answered so; nullopt: of another, or not known.
+  std::optional<Grantable> GrantableNow(const Trial& trial, const Answer<HoldingAnswer>& holding,
+                                        absl::Time deadline) const;
   v1::NodePoolPreview PreviewNow(const Trial& trial, absl::Time deadline) const;
 
   const Asker asker_;

@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,61 +16,107 @@ namespace muster::lifecycle {
 
 // What a watch of capacity's machines tells, sieved down to what a waiting pool is told of them:
 // how many are in service or in repair (a gang waits for these, too), of which type, in which zone,
-// with which labels. Who holds one, or what it waits for, is no news. Memory only; for one thread.
+// with which labels. Who holds one, or what it waits for, is no news; it is counted, to tell what a
+// pool could have. Memory only; for one thread.
 class HeardStock {
  public:
   using Depot = std::pair<std::string, std::string>;  // zone, instance type
   using Depots = std::set<Depot>;
+  // kLent: held as spot. kReclaimed: so held, and being taken back.
+  enum class Use { kNone, kFree, kHeld, kLent, kReclaimed };
   struct Machine {
     absl::string_view zone;
     absl::string_view instance_type;
     size_t print = 0;  // of its labels and whether it is in repair; 0: retired
+    Use use = Use::kNone;
+    absl::string_view claim = {};  // pool uid, while it is held
   };
 
   void BeginSnapshot() { ++snapshot_; }
   // What the snapshot did not tell of is gone.
   void EndSnapshot(Depots& changed) {
+    whole_ = true;
     for (auto it = known_.begin(); it != known_.end();) {
       if (it->second.snapshot == snapshot_) {
         ++it;
       } else {
-        Note(it->second, 0, changed);
+        Drop(it->second, changed);
         known_.erase(it++);
       }
     }
   }
   // The machine of this name as it is now.
   void Take(absl::string_view name, const Machine& machine, Depots& changed) {
-    const Depot* depot =
-        &*depots_.emplace(std::string(machine.zone), std::string(machine.instance_type)).first;
+    const auto depot =
+        depots_
+            .try_emplace({std::string(machine.zone), std::string(machine.instance_type)}, Counts{})
+            .first;
     Known& known = known_[Hash(name)];
     known.snapshot = snapshot_;
-    if (known.depot != depot) Note(known, 0, changed);
-    known.depot = depot;
+    Count(known, -1);
+    if (known.depot != &*depot) Note(known, 0, changed);
+    known.depot = &*depot;
+    known.use = machine.use;
+    known.claim = machine.claim.empty() ? 0 : Hash(machine.claim);
+    Count(known, 1);
     Note(known, machine.print, changed);
   }
   void Forget(absl::string_view name, Depots& changed) {
     const auto it = known_.find(Hash(name));
     if (it == known_.end()) return;
-    Note(it->second, 0, changed);
+    Drop(it->second, changed);
     known_.erase(it);
   }
 
+  // Machines that the claim of this pool holds or could hold now: those that are free, and, unless
+  // it is spot, those that are held as spot or on their way back. All of one moment: what it is
+  // granted changes nothing. nullopt: not all was told yet.
+  std::optional<int64_t> Obtainable(const Depot& of, absl::string_view pool_uid, bool spot) const {
+    if (!whole_) return std::nullopt;
+    const auto depot = depots_.find(of);
+    if (depot == depots_.end()) return 0;
+    const auto held = held_.find(Hash(pool_uid));
+    const int64_t own = held == held_.end() ? 0 : held->second;
+    return depot->second.free + (spot ? own : depot->second.lent + own);
+  }
+
  private:
+  struct Counts {
+    int64_t free = 0;
+    int64_t lent = 0;  // those being taken back, too
+  };
   struct Known {
-    const Depot* depot = nullptr;  // one of depots_
+    std::pair<const Depot, Counts>* depot = nullptr;  // one of depots_
     size_t print = 0;
+    Use use = Use::kNone;
+    size_t claim = 0;  // hash of the pool's uid
     uint64_t snapshot = 0;
   };
   static void Note(Known& known, size_t print, Depots& changed) {
-    if (known.print != print) changed.insert(*known.depot);
+    if (known.print != print) changed.insert(known.depot->first);
     known.print = print;
+  }
+  void Drop(Known& known, Depots& changed) {
+    Count(known, -1);
+    Note(known, 0, changed);
+  }
+  void Count(const Known& known, int64_t by) {
+    if (known.depot == nullptr) return;
+    Counts& counts = known.depot->second;
+    counts.free += known.use == Use::kFree ? by : 0;
+    counts.lent += known.use == Use::kLent || known.use == Use::kReclaimed ? by : 0;
+    if (known.use != Use::kHeld && known.use != Use::kLent) return;
+    const auto held = held_.try_emplace(known.claim, 0).first;
+    held->second += by;
+    if (held->second == 0) held_.erase(held);
   }
   static size_t Hash(absl::string_view name) { return absl::Hash<absl::string_view>()(name); }
 
   uint64_t snapshot_ = 0;
-  Depots depots_;                             // seen so far
-  absl::flat_hash_map<size_t, Known> known_;  // by hash of the name
+  bool whole_ = false;                         // a snapshot was told to its end
+  std::map<Depot, Counts> depots_;             // seen so far
+  absl::flat_hash_map<size_t, int64_t> held_;  // machines by hash of the pool's uid
+  absl::flat_hash_map<size_t, Known> known_;   // by hash of the name
 };
 
 }  // namespace muster::lifecycle

@@ -24,6 +24,10 @@ constexpr absl::Duration kReconnect = absl::Milliseconds(500);
 // Machines that change together, as a rack that fails does, make one look.
 constexpr absl::Duration kStockSettles = absl::Milliseconds(200);
 
+// What the pools of a quota leave each other is told of autoscaled ones at most this often: they may
+// be many, and each moves all the time.
+constexpr absl::Duration kRoomSettles = absl::Seconds(30);
+
 constexpr char kClaims[] = "claims/";
 constexpr char kMachines[] = "machines/";
 constexpr char kConfigurations[] = "poolConfigurations/";
@@ -131,8 +135,13 @@ void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
     const State::Names* pools =
         limit ? state.PoolsOnQuota(parts[1], words[0], words[1], words[2])
               : state.PoolsShortOfQuota(parts[1], words[0], words[1], words[2]);
-    if (pools == nullptr) return;
-    for (const std::string& name : *pools) due_.Add(name);
+    if (pools != nullptr) {
+      for (const std::string& name : *pools) due_.Add(name);
+    }
+    const State::Names* autoscaled =
+        limit ? nullptr : state.AutoscaledOnQuota(parts[1], words[0], words[1], words[2]);
+    if (autoscaled == nullptr) return;
+    for (const std::string& name : *autoscaled) due_.AddIn(name, kRoomSettles);
   });
 }
 
@@ -159,20 +168,40 @@ void PeerWatches::FollowClaims(grpc::ClientContext& context) {
   FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_CLAIM, take);
 }
 
+HeardStock::Depots PeerWatches::HearStock(const capacity::v1::WatchCapacityResponse& message) {
+  using Response = capacity::v1::WatchCapacityResponse;
+  HeardStock::Depots changed;
+  MutexLock lock(stock_mutex_);
+  HeardStock& heard = heard_stock_;
+  rpc::ForEachMessage(message, [&](const Response& change) {
+    if (IsSnapshotEnd(change)) heard.EndSnapshot(changed);
+    if (change.has_machine()) {
+      heard.Take(change.key(), StockOf(change.machine()), changed);
+    } else if (absl::StartsWith(change.key(), kMachines)) {
+      heard.Forget(change.key(), changed);
+    }
+  });
+  return changed;
+}
+
+std::optional<int64_t> PeerWatches::Obtainable(const Pool& pool) const {
+  if (!pool.spec.autoscaling || pool.deleting()) return std::nullopt;
+  MutexLock lock(stock_mutex_);
+  return heard_stock_.Obtainable({pool.zone, pool.spec.instance_type}, pool.uid, pool.spec.spot());
+}
+
 void PeerWatches::FollowMachines(grpc::ClientContext& context) {
   using Response = capacity::v1::WatchCapacityResponse;
-  heard_stock_.BeginSnapshot();
+  {
+    MutexLock lock(stock_mutex_);
+    heard_stock_.BeginSnapshot();
+  }
   const auto take = [this](const Response& message) {
-    HeardStock::Depots changed;
-    rpc::ForEachMessage(message, [&](const Response& change) {
-      if (IsSnapshotEnd(change)) heard_stock_.EndSnapshot(changed);
-      if (change.has_machine()) {
-        heard_stock_.Take(change.key(), StockOf(change.machine()), changed);
-      } else if (absl::StartsWith(change.key(), kMachines)) {
-        heard_stock_.Forget(change.key(), changed);
-      }
-    });
+    const HeardStock::Depots changed = HearStock(message);
     if (!changed.empty()) StockMoved(changed);
+    bool whole = false;
+    rpc::ForEachMessage(message, [&](const Response& change) { whole |= IsSnapshotEnd(change); });
+    if (whole) StockIsKnown();
   };
   FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_MACHINE, take);
 }
@@ -183,6 +212,14 @@ void PeerWatches::StockMoved(const HeardStock::Depots& depots) {
       const State::Names* pools = state.PoolsShortOfCapacity(zone, instance_type);
       if (pools == nullptr) continue;
       for (const std::string& name : *pools) due_.AddIn(name, kStockSettles);
+    }
+  });
+}
+
+void PeerWatches::StockIsKnown() {
+  lane_.Peek([&](const State& state, int64_t) {
+    for (const auto& [name, pool] : state.table<Pool>().rows()) {
+      if (pool.row->spec.autoscaling) due_.AddIn(name, kStockSettles);
     }
   });
 }

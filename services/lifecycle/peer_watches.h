@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +19,10 @@
 
 namespace grpc {
 class ClientContext;
+}
+
+namespace muster::capacity::v1 {
+class WatchCapacityResponse;
 }
 
 namespace muster::lifecycle {
@@ -40,6 +45,10 @@ class PeerWatches {
   void Asking(absl::Span<const Picture> pictures);
   void Answered(absl::Span<const Picture> pictures);
 
+  // Machines that the pool holds or could hold; nullopt: not known, or it is not autoscaled and
+  // nobody asks. Any thread.
+  std::optional<int64_t> Obtainable(const Pool& pool) const;
+
  private:
   // A stream, kept open by a thread of its own. `follow` reads it to its end.
   struct Stream {
@@ -53,8 +62,11 @@ class PeerWatches {
   void FollowClaims(grpc::ClientContext& context);
   void FollowMachines(grpc::ClientContext& context);
   void FollowConfigurations(grpc::ClientContext& context);
-  // What is in service there is not what it was.
+  // Where what is in service is not what it was.
+  HeardStock::Depots HearStock(const capacity::v1::WatchCapacityResponse& message);
   void StockMoved(const HeardStock::Depots& depots);
+  // A snapshot is complete: what autoscaled pools could have is known.
+  void StockIsKnown();
   // There may be more room under the Quota of this name; with `limit` it may have less.
   void QuotaMoved(absl::string_view quota, bool limit);
 
@@ -64,7 +76,8 @@ class PeerWatches {
   HeardNews heard_quotas_{true};
   HeardNews heard_claims_{false};  // the watch does not show the machines
   HeardNews heard_configurations_{true};
-  HeardStock heard_stock_;  // its stream's
+  mutable Mutex stock_mutex_;
+  HeardStock heard_stock_ MUSTER_GUARDED_BY(stock_mutex_);
   Mutex mutex_;
   CondVar wakes_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -189,7 +189,8 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
   plans.reserve(pictures.size());
   for (const Picture& picture : pictures) {
     plans.push_back(Plan({picture.cluster.get(), picture.pool.get(), picture.nodes, picture.version,
-                          picture.catalogue, picture.answers, options_.policy, now}));
+                          picture.catalogue, picture.answers, options_.policy, now,
+                          watches_->Obtainable(*picture.pool)}));
     const PoolPlan& plan = plans.back();
     metrics_->PlanMade(plan.actions.empty());
     TellRaised(picture, plan);

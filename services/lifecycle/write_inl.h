@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/handlers.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/rpc/write.h"
@@ -20,7 +22,12 @@ struct RenderOutcome {
     if (outcome.cluster) response = ToProto(*outcome.cluster, outcome.revision);
   }
   void operator()(const Outcome& outcome, v1::NodePool& response) const {
-    if (outcome.pool) response = ToProto(*outcome.pool, outcome.revision);
+    if (!outcome.pool) return;
+    response = ToProto(*outcome.pool, outcome.revision);
+    const Pool& pool = *outcome.pool;
+    const std::string warning =
+        pool.deleting() ? "" : MaxNodesWarning(pool.spec, pool.status.grantable);
+    if (!warning.empty()) response.add_warnings(warning);
   }
   void operator()(const Outcome& outcome, v1::Node& response) const {
     if (!outcome.node) return;
@@ -28,6 +35,19 @@ struct RenderOutcome {
         ToProto(Versioned<Node>{std::make_shared<const Node>(*outcome.node), outcome.revision});
   }
 };
+
+// What the preview says of max_nodes is newer than what the status told last.
+inline void RenderPreview(const Outcome& outcome, v1::NodePoolPreview preview,
+                          v1::NodePool& response) {
+  if (outcome.pool && preview.has_grantable_nodes()) {
+    const std::string warning =
+        MaxNodesWarning(outcome.pool->spec,
+                        Grantable{preview.grantable_nodes(), preview.grantable_nodes_bound_by()});
+    response.clear_warnings();
+    if (!warning.empty()) response.add_warnings(warning);
+  }
+  *response.mutable_preview() = std::move(preview);
+}
 
 // Tries the command, takes it back, and answers with what it would do, as `advisor` sees it.
 template <class Command>
@@ -49,7 +69,7 @@ void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor
                                   shared](v1::NodePoolPreview preview) {
                                    shared->Reply([&] {
                                      RenderOutcome()(outcome, *response);
-                                     *response->mutable_preview() = std::move(preview);
+                                     RenderPreview(outcome, std::move(preview), *response);
                                    });
                                  });
               });

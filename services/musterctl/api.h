@@ -39,6 +39,7 @@ struct Applied {
   Outcome outcome = Outcome::kUnchanged;
   std::string detail = {};                                     // e.g. `16 machines, 16 new`
   std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool that was only tried
+  std::vector<std::string> warnings = {};                      // of a NodePool
 };
 
 enum class ReconfigurationVerb { kPause, kResume, kCancel };

@@ -178,6 +178,7 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const lifecycle::v1::No
   Applied applied = Compared(before && before->uid() == after.uid(),
                              before && before->generation() == after.generation());
   if (after.has_preview()) applied.preview = after.preview();
+  applied.warnings.assign(after.warnings().begin(), after.warnings().end());
   return applied;
 }
 

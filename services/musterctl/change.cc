@@ -142,6 +142,8 @@ absl::Status Apply(Session& session) {
     session.world.out << manifest.label << " " << OutcomeWord(applied->outcome, dry_run)
                       << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
                       << std::endl;
+    for (const std::string& warning : applied->warnings)
+      session.world.err << "warning: " << manifest.label << ": " << warning << "\n";
     if (applied->preview) session.world.out << RenderPreview(*applied->preview);
   }
   return absl::OkStatus();

@@ -122,6 +122,10 @@ json PoolStatus(const lifecycle::v1::NodePool& pool) {
                  {"currentNodes", status.current_nodes()},
                  {"inProgress", status.in_progress()},
                  {"queuedNodes", status.queued_nodes()}};
+  if (status.has_grantable_nodes()) {
+    object["grantableNodes"] = status.grantable_nodes();
+    PutText(object, "grantableNodesBoundBy", status.grantable_nodes_bound_by());
+  }
   PutText(object, "nodeProfile", status.node_profile());
   if (status.has_pending_node_configuration()) {
     object["pendingNodeConfiguration"] = Configuration(status.pending_node_configuration(), false);

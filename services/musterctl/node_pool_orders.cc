@@ -125,6 +125,8 @@ absl::Status Scale(Session& session) {
                     << " scaled to " << pool->spec().target_nodes()
                     << (remove.empty() ? "" : "; first to go: ") << absl::StrJoin(remove, ", ")
                     << "\n";
+  for (const std::string& warning : pool->warnings())
+    session.world.err << "warning: nodepool/" << id << ": " << warning << "\n";
   if (line.Has("dry-run")) session.world.out << RenderPreview(pool->preview());
   return absl::OkStatus();
 }

@@ -48,6 +48,16 @@ TEST_F(NodePoolOrdersTest, ScaleNamesVictims) {
   EXPECT_EQ(err(), "error: --remove g1: stands in the request twice (INVALID_ARGUMENT)\n");
 }
 
+TEST_F(NodePoolOrdersTest, WhatIsTakenAndWillNotDoWhatItSaysIsWarnedOf) {
+  api_.changed.add_warnings("spec.maxNodes is 6, and quota grants 4.");
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=3"}), kDone);
+  EXPECT_EQ(err(), "warning: nodepool/train: spec.maxNodes is 6, and quota grants 4.\n");
+  api_.changed.mutable_preview()->set_grantable_nodes(4);
+  api_.changed.mutable_preview()->set_grantable_nodes_bound_by("Quota");
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=3", "--dry-run"}), kDone);
+  EXPECT_THAT(out(), ::testing::HasSubstr("  grantable:     4 Nodes at most, by quota\n"));
+}
+
 TEST_F(NodePoolOrdersTest, ADryRunSaysWhatWouldComeOfIt) {
   *api_.changed.mutable_preview() = GrowingPreview();
   EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=6", "--dry-run"}), kDone);

@@ -37,6 +37,11 @@ std::string Capacity(const Preview::Capacity& capacity) {
                       Nodes(capacity.nodes_ahead()));
 }
 
+std::string Grantable(const Preview& preview) {
+  return absl::StrCat(Nodes(preview.grantable_nodes()), " at most, by ",
+                      preview.grantable_nodes_bound_by() == "Quota" ? "quota" : "capacity");
+}
+
 std::string Victims(const Preview& preview) {
   const int64_t named = std::min<int64_t>(preview.victims_size(), kNamedVictims);
   std::string text = absl::StrCat(
@@ -67,6 +72,7 @@ std::string RenderPreview(const Preview& preview) {
   if (!preview.invalid().empty()) add("invalid:       ", preview.invalid());
   if (preview.has_quota()) add("quota:         ", Quota(preview.quota()));
   if (preview.has_capacity()) add("capacity:      ", Capacity(preview.capacity()));
+  if (preview.has_grantable_nodes()) add("grantable:     ", Grantable(preview));
   if (preview.victim_count() > 0) add("victims:       ", Victims(preview));
   add("configuration: ", Configuration(preview));
   if (preview.nodes_to_reboot() > 0)

@@ -29,6 +29,15 @@ TEST(DescribeTest, AHealthyPoolReadsAsTheReferences) {
   EXPECT_EQ(DescribeNodePool(ReferencePool(), {}, kNow), kReference);
 }
 
+TEST(DescribeTest, OfAnAutoscaledPoolWhatItWouldBeGrantedIsShown) {
+  lifecycle::v1::NodePool pool = ReferencePool();
+  pool.mutable_status()->set_grantable_nodes(4);
+  pool.mutable_status()->set_grantable_nodes_bound_by("Quota");
+  const std::string text = DescribeNodePool(pool, {}, kNow);
+  EXPECT_THAT(text, HasSubstr("  Grantable Nodes:           4\n"));
+  EXPECT_THAT(text, HasSubstr("  Grantable Nodes Bound By:  Quota\n"));
+}
+
 TEST(DescribeTest, DefaultsThatTheServerFillsInReadTheSame) {
   lifecycle::v1::NodePool pool = ReferencePool();
   pool.mutable_spec()->set_compute_class("default");

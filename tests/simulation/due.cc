@@ -102,8 +102,13 @@ void World::DueByQuota(const std::string& quota, bool limit) {
   const lifecycle::State& state = cloud_.lifecycle.state();
   const auto* pools = limit ? state.PoolsOnQuota(parts[1], words[0], words[1], words[2])
                             : state.PoolsShortOfQuota(parts[1], words[0], words[1], words[2]);
-  if (pools == nullptr) return;
-  for (const std::string& name : *pools) Due(name);
+  if (pools != nullptr) {
+    for (const std::string& name : *pools) Due(name);
+  }
+  const auto* autoscaled =
+      limit ? nullptr : state.AutoscaledOnQuota(parts[1], words[0], words[1], words[2]);
+  if (autoscaled == nullptr) return;
+  for (const std::string& name : *autoscaled) Due(name, absl::Seconds(30));
 }
 
 // --- machines in service: services/lifecycle/heard_stock.h ---

@@ -19,6 +19,10 @@ inline constexpr char kEventsPath[] = "/apis/events.k8s.io/v1/namespaces/default
 inline constexpr char kPromote[] = "compute.coreweave.com/promote-configuration";
 inline constexpr char kRollback[] = "compute.coreweave.com/rollback-configuration";
 
+// On NodePools, by the adapter: the most Nodes that an autoscaled pool would be granted
+// (status.grantableNodes), for what sets spec.maxNodes and reads no status.
+inline constexpr char kGrantable[] = "compute.coreweave.com/grantable-nodes";
+
 // On Nodes.
 inline constexpr char kPoolLabel[] = "compute.coreweave.com/node-pool";
 inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";

@@ -248,6 +248,14 @@ NodePlan PlanNode(const NodeFacts& facts) {
   return Planner(facts).Run();
 }
 
+bool SaysNoWork(const Node& node, const NodeObject* object, const NodePlan& plan) {
+  return std::any_of(plan.reports.begin(), plan.reports.end(), [&](const NodeReport& report) {
+    if (report.observation() == NodeReport::OBSERVATION_DRAINED)
+      return !node.desired().force_drain();
+    return object == nullptr && report.observation() == NodeReport::OBSERVATION_IDLE;
+  });
+}
+
 bool IsMarkedByAutoscaler(const NodeObject& object) {
   return std::any_of(object.taints.begin(), object.taints.end(),
                      [](const TaintObject& taint) { return taint.key == kAutoscalerTaint; });

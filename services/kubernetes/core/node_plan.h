@@ -50,6 +50,11 @@ struct NodePlan {
 // that was carried out gives an empty one.
 NodePlan PlanNode(const NodeFacts& facts);
 
+// Whether its reports say that no work is left on the Node, of one that is away or whose machine is
+// switched off because of it: that is to be looked up anew. Not so once a drain is forced: it ends
+// whatever is left.
+bool SaysNoWork(const lifecycle::v1::Node& node, const NodeObject* object, const NodePlan& plan);
+
 // Of the v1 Node against Muster's: 0 the same life of the machine, or not marked yet; negative: the
 // v1 Node is left over from an earlier one; positive: Muster's Node is out of date.
 int CompareLives(const lifecycle::v1::Node& node, const NodeObject& object);

@@ -48,6 +48,20 @@ TEST(PlanAbsence, ADrainEndsWithTheLastPodOrWithItsDeadline) {
   EXPECT_THAT(Observations(Plan(node, nullptr, Work(1))), ElementsAre(kDrained));
 }
 
+// What was last seen may be out of date, and the machine is switched off because of it.
+TEST(PlanAbsence, ThatNoWorkIsLeftIsLookedUpAnewUnlessTheDrainIsForced) {
+  Node node = MakeNode(Node::STATE_DRAINING);
+  EXPECT_TRUE(SaysNoWork(node, nullptr, Plan(node, nullptr)));
+  EXPECT_FALSE(SaysNoWork(node, nullptr, Plan(node, nullptr, Work(1)))) << "nothing is reported";
+  node.mutable_desired()->set_force_drain(true);
+  EXPECT_FALSE(SaysNoWork(node, nullptr, Plan(node, nullptr, Work(1))));
+  Node idle = MakeNode(Node::STATE_PRODUCTION);
+  idle.mutable_observed()->set_active(true);
+  EXPECT_TRUE(SaysNoWork(idle, nullptr, Plan(idle, nullptr)));
+  const NodeObject object = Joined(true);
+  EXPECT_FALSE(SaysNoWork(idle, &object, Plan(idle, &object))) << "it is seen as it is";
+}
+
 // A NoExecute taint would end it in the moment between.
 TEST(PlanWork, NoTaintIsPutWhereMusterDoesNotKnowOfTheWorkYet) {
   Node node = MakeNode(Node::STATE_TRIAGE);

@@ -122,12 +122,13 @@ NodePoolObject ReadNodePool(const Json& object) {
   if (finalizers.is_array()) {
     for (const Json& finalizer : finalizers) pool.finalizers.push_back(Text(finalizer));
   }
-  const auto order = [&](const char* key) {
+  const auto annotation = [&](const char* key) {
     const auto found = annotations.find(key);
     return found == annotations.end() ? std::nullopt : std::optional(found->second);
   };
-  pool.promote = order(kPromote);
-  pool.rollback = order(kRollback);
+  pool.promote = annotation(kPromote);
+  pool.rollback = annotation(kRollback);
+  pool.grantable = annotation(kGrantable);
   if (At(object, "spec").is_object()) pool.spec = object["spec"];
   if (At(object, "status").is_object()) pool.status = object["status"];
   return pool;

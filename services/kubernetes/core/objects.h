@@ -28,6 +28,7 @@ struct NodePoolObject {
   std::vector<std::string> finalizers = {};
   std::optional<std::string> promote = {};  // the annotations' values
   std::optional<std::string> rollback = {};
+  std::optional<std::string> grantable = {};
   Json spec = Json::object();
   Json status = Json::object();
 

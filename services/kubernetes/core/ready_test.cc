@@ -56,6 +56,14 @@ TEST_F(ReadyTest, AHealthyPoolIs) {
   }
 }
 
+// It may be at its target all the time.
+TEST_F(ReadyTest, AMaxNodesOutOfReachIsNoAilment) {
+  *pool_.mutable_status()->add_conditions() =
+      MakeCondition("MaxNodesUnreachable", "True", "Quota", "spec.maxNodes is 6, ...");
+  EXPECT_EQ(Ready(), "True/Ready");
+  EXPECT_EQ(Show()["observedGeneration"], 1);
+}
+
 TEST_F(ReadyTest, NobodySeesItUnasked) {
   const Json status = Desired(object_, &pool_);
   EXPECT_THAT(Types(status), Not(Contains("Ready")));

@@ -27,6 +27,8 @@ constexpr std::array kOwnFields = {"currentNodes",
                                    "pendingNodeConfiguration",
                                    "waitingNodeConfiguration",
                                    "nodeConfigurationRevisions",
+                                   "grantableNodes",
+                                   "grantableNodesBoundBy",
                                    "observedGeneration"};
 
 constexpr char kAccepted[] = "Accepted";
@@ -39,6 +41,7 @@ constexpr std::array kOwnConditions = {"Validated",
                                        "AtTarget",
                                        "NodeReconfigurationRequired",
                                        "NodesRemoved",
+                                       "MaxNodesUnreachable",
                                        "Accepted",
                                        "Allocated",
                                        "SufficientCapacity",
@@ -336,8 +339,17 @@ std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now) {
     status["waitingNodeConfiguration"] = Configuration(from.waiting_node_configuration(), false);
   for (const v1::NodeConfiguration& revision : from.node_configuration_revisions())
     status["nodeConfigurationRevisions"].push_back(Configuration(revision, true));
+  if (from.has_grantable_nodes()) {
+    status["grantableNodes"] = from.grantable_nodes();
+    status["grantableNodesBoundBy"] = from.grantable_nodes_bound_by();
+  }
   if (facts.ready) PutReady(facts, now, status);
   return status;
+}
+
+std::optional<std::string> GrantableText(const v1::NodePool& pool) {
+  if (!pool.status().has_grantable_nodes()) return std::nullopt;
+  return absl::StrCat(pool.status().grantable_nodes());
 }
 
 bool Says(const Json& status, const Json& desired) {

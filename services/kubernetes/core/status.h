@@ -56,6 +56,9 @@ struct StatusFacts {
 };
 std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now);
 
+// What the annotation kGrantable should say; nullopt: it should not be there.
+std::optional<std::string> GrantableText(const lifecycle::v1::NodePool& pool);
+
 // Whether the status that is there already says so. Fields and conditions of others do not count.
 bool Says(const Json& status, const Json& desired);
 

@@ -77,6 +77,28 @@ TEST(Status, NamesConfigurationsAsTheReferenceDoes) {
             "np-ba9876543210");
 }
 
+// Of an autoscaled pool, in both editions.
+TEST(Status, ShowsWhatThePoolWouldBeGranted) {
+  v1::NodePool pool = HealthyPool();
+  EXPECT_FALSE(Desired(MakeObject(1), &pool).contains("grantableNodes"));
+  EXPECT_EQ(GrantableText(pool), std::nullopt);
+  pool.mutable_status()->set_grantable_nodes(0);
+  pool.mutable_status()->set_grantable_nodes_bound_by("Quota");
+  *pool.mutable_status()->add_conditions() =
+      MakeCondition("MaxNodesUnreachable", "True", "Quota", "spec.maxNodes is 6, ...");
+  for (const Edition edition : {Edition::kCurrent, Edition::kFirst, Edition::kBoth}) {
+    const Json status = Desired(MakeObject(1), &pool, edition);
+    EXPECT_EQ(status["grantableNodes"], 0);
+    EXPECT_EQ(status["grantableNodesBoundBy"], "Quota");
+    EXPECT_EQ(Find(status, "MaxNodesUnreachable")["reason"], "Quota");
+    EXPECT_TRUE(Says(status, status));
+    Json other = status;
+    other["grantableNodes"] = 1;
+    EXPECT_FALSE(Says(other, status));
+  }
+  EXPECT_EQ(GrantableText(pool), "0");
+}
+
 TEST(Status, IsLeftAloneWhileNothingIsKnown) {
   EXPECT_TRUE(Desired(MakeObject(1), nullptr).is_null());
 }

@@ -101,6 +101,25 @@ TEST(AutoscalerMarks, WorkThatComesToACordonedOneIsAwaited) {
   EXPECT_THAT(sim.NodeMachines(), ElementsAre("g100"));
 }
 
+// A lowered target and a rise that came as one change: that it was lowered is not known, and who is
+// marked may also be one that the autoscaler is still emptying, to lower the target once it has. So
+// the Nodes stay, the others that are asked for come, and who must act is told.
+TEST(AutoscalerMarks, ARiseThatSwallowsTheLoweredTargetLeavesThemWhereTheyAre) {
+  Marked sim(4);
+  for (const char* machine : {"g101", "g102"})
+    ASSERT_TRUE(sim.Report(machine, O::kAutoscalerMarked).ok());
+  sim.Resize(5);
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), SizeIs(5));
+  EXPECT_EQ(sim.Reason("AtTarget"), "UnderTarget");
+  EXPECT_THAT(sim.Obstacles(), ElementsAre("MARKED_BY_AUTOSCALER", "MARKED_BY_AUTOSCALER"));
+  sim.Resize(3);  // it lowers the target by its victims
+  sim.Live();
+  EXPECT_THAT(sim.NodeMachines(), Not(Contains("g101")));
+  EXPECT_THAT(sim.NodeMachines(), Not(Contains("g102")));
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+}
+
 // Marked while nobody is to go: it is there and takes no work.
 TEST(AutoscalerMarks, APoolWhoseNodesCannotBeUsedIsNotAtItsTarget) {
   Marked sim(3);

@@ -76,6 +76,7 @@ constexpr EventRow kEvents[] = {
     {"CWNodePoolReconfigureResumed", false, true},
     {"CWNodePoolReconfigureDone", false, true},
     {"CWNodePoolReconfigureCancelled", false, true},
+    {"CWNodePoolMaxNodesUnreachable", false, true},
 };
 
 // Semantics 3, and the conditions of Nodes.
@@ -105,6 +106,8 @@ constexpr const char* kConditions[] = {
     "NodeReconfigurationRequired/AllNodesUpToDate",
     "NodeReconfigurationRequired/StagedNodeConfig",
     "NodeReconfigurationRequired/InternalError",
+    "MaxNodesUnreachable/Quota",
+    "MaxNodesUnreachable/Capacity",
     "CWRegistered/Registered",
     "CWRegistered/NotRegistered",
     "CWActive/Active",

@@ -38,6 +38,7 @@ constexpr absl::string_view kWarnings[] = {
     "CWNodeBootFailed",
     "CWNodeUnhealthy",
     "CWNodePoolReconfigureHalted",
+    "CWNodePoolMaxNodesUnreachable",
 };
 
 }  // namespace

@@ -44,6 +44,7 @@ void Planner::Announce(const Condition& now, const Status& status) {
     Say("CWNodePoolNodesRequestFailed", now.message);
   }
   if (now.type == "AtTarget" && now.reason == "TargetMet") AnnounceTarget();
+  if (now.type == "MaxNodesUnreachable") Say("CWNodePoolMaxNodesUnreachable", now.message);
 }
 
 // Of a pool that is invalid and asks for nothing it misleads: it is told once the pool is valid.

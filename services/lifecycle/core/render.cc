@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/removals.h"
@@ -381,6 +382,8 @@ Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Outloo
     status.queued_nodes = std::max(status.queued_nodes, std::min(pool.target_nodes(), covered) -
                                                             counts.present - counts.in_progress);
   }
+  const bool invalid = outlook.judgement.validity == Validity::kInvalid;
+  status.grantable = invalid ? std::nullopt : GrantableOf(snapshot);
   std::vector<Condition> wanted;
   RenderValidated(wanted, outlook.judgement);
   RenderCapacity(wanted, snapshot, demand, outlook);
@@ -388,6 +391,7 @@ Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Outloo
   RenderAtTarget(wanted, snapshot, outlook, counts);
   RenderReconfiguration(wanted, snapshot, outlook, status.node_profile);
   RenderNodesRemoved(wanted, snapshot, outlook);
+  RenderMaxNodes(wanted, pool.spec, status.grantable);
   SetConditions(status.conditions, std::move(wanted), pool.generation, snapshot.now);
   return status;
 }

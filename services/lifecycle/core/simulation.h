@@ -50,6 +50,7 @@ class Simulation : public SimPeers, public SimAgents {
   // --- the world's knobs ---
   CatalogueFacts catalogue{true, TypeFacts{"gd-8xa100-i128", 8, false, 0}, true, true};
   Policy policy = {};
+  std::optional<int64_t> obtainable = {};  // see Snapshot
 
   // --- callers ---
   // `validate_only`: what is decided is taken back, as services/rpc/write.h does.
@@ -128,6 +129,7 @@ class Simulation : public SimPeers, public SimAgents {
     Remember(*pool(), demand);
     snapshot.policy = policy;
     snapshot.now = now_;
+    snapshot.obtainable = obtainable;
     snapshot.answers = Ask(demand);
     return snapshot;
   }

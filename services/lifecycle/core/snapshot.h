@@ -142,6 +142,8 @@ struct Snapshot {
   Answers answers = {};
   Policy policy = {};
   absl::Time now = kNever;
+  // Of an autoscaled pool: machines that it could hold (HeardStock::Obtainable); nullopt: not known.
+  std::optional<int64_t> obtainable = {};
 };
 
 }  // namespace muster::lifecycle

@@ -110,6 +110,13 @@ const State::Names* State::PoolsShortOfQuota(absl::string_view organization, abs
                    QuotaKey(organization, zone, instance_type, compute_class));
 }
 
+const State::Names* State::AutoscaledOnQuota(absl::string_view organization, absl::string_view zone,
+                                             absl::string_view instance_type,
+                                             absl::string_view compute_class) const {
+  return FindNames(autoscaled_by_quota_,
+                   QuotaKey(organization, zone, instance_type, compute_class));
+}
+
 const State::Names* State::PoolsShortOfCapacity(absl::string_view zone,
                                                 absl::string_view instance_type) const {
   return FindNames(pools_short_of_capacity_, CapacityKey(zone, instance_type));
@@ -139,12 +146,15 @@ void State::Reindex(const Pool* before, const Pool* after) {
     pool_by_uid_.erase(before->uid);
     EraseFrom(pools_by_quota_, QuotaKeyOf(*before), before->name);
     EraseFrom(pools_short_of_quota_, QuotaKeyOf(*before), before->name);
+    if (before->spec.autoscaling)
+      EraseFrom(autoscaled_by_quota_, QuotaKeyOf(*before), before->name);
     EraseFrom(pools_short_of_capacity_, CapacityKeyOf(*before), before->name);
   }
   if (after != nullptr) {
     pool_by_uid_[after->uid] = after->name;
     pools_by_quota_[QuotaKeyOf(*after)].insert(after->name);
     if (IsShortOfQuota(*after)) pools_short_of_quota_[QuotaKeyOf(*after)].insert(after->name);
+    if (after->spec.autoscaling) autoscaled_by_quota_[QuotaKeyOf(*after)].insert(after->name);
     if (IsShortOfCapacity(*after)) {
       pools_short_of_capacity_[CapacityKeyOf(*after)].insert(after->name);
     }

@@ -44,6 +44,10 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   const Names* PoolsShortOfQuota(absl::string_view organization, absl::string_view zone,
                                  absl::string_view instance_type,
                                  absl::string_view compute_class) const;
+  // Of these, those that are autoscaled: their status tells what the others leave them.
+  const Names* AutoscaledOnQuota(absl::string_view organization, absl::string_view zone,
+                                 absl::string_view instance_type,
+                                 absl::string_view compute_class) const;
   // Pools of this type in this zone whose Capacity condition is not Sufficient: what is in service
   // there matters to them. Null when there is none.
   const Names* PoolsShortOfCapacity(absl::string_view zone, absl::string_view instance_type) const;
@@ -67,6 +71,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   absl::flat_hash_map<std::string, std::string> pool_by_uid_;
   absl::flat_hash_map<std::string, Names> pools_by_quota_;
   absl::flat_hash_map<std::string, Names> pools_short_of_quota_;
+  absl::flat_hash_map<std::string, Names> autoscaled_by_quota_;
   absl::flat_hash_map<std::string, Names> pools_short_of_capacity_;
   absl::flat_hash_map<std::string, Names> nodes_by_machine_;  // that are to stay
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;

@@ -50,7 +50,22 @@ TEST(State, IndexesFollowAndGoBack) {
   content.status.conditions[1].reason = "Sufficient";
   overlay.Put(content);
   EXPECT_EQ(waiting(), 1U);
+  const auto autoscaled = [&] {
+    const State::Names* names =
+        state.AutoscaledOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default");
+    return names == nullptr ? 0U : names->size();
+  };
+  EXPECT_EQ(autoscaled(), 0U);
+  content.spec.autoscaling = true;
+  overlay.Put(content);
+  EXPECT_EQ(autoscaled(), 1U);
+  content.spec.autoscaling = false;
+  overlay.Put(content);
+  EXPECT_EQ(autoscaled(), 0U);
+  content.spec.autoscaling = true;
+  overlay.Put(content);
   overlay.RollBack();
+  EXPECT_EQ(autoscaled(), 0U);
   EXPECT_EQ(short_of(), 0U);
   EXPECT_EQ(waiting(), 0U);
   EXPECT_EQ(state.FindPoolByUid("uid-1"), nullptr);

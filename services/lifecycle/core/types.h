@@ -123,6 +123,13 @@ struct NodeConfiguration {
   bool operator==(const NodeConfiguration&) const = default;
 };
 
+// The most Nodes that an autoscaled pool would be granted: see grantable.h.
+struct Grantable {
+  int64_t nodes = 0;
+  std::string bound_by = {};  // Quota or Capacity
+  bool operator==(const Grantable&) const = default;
+};
+
 struct Status {
   int64_t queued_nodes = 0;
   int64_t in_progress = 0;
@@ -132,6 +139,7 @@ struct Status {
   std::vector<NodeConfiguration> revisions = {};
   std::vector<Condition> conditions = {};
   std::optional<NodeConfiguration> waiting = {};
+  std::optional<Grantable> grantable = {};
   bool operator==(const Status&) const = default;
 };
 

@@ -251,6 +251,9 @@ Status FromProto(const v1::NodePoolStatus& in) {
   if (in.has_waiting_node_configuration()) {
     out.waiting = ConfigurationOf(in.waiting_node_configuration());
   }
+  if (in.has_grantable_nodes()) {
+    out.grantable = Grantable{in.grantable_nodes(), in.grantable_nodes_bound_by()};
+  }
   return out;
 }
 

@@ -285,6 +285,10 @@ v1::NodePoolStatus ToProto(const Status& status) {
     SetCondition(condition, out.add_conditions());
   }
   if (status.waiting) SetConfiguration(*status.waiting, out.mutable_waiting_node_configuration());
+  if (status.grantable) {
+    out.set_grantable_nodes(status.grantable->nodes);
+    out.set_grantable_nodes_bound_by(status.grantable->bound_by);
+  }
   return out;
 }
 

@@ -156,6 +156,38 @@ TEST_F(AutoscalerTest, ATargetThatRisesAgainIsFilledWithOthers) {
   }
 }
 
+// It reads nothing but the spec: what maxNodes should be is told to whoever sets it.
+TEST_F(AutoscalerTest, WhatWouldBeGrantedIsToldToWhoeverSetsMaxNodes) {
+  constexpr char kGrantable[] = "compute.coreweave.com/grantable-nodes";
+  const std::string pool = Name();
+  CreateHealthyPool(pool, {{"instanceType", "cd-gp-i96-icelake"},
+                           {"autoscaling", true},
+                           {"maxNodes", 6},
+                           {"targetNodes", 1}});
+  ASSERT_TRUE(AwaitReason(pool, "MaxNodesUnreachable", "Quota"));
+  ASSERT_TRUE(stage().AwaitNodePool(
+      pool, [&](const Json& object) { return AnnotationOf(object, kGrantable) == "4"; }));
+  Json object = stage().GetNodePool(pool);
+  EXPECT_EQ(object["status"]["grantableNodes"], 4);
+  EXPECT_EQ(object["status"]["grantableNodesBoundBy"], "Quota");
+  EXPECT_TRUE(AwaitEvent(pool, "CWNodePoolMaxNodesUnreachable"));
+
+  // Six are refused whole.
+  object = SetSize(object, 6);
+  ASSERT_TRUE(AwaitReason(pool, "Quota", "Over"));
+  EXPECT_EQ(AnnotationOf(stage().GetNodePool(pool), kGrantable), "4");
+  PatchSpec(pool, {{"maxNodes", 4}, {"targetNodes", 4}});
+  ASSERT_TRUE(stage().AwaitHealthy(pool, 4));
+  ASSERT_TRUE(stage().AwaitNodePool(
+      pool, [&](const Json& now) { return ConditionOf(now, "MaxNodesUnreachable").is_null(); }));
+  EXPECT_EQ(AnnotationOf(stage().GetNodePool(pool), kGrantable), "4");
+  PatchSpec(pool, {{"autoscaling", false}});
+  EXPECT_TRUE(stage().AwaitNodePool(pool, [&](const Json& now) {
+    return !now["status"].contains("grantableNodes") &&
+           !now["metadata"].value("annotations", Json::object()).contains(kGrantable);
+  }));
+}
+
 // It thinks about Nodes first; that is no order to go.
 TEST_F(AutoscalerTest, ItsTaintOfCandidatesMarksNobody) {
   const std::string pool = Name();

@@ -1,0 +1,107 @@
+// What an autoscaled pool would be granted, and the warning of a max_nodes above it. A pool that
+// nothing tells of is looked at once an hour: what happens sooner was told.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "tests/integration/house.h"
+
+namespace muster::testing {
+namespace {
+
+namespace lv1 = lifecycle::v1;
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kQuota[] = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
+
+class AutoscaledTest : public ::testing::Test {
+ protected:
+  AutoscaledTest() : life_(lv1::LifecycleService::NewStub(house_.channel())) {
+    house_.ApplyCatalogue();
+    house_.ApplyExample();
+    EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+    SetLimit(4);
+  }
+  ~AutoscaledTest() override { EXPECT_EQ(house_.CompareStates(), ""); }
+
+  void SetLimit(int64_t limit) {
+    quota::v1::UpdateQuotaRequest request;
+    request.mutable_quota()->set_name(kQuota);
+    request.mutable_quota()->set_limit(limit);
+    grpc::ClientContext context;
+    quota::v1::Quota quota;
+    const auto stub = quota::v1::QuotaService::NewStub(house_.channel());
+    const grpc::Status status = stub->UpdateQuota(&context, request, &quota);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  }
+  lv1::NodePool Apply(int64_t target, int64_t max, bool validate_only = false) {
+    lv1::ApplyNodePoolRequest request;
+    *request.mutable_node_pool() = house_.GetPool().value();
+    request.mutable_node_pool()->clear_etag();
+    lv1::NodePoolSpec& spec = *request.mutable_node_pool()->mutable_spec();
+    spec.set_autoscaling(true);
+    spec.set_target_nodes(target);
+    spec.set_max_nodes(max);
+    request.set_validate_only(validate_only);
+    grpc::ClientContext context;
+    lv1::NodePool answer;
+    const grpc::Status status = life_->ApplyNodePool(&context, request, &answer);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return answer;
+  }
+  // Until it tells just that; `warned`: of its max_nodes.
+  bool AwaitGrantable(int64_t nodes, bool warned) {
+    return house_.Await([&](const lv1::NodePool* pool) {
+      if (pool == nullptr || !pool->status().has_grantable_nodes()) return false;
+      const auto& all = pool->status().conditions();
+      const bool is = std::any_of(all.begin(), all.end(), [](const lv1::Condition& condition) {
+        return condition.type() == "MaxNodesUnreachable";
+      });
+      return pool->status().grantable_nodes() == nodes && is == warned;
+    });
+  }
+
+  House house_;
+  const std::unique_ptr<lv1::LifecycleService::Stub> life_;
+};
+
+TEST_F(AutoscaledTest, AMaxNodesAboveQuotaIsWarnedOfAndFollowsTheLimit) {
+  const lv1::NodePool tried = Apply(1, 6, true);
+  EXPECT_EQ(tried.preview().grantable_nodes(), 4);
+  EXPECT_EQ(tried.preview().grantable_nodes_bound_by(), "Quota");
+  EXPECT_THAT(tried.warnings(), ElementsAre(HasSubstr("quota grants the NodePool 4 Nodes")));
+
+  Apply(1, 6);
+  ASSERT_TRUE(AwaitGrantable(4, true)) << house_.Logs();
+  EXPECT_THAT(house_.GetPool()->warnings(), IsEmpty()) << "of an answer to a mutation only";
+  EXPECT_TRUE(house_.AwaitSettled(1)) << "it is healthy: " << house_.Logs();
+  EXPECT_THAT(Apply(2, 6).warnings(), ElementsAre(HasSubstr("quota grants the NodePool 4 Nodes")));
+  EXPECT_THAT(Apply(4, 4).warnings(), IsEmpty());
+  ASSERT_TRUE(house_.AwaitSettled(4)) << house_.Logs();
+  ASSERT_TRUE(AwaitGrantable(4, false)) << house_.Logs();
+  SetLimit(3);
+  EXPECT_TRUE(AwaitGrantable(3, true)) << house_.Logs();
+  SetLimit(5);
+  EXPECT_TRUE(AwaitGrantable(5, false)) << house_.Logs();
+}
+
+TEST_F(AutoscaledTest, MachinesAreTheOtherBound) {
+  SetLimit(90'000);
+  const lv1::NodePool tried = Apply(1, 80'000, true);
+  EXPECT_EQ(tried.preview().grantable_nodes_bound_by(), "Capacity");
+  EXPECT_THAT(tried.warnings(), ElementsAre(HasSubstr("capacity has the NodePool")));
+  Apply(1, 80'000);
+  EXPECT_TRUE(AwaitGrantable(tried.preview().grantable_nodes(), true)) << house_.Logs();
+  EXPECT_EQ(house_.GetPool()->status().grantable_nodes_bound_by(), "Capacity");
+  EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+}
+
+}  // namespace
+}  // namespace muster::testing
