@@ -135,7 +135,7 @@ TEST(Rbac, LeavesTheLeasesOfOthersAlone) {
       EXPECT_EQ(Strings(At(rule, "resourceNames")), std::vector<std::string>{"muster-kubernetes"});
     }
   }
-  EXPECT_EQ(verbs, (std::set<std::string>{"create", "get", "update"}));
+  EXPECT_EQ(verbs, (std::set<std::string>{"create", "get", "patch", "update"}));
   for (const std::string& argument : Strings(At(AdapterPod(), "containers.0.args")))
     EXPECT_FALSE(absl::StartsWith(argument, "--lease_name=")) << "its default is the name";
 }

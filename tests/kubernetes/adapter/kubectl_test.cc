@@ -325,6 +325,15 @@ TEST_F(KubectlTest, OneActsAsAnother) {
               HasSubstr("cannot impersonate"));
 }
 
+// With the rights that it has as deployed.
+TEST_F(KubectlTest, TheAdapterWritesDownWhoseHistoryItAccepted) {
+  constexpr char kHistory[] = "compute.coreweave.com/history: ";
+  EXPECT_THAT(Eventually({"get", "lease", "muster-kubernetes", "--namespace=muster-system",
+                          "--output=yaml"},
+                         kHistory),
+              HasSubstr(kHistory));
+}
+
 // "Customers may not change or delete control-plane namespaces, nor that label": their own they
 // may.
 TEST_F(KubectlTest, NamespacesOfTheControlPlaneAreNotTheCustomers) {
