@@ -69,7 +69,7 @@ prepare_fleetsim() {
 
 # serves VERSION KIND: whether the server has that kind (plural) of admission policy in that version.
 serves() {
-  kube get --raw "/apis/admissionregistration.k8s.io/$1" 2>/dev/null | grep -q "\"name\":\"$2\""
+  [[ "$(kube get --raw "/apis/admissionregistration.k8s.io/$1" 2>/dev/null)" == *"\"name\":\"$2\""* ]]
 }
 
 # put FLAG PATH: applies a manifest (-f) or a folder (-k) of deploy/kubernetes; notes it when nothing of it was there before.
