@@ -68,13 +68,14 @@ ABSL_FLAG(std::string, kube_cluster, "",
 ABSL_FLAG(
     int, kube_calls, 4,
     "Most requests to the API server at a time, 1 to 64; and as many to renew leases of Nodes.");
+ABSL_FLAG(absl::Duration, lease_interval, absl::Seconds(10),
+          "Between two renewals of a Node's lease, 1s to 1h. Kubernetes finds a Node not ready "
+          "whose lease is older than 50 s, where its controllers run.");
 ABSL_FLAG(std::string, pod_namespace, "default", "Where work runs as Pods; it must be there.");
 ABSL_FLAG(int64_t, daemon_pods, 0,
           "Pods of a DaemonSet on each v1 Node, 0 to 50. The DaemonSet does not exist: not for "
           "clusters that collect garbage.");
-ABSL_FLAG(
-    double, speed, 1,
-    "All times are divided by it, above 0; but for the 10 s between renewals of a Node's lease.");
+ABSL_FLAG(double, speed, 1, "All times are divided by it, above 0; but for --lease_interval.");
 
 namespace muster::fleetsim {
 namespace {
@@ -142,7 +143,8 @@ Settings ParseFlags(int argc, char** argv) {
                                 .context = absl::GetFlag(FLAGS_kube_context),
                                 .kubelet = {.pod_namespace = absl::GetFlag(FLAGS_pod_namespace),
                                             .daemon_pods = absl::GetFlag(FLAGS_daemon_pods)},
-                                .calls = absl::GetFlag(FLAGS_kube_calls)},
+                                .calls = absl::GetFlag(FLAGS_kube_calls),
+                                .lease_interval = absl::GetFlag(FLAGS_lease_interval)},
                     .kube_cluster = absl::GetFlag(FLAGS_kube_cluster)};
   if (settings.server.empty()) settings.server = absl::GetFlag(FLAGS_server);
   return settings;

@@ -44,6 +44,8 @@ absl::Status AddCluster(const Settings& settings, AgentOptions& options) {
     return Wrong("daemon_pods", absl::StrCat("must be 0 to ", kMaxDaemonPods));
   if (cluster.calls < 1 || cluster.calls > kMaxKubeCalls)
     return Wrong("kube_calls", absl::StrCat("must be 1 to ", kMaxKubeCalls));
+  if (cluster.lease_interval < absl::Seconds(1) || cluster.lease_interval > absl::Hours(1))
+    return Wrong("lease_interval", "must be 1s to 1h");
   if (settings.fleet.drain_block_rate > 0) {
     return Wrong("drain_block_rate",
                  "must be 0 with --kubeconfig: disruption budgets there are real ones");

@@ -68,6 +68,8 @@ TEST(OptionsTest, AClusterHasItsOwn) {
   const std::pair<void (*)(Settings&), const char*> cases[] = {
       {[](Settings& s) { s.cluster.calls = 0; }, "--kube_calls"},
       {[](Settings& s) { s.cluster.calls = 65; }, "--kube_calls"},
+      {[](Settings& s) { s.cluster.lease_interval = absl::Milliseconds(999); }, "--lease_interval"},
+      {[](Settings& s) { s.cluster.lease_interval = absl::Hours(2); }, "--lease_interval"},
       {[](Settings& s) { s.cluster.kubelet.daemon_pods = -1; }, "--daemon_pods"},
       {[](Settings& s) { s.cluster.kubelet.daemon_pods = 51; }, "--daemon_pods"},
       {[](Settings& s) { s.cluster.kubelet.pod_namespace.clear(); }, "--pod_namespace"},

@@ -102,19 +102,19 @@ void Adapter::MakeControllers() {
   MakeBrake();
   pool_reconciler_ = std::make_unique<PoolReconciler>(PoolReconciler::Parts{
       api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(),
-      events_.get(), metrics_.get(), history_.get(), brake_.get(), identity_.get(),
+      events_.get(), metrics_.get(), history_.get(), brake_.get(), identity_.get(), refusals_.get(),
       options_.edition, options_.ready_condition});
-  node_reconciler_ = std::make_unique<NodeReconciler>(
-      NodeReconciler::Parts{api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(),
-                            reporter_.get(), history_.get(), brake_.get(), identity_.get(),
-                            [this](const std::string& pool) {
-                              if (options_.edition != Edition::kCurrent || options_.ready_condition)
-                                pools_->Add(pool);
-                            },
-                            [this](const std::string& node, const std::string& message) {
-                              if (options_.edition == Edition::kFirst)
-                                events_->TellOfNode(node, "Normal", kNodeActive, message);
-                            }});
+  node_reconciler_ = std::make_unique<NodeReconciler>(NodeReconciler::Parts{
+      api_.get(), writer_.get(), cluster_.get(), muster_.get(), known_.get(), reporter_.get(),
+      history_.get(), brake_.get(), identity_.get(), refusals_.get(),
+      [this](const std::string& pool) {
+        if (options_.edition != Edition::kCurrent || options_.ready_condition) pools_->Add(pool);
+      },
+      [this](const std::string& pool) { pools_->Add(pool); },
+      [this](const std::string& node, const std::string& message) {
+        if (options_.edition == Edition::kFirst)
+          events_->TellOfNode(node, "Normal", kNodeActive, message);
+      }});
   const auto make = [this](const char* name, int workers, Controller::Reconcile reconcile) {
     // Muster is asked for nothing either by one that was frozen past its lease and woke up.
     const auto if_leading = [this, reconcile = std::move(reconcile)](const std::string& key) {

@@ -113,6 +113,7 @@ class Adapter {
   std::unique_ptr<Identity> identity_;
   std::unique_ptr<History> history_;
   std::unique_ptr<Brake> brake_;
+  const std::unique_ptr<MetadataRefusals> refusals_ = std::make_unique<MetadataRefusals>();
   std::unique_ptr<PoolReconciler> pool_reconciler_;
   std::unique_ptr<NodeReconciler> node_reconciler_;
   std::unique_ptr<Controller> pools_;

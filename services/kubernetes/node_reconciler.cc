@@ -120,13 +120,15 @@ Outcome NodeReconciler::operator()(const std::string& machine) {
   const MetadataState metadata = MetadataStateOf(*node, object.get());
   if (std::exchange(memory.metadata, metadata) != metadata)
     parts_.metadata_turned(PoolOf(node->name()));
+  if (metadata != MetadataState::kPending && parts_.refusals->Forget(machine))
+    parts_.refusals_turned(PoolOf(node->name()));
   if (facts.pods.empty() && !node->observed().active())
     memory.work_report_time = absl::InfinitePast();
   Remember(machine, std::move(memory));
   RETURN_IF_ERROR(Confirm(*node, object.get(), name, plan));
   if (!plan.reports.empty()) parts_.reporter->Report(machine, std::move(plan.reports));
   if (object == nullptr || !plan.writes()) return outcome;
-  RETURN_IF_ERROR(Write(*object, plan));
+  RETURN_IF_ERROR(Write(*node, *object, plan));
   if (plan.turned) parts_.work_turned(object->name, *plan.turned);
   return outcome;
 }
@@ -203,6 +205,7 @@ std::optional<Outcome> NodeReconciler::CheckLife(const std::optional<std::string
 Outcome NodeReconciler::ReconcileUnknown(const std::string& machine, const NodeObject* object,
                                          const Node* node) {
   Remember(machine, {});
+  parts_.refusals->Forget(machine);
   if (object == nullptr || object->deleting) return {};
   if (OrphanName(*object, machine).empty()) return {};
   // It is found by its provider id and by its name: it may be some other machine's.
@@ -239,12 +242,21 @@ absl::Status NodeReconciler::Patch(PatchType type, const std::string& path, cons
   return absl::OkStatus();
 }
 
-absl::Status NodeReconciler::Write(const NodeObject& object, const NodePlan& plan) {
-  if (plan.remove) return Delete(object);
+absl::Status NodeReconciler::WriteMetadata(const NodeObject& object, const NodePlan& plan) {
   // The taints first: they keep work away from a Node that is not ready for it. They hold the
   // resourceVersion, so that what others wrote meanwhile is not lost.
   if (plan.taints) RETURN_IF_ERROR(Patch(PatchType::kMerge, PathOf(object), *plan.taints));
   if (plan.apply) RETURN_IF_ERROR(Patch(PatchType::kApply, PathOf(object), *plan.apply));
+  return absl::OkStatus();
+}
+
+absl::Status NodeReconciler::Write(const Node& node, const NodeObject& object,
+                                   const NodePlan& plan) {
+  if (plan.remove) return Delete(object);
+  const absl::Status written = WriteMetadata(object, plan);
+  if (parts_.refusals->Note(node.pool_uid(), node.machine(), written))
+    parts_.refusals_turned(PoolOf(node.name()));
+  RETURN_IF_ERROR(written);
   if (plan.apply_status) {
     RETURN_IF_ERROR(
         Patch(PatchType::kApply, absl::StrCat(PathOf(object), "/status"), *plan.apply_status));

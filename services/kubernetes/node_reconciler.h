@@ -18,6 +18,7 @@
 #include "services/kubernetes/core/node_plan.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/identity.h"
+#include "services/kubernetes/metadata_refusals.h"
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/reporter.h"
@@ -39,8 +40,11 @@ class NodeReconciler {
     History* history = nullptr;
     Brake* brake = nullptr;
     Identity* identity = nullptr;
+    MetadataRefusals* refusals = nullptr;
     // Whether the metadata of a Node of that pool is synced is otherwise than it was.
     std::function<void(const std::string& pool)> metadata_turned = {};
+    // What the API server refuses of that pool's Nodes is otherwise than it was.
+    std::function<void(const std::string& pool)> refusals_turned = {};
     // A v1 Node shows otherwise whether it has work.
     std::function<void(const std::string& node, const std::string& message)> work_turned = {};
   };
@@ -84,7 +88,9 @@ class NodeReconciler {
                        const std::string& name, const NodePlan& plan);
   absl::Status ConfirmAbsent(const lifecycle::v1::Node& node, const std::string& name);
   absl::Status ConfirmNoWork(const std::string& node);
-  absl::Status Write(const NodeObject& object, const NodePlan& plan);
+  absl::Status Write(const lifecycle::v1::Node& node, const NodeObject& object,
+                     const NodePlan& plan);
+  absl::Status WriteMetadata(const NodeObject& object, const NodePlan& plan);
   absl::Status Patch(PatchType type, const std::string& path, const Json& patch);
   absl::Status Delete(const NodeObject& object);
   // Asks Pods to leave that were not asked yet. Again after that time.

@@ -330,6 +330,7 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
                     .refusal = memory.refusal,
                     .gone = gone,
                     .edition = parts_.edition,
+                    .metadata_refusal = parts_.refusals->Of(object.uid),
                     .held = parts_.brake->HeldAt(object.name)};
   facts.ready = parts_.ready_condition;
   if (parts_.edition != Edition::kCurrent || facts.ready) CountNodes(object.uid, facts);

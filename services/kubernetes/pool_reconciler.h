@@ -16,6 +16,7 @@
 #include "services/kubernetes/event_mirror.h"
 #include "services/kubernetes/history.h"
 #include "services/kubernetes/identity.h"
+#include "services/kubernetes/metadata_refusals.h"
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
 #include "services/kubernetes/reporter.h"
@@ -43,6 +44,7 @@ class PoolReconciler {
     History* history = nullptr;
     Brake* brake = nullptr;
     Identity* identity = nullptr;
+    MetadataRefusals* refusals = nullptr;
     Edition edition = Edition::kCurrent;
     bool ready_condition = false;
   };

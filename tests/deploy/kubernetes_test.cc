@@ -135,7 +135,7 @@ TEST(Rbac, LeavesTheLeasesOfOthersAlone) {
       EXPECT_EQ(Strings(At(rule, "resourceNames")), std::vector<std::string>{"muster-kubernetes"});
     }
   }
-  EXPECT_EQ(verbs, (std::set<std::string>{"create", "get", "update"}));
+  EXPECT_EQ(verbs, (std::set<std::string>{"create", "get", "patch", "update"}));
   for (const std::string& argument : Strings(At(AdapterPod(), "containers.0.args")))
     EXPECT_FALSE(absl::StartsWith(argument, "--lease_name=")) << "its default is the name";
 }
@@ -314,6 +314,24 @@ TEST(Samples, HaveTheExampleOfTheLocalStack) {
   ASSERT_EQ(sample.size(), 1u);
   ASSERT_EQ(local.size(), 1u);
   EXPECT_EQ(sample[0].DebugString(), local[0].DebugString());
+}
+
+// The local stack puts all of base/ into a cluster but for what runs the adapter there.
+TEST(LocalStack, PutsWhatProductionHas) {
+  std::set<std::string> put;
+  for (const absl::string_view line : absl::StrSplit(TextOf("local/kubernetes.sh"), '\n')) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (words.size() != 3 || words[0] != "put" || !absl::StartsWith(words[1], "-")) continue;
+    EXPECT_TRUE(std::filesystem::exists(PathOf(FolderOf(words[2])))) << words[2];
+    put.insert(words[2]);
+  }
+  std::set<std::string> wanted = {"crd", "admission-v1", "admission-v1beta1"};
+  for (const std::string& file :
+       Strings(At(Load("kubernetes/base/kustomization.yaml").at(0), "resources"))) {
+    if (file != "deployment.yaml" && file != "pod_disruption_budget.yaml")
+      wanted.insert(absl::StrCat("base/", file));
+  }
+  EXPECT_EQ(put, wanted);
 }
 
 }  // namespace

@@ -213,6 +213,9 @@ void Connection::SetUp(const HttpRequest& request, bool stream) const {
   Append(headers, "Expect:");  // libcurl would ask before it sends a large body
   if (!request.token.empty())
     Append(headers, absl::StrCat("Authorization: Bearer ", request.token));
+  if (!settings_.as.empty()) Append(headers, absl::StrCat("Impersonate-User: ", settings_.as));
+  for (const std::string& group : settings_.as_groups)
+    Append(headers, absl::StrCat("Impersonate-Group: ", group));
   if (!request.body.empty()) Append(headers, absl::StrCat("Content-Type: ", request.content_type));
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(easy, CURLOPT_USERAGENT, settings_.user_agent.c_str());

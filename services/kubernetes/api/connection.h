@@ -3,6 +3,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -34,6 +35,8 @@ struct ConnectionSettings {
   bool skip_server_verification = false;
   std::string client_certificate = {};
   std::string client_key = {};
+  std::string as = {};  // on whose behalf; empty: our own
+  std::vector<std::string> as_groups = {};
   std::string user_agent = {};
   absl::Duration connect_timeout = absl::Seconds(5);
   absl::Duration timeout = absl::Seconds(30);   // until an answer is whole, of a stream: has begun

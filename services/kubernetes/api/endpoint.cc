@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -14,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
+#include "services/kubernetes/api/server_address.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -49,6 +51,22 @@ class Section {
     if (text.empty() || text == "false") return false;
     if (text == "true") return true;
     return Refuse(field, "expected true or false");
+  }
+  // Empty when it is absent.
+  absl::StatusOr<std::vector<std::string>> Texts(const char* field) const {
+    std::vector<std::string> texts;
+    if (!Has(field)) return texts;
+    if (!node_[field].IsSequence()) return Refuse(field, "expected a list of strings");
+    for (const YAML::Node& each : node_[field]) {
+      if (!each.IsScalar()) return Refuse(field, "expected a list of strings");
+      texts.push_back(each.Scalar());
+    }
+    return texts;
+  }
+  // As the status says, which names a field.
+  absl::Status Place(const absl::Status& status) const {
+    return status.ok() ? status
+                       : absl::Status(status.code(), absl::StrCat(place_, status.message()));
   }
   // The text of `<field>-data` in base64, or else of the file that `field` names.
   absl::StatusOr<std::string> Content(const char* field, absl::string_view folder) const;
@@ -114,14 +132,23 @@ absl::Status ReadCluster(const Section& cluster, absl::string_view folder, Endpo
   return absl::OkStatus();
 }
 
+absl::Status ReadImpersonation(const Section& user, Endpoint& endpoint) {
+  ASSIGN_OR_RETURN(endpoint.as, user.Text("as"));
+  if (user.Has("as") && endpoint.as.empty())
+    return user.Refuse("as", "is empty; expected a user's name, or no such field");
+  ASSIGN_OR_RETURN(endpoint.as_groups, user.Texts("as-groups"));
+  return user.Place(ValidateImpersonation(endpoint, "as-groups"));
+}
+
 absl::Status ReadUser(const Section& user, absl::string_view folder, Endpoint& endpoint) {
   // Left out, each of these would make us somebody else than was meant.
-  for (const char* field : {"exec", "auth-provider", "username", "password", "as", "as-uid",
-                            "as-groups", "as-user-extra"}) {
+  for (const char* field :
+       {"exec", "auth-provider", "username", "password", "as-uid", "as-user-extra"}) {
     if (user.Has(field)) {
       return user.Refuse(
           field,
-          "is not supported; expected token, tokenFile or client-certificate and client-key");
+          "is not supported; expected token, tokenFile or client-certificate and client-key, as "
+          "and as-groups");
     }
   }
   ASSIGN_OR_RETURN(endpoint.client_certificate, user.Content("client-certificate", folder));
@@ -133,7 +160,7 @@ absl::Status ReadUser(const Section& user, absl::string_view folder, Endpoint& e
   ASSIGN_OR_RETURN(endpoint.token, user.Text("token"));
   ASSIGN_OR_RETURN(const std::string token_file, user.Text("tokenFile"));
   if (!token_file.empty()) endpoint.token_file = Resolve(folder, token_file);
-  return absl::OkStatus();
+  return ReadImpersonation(user, endpoint);
 }
 
 absl::StatusOr<Endpoint> ReadContext(const Section& top, absl::string_view folder,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -17,11 +18,14 @@ struct Endpoint {
   std::string client_key = {};
   std::string token = {};       // bearer token
   std::string token_file = {};  // wins over `token`; read again as it is renewed
+  // Impersonation: on whose behalf every request is made, which the server must allow the above.
+  std::string as = {};  // a user's name; empty: nobody else's
+  std::vector<std::string> as_groups = {};
 };
 
 // Of a kubeconfig file; `context` empty: its current-context. Files that it names are relative to
 // it. INVALID_ARGUMENT naming what is wrong with it (also for what is not supported: `exec` and
-// `auth-provider` users); NOT_FOUND without the file.
+// `auth-provider` users, `as-uid`); NOT_FOUND without the file.
 absl::StatusOr<Endpoint> LoadKubeconfig(absl::string_view file, absl::string_view context = "");
 
 // Of a Pod: KUBERNETES_SERVICE_HOST and _PORT, and the service account's `token` and `ca.crt` in

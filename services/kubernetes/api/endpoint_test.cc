@@ -142,7 +142,25 @@ TEST_F(EndpointTest, NamesWhatIsWrong) {
       {"tokenFile: pki/token", "auth-provider: {name: x}",
        R"(users["me"].user.auth-provider: is not supported)"},
       {"tokenFile: pki/token", "username: u", R"(users["me"].user.username: is not supported)"},
-      {"tokenFile: pki/token", "as: root", R"(users["me"].user.as: is not supported)"},
+      {"tokenFile: pki/token", "as-uid: u", R"(users["me"].user.as-uid: is not supported)"},
+      {"tokenFile: pki/token", "as-user-extra: {a: [b]}",
+       R"(users["me"].user.as-user-extra: is not supported)"},
+      {"tokenFile: pki/token", "as: [a]", R"(users["me"].user.as: expected a string)"},
+      {"tokenFile: pki/token", "as: ''", R"(users["me"].user.as: is empty)"},
+      {"tokenFile: pki/token", R"(as: "a\r\nX-Remote-User: b")",
+       R"(users["me"].user.as: holds control characters, or white space around it)"},
+      {"tokenFile: pki/token", "as: 'a '", R"(users["me"].user.as: holds control characters)"},
+      {"tokenFile: pki/token", "as-groups: [a]",
+       R"(users["me"].user.as-groups: needs `as`, the user to act as)"},
+      {"tokenFile: pki/token", "as: a\n    as-groups: g",
+       R"(users["me"].user.as-groups: expected a list of strings)"},
+      {"tokenFile: pki/token", "as: a\n    as-groups: [{b: c}]",
+       R"(users["me"].user.as-groups: expected a list of strings)"},
+      {"tokenFile: pki/token", "as: a\n    as-groups: [b, '']",
+       R"(users["me"].user.as-groups: one is empty)"},
+      {"tokenFile: pki/token", R"(as: a
+    as-groups: ["b\n"])",
+       R"(users["me"].user.as-groups: one holds control characters, or white space around it)"},
       {"kind: Config", "kind: [Config", "config: line "},
   };
   for (const Case& each : cases) {
@@ -152,6 +170,19 @@ TEST_F(EndpointTest, NamesWhatIsWrong) {
                                  AllOf(HasSubstr(absl::StrCat("kubeconfig ", folder_, "/config: ")),
                                        HasSubstr(each.message), Not(HasSubstr("secret")))));
   }
+}
+
+TEST_F(EndpointTest, SomebodyElseToActAs) {
+  const auto endpoint =
+      Load("tokenFile: pki/token", "as: kubelet of all\n    as-groups: [system:nodes, two words]");
+  ASSERT_THAT(endpoint.status(), IsOk());
+  EXPECT_EQ(endpoint->as, "kubelet of all");
+  EXPECT_THAT(endpoint->as_groups, ::testing::ElementsAre("system:nodes", "two words"));
+  EXPECT_EQ(endpoint->token, "secret-token");
+  const auto alone = Load("tokenFile: pki/token", "as: a");
+  ASSERT_THAT(alone.status(), IsOk());
+  EXPECT_THAT(alone->as_groups, ::testing::IsEmpty());
+  EXPECT_EQ(Load()->as, "");
 }
 
 TEST_F(EndpointTest, FilesThatAreNoKubeconfig) {

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
+#include "services/kubernetes/api/token.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -68,6 +69,22 @@ absl::StatusOr<ServerAddress> ParseServerAddress(const Endpoint& endpoint) {
     address.connect_to = absl::StrCat(named, ":", address.host);
   }
   return address;
+}
+
+absl::Status ValidateImpersonation(const Endpoint& endpoint, absl::string_view groups) {
+  const auto refuse = [](absl::string_view field, absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat(field, ": ", why));
+  };
+  constexpr absl::string_view kNoHeader =
+      "holds control characters, or white space around it; expected a name";
+  if (!IsHeaderText(endpoint.as)) return refuse("as", kNoHeader);
+  if (endpoint.as.empty() && !endpoint.as_groups.empty())
+    return refuse(groups, "needs `as`, the user to act as");
+  for (const std::string& group : endpoint.as_groups) {
+    if (group.empty()) return refuse(groups, "one is empty; expected names");
+    if (!IsHeaderText(group)) return refuse(groups, absl::StrCat("one ", kNoHeader));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ValidateCertificates(const Endpoint& endpoint) {

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "services/kubernetes/api/endpoint.h"
 
 namespace muster::kubernetes {
@@ -21,5 +22,10 @@ absl::StatusOr<ServerAddress> ParseServerAddress(const Endpoint& endpoint);
 
 // That its certificates and key look like PEM and make a pair: INVALID_ARGUMENT naming the field.
 absl::Status ValidateCertificates(const Endpoint& endpoint);
+
+// That the names it acts as can stand in headers: INVALID_ARGUMENT naming `as` or `as_groups`. A
+// kubeconfig calls the latter `as-groups`: `groups` is what they are called.
+absl::Status ValidateImpersonation(const Endpoint& endpoint,
+                                   absl::string_view groups = "as_groups");
 
 }  // namespace muster::kubernetes

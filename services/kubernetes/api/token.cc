@@ -28,6 +28,12 @@ bool IsToken(absl::string_view text) {
   });
 }
 
+bool IsHeaderText(absl::string_view text) {
+  return absl::StripAsciiWhitespace(text) == text &&
+         std::none_of(text.begin(), text.end(),
+                      [](char c) { return absl::ascii_iscntrl(static_cast<unsigned char>(c)); });
+}
+
 TokenSource::TokenSource(absl::string_view token, std::string file)
     : file_(std::move(file)), token_(file_.empty() ? absl::StripAsciiWhitespace(token) : "") {}
 

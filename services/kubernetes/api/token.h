@@ -11,6 +11,10 @@ namespace muster::kubernetes {
 // Whether it can stand in a header; white space around it does not count.
 bool IsToken(absl::string_view text);
 
+// Whether it can be the value of a header, as it is: no control characters, no white space around
+// it, which would not arrive. Empty is.
+bool IsHeaderText(absl::string_view text);
+
 // The bearer token of an endpoint. A file is read at every request, which costs microseconds: one
 // that was renewed counts at once. Thread-safe.
 class TokenSource {

@@ -37,10 +37,13 @@ absl::StatusOr<std::unique_ptr<Transport>> Transport::Create(const Endpoint& end
   ConnectionSettings settings;
   ASSIGN_OR_RETURN(settings.address, ParseServerAddress(endpoint));
   RETURN_IF_ERROR(ValidateCertificates(endpoint));
+  RETURN_IF_ERROR(ValidateImpersonation(endpoint));
   settings.certificate_authority = endpoint.certificate_authority;
   settings.skip_server_verification = endpoint.skip_server_verification;
   settings.client_certificate = endpoint.client_certificate;
   settings.client_key = endpoint.client_key;
+  settings.as = endpoint.as;
+  settings.as_groups = endpoint.as_groups;
   settings.user_agent = options.user_agent;
   settings.connect_timeout = options.connect_timeout;
   settings.timeout = options.timeout;

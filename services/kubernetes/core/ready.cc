@@ -61,6 +61,9 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
       return {"Unknown", "Unknown", absl::StrCat(wish.type, " is not known yet.")};
     const std::string reason = (*condition)["reason"];
     if (reason == wish.reason) continue;
+    // Who set the server's policies or rights has to mend it.
+    if (facts.metadata_refusal && wish.type == "AtTarget")
+      return NotReady(reason, (*condition)["message"], true);
     const bool unknown = (*condition)["status"] == "Unknown";
     return {unknown ? "Unknown" : "False", reason, (*condition)["message"],
             wish.stalls && !unknown};

@@ -119,6 +119,12 @@ TEST_F(ReadyTest, EveryNodeHasToBeInService) {
   EXPECT_EQ(Find(Show(), "Ready")["message"], "2 of 8 Nodes are not in service.");
 }
 
+TEST_F(ReadyTest, MetadataThatIsRefusedSomebodyHasToMend) {
+  facts_.metadata_refusal = {1, "g1: No."};
+  facts_.service = {.nodes = 1, .absent = 1};
+  EXPECT_EQ(Ready(), "False/InternalError Stalled");
+}
+
 TEST_F(ReadyTest, OneThatIsBeingDeletedIsNot) {
   object_.deleting = true;
   EXPECT_EQ(Ready(), "False/PendingDelete Reconciling");

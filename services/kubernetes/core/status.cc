@@ -32,6 +32,7 @@ constexpr std::array kOwnFields = {"currentNodes",
                                    "observedGeneration"};
 
 constexpr char kAccepted[] = "Accepted";
+constexpr char kAtTarget[] = "AtTarget";
 constexpr char kNotTaken[] = "Muster has not taken the NodePool.";
 
 // Types of both editions that are ours.
@@ -135,6 +136,25 @@ Json Together(const Json& first, Json second) {
   return both;
 }
 
+std::string SaysMetadataRefusal(const MetadataRefusal& refusal) {
+  return absl::StrCat("The API server refuses the metadata of ", refusal.nodes,
+                      refusal.nodes == 1 ? " Node: " : " Nodes: ", refusal.message);
+}
+
+// Muster does not see what the API server refuses: a Node without its labels and taints is there,
+// and cannot be told to be the pool's.
+void AddMetadataRefusal(const StatusFacts& facts, absl::Time now, Json& condition) {
+  if (!facts.metadata_refusal || condition["type"] != kAtTarget ||
+      condition["reason"] == "PendingDelete")
+    return;
+  const std::string message =
+      absl::StrCat(Text(condition, "message"), " ", SaysMetadataRefusal(*facts.metadata_refusal));
+  condition["message"] = message;
+  if (condition["reason"] != "TargetMet") return;
+  condition = OwnCondition(facts, {kAtTarget, "InternalError"}, "Unknown", message,
+                           Number(condition, "observedGeneration"), now);
+}
+
 void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl::Time now,
                   Json& out) {
   Json object = {{"type", condition.type()},
@@ -143,7 +163,10 @@ void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl
                  {"message", condition.message()},
                  {"observedGeneration", ObservedGeneration(facts, condition)},
                  {"lastTransitionTime", TransitionTime(facts, condition, condition.type(), now)}};
-  if (facts.edition != Edition::kFirst) out.push_back(object);
+  if (facts.edition != Edition::kFirst) {
+    out.push_back(object);
+    AddMetadataRefusal(facts, now, out.back());
+  }
   if (facts.edition == Edition::kCurrent) return;
   const auto first =
       FirstEditionOfCondition(condition.type(), condition.reason(), condition.event_reason());
@@ -195,8 +218,11 @@ Json MetadataSynced(const StatusFacts& facts, absl::Time now) {
       absl::StrCat(" of ", synced.nodes, synced.nodes == 1 ? " Node " : " Nodes ");
   if (facts.pool == nullptr) return say("Unknown", "Unknown", kNotTaken);
   if (synced.pending > 0) {
+    const std::string refused =
+        facts.metadata_refusal ? absl::StrCat(" ", SaysMetadataRefusal(*facts.metadata_refusal))
+                               : "";
     return say("False", "Pending",
-               absl::StrCat("Metadata of ", synced.pending, nodes, "is not synced yet."));
+               absl::StrCat("Metadata of ", synced.pending, nodes, "is not synced yet.", refused));
   }
   if (synced.unknown > 0) {
     return say("Unknown", "Unknown",

@@ -29,6 +29,12 @@ struct Synced {
   int64_t unknown = 0;  // of them: it is not known whether the v1 Node is that Node's
 };
 
+// What the API server does not let us write: labels, annotations, taints, `unschedulable`.
+struct MetadataRefusal {
+  int64_t nodes = 0;         // of how many of a pool's Nodes
+  std::string message = {};  // of one of them, and what the server said
+};
+
 // Whether the Nodes of a pool take work, for the condition Ready.
 struct Service {
   int64_t nodes = 0;   // of Muster's
@@ -48,7 +54,8 @@ struct StatusFacts {
   std::optional<Refusal> refusal = {};
   bool gone = false;  // deleted, and Muster has nothing left of it
   Edition edition = Edition::kCurrent;
-  Synced synced = {};    // read for the first edition only
+  Synced synced = {};  // read for the first edition only
+  std::optional<MetadataRefusal> metadata_refusal = {};
   bool ready = false;    // show Ready, and what goes with it
   Service service = {};  // read for that only
   // What the brake says of the pool (core/brake.h); nullopt: nothing is held.

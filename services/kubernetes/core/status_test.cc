@@ -99,6 +99,57 @@ TEST(Status, ShowsWhatThePoolWouldBeGranted) {
   EXPECT_EQ(GrantableText(pool), "0");
 }
 
+// Muster sees a Node that is there; the API server has it without its labels and taints.
+TEST(Status, MetadataThatIsRefusedIsNoTargetMet) {
+  v1::NodePool pool = HealthyPool();
+  NodePoolObject object = MakeObject(1, Desired(MakeObject(1), &pool));
+  StatusFacts facts{.object = &object, .pool = &pool, .edition = Edition::kBoth};
+  facts.synced = {.nodes = 3, .pending = 1};
+  facts.metadata_refusal = {1, "g1: nodes \"g1\" is forbidden"};
+  Json status = *DesiredStatus(facts, Now());
+  Json at_target = Find(status, "AtTarget");
+  EXPECT_EQ(at_target["status"], "Unknown");
+  EXPECT_EQ(at_target["reason"], "InternalError");
+  EXPECT_EQ(at_target["message"],
+            "NodePool has reached its target node count. The API server refuses the metadata of 1 "
+            "Node: g1: nodes \"g1\" is forbidden");
+  EXPECT_EQ(at_target["lastTransitionTime"], kLater);
+  EXPECT_EQ(at_target["observedGeneration"], 1);
+  EXPECT_EQ(Find(status, "Allocated")["status"], "True") << "the first edition has its own for it";
+  EXPECT_EQ(Find(status, "MetadataSynced")["message"],
+            "Metadata of 1 of 3 Nodes is not synced yet. The API server refuses the metadata of 1 "
+            "Node: g1: nodes \"g1\" is forbidden");
+
+  object.status = status;
+  facts.metadata_refusal->nodes = 2;
+  at_target = Find(*DesiredStatus(facts, Now() + absl::Minutes(1)), "AtTarget");
+  EXPECT_THAT(at_target["message"].get<std::string>(), ::testing::HasSubstr("of 2 Nodes: g1: "));
+  EXPECT_EQ(at_target["lastTransitionTime"], kLater) << "its status stays";
+
+  facts.metadata_refusal.reset();
+  at_target = Find(*DesiredStatus(facts, Now()), "AtTarget");
+  EXPECT_EQ(at_target["reason"], "TargetMet");
+  EXPECT_EQ(at_target["status"], "True");
+}
+
+// What is no target met anyway keeps its reason.
+TEST(Status, MetadataThatIsRefusedIsToldBesideWhatElseIsAmiss) {
+  v1::NodePool pool = HealthyPool();
+  const NodePoolObject object = MakeObject(1);
+  StatusFacts facts{.object = &object, .pool = &pool};
+  facts.metadata_refusal = {1, "g1: No."};
+  *pool.mutable_status()->mutable_conditions(3) =
+      MakeCondition("AtTarget", "False", "UnderTarget", "1 of 2 Nodes.");
+  const Json under = Find(*DesiredStatus(facts, Now()), "AtTarget");
+  EXPECT_EQ(under["reason"], "UnderTarget");
+  EXPECT_EQ(under["status"], "False");
+  EXPECT_EQ(under["message"],
+            "1 of 2 Nodes. The API server refuses the metadata of 1 Node: g1: No.");
+  *pool.mutable_status()->mutable_conditions(3) =
+      MakeCondition("AtTarget", "False", "PendingDelete", "Going.");
+  EXPECT_EQ(Find(*DesiredStatus(facts, Now()), "AtTarget")["message"], "Going.");
+}
+
 TEST(Status, IsLeftAloneWhileNothingIsKnown) {
   EXPECT_TRUE(Desired(MakeObject(1), nullptr).is_null());
 }

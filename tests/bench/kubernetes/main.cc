@@ -25,6 +25,10 @@ ABSL_FLAG(int, pools, 1000, "NodePools, 1 to 10,000.");
 ABSL_FLAG(int, nodes, 10000, "Nodes of all pools together; as many each.");
 ABSL_FLAG(int, rate, 50, "Changes of specs a second, 1 to 1,000.");
 ABSL_FLAG(absl::Duration, quiet, absl::Minutes(10), "How long nothing may be written.");
+ABSL_FLAG(
+    absl::Duration, lease_interval, absl::Hours(1),
+    "Between two renewals of a Node's lease by its kubelet. As in life, 10s, 10,000 Nodes are "
+    "1,000 writes a second to the API server, none of them the adapter's.");
 ABSL_FLAG(absl::Duration, limit, absl::Minutes(30), "A phase that takes longer has failed.");
 
 namespace muster::bench {
@@ -84,16 +88,27 @@ bool AllMet(const Stage::Objects& objects, size_t pools) {
   return met == pools;
 }
 
+// How far it is, for who waits.
+void Tell(absl::Time begin, const Stage::Objects& pools) {
+  int64_t current = 0;
+  for (const auto& [name, pool] : pools)
+    current += pool.value(Json::json_pointer("/status/currentNodes"), int64_t{0});
+  std::cerr << absl::StrFormat("%4.0f s: %d of the pools' Nodes are registered\n",
+                               absl::ToDoubleSeconds(absl::Now() - begin), current);
+}
+
 // Asked for at intervals: following 10,000 Nodes by a watch of our own would be load.
 void AwaitMirrored(Stage& stage, int pools, int nodes) {
-  const absl::Time give_up = absl::Now() + absl::GetFlag(FLAGS_limit);
-  while (absl::Now() < give_up) {
+  const absl::Time begin = absl::Now();
+  const absl::Time give_up = begin + absl::GetFlag(FLAGS_limit);
+  for (int looks = 0; absl::Now() < give_up; ++looks) {
     Stage::Objects objects;
     const auto listed =
         stage.client().List("/apis/compute.coreweave.com/v1alpha1/nodepools", {}, [&](Json object) {
           const std::string name = object["metadata"]["name"];
           objects[name] = std::move(object);
         });
+    if (looks % 15 == 14) Tell(begin, objects);
     if (listed.ok() && AllMet(objects, static_cast<size_t>(pools))) {
       int ready = 0;
       for (const Json& node : stage.Nodes())
@@ -211,8 +226,13 @@ void Run() {
   const int nodes = absl::GetFlag(FLAGS_nodes) / pools * pools;
   Stage::Options options;
   options.house.own_cluster = true;
+  options.house.fleetsim_flags.insert(
+      options.house.fleetsim_flags.end(),
+      {"--kube_calls=16", absl::StrCat("--lease_interval=",
+                                       absl::FormatDuration(absl::GetFlag(FLAGS_lease_interval)))});
   Stage stage(options);
-  std::cout << stage.server().name() << ", " << pools << " NodePools, " << nodes << " Nodes\n";
+  std::cout << stage.server().name() << ", " << pools << " NodePools, " << nodes
+            << " Nodes, leases every " << absl::GetFlag(FLAGS_lease_interval) << std::endl;
   ApplyMachines(stage, nodes);
   stage.TerminateAdapter();
   CreatePools(stage, pools, nodes);
@@ -223,7 +243,9 @@ void Run() {
   std::string metrics = stage.AdapterMetrics();
   Line("mirror", "from nothing to all of it shown",
        absl::StrFormat("%.0f s", absl::ToDoubleSeconds(absl::Now() - begin)));
-  Line("mirror", "writes of the adapter", absl::StrFormat("%.0f", Writes(metrics)));
+  Line("mirror", "writes of the adapter, but for events, a Node",
+       absl::StrFormat("%.0f, %.2f", Writes(metrics),
+                       (Writes(metrics) - EventsWritten(metrics)) / nodes));
   Line("mirror", "RSS of the adapter",
        absl::StrFormat("%d MiB", ResidentMegabytes(stage.AdapterPid())));
 

@@ -286,6 +286,53 @@ TEST_F(KubectlTest, TheBootedProfileIsTheKubeletsToTell) {
               HasSubstr(kReserved));
 }
 
+// As the fleet does: what a kubelet may, an administrator may not, and who may not act as others
+// does not.
+TEST_F(KubectlTest, OneActsAsAnother) {
+  kubernetes::Endpoint endpoint = stage().server().endpoint();
+  endpoint.as = "muster-fleetsim";
+  endpoint.as_groups = {"system:masters", "system:nodes"};
+  const auto fleet = kubernetes::Client::Create(endpoint, {});
+  ASSERT_TRUE(fleet.ok()) << fleet.status();
+  const auto review =
+      (*fleet)->Create("/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                       {{"apiVersion", "authentication.k8s.io/v1"}, {"kind", "SelfSubjectReview"}});
+  ASSERT_TRUE(review.ok()) << review.status();
+  const Json& user = review->at("status").at("userInfo");
+  EXPECT_EQ(user.at("username"), "muster-fleetsim");
+  EXPECT_THAT(user.at("groups").get<std::vector<std::string>>(),
+              ::testing::IsSupersetOf({"system:masters", "system:nodes"}));
+
+  const std::string node = NodeNamesOf(CreateHealthyPool(Name())).at(0);
+  const std::string path = absl::StrCat(kNodesPath, "/", node);
+  EXPECT_THAT(Eventually({"annotate", "--dry-run=server", "node", node,
+                          "node.coreweave.cloud/node-profile=x"},
+                         kReserved),
+              HasSubstr(kReserved));
+  const absl::Status told =
+      (*fleet)
+          ->Patch(kubernetes::PatchType::kMerge, path,
+                  {{"metadata", {{"annotations", {{"node.coreweave.cloud/node-profile", "x"}}}}}},
+                  {{"dryRun", "All"}})
+          .status();
+  EXPECT_TRUE(told.ok()) << told;
+
+  endpoint.token = std::string(absl::StripAsciiWhitespace(
+      Run({"create", "token", "muster-kubernetes", "--namespace=muster-system"})));
+  const auto stranger = kubernetes::Client::Create(endpoint, {});
+  ASSERT_TRUE(stranger.ok()) << stranger.status();
+  EXPECT_THAT(std::string((*stranger)->Get(path).status().message()),
+              HasSubstr("cannot impersonate"));
+}
+
+// With the rights that it has as deployed.
+TEST_F(KubectlTest, TheAdapterWritesDownWhoseHistoryItAccepted) {
+  EXPECT_THAT(Eventually({"get", "lease", "muster-kubernetes", "--namespace=muster-system",
+                          "--output=yaml"},
+                         "/history: "),
+              HasSubstr("/history: "));
+}
+
 // "Customers may not change or delete control-plane namespaces, nor that label": their own they
 // may.
 TEST_F(KubectlTest, NamespacesOfTheControlPlaneAreNotTheCustomers) {

@@ -17,6 +17,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "tests/kubernetes/manifests.h"
 
@@ -109,9 +110,10 @@ Stage::Stage(Options options) : options_(std::move(options)) {
       throw std::runtime_error(made.status().ToString());
   }
   adapter_kubeconfig_ = server_->kubeconfig();
+  fleet_kubeconfig_ = server_->kubeconfig();
   if (options_.as_deployed) Deploy();
   House::Options house = options_.house;
-  house.fleetsim_flags.push_back(absl::StrCat("--kubeconfig=", server_->kubeconfig()));
+  house.fleetsim_flags.push_back(absl::StrCat("--kubeconfig=", fleet_kubeconfig_));
   house.musterd_flags.push_back("--cordon_settle=200ms");
   house_ = std::make_unique<House>(std::move(house));
   house_->ApplyCatalogue();
@@ -154,6 +156,13 @@ void Stage::Deploy() {
   // The later of two --kubeconfig is the one that counts.
   run({absl::StrCat("--kubeconfig=", adapter_kubeconfig_), "config", "set-credentials", "test",
        absl::StrCat("--token=", absl::StripAsciiWhitespace(token))});
+  // As deploy/local has it.
+  fleet_kubeconfig_ = File("fleetsim.kubeconfig");
+  std::ifstream in(server_->kubeconfig());
+  const std::string own(std::istreambuf_iterator<char>(in), {});
+  std::ofstream(fleet_kubeconfig_) << absl::StrReplaceAll(
+      own, {{"user: {",
+             "user: {as: muster-fleetsim, as-groups: [\"system:masters\", \"system:nodes\"], "}});
 }
 
 std::string Stage::File(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }

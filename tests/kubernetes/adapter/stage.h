@@ -27,7 +27,7 @@ class Stage {
     std::vector<std::string> adapter_flags = {};
     int replicas = 1;
     // The real server only: deploy/kubernetes is applied (base, admission-v1), and the adapter is
-    // its service account, with the rights that this has.
+    // its service account, with the rights that this has; the fleet acts as kubelets do.
     bool as_deployed = false;
   };
 
@@ -98,6 +98,7 @@ class Stage {
   std::string folder_;
   std::unique_ptr<ApiServer> server_;
   std::string adapter_kubeconfig_;
+  std::string fleet_kubeconfig_;
   std::unique_ptr<kubernetes::Client> client_;
   std::unique_ptr<House> house_;
   std::vector<std::unique_ptr<Child>> adapters_;

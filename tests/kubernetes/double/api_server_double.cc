@@ -288,6 +288,11 @@ void ApiServerDouble::FailNext(const Failure& failure) {
   impl_->failures.push_back(failure);
 }
 
+void ApiServerDouble::FailNoMore() {
+  const MutexLock lock(impl_->mutex);
+  impl_->failures.clear();
+}
+
 void ApiServerDouble::DeleteDuringNextPatch(absl::string_view path) {
   const MutexLock lock(impl_->mutex);
   impl_->vanishing.emplace_back(path);

@@ -30,6 +30,8 @@ class ApiServerDouble {
 
   void Set(const Misbehaviour& misbehaviour);
   void FailNext(const Failure& failure);
+  // Those to come are called off.
+  void FailNoMore();
   // Whatever its finalizers, the object of this path is gone when the next patch of it is read.
   void DeleteDuringNextPatch(absl::string_view path);
   // Forgets all history: running watches and continued lists end with 410.

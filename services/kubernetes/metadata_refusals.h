@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/core/status.h"
+
+namespace muster::kubernetes {
+
+// Which machines' v1 Nodes are without what Muster wants on them because the API server refuses
+// it, as this process was told. Thread-safe.
+class MetadataRefusals {
+ public:
+  // A write of the machine's metadata ended so: refused, done, or neither of both, which changes
+  // nothing (a race, a server that is away, a write that is held back). Whether what is said of the
+  // pool is otherwise now.
+  bool Note(const std::string& pool_uid, const std::string& machine, const absl::Status& written);
+  // Nothing is to be written, or the machine is no pool's.
+  bool Forget(const std::string& machine);
+  // Nullopt: none of the pool's.
+  std::optional<MetadataRefusal> Of(const std::string& pool_uid) const;
+
+ private:
+  bool Erase(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable Mutex mutex_;
+  absl::flat_hash_map<std::string, std::string> pools_ MUSTER_GUARDED_BY(mutex_);  // by machine
+  // What was said, by pool and machine.
+  absl::flat_hash_map<std::string, std::map<std::string, std::string>> said_
+      MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::kubernetes

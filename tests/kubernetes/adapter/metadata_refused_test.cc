@@ -1,0 +1,107 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/kubernetes/adapter/stage_test_base.h"
+
+// The API server refuses what Muster wants on a Node: the cluster's own policies, or a right that
+// was taken away. Muster has the Node in production all the same.
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kPolicies[] = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+constexpr char kBindings[] =
+    "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+constexpr char kPolicy[] = "no-teams-on-nodes";
+
+class MetadataRefusedTest : public StageTest<MetadataRefusedTest> {
+ protected:
+  static Json Deny(const char* kind, const Json& spec) {
+    return {{"apiVersion", "admissionregistration.k8s.io/v1"},
+            {"kind", kind},
+            {"metadata", {{"name", kPolicy}}},
+            {"spec", spec}};
+  }
+  // Of every Node: that label may not be on it.
+  void RefuseTeams(const std::string& node) {
+    ApiServerDouble* fake = stage().server().double_or_null();
+    if (fake != nullptr) {
+      fake->FailNext({.verb = "PATCH",
+                      .path_prefix = absl::StrCat(kNodesPath, "/", node),
+                      .code = 403,
+                      .count = 1'000'000});
+      return;
+    }
+    const Json rule = {{"apiGroups", {""}},
+                       {"apiVersions", {"v1"}},
+                       {"operations", {"UPDATE"}},
+                       {"resources", {"nodes"}}};
+    const Json validation = {
+        {"expression", "!('example.com/team' in object.metadata.?labels.orValue({}))"},
+        {"message", "Nodes have no team."}};
+    ASSERT_TRUE(
+        stage()
+            .client()
+            .Create(kPolicies, Deny("ValidatingAdmissionPolicy",
+                                    {{"failurePolicy", "Fail"},
+                                     {"matchConstraints", {{"resourceRules", Json::array({rule})}}},
+                                     {"validations", Json::array({validation})}}))
+            .ok());
+    ASSERT_TRUE(
+        stage()
+            .client()
+            .Create(kBindings, Deny("ValidatingAdmissionPolicyBinding",
+                                    {{"policyName", kPolicy}, {"validationActions", {"Deny"}}}))
+            .ok());
+    AwaitPolicy(node);
+  }
+  // It takes effect a second or two after it was made.
+  void AwaitPolicy(const std::string& node) {
+    const Json patch = {{"metadata", {{"labels", {{"example.com/team", "probe"}}}}}};
+    for (const absl::Time give_up = absl::Now() + absl::Seconds(60); absl::Now() < give_up;) {
+      const auto tried =
+          stage().client().Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodesPath, "/", node),
+                                 patch, {{"dryRun", "All"}});
+      if (absl::StrContains(tried.status().message(), "Nodes have no team.")) return;
+    }
+    ADD_FAILURE() << "the policy takes no effect";
+  }
+  void RefuseNoMore() {
+    ApiServerDouble* fake = stage().server().double_or_null();
+    if (fake != nullptr) return fake->FailNoMore();
+    for (const char* path : {kBindings, kPolicies})
+      EXPECT_TRUE(stage().client().Delete(absl::StrCat(path, "/", kPolicy)).ok());
+  }
+};
+
+TEST_F(MetadataRefusedTest, ThePoolIsNotHealthyAsLongAsItIs) {
+  const std::string pool = Name();
+  const std::string node = NodeNamesOf(CreateHealthyPool(pool)).at(0);
+  RefuseTeams(node);
+  PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "a"}}}});
+  ASSERT_TRUE(AwaitReason(pool, "AtTarget", "InternalError"));
+  const Json at_target = ConditionOf(stage().GetNodePool(pool), "AtTarget");
+  EXPECT_EQ(at_target["status"], "Unknown");
+  EXPECT_THAT(
+      at_target["message"].get<std::string>(),
+      HasSubstr(absl::StrCat("The API server refuses the metadata of 1 Node: ", node, ": ")));
+  EXPECT_EQ(LabelOf(stage().GetNode(node), "example.com/team"), "");
+
+  RefuseNoMore();
+  EXPECT_TRUE(AwaitReason(pool, "AtTarget", "TargetMet"));
+  EXPECT_EQ(LabelOf(stage().GetNode(node), "example.com/team"), "a");
+}
+
+TEST_F(MetadataRefusedTest, WhatIsNotWantedAnyMoreIsNotAmiss) {
+  const std::string pool = Name();
+  const std::string node = NodeNamesOf(CreateHealthyPool(pool)).at(0);
+  RefuseTeams(node);
+  PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "a"}}}});
+  ASSERT_TRUE(AwaitReason(pool, "AtTarget", "InternalError"));
+  PatchSpec(pool, {{"nodeLabels", nullptr}});
+  EXPECT_TRUE(AwaitReason(pool, "AtTarget", "TargetMet"));
+  RefuseNoMore();
+}
+
+}  // namespace
+}  // namespace muster::testing
