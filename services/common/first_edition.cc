@@ -34,13 +34,7 @@ constexpr ConditionNames kConditions[] = {
     {"MaxNodesUnreachable", "", "MaxNodesUnreachable", ""},
 };
 
-struct EventNames {
-  absl::string_view reason;
-  bool on_pool;
-  absl::string_view first;
-};
-
-constexpr EventNames kEvents[] = {
+constexpr FirstEditionEvent kEvents[] = {
     {"CWNodeRegistered", false, "CWNodeRegisteredEvent"},
     {"CWNodeRegistrationFailed", false, "CWRegistrationFailedEvent"},
     {"CWNodeRegistered", true, "NodePoolNodesAllocated"},
@@ -71,6 +65,8 @@ std::optional<FirstEditionCondition> FirstEditionOfCondition(absl::string_view t
   const absl::string_view word = found->first_reason.empty() ? reason : found->first_reason;
   return FirstEditionCondition{std::string(found->first_type), std::string(word)};
 }
+
+absl::Span<const FirstEditionEvent> FirstEditionEvents() { return kEvents; }
 
 absl::string_view FirstEditionOfEvent(absl::string_view reason, bool on_pool) {
   const auto* found = std::find_if(std::begin(kEvents), std::end(kEvents), [&](auto& row) {

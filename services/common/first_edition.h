@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 // The names that the first edition of the NodePool API had for today's conditions and events
 // (`--condition-edition=first|both` of the Kubernetes adapter). The one table that holds the
@@ -31,7 +32,16 @@ std::optional<FirstEditionCondition> FirstEditionOfCondition(absl::string_view t
                                                              absl::string_view reason,
                                                              absl::string_view event_reason = "");
 
-// `on_pool`: the event is about a NodePool, else about a Node. Empty: the first edition had none.
+struct FirstEditionEvent {
+  absl::string_view reason;  // of today
+  bool on_pool = false;      // it is about a NodePool, else about a Node
+  absl::string_view first;
+};
+
+// All that have another name there.
+absl::Span<const FirstEditionEvent> FirstEditionEvents();
+
+// Empty: the first edition had none.
 absl::string_view FirstEditionOfEvent(absl::string_view reason, bool on_pool);
 
 }  // namespace muster

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/types.h"
 
@@ -151,7 +152,7 @@ struct SetStatus {
 
 // About the pool.
 struct EmitEvent {
-  std::string event = {};  // CWNodePoolScaledUp, ...
+  EventReason event = {};
   std::string message = {};
   bool operator==(const EmitEvent&) const = default;
 };

@@ -1,12 +1,18 @@
 // Which test covers which event of the reference and which reason of which condition; fails when
 // all tests ran and one is covered by none.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "services/common/first_edition.h"
+#include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/test_coverage.h"
 
 namespace muster::lifecycle {
@@ -115,6 +121,25 @@ constexpr const char* kConditions[] = {
     "CWNodeRemoval/PendingRemoval",
     "CWNodeRemoval/NotPendingRemoval",
 };
+
+TEST(EventReasons, AreThoseOfTheReference) {
+  std::vector<absl::string_view> told;
+  for (const EventReasonRow& row : kEventReasons) told.push_back(row.text);
+  std::vector<absl::string_view> wanted;
+  for (const EventRow& event : kEvents) wanted.emplace_back(event.reason);
+  EXPECT_THAT(told, ::testing::UnorderedElementsAreArray(wanted));
+}
+
+// No event changed its name here and kept it there.
+TEST(EventReasons, WhatTheFirstEditionNamesIsTold) {
+  for (const FirstEditionEvent& first : FirstEditionEvents()) {
+    const auto* event =
+        std::find_if(std::begin(kEvents), std::end(kEvents),
+                     [&](const EventRow& row) { return row.reason == first.reason; });
+    ASSERT_NE(event, std::end(kEvents)) << first.reason;
+    EXPECT_TRUE(first.on_pool ? event->on_pool : event->on_node) << first.reason;
+  }
+}
 
 std::vector<std::string> Wanted() {
   std::vector<std::string> wanted;

@@ -95,7 +95,7 @@ void Replace(Overlay<State>& overlay, const Pool& row, const ApplyNodePool& comm
   if (rises) ForgetVictims(overlay, command.name);
   if (!metadata.empty())
     EventLog(overlay, now)
-        .Emit(before.uid, before.name, "CWNodePoolMetadata",
+        .Emit(before.uid, before.name, EventReason::kNodePoolMetadata,
               absl::StrCat("Updated ", metadata, "."));
 }
 
@@ -122,7 +122,7 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, ab
       pool.account.generation = std::max(pool.account.generation, lease->generation_floor);
     overlay.Put(pool);
     EventLog(overlay, now)
-        .Emit(pool.uid, pool.name, "CWNodePoolCreated",
+        .Emit(pool.uid, pool.name, EventReason::kNodePoolCreated,
               absl::StrCat("NodePool ", LastIdOf(pool.name), " was created."));
   } else {
     RETURN_IF_ERROR(CheckFits(*before, command, spec));

@@ -212,7 +212,7 @@ TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
                  .version = sim.state().VersionOf(kSimPool),
                  .holder = "a",
                  .epoch = 1,
-                 .actions = {EmitEvent{"CWNodePoolMetadata", "m"}}};
+                 .actions = {EmitEvent{EventReason::kNodePoolMetadata, "m"}}};
   ApplyPlan old_version = plan;
   --old_version.version;
   EXPECT_EQ(ReasonOf(sim.Run(old_version).status()), "PLAN_OUTDATED");

@@ -61,17 +61,17 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue) {
   if (!catalogue.known) return {};
   const Spec& spec = pool.spec;
   if (!catalogue.type) {
-    return {Validity::kInvalid, "CWInvalidInstanceType",
+    return {Validity::kInvalid, EventReason::kInvalidInstanceType,
             absl::StrCat("Instance type ", spec.instance_type, " does not exist."), true};
   }
-  Judgement judgement{Validity::kValid, "", ""};
+  Judgement judgement{.validity = Validity::kValid};
   std::vector<std::string> faults;
   if (!catalogue.offered) {
-    judgement.event = "CWInstanceTypeNotInZone";
+    judgement.event = EventReason::kInstanceTypeNotInZone;
     faults.push_back(absl::StrCat("Instance type ", spec.instance_type,
                                   " is not available in zone ", pool.zone, "."));
   } else if (spec.compute_class == "spot" && !catalogue.general_access) {
-    judgement.event = "CWInstanceTypeNotInZone";
+    judgement.event = EventReason::kInstanceTypeNotInZone;
     faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
   }
   if (!faults.empty()) judgement.validity = Validity::kInvalid;
@@ -96,7 +96,7 @@ std::string Unresolved(const Pool& pool, const Answer<ConfigurationAnswer>& conf
 Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue, const Answers& answers) {
   Judgement judgement = Judge(pool, catalogue);
   if (judgement.validity != Validity::kValid) return judgement;
-  constexpr char kEvent[] = "CWNodePoolNodesRequestFailed";
+  constexpr EventReason kEvent = EventReason::kNodePoolNodesRequestFailed;
   const Condition* said = FindCondition(pool.status.conditions, "Validated");
   if (answers.configuration.away() && !pool.deleting() && said != nullptr &&
       said->reason == "Invalid") {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/types.h"
 
@@ -26,9 +27,9 @@ enum class Validity { kValid, kInvalid, kUnknown };
 // How the pool stands to the catalogue.
 struct Judgement {
   Validity validity = Validity::kUnknown;
-  std::string event = {};    // kInvalid: CWInvalidInstanceType, ...
-  std::string message = {};  // kInvalid: every fault
-  bool of_zone = false;      // kInvalid: the zone does not offer what the pool is of
+  std::optional<EventReason> event = {};  // kInvalid: the event that tells it
+  std::string message = {};               // kInvalid: every fault
+  bool of_zone = false;                   // kInvalid: the zone does not offer what the pool is of
 };
 Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue);
 // True when capacity says that no machine of the type and zone satisfies the pool's node affinity.

@@ -12,47 +12,11 @@
 #include "services/lifecycle/core/names.h"
 
 namespace muster::lifecycle {
-namespace {
 
-constexpr absl::string_view kWarnings[] = {
-    "CWInstanceTypeNotInZone",
-    "CWInsufficientCapacity",
-    "CWInvalidInstanceType",
-    "CWNodeDeliverFail",
-    "CWNodePoolDisabled",
-    "CWNodePoolNodesRemoveError",
-    "CWNodePoolNodesRequestFailed",
-    "CWNodePoolQuotaCheckFailed",
-    "CWNodeRegistrationFailed",
-    "CWOverQuota",
-    "CWNodeDrainingPDBViolation",
-    "CWNodeDrainingForceDelete",
-    "CWNodePoolNoPendingConfiguration",
-    "CWNodePoolNodeConfigRollbackFailed",
-    "CWNodePoolNodeConfigUpdateConflict",
-    "CWNodeConfigStagingFailed",
-    "Preemption pending",
-    "Preemption in progress",
-    "Deleted for preemption",
-    // Ours.
-    "CWNodeBootFailed",
-    "CWNodeUnhealthy",
-    "CWNodePoolReconfigureHalted",
-    "CWNodePoolMaxNodesUnreachable",
-};
-
-}  // namespace
-
-absl::string_view EventTypeOf(absl::string_view reason) {
-  const bool warning =
-      std::find(std::begin(kWarnings), std::end(kWarnings), reason) != std::end(kWarnings);
-  return warning ? "Warning" : "Normal";
-}
-
-void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, absl::string_view reason,
+void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, EventReason reason,
                     absl::string_view message) {
   Event event;
-  event.name = EventName(ClusterNameOf(object), EventId(pool_uid, object, reason, message));
+  event.name = EventName(ClusterNameOf(object), EventId(pool_uid, object, TextOf(reason), message));
   const Event* before = overlay_.state().table<Event>().Find(event.name);
   if (before != nullptr) {
     event = *before;
@@ -60,8 +24,8 @@ void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, absl::
   } else {
     event.object = std::string(object);
     event.pool_uid = std::string(pool_uid);
-    event.type = std::string(EventTypeOf(reason));
-    event.reason = std::string(reason);
+    event.type = std::string(TextOf(TypeOf(reason)));
+    event.reason = std::string(TextOf(reason));
     event.message = std::string(message);
     event.first_time = time_;
     MakeRoom(pool_uid);

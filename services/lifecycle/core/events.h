@@ -3,13 +3,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/state.h"
+#include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/node_events.h"
 #include "services/lifecycle/core/state.h"
 
 namespace muster::lifecycle {
-
-// `Warning` or `Normal`, by the reason (semantics 8).
-absl::string_view EventTypeOf(absl::string_view reason);
 
 // Writes events into an overlay: equal ones are counted on one row. Events of one command happen a
 // microsecond apart, so that their order can be told from their times.
@@ -19,7 +17,7 @@ class EventLog {
   EventLog(Overlay<State>& overlay, absl::Time now) : overlay_(overlay), time_(now) {}
 
   // `object`: resource name of the pool with that uid, or of one of its Nodes.
-  void Emit(absl::string_view pool_uid, absl::string_view object, absl::string_view reason,
+  void Emit(absl::string_view pool_uid, absl::string_view object, EventReason reason,
             absl::string_view message);
   // What tells of a change of one of the pool's Nodes, see EventsOf.
   void EmitAll(const Pool& pool, const Node* before, const Node& after, absl::string_view why,

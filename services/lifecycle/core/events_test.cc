@@ -1,8 +1,10 @@
 #include "services/lifecycle/core/events.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
@@ -11,15 +13,17 @@
 namespace muster::lifecycle {
 namespace {
 
+using ::testing::ElementsAre;
+
 constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
 
 TEST(Events, EqualOnesAreCounted) {
   State state;
   Overlay<State> overlay(state, 0);
   EventLog log(overlay, absl::FromUnixSeconds(1));
-  log.Emit("uid-1", kPool, "CWOverQuota", "m");
-  log.Emit("uid-1", kPool, "CWOverQuota", "m");
-  log.Emit("uid-1", kPool, "CWNodeAssigned", "m");
+  log.Emit("uid-1", kPool, EventReason::kOverQuota, "m");
+  log.Emit("uid-1", kPool, EventReason::kOverQuota, "m");
+  log.Emit("uid-1", kPool, EventReason::kNodeAssigned, "m");
   ASSERT_EQ(state.table<Event>().size(), 2U);
   const Event& counted = *state.table<Event>().Find(
       EventName(ClusterNameOf(kPool), EventId("uid-1", kPool, "CWOverQuota", "m")));
@@ -29,12 +33,32 @@ TEST(Events, EqualOnesAreCounted) {
   EXPECT_EQ(counted.last_time, absl::FromUnixSeconds(1) + absl::Microseconds(1));
 }
 
+// Semantics 8.
+TEST(Events, WhatDoesNotGoAsItShouldIsAWarning) {
+  std::vector<absl::string_view> warnings;
+  for (const EventReasonRow& row : kEventReasons)
+    if (row.type == EventType::kWarning) warnings.push_back(row.text);
+  EXPECT_THAT(
+      warnings,
+      ElementsAre("CWInstanceTypeNotInZone", "CWInsufficientCapacity", "CWInvalidInstanceType",
+                  "CWNodeDeliverFail", "CWNodePoolDisabled", "CWNodePoolNodesRemoveError",
+                  "CWNodePoolNodesRequestFailed", "CWNodePoolQuotaCheckFailed",
+                  "CWNodeRegistrationFailed", "CWOverQuota", "CWNodeDrainingPDBViolation",
+                  "CWNodeDrainingForceDelete", "CWNodePoolNoPendingConfiguration",
+                  "CWNodePoolNodeConfigRollbackFailed", "CWNodePoolNodeConfigUpdateConflict",
+                  "CWNodeConfigStagingFailed", "Preemption pending", "Preemption in progress",
+                  "Deleted for preemption", "CWNodeBootFailed", "CWNodeUnhealthy",
+                  "CWNodePoolReconfigureHalted", "CWNodePoolMaxNodesUnreachable"));
+  EXPECT_EQ(TextOf(EventType::kWarning), "Warning");
+  EXPECT_EQ(TextOf(EventType::kNormal), "Normal");
+}
+
 TEST(Events, TheOldestGoes) {
   State state;
   Overlay<State> overlay(state, 0);
   EventLog log(overlay, absl::FromUnixSeconds(1));
   for (size_t i = 0; i < kMaxEventsAPool + 5; ++i) {
-    log.Emit("uid-1", kPool, "CWNodeAssigned", std::to_string(i));
+    log.Emit("uid-1", kPool, EventReason::kNodeAssigned, std::to_string(i));
   }
   EXPECT_EQ(state.table<Event>().size(), kMaxEventsAPool - kForgottenEvents + 5);
   EXPECT_EQ(state.EventsOf("uid-1")->size(), kMaxEventsAPool - kForgottenEvents + 5);

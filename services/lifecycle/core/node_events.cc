@@ -1,7 +1,6 @@
 #include "services/lifecycle/core/node_events.h"
 
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/core/events.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/reserved_taint.h"
 #include "services/lifecycle/core/text.h"
@@ -40,8 +39,8 @@ class Teller {
         moved_(was_.state != after.state) {}
 
   std::vector<NodeEventTold> Run() {
-    if (comes_) OnPool("CWNodeAssigned", " was assigned to the NodePool.");
-    if (To(NodeState::kRegistered)) OnBoth("CWNodeRegistered", " was registered.");
+    if (comes_) OnPool(EventReason::kNodeAssigned, " was assigned to the NodePool.");
+    if (To(NodeState::kRegistered)) OnBoth(EventReason::kNodeRegistered, " was registered.");
     if (To(NodeState::kDeliveryFailed)) Failure();
     Health();
     Removal();
@@ -59,17 +58,16 @@ class Teller {
   std::string Text(absl::string_view what) const {
     return absl::StrCat("Node ", is_.machine, what);
   }
-  void OnNode(absl::string_view reason, absl::string_view what) {
-    told_.push_back({false, std::string(reason), Text(what)});
+  void OnNode(EventReason reason, absl::string_view what) {
+    told_.push_back({false, reason, Text(what)});
   }
   // What goes as it should names no Node there, so that a pool of hundreds has one row of it,
   // counted; the Node's own events tell which it was.
-  void OnPool(absl::string_view reason, absl::string_view what) {
-    const bool counted = EventTypeOf(reason) == "Normal";
-    told_.push_back(
-        {true, std::string(reason), counted ? absl::StrCat("A Node", what) : Text(what)});
+  void OnPool(EventReason reason, absl::string_view what) {
+    const bool counted = TypeOf(reason) == EventType::kNormal;
+    told_.push_back({true, reason, counted ? absl::StrCat("A Node", what) : Text(what)});
   }
-  void OnBoth(absl::string_view reason, absl::string_view what) {
+  void OnBoth(EventReason reason, absl::string_view what) {
     OnNode(reason, what);
     OnPool(reason, what);
   }
@@ -80,16 +78,17 @@ class Teller {
     const std::string because = BecauseText(why_);
     const bool rebooted = was_.state == NodeState::kReconfiguring;
     if (rebooted || was_.state == NodeState::kRegistered) {
-      OnBoth("CWNodeBootFailed",
+      OnBoth(EventReason::kNodeBootFailed,
              rebooted ? absl::StrCat(" did not come up from its reboot into configuration ",
                                      is_.desired.node_profile, because)
                       : absl::StrCat(" was registered and did not become ready", because));
-      OnPool("CWNodeDeletionRequestSuccess", " is to be deleted: its boot failed.");
-      OnPool("CWNodeDeleted", " was deleted.");
+      OnPool(EventReason::kNodeDeletionRequestSuccess, " is to be deleted: its boot failed.");
+      OnPool(EventReason::kNodeDeleted, " was deleted.");
     } else if (was_.state == NodeState::kBooting && timed_out_) {
-      OnNode("CWNodeRegistrationFailed", absl::StrCat(" could not be registered", because));
+      OnNode(EventReason::kNodeRegistrationFailed,
+             absl::StrCat(" could not be registered", because));
     } else {
-      OnPool("CWNodeDeliverFail", absl::StrCat(" could not be delivered", because));
+      OnPool(EventReason::kNodeDeliverFail, absl::StrCat(" could not be delivered", because));
     }
   }
 
@@ -103,70 +102,74 @@ class Teller {
                             : leaves && !left;
     if (!begins) return;
     const absl::string_view cause = CauseText(is_.removal_cause);
-    OnPool("CWNodeDeletionRequestSuccess", absl::StrCat(" is to be deleted: ", cause, "."));
+    OnPool(EventReason::kNodeDeletionRequestSuccess,
+           absl::StrCat(" is to be deleted: ", cause, "."));
     if (is_.state == NodeState::kDeleted) return;  // it was never told to boot
-    OnBoth("CWNodeMarkedPrepareForTerminate", absl::StrCat(" is to be terminated: ", cause, "."));
+    OnBoth(EventReason::kNodeMarkedPrepareForTerminate,
+           absl::StrCat(" is to be terminated: ", cause, "."));
   }
 
   void Preemption() {
     if (was_.preempt_time == kNever && is_.preempt_time != kNever) {
-      OnNode("Preemption pending", " will be preempted: its machine is needed elsewhere.");
+      OnNode(EventReason::kPreemptionPending,
+             " will be preempted: its machine is needed elsewhere.");
     }
     if (!IsDrainedForPreemption(was_) && IsDrainedForPreemption(is_)) {
-      OnNode("Preemption in progress", " is being drained for preemption.");
+      OnNode(EventReason::kPreemptionInProgress, " is being drained for preemption.");
     }
   }
 
   void Cordon() {
     if (!was_.desired.cordoned && is_.desired.cordoned) {
-      OnBoth("CWNodeCordoned", " was cordoned.");
+      OnBoth(EventReason::kNodeCordoned, " was cordoned.");
     }
     if (was_.desired.cordoned && !is_.desired.cordoned) {
-      OnBoth("CWNodeUncordoned", " was uncordoned.");
+      OnBoth(EventReason::kNodeUncordoned, " was uncordoned.");
     }
     // Of one that arrives nothing is told: it came with its taint.
     if (was_.machine.empty() || was_.state == NodeState::kRegistered) return;
     const bool had = HasReservedTaint(was_);
     const bool has = HasReservedTaint(is_);
     if (!had && has)
-      OnBoth("CWNodeTainted", " was tainted: node.coreweave.cloud/reserved:NoExecute.");
-    if (had && !has) OnBoth("CWNodeUntainted", " was untainted: node.coreweave.cloud/reserved.");
+      OnBoth(EventReason::kNodeTainted, " was tainted: node.coreweave.cloud/reserved:NoExecute.");
+    if (had && !has)
+      OnBoth(EventReason::kNodeUntainted, " was untainted: node.coreweave.cloud/reserved.");
   }
 
   void Health() {
     if (was_.observed.unhealthy || !is_.observed.unhealthy) return;
     // A relapse of one that is looked at already is told with the first.
     if (was_.state == NodeState::kTriage) return;
-    OnNode("CWNodeUnhealthy",
+    OnNode(EventReason::kNodeUnhealthy,
            absl::StrCat(" is unhealthy", BecauseText(is_.observed.health_message)));
   }
 
   void Drain() {
     if (!was_.desired.drain && is_.desired.drain) {
-      OnPool("CWDrainNode", " is being drained.");
-      OnBoth("CWNodeDraining", " is being drained.");
+      OnPool(EventReason::kDrainNode, " is being drained.");
+      OnBoth(EventReason::kNodeDraining, " is being drained.");
     }
     if (was_.observed.drain_blocked_by.empty() && !is_.observed.drain_blocked_by.empty()) {
-      OnBoth("CWNodeDrainingPDBViolation",
+      OnBoth(EventReason::kNodeDrainingPDBViolation,
              absl::StrCat(" cannot be drained", BecauseText(is_.observed.drain_blocked_by)));
     }
     if (!was_.desired.force_drain && is_.desired.force_drain) {
-      OnBoth("CWNodeDrainingForceDelete",
+      OnBoth(EventReason::kNodeDrainingForceDelete,
              " was not drained in time: what is left on it is deleted.");
     }
   }
 
   void Departure() {
     if (To(NodeState::kPreparedForTerminate)) {
-      OnBoth("CWNodePreparedForTerminate", " is prepared for termination.");
+      OnBoth(EventReason::kNodePreparedForTerminate, " is prepared for termination.");
     }
     if (was_.observed.removal_error.empty() && !is_.observed.removal_error.empty()) {
-      OnPool("CWNodePoolNodesRemoveError",
+      OnPool(EventReason::kNodePoolNodesRemoveError,
              absl::StrCat(" could not be removed", BecauseText(is_.observed.removal_error)));
     }
     if (!To(NodeState::kDeleted)) return;
-    if (is_.preempt_time != kNever) OnNode("Deleted for preemption", " was preempted.");
-    OnPool("CWNodeDeleted", " was deleted.");
+    if (is_.preempt_time != kNever) OnNode(EventReason::kDeletedForPreemption, " was preempted.");
+    OnPool(EventReason::kNodeDeleted, " was deleted.");
   }
 
   void Configuration() {
@@ -174,14 +177,14 @@ class Teller {
     const bool boots = is_.desired.phase == Phase::kRunning && is_.state == NodeState::kAssigned &&
                        was_.desired.phase != Phase::kRunning;
     if (boots || To(NodeState::kReconfiguring)) {
-      OnNode("CWConfigStaged", absl::StrCat(" boots into configuration ", profile, "."));
+      OnNode(EventReason::kConfigStaged, absl::StrCat(" boots into configuration ", profile, "."));
     }
     if (FromTo(NodeState::kReconfiguring, NodeState::kProduction)) {
-      OnNode("CWReconfigureRebooted",
+      OnNode(EventReason::kReconfigureRebooted,
              absl::StrCat(" was rebooted into configuration ", is_.observed.node_profile, "."));
     }
     if (was_.observed.staging_error.empty() && !is_.observed.staging_error.empty()) {
-      OnNode("CWNodeConfigStagingFailed",
+      OnNode(EventReason::kNodeConfigStagingFailed,
              absl::StrCat(" could not be staged with configuration ", profile,
                           BecauseText(is_.observed.staging_error)));
     }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/types.h"
 
 namespace muster::lifecycle {
@@ -10,7 +11,7 @@ namespace muster::lifecycle {
 // An event that tells of a Node.
 struct NodeEventTold {
   bool on_pool = false;  // about the pool; else about the Node
-  std::string reason = {};
+  EventReason reason = {};
   std::string message = {};
   bool operator==(const NodeEventTold&) const = default;
 };

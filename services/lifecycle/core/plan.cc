@@ -75,8 +75,8 @@ bool Planner::AnyAway() const {
          ask_again(answers().configuration);
 }
 
-void Planner::Say(absl::string_view event, std::string message) {
-  Do(EmitEvent{std::string(event), std::move(message)});
+void Planner::Say(EventReason reason, std::string message) {
+  Do(EmitEvent{reason, std::move(message)});
 }
 
 void Planner::Wait(DeferReason reason, absl::string_view subject, std::string message,

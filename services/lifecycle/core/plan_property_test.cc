@@ -22,7 +22,7 @@ constexpr uint64_t kSeeds = 20'000;
 constexpr int kMostSteps = 8;
 
 struct HasReason {
-  bool operator()(const EmitEvent& a) const { return !a.event.empty() && !a.message.empty(); }
+  bool operator()(const EmitEvent& a) const { return !a.message.empty(); }
   template <class A>
   bool operator()(const A& a) const {
     return !a.reason.empty();

@@ -34,17 +34,18 @@ void Planner::Publish() {
 void Planner::Announce(const Condition& now, const Status& status) {
   const Condition* before = FindCondition(pool_.status.conditions, now.type);
   const bool reworded = before == nullptr || before->message != now.message;
-  if (now.type == "Validated" && now.reason == "Invalid" && reworded) {
-    Say(judgement_.event, now.message);
+  if (now.type == "Validated" && judgement_.event && reworded) {
+    Say(*judgement_.event, now.message);
   }
   if (now.type == "Quota") AnnounceQuota(now, status);
   if (now.type == "Capacity") AnnounceCapacity(now, status);
   if (before != nullptr && before->reason == now.reason) return;
   if (now.type == "Capacity" && now.status == "Unknown") {
-    Say("CWNodePoolNodesRequestFailed", now.message);
+    Say(EventReason::kNodePoolNodesRequestFailed, now.message);
   }
   if (now.type == "AtTarget" && now.reason == "TargetMet") AnnounceTarget();
-  if (now.type == "MaxNodesUnreachable") Say("CWNodePoolMaxNodesUnreachable", now.message);
+  if (now.type == "MaxNodesUnreachable")
+    Say(EventReason::kNodePoolMaxNodesUnreachable, now.message);
 }
 
 // Of a pool that is invalid and asks for nothing it misleads: it is told once the pool is valid.
@@ -56,18 +57,20 @@ void Planner::AnnounceCapacity(const Condition& now, const Status& status) {
   };
   const std::vector<Condition>& was = pool_.status.conditions;
   const bool turned = ReasonOf(was, "Capacity") != now.reason || is_invalid(was);
-  if (turned && !is_invalid(status.conditions)) Say("CWInsufficientCapacity", now.message);
+  if (turned && !is_invalid(status.conditions))
+    Say(EventReason::kInsufficientCapacity, now.message);
 }
 
 // The same of quota.
 void Planner::AnnounceQuota(const Condition& now, const Status& status) {
   const std::vector<Condition>& was = pool_.status.conditions;
   const bool turned = ReasonOf(was, "Quota") != now.reason;
-  if (turned && now.reason == "Over") Say("CWOverQuota", now.message);
+  if (turned && now.reason == "Over") Say(EventReason::kOverQuota, now.message);
   const bool invalid = ReasonOf(status.conditions, "Validated") == "Invalid";
   const bool was_invalid = ReasonOf(was, "Validated") == "Invalid";
   const bool failed = now.reason == "NotSet" || now.status == "Unknown";
-  if (failed && !invalid && (turned || was_invalid)) Say("CWNodePoolQuotaCheckFailed", now.message);
+  if (failed && !invalid && (turned || was_invalid))
+    Say(EventReason::kNodePoolQuotaCheckFailed, now.message);
 }
 
 // A target other than the last that was reached: replacements scale nothing.
@@ -75,8 +78,9 @@ void Planner::AnnounceTarget() {
   const int64_t target = pool_.spec.target_nodes;
   const std::string to = absl::StrCat(" to ", CountText(target, "Node"), ".");
   const int64_t from = pool_.account.scaled_to;
-  if (target > from) Say("CWNodePoolScaledUp", absl::StrCat("NodePool scaled up", to));
-  if (target < from) Say("CWNodePoolScaledDown", absl::StrCat("NodePool scaled down", to));
+  if (target > from) Say(EventReason::kNodePoolScaledUp, absl::StrCat("NodePool scaled up", to));
+  if (target < from)
+    Say(EventReason::kNodePoolScaledDown, absl::StrCat("NodePool scaled down", to));
 }
 
 void Planner::AnnounceConfiguration(const Status& status) {
@@ -85,21 +89,22 @@ void Planner::AnnounceConfiguration(const Status& status) {
     return configuration ? configuration->node_profile : "";
   };
   if (!was.node_profile.empty() && status.node_profile != was.node_profile) {
-    Say("CWNodeConfigStaged", absl::StrCat("Configuration ", status.node_profile, " was staged."));
+    Say(EventReason::kNodeConfigStaged,
+        absl::StrCat("Configuration ", status.node_profile, " was staged."));
   }
   if (status.pending && profile_of(status.pending) != profile_of(was.pending)) {
-    Say("CWPendingNodeConfig",
+    Say(EventReason::kPendingNodeConfig,
         absl::StrCat("Configuration ", status.pending->node_profile, " waits to be promoted."));
   }
   if (status.waiting && profile_of(status.waiting) != profile_of(was.waiting)) {
-    Say("CWNodePoolNodeConfigUpdatePending",
+    Say(EventReason::kNodePoolNodeConfigUpdatePending,
         absl::StrCat("Configuration ", status.waiting->node_profile,
                      " will be active once Nodes that are mid-delivery have booted."));
   }
   Pool after = pool_;
   after.status = status;
   if (IsDisabled(after) && (!IsDisabled(pool_) || status.node_profile != was.node_profile)) {
-    Say("CWNodePoolDisabled",
+    Say(EventReason::kNodePoolDisabled,
         absl::StrCat(
             "Configuration ", status.node_profile,
             " was disabled because too many boots failed: no further Node boots into it."));
@@ -122,7 +127,7 @@ void Planner::AnnounceOrders() {
     if (!waited) AnnounceOrder(order);
     if (order.outcome == Outcome::kConflict) {
       // Two orders conflict; it is one conflict.
-      if (!second_of_conflict) Say("CWNodePoolNodeConfigUpdateConflict", order.message);
+      if (!second_of_conflict) Say(EventReason::kNodePoolNodeConfigUpdateConflict, order.message);
       second_of_conflict = !second_of_conflict;
     } else {
       AnnounceEnd(order);
@@ -138,10 +143,10 @@ void Planner::AnnounceOrder(const ConfigurationOrder& order) {
     return;
   }
   if (order.kind == ConfigurationOrder::Kind::kPromote) {
-    Say("CWManualUpgradeTrigger",
+    Say(EventReason::kManualUpgradeTrigger,
         absl::StrCat("Promotion of configuration ", order.node_profile, " was asked for."));
   } else {
-    Say("CWManualRollbackTrigger",
+    Say(EventReason::kManualRollbackTrigger,
         absl::StrCat("Rollback to configuration ", order.node_profile, " was asked for."));
   }
 }
@@ -154,20 +159,21 @@ void Planner::AnnounceEnd(const ConfigurationOrder& order) {
     case Outcome::kConflict:
       break;
     case Outcome::kDone:
-      Say("CWNodePoolNodeConfigUpdated",
+      Say(EventReason::kNodePoolNodeConfigUpdated,
           absl::StrCat("Configuration ", order.node_profile, " is active after a ",
                        promotion ? "promotion." : "rollback."));
       break;
     case Outcome::kReplaced:
-      Say(promotion ? "CWNodePoolNoPendingConfiguration" : "CWNodePoolNodeConfigRollbackFailed",
+      Say(promotion ? EventReason::kNodePoolNoPendingConfiguration
+                    : EventReason::kNodePoolNodeConfigRollbackFailed,
           absl::StrCat(promotion ? "The promotion of " : "The rollback to ", order.node_profile,
                        " was not carried out. ", order.message));
       break;
     case Outcome::kNoPending:
-      Say("CWNodePoolNoPendingConfiguration", order.message);
+      Say(EventReason::kNodePoolNoPendingConfiguration, order.message);
       break;
     case Outcome::kRollbackFailed:
-      Say("CWNodePoolNodeConfigRollbackFailed", order.message);
+      Say(EventReason::kNodePoolNodeConfigRollbackFailed, order.message);
       break;
   }
 }

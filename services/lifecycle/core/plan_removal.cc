@@ -52,7 +52,7 @@ void Planner::Remove() {
   }
   if (removals.going.empty()) return;
   const size_t now_going = std::min(removals.going.size(), kMaxStepsAPlan);
-  Say("CWNodePoolRemoveNodes",
+  Say(EventReason::kNodePoolRemoveNodes,
       absl::StrCat("Removing ", CountText(static_cast<int64_t>(now_going), "Node"), "."));
   const RemovalCause cause = pool_.deleting() ? RemovalCause::kDeletion : RemovalCause::kScaleDown;
   for (size_t i = 0; i < now_going; ++i) {

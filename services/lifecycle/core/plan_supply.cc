@@ -15,7 +15,8 @@ bool Planner::Finished() {
   // Capacity holds machines that the pool does not know of: they become Nodes first, and go.
   if (answers().claim.refused("CLAIM_HOLDS_MACHINES")) return false;
   if (answers().holding.here() && answers().claim.here() && answers().configuration.here()) {
-    Say("CWNodePoolDeleted", absl::StrCat("NodePool ", LastIdOf(pool_.name), " was deleted."));
+    Say(EventReason::kNodePoolDeleted,
+        absl::StrCat("NodePool ", LastIdOf(pool_.name), " was deleted."));
     Do(RemovePool{"no Node, claim or holding is left"});
   } else {
     Wait(DeferReason::kReleasing, pool_.name, "A service has not released the pool yet.",
@@ -57,7 +58,8 @@ void Planner::PurgeReturned() {
     it = nodes_.erase(it);
   }
   if (removed > 0) {
-    Say("CWNodePoolNodesRemoved", absl::StrCat("Removed ", CountText(removed, "Node"), "."));
+    Say(EventReason::kNodePoolNodesRemoved,
+        absl::StrCat("Removed ", CountText(removed, "Node"), "."));
   }
 }
 
@@ -213,7 +215,7 @@ void Planner::Agree() {
   const int64_t more = account_.requested_nodes - before;
   if (account_ == pool_.account) return;
   if (more > 0) {
-    Say("CWNodeRequestQueued",
+    Say(EventReason::kNodeRequestQueued,
         absl::StrCat("Requested ", CountText(more, "Node"), " of ", pool_.spec.instance_type, "."));
   }
   Do(SetAccount{account_.granted_nodes, account_.requested_nodes, account_.prefill_nodes,

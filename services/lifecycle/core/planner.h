@@ -27,7 +27,7 @@ class Planner {
   const Policy& policy() const { return snapshot_.policy; }
   bool AnyAway() const;
   void Do(Action action) { plan_.actions.push_back(std::move(action)); }
-  void Say(absl::string_view event, std::string message);
+  void Say(EventReason reason, std::string message);
   void Wait(DeferReason reason, absl::string_view subject, std::string message,
             absl::Time until = kNever);
   void Due(absl::Time at) { plan_.due = std::min(plan_.due, at); }

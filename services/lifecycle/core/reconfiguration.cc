@@ -16,24 +16,26 @@ std::string HaltText(const Reconfiguration& reconfiguration) {
 
 void Tell(const Pool& pool, bool began, EventLog& events) {
   const Reconfiguration& is = *pool.reconfiguration;
-  const auto emit = [&](absl::string_view what, absl::string_view message) {
-    events.Emit(pool.uid, pool.name, absl::StrCat("CWNodePoolReconfigure", what), message);
+  const auto emit = [&](EventReason reason, absl::string_view message) {
+    events.Emit(pool.uid, pool.name, reason, message);
   };
   switch (is.state) {
     case RState::kRunning:
-      return began ? emit("Started", "Reconfigure reboots were asked for.")
-                   : emit("Resumed", "Reconfigure reboots go on.");
+      return began ? emit(EventReason::kNodePoolReconfigureStarted,
+                          "Reconfigure reboots were asked for.")
+                   : emit(EventReason::kNodePoolReconfigureResumed, "Reconfigure reboots go on.");
     case RState::kPaused:
-      return emit("Paused", "Reconfigure reboots are paused.");
+      return emit(EventReason::kNodePoolReconfigurePaused, "Reconfigure reboots are paused.");
     case RState::kHalted:
-      return emit("Halted", HaltText(is));
+      return emit(EventReason::kNodePoolReconfigureHalted, HaltText(is));
     case RState::kDone:
-      return emit("Done", absl::StrCat("Reconfigure reboots are done: ",
-                                       CountText(is.rebooted_nodes, "Node"), " rebooted",
-                                       is.failed_machines.empty() ? "" : ", ",
-                                       FailedBootsText(is.failed_machines), "."));
+      return emit(
+          EventReason::kNodePoolReconfigureDone,
+          absl::StrCat("Reconfigure reboots are done: ", CountText(is.rebooted_nodes, "Node"),
+                       " rebooted", is.failed_machines.empty() ? "" : ", ",
+                       FailedBootsText(is.failed_machines), "."));
     case RState::kCancelled:
-      return emit("Cancelled", "Reconfigure reboots are cancelled.");
+      return emit(EventReason::kNodePoolReconfigureCancelled, "Reconfigure reboots are cancelled.");
   }
 }
 

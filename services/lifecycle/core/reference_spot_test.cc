@@ -72,7 +72,7 @@ TEST(ReferenceSpot, AtZeroTheNodeIsCordonedLabelledAndWarned) {
   EXPECT_EQ(node.desired.labels.at("qos.coreweave.cloud/pending-preemption"), "true");
   EXPECT_FALSE(node.desired.labels.contains("qos.coreweave.cloud/evicted-at"));
   EXPECT_THAT(sim.NodeEvents(), ElementsAre("Preemption pending", "CWNodeCordoned"));
-  EXPECT_EQ(EventTypeOf("Preemption pending"), "Warning");
+  EXPECT_EQ(TypeOf(EventReason::kPreemptionPending), EventType::kWarning);
   EXPECT_EQ(sim.last_plan.due, sim.start + absl::Minutes(2));
 }
 
@@ -98,7 +98,7 @@ TEST(ReferenceSpot, TwoMinutesLaterTheDrainBeginsAndNotASecondBefore) {
   EXPECT_THAT(sim.NodeEvents(),
               ElementsAre("Preemption pending", "CWNodeCordoned", "CWNodeMarkedPrepareForTerminate",
                           "Preemption in progress", "CWNodeDraining"));
-  EXPECT_EQ(EventTypeOf("Preemption in progress"), "Warning");
+  EXPECT_EQ(TypeOf(EventReason::kPreemptionInProgress), EventType::kWarning);
 }
 
 // "When the Node fully drains or when the seven-minute window expires (whichever comes first),
@@ -115,7 +115,7 @@ TEST(ReferenceSpot, WhenTheNodeFullyDrainsItGoesAtOnce) {
   EXPECT_THAT(sim.machines(), IsEmpty());
   EXPECT_TRUE(sim.others().contains("g100"));
   EXPECT_EQ(sim.NodeEvents().back(), "Deleted for preemption");
-  EXPECT_EQ(EventTypeOf("Deleted for preemption"), "Warning");
+  EXPECT_EQ(TypeOf(EventReason::kDeletedForPreemption), EventType::kWarning);
 }
 
 TEST(ReferenceSpot, WhenTheSevenMinuteWindowExpiresItGoesWhateverIsLeft) {

@@ -34,7 +34,7 @@ void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
                      .status = "False",
                      .reason = "Invalid",
                      .message = judgement.message,
-                     .event_reason = judgement.event});
+                     .event_reason = judgement.event ? std::string(TextOf(*judgement.event)) : ""});
       return;
     case Validity::kUnknown:
       out.push_back({"Validated", "Unknown", "InternalError", "The catalog could not be read."});
