@@ -4,7 +4,7 @@
 
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/limits.h"
-#include "storage/capacity/capacity_store.h"
+#include "services/capacity/store/capacity_store.h"
 #include "tests/linearizability/arena.h"
 #include "tests/linearizability/capacity_calls.h"
 #include "tests/linearizability/watch_history.h"

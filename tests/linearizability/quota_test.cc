@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "storage/quota/quota_store.h"
+#include "services/quota/store/quota_store.h"
 #include "tests/linearizability/arena.h"
 #include "tests/linearizability/quota_calls.h"
 #include "tests/linearizability/watch_history.h"

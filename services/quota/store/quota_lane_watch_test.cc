@@ -4,7 +4,7 @@
 #include <map>
 #include <thread>
 
-#include "storage/quota/lane_test_base.h"
+#include "services/quota/store/lane_test_base.h"
 #include "tests/testing/lane_trap.h"
 
 namespace muster::storage {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "services/quota/core/decide.h"
+#include "services/quota/store/quota_store.h"
 #include "storage/postgres/fault_test_sweep.h"
-#include "storage/quota/quota_store.h"
 
 namespace muster::storage {
 namespace {

@@ -1,4 +1,4 @@
-#include "storage/lifecycle/lease_store.h"
+#include "services/lifecycle/store/lease_store.h"
 
 #include <optional>
 #include <utility>

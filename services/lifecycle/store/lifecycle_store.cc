@@ -1,4 +1,4 @@
-#include "storage/lifecycle/lifecycle_store.h"
+#include "services/lifecycle/store/lifecycle_store.h"
 
 #include <memory>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "storage/configuration/configuration_store.h"
+#include "services/configuration/store/configuration_store.h"
 
 #include <memory>
 

@@ -4,7 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/test_world.h"
-#include "storage/capacity/capacity_store.h"
+#include "services/capacity/store/capacity_store.h"
 #include "storage/postgres/fault_test_sweep.h"
 
 namespace muster::storage {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
-#include "storage/quota/lane_test_base.h"
+#include "services/quota/store/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
-#include "storage/quota/lane_test_base.h"
+#include "services/quota/store/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/store/lifecycle_store.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
-#include "storage/lifecycle/lifecycle_store.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/status_matchers.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "storage/quota/lane_test_base.h"
+#include "services/quota/store/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

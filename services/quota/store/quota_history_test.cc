@@ -1,7 +1,7 @@
 // Histories that go back under running replicas: a standby that was promoted without the last
 // commits, a backup that was restored in place. The loss is played by SQL.
+#include "services/quota/store/lane_test_base.h"
 #include "storage/postgres/migrator.h"
-#include "storage/quota/lane_test_base.h"
 
 namespace muster::storage {
 namespace {

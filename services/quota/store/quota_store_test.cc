@@ -1,4 +1,4 @@
-#include "storage/quota/quota_store.h"
+#include "services/quota/store/quota_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "storage/capacity/capacity_store.h"
+#include "services/capacity/store/capacity_store.h"
 
 #include <memory>
 #include <stdexcept>

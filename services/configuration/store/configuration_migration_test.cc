@@ -2,8 +2,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "services/configuration/store/configuration_store.h"
 #include "services/configuration/wire/configuration_wire.h"
-#include "storage/configuration/configuration_store.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/status_matchers.h"

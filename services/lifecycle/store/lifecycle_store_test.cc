@@ -1,11 +1,11 @@
-#include "storage/lifecycle/lifecycle_store.h"
+#include "services/lifecycle/store/lifecycle_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "storage/lifecycle/lease_store.h"
+#include "services/lifecycle/store/lease_store.h"
 #include "storage/postgres/schema_test_base.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/cause_matchers.h"
