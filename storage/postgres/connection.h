@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "storage/postgres/connection_pool.h"
 
 namespace muster::storage {
 
