@@ -336,7 +336,7 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
   if (parts_.edition != Edition::kCurrent || facts.ready) CountNodes(object.uid, facts);
   const std::optional<Json> status = DesiredStatus(facts, now);
   if (!status) return {};
-  if (!Says(object.status, *status)) {
+  if (!StatusMatches(object.status, *status)) {
     const absl::Duration early = kStatusInterval - (now - memory.status_time);
     if (early > absl::ZeroDuration()) return Later(early);
     RETURN_IF_ERROR(PutStatus(object, *status));

@@ -67,7 +67,7 @@ class Town : public lifecycle::SimAgents {
   absl::StatusOr<lifecycle::Preview> Preview(const Command& command) {
     const int64_t before = cloud.revisions();
     auto tried =
-        cloud.lifecycle.Ask([&](auto& overlay) { return lifecycle::Try(overlay, command, Now()); });
+        cloud.lifecycle.Ask([&](auto& staged) { return lifecycle::Try(staged, command, Now()); });
     if (!tried.ok()) return tried.status();
     lifecycle::Preview told = Rehearse(*tried->trial);
     verdict_ = CheckQuota(tried->trial->after, told.charge);

@@ -35,8 +35,8 @@ std::string Tell(const absl::StatusOr<std::vector<MachineRow>>& machines) {
 
 template <class Command>
 Run::Command Plain(const Command& command) {
-  return [=](Overlay<State>& overlay, absl::Time now, std::string& text) {
-    const auto answer = Decide(overlay, command, now);
+  return [=](StagedState<State>& staged, absl::Time now, std::string& text) {
+    const auto answer = Decide(staged, command, now);
     text = Tell(answer);
     return answer.status();
   };
@@ -56,9 +56,9 @@ capacity::SyncClaim Want(const std::string& uid, int64_t generation, int64_t nod
 
 // As BatchSyncClaims: one command, several answers.
 Run::Command Batch(const std::vector<capacity::SyncClaim>& claims) {
-  return [=](Overlay<State>& overlay, absl::Time now, std::string& text) {
+  return [=](StagedState<State>& staged, absl::Time now, std::string& text) {
     text.clear();
-    for (const auto& view : Decide(overlay, capacity::SyncClaims{claims}, now))
+    for (const auto& view : Decide(staged, capacity::SyncClaims{claims}, now))
       absl::StrAppend(&text, Tell(view), "; ");
     return absl::OkStatus();
   };
@@ -66,24 +66,24 @@ Run::Command Batch(const std::vector<capacity::SyncClaim>& claims) {
 
 // Not idempotent on purpose: twice would show.
 Run::Command OneMore(const std::string& uid) {
-  return [=](Overlay<State>& overlay, absl::Time now, std::string& text) {
-    const capacity::ClaimRow* claim = overlay.state().FindClaim(uid);
+  return [=](StagedState<State>& staged, absl::Time now, std::string& text) {
+    const capacity::ClaimRow* claim = staged.state().FindClaim(uid);
     const auto more =
         claim == nullptr ? Want(uid, 1, 1) : Want(uid, claim->generation + 1, claim->nodes + 1);
-    return Plain(more)(overlay, now, text);
+    return Plain(more)(staged, now, text);
   };
 }
 
 Run::Command Catalogue() {
-  return [](Overlay<State>& overlay, absl::Time now, std::string&) {
+  return [](StagedState<State>& staged, absl::Time now, std::string&) {
     capacity::InstanceTypeRow type{.id = World::kType, .gpus = 8, .gpu_model = "A100"};
     type.architecture = "amd64";
-    Decide(overlay, capacity::UpdateInstanceType{type}, now);
+    Decide(staged, capacity::UpdateInstanceType{type}, now);
     type.id = "of-nobody";
-    Decide(overlay, capacity::UpdateInstanceType{type}, now);
-    Decide(overlay, capacity::UpdateZone{{.id = World::kZone, .instance_types = {World::kType}}},
+    Decide(staged, capacity::UpdateInstanceType{type}, now);
+    Decide(staged, capacity::UpdateZone{{.id = World::kZone, .instance_types = {World::kType}}},
            now);
-    Decide(overlay, capacity::UpdateZone{{.id = "US-WEST-01A"}}, now);
+    Decide(staged, capacity::UpdateZone{{.id = "US-WEST-01A"}}, now);
     return absl::OkStatus();
   };
 }
@@ -91,8 +91,8 @@ Run::Command Catalogue() {
 // What no command does, and the store can.
 template <class Row>
 Run::Command Forget(const std::string& key) {
-  return [=](Overlay<State>& overlay, absl::Time, std::string&) {
-    overlay.Delete<Row>(key);
+  return [=](StagedState<State>& staged, absl::Time, std::string&) {
+    staged.Delete<Row>(key);
     return absl::OkStatus();
   };
 }

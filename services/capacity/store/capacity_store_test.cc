@@ -169,12 +169,12 @@ TEST_F(CapacityStoreTest, TablesAndJournalGiveBackTheState) {
 TEST_F(CapacityStoreTest, KeptAnswersComeBack) {
   AddCatalogue();
   for (const KeptRequest& kept : testing::OddKeptRequests("zones/US-WEST-01A")) {
-    world_.Change([&](auto& overlay) { overlay.Put(kept); });
+    world_.Change([&](auto& staged) { staged.Put(kept); });
     StoreChanges();
   }
   ExpectSame();
   EXPECT_EQ(Load().kept().ids().size(), 4u);
-  world_.Change([](auto& overlay) { overlay.template Delete<KeptRequest>("gone"); });
+  world_.Change([](auto& staged) { staged.template Delete<KeptRequest>("gone"); });
   StoreChanges();
   ExpectSame();
   EXPECT_EQ(Load().kept().ids().size(), 3u);
@@ -189,13 +189,13 @@ TEST_F(CapacityStoreTest, ArrivalsComeBack) {
                      {absl::UnixEpoch() + absl::Hours(1'000'000), 1'000'000'000'000}};
   for (const auto one : {capacity::ComputeClass::kDefault, capacity::ComputeClass::kSpot}) {
     arrivals.compute_class = one;
-    world_.Change([&](auto& overlay) { overlay.Put(arrivals); });
+    world_.Change([&](auto& staged) { staged.Put(arrivals); });
     StoreChanges();
   }
   ExpectSame();
   EXPECT_EQ(Load().table<capacity::ArrivalsRow>().size(), 2u);
-  world_.Change([&](auto& overlay) {
-    overlay.template Delete<capacity::ArrivalsRow>(
+  world_.Change([&](auto& staged) {
+    staged.template Delete<capacity::ArrivalsRow>(
         capacity::ArrivalsName(World::kZone, World::kType, "default"));
   });
   StoreChanges();

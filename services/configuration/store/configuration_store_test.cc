@@ -47,28 +47,28 @@ class ConfigurationStoreTest : public ::testing::Test {
   // Decides on state_, stores what changed, and remembers it.
   template <class Command>
   void Do(const Command& command) {
-    Overlay<configuration::State> overlay(state_, revision_);
+    StagedState<configuration::State> staged(state_, revision_);
     const absl::Time now = absl::FromUnixMicros(1'750'000'000'000'001 + revision_);
-    if constexpr (requires { configuration::Decide(overlay, command, now, Policy{}); }) {
+    if constexpr (requires { configuration::Decide(staged, command, now, Policy{}); }) {
       ASSERT_THAT(
-          configuration::Decide(overlay, command, now, Policy{.boot_failures_to_disable = 1}),
+          configuration::Decide(staged, command, now, Policy{.boot_failures_to_disable = 1}),
           IsOk());
     } else {
-      ASSERT_THAT(configuration::Decide(overlay, command, now), IsOk());
+      ASSERT_THAT(configuration::Decide(staged, command, now), IsOk());
     }
-    ASSERT_THAT(Write(overlay.changes()), IsOk());
-    for (const auto& change : overlay.changes()) journal_.push_back(change);
-    revision_ = overlay.revision();
+    ASSERT_THAT(Write(staged.changes()), IsOk());
+    for (const auto& change : staged.changes()) journal_.push_back(change);
+    revision_ = staged.revision();
   }
 
-  // Stores what `change` does to the overlay, and remembers it.
+  // Stores what `change` does to the staged state, and remembers it.
   template <class F>
   void Put(F change) {
-    Overlay<configuration::State> overlay(state_, revision_);
-    change(overlay);
-    ASSERT_THAT(Write(overlay.changes()), IsOk());
-    for (const auto& entry : overlay.changes()) journal_.push_back(entry);
-    revision_ = overlay.revision();
+    StagedState<configuration::State> staged(state_, revision_);
+    change(staged);
+    ASSERT_THAT(Write(staged.changes()), IsOk());
+    for (const auto& entry : staged.changes()) journal_.push_back(entry);
+    revision_ = staged.revision();
   }
 
   // A release comes, and the pools are settled.
@@ -77,12 +77,12 @@ class ConfigurationStoreTest : public ::testing::Test {
     Settle();
   }
   void Settle() {
-    Overlay<configuration::State> overlay(state_, revision_);
+    StagedState<configuration::State> staged(state_, revision_);
     (void)configuration::Decide(
-        overlay, configuration::SettlePools{configuration::UnsettledPools(state_)}, kNow);
-    ASSERT_THAT(Write(overlay.changes()), IsOk());
-    for (const auto& change : overlay.changes()) journal_.push_back(change);
-    revision_ = overlay.revision();
+        staged, configuration::SettlePools{configuration::UnsettledPools(state_)}, kNow);
+    ASSERT_THAT(Write(staged.changes()), IsOk());
+    for (const auto& change : staged.changes()) journal_.push_back(change);
+    revision_ = staged.revision();
   }
 
   absl::Status Write(absl::Span<const Revised<configuration::State::Change>> changes) {
@@ -189,11 +189,11 @@ TEST_F(ConfigurationStoreTest, KeptAnswersComeBack) {
   PublishBasics();
   const std::string release = "channels/stable/components/kubernetes/releases/1.33";
   for (const KeptRequest& kept : testing::OddKeptRequests(release)) {
-    Put([&](auto& overlay) { overlay.Put(kept); });
+    Put([&](auto& staged) { staged.Put(kept); });
   }
   ExpectAllTheSame();
   EXPECT_EQ(Loaded().kept().ids().size(), 4u);
-  Put([&](auto& overlay) { overlay.template Delete<KeptRequest>("gone"); });
+  Put([&](auto& staged) { staged.template Delete<KeptRequest>("gone"); });
   ExpectAllTheSame();
   EXPECT_EQ(Loaded().kept().ids().size(), 3u);
 }
@@ -275,11 +275,11 @@ TEST_F(ConfigurationStoreTest, AListGetsShorterWhenAPoolComesBack) {
   Do(SyncPool{"p", 1, {.image_name = "a"}});
   Do(SyncPool{"p", 2, {.image_name = "b"}});
   ASSERT_EQ(Pool("p").revisions.size(), 2u);
-  Overlay<configuration::State> overlay(state_, revision_);
-  ASSERT_TRUE(overlay.Delete<PoolConfiguration>(Pool("p").Key()));
-  ASSERT_THAT(configuration::Decide(overlay, SyncPool{"p", 1, {.image_name = "b"}}, kNow), IsOk());
-  ASSERT_EQ(overlay.changes().size(), 2u);
-  ASSERT_THAT(Write({overlay.changes().back()}), IsOk());
+  StagedState<configuration::State> staged(state_, revision_);
+  ASSERT_TRUE(staged.Delete<PoolConfiguration>(Pool("p").Key()));
+  ASSERT_THAT(configuration::Decide(staged, SyncPool{"p", 1, {.image_name = "b"}}, kNow), IsOk());
+  ASSERT_EQ(staged.changes().size(), 2u);
+  ASSERT_THAT(Write({staged.changes().back()}), IsOk());
   EXPECT_EQ(PictureOf(Loaded()), PictureOf(state_));
 }
 
@@ -341,19 +341,19 @@ TEST_F(ConfigurationStoreTest, EveryKindCanGo) {
   PublishBasics();
   Do(SyncPool{"p", 1, {}});
   Do(SyncPool{"gone", 1, {}, true});
-  Put([](auto& overlay) { overlay.Put(KeptRequest{.request_id = "r"}); });
+  Put([](auto& staged) { staged.Put(KeptRequest{.request_id = "r"}); });
   std::vector<std::string> keys;
   state_.ForEach([&](const auto& row) { keys.push_back(row.change.key); });
-  Overlay<configuration::State> overlay(state_, revision_);
+  StagedState<configuration::State> staged(state_, revision_);
   for (const std::string& key : keys) {
-    overlay.Delete<configuration::Release>(key);
-    overlay.Delete<configuration::NodeProfile>(key);
-    overlay.Delete<PoolConfiguration>(key);
-    overlay.Delete<ReleasedPool>(key);
-    overlay.Delete<KeptRequest>(key);
+    staged.Delete<configuration::Release>(key);
+    staged.Delete<configuration::NodeProfile>(key);
+    staged.Delete<PoolConfiguration>(key);
+    staged.Delete<ReleasedPool>(key);
+    staged.Delete<KeptRequest>(key);
   }
-  ASSERT_EQ(overlay.changes().size(), 7u);
-  EXPECT_THAT(Write(overlay.changes()), IsOk());
+  ASSERT_EQ(staged.changes().size(), 7u);
+  EXPECT_THAT(Write(staged.changes()), IsOk());
   EXPECT_EQ(Loaded().size(), 0u);
 }
 
@@ -382,12 +382,12 @@ TEST_F(ConfigurationStoreTest, TheTablesAreASecondFence) {
       {"profile_once", [](PoolConfiguration& p) { p.revisions.push_back(p.revisions.back()); }},
   };
   for (const Case& row : cases) {
-    Overlay<configuration::State> overlay(state_, revision_);
+    StagedState<configuration::State> staged(state_, revision_);
     PoolConfiguration pool = Pool("p");
     row.change(pool);
-    overlay.Put(pool);
-    EXPECT_THAT(Write(overlay.changes()), IsRefusedBy(row.constraint));
-    overlay.RollBack();
+    staged.Put(pool);
+    EXPECT_THAT(Write(staged.changes()), IsRefusedBy(row.constraint));
+    staged.RollBack();
   }
   ExpectAllTheSame();
 }

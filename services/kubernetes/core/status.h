@@ -24,7 +24,7 @@ std::optional<Json> DesiredStatus(const StatusFacts& facts, absl::Time now);
 std::optional<std::string> GrantableText(const lifecycle::v1::NodePool& pool);
 
 // Whether the status that is there already says so. Fields and conditions of others do not count.
-bool Says(const Json& status, const Json& desired);
+bool StatusMatches(const Json& status, const Json& desired);
 
 // Whether it says that Muster did not take that spec.
 bool SaysRefusal(const Json& status, const Refusal& refusal);

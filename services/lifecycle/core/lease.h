@@ -42,7 +42,7 @@ std::optional<Heartbeat> Release(const std::optional<Heartbeat>& row, absl::stri
 
 // A change of the journal's lease and its undoing: shows that changes can be committed, and leaves
 // the row as it was.
-absl::Status RewriteLease(Overlay<State>& overlay);
+absl::Status RewriteLease(StagedState<State>& staged);
 
 // What one replica knows of its right to lead. A lease lasts from the last proof that its holder
 // can commit, not from the last beat: who cannot commit is rid of it a `ttl` later. Proofs are the

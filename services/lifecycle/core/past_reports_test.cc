@@ -21,19 +21,19 @@ constexpr char kProfile[] = "np-1";
 // ends.
 NodeState After(NodeState past, Phase ordered, const std::vector<Seen>& reports, int& refused) {
   State rows;
-  Overlay<State> overlay(rows, 0);
-  overlay.Put(Pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"});
+  StagedState<State> staged(rows, 0);
+  staged.Put(Pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"});
   Node node{.name = NodeName(kSimPool, "g1"), .machine = "g1", .pool_uid = "uid-1", .state = past};
   node.desired.phase = ordered;
   node.desired.node_profile = kProfile;
   node.observed.node_profile = past == NodeState::kReconfiguring ? "np-0" : kProfile;
-  overlay.Put(node);
+  staged.Put(node);
   refused = 0;
   for (const Seen seen : reports) {
-    const int64_t revision = overlay.revision();
+    const int64_t revision = staged.revision();
     const ReportNode report{.node = node.name, .observation = seen, .node_profile = kProfile};
-    if (Decide(overlay, report, absl::FromUnixSeconds(9)).ok()) continue;
-    EXPECT_EQ(overlay.revision(), revision);
+    if (Decide(staged, report, absl::FromUnixSeconds(9)).ok()) continue;
+    EXPECT_EQ(staged.revision(), revision);
     ++refused;
   }
   return rows.table<Node>().Find(node.name)->state;

@@ -149,13 +149,13 @@ TEST(NewHistory, BeginsAboveAllOfTheHistoriesBeforeHoweverOftenTheyWentBack) {
 // Who applies a pool of the lost future again, by its uid, begins there as well.
 TEST(NewHistory, IsWhereNewPoolsBegin) {
   State rows;
-  Overlay<State> overlay(rows, 0);
-  overlay.Put(Cluster{.name = kSimCluster, .zone = "US-EAST-04A"});
-  overlay.Put(Lease{.holder = "a", .epoch = 1, .generation_floor = 77});
+  StagedState<State> staged(rows, 0);
+  staged.Put(Cluster{.name = kSimCluster, .zone = "US-EAST-04A"});
+  staged.Put(Lease{.holder = "a", .epoch = 1, .generation_floor = 77});
   ApplyNodePool command{.name = kSimPool, .uid = "u"};
   command.spec.instance_type = "gd-8xa100-i128";
   command.target_nodes = 1;
-  ASSERT_TRUE(Decide(overlay, command, absl::UnixEpoch()).ok());
+  ASSERT_TRUE(Decide(staged, command, absl::UnixEpoch()).ok());
   EXPECT_EQ(rows.table<Pool>().Find(kSimPool)->account.generation, 77);
 }
 

@@ -149,9 +149,9 @@ class Taken : public Unheld {
   }
   template <class Command>
   absl::Status Decided(const Command& command) {
-    Overlay<State> overlay(state_, revision_);
-    const absl::Status status = Decide(overlay, command, sim_.now()).status();
-    revision_ = overlay.revision();
+    StagedState<State> staged(state_, revision_);
+    const absl::Status status = Decide(staged, command, sim_.now()).status();
+    revision_ = staged.revision();
     return status;
   }
   absl::Status Assign(const std::string& machine) {

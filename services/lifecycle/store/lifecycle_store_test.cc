@@ -75,15 +75,15 @@ class LifecycleStoreTest : public ::testing::Test {
       : pool_({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"}, 1),
         runner_(&pool_, {}) {}
 
-  // Stores what `change` does to the overlay.
+  // Stores what `change` does to the staged state.
   template <class F>
   absl::Status Do(F change) {
-    Overlay<State> overlay(state_, revision_);
-    change(overlay);
+    StagedState<State> staged(state_, revision_);
+    change(staged);
     const absl::Status status = runner_.Run([&](Transaction& tx) {
       // As the lane: the last change of each key.
       std::map<std::pair<std::string, std::string>, Revised<State::Change>> last;
-      for (const auto& c : overlay.changes()) {
+      for (const auto& c : staged.changes()) {
         last[{std::string(c.change.kind()), c.change.key}] = c;
       }
       std::vector<Revised<State::Change>> changes;
@@ -92,11 +92,11 @@ class LifecycleStoreTest : public ::testing::Test {
       return absl::OkStatus();
     });
     if (!status.ok()) {
-      overlay.RollBack();
+      staged.RollBack();
       return status;
     }
-    for (const auto& c : overlay.changes()) journal_.push_back(c);
-    revision_ = overlay.revision();
+    for (const auto& c : staged.changes()) journal_.push_back(c);
+    revision_ = staged.revision();
     return status;
   }
 
@@ -129,7 +129,7 @@ class LifecycleStoreTest : public ::testing::Test {
 };
 
 TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
-  ASSERT_THAT(Do([](Overlay<State>& o) {
+  ASSERT_THAT(Do([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
                 o.Put(lifecycle::Cluster{std::string(kCluster) + "2",
                                          "US-EAST-04A",
@@ -153,7 +153,7 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
                 for (const KeptRequest& kept : testing::OddKeptRequests(kPool)) o.Put(kept);
               }),
               IsOk());
-  ASSERT_THAT(Do([](Overlay<State>& o) {
+  ASSERT_THAT(Do([](StagedState<State>& o) {
                 lifecycle::Pool pool = FullPool();
                 pool.delete_time = lifecycle::kNever;
                 pool.object_generation = 8;
@@ -182,13 +182,13 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
 }
 
 TEST_F(LifecycleStoreTest, APoolGoesWithItsNodesAndComesAgainInOneBatch) {
-  ASSERT_THAT(Do([](Overlay<State>& o) {
+  ASSERT_THAT(Do([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "", kTime});
                 o.Put(FullPool());
                 o.Put(FullNode("g1", lifecycle::NodeState::kDeleted));
               }),
               IsOk());
-  ASSERT_THAT(Do([](Overlay<State>& o) {
+  ASSERT_THAT(Do([](StagedState<State>& o) {
                 o.Delete<lifecycle::Node>(lifecycle::NodeName(kPool, "g1"));
                 o.Delete<lifecycle::Pool>(kPool);
                 lifecycle::Pool again = FullPool();
@@ -203,30 +203,30 @@ TEST_F(LifecycleStoreTest, TheTablesAreASecondFence) {
   const auto refuses = [&](const char* constraint, auto change) {
     EXPECT_THAT(Do(change), IsRefusedBy(constraint));
   };
-  refuses("node_pool_cluster_exists", [](Overlay<State>& o) { o.Put(FullPool()); });
-  ASSERT_THAT(Do([](Overlay<State>& o) {
+  refuses("node_pool_cluster_exists", [](StagedState<State>& o) { o.Put(FullPool()); });
+  ASSERT_THAT(Do([](StagedState<State>& o) {
                 o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "", kTime});
               }),
               IsOk());
   refuses("node_pool_exists",
-          [](Overlay<State>& o) { o.Put(FullNode("g1", lifecycle::NodeState::kAssigned)); });
-  refuses("node_pool_target_in_range", [](Overlay<State>& o) {
+          [](StagedState<State>& o) { o.Put(FullNode("g1", lifecycle::NodeState::kAssigned)); });
+  refuses("node_pool_target_in_range", [](StagedState<State>& o) {
     lifecycle::Pool pool = FullPool();
     pool.spec.target_nodes = -1;
     o.Put(pool);
   });
-  refuses("node_pool_object_generation_not_negative", [](Overlay<State>& o) {
+  refuses("node_pool_object_generation_not_negative", [](StagedState<State>& o) {
     lifecycle::Pool pool = FullPool();
     pool.object_generation = -1;
     o.Put(pool);
   });
-  refuses("node_pool_uid_once", [](Overlay<State>& o) {
+  refuses("node_pool_uid_once", [](StagedState<State>& o) {
     lifecycle::Pool other = FullPool();
     other.name += "2";
     o.Put(FullPool());
     o.Put(other);
   });
-  refuses("event_count_positive", [](Overlay<State>& o) {
+  refuses("event_count_positive", [](StagedState<State>& o) {
     o.Put(lifecycle::Event{std::string(kCluster) + "/events/e1", kPool, "u", "Normal", "r", "m", 0,
                            kTime, kTime});
   });

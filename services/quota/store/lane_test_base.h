@@ -65,8 +65,8 @@ class QuotaLaneTest : public ::testing::Test {
   template <class Command>
   static absl::Status Do(Lane& lane, const Command& command) {
     return DoDecide(lane,
-                    [command](Overlay<quota::State>& overlay, absl::Time now) -> absl::Status {
-                      const auto result = quota::Decide(overlay, command, now);
+                    [command](StagedState<quota::State>& staged, absl::Time now) -> absl::Status {
+                      const auto result = quota::Decide(staged, command, now);
                       if constexpr (std::is_same_v<std::decay_t<decltype(result)>, absl::Status>) {
                         return result;
                       } else {

@@ -39,10 +39,10 @@ class QuotaDoubtTest : public QuotaLaneTest {
  protected:
   // Not idempotent: twice would show.
   static absl::Status OneMore(Lane& lane) {
-    return DoDecide(lane, [](Overlay<quota::State>& overlay, absl::Time) {
+    return DoDecide(lane, [](StagedState<quota::State>& staged, absl::Time) {
       const auto* before =
-          overlay.state().table<quota::Holding>().Find(QuotaName(kKey) + "/holdings/a");
-      overlay.Put(
+          staged.state().table<quota::Holding>().Find(QuotaName(kKey) + "/holdings/a");
+      staged.Put(
           quota::Holding{QuotaName(kKey), "a", (before == nullptr ? 0 : before->nodes) + 1, 1, ""});
       return absl::OkStatus();
     });
@@ -107,8 +107,8 @@ TEST_F(QuotaStandbyTest, ACommitThatIsCancelledWhileItWaitsForItsStandbyIsNotTol
   std::promise<absl::Status> told;
   std::atomic<bool> answered = false;
   lane->Submit(
-      [](Overlay<quota::State>& overlay, absl::Time) {
-        overlay.Put(quota::Holding{QuotaName(kKey), "a", 1, 1, ""});
+      [](StagedState<quota::State>& staged, absl::Time) {
+        staged.Put(quota::Holding{QuotaName(kKey), "a", 1, 1, ""});
         return absl::OkStatus();
       },
       [&](const absl::Status& status, int64_t) {

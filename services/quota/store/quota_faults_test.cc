@@ -19,9 +19,9 @@ const quota::LimitOverride kLaunch{5, absl::FromUnixSeconds(4'000'000'000),
 
 Run::Command Sync(const std::string& pool, int64_t nodes, int64_t generation,
                   bool release = false) {
-  return [=](Overlay<State>& overlay, absl::Time now, std::string& text) {
+  return [=](StagedState<State>& staged, absl::Time now, std::string& text) {
     const auto answer = quota::Decide(
-        overlay, quota::SyncHolding{QuotaName(kKey), pool, nodes, generation, pool, release}, now);
+        staged, quota::SyncHolding{QuotaName(kKey), pool, nodes, generation, pool, release}, now);
     if (answer.ok()) {
       text = absl::StrCat(static_cast<int>(answer->verdict), " ", answer->nodes, " of ",
                           answer->limit, ", held ", answer->held, " at ", answer->revision);
@@ -32,28 +32,28 @@ Run::Command Sync(const std::string& pool, int64_t nodes, int64_t generation,
 
 // Not idempotent on purpose: twice would show.
 Run::Command OneMore(const std::string& pool) {
-  return [=](Overlay<State>& overlay, absl::Time now, std::string& text) {
+  return [=](StagedState<State>& staged, absl::Time now, std::string& text) {
     const std::string name = absl::StrCat(QuotaName(kKey), "/holdings/", pool);
-    const quota::Holding* before = overlay.state().table<quota::Holding>().Find(name);
+    const quota::Holding* before = staged.state().table<quota::Holding>().Find(name);
     return Sync(pool, before == nullptr ? 1 : before->nodes + 1,
-                before == nullptr ? 1 : before->generation + 1)(overlay, now, text);
+                before == nullptr ? 1 : before->generation + 1)(staged, now, text);
   };
 }
 
 template <class Command>
 Run::Command Plain(const Command& command) {
-  return [=](Overlay<State>& overlay, absl::Time now, std::string&) {
-    return quota::Decide(overlay, command, now);
+  return [=](StagedState<State>& staged, absl::Time now, std::string&) {
+    return quota::Decide(staged, command, now);
   };
 }
 
 // As BatchSyncHoldings: one command, several answers.
 Run::Command Batch(const std::vector<Run::Command>& parts) {
-  return [=](Overlay<State>& overlay, absl::Time now, std::string& text) {
+  return [=](StagedState<State>& staged, absl::Time now, std::string& text) {
     text.clear();
     for (const Run::Command& part : parts) {
       std::string one;
-      const absl::Status status = part(overlay, now, one);
+      const absl::Status status = part(staged, now, one);
       absl::StrAppend(&text, status.ToString(), " ", one, "; ");
     }
     return absl::OkStatus();
@@ -62,8 +62,8 @@ Run::Command Batch(const std::vector<Run::Command>& parts) {
 
 // The first release long after this one forgets it.
 Run::Command ForgetReleased(const std::string& pool) {
-  return [=](Overlay<State>& overlay, absl::Time, std::string&) {
-    overlay.Delete<ReleasedPool>(pool);
+  return [=](StagedState<State>& staged, absl::Time, std::string&) {
+    staged.Delete<ReleasedPool>(pool);
     return absl::OkStatus();
   };
 }

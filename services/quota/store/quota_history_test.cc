@@ -83,8 +83,8 @@ TEST_F(QuotaHistoryTest, WhatWasMadeFromALostHistoryIsNotDoneInAnother) {
   };
   const auto submit = [&](const std::string& made_in) {
     std::promise<absl::Status> told;
-    lane.Submit([](Overlay<quota::State>& overlay,
-                   absl::Time now) { return quota::Decide(overlay, Want("a", 1), now).status(); },
+    lane.Submit([](StagedState<quota::State>& staged,
+                   absl::Time now) { return quota::Decide(staged, Want("a", 1), now).status(); },
                 [&](const absl::Status& status, int64_t) { told.set_value(status); },
                 absl::InfiniteFuture(), made_in);
     return told.get_future().get();
@@ -226,9 +226,9 @@ absl::Time DecidedAt(Lane& lane, const std::string& pool) {
   absl::Time at;
   EXPECT_THAT(QuotaLaneTest::DoDecide(
                   lane,
-                  [&](Overlay<quota::State>& overlay, absl::Time now) {
+                  [&](StagedState<quota::State>& staged, absl::Time now) {
                     at = now;
-                    return quota::Decide(overlay, QuotaLaneTest::Want(pool, 0), now).status();
+                    return quota::Decide(staged, QuotaLaneTest::Want(pool, 0), now).status();
                   }),
               IsOk());
   return at;

@@ -67,7 +67,7 @@ class QuotaLaneLoadTest : public QuotaLaneTest {
     std::vector<std::promise<absl::Status>> answers(static_cast<size_t>(n));
     std::promise<absl::Status> gate;
     lane.Submit(
-        [&begun, once = false, wait = queued.get_future().share()](Overlay<quota::State>&,
+        [&begun, once = false, wait = queued.get_future().share()](StagedState<quota::State>&,
                                                                    absl::Time) mutable {
           if (!std::exchange(once, true)) begun.set_value();
           wait.wait();
@@ -77,10 +77,10 @@ class QuotaLaneLoadTest : public QuotaLaneTest {
     begun.get_future().wait();
     for (int i = 0; i < n; ++i) {
       lane.Submit(
-          [i, poisoned, throwing](Overlay<quota::State>& overlay, absl::Time) {
+          [i, poisoned, throwing](StagedState<quota::State>& staged, absl::Time) {
             // The tables take no negative holding.
-            overlay.Put(quota::Holding{QuotaName(kKey), absl::StrCat("p", i),
-                                       i == poisoned ? -7 : 1, 1, ""});
+            staged.Put(quota::Holding{QuotaName(kKey), absl::StrCat("p", i), i == poisoned ? -7 : 1,
+                                      1, ""});
             if (i == throwing) throw std::bad_alloc();
             return absl::OkStatus();
           },
@@ -153,9 +153,9 @@ TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
     // The last of the batch sees to it that nothing comes after its first try, and that somebody
     // waits behind the batch.
     lane.Submit(
-        [&, tries](Overlay<quota::State>&, absl::Time) {
+        [&, tries](StagedState<quota::State>&, absl::Time) {
           if (!tries->away.exchange(true)) {
-            lane.Submit([](Overlay<quota::State>&, absl::Time) { return absl::OkStatus(); },
+            lane.Submit([](StagedState<quota::State>&, absl::Time) { return absl::OkStatus(); },
                         [&](const absl::Status& status, int64_t) { behind.set_value(status); });
           }
           return absl::OkStatus();
@@ -185,8 +185,8 @@ TEST_F(QuotaLaneLoadTest, AReplicaThatLoadsAnewHoldsNobodyUp) {
   store->Hold();
   // Its next write finds that the journal does not reach back.
   std::promise<absl::Status> told;
-  slow.Submit([](Overlay<quota::State>& overlay,
-                 absl::Time now) { return quota::Decide(overlay, Want("a", 3), now).status(); },
+  slow.Submit([](StagedState<quota::State>& staged,
+                 absl::Time now) { return quota::Decide(staged, Want("a", 3), now).status(); },
               [&](const absl::Status& status, int64_t) { told.set_value(status); });
   store->AwaitLoad();
   EXPECT_THAT(Do(healthy, Want("b", 2)), IsOk());

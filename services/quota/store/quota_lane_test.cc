@@ -38,13 +38,13 @@ TEST_F(QuotaLaneTest, ARefusedCommandDoesNotHurtItsNeighbours) {
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
   std::promise<absl::Status> good, bad;
   lane.Submit(
-      [](Overlay<quota::State>& overlay, absl::Time) {
-        overlay.Put(quota::Holding{QuotaName(kKey), "bad", 1, 1, ""});
+      [](StagedState<quota::State>& staged, absl::Time) {
+        staged.Put(quota::Holding{QuotaName(kKey), "bad", 1, 1, ""});
         return absl::AbortedError("changed my mind");
       },
       [&](const absl::Status& status, int64_t) { bad.set_value(status); });
-  lane.Submit([](Overlay<quota::State>& overlay,
-                 absl::Time now) { return quota::Decide(overlay, Want("good", 1), now).status(); },
+  lane.Submit([](StagedState<quota::State>& staged,
+                 absl::Time now) { return quota::Decide(staged, Want("good", 1), now).status(); },
               [&](const absl::Status& status, int64_t) { good.set_value(status); });
   EXPECT_THAT(bad.get_future().get(), StatusIs(absl::StatusCode::kAborted));
   EXPECT_THAT(good.get_future().get(), IsOk());
@@ -62,16 +62,15 @@ TEST_F(QuotaLaneTest, WhatTheTablesRefuseFailsAlone) {
   };
   std::promise<absl::Status> first;
   lane.Submit(
-      [all_queued](Overlay<quota::State>&, absl::Time) {
+      [all_queued](StagedState<quota::State>&, absl::Time) {
         all_queued.wait();
         return absl::OkStatus();
       },
       [&](const absl::Status& status, int64_t) { first.set_value(status); });
   for (size_t i = 0; i < 3; ++i) {
     lane.Submit(
-        [i](Overlay<quota::State>& overlay, absl::Time) {
-          overlay.Put(
-              quota::Holding{QuotaName(kKey), absl::StrCat("p", i), i == 1 ? -7 : 1, 1, ""});
+        [i](StagedState<quota::State>& staged, absl::Time) {
+          staged.Put(quota::Holding{QuotaName(kKey), absl::StrCat("p", i), i == 1 ? -7 : 1, 1, ""});
           return absl::OkStatus();
         },
         answer(i));
@@ -115,11 +114,11 @@ TEST_F(QuotaLaneTest, ACommitThatWasDoneButReportedAsLostIsDoneOnce) {
     // Not idempotent on purpose: twice would show.
     ASSERT_THAT(
         DoDecide(lane,
-                 [](Overlay<quota::State>& overlay, absl::Time) {
-                   const auto* before = overlay.state().table<quota::Holding>().Find(
-                       QuotaName(kKey) + "/holdings/a");
-                   overlay.Put(quota::Holding{QuotaName(kKey), "a",
-                                              (before == nullptr ? 0 : before->nodes) + 1, 1, ""});
+                 [](StagedState<quota::State>& staged, absl::Time) {
+                   const auto* before =
+                       staged.state().table<quota::Holding>().Find(QuotaName(kKey) + "/holdings/a");
+                   staged.Put(quota::Holding{QuotaName(kKey), "a",
+                                             (before == nullptr ? 0 : before->nodes) + 1, 1, ""});
                    return absl::OkStatus();
                  }),
         IsOk());
@@ -326,14 +325,14 @@ TEST_F(QuotaLaneTest, LateCommandsAndFullQueuesAreRefusedAtOnce) {
   options.max_queue = 2;
   Lane& lane = NewLane(options);
   EXPECT_THAT(DoDecide(
-                  lane, [](Overlay<quota::State>&, absl::Time) { return absl::OkStatus(); },
+                  lane, [](StagedState<quota::State>&, absl::Time) { return absl::OkStatus(); },
                   absl::InfinitePast()),
               StatusIs(absl::StatusCode::kDeadlineExceeded));
 
   std::promise<void> begun, let_go;
   std::promise<absl::Status> first;
   lane.Submit(
-      [&, once = false](Overlay<quota::State>&, absl::Time) mutable {
+      [&, once = false](StagedState<quota::State>&, absl::Time) mutable {
         if (!std::exchange(once, true)) begun.set_value();
         let_go.get_future().wait();
         return absl::OkStatus();
@@ -342,7 +341,7 @@ TEST_F(QuotaLaneTest, LateCommandsAndFullQueuesAreRefusedAtOnce) {
   begun.get_future().wait();
   std::vector<std::promise<absl::Status>> answers(3);
   for (auto& answer : answers) {
-    lane.Submit([](Overlay<quota::State>&, absl::Time) { return absl::OkStatus(); },
+    lane.Submit([](StagedState<quota::State>&, absl::Time) { return absl::OkStatus(); },
                 [&](const absl::Status& status, int64_t) { answer.set_value(status); });
   }
   EXPECT_THAT(answers[2].get_future().get(), StatusIs(absl::StatusCode::kUnavailable));

@@ -88,8 +88,8 @@ TEST_F(QuotaLaneWatchTest, ASnapshotAndTheChangesAfterItLeaveNothingOutAndSendNo
   trap_.Set(LanePoint::kSnapshotTaken, [&lane, steps] {
     // Committed while the watch begins: in its snapshot it is not, so it must come after it.
     steps->armed = true;
-    lane.Submit([](Overlay<quota::State>& overlay,
-                   absl::Time now) { return quota::Decide(overlay, Want("b", 2), now).status(); },
+    lane.Submit([](StagedState<quota::State>& staged,
+                   absl::Time now) { return quota::Decide(staged, Want("b", 2), now).status(); },
                 [steps](const absl::Status& status, int64_t) { steps->written.set_value(status); });
     steps->committed.get_future().wait();
     // The lane waits at the door that this watch holds shut; were it open, it would be through

@@ -33,31 +33,31 @@ class QuotaStoreTest : public ::testing::Test {
   // Decides on state_, stores what changed, and remembers it.
   template <class Command>
   void Do(const Command& command) {
-    Overlay<quota::State> overlay(state_, revision_);
+    StagedState<quota::State> staged(state_, revision_);
     const auto status =
-        quota::Decide(overlay, command, absl::FromUnixMicros(1'750'000'000'000'001 + revision_));
+        quota::Decide(staged, command, absl::FromUnixMicros(1'750'000'000'000'001 + revision_));
     ASSERT_THAT(status, IsOk());
     ASSERT_THAT(runner_.Run([&](Transaction& tx) {
-      store_->Write(tx, overlay.changes());
+      store_->Write(tx, staged.changes());
       return absl::OkStatus();
     }),
                 IsOk());
-    for (const auto& change : overlay.changes()) journal_.push_back(change);
-    revision_ = overlay.revision();
+    for (const auto& change : staged.changes()) journal_.push_back(change);
+    revision_ = staged.revision();
   }
 
-  // The same with what `change` does to the overlay.
+  // The same with what `change` does to the staged state.
   template <class F>
   void Put(F change) {
-    Overlay<quota::State> overlay(state_, revision_);
-    change(overlay);
+    StagedState<quota::State> staged(state_, revision_);
+    change(staged);
     ASSERT_THAT(runner_.Run([&](Transaction& tx) {
-      store_->Write(tx, overlay.changes());
+      store_->Write(tx, staged.changes());
       return absl::OkStatus();
     }),
                 IsOk());
-    for (const auto& entry : overlay.changes()) journal_.push_back(entry);
-    revision_ = overlay.revision();
+    for (const auto& entry : staged.changes()) journal_.push_back(entry);
+    revision_ = staged.revision();
   }
 
   static std::map<std::string, std::pair<int64_t, std::string>> Picture(
@@ -97,9 +97,9 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
   Do(quota::UpdateQuota{spot, 1, "", true, {{{4, hour, hour + absl::Hours(1), ""}}}});
   Do(quota::DeleteQuota{QuotaName(spot)});
   for (const KeptRequest& kept : testing::OddKeptRequests(QuotaName(kKey))) {
-    Put([&](auto& overlay) { overlay.Put(kept); });
+    Put([&](auto& staged) { staged.Put(kept); });
   }
-  Put([&](auto& overlay) { overlay.template Delete<KeptRequest>("gone"); });
+  Put([&](auto& staged) { staged.template Delete<KeptRequest>("gone"); });
 
   quota::State loaded;
   ASSERT_THAT(runner_.Run([&](Transaction& tx) {
@@ -130,10 +130,10 @@ TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
 }
 
 TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {
-  Overlay<quota::State> overlay(state_, 0);
-  overlay.Put(quota::Holding{QuotaName(kKey), "a", -1, 1, ""});
+  StagedState<quota::State> staged(state_, 0);
+  staged.Put(quota::Holding{QuotaName(kKey), "a", -1, 1, ""});
   const absl::Status status = runner_.Run([&](Transaction& tx) {
-    store_->Write(tx, overlay.changes());
+    store_->Write(tx, staged.changes());
     return absl::OkStatus();
   });
   EXPECT_THAT(status, IsRefusedBy("holding_nodes_in_range"));
