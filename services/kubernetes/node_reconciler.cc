@@ -88,7 +88,7 @@ void NodeReconciler::Remember(const std::string& machine, Memory memory) {
   }
 }
 
-Outcome NodeReconciler::operator()(const std::string& machine) {
+Outcome NodeReconciler::Reconcile(const std::string& machine) {
   const auto here = parts_.history->current();
   // A snapshot is under way: whose history it is decides what it proves.
   if (!here) return Later(kWatchIsLate);

@@ -50,7 +50,7 @@ class NodeReconciler {
   };
   explicit NodeReconciler(Parts parts) : parts_(std::move(parts)) {}
 
-  Outcome operator()(const std::string& machine);
+  Outcome Reconcile(const std::string& machine);
 
  private:
   // A Pod that could not be asked to leave.

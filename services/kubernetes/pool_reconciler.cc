@@ -61,7 +61,7 @@ void PoolReconciler::Remember(const std::string& name, Memory memory) {
   memories_[name] = std::move(memory);
 }
 
-Outcome PoolReconciler::operator()(const std::string& name) {
+Outcome PoolReconciler::Reconcile(const std::string& name) {
   const auto here = parts_.history->current();
   // A snapshot is under way: whose history it is decides what was said before.
   if (!here) return Later(kWatchIsLate);

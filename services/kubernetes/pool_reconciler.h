@@ -50,7 +50,7 @@ class PoolReconciler {
   };
   explicit PoolReconciler(const Parts& parts) : parts_(parts) {}
 
-  Outcome operator()(const std::string& name);
+  Outcome Reconcile(const std::string& name);
 
  private:
   using Object = std::shared_ptr<const NodePoolObject>;

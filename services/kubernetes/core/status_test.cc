@@ -311,6 +311,7 @@ TEST(SpecOf, TakesTheCrdsSpec) {
     "nodeTaints": [{"key": "k", "value": "v", "effect": "NoSchedule"}],
     "image": {"name": "ncore", "kernel": "", "releaseTrain": "stable"}, "gpu": {"version": "570"},
     "autoscaling": true, "priority": -5, "gang": true,
+    "description": "training",
     "lifecycle": {"scaleDownStrategy": "PreferIdle", "disableUnhealthyNodeEviction": false},
     "nodeConfigurationUpdateStrategy": {"type": "Manual"},
     "nodeAffinity": {"terms": [{"expressions": [{"key": "k", "operator": "In", "values": ["v"]}]}]},
@@ -327,6 +328,7 @@ TEST(SpecOf, TakesTheCrdsSpec) {
   EXPECT_EQ(spec->lifecycle().scale_down_strategy(), "PreferIdle");
   EXPECT_TRUE(spec->lifecycle().has_disable_unhealthy_node_eviction());
   EXPECT_EQ(spec->priority(), -5);
+  EXPECT_EQ(spec->description(), "training");
   EXPECT_EQ(spec->node_affinity().terms(0).expressions(0).values(0), "v");
 }
 
