@@ -1,8 +1,9 @@
 // Nodes whose health goes to and fro.
+#include "services/lifecycle/core/health.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/test_told.h"
 
 namespace muster::lifecycle {

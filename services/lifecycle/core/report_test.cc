@@ -1,5 +1,5 @@
-// Agents report what is; the rows were restored to a past in which the Node was not as far yet, or
-// not gone yet. What fits moves it on, what does not is refused and changes nothing.
+// What agents report, also where the rows were restored to a past in which the Node was not as far
+// yet, or not gone yet. What fits moves it on, what does not is refused and changes nothing.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -9,6 +9,7 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_decide.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -82,6 +83,70 @@ TEST(ReportOfThePast, WhatWasNotOrderedYetWaitsForTheOrder) {
       After(NodeState::kAssigned, Phase::kUndecided, {Seen::kRegistered, Seen::kReady}, refused),
       NodeState::kAssigned);
   EXPECT_EQ(refused, 2);
+}
+
+// Every observation in every state: what fits moves, what is known changes nothing, the rest is
+// refused and changes nothing.
+TEST(Report, WholeProduct) {
+  for (int s = 0; s < kNodeStates; ++s) {
+    for (int o = 0; o < kObservations; ++o) {
+      const auto state = static_cast<NodeState>(s);
+      SCOPED_TRACE(std::string(NodeStateName(state)) + " " + std::to_string(o));
+      State rows;
+      StagedState<State> setup(rows, 0);
+      setup.Put(Pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"});
+      Node node{.name = NodeName(kSimPool, "g1"), .machine = "g1", .state = state};
+      node.desired.phase = Phase::kRunning;
+      setup.Put(node);
+
+      StagedState<State> staged(rows, 2);
+      const ReportNode report{.node = node.name,
+                              .observation = static_cast<ReportNode::Observation>(o),
+                              .active_pods = {"default/job"}};
+      const auto outcome = Decide(staged, report, absl::FromUnixSeconds(9));
+      if (!outcome.ok()) {
+        EXPECT_EQ(ReasonOf(outcome.status()), "NODE_STATE");
+        EXPECT_TRUE(staged.changes().empty());
+        continue;
+      }
+      const int64_t revision = staged.revision();
+      const NodeState after = rows.table<Node>().Find(node.name)->state;
+      const bool returned = IsReturnable(after) && !IsReturnable(state);
+      EXPECT_EQ(rows.table<Pool>().Find(kSimPool)->account.generation, returned ? 2 : 1);
+      // Said again it changes nothing.
+      EXPECT_TRUE(Decide(staged, report, absl::FromUnixSeconds(10)).ok());
+      EXPECT_EQ(staged.revision(), revision);
+    }
+  }
+}
+
+TEST(Report, OfAnEarlierNodeOfTheNameChangesNothing) {
+  State rows;
+  StagedState<State> staged(rows, 0);
+  staged.Put(Pool{.name = kSimPool, .uid = "uid-1"});
+  Node node{.name = NodeName(kSimPool, "g1"), .machine = "g1"};
+  node.state = NodeState::kPreparedForTerminate;
+  node.create_time = absl::FromUnixSeconds(20);
+  staged.Put(node);
+  ReportNode report{.node = node.name, .observation = ReportNode::Observation::kTerminated};
+  report.node_create_time = absl::FromUnixSeconds(10);
+  EXPECT_EQ(ReasonOf(Decide(staged, report, absl::FromUnixSeconds(21)).status()), "NODE_STATE");
+  EXPECT_EQ(*rows.table<Node>().Find(node.name), node);
+  report.node_create_time = node.create_time;
+  EXPECT_TRUE(Decide(staged, report, absl::FromUnixSeconds(21)).ok());
+  EXPECT_EQ(rows.table<Node>().Find(node.name)->state, NodeState::kDeleted);
+}
+
+TEST(Report, NobodyRegistersWhatWasNotOrdered) {
+  State rows;
+  StagedState<State> staged(rows, 0);
+  staged.Put(Pool{.name = kSimPool, .uid = "uid-1"});
+  const std::string name = NodeName(kSimPool, "g1");
+  staged.Put(Node{.name = name, .machine = "g1"});
+  const ReportNode report{.node = name, .observation = ReportNode::Observation::kRegistered};
+  EXPECT_EQ(ReasonOf(Decide(staged, report, absl::UnixEpoch()).status()), "NODE_STATE");
+  EXPECT_EQ(ReasonOf(Decide(staged, ReportNode{.node = name + "0"}, absl::UnixEpoch()).status()),
+            "NOT_FOUND");
 }
 
 }  // namespace
