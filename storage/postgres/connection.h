@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-
 namespace muster::storage {
 
 // One connection, and which statements were prepared on it. Not thread-safe.
