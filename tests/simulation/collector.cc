@@ -42,7 +42,7 @@ void Collector::Step(int64_t epoch) {
       stage_ = Stage::kPools;
       return;
     case Stage::kPools:
-      (void)InvariantChecker(PolicyOf(bug_));
+      (void)Judge(PolicyOf(bug_));
       stage_ = releases_.empty() ? Stage::kIdle : Stage::kReleasing;
       return;
     case Stage::kReleasing:
@@ -60,7 +60,7 @@ bool Collector::CollectAll(int64_t epoch, const std::function<void()>& before_re
   for (int round = 0; round < kMostRounds; ++round) {
     Read();
     // A person who was told sets the flag.
-    if (InvariantChecker(policy)) policy.mass_percent = 100;
+    if (Judge(policy)) policy.mass_percent = 100;
     if (orphans_here_ == 0) return given_back_ > before;
     const int64_t incarnation = cloud_.lifecycle.incarnation();
     before_release();
@@ -75,11 +75,10 @@ bool Collector::CollectAll(int64_t epoch, const std::function<void()>& before_re
 
 void Collector::Read() { books_ = BooksOf(cloud_); }
 
-bool Collector::InvariantChecker(const lifecycle::OrphanPolicy& policy) {
+bool Collector::Judge(const lifecycle::OrphanPolicy& policy) {
   // The pools are read last: who is in the others' books was a pool before.
   books_.pools = BooksOf(cloud_).pools;
-  lifecycle::OrphanMemory::Verdict verdict =
-      orphans_.InvariantChecker(books_, policy, cloud_.steady.Now());
+  lifecycle::OrphanMemory::Verdict verdict = orphans_.Judge(books_, policy, cloud_.steady.Now());
   if (verdict.withheld) checker_.Notice("orphan: withheld, too many");
   orphans_here_ = verdict.orphans;
   releases_ = std::move(verdict.release);

@@ -19,7 +19,7 @@ namespace muster::simulation {
 class Collector {
  public:
   // All must outlive it.
-  Collector(Cloud& cloud, Network& network, InvariantChecker& checker, Bug bug)
+  Collector(Cloud& cloud, Network& network, Judge& checker, Bug bug)
       : cloud_(cloud), network_(network), checker_(checker), bug_(bug) {}
 
   // The next step of a round, or the first of one. `epoch`: that its replica believes to lead
@@ -39,7 +39,7 @@ class Collector {
 
   void Read();
   // True: there are so many that nothing is given back.
-  bool InvariantChecker(const lifecycle::OrphanPolicy& policy);
+  bool Judge(const lifecycle::OrphanPolicy& policy);
   void ReleaseNext();
   bool HasPool(const std::string& uid) const;
   void GiveBack(const std::string& uid);
@@ -52,7 +52,7 @@ class Collector {
 
   Cloud& cloud_;
   Network& network_;
-  simulation::InvariantChecker& checker_;
+  simulation::Judge& checker_;
   const Bug bug_;
   Stage stage_ = Stage::kIdle;
   int64_t led_ = 0;

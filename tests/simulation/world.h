@@ -172,7 +172,7 @@ class World {
   Replica advisor_;
   Requests requests_;
   lifecycle::HeardStock stock_;
-  lifecycle::HeardStock::Inventories stock_moved_;
+  lifecycle::HeardStock::InventoryKeys stock_moved_;
   size_t beats_ = 0;  // which replica beat last
   int64_t next_uid_ = 0;
   int64_t next_version_ = 1;
