@@ -19,7 +19,7 @@ namespace muster::simulation {
 class Collector {
  public:
   // All must outlive it.
-  Collector(Cloud& cloud, Network& network, Judge& checker, Bug bug)
+  Collector(Cloud& cloud, Network& network, InvariantChecker& checker, Bug bug)
       : cloud_(cloud), network_(network), checker_(checker), bug_(bug) {}
 
   // The next step of a round, or the first of one. `epoch`: that its replica believes to lead
@@ -52,7 +52,7 @@ class Collector {
 
   Cloud& cloud_;
   Network& network_;
-  simulation::Judge& checker_;
+  simulation::InvariantChecker& checker_;
   const Bug bug_;
   Stage stage_ = Stage::kIdle;
   int64_t led_ = 0;

@@ -172,10 +172,10 @@ void Town::PassAlone(const std::string& pool) {
   }
 }
 
-lifecycle::Preview Town::Rehearse(const lifecycle::Trial& trial) {
+lifecycle::Preview Town::Rehearse(const lifecycle::DryRun& dry_run) {
   Picture picture;
-  return lifecycle::Rehearse(trial, [&](const lifecycle::State& state) {
-    picture = LookAt(state, trial.after.name, true);
+  return lifecycle::Rehearse(dry_run, [&](const lifecycle::State& state) {
+    picture = LookAt(state, dry_run.after.name, true);
     return SnapshotOf(picture);
   });
 }

@@ -60,8 +60,7 @@ TEST(BootFailures, ASuccessOfItsProfileEndsTheRow) {
 }
 
 TEST(BootFailures, OfReconfigureRebootsOnly) {
-  Pool pool;
-  pool.reconfiguration.emplace();
+  Pool pool = {.reconfiguration = Reconfiguration{}};
   Node node = Booting("g1", "np-1");
   node.state = NodeState::kReconfiguring;
   CountBootFailure(pool, node, false);
