@@ -173,13 +173,13 @@ HeardStock::InventoryKeys PeerWatches::HearStock(
   using Response = capacity::v1::WatchCapacityResponse;
   HeardStock::InventoryKeys changed;
   MutexLock lock(stock_mutex_);
-  HeardStock& heard = heard_stock_;
-  rpc::ForEachMessage(message, [&](const Response& change) {
-    if (IsSnapshotEnd(change)) heard.EndSnapshot(changed);
+  // Called here, under the lock, which the analysis does not see.
+  rpc::ForEachMessage(message, [&](const Response& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (IsSnapshotEnd(change)) heard_stock_.EndSnapshot(changed);
     if (change.has_machine()) {
-      heard.Take(change.key(), StockOf(change.machine()), changed);
+      heard_stock_.Take(change.key(), StockOf(change.machine()), changed);
     } else if (absl::StartsWith(change.key(), kMachines)) {
-      heard.Forget(change.key(), changed);
+      heard_stock_.Forget(change.key(), changed);
     }
   });
   return changed;

@@ -13,8 +13,8 @@ namespace {
 constexpr int kChanges = 12;
 // Rounds without which nothing that is under way takes.
 constexpr int kRounds = 5'000;
-// Within which what is said is so.
-constexpr absl::Duration kSoon = absl::Seconds(1);
+// Within which what is said is so: an autoscaled pool hears of the others of its quota after 30 s.
+constexpr absl::Duration kSoon = absl::Seconds(31);
 
 std::string RevisionsText(const Cloud& cloud) {
   return absl::StrCat("lifecycle ", cloud.lifecycle.revision(), ", quota ", cloud.quota.revision(),
