@@ -19,8 +19,8 @@ constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
 
 TEST(Events, EqualOnesAreCounted) {
   State state;
-  Overlay<State> overlay(state, 0);
-  EventLog log(overlay, absl::FromUnixSeconds(1));
+  StagedState<State> staged(state, 0);
+  EventLog log(staged, absl::FromUnixSeconds(1));
   log.Emit("uid-1", kPool, EventReason::kOverQuota, "m");
   log.Emit("uid-1", kPool, EventReason::kOverQuota, "m");
   log.Emit("uid-1", kPool, EventReason::kNodeAssigned, "m");
@@ -55,8 +55,8 @@ TEST(Events, WhatDoesNotGoAsItShouldIsAWarning) {
 
 TEST(Events, TheOldestGoes) {
   State state;
-  Overlay<State> overlay(state, 0);
-  EventLog log(overlay, absl::FromUnixSeconds(1));
+  StagedState<State> staged(state, 0);
+  EventLog log(staged, absl::FromUnixSeconds(1));
   for (size_t i = 0; i < kMaxEventsAPool + 5; ++i) {
     log.Emit("uid-1", kPool, EventReason::kNodeAssigned, std::to_string(i));
   }
