@@ -1,26 +1,10 @@
 #include "services/lifecycle/core/plan.h"
 
-#include <algorithm>
-
-#include "absl/strings/str_cat.h"
-#include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/plan_draft.h"
+#include "services/lifecycle/core/plan_parts.h"
 
 namespace muster::lifecycle {
 namespace {
-
-std::string ActiveProfile(const Pool& pool, const Answer<ConfigurationAnswer>& configuration) {
-  const bool fresh = configuration.here() && !configuration.value.active.empty();
-  return fresh ? configuration.value.active : pool.status.node_profile;
-}
-
-bool IsProfileDisabled(const Pool& pool, const Answer<ConfigurationAnswer>& configuration,
-                       absl::string_view profile) {
-  const auto& revisions =
-      configuration.here() ? configuration.value.revisions : pool.status.revisions;
-  return std::any_of(revisions.begin(), revisions.end(), [&](const NodeConfiguration& revision) {
-    return revision.node_profile == profile && revision.disabled;
-  });
-}
 
 // A service that has released a pool which is being deleted has nothing of it any more: just what
 // the pool waits for.
@@ -29,91 +13,65 @@ void TakeAsEmpty(Answer<T>& answer) {
   if (answer.released()) answer = {.state = Answer<T>::State::kHere};
 }
 
-}  // namespace
-
-Planner::Planner(const Snapshot& snapshot)
-    : snapshot_(snapshot),
-      pool_(*snapshot.pool),
-      demand_(DemandOf(pool_, snapshot.nodes, snapshot.catalogue)),
-      judgement_(Judge(pool_, snapshot.catalogue, snapshot.answers)),
-      profile_(ActiveProfile(pool_, snapshot.answers.configuration)),
-      profile_disabled_(IsProfileDisabled(pool_, snapshot.answers.configuration, profile_)),
-      account_(pool_.account),
-      reconfiguration_(pool_.reconfiguration),
-      budget_(pool_.spec.max_unavailable, pool_.spec.target_nodes, snapshot.nodes) {
-  for (const Node* node : snapshot.nodes) nodes_.emplace_hint(nodes_.end(), node->name, *node);
-}
-
-PoolPlan Planner::Run() {
-  RaiseGenerations();
-  if (Finished()) return std::move(plan_);
-  PurgeReturned();
-  Preempt();
-  AssignGranted();
-  LeaveUnheld();
-  AbortBrokenBoots();
-  TimeOutBoots();
-  Health();
-  SayGiveUpLimit();
-  Reserve();
-  LetGo();
-  Remove();
-  Drain();
-  StageProfiles();
-  Reconfigure();
-  OrderBoots();
-  RefreshAllMetadata();
-  Agree();
-  Publish();
-  if (AnyAway()) Due(now() + policy().retry);
-  return std::move(plan_);
-}
-
-bool Planner::AnyAway() const {
+bool AnyAway(const Answers& answers) {
   const auto ask_again = [](const auto& answer) { return answer.away() && !answer.released(); };
-  return ask_again(answers().holding) || ask_again(answers().claim) ||
-         ask_again(answers().configuration);
+  return ask_again(answers.holding) || ask_again(answers.claim) || ask_again(answers.configuration);
 }
 
-void Planner::Say(EventReason reason, std::string message) {
-  Do(EmitEvent{reason, std::move(message)});
+PoolPlan PlanOf(const Snapshot& snapshot) {
+  const PlanFacts facts(snapshot);
+  Draft draft(facts);
+
+  RaiseGenerations(facts, draft);
+  if (FinishDeletion(facts, draft)) return draft.TakePlan();
+
+  // Who is here. Nodes whose machine went back are nobody's any more; then those that are being
+  // preempted, which leave room for the machines that come.
+  PurgeReturned(facts, draft);
+  PreemptNodes(facts, draft);
+  AssignGranted(facts, draft);
+
+  // Who is given up, all against one limit: what contradicts capacity, then boots, then the
+  // unhealthy. Boots that a rollback ends have not failed, so they end before any times out.
+  LateNodes late;
+  late.unheld = LeaveUnheld(facts, draft);
+  AbortBrokenBoots(facts, draft);
+  const BootTimeouts timeouts = TimeOutBoots(facts, draft);
+  late.boots = timeouts.late;
+  late.repairs = ReplaceUnhealthy(facts, draft);
+  DeferGivingUp(facts, draft, late);
+
+  // Who goes. Those that must were taken above and count no more; who was to go and may stay after
+  // all comes before anybody new is chosen. Drains see everybody who was cordoned.
+  ReserveNodes(facts, draft);
+  CancelRemovals(facts, draft);
+  StartRemovals(facts, draft);
+  DrainNodes(facts, draft);
+
+  // What the rest boots: out of what removals have left of the budget, and not those that go.
+  StageProfiles(facts, draft);
+  RebootOutdated(facts, draft, timeouts.reboots);
+  OrderBoots(facts, draft);
+  RefreshAllMetadata(facts, draft);
+
+  // What is kept and shown of all that.
+  AnnounceOrders(facts, draft);
+  UpdateAccount(facts, draft);
+  Publish(facts, draft);
+  if (AnyAway(facts.answers)) draft.MoveDue(facts.now + facts.policy.retry);
+  return draft.TakePlan();
 }
 
-void Planner::Wait(DeferReason reason, absl::string_view subject, std::string message,
-                   absl::Time until) {
-  plan_.defers.push_back({reason, std::string(subject), std::move(message), until});
-  if (until != kNever) Due(until);
-}
-
-bool Planner::Step(Node& node, NodeEvent event, absl::string_view reason, RemovalCause cause,
-                   absl::Time drain_deadline) {
-  return Take(node, StepNode{node.name, event, cause, drain_deadline, "", std::string(reason)});
-}
-
-std::vector<const Node*> Planner::Nodes() const {
-  std::vector<const Node*> nodes;
-  nodes.reserve(nodes_.size());
-  for (const auto& [name, node] : nodes_) nodes.push_back(&node);
-  return nodes;
-}
-
-int64_t Planner::Keeping() const { return KeptNodes(pool_, Nodes(), answers().claim); }
-
-bool Planner::MayDisrupt(const Node& node, const char* cause) {
-  if (TakenFor(node) != nullptr || budget_.Spend(node.machine, cause)) return true;
-  Wait(DeferReason::kDisruptionBudget, node.name,
-       absl::StrCat("Node ", node.machine, " waits (", cause, "): ", budget_.Denial(), "."));
-  return false;
-}
+}  // namespace
 
 PoolPlan Plan(const Snapshot& snapshot) {
   const Answers& answers = snapshot.answers;
   const bool released = answers.holding.released() || answers.claim.released();
-  if (!released || !snapshot.pool->deleting()) return Planner(snapshot).Run();
+  if (!released || !snapshot.pool->deleting()) return PlanOf(snapshot);
   Snapshot settled = snapshot;
   TakeAsEmpty(settled.answers.holding);
   TakeAsEmpty(settled.answers.claim);
-  return Planner(settled).Run();
+  return PlanOf(settled);
 }
 
 }  // namespace muster::lifecycle

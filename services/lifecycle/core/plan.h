@@ -1,56 +1,9 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
-#include "services/lifecycle/core/actions.h"
-#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/pool_plan.h"
 #include "services/lifecycle/core/snapshot.h"
 
 namespace muster::lifecycle {
-
-// Why something is not done.
-enum class DeferReason {
-  kReleasing,         // a deleted pool's holding, claim or configuration is still there
-  kMachineNotHeld,    // a Node's machine is not held by the pool's claim
-  kCatalogueUnknown,  // machines were granted, and the catalogue cannot be read
-  kNoConfiguration,   // no profile to boot is known
-  kConfigurationDisabled,
-  kMoreThanWanted,    // a Node that was never booted waits until it is wanted or goes
-  kWaitsUntilIdle,    // work keeps a Node from going or rebooting
-  kProtected,         // a Node's protection keeps it from going
-  kDisruptionBudget,  // the pool's budget keeps a Node from going or rebooting
-  kWaitsForRecovery,  // an unhealthy Node may still recover
-  kWaitsForReplacement,
-  kWaitsForReboot,  // a Node that was named goes once it is back
-  kDrainBlocked,    // disruption budgets of Pods
-  kPreempting,      // a Node's machine is needed elsewhere
-  kStagingFailed,
-  kRemovalFailed,
-  kAgentSilent,  // told what to do with a Node, its agent has let its time pass
-  kReconfigurationPaused,
-  kReconfigurationHalted,
-  kGiveUpLimit,   // time is up for more Nodes than may be given up at once
-  kMachineTaken,  // a machine that the claim holds is a Node of another pool
-  kMarked,        // a Node stays that the cluster autoscaler keeps work away from
-};
-inline constexpr int kDeferReasons = 22;
-
-// What is not done although somebody may ask for it, and why.
-struct Defer {
-  DeferReason reason = DeferReason::kReleasing;
-  std::string subject = {};   // resource name of the pool or a Node
-  std::string message = {};   // for people
-  absl::Time until = kNever;  // when time alone ends it; kNever: it does not
-  bool operator==(const Defer&) const = default;
-};
-
-struct PoolPlan {
-  std::vector<Action> actions = {};  // empty: converged
-  std::vector<Defer> defers = {};
-  absl::Time due = kNever;  // when time alone makes the next plan differ
-  bool operator==(const PoolPlan&) const = default;
-};
 
 // What is to be done for a pool now. Pure: time is in the snapshot, the same snapshot gives the
 // same plan, and once the actions are carried out the next plan with the same answers is empty

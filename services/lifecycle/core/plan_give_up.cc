@@ -4,48 +4,53 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/plan_parts.h"
+#include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
+namespace {
 
-int64_t Planner::MostGivenUp() const {
-  const auto nodes = static_cast<int64_t>(snapshot_.nodes.size());
-  return std::max<int64_t>(1, nodes * policy().give_up_percent / 100);
+int64_t MostGivenUp(const PlanFacts& facts) {
+  const auto nodes = static_cast<int64_t>(facts.snapshot.nodes.size());
+  return std::max<int64_t>(1, nodes * facts.policy.give_up_percent / 100);
 }
 
-bool Planner::MayGiveUp() const {
-  const GivenUp& given_up = account_.given_up;
-  return given_up.nodes < MostGivenUp() || now() >= given_up.since + policy().give_up_interval;
+}  // namespace
+
+bool MayGiveUp(const PlanFacts& facts, const Draft& draft) {
+  const GivenUp& given_up = draft.account.given_up;
+  return given_up.nodes < MostGivenUp(facts) ||
+         facts.now >= given_up.since + facts.policy.give_up_interval;
 }
 
 // One more; the first after an interval begins the next.
-void Planner::CountGivenUp() {
-  GivenUp& given_up = account_.given_up;
-  if (given_up.nodes == 0 || now() >= given_up.since + policy().give_up_interval) {
-    given_up = {0, now(), false};
+void CountGivenUp(const PlanFacts& facts, Draft& draft) {
+  GivenUp& given_up = draft.account.given_up;
+  if (given_up.nodes == 0 || facts.now >= given_up.since + facts.policy.give_up_interval) {
+    given_up = {0, facts.now, false};
   }
   ++given_up.nodes;
 }
 
-void Planner::SayGiveUpLimit() {
+void DeferGivingUp(const PlanFacts& facts, Draft& draft, const LateNodes& nodes) {
   std::vector<std::string> late;
-  if (late_boots_ > 0) {
-    late.push_back(absl::StrCat(CountText(late_boots_, "Node"), " past the boot deadline"));
+  if (nodes.boots > 0) {
+    late.push_back(absl::StrCat(CountText(nodes.boots, "Node"), " past the boot deadline"));
   }
-  if (late_repairs_ > 0) {
-    late.push_back(absl::StrCat(CountText(late_repairs_, "Node"), " unhealthy for too long"));
+  if (nodes.repairs > 0) {
+    late.push_back(absl::StrCat(CountText(nodes.repairs, "Node"), " unhealthy for too long"));
   }
-  if (late_unheld_ > 0) {
-    late.push_back(absl::StrCat(CountText(late_unheld_, "Node"), " whose machine is not held"));
+  if (nodes.unheld > 0) {
+    late.push_back(absl::StrCat(CountText(nodes.unheld, "Node"), " whose machine is not held"));
   }
   if (late.empty()) return;
-  const absl::Time next = account_.given_up.since + policy().give_up_interval;
-  Wait(DeferReason::kGiveUpLimit, pool_.name,
-       absl::StrCat("Not given up yet: ", absl::StrJoin(late, ", "), "; at most ", MostGivenUp(),
-                    " of this NodePool are given up in ",
-                    absl::FormatDuration(policy().give_up_interval), ", the next at ",
-                    TimeText(next), "."),
-       next);
+  const absl::Time next = draft.account.given_up.since + facts.policy.give_up_interval;
+  draft.AddDefer(DeferReason::kGiveUpLimit, facts.pool.name,
+                 absl::StrCat("Not given up yet: ", absl::StrJoin(late, ", "), "; at most ",
+                              MostGivenUp(facts), " of this NodePool are given up in ",
+                              absl::FormatDuration(facts.policy.give_up_interval), ", the next at ",
+                              TimeText(next), "."),
+                 next);
 }
 
 }  // namespace muster::lifecycle

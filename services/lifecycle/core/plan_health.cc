@@ -4,113 +4,118 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/health.h"
-#include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
+namespace {
 
-void Planner::Health() {
+// One that went to and fro shows first that it stays healthy.
+void Recover(const PlanFacts& facts, Draft& draft, Node& node) {
+  const absl::Time until = node.observed.healthy_time + facts.policy.triage_grace;
+  if (!HasRelapsed(node) || facts.now >= until) {
+    draft.Step(node, NodeEvent::kRecovered, "it is healthy again");
+    return;
+  }
+  draft.AddDefer(DeferReason::kWaitsForRecovery, node.name,
+                 absl::StrCat("Node ", node.machine, " was unhealthy ", node.observed.relapses + 1,
+                              " times in a row and takes work again at ", TimeText(until),
+                              " unless it is unhealthy once more."),
+                 until);
+}
+
+// True without prefill, once a replacement takes work, when none may come, and when it took too
+// long.
+bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
+  if (!facts.pool.spec.prefill || !facts.pool.spec.prefill->enabled) return true;
+  const Prefill& prefill = *facts.pool.spec.prefill;
+  if (node.replace_time == kNever) {
+    const int64_t most = std::max<int64_t>(1, prefill.max_nodes);
+    const int64_t asked =
+        std::count_if(draft.nodes.begin(), draft.nodes.end(),
+                      [](const auto& entry) { return entry.second.replace_time != kNever; });
+    if (asked < most) draft.Apply(node, AskReplacement{node.name, "spec.prefill"});
+    draft.AddDefer(DeferReason::kWaitsForReplacement, node.name,
+                   absl::StrCat("Node ", node.machine,
+                                " is unhealthy and stays until its replacement is asked for ",
+                                "and takes work."));
+    return false;
+  }
+  const absl::Duration timeout =
+      prefill.timeout_seconds == 0 ? kPrefillTimeout : absl::Seconds(prefill.timeout_seconds);
+  const absl::Time until = node.replace_time + timeout;
+  const bool refused = facts.answers.holding.here() && draft.account.prefill_nodes > 0 &&
+                       facts.answers.holding.value.verdict != HoldingAnswer::Verdict::kUnder;
+  if (replacements > 0) {
+    --replacements;
+    return true;
+  }
+  if (refused || facts.now >= until) return true;
+  draft.AddDefer(DeferReason::kWaitsForReplacement, node.name,
+                 absl::StrCat("Node ", node.machine,
+                              " is unhealthy and stays until its replacement takes work."),
+                 until);
+  return false;
+}
+
+// True: it would be given up, were those not too many already.
+bool Replace(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
+  const absl::Time from = UnhealthySince(node) + facts.policy.triage_grace;
+  const std::string which = absl::StrCat("Node ", node.machine, " is unhealthy");
+  if (facts.now < from) {
+    draft.AddDefer(DeferReason::kWaitsForRecovery, node.name,
+                   absl::StrCat(which, " and is replaced unless it recovers",
+                                BecauseText(node.observed.health_message)),
+                   from);
+    return false;
+  }
+  if (node.observed.active && facts.pool.spec.disable_unhealthy_node_eviction) {
+    draft.AddDefer(
+        DeferReason::kWaitsUntilIdle, node.name,
+        absl::StrCat(which, " and is replaced once it is idle (disableUnhealthyNodeEviction)."));
+    return false;
+  }
+  const int64_t before = replacements;
+  if (!HasReplacement(facts, draft, node, replacements)) return false;
+  // A Node whose replacement takes work already is no loss.
+  const bool replaced = replacements < before;
+  if (!replaced && !MayGiveUp(facts, draft)) return true;
+  if (!draft.MayDisrupt(node, "repair")) return false;
+  if (!replaced) CountGivenUp(facts, draft);
+  StartRemoval(draft, node, RemovalCause::kRepair, "it is unhealthy");
+  return false;
+}
+
+}  // namespace
+
+int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {
   int64_t in_triage = 0;
   int64_t healthy = 0;
-  for (auto& [name, node] : nodes_) {
+  for (auto& [name, node] : draft.nodes) {
     if (node.state == NodeState::kProduction && node.observed.unhealthy) {
-      if (Step(node, NodeEvent::kUnhealthy, "it was seen to be unhealthy"))
-        budget_.FallIll(node.machine);
+      if (draft.Step(node, NodeEvent::kUnhealthy, "it was seen to be unhealthy"))
+        draft.budget.FallIll(node.machine);
     }
-    if (node.state == NodeState::kTriage && !node.observed.unhealthy) Recover(node);
+    if (node.state == NodeState::kTriage && !node.observed.unhealthy) Recover(facts, draft, node);
     in_triage += node.state == NodeState::kTriage ? 1 : 0;
     healthy += node.state == NodeState::kProduction ? 1 : 0;
   }
-  if (pool_.deleting()) return;
+  if (facts.pool.deleting()) return 0;
   // Those that came for Nodes in triage which are still here.
-  int64_t replacements = healthy - (pool_.target_nodes() - in_triage);
+  int64_t replacements = healthy - (facts.pool.target_nodes() - in_triage);
   std::vector<Node*> unhealthy;
-  for (auto& [name, node] : nodes_) {
+  for (auto& [name, node] : draft.nodes) {
     if (node.state == NodeState::kTriage && node.observed.unhealthy) unhealthy.push_back(&node);
   }
   // Who has been so for longest goes first: not all may be able to go.
   std::stable_sort(unhealthy.begin(), unhealthy.end(), [](const Node* a, const Node* b) {
     return UnhealthySince(*a) < UnhealthySince(*b);
   });
+  int64_t late = 0;
   for (Node* node : unhealthy) {
-    if (Room()) Replace(*node, replacements);
+    if (draft.HasStepsLeft()) late += Replace(facts, draft, *node, replacements) ? 1 : 0;
   }
-}
-
-// One that went to and fro shows first that it stays healthy.
-void Planner::Recover(Node& node) {
-  const absl::Time until = node.observed.healthy_time + policy().triage_grace;
-  if (!HasRelapsed(node) || now() >= until) {
-    Step(node, NodeEvent::kRecovered, "it is healthy again");
-    return;
-  }
-  Wait(DeferReason::kWaitsForRecovery, node.name,
-       absl::StrCat("Node ", node.machine, " was unhealthy ", node.observed.relapses + 1,
-                    " times in a row and takes work again at ", TimeText(until),
-                    " unless it is unhealthy once more."),
-       until);
-}
-
-void Planner::Replace(Node& node, int64_t& replacements) {
-  const absl::Time from = UnhealthySince(node) + policy().triage_grace;
-  const std::string which = absl::StrCat("Node ", node.machine, " is unhealthy");
-  if (now() < from) {
-    Wait(DeferReason::kWaitsForRecovery, node.name,
-         absl::StrCat(which, " and is replaced unless it recovers",
-                      BecauseText(node.observed.health_message)),
-         from);
-    return;
-  }
-  if (node.observed.active && pool_.spec.disable_unhealthy_node_eviction) {
-    Wait(DeferReason::kWaitsUntilIdle, node.name,
-         absl::StrCat(which, " and is replaced once it is idle (disableUnhealthyNodeEviction)."));
-    return;
-  }
-  const int64_t before = replacements;
-  if (!HasReplacement(node, replacements)) return;
-  // A Node whose replacement takes work already is no loss.
-  const bool replaced = replacements < before;
-  if (!replaced && !MayGiveUp()) {
-    ++late_repairs_;
-    return;
-  }
-  if (!MayDisrupt(node, "repair")) return;
-  if (!replaced) CountGivenUp();
-  Dismiss(node, RemovalCause::kRepair, "it is unhealthy");
-}
-
-// True without prefill, once a replacement takes work, when none may come, and when it took too
-// long.
-bool Planner::HasReplacement(Node& node, int64_t& replacements) {
-  if (!pool_.spec.prefill || !pool_.spec.prefill->enabled) return true;
-  const Prefill& prefill = *pool_.spec.prefill;
-  if (node.replace_time == kNever) {
-    const int64_t most = std::max<int64_t>(1, prefill.max_nodes);
-    const int64_t asked = std::count_if(nodes_.begin(), nodes_.end(), [](const auto& entry) {
-      return entry.second.replace_time != kNever;
-    });
-    if (asked < most) Take(node, AskReplacement{node.name, "spec.prefill"});
-    Wait(DeferReason::kWaitsForReplacement, node.name,
-         absl::StrCat("Node ", node.machine,
-                      " is unhealthy and stays until its replacement is asked for ",
-                      "and takes work."));
-    return false;
-  }
-  const absl::Duration timeout =
-      prefill.timeout_seconds == 0 ? kPrefillTimeout : absl::Seconds(prefill.timeout_seconds);
-  const absl::Time until = node.replace_time + timeout;
-  const bool refused = answers().holding.here() && account_.prefill_nodes > 0 &&
-                       answers().holding.value.verdict != HoldingAnswer::Verdict::kUnder;
-  if (replacements > 0) {
-    --replacements;
-    return true;
-  }
-  if (refused || now() >= until) return true;
-  Wait(DeferReason::kWaitsForReplacement, node.name,
-       absl::StrCat("Node ", node.machine,
-                    " is unhealthy and stays until its replacement takes work."),
-       until);
-  return false;
+  return late;
 }
 
 }  // namespace muster::lifecycle

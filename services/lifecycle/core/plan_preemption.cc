@@ -3,43 +3,48 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
-#include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/plan_parts.h"
 
 namespace muster::lifecycle {
+namespace {
 
-void Planner::Preempt() {
-  if (!answers().claim.here()) return;  // the clock of those that were begun runs on
+void BeginPreemption(const PlanFacts& facts, Draft& draft, Node& node) {
+  const std::string reason = "capacity reclaims its machine";
+  if (node.state == NodeState::kPreparedForTerminate) return;  // it goes anyway
+  draft.Apply(node, SetPreemption{node.name, facts.now, reason});
+  if (node.state == NodeState::kDraining) {
+    const absl::Time end =
+        std::min(node.desired.drain_deadline, facts.now + facts.policy.preemption_end);
+    draft.Apply(node, SetDrainDeadline{node.name, end, reason});
+    return;
+  }
+  if (node.state != NodeState::kCordoned)
+    StartRemoval(draft, node, RemovalCause::kPreemption, reason);
+}
+
+}  // namespace
+
+void PreemptNodes(const PlanFacts& facts, Draft& draft) {
+  if (!facts.answers.claim.here()) return;  // the clock of those that were begun runs on
   absl::flat_hash_set<absl::string_view> reclaimed;
-  for (const MachineReclaim& r : answers().claim.value.reclaims) reclaimed.insert(r.machine);
-  for (auto& [name, node] : nodes_) {
+  for (const MachineReclaim& r : facts.answers.claim.value.reclaims) reclaimed.insert(r.machine);
+  for (auto& [name, node] : draft.nodes) {
     if (IsReturnable(node.state)) continue;
     const bool wanted = reclaimed.contains(node.machine);
     const bool begun = node.preempt_time != kNever;
-    if (wanted && !begun) BeginPreemption(node);
-    if (!wanted && begun && node.state == NodeState::kCordoned && !pool_.deleting()) {
-      Step(node, NodeEvent::kUncordon, "its machine is no longer needed elsewhere");
+    if (wanted && !begun) BeginPreemption(facts, draft, node);
+    if (!wanted && begun && node.state == NodeState::kCordoned && !facts.pool.deleting()) {
+      draft.Step(node, NodeEvent::kUncordon, "its machine is no longer needed elsewhere");
     }
   }
 }
 
-void Planner::BeginPreemption(Node& node) {
-  const std::string reason = "capacity reclaims its machine";
-  if (node.state == NodeState::kPreparedForTerminate) return;  // it goes anyway
-  Take(node, SetPreemption{node.name, now(), reason});
-  if (node.state == NodeState::kDraining) {
-    const absl::Time end = std::min(node.desired.drain_deadline, now() + policy().preemption_end);
-    Take(node, SetDrainDeadline{node.name, end, reason});
-    return;
-  }
-  if (node.state != NodeState::kCordoned) Dismiss(node, RemovalCause::kPreemption, reason);
-}
-
 // One whose drain had begun for another cause: its work is warned as long as that of others.
-void Planner::PreemptDrained(Node& node) {
+void PreemptDrained(const PlanFacts& facts, Draft& draft, Node& node) {
   if (node.preempt_time == kNever || IsDrainedForPreemption(node)) return;
-  const absl::Time from = node.preempt_time + policy().preemption_notice;
-  if (now() < from) return Due(from);
-  Take(node, RestartDrain{node.name, "its preemption's notice is over"});
+  const absl::Time from = node.preempt_time + facts.policy.preemption_notice;
+  if (facts.now < from) return draft.MoveDue(from);
+  draft.Apply(node, RestartDrain{node.name, "its preemption's notice is over"});
 }
 
 }  // namespace muster::lifecycle

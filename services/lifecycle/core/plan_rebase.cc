@@ -5,7 +5,7 @@
 // beyond does nothing, and the plan's version and epoch keep a leader of the past from doing it.
 #include <algorithm>
 
-#include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/plan_parts.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -23,16 +23,17 @@ int64_t Above(int64_t known, int64_t own) {
 
 }  // namespace
 
-void Planner::RaiseGenerations() {
-  const int64_t known = std::max(NewestKnown(answers().holding), NewestKnown(answers().claim));
-  int64_t account = Above(known, pool_.account.generation);
+void RaiseGenerations(const PlanFacts& facts, Draft& draft) {
+  const int64_t known =
+      std::max(NewestKnown(facts.answers.holding), NewestKnown(facts.answers.claim));
+  int64_t account = Above(known, facts.pool.account.generation);
   // Asked before under the very same generation, otherwise: by a future that is lost.
-  if (answers().claim.refused("GENERATION_REUSED"))
-    account = std::max(account, pool_.account.generation + 1);
-  const RaiseGeneration action{account,
-                               Above(NewestKnown(answers().configuration), pool_.generation),
-                               "a service knows later requests than the pool"};
-  if (action.account > 0 || action.pool > 0) Do(action);
+  if (facts.answers.claim.refused("GENERATION_REUSED"))
+    account = std::max(account, facts.pool.account.generation + 1);
+  const RaiseGeneration action{
+      account, Above(NewestKnown(facts.answers.configuration), facts.pool.generation),
+      "a service knows later requests than the pool"};
+  if (action.account > 0 || action.pool > 0) draft.AddAction(action);
 }
 
 }  // namespace muster::lifecycle

@@ -3,12 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/plan_parts.h"
 #include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
-
 namespace {
 
 bool IsRunning(const Node& node) {
@@ -20,107 +19,82 @@ bool IsChosen(const Node& node) {
   return node.state == NodeState::kProduction && node.reconfigure_time != kNever;
 }
 
-}  // namespace
-
-void Planner::StageProfiles() {
-  if (pool_.deleting() || profile_.empty()) return;
-  for (auto& [name, node] : nodes_) {
-    if (IsRunning(node) && node.desired.node_profile != profile_ && Room()) {
-      Take(node, StageProfile{name, profile_, "it is the active configuration"});
-    }
-    if (!node.observed.staging_error.empty()) {
-      Wait(
-          DeferReason::kStagingFailed, name,
-          absl::StrCat("Configuration ", node.desired.node_profile, " could not be staged on Node ",
-                       node.machine, BecauseText(node.observed.staging_error)));
-    }
-  }
-}
-
-bool Planner::IsAsked(const Node& node) const {
-  return lifecycle::IsAsked(*pool_.reconfiguration, node);
-}
-
 // Runs, or will run, something else than the active profile, and may stay.
-bool Planner::IsOutdated(const Node& node) const {
+bool IsOutdated(const PlanFacts& facts, const Node& node) {
   if (IsInProgress(node.state)) {
-    return node.desired.phase == Phase::kRunning && node.desired.node_profile != profile_;
+    return node.desired.phase == Phase::kRunning && node.desired.node_profile != facts.profile;
   }
   if (node.state == NodeState::kReconfiguring) return true;
   // One that is cordoned may be let go again.
   return (IsRunning(node) || node.state == NodeState::kCordoned) &&
-         node.observed.node_profile != profile_;
+         node.observed.node_profile != facts.profile;
 }
 
-void Planner::Reconfigure() {
-  if (!pool_.reconfiguring() || pool_.deleting()) {
-    ReleaseChosen("no reconfigure reboot is asked for");
-    return;
+void MoveReconfiguration(const PlanFacts& facts, Draft& draft, Reconfiguration::State state,
+                         const std::string& halt_reason, absl::string_view reason) {
+  MoveTo(*draft.reconfiguration, state, halt_reason, facts.now);
+  draft.AddAction(SetReconfiguration{state, halt_reason, std::string(reason)});
+}
+
+void ReleaseChosen(Draft& draft, absl::string_view why) {
+  for (auto& [name, node] : draft.nodes) {
+    if (IsChosen(node))
+      draft.Apply(node, ChooseForReboot{name, false, false, kNever, std::string(why)});
   }
-  if (!MayReboot()) return;
-  const Reconfiguration& asked = *pool_.reconfiguration;
-  const bool bounded = !asked.max_unavailable.empty() || !pool_.spec.max_unavailable.empty();
-  const std::string own =
-      asked.max_unavailable.empty() ? (bounded ? "" : "1") : asked.max_unavailable;
-  Budget budget(own, pool_.spec.target_nodes, Nodes());
-  Reboot(budget);
-}
-
-void Planner::MoveReconfiguration(Reconfiguration::State state, const std::string& halt_reason,
-                                  absl::string_view reason) {
-  MoveTo(*reconfiguration_, state, halt_reason, now());
-  Do(SetReconfiguration{state, halt_reason, std::string(reason)});
 }
 
 // Done when nothing is left to do, whatever failed; a failure halts also what is paused.
-bool Planner::MayReboot() {
+bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::string>& timed_out) {
   using RState = Reconfiguration::State;
-  const bool left = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
-    return IsAsked(entry.second) && IsOutdated(entry.second);
+  const bool left = std::any_of(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
+    return IsAsked(*facts.pool.reconfiguration, entry.second) && IsOutdated(facts, entry.second);
   });
   if (!left) {
-    MoveReconfiguration(RState::kDone, "", "every Node is on the active configuration");
-    ReleaseChosen("reconfigure reboots are done");
+    MoveReconfiguration(facts, draft, RState::kDone, "",
+                        "every Node is on the active configuration");
+    ReleaseChosen(draft, "reconfigure reboots are done");
     return false;
   }
-  std::vector<std::string> failed = pool_.reconfiguration->failed_machines;
-  failed.insert(failed.end(), timed_out_reboots_.begin(), timed_out_reboots_.end());
+  std::vector<std::string> failed = facts.pool.reconfiguration->failed_machines;
+  failed.insert(failed.end(), timed_out.begin(), timed_out.end());
   const bool too_many =
-      static_cast<int64_t>(failed.size()) > pool_.reconfiguration->allowed_failures;
-  if (reconfiguration_->state != RState::kHalted && (too_many || profile_disabled_)) {
-    const std::string why = profile_disabled_ ? absl::StrCat("configuration ", profile_,
-                                                             " was disabled: too many boots failed")
-                                              : FailedBootsText(failed);
-    MoveReconfiguration(RState::kHalted, why, "boots failed");
+      static_cast<int64_t>(failed.size()) > facts.pool.reconfiguration->allowed_failures;
+  if (draft.reconfiguration->state != RState::kHalted && (too_many || facts.profile_disabled)) {
+    const std::string why =
+        facts.profile_disabled
+            ? absl::StrCat("configuration ", facts.profile, " was disabled: too many boots failed")
+            : FailedBootsText(failed);
+    MoveReconfiguration(facts, draft, RState::kHalted, why, "boots failed");
   }
-  if (reconfiguration_->state == RState::kRunning) return true;
-  const bool halted = reconfiguration_->state == RState::kHalted;
-  Wait(!halted             ? DeferReason::kReconfigurationPaused
-       : profile_disabled_ ? DeferReason::kConfigurationDisabled
-                           : DeferReason::kReconfigurationHalted,
-       pool_.name, SayReconfiguration(*reconfiguration_));
-  ReleaseChosen(halted ? "reconfigure reboots are halted" : "reconfigure reboots are paused");
+  if (draft.reconfiguration->state == RState::kRunning) return true;
+  const bool halted = draft.reconfiguration->state == RState::kHalted;
+  draft.AddDefer(!halted                  ? DeferReason::kReconfigurationPaused
+                 : facts.profile_disabled ? DeferReason::kConfigurationDisabled
+                                          : DeferReason::kReconfigurationHalted,
+                 facts.pool.name, SayReconfiguration(*draft.reconfiguration));
+  ReleaseChosen(draft,
+                halted ? "reconfigure reboots are halted" : "reconfigure reboots are paused");
   return false;
 }
 
 // Chosen Nodes that are idle reboot; others are chosen as far as the budgets go, a rack at a time,
 // idle ones first.
-void Planner::Reboot(Budget& own) {
+void Reboot(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
   const std::string* rack = nullptr;
-  for (auto& [name, node] : nodes_) {
-    if (IsChosen(node) && !IsOutdated(node)) {
-      Take(node, ChooseForReboot{name, false, false, kNever, "it is up to date"});
+  for (auto& [name, node] : draft.nodes) {
+    if (IsChosen(node) && !IsOutdated(facts, node)) {
+      draft.Apply(node, ChooseForReboot{name, false, false, kNever, "it is up to date"});
     } else if (IsChosen(node) && !node.observed.active) {
-      Take(node, StepNode{name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever, profile_,
-                          "it is idle"});
+      draft.Apply(node, StepNode{name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
+                                 facts.profile, "it is idle"});
     } else if (IsChosen(node) && !node.desired.drain) {
-      Wait(DeferReason::kWaitsUntilIdle, name,
-           absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
+      draft.AddDefer(DeferReason::kWaitsUntilIdle, name,
+                     absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
     }
     if (IsChosen(node) || node.state == NodeState::kReconfiguring) rack = &node.rack;
-    if (node.state == NodeState::kProduction && !IsChosen(node) && IsAsked(node) &&
-        IsOutdated(node)) {
+    if (node.state == NodeState::kProduction && !IsChosen(node) &&
+        IsAsked(*facts.pool.reconfiguration, node) && IsOutdated(facts, node)) {
       waiting.push_back(&node);
     }
   }
@@ -134,26 +108,53 @@ void Planner::Reboot(Budget& own) {
     // A rack is finished before the next is begun.
     if (rack != nullptr && node->rack != *rack) break;
     if (!own.Spend(node->machine, "reconfigure")) {
-      Wait(DeferReason::kDisruptionBudget, node->name,
-           absl::StrCat("Node ", node->machine, " waits (reconfigure): ", own.Denial(), "."));
+      draft.AddDefer(
+          DeferReason::kDisruptionBudget, node->name,
+          absl::StrCat("Node ", node->machine, " waits (reconfigure): ", own.Denial(), "."));
       break;
     }
-    if (!Room() || !MayDisrupt(*node, "reconfigure")) break;
+    if (!draft.HasStepsLeft() || !draft.MayDisrupt(*node, "reconfigure")) break;
     rack = &node->rack;
-    const bool evict = pool_.reconfiguration->evict_active && node->observed.active;
-    Take(*node,
-         ChooseForReboot{node->name, true, evict, evict ? now() + policy().drain_deadline : kNever,
-                         "a reconfigure reboot was asked for"});
+    const bool evict = facts.pool.reconfiguration->evict_active && node->observed.active;
+    draft.Apply(*node, ChooseForReboot{node->name, true, evict,
+                                       evict ? facts.now + facts.policy.drain_deadline : kNever,
+                                       "a reconfigure reboot was asked for"});
     if (node->observed.active) continue;
-    Take(*node, StepNode{node->name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever, profile_,
-                         "it is idle"});
+    draft.Apply(*node, StepNode{node->name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
+                                facts.profile, "it is idle"});
   }
 }
 
-void Planner::ReleaseChosen(absl::string_view why) {
-  for (auto& [name, node] : nodes_) {
-    if (IsChosen(node)) Take(node, ChooseForReboot{name, false, false, kNever, std::string(why)});
+}  // namespace
+
+void StageProfiles(const PlanFacts& facts, Draft& draft) {
+  if (facts.pool.deleting() || facts.profile.empty()) return;
+  for (auto& [name, node] : draft.nodes) {
+    if (IsRunning(node) && node.desired.node_profile != facts.profile && draft.HasStepsLeft()) {
+      draft.Apply(node, StageProfile{name, facts.profile, "it is the active configuration"});
+    }
+    if (!node.observed.staging_error.empty()) {
+      draft.AddDefer(
+          DeferReason::kStagingFailed, name,
+          absl::StrCat("Configuration ", node.desired.node_profile, " could not be staged on Node ",
+                       node.machine, BecauseText(node.observed.staging_error)));
+    }
   }
+}
+
+void RebootOutdated(const PlanFacts& facts, Draft& draft,
+                    const std::vector<std::string>& timed_out) {
+  if (!facts.pool.reconfiguring() || facts.pool.deleting()) {
+    ReleaseChosen(draft, "no reconfigure reboot is asked for");
+    return;
+  }
+  if (!MayReboot(facts, draft, timed_out)) return;
+  const Reconfiguration& asked = *facts.pool.reconfiguration;
+  const bool bounded = !asked.max_unavailable.empty() || !facts.pool.spec.max_unavailable.empty();
+  const std::string own =
+      asked.max_unavailable.empty() ? (bounded ? "" : "1") : asked.max_unavailable;
+  Budget budget(own, facts.pool.spec.target_nodes, draft.Nodes());
+  Reboot(facts, draft, budget);
 }
 
 }  // namespace muster::lifecycle

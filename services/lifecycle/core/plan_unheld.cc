@@ -10,53 +10,58 @@
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/planner.h"
+#include "services/lifecycle/core/plan_parts.h"
 
 namespace muster::lifecycle {
+namespace {
 
-bool Planner::IsUnheld(const Node& node) const {
-  return lifecycle::IsUnheld(pool_, node, answers().claim);
+// True: it would be given up, were those not too many already.
+bool LeaveNode(const PlanFacts& facts, Draft& draft, Node& node, absl::Time from) {
+  if (!IsInProgress(node.state) && !IsInService(node.state)) return false;  // it goes already
+  if (facts.now < from) {
+    draft.MoveDue(from);
+    return false;
+  }
+  if (node.observed.active && facts.pool.spec.disable_unhealthy_node_eviction) {
+    draft.AddDefer(
+        DeferReason::kWaitsUntilIdle, node.name,
+        absl::StrCat("Node ", node.machine,
+                     " goes once it is idle (disableUnhealthyNodeEviction): capacity does not "
+                     "know its machine as the NodePool's."));
+    return false;
+  }
+  if (!MayGiveUp(facts, draft)) return true;
+  const bool in_service = node.state == NodeState::kProduction || node.state == NodeState::kTriage;
+  if (in_service && !draft.MayDisrupt(node, "repair")) return false;
+  const NodeState before = node.state;
+  StartRemoval(draft, node, RemovalCause::kRepair, "its machine is not held by the pool's claim");
+  if (node.state != before) CountGivenUp(facts, draft);
+  return false;
 }
 
-bool Planner::IsTaken(const std::string& machine) {
-  const std::vector<std::string>& taken = answers().claim.value.taken;
+}  // namespace
+
+bool DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine) {
+  const std::vector<std::string>& taken = facts.answers.claim.value.taken;
   if (std::find(taken.begin(), taken.end(), machine) == taken.end()) return false;
-  Wait(DeferReason::kMachineTaken, NodeName(pool_.name, machine),
-       absl::StrCat("Machine ", machine, " is still a Node of another NodePool."),
-       now() + policy().retry);
+  draft.AddDefer(DeferReason::kMachineTaken, NodeName(facts.pool.name, machine),
+                 absl::StrCat("Machine ", machine, " is still a Node of another NodePool."),
+                 facts.now + facts.policy.retry);
   return true;
 }
 
-void Planner::LeaveUnheld() {
-  if (pool_.deleting()) return;
+int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft) {
+  if (facts.pool.deleting()) return 0;
   // Since when it is shown (RenderAtTarget).
-  const Condition* shown = FindCondition(pool_.status.conditions, "AtTarget");
+  const Condition* shown = FindCondition(facts.pool.status.conditions, "AtTarget");
   const bool is_shown = shown != nullptr && shown->status == "Unknown";
-  const absl::Time from = (is_shown ? shown->last_transition_time : now()) + kUnheldGrace;
-  for (auto& [name, node] : nodes_) {
-    if (IsUnheld(node) && Room()) Leave(node, from);
+  const absl::Time from = (is_shown ? shown->last_transition_time : facts.now) + kUnheldGrace;
+  int64_t late = 0;
+  for (auto& [name, node] : draft.nodes) {
+    if (facts.IsUnheld(node) && draft.HasStepsLeft())
+      late += LeaveNode(facts, draft, node, from) ? 1 : 0;
   }
-}
-
-void Planner::Leave(Node& node, absl::Time from) {
-  if (!IsInProgress(node.state) && !IsInService(node.state)) return;  // it goes already
-  if (now() < from) return Due(from);
-  if (node.observed.active && pool_.spec.disable_unhealthy_node_eviction) {
-    Wait(DeferReason::kWaitsUntilIdle, node.name,
-         absl::StrCat("Node ", node.machine,
-                      " goes once it is idle (disableUnhealthyNodeEviction): capacity does not "
-                      "know its machine as the NodePool's."));
-    return;
-  }
-  if (!MayGiveUp()) {
-    ++late_unheld_;
-    return;
-  }
-  const bool in_service = node.state == NodeState::kProduction || node.state == NodeState::kTriage;
-  if (in_service && !MayDisrupt(node, "repair")) return;
-  const NodeState before = node.state;
-  Dismiss(node, RemovalCause::kRepair, "its machine is not held by the pool's claim");
-  if (node.state != before) CountGivenUp();
+  return late;
 }
 
 }  // namespace muster::lifecycle
