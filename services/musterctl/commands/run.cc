@@ -1,0 +1,131 @@
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/printable.h"
+
+namespace muster::musterctl {
+namespace {
+
+constexpr char kWrongUseUrl[] = "musterctl/wrong-use";
+constexpr char kVersion[] = "0.1.0";
+
+using CommandFunction = absl::Status (*)(Session&);
+
+CommandFunction FunctionOf(absl::string_view command) {
+  static constexpr std::pair<absl::string_view, CommandFunction> kFunctions[] = {
+      {"get", Get},
+      {"describe", Describe},
+      {"apply", Apply},
+      {"scale", Scale},
+      {"delete", Delete},
+      {"wait", Wait},
+      {"check", Check},
+      {"debug", Debug},
+      {"explain", Explain},
+      {"find", Find},
+      {"publish", Publish},
+      {"withdraw", Withdraw},
+      {"promote", Promote},
+      {"rollback", Rollback},
+      {"enable", Enable},
+      {"reconfigure", Reconfigure},
+      {"pause", Pause},
+      {"resume", Resume},
+      {"cancel", Cancel},
+      {"protect", Protect},
+      {"unprotect", Unprotect},
+      {"reserve", Reserve},
+      {"unreserve", Unreserve},
+      {"bind", Bind},
+      {"allow", Allow}};
+  for (const auto& [name, function] : kFunctions) {
+    if (name == command) return function;
+  }
+  return nullptr;
+}
+
+constexpr absl::string_view kRequestId = "request-id";
+constexpr size_t kMaxGivenId = 60;  // leaves room for the numbers of the next ones
+
+bool TakesRequestId(const CommandLine& line) {
+  for (const Flag& flag : FindCommand(line.command)->flags) {
+    if (flag.name == kRequestId) return !line.Has("dry-run");
+  }
+  return false;
+}
+
+bool IsInDoubt(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsDeadlineExceeded(status);
+}
+
+absl::Status Execute(const CommandLine& line, World& world) {
+  ApiOptions options{
+      .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
+      .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")}};
+  if (line.Has("timeout")) {
+    auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
+    if (!timeout.ok()) return WrongUse(timeout.status().message());
+    // `wait` means it for the whole; its calls keep the standard one.
+    if (line.command != "wait") options.timeout = *timeout;
+  }
+  options.sleep = world.sleep;
+  options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
+  if (options.request_id.size() > kMaxGivenId)
+    return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
+  const std::shared_ptr<Api> api = world.connect(options);
+  Session session{line, options.scope, *api, world};
+  absl::Status status = FunctionOf(line.command)(session);
+  if (TakesRequestId(line) && IsInDoubt(status)) {
+    world.err << "note: whether it was done is not known; with --request-id=" << options.request_id
+              << " the same again is done once\n";
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::Status WrongUse(absl::string_view text) {
+  absl::Status status = absl::InvalidArgumentError(text);
+  status.SetPayload(kWrongUseUrl, absl::Cord());
+  return status;
+}
+
+bool IsWrongUse(const absl::Status& status) { return status.GetPayload(kWrongUseUrl).has_value(); }
+
+int Run(absl::Span<const std::string> args, World& shown) {
+  PrintableBuffer out_buffer(shown.out);
+  PrintableBuffer err_buffer(shown.err);
+  std::ostream out(&out_buffer);
+  std::ostream err(&err_buffer);
+  World world{.in = shown.in,
+              .out = out,
+              .err = err,
+              .environment = shown.environment,
+              .connect = shown.connect,
+              .clock = shown.clock,
+              .sleep = shown.sleep};
+  const absl::StatusOr<CommandLine> line = ParseArgs(args, world.environment);
+  if (!line.ok()) {
+    world.err << RenderError(line.status());
+    return kWrongUse;
+  }
+  if (line->help) {
+    world.out << Help(FindCommand(line->command));
+    return args.empty() ? kWrongUse : kDone;
+  }
+  if (line->command == "version") {
+    world.out << "musterctl " << kVersion << "\n";
+    return kDone;
+  }
+  const absl::Status status = Execute(*line, world);
+  world.out.flush();
+  if (status.ok()) return kDone;
+  world.err << RenderError(status);
+  return IsWrongUse(status) ? kWrongUse : kFailed;
+}
+
+}  // namespace muster::musterctl
