@@ -2,9 +2,7 @@
 
 #include <utility>
 
-#include "absl/random/random.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_format.h"
 #include "services/musterctl/client/connection.h"
 
 namespace muster::musterctl {
@@ -140,7 +138,7 @@ class GrpcApi final : public Api {
     return connection_.Call(connection_.debug, &Connection::Debug::AuditBooks, request);
   }
   absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
-                     const Receiver& receive) override {
+                     const WatchReceiver& receive) override {
     return WatchStream(connection_, kind, start, receive);
   }
 
@@ -309,12 +307,6 @@ absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std:
 }
 
 }  // namespace
-
-std::string NewRequestId() {
-  absl::BitGen random;
-  return absl::StrFormat("%016x%016x", absl::Uniform<uint64_t>(random),
-                         absl::Uniform<uint64_t>(random));
-}
 
 std::unique_ptr<Api> Api::Create(const ApiOptions& options) {
   return std::make_unique<GrpcApi>(options);

@@ -1,57 +1,21 @@
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "muster/capacity/v1/capacity_service.pb.h"
 #include "muster/debug/v1/debug_service.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "muster/quota/v1/quota_service.pb.h"
 #include "muster/type/v1/watch.pb.h"
+#include "services/musterctl/client/api_types.h"
 #include "services/musterctl/manifest/kinds.h"
-#include "services/musterctl/manifest/manifest.h"
+#include "services/musterctl/manifest/resources.h"
 
 namespace muster::musterctl {
-
-struct ApiOptions {
-  std::string server = {};
-  Scope scope = {};
-  absl::Duration timeout = absl::Seconds(10);  // of each call
-  // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...
-  // Empty: a random one.
-  std::string request_id = {};
-  std::function<void(absl::Duration)> sleep =
-      {};  // between a call and its repetition; null: really
-};
-
-// 32 random hexadecimal digits.
-std::string NewRequestId();
-
-// What a manifest did, or would do.
-enum class Outcome { kCreated, kConfigured, kUnchanged };
-struct Applied {
-  Outcome outcome = Outcome::kUnchanged;
-  std::string detail = {};                                     // e.g. `16 machines, 16 new`
-  std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool that was only tried
-  std::vector<std::string> warnings = {};                      // of a NodePool
-};
-
-enum class ReconfigurationVerb { kPause, kResume, kCancel };
-
-// A message of a Watch, of whatever kind.
-struct WatchMessage {
-  type::v1::WatchEventType type = {};
-  int64_t revision = 0;
-  std::string incarnation = {};  // of the history that `revision` is of; empty: as before
-  std::string key = {};
-  std::optional<Item> item = {};
-};
 
 // Muster's API for a person: one blocking call a method, each with a deadline. A mutation that
 // takes a request_id bears one, and is repeated a few times under it when nobody knows what became
@@ -127,9 +91,8 @@ class Api {
   // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended
   // it) or `receive` returns false (OK). Without a revision in `start` it begins with a
   // snapshot. No deadline.
-  using Receiver = std::function<bool(const WatchMessage& message)>;
   virtual absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
-                             const Receiver& receive) = 0;
+                             const WatchReceiver& receive) = 0;
 };
 
 }  // namespace muster::musterctl

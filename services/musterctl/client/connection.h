@@ -18,8 +18,9 @@
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "muster/quota/v1/quota_service.grpc.pb.h"
 #include "services/common/status_macros.h"
-#include "services/musterctl/client/api.h"
+#include "services/musterctl/client/api_types.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/request_id.h"
 
 namespace muster::musterctl {
 
@@ -168,6 +169,6 @@ class Connection {
 absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource,
                                       bool dry_run);
 absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
-                         const Api::Receiver& receive);
+                         const WatchReceiver& receive);
 
 }  // namespace muster::musterctl

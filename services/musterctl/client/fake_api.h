@@ -166,7 +166,8 @@ class FakeApi final : public Api {
     asked_books = request;
     return books;
   }
-  absl::Status Watch(Kind, const type::v1::WatchStart& start, const Receiver& receive) override {
+  absl::Status Watch(Kind, const type::v1::WatchStart& start,
+                     const WatchReceiver& receive) override {
     watched_from.push_back(start.has_after_revision()
                                ? absl::StrCat(start.after_revision(), "@", start.incarnation())
                                : "");

@@ -11,7 +11,7 @@ namespace {
 template <class Stub, class Method, class Request, class Convert>
 absl::Status Stream(const std::unique_ptr<Stub>& stub, Method method, Request request,
                     const type::v1::WatchStart& start, Convert convert,
-                    const Api::Receiver& receive) {
+                    const WatchReceiver& receive) {
   *request.mutable_start() = start;
   grpc::ClientContext context;
   auto reader = (stub.get()->*method)(&context, request);
@@ -121,7 +121,7 @@ struct FromConfigurations {
 }  // namespace
 
 absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
-                         const Api::Receiver& receive) {
+                         const WatchReceiver& receive) {
   lifecycle::v1::WatchLifecycleRequest nodes;
   capacity::v1::WatchCapacityRequest machines;
   nodes.set_name_prefix(absl::StrCat(connection.Cluster(), "/"));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "services/musterctl/client/api.h"
+#include "services/musterctl/client/api_types.h"
 
 namespace muster::musterctl {
 

@@ -4,7 +4,7 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
-#include "services/musterctl/print/objects.h"
+#include "services/musterctl/print/words.h"
 
 // What is asked of one cluster: which Kubernetes it is, and that removals go on.
 namespace muster::musterctl {

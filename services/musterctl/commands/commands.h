@@ -10,6 +10,7 @@
 #include "services/common/clock.h"
 #include "services/musterctl/client/api.h"
 #include "services/musterctl/commands/args.h"
+#include "services/musterctl/manifest/manifest.h"
 
 namespace muster::musterctl {
 

@@ -6,8 +6,8 @@
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
-#include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/table.h"
+#include "services/musterctl/print/words.h"
 
 // Why a NodePool is not where it should be; why a claim has not all its machines.
 namespace muster::musterctl {

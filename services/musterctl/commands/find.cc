@@ -2,8 +2,8 @@
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
-#include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/table.h"
+#include "services/musterctl/print/words.h"
 
 namespace muster::musterctl {
 namespace {

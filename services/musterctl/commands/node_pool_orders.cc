@@ -7,8 +7,8 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
-#include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/preview.h"
+#include "services/musterctl/print/words.h"
 
 // What is asked of one NodePool or Node: its size, its reconfigure reboots, protection.
 namespace muster::musterctl {

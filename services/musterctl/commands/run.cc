@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/request_id.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/print/printable.h"
 

@@ -4,8 +4,8 @@
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/manifest/kinds.h"
-#include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/table.h"
+#include "services/musterctl/print/words.h"
 
 namespace muster::musterctl {
 namespace {

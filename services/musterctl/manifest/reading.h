@@ -6,9 +6,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "services/musterctl/manifest/fields.h"
-#include "services/musterctl/manifest/manifest.h"
+#include "services/musterctl/manifest/resources.h"
 
-// For the .cc files of manifest.h: what the reader of one kind works with.
+// For manifest.cc and the readers that have files of their own: what the reader of one kind works with.
 namespace muster::musterctl {
 
 // What all documents of one text share.

@@ -2,6 +2,7 @@
 
 #include "services/common/resource_name.h"
 #include "services/musterctl/print/object_parts.h"
+#include "services/musterctl/print/words.h"
 
 // Clusters, NodePools, Nodes and events as objects.
 namespace muster::musterctl {

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
-#include "services/musterctl/print/objects.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/musterctl/print/words.h"
 
-// What the .cc files of objects.h build objects from.
+// What objects.cc and lifecycle_objects.cc build objects from.
 namespace muster::musterctl {
 
 using nlohmann::json;
@@ -35,10 +35,6 @@ inline json Strings(const google::protobuf::RepeatedPtrField<std::string>& strin
 
 inline json Frame(absl::string_view kind, const std::string& id) {
   return {{"apiVersion", "muster/v1"}, {"kind", std::string(kind)}, {"metadata", {{"name", id}}}};
-}
-
-inline std::string Word(const std::string& name, absl::string_view prefix) {
-  return std::string(absl::StripPrefix(name, prefix));
 }
 
 // `id`: IdOf the resource.

@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "services/common/resource_name.h"
-#include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/printable.h"
+#include "services/musterctl/print/words.h"
 
 namespace muster::musterctl {
 namespace {
