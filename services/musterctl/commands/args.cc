@@ -102,6 +102,30 @@ std::string CommandLine::Get(absl::string_view flag) const {
   return it == flags.end() || it->second.empty() ? "" : it->second.back();
 }
 
+const std::vector<Flag>& GlobalFlags() {
+  static const auto& flags = *new std::vector<Flag>{
+      {.name = "server",
+       .value = "HOST:PORT",
+       .meaning = "Where Muster's API is.",
+       .standard = "127.0.0.1:7600",
+       .variable = "MUSTER_SERVER"},
+      {.name = "organization",
+       .value = "ID",
+       .meaning = "Organization of clusters, NodePools and quotas.",
+       .standard = "acme",
+       .variable = "MUSTER_ORGANIZATION"},
+      {.name = "cluster",
+       .value = "ID",
+       .meaning = "Cluster of NodePools, Nodes and events.",
+       .standard = "example",
+       .variable = "MUSTER_CLUSTER"},
+      {.name = "timeout",
+       .value = "DURATION",
+       .meaning = "Deadline of each call, e.g. 30s. Default: 10s (wait: 5m in all)."},
+  };
+  return flags;
+}
+
 const Command* FindCommand(absl::string_view name) {
   for (const Command& command : Commands()) {
     if (command.name == name) return &command;

@@ -27,8 +27,13 @@ struct Flag {
   bool repeated = false;      // may be given more than once
 };
 
+struct Session;
+
 struct Command {
   std::string name = {};
+  // What it does (commands.h). Has no default, so that no row goes without. Null: it asks nobody,
+  // and says which musterctl this is.
+  absl::Status (*run)(Session& session);
   std::string usage = {};    // e.g. `get KIND [NAME]`
   std::string summary = {};  // one line
   std::string details = {};  // for its own help, may be empty

@@ -1,8 +1,9 @@
 #include <utility>
 
 #include "services/musterctl/commands/args.h"
+#include "services/musterctl/commands/commands.h"
 
-// What musterctl can do, as data: the parser and the help both read it.
+// What musterctl can do, as data: the parser, the help and Run read it.
 namespace muster::musterctl {
 namespace {
 
@@ -46,6 +47,7 @@ Flag RequestIdFlag() {
 Command GetCommand() {
   return {
       .name = "get",
+      .run = Get,
       .usage = "get KIND [NAME] [-o FORMAT] [-w]",
       .summary = "Shows resources.",
       .details =
@@ -68,6 +70,7 @@ Command GetCommand() {
 Command ApplyCommand() {
   return {
       .name = "apply",
+      .run = Apply,
       .usage = "apply -f FILE [--dry-run]",
       .summary = "Brings resources to what a manifest says.",
       .details =
@@ -87,6 +90,7 @@ Command ApplyCommand() {
 
 Command DescribeCommand() {
   return {.name = "describe",
+          .run = Describe,
           .usage = "describe nodepool|node NAME [-o wide|--all]",
           .summary = "Shows one NodePool or Node in full, with its events.",
           .details =
@@ -100,6 +104,7 @@ Command DescribeCommand() {
 
 Command ScaleCommand() {
   return {.name = "scale",
+          .run = Scale,
           .usage = "scale nodepool NAME --nodes N | --remove MACHINE... [--dry-run]",
           .summary = "Sets a NodePool's targetNodes, and may name the Nodes that are to go.",
           .details =
@@ -118,6 +123,7 @@ Command ScaleCommand() {
 Command DeleteCommand() {
   return {
       .name = "delete",
+      .run = Delete,
       .usage = "delete nodepool|quota NAME [--wait|--dry-run] | delete -f FILE [...]",
       .summary = "Asks for the deletion of NodePools or quotas.",
       .details =
@@ -139,6 +145,7 @@ Command DeleteCommand() {
 Command CheckCommand() {
   return {
       .name = "check",
+      .run = Check,
       .usage = "check quota NAME --nodes N [--pool-uid UID]",
       .summary = "Says whether a NodePool of N Nodes would be within quota; changes nothing.",
       .details =
@@ -154,6 +161,7 @@ Command CheckCommand() {
 
 Command ExplainCommand() {
   return {.name = "explain",
+          .run = Explain,
           .usage = "explain nodepool NAME | explain claim UID",
           .summary = "Says why a NodePool is not where it should be, and who must act.",
           .details =
@@ -163,6 +171,7 @@ Command ExplainCommand() {
 
 Command FindCommand() {
   return {.name = "find",
+          .run = Find,
           .usage = "find placements TYPE=NODES[:spot]... [--zone ZONE]...",
           .summary = "Ranks zones by whether these Nodes can be had there now; reserves nothing.",
           .details =
@@ -177,6 +186,7 @@ Command FindCommand() {
 Command WaitCommand() {
   return {
       .name = "wait",
+      .run = Wait,
       .usage = "wait nodepool NAME --for=healthy|deleted [--timeout=5m]",
       .summary = "Waits for a NodePool and shows how it gets on.",
       .details =
@@ -197,28 +207,33 @@ constexpr char kReleaseDetails[] =
 
 std::vector<Command> ConfigurationCommands() {
   return {{.name = "publish",
+           .run = Publish,
            .usage = "publish release CHANNEL~COMPONENT~VERSION",
            .summary = "Says that this was released; one that was withdrawn is in force again.",
            .details = kReleaseDetails,
            .flags = {RequestIdFlag()}},
           {.name = "withdraw",
+           .run = Withdraw,
            .usage = "withdraw release CHANNEL~COMPONENT~VERSION",
            .summary = "Takes a release back: no NodePool comes to it any more.",
            .details = kReleaseDetails,
            .flags = {RequestIdFlag()}},
           {.name = "promote",
+           .run = Promote,
            .usage = "promote nodepool NAME [PROFILE] | promote POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's pending configuration the active one.",
            .details = "With PROFILE only if it is the pending one. Waits while Nodes are in "
                       "delivery.",
            .flags = {RequestIdFlag()}},
           {.name = "rollback",
+           .run = Rollback,
            .usage = "rollback nodepool NAME [PROFILE] | rollback POOL_UID [PROFILE]",
            .summary = "Makes a NodePool's former configuration the active one.",
            .details = "Without PROFILE the one that was active before. Waits while Nodes are in\n"
                       "delivery. The one rolled back from is not staged again by itself.",
            .flags = {RequestIdFlag()}},
           {.name = "enable",
+           .run = Enable,
            .usage = "enable revision POOL_UID PROFILE",
            .summary = "Lets a revision be booted again that failed too often.",
            .flags = {RequestIdFlag()}}};
@@ -227,6 +242,7 @@ std::vector<Command> ConfigurationCommands() {
 Command ReconfigureCommand() {
   return {
       .name = "reconfigure",
+      .run = Reconfigure,
       .usage = "reconfigure nodepool NAME [--machine M]... [flags]",
       .summary = "Reboots Nodes into the NodePool's active configuration, rack by rack.",
       .details =
@@ -253,30 +269,37 @@ Command ReconfigureCommand() {
 std::vector<Command> OrderCommands() {
   return {ReconfigureCommand(),
           {.name = "pause",
+           .run = Pause,
            .usage = "pause reconfiguration NAME",
            .summary = "Reboots no further Node of the NodePool until resumed.",
            .flags = {RequestIdFlag()}},
           {.name = "resume",
+           .run = Resume,
            .usage = "resume reconfiguration NAME",
            .summary = "Goes on after a pause or halt; failures until now are forgotten.",
            .flags = {RequestIdFlag()}},
           {.name = "cancel",
+           .run = Cancel,
            .usage = "cancel reconfiguration NAME",
            .summary = "Ends reconfigure reboots; Nodes that wait for theirs are let go.",
            .flags = {RequestIdFlag()}},
           {.name = "protect",
+           .run = Protect,
            .usage = "protect node POOL/MACHINE --for DURATION",
            .summary = "Keeps a Node from scale-down for a time.",
            .flags = {{.name = "for", .value = "DURATION", .meaning = "How long, e.g. 8h."}}},
           {.name = "unprotect",
+           .run = Unprotect,
            .usage = "unprotect node POOL/MACHINE",
            .summary = "Ends a Node's protection.",
            .flags = {RequestIdFlag()}},
           {.name = "reserve",
+           .run = Reserve,
            .usage = "reserve node POOL/MACHINE",
            .summary = "Moves a Node to the control plane: drained, replaced, out of service.",
            .flags = {RequestIdFlag()}},
           {.name = "unreserve",
+           .run = Unreserve,
            .usage = "unreserve node POOL/MACHINE",
            .summary = "Takes that back, until the Node's drain began.",
            .flags = {RequestIdFlag()}}};
@@ -285,6 +308,7 @@ std::vector<Command> OrderCommands() {
 std::vector<Command> ClusterCommands() {
   return {
       {.name = "bind",
+       .run = Bind,
        .usage = "bind cluster NAME --kubernetes-uid UID [--replaces UID] [--dry-run]",
        .summary = "Says which Kubernetes a cluster is; its adapter serves no other.",
        .details =
@@ -298,6 +322,7 @@ std::vector<Command> ClusterCommands() {
                  DryRunFlag(),
                  RequestIdFlag()}},
       {.name = "allow",
+       .run = Allow,
        .usage = "allow removals CLUSTER [--node-pools N] [--nodes N] [--for DURATION]",
        .summary = "Lets the Kubernetes adapter go on with removals that it holds.",
        .details =
@@ -324,30 +349,6 @@ std::vector<Command> ClusterCommands() {
 
 }  // namespace
 
-const std::vector<Flag>& GlobalFlags() {
-  static const auto& flags = *new std::vector<Flag>{
-      {.name = "server",
-       .value = "HOST:PORT",
-       .meaning = "Where Muster's API is.",
-       .standard = "127.0.0.1:7600",
-       .variable = "MUSTER_SERVER"},
-      {.name = "organization",
-       .value = "ID",
-       .meaning = "Organization of clusters, NodePools and quotas.",
-       .standard = "acme",
-       .variable = "MUSTER_ORGANIZATION"},
-      {.name = "cluster",
-       .value = "ID",
-       .meaning = "Cluster of NodePools, Nodes and events.",
-       .standard = "example",
-       .variable = "MUSTER_CLUSTER"},
-      {.name = "timeout",
-       .value = "DURATION",
-       .meaning = "Deadline of each call, e.g. 30s. Default: 10s (wait: 5m in all)."},
-  };
-  return flags;
-}
-
 const std::vector<Command>& Commands() {
   static const auto& commands = *new std::vector<Command>([] {
     std::vector<Command> all = {GetCommand(),   DescribeCommand(), ApplyCommand(),
@@ -358,6 +359,7 @@ const std::vector<Command>& Commands() {
     for (Command& command : ConfigurationCommands()) all.push_back(std::move(command));
     all.push_back(
         {.name = "debug",
+         .run = Debug,
          .usage = "debug compare | debug audit [--settle DURATION]",
          .summary = "Compares a server's memory, tables and journal; the books of the services.",
          .details =
@@ -375,8 +377,10 @@ const std::vector<Command>& Commands() {
                     .meaning = "Where the operators' listener is.",
                     .standard = "127.0.0.1:7603",
                     .variable = "MUSTER_OPERATOR_SERVER"}}});
-    all.push_back(
-        {.name = "version", .usage = "version", .summary = "Says which musterctl this is."});
+    all.push_back({.name = "version",
+                   .run = nullptr,
+                   .usage = "version",
+                   .summary = "Says which musterctl this is."});
     return all;
   }());
   return commands;

@@ -1,5 +1,3 @@
-#include <utility>
-
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
@@ -14,46 +12,11 @@ namespace {
 constexpr char kWrongUseUrl[] = "musterctl/wrong-use";
 constexpr char kVersion[] = "0.1.0";
 
-using CommandFunction = absl::Status (*)(Session&);
-
-CommandFunction FunctionOf(absl::string_view command) {
-  static constexpr std::pair<absl::string_view, CommandFunction> kFunctions[] = {
-      {"get", Get},
-      {"describe", Describe},
-      {"apply", Apply},
-      {"scale", Scale},
-      {"delete", Delete},
-      {"wait", Wait},
-      {"check", Check},
-      {"debug", Debug},
-      {"explain", Explain},
-      {"find", Find},
-      {"publish", Publish},
-      {"withdraw", Withdraw},
-      {"promote", Promote},
-      {"rollback", Rollback},
-      {"enable", Enable},
-      {"reconfigure", Reconfigure},
-      {"pause", Pause},
-      {"resume", Resume},
-      {"cancel", Cancel},
-      {"protect", Protect},
-      {"unprotect", Unprotect},
-      {"reserve", Reserve},
-      {"unreserve", Unreserve},
-      {"bind", Bind},
-      {"allow", Allow}};
-  for (const auto& [name, function] : kFunctions) {
-    if (name == command) return function;
-  }
-  return nullptr;
-}
-
 constexpr absl::string_view kRequestId = "request-id";
 constexpr size_t kMaxGivenId = 60;  // leaves room for the numbers of the next ones
 
-bool TakesRequestId(const CommandLine& line) {
-  for (const Flag& flag : FindCommand(line.command)->flags) {
+bool TakesRequestId(const Command& command, const CommandLine& line) {
+  for (const Flag& flag : command.flags) {
     if (flag.name == kRequestId) return !line.Has("dry-run");
   }
   return false;
@@ -63,7 +26,7 @@ bool IsInDoubt(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsDeadlineExceeded(status);
 }
 
-absl::Status Execute(const CommandLine& line, World& world) {
+absl::Status Execute(const Command& command, const CommandLine& line, World& world) {
   ApiOptions options{
       .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
       .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")}};
@@ -79,8 +42,8 @@ absl::Status Execute(const CommandLine& line, World& world) {
     return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
   const std::shared_ptr<Api> api = world.connect(options);
   Session session{line, options.scope, *api, world};
-  absl::Status status = FunctionOf(line.command)(session);
-  if (TakesRequestId(line) && IsInDoubt(status)) {
+  absl::Status status = command.run(session);
+  if (TakesRequestId(command, line) && IsInDoubt(status)) {
     world.err << "note: whether it was done is not known; with --request-id=" << options.request_id
               << " the same again is done once\n";
   }
@@ -114,15 +77,16 @@ int Run(absl::Span<const std::string> args, World& shown) {
     world.err << RenderError(line.status());
     return kWrongUse;
   }
+  const Command* command = FindCommand(line->command);
   if (line->help) {
-    world.out << Help(FindCommand(line->command));
+    world.out << Help(command);
     return args.empty() ? kWrongUse : kDone;
   }
-  if (line->command == "version") {
+  if (command->run == nullptr) {
     world.out << "musterctl " << kVersion << "\n";
     return kDone;
   }
-  const absl::Status status = Execute(*line, world);
+  const absl::Status status = Execute(*command, *line, world);
   world.out.flush();
   if (status.ok()) return kDone;
   world.err << RenderError(status);
