@@ -5,8 +5,8 @@
 #include "absl/status/statusor.h"
 #include "services/capacity/core/limits.h"
 #include "services/capacity/lane.h"
+#include "services/capacity/store/capacity_store.h"
 #include "services/common/clock.h"
-#include "storage/capacity/capacity_store.h"
 #include "storage/postgres/auditor.h"
 
 namespace grpc {

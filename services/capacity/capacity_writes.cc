@@ -95,18 +95,18 @@ std::vector<absl::StatusOr<ClaimAnswer>> Answer(const State& state,
 struct DecideAs {
   Policy policy = {};
   template <class Command>
-  auto operator()(Overlay<State>& overlay, const Command& command, absl::Time now) const {
-    if constexpr (requires { Decide(overlay, command, now, policy); }) {
-      return Answer(overlay.state(), Decide(overlay, command, now, policy), now);
+  auto operator()(StagedState<State>& staged, const Command& command, absl::Time now) const {
+    if constexpr (requires { Decide(staged, command, now, policy); }) {
+      return Answer(staged.state(), Decide(staged, command, now, policy), now);
     } else {
-      return Answer(overlay.state(), Decide(overlay, command, now), now);
+      return Answer(staged.state(), Decide(staged, command, now), now);
     }
   }
 };
 struct CheckAs {
   Policy policy = {};
-  auto operator()(Overlay<State>& overlay, const SyncClaims& command, absl::Time now) const {
-    return Answer(overlay.state(), Check(overlay, command, now, policy), now);
+  auto operator()(StagedState<State>& staged, const SyncClaims& command, absl::Time now) const {
+    return Answer(staged.state(), Check(staged, command, now, policy), now);
   }
 };
 

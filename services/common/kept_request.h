@@ -102,17 +102,17 @@ absl::Status RequestIdsExhausted(absl::Duration retry_after);
 // provides `const KeptByTime& kept() const`. With an error, which is RequestIdsExhausted, the
 // caller has to roll back.
 template <class State>
-absl::Status Keep(Overlay<State>& overlay, KeptRequest answered, const KeepPolicy& policy) {
+absl::Status Keep(StagedState<State>& staged, KeptRequest answered, const KeepPolicy& policy) {
   const absl::Time now = answered.create_time;
-  overlay.Put(std::move(answered));
-  const KeptByTime& all = overlay.state().kept();
+  staged.Put(std::move(answered));
+  const KeptByTime& all = staged.state().kept();
   for (size_t forgotten = 0;; ++forgotten) {
     const auto [time, request_id] = *all.ids().begin();
     const bool is_over = now - time >= policy.keep;
     const bool is_full = all.bytes() > policy.max_bytes;
     if (!is_full && (!is_over || forgotten >= kForgottenAtOnce)) return absl::OkStatus();
     if (now - time < kMinRequestKeep) return RequestIdsExhausted(time + kMinRequestKeep - now);
-    overlay.template Delete<KeptRequest>(request_id);
+    staged.template Delete<KeptRequest>(request_id);
   }
 }
 

@@ -28,9 +28,9 @@ KeptRequest Answer(const std::string& id, absl::Time at) {
 
 TEST(KeptRequest, IsFoundUntilItsTimeIsOver) {
   Kept state;
-  Overlay<Kept> overlay(state, 0);
+  StagedState<Kept> staged(state, 0);
   EXPECT_EQ(FindKept(state, "a", kNow, kRequestKeep), nullptr);
-  ASSERT_TRUE(Keep(overlay, Answer("a", kNow), {}).ok());
+  ASSERT_TRUE(Keep(staged, Answer("a", kNow), {}).ok());
   ASSERT_NE(FindKept(state, "a", kNow, kRequestKeep), nullptr);
   EXPECT_EQ(FindKept(state, "b", kNow, kRequestKeep), nullptr);
   const absl::Time end = kNow + kRequestKeep;
@@ -40,21 +40,21 @@ TEST(KeptRequest, IsFoundUntilItsTimeIsOver) {
 
 TEST(KeptRequest, AFewThatAreOlderGoWithEachNewOne) {
   Kept state;
-  Overlay<Kept> overlay(state, 0);
+  StagedState<Kept> staged(state, 0);
   for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(Keep(overlay, Answer(absl::StrCat("old", i), kNow + absl::Seconds(i)), {}).ok());
+    ASSERT_TRUE(Keep(staged, Answer(absl::StrCat("old", i), kNow + absl::Seconds(i)), {}).ok());
   }
   EXPECT_EQ(state.size(), 10u);
   const absl::Time later = kNow + kRequestKeep + absl::Seconds(20);
-  ASSERT_TRUE(Keep(overlay, Answer("n1", later), {}).ok());
+  ASSERT_TRUE(Keep(staged, Answer("n1", later), {}).ok());
   EXPECT_EQ(state.size(), 11 - kForgottenAtOnce);
   EXPECT_EQ(state.table<KeptRequest>().Find("old3"), nullptr);
   EXPECT_NE(state.table<KeptRequest>().Find("old4"), nullptr);
-  ASSERT_TRUE(Keep(overlay, Answer("n2", later), {}).ok());
-  ASSERT_TRUE(Keep(overlay, Answer("n3", later), {}).ok());
+  ASSERT_TRUE(Keep(staged, Answer("n2", later), {}).ok());
+  ASSERT_TRUE(Keep(staged, Answer("n3", later), {}).ok());
   EXPECT_EQ(state.size(), 3u);
   EXPECT_EQ(state.kept().ids().size(), 3u);
-  overlay.RollBack();
+  staged.RollBack();
   EXPECT_EQ(state.size(), 0u);
   EXPECT_TRUE(state.kept().ids().empty());
   EXPECT_EQ(state.kept().bytes(), 0u);
@@ -65,40 +65,40 @@ KeepPolicy RoomFor(size_t rows) { return {.max_bytes = rows * BytesOf(Answer("id
 
 TEST(KeptRequest, TheOldestGoWhenThereIsNoRoomButNoneTooEarly) {
   Kept state;
-  Overlay<Kept> overlay(state, 0);
+  StagedState<Kept> staged(state, 0);
   const KeepPolicy policy = RoomFor(10);
   for (int i = 10; i < 20; ++i) {
-    ASSERT_TRUE(Keep(overlay, Answer(absl::StrCat("id", i), kNow + absl::Seconds(i)), policy).ok());
+    ASSERT_TRUE(Keep(staged, Answer(absl::StrCat("id", i), kNow + absl::Seconds(i)), policy).ok());
   }
-  const size_t full = overlay.Mark();
+  const size_t full = staged.Mark();
   const absl::Time early = kNow + kMinRequestKeep;
-  const absl::Status refused = Keep(overlay, Answer("id98", early), policy);
+  const absl::Status refused = Keep(staged, Answer("id98", early), policy);
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(error::DetailOf(refused)->reason, "REQUEST_IDS_EXHAUSTED");
   EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Seconds(10));
-  overlay.RollBack(full);
+  staged.RollBack(full);
   EXPECT_EQ(state.size(), 10u);
   // Now two of them may go, and only what must.
-  ASSERT_TRUE(Keep(overlay, Answer("id99", early + absl::Seconds(11)), policy).ok());
+  ASSERT_TRUE(Keep(staged, Answer("id99", early + absl::Seconds(11)), policy).ok());
   EXPECT_EQ(state.size(), 10u);
   EXPECT_EQ(state.table<KeptRequest>().Find("id10"), nullptr);
   EXPECT_NE(state.table<KeptRequest>().Find("id11"), nullptr);
   // A great answer takes the room of several.
   KeptRequest great = Answer("id97", early + kMinRequestKeep);
   great.answer = std::string(3 * BytesOf(great), 'x');
-  ASSERT_TRUE(Keep(overlay, great, policy).ok());
+  ASSERT_TRUE(Keep(staged, great, policy).ok());
   EXPECT_LE(state.kept().bytes(), policy.max_bytes);
   EXPECT_EQ(state.size(), 7u);
 }
 
 TEST(KeptRequest, WhatIsOverDoesNotCountAsRoomThatIsMissing) {
   Kept state;
-  Overlay<Kept> overlay(state, 0);
+  StagedState<Kept> staged(state, 0);
   const KeepPolicy policy = RoomFor(20);
   for (int i = 10; i < 30; ++i) {
-    ASSERT_TRUE(Keep(overlay, Answer(absl::StrCat("id", i), kNow), policy).ok());
+    ASSERT_TRUE(Keep(staged, Answer(absl::StrCat("id", i), kNow), policy).ok());
   }
-  ASSERT_TRUE(Keep(overlay, Answer("id99", kNow + kRequestKeep), policy).ok());
+  ASSERT_TRUE(Keep(staged, Answer("id99", kNow + kRequestKeep), policy).ok());
   EXPECT_EQ(state.size(), 21 - kForgottenAtOnce);
 }
 

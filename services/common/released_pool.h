@@ -59,14 +59,14 @@ const ReleasedPool* FindReleased(const State& state, absl::string_view pool_uid)
 // Leaves the uid behind, unless it is there already, and forgets a few that are older than `keep`.
 // State provides `const ReleasedByTime& released() const`.
 template <class State>
-void RememberReleased(Overlay<State>& overlay, ReleasedPool released, absl::Duration keep) {
-  if (FindReleased(overlay.state(), released.pool_uid) != nullptr) return;
+void RememberReleased(StagedState<State>& staged, ReleasedPool released, absl::Duration keep) {
+  if (FindReleased(staged.state(), released.pool_uid) != nullptr) return;
   const absl::Time now = released.release_time;
-  overlay.Put(std::move(released));
+  staged.Put(std::move(released));
   for (size_t purged = 0; purged < kPurgedAtOnce; ++purged) {
-    const auto [time, pool_uid] = *overlay.state().released().uids().begin();
+    const auto [time, pool_uid] = *staged.state().released().uids().begin();
     if (now - time < keep) return;
-    overlay.template Delete<ReleasedPool>(pool_uid);
+    staged.template Delete<ReleasedPool>(pool_uid);
   }
 }
 

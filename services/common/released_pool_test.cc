@@ -31,9 +31,9 @@ class ReleasedPoolTest : public ::testing::Test {
  protected:
   // How many rows were written.
   size_t Run(const std::string& uid, int64_t generation, absl::Duration after) {
-    Overlay<State> overlay(state_, 0);
-    RememberReleased(overlay, {uid, generation, kStart + after}, kKeep);
-    return overlay.changes().size();
+    StagedState<State> staged(state_, 0);
+    RememberReleased(staged, {uid, generation, kStart + after}, kKeep);
+    return staged.changes().size();
   }
 
   State state_;
@@ -70,12 +70,12 @@ TEST_F(ReleasedPoolTest, RandomHistoriesForgetNothingTooEarly) {
   for (int step = 0; step < 20'000; ++step) {
     now += absl::Minutes(random() % 30);
     const std::string uid = absl::StrCat("p", random() % 300);
-    Overlay<State> overlay(state_, 0);
-    RememberReleased(overlay, {uid, 1, now}, kKeep);
+    StagedState<State> staged(state_, 0);
+    RememberReleased(staged, {uid, 1, now}, kKeep);
     if (random() % 5 == 0) {
-      overlay.RollBack();
+      staged.RollBack();
     } else {
-      for (const auto& change : overlay.changes()) {
+      for (const auto& change : staged.changes()) {
         if (!change.change.deleted()) continue;
         EXPECT_GE(now - wanted.at(change.change.key), kKeep);
         wanted.erase(change.change.key);

@@ -138,17 +138,17 @@ Revised<ChangeOf<Rows...>> StateBase<Derived, Rows...>::Apply(const Change& chan
       change.row);
 }
 
-// Decisions are made on an overlay: a state that may be changed and taken back, and the list of
+// Decisions are made on a staged state: a state that may be changed and taken back, and the list of
 // what was changed. Not thread-safe; the state must outlive it.
 template <class State>
-class Overlay {
+class StagedState {
  public:
   using Change = typename State::Change;
 
   // `revision`: that of the last change in `state`. The first Put gets the next one.
-  Overlay(State& state, int64_t revision) : state_(state), base_(revision) {}
-  Overlay(const Overlay&) = delete;
-  Overlay& operator=(const Overlay&) = delete;
+  StagedState(State& state, int64_t revision) : state_(state), base_(revision) {}
+  StagedState(const StagedState&) = delete;
+  StagedState& operator=(const StagedState&) = delete;
 
   const State& state() const { return state_; }
 

@@ -51,100 +51,100 @@ std::vector<std::string> Picture(const Market& market) {
   return lines;
 }
 
-TEST(OverlayTest, GivesEachChangeTheNextRevision) {
+TEST(StagedStateTest, GivesEachChangeTheNextRevision) {
   Market market;
-  Overlay<Market> overlay(market, 41);
-  EXPECT_TRUE(overlay.Put(Fruit{"fig", 3}));
-  EXPECT_TRUE(overlay.Put(Basket{"big"}));
-  EXPECT_TRUE(overlay.Delete<Fruit>("fig"));
-  EXPECT_EQ(overlay.revision(), 44);
-  ASSERT_EQ(overlay.changes().size(), 3u);
-  EXPECT_EQ(overlay.changes()[0].revision, 42);
-  EXPECT_FALSE(overlay.changes()[0].change.deleted());
-  EXPECT_EQ(overlay.changes()[1].change.kind(), "Basket");
-  EXPECT_TRUE(overlay.changes()[2].change.deleted());
-  EXPECT_EQ(overlay.changes()[2].change.kind(), "Fruit");
+  StagedState<Market> staged(market, 41);
+  EXPECT_TRUE(staged.Put(Fruit{"fig", 3}));
+  EXPECT_TRUE(staged.Put(Basket{"big"}));
+  EXPECT_TRUE(staged.Delete<Fruit>("fig"));
+  EXPECT_EQ(staged.revision(), 44);
+  ASSERT_EQ(staged.changes().size(), 3u);
+  EXPECT_EQ(staged.changes()[0].revision, 42);
+  EXPECT_FALSE(staged.changes()[0].change.deleted());
+  EXPECT_EQ(staged.changes()[1].change.kind(), "Basket");
+  EXPECT_TRUE(staged.changes()[2].change.deleted());
+  EXPECT_EQ(staged.changes()[2].change.kind(), "Fruit");
   EXPECT_EQ(market.table<Basket>().FindVersioned("big")->revision, 43);
 }
 
-TEST(OverlayTest, WhatIsSoAlreadyIsNoChange) {
+TEST(StagedStateTest, WhatIsSoAlreadyIsNoChange) {
   Market market;
-  Overlay<Market> overlay(market, 0);
-  EXPECT_TRUE(overlay.Put(Fruit{"fig", 3}));
-  EXPECT_FALSE(overlay.Put(Fruit{"fig", 3}));
-  EXPECT_FALSE(overlay.Delete<Fruit>("kiwi"));
-  EXPECT_EQ(overlay.revision(), 1);
-  EXPECT_TRUE(overlay.Put(Fruit{"fig", 4}));
+  StagedState<Market> staged(market, 0);
+  EXPECT_TRUE(staged.Put(Fruit{"fig", 3}));
+  EXPECT_FALSE(staged.Put(Fruit{"fig", 3}));
+  EXPECT_FALSE(staged.Delete<Fruit>("kiwi"));
+  EXPECT_EQ(staged.revision(), 1);
+  EXPECT_TRUE(staged.Put(Fruit{"fig", 4}));
   EXPECT_EQ(market.weight(), 4);
 }
 
-TEST(OverlayTest, RollBackToAMarkKeepsWhatWasBefore) {
+TEST(StagedStateTest, RollBackToAMarkKeepsWhatWasBefore) {
   Market market;
-  Overlay<Market> overlay(market, 0);
-  overlay.Put(Fruit{"fig", 3});
+  StagedState<Market> staged(market, 0);
+  staged.Put(Fruit{"fig", 3});
   const auto before = Picture(market);
-  const size_t mark = overlay.Mark();
-  overlay.Put(Fruit{"fig", 5});
-  overlay.Delete<Fruit>("fig");
-  overlay.Put(Fruit{"fig", 7});
-  overlay.Put(Fruit{"kiwi", 1});
-  overlay.RollBack(mark);
+  const size_t mark = staged.Mark();
+  staged.Put(Fruit{"fig", 5});
+  staged.Delete<Fruit>("fig");
+  staged.Put(Fruit{"fig", 7});
+  staged.Put(Fruit{"kiwi", 1});
+  staged.RollBack(mark);
   EXPECT_EQ(Picture(market), before);
-  EXPECT_EQ(overlay.revision(), 1);
-  overlay.RollBack();
+  EXPECT_EQ(staged.revision(), 1);
+  staged.RollBack();
   EXPECT_EQ(market.size(), 0u);
   EXPECT_EQ(market.weight(), 0);
 }
 
-TEST(OverlayTest, RowsAreSharedByCopiesButStatesAreNot) {
+TEST(StagedStateTest, RowsAreSharedByCopiesButStatesAreNot) {
   Market market;
-  Overlay<Market>(market, 0).Put(Fruit{"fig", 3});
+  StagedState<Market>(market, 0).Put(Fruit{"fig", 3});
   const Market copy = market;
-  Overlay<Market>(market, 1).Put(Fruit{"fig", 9});
+  StagedState<Market>(market, 1).Put(Fruit{"fig", 9});
   EXPECT_EQ(copy.table<Fruit>().Find("fig")->weight, 3);
   EXPECT_EQ(market.table<Fruit>().Find("fig")->weight, 9);
 }
 
-// Whatever is done on an overlay, taking it back restores all, revisions and indexes included; and
+// Whatever is done on a staged state, taking it back restores all, revisions and indexes included; and
 // the list of changes, applied to a copy of the first state, gives the last.
-TEST(OverlayTest, RollBackAndReplayHoldForAnySequence) {
+TEST(StagedStateTest, RollBackAndReplayHoldForAnySequence) {
   for (unsigned seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     Market market;
     {
-      Overlay<Market> first(market, 0);
+      StagedState<Market> first(market, 0);
       for (unsigned i = 0; i < random() % 6; ++i)
         first.Put(Fruit{std::string(1, static_cast<char>('a' + random() % 5)), 1});
     }
     const Market start = market;
-    Overlay<Market> overlay(market, 100);
+    StagedState<Market> staged(market, 100);
     for (unsigned i = 0; i < 12; ++i) {
       const std::string key(1, static_cast<char>('a' + random() % 5));
       switch (random() % 3) {
         case 0:
-          overlay.Put(Fruit{key, static_cast<int>(random() % 4)});
+          staged.Put(Fruit{key, static_cast<int>(random() % 4)});
           break;
         case 1:
-          overlay.Delete<Fruit>(key);
+          staged.Delete<Fruit>(key);
           break;
         case 2:
-          overlay.Put(Basket{key});
+          staged.Put(Basket{key});
           break;
       }
     }
     Market replayed = start;
-    for (const auto& [change, revision] : overlay.changes()) replayed.Apply(change, revision);
+    for (const auto& [change, revision] : staged.changes()) replayed.Apply(change, revision);
     ASSERT_EQ(Picture(replayed), Picture(market));
-    overlay.RollBack();
+    staged.RollBack();
     ASSERT_EQ(Picture(market), Picture(start));
   }
 }
 
 TEST(TableTest, IsOrderedByKey) {
   Market market;
-  Overlay<Market> overlay(market, 0);
-  for (const char* name : {"c", "a", "b"}) overlay.Put(Fruit{name, 1});
+  StagedState<Market> staged(market, 0);
+  for (const char* name : {"c", "a", "b"}) staged.Put(Fruit{name, 1});
   const auto& rows = market.table<Fruit>().rows();
   EXPECT_EQ(rows.begin()->first, "a");
   EXPECT_EQ(rows.upper_bound("a")->first, "b");

@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "services/common/clock.h"
 #include "services/configuration/lane.h"
-#include "storage/configuration/configuration_store.h"
+#include "services/configuration/store/configuration_store.h"
 
 namespace grpc {
 class Service;

@@ -100,11 +100,11 @@ struct Parse {
 struct DecideAs {
   Policy policy = {};
   template <class Command>
-  auto operator()(Overlay<State>& overlay, const Command& command, absl::Time now) const {
-    if constexpr (requires { Decide(overlay, command, now, policy); }) {
-      return Decide(overlay, command, now, policy);
+  auto operator()(StagedState<State>& staged, const Command& command, absl::Time now) const {
+    if constexpr (requires { Decide(staged, command, now, policy); }) {
+      return Decide(staged, command, now, policy);
     } else {
-      return Decide(overlay, command, now);
+      return Decide(staged, command, now);
     }
   }
 };
@@ -177,9 +177,9 @@ Handlers::Unary Handlers::EnableRevision(Context context, const v1::EnableRevisi
 Handlers::Unary Handlers::CheckPoolConfigurations(Context context,
                                                   const v1::CheckPoolConfigurationsRequest* request,
                                                   v1::CheckPoolConfigurationsResponse* response) {
-  const auto check = [policy = policy_](Overlay<State>& overlay, const SyncPools& command,
+  const auto check = [policy = policy_](StagedState<State>& staged, const SyncPools& command,
                                         absl::Time now) {
-    return Check(overlay, command, now, policy);
+    return Check(staged, command, now, policy);
   };
   return rpc::Try(context, lane_, *request, response, Parse(), check, Render());
 }

@@ -54,17 +54,17 @@ std::vector<prometheus::MetricFamily> SettlerMetrics::Collect() const {
 
 Settler::Settler(Lane* lane)
     : lane_(*lane),
-      alarm_(std::make_shared<Alarm>()),
+      signal_(std::make_shared<WorkerSignal>()),
       metrics_(std::make_shared<SettlerMetrics>(lane)) {
-  lane_.Subscribe([alarm = alarm_](absl::Span<const Revised<State::Change>> changes) {
-    if (IsOfReleases(changes)) alarm->Changed();
+  lane_.Subscribe([signal = signal_](absl::Span<const Revised<State::Change>> changes) {
+    if (IsOfReleases(changes)) signal->Changed();
   });
   thread_ = std::thread([this] { Run(); });
 }
 
 Settler::~Settler() {
   metrics_->Detach();
-  alarm_->Stop();
+  signal_->Stop();
   thread_.join();
 }
 
@@ -72,7 +72,7 @@ std::shared_ptr<prometheus::Collectable> Settler::collectable() const { return m
 
 void Settler::Run() {
   absl::Duration wait = absl::ZeroDuration();
-  while (alarm_->Wait(wait)) wait = SettleAll() ? absl::InfiniteDuration() : kRetry;
+  while (signal_->Wait(wait)) wait = SettleAll() ? absl::InfiniteDuration() : kRetry;
 }
 
 bool Settler::SettleAll() {
@@ -89,19 +89,20 @@ bool Settler::SettleAll() {
 bool Settler::SettleSome(std::vector<std::string> keys) {
   auto changed = std::make_shared<size_t>(0);
   lane_.Submit(
-      [command = SettlePools{std::move(keys)}, changed](Overlay<State>& overlay, absl::Time now) {
-        *changed = Decide(overlay, command, now);
+      [command = SettlePools{std::move(keys)}, changed](StagedState<State>& staged,
+                                                        absl::Time now) {
+        *changed = Decide(staged, command, now);
         return absl::OkStatus();
       },
-      [changed, alarm = alarm_, metrics = metrics_](const absl::Status& status, int64_t) {
+      [changed, signal = signal_, metrics = metrics_](const absl::Status& status, int64_t) {
         if (status.ok()) {
           metrics->BatchDone(*changed);
         } else if (!absl::IsUnavailable(status)) {
           log::Warn("pools could not be settled", {{"error", status}});
         }
-        alarm->JobDone(status.ok());
+        signal->JobDone(status.ok());
       });
-  return alarm_->AwaitJob();
+  return signal_->AwaitJob();
 }
 
 }  // namespace muster::configuration

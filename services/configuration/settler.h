@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "services/common/alarm.h"
+#include "services/common/worker_signal.h"
 #include "services/configuration/lane.h"
 
 namespace prometheus {
@@ -36,7 +36,7 @@ class Settler {
   bool SettleSome(std::vector<std::string> keys);
 
   Lane& lane_;
-  const std::shared_ptr<Alarm> alarm_;  // the lane's subscription and a late answer keep it
+  const std::shared_ptr<WorkerSignal> signal_;  // the lane's subscription and a late answer keep it
   const std::shared_ptr<SettlerMetrics> metrics_;
   std::thread thread_;
 };

@@ -82,8 +82,8 @@ TEST_F(SettlerTest, GoesOnAfterARestart) {
     ASSERT_THAT(lane, IsOk());
     std::promise<absl::Status> done;
     (*lane)->Submit(
-        [](Overlay<State>& overlay, absl::Time now) {
-          return Decide(overlay, PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"},
+        [](StagedState<State>& staged, absl::Time now) {
+          return Decide(staged, PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"},
                         now)
               .status();
         },
@@ -124,9 +124,8 @@ TEST_F(SettlerTest, HearsOfOtherReplicasReleases) {
   auto lane = Lane::Create(std::move(options), store.get(), &clock_);
   ASSERT_THAT(lane, IsOk());
   (*lane)->Submit(
-      [](Overlay<State>& overlay, absl::Time now) {
-        return Decide(overlay, PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"},
-                      now)
+      [](StagedState<State>& staged, absl::Time now) {
+        return Decide(staged, PublishRelease{Channel::kStable, Component::kGpuDriver, "580.1"}, now)
             .status();
       },
       [](const absl::Status& status, int64_t) { EXPECT_THAT(status, IsOk()); });

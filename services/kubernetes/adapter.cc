@@ -123,9 +123,10 @@ void Adapter::MakeControllers() {
     return std::make_unique<Controller>(name, workers, if_leading, metrics_.get());
   };
   pools_ = make("nodepool", options_.pool_workers,
-                [this](const std::string& name) { return (*pool_reconciler_)(name); });
-  nodes_ = make("node", options_.node_workers,
-                [this](const std::string& machine) { return (*node_reconciler_)(machine); });
+                [this](const std::string& name) { return pool_reconciler_->Reconcile(name); });
+  nodes_ = make("node", options_.node_workers, [this](const std::string& machine) {
+    return node_reconciler_->Reconcile(machine);
+  });
   namespaces_ =
       make("namespace", 1, [this](const std::string& name) { return ReconcileNamespace(name); });
   watch_ = std::make_unique<MusterWatch>(muster_.get(), known_.get());

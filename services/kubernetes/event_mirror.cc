@@ -144,8 +144,9 @@ void EventMirror::Forget(absl::Time now) {
 
 EventMirror::Waiting::iterator EventMirror::FindNext() {
   if (!found_) return waiting_.end();
-  return std::find_if(waiting_.begin(), waiting_.end(),
-                      [&](const auto& it) { return !writing_.contains(it.second.name()); });
+  auto it = waiting_.begin();
+  while (it != waiting_.end() && writing_.contains(it->second.name())) ++it;
+  return it;
 }
 
 bool EventMirror::Take(Event& event) {

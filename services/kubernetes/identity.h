@@ -31,7 +31,7 @@ class Identity {
   // Asks both sides, changes neither. OK: this Kubernetes may be served. FAILED_PRECONDITION:
   // it may not, which was logged and counted, with both uids. Else nothing is known.
   absl::Status Admit();
-  // Says to Muster that the cluster, which is there now, is this Kubernetes. Errors as above.
+  // StatusMatches to Muster that the cluster, which is there now, is this Kubernetes. Errors as above.
   absl::Status Bind();
   // Whether the API server that answers now is that of the last Admit; ABORTED: it is another's.
   absl::Status Confirm();

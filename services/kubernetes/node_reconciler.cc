@@ -88,7 +88,7 @@ void NodeReconciler::Remember(const std::string& machine, Memory memory) {
   }
 }
 
-Outcome NodeReconciler::operator()(const std::string& machine) {
+Outcome NodeReconciler::Reconcile(const std::string& machine) {
   const auto here = parts_.history->current();
   // A snapshot is under way: whose history it is decides what it proves.
   if (!here) return Later(kWatchIsLate);
@@ -272,10 +272,10 @@ absl::Status NodeReconciler::Delete(const NodeObject& object) {
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
-absl::Status NodeReconciler::Part(const Farewell& farewell) {
-  const Json body = FarewellBody(farewell);
-  const std::string path = PathOf(*farewell.pod);
-  if (farewell.parting == Parting::kEvict)
+absl::Status NodeReconciler::Part(const PodEviction& eviction) {
+  const Json body = EvictionBody(eviction);
+  const std::string path = PathOf(*eviction.pod);
+  if (eviction.mode == EvictionMode::kEvict)
     return parts_.api->Create(absl::StrCat(path, "/eviction"), body).status();
   return parts_.api->Delete(path, body);
 }
@@ -285,21 +285,21 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
                                      Memory& memory) {
   Forget(pods, memory.asked, memory.stays);
   absl::Duration again = absl::InfiniteDuration();
-  for (const Farewell& farewell : PlanDrain(node, pods, memory.asked, now)) {
-    const bool force = farewell.parting == Parting::kForce;
-    const auto stay = memory.stays.find(farewell.pod->uid);
+  for (const PodEviction& eviction : PlanDrain(node, pods, memory.asked, now)) {
+    const bool force = eviction.mode == EvictionMode::kForce;
+    const auto stay = memory.stays.find(eviction.pod->uid);
     // What was refused in one way may be granted in another.
-    const bool same = stay != memory.stays.end() && stay->second.parting == farewell.parting;
+    const bool same = stay != memory.stays.end() && stay->second.mode == eviction.mode;
     if (same && stay->second.retry_time > now && !force) {
       again = std::min(again, stay->second.retry_time - now);
       continue;
     }
-    const absl::Status status = Part(farewell);
+    const absl::Status status = Part(eviction);
     // A conflict is no answer: it may be another one of that name, which the watch will tell, or a
     // race that the server lost.
     if (status.ok() || absl::IsNotFound(status)) {
-      memory.stays.erase(farewell.pod->uid);
-      memory.asked.insert(farewell.pod->uid);
+      memory.stays.erase(eviction.pod->uid);
+      memory.asked.insert(eviction.pod->uid);
       // Who is forced out is asked until he is gone.
       if (force) again = std::min(again, kEvictionRetry);
       continue;
@@ -307,10 +307,10 @@ absl::Duration NodeReconciler::Drain(const lifecycle::v1::Node& node,
     const absl::Duration pause = std::max(kEvictionRetry, ErrorOf(status).retry_after);
     again = std::min(again, pause);
     const std::string budget = BudgetOf(status);
-    memory.stays[farewell.pod->uid] = {farewell.parting, now + pause, budget};
+    memory.stays[eviction.pod->uid] = {eviction.mode, now + pause, budget};
     if (budget.empty() && !absl::IsUnavailable(status) && !absl::IsAborted(status)) {
       log::Warn("a Pod could not be asked to leave",
-                {{"pod", farewell.pod->key()}, {"error", status}});
+                {{"pod", eviction.pod->key()}, {"error", status}});
     }
   }
   if (!node.desired().drain()) memory.stays.clear();

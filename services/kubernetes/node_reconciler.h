@@ -50,12 +50,12 @@ class NodeReconciler {
   };
   explicit NodeReconciler(Parts parts) : parts_(std::move(parts)) {}
 
-  Outcome operator()(const std::string& machine);
+  Outcome Reconcile(const std::string& machine);
 
  private:
   // A Pod that could not be asked to leave.
   struct Stay {
-    Parting parting = Parting::kEvict;  // how it was asked
+    EvictionMode mode = EvictionMode::kEvict;  // how it was asked
     absl::Time retry_time = absl::InfinitePast();
     std::string budget =
         {};  // what the server said of the disruption budget; empty: something else
@@ -96,7 +96,7 @@ class NodeReconciler {
   // Asks Pods to leave that were not asked yet. Again after that time.
   absl::Duration Drain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
                        absl::Time now, Memory& memory);
-  absl::Status Part(const Farewell& farewell);
+  absl::Status Part(const PodEviction& eviction);
 
   Memory Recall(const std::string& machine);
   void Remember(const std::string& machine, Memory memory);

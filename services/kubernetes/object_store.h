@@ -40,14 +40,14 @@ class ObjectStore final : public Sink {
   void BeginAnew() override {
     MutexLock lock(mutex_);
     anew_ = true;
-    buried_.clear();
+    tombstones_.clear();
   }
 
   void EndList() override {
     MutexLock lock(mutex_);
     anew_ = false;
     for (const std::string& key : std::exchange(unnamed_, {})) Erase(key);
-    buried_.clear();
+    tombstones_.clear();
   }
 
   void Put(const Json& json) override {
@@ -55,8 +55,8 @@ class ObjectStore final : public Sink {
     const std::string key = options_.key(*object);
     MutexLock lock(mutex_);
     const bool first = unnamed_.erase(key) > 0;
-    const auto buried = buried_.find(key);
-    if (buried != buried_.end() && !IsLater(object->resource_version, buried->second)) return;
+    const auto gone = tombstones_.find(key);
+    if (gone != tombstones_.end() && !IsLater(object->resource_version, gone->second)) return;
     std::shared_ptr<const Object>& slot = objects_[key];
     const bool measures = slot != nullptr && !(anew_ && first);
     if (measures && !IsLater(object->resource_version, slot->resource_version)) return;
@@ -73,8 +73,8 @@ class ObjectStore final : public Sink {
         IsLater(found->second->resource_version, object.resource_version)) {
       return;
     }
-    if (buried_.size() >= kMostBuried) buried_.clear();
-    buried_[key] = object.resource_version;
+    if (tombstones_.size() >= kMostBuried) tombstones_.clear();
+    tombstones_[key] = object.resource_version;
     Erase(key);
   }
 
@@ -116,7 +116,7 @@ class ObjectStore final : public Sink {
       MUSTER_GUARDED_BY(mutex_);
   bool anew_ MUSTER_GUARDED_BY(mutex_) = false;
   absl::flat_hash_set<std::string> unnamed_ MUSTER_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, std::string> buried_ MUSTER_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, std::string> tombstones_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::kubernetes

@@ -61,7 +61,7 @@ void PoolReconciler::Remember(const std::string& name, Memory memory) {
   memories_[name] = std::move(memory);
 }
 
-Outcome PoolReconciler::operator()(const std::string& name) {
+Outcome PoolReconciler::Reconcile(const std::string& name) {
   const auto here = parts_.history->current();
   // A snapshot is under way: whose history it is decides what was said before.
   if (!here) return Later(kWatchIsLate);
@@ -336,7 +336,7 @@ Outcome PoolReconciler::ShowStatus(const NodePoolObject& object, const MusterVie
   if (parts_.edition != Edition::kCurrent || facts.ready) CountNodes(object.uid, facts);
   const std::optional<Json> status = DesiredStatus(facts, now);
   if (!status) return {};
-  if (!Says(object.status, *status)) {
+  if (!StatusMatches(object.status, *status)) {
     const absl::Duration early = kStatusInterval - (now - memory.status_time);
     if (early > absl::ZeroDuration()) return Later(early);
     RETURN_IF_ERROR(PutStatus(object, *status));

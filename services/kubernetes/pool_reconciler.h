@@ -50,7 +50,7 @@ class PoolReconciler {
   };
   explicit PoolReconciler(const Parts& parts) : parts_(parts) {}
 
-  Outcome operator()(const std::string& name);
+  Outcome Reconcile(const std::string& name);
 
  private:
   using Object = std::shared_ptr<const NodePoolObject>;
@@ -81,7 +81,7 @@ class PoolReconciler {
   // One step; `more`: there may be another.
   absl::Status CarryOutOrder(const NodePoolObject& object, bool& more);
   absl::Status PatchAnnotation(const NodePoolObject& object, const Json& patch);
-  // Says the spec to Muster unless it was said before. What Muster refuses is remembered.
+  // StatusMatches the spec to Muster unless it was said before. What Muster refuses is remembered.
   absl::Status Apply(const NodePoolObject& object, const Pool& pool);
   absl::StatusOr<lifecycle::v1::NodePool> Say(const NodePoolObject& object,
                                               const lifecycle::v1::NodePoolSpec& spec);

@@ -44,7 +44,7 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
 
 Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue,
                  const Lane* lane, Policy policy)
-    : asker_(peers), catalogue_(std::move(catalogue)), lane_(*lane), policy_(policy) {
+    : peer_client_(peers), catalogue_(std::move(catalogue)), lane_(*lane), policy_(policy) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -87,7 +87,7 @@ void Advisor::Explain(Picture picture, absl::Time deadline,
     Snapshot snapshot = SnapshotOf(*picture, deadline);
     if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
       snapshot.answers.claim.value.reclaimed =
-          asker_.AskReclaimed(picture->pool->uid, TimeoutOf(deadline));
+          peer_client_.AskReclaimed(picture->pool->uid, TimeoutOf(deadline));
     }
     std::vector<v1::NodePoolObstacle> obstacles;
     for (const Obstacle& obstacle : lifecycle::Explain(snapshot, Plan(snapshot))) {
@@ -98,47 +98,48 @@ void Advisor::Explain(Picture picture, absl::Time deadline,
   });
 }
 
-void Advisor::Preview(Trial trial, absl::Time deadline,
+void Advisor::Preview(DryRun dry_run, absl::Time deadline,
                       std::function<void(v1::NodePoolPreview)> done) {
-  Enqueue([this, trial = std::make_shared<const Trial>(std::move(trial)), deadline,
-           done = std::move(done)] { done(PreviewNow(*trial, deadline)); });
+  Enqueue([this, dry_run = std::make_shared<const DryRun>(std::move(dry_run)), deadline,
+           done = std::move(done)] { done(PreviewNow(*dry_run, deadline)); });
 }
 
 // What a pool's next pass sees of `state`; the other services say what they would answer.
 Snapshot Advisor::SnapshotOf(Picture& picture, absl::Time deadline) const {
   Complete(picture, *catalogue_);
-  asker_.Check(absl::MakeSpan(&picture, 1), TimeoutOf(deadline));
+  peer_client_.Check(absl::MakeSpan(&picture, 1), TimeoutOf(deadline));
   lane_.Peek([&](const State& state, int64_t) { AddTaken(state, picture); });
   return {picture.cluster.get(), picture.pool.get(), picture.nodes, picture.version,
           picture.catalogue,     picture.answers,    policy_,       lane_.clock().Now()};
 }
 
-std::optional<Grantable> Advisor::GrantableNow(const Trial& trial,
+std::optional<Grantable> Advisor::GrantableNow(const DryRun& dry_run,
                                                const Answer<HoldingAnswer>& holding,
                                                absl::Time deadline) const {
-  const Pool& pool = trial.after;
+  const Pool& pool = dry_run.after;
   if (!pool.spec.autoscaling || pool.deleting() || !holding.here()) return std::nullopt;
-  const v1::NodePoolPreview::Capacity places = asker_.AskPlaces(pool, 1, TimeoutOf(deadline));
+  const v1::NodePoolPreview::Capacity places = peer_client_.AskPlaces(pool, 1, TimeoutOf(deadline));
   if (!places.problem().empty()) return lifecycle::GrantableOf(holding.value, std::nullopt);
-  const int64_t own = std::count_if(trial.nodes.begin(), trial.nodes.end(), [](const Node& node) {
-    return !IsReturnable(node.state) && node.preempt_time == kNever;
-  });
+  const int64_t own = std::count_if(
+      dry_run.nodes.begin(), dry_run.nodes.end(),
+      [](const Node& node) { return !IsReturnable(node.state) && node.preempt_time == kNever; });
   return lifecycle::GrantableOf(holding.value,
                                 own + places.free_nodes() + places.reclaimable_nodes());
 }
 
-v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Time deadline) const {
+v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadline) const {
   std::optional<Picture> picture;
-  const lifecycle::Preview told = Rehearse(trial, [&](const State& state) {
-    picture = PictureOf(state, trial.after.name);
+  const lifecycle::Preview told = Rehearse(dry_run, [&](const State& state) {
+    picture = PictureOf(state, dry_run.after.name);
     return SnapshotOf(*picture, deadline);
   });
   v1::NodePoolPreview out;
   out.set_invalid(told.invalid);
-  *out.mutable_quota() = asker_.AskQuota(trial.after, told.charge, TimeoutOf(deadline));
+  *out.mutable_quota() = peer_client_.AskQuota(dry_run.after, told.charge, TimeoutOf(deadline));
   out.mutable_quota()->set_delta(told.charge_delta);
   if (told.more_nodes > 0) {
-    *out.mutable_capacity() = asker_.AskPlaces(trial.after, told.more_nodes, TimeoutOf(deadline));
+    *out.mutable_capacity() =
+        peer_client_.AskPlaces(dry_run.after, told.more_nodes, TimeoutOf(deadline));
     TellClaim(told, *out.mutable_capacity());
   }
   for (const std::string& machine : told.victims) out.add_victims(machine);
@@ -146,11 +147,11 @@ v1::NodePoolPreview Advisor::PreviewNow(const Trial& trial, absl::Time deadline)
   out.set_waiting_victims(told.waiting_victims);
   const Answer<HoldingAnswer> holding =
       picture ? picture->answers.holding : Answer<HoldingAnswer>{};
-  if (const auto grantable = GrantableNow(trial, holding, deadline)) {
+  if (const auto grantable = GrantableNow(dry_run, holding, deadline)) {
     out.set_grantable_nodes(grantable->nodes);
     out.set_grantable_nodes_bound_by(grantable->bound_by);
   }
-  const std::string known = trial.before ? trial.before->status.node_profile : "";
+  const std::string known = dry_run.before ? dry_run.before->status.node_profile : "";
   if (told.active != known) out.set_node_profile(told.active);
   out.set_pending_node_profile(told.pending);
   out.set_nodes_to_reboot(told.nodes_to_reboot);

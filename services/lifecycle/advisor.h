@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "services/common/mutex.h"
-#include "services/lifecycle/asker.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/preview.h"
 #include "services/lifecycle/lane.h"
+#include "services/lifecycle/peer_client.h"
 #include "services/lifecycle/peers.h"
 
 namespace muster::lifecycle {
@@ -34,18 +34,18 @@ class Advisor {
   // advisor ends first. `picture`: as PictureOf made it.
   void Explain(Picture picture, absl::Time deadline,
                std::function<void(std::vector<v1::NodePoolObstacle>)> done);
-  void Preview(Trial trial, absl::Time deadline, std::function<void(v1::NodePoolPreview)> done);
+  void Preview(DryRun dry_run, absl::Time deadline, std::function<void(v1::NodePoolPreview)> done);
 
  private:
   void Enqueue(std::function<void()> job);
   void Work();
   Snapshot SnapshotOf(Picture& picture, absl::Time deadline) const;
   // Of an autoscaled pool whose holding quota answered so; nullopt: of another, or not known.
-  std::optional<Grantable> GrantableNow(const Trial& trial, const Answer<HoldingAnswer>& holding,
+  std::optional<Grantable> GrantableNow(const DryRun& dry_run, const Answer<HoldingAnswer>& holding,
                                         absl::Time deadline) const;
-  v1::NodePoolPreview PreviewNow(const Trial& trial, absl::Time deadline) const;
+  v1::NodePoolPreview PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
 
-  const Asker asker_;
+  const PeerClient peer_client_;
   const std::shared_ptr<const CatalogueMirror> catalogue_;
   const Lane& lane_;
   const Policy policy_;

@@ -20,8 +20,8 @@ namespace muster::lifecycle {
 // pool could have. Memory only; for one thread.
 class HeardStock {
  public:
-  using Depot = std::pair<std::string, std::string>;  // zone, instance type
-  using Depots = std::set<Depot>;
+  using InventoryKey = std::pair<std::string, std::string>;  // zone, instance type
+  using InventoryKeys = std::set<InventoryKey>;
   // kLent: held as spot. kReclaimed: so held, and being taken back.
   enum class Use { kNone, kFree, kHeld, kLent, kReclaimed };
   struct Machine {
@@ -34,7 +34,7 @@ class HeardStock {
 
   void BeginSnapshot() { ++snapshot_; }
   // What the snapshot did not tell of is gone.
-  void EndSnapshot(Depots& changed) {
+  void EndSnapshot(InventoryKeys& changed) {
     whole_ = true;
     for (auto it = known_.begin(); it != known_.end();) {
       if (it->second.snapshot == snapshot_) {
@@ -46,22 +46,22 @@ class HeardStock {
     }
   }
   // The machine of this name as it is now.
-  void Take(absl::string_view name, const Machine& machine, Depots& changed) {
-    const auto depot =
-        depots_
+  void Take(absl::string_view name, const Machine& machine, InventoryKeys& changed) {
+    const auto inventory =
+        inventories_
             .try_emplace({std::string(machine.zone), std::string(machine.instance_type)}, Counts{})
             .first;
     Known& known = known_[Hash(name)];
     known.snapshot = snapshot_;
     Count(known, -1);
-    if (known.depot != &*depot) Note(known, 0, changed);
-    known.depot = &*depot;
+    if (known.inventory != &*inventory) Note(known, 0, changed);
+    known.inventory = &*inventory;
     known.use = machine.use;
     known.claim = machine.claim.empty() ? 0 : Hash(machine.claim);
     Count(known, 1);
     Note(known, machine.print, changed);
   }
-  void Forget(absl::string_view name, Depots& changed) {
+  void Forget(absl::string_view name, InventoryKeys& changed) {
     const auto it = known_.find(Hash(name));
     if (it == known_.end()) return;
     Drop(it->second, changed);
@@ -71,13 +71,14 @@ class HeardStock {
   // Machines that the claim of this pool holds or could hold now: those that are free, and, unless
   // it is spot, those that are held as spot or on their way back. All of one moment: what it is
   // granted changes nothing. nullopt: not all was told yet.
-  std::optional<int64_t> Obtainable(const Depot& of, absl::string_view pool_uid, bool spot) const {
+  std::optional<int64_t> Obtainable(const InventoryKey& of, absl::string_view pool_uid,
+                                    bool spot) const {
     if (!whole_) return std::nullopt;
-    const auto depot = depots_.find(of);
-    if (depot == depots_.end()) return 0;
+    const auto inventory = inventories_.find(of);
+    if (inventory == inventories_.end()) return 0;
     const auto held = held_.find(Hash(pool_uid));
     const int64_t own = held == held_.end() ? 0 : held->second;
-    return depot->second.free + (spot ? own : depot->second.lent + own);
+    return inventory->second.free + (spot ? own : inventory->second.lent + own);
   }
 
  private:
@@ -86,23 +87,23 @@ class HeardStock {
     int64_t lent = 0;  // those being taken back, too
   };
   struct Known {
-    std::pair<const Depot, Counts>* depot = nullptr;  // one of depots_
+    std::pair<const InventoryKey, Counts>* inventory = nullptr;  // one of inventories_
     size_t print = 0;
     Use use = Use::kNone;
     size_t claim = 0;  // hash of the pool's uid
     uint64_t snapshot = 0;
   };
-  static void Note(Known& known, size_t print, Depots& changed) {
-    if (known.print != print) changed.insert(known.depot->first);
+  static void Note(Known& known, size_t print, InventoryKeys& changed) {
+    if (known.print != print) changed.insert(known.inventory->first);
     known.print = print;
   }
-  void Drop(Known& known, Depots& changed) {
+  void Drop(Known& known, InventoryKeys& changed) {
     Count(known, -1);
     Note(known, 0, changed);
   }
   void Count(const Known& known, int64_t by) {
-    if (known.depot == nullptr) return;
-    Counts& counts = known.depot->second;
+    if (known.inventory == nullptr) return;
+    Counts& counts = known.inventory->second;
     counts.free += known.use == Use::kFree ? by : 0;
     counts.lent += known.use == Use::kLent || known.use == Use::kReclaimed ? by : 0;
     if (known.use != Use::kHeld && known.use != Use::kLent) return;
@@ -113,10 +114,10 @@ class HeardStock {
   static size_t Hash(absl::string_view name) { return absl::Hash<absl::string_view>()(name); }
 
   uint64_t snapshot_ = 0;
-  bool whole_ = false;                         // a snapshot was told to its end
-  std::map<Depot, Counts> depots_;             // seen so far
-  absl::flat_hash_map<size_t, int64_t> held_;  // machines by hash of the pool's uid
-  absl::flat_hash_map<size_t, Known> known_;   // by hash of the name
+  bool whole_ = false;                          // a snapshot was told to its end
+  std::map<InventoryKey, Counts> inventories_;  // seen so far
+  absl::flat_hash_map<size_t, int64_t> held_;   // machines by hash of the pool's uid
+  absl::flat_hash_map<size_t, Known> known_;    // by hash of the name
 };
 
 }  // namespace muster::lifecycle

@@ -11,23 +11,23 @@ using ::testing::IsEmpty;
 
 class HeardStockTest : public ::testing::Test {
  protected:
-  HeardStock::Depots Take(absl::string_view name, absl::string_view zone, size_t print) {
-    HeardStock::Depots changed;
+  HeardStock::InventoryKeys Take(absl::string_view name, absl::string_view zone, size_t print) {
+    HeardStock::InventoryKeys changed;
     heard_.Take(name, {zone, "t", print}, changed);
     return changed;
   }
-  HeardStock::Depots Forget(absl::string_view name) {
-    HeardStock::Depots changed;
+  HeardStock::InventoryKeys Forget(absl::string_view name) {
+    HeardStock::InventoryKeys changed;
     heard_.Forget(name, changed);
     return changed;
   }
-  HeardStock::Depots EndSnapshot() {
-    HeardStock::Depots changed;
+  HeardStock::InventoryKeys EndSnapshot() {
+    HeardStock::InventoryKeys changed;
     heard_.EndSnapshot(changed);
     return changed;
   }
   void Use(absl::string_view name, HeardStock::Use use, absl::string_view claim = "") {
-    HeardStock::Depots changed;
+    HeardStock::InventoryKeys changed;
     heard_.Take(name, {"Z", "t", 7, use, claim}, changed);
   }
   int64_t Obtainable(absl::string_view claim, bool spot = false) const {
@@ -37,7 +37,7 @@ class HeardStockTest : public ::testing::Test {
 };
 
 TEST_F(HeardStockTest, OnlyWhatThereIsAndItsLabelsAreNews) {
-  EXPECT_THAT(Take("m1", "Z", 7), ElementsAre(HeardStock::Depot{"Z", "t"}));
+  EXPECT_THAT(Take("m1", "Z", 7), ElementsAre(HeardStock::InventoryKey{"Z", "t"}));
   EXPECT_THAT(Take("m1", "Z", 7), IsEmpty());  // held, earmarked, reclaimed
   EXPECT_THAT(Take("m1", "Z", 9).size(), 1U);  // other labels
   EXPECT_THAT(Take("m1", "Z", 8).size(), 1U);  // broken
@@ -56,11 +56,11 @@ TEST_F(HeardStockTest, WhatIsGoneOrMissingInASnapshotWasInService) {
   Take("m3", "X", 0);
   Take("m4", "W", 7);
   EXPECT_THAT(EndSnapshot(), IsEmpty());
-  EXPECT_THAT(Forget("m4"), ElementsAre(HeardStock::Depot{"W", "t"}));
+  EXPECT_THAT(Forget("m4"), ElementsAre(HeardStock::InventoryKey{"W", "t"}));
   EXPECT_THAT(Forget("m4"), IsEmpty());
   heard_.BeginSnapshot();
   EXPECT_THAT(Take("m2", "Y", 7), IsEmpty());
-  EXPECT_THAT(EndSnapshot(), ElementsAre(HeardStock::Depot{"Z", "t"}));
+  EXPECT_THAT(EndSnapshot(), ElementsAre(HeardStock::InventoryKey{"Z", "t"}));
 }
 
 using U = HeardStock::Use;

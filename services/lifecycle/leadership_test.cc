@@ -77,8 +77,8 @@ class Leadership : public ::testing::Test {
   void Submit(LifecycleService& service, Command command) {
     std::atomic<bool> done = false;
     service.lane().Submit(
-        [command](Overlay<State>& overlay, absl::Time now) {
-          return Decide(overlay, command, now).status();
+        [command](StagedState<State>& staged, absl::Time now) {
+          return Decide(staged, command, now).status();
         },
         [&](const absl::Status& status, int64_t) {
           EXPECT_THAT(status, IsOk());

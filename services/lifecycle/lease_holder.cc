@@ -82,8 +82,8 @@ void LeaseHolder::Probe(absl::Duration most) {
   }
   if (submit) {
     options_.lane->Submit(
-        [writes](Overlay<State>& overlay, absl::Time) {
-          return writes ? RewriteLease(overlay) : absl::OkStatus();
+        [writes](StagedState<State>& staged, absl::Time) {
+          return writes ? RewriteLease(staged) : absl::OkStatus();
         },
         [self = shared_from_this(), since = clock_.Now(), writes](const absl::Status& status,
                                                                   int64_t) {
@@ -141,19 +141,18 @@ void LeaseHolder::Beat() {
 
 absl::Status LeaseHolder::TakeOver(int64_t epoch, const std::string& incarnation) {
   const auto takeover = std::make_shared<Takeover>();
-  options_.lane->Submit(
-      [command = TakeLease{holder_, epoch, incarnation}](Overlay<State>& overlay, absl::Time now) {
-        return Decide(overlay, command, now).status();
-      },
-      [self = shared_from_this(), takeover, since = clock_.Now()](const absl::Status& status,
-                                                                  int64_t) {
-        self->PlanEnded(status, since);
-        MutexLock lock(takeover->mutex);
-        takeover->status = status;
-        takeover->ended = true;
-        takeover->ends.SignalAll();
-      },
-      absl::InfiniteFuture(), incarnation);
+  options_.lane->Submit([command = TakeLease{holder_, epoch, incarnation}](
+                            StagedState<State>& staged,
+                            absl::Time now) { return Decide(staged, command, now).status(); },
+                        [self = shared_from_this(), takeover, since = clock_.Now()](
+                            const absl::Status& status, int64_t) {
+                          self->PlanEnded(status, since);
+                          MutexLock lock(takeover->mutex);
+                          takeover->status = status;
+                          takeover->ended = true;
+                          takeover->ends.SignalAll();
+                        },
+                        absl::InfiniteFuture(), incarnation);
   const absl::Duration until = clock_.Now() + options_.ttl;
   MutexLock lock(takeover->mutex);
   while (!takeover->ended && clock_.Now() < until) {

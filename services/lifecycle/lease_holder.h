@@ -13,7 +13,7 @@
 #include "services/common/steady_clock.h"
 #include "services/lifecycle/core/lease.h"
 #include "services/lifecycle/lane.h"
-#include "storage/lifecycle/lease_store.h"
+#include "services/lifecycle/store/lease_store.h"
 
 namespace muster::lifecycle {
 

@@ -42,13 +42,13 @@ class LifecycleServiceTest : public testing::ServiceTest<LifecycleService, v1::L
   void AddNode(const std::string& machine) {
     std::promise<absl::Status> done;
     service_->lane().Submit(
-        [&](Overlay<State>& overlay, absl::Time now) {
-          const Pool* pool = overlay.state().table<Pool>().Find(kPool);
-          overlay.Put(Node{.name = NodeName(kPool, machine),
-                           .machine = machine,
-                           .pool_uid = pool->uid,
-                           .state_time = now,
-                           .create_time = now});
+        [&](StagedState<State>& staged, absl::Time now) {
+          const Pool* pool = staged.state().table<Pool>().Find(kPool);
+          staged.Put(Node{.name = NodeName(kPool, machine),
+                          .machine = machine,
+                          .pool_uid = pool->uid,
+                          .state_time = now,
+                          .create_time = now});
           return absl::OkStatus();
         },
         [&](const absl::Status& status, int64_t) { done.set_value(status); });

@@ -12,7 +12,7 @@
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers.h"
-#include "storage/lifecycle/lifecycle_store.h"
+#include "services/lifecycle/store/lifecycle_store.h"
 #include "storage/postgres/auditor.h"
 
 namespace grpc {

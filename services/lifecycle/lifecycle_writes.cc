@@ -132,10 +132,10 @@ constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults&
 };
 
 // Each on its own.
-constexpr auto kDecideReports = [](Overlay<State>& overlay, const Reports& reports,
+constexpr auto kDecideReports = [](StagedState<State>& staged, const Reports& reports,
                                    absl::Time now) {
   std::vector<absl::Status> results;
-  for (const ReportNode& report : reports) results.push_back(Decide(overlay, report, now).status());
+  for (const ReportNode& report : reports) results.push_back(Decide(staged, report, now).status());
   return results;
 };
 

@@ -95,8 +95,8 @@ void OrphanCollector::ForgetEvents() {
   });
   for (size_t i = 0; i < pieces; ++i) {
     lane.Submit(
-        [command = ExpireEvents{options_.event_keep}](Overlay<State>& overlay, absl::Time at) {
-          return Decide(overlay, command, at).status();
+        [command = ExpireEvents{options_.event_keep}](StagedState<State>& staged, absl::Time at) {
+          return Decide(staged, command, at).status();
         },
         [](const absl::Status&, int64_t) {});
   }

@@ -51,7 +51,7 @@ void FollowCapacity(grpc::ClientContext& context, const std::shared_ptr<grpc::Ch
 
 }  // namespace
 
-PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DueSet* due)
+PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due)
     : peers_(peers), lane_(*lane), due_(*due) {
   for (auto follow : {&PeerWatches::FollowQuotas, &PeerWatches::FollowClaims,
                       &PeerWatches::FollowMachines, &PeerWatches::FollowConfigurations}) {
@@ -168,17 +168,18 @@ void PeerWatches::FollowClaims(grpc::ClientContext& context) {
   FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_CLAIM, take);
 }
 
-HeardStock::Depots PeerWatches::HearStock(const capacity::v1::WatchCapacityResponse& message) {
+HeardStock::InventoryKeys PeerWatches::HearStock(
+    const capacity::v1::WatchCapacityResponse& message) {
   using Response = capacity::v1::WatchCapacityResponse;
-  HeardStock::Depots changed;
+  HeardStock::InventoryKeys changed;
   MutexLock lock(stock_mutex_);
-  HeardStock& heard = heard_stock_;
-  rpc::ForEachMessage(message, [&](const Response& change) {
-    if (IsSnapshotEnd(change)) heard.EndSnapshot(changed);
+  // Called here, under the lock, which the analysis does not see.
+  rpc::ForEachMessage(message, [&](const Response& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (IsSnapshotEnd(change)) heard_stock_.EndSnapshot(changed);
     if (change.has_machine()) {
-      heard.Take(change.key(), StockOf(change.machine()), changed);
+      heard_stock_.Take(change.key(), StockOf(change.machine()), changed);
     } else if (absl::StartsWith(change.key(), kMachines)) {
-      heard.Forget(change.key(), changed);
+      heard_stock_.Forget(change.key(), changed);
     }
   });
   return changed;
@@ -197,7 +198,7 @@ void PeerWatches::FollowMachines(grpc::ClientContext& context) {
     heard_stock_.BeginSnapshot();
   }
   const auto take = [this](const Response& message) {
-    const HeardStock::Depots changed = HearStock(message);
+    const HeardStock::InventoryKeys changed = HearStock(message);
     if (!changed.empty()) StockMoved(changed);
     bool whole = false;
     rpc::ForEachMessage(message, [&](const Response& change) { whole |= IsSnapshotEnd(change); });
@@ -206,9 +207,9 @@ void PeerWatches::FollowMachines(grpc::ClientContext& context) {
   FollowCapacity(context, peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_MACHINE, take);
 }
 
-void PeerWatches::StockMoved(const HeardStock::Depots& depots) {
+void PeerWatches::StockMoved(const HeardStock::InventoryKeys& inventories) {
   lane_.Peek([&](const State& state, int64_t) {
-    for (const auto& [zone, instance_type] : depots) {
+    for (const auto& [zone, instance_type] : inventories) {
       const State::Names* pools = state.PoolsShortOfCapacity(zone, instance_type);
       if (pools == nullptr) continue;
       for (const std::string& name : *pools) due_.AddIn(name, kStockSettles);

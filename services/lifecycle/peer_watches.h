@@ -10,11 +10,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "services/common/mutex.h"
-#include "services/lifecycle/asker.h"
-#include "services/lifecycle/due_set.h"
+#include "services/lifecycle/delay_queue.h"
 #include "services/lifecycle/heard_news.h"
 #include "services/lifecycle/heard_stock.h"
 #include "services/lifecycle/lane.h"
+#include "services/lifecycle/peer_client.h"
 #include "services/lifecycle/peers.h"
 
 namespace grpc {
@@ -33,7 +33,7 @@ namespace muster::lifecycle {
 class PeerWatches {
  public:
   // `lane` and `due` must outlive it.
-  PeerWatches(const Peers& peers, const Lane* lane, DueSet* due);
+  PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due);
   ~PeerWatches();
 
   void Start();
@@ -63,8 +63,8 @@ class PeerWatches {
   void FollowMachines(grpc::ClientContext& context);
   void FollowConfigurations(grpc::ClientContext& context);
   // Where what is in service is not what it was.
-  HeardStock::Depots HearStock(const capacity::v1::WatchCapacityResponse& message);
-  void StockMoved(const HeardStock::Depots& depots);
+  HeardStock::InventoryKeys HearStock(const capacity::v1::WatchCapacityResponse& message);
+  void StockMoved(const HeardStock::InventoryKeys& inventories);
   // A snapshot is complete: what autoscaled pools could have is known.
   void StockIsKnown();
   // There may be more room under the Quota of this name; with `limit` it may have less.
@@ -72,7 +72,7 @@ class PeerWatches {
 
   const Peers peers_;
   const Lane& lane_;
-  DueSet& due_;
+  DelayQueue& due_;
   HeardNews heard_quotas_{true};
   HeardNews heard_claims_{false};  // the watch does not show the machines
   HeardNews heard_configurations_{true};

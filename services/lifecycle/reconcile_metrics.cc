@@ -67,7 +67,7 @@ std::vector<MetricFamily> ReconcileMetrics::Collect() const {
   for (int i = 0; i < kNodeStates; ++i) {
     nodes[std::string(NodeStateName(static_cast<NodeState>(i)))] = 0;
   }
-  DueSet::Stats due;
+  DelayQueue::Stats due;
   {
     MutexLock lock(mutex_);
     if (lane_ == nullptr) return {};

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "services/lifecycle/due_set.h"
+#include "services/lifecycle/delay_queue.h"
 #include "services/lifecycle/lane.h"
 #include "services/lifecycle/peer_breaker.h"
 
@@ -22,7 +22,7 @@ namespace muster::lifecycle {
 class ReconcileMetrics final : public prometheus::Collectable {
  public:
   // What is read must live until Detach().
-  ReconcileMetrics(const Lane* lane, const DueSet* due) : lane_(lane), due_(due) {}
+  ReconcileMetrics(const Lane* lane, const DelayQueue* due) : lane_(lane), due_(due) {}
 
   // The lane is going away: from here on nothing is shown.
   void Detach() {
@@ -48,7 +48,7 @@ class ReconcileMetrics final : public prometheus::Collectable {
   mutable Mutex mutex_;
   std::vector<std::shared_ptr<const PeerBreaker>> breakers_ MUSTER_GUARDED_BY(mutex_);
   const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
-  const DueSet* due_ MUSTER_GUARDED_BY(mutex_);
+  const DelayQueue* due_ MUSTER_GUARDED_BY(mutex_);
 
   static constexpr std::array<double, 9> kBuckets = {.001, .005, .01, .025, .05, .1, .5, 1, 5};
   std::array<std::atomic<int64_t>, 9> in_bucket_ = {};

@@ -58,7 +58,7 @@ bool HasReason(const absl::Status& status, absl::string_view reason) {
   return detail && detail->reason == reason;
 }
 
-void AddPoolsOf(const State& state, const std::string& cluster, DueSet& due) {
+void AddPoolsOf(const State& state, const std::string& cluster, DelayQueue& due) {
   const std::string prefix = absl::StrCat(cluster, "/nodePools/");
   const auto& rows = state.table<Pool>().rows();
   for (auto it = rows.lower_bound(prefix); it != rows.end(); ++it) {
@@ -67,7 +67,7 @@ void AddPoolsOf(const State& state, const std::string& cluster, DueSet& due) {
   }
 }
 
-void AddAll(const Lane& lane, DueSet& due) {
+void AddAll(const Lane& lane, DelayQueue& due) {
   lane.Peek([&](const State& state, int64_t) {
     for (const auto& [name, pool] : state.table<Pool>().rows()) due.Add(name);
   });
@@ -78,7 +78,8 @@ absl::string_view PoolOfNode(absl::string_view node) {
 }
 
 // Makes due what a change of the rows can matter to.
-void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes, DueSet& due) {
+void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes,
+                DelayQueue& due) {
   if (changes.empty()) return AddAll(lane, due);
   for (const Revised<State::Change>& change : changes) {
     const absl::string_view kind = change.change.kind();
@@ -96,7 +97,7 @@ void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> chang
 
 Reconciler::Reconciler(Options options)
     : options_(std::move(options)),
-      due_(std::make_shared<DueSet>()),
+      due_(std::make_shared<DelayQueue>()),
       metrics_(std::make_shared<ReconcileMetrics>(options_.lane, due_.get())),
       lease_(std::make_shared<LeaseHolder>(
           LeaseHolder::Options{options_.lane, options_.connect, options_.lease_ttl,
@@ -113,11 +114,12 @@ Reconciler::~Reconciler() {
 }
 
 void Reconciler::Start(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue) {
-  asker_ = std::make_unique<Asker>(peers, TheSteadyClock(),
-                                   [due = due_](const std::set<std::string>& pools) {
-                                     for (const std::string& pool : pools) due->Add(pool);
-                                   });
-  metrics_->SetBreakers(asker_->breakers());
+  peer_client_ = std::make_unique<PeerClient>(peers, TheSteadyClock(),
+                                              [due = due_](const std::set<std::string>& pools) {
+                                                for (const std::string& pool : pools)
+                                                  due->Add(pool);
+                                              });
+  metrics_->SetBreakers(peer_client_->breakers());
   catalogue_ = std::move(catalogue);
   watches_ = std::make_unique<PeerWatches>(peers, options_.lane, due_.get());
   watches_->Start();
@@ -149,7 +151,7 @@ void Reconciler::Loop() {
       if (!stopping_) wakes_.WaitFor(mutex_, absl::Milliseconds(50));
       continue;
     }
-    asker_->Probe();
+    peer_client_->Probe();
     const std::vector<std::string> names = due_->Take(options_.batch);
     if (names.empty()) {
       due_->Wait(kTick);
@@ -179,7 +181,7 @@ void Reconciler::Pass(const std::vector<std::string>& names) {
   std::vector<Picture> pictures = Look(names);
   if (pictures.empty()) return;
   watches_->Asking(pictures);
-  asker_->Ask(absl::MakeSpan(pictures), options_.ask_timeout);
+  peer_client_->Ask(absl::MakeSpan(pictures), options_.ask_timeout);
   watches_->Answered(pictures);
   options_.lane->Peek([&](const State& state, int64_t) {
     for (Picture& picture : pictures) AddTaken(state, picture);
@@ -229,8 +231,8 @@ void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& pl
         std::move(plans[i].actions)};
     commits->Begin();
     options_.lane->Submit(
-        [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
-          return Decide(overlay, command, now).status();
+        [command = std::move(command)](StagedState<State>& staged, absl::Time now) {
+          return Decide(staged, command, now).status();
         },
         [commits, due = due_, metrics = metrics_, lease = lease_, since = SteadyNow(),
          retry = options_.policy.retry, pool = picture.pool](const absl::Status& status, int64_t) {

@@ -12,13 +12,13 @@
 #include "absl/time/time.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
-#include "services/lifecycle/asker.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/plan.h"
-#include "services/lifecycle/due_set.h"
+#include "services/lifecycle/delay_queue.h"
 #include "services/lifecycle/lane.h"
 #include "services/lifecycle/lease_holder.h"
+#include "services/lifecycle/peer_client.h"
 #include "services/lifecycle/peer_watches.h"
 #include "services/lifecycle/peers.h"
 #include "services/lifecycle/reconcile_metrics.h"
@@ -71,10 +71,10 @@ class Reconciler {
   absl::Duration Spread(absl::string_view pool) const;
 
   const Options options_;
-  const std::shared_ptr<DueSet> due_;  // the lane's subscription keeps it
+  const std::shared_ptr<DelayQueue> due_;  // the lane's subscription keeps it
   const std::shared_ptr<ReconcileMetrics> metrics_;
   const std::shared_ptr<LeaseHolder> lease_;
-  std::unique_ptr<Asker> asker_;
+  std::unique_ptr<PeerClient> peer_client_;
   std::unique_ptr<PeerWatches> watches_;
   std::shared_ptr<const CatalogueMirror> catalogue_;
   std::atomic<bool> stopping_ = false;

@@ -12,9 +12,8 @@
 // What the mutations of lifecycle have in common. For the .cc files of Handlers.
 namespace muster::lifecycle {
 
-inline constexpr auto kDecide = [](Overlay<State>& overlay, const auto& command, absl::Time now) {
-  return Decide(overlay, command, now);
-};
+inline constexpr auto kDecide = [](StagedState<State>& staged, const auto& command,
+                                   absl::Time now) { return Decide(staged, command, now); };
 
 // What came of a command as its response; empty without a row.
 struct RenderOutcome {
@@ -54,17 +53,17 @@ template <class Command>
 void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
                    const rpc::WriteOptions& options, Command command, v1::NodePool* response) {
   const absl::Time deadline = responder.deadline();
-  const auto decide = [command = std::move(command)](Overlay<State>& overlay, absl::Time now) {
-    return Try(overlay, command, now);
+  const auto decide = [command = std::move(command)](StagedState<State>& staged, absl::Time now) {
+    return Try(staged, command, now);
   };
   rpc::Commit(lane, deadline, options, decide,
               [advisor = std::move(advisor), deadline, response,
                shared = std::make_shared<rpc::Responder>(std::move(responder))](
                   absl::StatusOr<Tried> tried) {
-                if (!tried.ok() || !tried->trial) {
+                if (!tried.ok() || !tried->dry_run) {
                   return shared->Reply([&] { return tried.status(); });
                 }
-                advisor->Preview(std::move(*tried->trial), deadline,
+                advisor->Preview(std::move(*tried->dry_run), deadline,
                                  [outcome = std::move(tried->outcome), response,
                                   shared](v1::NodePoolPreview preview) {
                                    shared->Reply([&] {

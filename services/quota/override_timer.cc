@@ -20,21 +20,21 @@ bool IsOfQuotas(absl::Span<const Revised<State::Change>> changes) {
 }  // namespace
 
 OverrideTimer::OverrideTimer(Lane* lane, const Clock* clock)
-    : lane_(*lane), clock_(*clock), alarm_(std::make_shared<Alarm>()) {
-  lane_.Subscribe([alarm = alarm_](absl::Span<const Revised<State::Change>> changes) {
-    if (IsOfQuotas(changes)) alarm->Changed();
+    : lane_(*lane), clock_(*clock), signal_(std::make_shared<WorkerSignal>()) {
+  lane_.Subscribe([signal = signal_](absl::Span<const Revised<State::Change>> changes) {
+    if (IsOfQuotas(changes)) signal->Changed();
   });
   thread_ = std::thread([this] { Run(); });
 }
 
 OverrideTimer::~OverrideTimer() {
-  alarm_->Stop();
+  signal_->Stop();
   thread_.join();
 }
 
 void OverrideTimer::Run() {
   absl::Duration wait = absl::ZeroDuration();
-  while (alarm_->Wait(wait)) {
+  while (signal_->Wait(wait)) {
     const absl::Time next =
         lane_.Peek([](const State& state, int64_t) { return state.NextChangeOfAll(); });
     const absl::Time now = clock_.Now();
@@ -51,16 +51,16 @@ void OverrideTimer::Run() {
 bool OverrideTimer::Settle() {
   auto settled = std::make_shared<size_t>(0);
   lane_.Submit(
-      [settled](Overlay<State>& overlay, absl::Time now) {
-        *settled = Decide(overlay, SettleOverrides{}, now);
+      [settled](StagedState<State>& staged, absl::Time now) {
+        *settled = Decide(staged, SettleOverrides{}, now);
         return absl::OkStatus();
       },
-      [settled, alarm = alarm_](const absl::Status& status, int64_t) {
+      [settled, signal = signal_](const absl::Status& status, int64_t) {
         if (!status.ok() && !absl::IsUnavailable(status))
           log::Warn("overrides could not be settled", {{"error", status}});
-        alarm->JobDone(status.ok() && *settled > 0);
+        signal->JobDone(status.ok() && *settled > 0);
       });
-  return alarm_->AwaitJob();
+  return signal_->AwaitJob();
 }
 
 }  // namespace muster::quota

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "absl/time/time.h"
-#include "services/common/alarm.h"
 #include "services/common/clock.h"
+#include "services/common/worker_signal.h"
 #include "services/quota/lane.h"
 
 namespace muster::quota {
@@ -27,7 +27,7 @@ class OverrideTimer {
 
   Lane& lane_;
   const Clock& clock_;
-  const std::shared_ptr<Alarm> alarm_;  // the lane's subscription and a late answer keep it
+  const std::shared_ptr<WorkerSignal> signal_;  // the lane's subscription and a late answer keep it
   std::thread thread_;
 };
 

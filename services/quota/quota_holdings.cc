@@ -45,10 +45,10 @@ constexpr auto kParseAll = [](const auto& request, error::Faults& faults) {
 
 // To the lane each is a success: an answer that is told as an error has left its generation behind.
 auto Deciding(const Policy& policy) {
-  return [policy](Overlay<State>& overlay, const Commands& commands, absl::Time now) {
+  return [policy](StagedState<State>& staged, const Commands& commands, absl::Time now) {
     Answers answers;
     for (const SyncHolding& command : commands) {
-      answers.push_back(OrError(command, Decide(overlay, command, now, policy)));
+      answers.push_back(OrError(command, Decide(staged, command, now, policy)));
     }
     return answers;
   };

@@ -5,8 +5,8 @@
 #include "absl/status/statusor.h"
 #include "services/common/clock.h"
 #include "services/quota/lane.h"
+#include "services/quota/store/quota_store.h"
 #include "storage/postgres/auditor.h"
-#include "storage/quota/quota_store.h"
 
 namespace grpc {
 class Service;

@@ -58,17 +58,17 @@ constexpr auto kParseDelete = [](const v1::DeleteQuotaRequest& request, error::F
 };
 
 // Answers with the Quota that is left.
-constexpr auto kDecide = [](Overlay<State>& overlay, const auto& command,
+constexpr auto kDecide = [](StagedState<State>& staged, const auto& command,
                             absl::Time now) -> absl::StatusOr<v1::Quota> {
-  RETURN_IF_ERROR(Decide(overlay, command, now));
+  RETURN_IF_ERROR(Decide(staged, command, now));
   const std::string name = QuotaName(command.key);
-  const State& state = overlay.state();
+  const State& state = staged.state();
   return ToProto(*state.table<Quota>().FindVersioned(name), state.Held(name));
 };
 constexpr auto kRender = [](const v1::Quota& quota, v1::Quota& response) { response = quota; };
 
-constexpr auto kDecideDelete = [](Overlay<State>& overlay, const DeleteQuota& command,
-                                  absl::Time now) { return Decide(overlay, command, now); };
+constexpr auto kDecideDelete = [](StagedState<State>& staged, const DeleteQuota& command,
+                                  absl::Time now) { return Decide(staged, command, now); };
 constexpr auto kRenderNothing = [](const auto&, google::protobuf::Empty&) {};
 
 }  // namespace

@@ -38,21 +38,21 @@ class Orchard : public StateBase<Orchard, Fruit, KeptRequest> {
 template <class State>
 class FakeLane {
  public:
-  using Decide = absl::AnyInvocable<absl::Status(Overlay<State>&, absl::Time)>;
+  using Decide = absl::AnyInvocable<absl::Status(StagedState<State>&, absl::Time)>;
   using Done = absl::AnyInvocable<void(const absl::Status&, int64_t)>;
   using ReadDone = absl::AnyInvocable<void(const absl::Status&, const State*, int64_t)>;
 
   void Submit(Decide decide, Done done, absl::Time = absl::InfiniteFuture()) {
     {  // the first try does not get through
-      Overlay<State> overlay(state, revision);
-      decide(overlay, now).IgnoreError();
-      overlay.RollBack();
+      StagedState<State> staged(state, revision);
+      decide(staged, now).IgnoreError();
+      staged.RollBack();
     }
-    Overlay<State> overlay(state, revision);
-    absl::Status status = decide(overlay, now);
+    StagedState<State> staged(state, revision);
+    absl::Status status = decide(staged, now);
     if (status.ok()) status = lost;
-    if (!status.ok()) overlay.RollBack();
-    revision = overlay.revision();
+    if (!status.ok()) staged.RollBack();
+    revision = staged.revision();
     done(status.ok() ? lost_answer : status, revision);
   }
   void Read(ReadDone done, absl::Time = absl::InfiniteFuture()) {

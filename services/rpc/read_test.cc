@@ -29,9 +29,9 @@ constexpr auto kRender = [](const Orchard&, const Versioned<Fruit>& fruit) {
 class ReadTest : public ::testing::Test {
  protected:
   ReadTest() {
-    Overlay<Orchard> overlay(lane_.state, 0);
-    for (int64_t i = 0; i < 6; ++i) overlay.Put(Fruit{absl::StrCat(i < 4 ? "a" : "b", "/", i), i});
-    lane_.revision = overlay.revision();
+    StagedState<Orchard> staged(lane_.state, 0);
+    for (int64_t i = 0; i < 6; ++i) staged.Put(Fruit{absl::StrCat(i < 4 ? "a" : "b", "/", i), i});
+    lane_.revision = staged.revision();
   }
   // Has the RPC do what `handle` does.
   absl::Status Serve(std::function<grpc::ServerUnaryReactor*(

@@ -75,7 +75,7 @@ template <class Lane>
 struct LaneOf;
 template <template <class> class Lane, class S>
 struct LaneOf<Lane<S>> {
-  using Overlay = muster::Overlay<S>;
+  using StagedState = muster::StagedState<S>;
 };
 
 // What a decision gives, as a StatusOr: of nothing for a Status, of itself for a plain value.
@@ -109,20 +109,20 @@ absl::Status Rendered(Render& render, const Outcome& outcome, Response& response
 
 }  // namespace internal
 
-// Has `lane` decide and commit. `decide(overlay, now)` may run again; it gives a StatusOr<Outcome>,
+// Has `lane` decide and commit. `decide(staged state, now)` may run again; it gives a StatusOr<Outcome>,
 // an Outcome or a Status. `then(StatusOr<Outcome>)` is called once, after the commit, on the lane's
 // threads, and must not block.
 template <class Lane, class Decide, class Then>
 void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide decide,
             Then then) {
-  using Overlay = typename internal::LaneOf<Lane>::Overlay;
-  using Outcome = decltype(internal::Decided(decide(std::declval<Overlay&>(), absl::Time())));
+  using StagedState = typename internal::LaneOf<Lane>::StagedState;
+  using Outcome = decltype(internal::Decided(decide(std::declval<StagedState&>(), absl::Time())));
   auto outcome = std::make_shared<Outcome>();
   lane.Submit(
-      [decide = std::move(decide), options, outcome](Overlay& overlay, absl::Time now) mutable {
-        const size_t mark = overlay.Mark();
-        *outcome = internal::Decided(decide(overlay, now));
-        if (options.validate_only) overlay.RollBack(mark);
+      [decide = std::move(decide), options, outcome](StagedState& staged, absl::Time now) mutable {
+        const size_t mark = staged.Mark();
+        *outcome = internal::Decided(decide(staged, now));
+        if (options.validate_only) staged.RollBack(mark);
         return outcome->status();
       },
       [outcome, then = std::move(then)](const absl::Status& status, int64_t) mutable {
@@ -138,24 +138,24 @@ namespace internal {
 template <class Lane, class Response, class Decide, class Render>
 void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions options,
                 Response* response, Decide decide, Render render) {
-  using Overlay = typename LaneOf<Lane>::Overlay;
+  using StagedState = typename LaneOf<Lane>::StagedState;
   auto kept = std::make_shared<KeptRequest>();
   const absl::Time deadline = responder.deadline();
   writer.lane->Submit(
       [decide = std::move(decide), render = std::move(render), options = std::move(options),
-       policy = writer.keep, kept](Overlay& overlay, absl::Time now) mutable -> absl::Status {
-        if (const auto* before = FindKept(overlay.state(), options.request_id, now, policy.keep)) {
+       policy = writer.keep, kept](StagedState& staged, absl::Time now) mutable -> absl::Status {
+        if (const auto* before = FindKept(staged.state(), options.request_id, now, policy.keep)) {
           *kept = *before;
           return CheckSameRequest(*before, options.method, options.digest);
         }
-        const size_t mark = overlay.Mark();
-        const auto outcome = Decided(decide(overlay, now));
+        const size_t mark = staged.Mark();
+        const auto outcome = Decided(decide(staged, now));
         if (!outcome.ok()) return outcome.status();
         Response told;
         const absl::Status status = Rendered(render, *outcome, told);
-        if (!status.ok() && overlay.Mark() == mark) return status;
+        if (!status.ok() && staged.Mark() == mark) return status;
         *kept = AnswerToKeep(options, status, told, now);
-        return Keep(overlay, *kept, policy);
+        return Keep(staged, *kept, policy);
       },
       [kept, response, responder = std::move(responder)](const absl::Status& status,
                                                          int64_t) mutable {
@@ -201,8 +201,8 @@ grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const Wri
     if (!faults.empty()) return responder.Finish(faults.status());
     CommitTo(
         writer, std::move(responder), options, response,
-        [command = std::move(command), decide](auto& overlay, absl::Time now) {
-          return decide(overlay, command, now);
+        [command = std::move(command), decide](auto& staged, absl::Time now) {
+          return decide(staged, command, now);
         },
         std::move(render));
   });
@@ -211,7 +211,7 @@ grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const Wri
 }  // namespace internal
 
 // A whole handler. `parse(request, faults)` gives the command, or faults with which the call is
-// refused; `decide(overlay, command, now)` and `render(outcome, response)` as above.
+// refused; `decide(staged state, command, now)` and `render(outcome, response)` as above.
 template <class Lane, class Request, class Response, class Parse, class Decide, class Render>
 grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, const Writer<Lane>& writer,
                                 const Request& request, Response* response, Parse parse,

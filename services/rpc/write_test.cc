@@ -21,12 +21,12 @@ constexpr auto kParse = [](const v1::CreateQuotaRequest& request, error::Faults&
   faults.Require(request.quota().limit() >= 0, "quota.limit", "must not be negative.");
   return Fruit{request.quota_id(), request.quota().limit()};
 };
-constexpr auto kDecide = [](Overlay<Orchard>& overlay, const Fruit& fruit,
+constexpr auto kDecide = [](StagedState<Orchard>& staged, const Fruit& fruit,
                             absl::Time) -> absl::StatusOr<Fruit> {
-  if (overlay.state().table<Fruit>().Find(fruit.name) != nullptr)
+  if (staged.state().table<Fruit>().Find(fruit.name) != nullptr)
     return error::AlreadyExists(fruit.name);
-  overlay.Put(fruit);
-  return *overlay.state().table<Fruit>().Find(fruit.name);
+  staged.Put(fruit);
+  return *staged.state().table<Fruit>().Find(fruit.name);
 };
 constexpr auto kRender = [](const Fruit& fruit, v1::Quota& response) {
   response.set_name(fruit.name);
@@ -113,8 +113,8 @@ TEST_F(WriteTest, ADecisionMayGiveNothingAndARenderingAnError) {
     return rpc::Unary(context, [&](Responder responder) {
       CommitTo(
           writer_, std::move(responder), {}, response,
-          [](Overlay<Orchard>& overlay, absl::Time) {
-            overlay.Put(Fruit{"pear", 1});
+          [](StagedState<Orchard>& staged, absl::Time) {
+            staged.Put(Fruit{"pear", 1});
             return absl::OkStatus();
           },
           [](const auto&, v1::Quota&) { return absl::AbortedError("Told after the commit."); });
@@ -126,9 +126,9 @@ TEST_F(WriteTest, ADecisionMayGiveNothingAndARenderingAnError) {
 
 TEST_F(WriteTest, CommitHandsOverWhatWasDecidedOrWhyNot) {
   std::vector<absl::StatusOr<int64_t>> outcomes;
-  const auto weigh = [](Overlay<Orchard>& overlay, absl::Time) -> int64_t {
-    overlay.Put(Fruit{"plum", 3});
-    return overlay.state().table<Fruit>().Find("plum")->weight;
+  const auto weigh = [](StagedState<Orchard>& staged, absl::Time) -> int64_t {
+    staged.Put(Fruit{"plum", 3});
+    return staged.state().table<Fruit>().Find("plum")->weight;
   };
   const auto keep = [&](absl::StatusOr<int64_t> outcome) { outcomes.push_back(outcome); };
   Commit(lane_, absl::InfiniteFuture(), {.validate_only = true}, weigh, keep);
@@ -152,9 +152,9 @@ class RequestIdTest : public WriteTest {
     return Create(name, weight, false, id);
   }
   void Remove(const std::string& name) {
-    Overlay<Orchard> overlay(lane_.state, lane_.revision);
-    overlay.Delete<Fruit>(name);
-    lane_.revision = overlay.revision();
+    StagedState<Orchard> staged(lane_.state, lane_.revision);
+    staged.Delete<Fruit>(name);
+    lane_.revision = staged.revision();
   }
 };
 
@@ -216,8 +216,8 @@ TEST_F(RequestIdTest, ARefusalThatWasWrittenIsKept) {
         CommitTo(
             writer_, std::move(responder), {.request_id = "r1", .method = "m", .digest = "d"},
             response,
-            [weight](Overlay<Orchard>& overlay, absl::Time) {
-              return overlay.Put(Fruit{"rotten", weight});
+            [weight](StagedState<Orchard>& staged, absl::Time) {
+              return staged.Put(Fruit{"rotten", weight});
             },
             [](bool, v1::Quota&) { return error::EtagMismatch("rotten", "1", "2"); });
       });
@@ -236,7 +236,7 @@ TEST_F(RequestIdTest, ARefusalThatWroteNothingIsJudgedAnew) {
       return rpc::Unary(context, [&](Responder responder) {
         CommitTo(
             writer_, std::move(responder), {.request_id = "r1", .method = "m", .digest = "d"},
-            response, [](Overlay<Orchard>&, absl::Time) { return absl::OkStatus(); },
+            response, [](StagedState<Orchard>&, absl::Time) { return absl::OkStatus(); },
             [refusal](const auto&, v1::Quota&) { return refusal; });
       });
     });

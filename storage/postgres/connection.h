@@ -6,8 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "storage/postgres/connection_pool.h"
-
 namespace muster::storage {
 
 // One connection, and which statements were prepared on it. Not thread-safe.

@@ -80,7 +80,7 @@ class FaultRun {
   using Lane = CommitLane<State>;
   using Change = typename State::Change;
   // Decides, and says in `answer` what the caller is told.
-  using Command = std::function<absl::Status(Overlay<State>&, absl::Time, std::string& answer)>;
+  using Command = std::function<absl::Status(StagedState<State>&, absl::Time, std::string& answer)>;
   using Picture = std::map<std::string, std::pair<int64_t, std::string>>;
 
   FaultRun(const FaultDomain<State>& domain, FaultBench& bench, std::shared_ptr<FaultPlan> plan)
@@ -112,19 +112,19 @@ class FaultRun {
 
   // The command as a request with an id: carried out once, then told (rpc::CommitTo does so).
   static Command Once(const std::string& request_id, Command command) {
-    return [=](Overlay<State>& overlay, absl::Time now, std::string& text) -> absl::Status {
-      if (const auto* kept = FindKept(overlay.state(), request_id, now, kRequestKeep)) {
+    return [=](StagedState<State>& staged, absl::Time now, std::string& text) -> absl::Status {
+      if (const auto* kept = FindKept(staged.state(), request_id, now, kRequestKeep)) {
         text = kept->answer;
         return absl::OkStatus();
       }
-      if (const absl::Status status = command(overlay, now, text); !status.ok()) return status;
-      return Keep(overlay, {.request_id = request_id, .answer = text, .create_time = now}, {});
+      if (const absl::Status status = command(staged, now, text); !status.ok()) return status;
+      return Keep(staged, {.request_id = request_id, .answer = text, .create_time = now}, {});
     };
   }
   // Its answer is forgotten, as it is with one that comes long after.
   static Command Forgotten(const std::string& request_id) {
-    return [=](Overlay<State>& overlay, absl::Time, std::string&) {
-      overlay.template Delete<KeptRequest>(request_id);
+    return [=](StagedState<State>& staged, absl::Time, std::string&) {
+      staged.template Delete<KeptRequest>(request_id);
       return absl::OkStatus();
     };
   }
@@ -281,7 +281,7 @@ class FaultRun {
     absl::Status gate_status;
     if (commands.size() > 1) {
       lane.Submit(
-          [&begin, queued = all_queued.get_future().share()](Overlay<State>&, absl::Time) {
+          [&begin, queued = all_queued.get_future().share()](StagedState<State>&, absl::Time) {
             begin();
             queued.wait();
             return absl::OkStatus();
@@ -296,14 +296,13 @@ class FaultRun {
       answered.back().set_value();
     }
     for (size_t i = 0; i < commands.size(); ++i) {
-      lane.Submit(
-          [&command = commands[i], &answer = answers[i]](Overlay<State>& overlay, absl::Time now) {
-            return command(overlay, now, answer.text);
-          },
-          [&, i](const absl::Status& status, int64_t) {
-            answers[i].status = status;
-            answered[i].set_value();
-          });
+      lane.Submit([&command = commands[i], &answer = answers[i]](
+                      StagedState<State>& staged,
+                      absl::Time now) { return command(staged, now, answer.text); },
+                  [&, i](const absl::Status& status, int64_t) {
+                    answers[i].status = status;
+                    answered[i].set_value();
+                  });
     }
     all_queued.set_value();
     for (auto& promise : answered) promise.get_future().wait();
@@ -322,16 +321,16 @@ class FaultRun {
 
   absl::Status Judge(const Command& command, const Answer& answer) {
     const State before = model_;
-    Overlay<State> overlay(model_, revision_);
+    StagedState<State> staged(model_, revision_);
     std::string text;
-    const absl::Status expected = command(overlay, clock_.Now(), text);
-    if (!expected.ok()) overlay.RollBack();
+    const absl::Status expected = command(staged, clock_.Now(), text);
+    if (!expected.ok()) staged.RollBack();
     if (answer.status == expected) {
       if (expected.ok()) {
         EXPECT_EQ(answer.text, text);
       }
       State step = before;
-      for (const auto& change : overlay.changes()) {
+      for (const auto& change : staged.changes()) {
         JournalRow row{change.revision, std::string(change.change.kind()), change.change.key};
         if (!change.change.deleted())
           row.bytes = std::make_shared<const std::string>(domain_.store->Encode(change));
@@ -341,10 +340,10 @@ class FaultRun {
       if (expected.ok()) {
         EXPECT_THAT(domain_.audit(before, step), ::testing::IsEmpty());
       }
-      revision_ = overlay.revision();
+      revision_ = staged.revision();
       return absl::OkStatus();
     }
-    overlay.RollBack();
+    staged.RollBack();
     EXPECT_FALSE(answer.status.ok()) << "answered OK, but the core says " << expected;
     return answer.status.ok() ? absl::InternalError("wrongly answered") : answer.status;
   }

@@ -41,7 +41,7 @@ namespace muster::storage {
 // The commit lane: one thread that turns what thousands of callers want into one sequence of
 // batches on the journal.
 //
-//   Submit ──► queue ──► [ lock head ► catch up ► decide on an overlay ► store + journal ► commit ]
+//   Submit ──► queue ──► [ lock head ► catch up ► decide on a staged state ► store + journal ► commit ]
 //                                                                                         │
 //                                                             callers ◄── publish ◄───────┘
 //                                                            watchers ◄──┘
@@ -58,9 +58,9 @@ class CommitLane {
   using Change = typename State::Change;
   // Decides one command. May run several times (the transaction may be tried again), so it must
   // depend on its arguments and captured values alone, and overwrite what it left before. An error
-  // takes back what it put on the overlay. `now` is the database's time, read with the head locked,
+  // takes back what it put on the staged state. `now` is the database's time, read with the head locked,
   // and never before the last commit's.
-  using Decide = absl::AnyInvocable<absl::Status(Overlay<State>&, absl::Time now)>;
+  using Decide = absl::AnyInvocable<absl::Status(StagedState<State>&, absl::Time now)>;
   // Called once: OK after the commit (or at once with the batch if the command changed nothing),
   // with the revision that the answer shows. Errors: Decide's own; UNAVAILABLE nothing was written,
   // try again; DEADLINE_EXCEEDED it waited too long; UNKNOWN the process stops before the outcome
@@ -202,7 +202,7 @@ class CommitLane {
     return error::Unavailable("The database lost the history that this was asked in.");
   }
   // What it wrote is taken back unless its status is OK. One that throws ends its own call.
-  void DecideOne(Command& command, Overlay<State>& overlay, absl::Time now);
+  void DecideOne(Command& command, StagedState<State>& staged, absl::Time now);
   // `behind`: nothing was tried, memory must be brought level first, without the head's lock.
   absl::Status TryLevelBatch(absl::Span<Command> batch, int64_t& shown, bool& behind);
   void CatchUpIdle();
@@ -284,7 +284,7 @@ class CommitLane {
   LaneDb db_;
 
   State working_;  // lane's thread only
-  Position at_;    // of working_ without overlay; lane's thread only
+  Position at_;    // of working_ without staged state; lane's thread only
   std::chrono::steady_clock::time_point tend_at_ = {};  // lane's thread only
 
   mutable SharedMutex served_mutex_;

@@ -1,7 +1,6 @@
 #pragma once
 
 // What holds memory against the database. Included by lane.h only.
-#include "storage/postgres/lane.h"
 
 namespace muster::storage {
 

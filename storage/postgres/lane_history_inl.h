@@ -1,7 +1,6 @@
 #pragma once
 
 // How the lane's memory keeps level with the database's history. Included by lane.h only.
-#include "storage/postgres/lane.h"
 
 namespace muster::storage {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 // The lane's thread. Included by lane.h only.
-#include "storage/postgres/lane.h"
 
 namespace muster::storage {
 
@@ -176,15 +175,15 @@ absl::Status CommitLane<State>::TryBatch(absl::Span<Command> batch, int64_t& sho
 }
 
 template <class State>
-void CommitLane<State>::DecideOne(Command& command, Overlay<State>& overlay, absl::Time now) {
-  const size_t mark = overlay.Mark();
+void CommitLane<State>::DecideOne(Command& command, StagedState<State>& staged, absl::Time now) {
+  const size_t mark = staged.Mark();
   try {
-    command.status = command.decide(overlay, now);
+    command.status = command.decide(staged, now);
   } catch (const std::exception& e) {
     log::Error("a decision threw an exception", {{"error", e.what()}});
     command.status = error::WithCause(absl::InternalError("The decision failed."), e.what());
   }
-  if (!command.status.ok()) overlay.RollBack(mark);
+  if (!command.status.ok()) staged.RollBack(mark);
 }
 
 template <class State>
@@ -192,18 +191,18 @@ absl::Status CommitLane<State>::TryLevelBatch(absl::Span<Command> batch, int64_t
                                               bool& behind) {
   const std::string batch_id = LaneDb::NewBatchId();
   int64_t first_revision = 0;
-  std::optional<Overlay<State>> overlay;
+  std::optional<StagedState<State>> staged;
   std::vector<JournalRow> rows;
   const auto body = [&](Transaction& tx) -> absl::Status {
-    if (overlay.has_value()) overlay->RollBack();
-    overlay.reset();
+    if (staged.has_value()) staged->RollBack();
+    staged.reset();
     rows.clear();
     const Head head = journal::Lock(tx, at_.revision);
     behind =
         !Judge(at_, head).continues() || head.revision - at_.revision > options_.catch_up_chunk;
     if (behind) return absl::CancelledError("Memory is not level with the journal.");
     RETURN_IF_ERROR(CatchUp(tx, head));
-    overlay.emplace(working_, at_.revision);
+    staged.emplace(working_, at_.revision);
     first_revision = at_.revision + 1;
     const absl::Time now = clock_.Take(head);
     for (Command& command : batch) {
@@ -212,26 +211,26 @@ absl::Status CommitLane<State>::TryLevelBatch(absl::Span<Command> batch, int64_t
         command.status = HistoryLost();
         continue;
       }
-      DecideOne(command, *overlay, now);
+      DecideOne(command, *staged, now);
     }
-    if (overlay->changes().empty()) return absl::OkStatus();
-    store_.Write(tx, LastPerKey(overlay->changes()));
-    rows = ToJournal(overlay->changes());
+    if (staged->changes().empty()) return absl::OkStatus();
+    store_.Write(tx, LastPerKey(staged->changes()));
+    rows = ToJournal(staged->changes());
     journal::Append(tx, rows, batch_id, now);
     return absl::OkStatus();
   };
   const absl::Status status = db_.Write(body, &first_revision, &batch_id);
   if (!status.ok()) {
-    if (overlay.has_value()) overlay->RollBack();
+    if (staged.has_value()) staged->RollBack();
     return status;
   }
-  shown = at_.revision = overlay->revision();
+  shown = at_.revision = staged->revision();
   if (rows.empty()) return status;
   at_.batch = batch_id;
   ++batches_;
   changes_ += static_cast<int64_t>(rows.size());
   Yield(LanePoint::kBeforePublish);
-  Publish(overlay->changes(), rows);
+  Publish(staged->changes(), rows);
   db_.Announce(at_.revision);
   return status;
 }

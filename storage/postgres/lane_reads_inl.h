@@ -1,7 +1,6 @@
 #pragma once
 
 // The lane's readers and watchers. Included by lane.h only.
-#include "storage/postgres/lane.h"
 
 namespace muster::storage {
 

@@ -27,12 +27,12 @@ constexpr size_t kSpreadCallers = 256;
 // Wants one machine, and gives back what it got, in turn.
 class Claimer {
  public:
-  Claimer(const Depots& depots, const std::string& work, size_t pool)
+  Claimer(const Inventories& inventories, const std::string& work, size_t pool)
       : generation_(FirstGeneration()) {
-    const int depot = static_cast<int>(pool) % depots.count();
+    const int inventory = static_cast<int>(pool) % inventories.count();
     uid_ = absl::StrCat(work, "-", pool);
-    zone_ = depots.Zone(depot % depots.zones);
-    type_ = depots.Type(depot / depots.zones);
+    zone_ = inventories.Zone(inventory % inventories.zones);
+    type_ = inventories.Type(inventory / inventories.zones);
   }
 
   void Next(ClaimRequest& request) {
@@ -70,17 +70,17 @@ using Claimers = std::vector<Claimer>;
 
 // Where and by what name a work claims.
 struct Site {
-  Depots depots = {};
+  Inventories inventories = {};
   std::string work = {};
   size_t callers = 1;
 };
 
-// On wide depots a caller has claims on every depot that is its turn.
+// On wide inventories a caller has claims on every inventory that is its turn.
 std::shared_ptr<Claimers> ClaimersOf(const Site& site, size_t caller) {
   auto claimers = std::make_shared<Claimers>();
-  const auto depots = static_cast<size_t>(site.depots.count());
-  for (size_t pool = caller; pool < std::max(depots, site.callers); pool += site.callers)
-    claimers->emplace_back(site.depots, site.work, pool);
+  const auto inventories = static_cast<size_t>(site.inventories.count());
+  for (size_t pool = caller; pool < std::max(inventories, site.callers); pool += site.callers)
+    claimers->emplace_back(site.inventories, site.work, pool);
   return claimers;
 }
 
@@ -103,7 +103,7 @@ std::unique_ptr<Caller> BatchCaller(const Connections& connections, const Site& 
                                     size_t caller) {
   const auto claimers = std::make_shared<Claimers>();
   for (size_t i = 0; i < kBatch; ++i)
-    claimers->emplace_back(site.depots, site.work, caller * kBatch + i);
+    claimers->emplace_back(site.inventories, site.work, caller * kBatch + i);
   return MakeCaller<CapacityService, BatchSyncClaimsRequest, BatchSyncClaimsResponse>(
       connections.Of(caller), &CapacityService::Stub::PrepareAsyncBatchSyncClaims,
       [=](BatchSyncClaimsRequest& request) {
@@ -129,17 +129,18 @@ std::unique_ptr<Caller> BatchCaller(const Connections& connections, const Site& 
 
 std::vector<Work> ClaimWorks(const Connections& connections) {
   std::vector<Work> works;
-  const auto add = [&](const std::string& name, const Depots& depots, size_t callers, auto make) {
-    const Site site{depots, absl::StrReplaceAll(name, {{"_", "-"}}), callers};
+  const auto add = [&](const std::string& name, const Inventories& inventories, size_t callers,
+                       auto make) {
+    const Site site{inventories, absl::StrReplaceAll(name, {{"_", "-"}}), callers};
     works.push_back(ClosedLoop(
         name, {kBestYardstick}, callers,
         [&connections, site, make](size_t caller) { return make(connections, site, caller); },
-        [&connections, depots] { return SetUp(connections, depots); }));
+        [&connections, inventories] { return SetUp(connections, inventories); }));
   };
   for (const size_t callers : {1, 64, 256, 1024})
-    add(absl::StrCat("claim_hot_", callers), HotDepots(), callers, ClaimCaller);
-  add("claim_spread_256", WideDepots(), kSpreadCallers, ClaimCaller);
-  add("claim_batch_500", HotDepots(), kBatchCallers, BatchCaller);
+    add(absl::StrCat("claim_hot_", callers), HotInventories(), callers, ClaimCaller);
+  add("claim_spread_256", WideInventories(), kSpreadCallers, ClaimCaller);
+  add("claim_batch_500", HotInventories(), kBatchCallers, BatchCaller);
   return works;
 }
 

@@ -29,22 +29,22 @@ absl::Status SetUpType(CapacityService::Stub& stub, const std::string& type) {
   return Ask(stub, &CapacityService::Stub::UpdateInstanceType, request).status();
 }
 
-absl::Status SetUpZone(CapacityService::Stub& stub, const Depots& depots, int zone) {
+absl::Status SetUpZone(CapacityService::Stub& stub, const Inventories& inventories, int zone) {
   capacity::v1::UpdateZoneRequest request;
-  request.mutable_zone()->set_name(absl::StrCat("zones/", depots.Zone(zone)));
+  request.mutable_zone()->set_name(absl::StrCat("zones/", inventories.Zone(zone)));
   request.mutable_zone()->set_access(capacity::v1::Zone::ACCESS_GENERAL);
-  for (int type = 0; type < depots.types; ++type)
-    request.mutable_zone()->add_instance_types(depots.Type(type));
+  for (int type = 0; type < inventories.types; ++type)
+    request.mutable_zone()->add_instance_types(inventories.Type(type));
   return Ask(stub, &CapacityService::Stub::UpdateZone, request).status();
 }
 
-void FillMachine(const Depots& depots, int zone, int type, int machine,
+void FillMachine(const Inventories& inventories, int zone, int type, int machine,
                  capacity::v1::Machine& filled) {
-  const std::string place = absl::StrCat(depots.prefix, "-", zone, "-", type);
+  const std::string place = absl::StrCat(inventories.prefix, "-", zone, "-", type);
   const int rack = machine / kSlotsPerRack;
   filled.set_name(absl::StrCat("machines/", place, "-", machine));
-  filled.set_zone(depots.Zone(zone));
-  filled.set_instance_type(depots.Type(type));
+  filled.set_zone(inventories.Zone(zone));
+  filled.set_instance_type(inventories.Type(type));
   filled.set_fabric(absl::StrCat(place, "-f", rack / kRacksPerFabric));
   filled.set_rack(absl::StrCat(place, "-r", rack));
   filled.set_slot(machine % kSlotsPerRack);
@@ -52,20 +52,20 @@ void FillMachine(const Depots& depots, int zone, int type, int machine,
 
 }  // namespace
 
-std::string Depots::Zone(int zone) const {
+std::string Inventories::Zone(int zone) const {
   return absl::StrCat(absl::AsciiStrToUpper(prefix), "-", zone, "A");
 }
 
-std::string Depots::Type(int type) const { return absl::StrCat(prefix, "-type-", type); }
+std::string Inventories::Type(int type) const { return absl::StrCat(prefix, "-type-", type); }
 
-Depots HotDepots() { return {"hot", 1, 1, 4'000}; }
-Depots QueueDepots() { return {"queue", 1, 1, 10'000}; }
-Depots WideDepots() { return {"wide", 50, 20, 100}; }
+Inventories HotInventories() { return {"hot", 1, 1, 4'000}; }
+Inventories QueueInventories() { return {"queue", 1, 1, 10'000}; }
+Inventories WideInventories() { return {"wide", 50, 20, 100}; }
 
-absl::Status SetUp(const Connections& connections, const Depots& depots) {
+absl::Status SetUp(const Connections& connections, const Inventories& inventories) {
   const auto stub = CapacityService::NewStub(connections.Of(0).channel());
-  for (int type = 0; type < depots.types; ++type)
-    RETURN_IF_ERROR(SetUpType(*stub, depots.Type(type)));
+  for (int type = 0; type < inventories.types; ++type)
+    RETURN_IF_ERROR(SetUpType(*stub, inventories.Type(type)));
   capacity::v1::BatchRegisterMachinesRequest request;
   const auto send = [&]() -> absl::Status {
     if (request.machines().empty()) return absl::OkStatus();
@@ -73,10 +73,11 @@ absl::Status SetUp(const Connections& connections, const Depots& depots) {
     request.Clear();
     return absl::OkStatus();
   };
-  for (int zone = 0; zone < depots.zones; ++zone) {
-    RETURN_IF_ERROR(SetUpZone(*stub, depots, zone));
-    for (int i = 0; i < depots.types * depots.machines; ++i) {
-      FillMachine(depots, zone, i / depots.machines, i % depots.machines, *request.add_machines());
+  for (int zone = 0; zone < inventories.zones; ++zone) {
+    RETURN_IF_ERROR(SetUpZone(*stub, inventories, zone));
+    for (int i = 0; i < inventories.types * inventories.machines; ++i) {
+      FillMachine(inventories, zone, i / inventories.machines, i % inventories.machines,
+                  *request.add_machines());
       if (request.machines_size() == kMachinesPerCall) RETURN_IF_ERROR(send());
     }
   }

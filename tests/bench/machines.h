@@ -9,7 +9,7 @@ namespace muster::bench {
 
 // Machines in the catalogue of the measured server: zones that all offer the same instance types,
 // the same number of machines of each. Racks of 8 on fabrics of 20 racks.
-struct Depots {
+struct Inventories {
   std::string prefix = {};  // of its zones, instance types and machines; lower-case letters
   int zones = 1;
   int types = 1;
@@ -21,13 +21,13 @@ struct Depots {
 };
 
 // For claims on one zone and type: more machines than claims under way.
-Depots HotDepots();
+Inventories HotInventories();
 // For a queue: 10,000 machines of one zone and type.
-Depots QueueDepots();
+Inventories QueueInventories();
 // 100,000 machines: 50 zones with 20 types each.
-Depots WideDepots();
+Inventories WideInventories();
 
 // Registers it; what is there already stays.
-absl::Status SetUp(const Connections& connections, const Depots& depots);
+absl::Status SetUp(const Connections& connections, const Inventories& inventories);
 
 }  // namespace muster::bench

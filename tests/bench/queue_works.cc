@@ -46,8 +46,8 @@ ClaimRequest RequestOf(const std::string& uid, int64_t generation, int64_t nodes
   request.set_pool_uid(uid);
   request.set_generation(generation);
   request.set_organization("bench");
-  request.set_zone(QueueDepots().Zone(0));
-  request.set_instance_type(QueueDepots().Type(0));
+  request.set_zone(QueueInventories().Zone(0));
+  request.set_instance_type(QueueInventories().Type(0));
   request.set_nodes(nodes);
   return request;
 }
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<Claim>> AskAll(CapacityService::Stub& stub,
 }
 
 // Measures how fast a queue of 10,000 claims, one machine each, is served as a pool that holds all
-// machines of QueueDepots() gives them back, 100 a call, one call after the other.
+// machines of QueueInventories() gives them back, 100 a call, one call after the other.
 class Queue {
  public:
   explicit Queue(const Connections& connections);
@@ -264,7 +264,7 @@ absl::Status Queue::Empty() {
 
 std::vector<Work> QueueWorks(const Connections& connections) {
   Work work{"queue_grants_10k"};
-  work.set_up = [&connections] { return SetUp(connections, QueueDepots()); };
+  work.set_up = [&connections] { return SetUp(connections, QueueInventories()); };
   work.measure = [queue = std::make_shared<Queue>(connections)](absl::Duration) {
     return queue->Measure();
   };

@@ -170,8 +170,8 @@ TEST_F(Orphans, TheSecondLookSavesWhatGotItsPoolMeanwhile) {
       apply.target_nodes = 3;
       const auto told = std::make_shared<std::promise<absl::Status>>();
       lifecycle_->lane().Submit(
-          [apply](Overlay<lifecycle::State>& overlay, absl::Time now) {
-            return lifecycle::Decide(overlay, apply, now).status();
+          [apply](StagedState<lifecycle::State>& staged, absl::Time now) {
+            return lifecycle::Decide(staged, apply, now).status();
           },
           [told](const absl::Status& status, int64_t) { told->set_value(status); });
       EXPECT_THAT(Await(told->get_future(), "a pool"), IsOk());

@@ -187,6 +187,7 @@ TEST(Crd, HasTheLimitsOfLifecycle) {
       {expressions + ".maxItems", limits::kMaxAffinityExpressions},
       {expressions + ".items.properties.key.maxLength", key_bytes},
       {expressions + ".items.properties.values.maxItems", limits::kMaxAffinityValues},
+      {"description.maxLength", 256},
       {"prefill.properties.timeoutSeconds.maximum", limits::kMaxPrefillSeconds},
       {"prefill.properties.maxNodes.maximum", limits::kMaxPrefillNodes},
   };

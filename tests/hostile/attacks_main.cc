@@ -35,24 +35,24 @@ absl::Duration MostCpu(const Load& load, absl::Duration took) {
 }
 
 Result Make(const Attack& attack) {
-  House house(attack.house);
-  house.ApplyCatalogue();
-  if (attack.prepare) attack.prepare(house);
+  MiniMuster muster(attack.muster);
+  muster.ApplyCatalogue();
+  if (attack.prepare) attack.prepare(muster);
   // The attack finds a connection, as long as the machine may need to make one.
-  const auto connected = house.channel();
+  const auto connected = muster.channel();
   connected->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Seconds(10)));
-  Stage stage(house);
+  Stage stage(muster);
   int64_t bytes = 0;
   absl::Duration cpu;
   std::string said = "-", failed = "-";
   const absl::Time begin = absl::Now();
   {
-    Neighbour neighbour(OwnChannel(house));
-    HealthWatch health(OwnChannel(house));
-    Meter meter(house.pid());
+    Neighbour neighbour(OwnChannel(muster));
+    HealthWatch health(OwnChannel(muster));
+    Meter meter(muster.pid());
     attack.run(stage);
-    bytes = stage.charged() ? stage.bytes() : house.Runs() ? meter.PeakBytes() : 0;
-    cpu = stage.charged() ? stage.cpu() : house.Runs() ? meter.Cpu() : absl::ZeroDuration();
+    bytes = stage.charged() ? stage.bytes() : muster.Runs() ? meter.PeakBytes() : 0;
+    cpu = stage.charged() ? stage.cpu() : muster.Runs() ? meter.Cpu() : absl::ZeroDuration();
     said = absl::StrCat(health.serving(), " of ", health.asked(), " serving");
     failed = absl::StrCat(neighbour.failed(), " of ", neighbour.calls());
     if (!attack.outage) {
@@ -103,10 +103,10 @@ int Run(const std::vector<std::string>& rows) {
 
 }  // namespace
 
-std::shared_ptr<grpc::Channel> OwnChannel(const House& house) {
+std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster) {
   grpc::ChannelArguments own;
   own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(house.address(), grpc::InsecureChannelCredentials(), own);
+  return grpc::CreateCustomChannel(muster.address(), grpc::InsecureChannelCredentials(), own);
 }
 
 void AtOnce(int count, const std::function<void(int)>& call) {

@@ -51,42 +51,42 @@ absl::Duration CpuOfChildren() {
 // --- rows 2 and 16 ---
 
 // Until it has so many open, half a minute at most.
-void AwaitFiles(const House& house, int files) {
-  for (int i = 0; i < 300 && house.Runs() && house.open_files() < files; ++i)
+void AwaitFiles(const MiniMuster& muster, int files) {
+  for (int i = 0; i < 300 && muster.Runs() && muster.open_files() < files; ++i)
     absl::SleepFor(absl::Milliseconds(100));
 }
 
 // Somebody new is answered.
-bool TakesConnections(const House& house) {
-  return CallRaw(OwnChannel(house), "/grpc.health.v1.Health/Check", "",
+bool TakesConnections(const MiniMuster& muster) {
+  return CallRaw(OwnChannel(muster), "/grpc.health.v1.Health/Check", "",
                  {.deadline = absl::Seconds(5)})
       .ok();
 }
 
 void IdleCrowd(Stage& stage) {
-  const House& house = stage.house();
+  const MiniMuster& muster = stage.muster();
   {
-    const Idle idle(house.address(), 3'000);
-    AwaitFiles(house, 3'000);
+    const Idle idle(muster.address(), 3'000);
+    AwaitFiles(muster, 3'000);
   }
-  stage.Expect(TakesConnections(house), "it does not answer when they are gone");
+  stage.Expect(TakesConnections(muster), "it does not answer when they are gone");
 }
 
 void IdleCrowdAtTheLimit(Stage& stage) {
-  House& house = stage.house();
+  MiniMuster& muster = stage.muster();
   {
-    const Idle idle(house.address(), 1'300);
-    AwaitFiles(house, 1'000);
+    const Idle idle(muster.address(), 1'300);
+    AwaitFiles(muster, 1'000);
   }
   const absl::Time give_up = absl::Now() + absl::Minutes(1);
-  while (house.Runs() && !TakesConnections(house) && absl::Now() < give_up)
+  while (muster.Runs() && !TakesConnections(muster) && absl::Now() < give_up)
     absl::SleepFor(absl::Milliseconds(100));
-  if (house.Runs()) return stage.Expect(TakesConnections(house), "it neither answers nor ends");
-  stage.Expect(absl::StrContains(house.Logs(), "The listener is dead"), "it ended without a word");
+  if (muster.Runs()) return stage.Expect(TakesConnections(muster), "it neither answers nor ends");
+  stage.Expect(absl::StrContains(muster.Logs(), "The listener is dead"), "it ended without a word");
 }
 
 void HalfRequestLines(Stage& stage) {
-  const std::string address = stage.house().metrics_address();
+  const std::string address = stage.muster().metrics_address();
   const Idle idle(address, 20, "GET /metr");
   for (int i = 0; i < 5; ++i) {
     stage.Expect(absl::StrContains(HttpGet(address, "/metrics", absl::Seconds(30)), "200 OK"),
@@ -106,7 +106,7 @@ void AdapterAgainst(Stage& stage, ApiServer::Malice malice) {
       server.address(), "\"}\n"));
   const TempFile log;
   Child adapter({Binary("muster-kubernetes"), absl::StrCat("--kubeconfig=", kubeconfig.path()),
-                 absl::StrCat("--server=", stage.house().address()), "--organization=acme",
+                 absl::StrCat("--server=", stage.muster().address()), "--organization=acme",
                  "--cluster=hostile", "--zone=RNO2A", "--metrics_listen=127.0.0.1:0",
                  "--health_listen=127.0.0.1:0", "--lease_namespace=default"},
                 log.path());
@@ -126,7 +126,7 @@ void Refused(Stage& stage, const std::string& file) {
   const TempFile output;
   const std::string program = Binary("musterctl");
   const absl::Duration before = CpuOfChildren();
-  Child ctl({program, absl::StrCat("--server=", stage.house().address()), "apply", "-f", file},
+  Child ctl({program, absl::StrCat("--server=", stage.muster().address()), "apply", "-f", file},
             output.path());
   const std::string exe = absl::StrCat("/proc/", ctl.pid(), "/exe");
   const absl::Time give_up = absl::Now() + absl::Minutes(1);
@@ -162,7 +162,7 @@ Attack File(const std::string& what, const std::function<std::string()>& text) {
 
 std::vector<Attack> OutsideAttacks() {
   const auto limit = [](const char* files) {
-    return House::Options{.musterd_prefix = {"/usr/bin/prlimit", files}, .audit_books = false};
+    return MiniMuster::Options{.musterd_prefix = {"/usr/bin/prlimit", files}, .audit_books = false};
   };
   RaiseFileLimit();
   return {
@@ -170,12 +170,12 @@ std::vector<Attack> OutsideAttacks() {
        .what = "3,000 idle connections, a soft limit of 1,024",
        .load = {.requests = 30, .bytes = 256 * kMiB},
        .run = IdleCrowd,
-       .house = limit("--nofile=1024:")},
+       .muster = limit("--nofile=1024:")},
       {.row = "2",
        .what = "1,300 idle connections, a hard limit of 1,024",
        .load = {.requests = 30, .bytes = 128 * kMiB},
        .run = IdleCrowdAtTheLimit,
-       .house = limit("--nofile=1024:1024"),
+       .muster = limit("--nofile=1024:1024"),
        .outage = true},
       {.row = "16", .what = "20 half request lines at /metrics", .run = HalfRequestLines},
       {.row = "18",

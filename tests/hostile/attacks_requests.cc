@@ -28,7 +28,7 @@ WorstRequest Worst(const std::string& method, const std::string& field) {
 
 // `rounds` times so many of the request at once: each is refused for what it is.
 void Send(Stage& stage, const WorstRequest& request, int at_once, int rounds) {
-  const auto channel = stage.house().channel();
+  const auto channel = stage.muster().channel();
   std::atomic<int> others = 0;
   for (int round = 0; round < rounds; ++round) {
     AtOnce(at_once, [&](int) {
@@ -50,7 +50,7 @@ Attack Repeated(const std::string& row, const std::string& method, const std::st
 
 // Each method, garbage of two kinds.
 void SendGarbage(Stage& stage) {
-  const auto channel = stage.house().channel();
+  const auto channel = stage.muster().channel();
   int calls = 0, others = 0;
   for (int round = 0; round < 20; ++round) {
     for (const auto* service : MusterServices()) {

@@ -31,37 +31,37 @@ grpc::Status Call(const std::shared_ptr<grpc::Channel>& channel, const std::stri
 }
 
 template <class Request>
-void Must(const House& house, const std::string& method, const Request& request) {
-  const grpc::Status status = Call(house.channel(), method, request);
+void Must(const MiniMuster& muster, const std::string& method, const Request& request) {
+  const grpc::Status status = Call(muster.channel(), method, request);
   if (!status.ok()) throw std::runtime_error(absl::StrCat(method, ": ", status.error_message()));
 }
 
 const std::string kLifecycle = "/muster.lifecycle.v1.LifecycleService/";
 
 // The reference's pool has so many Nodes in production.
-bool Settles(const House& house, int64_t nodes) {
-  return house.Await(
+bool Settles(const MiniMuster& muster, int64_t nodes) {
+  return muster.Await(
       [nodes](const auto* pool) { return pool != nullptr && IsHealthy(*pool, nodes); });
 }
 
-void PrepareExample(House& house) {
-  house.ApplyExample();
-  if (!Settles(house, 1)) throw std::runtime_error("the example does not settle");
+void PrepareExample(MiniMuster& muster) {
+  muster.ApplyExample();
+  if (!Settles(muster, 1)) throw std::runtime_error("the example does not settle");
 }
 
 // --- row 6 ---
 
-void PrepareFat(House& house) {
+void PrepareFat(MiniMuster& muster) {
   lifecycle::v1::UpdateClusterRequest cluster;
   cluster.mutable_cluster()->set_name(kFat);
   cluster.mutable_cluster()->set_zone("RNO2A");
-  Must(house, kLifecycle + "UpdateCluster", cluster);
+  Must(muster, kLifecycle + "UpdateCluster", cluster);
   quota::v1::CreateQuotaRequest quota;
   quota.set_parent("organizations/fat");
   quota.set_quota_id(absl::StrCat("RNO2A~", kType, "~default"));
   quota.mutable_quota()->set_limit(kFatPools);
-  Must(house, "/muster.quota.v1.QuotaService/CreateQuota", quota);
-  PrepareExample(house);
+  Must(muster, "/muster.quota.v1.QuotaService/CreateQuota", quota);
+  PrepareExample(muster);
 }
 
 // `values` of 63 bytes in each of so many expressions of each term: no machine has them, so that
@@ -85,8 +85,8 @@ lifecycle::v1::ApplyNodePoolRequest FatPool(int number, int terms, int expressio
 }
 
 void FatAffinities(Stage& stage) {
-  House& house = stage.house();
-  const auto channel = house.channel();
+  MiniMuster& muster = stage.muster();
+  const auto channel = muster.channel();
   stage.Expect(Call(channel, kLifecycle + "ApplyNodePool", FatPool(0, 16, 16, 64)).error_code() ==
                    grpc::StatusCode::INVALID_ARGUMENT,
                "an affinity of 1 MiB is taken");
@@ -102,7 +102,7 @@ void FatAffinities(Stage& stage) {
     stage.Expect(status.ok(), absl::StrCat("a page of ", page_size, ": ", status.error_message()));
   }
   for (const int nodes : {2, 3, 2}) {
-    stage.Expect(house.Resize(nodes).ok() && Settles(house, nodes),
+    stage.Expect(muster.Resize(nodes).ok() && Settles(muster, nodes),
                  "another organization's pool misses its target");
   }
 }
@@ -110,42 +110,42 @@ void FatAffinities(Stage& stage) {
 // --- row 7 ---
 
 void HugeGenerations(Stage& stage) {
-  House& house = stage.house();
+  MiniMuster& muster = stage.muster();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  const auto pool = house.GetPool();
+  const auto pool = muster.GetPool();
   quota::v1::SyncHoldingRequest holding;
   holding.mutable_holding()->set_name(
       absl::StrCat("organizations/acme/quotas/RNO2A~", kType, "~default/holdings/", pool->uid()));
-  holding.mutable_holding()->set_pool(house.kPool);
+  holding.mutable_holding()->set_pool(muster.kPool);
   holding.mutable_holding()->set_nodes(1);
   holding.mutable_holding()->set_generation(kMax);
-  stage.Expect(!Call(house.channel(), "/muster.quota.v1.QuotaService/SyncHolding", holding).ok(),
+  stage.Expect(!Call(muster.channel(), "/muster.quota.v1.QuotaService/SyncHolding", holding).ok(),
                "a holding of generation 2^63-1 is taken");
   capacity::v1::SyncClaimRequest claim;
   claim.mutable_claim()->set_pool_uid(pool->uid());
-  claim.mutable_claim()->set_pool(house.kPool);
+  claim.mutable_claim()->set_pool(muster.kPool);
   claim.mutable_claim()->set_organization("acme");
   claim.mutable_claim()->set_zone("RNO2A");
   claim.mutable_claim()->set_instance_type(kType);
   claim.mutable_claim()->set_compute_class(type::v1::COMPUTE_CLASS_DEFAULT);
   claim.mutable_claim()->set_nodes(1);
   claim.mutable_claim()->set_generation(kMax);
-  stage.Expect(!Call(house.channel(), "/muster.capacity.v1.CapacityService/SyncClaim", claim).ok(),
+  stage.Expect(!Call(muster.channel(), "/muster.capacity.v1.CapacityService/SyncClaim", claim).ok(),
                "a claim of generation 2^63-1 is taken");
   lifecycle::v1::ApplyNodePoolRequest apply;
-  apply.mutable_node_pool()->set_name(house.kPool);
+  apply.mutable_node_pool()->set_name(muster.kPool);
   *apply.mutable_node_pool()->mutable_spec() = pool->spec();
   apply.mutable_node_pool()->set_object_generation(kMax);
-  stage.Expect(!Call(house.channel(), kLifecycle + "ApplyNodePool", apply).ok(),
+  stage.Expect(!Call(muster.channel(), kLifecycle + "ApplyNodePool", apply).ok(),
                "an object of generation 2^63-1 is taken");
   for (const int nodes : {2, 1}) {
-    stage.Expect(house.Resize(nodes).ok() && Settles(house, nodes), "the pool is poisoned");
+    stage.Expect(muster.Resize(nodes).ok() && Settles(muster, nodes), "the pool is poisoned");
   }
 }
 
 // --- row 8 ---
 
-void PrepareMachines(House& house) {
+void PrepareMachines(MiniMuster& muster) {
   for (int batch = 0; batch < 20; ++batch) {
     capacity::v1::BatchRegisterMachinesRequest request;
     for (int i = 0; i < 1'000; ++i) {
@@ -154,29 +154,29 @@ void PrepareMachines(House& house) {
       machine->set_zone("RNO2A");
       machine->set_instance_type(kType);
     }
-    Must(house, "/muster.capacity.v1.CapacityService/BatchRegisterMachines", request);
+    Must(muster, "/muster.capacity.v1.CapacityService/BatchRegisterMachines", request);
   }
 }
 
 void Comparisons(Stage& stage) {
-  const House& house = stage.house();
+  const MiniMuster& muster = stage.muster();
   const RawCallOptions soon = {.deadline = absl::Milliseconds(50)};
   std::atomic<int> served = 0;
-  AtOnce(300, [&, channel = house.channel()](int) {
+  AtOnce(300, [&, channel = muster.channel()](int) {
     const auto code = CallRaw(channel, kCompareState, "", soon).error_code();
     if (code != grpc::StatusCode::UNIMPLEMENTED && code != grpc::StatusCode::DEADLINE_EXCEEDED)
       ++served;
   });
   stage.Expect(served == 0, absl::StrCat("tenants' port: ", served.load(), " served"));
   // Those that are out of time heard nothing; none may be at work.
-  AtOnce(300, [&, channel = house.operator_channel()](int) {
+  AtOnce(300, [&, channel = muster.operator_channel()](int) {
     (void)CallRaw(channel, kCompareState, "", soon);
   });
   // One at a time: at most that which runs is in the way.
   const absl::Time give_up = absl::Now() + absl::Seconds(10);
   grpc::Status last;
   do {
-    last = CallRaw(house.operator_channel(), kCompareState, "");
+    last = CallRaw(muster.operator_channel(), kCompareState, "");
   } while (!last.ok() && absl::Now() < give_up);
   stage.Expect(last.ok(), absl::StrCat("10 s after them: ", last.error_message()));
 }
@@ -184,17 +184,17 @@ void Comparisons(Stage& stage) {
 // --- row 12, within the bounds ---
 
 void WideWatches(Stage& stage) {
-  const House& house = stage.house();
+  const MiniMuster& muster = stage.muster();
   lifecycle::v1::WatchLifecycleRequest watch;
   for (int i = 0; i < 1'000; ++i)
     watch.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_CLUSTER);
   std::thread writer([&] {
     for (int i = 0; i < 20; ++i) {
-      const auto status = Call(house.channel(), kLifecycle + "ApplyNodePool", FatPool(i, 0, 0, 0));
+      const auto status = Call(muster.channel(), kLifecycle + "ApplyNodePool", FatPool(i, 0, 0, 0));
       stage.Expect(status.ok(), status.error_message());
     }
   });
-  AtOnce(50, [&, channel = house.channel()](int) {
+  AtOnce(50, [&, channel = muster.channel()](int) {
     (void)CallRaw(channel, kLifecycle + "WatchLifecycle", watch.SerializeAsString(),
                   {.deadline = absl::Seconds(5)});
   });
@@ -205,7 +205,7 @@ void WideWatches(Stage& stage) {
 
 void ExpectNothingTold(Stage& stage, const std::string& when) {
   const grpc::Status status =
-      Call(stage.house().channel(), kLifecycle + "ApplyNodePool", FatPool(0, 0, 0, 0));
+      Call(stage.muster().channel(), kLifecycle + "ApplyNodePool", FatPool(0, 0, 0, 0));
   stage.Expect(!status.ok(), absl::StrCat(when, ": a write is answered OK"));
   for (const char* word : {"SQLSTATE", "FATAL", "ERROR", "relation", "permission", "socket", "/tmp",
                            "journal", "muster_", "role", "password"}) {
@@ -215,16 +215,16 @@ void ExpectNothingTold(Stage& stage, const std::string& when) {
 }
 
 void BrokenDatabase(Stage& stage) {
-  House& house = stage.house();
-  house.database().Execute("REVOKE INSERT ON lifecycle.journal FROM muster_lifecycle");
+  MiniMuster& muster = stage.muster();
+  muster.database().Execute("REVOKE INSERT ON lifecycle.journal FROM muster_lifecycle");
   ExpectNothingTold(stage, "not permitted");
-  house.database().Execute("GRANT INSERT ON lifecycle.journal TO muster_lifecycle");
-  house.cluster().Stop(PostgresCluster::StopMode::kFast);
+  muster.database().Execute("GRANT INSERT ON lifecycle.journal TO muster_lifecycle");
+  muster.cluster().Stop(PostgresCluster::StopMode::kFast);
   for (int i = 0; i < 20; ++i) ExpectNothingTold(stage, "away");
-  house.cluster().Start();
+  muster.cluster().Start();
   const absl::Time give_up = absl::Now() + absl::Seconds(30);
-  while (!house.IsServing() && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(100));
-  stage.Expect(house.IsServing() && house.Resize(2).ok() && Settles(house, 2),
+  while (!muster.IsServing() && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(100));
+  stage.Expect(muster.IsServing() && muster.Resize(2).ok() && Settles(muster, 2),
                "it does not come back");
 }
 
@@ -259,7 +259,7 @@ std::vector<Attack> StateAttacks() {
        .what = "a database that refuses, then goes away",
        .load = {.cpu = absl::Seconds(5)},
        .run = BrokenDatabase,
-       .house = {.own_cluster = true, .audit_books = false},
+       .muster = {.own_cluster = true, .audit_books = false},
        .prepare = PrepareFat,
        .outage = true},
   };

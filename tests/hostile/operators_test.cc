@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tests/hostile/worst_requests.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/raw_call.h"
 
 namespace muster::testing {
@@ -16,9 +16,9 @@ constexpr char kReflection[] = "/grpc.reflection.v1alpha.ServerReflection/Server
 constexpr char kListServices[] = "\x3a\x01*";
 
 TEST(OperatorsListener, ServesAuditsComparisonsAndReflectionAlone) {
-  House house;
-  const auto tenants = house.channel();
-  const auto operators = house.operator_channel();
+  MiniMuster muster;
+  const auto tenants = muster.channel();
+  const auto operators = muster.operator_channel();
   int audits = 0;
   for (const auto* service : MusterServices()) {
     for (int i = 0; i < service->method_count(); ++i) {

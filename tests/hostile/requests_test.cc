@@ -9,7 +9,7 @@
 #include "services/rpc/limits.h"
 #include "tests/hostile/meter.h"
 #include "tests/hostile/worst_requests.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/raw_call.h"
 
 namespace muster::testing {
@@ -22,11 +22,11 @@ constexpr absl::Duration kMostCpu = absl::Milliseconds(500);
 // legal size): at most 64 MB more memory and 0.5 s of CPU each, no neighbour's call of 1 s deadline
 // fails beside it."
 TEST(HostileRequests, TheWorstOfEveryFieldCostsLittleAndHurtsNobody) {
-  House house({.audit_books = false});
-  house.ApplyCatalogue();
-  const auto channel = house.channel();
-  Neighbour neighbour(house.channel());
-  Meter meter(house.pid());
+  MiniMuster muster({.audit_books = false});
+  muster.ApplyCatalogue();
+  const auto channel = muster.channel();
+  Neighbour neighbour(muster.channel());
+  Meter meter(muster.pid());
   int64_t memory = 0;
   absl::Duration cpu;
   const std::vector<WorstRequest> requests = WorstRequests(MusterServices(), rpc::kMaxReceiveBytes);

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
@@ -13,35 +13,36 @@ namespace {
 using ::testing::HasSubstr;
 
 // More than this musterd may have files open, gone again.
-void Crowd(const House& house) {
-  const Idle idle(house.address(), 400);
-  Until([&] { return house.open_files() >= 256; }, "the server to have all files open");
+void Crowd(const MiniMuster& muster) {
+  const Idle idle(muster.address(), 400);
+  Until([&] { return muster.open_files() >= 256; }, "the server to have all files open");
   // What is kept aside is there for what must be opened now.
-  Until([&] { return absl::StrContains(house.Logs(), "\"given_back\":32"); },
+  Until([&] { return absl::StrContains(muster.Logs(), "\"given_back\":32"); },
         "the reserve to be given back");
 }
 
 // "Idle connections up to the limit of files, gone again: the next call is answered, or the process
 // has ended with its reason; both shown."
 TEST(HostileSockets, ALimitThatMayBeRaisedIs) {
-  House house({.musterd_prefix = {"/usr/bin/prlimit", "--nofile=256:4096"}});
+  MiniMuster muster({.musterd_prefix = {"/usr/bin/prlimit", "--nofile=256:4096"}});
   {
-    const Idle idle(house.address(), 400);
-    Until([&] { return house.open_files() > 400; }, "the connections");
+    const Idle idle(muster.address(), 400);
+    Until([&] { return muster.open_files() > 400; }, "the connections");
   }
-  house.ApplyCatalogue();
-  EXPECT_TRUE(house.IsServing());
-  EXPECT_THAT(HttpGet(house.metrics_address(), "/metrics", absl::Seconds(30)),
+  muster.ApplyCatalogue();
+  EXPECT_TRUE(muster.IsServing());
+  EXPECT_THAT(HttpGet(muster.metrics_address(), "/metrics", absl::Seconds(30)),
               HasSubstr("process_max_fds 4096\n"));
 }
 
 TEST(HostileSockets, AListenerThatDiedEndsTheProcessWithItsReason) {
-  House house({.musterd_prefix = {"/usr/bin/prlimit", "--nofile=256:256"}, .audit_books = false});
-  Crowd(house);
-  Until([&] { return !house.Runs() || house.IsServing(); }, "an answer, or the end");
-  if (house.Runs()) return;
-  EXPECT_EQ(house.Terminate(), 1);
-  EXPECT_THAT(house.Logs(), HasSubstr("The listener is dead: nothing was heard"));
+  MiniMuster muster(
+      {.musterd_prefix = {"/usr/bin/prlimit", "--nofile=256:256"}, .audit_books = false});
+  Crowd(muster);
+  Until([&] { return !muster.Runs() || muster.IsServing(); }, "an answer, or the end");
+  if (muster.Runs()) return;
+  EXPECT_EQ(muster.Terminate(), 1);
+  EXPECT_THAT(muster.Logs(), HasSubstr("The listener is dead: nothing was heard"));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 
 // One large attack on a whole server, what it cost, and what others noticed.
 namespace muster::testing {
@@ -25,8 +25,8 @@ struct Load {
 
 class Stage {
  public:
-  explicit Stage(House& house) : house_(house) {}
-  House& house() { return house_; }
+  explicit Stage(MiniMuster& muster) : muster_(muster) {}
+  MiniMuster& muster() { return muster_; }
 
   // A complaint unless `holds`.
   void Expect(bool holds, const std::string& what) {
@@ -45,7 +45,7 @@ class Stage {
   const std::vector<std::string>& complaints() const { return complaints_; }
 
  private:
-  House& house_;
+  MiniMuster& muster_;
   std::vector<std::string> complaints_;
   bool charged_ = false;
   int64_t bytes_ = 0;
@@ -57,9 +57,9 @@ struct Attack {
   std::string what = {};
   Load load = {};
   std::function<void(Stage&)> run = {};
-  House::Options house = {.audit_books = false};
-  // The house as it is when the attack begins.
-  std::function<void(House&)> prepare = {};
+  MiniMuster::Options muster = {.audit_books = false};
+  // The Muster as it is when the attack begins.
+  std::function<void(MiniMuster&)> prepare = {};
   // It takes away what all need (the database, the files): neighbours may fail, health may say so.
   bool outage = false;
 };
@@ -71,7 +71,7 @@ std::vector<Attack> OutsideAttacks();
 
 // A connection of its own: who shares one with an attack waits behind its bytes, and notices
 // nothing of a listener that is dead.
-std::shared_ptr<grpc::Channel> OwnChannel(const House& house);
+std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster);
 
 // `call(i)` for each i below `count`, all at once; returns when all are done.
 void AtOnce(int count, const std::function<void(int)>& call);

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 
 namespace muster::testing {
 namespace {
@@ -18,73 +18,73 @@ constexpr char kAll[] = "capacity,quota,lifecycle,configuration";
 constexpr char kHot[] = "organizations/hot/quotas/RNO2A~gd-8xa100-i128~default";
 
 TEST(Apart, FourProcessesBringTheSamePoolUp) {
-  House house({.processes = {"capacity", "quota", "configuration", "lifecycle"}});
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  ASSERT_TRUE(house.Resize(4).ok());
-  ASSERT_TRUE(house.AwaitSettled(4)) << house.Logs();
-  EXPECT_EQ(house.CheckBooks(4), "");
+  MiniMuster muster({.processes = {"capacity", "quota", "configuration", "lifecycle"}});
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.Resize(4).ok());
+  ASSERT_TRUE(muster.AwaitSettled(4)) << muster.Logs();
+  EXPECT_EQ(muster.CheckBooks(4), "");
 }
 
 TEST(Apart, AServiceThatIsAwayIsAFactAndHeals) {
-  House house({.processes = {"capacity", "quota", "configuration", "lifecycle"}});
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  MiniMuster muster({.processes = {"capacity", "quota", "configuration", "lifecycle"}});
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
   // What says that the service of this process is away.
   const std::vector<std::string> types = {"Capacity", "Quota", "NodeReconfigurationRequired"};
   for (size_t process = 0; process < types.size(); ++process) {
     SCOPED_TRACE(types[process]);
     const auto nodes = static_cast<int64_t>(2 + process);
-    house.Kill(process);
-    ASSERT_TRUE(house.Resize(nodes).ok());
-    EXPECT_TRUE(house.Await([&](const auto* pool) {
+    muster.Kill(process);
+    ASSERT_TRUE(muster.Resize(nodes).ok());
+    EXPECT_TRUE(muster.Await([&](const auto* pool) {
       for (const auto& condition : pool->status().conditions()) {
         if (condition.type() == types[process])
           return condition.reason() == "InternalError" && condition.status() == "Unknown" &&
                  condition.observed_generation() == pool->generation();
       }
       return false;
-    })) << house.Logs();
-    house.Start();
-    EXPECT_TRUE(house.AwaitSettled(nodes)) << house.Logs();
-    EXPECT_EQ(house.CheckBooks(nodes), "");
+    })) << muster.Logs();
+    muster.Start();
+    EXPECT_TRUE(muster.AwaitSettled(nodes)) << muster.Logs();
+    EXPECT_EQ(muster.CheckBooks(nodes), "");
   }
 }
 
 TEST(Apart, AnotherReplicaReconcilesWhenTheLeaderDies) {
-  House house({.processes = {kAll, kAll}});
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  MiniMuster muster({.processes = {kAll, kAll}});
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
   for (size_t dead = 0; dead < 2; ++dead) {
-    house.Kill(dead);
+    muster.Kill(dead);
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
     context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(20)));
     lifecycle::v1::ResizeNodePoolRequest request;
-    request.set_name(House::kPool);
+    request.set_name(MiniMuster::kPool);
     request.set_target_nodes(static_cast<int64_t>(3 + dead));
     lifecycle::v1::NodePool pool;
-    const auto status = lifecycle::v1::LifecycleService::NewStub(house.channel(1 - dead))
+    const auto status = lifecycle::v1::LifecycleService::NewStub(muster.channel(1 - dead))
                             ->ResizeNodePool(&context, request, &pool);
     ASSERT_TRUE(status.ok()) << status.error_message();
-    house.Start();
-    ASSERT_TRUE(house.AwaitSettled(static_cast<int64_t>(3 + dead))) << house.Logs();
+    muster.Start();
+    ASSERT_TRUE(muster.AwaitSettled(static_cast<int64_t>(3 + dead))) << muster.Logs();
   }
-  EXPECT_EQ(house.CheckBooks(4), "");
+  EXPECT_EQ(muster.CheckBooks(4), "");
 }
 
 TEST(Apart, TwoReplicasWith32WritersHoldExactlyTheLimit) {
-  House house({.processes = {kAll, kAll}, .audit_books = false});
+  MiniMuster muster({.processes = {kAll, kAll}, .audit_books = false});
   quota::v1::UpdateQuotaRequest update;
   update.mutable_quota()->set_name(kHot);
   update.mutable_quota()->set_limit(100);
   update.set_allow_missing(true);
   grpc::ClientContext update_context;
   quota::v1::Quota updated;
-  const auto first = quota::v1::QuotaService::NewStub(house.channel(0));
+  const auto first = quota::v1::QuotaService::NewStub(muster.channel(0));
   ASSERT_TRUE(first->UpdateQuota(&update_context, update, &updated).ok());
 
   // A watcher that reconnects five times, to the one replica and the other.
@@ -96,7 +96,7 @@ TEST(Apart, TwoReplicasWith32WritersHoldExactlyTheLimit) {
       context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
       quota::v1::WatchQuotasRequest request;
       request.mutable_start()->set_after_revision(seen.empty() ? 0 : seen.back());
-      const auto stream = quota::v1::QuotaService::NewStub(house.channel(connection % 2))
+      const auto stream = quota::v1::QuotaService::NewStub(muster.channel(connection % 2))
                               ->WatchQuotas(&context, request);
       const size_t enough = connection == 5 ? 1 + kWrites : seen.size() + 20;
       quota::v1::WatchQuotasResponse message;
@@ -113,7 +113,7 @@ TEST(Apart, TwoReplicasWith32WritersHoldExactlyTheLimit) {
   for (int writer = 0; writer < 32; ++writer) {
     writers.emplace_back([&, writer] {
       const auto stub =
-          quota::v1::QuotaService::NewStub(house.channel(static_cast<size_t>(writer % 2)));
+          quota::v1::QuotaService::NewStub(muster.channel(static_cast<size_t>(writer % 2)));
       for (int i = 0; i < 8; ++i) {
         grpc::ClientContext context;
         quota::v1::SyncHoldingRequest request;
@@ -128,10 +128,10 @@ TEST(Apart, TwoReplicasWith32WritersHoldExactlyTheLimit) {
   for (std::thread& writer : writers) writer.join();
   watching.join();
   EXPECT_EQ(failed, 0);
-  EXPECT_EQ(house.database().QueryValue("SELECT sum(nodes) FROM quota.holding"), "100");
+  EXPECT_EQ(muster.database().QueryValue("SELECT sum(nodes) FROM quota.holding"), "100");
   ASSERT_EQ(seen.size(), 1u + kWrites);
   for (size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], static_cast<int64_t>(i) + 1);
-  EXPECT_EQ(house.CompareStates(), "");
+  EXPECT_EQ(muster.CompareStates(), "");
 }
 
 }  // namespace

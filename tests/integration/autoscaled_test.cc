@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 
 namespace muster::testing {
 namespace {
@@ -23,13 +23,13 @@ constexpr char kQuota[] = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~defaul
 
 class AutoscaledTest : public ::testing::Test {
  protected:
-  AutoscaledTest() : life_(lv1::LifecycleService::NewStub(house_.channel())) {
-    house_.ApplyCatalogue();
-    house_.ApplyExample();
-    EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+  AutoscaledTest() : life_(lv1::LifecycleService::NewStub(muster_.channel())) {
+    muster_.ApplyCatalogue();
+    muster_.ApplyExample();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
     SetLimit(4);
   }
-  ~AutoscaledTest() override { EXPECT_EQ(house_.CompareStates(), ""); }
+  ~AutoscaledTest() override { EXPECT_EQ(muster_.CompareStates(), ""); }
 
   void SetLimit(int64_t limit) {
     quota::v1::UpdateQuotaRequest request;
@@ -37,13 +37,13 @@ class AutoscaledTest : public ::testing::Test {
     request.mutable_quota()->set_limit(limit);
     grpc::ClientContext context;
     quota::v1::Quota quota;
-    const auto stub = quota::v1::QuotaService::NewStub(house_.channel());
+    const auto stub = quota::v1::QuotaService::NewStub(muster_.channel());
     const grpc::Status status = stub->UpdateQuota(&context, request, &quota);
     EXPECT_TRUE(status.ok()) << status.error_message();
   }
   lv1::NodePool Apply(int64_t target, int64_t max, bool validate_only = false) {
     lv1::ApplyNodePoolRequest request;
-    *request.mutable_node_pool() = house_.GetPool().value();
+    *request.mutable_node_pool() = muster_.GetPool().value();
     request.mutable_node_pool()->clear_etag();
     lv1::NodePoolSpec& spec = *request.mutable_node_pool()->mutable_spec();
     spec.set_autoscaling(true);
@@ -58,7 +58,7 @@ class AutoscaledTest : public ::testing::Test {
   }
   // Until it tells just that; `warned`: of its max_nodes.
   bool AwaitGrantable(int64_t nodes, bool warned) {
-    return house_.Await([&](const lv1::NodePool* pool) {
+    return muster_.Await([&](const lv1::NodePool* pool) {
       if (pool == nullptr || !pool->status().has_grantable_nodes()) return false;
       const auto& all = pool->status().conditions();
       const bool is = std::any_of(all.begin(), all.end(), [](const lv1::Condition& condition) {
@@ -68,7 +68,7 @@ class AutoscaledTest : public ::testing::Test {
     });
   }
 
-  House house_;
+  MiniMuster muster_;
   const std::unique_ptr<lv1::LifecycleService::Stub> life_;
 };
 
@@ -79,17 +79,17 @@ TEST_F(AutoscaledTest, AMaxNodesAboveQuotaIsWarnedOfAndFollowsTheLimit) {
   EXPECT_THAT(tried.warnings(), ElementsAre(HasSubstr("quota grants the NodePool 4 Nodes")));
 
   Apply(1, 6);
-  ASSERT_TRUE(AwaitGrantable(4, true)) << house_.Logs();
-  EXPECT_THAT(house_.GetPool()->warnings(), IsEmpty()) << "of an answer to a mutation only";
-  EXPECT_TRUE(house_.AwaitSettled(1)) << "it is healthy: " << house_.Logs();
+  ASSERT_TRUE(AwaitGrantable(4, true)) << muster_.Logs();
+  EXPECT_THAT(muster_.GetPool()->warnings(), IsEmpty()) << "of an answer to a mutation only";
+  EXPECT_TRUE(muster_.AwaitSettled(1)) << "it is healthy: " << muster_.Logs();
   EXPECT_THAT(Apply(2, 6).warnings(), ElementsAre(HasSubstr("quota grants the NodePool 4 Nodes")));
   EXPECT_THAT(Apply(4, 4).warnings(), IsEmpty());
-  ASSERT_TRUE(house_.AwaitSettled(4)) << house_.Logs();
-  ASSERT_TRUE(AwaitGrantable(4, false)) << house_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(4)) << muster_.Logs();
+  ASSERT_TRUE(AwaitGrantable(4, false)) << muster_.Logs();
   SetLimit(3);
-  EXPECT_TRUE(AwaitGrantable(3, true)) << house_.Logs();
+  EXPECT_TRUE(AwaitGrantable(3, true)) << muster_.Logs();
   SetLimit(5);
-  EXPECT_TRUE(AwaitGrantable(5, false)) << house_.Logs();
+  EXPECT_TRUE(AwaitGrantable(5, false)) << muster_.Logs();
 }
 
 TEST_F(AutoscaledTest, MachinesAreTheOtherBound) {
@@ -98,9 +98,9 @@ TEST_F(AutoscaledTest, MachinesAreTheOtherBound) {
   EXPECT_EQ(tried.preview().grantable_nodes_bound_by(), "Capacity");
   EXPECT_THAT(tried.warnings(), ElementsAre(HasSubstr("capacity has the NodePool")));
   Apply(1, 80'000);
-  EXPECT_TRUE(AwaitGrantable(tried.preview().grantable_nodes(), true)) << house_.Logs();
-  EXPECT_EQ(house_.GetPool()->status().grantable_nodes_bound_by(), "Capacity");
-  EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+  EXPECT_TRUE(AwaitGrantable(tried.preview().grantable_nodes(), true)) << muster_.Logs();
+  EXPECT_EQ(muster_.GetPool()->status().grantable_nodes_bound_by(), "Capacity");
+  EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
 }
 
 }  // namespace

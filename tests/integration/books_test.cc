@@ -1,4 +1,4 @@
-// What belongs to no pool: the checker at the end of every house sees it, an operator sees it, and
+// What belongs to no pool: the checker at the end of every Muster sees it, an operator sees it, and
 // the services get rid of it by themselves.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
@@ -6,7 +6,7 @@
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
 #include "absl/strings/str_cat.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 constexpr char kGhost[] = "9d0fdb5e-dead-4bad-8bad-000000000001";
 
 // A late request for the holding and the claim of a pool that there is not.
-grpc::Status HoldForGhost(const House& house, int64_t generation = 3) {
+grpc::Status HoldForGhost(const MiniMuster& muster, int64_t generation = 3) {
   grpc::ClientContext context;
   quota::v1::SyncHoldingRequest request;
   request.mutable_holding()->set_name(
@@ -25,11 +25,11 @@ grpc::Status HoldForGhost(const House& house, int64_t generation = 3) {
   request.mutable_holding()->set_nodes(2);
   request.mutable_holding()->set_generation(generation);
   quota::v1::SyncHoldingResponse response;
-  return quota::v1::QuotaService::NewStub(house.channel())
+  return quota::v1::QuotaService::NewStub(muster.channel())
       ->SyncHolding(&context, request, &response);
 }
 
-grpc::Status ClaimForGhost(const House& house, int64_t generation = 3) {
+grpc::Status ClaimForGhost(const MiniMuster& muster, int64_t generation = 3) {
   grpc::ClientContext context;
   capacity::v1::SyncClaimRequest request;
   request.mutable_claim()->set_pool_uid(kGhost);
@@ -39,17 +39,17 @@ grpc::Status ClaimForGhost(const House& house, int64_t generation = 3) {
   request.mutable_claim()->set_instance_type("gd-8xa100-i128");
   request.mutable_claim()->set_nodes(2);
   capacity::v1::Claim response;
-  return capacity::v1::CapacityService::NewStub(house.channel())
+  return capacity::v1::CapacityService::NewStub(muster.channel())
       ->SyncClaim(&context, request, &response);
 }
 
 // SIGKILL to the replica that leads, one of two; returns which it was once the other one does.
-size_t KillTheLeader(House& house) {
-  const auto ask = [&](const std::string& sql) { return house.database().QueryValue(sql); };
+size_t KillTheLeader(MiniMuster& muster) {
+  const auto ask = [&](const std::string& sql) { return muster.database().QueryValue(sql); };
   const std::string epoch = ask("SELECT epoch FROM lifecycle.lease");
   for (size_t process = 0; process < 2; ++process) {
     const std::string died = ask("SELECT clock_timestamp()");
-    house.Kill(process);
+    muster.Kill(process);
     std::string now;
     // The other one takes the lease, or renews what it has.
     const auto clear = [&] {
@@ -62,80 +62,80 @@ size_t KillTheLeader(House& house) {
     };
     Until(clear, "somebody who leads");
     if (now != epoch) return process;
-    house.Start();
+    muster.Start();
   }
   throw std::runtime_error("Nobody led.");
 }
 
 TEST(Books, AGhostIsSeenByTheCheckerAndByAnOperator) {
-  House house({.audit_books = false});
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  EXPECT_EQ(house.AuditBooks(), "");
-  const Finished sound = house.Ctl({"debug", "audit", "--settle=100ms"});
+  MiniMuster muster({.audit_books = false});
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  EXPECT_EQ(muster.AuditBooks(), "");
+  const Finished sound = muster.Ctl({"debug", "audit", "--settle=100ms"});
   EXPECT_EQ(sound.exit_code, 0) << sound.output;
   EXPECT_THAT(sound.output, HasSubstr("acme           RNO2A   gd-8xa100-i128   default   1       1 "
                                       "      1         1          1"));
 
-  ASSERT_TRUE(HoldForGhost(house).ok());
-  ASSERT_TRUE(ClaimForGhost(house).ok());
-  const std::string wrong = house.AuditBooks(absl::ZeroDuration());
+  ASSERT_TRUE(HoldForGhost(muster).ok());
+  ASSERT_TRUE(ClaimForGhost(muster).ok());
+  const std::string wrong = muster.AuditBooks(absl::ZeroDuration());
   EXPECT_THAT(wrong, HasSubstr(std::string("orphan_claim ") + kGhost));
   EXPECT_THAT(wrong, HasSubstr("2 Nodes charged to a pool that does not exist."));
-  const Finished haunted = house.Ctl({"debug", "audit", "--settle=100ms"});
+  const Finished haunted = muster.Ctl({"debug", "audit", "--settle=100ms"});
   EXPECT_EQ(haunted.exit_code, 1) << haunted.output;
   EXPECT_THAT(haunted.output, HasSubstr(kGhost));
   EXPECT_THAT(haunted.output, HasSubstr("2 machines held by a pool that does not exist."));
 }
 
 TEST(Books, AGhostIsGivenBackByTheServicesThemselves) {
-  House house({.musterd_flags = {"--orphan_interval=1s", "--orphan_grace=2s"}});
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  ASSERT_TRUE(HoldForGhost(house).ok());
-  ASSERT_TRUE(ClaimForGhost(house).ok());
-  EXPECT_EQ(house.AuditBooks(), "") << house.Logs();
-  EXPECT_EQ(house.CheckBooks(1), "") << "the living pool keeps what it has";
-  EXPECT_EQ(HoldForGhost(house, 9).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(ClaimForGhost(house, 9).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  MiniMuster muster({.musterd_flags = {"--orphan_interval=1s", "--orphan_grace=2s"}});
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(HoldForGhost(muster).ok());
+  ASSERT_TRUE(ClaimForGhost(muster).ok());
+  EXPECT_EQ(muster.AuditBooks(), "") << muster.Logs();
+  EXPECT_EQ(muster.CheckBooks(1), "") << "the living pool keeps what it has";
+  EXPECT_EQ(HoldForGhost(muster, 9).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(ClaimForGhost(muster, 9).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
 }
 
 // The leader dies while what belongs to no pool is to be given back. The other replica does it,
 // once it has seen it without a pool for a whole grace of its own.
 TEST(Books, WhenTheLeaderDiesTheOtherGivesAGhostBackOnceAndNotTooEarly) {
   constexpr char kAll[] = "capacity,quota,lifecycle,configuration";
-  House house(
+  MiniMuster muster(
       {.processes = {kAll, kAll}, .musterd_flags = {"--orphan_interval=1s", "--orphan_grace=8s"}});
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  const size_t follower = KillTheLeader(house);
-  house.Start();
-  ASSERT_TRUE(HoldForGhost(house).ok());
-  ASSERT_TRUE(ClaimForGhost(house).ok());
-  const std::string died = house.database().QueryValue("SELECT clock_timestamp()");
-  house.Kill(1 - follower);
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  const size_t follower = KillTheLeader(muster);
+  muster.Start();
+  ASSERT_TRUE(HoldForGhost(muster).ok());
+  ASSERT_TRUE(ClaimForGhost(muster).ok());
+  const std::string died = muster.database().QueryValue("SELECT clock_timestamp()");
+  muster.Kill(1 - follower);
   const auto released = [&](const std::string& schema) {
-    return house.database().QueryValue(
+    return muster.database().QueryValue(
         absl::StrCat("SELECT count(*) FROM ", schema,
                      ".journal WHERE kind = '_released_pool' AND key = '", kGhost, "'"));
   };
   Until([&] { return released("quota") == "1" && released("capacity") == "1"; }, "the release");
   for (const char* schema : {"quota", "capacity"}) {
-    EXPECT_EQ(house.database().QueryValue(absl::StrCat(
+    EXPECT_EQ(muster.database().QueryValue(absl::StrCat(
                   "SELECT release_time >= '", died, "'::timestamptz + interval '8 seconds' FROM ",
                   schema, ".released_pool WHERE pool_uid = '", kGhost, "'")),
               "t")
         << schema << ": the grace of a leader before it was counted";
   }
   // The one that died leads again, looks, and finds nothing to do.
-  house.Start();
-  KillTheLeader(house);
-  house.Start();
-  EXPECT_EQ(house.AuditBooks(), "") << house.Logs();
-  EXPECT_EQ(house.CheckBooks(1), "");
+  muster.Start();
+  KillTheLeader(muster);
+  muster.Start();
+  EXPECT_EQ(muster.AuditBooks(), "") << muster.Logs();
+  EXPECT_EQ(muster.CheckBooks(1), "");
   for (const char* schema : {"quota", "capacity"}) EXPECT_EQ(released(schema), "1") << schema;
 }
 

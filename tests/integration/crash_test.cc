@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 
@@ -20,10 +20,10 @@ namespace muster::testing {
 namespace {
 
 // Every event about one Node was told once; so many of each kind.
-void ExpectEventsOnce(const House& house, const std::map<std::string, int>& wanted) {
+void ExpectEventsOnce(const MiniMuster& muster, const std::map<std::string, int>& wanted) {
   std::map<std::string, int> counts;
-  for (const auto& event : house.Events()) {
-    if (event.object() != House::kPool) {
+  for (const auto& event : muster.Events()) {
+    if (event.object() != MiniMuster::kPool) {
       EXPECT_EQ(event.count(), 1) << event.object() << " " << event.reason();
     }
     counts[event.reason()] += static_cast<int>(event.count());
@@ -32,39 +32,39 @@ void ExpectEventsOnce(const House& house, const std::map<std::string, int>& want
 }
 
 TEST(Crash, KillNineAtTwentyMomentsOfAScaling) {
-  House house;
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
+  MiniMuster muster;
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
   std::mt19937 random(20);  // which moments; the scheduler of the machine has its say too
   const auto kill_ten_times = [&] {
     for (int i = 0; i < 10; ++i) {
       std::this_thread::sleep_for(
           std::chrono::milliseconds(std::uniform_int_distribution<int>(0, 250)(random)));
-      house.Kill();
-      house.Start();
+      muster.Kill();
+      muster.Start();
       // After each restart: the state that was loaded is the state that the journal tells.
-      EXPECT_EQ(house.CompareStates(), "");
+      EXPECT_EQ(muster.CompareStates(), "");
     }
   };
-  ASSERT_TRUE(house.Resize(20).ok());
+  ASSERT_TRUE(muster.Resize(20).ok());
   kill_ten_times();
-  ASSERT_TRUE(house.AwaitSettled(20)) << house.Logs();
-  EXPECT_EQ(house.CheckBooks(20), "");
-  ASSERT_TRUE(house.Resize(3).ok());
+  ASSERT_TRUE(muster.AwaitSettled(20)) << muster.Logs();
+  EXPECT_EQ(muster.CheckBooks(20), "");
+  ASSERT_TRUE(muster.Resize(3).ok());
   kill_ten_times();
-  ASSERT_TRUE(house.AwaitSettled(3)) << house.Logs();
-  EXPECT_EQ(house.CheckBooks(3), "");
-  ExpectEventsOnce(house,
+  ASSERT_TRUE(muster.AwaitSettled(3)) << muster.Logs();
+  EXPECT_EQ(muster.CheckBooks(3), "");
+  ExpectEventsOnce(muster,
                    {{"CWNodePoolCreated", 1}, {"CWNodeAssigned", 20}, {"CWNodeDeleted", 17}});
 }
 
 TEST(Crash, PostgresAwayForTenSecondsInTheMidstOfAScaling) {
-  House house({.own_cluster = true});
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  ASSERT_TRUE(house.Resize(20).ok());
+  MiniMuster muster({.own_cluster = true});
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.Resize(20).ok());
 
   // Callers that raise a limit each all the while, and remember what was acknowledged. Those whose
   // commit was under way may be served late.
@@ -75,7 +75,7 @@ TEST(Crash, PostgresAwayForTenSecondsInTheMidstOfAScaling) {
   std::vector<std::thread> callers;
   for (size_t i = 0; i < kCallers; ++i) {
     callers.emplace_back([&, i] {
-      const auto stub = quota::v1::QuotaService::NewStub(house.channel());
+      const auto stub = quota::v1::QuotaService::NewStub(muster.channel());
       for (int64_t limit = 100; !stop; ++limit) {
         grpc::ClientContext context;
         context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(30)));
@@ -96,44 +96,44 @@ TEST(Crash, PostgresAwayForTenSecondsInTheMidstOfAScaling) {
     });
   }
 
-  house.cluster().Stop(PostgresCluster::StopMode::kImmediate);
+  muster.cluster().Stop(PostgresCluster::StopMode::kImmediate);
   const absl::Time stopped = absl::Now();
   bool not_serving = false;
   while (absl::Now() - stopped < absl::Seconds(10)) {
-    not_serving = not_serving || !house.IsServing();
+    not_serving = not_serving || !muster.IsServing();
     // Who calls now is told at once, not kept waiting.
-    EXPECT_EQ(house.Resize(20).status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(muster.Resize(20).status().code(), absl::StatusCode::kUnavailable);
     if (absl::Now() - stopped > absl::Seconds(5)) {
       EXPECT_TRUE(not_serving) << "readiness must follow within 5 s";
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   EXPECT_TRUE(not_serving);
-  house.cluster().Start();
+  muster.cluster().Start();
   const absl::Time started = absl::Now();
-  while (!house.IsServing()) {
+  while (!muster.IsServing()) {
     ASSERT_LT(absl::Now() - started, absl::Seconds(30));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 
-  ASSERT_TRUE(house.AwaitSettled(20)) << house.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(20)) << muster.Logs();
   stop = true;
   for (size_t i = 0; i < kCallers; ++i) {
     callers[i].join();
     for (const int code : failures[i]) EXPECT_EQ(code, grpc::StatusCode::UNAVAILABLE);
-    EXPECT_EQ(house.database().QueryValue(absl::StrCat(
+    EXPECT_EQ(muster.database().QueryValue(absl::StrCat(
                   "SELECT limit_nodes FROM quota.quota WHERE organization = 'caller", i, "'")),
               absl::StrCat(acknowledged[i]));
   }
-  EXPECT_EQ(house.CheckBooks(20), "");
-  ExpectEventsOnce(house, {{"CWNodeAssigned", 20}});
+  EXPECT_EQ(muster.CheckBooks(20), "");
+  ExpectEventsOnce(muster, {{"CWNodeAssigned", 20}});
 }
 
 // The journal's head is locked by somebody else while the server is told to go: a write that waits
 // for the lock may be done later, those behind it never.
 TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
-  House house;
-  const auto stub = quota::v1::QuotaService::NewStub(house.channel());
+  MiniMuster muster;
+  const auto stub = quota::v1::QuotaService::NewStub(muster.channel());
   const auto set_limit = [&](const std::string& organization) {
     grpc::ClientContext context;
     quota::v1::UpdateQuotaRequest request;
@@ -145,11 +145,11 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
     return rpc::FromGrpcStatus(stub->UpdateQuota(&context, request, &answer));
   };
   const auto sessions = [&](const std::string& where) {
-    return house.database().QueryValue(
+    return muster.database().QueryValue(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND " + where);
   };
   std::thread locker([&] {
-    EXPECT_THROW(house.database().Execute(
+    EXPECT_THROW(muster.database().Execute(
                      "SELECT 1 FROM quota.journal_head FOR UPDATE; SELECT pg_sleep(600)"),
                  SqlError);
   });
@@ -165,10 +165,10 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
   list.set_parent("organizations/-");
   quota::v1::ListQuotasResponse quotas;
   EXPECT_TRUE(stub->ListQuotas(&context, list, &quotas).ok());
-  std::thread ending([&] { EXPECT_EQ(house.Terminate(), 0); });
+  std::thread ending([&] { EXPECT_EQ(muster.Terminate(), 0); });
   first.join();
   second.join();
-  house.database().Execute(
+  muster.database().Execute(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
       "AND wait_event = 'PgSleep'");
   locker.join();
@@ -176,20 +176,20 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
   EXPECT_THAT(running, StatusIs(absl::StatusCode::kUnknown)) << "it may be committed after this";
   EXPECT_THAT(waiting, StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_TRUE(error::DetailOf(waiting).has_value()) << "not the service's word, the connection's";
-  EXPECT_EQ(house.database().QueryValue(
+  EXPECT_EQ(muster.database().QueryValue(
                 "SELECT count(*) FROM quota.quota WHERE organization = 'waiting'"),
             "0");
-  house.Start();
+  muster.Start();
 }
 
 TEST(Crash, SigtermEndsInOrder) {
-  House house;
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  EXPECT_EQ(house.Terminate(), 0) << house.Logs();
-  house.Start();
-  EXPECT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  EXPECT_EQ(house.CheckBooks(1), "");
+  MiniMuster muster;
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  EXPECT_EQ(muster.Terminate(), 0) << muster.Logs();
+  muster.Start();
+  EXPECT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  EXPECT_EQ(muster.CheckBooks(1), "");
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/reference_example.h"
 
 namespace muster::testing {
@@ -41,17 +41,17 @@ std::vector<std::string> Lines(absl::string_view text) {
 class ExampleTest : public ::testing::Test {
  protected:
   ExampleTest() {
-    house_.ApplyCatalogue();
-    house_.ApplyExample();
+    muster_.ApplyCatalogue();
+    muster_.ApplyExample();
   }
   ~ExampleTest() override {
-    if (HasFailure()) std::cerr << house_.Logs();
+    if (HasFailure()) std::cerr << muster_.Logs();
   }
 
   // Reasons of the events about the pool and its Nodes since the last call, each as often as it was
   // counted since, in the order in which they were first told.
   std::vector<std::string> NewEvents() {
-    std::vector<lifecycle::v1::Event> events = house_.Events();
+    std::vector<lifecycle::v1::Event> events = muster_.Events();
     const auto told_at = [&](const lifecycle::v1::Event& event) {
       const auto& time = seen_.contains(event.name()) ? event.last_time() : event.first_time();
       return std::pair(time.seconds(), time.nanos());
@@ -83,13 +83,13 @@ class ExampleTest : public ::testing::Test {
     }
   }
 
-  House house_;
+  MiniMuster muster_;
   std::map<std::string, int64_t> seen_;  // by event: how often it was counted
 };
 
 TEST_F(ExampleTest, DescribeReadsAsTheReferenceLineByLine) {
-  ASSERT_TRUE(house_.AwaitSettled(1));
-  const Finished described = house_.Ctl({"describe", "nodepool", "example-nodepool"});
+  ASSERT_TRUE(muster_.AwaitSettled(1));
+  const Finished described = muster_.Ctl({"describe", "nodepool", "example-nodepool"});
   ASSERT_EQ(described.exit_code, 0) << described.output;
   std::vector<std::string> lines = Lines(described.output);
   const std::vector<std::string> reference = Lines(kReferenceExample);
@@ -104,54 +104,54 @@ TEST_F(ExampleTest, DescribeReadsAsTheReferenceLineByLine) {
        {std::vector<std::string>{"-o", "wide"}, std::vector<std::string>{"--all"}}) {
     std::vector<std::string> words = {"describe", "nodepool", "example-nodepool"};
     words.insert(words.end(), all.begin(), all.end());
-    EXPECT_THAT(house_.Ctl(words).output, ::testing::HasSubstr("Node Configuration Revisions"));
+    EXPECT_THAT(muster_.Ctl(words).output, ::testing::HasSubstr("Node Configuration Revisions"));
   }
-  EXPECT_EQ(house_.CheckBooks(1), "");
+  EXPECT_EQ(muster_.CheckBooks(1), "");
 }
 
 TEST_F(ExampleTest, ScalesUpAndDownWithTheEventsOfEachStep) {
-  ASSERT_TRUE(house_.AwaitSettled(1));
+  ASSERT_TRUE(muster_.AwaitSettled(1));
   std::vector<std::string> events = NewEvents();
   ExpectOrder(events, {"CWNodePoolCreated", "CWNodeRequestQueued", "CWNodeAssigned",
                        "CWNodeRegistered", "CWNodePoolScaledUp"});
   EXPECT_EQ(Count(events, "CWNodeAssigned"), 1);
 
-  EXPECT_EQ(house_.Ctl({"scale", "nodepool", "example-nodepool", "--nodes", "5"}).exit_code, 0);
-  ASSERT_TRUE(house_.AwaitSettled(5));
+  EXPECT_EQ(muster_.Ctl({"scale", "nodepool", "example-nodepool", "--nodes", "5"}).exit_code, 0);
+  ASSERT_TRUE(muster_.AwaitSettled(5));
   events = NewEvents();
   ExpectOrder(events,
               {"CWNodeRequestQueued", "CWNodeAssigned", "CWNodeRegistered", "CWNodePoolScaledUp"});
   EXPECT_EQ(Count(events, "CWNodeAssigned"), 4);
-  EXPECT_EQ(house_.CheckBooks(5), "");
+  EXPECT_EQ(muster_.CheckBooks(5), "");
 
-  EXPECT_EQ(house_.Ctl({"scale", "nodepool", "example-nodepool", "--nodes", "2"}).exit_code, 0);
-  ASSERT_TRUE(house_.AwaitSettled(2));
+  EXPECT_EQ(muster_.Ctl({"scale", "nodepool", "example-nodepool", "--nodes", "2"}).exit_code, 0);
+  ASSERT_TRUE(muster_.AwaitSettled(2));
   events = NewEvents();
   ExpectOrder(events, {"CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
                        "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWDrainNode",
                        "CWNodeDraining", "CWNodeTainted", "CWNodePreparedForTerminate",
                        "CWNodeDeleted", "CWNodePoolNodesRemoved", "CWNodePoolScaledDown"});
   EXPECT_EQ(Count(events, "CWNodeDeleted"), 3);
-  EXPECT_EQ(house_.CheckBooks(2), "");
+  EXPECT_EQ(muster_.CheckBooks(2), "");
 
-  EXPECT_EQ(house_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
-  ASSERT_TRUE(house_.Await([](const auto* pool) { return pool == nullptr; }));
+  EXPECT_EQ(muster_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
+  ASSERT_TRUE(muster_.Await([](const auto* pool) { return pool == nullptr; }));
   events = NewEvents();
   EXPECT_EQ(Count(events, "CWNodeDeleted"), 2);
   EXPECT_EQ(Count(events, "CWNodePoolDeleted"), 1);
-  EXPECT_EQ(house_.CheckBooks(0), "");
-  EXPECT_EQ(house_.database().QueryValue("SELECT count(*) FROM capacity.claim"), "0");
-  EXPECT_EQ(house_.database().QueryValue("SELECT count(*) FROM quota.holding"), "0");
+  EXPECT_EQ(muster_.CheckBooks(0), "");
+  EXPECT_EQ(muster_.database().QueryValue("SELECT count(*) FROM capacity.claim"), "0");
+  EXPECT_EQ(muster_.database().QueryValue("SELECT count(*) FROM quota.holding"), "0");
 }
 
 TEST_F(ExampleTest, AConvergedFleetWritesNothing) {
-  ASSERT_TRUE(house_.AwaitSettled(1));
+  ASSERT_TRUE(muster_.AwaitSettled(1));
   // A resync of everything, by a restart, asks all services again.
   const auto revisions = [&] {
     std::string all;
     for (const char* schema : {"capacity", "quota", "configuration"}) {
       absl::StrAppend(&all,
-                      house_.database().QueryValue(
+                      muster_.database().QueryValue(
                           absl::StrCat("SELECT revision FROM ", schema, ".journal_head")),
                       " ");
     }
@@ -159,23 +159,23 @@ TEST_F(ExampleTest, AConvergedFleetWritesNothing) {
   };
   const std::string before = revisions();
   const std::string lifecycle_before =
-      house_.database().QueryValue("SELECT count(*) FROM lifecycle.journal WHERE kind <> 'lease'");
-  house_.Kill();
-  house_.Start();
-  ASSERT_TRUE(house_.AwaitSettled(1));
-  EXPECT_EQ(house_.Ctl({"get", "nodepools"}).exit_code, 0);
+      muster_.database().QueryValue("SELECT count(*) FROM lifecycle.journal WHERE kind <> 'lease'");
+  muster_.Kill();
+  muster_.Start();
+  ASSERT_TRUE(muster_.AwaitSettled(1));
+  EXPECT_EQ(muster_.Ctl({"get", "nodepools"}).exit_code, 0);
   EXPECT_EQ(revisions(), before);
   EXPECT_EQ(
-      house_.database().QueryValue("SELECT count(*) FROM lifecycle.journal WHERE kind <> 'lease'"),
+      muster_.database().QueryValue("SELECT count(*) FROM lifecycle.journal WHERE kind <> 'lease'"),
       lifecycle_before);
 }
 
 TEST_F(ExampleTest, BadInputIsRefusedWithFieldAndReasonAndWritesNothing) {
-  ASSERT_TRUE(house_.AwaitSettled(1));
+  ASSERT_TRUE(muster_.AwaitSettled(1));
   const std::string before =
-      house_.database().QueryValue("SELECT revision FROM lifecycle.journal_head");
+      muster_.database().QueryValue("SELECT revision FROM lifecycle.journal_head");
   const auto refused = [&](std::vector<std::string> words, const std::string& naming) {
-    const Finished finished = house_.Ctl(std::move(words));
+    const Finished finished = muster_.Ctl(std::move(words));
     EXPECT_NE(finished.exit_code, 0) << finished.output;
     EXPECT_THAT(finished.output, HasSubstr(naming));
   };
@@ -185,7 +185,7 @@ TEST_F(ExampleTest, BadInputIsRefusedWithFieldAndReasonAndWritesNothing) {
   refused({"scale", "nodepool", "nobody", "--nodes", "1"}, "nobody");
   refused({"get", "castles"}, "castles");
   refused({"delete", "nodepool", "nobody"}, "nobody");
-  EXPECT_EQ(house_.database().QueryValue("SELECT revision FROM lifecycle.journal_head"), before);
+  EXPECT_EQ(muster_.database().QueryValue("SELECT revision FROM lifecycle.journal_head"), before);
 }
 
 }  // namespace

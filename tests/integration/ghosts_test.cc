@@ -20,7 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::testing {
@@ -124,17 +124,17 @@ class Tally {
 
 class Ghosts {
  public:
-  explicit Ghosts(House::Options options) : house_(std::move(options)) {
-    house_.ApplyCatalogue();
-    for (size_t process = 0; process < house_.processes(); ++process)
-      replicas_.push_back(std::make_unique<Replica>(house_.channel(process)));
+  explicit Ghosts(MiniMuster::Options options) : muster_(std::move(options)) {
+    muster_.ApplyCatalogue();
+    for (size_t process = 0; process < muster_.processes(); ++process)
+      replicas_.push_back(std::make_unique<Replica>(muster_.channel(process)));
     qv1::UpdateQuotaRequest quota;
     quota.mutable_quota()->set_name(kQuota);
     quota.mutable_quota()->set_limit(100'000);
     EXPECT_THAT(Ask(*replicas_[0]->quota, &Quota::UpdateQuota, quota), IsOk());
   }
 
-  House& house() { return house_; }
+  MiniMuster& muster() { return muster_; }
   Tally& tally() { return tally_; }
   int gone() const { return gone_; }
 
@@ -176,7 +176,7 @@ class Ghosts {
   std::string Leftovers() {
     std::string wrong;
     const auto expect = [&](const char* what, const std::string& sql, int value) {
-      const std::string is = house_.database().QueryValue(sql);
+      const std::string is = muster_.database().QueryValue(sql);
       if (is != absl::StrCat(value)) absl::StrAppend(&wrong, is, " ", what, ", not ", value, "; ");
     };
     const auto without_pool = [](const char* table, const char* uid) {
@@ -304,7 +304,7 @@ class Ghosts {
     ADD_FAILURE() << pool.name << " does not go";
   }
 
-  House house_;
+  MiniMuster muster_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<Pool> pools_;
   std::atomic<int> gone_ = 0;
@@ -312,8 +312,8 @@ class Ghosts {
 };
 
 void ExpectNoGhosts(Ghosts& ghosts, int pools) {
-  EXPECT_EQ(ghosts.AwaitBooks(absl::Seconds(60)), "") << ghosts.house().Logs();
-  EXPECT_EQ(ghosts.house().CompareStates(), "");
+  EXPECT_EQ(ghosts.AwaitBooks(absl::Seconds(60)), "") << ghosts.muster().Logs();
+  EXPECT_EQ(ghosts.muster().CompareStates(), "");
   std::cout << ghosts.tally().Text();
   EXPECT_GE(ghosts.tally().All("explanations"), pools);
   EXPECT_GE(ghosts.tally().All("previews"), pools);
@@ -327,7 +327,7 @@ TEST(GhostsTest, NothingComesBackOnOneReplica) {
   const int pools = PoolsToDelete();
   Ghosts ghosts({});
   ghosts.Create(kSurvivors + pools);
-  ASSERT_FALSE(::testing::Test::HasFailure()) << ghosts.house().Logs();
+  ASSERT_FALSE(::testing::Test::HasFailure()) << ghosts.muster().Logs();
   ghosts.DeleteFrom(kSurvivors);
   EXPECT_EQ(ghosts.gone(), pools);
   ExpectNoGhosts(ghosts, pools);
@@ -338,14 +338,14 @@ TEST(GhostsTest, NothingComesBackOnTwoReplicasThatAreKilled) {
   Ghosts ghosts({.processes = {"capacity,quota,lifecycle,configuration",
                                "capacity,quota,lifecycle,configuration"}});
   ghosts.Create(kSurvivors + pools);
-  ASSERT_FALSE(::testing::Test::HasFailure()) << ghosts.house().Logs();
+  ASSERT_FALSE(::testing::Test::HasFailure()) << ghosts.muster().Logs();
   // Each in turn, while deletions are under way. (A program dies with the thread that started it.)
   std::thread deleter([&] { ghosts.DeleteFrom(kSurvivors); });
   for (int kill = 1; kill <= 4; ++kill) {
     while (ghosts.gone() < pools * kill / 6)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    ghosts.house().Kill(static_cast<size_t>(kill % 2));
-    ghosts.house().Start();
+    ghosts.muster().Kill(static_cast<size_t>(kill % 2));
+    ghosts.muster().Start();
   }
   deleter.join();
   EXPECT_EQ(ghosts.gone(), pools);

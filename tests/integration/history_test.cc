@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 
@@ -31,9 +31,9 @@ constexpr char kSlow[] = "organizations/slow/quotas/RNO2A~gd-8xa100-i128~default
 // A watch of quotas over the network, from a snapshot or from where another one ended.
 class QuotaWatch {
  public:
-  explicit QuotaWatch(const House& house, std::optional<int64_t> after = std::nullopt,
+  explicit QuotaWatch(const MiniMuster& muster, std::optional<int64_t> after = std::nullopt,
                       const std::string& incarnation = "")
-      : stub_(qv1::QuotaService::NewStub(ChannelTo(house.address()))) {
+      : stub_(qv1::QuotaService::NewStub(ChannelTo(muster.address()))) {
     qv1::WatchQuotasRequest request;
     if (after.has_value()) request.mutable_start()->set_after_revision(*after);
     request.mutable_start()->set_incarnation(incarnation);
@@ -87,78 +87,78 @@ class QuotaWatch {
   std::unique_ptr<grpc::ClientReader<qv1::WatchQuotasResponse>> stream_;
 };
 
-Finished Migrate(const House& house, std::vector<std::string> words) {
+Finished Migrate(const MiniMuster& muster, std::vector<std::string> words) {
   words.insert(words.begin(), {Binary("musterd"), "migrate",
-                               absl::StrCat("--db_conninfo=", house.database().conninfo()),
+                               absl::StrCat("--db_conninfo=", muster.database().conninfo()),
                                absl::StrCat("--migrations_dir=", MigrationsDir())});
   return RunProgram(words);
 }
 
-std::string NameOf(const House& house, const std::string& schema) {
-  return house.database().QueryValue(
+std::string NameOf(const MiniMuster& muster, const std::string& schema) {
+  return muster.database().QueryValue(
       absl::StrCat("SELECT incarnation FROM ", schema, ".journal_head"));
 }
 
 TEST(History, IsNamedAnewByAnOperatorAndServersThatRunNoticeIt) {
-  House house;
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  QuotaWatch watch(house);
+  MiniMuster muster;
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  QuotaWatch watch(muster);
   const qv1::WatchQuotasResponse mark = watch.Mark();
-  const std::string capacity = NameOf(house, "capacity");
-  ASSERT_EQ(mark.incarnation(), NameOf(house, "quota"));
+  const std::string capacity = NameOf(muster, "capacity");
+  ASSERT_EQ(mark.incarnation(), NameOf(muster, "quota"));
 
-  const Finished one = Migrate(house, {"--new_history", "--schemas=quota"});
+  const Finished one = Migrate(muster, {"--new_history", "--schemas=quota"});
   ASSERT_EQ(one.exit_code, 0) << one.output;
-  const std::string name = NameOf(house, "quota");
+  const std::string name = NameOf(muster, "quota");
   EXPECT_NE(name, mark.incarnation());
   EXPECT_THAT(one.output, HasSubstr(absl::StrCat("quota begins history ", name, "\n")));
   EXPECT_THAT(one.output, Not(HasSubstr("capacity")));
-  EXPECT_EQ(NameOf(house, "capacity"), capacity);
+  EXPECT_EQ(NameOf(muster, "capacity"), capacity);
 
   // Nobody asks anything: the server looks by itself.
   EXPECT_THAT(watch.End(),
               AllOf(StatusIs(absl::StatusCode::kOutOfRange), HasReason("HISTORY_REPLACED")));
-  EXPECT_THAT(QuotaWatch(house, mark.revision(), mark.incarnation()).End(),
+  EXPECT_THAT(QuotaWatch(muster, mark.revision(), mark.incarnation()).End(),
               AllOf(StatusIs(absl::StatusCode::kOutOfRange), HasReason("HISTORY_REPLACED")));
-  EXPECT_EQ(QuotaWatch(house).Mark().incarnation(), name);
+  EXPECT_EQ(QuotaWatch(muster).Mark().incarnation(), name);
 
-  const Finished all = Migrate(house, {"--new_history"});
+  const Finished all = Migrate(muster, {"--new_history"});
   ASSERT_EQ(all.exit_code, 0) << all.output;
   for (const char* schema : {"capacity", "configuration", "lifecycle", "quota"}) {
     EXPECT_THAT(all.output,
-                HasSubstr(absl::StrCat(schema, " begins history ", NameOf(house, schema), "\n")));
+                HasSubstr(absl::StrCat(schema, " begins history ", NameOf(muster, schema), "\n")));
   }
   // What the server is asked before it has looked may be told to come again.
   absl::Status resized;
   Until(
       [&] {
-        resized = house.Resize(3).status();
+        resized = muster.Resize(3).status();
         return !absl::IsUnavailable(resized);
       },
       "the new history");
   ASSERT_THAT(resized, IsOk());
-  ASSERT_TRUE(house.AwaitSettled(3)) << house.Logs();
-  EXPECT_EQ(house.CheckBooks(3), "");
+  ASSERT_TRUE(muster.AwaitSettled(3)) << muster.Logs();
+  EXPECT_EQ(muster.CheckBooks(3), "");
 }
 
 TEST(History, IsLeftAloneByACommandThatIsWrong) {
-  House house;
-  const std::string before = NameOf(house, "quota");
+  MiniMuster muster;
+  const std::string before = NameOf(muster, "quota");
   const auto expect_refused = [&](const std::vector<std::string>& words, const char* why) {
-    const Finished refused = Migrate(house, words);
+    const Finished refused = Migrate(muster, words);
     EXPECT_NE(refused.exit_code, 0) << refused.output;
     EXPECT_THAT(refused.output, HasSubstr(why));
   };
   expect_refused({"--schemas=quota"}, "is for --new_history only");
   expect_refused({"--new_history", "--status"}, "cannot be given together");
   expect_refused({"--new_history", "--schemas=quota,nothing"}, "nothing");
-  EXPECT_EQ(NameOf(house, "quota"), before);
+  EXPECT_EQ(NameOf(muster, "quota"), before);
 }
 
 // One thousand pools change what they hold, all at once.
-void HoldThousand(const House& house, int64_t generation) {
+void HoldThousand(const MiniMuster& muster, int64_t generation) {
   qv1::BatchSyncHoldingsRequest request;
   for (int i = 0; i < 1000; ++i) {
     qv1::HoldingRequest* holding = request.add_holdings();
@@ -169,12 +169,12 @@ void HoldThousand(const House& house, int64_t generation) {
   grpc::ClientContext context;
   qv1::BatchSyncHoldingsResponse response;
   const grpc::Status status =
-      qv1::QuotaService::NewStub(house.channel())->BatchSyncHoldings(&context, request, &response);
+      qv1::QuotaService::NewStub(muster.channel())->BatchSyncHoldings(&context, request, &response);
   ASSERT_TRUE(status.ok()) << status.error_message();
 }
 
 TEST(Watch, AClientThatDoesNotReadIsCutOffAndLosesNothing) {
-  House house({.audit_books = false});
+  MiniMuster muster({.audit_books = false});
   qv1::UpdateQuotaRequest update;
   update.mutable_quota()->set_name(kSlow);
   update.mutable_quota()->set_limit(1000);
@@ -182,12 +182,12 @@ TEST(Watch, AClientThatDoesNotReadIsCutOffAndLosesNothing) {
   grpc::ClientContext context;
   qv1::Quota quota;
   ASSERT_TRUE(
-      qv1::QuotaService::NewStub(house.channel())->UpdateQuota(&context, update, &quota).ok());
-  QuotaWatch watch(house);
+      qv1::QuotaService::NewStub(muster.channel())->UpdateQuota(&context, update, &quota).ok());
+  QuotaWatch watch(muster);
   const int64_t begin = watch.Mark().revision();
   // More than the server keeps for it, and the network takes.
   constexpr int64_t kRounds = 30;
-  for (int64_t round = 1; round <= kRounds; ++round) HoldThousand(house, round);
+  for (int64_t round = 1; round <= kRounds; ++round) HoldThousand(muster, round);
   const int64_t end = begin + kRounds * 1000;
 
   const int64_t last = watch.ReadChanges(begin, end);
@@ -201,7 +201,7 @@ TEST(Watch, AClientThatDoesNotReadIsCutOffAndLosesNothing) {
   // It comes back for the rest, perhaps more than once.
   int64_t have = last;
   for (int tries = 0; have < end && tries < 10; ++tries)
-    have = QuotaWatch(house, have).ReadChanges(have, end);
+    have = QuotaWatch(muster, have).ReadChanges(have, end);
   EXPECT_EQ(have, end);
 }
 

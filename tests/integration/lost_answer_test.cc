@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/repeats/line.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
@@ -25,14 +25,14 @@ namespace lv1 = lifecycle::v1;
 class LostAnswer : public ::testing::Test {
  protected:
   LostAnswer() {
-    house_.ApplyCatalogue();
-    house_.ApplyExample();
-    EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+    muster_.ApplyCatalogue();
+    muster_.ApplyExample();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
   }
 
   static lv1::ResizeNodePoolRequest Resize(int64_t nodes, const std::string& id) {
     lv1::ResizeNodePoolRequest request;
-    request.set_name(House::kPool);
+    request.set_name(MiniMuster::kPool);
     request.set_target_nodes(nodes);
     request.set_request_id(id);
     return request;
@@ -53,7 +53,7 @@ class LostAnswer : public ::testing::Test {
     return grpc::CreateChannel(line.address(), grpc::InsecureChannelCredentials());
   }
   int port() const {
-    const std::string address = house_.address();
+    const std::string address = muster_.address();
     int port = 0;
     EXPECT_TRUE(absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port));
     return port;
@@ -61,10 +61,10 @@ class LostAnswer : public ::testing::Test {
   void AwaitKept(const std::string& id) {
     const std::string sql =
         absl::StrCat("SELECT count(*) FROM lifecycle.kept_request WHERE request_id = '", id, "'");
-    Until([&] { return house_.database().QueryValue(sql) != "0"; }, id);
+    Until([&] { return muster_.database().QueryValue(sql) != "0"; }, id);
   }
 
-  House house_;
+  MiniMuster muster_;
 };
 
 TEST_F(LostAnswer, KillNineBetweenTheChangeAndItsAnswer) {
@@ -75,21 +75,21 @@ TEST_F(LostAnswer, KillNineBetweenTheChangeAndItsAnswer) {
   absl::StatusOr<lv1::NodePool> lost = absl::UnknownError("not called");
   std::thread caller([&] { lost = Call(channel, Resize(4, "four")); });
   AwaitKept("four");
-  house_.Kill();
+  muster_.Kill();
   line.Cut();
   caller.join();
   EXPECT_THAT(lost, StatusIs(absl::StatusCode::kUnavailable));
-  house_.Start();
+  muster_.Start();
   // Somebody else has another wish meanwhile: the repeat must not undo it.
-  ASSERT_THAT(Call(house_.channel(), Resize(2, "two")), IsOk());
+  ASSERT_THAT(Call(muster_.channel(), Resize(2, "two")), IsOk());
   const auto again = Call(channel, Resize(4, "four"));
   ASSERT_THAT(again, IsOk());
   EXPECT_EQ(again->spec().target_nodes(), 4);
   EXPECT_EQ(again->generation(), 2);
   EXPECT_THAT(Call(channel, Resize(5, "four")), HasReason("REQUEST_ID_REUSED"));
-  ASSERT_TRUE(house_.AwaitSettled(2)) << house_.Logs();
-  EXPECT_EQ(house_.GetPool()->generation(), 3);
-  EXPECT_EQ(house_.CheckBooks(2), "");
+  ASSERT_TRUE(muster_.AwaitSettled(2)) << muster_.Logs();
+  EXPECT_EQ(muster_.GetPool()->generation(), 3);
+  EXPECT_EQ(muster_.CheckBooks(2), "");
 }
 
 // musterctl names what it asks for, and repeats it when the answer is lost.
@@ -101,13 +101,13 @@ TEST_F(LostAnswer, MusterctlRepeatsWhatItWasNotTold) {
     AwaitKept("from-the-shell");
     line.Cut();
   });
-  const Finished scaled = house_.Ctl({server, "scale", "nodepool", "example-nodepool", "--nodes=3",
-                                      "--timeout=60s", "--request-id=from-the-shell"});
+  const Finished scaled = muster_.Ctl({server, "scale", "nodepool", "example-nodepool", "--nodes=3",
+                                       "--timeout=60s", "--request-id=from-the-shell"});
   cutter.join();
   EXPECT_EQ(scaled.exit_code, 0) << scaled.output;
   EXPECT_THAT(scaled.output, ::testing::HasSubstr("scaled to 3"));
-  ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
-  EXPECT_EQ(house_.GetPool()->generation(), 2);
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
+  EXPECT_EQ(muster_.GetPool()->generation(), 2);
 }
 
 }  // namespace

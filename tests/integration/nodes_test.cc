@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 
@@ -34,13 +34,13 @@ using Life = lv1::LifecycleService::Stub;
 class NodesTest : public ::testing::Test {
  protected:
   NodesTest()
-      : life_(lv1::LifecycleService::NewStub(house_.channel())),
-        configuration_(cv1::ConfigurationService::NewStub(house_.channel())) {
-    house_.ApplyCatalogue();
-    house_.ApplyExample();
-    EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+      : life_(lv1::LifecycleService::NewStub(muster_.channel())),
+        configuration_(cv1::ConfigurationService::NewStub(muster_.channel())) {
+    muster_.ApplyCatalogue();
+    muster_.ApplyExample();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
   }
-  ~NodesTest() override { EXPECT_EQ(house_.CompareStates(), ""); }
+  ~NodesTest() override { EXPECT_EQ(muster_.CompareStates(), ""); }
 
   template <class Stub, class Request, class Response>
   absl::StatusOr<Response> Call(Stub& stub,
@@ -54,10 +54,10 @@ class NodesTest : public ::testing::Test {
     if (!status.ok()) return rpc::FromGrpcStatus(status);
     return response;
   }
-  lv1::NodePool Pool() { return house_.GetPool().value(); }
+  lv1::NodePool Pool() { return muster_.GetPool().value(); }
   std::vector<lv1::Node> Nodes() {
     lv1::ListNodesRequest request;
-    request.set_parent(House::kPool);
+    request.set_parent(MiniMuster::kPool);
     const auto listed = Call(*life_, &Life::ListNodes, request);
     return {listed.value().nodes().begin(), listed.value().nodes().end()};
   }
@@ -68,14 +68,14 @@ class NodesTest : public ::testing::Test {
   }
   lv1::ResizeNodePoolRequest Resize(int64_t target, bool validate_only) {
     lv1::ResizeNodePoolRequest request;
-    request.set_name(House::kPool);
+    request.set_name(MiniMuster::kPool);
     request.set_target_nodes(target);
     request.set_validate_only(validate_only);
     return request;
   }
   std::vector<std::string> Reasons() {
     lv1::ExplainNodePoolRequest request;
-    request.set_name(House::kPool);
+    request.set_name(MiniMuster::kPool);
     const auto explained = Call(*life_, &Life::ExplainNodePool, request);
     EXPECT_THAT(explained, IsOk());
     std::vector<std::string> reasons;
@@ -86,14 +86,14 @@ class NodesTest : public ::testing::Test {
     return reasons;
   }
   bool AwaitReason(const std::string& type, const std::string& reason) {
-    return house_.Await([&](const lv1::NodePool* pool) {
+    return muster_.Await([&](const lv1::NodePool* pool) {
       return pool != nullptr &&
              std::any_of(pool->status().conditions().begin(), pool->status().conditions().end(),
                          [&](const auto& c) { return c.type() == type && c.reason() == reason; });
     });
   }
 
-  House house_;
+  MiniMuster muster_;
   std::unique_ptr<Life> life_;
   std::unique_ptr<cv1::ConfigurationService::Stub> configuration_;
 };
@@ -121,7 +121,7 @@ TEST_F(NodesTest, AMutationThatIsOnlyTriedSaysWhatItWouldDoAndWritesNothing) {
   EXPECT_THAT(down->preview().victims(), ElementsAre(*Machines().begin()));
 
   lv1::DeleteNodePoolRequest remove;
-  remove.set_name(House::kPool);
+  remove.set_name(MiniMuster::kPool);
   remove.set_validate_only(true);
   const auto gone = Call(*life_, &Life::DeleteNodePool, remove);
   ASSERT_THAT(gone, IsOk());
@@ -145,28 +145,28 @@ TEST_F(NodesTest, AMutationThatIsOnlyTriedSaysWhatItWouldDoAndWritesNothing) {
 
 TEST_F(NodesTest, ThePoolSaysWhoMustAct) {
   EXPECT_THAT(Reasons(), IsEmpty());
-  ASSERT_THAT(house_.Resize(90'000), IsOk());
-  ASSERT_TRUE(AwaitReason("Quota", "Over")) << house_.Logs();
+  ASSERT_THAT(muster_.Resize(90'000), IsOk());
+  ASSERT_TRUE(AwaitReason("Quota", "Over")) << muster_.Logs();
   EXPECT_THAT(Reasons(), ::testing::Contains("OVER_QUOTA/ACTOR_QUOTA_ADMIN"));
-  ASSERT_THAT(house_.Resize(1), IsOk());
-  ASSERT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+  ASSERT_THAT(muster_.Resize(1), IsOk());
+  ASSERT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
   EXPECT_THAT(Reasons(), IsEmpty());
 }
 
 TEST_F(NodesTest, NamedNodesGoAndNoOthersAndProtectedOnesStay) {
-  ASSERT_THAT(house_.Resize(4), IsOk());
-  ASSERT_TRUE(house_.AwaitSettled(4)) << house_.Logs();
+  ASSERT_THAT(muster_.Resize(4), IsOk());
+  ASSERT_TRUE(muster_.AwaitSettled(4)) << muster_.Logs();
   const std::set<std::string> before = Machines();
   const std::string kept = *before.begin();
   const std::string named = *before.rbegin();
 
   lv1::UpdateNodeRequest protect;
-  protect.mutable_node()->set_name(absl::StrCat(House::kPool, "/nodes/", kept));
+  protect.mutable_node()->set_name(absl::StrCat(MiniMuster::kPool, "/nodes/", kept));
   protect.mutable_node()->mutable_protect_until_time()->set_seconds(
       absl::ToUnixSeconds(absl::Now() + absl::Hours(1)));
   ASSERT_THAT(Call(*life_, &Life::UpdateNode, protect), IsOk());
   lv1::ResizeNodePoolRequest refused;
-  refused.set_name(House::kPool);
+  refused.set_name(MiniMuster::kPool);
   refused.add_remove_machines(named);
   refused.add_remove_machines(kept);
   EXPECT_THAT(Call(*life_, &Life::ResizeNodePool, refused),
@@ -175,26 +175,26 @@ TEST_F(NodesTest, NamedNodesGoAndNoOthersAndProtectedOnesStay) {
   EXPECT_EQ(Pool().spec().target_nodes(), 4);
 
   lv1::ResizeNodePoolRequest remove;
-  remove.set_name(House::kPool);
+  remove.set_name(MiniMuster::kPool);
   remove.add_remove_machines(named);
   ASSERT_THAT(Call(*life_, &Life::ResizeNodePool, remove), IsOk());
-  ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
   std::set<std::string> left = before;
   left.erase(named);
   EXPECT_EQ(Machines(), left);
 
-  ASSERT_THAT(house_.Resize(0), IsOk());
-  ASSERT_TRUE(house_.Await([](const auto* pool) { return pool->status().current_nodes() == 1; }));
+  ASSERT_THAT(muster_.Resize(0), IsOk());
+  ASSERT_TRUE(muster_.Await([](const auto* pool) { return pool->status().current_nodes() == 1; }));
   EXPECT_EQ(Machines(), std::set<std::string>{kept});
   EXPECT_THAT(Reasons(), ::testing::Contains("PROTECTED/ACTOR_NOBODY"));
   protect.mutable_node()->clear_protect_until_time();
   ASSERT_THAT(Call(*life_, &Life::UpdateNode, protect), IsOk());
-  EXPECT_TRUE(house_.AwaitSettled(0)) << house_.Logs();
+  EXPECT_TRUE(muster_.AwaitSettled(0)) << muster_.Logs();
 }
 
 // Its claim does not change: only what is in service does.
 TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
-  const auto capacity = kv1::CapacityService::NewStub(house_.channel());
+  const auto capacity = kv1::CapacityService::NewStub(muster_.channel());
   using Stub = kv1::CapacityService::Stub;
   kv1::BatchRegisterMachinesRequest labelled;
   kv1::Machine& machine = *labelled.add_machines();
@@ -232,9 +232,9 @@ TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
   ASSERT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity")) << Pool().DebugString();
 
   // Nothing of its own moves any more.
-  ASSERT_TRUE(house_.Await([](const auto* now) {
+  ASSERT_TRUE(muster_.Await([](const auto* now) {
     return now->status().current_nodes() == 2 && now->status().in_progress() == 0;
-  })) << house_.Logs();
+  })) << muster_.Logs();
   const auto set_all = [&](kv1::Machine::State state) {
     for (const std::string& name : spare) {
       kv1::SetMachineStateRequest order;
@@ -244,43 +244,43 @@ TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
     }
   };
   set_all(kv1::Machine::STATE_IN_REPAIR);
-  ASSERT_TRUE(AwaitReason("Capacity", "Partial")) << house_.Logs();
+  ASSERT_TRUE(AwaitReason("Capacity", "Partial")) << muster_.Logs();
   set_all(kv1::Machine::STATE_FREE);
-  EXPECT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity")) << house_.Logs();
+  EXPECT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity")) << muster_.Logs();
 }
 
 TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
-  ASSERT_THAT(house_.Resize(3), IsOk());
-  ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
+  ASSERT_THAT(muster_.Resize(3), IsOk());
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
   const std::string old_profile = Pool().status().node_profile();
   cv1::PublishReleaseRequest publish;
   publish.mutable_release()->set_name("channels/stable/components/gpu-driver/releases/999.1");
   ASSERT_THAT(Call(*configuration_, &cv1::ConfigurationService::Stub::PublishRelease, publish),
               IsOk());
-  ASSERT_TRUE(house_.Await([](const auto* pool) {
+  ASSERT_TRUE(muster_.Await([](const auto* pool) {
     return pool->status().has_pending_node_configuration();
-  })) << house_.Logs();
+  })) << muster_.Logs();
   cv1::PromoteConfigurationRequest promote;
   promote.set_name(absl::StrCat("poolConfigurations/", Pool().uid()));
   ASSERT_THAT(
       Call(*configuration_, &cv1::ConfigurationService::Stub::PromoteConfiguration, promote),
       IsOk());
-  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "StagedNodeConfig")) << house_.Logs();
+  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "StagedNodeConfig")) << muster_.Logs();
   EXPECT_NE(Pool().status().node_profile(), old_profile);
 
   lv1::ReconfigureNodePoolRequest reboot;
-  reboot.set_name(House::kPool);
+  reboot.set_name(MiniMuster::kPool);
   ASSERT_THAT(Call(*life_, &Life::ReconfigureNodePool, reboot), IsOk());
-  ASSERT_TRUE(house_.Await([](const auto* pool) {
+  ASSERT_TRUE(muster_.Await([](const auto* pool) {
     return pool->reconfiguration().state() == lv1::Reconfiguration::STATE_DONE;
-  })) << house_.Logs();
+  })) << muster_.Logs();
   EXPECT_EQ(Pool().reconfiguration().rebooted_nodes(), 3);
-  ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
   for (const lv1::Node& node : Nodes()) {
     EXPECT_EQ(node.observed().node_profile(), Pool().status().node_profile());
   }
   std::set<std::string> told;
-  for (const lv1::Event& event : house_.Events()) told.insert(event.reason());
+  for (const lv1::Event& event : muster_.Events()) told.insert(event.reason());
   for (const char* reason :
        {"CWPendingNodeConfig", "CWManualUpgradeTrigger", "CWNodeConfigStaged",
         "CWNodePoolNodeConfigUpdated", "CWConfigStaged", "CWReconfigureRebooted"}) {
@@ -291,9 +291,9 @@ TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
   back.set_name(promote.name());
   ASSERT_THAT(Call(*configuration_, &cv1::ConfigurationService::Stub::RollbackConfiguration, back),
               IsOk());
-  EXPECT_TRUE(house_.Await([&](const auto* pool) {
+  EXPECT_TRUE(muster_.Await([&](const auto* pool) {
     return pool->status().node_profile() == old_profile;
-  })) << house_.Logs();
+  })) << muster_.Logs();
 }
 
 // What a configuration lacks is told by its watch, and so is that it lacks it no more.
@@ -314,14 +314,14 @@ TEST_F(NodesTest, AWithdrawnDriverIsToldAndHeals) {
     withdraw.set_name(driver);
     ASSERT_THAT(Call(*configuration_, &Stub::WithdrawRelease, withdraw), IsOk());
   }
-  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "InternalError")) << house_.Logs();
+  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "InternalError")) << muster_.Logs();
   EXPECT_THAT(Reasons(), ::testing::Contains(::testing::StartsWith("CONFIGURATION_PROBLEM/")));
   for (const std::string& driver : drivers) {
     cv1::PublishReleaseRequest publish;
     publish.mutable_release()->set_name(driver);
     ASSERT_THAT(Call(*configuration_, &Stub::PublishRelease, publish), IsOk());
   }
-  EXPECT_TRUE(AwaitReason("NodeReconfigurationRequired", "AllNodesUpToDate")) << house_.Logs();
+  EXPECT_TRUE(AwaitReason("NodeReconfigurationRequired", "AllNodesUpToDate")) << muster_.Logs();
   EXPECT_THAT(Reasons(), IsEmpty());
 }
 
@@ -336,12 +336,12 @@ TEST_F(NodesTest, ADriverThatNobodyReleasedMakesThePoolInvalidUntilSomebodyDoes)
     ASSERT_THAT(Call(*life_, &Life::ApplyNodePool, apply), IsOk());
   };
   set_driver("998");
-  ASSERT_TRUE(AwaitReason("Validated", "Invalid")) << house_.Logs();
+  ASSERT_TRUE(AwaitReason("Validated", "Invalid")) << muster_.Logs();
   EXPECT_THAT(Reasons(), ::testing::ElementsAre("INVALID_SPEC/ACTOR_USER"));
   cv1::PublishReleaseRequest publish;
   publish.mutable_release()->set_name("channels/stable/components/gpu-driver/releases/998.1");
   ASSERT_THAT(Call(*configuration_, &Stub::PublishRelease, publish), IsOk());
-  EXPECT_TRUE(AwaitReason("Validated", "Valid")) << house_.Logs();
+  EXPECT_TRUE(AwaitReason("Validated", "Valid")) << muster_.Logs();
 }
 
 // Orders in a burst: each is told, and counted.
@@ -357,13 +357,13 @@ TEST_F(NodesTest, EveryOrderIsTold) {
   }
   const auto told = [&] {
     int64_t count = 0;
-    for (const lv1::Event& event : house_.Events()) {
+    for (const lv1::Event& event : muster_.Events()) {
       if (event.reason() == "CWNodePoolNodeConfigRollbackFailed") count += event.count();
     }
     return count;
   };
   // Every event comes with a change of the pool.
-  EXPECT_TRUE(house_.Await([&](const auto*) { return told() >= kOrders; })) << told();
+  EXPECT_TRUE(muster_.Await([&](const auto*) { return told() >= kOrders; })) << told();
   EXPECT_EQ(told(), kOrders);
   cv1::GetPoolConfigurationRequest get;
   get.set_name(back.name());

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 
 namespace muster::testing {
 namespace {
@@ -30,13 +30,13 @@ std::string MessageOf(const lv1::NodePool& pool, const std::string& type,
 class PastTest : public ::testing::Test {
  protected:
   PastTest() {
-    house_.ApplyCatalogue();
-    house_.ApplyExample();
+    muster_.ApplyCatalogue();
+    muster_.ApplyExample();
   }
   void TearDown() override {
-    if (HasFailure()) std::cerr << house_.Logs();
+    if (HasFailure()) std::cerr << muster_.Logs();
   }
-  const TestDatabase& database() { return house_.database(); }
+  const TestDatabase& database() { return muster_.database(); }
   std::string Migrate() {
     const Finished done = RunProgram({Binary("musterd"), "migrate", "--new_history",
                                       absl::StrCat("--db_conninfo=", database().conninfo()),
@@ -44,26 +44,26 @@ class PastTest : public ::testing::Test {
     return done.exit_code == 0 ? "" : done.output;
   }
 
-  House house_;
+  MiniMuster muster_;
 };
 
 TEST_F(PastTest, APoolThatWasDeletedAfterItSaysSoAndCanBeDeletedAgain) {
-  ASSERT_TRUE(house_.AwaitSettled(1));
+  ASSERT_TRUE(muster_.AwaitSettled(1));
   const Past past(database(), "lifecycle");
-  ASSERT_EQ(house_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
-  house_.Kill();
+  ASSERT_EQ(muster_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
+  muster_.Kill();
   past.Restore();
-  house_.Start();
+  muster_.Start();
   std::string told;
-  EXPECT_TRUE(house_.Await([&](const lv1::NodePool* pool) {
+  EXPECT_TRUE(muster_.Await([&](const lv1::NodePool* pool) {
     if (pool != nullptr) told = MessageOf(*pool, "Quota", "InternalError");
     return !told.empty();
   }));
   EXPECT_THAT(told, HasSubstr("database was restored to a time before that"));
-  EXPECT_THAT(house_.Ctl({"explain", "nodepool", "example-nodepool"}).output,
+  EXPECT_THAT(muster_.Ctl({"explain", "nodepool", "example-nodepool"}).output,
               HasSubstr("delete the NodePool"));
-  ASSERT_EQ(house_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
-  EXPECT_EQ(house_.CheckBooks(0), "");
+  ASSERT_EQ(muster_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
+  EXPECT_EQ(muster_.CheckBooks(0), "");
 }
 
 // The statements of the runbook, for a pool.
@@ -78,21 +78,21 @@ std::string Runbook(const std::string& uid) {
 }
 
 TEST_F(PastTest, AGenerationOutOfReachIsBroughtBackByTheRunbook) {
-  ASSERT_TRUE(house_.AwaitSettled(1));
-  const std::string uid = house_.GetPool()->uid();
-  house_.Kill();
+  ASSERT_TRUE(muster_.AwaitSettled(1));
+  const std::string uid = muster_.GetPool()->uid();
+  muster_.Kill();
   database().Execute("UPDATE quota.holding SET generation = 9223372036854775807");
-  house_.Start();
-  ASSERT_TRUE(house_.Resize(2).ok());
-  EXPECT_TRUE(house_.Await([](const lv1::NodePool* pool) {
+  muster_.Start();
+  ASSERT_TRUE(muster_.Resize(2).ok());
+  EXPECT_TRUE(muster_.Await([](const lv1::NodePool* pool) {
     return pool != nullptr && !MessageOf(*pool, "Quota", "InternalError").empty();
   }));
-  house_.Kill();
+  muster_.Kill();
   database().Execute(Runbook(uid));
   ASSERT_EQ(Migrate(), "");
-  house_.Start();
-  EXPECT_TRUE(house_.AwaitSettled(2));
-  EXPECT_EQ(house_.AuditBooks(), "");
+  muster_.Start();
+  EXPECT_TRUE(muster_.AwaitSettled(2));
+  EXPECT_EQ(muster_.AuditBooks(), "");
   EXPECT_EQ(database().QueryValue("SELECT sum(nodes) FROM quota.holding"), "2");
 }
 

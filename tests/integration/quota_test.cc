@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/time/clock.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 
 namespace muster::testing {
 namespace {
@@ -18,16 +18,16 @@ constexpr char kParent[] = "organizations/acme";
 constexpr char kId[] = "RNO2A~gd-8xa100-i128~default";
 constexpr char kName[] = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
 
-// A pool of one Node in a house where a pool that nothing tells of is looked at once an hour: what
+// A pool of one Node in a Muster where a pool that nothing tells of is looked at once an hour: what
 // happens sooner was told.
 class QuotaWakes : public ::testing::Test {
  protected:
-  QuotaWakes() : stub_(quota::v1::QuotaService::NewStub(house_.channel())) {
-    house_.ApplyCatalogue();
-    house_.ApplyExample();
-    EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+  QuotaWakes() : stub_(quota::v1::QuotaService::NewStub(muster_.channel())) {
+    muster_.ApplyCatalogue();
+    muster_.ApplyExample();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
   }
-  ~QuotaWakes() override { EXPECT_EQ(house_.CompareStates(), ""); }
+  ~QuotaWakes() override { EXPECT_EQ(muster_.CompareStates(), ""); }
 
   void Update(int64_t limit, const std::function<void(quota::v1::Quota&)>& more = nullptr) {
     quota::v1::UpdateQuotaRequest request;
@@ -41,7 +41,7 @@ class QuotaWakes : public ::testing::Test {
   }
   // Until that was said of the spec as it is now.
   bool AwaitQuota(const std::string& reason) {
-    return house_.Await([&](const lifecycle::v1::NodePool* pool) {
+    return muster_.Await([&](const lifecycle::v1::NodePool* pool) {
       if (pool == nullptr) return false;
       for (const auto& condition : pool->status().conditions()) {
         if (condition.type() == "Quota") {
@@ -55,22 +55,22 @@ class QuotaWakes : public ::testing::Test {
   // Tells how long the first new Node took.
   void ExpectGrowth(int64_t nodes) {
     const absl::Time raised = absl::Now();
-    EXPECT_TRUE(house_.Await([](const lifecycle::v1::NodePool* pool) {
+    EXPECT_TRUE(muster_.Await([](const lifecycle::v1::NodePool* pool) {
       return pool != nullptr && pool->status().in_progress() + pool->status().current_nodes() > 1;
-    })) << house_.Logs();
+    })) << muster_.Logs();
     std::cout << "growth was seen after " << absl::Now() - raised << "\n";
-    EXPECT_TRUE(house_.AwaitSettled(nodes)) << house_.Logs();
-    EXPECT_EQ(house_.CheckBooks(nodes), "");
+    EXPECT_TRUE(muster_.AwaitSettled(nodes)) << muster_.Logs();
+    EXPECT_EQ(muster_.CheckBooks(nodes), "");
   }
 
-  House house_{{.musterd_flags = {"--resync_interval=1h"}}};
+  MiniMuster muster_{{.musterd_flags = {"--resync_interval=1h"}}};
   std::unique_ptr<quota::v1::QuotaService::Stub> stub_;
 };
 
 TEST_F(QuotaWakes, ARaisedLimitWakesEveryPoolThatIsOverAtOnce) {
   Update(1);
-  ASSERT_TRUE(house_.Resize(3).ok());
-  ASSERT_TRUE(AwaitQuota("Over")) << house_.Logs();
+  ASSERT_TRUE(muster_.Resize(3).ok());
+  ASSERT_TRUE(AwaitQuota("Over")) << muster_.Logs();
   Update(3);
   ExpectGrowth(3);
 }
@@ -82,9 +82,9 @@ TEST_F(QuotaWakes, ANewQuotaWakesThePoolsThatFoundNone) {
   google::protobuf::Empty nothing;
   ASSERT_TRUE(stub_->DeleteQuota(&gone, remove, &nothing).ok());
   // Nothing was asked for anew: the pool is told, and keeps its Node.
-  ASSERT_TRUE(AwaitQuota("NotSet")) << house_.Logs();
-  ASSERT_TRUE(house_.Resize(3).ok());
-  ASSERT_TRUE(AwaitQuota("NotSet")) << house_.Logs();
+  ASSERT_TRUE(AwaitQuota("NotSet")) << muster_.Logs();
+  ASSERT_TRUE(muster_.Resize(3).ok());
+  ASSERT_TRUE(AwaitQuota("NotSet")) << muster_.Logs();
   grpc::ClientContext context;
   quota::v1::CreateQuotaRequest create;
   create.set_parent(kParent);
@@ -97,8 +97,8 @@ TEST_F(QuotaWakes, ANewQuotaWakesThePoolsThatFoundNone) {
 
 TEST_F(QuotaWakes, AnOverrideThatComesIntoForceWakesThem) {
   Update(1);
-  ASSERT_TRUE(house_.Resize(3).ok());
-  ASSERT_TRUE(AwaitQuota("Over")) << house_.Logs();
+  ASSERT_TRUE(muster_.Resize(3).ok());
+  ASSERT_TRUE(AwaitQuota("Over")) << muster_.Logs();
   Update(1, [](quota::v1::Quota& quota) {
     quota::v1::LimitOverride* launch = quota.add_overrides();
     launch->set_limit(3);
@@ -110,13 +110,13 @@ TEST_F(QuotaWakes, AnOverrideThatComesIntoForceWakesThem) {
 }
 
 TEST_F(QuotaWakes, NoNodeIsTakenAwayBecauseALimitFellAndThePoolSaysSo) {
-  ASSERT_TRUE(house_.Resize(3).ok());
-  ASSERT_TRUE(house_.AwaitSettled(3)) << house_.Logs();
+  ASSERT_TRUE(muster_.Resize(3).ok());
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
   Update(1);
-  ASSERT_TRUE(AwaitQuota("Over")) << house_.Logs();
-  EXPECT_EQ(house_.CheckBooks(3), "");
-  ASSERT_TRUE(house_.Resize(1).ok());
-  EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
+  ASSERT_TRUE(AwaitQuota("Over")) << muster_.Logs();
+  EXPECT_EQ(muster_.CheckBooks(3), "");
+  ASSERT_TRUE(muster_.Resize(1).ok());
+  EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
 }
 
 }  // namespace

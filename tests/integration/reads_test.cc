@@ -23,7 +23,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "services/rpc/status.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/testing/raw_call.h"
 #include "tests/testing/status_matchers.h"
 
@@ -244,33 +244,33 @@ class Reads : public ::testing::Test {
   static constexpr char kQuota[] = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
   static constexpr char kPools[] = "organizations/acme/clusters/example/nodePools/";
 
-  Reads() : house_({.musterd_flags = {"--resync_interval=24h", "--audit_interval=24h"}}) {
-    house_.ApplyCatalogue();
-    house_.ApplyExample();
-    EXPECT_TRUE(house_.AwaitSettled(1)) << house_.Logs();
-    life_ = lv1::LifecycleService::NewStub(house_.channel());
+  Reads() : muster_({.musterd_flags = {"--resync_interval=24h", "--audit_interval=24h"}}) {
+    muster_.ApplyCatalogue();
+    muster_.ApplyExample();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+    life_ = lv1::LifecycleService::NewStub(muster_.channel());
     const auto leaving = Apply("leaving");
-    EXPECT_TRUE(AwaitNodes(2)) << house_.Logs();
+    EXPECT_TRUE(AwaitNodes(2)) << muster_.Logs();
     StopReconciling();
     // What the others have not been asked for yet: more Nodes, a pool, and no pool.
-    EXPECT_THAT(house_.Resize(5), IsOk());
+    EXPECT_THAT(muster_.Resize(5), IsOk());
     fresh_ = Apply("fresh").uid();
     lv1::DeleteNodePoolRequest remove;
     remove.set_name(leaving.name());
     grpc::ClientContext context;
     lv1::NodePool removed;
     EXPECT_TRUE(life_->DeleteNodePool(&context, remove, &removed).ok());
-    const lv1::NodePool pool = house_.GetPool().value();
+    const lv1::NodePool pool = muster_.GetPool().value();
     replacements_ = {
         {"$FRESH_POOL", absl::StrCat(kPools, "fresh")},
         {"$LEAVING_POOL", leaving.name()},
-        {"$POOL", House::kPool},
+        {"$POOL", MiniMuster::kPool},
         {"$FRESH", fresh_},
         {"$UID", pool.uid()},
         {"$QUOTA", kQuota},
         {"$PROFILE", pool.status().node_profile()},
         {"$MACHINE",
-         house_.database().QueryValue(absl::StrCat(
+         muster_.database().QueryValue(absl::StrCat(
              "SELECT machine FROM lifecycle.node WHERE pool_uid = '", pool.uid(), "'"))},
     };
   }
@@ -289,7 +289,7 @@ class Reads : public ::testing::Test {
 
   bool AwaitNodes(int nodes) {
     const absl::Time give_up = absl::Now() + absl::Minutes(1);
-    while (house_.database().QueryValue(
+    while (muster_.database().QueryValue(
                "SELECT count(*) FROM lifecycle.node WHERE state = 'PRODUCTION'") !=
            absl::StrCat(nodes)) {
       if (absl::Now() > give_up) return false;
@@ -300,7 +300,7 @@ class Reads : public ::testing::Test {
 
   // Somebody else has the lease; then until what was under way is over.
   void StopReconciling() {
-    house_.database().Execute(
+    muster_.database().Execute(
         "UPDATE lifecycle.lease_heartbeat SET holder = 'a test', epoch = epoch + 1,"
         " write_time = now(), expire_time = now() + interval '1 day'");
     std::string before;
@@ -317,7 +317,7 @@ class Reads : public ::testing::Test {
     std::string text;
     for (const char* schema : {"quota", "capacity", "configuration", "lifecycle"}) {
       absl::StrAppend(&text, schema, " ",
-                      house_.database().QueryValue(absl::StrCat(
+                      muster_.database().QueryValue(absl::StrCat(
                           "SELECT max(revision) FROM ", schema, ".journal WHERE kind <> 'lease'")),
                       " ");
     }
@@ -345,7 +345,7 @@ class Reads : public ::testing::Test {
       if (id != nullptr) request->GetReflection()->SetString(request.get(), id, "a-trial");
     }
     return rpc::FromGrpcStatus(
-        CallRaw(house_.operator_channel(),
+        CallRaw(muster_.operator_channel(),
                 absl::StrCat("/", method.service()->full_name(), "/", method.name()),
                 request->SerializeAsString(), {.enough = [&method](const std::string& answer) {
                   return method.server_streaming() && IsSnapshotEnd(method, answer);
@@ -363,7 +363,7 @@ class Reads : public ::testing::Test {
            type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
   }
 
-  House house_;
+  MiniMuster muster_;
   std::unique_ptr<lv1::LifecycleService::Stub> life_;
   std::string fresh_;
   std::vector<std::pair<std::string, std::string>> replacements_;  // longer words first
@@ -383,7 +383,7 @@ TEST_F(Reads, NoJournalMoves) {
       EXPECT_EQ(Journals(), before);
     }
   }
-  EXPECT_EQ(house_.CompareStates(), "");
+  EXPECT_EQ(muster_.CompareStates(), "");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 
 namespace muster::testing {
 namespace {
@@ -30,13 +30,13 @@ const lv1::NodeConfiguration* RevisionOf(const lv1::NodePool& pool, const std::s
 // What a Node runs stays among the pool's revisions, is counted, and can be rolled back to, however
 // many came after it.
 TEST(Revisions, WhatANodeRunsIsNeverForgotten) {
-  House house;
-  house.ApplyCatalogue();
-  house.ApplyExample();
-  ASSERT_TRUE(house.AwaitSettled(1)) << house.Logs();
-  lv1::NodePool pool = house.GetPool().value();
+  MiniMuster muster;
+  muster.ApplyCatalogue();
+  muster.ApplyExample();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  lv1::NodePool pool = muster.GetPool().value();
   const std::string running = pool.status().node_profile();
-  const auto configuration = cv1::ConfigurationService::NewStub(house.channel());
+  const auto configuration = cv1::ConfigurationService::NewStub(muster.channel());
   const std::string name = absl::StrCat("poolConfigurations/", pool.uid());
   for (int i = 1; i <= kReleases; ++i) {
     grpc::ClientContext context;
@@ -45,19 +45,19 @@ TEST(Revisions, WhatANodeRunsIsNeverForgotten) {
         absl::StrCat("channels/stable/components/gpu-driver/releases/999.", i));
     cv1::Release release;
     ASSERT_TRUE(configuration->PublishRelease(&context, publish, &release).ok());
-    ASSERT_TRUE(house.Await([&](const lv1::NodePool* now) {
+    ASSERT_TRUE(muster.Await([&](const lv1::NodePool* now) {
       return now->status().has_pending_node_configuration();
-    })) << house.Logs();
+    })) << muster.Logs();
     grpc::ClientContext another;
     cv1::PromoteConfigurationRequest promote;
     promote.set_name(name);
     cv1::PoolConfiguration promoted;
     ASSERT_TRUE(configuration->PromoteConfiguration(&another, promote, &promoted).ok());
-    ASSERT_TRUE(house.Await([&](const lv1::NodePool* now) {
+    ASSERT_TRUE(muster.Await([&](const lv1::NodePool* now) {
       return !now->status().has_pending_node_configuration();
-    })) << house.Logs();
+    })) << muster.Logs();
   }
-  pool = house.GetPool().value();
+  pool = muster.GetPool().value();
   EXPECT_LT(pool.status().node_configuration_revisions_size(), kReleases);
   const lv1::NodeConfiguration* revision = RevisionOf(pool, running);
   ASSERT_NE(revision, nullptr) << pool.DebugString();
@@ -70,9 +70,9 @@ TEST(Revisions, WhatANodeRunsIsNeverForgotten) {
   cv1::PoolConfiguration answer;
   const grpc::Status status = configuration->RollbackConfiguration(&context, back, &answer);
   ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(house.Await([&](const lv1::NodePool* now) {
+  EXPECT_TRUE(muster.Await([&](const lv1::NodePool* now) {
     return now->status().node_profile() == running;
-  })) << house.Logs();
+  })) << muster.Logs();
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/double/budgets.h"
+#include "tests/kubernetes/fake_api_server/budgets.h"
 #include "tests/kubernetes/real_api_server.h"
 
 namespace muster::testing {
@@ -18,10 +18,10 @@ class DoubleApiServer : public ApiServer {
  public:
   DoubleApiServer() { WriteKubeconfig(absl::StrCat("server: ", double_.url()), "token: any"); }
   std::string name() const override { return "the API server's double"; }
-  ApiServerDouble* double_or_null() override { return &double_; }
+  FakeApiServer* fake_or_null() override { return &double_; }
 
  private:
-  ApiServerDouble double_;
+  FakeApiServer double_;
 };
 
 std::string MakeFolder() {

@@ -6,7 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/api/endpoint.h"
-#include "tests/kubernetes/double/api_server_double.h"
+#include "tests/kubernetes/fake_api_server/fake_api_server.h"
 
 namespace muster::testing {
 
@@ -24,8 +24,8 @@ class ApiServer {
   // For the log of a test, e.g. `kube-apiserver v1.36.2`.
   virtual std::string name() const = 0;
   // Null: it is the real one.
-  virtual ApiServerDouble* double_or_null() = 0;
-  bool is_real() { return double_or_null() == nullptr; }
+  virtual FakeApiServer* fake_or_null() = 0;
+  bool is_real() { return fake_or_null() == nullptr; }
 
   // A file; its user may do everything (system:masters).
   const std::string& kubeconfig() const { return kubeconfig_; }

@@ -25,7 +25,7 @@ class MisbehaviourTest : public ServerTest {
   void SetUp() override {
     MUSTER_SKIP_IF_REAL("it does not misbehave on command");
     own_ = ApiServer::Start();
-    double_ = own_->double_or_null();
+    double_ = own_->fake_or_null();
     mine_ = own_->Connect("muster-kubernetes/1.0");
   }
   void TearDown() override { mine_.reset(); }
@@ -44,7 +44,7 @@ class MisbehaviourTest : public ServerTest {
   static bool GoOn(absl::string_view, const Json&) { return true; }
 
   std::unique_ptr<ApiServer> own_;
-  ApiServerDouble* double_ = nullptr;
+  FakeApiServer* double_ = nullptr;
   std::unique_ptr<Client> mine_;
 };
 

@@ -40,7 +40,7 @@ class PodsTest : public ServerTest {
   bool IsEnding(const std::string& name) {
     return Get(At(kPods, name))["metadata"].contains("deletionTimestamp");
   }
-  PodCounts Counts(const Json& pod) { return server().double_or_null()->CountsOf(UidOf(pod)); }
+  PodCounts Counts(const Json& pod) { return server().fake_or_null()->CountsOf(UidOf(pod)); }
 };
 
 TEST_F(PodsTest, StartPending) {

@@ -75,7 +75,7 @@ class RealApiServer : public ApiServer {
     return absl::StrCat("kube-apiserver ",
                         version.ok() ? version->value("gitVersion", "") : "without a version");
   }
-  ApiServerDouble* double_or_null() override { return nullptr; }
+  FakeApiServer* fake_or_null() override { return nullptr; }
 
  private:
   std::string Log() const { return absl::StrCat(folder(), "/kube-apiserver.log"); }

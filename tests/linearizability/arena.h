@@ -17,7 +17,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "storage/postgres/store.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/linearizability/ask.h"
 #include "tests/linearizability/call.h"
 #include "tests/linearizability/rough_database.h"
@@ -37,7 +37,7 @@ inline unsigned Seed() {
 }
 
 // Two replicas of every service over one Postgres. Its clients hold and claim for no pools.
-inline testing::House::Options TwoReplicas() {
+inline testing::MiniMuster::Options TwoReplicas() {
   return {.processes = {"capacity,quota,lifecycle,configuration",
                         "capacity,quota,lifecycle,configuration"},
           .audit_books = false};
@@ -49,7 +49,7 @@ inline testing::House::Options TwoReplicas() {
 // calls, in no order.
 template <class State>
 std::vector<Call<State>> Play(
-    testing::House& house, int calls_each, bool kill,
+    testing::MiniMuster& muster, int calls_each, bool kill,
     const std::function<std::function<Call<State>()>(int, const Channels&)>& make) {
   std::mutex mutex;
   std::condition_variable half_done;
@@ -59,7 +59,7 @@ std::vector<Call<State>> Play(
   for (int client = 0; client < kClients; ++client) {
     clients.emplace_back([&, client] {
       const auto own = static_cast<size_t>(client % 2);
-      const auto ask = make(client, {house.channel(own), house.channel(1 - own)});
+      const auto ask = make(client, {muster.channel(own), muster.channel(1 - own)});
       for (int i = 0; i < calls_each; ++i) {
         Call<State> call = ask();
         const bool lost = call.outcome == Outcome::kUnknown;
@@ -75,8 +75,8 @@ std::vector<Call<State>> Play(
       std::unique_lock lock(mutex);
       half_done.wait(lock, [&] { return calls.size() >= half; });
     }
-    house.Kill(1);
-    house.Start();
+    muster.Kill(1);
+    muster.Start();
   }
   for (std::thread& client : clients) client.join();
   return calls;
@@ -84,7 +84,7 @@ std::vector<Call<State>> Play(
 
 // What a schema's journal says now. `mark` and `time`: see Journal::Row.
 template <class State>
-Journal<State> ReadJournal(const testing::House& house, const std::string& schema,
+Journal<State> ReadJournal(const testing::MiniMuster& muster, const std::string& schema,
                            const storage::Store<State>& store,
                            std::string (*mark)(const typename State::Change&),
                            absl::Time (*time)(const typename State::Change&)) {
@@ -92,9 +92,9 @@ Journal<State> ReadJournal(const testing::House& house, const std::string& schem
   journal.encode = [&store](const Revised<typename State::Change>& change) {
     return store.Encode(change);
   };
-  for (const auto& row : house.database().Query(
+  for (const auto& row : muster.database().Query(
            absl::StrCat("SELECT revision, batch, kind, key, encode(change, 'hex') FROM ",
-                        WholeJournal(house.database(), schema), " ORDER BY revision, batch"))) {
+                        WholeJournal(muster.database(), schema), " ORDER BY revision, batch"))) {
     typename Journal<State>::Row entry;
     if (!absl::SimpleAtoi(*row[0], &entry.revision)) throw std::runtime_error(*row[0]);
     entry.batch = *row[1];

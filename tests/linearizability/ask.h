@@ -85,8 +85,8 @@ Call<State> Ask(absl::Duration patience, Stub& stub,
   };
   Call<State> call;
   call.what = absl::StrCat(Request::descriptor()->name(), " {", request.ShortDebugString(), "}");
-  call.decide = [decide, render](Overlay<State>& overlay, absl::Time now) {
-    const absl::StatusOr<Response> response = decide(overlay, now);
+  call.decide = [decide, render](StagedState<State>& staged, absl::Time now) {
+    const absl::StatusOr<Response> response = decide(staged, now);
     return response.ok() ? render(*response) : AnswerOf(response.status());
   };
   Response response;

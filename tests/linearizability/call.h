@@ -36,8 +36,8 @@ struct Call {
   std::string key = {};   // what it is about: calls of different keys do not touch each other
   // Tells of journal rows that this call may have written: see Journal::marks. Empty: a read.
   std::vector<std::string> marks = {};
-  // The pure core's answer. What it puts on the overlay is what the call does.
-  std::function<Answer(Overlay<State>&, absl::Time now)> decide = {};
+  // The pure core's answer. What it puts on the staged state is what the call does.
+  std::function<Answer(StagedState<State>&, absl::Time now)> decide = {};
 };
 
 }  // namespace muster::linearizability

@@ -48,8 +48,8 @@ void AddMarks(const capacity::v1::ClaimRequest& request, std::vector<std::string
 }
 
 // How long it waits is stripped again, so that it does not matter when it is told.
-capacity::v1::Claim Told(const Overlay<State>& overlay, const capacity::ClaimView& view) {
-  return capacity::ToProto(capacity::AnswerOf(overlay.state(), view, absl::UnixEpoch()));
+capacity::v1::Claim Told(const StagedState<State>& staged, const capacity::ClaimView& view) {
+  return capacity::ToProto(capacity::AnswerOf(staged.state(), view, absl::UnixEpoch()));
 }
 
 template <class Request>
@@ -200,11 +200,11 @@ Call<State> CapacityCaller::SyncClaim() {
   const Claim claim = PickClaim();
   *request.mutable_claim() = RandomRequest(claim);
   const auto decide = [command = CommandOf(request)](
-                          Overlay<State>& overlay,
+                          StagedState<State>& staged,
                           absl::Time now) -> absl::StatusOr<capacity::v1::Claim> {
-    const auto view = capacity::Decide(overlay, command, now);
+    const auto view = capacity::Decide(staged, command, now);
     if (!view.ok()) return view.status();
-    return Told(overlay, *view);
+    return Told(staged, *view);
   };
   capacity::v1::Claim told;
   Call<State> call =
@@ -229,13 +229,13 @@ Call<State> CapacityCaller::BatchSyncClaims() {
     claims.push_back(claim);
   }
   const auto decide = [command = CommandOf(request)](
-                          Overlay<State>& overlay,
+                          StagedState<State>& staged,
                           absl::Time now) -> absl::StatusOr<capacity::v1::BatchSyncClaimsResponse> {
     capacity::v1::BatchSyncClaimsResponse response;
-    for (const auto& view : capacity::Decide(overlay, command, now)) {
+    for (const auto& view : capacity::Decide(staged, command, now)) {
       auto* result = response.add_results();
       if (view.ok()) {
-        *result->mutable_claim() = Told(overlay, *view);
+        *result->mutable_claim() = Told(staged, *view);
       } else {
         *result->mutable_error() = rpc::ToRpcStatus(view.status());
       }
@@ -267,9 +267,9 @@ Call<State> CapacityCaller::SetMachineState() {
   request.set_state(Pick(0, 3) == 0 ? capacity::v1::Machine::STATE_IN_REPAIR
                                     : capacity::v1::Machine::STATE_FREE);
   const auto decide = [command = CommandOf(request)](
-                          Overlay<State>& overlay,
+                          StagedState<State>& staged,
                           absl::Time now) -> absl::StatusOr<capacity::v1::Machine> {
-    const auto machine = capacity::Decide(overlay, command, now);
+    const auto machine = capacity::Decide(staged, command, now);
     if (!machine.ok()) return machine.status();
     return capacity::ToProto(*machine);
   };
@@ -282,11 +282,11 @@ Call<State> CapacityCaller::SetMachineState() {
 Call<State> CapacityCaller::GetClaim(const std::string& uid, Stub& stub) {
   capacity::v1::GetClaimRequest request;
   request.set_name(capacity::ClaimName(uid));
-  const auto decide = [request](Overlay<State>& overlay,
+  const auto decide = [request](StagedState<State>& staged,
                                 absl::Time) -> absl::StatusOr<capacity::v1::Claim> {
-    const ClaimRow* claim = overlay.state().table<ClaimRow>().Find(request.name());
+    const ClaimRow* claim = staged.state().table<ClaimRow>().Find(request.name());
     if (claim == nullptr) return error::NotFound(request.name());
-    return Told(overlay, capacity::ViewOf(overlay.state(), *claim));
+    return Told(staged, capacity::ViewOf(staged.state(), *claim));
   };
   capacity::v1::Claim told;
   Call<State> call =
@@ -299,10 +299,10 @@ Call<State> CapacityCaller::ListMachines() {
   capacity::v1::ListMachinesRequest request;
   request.set_page_size(1000);
   request.set_zone(kZone);
-  const auto decide = [](Overlay<State>& overlay,
+  const auto decide = [](StagedState<State>& staged,
                          absl::Time) -> absl::StatusOr<capacity::v1::ListMachinesResponse> {
     capacity::v1::ListMachinesResponse response;
-    for (const auto& [name, machine] : overlay.state().table<MachineRow>().rows()) {
+    for (const auto& [name, machine] : staged.state().table<MachineRow>().rows()) {
       if (machine.row->zone == kZone) *response.add_machines() = capacity::ToProto(*machine.row);
     }
     return response;

@@ -4,7 +4,7 @@
 
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/limits.h"
-#include "storage/capacity/capacity_store.h"
+#include "services/capacity/store/capacity_store.h"
 #include "tests/linearizability/arena.h"
 #include "tests/linearizability/capacity_calls.h"
 #include "tests/linearizability/watch_history.h"
@@ -25,10 +25,11 @@ void Append(Holdings& all, const Holdings& more) {
   all.given_back.insert(all.given_back.end(), more.given_back.begin(), more.given_back.end());
 }
 
-std::vector<Call<State>> PlayCapacity(testing::House& house, unsigned seed, Holdings& holdings) {
+std::vector<Call<State>> PlayCapacity(testing::MiniMuster& muster, unsigned seed,
+                                      Holdings& holdings) {
   CapacityCaller::Shared shared;
   std::vector<std::shared_ptr<CapacityCaller>> callers(kClients);
-  auto calls = Play<State>(house, kCallsEach, true, [&](int client, const Channels& channels) {
+  auto calls = Play<State>(muster, kCallsEach, true, [&](int client, const Channels& channels) {
     auto& caller = callers[static_cast<size_t>(client)];
     caller = std::make_shared<CapacityCaller>(client, seed, channels, &shared, absl::Seconds(30));
     return [caller] { return caller->Next(); };
@@ -37,28 +38,28 @@ std::vector<Call<State>> PlayCapacity(testing::House& house, unsigned seed, Hold
   return calls;
 }
 
-std::vector<std::shared_ptr<CapacityCaller::Stub>> Stubs(const testing::House& house) {
+std::vector<std::shared_ptr<CapacityCaller::Stub>> Stubs(const testing::MiniMuster& muster) {
   std::vector<std::shared_ptr<CapacityCaller::Stub>> stubs;
   for (size_t replica = 0; replica < 2; ++replica)
-    stubs.push_back(capacity::v1::CapacityService::NewStub(house.channel(replica)));
+    stubs.push_back(capacity::v1::CapacityService::NewStub(muster.channel(replica)));
   return stubs;
 }
 
 OpenWatch<capacity::v1::WatchCapacityResponse> WatchCapacity(
-    const testing::House& house,
+    const testing::MiniMuster& muster,
     const std::vector<capacity::v1::WatchCapacityRequest::Kind>& kinds) {
   capacity::v1::WatchCapacityRequest request;
   for (const auto kind : kinds) request.add_kinds(kind);
-  return [stubs = Stubs(house), request](grpc::ClientContext* context, size_t replica,
-                                         const type::v1::WatchStart& start) mutable {
+  return [stubs = Stubs(muster), request](grpc::ClientContext* context, size_t replica,
+                                          const type::v1::WatchStart& start) mutable {
     *request.mutable_start() = start;
     return stubs[replica]->WatchCapacity(context, request);
   };
 }
 
-OpenWatch<capacity::v1::WatchClaimsResponse> WatchClaims(const testing::House& house) {
-  return [stubs = Stubs(house)](grpc::ClientContext* context, size_t replica,
-                                const type::v1::WatchStart& start) {
+OpenWatch<capacity::v1::WatchClaimsResponse> WatchClaims(const testing::MiniMuster& muster) {
+  return [stubs = Stubs(muster)](grpc::ClientContext* context, size_t replica,
+                                 const type::v1::WatchStart& start) {
     capacity::v1::WatchClaimsRequest request;
     *request.mutable_start() = start;
     return stubs[replica]->WatchClaims(context, request);
@@ -67,7 +68,7 @@ OpenWatch<capacity::v1::WatchClaimsResponse> WatchClaims(const testing::House& h
 
 // Watchers of claims, of machines and of all; the ballast makes it take a while to look for those
 // few that a snapshot is about.
-void AddWatchers(Watchers& watchers, const testing::House& house) {
+void AddWatchers(Watchers& watchers, const testing::MiniMuster& muster) {
   using Request = capacity::v1::WatchCapacityRequest;
   for (int i = 0; i < kWatchersOfClaims; ++i) {
     const WatchPlan plan{.name = absl::StrCat("watcher of claims ", i),
@@ -75,13 +76,13 @@ void AddWatchers(Watchers& watchers, const testing::House& house) {
                          .bundle = i % 2 == 0,
                          .from_snapshot = i % 4 != 3};
     if (i % 3 == 0) {
-      watchers.Add(plan, WatchClaims(house));
+      watchers.Add(plan, WatchClaims(muster));
     } else {
-      watchers.Add(plan, WatchCapacity(house, {Request::KIND_CLAIM}));
+      watchers.Add(plan, WatchCapacity(muster, {Request::KIND_CLAIM}));
     }
   }
   watchers.Add({.name = "watcher of machines", .filter = {.kinds = {MachineRow::kKind}}},
-               WatchCapacity(house, {Request::KIND_MACHINE}));
+               WatchCapacity(muster, {Request::KIND_MACHINE}));
   const WatchFilter all{.kinds = {ClaimRow::kKind, MachineRow::kKind, capacity::ZoneRow::kKind,
                                   capacity::InstanceTypeRow::kKind}};
   for (const bool snapshot : {true, false}) {
@@ -89,7 +90,7 @@ void AddWatchers(Watchers& watchers, const testing::House& house) {
                   .filter = all,
                   .bundle = true,
                   .from_snapshot = snapshot},
-                 WatchCapacity(house, {}));
+                 WatchCapacity(muster, {}));
   }
 }
 
@@ -104,21 +105,21 @@ const Kinds& CapacityKinds() {
 
 TEST(CapacityLinearizabilityTest, TwoReplicasOneKilled) {
   const unsigned seed = Seed();
-  testing::House house(TwoReplicas());
-  CapacityCaller::SetUp(house.channel(0));
+  testing::MiniMuster muster(TwoReplicas());
+  CapacityCaller::SetUp(muster.channel(0));
   const auto begin = static_cast<int64_t>(
-      std::stoll(house.database().QueryValue("SELECT revision FROM capacity.journal_head")));
+      std::stoll(muster.database().QueryValue("SELECT revision FROM capacity.journal_head")));
   Holdings holdings;
   Watchers watchers(seed);
-  AddWatchers(watchers, house);
-  const auto calls = PlayCapacity(house, seed, holdings);
+  AddWatchers(watchers, muster);
+  const auto calls = PlayCapacity(muster, seed, holdings);
   const WatchResult watched =
-      EndWatches(watchers, house.database(), "capacity", CapacityKinds(), Afterwards::kStill);
+      EndWatches(watchers, muster.database(), "capacity", CapacityKinds(), Afterwards::kStill);
   EXPECT_THAT(watched.violations, IsEmpty());
   EXPECT_GT(watched.count.snapshots, kWatchersOfClaims);
   EXPECT_GT(watched.count.resumed, kWatchersOfClaims);
   const std::unique_ptr<const storage::Store<capacity::State>> store = storage::NewCapacityStore();
-  auto journal = ReadJournal<State>(house, "capacity", *store, CapacityMark, CapacityTime);
+  auto journal = ReadJournal<State>(muster, "capacity", *store, CapacityMark, CapacityTime);
   BeginAfter(journal, begin, CapacityCaller::kBallast);
   journal.ahead = (CapacityCaller::kBatch - 1) * capacity::kAskedApart;
   const WitnessResult result = Witness(journal, calls).Run();
@@ -132,7 +133,7 @@ TEST(CapacityLinearizabilityTest, TwoReplicasOneKilled) {
   State state = journal.before;
   for (const auto& row : journal.rows) state.Apply(row.change.change, row.revision);
   EXPECT_THAT(capacity::Audit(state), IsEmpty());
-  EXPECT_EQ(house.CompareStates(), "");
+  EXPECT_EQ(muster.CompareStates(), "");
 }
 
 }  // namespace

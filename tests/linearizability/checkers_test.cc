@@ -171,16 +171,16 @@ class WitnessTest : public ::testing::Test {
       const auto* holding = std::get_if<std::shared_ptr<const quota::Holding>>(&change.change.row);
       return absl::StrCat(change.change.key, (*holding)->nodes, "#", (*holding)->generation);
     };
-    Overlay<QuotaState> overlay(journal_.before, 0);
-    overlay.Put(quota::Quota{*quota::ParseQuotaName(kQuota), 10});
-    journal_.revision = overlay.revision();
+    StagedState<QuotaState> staged(journal_.before, 0);
+    staged.Put(quota::Quota{*quota::ParseQuotaName(kQuota), 10});
+    journal_.revision = staged.revision();
     state_ = journal_.before;
   }
 
-  static Answer Decided(Overlay<QuotaState>& overlay, const std::string& pool, int64_t nodes,
+  static Answer Decided(StagedState<QuotaState>& staged, const std::string& pool, int64_t nodes,
                         int64_t generation) {
     const auto answer = quota::Decide(
-        overlay, quota::SyncHolding{kQuota, pool, nodes, generation, pool}, absl::UnixEpoch());
+        staged, quota::SyncHolding{kQuota, pool, nodes, generation, pool}, absl::UnixEpoch());
     if (!answer.ok()) return {answer.status().ToString(), answer.status().ToString()};
     return {absl::StrCat(answer->nodes, " held ", answer->held, " at ", answer->revision),
             absl::StrCat(answer->nodes, " held ", answer->held)};
@@ -192,13 +192,13 @@ class WitnessTest : public ::testing::Test {
     Call<QuotaState> call{{from, to}, Outcome::kAnswered};
     call.what = absl::StrCat(pool, "#", generation);
     call.marks = {call.what};
-    call.decide = [=](Overlay<QuotaState>& overlay, absl::Time) {
-      return Decided(overlay, pool, nodes, generation);
+    call.decide = [=](StagedState<QuotaState>& staged, absl::Time) {
+      return Decided(staged, pool, nodes, generation);
     };
     const int64_t before = journal_.revision + static_cast<int64_t>(journal_.rows.size());
-    Overlay<QuotaState> overlay(state_, before);
-    call.answer = call.decide(overlay, absl::UnixEpoch());
-    for (const auto& change : overlay.changes())
+    StagedState<QuotaState> staged(state_, before);
+    call.answer = call.decide(staged, absl::UnixEpoch());
+    for (const auto& change : staged.changes())
       journal_.rows.push_back({change.revision, absl::StrCat("b", change.revision), change,
                                journal_.encode(change), call.what, absl::UnixEpoch()});
     calls_.push_back(std::move(call));
@@ -209,8 +209,8 @@ class WitnessTest : public ::testing::Test {
     Call<QuotaState> call{{from, to}, Outcome::kAnswered};
     call.what = "read";
     call.answer = {absl::StrCat(held), absl::StrCat(held)};
-    call.decide = [](Overlay<QuotaState>& overlay, absl::Time) {
-      const std::string is = absl::StrCat(overlay.state().Held(kQuota));
+    call.decide = [](StagedState<QuotaState>& staged, absl::Time) {
+      const std::string is = absl::StrCat(staged.state().Held(kQuota));
       return Answer{is, is};
     };
     calls_.push_back(std::move(call));
@@ -292,9 +292,9 @@ TEST_F(WitnessTest, UnknownOutcomesMayBeThereOrNot) {
 
 TEST_F(WitnessTest, ARowGoesToTheCallThatHasNoOtherPlace) {
   // Both hold a node if nobody does, and are refused otherwise; one of them was told that it does.
-  const auto take = [](Overlay<QuotaState>& overlay, absl::Time) {
-    if (overlay.state().Held(kQuota) > 0) return Answer{"refused", "refused"};
-    overlay.Put(quota::Holding{kQuota, "a", 1, 1, ""});
+  const auto take = [](StagedState<QuotaState>& staged, absl::Time) {
+    if (staged.state().Held(kQuota) > 0) return Answer{"refused", "refused"};
+    staged.Put(quota::Holding{kQuota, "a", 1, 1, ""});
     return Answer{"taken", "taken"};
   };
   Sync(10, 11, "a", 1, 1);

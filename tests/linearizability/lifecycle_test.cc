@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/linearizability/arena.h"
 #include "tests/linearizability/watch_history.h"
 
@@ -89,14 +89,14 @@ class LifecycleWriter {
 };
 
 // Writers at both replicas, one of which is killed when half is done.
-void Write(testing::House& house, unsigned seed) {
+void Write(testing::MiniMuster& muster, unsigned seed) {
   std::mutex mutex;
   std::condition_variable half_done;
   int calls = 0;
   std::vector<std::thread> writers;
   for (unsigned i = 0; i < kWriters; ++i) {
     writers.emplace_back([&, i] {
-      LifecycleWriter writer(seed + i, house.channel(i % 2));
+      LifecycleWriter writer(seed + i, muster.channel(i % 2));
       for (int call = 0; call < kCallsEach; ++call) {
         writer.Write();
         const std::lock_guard lock(mutex);
@@ -108,19 +108,20 @@ void Write(testing::House& house, unsigned seed) {
     std::unique_lock lock(mutex);
     half_done.wait(lock, [&] { return calls >= kWriters * kCallsEach / 2; });
   }
-  house.Kill(1);
-  house.Start();
+  muster.Kill(1);
+  muster.Start();
   for (std::thread& writer : writers) writer.join();
 }
 
 OpenWatch<lifecycle::v1::WatchLifecycleResponse> WatchLifecycle(
-    const testing::House& house, const std::vector<Kind::Kind>& kinds, const std::string& prefix) {
+    const testing::MiniMuster& muster, const std::vector<Kind::Kind>& kinds,
+    const std::string& prefix) {
   Kind request;
   for (const Kind::Kind kind : kinds) request.add_kinds(kind);
   request.set_name_prefix(prefix);
   std::vector<std::shared_ptr<LifecycleService::Stub>> stubs;
   for (size_t replica = 0; replica < 2; ++replica)
-    stubs.push_back(LifecycleService::NewStub(house.channel(replica)));
+    stubs.push_back(LifecycleService::NewStub(muster.channel(replica)));
   return [stubs, request](grpc::ClientContext* context, size_t replica,
                           const type::v1::WatchStart& start) mutable {
     *request.mutable_start() = start;
@@ -130,10 +131,10 @@ OpenWatch<lifecycle::v1::WatchLifecycleResponse> WatchLifecycle(
 
 TEST(LifecycleWatchTest, KindsAndPrefixesOnTwoReplicasOneKilled) {
   const unsigned seed = Seed();
-  testing::House house(TwoReplicas());
+  testing::MiniMuster muster(TwoReplicas());
   for (int organization = 0; organization < 3; ++organization) {
     for (int cluster = 0; cluster < 2; ++cluster)
-      LifecycleWriter(seed, house.channel(0)).Update(ClusterName(organization, cluster));
+      LifecycleWriter(seed, muster.channel(0)).Update(ClusterName(organization, cluster));
   }
   const std::set<std::string> all = {"cluster", "node_pool", "node", "event"};
   struct Watch {
@@ -153,15 +154,15 @@ TEST(LifecycleWatchTest, KindsAndPrefixesOnTwoReplicasOneKilled) {
                   .filter = watches[i].filter,
                   .bundle = i % 2 == 0,
                   .from_snapshot = i % 3 != 0},
-                 WatchLifecycle(house, watches[i].kinds, watches[i].filter.prefix));
+                 WatchLifecycle(muster, watches[i].kinds, watches[i].filter.prefix));
   }
-  Write(house, seed);
+  Write(muster, seed);
   const Kinds kinds = {{"cluster", &lifecycle::v1::Cluster::default_instance()},
                        {"node_pool", &lifecycle::v1::NodePool::default_instance()},
                        {"node", &lifecycle::v1::Node::default_instance()},
                        {"event", &lifecycle::v1::Event::default_instance()}};
   const WatchResult watched =
-      EndWatches(watchers, house.database(), "lifecycle", kinds, Afterwards::kMoving);
+      EndWatches(watchers, muster.database(), "lifecycle", kinds, Afterwards::kMoving);
   EXPECT_THAT(watched.violations, IsEmpty());
   EXPECT_GT(watched.count.snapshots, static_cast<int64_t>(std::size(watches)));
   EXPECT_GT(watched.count.resumed, static_cast<int64_t>(std::size(watches)));

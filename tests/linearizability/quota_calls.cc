@@ -51,11 +51,11 @@ void AddMarks(const quota::v1::HoldingRequest& request, std::vector<std::string>
   marks.push_back(absl::StrCat(request.name().substr(request.name().rfind('/') + 1), "#released"));
 }
 
-absl::StatusOr<quota::v1::HoldingAnswer> Decided(Overlay<State>& overlay,
+absl::StatusOr<quota::v1::HoldingAnswer> Decided(StagedState<State>& staged,
                                                  const quota::v1::HoldingRequest& request,
                                                  absl::Time now) {
   error::Faults none;
-  const auto answer = quota::Decide(overlay, quota::FromProto(request, "", none), now);
+  const auto answer = quota::Decide(staged, quota::FromProto(request, "", none), now);
   if (!answer.ok()) return answer.status();
   return quota::ToProto(*answer);
 }
@@ -124,16 +124,16 @@ Call<State> QuotaCaller::UpdateQuota(int key) {
   request.mutable_quota()->set_name(KeyName(key));
   request.mutable_quota()->set_limit(kLimits[updates_++ % 3]);
   request.set_allow_missing(true);
-  const auto decide = [request](Overlay<State>& overlay,
+  const auto decide = [request](StagedState<State>& staged,
                                 absl::Time now) -> absl::StatusOr<quota::v1::Quota> {
     const std::string& name = request.quota().name();
     quota::UpdateQuota command;
     command.key = *quota::ParseQuotaName(name);
     command.limit = request.quota().limit();
     command.allow_missing = true;
-    if (absl::Status status = quota::Decide(overlay, command, now); !status.ok()) return status;
-    return quota::ToProto(*overlay.state().table<Quota>().FindVersioned(name),
-                          overlay.state().Held(name));
+    if (absl::Status status = quota::Decide(staged, command, now); !status.ok()) return status;
+    return quota::ToProto(*staged.state().table<Quota>().FindVersioned(name),
+                          staged.state().Held(name));
   };
   Call<State> call =
       Ask<State>(patience_, *stub_, &Stub::UpdateQuota, request, decide, kAsItIs, kLoosen);
@@ -147,9 +147,9 @@ Call<State> QuotaCaller::SyncHolding(int key) {
   quota::v1::SyncHoldingRequest request;
   const Pool pool = PickPool(key);
   *request.mutable_holding() = RandomRequest(pool);
-  const auto decide = [request](Overlay<State>& overlay,
+  const auto decide = [request](StagedState<State>& staged,
                                 absl::Time now) -> absl::StatusOr<quota::v1::SyncHoldingResponse> {
-    auto answer = Decided(overlay, request.holding(), now);
+    auto answer = Decided(staged, request.holding(), now);
     if (!answer.ok()) return answer.status();
     quota::v1::SyncHoldingResponse response;
     *response.mutable_answer() = *std::move(answer);
@@ -180,11 +180,11 @@ Call<State> QuotaCaller::BatchSyncHoldings(int key) {
     AddMarks(holding, marks);
   }
   const auto decide = [request](
-                          Overlay<State>& overlay,
+                          StagedState<State>& staged,
                           absl::Time now) -> absl::StatusOr<quota::v1::BatchSyncHoldingsResponse> {
     quota::v1::BatchSyncHoldingsResponse response;
     for (const auto& holding : request.holdings()) {
-      auto answer = Decided(overlay, holding, now);
+      auto answer = Decided(staged, holding, now);
       auto* result = response.add_results();
       if (answer.ok()) {
         *result->mutable_answer() = *std::move(answer);
@@ -209,9 +209,9 @@ Call<State> QuotaCaller::BatchSyncHoldings(int key) {
 Call<State> QuotaCaller::GetHolding(int key, const std::string& name, Stub& stub) {
   quota::v1::GetHoldingRequest request;
   request.set_name(name);
-  const auto decide = [request](Overlay<State>& overlay,
+  const auto decide = [request](StagedState<State>& staged,
                                 absl::Time) -> absl::StatusOr<quota::v1::Holding> {
-    const Holding* holding = overlay.state().table<Holding>().Find(request.name());
+    const Holding* holding = staged.state().table<Holding>().Find(request.name());
     if (holding == nullptr) return error::NotFound(request.name());
     return quota::ToProto(*holding);
   };
@@ -224,11 +224,11 @@ Call<State> QuotaCaller::GetHolding(int key, const std::string& name, Stub& stub
 Call<State> QuotaCaller::GetQuota(int key, Stub& stub) {
   quota::v1::GetQuotaRequest request;
   request.set_name(KeyName(key));
-  const auto decide = [request](Overlay<State>& overlay,
+  const auto decide = [request](StagedState<State>& staged,
                                 absl::Time) -> absl::StatusOr<quota::v1::Quota> {
-    const auto* quota = overlay.state().table<Quota>().FindVersioned(request.name());
+    const auto* quota = staged.state().table<Quota>().FindVersioned(request.name());
     if (quota == nullptr) return error::NotFound(request.name());
-    return quota::ToProto(*quota, overlay.state().Held(request.name()));
+    return quota::ToProto(*quota, staged.state().Held(request.name()));
   };
   Call<State> call =
       Ask<State>(patience_, stub, &Stub::GetQuota, request, decide, kAsItIs, kLoosen);
@@ -239,10 +239,10 @@ Call<State> QuotaCaller::GetQuota(int key, Stub& stub) {
 Call<State> QuotaCaller::ListHoldings(int key) {
   quota::v1::ListHoldingsRequest request;
   request.set_parent(KeyName(key));
-  const auto decide = [request](Overlay<State>& overlay,
+  const auto decide = [request](StagedState<State>& staged,
                                 absl::Time) -> absl::StatusOr<quota::v1::ListHoldingsResponse> {
     quota::v1::ListHoldingsResponse response;
-    for (const auto& [name, holding] : overlay.state().table<Holding>().rows()) {
+    for (const auto& [name, holding] : staged.state().table<Holding>().rows()) {
       if (absl::StartsWith(name, request.parent() + "/"))
         *response.add_holdings() = quota::ToProto(*holding.row);
     }
@@ -275,8 +275,8 @@ absl::Time QuotaTime(const State::Change& change) {
 
 std::optional<State> QuotaModel::Step(const State& state, size_t call) const {
   State next = state;
-  Overlay<State> overlay(next, 0);
-  const Answer answer = calls_[call]->decide(overlay, absl::UnixEpoch());
+  StagedState<State> staged(next, 0);
+  const Answer answer = calls_[call]->decide(staged, absl::UnixEpoch());
   if (calls_[call]->outcome == Outcome::kAnswered && answer.loose != calls_[call]->answer.loose)
     return std::nullopt;
   return next;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "storage/quota/quota_store.h"
+#include "services/quota/store/quota_store.h"
 #include "tests/linearizability/arena.h"
 #include "tests/linearizability/quota_calls.h"
 #include "tests/linearizability/watch_history.h"
@@ -25,10 +25,10 @@ constexpr int64_t kMaxStepsOfAll = 100'000;  // a step costs more, the more pool
 
 // `beside` runs now and then between two calls.
 std::vector<Call<State>> PlayQuota(
-    testing::House& house, unsigned seed, bool kill, absl::Duration patience,
+    testing::MiniMuster& muster, unsigned seed, bool kill, absl::Duration patience,
     const std::function<void()>& beside = [] {}) {
   QuotaCaller::Shared shared;
-  return Play<State>(house, kCallsEach, kill, [&](int client, const Channels& channels) {
+  return Play<State>(muster, kCallsEach, kill, [&](int client, const Channels& channels) {
     auto caller = std::make_shared<QuotaCaller>(client, seed, channels, &shared, patience);
     return [caller, client, &beside] {
       if (client == 0) beside();
@@ -37,10 +37,10 @@ std::vector<Call<State>> PlayQuota(
   });
 }
 
-OpenWatch<quota::v1::WatchQuotasResponse> WatchQuotas(const testing::House& house) {
+OpenWatch<quota::v1::WatchQuotasResponse> WatchQuotas(const testing::MiniMuster& muster) {
   std::vector<std::shared_ptr<QuotaCaller::Stub>> stubs;
   for (size_t replica = 0; replica < 2; ++replica)
-    stubs.push_back(quota::v1::QuotaService::NewStub(house.channel(replica)));
+    stubs.push_back(quota::v1::QuotaService::NewStub(muster.channel(replica)));
   return [stubs](grpc::ClientContext* context, size_t replica, const type::v1::WatchStart& start) {
     quota::v1::WatchQuotasRequest request;
     *request.mutable_start() = start;
@@ -97,10 +97,10 @@ void Tell(const std::vector<Call<State>>& calls, const WitnessResult& result) {
 }
 
 TEST(QuotaLinearizabilityTest, TwoReplicasOneKilled) {
-  testing::House house(TwoReplicas());
-  const auto calls = PlayQuota(house, Seed(), true, absl::Seconds(30));
+  testing::MiniMuster muster(TwoReplicas());
+  const auto calls = PlayQuota(muster, Seed(), true, absl::Seconds(30));
   const std::unique_ptr<const storage::Store<quota::State>> store = storage::NewQuotaStore();
-  const auto journal = ReadJournal<State>(house, "quota", *store, QuotaMark, QuotaTime);
+  const auto journal = ReadJournal<State>(muster, "quota", *store, QuotaMark, QuotaTime);
   const WitnessResult result = Witness(journal, calls).Run();
   Tell(calls, result);
   EXPECT_THAT(result.violations, IsEmpty());
@@ -118,7 +118,7 @@ TEST(QuotaLinearizabilityTest, TwoReplicasOneKilled) {
               Verdict::kNotLinearizable)
         << name;
   }
-  EXPECT_EQ(house.CompareStates(), "");
+  EXPECT_EQ(muster.CompareStates(), "");
 }
 
 // Answers of the database come late, so that reads and watches begin while what they were told is
@@ -126,9 +126,9 @@ TEST(QuotaLinearizabilityTest, TwoReplicasOneKilled) {
 // whoever resumes may find its place gone.
 TEST(QuotaLinearizabilityTest, LateAnswersAndAForgetfulJournal) {
   const unsigned seed = Seed();
-  testing::House house(TwoReplicas());
-  SlowDownTheHead(house.database(), "quota");
-  PrepareToCompact(house.database(), "quota");
+  testing::MiniMuster muster(TwoReplicas());
+  SlowDownTheHead(muster.database(), "quota");
+  PrepareToCompact(muster.database(), "quota");
   Watchers watchers(seed);
   const WatchFilter all{.kinds = {quota::Quota::kKind, quota::Holding::kKind}};
   for (int i = 0; i < kWatchers; ++i) {
@@ -136,27 +136,27 @@ TEST(QuotaLinearizabilityTest, LateAnswersAndAForgetfulJournal) {
                   .filter = all,
                   .bundle = i % 2 == 0,
                   .from_snapshot = i % 4 < 2},
-                 WatchQuotas(house));
+                 WatchQuotas(muster));
   }
   std::mt19937 random(seed);
-  const auto calls = PlayQuota(house, seed, true, absl::Seconds(30), [&] {
-    CompactJournal(house.database(), "quota", std::uniform_int_distribution<int>(0, 60)(random));
+  const auto calls = PlayQuota(muster, seed, true, absl::Seconds(30), [&] {
+    CompactJournal(muster.database(), "quota", std::uniform_int_distribution<int>(0, 60)(random));
   });
   const Kinds kinds = {{quota::Quota::kKind, &quota::v1::Quota::default_instance()},
                        {quota::Holding::kKind, &quota::v1::Holding::default_instance()}};
   const WatchResult watched =
-      EndWatches(watchers, house.database(), "quota", kinds, Afterwards::kStill);
+      EndWatches(watchers, muster.database(), "quota", kinds, Afterwards::kStill);
   EXPECT_THAT(watched.violations, IsEmpty());
   EXPECT_GT(watched.count.snapshots, kWatchers);
   EXPECT_GT(watched.count.resumed, kWatchers);
   EXPECT_GT(watched.count.out_of_range, 0);
   const std::unique_ptr<const storage::Store<quota::State>> store = storage::NewQuotaStore();
-  const auto journal = ReadJournal<State>(house, "quota", *store, QuotaMark, QuotaTime);
+  const auto journal = ReadJournal<State>(muster, "quota", *store, QuotaMark, QuotaTime);
   const WitnessResult result = Witness(journal, calls).Run();
   Tell(calls, result);
   EXPECT_THAT(result.violations, IsEmpty());
   const std::string compared = "quota: the journal was not compared whole\n";
-  EXPECT_EQ(house.CompareStates(), compared + compared) << "both replicas, nothing else";
+  EXPECT_EQ(muster.CompareStates(), compared + compared) << "both replicas, nothing else";
 }
 
 // The head's row behind a view that cannot be locked, and the journal behind one that takes a
@@ -186,11 +186,11 @@ constexpr char kTakeTheLockAway[] =
     "GRANT SELECT, UPDATE ON quota.journal_head TO muster_quota";
 
 TEST(QuotaLinearizabilityTest, WithoutTheLockBothCheckersFindIt) {
-  testing::House house(TwoReplicas());
-  house.database().Execute(kTakeTheLockAway);
-  const auto calls = PlayQuota(house, Seed(), false, absl::Seconds(3));
+  testing::MiniMuster muster(TwoReplicas());
+  muster.database().Execute(kTakeTheLockAway);
+  const auto calls = PlayQuota(muster, Seed(), false, absl::Seconds(3));
   const std::unique_ptr<const storage::Store<quota::State>> store = storage::NewQuotaStore();
-  const auto journal = ReadJournal<State>(house, "quota", *store, QuotaMark, QuotaTime);
+  const auto journal = ReadJournal<State>(muster, "quota", *store, QuotaMark, QuotaTime);
   const WitnessResult result = Witness(journal, calls).Run();
   Tell(calls, result);
   ASSERT_FALSE(result.violations.empty());

@@ -147,10 +147,10 @@ class Witness {
     return rows;
   }
   int64_t ExplainsAt(size_t call, int64_t first, absl::Time time) {
-    Overlay<State> overlay(StateAt(first - 1), first - 1);
-    const Answer answer = calls_[call].decide(overlay, time);
-    const auto changes = overlay.changes();
-    overlay.RollBack();
+    StagedState<State> staged(StateAt(first - 1), first - 1);
+    const Answer answer = calls_[call].decide(staged, time);
+    const auto changes = staged.changes();
+    staged.RollBack();
     if (calls_[call].outcome == Outcome::kAnswered && answer != calls_[call].answer) return 0;
     if (last_revision() - first + 1 < static_cast<int64_t>(changes.size())) return 0;
     for (const auto& change : changes) {
@@ -165,10 +165,10 @@ class Witness {
 
   // Whether an answered call may as well have come right after the row `last`, changing nothing.
   bool MayFollow(size_t call, int64_t last) {
-    Overlay<State> overlay(StateAt(last), last);
-    const Answer answer = calls_[call].decide(overlay, TimeAfter(last));
-    const bool same = overlay.changes().empty() && answer == calls_[call].answer;
-    overlay.RollBack();
+    StagedState<State> staged(StateAt(last), last);
+    const Answer answer = calls_[call].decide(staged, TimeAfter(last));
+    const bool same = staged.changes().empty() && answer == calls_[call].answer;
+    staged.RollBack();
     return same;
   }
 
@@ -223,10 +223,10 @@ class Witness {
   int64_t PlaceOfOther(const Call<State>& call, int64_t bound) {
     for (auto it = std::lower_bound(boundaries_.begin(), boundaries_.end(), bound);
          it != boundaries_.end(); ++it) {
-      Overlay<State> overlay(StateAt(*it), *it);
-      const Answer answer = call.decide(overlay, TimeAfter(*it));
-      const bool same = overlay.changes().empty() && answer == call.answer;
-      overlay.RollBack();
+      StagedState<State> staged(StateAt(*it), *it);
+      const Answer answer = call.decide(staged, TimeAfter(*it));
+      const bool same = staged.changes().empty() && answer == call.answer;
+      staged.RollBack();
       if (same) return *it;
     }
     return kNowhere;

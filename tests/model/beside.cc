@@ -21,9 +21,9 @@ Beside::Beside(int32_t nodes_per_rack) : model_(nodes_per_rack) {
 
 template <class Command>
 void Beside::Do(const Command& command) {
-  Overlay<capacity::State> overlay(state_, revision_);
-  (void)Decide(overlay, command, now_);
-  revision_ = overlay.revision();
+  StagedState<capacity::State> staged(state_, revision_);
+  (void)Decide(staged, command, now_);
+  revision_ = staged.revision();
 }
 
 bool Beside::SetOffer(bool offered, bool general) {

@@ -42,9 +42,9 @@ class QuotaHistory {
 
   template <class Command>
   auto Do(const Command& command) {
-    Overlay<quota::State> overlay(state_, revision_);
-    auto outcome = Decide(overlay, command, now_);
-    revision_ = overlay.revision();
+    StagedState<quota::State> staged(state_, revision_);
+    auto outcome = Decide(staged, command, now_);
+    revision_ = staged.revision();
     return outcome;
   }
 

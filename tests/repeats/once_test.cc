@@ -167,13 +167,13 @@ class OnceTest : public ::testing::Test {
   void AddNode() {
     std::promise<absl::Status> done;
     one_->lifecycle_lane().Submit(
-        [](Overlay<lifecycle::State>& overlay, absl::Time now) {
-          const auto* pool = overlay.state().table<lifecycle::Pool>().Find(kPool);
-          overlay.Put(lifecycle::Node{.name = lifecycle::NodeName(kPool, "g1"),
-                                      .machine = "g1",
-                                      .pool_uid = pool->uid,
-                                      .state_time = now,
-                                      .create_time = now});
+        [](StagedState<lifecycle::State>& staged, absl::Time now) {
+          const auto* pool = staged.state().table<lifecycle::Pool>().Find(kPool);
+          staged.Put(lifecycle::Node{.name = lifecycle::NodeName(kPool, "g1"),
+                                     .machine = "g1",
+                                     .pool_uid = pool->uid,
+                                     .state_time = now,
+                                     .create_time = now});
           return absl::OkStatus();
         },
         [&](const absl::Status& status, int64_t) { done.set_value(status); });

@@ -60,7 +60,7 @@ void World::CountTooFar() {
                   .ok();
   }
   survey_.Saw("generation: too far");
-  if (taken.ok() || claimed || configured.ok()) judge_.Fail("a generation far beyond is taken");
+  if (taken.ok() || claimed || configured.ok()) checker_.Fail("a generation far beyond is taken");
 }
 
 void World::MoveLimit() {
@@ -89,7 +89,7 @@ void World::MoveLimit() {
     (void)cloud_.quota.Run(
         quota::DeleteQuota{.name = QuotaName(command.key), .allow_missing = true}, cloud_.now);
   } else if (!cloud_.quota.Run(command, cloud_.now).ok()) {
-    judge_.Fail("a limit is not taken");
+    checker_.Fail("a limit is not taken");
   }
   cloud_.trace(cloud_.now, "admin: limit of ", QuotaName(command.key), " is ", *command.limit);
 }
@@ -139,7 +139,7 @@ void World::MoveCluster() {
   const auto it = std::next(clusters.begin(), dice_.Roll(static_cast<int>(clusters.size())));
   lifecycle::UpdateCluster command{.cluster = *it->second.row};
   command.cluster.kubernetes_version = dice_.OneIn(2) ? "" : "1.33";
-  if (!cloud_.lifecycle.Run(command, cloud_.now).ok()) judge_.Fail("a cluster is not taken");
+  if (!cloud_.lifecycle.Run(command, cloud_.now).ok()) checker_.Fail("a cluster is not taken");
 }
 
 void World::Publish(configuration::Component component, std::string version) {

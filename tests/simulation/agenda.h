@@ -8,19 +8,19 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "services/lifecycle/due_set.h"
-#include "tests/simulation/judge.h"
+#include "services/lifecycle/delay_queue.h"
+#include "tests/simulation/checker.h"
 #include "tests/simulation/options.h"
 
 namespace muster::simulation {
 
-// What a replica is to look at: the service's own DueSet, and whether it keeps its word that nobody
+// What a replica is to look at: the service's own DelayQueue, and whether it keeps its word that nobody
 // who is due waits while another is looked at twice.
 class Agenda {
  public:
   // Both must outlive it.
-  Agenda(const SteadyClock& clock, Judge& judge, Bug bug)
-      : due_(&clock), judge_(judge), bug_(bug) {}
+  Agenda(const SteadyClock& clock, InvariantChecker& checker, Bug bug)
+      : due_(&clock), checker_(checker), bug_(bug) {}
 
   void Add(const std::string& pool, absl::Duration delay) {
     due_.AddIn(pool, delay);
@@ -32,7 +32,7 @@ class Agenda {
     for (auto& [waiting, others] : overtook_) {
       for (const std::string& pool : pools) {
         if (!others.insert(pool).second)
-          judge_.Fail(waiting + " is due, and " + pool + " is looked at twice before it");
+          checker_.Fail(waiting + " is due, and " + pool + " is looked at twice before it");
       }
     }
     return pools;
@@ -49,8 +49,8 @@ class Agenda {
     return pools;
   }
 
-  lifecycle::DueSet due_;
-  Judge& judge_;
+  lifecycle::DelayQueue due_;
+  InvariantChecker& checker_;
   const Bug bug_;
   std::map<std::string, std::set<std::string>> overtook_;  // by who is due: who was before it
 };

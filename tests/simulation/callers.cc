@@ -33,7 +33,7 @@ void World::StepCaller() {
     OrderSome();
   }
   if (validate_only && cloud_.lifecycle.revision() != revision)
-    judge_.Fail("validate_only changed something");
+    checker_.Fail("validate_only changed something");
 }
 
 int64_t World::SomeTarget(const std::string& pool) {

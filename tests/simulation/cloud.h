@@ -37,8 +37,8 @@ class Service {
   // Must outlive it.
   explicit Service(const SteadyClock* steady) : steady_(*steady) {}
 
-  // Sees every commit that changed something, before the overlay goes.
-  std::function<void(const Overlay<State>&)> committed = [](const Overlay<State>&) {};
+  // Sees every commit that changed something, before the staged state goes.
+  std::function<void(const StagedState<State>&)> committed = [](const StagedState<State>&) {};
   // What is wrong with a commit itself.
   std::function<void(std::string)> wrong = [](const std::string&) {};
 
@@ -52,18 +52,18 @@ class Service {
   auto RunOn(storage::LaneClock& clock, const Command& command, absl::Time now,
              bool validate_only = false) {
     const absl::Time before = BeginCommit(clock, now);
-    Overlay<State> overlay(state_, revision_);
-    auto outcome = Decide(overlay, command, time_);
+    StagedState<State> staged(state_, revision_);
+    auto outcome = Decide(staged, command, time_);
     if constexpr (requires { outcome.ok(); }) {
-      if (!outcome.ok() && !overlay.changes().empty())
+      if (!outcome.ok() && !staged.changes().empty())
         wrong(absl::StrCat("a refused command left something behind: ",
                            absl::Status(StatusOf(outcome)).ToString()));
     }
     if constexpr (requires { state_.released(); }) {
-      if (forgets_released) Forget(overlay);
+      if (forgets_released) Forget(staged);
     }
-    if (validate_only) overlay.RollBack();
-    Commit(overlay, before);
+    if (validate_only) staged.RollBack();
+    Commit(staged, before);
     return outcome;
   }
 
@@ -85,17 +85,17 @@ class Service {
   bool forgets_released = false;
   template <class Row>
   void Put(Row row) {
-    Overlay<State> overlay(state_, revision_);
-    overlay.Put(std::move(row));
-    Commit(overlay, time_, /*tell=*/false);
+    StagedState<State> staged(state_, revision_);
+    staged.Put(std::move(row));
+    Commit(staged, time_, /*tell=*/false);
   }
 
-  // What `check` finds on an overlay. Writes nothing.
+  // What `check` finds on a staged state. Writes nothing.
   template <class F>
   auto Ask(F check) {
-    Overlay<State> overlay(state_, revision_);
-    auto answers = check(overlay);
-    overlay.RollBack();
+    StagedState<State> staged(state_, revision_);
+    auto answers = check(staged);
+    staged.RollBack();
     return answers;
   }
 
@@ -181,16 +181,16 @@ class Service {
         time_, steps_back ? DatabaseTime(now) : std::max(time, time_ + absl::Microseconds(1)));
   }
 
-  void Commit(Overlay<State>& overlay, absl::Time before, bool tell = true) {
-    revision_ = overlay.revision();
-    if (overlay.changes().empty()) {
+  void Commit(StagedState<State>& staged, absl::Time before, bool tell = true) {
+    revision_ = staged.revision();
+    if (staged.changes().empty()) {
       time_ = before;
       return;
     }
-    if (tell) committed(overlay);
+    if (tell) committed(staged);
     // Done once more, as Apply tells how it is undone.
-    const auto changes = overlay.changes();
-    overlay.RollBack();
+    const auto changes = staged.changes();
+    staged.RollBack();
     Past& last = past_.emplace_back();
     last.time = before;
     last.world_time = std::exchange(world_time_, now_);
@@ -205,10 +205,10 @@ class Service {
     return outcome.status();
   }
 
-  static void Forget(Overlay<State>& overlay) {
-    while (!overlay.state().released().uids().empty()) {
-      const std::string uid = overlay.state().released().uids().begin()->second;
-      overlay.template Delete<ReleasedPool>(uid);
+  static void Forget(StagedState<State>& staged) {
+    while (!staged.state().released().uids().empty()) {
+      const std::string uid = staged.state().released().uids().begin()->second;
+      staged.template Delete<ReleasedPool>(uid);
     }
   }
 
@@ -226,12 +226,12 @@ class Service {
 
 // Calls f(before, after) for each changed row of that kind, in order.
 template <class Row, class State, class F>
-void ForEachChanged(const Overlay<State>& overlay, F f) {
+void ForEachChanged(const StagedState<State>& staged, F f) {
   using Pointer = std::shared_ptr<const Row>;
-  for (size_t i = 0; i < overlay.changes().size(); ++i) {
-    const Pointer* after = std::get_if<Pointer>(&overlay.changes()[i].change.row);
+  for (size_t i = 0; i < staged.changes().size(); ++i) {
+    const Pointer* after = std::get_if<Pointer>(&staged.changes()[i].change.row);
     if (after == nullptr) continue;
-    f(std::get<Pointer>(overlay.before(i).row).get(), after->get());
+    f(std::get<Pointer>(staged.before(i).row).get(), after->get());
   }
 }
 

@@ -69,7 +69,7 @@ bool Collector::CollectAll(int64_t epoch, const std::function<void()>& before_re
     if (cloud_.lifecycle.incarnation() != incarnation) return given_back_ > before;
     if (round == 0) cloud_.Pass(policy.grace);
   }
-  judge_.Fail("what belongs to no pool cannot be given back");
+  checker_.Fail("what belongs to no pool cannot be given back");
   return false;
 }
 
@@ -79,7 +79,7 @@ bool Collector::Judge(const lifecycle::OrphanPolicy& policy) {
   // The pools are read last: who is in the others' books was a pool before.
   books_.pools = BooksOf(cloud_).pools;
   lifecycle::OrphanMemory::Verdict verdict = orphans_.Judge(books_, policy, cloud_.steady.Now());
-  if (verdict.withheld) judge_.Notice("orphan: withheld, too many");
+  if (verdict.withheld) checker_.Notice("orphan: withheld, too many");
   orphans_here_ = verdict.orphans;
   releases_ = std::move(verdict.release);
   return verdict.withheld;
@@ -93,10 +93,10 @@ void Collector::ReleaseNext() {
   const std::string uid = std::move(releases_.back());
   releases_.pop_back();
   if (bug_ != Bug::kCollectorNoRecheck && HasPool(uid)) {
-    judge_.Notice("orphan: has its pool again");
+    checker_.Notice("orphan: has its pool again");
     return;
   }
-  judge_.GivesBack(uid);
+  checker_.GivesBack(uid);
   GiveBack(uid);
 }
 
@@ -116,9 +116,9 @@ void Collector::GiveBack(const std::string& uid) {
 
 template <class F>
 bool Collector::Send(bool away, absl::string_view what, F call) {
-  const auto carry_out = [call, &judge = judge_, kind = absl::StrCat("orphan: ", what)] {
+  const auto carry_out = [call, &checker = checker_, kind = absl::StrCat("orphan: ", what)] {
     if (!call()) return false;
-    judge.Notice(kind);
+    checker.Notice(kind);
     return true;
   };
   switch (network_.Send(away, [carry_out] { (void)carry_out(); })) {

@@ -6,8 +6,8 @@
 
 #include "services/lifecycle/core/books.h"
 #include "services/lifecycle/core/books_memory.h"
+#include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
-#include "tests/simulation/judge.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
 
@@ -19,8 +19,8 @@ namespace muster::simulation {
 class Collector {
  public:
   // All must outlive it.
-  Collector(Cloud& cloud, Network& network, Judge& judge, Bug bug)
-      : cloud_(cloud), network_(network), judge_(judge), bug_(bug) {}
+  Collector(Cloud& cloud, Network& network, InvariantChecker& checker, Bug bug)
+      : cloud_(cloud), network_(network), checker_(checker), bug_(bug) {}
 
   // The next step of a round, or the first of one. `epoch`: that its replica believes to lead
   // under; 0: it does not lead.
@@ -52,7 +52,7 @@ class Collector {
 
   Cloud& cloud_;
   Network& network_;
-  simulation::Judge& judge_;
+  simulation::InvariantChecker& checker_;
   const Bug bug_;
   Stage stage_ = Stage::kIdle;
   int64_t led_ = 0;

@@ -32,9 +32,9 @@ bool Knows(const lifecycle::State& state, const Pool& pool, const capacity::Clai
 }  // namespace
 
 void World::Listen() {
-  cloud_.lifecycle.committed = [this, judged = cloud_.lifecycle.committed](const auto& overlay) {
-    judged(overlay);
-    for (const auto& change : overlay.changes()) {
+  cloud_.lifecycle.committed = [this, judged = cloud_.lifecycle.committed](const auto& staged) {
+    judged(staged);
+    for (const auto& change : staged.changes()) {
       const absl::string_view kind = change.change.kind();
       const std::string& key = change.change.key;
       if (kind == Node::kKind) {
@@ -45,35 +45,35 @@ void World::Listen() {
       if (kind == lifecycle::Cluster::kKind) HearCluster(key);
     }
   };
-  cloud_.quota.committed = [this, judged = cloud_.quota.committed](const auto& overlay) {
-    judged(overlay);
-    for (const auto& change : overlay.changes()) {
+  cloud_.quota.committed = [this, judged = cloud_.quota.committed](const auto& staged) {
+    judged(staged);
+    for (const auto& change : staged.changes()) {
       if (IsInternalKind(change.change.kind())) continue;
       const size_t end = change.change.key.find("/holdings/");
       DueByQuota(change.change.key.substr(0, end), end == std::string::npos);
     }
   };
-  cloud_.capacity.committed = [this, judged = cloud_.capacity.committed](const auto& overlay) {
-    judged(overlay);
-    for (const auto& change : overlay.changes()) {
+  cloud_.capacity.committed = [this, judged = cloud_.capacity.committed](const auto& staged) {
+    judged(staged);
+    for (const auto& change : staged.changes()) {
       const absl::string_view kind = change.change.kind();
       if (kind == capacity::MachineRow::kKind) HearMachine(change.change.key);
       if (kind == capacity::ZoneRow::kKind || kind == capacity::InstanceTypeRow::kKind)
         HearCatalogue();
       if (change.change.kind() != capacity::ClaimRow::kKind) continue;
       const auto* claim =
-          overlay.state().template table<capacity::ClaimRow>().Find(change.change.key);
+          staged.state().template table<capacity::ClaimRow>().Find(change.change.key);
       if (claim == nullptr) continue;
       const lifecycle::State& state = cloud_.lifecycle.state();
       const Pool* pool = state.FindPoolByUid(claim->pool_uid);
-      if (pool != nullptr && !Knows(state, *pool, ViewOf(overlay.state(), *claim))) Due(pool->name);
+      if (pool != nullptr && !Knows(state, *pool, ViewOf(staged.state(), *claim))) Due(pool->name);
     }
     TellStock();
   };
   cloud_.configuration.committed = [this,
-                                    seen = cloud_.configuration.committed](const auto& overlay) {
-    seen(overlay);
-    for (const auto& change : overlay.changes()) {
+                                    seen = cloud_.configuration.committed](const auto& staged) {
+    seen(staged);
+    for (const auto& change : staged.changes()) {
       const auto parts = std::vector<std::string>(absl::StrSplit(change.change.key, '/'));
       const Pool* pool = cloud_.lifecycle.state().FindPoolByUid(parts.back());
       if (pool != nullptr) Due(pool->name);

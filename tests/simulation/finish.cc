@@ -31,7 +31,7 @@ void World::Heal() {
   RegisterLost();
   for (Replica& replica : replicas_) replica.Recover();
   network_.DeliverAll();
-  judge_.calm_since = cloud_.lifecycle.TimeAt(cloud_.now);
+  checker_.calm_since = cloud_.lifecycle.TimeAt(cloud_.now);
   network_.quota_away = network_.capacity_away = network_.configuration_away = false;
   network_.catalogue_known = true;
   fleet_.GoHome();
@@ -98,12 +98,12 @@ bool World::Settle() {
   if (leader.epoch() == 0) return false;
   for (const std::string& name : PoolNames()) Due(name);
   const absl::Time latest = cloud_.now + kRest;
-  for (int round = 0; round < kRounds && cloud_.now < latest && !judge_.failed(); ++round) {
+  for (int round = 0; round < kRounds && cloud_.now < latest && !checker_.failed(); ++round) {
     cloud_.Pass(absl::Milliseconds(1));
     const bool acted = fleet_.ActAll() | SettleConfigurations(true);
     const std::vector<std::string> pools = leader.agenda->Take(200);
     leader.Pass(pools);
-    judge_.CheckStep();
+    checker_.CheckStep();
     if (acted || !pools.empty()) continue;
     const absl::Duration next = leader.agenda->UntilNext();
     if (next == absl::InfiniteDuration()) return true;
@@ -115,7 +115,7 @@ bool World::Settle() {
 bool World::ComeToRest() {
   do {
     if (!Settle()) return false;
-  } while (!judge_.failed() && (EnableAll() || DeleteRevived() || CollectRest()));
+  } while (!checker_.failed() && (EnableAll() || DeleteRevived() || CollectRest()));
   return true;
 }
 
@@ -124,7 +124,7 @@ bool World::CollectRest() {
   const bool collected = collectors_[0].CollectAll(
       replicas_[0].epoch(), [&] { went_back = RestoreUnderCollector() || went_back; });
   if (!went_back) return collected;
-  judge_.CheckStep();
+  checker_.CheckStep();
   Heal();
   return true;
 }
@@ -133,18 +133,18 @@ void World::Finish() {
   cloud_.trace(cloud_.now, "--- faults end");
   const bool restores = may_go_back_ = weather_.restores > 0;
   Heal();
-  if (!ComeToRest()) return judge_.Fail("it does not come to rest");
+  if (!ComeToRest()) return checker_.Fail("it does not come to rest");
   CheckAtRest();
   CheckNothingMoves();
-  if (!judge_.failed()) LiveQuietly();
-  if (restores && !judge_.failed()) CheckRestoredAtRest();
-  if (judge_.failed()) return;
+  if (!checker_.failed()) LiveQuietly();
+  if (restores && !checker_.failed()) CheckRestoredAtRest();
+  if (checker_.failed()) return;
   may_go_back_ = false;
   cloud_.trace(cloud_.now, "--- all is deleted");
   for (const std::string& name : PoolNames()) {
     (void)cloud_.lifecycle.Run(lifecycle::DeleteNodePool{.name = name}, cloud_.now);
   }
-  if (!ComeToRest()) return judge_.Fail("the deletion does not come to rest");
+  if (!ComeToRest()) return checker_.Fail("the deletion does not come to rest");
   CheckNothingLeft();
   CheckReplay();
 }
@@ -155,27 +155,27 @@ void World::CheckRestoredAtRest() {
   Restore(SomeService(), SomeCommits(100));
   RegisterLost();
   survey_.Saw("restore: at rest");
-  judge_.CheckStep();
+  checker_.CheckStep();
   Heal();
-  if (!ComeToRest()) return judge_.Fail("after a restore it does not come to rest");
+  if (!ComeToRest()) return checker_.Fail("after a restore it does not come to rest");
   CheckAtRest();
   CheckNothingMoves();
 }
 
 void World::CheckReplay() {
-  if (judge_.failed()) return;
+  if (checker_.failed()) return;
   cloud_.trace(cloud_.now, "--- what was sent comes once more");
   network_.Replay();
-  judge_.CheckStep();
+  checker_.CheckStep();
   // Who forgot that a pool was released may take its ghost for a pool.
-  if (judge_.amnesty().MayHaunt() && !ComeToRest())
-    return judge_.Fail("the ghosts do not come to rest");
+  if (checker_.amnesty().MayHaunt() && !ComeToRest())
+    return checker_.Fail("the ghosts do not come to rest");
   CheckNothingLeft();
 }
 
 void World::CheckAtRest() {
-  judge_.CheckBooks();
-  judge_.CheckNoDifference();
+  checker_.CheckBooks();
+  checker_.CheckNoDifference();
   for (const auto& [name, pool] : cloud_.lifecycle.state().table<Pool>().rows()) {
     CheckPool(*pool.row);
   }
@@ -193,7 +193,7 @@ void World::FailOf(const Pool& pool, absl::string_view fault) {
   for (const Node* node : cloud_.lifecycle.state().NodesOf(pool.name)) {
     absl::StrAppend(&text, "\n  ", node->machine, " ", NodeStateName(node->state));
   }
-  judge_.Fail(text);
+  checker_.Fail(text);
 }
 
 void World::CheckPool(const Pool& pool) {
@@ -219,7 +219,7 @@ void World::CheckPool(const Pool& pool) {
     const bool unmet = !pool.spec.node_affinity.empty() && view.matching == 0;
     return fail("valid", pool.spec.instance_type == "unknown-type" || unmet ? 1 : 0, 1);
   }
-  if (pool.deleting()) return judge_.Fail(absl::StrCat("at rest, ", pool.name, ": still there"));
+  if (pool.deleting()) return checker_.Fail(absl::StrCat("at rest, ", pool.name, ": still there"));
   fail("Nodes and queued", size + outstanding, pool.spec.target_nodes);
   const bool met = ReasonOf(pool.status.conditions, "AtTarget") == "TargetMet";
   const bool sufficient = ReasonOf(pool.status.conditions, "Capacity") == "Sufficient";
@@ -239,14 +239,14 @@ void World::CheckNothingMoves() {
   replicas_[0].Pass(PoolNames());
   fleet_.ActAll();
   SettleConfigurations(true);
-  if (cloud_.revisions() != before) judge_.Fail("at rest, and one more round writes");
+  if (cloud_.revisions() != before) checker_.Fail("at rest, and one more round writes");
 }
 
 void World::CheckNothingLeft() {
   const auto none = [&](absl::string_view what, size_t left) {
-    if (left > 0) judge_.Fail(absl::StrCat("all is deleted, and ", left, " ", what, " are left"));
+    if (left > 0) checker_.Fail(absl::StrCat("all is deleted, and ", left, " ", what, " are left"));
   };
-  judge_.CheckBooks();
+  checker_.CheckBooks();
   none("pools", cloud_.lifecycle.state().table<Pool>().size());
   none("Nodes", cloud_.lifecycle.state().table<Node>().size());
   none("claims", cloud_.capacity.state().table<capacity::ClaimRow>().size());

@@ -7,8 +7,8 @@ namespace {
 
 // A probe that writes.
 struct Rewrite {};
-absl::Status Decide(Overlay<lifecycle::State>& overlay, const Rewrite&, absl::Time) {
-  return lifecycle::RewriteLease(overlay);
+absl::Status Decide(StagedState<lifecycle::State>& staged, const Rewrite&, absl::Time) {
+  return lifecycle::RewriteLease(staged);
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ void LeaseThread::Beat(Trouble trouble) {
     case Step::kBeat:
       return Ask(trouble);
     case Step::kGiveUp:
-      around_.judge.Notice("lease: given up by who cannot commit");
+      around_.checker.Notice("lease: given up by who cannot commit");
       around_.cloud.trace(around_.cloud.now, holder_, ": cannot commit, leads no more");
       if (trouble != Trouble::kNoBeats) Release();
   }
@@ -82,10 +82,10 @@ absl::StatusOr<int64_t> LeaseThread::Write(absl::Duration length) {
     return 0;
   const auto next = lifecycle::Beat(row, lease == nullptr ? 0 : lease->epoch, holder_, length, now);
   if (!next) return 0;
-  if (in_future && row->holder != holder_) around_.judge.Notice("lease: of the future is taken");
+  if (in_future && row->holder != holder_) around_.checker.Notice("lease: of the future is taken");
   cloud.lease.Put(*next, cloud.now);
   if (!around_.dice.Percent(around_.weather.lost_answer)) return next->epoch;
-  around_.judge.lead().Shaken(Now());
+  around_.checker.lead().Shaken(Now());
   return absl::UnknownError("no answer");
 }
 
@@ -107,10 +107,10 @@ void LeaseThread::TakeOver(int64_t epoch, Trouble trouble) {
   PlanEnded(status, Now());
   cloud.trace(cloud.now, holder_, ": takes over under epoch ", epoch, " -> ", status.ToString());
   if (!status.ok()) {
-    around_.judge.Notice("lease: a takeover fails");
+    around_.checker.Notice("lease: a takeover fails");
     return Release();
   }
-  around_.judge.Notice("lease: taken over");
+  around_.checker.Notice("lease: taken over");
   keeper_.TookOver(epoch);
 }
 

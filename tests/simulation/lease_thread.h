@@ -8,9 +8,9 @@
 
 #include "services/lifecycle/core/lease.h"
 #include "storage/postgres/lane_clock.h"
+#include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/dice.h"
-#include "tests/simulation/judge.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
 
@@ -35,7 +35,7 @@ class LeaseThread {
     Cloud& cloud;
     Dice& dice;
     const Weather& weather;
-    Judge& judge;
+    InvariantChecker& checker;
     const Bug bug;
     std::function<void(Network::Message)> hang;
   };

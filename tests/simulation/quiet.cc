@@ -13,8 +13,8 @@ namespace {
 constexpr int kChanges = 12;
 // Rounds without which nothing that is under way takes.
 constexpr int kRounds = 5'000;
-// Within which what is said is so.
-constexpr absl::Duration kSoon = absl::Seconds(1);
+// Within which what is said is so: an autoscaled pool hears of the others of its quota after 30 s.
+constexpr absl::Duration kSoon = absl::Seconds(31);
 
 std::string RevisionsText(const Cloud& cloud) {
   return absl::StrCat("lifecycle ", cloud.lifecycle.revision(), ", quota ", cloud.quota.revision(),
@@ -26,7 +26,7 @@ std::string RevisionsText(const Cloud& cloud) {
 
 void World::LiveQuietly() {
   cloud_.trace(cloud_.now, "--- quiet days");
-  for (int i = 0; i < kChanges && !judge_.failed(); ++i) {
+  for (int i = 0; i < kChanges && !checker_.failed(); ++i) {
     switch (dice_.Roll(3)) {
       case 0:
         MoveMachine();
@@ -37,17 +37,17 @@ void World::LiveQuietly() {
       default:
         StepCaller();
     }
-    if (!ComeToQuiet()) return judge_.Fail("it does not come to quiet");
+    if (!ComeToQuiet()) return checker_.Fail("it does not come to quiet");
     CheckSaid();
     if (!PassQuietly(dice_.UpTo(absl::Minutes(2))))
-      return judge_.Fail("it does not come to quiet as time passes");
+      return checker_.Fail("it does not come to quiet as time passes");
   }
   Heal();
 }
 
 // What is due by the clock is done then.
 bool World::PassQuietly(absl::Duration time) {
-  for (const absl::Time end = cloud_.now + time; cloud_.now < end && !judge_.failed();) {
+  for (const absl::Time end = cloud_.now + time; cloud_.now < end && !checker_.failed();) {
     cloud_.Pass(std::min(end - cloud_.now, replicas_[0].agenda->UntilNext()));
     if (!ComeToQuiet()) return false;
   }
@@ -57,29 +57,30 @@ bool World::PassQuietly(absl::Duration time) {
 // Until nobody does anything within a moment.
 bool World::ComeToQuiet() {
   Replica& leader = replicas_[0];
-  for (int round = 0; round < kRounds && !judge_.failed(); ++round) {
+  for (int round = 0; round < kRounds && !checker_.failed(); ++round) {
     cloud_.Pass(absl::Milliseconds(1));
     cloud_.quota.Run(quota::SettleOverrides{}, cloud_.now);
     const bool acted = fleet_.ActAll() | SettleConfigurations(true);
     const std::vector<std::string> pools = leader.agenda->Take(200);
     leader.Pass(pools);
-    judge_.CheckStep();
+    checker_.CheckStep();
     if (acted || !pools.empty()) continue;
     if (leader.agenda->UntilNext() > kSoon) return true;
     cloud_.Pass(leader.agenda->UntilNext());
   }
-  return judge_.failed();
+  return checker_.failed();
 }
 
 // A look at a pool that nobody is due to look at finds nothing to do, and all that it says is so.
 void World::CheckSaid() {
   for (const std::string& name : PoolNames()) {
-    if (judge_.failed()) return;
+    if (checker_.failed()) return;
     const std::string before = RevisionsText(cloud_);
     replicas_[0].Pass({name});
     if (RevisionsText(cloud_) != before)
-      return judge_.Fail(absl::StrCat(name, ": at quiet, and a look at it finds something to do: ",
-                                      before, " became ", RevisionsText(cloud_)));
+      return checker_.Fail(
+          absl::StrCat(name, ": at quiet, and a look at it finds something to do: ", before,
+                       " became ", RevisionsText(cloud_)));
     const auto* pool = cloud_.lifecycle.state().table<lifecycle::Pool>().Find(name);
     if (pool == nullptr) continue;
     std::vector<lifecycle::Obstacle> obstacles;

@@ -106,12 +106,12 @@ void Replica::Die() {
 
 void Replica::BeginLife() {
   Cloud& cloud = around_.cloud;
-  agenda = std::make_unique<Agenda>(cloud.steady, around_.judge, around_.bug);
+  agenda = std::make_unique<Agenda>(cloud.steady, around_.checker, around_.bug);
   clock_ = std::make_shared<storage::LaneClock>(nullptr, &cloud.steady);
   hanging_ = std::make_shared<std::vector<Network::Message>>();
   lease_ = std::make_shared<LeaseThread>(
       absl::StrCat(name_, "#", ++lives_), clock_,
-      LeaseThread::Surroundings{cloud, around_.dice, around_.weather, around_.judge, around_.bug,
+      LeaseThread::Surroundings{cloud, around_.dice, around_.weather, around_.checker, around_.bug,
                                 [hanging = hanging_](Network::Message message) {
                                   hanging->push_back(std::move(message));
                                 }});
@@ -127,7 +127,7 @@ void Replica::Beat() {
     agenda->Add(name, absl::ZeroDuration());
 }
 
-LeadJudge::Standing Replica::standing() const {
+LeadChecker::Standing Replica::standing() const {
   const auto* lease =
       around_.cloud.lifecycle.state().table<lifecycle::Lease>().Find(lifecycle::Lease::kName);
   return {.holder = lease_->holder(),
@@ -177,13 +177,13 @@ void Replica::MakePlans() {
       continue;
     }
     if (around_.dice.OneIn(50) && !(Plan(snapshot) == plan)) {
-      around_.judge.Fail(absl::StrCat("two plans from one picture of ", pool.name, " differ"));
+      around_.checker.Fail(absl::StrCat("two plans from one picture of ", pool.name, " differ"));
     }
     const auto limit = [](const lifecycle::Defer& defer) {
       return defer.reason == lifecycle::DeferReason::kGiveUpLimit;
     };
     if (std::any_of(plan.defers.begin(), plan.defers.end(), limit))
-      around_.judge.Notice("give-up: waits for the next interval");
+      around_.checker.Notice("give-up: waits for the next interval");
     planned(pool.name, plan.due - now);
     if (!plan.actions.empty())
       commits_.push_back({CommandOf(picture, plan), picture.incarnation, now});
@@ -205,7 +205,8 @@ void Replica::Explain(const lifecycle::Snapshot& snapshot, const lifecycle::Pool
       lifecycle::ReasonOf(snapshot.pool->status.conditions, "AtTarget");
   const bool met = reason.empty() || reason == "TargetMet";
   if (!met && obstacles.empty() && plan.actions.empty())
-    around_.judge.Fail(absl::StrCat(snapshot.pool->name, " is ", reason, ", and nothing says why"));
+    around_.checker.Fail(
+        absl::StrCat(snapshot.pool->name, " is ", reason, ", and nothing says why"));
 }
 
 lifecycle::ApplyPlan Replica::CommandOf(const Picture& picture, lifecycle::PoolPlan& plan) const {
@@ -248,7 +249,7 @@ void Replica::CarryOut(const Surroundings& around, const Planned& planned, Lease
   const lifecycle::ApplyPlan& command = planned.command;
   // The lane does not decide what was made from another history.
   const bool same = planned.incarnation == cloud.lifecycle.incarnation();
-  if (!same) around.judge.Notice("restore: met by a plan under way");
+  if (!same) around.checker.Notice("restore: met by a plan under way");
   if (!same && around.bug != Bug::kRestoreUnnoticed) return;
   const auto outcome = cloud.lifecycle.RunOn(clock, command, cloud.now);
   lease.PlanEnded(outcome.status(), since);
@@ -260,12 +261,12 @@ void Replica::CarryOut(const Surroundings& around, const Planned& planned, Lease
     if (step == nullptr) continue;
     cloud.trace(cloud.now, "  ", step->node, " ", NodeEventName(step->event), ": ", step->reason);
   }
-  if (outcome.ok()) return around.judge.CarriedOut(command, planned.time, lease.holder());
+  if (outcome.ok()) return around.checker.CarriedOut(command, planned.time, lease.holder());
   if (!IsRace(outcome.status()))
-    around.judge.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
+    around.checker.Fail(absl::StrCat("a plan does not fit: ", outcome.status().ToString()));
   if (!IsStale(outcome.status())) return;
   lease.Refused();
-  around.judge.Notice("lease: a plan of who does not lead is refused");
+  around.checker.Notice("lease: a plan of who does not lead is refused");
 }
 
 // The loop waits only so long for the lane. What was done once is not done again.

@@ -10,9 +10,9 @@
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/plan.h"
 #include "tests/simulation/agenda.h"
+#include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/dice.h"
-#include "tests/simulation/judge.h"
 #include "tests/simulation/lease_thread.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
@@ -31,7 +31,7 @@ class Replica {
     Network& network;
     Dice& dice;
     const Weather& weather;
-    Judge& judge;
+    InvariantChecker& checker;
     const lifecycle::Policy& policy;
     const Bug bug;
   };
@@ -57,7 +57,7 @@ class Replica {
 
   // --- the lease ---
   void Beat();
-  LeadJudge::Standing standing() const;
+  LeadChecker::Standing standing() const;
   // It stops in order, and another process takes its place.
   void Restart();
   // Something is wrong with it for that long.

@@ -1,4 +1,4 @@
-// What a pass asks the other services: services/lifecycle/asker.cc without messages.
+// What a pass asks the other services: services/lifecycle/peer_client.cc without messages.
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -21,8 +21,8 @@ Holdings Sync(Cloud& cloud, const std::vector<quota::SyncHolding>& asked) {
   return answers;
 }
 Holdings Check(Cloud& cloud, const std::vector<quota::SyncHolding>& asked) {
-  return cloud.quota.Ask([&](const auto& overlay) {
-    return quota::Check(overlay.state(), asked, cloud.quota.TimeAt(cloud.now), overlay.revision());
+  return cloud.quota.Ask([&](const auto& staged) {
+    return quota::Check(staged.state(), asked, cloud.quota.TimeAt(cloud.now), staged.revision());
   });
 }
 
@@ -30,8 +30,8 @@ Claims Sync(Cloud& cloud, const std::vector<capacity::SyncClaim>& asked) {
   return cloud.capacity.Run(capacity::SyncClaims{asked}, cloud.now);
 }
 Claims Check(Cloud& cloud, const std::vector<capacity::SyncClaim>& asked) {
-  return cloud.capacity.Ask([&](auto& overlay) {
-    return capacity::Check(overlay, {asked}, cloud.capacity.TimeAt(cloud.now));
+  return cloud.capacity.Ask([&](auto& staged) {
+    return capacity::Check(staged, {asked}, cloud.capacity.TimeAt(cloud.now));
   });
 }
 
@@ -39,8 +39,8 @@ Configurations Sync(Cloud& cloud, const std::vector<configuration::SyncPool>& as
   return *cloud.configuration.Run(configuration::SyncPools{asked}, cloud.now);
 }
 Configurations Check(Cloud& cloud, const std::vector<configuration::SyncPool>& asked) {
-  return cloud.configuration.Ask([&](auto& overlay) {
-    return configuration::Check(overlay, {asked}, cloud.configuration.TimeAt(cloud.now), {});
+  return cloud.configuration.Ask([&](auto& staged) {
+    return configuration::Check(staged, {asked}, cloud.configuration.TimeAt(cloud.now), {});
   });
 }
 
@@ -76,9 +76,10 @@ bool IsMistake(const absl::Status& status, const Replica::Surroundings& around,
     return pool != nullptr && !pool->deleting() && around.cloud.lifecycle.incarnation() == 1;
   }
   // Capacity may hold what was granted in a future that was lost.
-  if (detail->reason == "CLAIM_HOLDS_MACHINES") return !around.judge.amnesty().Owes(pool_uid);
+  if (detail->reason == "CLAIM_HOLDS_MACHINES") return !around.checker.amnesty().Owes(pool_uid);
   // Until the leader of the new history has raised the generations.
-  if (detail->reason == "GENERATION_REUSED") return !around.judge.amnesty().OwesLifecycle(pool_uid);
+  if (detail->reason == "GENERATION_REUSED")
+    return !around.checker.amnesty().OwesLifecycle(pool_uid);
   return detail->reason != "GENERATION_TOO_OLD";
 }
 
@@ -115,11 +116,11 @@ void Replica::Send(bool away, std::vector<Request> requests,
     for (Request& request : requests) request.generation = kNewestGeneration;
   }
   const bool only_ask = advises() && around_.bug != Bug::kExplanationWrites;
-  const auto call = [&cloud = around_.cloud, &judge = around_.judge, requests, only_ask,
+  const auto call = [&cloud = around_.cloud, &checker = around_.checker, requests, only_ask,
                      advises = advises()] {
     const int64_t before = cloud.revisions();
     auto answers = only_ask ? Check(cloud, requests) : Sync(cloud, requests);
-    if (advises && cloud.revisions() != before) judge.Fail("a question changed something");
+    if (advises && cloud.revisions() != before) checker.Fail("a question changed something");
     for (size_t i = 0; i < requests.size() && cloud.trace.on; ++i)
       cloud.trace(cloud.now, TextOf(requests[i], answers[i]));
     return answers;
@@ -134,7 +135,7 @@ void Replica::Send(bool away, std::vector<Request> requests,
   for (size_t i = 0; i < slots.size(); ++i) {
     const absl::Status& status = answers[i].status();
     if (!status.ok() && IsMistake(status, around_, requests[i].pool_uid))
-      around_.judge.Fail(absl::StrCat("another service refuses: ", status.ToString()));
+      around_.checker.Fail(absl::StrCat("another service refuses: ", status.ToString()));
     if (fate == Fate::kAnswerLost) {
       NoAnswer(*slots[i], "no answer");
     } else if (!status.ok()) {
@@ -177,7 +178,7 @@ void Replica::AskCapacity() {
   for (Picture& picture : pictures_) {
     if (!picture.demand.claim) continue;
     if (!advises())
-      around_.judge.Asked(picture.pool->uid, picture.incarnation, *picture.demand.claim);
+      around_.checker.Asked(picture.pool->uid, picture.incarnation, *picture.demand.claim);
     requests.push_back(RequestOf(picture, *picture.demand.claim));
     requests.back().generation = GenerationOf(picture, requests.back().generation);
     slots.push_back(&picture.answers.claim);

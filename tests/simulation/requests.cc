@@ -10,7 +10,7 @@ absl::Status Requests::Try(const Attempt& attempt) {
   if (fate == Fate::kArrives) return attempt();
   if (fate == Fate::kAnswerLost) {
     (void)attempt();
-    judge_.Notice("request: its answer is lost");
+    checker_.Notice("request: its answer is lost");
   }
   unanswered_.push_back(attempt);
   return absl::UnknownError("no answer");
@@ -38,18 +38,18 @@ void Requests::Answered(const Key& key, const std::string& content,
   }
   const std::string& id = std::get<std::string>(key);
   if (done->second.content != content) {
-    judge_.Notice("request: another under its id");
+    checker_.Notice("request: another under its id");
     const auto detail = error::DetailOf(answer.status());
     if (answer.ok() || !detail || detail->reason != "REQUEST_ID_REUSED" || wrote)
-      judge_.Fail(absl::StrCat("another request under the id ", id,
-                               " is not refused: ", answer.status().ToString()));
+      checker_.Fail(absl::StrCat("another request under the id ", id,
+                                 " is not refused: ", answer.status().ToString()));
     return;
   }
-  judge_.Notice("request: the same again");
+  checker_.Notice("request: the same again");
   if (wrote || !answer.ok() || *answer != done->second.answer)
-    judge_.Fail(absl::StrCat("the request ", id, " was ", done->second.answer,
-                             ", and the same again is ",
-                             answer.ok() ? *answer : answer.status().ToString()));
+    checker_.Fail(absl::StrCat("the request ", id, " was ", done->second.answer,
+                               ", and the same again is ",
+                               answer.ok() ? *answer : answer.status().ToString()));
 }
 
 }  // namespace muster::simulation

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "services/common/kept_request.h"
+#include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/dice.h"
-#include "tests/simulation/judge.h"
 #include "tests/simulation/network.h"
 #include "tests/simulation/options.h"
 
@@ -33,16 +33,16 @@ struct Once {
 
 // What is answered.
 template <class State, class Command>
-absl::StatusOr<std::string> Decide(Overlay<State>& overlay, const Once<Command>& once,
+absl::StatusOr<std::string> Decide(StagedState<State>& staged, const Once<Command>& once,
                                    absl::Time now) {
   const KeepPolicy policy;
-  if (const auto* kept = FindKept(overlay.state(), once.request_id, now, policy.keep)) {
+  if (const auto* kept = FindKept(staged.state(), once.request_id, now, policy.keep)) {
     const absl::Status same = CheckSameRequest(*kept, "request", once.content);
     if (!same.ok() && once.bug != Bug::kRequestIdUnheeded) return same;
     return kept->answer;
   }
-  const size_t mark = overlay.Mark();
-  const auto outcome = Decide(overlay, once.command, now);
+  const size_t mark = staged.Mark();
+  const auto outcome = Decide(staged, once.command, now);
   if (!outcome.ok()) {
     if constexpr (requires { outcome.status(); }) {
       return outcome.status();
@@ -53,9 +53,9 @@ absl::StatusOr<std::string> Decide(Overlay<State>& overlay, const Once<Command>&
   const std::string answer = absl::StrCat("done at ", absl::FormatTime(now));
   if (once.bug == Bug::kRequestForgotten) return answer;
   const absl::Status status =
-      Keep(overlay, {once.request_id, "request", once.content, 0, answer, now}, policy);
+      Keep(staged, {once.request_id, "request", once.content, 0, answer, now}, policy);
   if (status.ok()) return answer;
-  overlay.RollBack(mark);
+  staged.RollBack(mark);
   return status;
 }
 
@@ -63,8 +63,8 @@ absl::StatusOr<std::string> Decide(Overlay<State>& overlay, const Once<Command>&
 class Requests {
  public:
   // All must outlive it.
-  Requests(Cloud& cloud, Network& network, Dice& dice, Judge& judge, Bug bug)
-      : cloud_(cloud), network_(network), dice_(dice), judge_(judge), bug_(bug) {}
+  Requests(Cloud& cloud, Network& network, Dice& dice, InvariantChecker& checker, Bug bug)
+      : cloud_(cloud), network_(network), dice_(dice), checker_(checker), bug_(bug) {}
 
   // Sends the command under an id of its own, or by mistake under that of another request.
   // `content`: all that it says. What is answered; UNKNOWN: nothing is.
@@ -104,7 +104,7 @@ class Requests {
   Cloud& cloud_;
   Network& network_;
   Dice& dice_;
-  Judge& judge_;
+  InvariantChecker& checker_;
   const Bug bug_;
   size_t next_id_ = 0;
   std::vector<std::string> ids_;  // some that were given lately

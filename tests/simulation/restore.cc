@@ -55,7 +55,7 @@ void World::Restore(Where where, Point point) {
     cloud_.trace(cloud_.now, "restore: ", name, " goes back from revision ", before, " to ",
                  service.revision());
     survey_.Saw(absl::StrCat("restore: ", name), before == service.revision() ? 0 : 1);
-    judge_.Restored(lost);
+    checker_.Restored(lost);
     return lost;
   };
   switch (where) {

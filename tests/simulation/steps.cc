@@ -25,7 +25,7 @@ void World::MoveClock() {
                                 &cloud_.capacity.ahead, &cloud_.configuration.ahead}) {
     if (which >= 4 || which == number++) *ahead += by;
   }
-  judge_.lead().Disturbed(cloud_.steady.Now());
+  checker_.lead().Disturbed(cloud_.steady.Now());
   survey_.Saw(is_ahead ? "clock: half an hour ahead" : "clock: back");
   cloud_.trace(cloud_.now, "clock: ", which, " is set by ", absl::FormatDuration(by));
 }
@@ -108,13 +108,13 @@ void World::RestartReplica(size_t which) {
 void World::Beat() {
   beats_ = 1 - beats_;
   replicas_[beats_].Beat();
-  judge_.CheckLead({replicas_[0].standing(), replicas_[1].standing()});
+  checker_.CheckLead({replicas_[0].standing(), replicas_[1].standing()});
 }
 
 void World::StepFleet() {
   const int kind = dice_.Roll(20);
   if (kind < 2) {
-    if (!fleet_.DeliverLate()) judge_.Fail("a report about an earlier Node was obeyed");
+    if (!fleet_.DeliverLate()) checker_.Fail("a report about an earlier Node was obeyed");
     return;
   }
   if (kind == 2 && dice_.OneIn(5)) return fleet_.Restart();

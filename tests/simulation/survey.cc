@@ -120,16 +120,16 @@ Counts NoCounts() {
 
 Survey::Survey(Cloud& cloud) : cloud_(cloud) {
   const auto hear = [](auto& service, auto hears) {
-    service.committed = [hears, others = service.committed](const auto& overlay) {
-      others(overlay);
-      hears(overlay);
+    service.committed = [hears, others = service.committed](const auto& staged) {
+      others(staged);
+      hears(staged);
     };
   };
-  hear(cloud.lifecycle, [this](const auto& overlay) { Lifecycle(overlay); });
-  hear(cloud.quota, [this](const auto& overlay) { Quota(overlay); });
-  hear(cloud.capacity, [this](const auto& overlay) { Capacity(overlay); });
-  hear(cloud.configuration, [this](const auto& overlay) {
-    ForEachChanged<configuration::PoolConfiguration>(overlay, [&](const auto* was, const auto* is) {
+  hear(cloud.lifecycle, [this](const auto& staged) { Lifecycle(staged); });
+  hear(cloud.quota, [this](const auto& staged) { Quota(staged); });
+  hear(cloud.capacity, [this](const auto& staged) { Capacity(staged); });
+  hear(cloud.configuration, [this](const auto& staged) {
+    ForEachChanged<configuration::PoolConfiguration>(staged, [&](const auto* was, const auto* is) {
       if (was != nullptr && is != nullptr) Configuration(*was, *is);
     });
   });
@@ -139,12 +139,12 @@ void Survey::Saw(absl::string_view kind, int64_t times) { counts_.at(std::string
 
 // --- lifecycle ---
 
-void Survey::Lifecycle(const Overlay<lifecycle::State>& overlay) {
-  ForEachChanged<lifecycle::Pool>(overlay, [&](const auto* was, const auto* is) {
-    if (was != nullptr && is != nullptr) Pool(overlay.state(), *was, *is);
+void Survey::Lifecycle(const StagedState<lifecycle::State>& staged) {
+  ForEachChanged<lifecycle::Pool>(staged, [&](const auto* was, const auto* is) {
+    if (was != nullptr && is != nullptr) Pool(staged.state(), *was, *is);
   });
-  ForEachChanged<lifecycle::Node>(overlay, [&](const auto* was, const auto* is) {
-    if (was != nullptr && is != nullptr) Node(overlay.state(), *was, *is);
+  ForEachChanged<lifecycle::Node>(staged, [&](const auto* was, const auto* is) {
+    if (was != nullptr && is != nullptr) Node(staged.state(), *was, *is);
   });
 }
 
@@ -191,15 +191,15 @@ void Survey::Node(const lifecycle::State& state, const lifecycle::Node& was,
 
 // --- quota and capacity ---
 
-void Survey::Quota(const Overlay<quota::State>& overlay) {
-  const quota::State& state = overlay.state();
-  ForEachChanged<quota::Holding>(overlay, [&](const auto* was, const auto* is) {
+void Survey::Quota(const StagedState<quota::State>& staged) {
+  const quota::State& state = staged.state();
+  ForEachChanged<quota::Holding>(staged, [&](const auto* was, const auto* is) {
     if (is == nullptr || is->nodes <= (was == nullptr ? 0 : was->nodes)) return;
     const auto* quota = state.table<quota::Quota>().Find(is->quota);
     if (quota != nullptr && state.Held(is->quota) > quota->limit)
       Saw("override: more than the limit");
   });
-  ForEachChanged<quota::Quota>(overlay, [&](const auto* was, const auto* is) {
+  ForEachChanged<quota::Quota>(staged, [&](const auto* was, const auto* is) {
     const int64_t held = state.Held(was == nullptr ? is->Key() : was->Key());
     if (is == nullptr && held > 0) Saw("quota: gone under what is held");
     if (is == nullptr) return;
@@ -208,10 +208,10 @@ void Survey::Quota(const Overlay<quota::State>& overlay) {
   });
 }
 
-void Survey::Capacity(const Overlay<capacity::State>& overlay) {
+void Survey::Capacity(const StagedState<capacity::State>& staged) {
   std::map<std::string, std::vector<const capacity::MachineRow*>> granted;  // by pool uid
   std::map<std::string, std::string> forecast;  // machine → for whom it was reclaimed
-  ForEachChanged<capacity::MachineRow>(overlay, [&](const auto* was, const auto* is) {
+  ForEachChanged<capacity::MachineRow>(staged, [&](const auto* was, const auto* is) {
     if (was == nullptr || is == nullptr) return;
     if (!is->claim.empty() && was->claim != is->claim) granted[is->claim].push_back(is);
     Reclaims(*was, *is);
@@ -220,7 +220,7 @@ void Survey::Capacity(const Overlay<capacity::State>& overlay) {
     if (!is->claim.empty() && forecast.contains(is->id) && forecast[is->id] == is->claim)
       Saw("spot: handed over");
   });
-  Grants(overlay.state(), granted);
+  Grants(staged.state(), granted);
 }
 
 void Survey::Reclaims(const capacity::MachineRow& was, const capacity::MachineRow& is) {

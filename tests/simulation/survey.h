@@ -27,12 +27,12 @@ class Survey {
   const Counts& counts() const { return counts_; }
 
  private:
-  void Lifecycle(const Overlay<lifecycle::State>& overlay);
+  void Lifecycle(const StagedState<lifecycle::State>& staged);
   void Pool(const lifecycle::State& state, const lifecycle::Pool& was, const lifecycle::Pool& is);
   void Deletion(const lifecycle::State& state, const lifecycle::Pool& pool);
   void Node(const lifecycle::State& state, const lifecycle::Node& was, const lifecycle::Node& is);
-  void Quota(const Overlay<quota::State>& overlay);
-  void Capacity(const Overlay<capacity::State>& overlay);
+  void Quota(const StagedState<quota::State>& staged);
+  void Capacity(const StagedState<capacity::State>& staged);
   void Grants(const capacity::State& state,
               const std::map<std::string, std::vector<const capacity::MachineRow*>>& granted);
   void Reclaims(const capacity::MachineRow& was, const capacity::MachineRow& is);

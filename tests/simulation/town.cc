@@ -63,8 +63,8 @@ int64_t Town::SomeTarget(const std::string& pool) {
 // --- set-up ---
 
 void Town::Listen() {
-  cloud.lifecycle.committed = [this](const auto& overlay) {
-    ForEachChanged<Node>(overlay, [&](const Node* before, const Node* after) {
+  cloud.lifecycle.committed = [this](const auto& staged) {
+    ForEachChanged<Node>(staged, [&](const Node* before, const Node* after) {
       if (before == nullptr) return;
       const std::string pool(lifecycle::PoolNameOf(before->name));
       if (before->state == lifecycle::NodeState::kReconfiguring && after != nullptr &&
@@ -118,15 +118,15 @@ void Town::Ask(Picture& picture, bool only_ask) {
   const lifecycle::Demand& demand = picture.demand;
   if (demand.holding) {
     const quota::SyncHolding asked = RequestOf(picture, *demand.holding);
-    Fill(picture.answers.holding, only_ask ? cloud.quota.Ask([&](auto& overlay) {
-      return quota::Check(overlay.state(), {&asked, 1}, TimeOf(cloud.quota), 0)[0];
+    Fill(picture.answers.holding, only_ask ? cloud.quota.Ask([&](auto& staged) {
+      return quota::Check(staged.state(), {&asked, 1}, TimeOf(cloud.quota), 0)[0];
     })
                                            : cloud.quota.Run(asked, cloud.now));
   }
   if (demand.claim) {
     const capacity::SyncClaims asked{{RequestOf(picture, *demand.claim)}};
-    Fill(picture.answers.claim, only_ask ? cloud.capacity.Ask([&](auto& overlay) {
-      return capacity::Check(overlay, asked, TimeOf(cloud.capacity))[0];
+    Fill(picture.answers.claim, only_ask ? cloud.capacity.Ask([&](auto& staged) {
+      return capacity::Check(staged, asked, TimeOf(cloud.capacity))[0];
     })
                                          : cloud.capacity.Run(asked, cloud.now)[0]);
     lifecycle::ClaimAnswer& claim = picture.answers.claim.value;
@@ -134,8 +134,8 @@ void Town::Ask(Picture& picture, bool only_ask) {
   }
   if (demand.configuration) {
     const configuration::SyncPools asked{{RequestOf(picture, *demand.configuration)}};
-    Fill(picture.answers.configuration, only_ask ? cloud.configuration.Ask([&](auto& overlay) {
-      return configuration::Check(overlay, asked, TimeOf(cloud.configuration), {})[0];
+    Fill(picture.answers.configuration, only_ask ? cloud.configuration.Ask([&](auto& staged) {
+      return configuration::Check(staged, asked, TimeOf(cloud.configuration), {})[0];
     })
                                                  : (*cloud.configuration.Run(asked, cloud.now))[0]);
   }
@@ -172,10 +172,10 @@ void Town::PassAlone(const std::string& pool) {
   }
 }
 
-lifecycle::Preview Town::Rehearse(const lifecycle::Trial& trial) {
+lifecycle::Preview Town::Rehearse(const lifecycle::DryRun& dry_run) {
   Picture picture;
-  return lifecycle::Rehearse(trial, [&](const lifecycle::State& state) {
-    picture = LookAt(state, trial.after.name, true);
+  return lifecycle::Rehearse(dry_run, [&](const lifecycle::State& state) {
+    picture = LookAt(state, dry_run.after.name, true);
     return SnapshotOf(picture);
   });
 }
@@ -183,8 +183,8 @@ lifecycle::Preview Town::Rehearse(const lifecycle::Trial& trial) {
 lifecycle::HoldingAnswer::Verdict Town::CheckQuota(const Pool& pool, int64_t charge) {
   const quota::SyncHolding asked{QuotaOf(pool),     pool.uid,  charge,
                                  kNewestGeneration, pool.name, false};
-  return cloud.quota.Ask([&](auto& overlay) {
-    return AnswerOf(*quota::Check(overlay.state(), {&asked, 1}, TimeOf(cloud.quota), 0)[0]).verdict;
+  return cloud.quota.Ask([&](auto& staged) {
+    return AnswerOf(*quota::Check(staged.state(), {&asked, 1}, TimeOf(cloud.quota), 0)[0]).verdict;
   });
 }
 

@@ -67,10 +67,10 @@ class Town : public lifecycle::SimAgents {
   absl::StatusOr<lifecycle::Preview> Preview(const Command& command) {
     const int64_t before = cloud.revisions();
     auto tried =
-        cloud.lifecycle.Ask([&](auto& overlay) { return lifecycle::Try(overlay, command, Now()); });
+        cloud.lifecycle.Ask([&](auto& staged) { return lifecycle::Try(staged, command, Now()); });
     if (!tried.ok()) return tried.status();
-    lifecycle::Preview told = Rehearse(*tried->trial);
-    verdict_ = CheckQuota(tried->trial->after, told.charge);
+    lifecycle::Preview told = Rehearse(*tried->dry_run);
+    verdict_ = CheckQuota(tried->dry_run->after, told.charge);
     if (cloud.revisions() != before) std::abort();
     return told;
   }
@@ -97,7 +97,7 @@ class Town : public lifecycle::SimAgents {
   void ActAsUser();
   bool ActAsAgents();
   void Listen();
-  lifecycle::Preview Rehearse(const lifecycle::Trial& trial);
+  lifecycle::Preview Rehearse(const lifecycle::DryRun& dry_run);
   lifecycle::HoldingAnswer::Verdict CheckQuota(const lifecycle::Pool& pool, int64_t charge);
   void Ask(Picture& picture, bool only_ask);
   // A look at the pool in those rows, with what the others answer.

@@ -36,17 +36,17 @@ World::World(const Options& options)
       network_(dice_, weather_),
       fleet_(cloud_, dice_, weather_, options.bug),
       rack_nodes_(dice_.OneIn(8) ? 18 : 2 + dice_.Roll(3)),
-      judge_(cloud_, fleet_),
+      checker_(cloud_, fleet_),
       survey_(cloud_),
       advisor_("advisor", Around(), Replica::Role::kAdvisor),
-      requests_(cloud_, network_, dice_, judge_, options.bug) {
+      requests_(cloud_, network_, dice_, checker_, options.bug) {
   cloud_.trace.on = options.trace;
   policy_.boot_deadline = absl::Minutes(1 + dice_.Roll(10));
   policy_.drain_deadline = absl::Minutes(1 + dice_.Roll(10));
   policy_.retry = absl::Seconds(5);
   for (const char* name : {"replica-a", "replica-b"}) {
     replicas_.emplace_back(name, Around());
-    collectors_.emplace_back(cloud_, network_, judge_, options.bug);
+    collectors_.emplace_back(cloud_, network_, checker_, options.bug);
   }
   cloud_.quota.forgets_released = options.bug == Bug::kQuotaForgets;
   cloud_.capacity.forgets_released = options.bug == Bug::kCapacityForgets;
@@ -93,14 +93,14 @@ void World::MakeCatalogue() {
 
 void World::RegisterRack(const std::string& zone, const std::string& type, int rack, int count) {
   capacity::RegisterMachines command = SomeRack(dice_, zone, type, rack, count);
-  if (!cloud_.capacity.Run(command, cloud_.now).ok()) judge_.Fail("machines are not taken");
+  if (!cloud_.capacity.Run(command, cloud_.now).ok()) checker_.Fail("machines are not taken");
   registered_.push_back(std::move(command));
 }
 
 void World::MakeClusters() {
   for (const auto& [name, zone] : kClusters) {
     const lifecycle::UpdateCluster command{.cluster = {.name = name, .zone = zone}};
-    if (!cloud_.lifecycle.Run(command, cloud_.now).ok()) judge_.Fail("a cluster is not taken");
+    if (!cloud_.lifecycle.Run(command, cloud_.now).ok()) checker_.Fail("a cluster is not taken");
   }
 }
 
@@ -127,23 +127,23 @@ void World::Step(int number) {
   } else {
     Restart();
   }
-  judge_.CheckStep();
-  if (number % 50 == 0) judge_.CheckBooks();
+  checker_.CheckStep();
+  if (number % 50 == 0) checker_.CheckBooks();
 }
 
 Report RunWorld(const Options& options) {
   World world(options);
   Report report;
-  for (int i = 1; i <= options.steps && !world.judge().failed(); ++i) {
+  for (int i = 1; i <= options.steps && !world.checker().failed(); ++i) {
     world.Step(i);
     report.step = i;
   }
-  if (!world.judge().failed()) world.Finish();
+  if (!world.checker().failed()) world.Finish();
   world.CountLateReports();
-  report.failure = world.judge().failure();
-  report.plans = world.judge().plans;
-  report.happened = world.judge().happened();
-  for (const auto& [kind, times] : world.judge().noticed()) world.Count(kind, times);
+  report.failure = world.checker().failure();
+  report.plans = world.checker().plans;
+  report.happened = world.checker().happened();
+  for (const auto& [kind, times] : world.checker().noticed()) world.Count(kind, times);
   report.seen = world.survey().counts();
   return report;
 }

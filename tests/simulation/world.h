@@ -8,11 +8,11 @@
 
 #include "absl/container/btree_map.h"
 #include "services/lifecycle/heard_stock.h"
+#include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/collector.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/fleet.h"
-#include "tests/simulation/judge.h"
 #include "tests/simulation/options.h"
 #include "tests/simulation/replica.h"
 #include "tests/simulation/requests.h"
@@ -32,7 +32,7 @@ class World {
   // deleted.
   void Finish();
 
-  const Judge& judge() const { return judge_; }
+  const InvariantChecker& checker() const { return checker_; }
   const Survey& survey() const { return survey_; }
   void Count(const std::string& kind, int64_t times) { survey_.Saw(kind, times); }
   void CountLateReports() {
@@ -42,7 +42,7 @@ class World {
  private:
   // --- set-up (world.cc) ---
   Replica::Surroundings Around() {
-    return {cloud_, network_, dice_, weather_, judge_, policy_, options_.bug};
+    return {cloud_, network_, dice_, weather_, checker_, policy_, options_.bug};
   }
   void MakeCatalogue();
   void MakeClusters();
@@ -86,7 +86,7 @@ class World {
   // Rather one where something is under way.
   std::string SomeBusyPool();
 
-  bool calm() const { return judge_.calm_since != absl::InfiniteFuture(); }
+  bool calm() const { return checker_.calm_since != absl::InfiniteFuture(); }
 
   // --- administrators (admin.cc) ---
   void StepAdmin();
@@ -165,14 +165,14 @@ class World {
   Fleet fleet_;
   // Machines of a rack; 18 as NVL72 has, or fewer, so that more happens with them.
   const int rack_nodes_;
-  Judge judge_;
+  InvariantChecker checker_;
   Survey survey_;
   std::vector<Replica> replicas_;
   std::vector<Collector> collectors_;  // of the replicas
   Replica advisor_;
   Requests requests_;
   lifecycle::HeardStock stock_;
-  lifecycle::HeardStock::Depots stock_moved_;
+  lifecycle::HeardStock::InventoryKeys stock_moved_;
   size_t beats_ = 0;  // which replica beat last
   int64_t next_uid_ = 0;
   int64_t next_version_ = 1;

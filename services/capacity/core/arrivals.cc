@@ -15,7 +15,7 @@ struct Arrived {
   int64_t machines = 0;
   absl::Time since = absl::InfiniteFuture();
 };
-using ByClass = std::map<std::pair<DepotKey, ComputeClass>, Arrived>;
+using ByClass = std::map<std::pair<InventoryKey, ComputeClass>, Arrived>;
 
 // Since when the machine would have been seen to come, if the change brought it: since it was
 // granted, or since who got it waited.
@@ -29,13 +29,13 @@ std::optional<absl::Time> CameAfter(const MachineRow* before, const MachineRow& 
   return waited_for ? at_last.request_time : std::nullopt;
 }
 
-ByClass ArrivedAfter(const Overlay<State>& overlay, size_t mark) {
+ByClass ArrivedAfter(const StagedState<State>& staged, size_t mark) {
   ByClass arrived;
-  for (size_t i = mark; i < overlay.changes().size(); ++i) {
-    const Row* after = std::get_if<Row>(&overlay.changes()[i].change.row);
+  for (size_t i = mark; i < staged.changes().size(); ++i) {
+    const Row* after = std::get_if<Row>(&staged.changes()[i].change.row);
     if (after == nullptr || *after == nullptr) continue;
-    const MachineRow& at_last = *overlay.state().FindMachine((*after)->id);
-    const auto since = CameAfter(std::get<Row>(overlay.before(i).row).get(), **after, at_last);
+    const MachineRow& at_last = *staged.state().FindMachine((*after)->id);
+    const auto since = CameAfter(std::get<Row>(staged.before(i).row).get(), **after, at_last);
     if (!since) continue;
     for (const ComputeClass one : {ComputeClass::kDefault, ComputeClass::kSpot}) {
       const bool taken = !at_last.claim.empty() && at_last.compute_class == ComputeClass::kDefault;
@@ -62,14 +62,14 @@ void Arrive(std::vector<Burst>& bursts, int64_t machines, absl::Time since, absl
   if (bursts.size() > kKeptBursts + 1) bursts.erase(bursts.begin());
 }
 
-void NoteArrivals(Overlay<State>& overlay, size_t mark, absl::Time now) {
-  for (const auto& [key, arrived] : ArrivedAfter(overlay, mark)) {
-    const auto& [depot, compute_class] = key;
-    const ArrivalsRow* known = overlay.state().FindArrivals(depot, compute_class);
+void NoteArrivals(StagedState<State>& staged, size_t mark, absl::Time now) {
+  for (const auto& [key, arrived] : ArrivedAfter(staged, mark)) {
+    const auto& [inventory, compute_class] = key;
+    const ArrivalsRow* known = staged.state().FindArrivals(inventory, compute_class);
     ArrivalsRow row =
-        known != nullptr ? *known : ArrivalsRow{depot.first, depot.second, compute_class};
+        known != nullptr ? *known : ArrivalsRow{inventory.first, inventory.second, compute_class};
     Arrive(row.bursts, arrived.machines, arrived.since, now);
-    overlay.Put(std::move(row));
+    staged.Put(std::move(row));
   }
 }
 

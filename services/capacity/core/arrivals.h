@@ -25,7 +25,7 @@ void Arrive(std::vector<Burst>& bursts, int64_t machines, absl::Time since, absl
 // given back, and new ones that somebody waited for (a fleet that is set up tells nothing of
 // later). Not those that were repaired: each makes up for one that broke and was asked for anew,
 // before all who wait. For class spot without those that went to default claims, which come first.
-// At most one row a class changes for each depot, and none where nothing came.
-void NoteArrivals(Overlay<State>& overlay, size_t mark, absl::Time now);
+// At most one row a class changes for each inventory, and none where nothing came.
+void NoteArrivals(StagedState<State>& staged, size_t mark, absl::Time now);
 
 }  // namespace muster::capacity

@@ -65,32 +65,33 @@ int64_t CountWaiting(const ClaimRow& claim, absl::Time part) {
 
 // The first of every line gets nothing though it may have a free machine. Gangs are kept for where
 // they stand, so they count for those behind them.
-void AuditQueue(const State& state, const DepotKey& key, const Depot& depot, Faults& faults) {
+void AuditQueue(const State& state, const InventoryKey& key, const Inventory& inventory,
+                Faults& faults) {
   const auto offered = [&](ComputeClass compute_class) {
     return OfferOf(state, key.first, key.second, compute_class) == Offer::kOffered;
   };
   const std::vector<KeptGang> kept = KeptGangs(state, key);
   std::set<Selector> seen;
-  Walk walk(depot.queue());
+  Walk walk(inventory.queue());
   while (const std::optional<Run> run = walk.Next()) {
     if (!seen.insert(run->selector).second || run->selector.gang ||
         !offered(ComputeClass::kDefault) || !offered(run->key.compute_class))
       continue;
     std::vector<KeptGang> ahead = kept;
     // With whole racks a claim's turn may be that of a later part.
-    if (depot.nodes_per_rack() == 0) {
+    if (inventory.nodes_per_rack() == 0) {
       const Position first{run->place, run->key};
       std::erase_if(ahead, [&](const KeptGang& gang) { return first < gang.position; });
     }
-    const int64_t wanted = std::max(1, depot.nodes_per_rack());
+    const int64_t wanted = std::max(1, inventory.nodes_per_rack());
     const ClaimRow& claim = *state.FindClaim(run->key.pool_uid);
     if (CountWaiting(claim, run->key.request_time) >= wanted &&
-        CountOnOffer(depot, ChoiceOf(run->selector.affinity, ahead)) > 0) {
+        CountOnOffer(inventory, ChoiceOf(run->selector.affinity, ahead)) > 0) {
       faults.push_back(absl::StrCat("Claim ", run->key.pool_uid, " waits beside free machines of ",
                                     key.second, " in ", key.first, "."));
     }
   }
-  for (const auto& [uid, reclaims] : depot.spot().reclaims()) {
+  for (const auto& [uid, reclaims] : inventory.spot().reclaims()) {
     const ClaimRow* claim = state.FindClaim(uid);
     if (claim != nullptr && static_cast<int64_t>(reclaims.size()) > Outstanding(claim->parts))
       faults.push_back(
@@ -139,9 +140,9 @@ std::vector<std::string> Audit(const State& state) {
   for (const auto& [key, arrivals] : state.table<ArrivalsRow>().rows())
     AuditArrivals(*arrivals.row, faults);
   int64_t counted = 0;
-  for (const auto& [key, depot] : state.depots()) {
-    counted += depot.counts().registered();
-    AuditQueue(state, key, depot, faults);
+  for (const auto& [key, inventory] : state.inventories()) {
+    counted += inventory.counts().registered();
+    AuditQueue(state, key, inventory, faults);
   }
   const int64_t registered = static_cast<int64_t>(state.table<MachineRow>().size());
   if (counted != registered)

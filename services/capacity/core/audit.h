@@ -12,7 +12,7 @@ namespace muster::capacity {
 //  * a machine is held exactly when it names a claim, which exists and is for its zone, type and
 //  class;
 //  * a machine is reclaimed exactly when it says since when, and only from a spot claim; it is
-//  earmarked for nobody, or for a default claim of its depot that takes it and waits for as many;
+//  earmarked for nobody, or for a default claim of its inventory that takes it and waits for as many;
 //  * no claim is there whose pool was released;
 //  * a claim's outstanding parts are max(0, nodes - machines held), oldest first, none empty;
 //  * the queue is served: no free machine that the first who may have it does not get;

@@ -11,10 +11,10 @@ namespace {
 
 // Machines that must still come for all that the claim waits for: less what is free already, kept
 // until a gang ahead is complete, and what a default claim knows to be reclaimed.
-int64_t CountMissing(const Depot& depot, const ClaimView& view) {
-  const MachineCounts counts = depot.Matching(view.claim.affinity);
+int64_t CountMissing(const Inventory& inventory, const ClaimView& view) {
+  const MachineCounts counts = inventory.Matching(view.claim.affinity);
   int64_t missing = view.queue->nodes_ahead + Outstanding(view.claim.parts);
-  if (depot.nodes_per_rack() == 0) missing -= counts.free();
+  if (inventory.nodes_per_rack() == 0) missing -= counts.free();
   if (view.claim.compute_class == ComputeClass::kDefault)
     missing -= counts.count(MachineState::kReclaiming);
   return missing;
@@ -25,15 +25,15 @@ int64_t CountMissing(const Depot& depot, const ClaimView& view) {
 ClaimAnswer AnswerOf(const State& state, ClaimView view, absl::Time now) {
   ClaimAnswer answer{std::move(view)};
   const ClaimRow& claim = answer.view.claim;
-  const DepotKey key = {claim.zone, claim.instance_type};
-  const Depot* depot = state.FindDepot(key);
+  const InventoryKey key = {claim.zone, claim.instance_type};
+  const Inventory* inventory = state.FindInventory(key);
   const ArrivalsRow* arrivals = state.FindArrivals(key, claim.compute_class);
   // Who cannot be served as things are has nothing to wait for.
-  if (depot == nullptr || arrivals == nullptr || !answer.view.queue ||
+  if (inventory == nullptr || arrivals == nullptr || !answer.view.queue ||
       answer.view.reason != ClaimReason::kQueued)
     return answer;
   // At best all that comes matches, at worst no more of it than of what is in service.
-  const int64_t fewest = CountMissing(*depot, answer.view);
+  const int64_t fewest = CountMissing(*inventory, answer.view);
   const int64_t most = static_cast<int64_t>(
       std::ceil(static_cast<double>(fewest) * static_cast<double>(answer.view.in_service) /
                 static_cast<double>(answer.view.matching)));

@@ -11,7 +11,7 @@
 #include "services/common/released_pool.h"
 
 // What the capacity service does with a command, which must have passed Validate. Pure: all is read
-// from the overlay's state and written to the overlay; refused commands leave nothing behind.
+// read from the staged state and written to it; refused commands leave nothing behind.
 // Whatever frees a machine serves the queue at once.
 namespace muster::capacity {
 
@@ -26,38 +26,38 @@ struct Policy {
   }
 };
 
-ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now,
+ZoneRow Decide(StagedState<State>& staged, const UpdateZone& command, absl::Time now,
                const Policy& policy = {});
-InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now,
-                       const Policy& policy = {});
+InstanceTypeRow Decide(StagedState<State>& staged, const UpdateInstanceType& command,
+                       absl::Time now, const Policy& policy = {});
 
 // All or nothing. FAILED_PRECONDITION (UNKNOWN_ZONE, UNKNOWN_INSTANCE_TYPE, MACHINE_MOVED). The
 // rows in the order of the command.
-absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
+absl::StatusOr<std::vector<MachineRow>> Decide(StagedState<State>& staged,
                                                const RegisterMachines& command, absl::Time now,
                                                const Policy& policy = {});
 
 // NOT_FOUND; FAILED_PRECONDITION (MACHINE_HELD, MACHINE_RETIRED). The row as it is at the end: a
 // machine that was freed may be held again already.
-absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState& command,
+absl::StatusOr<MachineRow> Decide(StagedState<State>& staged, const SetMachineState& command,
                                   absl::Time now, const Policy& policy = {});
 
 // ABORTED (GENERATION_TOO_OLD); INVALID_ARGUMENT (GENERATION_OUT_OF_RANGE); FAILED_PRECONDITION
 // (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES, GENERATION_REUSED, POOL_RELEASED). A release leaves the
 // pool's uid behind, of a claim that is not there too: all but a release is refused for it from
 // then on.
-absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
-                                 const Policy& policy = {});
+absl::StatusOr<ClaimView> Decide(StagedState<State>& staged, const SyncClaim& command,
+                                 absl::Time now, const Policy& policy = {});
 
 // Each is accepted or refused on its own, in their order; together they are one decision: the queue
 // is served once, after the last, and a request has its place before those that follow it
 // (kAskedApart). Every answer shows the state after that.
-std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
+std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const SyncClaims& command,
                                               absl::Time now, const Policy& policy = {});
 
 // What the same decides, with kNewestGeneration for a claim that is to be newer than any. Leaves
-// its changes on the overlay, where the answers are read: the caller takes them back.
-std::vector<absl::StatusOr<ClaimView>> Check(Overlay<State>& overlay, SyncClaims command,
+// its changes on the staged state, where the answers are read: the caller takes them back.
+std::vector<absl::StatusOr<ClaimView>> Check(StagedState<State>& staged, SyncClaims command,
                                              absl::Time now, const Policy& policy = {});
 
 }  // namespace muster::capacity

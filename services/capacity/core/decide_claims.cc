@@ -75,9 +75,9 @@ absl::Status CheckKnown(const State& state, const ClaimRow& claim, const SyncCla
   return absl::OkStatus();
 }
 
-void TakeBack(Overlay<State>& overlay, const MachineReturn& given, ClaimRow& claim,
+void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& claim,
               absl::Time now) {
-  const MachineRow* held = FindHeld(overlay.state(), given.machine, claim.pool_uid);
+  const MachineRow* held = FindHeld(staged.state(), given.machine, claim.pool_uid);
   if (held == nullptr) return;
   const bool broken = given.reason == ReturnReason::kBroken;
   MachineRow machine = *held;
@@ -92,7 +92,7 @@ void TakeBack(Overlay<State>& overlay, const MachineReturn& given, ClaimRow& cla
   if (broken) Ask(claim, asked, 1, machine.place_time.value_or(asked));
   machine.request_time.reset();
   machine.place_time.reset();
-  overlay.Put(std::move(machine));
+  staged.Put(std::move(machine));
 }
 
 // Makes the outstanding parts what `nodes` and the machines held demand.
@@ -104,9 +104,9 @@ void Settle(const State& state, ClaimRow& claim, absl::Time asked) {
   if (outstanding < wanted) Ask(claim, asked, wanted - outstanding, asked);
 }
 
-void Remember(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
+void Remember(StagedState<State>& staged, const SyncClaim& command, absl::Time now,
               const Policy& policy) {
-  RememberReleased(overlay, {command.pool_uid, command.generation, now}, policy.released_keep);
+  RememberReleased(staged, {command.pool_uid, command.generation, now}, policy.released_keep);
 }
 
 // What forbids a command for a claim that is not there.
@@ -121,16 +121,16 @@ absl::Status CheckNew(const State& state, const SyncClaim& command) {
 
 // Carries the command out; nobody is served yet. Returns the claim as it was last when the command
 // removed it. `asked`: when what it adds counts as asked for.
-absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const SyncClaim& command,
+absl::StatusOr<std::optional<ClaimRow>> Apply(StagedState<State>& staged, const SyncClaim& command,
                                               absl::Time now, absl::Time asked,
                                               const Policy& policy) {
-  const State& state = overlay.state();
+  const State& state = staged.state();
   const ClaimRow* known = state.FindClaim(command.pool_uid);
   ClaimRow claim = NewClaim(command);
   if (known == nullptr) {
     RETURN_IF_ERROR(CheckNew(state, command));
     if (command.release) {
-      Remember(overlay, command, now, policy);
+      Remember(staged, command, now, policy);
       return claim;
     }
   } else {
@@ -141,14 +141,14 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(Overlay<State>& overlay, const Syn
     claim.reclaim_generation = known->reclaim_generation;
   }
   claim.returns_digest = DigestOf(command.returns);
-  for (const MachineReturn& given : command.returns) TakeBack(overlay, given, claim, now);
+  for (const MachineReturn& given : command.returns) TakeBack(staged, given, claim, now);
   Settle(state, claim, asked);
   const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
   if (command.release) {
-    overlay.Delete<ClaimRow>(claim.Key());
-    Remember(overlay, command, now, policy);
+    staged.Delete<ClaimRow>(claim.Key());
+    Remember(staged, command, now, policy);
   } else {
-    overlay.Put(claim);
+    staged.Put(claim);
   }
   return removed;
 }
@@ -160,16 +160,16 @@ ClaimView ViewAfter(const State& state, const SyncClaim& command,
 
 // By pool uid, the machines that the changes after the mark brought to a claim, and that it still
 // holds.
-std::map<std::string, std::vector<std::string>> GrantsAfter(const Overlay<State>& overlay,
+std::map<std::string, std::vector<std::string>> GrantsAfter(const StagedState<State>& staged,
                                                             size_t mark) {
   using Row = std::shared_ptr<const MachineRow>;
   std::map<std::string, std::vector<std::string>> grants;
-  for (size_t i = mark; i < overlay.changes().size(); ++i) {
-    const Row* after = std::get_if<Row>(&overlay.changes()[i].change.row);
+  for (size_t i = mark; i < staged.changes().size(); ++i) {
+    const Row* after = std::get_if<Row>(&staged.changes()[i].change.row);
     if (after == nullptr || *after == nullptr || (*after)->claim.empty()) continue;
-    const Row& before = std::get<Row>(overlay.before(i).row);
+    const Row& before = std::get<Row>(staged.before(i).row);
     if (before != nullptr && before->claim == (*after)->claim) continue;
-    if (overlay.state().FindMachine((*after)->id)->claim != (*after)->claim) continue;
+    if (staged.state().FindMachine((*after)->id)->claim != (*after)->claim) continue;
     grants[(*after)->claim].push_back((*after)->id);
   }
   for (auto& [uid, ids] : grants) {
@@ -181,32 +181,33 @@ std::map<std::string, std::vector<std::string>> GrantsAfter(const Overlay<State>
 
 }  // namespace
 
-absl::StatusOr<ClaimView> Decide(Overlay<State>& overlay, const SyncClaim& command, absl::Time now,
-                                 const Policy& policy) {
-  return std::move(Decide(overlay, SyncClaims{{command}}, now, policy)[0]);
+absl::StatusOr<ClaimView> Decide(StagedState<State>& staged, const SyncClaim& command,
+                                 absl::Time now, const Policy& policy) {
+  return std::move(Decide(staged, SyncClaims{{command}}, now, policy)[0]);
 }
 
-std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const SyncClaims& command,
+std::vector<absl::StatusOr<ClaimView>> Decide(StagedState<State>& staged, const SyncClaims& command,
                                               absl::Time now, const Policy& policy) {
-  const size_t mark = overlay.Mark();
+  const size_t mark = staged.Mark();
   std::vector<absl::StatusOr<std::optional<ClaimRow>>> applied;
   applied.reserve(command.claims.size());
-  std::map<DepotKey, bool> depots;  // whether anything changed
+  std::map<InventoryKey, bool> inventories;  // whether anything changed
   absl::Time asked = now;
   for (const SyncClaim& claim : command.claims) {
-    const size_t before = overlay.Mark();
-    applied.push_back(Apply(overlay, claim, now, asked, policy));
+    const size_t before = staged.Mark();
+    applied.push_back(Apply(staged, claim, now, asked, policy));
     asked += kAskedApart;
-    if (applied.back().ok()) depots[{claim.zone, claim.instance_type}] |= overlay.Mark() > before;
+    if (applied.back().ok())
+      inventories[{claim.zone, claim.instance_type}] |= staged.Mark() > before;
   }
-  for (const auto& [key, changed] : depots) {
+  for (const auto& [key, changed] : inventories) {
     if (changed)
-      Serve(overlay, key, now, policy.KeepsAfter(now));
+      Serve(staged, key, now, policy.KeepsAfter(now));
     else
-      ServeOverdue(overlay, key, now, policy.KeepsAfter(now));
+      ServeOverdue(staged, key, now, policy.KeepsAfter(now));
   }
-  NoteArrivals(overlay, mark, now);
-  auto grants = GrantsAfter(overlay, mark);
+  NoteArrivals(staged, mark, now);
+  auto grants = GrantsAfter(staged, mark);
   std::vector<absl::StatusOr<ClaimView>> views;
   views.reserve(applied.size());
   for (size_t i = 0; i < applied.size(); ++i) {
@@ -214,20 +215,20 @@ std::vector<absl::StatusOr<ClaimView>> Decide(Overlay<State>& overlay, const Syn
       views.emplace_back(applied[i].status());
       continue;
     }
-    views.emplace_back(ViewAfter(overlay.state(), command.claims[i], *applied[i]));
+    views.emplace_back(ViewAfter(staged.state(), command.claims[i], *applied[i]));
     views.back()->granted = grants[command.claims[i].pool_uid];
   }
   return views;
 }
 
-std::vector<absl::StatusOr<ClaimView>> Check(Overlay<State>& overlay, SyncClaims command,
+std::vector<absl::StatusOr<ClaimView>> Check(StagedState<State>& staged, SyncClaims command,
                                              absl::Time now, const Policy& policy) {
   for (SyncClaim& claim : command.claims) {
-    const ClaimRow* known = overlay.state().FindClaim(claim.pool_uid);
+    const ClaimRow* known = staged.state().FindClaim(claim.pool_uid);
     claim.generation =
         CheckedGeneration(claim.generation, known == nullptr ? 0 : known->generation);
   }
-  return Decide(overlay, command, now, policy);
+  return Decide(staged, command, now, policy);
 }
 
 }  // namespace muster::capacity

@@ -378,11 +378,11 @@ TEST_F(DecideClaimsTest, WhatWasDecidedCanBeTakenBack) {
   Machines(1, 3);
   Want("a", 2);
   State state = world_.state();
-  Overlay<State> overlay(state, world_.revision());
+  StagedState<State> staged(state, world_.revision());
   ASSERT_TRUE(
-      Decide(overlay, world_.Want("a", 4, {{"m1", ReturnReason::kBroken}}), world_.now()).ok());
+      Decide(staged, world_.Want("a", 4, {{"m1", ReturnReason::kBroken}}), world_.now()).ok());
   ASSERT_FALSE(state.SameIndexes(world_.state()));
-  overlay.RollBack();
+  staged.RollBack();
   EXPECT_TRUE(state.SameIndexes(world_.state()));
   EXPECT_THAT(Audit(state), IsEmpty());
 }

@@ -28,14 +28,15 @@ MachineEvent EventFor(MachineState wanted) {
   return MachineEvent::kGranted;
 }
 
-// Serves the depots for which `matches` holds.
+// Serves the inventories for which `matches` holds.
 template <class Predicate>
-void ServeDepots(Overlay<State>& overlay, Predicate matches, absl::Time now, const Policy& policy) {
-  std::vector<DepotKey> keys;
-  for (const auto& [key, depot] : overlay.state().depots()) {
+void ServeInventories(StagedState<State>& staged, Predicate matches, absl::Time now,
+                      const Policy& policy) {
+  std::vector<InventoryKey> keys;
+  for (const auto& [key, inventory] : staged.state().inventories()) {
     if (matches(key)) keys.push_back(key);
   }
-  for (const DepotKey& key : keys) Serve(overlay, key, now, policy.KeepsAfter(now));
+  for (const InventoryKey& key : keys) Serve(staged, key, now, policy.KeepsAfter(now));
 }
 
 absl::Status CheckRegistration(const State& state, const MachineRow& machine) {
@@ -52,39 +53,39 @@ absl::Status CheckRegistration(const State& state, const MachineRow& machine) {
 
 }  // namespace
 
-ZoneRow Decide(Overlay<State>& overlay, const UpdateZone& command, absl::Time now,
+ZoneRow Decide(StagedState<State>& staged, const UpdateZone& command, absl::Time now,
                const Policy& policy) {
   ZoneRow zone = command.zone;
   std::vector<std::string>& types = zone.instance_types;
   std::sort(types.begin(), types.end());
   types.erase(std::unique(types.begin(), types.end()), types.end());
-  if (overlay.Put(zone)) {
-    ServeDepots(
-        overlay, [&](const DepotKey& key) { return key.first == zone.id; }, now, policy);
+  if (staged.Put(zone)) {
+    ServeInventories(
+        staged, [&](const InventoryKey& key) { return key.first == zone.id; }, now, policy);
   }
   return zone;
 }
 
-InstanceTypeRow Decide(Overlay<State>& overlay, const UpdateInstanceType& command, absl::Time now,
-                       const Policy& policy) {
+InstanceTypeRow Decide(StagedState<State>& staged, const UpdateInstanceType& command,
+                       absl::Time now, const Policy& policy) {
   const InstanceTypeRow& type = command.instance_type;
-  if (overlay.Put(type)) {
-    ServeDepots(
-        overlay, [&](const DepotKey& key) { return key.second == type.id; }, now, policy);
+  if (staged.Put(type)) {
+    ServeInventories(
+        staged, [&](const InventoryKey& key) { return key.second == type.id; }, now, policy);
   }
   return type;
 }
 
-absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
+absl::StatusOr<std::vector<MachineRow>> Decide(StagedState<State>& staged,
                                                const RegisterMachines& command, absl::Time now,
                                                const Policy& policy) {
   for (const MachineRow& machine : command.machines) {
-    RETURN_IF_ERROR(CheckRegistration(overlay.state(), machine));
+    RETURN_IF_ERROR(CheckRegistration(staged.state(), machine));
   }
-  const size_t mark = overlay.Mark();
-  std::set<DepotKey> changed;
+  const size_t mark = staged.Mark();
+  std::set<InventoryKey> changed;
   for (const MachineRow& asked : command.machines) {
-    const MachineRow* known = overlay.state().FindMachine(asked.id);
+    const MachineRow* known = staged.state().FindMachine(asked.id);
     MachineRow machine = known == nullptr ? MachineRow{.state_time = now} : *known;
     machine.id = asked.id;
     machine.zone = asked.zone;
@@ -93,20 +94,20 @@ absl::StatusOr<std::vector<MachineRow>> Decide(Overlay<State>& overlay,
     machine.rack = asked.rack;
     machine.slot = asked.slot;
     machine.labels = asked.labels;
-    if (overlay.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
+    if (staged.Put(std::move(machine))) changed.emplace(asked.zone, asked.instance_type);
   }
-  for (const DepotKey& key : changed) Serve(overlay, key, now, policy.KeepsAfter(now));
-  NoteArrivals(overlay, mark, now);
+  for (const InventoryKey& key : changed) Serve(staged, key, now, policy.KeepsAfter(now));
+  NoteArrivals(staged, mark, now);
   std::vector<MachineRow> rows;
   rows.reserve(command.machines.size());
   for (const MachineRow& asked : command.machines)
-    rows.push_back(*overlay.state().FindMachine(asked.id));
+    rows.push_back(*staged.state().FindMachine(asked.id));
   return rows;
 }
 
-absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState& command,
+absl::StatusOr<MachineRow> Decide(StagedState<State>& staged, const SetMachineState& command,
                                   absl::Time now, const Policy& policy) {
-  const MachineRow* known = overlay.state().FindMachine(command.id);
+  const MachineRow* known = staged.state().FindMachine(command.id);
   if (known == nullptr) return muster::error::NotFound(MachineName(command.id));
   const std::optional<MachineState> next = Next(known->state, EventFor(command.state));
   if (!next.has_value()) {
@@ -117,11 +118,11 @@ absl::StatusOr<MachineRow> Decide(Overlay<State>& overlay, const SetMachineState
     MachineRow machine = *known;
     machine.state = *next;
     machine.state_time = now;
-    overlay.Put(machine);
+    staged.Put(machine);
     // One machine less in service may let others have what was kept for a gang.
-    Serve(overlay, {machine.zone, machine.instance_type}, now, policy.KeepsAfter(now));
+    Serve(staged, {machine.zone, machine.instance_type}, now, policy.KeepsAfter(now));
   }
-  return *overlay.state().FindMachine(command.id);
+  return *staged.state().FindMachine(command.id);
 }
 
 }  // namespace muster::capacity

@@ -29,8 +29,8 @@ class Explainer {
       : state_(state),
         claim_(claim),
         keeps_after_(keeps_after),
-        depot_(DepotOf(state, claim)),
-        matching_(depot_.Matching(claim.affinity)),
+        inventory_(InventoryOf(state, claim)),
+        matching_(inventory_.Matching(claim.affinity)),
         outstanding_(Outstanding(claim.parts)) {}
 
   std::vector<Obstacle> Explain() && {
@@ -44,10 +44,10 @@ class Explainer {
   }
 
  private:
-  static const Depot& DepotOf(const State& state, const ClaimRow& claim) {
-    static const Depot* const kNone = new Depot();
-    const Depot* depot = state.FindDepot({claim.zone, claim.instance_type});
-    return depot == nullptr ? *kNone : *depot;
+  static const Inventory& InventoryOf(const State& state, const ClaimRow& claim) {
+    static const Inventory* const kNone = new Inventory();
+    const Inventory* inventory = state.FindInventory({claim.zone, claim.instance_type});
+    return inventory == nullptr ? *kNone : *inventory;
   }
 
   void Add(ObstacleCode code, int64_t nodes, int64_t claims, std::string message) {
@@ -83,7 +83,7 @@ class Explainer {
 
   // There are not enough machines, whoever holds them.
   void InService() {
-    const int64_t all = depot_.in_service();
+    const int64_t all = inventory_.in_service();
     const int64_t match = matching_.in_service();
     const std::string wanted = absl::StrCat("; ", Are(claim_.nodes, "Node"), " wanted.");
     if (all == 0) {
@@ -105,13 +105,13 @@ class Explainer {
   }
 
   // Of the claim's last Node.
-  Position Youngest() const { return depot_.queue().PositionOf(claim_, claim_.parts.back()); }
+  Position Youngest() const { return inventory_.queue().PositionOf(claim_, claim_.parts.back()); }
 
   void Ahead() {
     absl::flat_hash_set<std::string> claims;
     int64_t nodes = 0;
     int64_t own = outstanding_;
-    Walk walk(depot_.queue());
+    Walk walk(inventory_.queue());
     while (const std::optional<Run> run = own > 0 ? walk.Next() : std::nullopt) {
       if (run->key.pool_uid == claim_.pool_uid) {
         own -= run->nodes;
@@ -153,24 +153,24 @@ class Explainer {
          KeptGangs(state_, {claim_.zone, claim_.instance_type}, keeps_after_)) {
       if (!(gang.position < youngest)) break;
       if (gang.lent && claim_.compute_class == ComputeClass::kSpot) continue;
-      if (CountFree(depot_, ChoiceOf(claim_.affinity, {gang})) < free) kept.push_back(gang);
+      if (CountFree(inventory_, ChoiceOf(claim_.affinity, {gang})) < free) kept.push_back(gang);
     }
-    const int64_t left = CountFree(depot_, ChoiceOf(claim_.affinity, kept));
+    const int64_t left = CountFree(inventory_, ChoiceOf(claim_.affinity, kept));
     if (left < free) {
       const int64_t gangs = static_cast<int64_t>(kept.size());
       Add(ObstacleCode::kKeptForGang, free - left, gangs,
           absl::StrCat(Are(free - left, "free machine"), " kept for ", Count(gangs, "gang"),
                        " ahead in the queue."));
     }
-    if (depot_.nodes_per_rack() > 0 && left > 0) {
+    if (inventory_.nodes_per_rack() > 0 && left > 0) {
       Add(ObstacleCode::kNoWholeRack, left, 0,
           absl::StrCat(Are(left, "machine"), " free, but ", claim_.instance_type,
-                       " is granted in whole racks of ", depot_.nodes_per_rack(), " only."));
+                       " is granted in whole racks of ", inventory_.nodes_per_rack(), " only."));
     }
   }
 
   void BeingReclaimed() {
-    const Reclaims& reclaims = depot_.spot().ReclaimsFor(claim_.pool_uid);
+    const Reclaims& reclaims = inventory_.spot().ReclaimsFor(claim_.pool_uid);
     if (reclaims.empty()) return;
     const int64_t nodes = static_cast<int64_t>(reclaims.size());
     Add(ObstacleCode::kBeingReclaimed, nodes, 0,
@@ -183,7 +183,7 @@ class Explainer {
   // Machines that match are somewhere else.
   void Elsewhere() {
     BeingReclaimed();
-    const int64_t held = CountElsewhere(state_, depot_, claim_) - matching_.free();
+    const int64_t held = CountElsewhere(state_, inventory_, claim_) - matching_.free();
     if (held > 0) {
       const int64_t holders = CountHolders();
       Add(ObstacleCode::kHeldByOthers, held, holders,
@@ -199,7 +199,7 @@ class Explainer {
   int64_t CountHolders() const {
     absl::flat_hash_set<absl::string_view> holders;
     if (claim_.affinity.empty()) {
-      for (const auto& [fabric_name, fabric] : depot_.fabrics()) {
+      for (const auto& [fabric_name, fabric] : inventory_.fabrics()) {
         for (const auto& [rack_name, rack] : fabric.racks) {
           for (const auto& [uid, machines] : rack.held) holders.insert(uid);
         }
@@ -218,7 +218,7 @@ class Explainer {
   const State& state_;
   const ClaimRow& claim_;
   const absl::Time keeps_after_;
-  const Depot& depot_;
+  const Inventory& inventory_;
   const MachineCounts matching_;
   const int64_t outstanding_;
   std::vector<Obstacle> obstacles_;

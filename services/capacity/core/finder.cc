@@ -17,7 +17,7 @@ namespace {
 // could not have what is free, else it would have been served: only what is kept for gangs ahead is
 // out of reach.
 struct Stock {
-  const Depot* depot = nullptr;
+  const Inventory* inventory = nullptr;
   std::vector<KeptGang> kept = {};
   int64_t free_taken = 0;
   int64_t spot_taken = 0;
@@ -48,7 +48,7 @@ int64_t Grantable(const Stock& stock, const PlaceKey& place) {
     else
       choice.racks.push_back(&gang.racks);
   }
-  return CountOnOffer(*stock.depot, choice);
+  return CountOnOffer(*stock.inventory, choice);
 }
 
 Availability Judge(int64_t nodes, int64_t free, int64_t spot, int64_t in_service) {
@@ -66,10 +66,10 @@ Placement Take(Stock& stock, const PlacementRequest& request, Spare& spare) {
   const int64_t free = std::max<int64_t>(0, Grantable(stock, place) - stock.free_taken);
   Placement placement;
   placement.free = Grantable(stock, {}) - stock.free_taken;
-  placement.reclaimable = reclaims ? stock.depot->counts().reclaimable - stock.spot_taken : 0;
-  placement.queue_ahead = stock.depot->queue().NodesBefore(place);
+  placement.reclaimable = reclaims ? stock.inventory->counts().reclaimable - stock.spot_taken : 0;
+  placement.queue_ahead = stock.inventory->queue().NodesBefore(place);
   placement.availability =
-      Judge(nodes, free, placement.reclaimable, stock.depot->in_service() - stock.asked);
+      Judge(nodes, free, placement.reclaimable, stock.inventory->in_service() - stock.asked);
   spare.of = nodes;
   spare.nodes = free - nodes;
   if (placement.availability > Availability::kLikely) spare.nodes += placement.reclaimable;
@@ -85,19 +85,19 @@ Ranked Rank(const State& state, const std::string& zone,
             const std::vector<PlacementRequest>& requests, absl::Time keeps_after) {
   Ranked ranked{{.zone = zone}, {std::numeric_limits<int32_t>::max(), 1}};
   std::map<std::string, Stock> stocks;  // by instance type
-  static const Depot* const kEmpty = new Depot();
+  static const Inventory* const kEmpty = new Inventory();
   for (const PlacementRequest& request : requests) {
-    const Depot* found = state.FindDepot({zone, request.instance_type});
-    const Depot& depot = found == nullptr ? *kEmpty : *found;
+    const Inventory* found = state.FindInventory({zone, request.instance_type});
+    const Inventory& inventory = found == nullptr ? *kEmpty : *found;
     Placement placement;
     Spare spare{-1, 1};
     if (OfferOf(state, zone, request.instance_type, request.compute_class) == Offer::kOffered) {
       const auto [stock, created] = stocks.try_emplace(request.instance_type);
       if (created)
-        stock->second = {&depot, KeptGangs(state, {zone, request.instance_type}, keeps_after)};
+        stock->second = {&inventory, KeptGangs(state, {zone, request.instance_type}, keeps_after)};
       placement = Take(stock->second, request, spare);
     }
-    placement.in_service = depot.in_service();
+    placement.in_service = inventory.in_service();
     ranked.zone.availability = std::max(ranked.zone.availability, placement.availability);
     ranked.spare = std::min(ranked.spare, spare);
     ranked.zone.placements.push_back(placement);

@@ -17,9 +17,9 @@ struct Reach {
   int64_t racks = 0;     // that are, or could be, whole for it
 };
 
-const Rack* FindRack(const Depot& depot, const Depot::Place& place) {
-  const auto fabric = depot.fabrics().find(place.first);
-  if (fabric == depot.fabrics().end()) return nullptr;
+const Rack* FindRack(const Inventory& inventory, const Inventory::Place& place) {
+  const auto fabric = inventory.fabrics().find(place.first);
+  if (fabric == inventory.fabrics().end()) return nullptr;
   const auto rack = fabric->second.racks.find(place.second);
   return rack == fabric->second.racks.end() ? nullptr : &rack->second;
 }
@@ -32,9 +32,9 @@ int64_t CountOwnMatching(const State& state, const ClaimRow& claim) {
   });
 }
 
-Reach ReachOfRacks(const State& state, const Depot& depot, const ClaimRow& claim) {
-  absl::btree_map<Depot::Place, int64_t> matching;
-  for (const auto& [labels, machines] : depot.classes()) {
+Reach ReachOfRacks(const State& state, const Inventory& inventory, const ClaimRow& claim) {
+  absl::btree_map<Inventory::Place, int64_t> matching;
+  for (const auto& [labels, machines] : inventory.classes()) {
     if (!Matches(claim.affinity, labels)) continue;
     for (const auto& [fabric_name, fabric] : machines.fabrics) {
       for (const auto& [rack_name, rack] : fabric.racks)
@@ -44,27 +44,27 @@ Reach ReachOfRacks(const State& state, const Depot& depot, const ClaimRow& claim
   Reach reach;
   for (const auto& [place, machines] : matching) {
     if (place.second.empty()) continue;
-    const Rack* rack = FindRack(depot, place);
+    const Rack* rack = FindRack(inventory, place);
     if (rack != nullptr && rack->held.contains(claim.pool_uid))
       reach.machines += machines;
-    else if (machines >= depot.nodes_per_rack())
+    else if (machines >= inventory.nodes_per_rack())
       ++reach.racks;
   }
   reach.machines -= CountOwnMatching(state, claim);
   return reach;
 }
 
-Reach ReachOf(const State& state, const Depot& depot, const ClaimRow& claim) {
-  if (depot.nodes_per_rack() > 0) return ReachOfRacks(state, depot, claim);
-  const MachineCounts matching = depot.Matching(claim.affinity);
+Reach ReachOf(const State& state, const Inventory& inventory, const ClaimRow& claim) {
+  if (inventory.nodes_per_rack() > 0) return ReachOfRacks(state, inventory, claim);
+  const MachineCounts matching = inventory.Matching(claim.affinity);
   return {matching.in_service() + matching.count(MachineState::kInRepair) -
               CountOwnMatching(state, claim),
           0};
 }
 
 // What an at-once part of so many Nodes takes.
-Reach NeedOf(const Depot& depot, int64_t nodes) {
-  const int64_t size = depot.nodes_per_rack();
+Reach NeedOf(const Inventory& inventory, int64_t nodes) {
+  const int64_t size = inventory.nodes_per_rack();
   return size == 0 ? Reach{nodes, 0} : Reach{nodes % size, nodes / size};
 }
 
@@ -73,21 +73,23 @@ bool IsEnough(const Reach& reach, const Reach& need) {
 }
 
 // The gang at its turn, if it keeps what the choice has.
-std::optional<KeptGang> Kept(const State& state, const Depot& depot, const Choice& choice,
+std::optional<KeptGang> Kept(const State& state, const Inventory& inventory, const Choice& choice,
                              const Turn& turn) {
   const ClaimRow& claim = *state.FindClaim(turn.key.pool_uid);
-  KeptGang gang{turn.position(), turn.selector.affinity, CountOnOffer(depot, choice)};
-  if (depot.nodes_per_rack() > 0) gang.racks = WholeRacksOf(depot, choice);
-  gang.lent = depot.spot().CoveredFor(turn.key.pool_uid) == 0;
-  const bool keeps = !gang.lent || CanEverBeMet(state, depot, claim, {turn.key.request_time, 0});
+  KeptGang gang{turn.position(), turn.selector.affinity, CountOnOffer(inventory, choice)};
+  if (inventory.nodes_per_rack() > 0) gang.racks = WholeRacksOf(inventory, choice);
+  gang.lent = inventory.spot().CoveredFor(turn.key.pool_uid) == 0;
+  const bool keeps =
+      !gang.lent || CanEverBeMet(state, inventory, claim, {turn.key.request_time, 0});
   return keeps ? std::optional(std::move(gang)) : std::nullopt;
 }
 
 }  // namespace
 
-int64_t CountOnOffer(const Depot& depot, const Choice& choice) {
-  return depot.nodes_per_rack() == 0 ? CountFree(depot, choice)
-                                     : CountWholeRacks(depot, choice) * depot.nodes_per_rack();
+int64_t CountOnOffer(const Inventory& inventory, const Choice& choice) {
+  return inventory.nodes_per_rack() == 0
+             ? CountFree(inventory, choice)
+             : CountWholeRacks(inventory, choice) * inventory.nodes_per_rack();
 }
 
 Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept) {
@@ -101,16 +103,16 @@ Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept) {
   return choice;
 }
 
-int64_t CountElsewhere(const State& state, const Depot& depot, const ClaimRow& claim) {
-  return depot.Matching(claim.affinity).in_service() - CountOwnMatching(state, claim);
+int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim) {
+  return inventory.Matching(claim.affinity).in_service() - CountOwnMatching(state, claim);
 }
 
-bool CanEverBeMet(const State& state, const Depot& depot, const ClaimRow& claim,
+bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim,
                   const ClaimPart& part) {
   const Ages& ages = state.FootprintOf(claim.pool_uid).ages;
-  Reach reach = ReachOf(state, depot, claim);
+  Reach reach = ReachOf(state, inventory, claim);
   for (const ClaimPart& one : claim.parts) {
-    const Reach need = NeedOf(depot, one.nodes);
+    const Reach need = NeedOf(inventory, one.nodes);
     const bool at_once = IsAtOnce(claim, one, ages);
     if (one.request_time == part.request_time) {
       return at_once ? IsEnough(reach, need)
@@ -123,25 +125,26 @@ bool CanEverBeMet(const State& state, const Depot& depot, const ClaimRow& claim,
   return false;
 }
 
-std::vector<KeptGang> KeptGangs(const State& state, const DepotKey& key, absl::Time keeps_after) {
+std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
+                                absl::Time keeps_after) {
   std::vector<KeptGang> kept;
-  const Depot* depot = state.FindDepot(key);
-  if (depot == nullptr || depot->free() == 0) return kept;
+  const Inventory* inventory = state.FindInventory(key);
+  if (inventory == nullptr || inventory->free() == 0) return kept;
   if (OfferOf(state, key.first, key.second, ComputeClass::kDefault) != Offer::kOffered) return kept;
   std::set<Selector> open;  // gangs for which there may be something
-  for (const auto& [selector, line] : depot->queue().lines()) {
-    if (selector.gang && CountOnOffer(*depot, Choice{&selector.affinity}) > 0)
+  for (const auto& [selector, line] : inventory->queue().lines()) {
+    if (selector.gang && CountOnOffer(*inventory, Choice{&selector.affinity}) > 0)
       open.insert(selector);
   }
-  Turns turns(depot->queue());
+  Turns turns(inventory->queue());
   while (const std::optional<Turn> turn = open.empty() ? std::nullopt : turns.Next()) {
     if (turn->key.compute_class == ComputeClass::kSpot) break;  // nobody is behind it
     if (!open.contains(turn->selector)) continue;
     const Choice choice = ChoiceOf(turn->selector.affinity, kept);
     std::optional<KeptGang> gang;
-    if (CountOnOffer(*depot, choice) > 0) {
+    if (CountOnOffer(*inventory, choice) > 0) {
       if (turn->key.request_time <= keeps_after) continue;
-      gang = Kept(state, *depot, choice, *turn);
+      gang = Kept(state, *inventory, choice, *turn);
       if (!gang) continue;
       kept.push_back(*std::move(gang));
     }

@@ -14,32 +14,32 @@ namespace muster::capacity {
 struct KeptGang {
   Position position = {};
   Affinity affinity = {};
-  int64_t nodes = 0;                         // free machines kept for it
-  absl::btree_set<Depot::Place> racks = {};  // which, for a type granted in whole racks
-  bool lent = false;                         // spot may have them meanwhile
+  int64_t nodes = 0;                             // free machines kept for it
+  absl::btree_set<Inventory::Place> racks = {};  // which, for a type granted in whole racks
+  bool lent = false;                             // spot may have them meanwhile
 };
 
 // How many free machines the choice has to give: all, or those in whole racks for a type that is
 // granted so.
-int64_t CountOnOffer(const Depot& depot, const Choice& choice);
+int64_t CountOnOffer(const Inventory& inventory, const Choice& choice);
 
 // The machines that a default claim at its turn may have.
 Choice ChoiceOf(const Affinity& affinity, const std::vector<KeptGang>& kept);
 
 // Machines in service that match the claim's affinity, less those that it holds itself. Costs
 // O(label classes), and O(machines held) when it has an affinity.
-int64_t CountElsewhere(const State& state, const Depot& depot, const ClaimRow& claim);
+int64_t CountElsewhere(const State& state, const Inventory& inventory, const ClaimRow& claim);
 
 // Whether what is in service or in repair, and not held by the claim itself, is enough for the part
 // beside the claim's older ones: for all of it if it is at once, else for one Node. Costs as
 // CountElsewhere; O(racks × label classes) for a type that is granted in whole racks.
-bool CanEverBeMet(const State& state, const Depot& depot, const ClaimRow& claim,
+bool CanEverBeMet(const State& state, const Inventory& inventory, const ClaimRow& claim,
                   const ClaimPart& part);
 
-// The gangs for which free machines are kept now, in the order of the queue; the depot must have
+// The gangs for which free machines are kept now, in the order of the queue; the inventory must have
 // been served. Those that asked at `keeps_after` or before keep nothing any more. Costs O(lines ×
 // label classes), and the gangs passed over; O(1) when nothing is free.
-std::vector<KeptGang> KeptGangs(const State& state, const DepotKey& key,
+std::vector<KeptGang> KeptGangs(const State& state, const InventoryKey& key,
                                 absl::Time keeps_after = absl::InfinitePast());
 
 }  // namespace muster::capacity

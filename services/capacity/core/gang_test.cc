@@ -156,10 +156,10 @@ TEST_F(GangTest, NothingIsKeptForever) {
 TEST_F(GangTest, NothingIsKeptForATimeOfZero) {
   world_.RegisterRack("f", "r", 2);
   Then(world_.Want("x", 1));
-  world_.Change([&](Overlay<State>& overlay) {
-    (void)Decide(overlay, SyncClaims{{world_.Want("c", 0), world_.WantGang("g", 2)}}, world_.now(),
+  world_.Change([&](StagedState<State>& staged) {
+    (void)Decide(staged, SyncClaims{{world_.Want("c", 0), world_.WantGang("g", 2)}}, world_.now(),
                  Policy{.gang_keep = absl::ZeroDuration()});
-    (void)Decide(overlay, world_.Want("b", 1), world_.now() + absl::Seconds(1),
+    (void)Decide(staged, world_.Want("b", 1), world_.now() + absl::Seconds(1),
                  Policy{.gang_keep = absl::ZeroDuration()});
   });
   EXPECT_THAT(world_.MachinesOf("b"), SizeIs(1));

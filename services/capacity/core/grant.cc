@@ -10,21 +10,22 @@ namespace muster::capacity {
 namespace {
 
 // The owner gives up to `nodes` of the place to the claim, which gives its youngest for them.
-int64_t Exchange(Overlay<State>& overlay, ClaimRow& claim, const PlaceKey& place, int64_t nodes) {
-  const State& state = overlay.state();
-  const Depot& depot = *state.FindDepot({claim.zone, claim.instance_type});
-  ClaimRow owner = *state.FindClaim(depot.queue().OwnerOf(place, claim.pool_uid));
+int64_t Exchange(StagedState<State>& staged, ClaimRow& claim, const PlaceKey& place,
+                 int64_t nodes) {
+  const State& state = staged.state();
+  const Inventory& inventory = *state.FindInventory({claim.zone, claim.instance_type});
+  ClaimRow owner = *state.FindClaim(inventory.queue().OwnerOf(place, claim.pool_uid));
   SpellPlaces(owner);
   const int64_t taken = TakePlace(owner, place.time, place.asked_by, nodes);
   for (const ClaimPlace& given : TakeYoungest(claim, taken)) AddPlace(owner, given);
   TidyPlaces(owner);
-  overlay.Put(std::move(owner));
+  staged.Put(std::move(owner));
   return taken;
 }
 
 }  // namespace
 
-std::vector<absl::Time> Spend(Overlay<State>& overlay, ClaimRow& claim,
+std::vector<absl::Time> Spend(StagedState<State>& staged, ClaimRow& claim,
                               const std::vector<PlaceUse>& turn, int64_t nodes) {
   std::vector<absl::Time> times;
   SpellPlaces(claim);
@@ -33,7 +34,7 @@ std::vector<absl::Time> Spend(Overlay<State>& overlay, ClaimRow& claim,
     nodes -= left;
     times.insert(times.end(), static_cast<size_t>(left), use.place.time);
     left -= TakePlace(claim, use.place.time, use.place.asked_by, left);
-    while (left > 0) left -= Exchange(overlay, claim, use.place, left);
+    while (left > 0) left -= Exchange(staged, claim, use.place, left);
   }
   return times;
 }
@@ -47,9 +48,9 @@ std::vector<absl::Time> SpendOwn(ClaimRow& claim, absl::Time part, int64_t nodes
   return times;
 }
 
-void Hold(Overlay<State>& overlay, const std::string& id, ClaimRow& claim, absl::Time part,
+void Hold(StagedState<State>& staged, const std::string& id, ClaimRow& claim, absl::Time part,
           absl::Time place, absl::Time now) {
-  MachineRow machine = *overlay.state().FindMachine(id);
+  MachineRow machine = *staged.state().FindMachine(id);
   machine.state = Next(machine.state, MachineEvent::kGranted).value();
   machine.state_time = now;
   machine.claim = claim.pool_uid;
@@ -57,7 +58,7 @@ void Hold(Overlay<State>& overlay, const std::string& id, ClaimRow& claim, absl:
   if (place != part) machine.place_time = place;
   machine.compute_class = claim.compute_class;
   TakeFrom(claim.parts, part);
-  overlay.Put(std::move(machine));
+  staged.Put(std::move(machine));
 }
 
 }  // namespace muster::capacity

@@ -55,7 +55,7 @@ struct ClassFabric {
   bool operator==(const ClassFabric&) const = default;
 };
 
-// The machines of a depot that have the same labels: an affinity holds for all of them or for none.
+// The machines of an inventory that have the same labels: an affinity holds for all of them or for none.
 struct LabelClass {
   MachineCounts counts = {};
   absl::btree_map<std::string, ClassFabric> fabrics = {};  // with machines that are not retired

@@ -21,10 +21,10 @@ bool Matches(const MachineRow& machine, const MachineFilter& filter) {
          (!filter.state || machine.state == *filter.state);
 }
 
-bool MayHold(const State& state, const DepotKey& key, const MachineFilter& filter) {
+bool MayHold(const State& state, const InventoryKey& key, const MachineFilter& filter) {
   if (!filter.zone.empty() && key.first != filter.zone) return false;
   if (!filter.instance_type.empty() && key.second != filter.instance_type) return false;
-  return !filter.state || state.FindDepot(key)->count(*filter.state) > 0;
+  return !filter.state || state.FindInventory(key)->count(*filter.state) > 0;
 }
 
 // The sets of ids that may hold machines that match.
@@ -32,7 +32,7 @@ std::vector<const Ids*> SetsOf(const State& state, const MachineFilter& filter) 
   if (!filter.claim.empty()) return {&state.FootprintOf(filter.claim).machines};
   std::vector<const Ids*> sets;
   const auto& all = state.machine_ids();
-  auto it = filter.zone.empty() ? all.begin() : all.lower_bound(DepotKey(filter.zone, ""));
+  auto it = filter.zone.empty() ? all.begin() : all.lower_bound(InventoryKey(filter.zone, ""));
   for (; it != all.end() && (filter.zone.empty() || it->first.first == filter.zone); ++it) {
     if (MayHold(state, it->first, filter)) sets.push_back(&it->second);
   }

@@ -12,9 +12,9 @@ namespace {
 using Sizes = absl::btree_map<std::string, int64_t>;
 using Classes = std::vector<const LabelClass*>;
 
-Classes FreeClasses(const Depot& depot, const Choice& choice) {
+Classes FreeClasses(const Inventory& inventory, const Choice& choice) {
   Classes classes;
-  for (const auto& [labels, machines] : depot.classes()) {
+  for (const auto& [labels, machines] : inventory.classes()) {
     if (machines.counts.free() > 0 && choice.Has(labels)) classes.push_back(&machines);
   }
   return classes;
@@ -60,28 +60,29 @@ int64_t FreeInRack(const Classes& classes, absl::string_view fabric_name,
 }
 
 // By fabric, how many racks.
-Sizes CountByFabric(const absl::btree_set<Depot::Place>& racks) {
+Sizes CountByFabric(const absl::btree_set<Inventory::Place>& racks) {
   Sizes sizes;
   for (const auto& [fabric, rack] : racks) ++sizes[fabric];
   return sizes;
 }
 
 // Those which the fewest of the affinities could have whole.
-absl::btree_set<Depot::Place> LeastWantedRacks(const Depot& depot,
-                                               absl::btree_set<Depot::Place> racks,
-                                               const WaitingAffinities& waiting) {
+absl::btree_set<Inventory::Place> LeastWantedRacks(const Inventory& inventory,
+                                                   absl::btree_set<Inventory::Place> racks,
+                                                   const WaitingAffinities& waiting) {
   if (waiting.empty()) return racks;
-  std::map<Depot::Place, int64_t> wanted;
+  std::map<Inventory::Place, int64_t> wanted;
   for (const Affinity& affinity : waiting.affinities()) {
-    const Classes classes = FreeClasses(depot, Choice{&affinity});
-    for (const Depot::Place& place : racks) {
-      if (FreeInRack(classes, place.first, place.second) >= depot.nodes_per_rack()) ++wanted[place];
+    const Classes classes = FreeClasses(inventory, Choice{&affinity});
+    for (const Inventory::Place& place : racks) {
+      if (FreeInRack(classes, place.first, place.second) >= inventory.nodes_per_rack())
+        ++wanted[place];
     }
   }
   int64_t least = std::numeric_limits<int64_t>::max();
-  for (const Depot::Place& place : racks) least = std::min(least, wanted[place]);
-  absl::btree_set<Depot::Place> kept;
-  for (const Depot::Place& place : racks) {
+  for (const Inventory::Place& place : racks) least = std::min(least, wanted[place]);
+  absl::btree_set<Inventory::Place> kept;
+  for (const Inventory::Place& place : racks) {
     if (wanted[place] == least) kept.insert(place);
   }
   return kept;
@@ -115,8 +116,8 @@ std::string PickFabric(const Footprint& footprint, const BySize& fabrics, int64_
   return name == nullptr ? PickBySize(fabrics, wanted) : *name;
 }
 
-const Rack& RackOf(const Depot& depot, const std::string& fabric, const std::string& rack) {
-  return depot.fabrics().find(fabric)->second.racks.find(rack)->second;
+const Rack& RackOf(const Inventory& inventory, const std::string& fabric, const std::string& rack) {
+  return inventory.fabrics().find(fabric)->second.racks.find(rack)->second;
 }
 
 void Take(const State& state, const Choice& choice, const Rack& rack, int64_t nodes,
@@ -131,9 +132,10 @@ void Take(const State& state, const Choice& choice, const Rack& rack, int64_t no
 
 // `has_room`: whether a rack of the fabric, by name, has anything to give.
 template <class HasRoom>
-const std::string& PickRack(const Depot& depot, const std::string& fabric, const BySize& racks,
-                            absl::string_view pool_uid, int64_t nodes, HasRoom has_room) {
-  if (const Depot::Places* own = depot.PartlyHeld(pool_uid)) {
+const std::string& PickRack(const Inventory& inventory, const std::string& fabric,
+                            const BySize& racks, absl::string_view pool_uid, int64_t nodes,
+                            HasRoom has_room) {
+  if (const Inventory::Places* own = inventory.PartlyHeld(pool_uid)) {
     for (auto it = own->lower_bound({fabric, ""}); it != own->end() && it->first == fabric; ++it) {
       if (has_room(it->second)) return it->second;
     }
@@ -141,18 +143,20 @@ const std::string& PickRack(const Depot& depot, const std::string& fabric, const
   return PickBySize(racks, nodes);
 }
 
-std::vector<std::string> ChooseOfAll(const State& state, const Depot& depot, const Choice& choice,
-                                     absl::string_view pool_uid, int64_t nodes) {
+std::vector<std::string> ChooseOfAll(const State& state, const Inventory& inventory,
+                                     const Choice& choice, absl::string_view pool_uid,
+                                     int64_t nodes) {
   const auto fabric_has_room = [&](const std::string& name) {
-    const auto it = depot.fabrics().find(name);
-    return it != depot.fabrics().end() && it->second.free > 0;
+    const auto it = inventory.fabrics().find(name);
+    return it != inventory.fabrics().end() && it->second.free > 0;
   };
   const std::string fabric =
-      PickFabric(state.FootprintOf(pool_uid), depot.by_free(), nodes, fabric_has_room);
-  const std::string& rack = PickRack(depot, fabric, depot.fabrics().find(fabric)->second.by_free,
-                                     pool_uid, nodes, [](const std::string&) { return true; });
+      PickFabric(state.FootprintOf(pool_uid), inventory.by_free(), nodes, fabric_has_room);
+  const std::string& rack =
+      PickRack(inventory, fabric, inventory.fabrics().find(fabric)->second.by_free, pool_uid, nodes,
+               [](const std::string&) { return true; });
   std::vector<std::string> ids;
-  Take(state, choice, RackOf(depot, fabric, rack), nodes, ids);
+  Take(state, choice, RackOf(inventory, fabric, rack), nodes, ids);
   return ids;
 }
 
@@ -167,45 +171,45 @@ bool Choice::Has(const Labels& labels) const {
          (waiting == nullptr || waiting->CountMatching(labels) <= most);
 }
 
-bool Choice::HasRack(const Depot::Place& place) const {
+bool Choice::HasRack(const Inventory::Place& place) const {
   return std::none_of(racks.begin(), racks.end(),
                       [&](const auto* gang) { return gang->contains(place); });
 }
 
-int64_t CountFree(const Depot& depot, const Choice& choice) {
-  if (choice.all()) return depot.free();
+int64_t CountFree(const Inventory& inventory, const Choice& choice) {
+  if (choice.all()) return inventory.free();
   int64_t free = 0;
-  for (const LabelClass* machines : FreeClasses(depot, choice)) free += machines->counts.free();
+  for (const LabelClass* machines : FreeClasses(inventory, choice)) free += machines->counts.free();
   return free;
 }
 
-absl::btree_set<Depot::Place> WholeRacksOf(const Depot& depot, const Choice& choice) {
+absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice) {
   const bool any = choice.all();
-  const Classes classes = any ? Classes() : FreeClasses(depot, choice);
-  absl::btree_set<Depot::Place> racks;
-  for (const Sized& sized : depot.by_whole()) {
-    for (const std::string& rack : depot.fabrics().find(sized.name)->second.whole) {
+  const Classes classes = any ? Classes() : FreeClasses(inventory, choice);
+  absl::btree_set<Inventory::Place> racks;
+  for (const Sized& sized : inventory.by_whole()) {
+    for (const std::string& rack : inventory.fabrics().find(sized.name)->second.whole) {
       if (any || (choice.HasRack({sized.name, rack}) &&
-                  FreeInRack(classes, sized.name, rack) >= depot.nodes_per_rack()))
+                  FreeInRack(classes, sized.name, rack) >= inventory.nodes_per_rack()))
         racks.emplace(sized.name, rack);
     }
   }
   return racks;
 }
 
-int64_t CountWholeRacks(const Depot& depot, const Choice& choice) {
-  if (!choice.all()) return static_cast<int64_t>(WholeRacksOf(depot, choice).size());
+int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice) {
+  if (!choice.all()) return static_cast<int64_t>(WholeRacksOf(inventory, choice).size());
   int64_t racks = 0;
-  for (const Sized& fabric : depot.by_whole()) racks += fabric.size;
+  for (const Sized& fabric : inventory.by_whole()) racks += fabric.size;
   return racks;
 }
 
-std::vector<std::string> ChooseMachines(const State& state, const Depot& depot,
+std::vector<std::string> ChooseMachines(const State& state, const Inventory& inventory,
                                         const Choice& choice, absl::string_view pool_uid,
                                         int64_t nodes) {
-  if (depot.free() == 0) return {};
-  if (choice.all()) return ChooseOfAll(state, depot, choice, pool_uid, nodes);
-  const Classes classes = FreeClasses(depot, choice);
+  if (inventory.free() == 0) return {};
+  if (choice.all()) return ChooseOfAll(state, inventory, choice, pool_uid, nodes);
+  const Classes classes = FreeClasses(inventory, choice);
   if (classes.empty()) return {};
   const Sizes fabrics = FabricSizes(classes);
   const std::string fabric =
@@ -213,36 +217,38 @@ std::vector<std::string> ChooseMachines(const State& state, const Depot& depot,
                  [&](const std::string& name) { return fabrics.contains(name); });
   const Sizes racks = RackSizes(classes, fabric);
   const BySize by_size = Sort(racks);
-  const std::string& rack = PickRack(depot, fabric, by_size, pool_uid, nodes,
+  const std::string& rack = PickRack(inventory, fabric, by_size, pool_uid, nodes,
                                      [&](const std::string& name) { return racks.contains(name); });
   std::vector<std::string> ids;
-  Take(state, choice, RackOf(depot, fabric, rack), nodes, ids);
+  Take(state, choice, RackOf(inventory, fabric, rack), nodes, ids);
   return ids;
 }
 
-std::vector<std::string> ChooseWholeRack(const State& state, const Depot& depot,
+std::vector<std::string> ChooseWholeRack(const State& state, const Inventory& inventory,
                                          const Choice& choice, const WaitingAffinities& waiting,
                                          absl::string_view pool_uid, int64_t racks) {
   std::vector<std::string> ids;
-  const auto places = LeastWantedRacks(depot, WholeRacksOf(depot, choice), waiting);
+  const auto places = LeastWantedRacks(inventory, WholeRacksOf(inventory, choice), waiting);
   if (places.empty()) return ids;
   const Sizes fabrics = CountByFabric(places);
   const std::string name =
       PickFabric(state.FootprintOf(pool_uid), Sort(fabrics), racks,
                  [&](const std::string& fabric) { return fabrics.contains(fabric); });
-  const Depot::Place& place = *places.lower_bound({name, ""});
-  Take(state, choice, RackOf(depot, place.first, place.second), depot.nodes_per_rack(), ids);
+  const Inventory::Place& place = *places.lower_bound({name, ""});
+  Take(state, choice, RackOf(inventory, place.first, place.second), inventory.nodes_per_rack(),
+       ids);
   return ids;
 }
 
-std::vector<std::string> ChooseRefill(const State& state, const Depot& depot, const Choice& choice,
-                                      absl::string_view pool_uid, int64_t nodes) {
+std::vector<std::string> ChooseRefill(const State& state, const Inventory& inventory,
+                                      const Choice& choice, absl::string_view pool_uid,
+                                      int64_t nodes) {
   std::vector<std::string> ids;
-  const Depot::Places* own = depot.PartlyHeld(pool_uid);
+  const Inventory::Places* own = inventory.PartlyHeld(pool_uid);
   if (own == nullptr) return ids;
   for (const auto& [fabric_name, rack_name] : *own) {
     const int64_t wanted = nodes - static_cast<int64_t>(ids.size());
-    const Rack& rack = RackOf(depot, fabric_name, rack_name);
+    const Rack& rack = RackOf(inventory, fabric_name, rack_name);
     if (rack.held.size() == 1 && !rack_name.empty()) Take(state, choice, rack, wanted, ids);
   }
   return ids;

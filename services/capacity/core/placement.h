@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "services/capacity/core/depot.h"
+#include "services/capacity/core/inventory.h"
 #include "services/capacity/core/state.h"
 #include "services/capacity/core/waiting.h"
 
@@ -17,8 +17,8 @@ namespace muster::capacity {
 // gang ahead of it. What it points to must outlive it.
 struct Choice {
   const Affinity* affinity = nullptr;
-  std::vector<const Affinity*> kept = {};                        // of those gangs
-  std::vector<const absl::btree_set<Depot::Place>*> racks = {};  // whole ones kept for them
+  std::vector<const Affinity*> kept = {};                            // of those gangs
+  std::vector<const absl::btree_set<Inventory::Place>*> racks = {};  // whole ones kept for them
   std::vector<const Choice*> promised = {};  // what gangs get with what comes: kept from spot too
   // Set: of these affinities the machines match at most `most`.
   const WaitingAffinities* waiting = nullptr;
@@ -29,17 +29,17 @@ struct Choice {
            waiting == nullptr;
   }
   bool Has(const Labels& labels) const;
-  bool HasRack(const Depot::Place& place) const;
+  bool HasRack(const Inventory::Place& place) const;
 };
 
 // The same of those machines that the fewest of the affinities match and for whose label class
 // `has_any` holds.
 template <class HasAny>
-Choice LeastWanted(const Depot& depot, Choice choice, const WaitingAffinities& waiting,
+Choice LeastWanted(const Inventory& inventory, Choice choice, const WaitingAffinities& waiting,
                    HasAny has_any) {
   if (waiting.empty()) return choice;
   std::optional<int64_t> least;
-  for (const auto& [labels, machines] : depot.classes()) {
+  for (const auto& [labels, machines] : inventory.classes()) {
     if (!choice.Has(labels) || !has_any(labels, machines)) continue;
     const int64_t here = waiting.CountMatching(labels);
     if (!least || here < *least) least = here;
@@ -50,11 +50,11 @@ Choice LeastWanted(const Depot& depot, Choice choice, const WaitingAffinities& w
 }
 
 // How many free machines the choice has. Costs O(label classes); O(1) when it has all.
-int64_t CountFree(const Depot& depot, const Choice& choice);
+int64_t CountFree(const Inventory& inventory, const Choice& choice);
 
 // How many whole racks could be granted of it. Costs O(whole racks × label classes); O(fabrics)
 // when it has all.
-int64_t CountWholeRacks(const Depot& depot, const Choice& choice);
+int64_t CountWholeRacks(const Inventory& inventory, const Choice& choice);
 
 // The next machines for a pool that is to get `nodes` more, all of one rack, at most `nodes`, never
 // empty while the choice has free machines. Called again for the rest once these are held.
@@ -66,23 +66,24 @@ int64_t CountWholeRacks(const Depot& depot, const Choice& choice);
 //  * machines within it: lowest slot, then id. Every tie goes to the lower name.
 // Room is what the choice has there. Costs O(log), and O(label classes × (fabrics + racks of one))
 // when the choice does not have all.
-std::vector<std::string> ChooseMachines(const State& state, const Depot& depot,
+std::vector<std::string> ChooseMachines(const State& state, const Inventory& inventory,
                                         const Choice& choice, absl::string_view pool_uid,
                                         int64_t nodes);
 
 // The machines of one whole free rack, nodes_per_rack of them, for a pool that is to get `racks`:
 // of those that can be whole for the fewest of the waiting affinities; fabrics are chosen as above
 // by their whole racks. Never empty while the choice has a whole rack.
-std::vector<std::string> ChooseWholeRack(const State& state, const Depot& depot,
+std::vector<std::string> ChooseWholeRack(const State& state, const Inventory& inventory,
                                          const Choice& choice, const WaitingAffinities& waiting,
                                          absl::string_view pool_uid, int64_t racks);
 
 // The whole racks that could be granted of the choice. Costs as CountWholeRacks.
-absl::btree_set<Depot::Place> WholeRacksOf(const Depot& depot, const Choice& choice);
+absl::btree_set<Inventory::Place> WholeRacksOf(const Inventory& inventory, const Choice& choice);
 
 // Up to `nodes` free machines of racks where this pool and no other holds machines: all that may go
 // to a pool by itself for a type that is granted in whole racks.
-std::vector<std::string> ChooseRefill(const State& state, const Depot& depot, const Choice& choice,
-                                      absl::string_view pool_uid, int64_t nodes);
+std::vector<std::string> ChooseRefill(const State& state, const Inventory& inventory,
+                                      const Choice& choice, absl::string_view pool_uid,
+                                      int64_t nodes);
 
 }  // namespace muster::capacity

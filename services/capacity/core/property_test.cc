@@ -8,11 +8,11 @@
 #include "gtest/gtest.h"
 #include "services/capacity/core/audit.h"
 #include "services/capacity/core/test_history.h"
-#include "services/capacity/core/test_judge.h"
+#include "services/capacity/core/test_invariants.h"
 #include "services/common/error.h"
 #include "services/common/generation.h"
 
-// Random histories. After every step Judge holds the rows against semantics.md 5 and 12, Audit the
+// Random histories. After every step InvariantChecker holds the rows against semantics.md 5 and 12, Audit the
 // indexes against the rows.
 namespace muster::capacity {
 namespace {
@@ -30,9 +30,9 @@ void SameStateSamePlacement(RandomHistory& history, const Command& command) {
   std::shuffle(rows.begin(), rows.end(), order);
   State rebuilt;
   for (const auto& row : rows) rebuilt.Apply(row.change, row.revision);
-  Overlay<State> theirs(rebuilt, world.revision());
+  StagedState<State> theirs(rebuilt, world.revision());
   State copy = world.state();
-  Overlay<State> ours(copy, world.revision());
+  StagedState<State> ours(copy, world.revision());
   (void)Decide(theirs, command, world.now());
   (void)Decide(ours, command, world.now());
   ASSERT_EQ(ours.changes().size(), theirs.changes().size());
@@ -60,16 +60,16 @@ template <class Command>
 void CheckSaysWhatASyncGets(const World& world, const Command& command) {
   if constexpr (std::is_same_v<Command, SyncClaim>) {
     State state = world.state();
-    Overlay<State> overlay(state, world.revision());
+    StagedState<State> staged(state, world.revision());
     SyncClaims checked{{command}};
     const ClaimRow* known = state.FindClaim(command.pool_uid);
     if (command.generation == (known == nullptr ? 1 : known->generation + 1))
       checked.claims[0].generation = kNewestGeneration;
-    const auto told = Check(overlay, checked, world.now());
-    overlay.RollBack();
+    const auto told = Check(staged, checked, world.now());
+    staged.RollBack();
     EXPECT_TRUE(state.SameIndexes(world.state()));
     EXPECT_EQ(state.size(), world.state().size());
-    const auto got = Decide(overlay, SyncClaims{{command}}, world.now());
+    const auto got = Decide(staged, SyncClaims{{command}}, world.now());
     EXPECT_EQ(told[0].status(), got[0].status());
     EXPECT_TRUE(!told[0].ok() || *told[0] == *got[0]);
   }
@@ -106,7 +106,7 @@ bool Accepted(const Outcome&) {
 int Play(uint32_t seed, bool racks) {
   int late = 0;
   RandomHistory history(seed, racks);
-  Judge::Rows machines;
+  InvariantChecker::Rows machines;
   const int rebuilt_at = history.Roll(kSteps);
   for (int step = 0; step < kSteps && !testing::Test::HasFailure(); ++step) {
     SCOPED_TRACE(step);
@@ -121,19 +121,19 @@ int Play(uint32_t seed, bool racks) {
         EXPECT_THAT(history.world().changes(), testing::IsEmpty());
       }
       (void)history.world().Do(command);
-      const Judge judge(history, std::move(machines));
-      judge.NeverTwoHolders(ReturnedBy(command));
-      judge.OrderKept();
-      judge.QueueServed();
-      judge.GangAllOrNothing();
-      judge.RacksWhole();
-      judge.ReclaimedAsNeeded();
-      judge.ReclaimedFairly();
-      judge.PlacesTold();
+      const InvariantChecker checker(history, std::move(machines));
+      checker.NeverTwoHolders(ReturnedBy(command));
+      checker.OrderKept();
+      checker.QueueServed();
+      checker.GangAllOrNothing();
+      checker.RacksWhole();
+      checker.ReclaimedAsNeeded();
+      checker.ReclaimedFairly();
+      checker.PlacesTold();
       if (step % 4 == 3) {
         EXPECT_THAT(Audit(history.world().state()), testing::IsEmpty());
       }
-      machines = judge.machines();
+      machines = checker.machines();
       if constexpr (std::is_same_v<std::decay_t<decltype(command)>, SyncClaim>) {
         (void)history.world().Do(command);
         EXPECT_TRUE(history.world().changes().empty())

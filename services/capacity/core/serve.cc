@@ -23,20 +23,20 @@ namespace {
 // One decision for single machines.
 class Server {
  public:
-  Server(Overlay<State>& overlay, const Depot& depot, bool spot, absl::Time now,
+  Server(StagedState<State>& staged, const Inventory& inventory, bool spot, absl::Time now,
          absl::Time keeps_after)
-      : overlay_(overlay),
-        depot_(depot),
+      : staged_(staged),
+        inventory_(inventory),
         spot_(spot),
         now_(now),
         keeps_after_(keeps_after),
-        supply_(overlay, depot, now) {}
+        supply_(staged, inventory, now) {}
 
   void Run() {
-    const Queue& queue = depot_.queue();
+    const Queue& queue = inventory_.queue();
     std::set<Selector> open;  // for whose default claims there may be something
     for (const auto& [selector, line] : queue.lines()) {
-      if (CountFree(depot_, {&selector.affinity}) + supply_.Count({&selector.affinity}) > 0)
+      if (CountFree(inventory_, {&selector.affinity}) + supply_.Count({&selector.affinity}) > 0)
         open.insert(selector);
     }
     Turns turns(queue);
@@ -50,7 +50,7 @@ class Server {
       turns.SkipDefault();
       turn = turns.Next();
     }
-    for (; turn && spot_ && depot_.free() > 0; turn = turns.Next()) ServeSpot(*turn);
+    for (; turn && spot_ && inventory_.free() > 0; turn = turns.Next()) ServeSpot(*turn);
     supply_.Settle();
   }
 
@@ -63,19 +63,19 @@ class Server {
 
   // Whether there is anything more for default claims of the affinity.
   bool Left(const Affinity& affinity) const {
-    return CountFree(depot_, {&affinity, kept_}) + supply_.Count({&affinity, blocked_}) > 0;
+    return CountFree(inventory_, {&affinity, kept_}) + supply_.Count({&affinity, blocked_}) > 0;
   }
 
   void ServeSpot(const Turn& turn) {
     Choice choice{&turn.selector.affinity};
     for (const Choice& gang : promised_) choice.promised.push_back(&gang);
-    const int64_t free = CountFree(depot_, choice);
+    const int64_t free = CountFree(inventory_, choice);
     if (!turn.selector.gang || free >= turn.nodes) Grant(turn, choice, std::min(turn.nodes, free));
   }
 
   void ServeDefault(const Turn& turn) {
     const Choice choice{&turn.selector.affinity, kept_};
-    const int64_t free = CountFree(depot_, choice);
+    const int64_t free = CountFree(inventory_, choice);
     if (turn.selector.gang && free < turn.nodes) return Gather(turn, free);
     const int64_t granted = std::min(turn.nodes, free);
     Grant(turn, choice, granted);
@@ -91,8 +91,8 @@ class Server {
       Fetch(turn, missing);
       const std::vector<const Affinity*> ahead = kept_;
       if (free > 0) promised_.push_back({Note(turn.selector.affinity, kept_), ahead});
-    } else if (CanEverBeMet(overlay_.state(), depot_,
-                            *overlay_.state().FindClaim(turn.key.pool_uid),
+    } else if (CanEverBeMet(staged_.state(), inventory_,
+                            *staged_.state().FindClaim(turn.key.pool_uid),
                             {turn.key.request_time, turn.nodes})) {
       Note(turn.selector.affinity, kept_);
       Note(turn.selector.affinity, blocked_);
@@ -115,27 +115,27 @@ class Server {
   void Grant(const Turn& turn, const Choice& choice, int64_t nodes) {
     if (nodes == 0) return;
     const std::string& uid = turn.key.pool_uid;
-    const WaitingAffinities waiting(depot_.queue(), spot_);
-    ClaimRow claim = *overlay_.state().FindClaim(uid);
-    const std::vector<absl::Time> places = Spend(overlay_, claim, turn.places, nodes);
+    const WaitingAffinities waiting(inventory_.queue(), spot_);
+    ClaimRow claim = *staged_.state().FindClaim(uid);
+    const std::vector<absl::Time> places = Spend(staged_, claim, turn.places, nodes);
     auto place = places.begin();
     while (nodes > 0) {
       const Choice least = LeastWanted(
-          depot_, choice, waiting,
+          inventory_, choice, waiting,
           [](const Labels&, const LabelClass& machines) { return machines.counts.free() > 0; });
       const std::vector<std::string> ids = ChooseMachines(
-          overlay_.state(), depot_, least, uid, std::min(nodes, CountFree(depot_, least)));
+          staged_.state(), inventory_, least, uid, std::min(nodes, CountFree(inventory_, least)));
       for (const std::string& id : ids)
-        Hold(overlay_, id, claim, turn.key.request_time, *place++, now_);
+        Hold(staged_, id, claim, turn.key.request_time, *place++, now_);
       nodes -= static_cast<int64_t>(ids.size());
     }
     TidyPlaces(claim);
-    overlay_.Put(std::move(claim));
+    staged_.Put(std::move(claim));
   }
 
-  Overlay<State>& overlay_;
-  const Depot& depot_;  // stays: it has machines
-  const bool spot_;     // is offered
+  StagedState<State>& staged_;
+  const Inventory& inventory_;  // stays: it has machines
+  const bool spot_;             // is offered
   const absl::Time now_;
   const absl::Time keeps_after_;
   Supply supply_;
@@ -145,32 +145,33 @@ class Server {
   Gangs blocked_;                   // wait for more than can come from spot
 };
 
-bool Offered(const State& state, const DepotKey& key, ComputeClass compute_class) {
+bool Offered(const State& state, const InventoryKey& key, ComputeClass compute_class) {
   return OfferOf(state, key.first, key.second, compute_class) == Offer::kOffered;
 }
 
 }  // namespace
 
-void Serve(Overlay<State>& overlay, const DepotKey& key, absl::Time now, absl::Time keeps_after) {
-  const State& state = overlay.state();
-  const Depot* depot = state.FindDepot(key);
-  if (depot == nullptr || depot->counts().registered() == 0) return;
+void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
+           absl::Time keeps_after) {
+  const State& state = staged.state();
+  const Inventory* inventory = state.FindInventory(key);
+  if (inventory == nullptr || inventory->counts().registered() == 0) return;
   const bool offered = Offered(state, key, ComputeClass::kDefault);
-  if (offered && depot->nodes_per_rack() > 0) ServeRacks(overlay, key, now, keeps_after);
-  if (depot->free() == 0 && depot->spot().holdings().empty()) return;
-  Server server(overlay, *depot, Offered(state, key, ComputeClass::kSpot), now, keeps_after);
-  offered && depot->nodes_per_rack() == 0 ? server.Run() : server.Settle();
+  if (offered && inventory->nodes_per_rack() > 0) ServeRacks(staged, key, now, keeps_after);
+  if (inventory->free() == 0 && inventory->spot().holdings().empty()) return;
+  Server server(staged, *inventory, Offered(state, key, ComputeClass::kSpot), now, keeps_after);
+  offered && inventory->nodes_per_rack() == 0 ? server.Run() : server.Settle();
 }
 
-void ServeOverdue(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
+void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                   absl::Time keeps_after) {
-  const Depot* depot = overlay.state().FindDepot(key);
-  if (depot == nullptr || depot->free() == 0) return;
-  for (const auto& [selector, line] : depot->queue().lines()) {
+  const Inventory* inventory = staged.state().FindInventory(key);
+  if (inventory == nullptr || inventory->free() == 0) return;
+  for (const auto& [selector, line] : inventory->queue().lines()) {
     if (!selector.gang) continue;
     const auto& [compute_class, request_time, uid] = *line.begin();
     if (compute_class == ComputeClass::kDefault && request_time <= keeps_after)
-      return Serve(overlay, key, now, keeps_after);
+      return Serve(staged, key, now, keeps_after);
   }
 }
 

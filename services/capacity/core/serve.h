@@ -5,7 +5,7 @@
 
 namespace muster::capacity {
 
-// Gives the depot's free machines to those who wait, in the order of the queue, until nothing more
+// Gives the inventory's free machines to those who wait, in the order of the queue, until nothing more
 // can be given, and works out anew what is reclaimed from spot for whom (supply.h). Whatever frees
 // a machine, makes somebody wait, or changes what somebody waits for, calls it in the same
 // decision.
@@ -19,11 +19,12 @@ namespace muster::capacity {
 //  * Types with nodes_per_rack > 0 are given in whole racks: serve_racks.h.
 // Costs O(machines granted and being reclaimed), O(lines × label classes) a turn, and O(log) for
 // each request passed over while there is something for one behind it.
-void Serve(Overlay<State>& overlay, const DepotKey& key, absl::Time now, absl::Time keeps_after);
+void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
+           absl::Time keeps_after);
 
 // The same if a gang waits that keeps nothing any more, and something is free: no change of the
 // books tells that its time is over.
-void ServeOverdue(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
+void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                   absl::Time keeps_after);
 
 }  // namespace muster::capacity

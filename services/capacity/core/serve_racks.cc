@@ -18,16 +18,17 @@ namespace {
 
 class RackServer {
  public:
-  RackServer(Overlay<State>& overlay, const DepotKey& key, absl::Time now, absl::Time keeps_after)
-      : overlay_(overlay), key_(key), now_(now), keeps_after_(keeps_after) {}
+  RackServer(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
+             absl::Time keeps_after)
+      : staged_(staged), key_(key), now_(now), keeps_after_(keeps_after) {}
 
   // Completes racks that are held in part. Nobody else may have these machines, so the queue's
   // order has no say.
   void ServeRefills() {
     std::vector<std::string> uids;
-    for (const auto& [uid, places] : depot().partly_held()) uids.push_back(uid);
+    for (const auto& [uid, places] : inventory().partly_held()) uids.push_back(uid);
     for (const std::string& uid : uids) {
-      const ClaimRow* claim = overlay_.state().FindClaim(uid);
+      const ClaimRow* claim = staged_.state().FindClaim(uid);
       if (claim == nullptr || claim->compute_class == ComputeClass::kSpot) continue;
       const std::vector<ClaimPart> parts = claim->parts;
       for (const ClaimPart& part : parts) RefillPart(uid, part);
@@ -36,60 +37,61 @@ class RackServer {
 
   // Whether anything was granted.
   bool ServeWhole() {
-    const int64_t free = depot().free();
-    Turns turns(depot().queue());
+    const int64_t free = inventory().free();
+    Turns turns(inventory().queue());
     while (const std::optional<Turn> turn =
-               depot().by_whole().empty() ? std::nullopt : turns.Next()) {
+               inventory().by_whole().empty() ? std::nullopt : turns.Next()) {
       if (turn->key.compute_class == ComputeClass::kSpot) break;
       const Choice choice = ChoiceOf(turn->selector.affinity, kept_);
-      const int64_t whole = CountWholeRacks(depot(), choice);
+      const int64_t whole = CountWholeRacks(inventory(), choice);
       if (whole == 0) continue;
       turn->selector.gang ? ServeGang(*turn, choice, whole) : ServePart(*turn, choice, whole);
     }
-    return depot().free() < free;
+    return inventory().free() < free;
   }
 
  private:
-  // All changes are to rows of this depot, which stays: it has machines.
-  const Depot& depot() const { return *overlay_.state().FindDepot(key_); }
+  // All changes are to rows of this inventory, which stays: it has machines.
+  const Inventory& inventory() const { return *staged_.state().FindInventory(key_); }
 
   std::vector<std::string> Refill(const ClaimRow& claim, int64_t nodes) const {
-    return ChooseRefill(overlay_.state(), depot(), Choice{&claim.affinity}, claim.pool_uid, nodes);
+    return ChooseRefill(staged_.state(), inventory(), Choice{&claim.affinity}, claim.pool_uid,
+                        nodes);
   }
 
   void RefillPart(const std::string& uid, const ClaimPart& part) {
-    ClaimRow claim = *overlay_.state().FindClaim(uid);
+    ClaimRow claim = *staged_.state().FindClaim(uid);
     const std::vector<std::string> ids = Refill(claim, part.nodes);
     const bool all = static_cast<int64_t>(ids.size()) == part.nodes;
-    if (!all && IsAtOnce(claim, part, overlay_.state().FootprintOf(uid).ages)) return;
+    if (!all && IsAtOnce(claim, part, staged_.state().FootprintOf(uid).ages)) return;
     HoldAll(ids, claim, part.request_time,
             SpendOwn(claim, part.request_time, static_cast<int64_t>(ids.size())));
     TidyPlaces(claim);
-    overlay_.Put(std::move(claim));
+    staged_.Put(std::move(claim));
   }
 
   void HoldAll(const std::vector<std::string>& ids, ClaimRow& claim, absl::Time part,
                const std::vector<absl::Time>& places) {
-    for (size_t i = 0; i < ids.size(); ++i) Hold(overlay_, ids[i], claim, part, places[i], now_);
+    for (size_t i = 0; i < ids.size(); ++i) Hold(staged_, ids[i], claim, part, places[i], now_);
   }
 
   // Racks that use up the first of `turn`, in this order. `part`: for which; nullopt: for the
   // oldest.
   void Grant(ClaimRow& claim, const Choice& choice, int64_t racks, std::optional<absl::Time> part,
              const std::vector<PlaceUse>& turn) {
-    const WaitingAffinities waiting(depot().queue(), false);
-    const auto places = Spend(overlay_, claim, turn, racks * depot().nodes_per_rack());
+    const WaitingAffinities waiting(inventory().queue(), false);
+    const auto places = Spend(staged_, claim, turn, racks * inventory().nodes_per_rack());
     auto place = places.begin();
     for (; racks > 0; --racks) {
       for (const std::string& id :
-           ChooseWholeRack(overlay_.state(), depot(), choice, waiting, claim.pool_uid, racks))
-        Hold(overlay_, id, claim, part.value_or(claim.parts.front().request_time), *place++, now_);
+           ChooseWholeRack(staged_.state(), inventory(), choice, waiting, claim.pool_uid, racks))
+        Hold(staged_, id, claim, part.value_or(claim.parts.front().request_time), *place++, now_);
     }
   }
 
   void ServePart(const Turn& turn, const Choice& choice, int64_t whole) {
-    const int64_t size = depot().nodes_per_rack();
-    ClaimRow claim = *overlay_.state().FindClaim(turn.key.pool_uid);
+    const int64_t size = inventory().nodes_per_rack();
+    ClaimRow claim = *staged_.state().FindClaim(turn.key.pool_uid);
     // What a gang lost is replaced by itself.
     const auto part = claim.gang ? std::optional(turn.key.request_time) : std::nullopt;
     Passed& passed = passed_[{claim.pool_uid, part.value_or(absl::InfinitePast())}];
@@ -101,7 +103,7 @@ class RackServer {
     Grant(claim, choice, racks, part, passed.places);
     Forget(passed.places, racks * size);
     TidyPlaces(claim);
-    overlay_.Put(std::move(claim));
+    staged_.Put(std::move(claim));
   }
 
   static void Forget(std::vector<PlaceUse>& places, int64_t nodes) {
@@ -112,31 +114,31 @@ class RackServer {
   }
 
   void ServeGang(const Turn& turn, const Choice& choice, int64_t whole) {
-    const int64_t racks = turn.nodes / depot().nodes_per_rack();
-    const int64_t single = turn.nodes % depot().nodes_per_rack();
-    ClaimRow claim = *overlay_.state().FindClaim(turn.key.pool_uid);
+    const int64_t racks = turn.nodes / inventory().nodes_per_rack();
+    const int64_t single = turn.nodes % inventory().nodes_per_rack();
+    ClaimRow claim = *staged_.state().FindClaim(turn.key.pool_uid);
     const std::vector<std::string> refill = Refill(claim, single);
     if (whole >= racks && static_cast<int64_t>(refill.size()) == single) {
       std::vector<PlaceUse> places = turn.places;
-      HoldAll(refill, claim, turn.key.request_time, Spend(overlay_, claim, places, single));
+      HoldAll(refill, claim, turn.key.request_time, Spend(staged_, claim, places, single));
       Forget(places, single);
       TidyPlaces(claim);
-      overlay_.Put(claim);
+      staged_.Put(claim);
       Grant(claim, choice, racks, turn.key.request_time, places);
       TidyPlaces(claim);
-      overlay_.Put(std::move(claim));
+      staged_.Put(std::move(claim));
       return;
     }
     const ClaimPart part{turn.key.request_time, turn.nodes};
     if (turn.key.request_time <= keeps_after_ ||
-        !CanEverBeMet(overlay_.state(), depot(), claim, part))
+        !CanEverBeMet(staged_.state(), inventory(), claim, part))
       return;
-    kept_.push_back({turn.position(), turn.selector.affinity, whole * depot().nodes_per_rack(),
-                     WholeRacksOf(depot(), choice)});
+    kept_.push_back({turn.position(), turn.selector.affinity, whole * inventory().nodes_per_rack(),
+                     WholeRacksOf(inventory(), choice)});
   }
 
-  Overlay<State>& overlay_;
-  const DepotKey key_;
+  StagedState<State>& staged_;
+  const InventoryKey key_;
   const absl::Time now_;
   const absl::Time keeps_after_;
   // By pool uid, and part of a gang: what stands up to here and was not granted.
@@ -150,10 +152,10 @@ class RackServer {
 
 }  // namespace
 
-void ServeRacks(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
+void ServeRacks(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                 absl::Time keeps_after) {
-  if (overlay.state().FindDepot(key)->free() == 0) return;
-  RackServer server(overlay, key, now, keeps_after);
+  if (staged.state().FindInventory(key)->free() == 0) return;
+  RackServer server(staged, key, now, keeps_after);
   server.ServeRefills();
   // A rack with spare machines may go on to complete what its new holder misses.
   if (server.ServeWhole()) server.ServeRefills();

@@ -11,7 +11,7 @@ namespace muster::capacity {
 // machines of it match, and only these are granted. Spot is not offered. A gang's part of
 // `keeps_after` or before keeps nothing. Costs O(machines granted), and the claims passed over
 // while whole racks are free.
-void ServeRacks(Overlay<State>& overlay, const DepotKey& key, absl::Time now,
+void ServeRacks(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
                 absl::Time keeps_after);
 
 }  // namespace muster::capacity

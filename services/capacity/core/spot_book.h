@@ -49,7 +49,7 @@ struct Reclaimed {
 };
 using Reclaims = absl::btree_set<Reclaimed>;
 
-// The spot machines of one depot: who holds them, and for whom they are being reclaimed.
+// The spot machines of one inventory: who holds them, and for whom they are being reclaimed.
 class SpotBook {
  public:
   void Add(const MachineRow& machine, int64_t by);

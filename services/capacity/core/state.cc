@@ -22,9 +22,9 @@ State& State::operator=(const State&) = default;
 State& State::operator=(State&&) noexcept = default;
 State::~State() = default;
 
-const Depot* State::FindDepot(const DepotKey& key) const {
-  const auto it = depots_.find(key);
-  return it == depots_.end() ? nullptr : &it->second;
+const Inventory* State::FindInventory(const InventoryKey& key) const {
+  const auto it = inventories_.find(key);
+  return it == inventories_.end() ? nullptr : &it->second;
 }
 
 const Footprint& State::FootprintOf(absl::string_view pool_uid) const {
@@ -33,8 +33,8 @@ const Footprint& State::FootprintOf(absl::string_view pool_uid) const {
   return it == footprints_.end() ? *kNone : it->second;
 }
 
-Depot& State::DepotFor(const std::string& zone, const std::string& instance_type) {
-  const auto [it, created] = depots_.try_emplace({zone, instance_type});
+Inventory& State::InventoryFor(const std::string& zone, const std::string& instance_type) {
+  const auto [it, created] = inventories_.try_emplace({zone, instance_type});
   if (created) {
     const InstanceTypeRow* type = FindInstanceType(instance_type);
     if (type != nullptr) it->second.set_nodes_per_rack(type->nodes_per_rack);
@@ -43,15 +43,15 @@ Depot& State::DepotFor(const std::string& zone, const std::string& instance_type
 }
 
 void State::DropIfEmpty(const std::string& zone, const std::string& instance_type) {
-  const auto it = depots_.find({zone, instance_type});
-  if (it != depots_.end() && it->second.empty()) depots_.erase(it);
+  const auto it = inventories_.find({zone, instance_type});
+  if (it != inventories_.end() && it->second.empty()) inventories_.erase(it);
 }
 
 void State::Reindex(const InstanceTypeRow* before, const InstanceTypeRow* after) {
   const int32_t nodes = after == nullptr ? 0 : after->nodes_per_rack;
   const std::string& id = after == nullptr ? before->id : after->id;
-  for (auto& [key, depot] : depots_) {
-    if (key.second == id) depot.set_nodes_per_rack(nodes);
+  for (auto& [key, inventory] : inventories_) {
+    if (key.second == id) inventory.set_nodes_per_rack(nodes);
   }
 }
 
@@ -70,13 +70,13 @@ void State::ReindexId(const MachineRow* before, const MachineRow* after) {
 void State::Unqueue(const std::string& pool_uid) {
   const ClaimRow* claim = FindClaim(pool_uid);
   if (WaitsAsGang(claim))
-    DepotFor(claim->zone, claim->instance_type).Remove(*claim, FootprintOf(pool_uid).ages);
+    InventoryFor(claim->zone, claim->instance_type).Remove(*claim, FootprintOf(pool_uid).ages);
 }
 
 void State::Requeue(const std::string& pool_uid) {
   const ClaimRow* claim = FindClaim(pool_uid);
   if (WaitsAsGang(claim))
-    DepotFor(claim->zone, claim->instance_type).Add(*claim, FootprintOf(pool_uid).ages);
+    InventoryFor(claim->zone, claim->instance_type).Add(*claim, FootprintOf(pool_uid).ages);
 }
 
 void State::Leave(const MachineRow& machine) {
@@ -113,10 +113,10 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
   ReindexId(before, after);
   if (before != nullptr && after != nullptr && before->zone == after->zone &&
       before->instance_type == after->instance_type) {
-    DepotFor(after->zone, after->instance_type).Replace(*before, *after);
+    InventoryFor(after->zone, after->instance_type).Replace(*before, *after);
   } else {
-    if (before != nullptr) DepotFor(before->zone, before->instance_type).Remove(*before);
-    if (after != nullptr) DepotFor(after->zone, after->instance_type).Add(*after);
+    if (before != nullptr) InventoryFor(before->zone, before->instance_type).Remove(*before);
+    if (after != nullptr) InventoryFor(after->zone, after->instance_type).Add(*after);
   }
   if (before == nullptr || after == nullptr || before->claim != after->claim ||
       before->fabric != after->fabric || before->request_time != after->request_time) {
@@ -128,9 +128,9 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
 void State::Reindex(const ClaimRow* before, const ClaimRow* after) {
   const Ages& ages = FootprintOf((after != nullptr ? after : before)->pool_uid).ages;
   if (before != nullptr && !before->parts.empty())
-    DepotFor(before->zone, before->instance_type).Remove(*before, ages);
+    InventoryFor(before->zone, before->instance_type).Remove(*before, ages);
   if (after != nullptr && !after->parts.empty())
-    DepotFor(after->zone, after->instance_type).Add(*after, ages);
+    InventoryFor(after->zone, after->instance_type).Add(*after, ages);
   if (before != nullptr) DropIfEmpty(before->zone, before->instance_type);
 }
 
@@ -143,7 +143,7 @@ void State::Reindex(const KeptRequest* before, const KeptRequest* after) {
 }
 
 bool State::SameIndexes(const State& other) const {
-  return depots_ == other.depots_ && footprints_ == other.footprints_ &&
+  return inventories_ == other.inventories_ && footprints_ == other.footprints_ &&
          machine_ids_ == other.machine_ids_ && released_ == other.released_ && kept_ == other.kept_;
 }
 

@@ -7,7 +7,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
-#include "services/capacity/core/depot.h"
+#include "services/capacity/core/inventory.h"
 #include "services/capacity/core/rows.h"
 #include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
@@ -26,7 +26,7 @@ struct Footprint {
 };
 
 // Zone id and instance type id.
-using DepotKey = std::pair<std::string, std::string>;
+using InventoryKey = std::pair<std::string, std::string>;
 
 // All that the capacity service knows. The indexes follow from the rows alone, in whatever order
 // these came.
@@ -42,10 +42,10 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   ~State();
 
   // Null when there are neither machines nor waiting claims.
-  const Depot* FindDepot(const DepotKey& key) const;
-  const absl::btree_map<DepotKey, Depot>& depots() const { return depots_; }
+  const Inventory* FindInventory(const InventoryKey& key) const;
+  const absl::btree_map<InventoryKey, Inventory>& inventories() const { return inventories_; }
   // Ids of all machines, whatever their state.
-  const absl::btree_map<DepotKey, absl::btree_set<std::string>>& machine_ids() const {
+  const absl::btree_map<InventoryKey, absl::btree_set<std::string>>& machine_ids() const {
     return machine_ids_;
   }
   // Empty for a claim that holds none.
@@ -64,7 +64,7 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
     return table<ClaimRow>().Find(ClaimName(uid));
   }
 
-  const ArrivalsRow* FindArrivals(const DepotKey& key, ComputeClass compute_class) const {
+  const ArrivalsRow* FindArrivals(const InventoryKey& key, ComputeClass compute_class) const {
     return table<ArrivalsRow>().Find(ArrivalsRow{key.first, key.second, compute_class}.Key());
   }
 
@@ -84,7 +84,7 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
   void Reindex(const ArrivalsRow*, const ArrivalsRow*) {}
   void Reindex(const ReleasedPool* before, const ReleasedPool* after);
   void Reindex(const KeptRequest* before, const KeptRequest* after);
-  Depot& DepotFor(const std::string& zone, const std::string& instance_type);
+  Inventory& InventoryFor(const std::string& zone, const std::string& instance_type);
   // The footprint of the machine's holder, if it has one.
   void Leave(const MachineRow& machine);
   void Enter(const MachineRow& machine);
@@ -97,8 +97,8 @@ class State : public StateBase<State, ZoneRow, InstanceTypeRow, MachineRow, Clai
 
   void ReindexId(const MachineRow* before, const MachineRow* after);
 
-  absl::btree_map<DepotKey, Depot> depots_;
-  absl::btree_map<DepotKey, absl::btree_set<std::string>> machine_ids_;
+  absl::btree_map<InventoryKey, Inventory> inventories_;
+  absl::btree_map<InventoryKey, absl::btree_set<std::string>> machine_ids_;
   absl::flat_hash_map<std::string, Footprint> footprints_;
   ReleasedByTime released_;
   KeptByTime kept_;

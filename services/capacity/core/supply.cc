@@ -9,11 +9,11 @@
 
 namespace muster::capacity {
 
-Supply::Supply(Overlay<State>& overlay, const Depot& depot, absl::Time now)
-    : overlay_(overlay), depot_(depot), now_(now) {
-  for (const auto& [uid, reclaims] : depot_.spot().reclaims()) {
+Supply::Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now)
+    : staged_(staged), inventory_(inventory), now_(now) {
+  for (const auto& [uid, reclaims] : inventory_.spot().reclaims()) {
     for (const Reclaimed& reclaim : reclaims) {
-      const MachineRow& machine = *overlay_.state().FindMachine(reclaim.machine);
+      const MachineRow& machine = *staged_.state().FindMachine(reclaim.machine);
       coming_[machine.labels].insert(
           {now_ < reclaim.time + kSpotNotice, {machine.state_time, machine.id}});
     }
@@ -21,9 +21,9 @@ Supply::Supply(Overlay<State>& overlay, const Depot& depot, absl::Time now)
 }
 
 int64_t Supply::Count(const Choice& choice) const {
-  if (depot_.counts().reclaimable == 0 && coming_.empty()) return 0;
+  if (inventory_.counts().reclaimable == 0 && coming_.empty()) return 0;
   int64_t count = 0;
-  for (const auto& [labels, machines] : depot_.classes()) {
+  for (const auto& [labels, machines] : inventory_.classes()) {
     if (machines.counts.reclaimable > 0 && choice.Has(labels)) count += machines.counts.reclaimable;
   }
   for (const auto& [labels, machines] : coming_) {
@@ -34,19 +34,19 @@ int64_t Supply::Count(const Choice& choice) const {
 
 void Supply::Fetch(const std::string& uid, const Choice& choice, int64_t nodes) {
   if (nodes <= 0) return;
-  const WaitingAffinities waiting(depot_.queue(), false);
+  const WaitingAffinities waiting(inventory_.queue(), false);
   for (; nodes > 0; --nodes) {
-    const std::string id = Next(
-        LeastWanted(depot_, choice, waiting, [&](const Labels& labels, const LabelClass& machines) {
+    const std::string id = Next(LeastWanted(
+        inventory_, choice, waiting, [&](const Labels& labels, const LabelClass& machines) {
           return machines.counts.reclaimable > 0 || coming_.contains(labels);
         }));
-    MachineRow machine = *overlay_.state().FindMachine(id);
+    MachineRow machine = *staged_.state().FindMachine(id);
     promised_[machine.labels].push_back({id, uid});
     if (machine.state == MachineState::kReclaiming) continue;
     machine.state = capacity::Next(machine.state, MachineEvent::kReclaimed).value();
     machine.reclaim_time = now_;
     ++told_[machine.claim];
-    overlay_.Put(std::move(machine));
+    staged_.Put(std::move(machine));
   }
 }
 
@@ -56,7 +56,7 @@ std::string Supply::Next(const Choice& choice) {
     if (!choice.Has(it->first)) continue;
     if (first == coming_.end() || *it->second.begin() < *first->second.begin()) first = it;
   }
-  if (first == coming_.end()) return *NextVictim(depot_, choice);
+  if (first == coming_.end()) return *NextVictim(inventory_, choice);
   std::string id = first->second.begin()->held.id;
   first->second.erase(first->second.begin());
   if (first->second.empty()) coming_.erase(first);
@@ -64,14 +64,14 @@ std::string Supply::Next(const Choice& choice) {
 }
 
 void Supply::TakeBack(const std::string& id) {
-  MachineRow machine = *overlay_.state().FindMachine(id);
+  MachineRow machine = *staged_.state().FindMachine(id);
   machine.earmark.clear();
   if (now_ < *machine.reclaim_time + kSpotNotice) {
     machine.state = capacity::Next(machine.state, MachineEvent::kReclaimCancelled).value();
     machine.reclaim_time.reset();
     ++told_[machine.claim];
   }
-  overlay_.Put(std::move(machine));
+  staged_.Put(std::move(machine));
 }
 
 // Machines of the same labels do for each other: those that are earmarked for one who gets as many
@@ -81,7 +81,7 @@ void Supply::Earmark(const std::vector<Promise>& promises) {
   for (const Promise& promise : promises) ++open[promise.uid];
   std::vector<std::string> rest;
   for (const Promise& promise : promises) {
-    const auto kept = open.find(overlay_.state().FindMachine(promise.machine)->earmark);
+    const auto kept = open.find(staged_.state().FindMachine(promise.machine)->earmark);
     if (kept != open.end() && kept->second > 0)
       --kept->second;
     else
@@ -90,9 +90,9 @@ void Supply::Earmark(const std::vector<Promise>& promises) {
   auto next = rest.begin();
   for (const auto& [uid, count] : open) {
     for (int64_t i = 0; i < count; ++i, ++next) {
-      MachineRow machine = *overlay_.state().FindMachine(*next);
+      MachineRow machine = *staged_.state().FindMachine(*next);
       machine.earmark = uid;
-      overlay_.Put(std::move(machine));
+      staged_.Put(std::move(machine));
     }
   }
 }
@@ -103,9 +103,9 @@ void Supply::Settle() {
   }
   for (const auto& [labels, promises] : promised_) Earmark(promises);
   for (const auto& [uid, changes] : told_) {
-    ClaimRow claim = *overlay_.state().FindClaim(uid);
+    ClaimRow claim = *staged_.state().FindClaim(uid);
     claim.reclaim_generation += changes;
-    overlay_.Put(std::move(claim));
+    staged_.Put(std::move(claim));
   }
 }
 

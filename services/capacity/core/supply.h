@@ -18,7 +18,7 @@ namespace muster::capacity {
 // be expected.
 class Supply {
  public:
-  Supply(Overlay<State>& overlay, const Depot& depot, absl::Time now);
+  Supply(StagedState<State>& staged, const Inventory& inventory, absl::Time now);
 
   // Machines that could still come. Costs O(label classes).
   int64_t Count(const Choice& choice) const;
@@ -51,8 +51,8 @@ class Supply {
   void TakeBack(const std::string& id);
   void Earmark(const std::vector<Promise>& promises);
 
-  Overlay<State>& overlay_;
-  const Depot& depot_;
+  StagedState<State>& staged_;
+  const Inventory& inventory_;
   const absl::Time now_;
   absl::btree_map<Labels, absl::btree_set<Coming>> coming_;  // for nobody yet; none empty
   absl::btree_map<Labels, std::vector<Promise>> promised_;

@@ -9,7 +9,7 @@
 
 namespace muster::capacity {
 
-// A random history of a small depot: few machines, few claims, often two commands at the same time.
+// A random history of a small inventory: few machines, few claims, often two commands at the same time.
 // What it draws follows from the seed alone.
 class RandomHistory {
  public:
@@ -42,7 +42,7 @@ class RandomHistory {
 
   World& world() { return world_; }
   bool racks() const { return racks_; }
-  DepotKey depot() const { return {World::kZone, type_}; }
+  InventoryKey inventory() const { return {World::kZone, type_}; }
   int Roll(int sides) { return std::uniform_int_distribution<int>(0, sides - 1)(random_); }
 
  private:

@@ -21,19 +21,19 @@ class World {
   // Carries a command out and commits it.
   template <class Command>
   auto Do(const Command& command) {
-    Overlay<State> overlay(state_, revision_);
-    auto outcome = Decide(overlay, command, now_);
-    changes_ = overlay.changes();
-    revision_ = overlay.revision();
+    StagedState<State> staged(state_, revision_);
+    auto outcome = Decide(staged, command, now_);
+    changes_ = staged.changes();
+    revision_ = staged.revision();
     return outcome;
   }
-  // The same with what no command does: `change(overlay)`.
+  // The same with what no command does: `change(staged state)`.
   template <class F>
   void Change(F change) {
-    Overlay<State> overlay(state_, revision_);
-    change(overlay);
-    changes_ = overlay.changes();
-    revision_ = overlay.revision();
+    StagedState<State> staged(state_, revision_);
+    change(staged);
+    changes_ = staged.changes();
+    revision_ = staged.revision();
   }
 
   // A general zone that offers both types, one of them in whole racks.

@@ -5,9 +5,10 @@
 namespace muster::capacity {
 namespace {
 
-std::optional<Newest> NewestOf(const Depot& depot, const std::string& uid, const Choice& choice) {
+std::optional<Newest> NewestOf(const Inventory& inventory, const std::string& uid,
+                               const Choice& choice) {
   std::optional<Newest> newest;
-  for (const auto& [labels, machines] : depot.classes()) {
+  for (const auto& [labels, machines] : inventory.classes()) {
     const auto held = machines.reclaimable.find(uid);
     if (held == machines.reclaimable.end() || !choice.Has(labels)) continue;
     const Newest& here = *held->second.begin();
@@ -18,9 +19,9 @@ std::optional<Newest> NewestOf(const Depot& depot, const std::string& uid, const
 
 }  // namespace
 
-std::optional<std::string> NextVictim(const Depot& depot, const Choice& choice) {
-  for (const SpotRank& rank : depot.spot().ranks()) {
-    const std::optional<Newest> newest = NewestOf(depot, rank.pool_uid, choice);
+std::optional<std::string> NextVictim(const Inventory& inventory, const Choice& choice) {
+  for (const SpotRank& rank : inventory.spot().ranks()) {
+    const std::optional<Newest> newest = NewestOf(inventory, rank.pool_uid, choice);
     if (newest) return newest->id;
   }
   return std::nullopt;

@@ -11,10 +11,10 @@ namespace {
 
 // Of a claim whose parts are granted as a whole, or in whole racks: what can never be met does not
 // wait.
-ClaimReason ReasonOfWhole(const State& state, const Depot& depot, const ClaimView& view) {
+ClaimReason ReasonOfWhole(const State& state, const Inventory& inventory, const ClaimView& view) {
   const auto can = [&](const ClaimRow& claim) {
     return std::any_of(claim.parts.begin(), claim.parts.end(), [&](const ClaimPart& part) {
-      return CanEverBeMet(state, depot, claim, part);
+      return CanEverBeMet(state, inventory, claim, part);
     });
   };
   if (can(view.claim)) return ClaimReason::kQueued;
@@ -27,7 +27,7 @@ ClaimReason ReasonOfWhole(const State& state, const Depot& depot, const ClaimVie
   return partial ? ClaimReason::kPartial : ClaimReason::kNoneAvailable;
 }
 
-ClaimReason ReasonOf(const State& state, const Depot* depot, const ClaimView& view) {
+ClaimReason ReasonOf(const State& state, const Inventory* inventory, const ClaimView& view) {
   const ClaimRow& claim = view.claim;
   switch (OfferOf(state, claim.zone, claim.instance_type, claim.compute_class)) {
     case Offer::kUnknownInstanceType:
@@ -40,17 +40,18 @@ ClaimReason ReasonOf(const State& state, const Depot* depot, const ClaimView& vi
   if (claim.parts.empty()) return ClaimReason::kSufficient;
   if (view.in_service == 0) return ClaimReason::kNoneAvailable;
   if (view.matching == 0) return ClaimReason::kNoneAvailableNodeAffinity;
-  if (claim.gang || depot->nodes_per_rack() > 0) return ReasonOfWhole(state, *depot, view);
-  if (view.machines.empty() || CountElsewhere(state, *depot, claim) >= Outstanding(claim.parts))
+  if (claim.gang || inventory->nodes_per_rack() > 0) return ReasonOfWhole(state, *inventory, view);
+  if (view.machines.empty() || CountElsewhere(state, *inventory, claim) >= Outstanding(claim.parts))
     return ClaimReason::kQueued;
   return view.in_service >= claim.nodes ? ClaimReason::kPartialNodeAffinity : ClaimReason::kPartial;
 }
 
-std::vector<Reclaimed> ReclaimsOf(const State& state, const Depot& depot,
+std::vector<Reclaimed> ReclaimsOf(const State& state, const Inventory& inventory,
                                   const Footprint& footprint, const std::string& uid) {
   std::vector<Reclaimed> reclaims;
-  const auto holding = depot.spot().holdings().find(uid);
-  if (holding == depot.spot().holdings().end() || holding->second.reclaiming == 0) return reclaims;
+  const auto holding = inventory.spot().holdings().find(uid);
+  if (holding == inventory.spot().holdings().end() || holding->second.reclaiming == 0)
+    return reclaims;
   for (const std::string& id : footprint.machines) {
     const std::optional<absl::Time> time = state.FindMachine(id)->reclaim_time;
     if (time) reclaims.push_back({*time, id});
@@ -62,19 +63,19 @@ std::vector<Reclaimed> ReclaimsOf(const State& state, const Depot& depot,
 
 ClaimView ViewOf(const State& state, const ClaimRow& claim) {
   const Footprint& footprint = state.FootprintOf(claim.pool_uid);
-  const Depot* depot = state.FindDepot({claim.zone, claim.instance_type});
+  const Inventory* inventory = state.FindInventory({claim.zone, claim.instance_type});
   ClaimView view;
   view.claim = claim;
   view.machines.assign(footprint.machines.begin(), footprint.machines.end());
   view.racks.reserve(view.machines.size());
   for (const std::string& id : view.machines) view.racks.push_back(state.FindMachine(id)->rack);
-  if (depot != nullptr) {
-    view.in_service = depot->in_service();
-    view.matching = depot->Matching(claim.affinity).in_service();
-    if (!claim.parts.empty()) view.queue = depot->queue().PlaceOf(claim);
-    view.reclaims = ReclaimsOf(state, *depot, footprint, claim.pool_uid);
+  if (inventory != nullptr) {
+    view.in_service = inventory->in_service();
+    view.matching = inventory->Matching(claim.affinity).in_service();
+    if (!claim.parts.empty()) view.queue = inventory->queue().PlaceOf(claim);
+    view.reclaims = ReclaimsOf(state, *inventory, footprint, claim.pool_uid);
   }
-  view.reason = ReasonOf(state, depot, view);
+  view.reason = ReasonOf(state, inventory, view);
   return view;
 }
 

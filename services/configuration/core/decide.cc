@@ -28,62 +28,62 @@ Wants OwnPart(const Spec& spec) {
   return wants;
 }
 
-PoolConfiguration SettleNow(Overlay<State>& overlay, PoolConfiguration pool, Trigger trigger,
+PoolConfiguration SettleNow(StagedState<State>& staged, PoolConfiguration pool, Trigger trigger,
                             absl::Time now) {
-  const Resolution resolution = Resolve(overlay.state(), WantsOf(pool.spec));
-  return Settle(overlay, std::move(pool), resolution, trigger, now);
+  const Resolution resolution = Resolve(staged.state(), WantsOf(pool.spec));
+  return Settle(staged, std::move(pool), resolution, trigger, now);
 }
 
-absl::StatusOr<PoolConfiguration> FindPool(const Overlay<State>& overlay,
+absl::StatusOr<PoolConfiguration> FindPool(const StagedState<State>& staged,
                                            const std::string& pool_uid) {
   const std::string key = PoolConfigurationName(pool_uid);
-  const PoolConfiguration* pool = overlay.state().table<PoolConfiguration>().Find(key);
+  const PoolConfiguration* pool = staged.state().table<PoolConfiguration>().Find(key);
   if (pool == nullptr) return error::NotFound(key);
   return *pool;
 }
 
 }  // namespace
 
-absl::StatusOr<Release> Decide(Overlay<State>& overlay, const PublishRelease& command,
+absl::StatusOr<Release> Decide(StagedState<State>& staged, const PublishRelease& command,
                                absl::Time now) {
   Release release = {command.channel, command.component, command.version, now};
-  const Release* known = overlay.state().table<Release>().Find(release.Key());
+  const Release* known = staged.state().table<Release>().Find(release.Key());
   if (known != nullptr) release.create_time = known->create_time;
-  overlay.Put(release);
+  staged.Put(release);
   return release;
 }
 
-absl::StatusOr<Release> Decide(Overlay<State>& overlay, const WithdrawRelease& command,
+absl::StatusOr<Release> Decide(StagedState<State>& staged, const WithdrawRelease& command,
                                absl::Time now) {
   const std::string key = ReleaseName(command.channel, command.component, command.version);
-  const Release* known = overlay.state().table<Release>().Find(key);
+  const Release* known = staged.state().table<Release>().Find(key);
   if (known == nullptr) return error::NotFound(key);
   Release release = *known;
   if (!release.withdraw_time) release.withdraw_time = now;
-  overlay.Put(release);
+  staged.Put(release);
   return release;
 }
 
-size_t Decide(Overlay<State>& overlay, const SettlePools& command, absl::Time now) {
+size_t Decide(StagedState<State>& staged, const SettlePools& command, absl::Time now) {
   std::map<Wants, Resolution> resolved;
   size_t changed = 0;
   for (const std::string& key : command.keys) {
-    const PoolConfiguration* pool = overlay.state().table<PoolConfiguration>().Find(key);
+    const PoolConfiguration* pool = staged.state().table<PoolConfiguration>().Find(key);
     if (pool == nullptr) continue;
     const auto [entry, fresh] = resolved.try_emplace(WantsOf(pool->spec));
-    if (fresh) entry->second = Resolve(overlay.state(), entry->first);
-    if (IsSettled(overlay.state(), *pool, entry->second)) continue;
-    Settle(overlay, *pool, entry->second, Trigger::kUpstream, now);
+    if (fresh) entry->second = Resolve(staged.state(), entry->first);
+    if (IsSettled(staged.state(), *pool, entry->second)) continue;
+    Settle(staged, *pool, entry->second, Trigger::kUpstream, now);
     ++changed;
   }
   return changed;
 }
 
-absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool& command,
+absl::StatusOr<PoolConfiguration> Decide(StagedState<State>& staged, const SyncPool& command,
                                          absl::Time now, const Policy& policy) {
   const std::string key = PoolConfigurationName(command.pool_uid);
-  const PoolConfiguration* known = overlay.state().table<PoolConfiguration>().Find(key);
-  const ReleasedPool* released = FindReleased(overlay.state(), command.pool_uid);
+  const PoolConfiguration* known = staged.state().table<PoolConfiguration>().Find(key);
+  const ReleasedPool* released = FindReleased(staged.state(), command.pool_uid);
   if (released != nullptr && !command.release) return error::PoolReleased(key, *released);
   // A release that is repeated is answered as the first one was.
   if (released == nullptr) {
@@ -92,8 +92,8 @@ absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool
   }
   PoolConfiguration pool = {.pool_uid = command.pool_uid};
   if (command.release) {
-    overlay.Delete<PoolConfiguration>(key);
-    RememberReleased(overlay, {command.pool_uid, command.generation, now}, policy.released_keep);
+    staged.Delete<PoolConfiguration>(key);
+    RememberReleased(staged, {command.pool_uid, command.generation, now}, policy.released_keep);
     pool.generation = command.generation;
     return pool;
   }
@@ -109,57 +109,57 @@ absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool
     pool = CountFailures(std::move(pool), *command.boot_failures, policy);
   }
   Forget(pool, command.running_profiles, command.orders_told);
-  return SettleNow(overlay, std::move(pool), trigger, now);
+  return SettleNow(staged, std::move(pool), trigger, now);
 }
 
-absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(Overlay<State>& overlay,
+absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(StagedState<State>& staged,
                                                                       const SyncPools& command,
                                                                       absl::Time now,
                                                                       const Policy& policy) {
   std::vector<absl::StatusOr<PoolConfiguration>> answers;
   answers.reserve(command.requests.size());
   for (const SyncPool& request : command.requests) {
-    answers.push_back(Decide(overlay, request, now, policy));
+    answers.push_back(Decide(staged, request, now, policy));
   }
   return answers;
 }
 
-std::vector<absl::StatusOr<PoolConfiguration>> Check(Overlay<State>& overlay, SyncPools command,
+std::vector<absl::StatusOr<PoolConfiguration>> Check(StagedState<State>& staged, SyncPools command,
                                                      absl::Time now, const Policy& policy) {
   for (SyncPool& request : command.requests) {
     const PoolConfiguration* known =
-        overlay.state().table<PoolConfiguration>().Find(PoolConfigurationName(request.pool_uid));
+        staged.state().table<PoolConfiguration>().Find(PoolConfigurationName(request.pool_uid));
     request.generation =
         CheckedGeneration(request.generation, known == nullptr ? 0 : known->generation);
   }
-  return *Decide(overlay, command, now, policy);
+  return *Decide(staged, command, now, policy);
 }
 
-absl::StatusOr<OrderAnswer> Decide(Overlay<State>& overlay, const OrderPool& command,
+absl::StatusOr<OrderAnswer> Decide(StagedState<State>& staged, const OrderPool& command,
                                    absl::Time now) {
-  ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(overlay, command.pool_uid));
+  ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(staged, command.pool_uid));
   if (pool.orders.size() >= kMostOrders) {
     return error::FailedPrecondition(
         "TOO_MANY_ORDERS", pool.Key(),
         absl::StrCat(kMostOrders, " orders were given whose end nobody was told of yet."));
   }
   Ordered ordered = command.rollback.empty()
-                        ? GiveOrder(std::move(pool), overlay.state().table<NodeProfile>(),
+                        ? GiveOrder(std::move(pool), staged.state().table<NodeProfile>(),
                                     command.kind, command.requested, now)
                         : GiveBoth(std::move(pool), command.requested, command.rollback, now);
   OrderAnswer answer = {.refusal = Refusal(ordered.pool, ordered.order)};
-  answer.pool = SettleNow(overlay, std::move(ordered.pool), Trigger::kUpstream, now);
+  answer.pool = SettleNow(staged, std::move(ordered.pool), Trigger::kUpstream, now);
   return answer;
 }
 
-absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const EnableRevision& command,
+absl::StatusOr<PoolConfiguration> Decide(StagedState<State>& staged, const EnableRevision& command,
                                          absl::Time now) {
-  ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(overlay, command.pool_uid));
+  ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(staged, command.pool_uid));
   if (FindRevision(pool, command.node_profile) == nullptr) {
     return error::NotFound(absl::StrCat(pool.Key(), "/revisions/", command.node_profile));
   }
   pool = Enable(std::move(pool), command.node_profile);
-  return SettleNow(overlay, std::move(pool), Trigger::kUpstream, now);
+  return SettleNow(staged, std::move(pool), Trigger::kUpstream, now);
 }
 
 }  // namespace muster::configuration

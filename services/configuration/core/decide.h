@@ -10,22 +10,22 @@
 #include "services/configuration/core/commands.h"
 #include "services/configuration/core/state.h"
 
-// The decisions. Pure apart from the overlay: they may be run again. Commands must be valid
+// The decisions. Pure apart from the staged state: they may be run again. Commands must be valid
 // (validate.h). A refused command leaves nothing behind.
 namespace muster::configuration {
 
 // Writes the release only: the pools that follow it are settled later (settle.h). One that was
 // withdrawn is in force again. Never fails.
-absl::StatusOr<Release> Decide(Overlay<State>& overlay, const PublishRelease& command,
+absl::StatusOr<Release> Decide(StagedState<State>& staged, const PublishRelease& command,
                                absl::Time now);
 
 // As above. NOT_FOUND: it was never published.
-absl::StatusOr<Release> Decide(Overlay<State>& overlay, const WithdrawRelease& command,
+absl::StatusOr<Release> Decide(StagedState<State>& staged, const WithdrawRelease& command,
                                absl::Time now);
 
 // Settles the pools, each distinct want resolved once. Only pools whose configuration changes are
 // written; one that is gone is left out. Returns how many changed. Never fails.
-size_t Decide(Overlay<State>& overlay, const SettlePools& command, absl::Time now);
+size_t Decide(StagedState<State>& staged, const SettlePools& command, absl::Time now);
 
 // Takes what the pool asks for, and answers with what its Nodes are to boot. An older generation
 // than the last is refused (ABORTED, GENERATION_TOO_OLD), and one too far beyond it
@@ -35,18 +35,18 @@ size_t Decide(Overlay<State>& overlay, const SettlePools& command, absl::Time no
 // late. With `release` the configuration is removed; the answer then bears the uid and the
 // generation only, and the pool's uid stays behind, of a pool without a configuration too: all but
 // a release is refused for it from then on (FAILED_PRECONDITION, POOL_RELEASED).
-absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const SyncPool& command,
+absl::StatusOr<PoolConfiguration> Decide(StagedState<State>& staged, const SyncPool& command,
                                          absl::Time now, const Policy& policy = {});
 
 // One answer or refusal a request, in their order. Never fails as a whole.
-absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(Overlay<State>& overlay,
+absl::StatusOr<std::vector<absl::StatusOr<PoolConfiguration>>> Decide(StagedState<State>& staged,
                                                                       const SyncPools& command,
                                                                       absl::Time now,
                                                                       const Policy& policy = {});
 
 // What the same decides, with kNewestGeneration for a pool that is to be newer than any. Leaves its
-// changes on the overlay: the caller takes them back.
-std::vector<absl::StatusOr<PoolConfiguration>> Check(Overlay<State>& overlay, SyncPools command,
+// changes on the staged state: the caller takes them back.
+std::vector<absl::StatusOr<PoolConfiguration>> Check(StagedState<State>& staged, SyncPools command,
                                                      absl::Time now, const Policy& policy);
 
 // A pool after an order. An order that is refused is written all the same, so that whoever watches
@@ -57,11 +57,11 @@ struct OrderAnswer {
 };
 
 // Gives the order, then settles the pool. NOT_FOUND: there is no such pool, and nothing is written.
-absl::StatusOr<OrderAnswer> Decide(Overlay<State>& overlay, const OrderPool& command,
+absl::StatusOr<OrderAnswer> Decide(StagedState<State>& staged, const OrderPool& command,
                                    absl::Time now);
 
 // NOT_FOUND: no such pool, or none of its revisions.
-absl::StatusOr<PoolConfiguration> Decide(Overlay<State>& overlay, const EnableRevision& command,
+absl::StatusOr<PoolConfiguration> Decide(StagedState<State>& staged, const EnableRevision& command,
                                          absl::Time now);
 
 }  // namespace muster::configuration

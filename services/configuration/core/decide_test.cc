@@ -166,10 +166,10 @@ TEST(CheckTest, SaysWhatASyncGets) {
   sent.requests[0].generation = 8;
   sent.requests[1].generation = 1;
   State state = world.state;
-  Overlay<State> overlay(state, world.revision);
-  const auto told = Check(overlay, checked, world.now, world.policy);
-  EXPECT_FALSE(overlay.changes().empty());
-  overlay.RollBack();
+  StagedState<State> staged(state, world.revision);
+  const auto told = Check(staged, checked, world.now, world.policy);
+  EXPECT_FALSE(staged.changes().empty());
+  staged.RollBack();
   EXPECT_TRUE(SameState(state, world.state));
   const auto got = *world.Run(sent);
   ASSERT_EQ(told.size(), got.size());

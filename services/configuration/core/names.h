@@ -44,4 +44,8 @@ std::optional<std::string> ParseNodeProfileName(absl::string_view name);
 std::string PoolConfigurationName(absl::string_view pool_uid);
 std::optional<std::string> ParsePoolConfigurationName(absl::string_view name);
 
+// What an order may ask for instead of a profile.
+inline constexpr char kPendingWord[] = "pending";
+inline constexpr char kPreviousWord[] = "previous";
+
 }  // namespace muster::configuration

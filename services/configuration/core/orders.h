@@ -11,10 +11,6 @@
 // Promotions and rollbacks (semantics.md 7).
 namespace muster::configuration {
 
-// What an order may ask for instead of a profile.
-inline constexpr char kPendingWord[] = "pending";
-inline constexpr char kPreviousWord[] = "previous";
-
 // A pool after an order, and the order as it stands.
 struct Ordered {
   PoolConfiguration pool = {};

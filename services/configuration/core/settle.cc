@@ -18,12 +18,12 @@ bool IsPlainlySettled(const PoolConfiguration& pool, const Resolution& resolutio
 
 }  // namespace
 
-PoolConfiguration Settle(Overlay<State>& overlay, PoolConfiguration pool,
+PoolConfiguration Settle(StagedState<State>& staged, PoolConfiguration pool,
                          const Resolution& resolution, Trigger trigger, absl::Time now) {
-  pool = Next(std::move(pool), overlay.state().table<NodeProfile>(), resolution, trigger, now);
+  pool = Next(std::move(pool), staged.state().table<NodeProfile>(), resolution, trigger, now);
   // Profiles come before the pools that name them.
-  if (resolution.problem.empty()) overlay.Put(resolution.profile);
-  overlay.Put(pool);
+  if (resolution.problem.empty()) staged.Put(resolution.profile);
+  staged.Put(pool);
   return pool;
 }
 

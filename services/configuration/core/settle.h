@@ -15,7 +15,7 @@
 namespace muster::configuration {
 
 // Brings one pool to what it resolves to, and writes what is new. Returns the pool after it.
-PoolConfiguration Settle(Overlay<State>& overlay, PoolConfiguration pool,
+PoolConfiguration Settle(StagedState<State>& staged, PoolConfiguration pool,
                          const Resolution& resolution, Trigger trigger, absl::Time now);
 
 // True when a release that came or went changes nothing for the pool any more: Next of it is the

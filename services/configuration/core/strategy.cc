@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
-#include "services/configuration/core/orders.h"
 #include "services/configuration/core/profile.h"
 
 namespace muster::configuration {

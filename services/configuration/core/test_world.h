@@ -27,17 +27,17 @@ struct World {
 
   template <class Command>
   auto Run(const Command& command) {
-    Overlay<State> overlay(state, revision);
+    StagedState<State> staged(state, revision);
     auto outcome = [&] {
-      if constexpr (requires { Decide(overlay, command, now, policy); }) {
-        return Decide(overlay, command, now, policy);
+      if constexpr (requires { Decide(staged, command, now, policy); }) {
+        return Decide(staged, command, now, policy);
       } else {
-        return Decide(overlay, command, now);
+        return Decide(staged, command, now);
       }
     }();
-    journal.insert(journal.end(), overlay.changes().begin(), overlay.changes().end());
-    written = overlay.changes().size();
-    revision = overlay.revision();
+    journal.insert(journal.end(), staged.changes().begin(), staged.changes().end());
+    written = staged.changes().size();
+    revision = staged.revision();
     return outcome;
   }
 

@@ -7,17 +7,17 @@
 namespace muster::kubernetes {
 namespace {
 
-Parting PartingOf(PodObject::Class kind) {
+EvictionMode EvictionModeOf(PodObject::Class kind) {
   switch (kind) {
     case PodObject::Class::kInterruptable:
-      return Parting::kAtOnce;
+      return EvictionMode::kAtOnce;
     case PodObject::Class::kGraceful:
-      return Parting::kGraceful;
+      return EvictionMode::kGraceful;
     case PodObject::Class::kGuarded:
     case PodObject::Class::kFixed:
       break;
   }
-  return Parting::kEvict;
+  return EvictionMode::kEvict;
 }
 
 // The drain is that of its preemption.
@@ -35,46 +35,47 @@ int64_t SecondsLeft(const lifecycle::v1::NodeDesired& desired, absl::Time now) {
 
 }  // namespace
 
-std::vector<Farewell> PlanDrain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
-                                const absl::flat_hash_set<std::string>& asked, absl::Time now) {
-  std::vector<Farewell> plan;
+std::vector<PodEviction> PlanDrain(const lifecycle::v1::Node& node,
+                                   const std::vector<PodObject>& pods,
+                                   const absl::flat_hash_set<std::string>& asked, absl::Time now) {
+  std::vector<PodEviction> plan;
   const lifecycle::v1::NodeDesired& desired = node.desired();
   if (!desired.drain()) return plan;
   const bool preempted = IsPreempted(node);
   for (const PodObject& pod : pods) {
     if (!pod.IsWork()) continue;
     if (desired.force_drain()) {
-      plan.push_back({Parting::kForce, &pod});
+      plan.push_back({EvictionMode::kForce, &pod});
     } else if (!pod.deleting && !asked.contains(pod.uid)) {
-      plan.push_back(preempted ? Farewell{Parting::kInTime, &pod, SecondsLeft(desired, now)}
-                               : Farewell{PartingOf(pod.kind), &pod});
+      plan.push_back(preempted ? PodEviction{EvictionMode::kInTime, &pod, SecondsLeft(desired, now)}
+                               : PodEviction{EvictionModeOf(pod.kind), &pod});
     }
   }
   std::stable_sort(plan.begin(), plan.end(),
-                   [](const Farewell& a, const Farewell& b) { return a.parting < b.parting; });
+                   [](const PodEviction& a, const PodEviction& b) { return a.mode < b.mode; });
   return plan;
 }
 
-Json FarewellBody(const Farewell& farewell) {
+Json EvictionBody(const PodEviction& eviction) {
   Json options = {{"apiVersion", "v1"},
                   {"kind", "DeleteOptions"},
-                  {"preconditions", {{"uid", farewell.pod->uid}}}};
-  switch (farewell.parting) {
-    case Parting::kAtOnce:
+                  {"preconditions", {{"uid", eviction.pod->uid}}}};
+  switch (eviction.mode) {
+    case EvictionMode::kAtOnce:
       options["gracePeriodSeconds"] = 1;
       break;
-    case Parting::kForce:
+    case EvictionMode::kForce:
       options["gracePeriodSeconds"] = 0;
       break;
-    case Parting::kInTime:
-      options["gracePeriodSeconds"] = farewell.grace_seconds;
+    case EvictionMode::kInTime:
+      options["gracePeriodSeconds"] = eviction.grace_seconds;
       break;
-    case Parting::kGraceful:
+    case EvictionMode::kGraceful:
       break;
-    case Parting::kEvict:
+    case EvictionMode::kEvict:
       return {{"apiVersion", "policy/v1"},
               {"kind", "Eviction"},
-              {"metadata", {{"name", farewell.pod->name}, {"namespace", farewell.pod->name_space}}},
+              {"metadata", {{"name", eviction.pod->name}, {"namespace", eviction.pod->name_space}}},
               {"deleteOptions", std::move(options)}};
   }
   return options;

@@ -12,7 +12,7 @@
 namespace muster::kubernetes {
 
 // How one Pod is asked to leave.
-enum class Parting {
+enum class EvictionMode {
   kAtOnce,    // delete, one second to go
   kGraceful,  // delete with its own grace period
   kInTime,    // delete with the grace that is left until the drain's deadline
@@ -20,8 +20,8 @@ enum class Parting {
   kForce,     // delete without waiting for its kubelet
 };
 
-struct Farewell {
-  Parting parting = Parting::kEvict;
+struct PodEviction {
+  EvictionMode mode = EvictionMode::kEvict;
   const PodObject* pod = nullptr;
   int64_t grace_seconds = 0;  // for kInTime
 };
@@ -32,11 +32,12 @@ struct Farewell {
 // anyway. When forced, whatever is left by force, those too that are leaving already. DaemonSets'
 // and mirror Pods, and those that have finished, stay. `asked`: uids of Pods that were asked
 // already; they are asked again by force only. The pointers are into `pods`.
-std::vector<Farewell> PlanDrain(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
-                                const absl::flat_hash_set<std::string>& asked, absl::Time now);
+std::vector<PodEviction> PlanDrain(const lifecycle::v1::Node& node,
+                                   const std::vector<PodObject>& pods,
+                                   const absl::flat_hash_set<std::string>& asked, absl::Time now);
 
 // The request's body: DeleteOptions, in an Eviction for kEvict. It holds for this Pod only, not for
 // another of the same name.
-Json FarewellBody(const Farewell& farewell);
+Json EvictionBody(const PodEviction& eviction);
 
 }  // namespace muster::kubernetes

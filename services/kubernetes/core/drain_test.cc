@@ -26,18 +26,18 @@ std::vector<PodObject> EveryKind() {
   return pods;
 }
 
-using Partings = std::vector<std::pair<std::string, Parting>>;
+using EvictionModes = std::vector<std::pair<std::string, EvictionMode>>;
 
-Partings Plan(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
-              const absl::flat_hash_set<std::string>& asked = {}) {
-  Partings plan;
-  for (const Farewell& farewell : PlanDrain(node, pods, asked, Then()))
-    plan.emplace_back(farewell.pod->name, farewell.parting);
+EvictionModes Plan(const lifecycle::v1::Node& node, const std::vector<PodObject>& pods,
+                   const absl::flat_hash_set<std::string>& asked = {}) {
+  EvictionModes plan;
+  for (const PodEviction& eviction : PlanDrain(node, pods, asked, Then()))
+    plan.emplace_back(eviction.pod->name, eviction.mode);
   return plan;
 }
 
-Partings Plan(bool drain, bool force, const std::vector<PodObject>& pods,
-              const absl::flat_hash_set<std::string>& asked = {}) {
+EvictionModes Plan(bool drain, bool force, const std::vector<PodObject>& pods,
+                   const absl::flat_hash_set<std::string>& asked = {}) {
   lifecycle::v1::Node node;
   node.mutable_desired()->set_drain(drain);
   node.mutable_desired()->set_force_drain(force);
@@ -63,8 +63,9 @@ int64_t GraceAt(absl::Duration since, int64_t drained_after = 120) {
 // deleted with their own grace period; all others through the Eviction API"
 TEST(PlanDrain, GoesByClass) {
   EXPECT_THAT(Plan(true, false, EveryKind()),
-              ElementsAre(Pair("interruptable", Parting::kAtOnce),
-                          Pair("graceful", Parting::kGraceful), Pair("guarded", Parting::kEvict)));
+              ElementsAre(Pair("interruptable", EvictionMode::kAtOnce),
+                          Pair("graceful", EvictionMode::kGraceful),
+                          Pair("guarded", EvictionMode::kEvict)));
 }
 
 TEST(PlanDrain, AsksNobodyUnlessTheNodeIsToBeDrained) {
@@ -74,39 +75,41 @@ TEST(PlanDrain, AsksNobodyUnlessTheNodeIsToBeDrained) {
 
 TEST(PlanDrain, AsksNobodyTwice) {
   EXPECT_THAT(Plan(true, false, EveryKind(), {"uid-of-interruptable", "uid-of-guarded"}),
-              ElementsAre(Pair("graceful", Parting::kGraceful)));
+              ElementsAre(Pair("graceful", EvictionMode::kGraceful)));
 }
 
 TEST(PlanDrain, AsksAnotherPodOfTheSameName) {
   std::vector<PodObject> pods = {MakePod("db-0", Class::kGuarded)};
   pods[0].uid = "second";
-  EXPECT_THAT(Plan(true, false, pods, {"first"}), ElementsAre(Pair("db-0", Parting::kEvict)));
+  EXPECT_THAT(Plan(true, false, pods, {"first"}), ElementsAre(Pair("db-0", EvictionMode::kEvict)));
 }
 
 // "Past the drain's deadline the rest is deleted"
 TEST(PlanDrain, ForcesWhateverIsLeft) {
   EXPECT_THAT(
       Plan(true, true, EveryKind(), {"uid-of-graceful", "uid-of-guarded"}),
-      ElementsAre(Pair("guarded", Parting::kForce), Pair("graceful", Parting::kForce),
-                  Pair("interruptable", Parting::kForce), Pair("leaving", Parting::kForce)));
+      ElementsAre(Pair("guarded", EvictionMode::kForce), Pair("graceful", EvictionMode::kForce),
+                  Pair("interruptable", EvictionMode::kForce),
+                  Pair("leaving", EvictionMode::kForce)));
 }
 
 // "Preemption: at T+2 every Pod that is no DaemonSet's gets its SIGTERM by deletion with the grace
 // that is left until T+7, disruption budgets or not: the machine leaves anyway."
 TEST(PlanDrain, ForAPreemptionEveryPodIsDeletedInTime) {
-  EXPECT_THAT(Plan(Preempted(120), EveryKind(), {"uid-of-finished"}),
-              ElementsAre(Pair("guarded", Parting::kInTime), Pair("graceful", Parting::kInTime),
-                          Pair("interruptable", Parting::kInTime)));
+  EXPECT_THAT(
+      Plan(Preempted(120), EveryKind(), {"uid-of-finished"}),
+      ElementsAre(Pair("guarded", EvictionMode::kInTime), Pair("graceful", EvictionMode::kInTime),
+                  Pair("interruptable", EvictionMode::kInTime)));
   EXPECT_THAT(Plan(Preempted(120), EveryKind(), {"uid-of-graceful", "uid-of-guarded"}),
-              ElementsAre(Pair("interruptable", Parting::kInTime)));
+              ElementsAre(Pair("interruptable", EvictionMode::kInTime)));
 }
 
 TEST(PlanDrain, ADrainFromBeforeTheNoticeGoesOnAsItBegan) {
   for (const int64_t before : {-60, 0}) {
-    EXPECT_THAT(
-        Plan(Preempted(before), EveryKind()),
-        ElementsAre(Pair("interruptable", Parting::kAtOnce), Pair("graceful", Parting::kGraceful),
-                    Pair("guarded", Parting::kEvict)));
+    EXPECT_THAT(Plan(Preempted(before), EveryKind()),
+                ElementsAre(Pair("interruptable", EvictionMode::kAtOnce),
+                            Pair("graceful", EvictionMode::kGraceful),
+                            Pair("guarded", EvictionMode::kEvict)));
   }
 }
 
@@ -124,26 +127,26 @@ TEST(PlanDrain, KeepsTheOrderWithinAClass) {
                                        MakePod("x", Class::kInterruptable),
                                        MakePod("a", Class::kGuarded)};
   EXPECT_THAT(Plan(true, false, pods),
-              ElementsAre(Pair("x", Parting::kAtOnce), Pair("b", Parting::kEvict),
-                          Pair("a", Parting::kEvict)));
+              ElementsAre(Pair("x", EvictionMode::kAtOnce), Pair("b", EvictionMode::kEvict),
+                          Pair("a", EvictionMode::kEvict)));
 }
 
-TEST(FarewellBody, HoldsForThisPodOnly) {
+TEST(EvictionBody, HoldsForThisPodOnly) {
   const PodObject pod = MakePod("a", Class::kGuarded);
   Json options = {
       {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", "uid-of-a"}}}};
-  EXPECT_EQ(FarewellBody({Parting::kGraceful, &pod}), options) << "its own grace period";
-  EXPECT_EQ(FarewellBody({Parting::kEvict, &pod}),
+  EXPECT_EQ(EvictionBody({EvictionMode::kGraceful, &pod}), options) << "its own grace period";
+  EXPECT_EQ(EvictionBody({EvictionMode::kEvict, &pod}),
             Json({{"apiVersion", "policy/v1"},
                   {"kind", "Eviction"},
                   {"metadata", {{"name", "a"}, {"namespace", "team"}}},
                   {"deleteOptions", options}}));
   options["gracePeriodSeconds"] = 1;
-  EXPECT_EQ(FarewellBody({Parting::kAtOnce, &pod}), options);
+  EXPECT_EQ(EvictionBody({EvictionMode::kAtOnce, &pod}), options);
   options["gracePeriodSeconds"] = 0;
-  EXPECT_EQ(FarewellBody({Parting::kForce, &pod}), options);
+  EXPECT_EQ(EvictionBody({EvictionMode::kForce, &pod}), options);
   options["gracePeriodSeconds"] = 297;
-  EXPECT_EQ(FarewellBody({Parting::kInTime, &pod, 297}), options);
+  EXPECT_EQ(EvictionBody({EvictionMode::kInTime, &pod, 297}), options);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "services/kubernetes/core/status.h"
+#include "services/kubernetes/core/status_facts.h"
 
 // Whether a NodePool is healthy, in one word: what `kubectl wait --for=condition=Ready` and what
 // goes by kstatus (Flux, Argo CD, Helm) read.

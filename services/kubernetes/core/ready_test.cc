@@ -137,8 +137,8 @@ TEST_F(ReadyTest, WhatIsNotKnownYetIsUnknown) {
 
 TEST_F(ReadyTest, IsTakenAwayWhenItIsNotWantedAnyMore) {
   const Json shown = Show();
-  EXPECT_TRUE(Says(shown, Show()));
-  EXPECT_FALSE(Says(shown, Desired(object_, &pool_)));
+  EXPECT_TRUE(StatusMatches(shown, Show()));
+  EXPECT_FALSE(StatusMatches(shown, Desired(object_, &pool_)));
 }
 
 TEST_F(ReadyTest, ItsTimeStaysWhileItsStatusDoes) {

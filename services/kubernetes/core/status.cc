@@ -378,7 +378,7 @@ std::optional<std::string> GrantableText(const v1::NodePool& pool) {
   return absl::StrCat(pool.status().grantable_nodes());
 }
 
-bool Says(const Json& status, const Json& desired) {
+bool StatusMatches(const Json& status, const Json& desired) {
   for (const char* field : kOwnFields) {
     const bool wanted = desired.contains(field);
     if (wanted != status.contains(field)) return false;

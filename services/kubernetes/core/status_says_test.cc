@@ -184,39 +184,39 @@ TEST(Editions, AChangeTakesTheOthersNamesAway) {
   const v1::NodePool pool = HealthyPool();
   const Json both = Desired(MakeObject(1), &pool, Edition::kBoth);
   const Json current = Desired(MakeObject(1, both), &pool);
-  EXPECT_FALSE(Says(both, current));
+  EXPECT_FALSE(StatusMatches(both, current));
   EXPECT_THAT(Types(Merge(both, both, current)), testing::Not(testing::Contains("Accepted")));
-  EXPECT_TRUE(Says(Merge(both, both, current), current));
+  EXPECT_TRUE(StatusMatches(Merge(both, both, current), current));
 }
 
-TEST(Says, CountsOnlyWhatIsOurs) {
+TEST(StatusMatches, CountsOnlyWhatIsOurs) {
   const v1::NodePool pool = HealthyPool();
   const Json desired = Desired(MakeObject(1), &pool);
   Json status = desired;
-  EXPECT_TRUE(Says(status, desired));
+  EXPECT_TRUE(StatusMatches(status, desired));
   status["foreign"] = 1;
   status["conditions"].insert(status["conditions"].begin(),
                               Json{{"type", "Foreign"}, {"status", "True"}});
-  EXPECT_TRUE(Says(status, desired));
-  EXPECT_FALSE(Says(Json::object(), desired));
+  EXPECT_TRUE(StatusMatches(status, desired));
+  EXPECT_FALSE(StatusMatches(Json::object(), desired));
   for (const auto& item : desired.items()) {
     Json without = status;
     without.erase(item.key());
-    EXPECT_FALSE(Says(without, desired)) << item.key();
+    EXPECT_FALSE(StatusMatches(without, desired)) << item.key();
   }
   for (size_t i = 1; i < status["conditions"].size(); ++i) {
     for (const auto& item : desired["conditions"][i - 1].items()) {
       Json other = status;
       other["conditions"][i][item.key()] = "x";
-      EXPECT_FALSE(Says(other, desired)) << i << item.key();
+      EXPECT_FALSE(StatusMatches(other, desired)) << i << item.key();
     }
   }
   status["nodeProfile"] = "np-0123456789ab";
-  EXPECT_FALSE(Says(status, desired)) << "one that is to go";
+  EXPECT_FALSE(StatusMatches(status, desired)) << "one that is to go";
 }
 
 // Written once, nothing is written again: through a refusal, a change of edition, and the end.
-TEST(Says, IsAFixpointOfEveryStep) {
+TEST(StatusMatches, IsAFixpointOfEveryStep) {
   v1::NodePool pool = HealthyPool();
   pool.set_generation(2);
   for (const Edition edition : {Edition::kCurrent, Edition::kFirst, Edition::kBoth}) {
@@ -231,10 +231,10 @@ TEST(Says, IsAFixpointOfEveryStep) {
             now);
       };
       const Json desired = at(Now());
-      EXPECT_FALSE(Says(live, desired));
+      EXPECT_FALSE(StatusMatches(live, desired));
       live = Merge(live, before, desired);
       before = desired;
-      EXPECT_TRUE(Says(live, at(Now() + absl::Hours(1)))) << live << at(Now());
+      EXPECT_TRUE(StatusMatches(live, at(Now() + absl::Hours(1)))) << live << at(Now());
       EXPECT_FALSE(Find(live, "Foreign").is_null());
     };
     step(nullptr, Refusal{2, "no"}, false);

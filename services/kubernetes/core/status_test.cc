@@ -91,10 +91,10 @@ TEST(Status, ShowsWhatThePoolWouldBeGranted) {
     EXPECT_EQ(status["grantableNodes"], 0);
     EXPECT_EQ(status["grantableNodesBoundBy"], "Quota");
     EXPECT_EQ(Find(status, "MaxNodesUnreachable")["reason"], "Quota");
-    EXPECT_TRUE(Says(status, status));
+    EXPECT_TRUE(StatusMatches(status, status));
     Json other = status;
     other["grantableNodes"] = 1;
-    EXPECT_FALSE(Says(other, status));
+    EXPECT_FALSE(StatusMatches(other, status));
   }
   EXPECT_EQ(GrantableText(pool), "0");
 }
@@ -289,12 +289,12 @@ TEST(Gone, SaysThatAllNodesAreRemoved) {
   EXPECT_EQ(Find(*gone, "Quota"), Find(was, "Quota"));
   EXPECT_EQ((*gone)["currentNodes"], 0);
   EXPECT_EQ((*gone)["nodeProfile"], "np-0123456789ab");
-  EXPECT_FALSE(Says(was, *gone));
-  EXPECT_TRUE(Says(Merge(was, was, *gone), *gone));
+  EXPECT_FALSE(StatusMatches(was, *gone));
+  EXPECT_TRUE(StatusMatches(Merge(was, was, *gone), *gone));
   // Once it stands there it is not said again, however late it is.
   const NodePoolObject told = MakeObject(2, Merge(was, was, *gone));
-  EXPECT_TRUE(
-      Says(told.status, *DesiredStatus({.object = &told, .gone = true}, Now() + absl::Hours(1))));
+  EXPECT_TRUE(StatusMatches(
+      told.status, *DesiredStatus({.object = &told, .gone = true}, Now() + absl::Hours(1))));
 }
 
 TEST(Gone, SaysSoOfOneThatNeverCameToMuster) {
@@ -311,6 +311,7 @@ TEST(SpecOf, TakesTheCrdsSpec) {
     "nodeTaints": [{"key": "k", "value": "v", "effect": "NoSchedule"}],
     "image": {"name": "ncore", "kernel": "", "releaseTrain": "stable"}, "gpu": {"version": "570"},
     "autoscaling": true, "priority": -5, "gang": true,
+    "description": "training",
     "lifecycle": {"scaleDownStrategy": "PreferIdle", "disableUnhealthyNodeEviction": false},
     "nodeConfigurationUpdateStrategy": {"type": "Manual"},
     "nodeAffinity": {"terms": [{"expressions": [{"key": "k", "operator": "In", "values": ["v"]}]}]},
@@ -327,6 +328,7 @@ TEST(SpecOf, TakesTheCrdsSpec) {
   EXPECT_EQ(spec->lifecycle().scale_down_strategy(), "PreferIdle");
   EXPECT_TRUE(spec->lifecycle().has_disable_unhealthy_node_eviction());
   EXPECT_EQ(spec->priority(), -5);
+  EXPECT_EQ(spec->description(), "training");
   EXPECT_EQ(spec->node_affinity().terms(0).expressions(0).values(0), "v");
 }
 
@@ -363,7 +365,8 @@ TEST(Status, ShowsWhatTheBrakeHolds) {
                                               {"message", "12 Nodes are held."},
                                               {"observedGeneration", 1},
                                               {"lastTransitionTime", kLater}}));
-  EXPECT_FALSE(Says(held, Desired(object, &pool))) << "it goes when nothing is held any more";
+  EXPECT_FALSE(StatusMatches(held, Desired(object, &pool)))
+      << "it goes when nothing is held any more";
   const NodePoolObject shown = MakeObject(1, held);
   const auto gone = DesiredStatus({.object = &shown, .gone = true}, Now());
   EXPECT_TRUE(Find(*gone, "RemovalsHeld").is_null());

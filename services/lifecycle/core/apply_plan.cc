@@ -18,32 +18,32 @@
 namespace muster::lifecycle {
 namespace {
 
-// Carries out actions one by one on the overlay.
+// Carries out actions one by one on the staged state.
 class Executor {
  public:
-  Executor(Overlay<State>& overlay, const Pool& pool, absl::Time now)
-      : overlay_(overlay), before_(pool), pool_(pool), now_(now), events_(overlay, now) {}
+  Executor(StagedState<State>& staged, const Pool& pool, absl::Time now)
+      : staged_(staged), before_(pool), pool_(pool), now_(now), events_(staged, now) {}
 
   absl::Status Run(const std::vector<Action>& actions) {
     for (const Action& action : actions) {
       RETURN_IF_ERROR(std::visit([this](const auto& a) { return Do(a); }, action));
     }
     asks_anew_ |= assigned_ > 0 && IsChargedForMore();
-    if (!removed_) PutPool(overlay_, before_, std::move(pool_), asks_anew_);
+    if (!removed_) PutPool(staged_, before_, std::move(pool_), asks_anew_);
     return absl::OkStatus();
   }
 
  private:
   absl::Status Do(const AssignNode& action) {
     const Node node = NodeOf(pool_, action, now_);
-    if (overlay_.state().table<Node>().Find(node.name) != nullptr) {
+    if (staged_.state().table<Node>().Find(node.name) != nullptr) {
       return error::DoesNotFit(node.name, "there already", "assignment");
     }
     // Since the plan was made.
-    if (!overlay_.state().TakenElsewhere(pool_.uid, {action.machine}).empty()) {
+    if (!staged_.state().TakenElsewhere(pool_.uid, {action.machine}).empty()) {
       return error::MachineTaken(pool_.name, action.machine);
     }
-    overlay_.Put(node);
+    staged_.Put(node);
     events_.EmitAll(pool_, nullptr, node, "");
     ++assigned_;
     // Which asks for what it has; so does one that gives machines back.
@@ -60,18 +60,18 @@ class Executor {
   absl::Status Do(const ChooseForReboot& action) { return Change(action); }
   absl::Status Do(const RefreshMetadata& action) { return Change(action); }
   absl::Status Do(const StepNode& action) {
-    const Node* before = overlay_.state().table<Node>().Find(action.node);
+    const Node* before = staged_.state().table<Node>().Find(action.node);
     if (before == nullptr) return muster::error::NotFound(action.node);
     if (action.event == NodeEvent::kBootTimedOut) {
       CountBootFailure(pool_, *before, action.counts);
     }
     RETURN_IF_ERROR(
         Change(action, action.reason, /*timed_out=*/action.event == NodeEvent::kBootTimedOut));
-    asks_anew_ |= IsReturnable(overlay_.state().table<Node>().Find(action.node)->state);
+    asks_anew_ |= IsReturnable(staged_.state().table<Node>().Find(action.node)->state);
     return absl::OkStatus();
   }
   absl::Status Do(const PurgeNode& action) {
-    if (!overlay_.Delete<Node>(action.node)) return muster::error::NotFound(action.node);
+    if (!staged_.Delete<Node>(action.node)) return muster::error::NotFound(action.node);
     ++pool_.account.removed_nodes;
     return absl::OkStatus();
   }
@@ -107,7 +107,7 @@ class Executor {
     return absl::OkStatus();
   }
   absl::Status Do(const RemovePool&) {
-    overlay_.Delete<Pool>(pool_.name);
+    staged_.Delete<Pool>(pool_.name);
     removed_ = true;
     return absl::OkStatus();
   }
@@ -115,7 +115,7 @@ class Executor {
   // Before the plan.
   bool GivesBack() {
     if (!gives_back_) {
-      const auto nodes = overlay_.state().NodesOf(pool_.name);
+      const auto nodes = staged_.state().NodesOf(pool_.name);
       gives_back_ = std::any_of(nodes.begin(), nodes.end(),
                                 [](const Node* node) { return IsReturnable(node->state); });
     }
@@ -124,23 +124,23 @@ class Executor {
 
   // By the Nodes that came, beyond what the pool's row accounts for: others stay that were to go.
   bool IsChargedForMore() const {
-    const auto nodes = static_cast<int64_t>(overlay_.state().NodesOf(pool_.name).size());
+    const auto nodes = static_cast<int64_t>(staged_.state().NodesOf(pool_.name).size());
     return ChargedNodes(pool_, nodes) > ChargedNodes(pool_, nodes - assigned_);
   }
 
   template <class A>
   absl::Status Change(const A& action, absl::string_view why = "", bool timed_out = false) {
-    const Node* found = overlay_.state().table<Node>().Find(action.node);
+    const Node* found = staged_.state().table<Node>().Find(action.node);
     if (found == nullptr) return muster::error::NotFound(action.node);
     const Node before = *found;
     Node after = before;
     RETURN_IF_ERROR(CarryOut(after, pool_, action, now_));
-    overlay_.Put(after);
+    staged_.Put(after);
     events_.EmitAll(pool_, &before, after, why, timed_out);
     return absl::OkStatus();
   }
 
-  Overlay<State>& overlay_;
+  StagedState<State>& staged_;
   const Pool before_;
   Pool pool_;
   const absl::Time now_;
@@ -186,8 +186,8 @@ int64_t NewestTouched(const State& state, const ApplyPlan& command) {
 
 }  // namespace
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyPlan& command, absl::Time now) {
-  const State& state = overlay.state();
+StatusOrOutcome Decide(StagedState<State>& staged, const ApplyPlan& command, absl::Time now) {
+  const State& state = staged.state();
   const Lease* lease = state.table<Lease>().Find(Lease::kName);
   const int64_t epoch = lease == nullptr ? 0 : lease->epoch;
   if (command.epoch != epoch || (lease != nullptr && command.holder != lease->holder))
@@ -199,12 +199,12 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyPlan& command, absl::
   if (const int64_t newest = NewestTouched(state, command); newest > command.version) {
     return error::PlanOutdated(command.pool, command.version, newest);
   }
-  const size_t mark = overlay.Mark();
-  if (absl::Status status = Executor(overlay, *pool, now).Run(command.actions); !status.ok()) {
-    overlay.RollBack(mark);
+  const size_t mark = staged.Mark();
+  if (absl::Status status = Executor(staged, *pool, now).Run(command.actions); !status.ok()) {
+    staged.RollBack(mark);
     return status;
   }
-  return Outcome{.revision = overlay.revision()};
+  return Outcome{.revision = staged.revision()};
 }
 
 }  // namespace muster::lifecycle

@@ -63,13 +63,13 @@ int64_t GenerationFloor(absl::Time now) {
 }
 
 // Above the floor are only those that somebody else lifted.
-void RaiseAccounts(Overlay<State>& overlay, int64_t floor) {
+void RaiseAccounts(StagedState<State>& staged, int64_t floor) {
   std::vector<Pool> pools;
-  for (const auto& [name, pool] : overlay.state().table<Pool>().rows()) pools.push_back(*pool.row);
+  for (const auto& [name, pool] : staged.state().table<Pool>().rows()) pools.push_back(*pool.row);
   for (Pool& pool : pools) {
     int64_t& generation = pool.account.generation;
     generation = generation < floor ? floor : generation + kHistoryJump;
-    overlay.Put(std::move(pool));
+    staged.Put(std::move(pool));
   }
 }
 
@@ -82,27 +82,27 @@ std::string ChangedMetadata(const Spec& before, const Spec& after) {
   return absl::StrJoin(changed, ", ");
 }
 
-void Replace(Overlay<State>& overlay, const Pool& row, const ApplyNodePool& command, Spec spec,
+void Replace(StagedState<State>& staged, const Pool& row, const ApplyNodePool& command, Spec spec,
              absl::Time now) {
-  const Pool before = row;  // the overlay changes what `row` is
+  const Pool before = row;  // the staged state changes what `row` is
   Pool pool = before;
   const bool rises = spec.target_nodes > pool.spec.target_nodes;
   const std::string metadata = ChangedMetadata(pool.spec, spec);
   if (pool.spec != spec) ++pool.generation;
   pool.spec = std::move(spec);
   pool.object_generation = std::max(pool.object_generation, command.object_generation);
-  PutPool(overlay, before, std::move(pool));
-  if (rises) ForgetVictims(overlay, command.name);
+  PutPool(staged, before, std::move(pool));
+  if (rises) ForgetVictims(staged, command.name);
   if (!metadata.empty())
-    EventLog(overlay, now)
+    EventLog(staged, now)
         .Emit(before.uid, before.name, "CWNodePoolMetadata",
               absl::StrCat("Updated ", metadata, "."));
 }
 
 }  // namespace
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, absl::Time now) {
-  const State& state = overlay.state();
+StatusOrOutcome Decide(StagedState<State>& staged, const ApplyNodePool& command, absl::Time now) {
+  const State& state = staged.state();
   const Pool* before = state.table<Pool>().Find(command.name);
   Faults faults;
   ValidateIn(state, command, faults);
@@ -120,19 +120,19 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ApplyNodePool& command, ab
     // Its uid may be one of the future that is lost.
     if (const Lease* lease = state.table<Lease>().Find(Lease::kName); lease != nullptr)
       pool.account.generation = std::max(pool.account.generation, lease->generation_floor);
-    overlay.Put(pool);
-    EventLog(overlay, now)
+    staged.Put(pool);
+    EventLog(staged, now)
         .Emit(pool.uid, pool.name, "CWNodePoolCreated",
               absl::StrCat("NodePool ", LastIdOf(pool.name), " was created."));
   } else {
     RETURN_IF_ERROR(CheckFits(*before, command, spec));
-    Replace(overlay, *before, command, std::move(spec), now);
+    Replace(staged, *before, command, std::move(spec), now);
   }
-  return PoolOutcome(overlay.state(), command.name);
+  return PoolOutcome(staged.state(), command.name);
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const DeleteNodePool& command, absl::Time now) {
-  const State& state = overlay.state();
+StatusOrOutcome Decide(StagedState<State>& staged, const DeleteNodePool& command, absl::Time now) {
+  const State& state = staged.state();
   const Pool* before = state.table<Pool>().Find(command.name);
   if (before == nullptr) {
     if (command.allow_missing) return Outcome{};
@@ -144,16 +144,16 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const DeleteNodePool& command, a
     pool.delete_time = now;
     if (pool.reconfiguring()) {
       MoveTo(*pool.reconfiguration, Reconfiguration::State::kCancelled, "", now);
-      EventLog events(overlay, now);
+      EventLog events(staged, now);
       TellReconfiguration(*before, pool, events);
     }
-    PutPool(overlay, *before, std::move(pool));
+    PutPool(staged, *before, std::move(pool));
   }
-  return PoolOutcome(overlay.state(), command.name);
+  return PoolOutcome(staged.state(), command.name);
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const TakeLease& command, absl::Time now) {
-  const Lease* before = overlay.state().table<Lease>().Find(Lease::kName);
+StatusOrOutcome Decide(StagedState<State>& staged, const TakeLease& command, absl::Time now) {
+  const Lease* before = staged.state().table<Lease>().Find(Lease::kName);
   const bool new_history = before != nullptr && !command.incarnation.empty() &&
                            before->incarnation != command.incarnation;
   if (before != nullptr && before->holder == command.holder && before->epoch == command.epoch &&
@@ -169,10 +169,10 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const TakeLease& command, absl::
   if (!command.incarnation.empty()) lease.incarnation = command.incarnation;
   if (new_history) {
     lease.generation_floor = std::max(lease.generation_floor + 1, GenerationFloor(now));
-    RaiseAccounts(overlay, lease.generation_floor);
+    RaiseAccounts(staged, lease.generation_floor);
   }
-  overlay.Put(lease);
-  return Outcome{.revision = overlay.revision()};
+  staged.Put(lease);
+  return Outcome{.revision = staged.revision()};
 }
 
 }  // namespace muster::lifecycle

@@ -10,10 +10,10 @@
 namespace muster::lifecycle {
 namespace {
 
-Outcome PutCluster(Overlay<State>& overlay, Cluster cluster) {
+Outcome PutCluster(StagedState<State>& staged, Cluster cluster) {
   const std::string name = cluster.name;
-  overlay.Put(std::move(cluster));
-  const Versioned<Cluster>* row = overlay.state().table<Cluster>().FindVersioned(name);
+  staged.Put(std::move(cluster));
+  const Versioned<Cluster>* row = staged.state().table<Cluster>().FindVersioned(name);
   return Outcome{.cluster = *row->row, .revision = row->revision};
 }
 
@@ -35,23 +35,23 @@ bool HasPools(const State& state, const std::string& cluster) {
 
 }  // namespace
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateCluster& command, absl::Time now) {
+StatusOrOutcome Decide(StagedState<State>& staged, const UpdateCluster& command, absl::Time now) {
   Cluster cluster = command.cluster;
-  RETURN_IF_ERROR(CheckEtag<Cluster>(overlay.state(), cluster.name, command.etag));
-  const Cluster* before = overlay.state().table<Cluster>().Find(cluster.name);
+  RETURN_IF_ERROR(CheckEtag<Cluster>(staged.state(), cluster.name, command.etag));
+  const Cluster* before = staged.state().table<Cluster>().Find(cluster.name);
   if (before != nullptr && before->zone != cluster.zone) return error::ZoneChanged(cluster.name);
   cluster.create_time = before == nullptr ? now : before->create_time;
   // These have orders of their own.
   cluster.kubernetes_uid = before == nullptr ? "" : before->kubernetes_uid;
   cluster.allowance = before == nullptr ? Cluster::Allowance() : before->allowance;
-  return PutCluster(overlay, std::move(cluster));
+  return PutCluster(staged, std::move(cluster));
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const BindCluster& command, absl::Time /*now*/) {
-  const State& state = overlay.state();
+StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, absl::Time /*now*/) {
+  const State& state = staged.state();
   ASSIGN_OR_RETURN(Cluster cluster, FindCluster(state, command.name, command.etag));
   const std::string& bound = cluster.kubernetes_uid;
-  if (bound == command.kubernetes_uid) return PutCluster(overlay, std::move(cluster));
+  if (bound == command.kubernetes_uid) return PutCluster(staged, std::move(cluster));
   // Nothing replaces what is not there: whoever says so has an old picture.
   if (bound != command.replaces)
     return error::ClusterBound(command.name, bound,
@@ -61,16 +61,16 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const BindCluster& command, absl
   cluster.kubernetes_uid = command.kubernetes_uid;
   // It was given for what was seen of the other one.
   cluster.allowance = {};
-  return PutCluster(overlay, std::move(cluster));
+  return PutCluster(staged, std::move(cluster));
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const AllowRemovals& command, absl::Time now) {
-  ASSIGN_OR_RETURN(Cluster cluster, FindCluster(overlay.state(), command.name, command.etag));
+StatusOrOutcome Decide(StagedState<State>& staged, const AllowRemovals& command, absl::Time now) {
+  ASSIGN_OR_RETURN(Cluster cluster, FindCluster(staged.state(), command.name, command.etag));
   cluster.allowance = {.node_pools = command.node_pools,
                        .nodes = command.nodes,
                        .create_time = now,
                        .expire_time = now + command.ttl};
-  return PutCluster(overlay, std::move(cluster));
+  return PutCluster(staged, std::move(cluster));
 }
 
 }  // namespace muster::lifecycle

@@ -23,9 +23,9 @@ absl::Status CheckMachines(const State& state, const ReconfigureNodePool& comman
 
 }  // namespace
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& command,
+StatusOrOutcome Decide(StagedState<State>& staged, const ReconfigureNodePool& command,
                        absl::Time now) {
-  const State& state = overlay.state();
+  const State& state = staged.state();
   const Pool* before = state.table<Pool>().Find(command.name);
   if (before == nullptr) return muster::error::NotFound(command.name);
   RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
@@ -45,19 +45,19 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReconfigureNodePool& comma
   asked.create_time = now;
   asked.state_time = now;
   pool.reconfiguration = std::move(asked);
-  EventLog events(overlay, now);
+  EventLog events(staged, now);
   TellReconfiguration(*before, pool, events);
-  PutPool(overlay, *before, std::move(pool));
-  return PoolOutcome(overlay.state(), command.name);
+  PutPool(staged, *before, std::move(pool));
+  return PoolOutcome(staged.state(), command.name);
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const ControlReconfiguration& command,
+StatusOrOutcome Decide(StagedState<State>& staged, const ControlReconfiguration& command,
                        absl::Time now) {
   using Verb = ControlReconfiguration::Verb;
   using RState = Reconfiguration::State;
-  const Pool* before = overlay.state().table<Pool>().Find(command.name);
+  const Pool* before = staged.state().table<Pool>().Find(command.name);
   if (before == nullptr) return muster::error::NotFound(command.name);
-  RETURN_IF_ERROR(CheckEtag<Pool>(overlay.state(), command.name, command.etag));
+  RETURN_IF_ERROR(CheckEtag<Pool>(staged.state(), command.name, command.etag));
   const bool again = command.verb == Verb::kCancel && before->reconfiguration &&
                      before->reconfiguration->state == RState::kCancelled;
   if (!before->reconfiguring() && !again) return error::NoReconfiguration(command.name);
@@ -72,12 +72,12 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ControlReconfiguration& co
   if (is != wanted && !(is == RState::kHalted && wanted == RState::kPaused)) {
     Pool pool = *before;
     MoveTo(*pool.reconfiguration, wanted, "", now);
-    EventLog events(overlay, now);
+    EventLog events(staged, now);
     TellReconfiguration(*before, pool, events);
     if (command.verb == Verb::kResume) pool.reconfiguration->failed_machines.clear();
-    PutPool(overlay, *before, std::move(pool));
+    PutPool(staged, *before, std::move(pool));
   }
-  return PoolOutcome(overlay.state(), command.name);
+  return PoolOutcome(staged.state(), command.name);
 }
 
 }  // namespace muster::lifecycle

@@ -25,8 +25,8 @@ absl::Status CheckUnprotected(const State& state, const ResizeNodePool& command,
 
 }  // namespace
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, absl::Time now) {
-  const State& state = overlay.state();
+StatusOrOutcome Decide(StagedState<State>& staged, const ResizeNodePool& command, absl::Time now) {
+  const State& state = staged.state();
   const Pool* before = state.table<Pool>().Find(command.name);
   if (before == nullptr) return muster::error::NotFound(command.name);
   RETURN_IF_ERROR(CheckEtag<Pool>(state, command.name, command.etag));
@@ -41,17 +41,17 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ResizeNodePool& command, a
     Pool pool = *before;
     pool.spec.target_nodes = target;
     ++pool.generation;
-    PutPool(overlay, *before, std::move(pool));
+    PutPool(staged, *before, std::move(pool));
   }
-  if (rises) ForgetVictims(overlay, command.name);
-  NameVictims(overlay, command.name, command.remove_machines);
-  return PoolOutcome(overlay.state(), command.name);
+  if (rises) ForgetVictims(staged, command.name);
+  NameVictims(staged, command.name, command.remove_machines);
+  return PoolOutcome(staged.state(), command.name);
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateNode& command, absl::Time now) {
-  const Node* before = overlay.state().table<Node>().Find(command.name);
+StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, absl::Time now) {
+  const Node* before = staged.state().table<Node>().Find(command.name);
   if (before == nullptr) return muster::error::NotFound(command.name);
-  RETURN_IF_ERROR(CheckEtag<Node>(overlay.state(), command.name, command.etag));
+  RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
   Node node = *before;
   if (command.protect_until_time) {
     node.protect_until_time = *command.protect_until_time;
@@ -62,8 +62,8 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const UpdateNode& command, absl:
       return error::DoesNotFit(node.name, NodeStateName(node.state), "reserved_desired");
     node.reserved_desired = *command.reserved_desired;
   }
-  overlay.Put(std::move(node));
-  const Versioned<Node>* row = overlay.state().table<Node>().FindVersioned(command.name);
+  staged.Put(std::move(node));
+  const Versioned<Node>* row = staged.state().table<Node>().FindVersioned(command.name);
   return Outcome{.node = *row->row, .revision = row->revision};
 }
 

@@ -53,7 +53,7 @@ void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, absl::
                     absl::string_view message) {
   Event event;
   event.name = EventName(ClusterNameOf(object), EventId(pool_uid, object, reason, message));
-  const Event* before = overlay_.state().table<Event>().Find(event.name);
+  const Event* before = staged_.state().table<Event>().Find(event.name);
   if (before != nullptr) {
     event = *before;
     ++event.count;
@@ -68,18 +68,18 @@ void EventLog::Emit(absl::string_view pool_uid, absl::string_view object, absl::
   }
   event.last_time = time_;
   time_ += absl::Microseconds(1);
-  overlay_.Put(std::move(event));
+  staged_.Put(std::move(event));
 }
 
 // Some go at once, so that it is looked for seldom: first what newer events of the same Node stand
 // before, then what is each Node's newest, the pool's own last; of each what was seen longest ago.
 void EventLog::MakeRoom(absl::string_view pool_uid) {
-  const State::EventsByTime* all = overlay_.state().EventsOf(pool_uid);
+  const State::EventsByTime* all = staged_.state().EventsOf(pool_uid);
   if (all == nullptr || all->size() < kMaxEventsAPool) return;
   enum Rank { kSuperseded, kNewest, kOwn };
   std::vector<std::tuple<Rank, absl::Time, std::string>> ranked;
   absl::flat_hash_set<absl::string_view> seen;
-  const Table<Event>& events = overlay_.state().table<Event>();
+  const Table<Event>& events = staged_.state().table<Event>();
   for (auto it = all->rbegin(); it != all->rend(); ++it) {
     const std::string& object = events.Find(it->second)->object;
     const bool own = object.find("/nodes/") == std::string::npos;
@@ -87,7 +87,7 @@ void EventLog::MakeRoom(absl::string_view pool_uid) {
     ranked.emplace_back(rank, it->first, it->second);
   }
   std::sort(ranked.begin(), ranked.end());
-  for (size_t i = 0; i < kForgottenEvents; ++i) overlay_.Delete<Event>(std::get<2>(ranked[i]));
+  for (size_t i = 0; i < kForgottenEvents; ++i) staged_.Delete<Event>(std::get<2>(ranked[i]));
 }
 
 void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,
@@ -97,14 +97,14 @@ void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,
   }
 }
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const ExpireEvents& command, absl::Time now) {
-  const State::EventsByTime& gone = overlay.state().EventsOfGone();
+StatusOrOutcome Decide(StagedState<State>& staged, const ExpireEvents& command, absl::Time now) {
+  const State::EventsByTime& gone = staged.state().EventsOfGone();
   for (size_t i = 0; i < kMaxExpiredEvents && !gone.empty(); ++i) {
     const auto [time, name] = *gone.begin();
     if (now - time < command.keep) break;
-    overlay.Delete<Event>(name);
+    staged.Delete<Event>(name);
   }
-  return Outcome{.revision = overlay.revision()};
+  return Outcome{.revision = staged.revision()};
 }
 
 }  // namespace muster::lifecycle

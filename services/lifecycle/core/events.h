@@ -11,12 +11,12 @@ namespace muster::lifecycle {
 // `Warning` or `Normal`, by the reason (semantics 8).
 absl::string_view EventTypeOf(absl::string_view reason);
 
-// Writes events into an overlay: equal ones are counted on one row. Events of one command happen a
+// Writes events into a staged state: equal ones are counted on one row. Events of one command happen a
 // microsecond apart, so that their order can be told from their times.
 class EventLog {
  public:
-  // The overlay must outlive it.
-  EventLog(Overlay<State>& overlay, absl::Time now) : overlay_(overlay), time_(now) {}
+  // The staged state must outlive it.
+  EventLog(StagedState<State>& staged, absl::Time now) : staged_(staged), time_(now) {}
 
   // `object`: resource name of the pool with that uid, or of one of its Nodes.
   void Emit(absl::string_view pool_uid, absl::string_view object, absl::string_view reason,
@@ -28,7 +28,7 @@ class EventLog {
  private:
   void MakeRoom(absl::string_view pool_uid);
 
-  Overlay<State>& overlay_;
+  StagedState<State>& staged_;
   absl::Time time_;
 };
 

@@ -15,8 +15,8 @@ constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
 
 TEST(Events, EqualOnesAreCounted) {
   State state;
-  Overlay<State> overlay(state, 0);
-  EventLog log(overlay, absl::FromUnixSeconds(1));
+  StagedState<State> staged(state, 0);
+  EventLog log(staged, absl::FromUnixSeconds(1));
   log.Emit("uid-1", kPool, "CWOverQuota", "m");
   log.Emit("uid-1", kPool, "CWOverQuota", "m");
   log.Emit("uid-1", kPool, "CWNodeAssigned", "m");
@@ -31,8 +31,8 @@ TEST(Events, EqualOnesAreCounted) {
 
 TEST(Events, TheOldestGoes) {
   State state;
-  Overlay<State> overlay(state, 0);
-  EventLog log(overlay, absl::FromUnixSeconds(1));
+  StagedState<State> staged(state, 0);
+  EventLog log(staged, absl::FromUnixSeconds(1));
   for (size_t i = 0; i < kMaxEventsAPool + 5; ++i) {
     log.Emit("uid-1", kPool, "CWNodeAssigned", std::to_string(i));
   }

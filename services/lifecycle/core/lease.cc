@@ -37,14 +37,14 @@ std::optional<Heartbeat> Release(const std::optional<Heartbeat>& row, absl::stri
 
 // --- one replica ---
 
-absl::Status RewriteLease(Overlay<State>& overlay) {
-  const Lease* lease = overlay.state().table<Lease>().Find(Lease::kName);
+absl::Status RewriteLease(StagedState<State>& staged) {
+  const Lease* lease = staged.state().table<Lease>().Find(Lease::kName);
   if (lease == nullptr) return absl::OkStatus();
   const Lease before = *lease;
   Lease other = before;
   other.holder += '~';
-  overlay.Put(std::move(other));
-  overlay.Put(before);
+  staged.Put(std::move(other));
+  staged.Put(before);
   return absl::OkStatus();
 }
 

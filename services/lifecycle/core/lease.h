@@ -13,7 +13,7 @@
 // Who reconciles. Two rows say it: the heartbeat, which is outside the journal, beat by beat; and
 // the journal's `Lease` (types.h), written on a takeover, which every plan is held against. Who may
 // take and renew the first, when it is over, and what shows that a replica can commit is decided
-// here; storage/lifecycle/lease_store.h and services/lifecycle/lease_holder.h carry it out.
+// here; services/lifecycle/store/lease_store.h and services/lifecycle/lease_holder.h carry it out.
 namespace muster::lifecycle {
 
 // Its times are of the database's clock, which may be set ahead and back.
@@ -42,7 +42,7 @@ std::optional<Heartbeat> Release(const std::optional<Heartbeat>& row, absl::stri
 
 // A change of the journal's lease and its undoing: shows that changes can be committed, and leaves
 // the row as it was.
-absl::Status RewriteLease(Overlay<State>& overlay);
+absl::Status RewriteLease(StagedState<State>& staged);
 
 // What one replica knows of its right to lead. A lease lasts from the last proof that its holder
 // can commit, not from the last beat: who cannot commit is rid of it a `ttl` later. Proofs are the

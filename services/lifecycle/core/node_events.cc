@@ -28,9 +28,9 @@ absl::string_view CauseText(RemovalCause cause) {
 }
 
 // Tells of one change, part by part.
-class Teller {
+class NodeEventDiff {
  public:
-  Teller(const Node* before, const Node& after, absl::string_view why, bool timed_out)
+  NodeEventDiff(const Node* before, const Node& after, absl::string_view why, bool timed_out)
       : nothing_{.state = after.state},
         was_(before == nullptr ? nothing_ : *before),
         is_(after),
@@ -201,7 +201,7 @@ class Teller {
 
 std::vector<NodeEventTold> EventsOf(const Node* before, const Node& after, absl::string_view why,
                                     bool timed_out) {
-  return Teller(before, after, why, timed_out).Run();
+  return NodeEventDiff(before, after, why, timed_out).Run();
 }
 
 }  // namespace muster::lifecycle

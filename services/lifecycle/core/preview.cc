@@ -48,7 +48,7 @@ const std::string& ProfileOf(const Node& node) {
 // Rows on which a mutation's consequences are gone through.
 class Rehearsal {
  public:
-  explicit Rehearsal(const Trial& trial);
+  explicit Rehearsal(const DryRun& dry_run);
 
   // The rows as they are by now.
   const State& state() const { return state_; }
@@ -78,25 +78,25 @@ class Rehearsal {
   std::set<std::string> rebooting_before_;  // whose reboot had begun
 };
 
-Rehearsal::Rehearsal(const Trial& trial) : last_(trial.after) {
-  const auto held = static_cast<int64_t>(trial.nodes.size());
-  if (trial.before) {
-    asked_before_ = std::max(trial.before->account.requested_nodes, held);
-    charged_before_ = std::max(trial.before->account.granted_nodes, asked_before_);
+Rehearsal::Rehearsal(const DryRun& dry_run) : last_(dry_run.after) {
+  const auto held = static_cast<int64_t>(dry_run.nodes.size());
+  if (dry_run.before) {
+    asked_before_ = std::max(dry_run.before->account.requested_nodes, held);
+    charged_before_ = std::max(dry_run.before->account.granted_nodes, asked_before_);
   }
   const auto number_of = [](const Pool& pool) {
     return pool.reconfiguration ? pool.reconfiguration->number : 0;
   };
-  if (number_of(trial.after) > (trial.before ? number_of(*trial.before) : 0))
-    reboots_ = trial.after.reconfiguration;
-  Overlay<State> overlay(state_, 0);
-  overlay.Put(trial.cluster);
-  overlay.Put(trial.after);
-  for (const Node& node : trial.nodes) {
-    overlay.Put(node);
+  if (number_of(dry_run.after) > (dry_run.before ? number_of(*dry_run.before) : 0))
+    reboots_ = dry_run.after.reconfiguration;
+  StagedState<State> staged(state_, 0);
+  staged.Put(dry_run.cluster);
+  staged.Put(dry_run.after);
+  for (const Node& node : dry_run.nodes) {
+    staged.Put(node);
     if (node.state == NodeState::kReconfiguring) rebooting_before_.insert(node.machine);
   }
-  revision_ = overlay.revision();
+  revision_ = staged.revision();
 }
 
 void Rehearsal::TellVictims(const Snapshot& snapshot) {
@@ -139,10 +139,10 @@ bool Rehearsal::Pass(Snapshot snapshot) {
     asked_ = demand.claim->nodes;
     told_.claim = snapshot.answers.claim;
   }
-  Overlay<State> overlay(state_, revision_);
+  StagedState<State> staged(state_, revision_);
   const ApplyPlan command{last_.name, last_.uid, snapshot.version, "", 0, Plan(snapshot).actions};
-  const bool done = Decide(overlay, command, snapshot.now).ok();
-  revision_ = overlay.revision();
+  const bool done = Decide(staged, command, snapshot.now).ok();
+  revision_ = staged.revision();
   const Pool* after = state_.table<Pool>().Find(last_.name);
   if (after != nullptr) last_ = *after;
   if (!done || after == nullptr) return false;
@@ -191,17 +191,17 @@ Preview Rehearsal::Told() const {
 
 }  // namespace
 
-std::optional<Trial> TrialOf(const State& state, std::optional<Pool> before,
-                             const Outcome& outcome) {
+std::optional<DryRun> DryRunOf(const State& state, std::optional<Pool> before,
+                               const Outcome& outcome) {
   if (!outcome.pool) return std::nullopt;
-  Trial trial{std::move(before), *outcome.pool};
-  trial.cluster = *state.table<Cluster>().Find(ClusterNameOf(trial.after.name));
-  for (const Node* node : state.NodesOf(trial.after.name)) trial.nodes.push_back(*node);
-  return trial;
+  DryRun dry_run{std::move(before), *outcome.pool};
+  dry_run.cluster = *state.table<Cluster>().Find(ClusterNameOf(dry_run.after.name));
+  for (const Node* node : state.NodesOf(dry_run.after.name)) dry_run.nodes.push_back(*node);
+  return dry_run;
 }
 
-Preview Rehearse(const Trial& trial, absl::FunctionRef<Snapshot(const State&)> look) {
-  Rehearsal rehearsal(trial);
+Preview Rehearse(const DryRun& dry_run, absl::FunctionRef<Snapshot(const State&)> look) {
+  Rehearsal rehearsal(dry_run);
   for (int pass = 0; pass < kPasses; ++pass) {
     if (!rehearsal.Pass(look(rehearsal.state()))) break;
   }

@@ -34,35 +34,35 @@ struct Preview {
 };
 
 // A mutation of a pool that was tried and is taken back.
-struct Trial {
+struct DryRun {
   std::optional<Pool> before = {};  // nullopt: a new pool
   Pool after = {};
   Cluster cluster = {};
   std::vector<Node> nodes = {};  // as the mutation leaves them
 };
 struct Tried {
-  std::optional<Trial> trial = {};  // nullopt: there is no pool
+  std::optional<DryRun> dry_run = {};  // nullopt: there is no pool
   Outcome outcome = {};
 };
 
 // `before`: the pool before the command; `state`: what the command left.
-std::optional<Trial> TrialOf(const State& state, std::optional<Pool> before,
-                             const Outcome& outcome);
+std::optional<DryRun> DryRunOf(const State& state, std::optional<Pool> before,
+                               const Outcome& outcome);
 
-// Decides the command of a pool. What it changes stays on the overlay, for the caller to take back.
+// Decides the command of a pool. What it changes stays on the staged state, for the caller to take back.
 template <class Command>
-absl::StatusOr<Tried> Try(Overlay<State>& overlay, const Command& command, absl::Time now) {
-  const Pool* found = overlay.state().table<Pool>().Find(command.name);
+absl::StatusOr<Tried> Try(StagedState<State>& staged, const Command& command, absl::Time now) {
+  const Pool* found = staged.state().table<Pool>().Find(command.name);
   std::optional<Pool> before = found == nullptr ? std::nullopt : std::optional(*found);
-  ASSIGN_OR_RETURN(Outcome outcome, Decide(overlay, command, now));
-  std::optional<Trial> trial = TrialOf(overlay.state(), std::move(before), outcome);
-  return Tried{std::move(trial), std::move(outcome)};
+  ASSIGN_OR_RETURN(Outcome outcome, Decide(staged, command, now));
+  std::optional<DryRun> dry_run = DryRunOf(staged.state(), std::move(before), outcome);
+  return Tried{std::move(dry_run), std::move(outcome)};
 }
 
 // A mutation's consequences, gone through with the very demand, plans and commands that would carry
 // it out, on rows of its own that nobody else sees: previews and what then happens cannot differ.
 // Pass by pass, as far as the other services are asked before agents must act. `look`: what a pass
-// sees of the trial's pool in these rows, with what the other services would answer.
-Preview Rehearse(const Trial& trial, absl::FunctionRef<Snapshot(const State&)> look);
+// sees of the dry run's pool in these rows, with what the other services would answer.
+Preview Rehearse(const DryRun& dry_run, absl::FunctionRef<Snapshot(const State&)> look);
 
 }  // namespace muster::lifecycle

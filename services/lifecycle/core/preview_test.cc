@@ -46,7 +46,7 @@ class World : public Simulation {
   Preview Rehearse(const Command& command) {
     const Tried tried = TryOut(command);
     PeersCopy peers(*this);
-    return lifecycle::Rehearse(*tried.trial, [&](const State& rows) {
+    return lifecycle::Rehearse(*tried.dry_run, [&](const State& rows) {
       Snapshot snapshot{rows.table<Cluster>().Find(kSimCluster), rows.table<Pool>().Find(kSimPool),
                         rows.NodesOf(kSimPool), rows.VersionOf(kSimPool), catalogue};
       snapshot.policy = policy;

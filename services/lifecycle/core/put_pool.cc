@@ -27,9 +27,9 @@ bool AsksTheSame(const Pool& a, const Pool& b) {
 
 }  // namespace
 
-void PutPool(Overlay<State>& overlay, const Pool& before, Pool after, bool asks_anew) {
+void PutPool(StagedState<State>& staged, const Pool& before, Pool after, bool asks_anew) {
   if (asks_anew || !AsksTheSame(before, after)) ++after.account.generation;
-  overlay.Put(std::move(after));
+  staged.Put(std::move(after));
 }
 
 Outcome PoolOutcome(const State& state, const std::string& name) {
@@ -37,23 +37,23 @@ Outcome PoolOutcome(const State& state, const std::string& name) {
   return Outcome{.pool = *pool->row, .revision = pool->revision};
 }
 
-void NameVictims(Overlay<State>& overlay, const std::string& pool,
+void NameVictims(StagedState<State>& staged, const std::string& pool,
                  const std::vector<std::string>& machines) {
   for (const std::string& machine : machines) {
-    const Node* found = overlay.state().table<Node>().Find(NodeName(pool, machine));
+    const Node* found = staged.state().table<Node>().Find(NodeName(pool, machine));
     if (found == nullptr || found->removal_requested) continue;
     Node node = *found;
     node.removal_requested = true;
-    overlay.Put(std::move(node));
+    staged.Put(std::move(node));
   }
 }
 
-void ForgetVictims(Overlay<State>& overlay, const std::string& pool) {
-  for (const Node* found : overlay.state().NodesOf(pool)) {
+void ForgetVictims(StagedState<State>& staged, const std::string& pool) {
+  for (const Node* found : staged.state().NodesOf(pool)) {
     if (!found->removal_requested) continue;
     Node node = *found;
     node.removal_requested = false;
-    overlay.Put(std::move(node));
+    staged.Put(std::move(node));
   }
 }
 

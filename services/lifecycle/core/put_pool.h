@@ -12,16 +12,16 @@ namespace muster::lifecycle {
 
 // Writes a pool's row. Its account gets a new generation when what is asked of quota and capacity
 // changes (demand.h), or `asks_anew` says so.
-void PutPool(Overlay<State>& overlay, const Pool& before, Pool after, bool asks_anew = false);
+void PutPool(StagedState<State>& staged, const Pool& before, Pool after, bool asks_anew = false);
 
 // The pool's row after a command.
 Outcome PoolOutcome(const State& state, const std::string& name);
 
 // Marks those Nodes of the pool whose machines are named as the next to go. Names stand until the
 // Node left, or the target rose (ForgetVictims), or the Node was taken back by name (UpdateNode).
-void NameVictims(Overlay<State>& overlay, const std::string& pool,
+void NameVictims(StagedState<State>& staged, const std::string& pool,
                  const std::vector<std::string>& machines);
-void ForgetVictims(Overlay<State>& overlay, const std::string& pool);
+void ForgetVictims(StagedState<State>& staged, const std::string& pool);
 
 // ETAG_MISMATCH unless `etag` is empty or the row's.
 template <class Row>

@@ -113,8 +113,8 @@ TEST(ReferenceInvalid, WhatWasGrantedInTheSilenceIsGivenBack) {
 
 TEST(ReferenceInvalid, ThePreviewSaysTheSame) {
   Unreleased sim;
-  const Trial trial{std::nullopt, *sim.pool(), {.name = kSimCluster, .zone = "US-EAST-04A"}};
-  const Preview told = Rehearse(trial, [&](const State& state) {
+  const DryRun dry_run{std::nullopt, *sim.pool(), {.name = kSimCluster, .zone = "US-EAST-04A"}};
+  const Preview told = Rehearse(dry_run, [&](const State& state) {
     Snapshot snapshot = sim.Look();
     snapshot.pool = state.table<Pool>().Find(kSimPool);
     return snapshot;

@@ -237,9 +237,9 @@ void KeepAccount(Pool& pool, const Node& before, const Node& after) {
 
 }  // namespace
 
-StatusOrOutcome Decide(Overlay<State>& overlay, const ReportNode& command, absl::Time now) {
-  const Node* before = overlay.state().table<Node>().Find(command.node);
-  const Pool* pool = overlay.state().table<Pool>().Find(PoolNameOf(command.node));
+StatusOrOutcome Decide(StagedState<State>& staged, const ReportNode& command, absl::Time now) {
+  const Node* before = staged.state().table<Node>().Find(command.node);
+  const Pool* pool = staged.state().table<Pool>().Find(PoolNameOf(command.node));
   if (before == nullptr || pool == nullptr) return muster::error::NotFound(command.node);
 
   if (command.node_create_time != kNever && command.node_create_time != before->create_time) {
@@ -257,14 +257,14 @@ StatusOrOutcome Decide(Overlay<State>& overlay, const ReportNode& command, absl:
   UpdateMetadata(node, *pool, HasGpus(node));
   if (node == *before) return Outcome{};
 
-  const Node was = *before;  // the overlay changes what `before` points at
+  const Node was = *before;  // the staged state changes what `before` points at
   Pool after = *pool;
   KeepAccount(after, was, node);
-  EventLog log(overlay, now);
-  overlay.Put(node);
-  overlay.Put(after);
+  EventLog log(staged, now);
+  staged.Put(node);
+  staged.Put(after);
   log.EmitAll(after, &was, node, command.message);
-  return Outcome{.revision = overlay.revision()};
+  return Outcome{.revision = staged.revision()};
 }
 
 }  // namespace muster::lifecycle

@@ -62,21 +62,21 @@ class Simulation : public SimPeers, public SimAgents {
       if (!faults.empty()) return faults.status();
     }
     now_ += absl::Milliseconds(tick_);  // no two commits at the same time
-    Overlay<State> overlay(state_, revision_);
-    auto outcome = Decide(overlay, command, now_);
-    if (!outcome.ok() && !overlay.changes().empty())
+    StagedState<State> staged(state_, revision_);
+    auto outcome = Decide(staged, command, now_);
+    if (!outcome.ok() && !staged.changes().empty())
       std::abort();  // a refusal leaves nothing behind
-    if (validate_only) overlay.RollBack();
-    revision_ = overlay.revision();
-    for (const auto& change : overlay.changes()) Record(change.change);
+    if (validate_only) staged.RollBack();
+    revision_ = staged.revision();
+    for (const auto& change : staged.changes()) Record(change.change);
     return outcome;
   }
-  // The same as a trial; it must not be refused.
+  // The same as a dry run; it must not be refused.
   template <class Command>
   Tried TryOut(const Command& command) {
-    Overlay<State> overlay(state_, revision_);
-    auto tried = Try(overlay, command, now_);
-    overlay.RollBack();
+    StagedState<State> staged(state_, revision_);
+    auto tried = Try(staged, command, now_);
+    staged.RollBack();
     if (!tried.ok()) std::abort();
     return *std::move(tried);
   }

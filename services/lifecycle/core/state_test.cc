@@ -17,14 +17,14 @@ Pool SomePool() {
 
 TEST(State, IndexesFollowAndGoBack) {
   State state;
-  Overlay<State> overlay(state, 0);
-  overlay.Put(SomePool());
-  overlay.Put(Node{.name = NodeName(kPool, "g1")});
+  StagedState<State> staged(state, 0);
+  staged.Put(SomePool());
+  staged.Put(Node{.name = NodeName(kPool, "g1")});
   Pool neighbour = SomePool();
   neighbour.name += ".b";
   neighbour.uid = "uid-2";
-  overlay.Put(neighbour);
-  overlay.Put(Node{.name = NodeName(neighbour.name, "g2")});
+  staged.Put(neighbour);
+  staged.Put(Node{.name = NodeName(neighbour.name, "g2")});
   EXPECT_EQ(state.NodesOf(kPool).size(), 1U);
   EXPECT_EQ(state.VersionOf(kPool), 2);
   EXPECT_EQ(state.VersionOf(neighbour.name), 4);
@@ -44,11 +44,11 @@ TEST(State, IndexesFollowAndGoBack) {
   Pool content = SomePool();
   content.status.conditions = {{"Quota", "True", "Under", "", kNever, 1},
                                {"Capacity", "Unknown", "Queued", "", kNever, 1}};
-  overlay.Put(content);
+  staged.Put(content);
   EXPECT_EQ(short_of(), 1U);
   EXPECT_EQ(waiting(), 2U);
   content.status.conditions[1].reason = "Sufficient";
-  overlay.Put(content);
+  staged.Put(content);
   EXPECT_EQ(waiting(), 1U);
   const auto autoscaled = [&] {
     const State::Names* names =
@@ -57,14 +57,14 @@ TEST(State, IndexesFollowAndGoBack) {
   };
   EXPECT_EQ(autoscaled(), 0U);
   content.spec.autoscaling = true;
-  overlay.Put(content);
+  staged.Put(content);
   EXPECT_EQ(autoscaled(), 1U);
   content.spec.autoscaling = false;
-  overlay.Put(content);
+  staged.Put(content);
   EXPECT_EQ(autoscaled(), 0U);
   content.spec.autoscaling = true;
-  overlay.Put(content);
-  overlay.RollBack();
+  staged.Put(content);
+  staged.RollBack();
   EXPECT_EQ(autoscaled(), 0U);
   EXPECT_EQ(short_of(), 0U);
   EXPECT_EQ(waiting(), 0U);

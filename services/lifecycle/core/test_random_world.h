@@ -21,16 +21,16 @@ namespace muster::lifecycle {
 class RandomWorld {
  public:
   explicit RandomWorld(uint64_t seed) : random_(seed) {
-    Overlay<State> overlay(state, 0);
-    overlay.Put(Cluster{.name = kCluster, .zone = "US-EAST-04A"});
-    overlay.Put(Lease{.holder = "a", .epoch = 1});
+    StagedState<State> staged(state, 0);
+    staged.Put(Cluster{.name = kCluster, .zone = "US-EAST-04A"});
+    staged.Put(Lease{.holder = "a", .epoch = 1});
     MakePool();
     const int size = Dice(9);
     for (int i = 0; i < size; ++i) nodes_.push_back(MakeNode(i));
     MakeAccount();
-    overlay.Put(pool_);
-    for (const Node& node : nodes_) overlay.Put(node);
-    revision = overlay.revision();
+    staged.Put(pool_);
+    for (const Node& node : nodes_) staged.Put(node);
+    revision = staged.revision();
     MakeAnswers();
   }
 
@@ -46,10 +46,10 @@ class RandomWorld {
     return snapshot;
   }
   absl::Status Apply(const Snapshot& snapshot, const PoolPlan& plan) {
-    Overlay<State> overlay(state, revision);
+    StagedState<State> staged(state, revision);
     const auto outcome = Decide(
-        overlay, ApplyPlan{kPool, snapshot.pool->uid, snapshot.version, "a", 1, plan.actions}, now);
-    revision = overlay.revision();
+        staged, ApplyPlan{kPool, snapshot.pool->uid, snapshot.version, "a", 1, plan.actions}, now);
+    revision = staged.revision();
     return outcome.status();
   }
   const Pool* pool() const { return state.table<Pool>().Find(kPool); }

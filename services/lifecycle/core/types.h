@@ -95,6 +95,7 @@ struct Spec {
   int32_t priority = 0;
   bool gang = false;
   std::optional<Prefill> prefill = {};
+  std::string description = {};
 
   bool spot() const { return compute_class == "spot"; }
   bool operator==(const Spec&) const = default;

@@ -17,6 +17,7 @@ namespace {
 constexpr char kReservedDomain[] =
     "Namespaces `*.coreweave.cloud` or `*.coreweave.com` are not allowed.";
 constexpr char kAllowedReservedKey[] = "cks.coreweave.cloud/system-critical";
+constexpr int64_t kMaxDescriptionCharacters = 256;
 constexpr char kBadKey[] = "is not a valid Kubernetes label key";
 
 // `value` must be one of `words` or empty.
@@ -207,6 +208,14 @@ void CheckAffinity(Faults& faults, const Affinity& affinity) {
   }
 }
 
+void CheckDescription(Faults& faults, const std::string& text) {
+  const auto characters = std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;  // UTF-8's continuations
+  });
+  faults.Require(characters <= kMaxDescriptionCharacters, "spec.description",
+                 absl::StrCat("must have at most ", kMaxDescriptionCharacters, " characters"));
+}
+
 void CheckPrefill(Faults& faults, const Spec& spec) {
   if (!spec.prefill) return;
   const Prefill& prefill = *spec.prefill;
@@ -290,6 +299,7 @@ void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& fault
   CheckImage(faults, spec);
   CheckAffinity(faults, spec.node_affinity);
   CheckPrefill(faults, spec);
+  CheckDescription(faults, spec.description);
   CheckWord(faults, "spec.lifecycle.scaleDownStrategy", spec.scale_down_strategy,
             {"IdleOnly", "PreferIdle"}, "`IdleOnly` or `PreferIdle`");
   if (!spec.max_unavailable.empty() && !IsMaxUnavailable(spec.max_unavailable)) {

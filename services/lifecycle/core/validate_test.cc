@@ -42,6 +42,13 @@ struct Case {
 constexpr char kReserved[] =
     ": Namespaces `*.coreweave.cloud` or `*.coreweave.com` are not allowed.";
 
+// Characters of two bytes each.
+std::string Umlauts(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += "\xc3\xbc";
+  return text;
+}
+
 TEST(ValidateSpec, Table) {
   const std::vector<Case> cases = {
       {"good", [](Spec&) {}, {}},
@@ -161,6 +168,10 @@ TEST(ValidateSpec, Table) {
        {"spec.lifecycle.scaleDownStrategy: must be `IdleOnly` or `PreferIdle`",
         "spec.nodeConfigurationUpdateStrategy.type: must be `Manual`, `OnSpecUpdate` or "
         "`Always`"}},
+      {"as long a description as may be", [](Spec& s) { s.description = Umlauts(256); }, {}},
+      {"one longer",
+       [](Spec& s) { s.description = Umlauts(257); },
+       {"spec.description: must have at most 256 characters"}},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

@@ -228,6 +228,7 @@ Spec FromProto(const v1::NodePoolSpec& in) {
   out.node_affinity = AffinityOf(in.node_affinity());
   out.priority = in.priority();
   out.gang = in.gang();
+  out.description = in.description();
   if (in.has_prefill()) {
     out.prefill =
         Prefill{in.prefill().enabled(), in.prefill().timeout_seconds(), in.prefill().max_nodes()};

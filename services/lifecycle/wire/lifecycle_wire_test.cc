@@ -42,7 +42,8 @@ Pool FullPool() {
                {{{"disk", "In", {"nvme"}}, {"old", "DoesNotExist", {}}}},
                -3,
                true,
-               Prefill{true, 60, 2}};
+               Prefill{true, 60, 2},
+               "training"};
   const NodeConfiguration configuration{kTime, "np-1", {"Kubernetes 1.33"}, 2, true, 3};
   pool.status = {1,
                  2,

@@ -263,6 +263,7 @@ v1::NodePoolSpec ToProto(const Spec& spec) {
   if (!spec.node_affinity.empty()) SetAffinity(spec.node_affinity, out.mutable_node_affinity());
   out.set_priority(spec.priority);
   out.set_gang(spec.gang);
+  out.set_description(spec.description);
   if (spec.prefill) {
     out.mutable_prefill()->set_enabled(spec.prefill->enabled);
     out.mutable_prefill()->set_timeout_seconds(spec.prefill->timeout_seconds);

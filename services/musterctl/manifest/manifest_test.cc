@@ -126,6 +126,7 @@ TEST(ManifestTest, EveryFieldOfANodePoolCanBeWritten) {
   nodeAffinity: {terms: [{expressions: [{key: k, operator: In, values: [v]}]}]}
   priority: -5
   gang: true
+  description: training
   prefill: {enabled: true, timeoutSeconds: 600, maxNodes: 2}
   nodeConfigurationUpdateStrategy: {type: Manual}
 )"));

@@ -1,5 +1,11 @@
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "services/common/resource_name.h"
 #include "services/musterctl/print/object_parts.h"
 #include "services/musterctl/print/words.h"
@@ -7,6 +13,9 @@
 // Clusters, NodePools, Nodes and events as objects.
 namespace muster::musterctl {
 namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
 
 json Taints(const google::protobuf::RepeatedPtrField<lifecycle::v1::Taint>& taints) {
   json list = json::array();
@@ -59,62 +68,87 @@ json ReconfigurationOf(const lifecycle::v1::Reconfiguration& reconfiguration) {
   return object;
 }
 
-json Affinity(const lifecycle::v1::NodeAffinity& affinity) {
-  json terms = json::array();
-  for (const auto& term : affinity.terms()) {
-    json expressions = json::array();
-    for (const auto& expression : term.expressions()) {
-      json item = {{"key", expression.key()}, {"operator", expression.operator_()}};
-      if (expression.values_size() > 0) item["values"] = Strings(expression.values());
-      expressions.push_back(std::move(item));
+// Shown also where they are what is assumed of a field that is not there.
+constexpr absl::string_view kAlways[] = {
+    "NodePoolSpec.autoscaling",
+    "NodePoolSpec.instance_type",
+    "NodePoolSpec.max_nodes",
+    "NodePoolSpec.min_nodes",
+    "NodePoolSpec.target_nodes",
+    "Lifecycle.disable_unhealthy_node_eviction",
+    "Prefill.enabled",
+    "Taint.key",
+    "Taint.effect",
+};
+
+json Part(const Message& message);
+
+json Scalar(const Message& message, const FieldDescriptor& field) {
+  const auto& reflection = *message.GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.GetBool(message, &field);
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.GetInt32(message, &field);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection.GetInt64(message, &field);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return Part(reflection.GetMessage(message, &field));
+    default:
+      return reflection.GetString(message, &field);
+  }
+}
+
+json Repeated(const Message& message, const FieldDescriptor& field) {
+  const auto& reflection = *message.GetReflection();
+  json map = json::object();
+  json list = json::array();
+  for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
+    if (field.is_map()) {  // of strings
+      const Message& entry = reflection.GetRepeatedMessage(message, &field, i);
+      const auto& of = *entry.GetReflection();
+      map[of.GetString(entry, field.message_type()->map_key())] =
+          of.GetString(entry, field.message_type()->map_value());
+    } else if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      list.push_back(Part(reflection.GetRepeatedMessage(message, &field, i)));
+    } else {
+      list.push_back(reflection.GetRepeatedString(message, &field, i));
     }
-    terms.push_back({{"expressions", std::move(expressions)}});
   }
-  return {{"terms", std::move(terms)}};
+  return field.is_map() ? map : list;
 }
 
-// What the reference's NodePools do not have; defaults are left out.
-void PutOwnFields(json& object, const lifecycle::v1::NodePoolSpec& spec) {
-  PutText(object["lifecycle"], "maxUnavailable", spec.lifecycle().max_unavailable());
-  if (spec.has_node_affinity()) object["nodeAffinity"] = Affinity(spec.node_affinity());
-  if (spec.priority() != 0) object["priority"] = spec.priority();
-  if (spec.gang()) object["gang"] = true;
-  if (!spec.has_prefill()) return;
-  json& prefill = object["prefill"] = {{"enabled", spec.prefill().enabled()}};
-  if (spec.prefill().timeout_seconds() != 0)
-    prefill["timeoutSeconds"] = spec.prefill().timeout_seconds();
-  if (spec.prefill().max_nodes() != 0) prefill["maxNodes"] = spec.prefill().max_nodes();
-}
-
-json PoolSpec(const lifecycle::v1::NodePoolSpec& spec) {
-  const auto& life = spec.lifecycle();
-  json object = {{"autoscaling", spec.autoscaling()},
-                 {"instanceType", spec.instance_type()},
-                 {"lifecycle",
-                  {{"disableUnhealthyNodeEviction", !life.has_disable_unhealthy_node_eviction() ||
-                                                        life.disable_unhealthy_node_eviction()},
-                   {"scaleDownStrategy",
-                    life.scale_down_strategy().empty() ? "IdleOnly" : life.scale_down_strategy()}}},
-                 {"maxNodes", spec.max_nodes()},
-                 {"minNodes", spec.min_nodes()},
-                 {"targetNodes", spec.target_nodes()}};
-  if (spec.compute_class() != "default") PutText(object, "computeClass", spec.compute_class());
-  if (spec.node_labels_size() > 0) object["nodeLabels"] = ToJson(spec.node_labels());
-  if (spec.node_annotations_size() > 0) object["nodeAnnotations"] = ToJson(spec.node_annotations());
-  if (spec.node_taints_size() > 0) object["nodeTaints"] = Taints(spec.node_taints());
-  const auto& image = spec.image();
-  if (!image.kernel().empty() || !image.name().empty() || !image.release_train().empty()) {
-    json& out = object["image"];
-    PutText(out, "kernel", image.kernel());
-    PutText(out, "name", image.name());
-    PutText(out, "releaseTrain", image.release_train());
+// By the descriptor: a field that the API gains is shown without a line here. What is not set, or
+// as if it were not, is left out.
+json Part(const Message& message) {
+  const auto& reflection = *message.GetReflection();
+  const auto& descriptor = *message.GetDescriptor();
+  json object = json::object();
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    const FieldDescriptor& field = *descriptor.field(i);
+    const std::string name = absl::StrCat(descriptor.name(), ".", field.name());
+    if (field.is_repeated()) {
+      if (reflection.FieldSize(message, &field) > 0)
+        object[field.json_name()] = Repeated(message, field);
+    } else if (reflection.HasField(message, &field) ||
+               absl::c_linear_search(kAlways, absl::string_view(name))) {
+      json value = Scalar(message, field);
+      const bool is_empty_part =
+          field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && value.empty();
+      if (!is_empty_part) object[field.json_name()] = std::move(value);
+    }
   }
-  if (!spec.gpu().version().empty()) object["gpu"] = {{"version", spec.gpu().version()}};
-  const std::string& strategy = spec.node_configuration_update_strategy().type();
-  if (!strategy.empty() && strategy != "OnSpecUpdate")
-    object["nodeConfigurationUpdateStrategy"] = {{"type", strategy}};
-  PutOwnFields(object, spec);
   return object;
+}
+
+json PoolSpec(lifecycle::v1::NodePoolSpec spec) {
+  lifecycle::v1::Lifecycle& life = *spec.mutable_lifecycle();
+  if (life.scale_down_strategy().empty()) life.set_scale_down_strategy("IdleOnly");
+  if (!life.has_disable_unhealthy_node_eviction()) life.set_disable_unhealthy_node_eviction(true);
+  if (spec.compute_class() == "default") spec.clear_compute_class();
+  if (spec.node_configuration_update_strategy().type() == "OnSpecUpdate")
+    spec.clear_node_configuration_update_strategy();
+  return Part(spec);
 }
 
 json PoolStatus(const lifecycle::v1::NodePool& pool) {

@@ -318,6 +318,7 @@ TEST(ObjectsTest, WhatWasPrintedCanBeApplied) {
   pool.mutable_spec()->mutable_lifecycle()->set_max_unavailable("2");
   pool.mutable_spec()->set_priority(7);
   pool.mutable_spec()->set_gang(true);
+  pool.mutable_spec()->set_description("training");
   pool.mutable_spec()->mutable_prefill()->set_enabled(true);
   pool.mutable_spec()->mutable_prefill()->set_max_nodes(4);
   auto& expression = *pool.mutable_spec()->mutable_node_affinity()->add_terms()->add_expressions();

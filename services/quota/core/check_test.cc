@@ -33,14 +33,14 @@ class CheckTest : public ::testing::Test {
     return {QuotaName(kKey), pool, nodes, generation, absl::StrCat("pools/", pool)};
   }
   void SetLimit(int64_t limit) {
-    Overlay<State> overlay(state_, revision_);
-    ASSERT_THAT(Decide(overlay, UpdateQuota{kKey, limit, "", true}, kNow), IsOk());
-    revision_ = overlay.revision();
+    StagedState<State> staged(state_, revision_);
+    ASSERT_THAT(Decide(staged, UpdateQuota{kKey, limit, "", true}, kNow), IsOk());
+    revision_ = staged.revision();
   }
   absl::StatusOr<Answer> Sync(const SyncHolding& command) {
-    Overlay<State> overlay(state_, revision_);
-    auto answer = OrError(command, Decide(overlay, command, kNow));
-    revision_ = overlay.revision();
+    StagedState<State> staged(state_, revision_);
+    auto answer = OrError(command, Decide(staged, command, kNow));
+    revision_ = staged.revision();
     return answer;
   }
 

@@ -19,18 +19,18 @@ absl::Status CheckEtag(const std::string& name, const std::string& given,
 
 std::string Etag(int64_t revision) { return absl::StrCat(revision); }
 
-absl::Status Decide(Overlay<State>& overlay, const CreateQuota& command, absl::Time now) {
+absl::Status Decide(StagedState<State>& staged, const CreateQuota& command, absl::Time now) {
   Quota quota{command.key, command.limit, now, now, command.overrides};
   DropLapsed(quota, now);
-  if (overlay.state().table<Quota>().Find(quota.Key()) != nullptr)
+  if (staged.state().table<Quota>().Find(quota.Key()) != nullptr)
     return error::AlreadyExists(quota.Key());
-  overlay.Put(std::move(quota));
+  staged.Put(std::move(quota));
   return absl::OkStatus();
 }
 
-absl::Status Decide(Overlay<State>& overlay, const UpdateQuota& command, absl::Time now) {
+absl::Status Decide(StagedState<State>& staged, const UpdateQuota& command, absl::Time now) {
   const std::string name = QuotaName(command.key);
-  const Versioned<Quota>* before = overlay.state().table<Quota>().FindVersioned(name);
+  const Versioned<Quota>* before = staged.state().table<Quota>().FindVersioned(name);
   Quota after{command.key, 0, now, now, {}};
   if (before == nullptr) {
     if (!command.allow_missing || !command.etag.empty()) return error::NotFound(name);
@@ -43,29 +43,29 @@ absl::Status Decide(Overlay<State>& overlay, const UpdateQuota& command, absl::T
   DropLapsed(after, now);
   if (before != nullptr && after == *before->row) return absl::OkStatus();
   after.update_time = now;
-  overlay.Put(std::move(after));
+  staged.Put(std::move(after));
   return absl::OkStatus();
 }
 
-absl::Status Decide(Overlay<State>& overlay, const DeleteQuota& command, absl::Time) {
-  const Versioned<Quota>* before = overlay.state().table<Quota>().FindVersioned(command.name);
+absl::Status Decide(StagedState<State>& staged, const DeleteQuota& command, absl::Time) {
+  const Versioned<Quota>* before = staged.state().table<Quota>().FindVersioned(command.name);
   if (before == nullptr)
     return command.allow_missing ? absl::OkStatus() : error::NotFound(command.name);
   if (absl::Status status = CheckEtag(command.name, command.etag, *before); !status.ok())
     return status;
-  overlay.Delete<Quota>(command.name);
+  staged.Delete<Quota>(command.name);
   return absl::OkStatus();
 }
 
-size_t Decide(Overlay<State>& overlay, const SettleOverrides&, absl::Time now) {
+size_t Decide(StagedState<State>& staged, const SettleOverrides&, absl::Time now) {
   size_t settled = 0;
   // Every Put moves its Quota's next change to after `now`.
-  while (settled < kMaxSettled && overlay.state().NextChangeOfAll() <= now) {
-    const std::string name = overlay.state().changes().begin()->second;
-    Quota quota = *overlay.state().table<Quota>().Find(name);
+  while (settled < kMaxSettled && staged.state().NextChangeOfAll() <= now) {
+    const std::string name = staged.state().changes().begin()->second;
+    Quota quota = *staged.state().table<Quota>().Find(name);
     DropLapsed(quota, now);
     quota.update_time = now;
-    overlay.Put(std::move(quota));
+    staged.Put(std::move(quota));
     ++settled;
   }
   return settled;

@@ -12,7 +12,7 @@
 #include "services/common/released_pool.h"
 #include "services/quota/core/state.h"
 
-// The decisions of quota (semantics.md 4). Pure but for the overlay; a refused command leaves
+// The decisions of quota (semantics.md 4). Pure but for the staged state; a refused command leaves
 // nothing on it.
 namespace muster::quota {
 
@@ -23,7 +23,7 @@ struct CreateQuota {
   int64_t limit = 0;
   std::vector<LimitOverride> overrides = {};
 };
-absl::Status Decide(Overlay<State>& overlay, const CreateQuota& command, absl::Time now);
+absl::Status Decide(StagedState<State>& staged, const CreateQuota& command, absl::Time now);
 
 // "The limit of this key is so." A wrong etag: ABORTED; a missing Quota without `allow_missing`:
 // NOT_FOUND. What is not given stays, 0 and none in a new Quota. Overrides that have lapsed are
@@ -35,7 +35,7 @@ struct UpdateQuota {
   bool allow_missing = false;
   std::optional<std::vector<LimitOverride>> overrides = {};
 };
-absl::Status Decide(Overlay<State>& overlay, const UpdateQuota& command, absl::Time now);
+absl::Status Decide(StagedState<State>& staged, const UpdateQuota& command, absl::Time now);
 
 // "There is no limit." Holdings stay.
 struct DeleteQuota {
@@ -43,12 +43,12 @@ struct DeleteQuota {
   std::string etag = {};
   bool allow_missing = false;
 };
-absl::Status Decide(Overlay<State>& overlay, const DeleteQuota& command, absl::Time now);
+absl::Status Decide(StagedState<State>& staged, const DeleteQuota& command, absl::Time now);
 
 // "It is so late now." Writes the Quotas whose limit in force has changed, without the overrides
 // that have lapsed; at most kMaxSettled. Returns how many. The same again changes nothing.
 struct SettleOverrides {};
-size_t Decide(Overlay<State>& overlay, const SettleOverrides& command, absl::Time now);
+size_t Decide(StagedState<State>& staged, const SettleOverrides& command, absl::Time now);
 
 // "The holding of this pool is `nodes`."
 struct SyncHolding {
@@ -84,8 +84,8 @@ struct Answer {
 // behind, of a holding that is not there too: under whatever key, all but a release is refused for
 // it from then on (FAILED_PRECONDITION, POOL_RELEASED). What it holds under other keys goes by
 // releases of their own.
-absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now,
-                              const Policy& policy = {});
+absl::StatusOr<Answer> Decide(StagedState<State>& staged, const SyncHolding& command,
+                              absl::Time now, const Policy& policy = {});
 
 // What Decide and OrError would answer to the commands, one after the other (no holding twice),
 // with nothing changed. `revision` is the state's. Copies what is held under the keys that are

@@ -74,9 +74,9 @@ Answer Tell(const SyncHolding& command, int64_t limit, int64_t nodes, bool refus
 
 }  // namespace
 
-absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& command, absl::Time now,
-                              const Policy& policy) {
-  const State& state = overlay.state();
+absl::StatusOr<Answer> Decide(StagedState<State>& staged, const SyncHolding& command,
+                              absl::Time now, const Policy& policy) {
+  const State& state = staged.state();
   const int64_t limit = LimitOf(state, command.quota, now);
   const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
   ASSIGN_OR_RETURN(Step step,
@@ -85,12 +85,12 @@ absl::StatusOr<Answer> Decide(Overlay<State>& overlay, const SyncHolding& comman
                         command, now));
   const int64_t nodes = step.after.nodes;
   if (step.removed) {
-    overlay.Delete<Holding>(name);
-    RememberReleased(overlay, {command.pool_uid, command.generation, now}, policy.released_keep);
+    staged.Delete<Holding>(name);
+    RememberReleased(staged, {command.pool_uid, command.generation, now}, policy.released_keep);
   } else {
-    overlay.Put(std::move(step.after));
+    staged.Put(std::move(step.after));
   }
-  return Tell(command, limit, nodes, step.refused, state.UseOf(command.quota), overlay.revision());
+  return Tell(command, limit, nodes, step.refused, state.UseOf(command.quota), staged.revision());
 }
 
 std::vector<absl::StatusOr<Answer>> Check(const State& state,

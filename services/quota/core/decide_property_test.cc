@@ -40,22 +40,22 @@ class History {
 
   // Anything but a request.
   void ChangeLimits() {
-    Overlay<State> overlay(state_, revision_);
+    StagedState<State> staged(state_, revision_);
     const QuotaKey key = Key();
     if (Pick(3) == 0) now_ += absl::Seconds(Pick(40));
     if (Pick(4) == 0) {
-      Decide(overlay, DeleteQuota{QuotaName(key), "", true}, now_).IgnoreError();
+      Decide(staged, DeleteQuota{QuotaName(key), "", true}, now_).IgnoreError();
     } else if (Pick(4) == 0) {
-      Decide(overlay, CreateQuota{key, Pick(12), Overrides()}, now_).IgnoreError();
+      Decide(staged, CreateQuota{key, Pick(12), Overrides()}, now_).IgnoreError();
     } else if (Pick(3) == 0) {
-      Decide(overlay, SettleOverrides{}, now_);
+      Decide(staged, SettleOverrides{}, now_);
     } else {
       UpdateQuota update{key, {}, "", true};
       if (Pick(2) == 0) update.limit = Pick(12);
       if (Pick(2) == 0) update.overrides = Overrides();
-      Decide(overlay, update, now_).IgnoreError();
+      Decide(staged, update, now_).IgnoreError();
     }
-    End(overlay);
+    End(staged);
   }
 
   SyncHolding Wish() {
@@ -68,18 +68,18 @@ class History {
   Request Send(const SyncHolding& command) {
     const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
     Request request{command, now_, Find(name)};
-    Overlay<State> overlay(state_, revision_);
-    request.answer = Decide(overlay, command, now_);
-    request.changes = overlay.changes().size();
+    StagedState<State> staged(state_, revision_);
+    request.answer = Decide(staged, command, now_);
+    request.changes = staged.changes().size();
     request.after = Find(name);
-    End(overlay);
+    End(staged);
     return request;
   }
   // What fails is taken back as a transaction that failed.
   void Fail(const SyncHolding& command) {
-    Overlay<State> overlay(state_, revision_);
-    Decide(overlay, command, now_).IgnoreError();
-    overlay.RollBack();
+    StagedState<State> staged(state_, revision_);
+    Decide(staged, command, now_).IgnoreError();
+    staged.RollBack();
   }
 
   const State& state() const { return state_; }
@@ -110,7 +110,7 @@ class History {
     const Holding* row = state_.table<Holding>().Find(name);
     return row == nullptr ? std::nullopt : std::optional(*row);
   }
-  void End(const Overlay<State>& overlay) { revision_ = overlay.revision(); }
+  void End(const StagedState<State>& staged) { revision_ = staged.revision(); }
 
   std::mt19937 random_;
   State state_;
@@ -258,14 +258,14 @@ TEST(QuotaProperties, SettlingBringsTheRowsUpToTheClockOnce) {
   ForEachStep([&](History& history) {
     history.ChangeLimits();
     State state = history.state();
-    Overlay<State> overlay(state, 0);
-    settled += static_cast<int>(Decide(overlay, SettleOverrides{}, history.now()));
+    StagedState<State> staged(state, 0);
+    settled += static_cast<int>(Decide(staged, SettleOverrides{}, history.now()));
     ASSERT_GT(state.NextChangeOfAll(), history.now());
     for (const auto& [name, quota] : state.table<Quota>().rows()) {
       ASSERT_EQ(LimitInForce(*quota.row), LimitAt(*quota.row, history.now()));
       ASSERT_EQ(LimitInForce(*quota.row), history.LimitOf(name)) << "settling changed a limit";
     }
-    ASSERT_EQ(Decide(overlay, SettleOverrides{}, history.now()), 0u);
+    ASSERT_EQ(Decide(staged, SettleOverrides{}, history.now()), 0u);
   });
   EXPECT_GT(settled, 1'000);
 }

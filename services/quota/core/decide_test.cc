@@ -25,10 +25,10 @@ class DecideTest : public ::testing::Test {
  protected:
   template <class Command>
   auto Run(const Command& command, absl::Time now = kNow) {
-    Overlay<State> overlay(state_, revision_);
-    auto result = Decide(overlay, command, now);
-    revision_ = overlay.revision();
-    last_changes_ = overlay.changes().size();
+    StagedState<State> staged(state_, revision_);
+    auto result = Decide(staged, command, now);
+    revision_ = staged.revision();
+    last_changes_ = staged.changes().size();
     return result;
   }
   void SetLimit(int64_t limit) { ASSERT_THAT(Run(UpdateQuota{kKey, limit, "", true}), IsOk()); }

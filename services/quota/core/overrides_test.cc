@@ -26,9 +26,9 @@ class OverridesTest : public ::testing::Test {
  protected:
   template <class Command>
   auto Run(const Command& command, absl::Time now) {
-    Overlay<State> overlay(state_, revision_);
-    auto result = Decide(overlay, command, now);
-    revision_ = overlay.revision();
+    StagedState<State> staged(state_, revision_);
+    auto result = Decide(staged, command, now);
+    revision_ = staged.revision();
     return result;
   }
   const Quota& Row() const { return *state_.table<Quota>().Find(QuotaName(kKey)); }

@@ -53,7 +53,7 @@ void ApplyMachines(Stage& stage, int nodes) {
       << "apiVersion: muster/v1\nkind: Quota\nmetadata: {organization: acme}\nspec: {zone: RNO2A, "
          "instanceType: cd-gp-a192-genoa, computeClass: default, limit: "
       << nodes + nodes / 10 << "}\n";
-  const testing::Finished applied = stage.house().Ctl({"apply", "-f", file});
+  const testing::Finished applied = stage.muster().Ctl({"apply", "-f", file});
   std::filesystem::remove(file);
   if (applied.exit_code != 0) throw std::runtime_error(applied.output);
 }
@@ -188,7 +188,7 @@ void MeasureLag(Stage& stage, const std::string& phase, int changes,
 // Changes that come from Muster: every pool's pending configuration is promoted and rolled back.
 void MeasurePromotions(Stage& stage, int pools) {
   const testing::Finished published =
-      stage.house().Ctl({"publish", "release", "stable~ncore-image~2.99.0"});
+      stage.muster().Ctl({"publish", "release", "stable~ncore-image~2.99.0"});
   if (published.exit_code != 0) throw std::runtime_error(published.output);
   std::map<std::string, std::string> uids;
   const bool pending = stage.Await(
@@ -204,7 +204,7 @@ void MeasurePromotions(Stage& stage, int pools) {
       absl::GetFlag(FLAGS_limit));
   if (!pending) throw std::runtime_error("the release did not reach every pool");
   kubernetes::MusterClient muster(
-      {.server = stage.house().address(), .organization = "acme", .cluster = "example"});
+      {.server = stage.muster().address(), .organization = "acme", .cluster = "example"});
   const int changes = static_cast<int>(absl::ToInt64Seconds(kChanging)) * absl::GetFlag(FLAGS_rate);
   MeasureLag(stage, "promotions", changes, [&](int change) {
     const std::string& uid = uids[PoolName(change % pools)];
@@ -225,9 +225,9 @@ void Run() {
   const int pools = absl::GetFlag(FLAGS_pools);
   const int nodes = absl::GetFlag(FLAGS_nodes) / pools * pools;
   Stage::Options options;
-  options.house.own_cluster = true;
-  options.house.fleetsim_flags.insert(
-      options.house.fleetsim_flags.end(),
+  options.muster.own_cluster = true;
+  options.muster.fleetsim_flags.insert(
+      options.muster.fleetsim_flags.end(),
       {"--kube_calls=16", absl::StrCat("--lease_interval=",
                                        absl::FormatDuration(absl::GetFlag(FLAGS_lease_interval)))});
   Stage stage(options);

@@ -19,7 +19,7 @@ class BrakeTest : public StageTest<BrakeTest> {
   static Stage::Options MakeOptions() {
     Stage::Options options = WithoutKubelets();
     options.adapter_flags = {"--removals_unasked=1", "--removals_unasked_percent=0"};
-    options.house.audit_books = false;
+    options.muster.audit_books = false;
     return options;
   }
 
@@ -50,13 +50,13 @@ class BrakeTest : public StageTest<BrakeTest> {
     return there;
   }
   bool MusterHas(const std::string& pool) {
-    return stage().house().Ctl({"get", "nodepool", pool}).exit_code == 0;
+    return stage().muster().Ctl({"get", "nodepool", pool}).exit_code == 0;
   }
 };
 
 TEST_F(BrakeTest, PoolsThatARestoredEtcdDoesNotHaveStayUntilAnOrder) {
   if (stage().server().is_real()) GTEST_SKIP() << "etcd is restored on the double only";
-  ApiServerDouble& server = *stage().server().double_or_null();
+  FakeApiServer& server = *stage().server().fake_or_null();
   AwaitAccepted();
   const auto past = server.Save();
   const std::vector<std::string> pools = {Name(), Name()};
@@ -77,7 +77,7 @@ TEST_F(BrakeTest, PoolsThatARestoredEtcdDoesNotHaveStayUntilAnOrder) {
 
 TEST_F(BrakeTest, NodesThatARestoredEtcdBringsBackStayUntilAnOrder) {
   if (stage().server().is_real()) GTEST_SKIP() << "etcd is restored on the double only";
-  ApiServerDouble& server = *stage().server().double_or_null();
+  FakeApiServer& server = *stage().server().fake_or_null();
   const std::vector<std::string> pools = {Name(), Name(), Name()};
   std::vector<std::string> nodes;
   for (const std::string& pool : pools) nodes.push_back(Join(pool));
@@ -105,7 +105,7 @@ TEST_F(BrakeTest, NodesThatARestoredEtcdBringsBackStayUntilAnOrder) {
 }
 
 TEST_F(BrakeTest, NodesThatARestoredMusterDoesNotKnowStayThoughItsHistoryIsAccepted) {
-  const Past past(stage().house().database(), "lifecycle");
+  const Past past(stage().muster().database(), "lifecycle");
   const std::vector<std::string> pools = {Name(), Name()};
   std::vector<std::string> nodes;
   for (const std::string& pool : pools) nodes.push_back(Join(pool));
@@ -114,9 +114,9 @@ TEST_F(BrakeTest, NodesThatARestoredMusterDoesNotKnowStayThoughItsHistoryIsAccep
     stage().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
     stage().DeleteNodePool(pool);
   }
-  stage().house().Kill();
+  stage().muster().Kill();
   const std::string incarnation = past.Restore();
-  stage().house().Start();
+  stage().muster().Start();
   stage().StartAdapter();
   for (const std::string& node : nodes) EXPECT_TRUE(AwaitEvent(node, "CWNodeUnknown"));
   const Json accepted = {

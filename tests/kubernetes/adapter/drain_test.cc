@@ -61,7 +61,7 @@ class DrainTestOn : public StageTest<Suite> {
     return Base::AwaitNode(node, [](const Json& object) { return object.is_null(); });
   }
   PodCounts CountsOf(const Json& pod) {
-    return stage().server().double_or_null()->CountsOf(
+    return stage().server().fake_or_null()->CountsOf(
         pod["metadata"]["uid"].template get_ref<const std::string&>());
   }
 };
@@ -206,7 +206,7 @@ class ForcedDrainTest : public DrainTestOn<ForcedDrainTest> {
  public:
   static Stage::Options MakeOptions() {
     Stage::Options options;
-    options.house.musterd_flags = {"--drain_deadline=2s"};
+    options.muster.musterd_flags = {"--drain_deadline=2s"};
     return options;
   }
 };

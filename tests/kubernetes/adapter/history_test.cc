@@ -18,17 +18,17 @@ class HistoryTest : public StageTest<HistoryTest> {
   static Stage::Options MakeOptions() {
     Stage::Options options = WithoutKubelets();
     // What the lost future held in the other services belongs to nobody for a while.
-    options.house.audit_books = false;
+    options.muster.audit_books = false;
     return options;
   }
 
  protected:
-  Past Remember() { return Past(stage().house().database(), "lifecycle"); }
+  Past Remember() { return Past(stage().muster().database(), "lifecycle"); }
   // The name of the new history.
   std::string Restore(const Past& past) {
-    stage().house().Kill();
+    stage().muster().Kill();
     const std::string incarnation = past.Restore();
-    stage().house().Start();
+    stage().muster().Start();
     return incarnation;
   }
   // As an operator does.

@@ -26,7 +26,7 @@ class IdentityTest : public StageTestBase {
  protected:
   Stage& stage() override { return stage_; }
 
-  bool Says(const char* line) { return absl::StrContains(stage_.AdapterMetrics(), line); }
+  bool StatusMatches(const char* line) { return absl::StrContains(stage_.AdapterMetrics(), line); }
   void StartAt(const ApiServer& server, std::vector<std::string> flags = {}) {
     flags.push_back(absl::StrCat("--kubeconfig=", server.kubeconfig()));
     stage_.StartAdapter(0, flags);
@@ -35,7 +35,7 @@ class IdentityTest : public StageTestBase {
     return UidOf(*server.Connect(), "/api/v1/namespaces/kube-system");
   }
   std::string ClusterUid() {
-    const Finished shown = stage_.house().Ctl({"get", "cluster", "example", "-o", "json"});
+    const Finished shown = stage_.muster().Ctl({"get", "cluster", "example", "-o", "json"});
     return Json::parse(shown.output)["status"].value("kubernetesUid", "");
   }
   std::map<std::string, std::string> NodeUids() {
@@ -57,15 +57,15 @@ TEST_F(IdentityTest, AnotherKubernetesOfThatNameIsRefusedAndNothingGoes) {
 
   const auto other = ApiServer::Start();
   StartAt(*other, {"--adopt_cluster"});
-  Until([&] { return Says(kRefused); }, "the refusal");
+  Until([&] { return StatusMatches(kRefused); }, "the refusal");
   EXPECT_FALSE(MusterPool(pool).has_delete_time());
   EXPECT_EQ(MusterNodesOf(pool).size(), 2U);
   EXPECT_TRUE(absl::IsNotFound(other->Connect()
                                    ->Get("/apis/coordination.k8s.io/v1/namespaces/muster-system/"
                                          "leases/muster-kubernetes")
                                    .status()));
-  if (other->double_or_null() != nullptr) {
-    EXPECT_EQ(other->double_or_null()->WritesBy("muster-kubernetes"), 0) << "no Lease either";
+  if (other->fake_or_null() != nullptr) {
+    EXPECT_EQ(other->fake_or_null()->WritesBy("muster-kubernetes"), 0) << "no Lease either";
   }
   EXPECT_THAT(stage_.Logs(),
               HasSubstr(absl::StrCat(
@@ -74,18 +74,18 @@ TEST_F(IdentityTest, AnotherKubernetesOfThatNameIsRefusedAndNothingGoes) {
   stage_.KillAdapter();
 
   stage_.StartAdapter();
-  Until([&] { return Says(kLeads); }, "the adapter at work");
+  Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
   EXPECT_TRUE(stage_.AwaitHealthy(pool, 2));
   EXPECT_EQ(NodeUids(), nodes);
 }
 
 TEST_F(IdentityTest, AnOrderHealsARefusal) {
   const auto other = ApiServer::Start();
-  Until([&] { return Says(kLeads); }, "the first at work");
+  Until([&] { return StatusMatches(kLeads); }, "the first at work");
   const std::string first = KubernetesOf(stage_.server());
   ASSERT_EQ(stage_.TerminateAdapter(), 0);
   StartAt(*other);
-  Until([&] { return Says(kRefused); }, "the refusal");
+  Until([&] { return StatusMatches(kRefused); }, "the refusal");
   ASSERT_TRUE(other->Connect()
                   ->Create("/api/v1/namespaces", {{"apiVersion", "v1"},
                                                   {"kind", "Namespace"},
@@ -93,22 +93,22 @@ TEST_F(IdentityTest, AnOrderHealsARefusal) {
                   .ok());
   Ctl({"bind", "cluster", "example", absl::StrCat("--kubernetes-uid=", KubernetesOf(*other)),
        absl::StrCat("--replaces=", first)});
-  Until([&] { return Says(kLeads) && Says(kServed); }, "the second at work");
+  Until([&] { return StatusMatches(kLeads) && StatusMatches(kServed); }, "the second at work");
   EXPECT_EQ(ClusterUid(), KubernetesOf(*other));
 }
 
 TEST_F(IdentityTest, AClusterThatIsTurnedOverIsLetGo) {
-  Until([&] { return Says(kLeads); }, "the adapter at work");
+  Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
   const std::string first = KubernetesOf(stage_.server());
   Ctl({"bind", "cluster", "example", "--kubernetes-uid=another",
        absl::StrCat("--replaces=", first)});
   Until([&] { return !stage_.AdapterRuns(); }, "its end");
   stage_.StartAdapter();
-  Until([&] { return Says(kRefused); }, "the refusal");
+  Until([&] { return StatusMatches(kRefused); }, "the refusal");
 }
 
 TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
-  Until([&] { return Says(kLeads); }, "the adapter at work");
+  Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
   stage_.KillAdapter();
   ApplyToMuster(
       "{apiVersion: muster/v1, kind: Cluster, metadata: {name: second}, spec: {zone: RNO2A}}");
@@ -117,22 +117,23 @@ TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
                          "{name: p}, spec: {instanceType: gd-8xa100-i128, targetNodes: 0}}";
   Ctl({"apply", "-f", file, "--cluster=second"});
   StartAt(stage_.server(), {"--cluster=second", "--lease_name=second"});
-  Until([&] { return Says(kRefused); }, "the refusal");
+  Until([&] { return StatusMatches(kRefused); }, "the refusal");
   EXPECT_THAT(stage_.Logs(), HasSubstr("The cluster has NodePools, and nobody has said yet"));
   stage_.KillAdapter();
   StartAt(stage_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
-  Until([&] { return Says("leader_election_master_status{name=\"second\"} 1\n"); }, "its work");
+  Until([&] { return StatusMatches("leader_election_master_status{name=\"second\"} 1\n"); },
+        "its work");
 }
 
 // A load balancer, or a name, that leads elsewhere from now on.
 TEST_F(IdentityTest, ARunningAdapterThatFindsItselfElsewhereEnds) {
   if (stage_.server().is_real()) GTEST_SKIP() << "a real API server does not become another one";
-  ApiServerDouble& server = *stage_.server().double_or_null();
+  FakeApiServer& server = *stage_.server().fake_or_null();
   const std::string pool = Name();
   CreateHealthyPool(pool, {{"targetNodes", 2}});
   const auto nodes = NodeUids();
   const auto before = server.Save();
-  server.Restore(ApiServerDouble().Save());
+  server.Restore(FakeApiServer().Save());
   Until([&] { return !stage_.AdapterRuns(); }, "its end");
   EXPECT_EQ(UidOf(stage_.client(),
                   "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/"
@@ -143,7 +144,7 @@ TEST_F(IdentityTest, ARunningAdapterThatFindsItselfElsewhereEnds) {
   EXPECT_EQ(MusterNodesOf(pool).size(), 2U);
   server.Restore(before);
   stage_.StartAdapter();
-  Until([&] { return Says(kLeads); }, "the adapter at work");
+  Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
   EXPECT_TRUE(stage_.AwaitHealthy(pool, 2));
   EXPECT_EQ(NodeUids(), nodes);
 }

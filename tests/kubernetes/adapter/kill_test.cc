@@ -22,13 +22,13 @@ constexpr int kNodeWorkers = 6;
 // Kills the adapter over and over, whenever the cluster has changed so many times.
 class Killer {
  public:
-  Killer(Stage& stage, unsigned seed) : stage_(stage), onlooker_(stage), random_(seed) {}
+  Killer(Stage& stage, unsigned seed) : stage_(stage), counter_(stage), random_(seed) {}
 
   // Until the phase is over, or three were killed. `over`: of the NodePool; null: it is gone.
   void Haunt(const std::function<bool(const Json& node_pool)>& over) {
     for (int i = 0; i < 3 && kills_ < kKills; ++i) {
       const int changes = 1 + static_cast<int>(random_() % kMostChanges);
-      onlooker_.AwaitChanges(changes, kPool, over);
+      counter_.AwaitChanges(changes, kPool, over);
       if (over(stage_.GetNodePool(kPool))) return;
       stage_.KillAdapter();
       stage_.StartAdapter();
@@ -39,7 +39,7 @@ class Killer {
 
  private:
   Stage& stage_;
-  Onlooker onlooker_;
+  ChangeCounter counter_;
   std::mt19937 random_;
   int kills_ = 0;
 };
@@ -80,13 +80,13 @@ std::vector<std::string> Live(Stage& stage, Killer& killer) {
 // Every kill may lose the answers to what was under way, one request a worker: a Pod that was asked
 // to leave by such a request may be asked once more, and none a third time. The double counts the
 // requests of each Pod; a real server counts evictions as a whole.
-void CheckPartings(Stage& stage, const std::vector<std::string>& pods, int kills) {
+void CheckEvictions(Stage& stage, const std::vector<std::string>& pods, int kills) {
   const auto evicted = static_cast<int64_t>(pods.size() / 2);
   EXPECT_GE(GrantedEvictions(stage), evicted);
   EXPECT_LE(GrantedEvictions(stage), evicted + kills);
   if (stage.server().is_real()) return;
   int again = 0;
-  for (const auto& [pod, times] : Partings(stage, pods)) {
+  for (const auto& [pod, times] : EvictionModes(stage, pods)) {
     EXPECT_GE(times, 1) << pod;
     EXPECT_LE(times, 2) << pod;
     again += times - 1;
@@ -105,10 +105,10 @@ TEST(Kill, AtTwentyMoments) {
     for (std::string& pod : Live(stage, killer)) pods.push_back(std::move(pod));
     if (HasFatalFailure() || HasNonfatalFailure()) break;
   }
-  CheckPartings(stage, pods, killer.kills());
+  CheckEvictions(stage, pods, killer.kills());
   EXPECT_EQ(AwaitEvents(stage), "");
   EXPECT_EQ(AwaitQuiet(stage), "");
-  EXPECT_EQ(stage.house().CheckBooks(0), "");
+  EXPECT_EQ(stage.muster().CheckBooks(0), "");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class MetadataRefusedTest : public StageTest<MetadataRefusedTest> {
   }
   // Of every Node: that label may not be on it.
   void RefuseTeams(const std::string& node) {
-    ApiServerDouble* fake = stage().server().double_or_null();
+    FakeApiServer* fake = stage().server().fake_or_null();
     if (fake != nullptr) {
       fake->FailNext({.verb = "PATCH",
                       .path_prefix = absl::StrCat(kNodesPath, "/", node),
@@ -67,7 +67,7 @@ class MetadataRefusedTest : public StageTest<MetadataRefusedTest> {
     ADD_FAILURE() << "the policy takes no effect";
   }
   void RefuseNoMore() {
-    ApiServerDouble* fake = stage().server().double_or_null();
+    FakeApiServer* fake = stage().server().fake_or_null();
     if (fake != nullptr) return fake->FailNoMore();
     for (const char* path : {kBindings, kPolicies})
       EXPECT_TRUE(stage().client().Delete(absl::StrCat(path, "/", kPolicy)).ok());

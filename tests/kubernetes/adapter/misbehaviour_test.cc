@@ -63,19 +63,19 @@ void FailEverything(Stage& stage, std::mt19937& random, bool is_carried_out) {
     }
   }
   std::shuffle(failures.begin(), failures.end(), random);
-  for (const Failure& failure : failures) stage.server().double_or_null()->FailNext(failure);
+  for (const Failure& failure : failures) stage.server().fake_or_null()->FailNext(failure);
   // Those that watch see it too.
-  stage.server().double_or_null()->CompactHistory();
+  stage.server().fake_or_null()->CompactHistory();
 }
 
-void Compact(Stage& stage, std::mt19937&) { stage.server().double_or_null()->CompactHistory(); }
+void Compact(Stage& stage, std::mt19937&) { stage.server().fake_or_null()->CompactHistory(); }
 
 // Of each pool one Node is gone by the time that it is to be changed.
 void DeleteDuringPatches(Stage& stage, std::mt19937& random) {
   for (const char* pool : {kFirst, kSecond}) {
     const std::vector<std::string> nodes = NodesOf(stage, pool);
     if (nodes.empty()) continue;
-    stage.server().double_or_null()->DeleteDuringNextPatch(
+    stage.server().fake_or_null()->DeleteDuringNextPatch(
         absl::StrCat(kNodesPath, "/", nodes[random() % nodes.size()]));
   }
 }
@@ -107,19 +107,19 @@ class MisbehavingServer : public ::testing::TestWithParam<size_t> {
   void Begin(const Plague& plague) {
     plague_ = &plague;
     stage_ = std::make_unique<Stage>();
-    stage_->server().double_or_null()->Set(plague.all_along);
+    stage_->server().fake_or_null()->Set(plague.all_along);
   }
   void Turn() { plague_->at_every_turn(*stage_, random_); }
 
   void Create(const std::string& pool, int64_t nodes) {
-    Insist([&] {
+    RetryUntilOk([&] {
       const absl::Status status =
           stage_->client().Create(kNodePoolsPath, WorkingPool(pool, nodes)).status();
       return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
     });
   }
   void Patch(const std::string& pool, const Json& spec) {
-    Insist([&] {
+    RetryUntilOk([&] {
       return stage_->client()
           .Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodePoolsPath, "/", pool),
                  {{"spec", spec}})
@@ -127,7 +127,7 @@ class MisbehavingServer : public ::testing::TestWithParam<size_t> {
     });
   }
   void Delete(const std::string& pool) {
-    Insist([&] {
+    RetryUntilOk([&] {
       const absl::Status status = stage_->client().Delete(absl::StrCat(kNodePoolsPath, "/", pool));
       return absl::IsNotFound(status) ? absl::OkStatus() : status;
     });
@@ -178,7 +178,7 @@ TEST_P(MisbehavingServer, LetsTwoPoolsLiveAndDie) {
       << Describe(*stage_);
   EXPECT_EQ(AwaitEvents(*stage_), "");
   EXPECT_EQ(AwaitQuiet(*stage_), "");
-  EXPECT_EQ(stage_->house().CheckBooks(0), "");
+  EXPECT_EQ(stage_->muster().CheckBooks(0), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(With, MisbehavingServer, ::testing::Range(size_t{0}, Plagues().size()),

@@ -48,7 +48,7 @@ Stage::Options OptionsFor(Cut cut) {
   const bool ends =
       cut == Cut::kApiServerRefuses || cut == Cut::kApiServerHangs || cut == Cut::kBothRefuse;
   if (ends) options.adapter_flags = {"--lease_duration=3s", "--lease_renew_deadline=2s"};
-  options.house.own_cluster = cut == Cut::kPostgresStops;
+  options.muster.own_cluster = cut == Cut::kPostgresStops;
   return options;
 }
 
@@ -59,14 +59,14 @@ class Outage : public ::testing::TestWithParam<Cut> {
     if (assets != nullptr && *assets != '\0' && !IsMustersAlone(GetParam()))
       GTEST_SKIP() << "a real API server does not go away on command";
     stage_ = std::make_unique<Stage>(OptionsFor(GetParam()));
-    onlooker_ = std::make_unique<Onlooker>(*stage_);
+    counter_ = std::make_unique<ChangeCounter>(*stage_);
   }
-  void TearDown() override { onlooker_.reset(); }
+  void TearDown() override { counter_.reset(); }
 
   // In the middle of a phase: cuts, and mends.
   void CutAndMend() {
-    onlooker_->AwaitChanges(kChanges, kPool, [](const Json&) { return false; });
-    ApiServerDouble* fake = stage_->server().double_or_null();
+    counter_->AwaitChanges(kChanges, kPool, [](const Json&) { return false; });
+    FakeApiServer* fake = stage_->server().fake_or_null();
     switch (GetParam()) {
       case Cut::kApiServerResets:
         fake->SetRefusing(true);
@@ -82,21 +82,21 @@ class Outage : public ::testing::TestWithParam<Cut> {
         fake->SetHanging(false);
         return stage_->StartAdapter();
       case Cut::kMusterDies:
-        stage_->house().Kill();
+        stage_->muster().Kill();
         ExpectNodesStay();
-        return stage_->house().Start();
+        return stage_->muster().Start();
       case Cut::kPostgresStops:
-        stage_->house().cluster().Stop(PostgresCluster::StopMode::kImmediate);
+        stage_->muster().cluster().Stop(PostgresCluster::StopMode::kImmediate);
         ExpectNodesStay();
-        return stage_->house().cluster().Start();
+        return stage_->muster().cluster().Start();
       case Cut::kBothRefuse:
-        stage_->house().Kill();
+        stage_->muster().Kill();
         fake->SetRefusing(true);
         EXPECT_EQ(AwaitAdapterEnd(*stage_), 1);
         fake->SetRefusing(false);
         stage_->StartAdapter();
-        EXPECT_FALSE(stage_->house().IsServing());
-        return stage_->house().Start();
+        EXPECT_FALSE(stage_->muster().IsServing());
+        return stage_->muster().Start();
     }
   }
 
@@ -111,12 +111,12 @@ class Outage : public ::testing::TestWithParam<Cut> {
 
   // What Muster was told of Nodes that are well, ever.
   int64_t FalseAlarms() {
-    return std::stoll(stage_->house().database().QueryValue(
+    return std::stoll(stage_->muster().database().QueryValue(
         "SELECT count(*) FROM lifecycle.journal WHERE position('kubelet: '::bytea in change) > 0"));
   }
 
   std::unique_ptr<Stage> stage_;
-  std::unique_ptr<Onlooker> onlooker_;
+  std::unique_ptr<ChangeCounter> counter_;
 };
 
 TEST_P(Outage, InTheMiddleOfALife) {
@@ -142,13 +142,13 @@ TEST_P(Outage, InTheMiddleOfALife) {
   ASSERT_TRUE(stage_->AwaitNodePool(kPool, [](const Json& pool) { return pool.is_null(); }))
       << Describe(*stage_);
   EXPECT_TRUE(stage_->Await(kNodesPath, [](const auto& nodes) { return nodes.empty(); }));
-  EXPECT_EQ(onlooker_->AwaitDeletedNodes(kNodes), kNodes);
+  EXPECT_EQ(counter_->AwaitDeletedNodes(kNodes), kNodes);
   EXPECT_EQ(FalseAlarms(), 0);
   EXPECT_EQ(AwaitEvents(*stage_), "");
   EXPECT_EQ(AwaitQuiet(*stage_), "");
-  EXPECT_EQ(onlooker_->AwaitDeletedNodes(kNodes), kNodes);  // and none once more
+  EXPECT_EQ(counter_->AwaitDeletedNodes(kNodes), kNodes);  // and none once more
   if (stage_->server().is_real()) return;
-  for (const auto& [pod, times] : Partings(*stage_, pods)) {
+  for (const auto& [pod, times] : EvictionModes(*stage_, pods)) {
     EXPECT_GE(times, 1) << pod;
     // An answer may be lost in the cut.
     EXPECT_LE(times, IsMustersAlone(GetParam()) ? 1 : 2) << pod;

@@ -20,7 +20,7 @@ constexpr int64_t kNodes = 10;
 // Lists and watches that the adapter began.
 int64_t Begun(Stage& stage, absl::string_view verb) {
   int64_t begun = 0;
-  for (const RecordedRequest& request : stage.server().double_or_null()->requests())
+  for (const RecordedRequest& request : stage.server().fake_or_null()->requests())
     begun += request.verb == verb && absl::StartsWith(request.user_agent, kAdapter) ? 1 : 0;
   return begun;
 }
@@ -51,7 +51,7 @@ TEST(Quiet, NothingIsWrittenOnceAllIsLevel) {
   const auto versions = Versions(stage);
 
   // Again from nothing: a new process has forgotten all that it did.
-  ApiServerDouble* fake = stage.server().double_or_null();
+  FakeApiServer* fake = stage.server().fake_or_null();
   if (fake != nullptr) fake->ClearRequests();
   stage.KillAdapter();
   stage.StartAdapter();
@@ -81,7 +81,7 @@ TEST(Quiet, NothingIsWrittenOnceAllIsLevel) {
 // The right to write it may be away for hours, and both sides go on changing.
 TEST(Quiet, AStatusThatCannotBeWrittenIsTriedLessAndLessOften) {
   Stage stage;
-  ApiServerDouble* fake = stage.server().double_or_null();
+  FakeApiServer* fake = stage.server().fake_or_null();
   if (fake == nullptr) GTEST_SKIP() << "a real API server does not refuse on command";
   stage.Create(WorkingPool(kPool, 1));
   ASSERT_TRUE(stage.AwaitHealthy(kPool, 1)) << Describe(stage);
@@ -117,7 +117,7 @@ constexpr int64_t kMostWritesANode = 6;
 
 TEST(Quiet, AScaleUpOfManyNodesWritesFewStatuses) {
   Stage::Options options;
-  options.house.fleetsim_flags.push_back(
+  options.muster.fleetsim_flags.push_back(
       absl::StrCat("--register_machines=RNO2A:gd-8xa100-i128:", kManyNodes));
   options.adapter_flags = {"--events_per_minute=60000"};
   Stage stage(options);
@@ -126,14 +126,14 @@ TEST(Quiet, AScaleUpOfManyNodesWritesFewStatuses) {
   std::ofstream(quota) << "apiVersion: muster/v1\nkind: Quota\nmetadata:\n  organization: acme\n"
                           "spec:\n  zone: RNO2A\n  instanceType: gd-8xa100-i128\n"
                           "  computeClass: default\n  limit: 600\n";
-  const Finished applied = stage.house().Ctl({"apply", "-f", quota});
+  const Finished applied = stage.muster().Ctl({"apply", "-f", quota});
   ASSERT_EQ(applied.exit_code, 0) << applied.output;
 
   stage.Create(WorkingPool(kPool, kManyNodes));
   ASSERT_TRUE(stage.AwaitHealthy(kPool, kManyNodes, absl::Seconds(120))) << Describe(stage);
   int64_t statuses = 0;
   int64_t nodes = 0;
-  for (const RecordedRequest& request : stage.server().double_or_null()->requests()) {
+  for (const RecordedRequest& request : stage.server().fake_or_null()->requests()) {
     if (!absl::StartsWith(request.user_agent, kAdapter) || request.verb != "PATCH") continue;
     statuses += absl::StartsWith(request.path, kNodePoolsPath) ? 1 : 0;
     nodes += absl::StartsWith(request.path, kNodesPath) ? 1 : 0;

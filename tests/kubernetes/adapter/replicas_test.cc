@@ -64,7 +64,7 @@ class Replicas : public ::testing::Test {
     EXPECT_EQ(AwaitQuiet(*stage_), "");
     if (stage_->server().is_real()) return;
     int again = 0;
-    for (const auto& [pod, times] : Partings(*stage_, pods_)) again += std::max(0, times - 1);
+    for (const auto& [pod, times] : EvictionModes(*stage_, pods_)) again += std::max(0, times - 1);
     EXPECT_LE(again, lost_answers_);
   }
 
@@ -101,7 +101,7 @@ TEST_F(Replicas, OneThatWasFrozenPastItsLeaseWritesNothingMore) {
   stage_->PatchNodePool(kPool, {{"spec", {{"nodeLabels", {{"tier", "gold"}}}}}});
   AllowDrains(*stage_);
   ASSERT_TRUE(stage_->AwaitHealthy(kPool, 1)) << Describe(*stage_);
-  ApiServerDouble* fake = stage_->server().double_or_null();
+  FakeApiServer* fake = stage_->server().fake_or_null();
   const int64_t writes = fake == nullptr ? 0 : fake->WritesBy(UserAgent(leader_));
   stage_->WakeAdapter(leader_);
   EXPECT_EQ(AwaitAdapterEnd(*stage_, leader_), 1);

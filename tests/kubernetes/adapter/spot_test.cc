@@ -56,10 +56,10 @@ class SpotTestOn : public StageTest<Suite> {
 
   static Stage::Options WithPreemption(const char* notice, const char* end) {
     Stage::Options options = Base::WithoutKubelets();
-    options.house.musterd_flags = {absl::StrCat("--preemption_notice=", notice),
-                                   absl::StrCat("--preemption_end=", end)};
+    options.muster.musterd_flags = {absl::StrCat("--preemption_notice=", notice),
+                                    absl::StrCat("--preemption_end=", end)};
     // The adapter says when a Node is drained.
-    options.house.fleetsim_flags.push_back("--drain_time=24h");
+    options.muster.fleetsim_flags.push_back("--drain_time=24h");
     return options;
   }
   Json Spec(const char* compute_class, int nodes) {
@@ -133,7 +133,7 @@ class SpotTestOn : public StageTest<Suite> {
     });
   }
   // Until all of them are asked to leave; as they were when they first were.
-  std::map<std::string, Json> AwaitParting(const std::vector<std::string>& pods) {
+  std::map<std::string, Json> AwaitEviction(const std::vector<std::string>& pods) {
     std::map<std::string, Json> leaving;
     EXPECT_TRUE(stage().Await(kDefaultPodsPath, [&](const Stage::Objects& objects) {
       for (const std::string& name : pods) {
@@ -193,7 +193,7 @@ TEST_F(SpotTest, FromTheNoticeToTheRefillWhateverTheAdapterLivesThrough) {
   Restart();
 
   // T+2: every Pod is asked to leave, with the time that is left, the budget or not.
-  const std::map<std::string, Json> leaving = AwaitParting(pods[victim]);
+  const std::map<std::string, Json> leaving = AwaitEviction(pods[victim]);
   Restart();
   ASSERT_TRUE(AwaitNode(victim, [](const Json& node) {
     return !LabelOf(node, kEvictedAt).empty() && !AnnotationOf(node, kEvictedAt).empty();

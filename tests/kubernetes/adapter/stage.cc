@@ -112,11 +112,11 @@ Stage::Stage(Options options) : options_(std::move(options)) {
   adapter_kubeconfig_ = server_->kubeconfig();
   fleet_kubeconfig_ = server_->kubeconfig();
   if (options_.as_deployed) Deploy();
-  House::Options house = options_.house;
-  house.fleetsim_flags.push_back(absl::StrCat("--kubeconfig=", fleet_kubeconfig_));
-  house.musterd_flags.push_back("--cordon_settle=200ms");
-  house_ = std::make_unique<House>(std::move(house));
-  house_->ApplyCatalogue();
+  MiniMuster::Options muster = options_.muster;
+  muster.fleetsim_flags.push_back(absl::StrCat("--kubeconfig=", fleet_kubeconfig_));
+  muster.musterd_flags.push_back("--cordon_settle=200ms");
+  muster_ = std::make_unique<MiniMuster>(std::move(muster));
+  muster_->ApplyCatalogue();
   adapters_.resize(static_cast<size_t>(options_.replicas));
   for (size_t replica = 0; replica < adapters_.size(); ++replica) StartAdapter(replica);
 }
@@ -124,7 +124,7 @@ Stage::Stage(Options options) : options_(std::move(options)) {
 Stage::~Stage() {
   for (size_t replica = 0; replica < adapters_.size(); ++replica) WakeAdapter(replica);
   adapters_.clear();
-  house_.reset();
+  muster_.reset();
   client_.reset();
   server_.reset();
   std::error_code ignored;
@@ -172,7 +172,7 @@ void Stage::StartAdapter(size_t replica, const std::vector<std::string>& flags) 
   std::filesystem::remove(port_file);
   std::vector<std::string> command = {
       Binary("muster-kubernetes"), "--organization=acme", "--cluster=example", "--zone=RNO2A",
-      absl::StrCat("--server=", house_->address()),
+      absl::StrCat("--server=", muster_->address()),
       absl::StrCat("--kubeconfig=", adapter_kubeconfig_), "--metrics_listen=127.0.0.1:0",
       "--health_listen=127.0.0.1:0", absl::StrCat("--port_file=", port_file),
       absl::StrCat("--lease_identity=replica-", replica),
@@ -381,7 +381,7 @@ bool Stage::AwaitHealthy(const std::string& name, int64_t nodes, absl::Duration 
 }
 
 std::string Stage::Logs() const {
-  std::string logs = house_ == nullptr ? "" : house_->Logs();
+  std::string logs = muster_ == nullptr ? "" : muster_->Logs();
   for (size_t replica = 0; replica < adapters_.size(); ++replica) {
     const std::string log = ReadFile(File(absl::StrCat("adapter", replica, ".log")));
     absl::StrAppend(&logs, "--- adapter ", replica, "\n",

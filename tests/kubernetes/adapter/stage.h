@@ -11,7 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "services/kubernetes/api/client.h"
 #include "tests/integration/child.h"
-#include "tests/integration/house.h"
+#include "tests/integration/mini_muster.h"
 #include "tests/kubernetes/api_server.h"
 
 namespace muster::testing {
@@ -22,7 +22,7 @@ namespace muster::testing {
 class Stage {
  public:
   struct Options {
-    House::Options house = {};
+    MiniMuster::Options muster = {};
     // Its Lease is for 60 s, longer than a busy machine holds a renewal up.
     std::vector<std::string> adapter_flags = {};
     int replicas = 1;
@@ -35,7 +35,7 @@ class Stage {
   explicit Stage(Options options);
   ~Stage();
 
-  House& house() { return *house_; }
+  MiniMuster& muster() { return *muster_; }
   ApiServer& server() { return *server_; }
   // The real server only: kubectl with these words, as an administrator.
   Finished Kubectl(const std::vector<std::string>& words);
@@ -100,7 +100,7 @@ class Stage {
   std::string adapter_kubeconfig_;
   std::string fleet_kubeconfig_;
   std::unique_ptr<kubernetes::Client> client_;
-  std::unique_ptr<House> house_;
+  std::unique_ptr<MiniMuster> muster_;
   std::vector<std::unique_ptr<Child>> adapters_;
 };
 

@@ -108,9 +108,9 @@ bool StageTestBase::AwaitNode(const std::string& name,
 
 Stage::Options StageTestBase::WithoutKubelets() {
   Stage::Options options;
-  options.house.fleetsim_flags = {"--boot_time=1h", "--terminate_time=100ms", "--work_duration=24h",
-                                  "--seed=7",
-                                  "--kube_cluster=organizations/acme/clusters/elsewhere"};
+  options.muster.fleetsim_flags = {"--boot_time=1h", "--terminate_time=100ms",
+                                   "--work_duration=24h", "--seed=7",
+                                   "--kube_cluster=organizations/acme/clusters/elsewhere"};
   return options;
 }
 
@@ -199,7 +199,7 @@ bool StageTestBase::AwaitPod(const std::string& name,
 }
 
 void StageTestBase::Ctl(const std::vector<std::string>& words) {
-  const Finished finished = stage().house().Ctl(words);
+  const Finished finished = stage().muster().Ctl(words);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
 }
 
@@ -215,7 +215,7 @@ lifecycle::v1::NodePool StageTestBase::MusterPool(const std::string& name) {
   lifecycle::v1::GetNodePoolRequest request;
   request.set_name(absl::StrCat(kPools, name));
   lifecycle::v1::NodePool pool;
-  const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().house().channel());
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().muster().channel());
   const grpc::Status status = stub->GetNodePool(&context, request, &pool);
   if (!status.ok()) throw std::runtime_error(status.error_message());
   return pool;
@@ -226,7 +226,7 @@ std::vector<lifecycle::v1::Node> StageTestBase::MusterNodesOf(const std::string&
   lifecycle::v1::ListNodesRequest request;
   request.set_parent(absl::StrCat(kPools, pool));
   lifecycle::v1::ListNodesResponse response;
-  const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().house().channel());
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().muster().channel());
   const grpc::Status status = stub->ListNodes(&context, request, &response);
   if (!status.ok()) throw std::runtime_error(status.error_message());
   return {response.nodes().begin(), response.nodes().end()};

@@ -95,7 +95,7 @@ namespace {
 // The double counts the adapter's requests, those too that change nothing; of a real server there
 // are the versions of objects.
 std::map<std::string, std::string> Fingerprint(Stage& stage) {
-  const ApiServerDouble* fake = stage.server().double_or_null();
+  const FakeApiServer* fake = stage.server().fake_or_null();
   if (fake == nullptr) return Versions(stage);
   return {{"the adapter's writes", absl::StrCat(fake->WritesBy(kAdapter, "/leases"))}};
 }
@@ -110,7 +110,7 @@ Json WorkingPool(const std::string& name, int64_t nodes) {
   return pool;
 }
 
-void Insist(const std::function<absl::Status()>& request) {
+void RetryUntilOk(const std::function<absl::Status()>& request) {
   const absl::Time give_up = absl::Now() + kPatience;
   absl::Status status = request();
   while (!status.ok() && absl::Now() < give_up) {
@@ -150,7 +150,7 @@ std::vector<std::string> FillNode(Stage& stage, const std::string& node, absl::D
   pods.back()["metadata"]["ownerReferences"] = Json::array({owner});
   std::vector<std::string> moved;
   for (const Json& pod : pods) {
-    Insist([&] {
+    RetryUntilOk([&] {
       const absl::Status status = stage.client().Create(kDefaultPods, pod).status();
       return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
     });
@@ -174,7 +174,7 @@ void BlockDrains(Stage& stage) {
       {"kind", "PodDisruptionBudget"},
       {"metadata", {{"name", "web"}, {"namespace", "default"}}},
       {"spec", {{"maxUnavailable", 0}, {"selector", {{"matchLabels", {{"app", "web"}}}}}}}};
-  Insist([&] {
+  RetryUntilOk([&] {
     const absl::Status status = stage.client().Create(kBudgets, budget).status();
     return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
   });
@@ -182,29 +182,29 @@ void BlockDrains(Stage& stage) {
 }
 
 void AllowDrains(Stage& stage) {
-  Insist([&] {
+  RetryUntilOk([&] {
     const absl::Status status = stage.client().Delete(kBudget);
     return absl::IsNotFound(status) ? absl::OkStatus() : status;
   });
 }
 
-std::map<std::string, int> Partings(Stage& stage, const std::vector<std::string>& pods) {
-  std::map<std::string, int> partings;
-  for (const std::string& pod : pods) partings[pod] = 0;
-  for (const RecordedRequest& request : stage.server().double_or_null()->requests()) {
+std::map<std::string, int> EvictionModes(Stage& stage, const std::vector<std::string>& pods) {
+  std::map<std::string, int> modes;
+  for (const std::string& pod : pods) modes[pod] = 0;
+  for (const RecordedRequest& request : stage.server().fake_or_null()->requests()) {
     if (!absl::StartsWith(request.user_agent, kAdapter) || request.code > 299) continue;
     absl::string_view path = request.path;
     if (!absl::ConsumePrefix(&path, absl::StrCat(kDefaultPods, "/"))) continue;
     const bool evicted = absl::ConsumeSuffix(&path, "/eviction");
     if (!evicted && request.verb != "DELETE") continue;
-    const auto found = partings.find(std::string(path));
-    if (found != partings.end()) ++found->second;
+    const auto found = modes.find(std::string(path));
+    if (found != modes.end()) ++found->second;
   }
-  return partings;
+  return modes;
 }
 
 int64_t GrantedEvictions(Stage& stage) {
-  if (const ApiServerDouble* fake = stage.server().double_or_null(); fake != nullptr) {
+  if (const FakeApiServer* fake = stage.server().fake_or_null(); fake != nullptr) {
     int64_t granted = 0;
     for (const RecordedRequest& request : fake->requests())
       granted += absl::EndsWith(request.path, "/eviction") && request.code <= 299 ? 1 : 0;
@@ -228,7 +228,7 @@ std::string AwaitEvents(Stage& stage) {
   const absl::Time give_up = absl::Now() + kPatience;
   do {
     // What both have in the end: Muster may tell more meanwhile.
-    const auto wanted = stage.house().Events();
+    const auto wanted = stage.muster().Events();
     stage.Await(
         kEventsPath,
         [&](const Stage::Objects& there) {
@@ -256,7 +256,7 @@ bool AwaitRenewals(Stage& stage, int renewals, absl::Duration patience) {
 std::map<std::string, std::string> Versions(Stage& stage) {
   std::map<std::string, std::string> versions;
   for (const char* path : {kNodePoolsPath, kNodesPath, kPodsPath, kNamespacesPath, kEventsPath}) {
-    Insist([&] {
+    RetryUntilOk([&] {
       return stage.client()
           .List(path, {},
                 [&](const Json& object) {
@@ -282,7 +282,7 @@ std::string AwaitQuiet(Stage& stage) {
   return written;
 }
 
-struct Onlooker::Shared {
+struct ChangeCounter::Shared {
   // One collection.
   struct Inlet : kubernetes::Sink {
     explicit Inlet(Shared* shared_in) : shared(*shared_in) {}
@@ -312,8 +312,8 @@ struct Onlooker::Shared {
   std::vector<std::unique_ptr<kubernetes::Reflector>> reflectors;
 };
 
-Onlooker::Onlooker(Stage& stage) : shared_(std::make_unique<Shared>()) {
-  shared_->client = stage.server().Connect("test-onlooker");
+ChangeCounter::ChangeCounter(Stage& stage) : shared_(std::make_unique<Shared>()) {
+  shared_->client = stage.server().Connect("test-counter");
   for (const char* path : {kNodePoolsPath, kNodesPath, kPodsPath}) {
     shared_->reflectors.push_back(std::make_unique<kubernetes::Reflector>(
         shared_->client.get(), kubernetes::ReflectorOptions{.path = path}, &shared_->inlet));
@@ -321,13 +321,14 @@ Onlooker::Onlooker(Stage& stage) : shared_(std::make_unique<Shared>()) {
   }
 }
 
-Onlooker::~Onlooker() {
+ChangeCounter::~ChangeCounter() {
   shared_->client->Stop();
   for (const auto& reflector : shared_->reflectors) reflector->Stop();
 }
 
-void Onlooker::AwaitChanges(int changes, const std::string& pool,
-                            const std::function<bool(const Json&)>& over, absl::Duration calm) {
+void ChangeCounter::AwaitChanges(int changes, const std::string& pool,
+                                 const std::function<bool(const Json&)>& over,
+                                 absl::Duration calm) {
   MutexLock lock(shared_->mutex);
   const int wanted = shared_->changes + changes;
   int seen = shared_->changes;
@@ -338,7 +339,7 @@ void Onlooker::AwaitChanges(int changes, const std::string& pool,
   }
 }
 
-int Onlooker::AwaitDeletedNodes(int wanted) const {
+int ChangeCounter::AwaitDeletedNodes(int wanted) const {
   const absl::Time give_up = absl::Now() + kPatience;
   MutexLock lock(shared_->mutex);
   while (shared_->deleted_nodes < wanted && absl::Now() < give_up)
@@ -370,7 +371,7 @@ std::string Describe(Stage& stage) {
     if (!listed.ok()) absl::StrAppend(&text, path, ": ", listed.status().ToString(), "\n");
   }
   const Finished nodes =
-      stage.house().Ctl({"get", "nodes", "--organization", "acme", "--cluster", "example"});
+      stage.muster().Ctl({"get", "nodes", "--organization", "acme", "--cluster", "example"});
   return absl::StrCat(text, nodes.output, "\n", stage.Logs());
 }
 

@@ -24,7 +24,7 @@ inline constexpr char kPodsPath[] = "/api/v1/pods";
 nlohmann::json WorkingPool(const std::string& name, int64_t nodes);
 
 // Until it succeeds: what stands in the way is passing. Throws after a minute.
-void Insist(const std::function<absl::Status()>& request);
+void RetryUntilOk(const std::function<absl::Status()>& request);
 
 // The names of its v1 Nodes, sorted.
 std::vector<std::string> NodesOf(Stage& stage, const std::string& pool);
@@ -40,7 +40,7 @@ void AllowDrains(Stage& stage);
 
 // How often the adapter asked each Pod of `pods` to leave, by deletes and evictions that were
 // granted. The double only.
-std::map<std::string, int> Partings(Stage& stage, const std::vector<std::string>& pods);
+std::map<std::string, int> EvictionModes(Stage& stage, const std::vector<std::string>& pods);
 // All evictions that the API server granted since it began, whoever asked.
 int64_t GrantedEvictions(Stage& stage);
 
@@ -62,10 +62,10 @@ std::string AwaitQuiet(Stage& stage);
 
 // Counts the changes of NodePools, Nodes and Pods as a watch brings them: the clock by which tests
 // choose their moments.
-class Onlooker {
+class ChangeCounter {
  public:
-  explicit Onlooker(Stage& stage);
-  ~Onlooker();
+  explicit ChangeCounter(Stage& stage);
+  ~ChangeCounter();
 
   // Until so many changes came from now on, `over` holds for that NodePool (null: there is none),
   // or nothing came for `calm`.

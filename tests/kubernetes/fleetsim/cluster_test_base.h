@@ -13,19 +13,18 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/fleetsim/cluster.h"
-#include "tests/kubernetes/double/api_server_double.h"
+#include "tests/kubernetes/fake_api_server/fake_api_server.h"
 
 namespace muster::fleetsim {
 
 using kubernetes::Client;
-using testing::ApiServerDouble;
+using testing::FakeApiServer;
 using Power = Wish::Power;
 using Change = Wish::Change;
 
 inline const absl::Time kBirth = absl::FromUnixSeconds(1'750'000'000);
 
-inline std::unique_ptr<Client> Connect(const ApiServerDouble& server,
-                                       const std::string& user_agent) {
+inline std::unique_ptr<Client> Connect(const FakeApiServer& server, const std::string& user_agent) {
   auto client = Client::Create({.server = server.url()}, {.user_agent = user_agent});
   EXPECT_TRUE(client.ok()) << client.status();
   return *std::move(client);
@@ -36,7 +35,7 @@ class Watched final : public kubernetes::Sink {
  public:
   using Objects = std::map<std::string, Json>;  // by name
 
-  Watched(const ApiServerDouble& server, const std::string& path)
+  Watched(const FakeApiServer& server, const std::string& path)
       : client_(Connect(server, "watcher")),
         reflector_(client_.get(),
                    {.path = path,
@@ -178,7 +177,7 @@ class ClusterTest : public ::testing::Test {
     EXPECT_TRUE(added.ok()) << added.status();
   }
   SystemClock clock_;
-  ApiServerDouble server_;
+  FakeApiServer server_;
   const std::unique_ptr<Client> client_;
   ClusterOptions options_;
   std::unique_ptr<Cluster> cluster_;

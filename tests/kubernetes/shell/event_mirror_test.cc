@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "prometheus/registry.h"
 #include "services/kubernetes/core/names.h"
-#include "tests/kubernetes/double/api_server_double.h"
+#include "tests/kubernetes/fake_api_server/fake_api_server.h"
 
 namespace muster::testing {
 namespace {
@@ -100,7 +100,7 @@ class EventMirrorTest : public ::testing::Test {
     return events;
   }
 
-  ApiServerDouble server_;
+  FakeApiServer server_;
   std::unique_ptr<Client> reader_ = Connect("reader");
 };
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "absl/synchronization/notification.h"
-#include "tests/kubernetes/double/api_server_double.h"
+#include "tests/kubernetes/fake_api_server/fake_api_server.h"
 
 namespace muster::testing {
 namespace {
@@ -60,7 +60,7 @@ class LeaderTest : public ::testing::Test {
     ASSERT_TRUE(made.ok()) << made.status();
   }
 
-  ApiServerDouble server_;
+  FakeApiServer server_;
   std::unique_ptr<Client> client_;
 };
 

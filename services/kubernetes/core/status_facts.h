@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/kubernetes/core/objects.h"
+
+// What a NodePool's status is made from.
+namespace muster::kubernetes {
+
+// Whose names conditions and events bear.
+enum class Edition { kCurrent, kFirst, kBoth };
+
+// A spec that Muster did not take.
+struct Refusal {
+  int64_t generation = 0;    // of the object
+  std::string message = {};  // every fault
+};
+
+// Whether the metadata of a pool's Nodes is as it should be, for the first edition's
+// MetadataSynced.
+struct Synced {
+  int64_t nodes = 0;    // that are to have a v1 Node
+  int64_t pending = 0;  // of them: it is not there yet, or not all of it is on it
+  int64_t unknown = 0;  // of them: it is not known whether the v1 Node is that Node's
+};
+
+// What the API server does not let us write: labels, annotations, taints, `unschedulable`.
+struct MetadataRefusal {
+  int64_t nodes = 0;         // of how many of a pool's Nodes
+  std::string message = {};  // of one of them, and what the server said
+};
+
+// Whether the Nodes of a pool take work, for the condition Ready.
+struct Service {
+  int64_t nodes = 0;   // of Muster's
+  int64_t absent = 0;  // of them: not in production, or their v1 Node is not as it should be
+};
+
+// `pool`: Muster's of that uid, or null while there is none.
+struct StatusFacts {
+  const NodePoolObject* object = nullptr;
+  const lifecycle::v1::NodePool* pool = nullptr;
+  std::optional<Refusal> refusal = {};
+  bool gone = false;  // deleted, and Muster has nothing left of it
+  Edition edition = Edition::kCurrent;
+  Synced synced = {};  // read for the first edition only
+  std::optional<MetadataRefusal> metadata_refusal = {};
+  bool ready = false;    // show Ready, and what goes with it
+  Service service = {};  // read for that only
+  // What the brake says of the pool (core/brake.h); nullopt: nothing is held.
+  std::optional<std::string> held = {};
+};
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/test_decide.h"
+
+namespace muster::lifecycle {
+namespace {
+
+TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
+  Simulation sim;
+  sim.Must(PoolOfNodes(1));
+  ApplyPlan plan{.pool = kSimPool,
+                 .uid = "uid-1",
+                 .version = sim.state().VersionOf(kSimPool),
+                 .holder = "a",
+                 .epoch = 1,
+                 .actions = {EmitEvent{"CWNodePoolMetadata", "m"}}};
+  ApplyPlan old_version = plan;
+  --old_version.version;
+  EXPECT_EQ(ReasonOf(sim.Run(old_version).status()), "PLAN_OUTDATED");
+  ApplyPlan other_pool = plan;
+  other_pool.uid = "uid-2";
+  EXPECT_EQ(ReasonOf(sim.Run(other_pool).status()), "PLAN_OUTDATED");
+  EXPECT_EQ(ReasonOf(sim.Run(TakeLease{.holder = "b", .epoch = 1}).status()), "STALE_LEADER");
+  sim.Must(TakeLease{.holder = "b", .epoch = 2});
+  EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "STALE_LEADER");
+  plan.epoch = 2;
+  EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "STALE_LEADER") << "an epoch of a lost future";
+  plan.holder = "b";
+  EXPECT_TRUE(sim.Run(plan).ok());
+}
+
+TEST(Decide, OnlyTheNodesThatItChangesOutdateAPlan) {
+  Simulation sim;
+  sim.Create(2);
+  ASSERT_TRUE(sim.Settle());
+  const std::string mine = *sim.machines().begin();
+  const std::string other = *sim.machines().rbegin();
+  const ApplyPlan plan{.pool = kSimPool,
+                       .uid = "uid-1",
+                       .version = sim.state().VersionOf(kSimPool),
+                       .holder = "a",
+                       .epoch = 1,
+                       .actions = {StepNode{NodeName(kSimPool, mine), NodeEvent::kCordon},
+                                   StepNode{NodeName(kSimPool, mine), NodeEvent::kDrain}}};
+  sim.SetActive(mine, true);
+  EXPECT_EQ(ReasonOf(sim.Run(plan).status()), "PLAN_OUTDATED");
+  ApplyPlan again = plan;
+  again.version = sim.state().VersionOf(kSimPool);
+  sim.SetActive(other, true);
+  EXPECT_TRUE(sim.Run(again).ok());
+}
+
+TEST(Decide, APlanThatFailsHalfwayLeavesNothing) {
+  Simulation sim;
+  sim.Must(PoolOfNodes(1));
+  const int64_t revision = sim.revision();
+  const auto status = sim.Run(
+      ApplyPlan{.pool = kSimPool,
+                .uid = "uid-1",
+                .version = sim.state().VersionOf(kSimPool),
+                .holder = "a",
+                .epoch = 1,
+                .actions = {AssignNode{.machine = "g1", .gpu = true},
+                            StepNode{std::string(kSimPool) + "/nodes/g1", NodeEvent::kDrain}}});
+  EXPECT_EQ(status.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(sim.revision(), revision);
+  EXPECT_TRUE(sim.state().NodesOf(kSimPool).empty());
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,79 @@
+#include "services/lifecycle/core/boot_failures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/limits.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+Node Booting(const std::string& machine, const std::string& profile) {
+  Node node{.machine = machine, .state = NodeState::kBooting};
+  node.desired.node_profile = profile;
+  return node;
+}
+
+TEST(BootFailures, AMachineCountsOnceAndAnotherProfileCountsAnew) {
+  Pool pool;
+  CountBootFailure(pool, Booting("g1", "np-1"));
+  CountBootFailure(pool, Booting("g1", "np-1"));
+  CountBootFailure(pool, Booting("g2", "np-1"));
+  EXPECT_THAT(pool.account.boot_failures.machines, ElementsAre("g1", "g2"));
+  CountBootFailure(pool, Booting("g3", "np-2"));
+  EXPECT_EQ(pool.account.boot_failures.node_profile, "np-2");
+  EXPECT_THAT(pool.account.boot_failures.machines, ElementsAre("g3"));
+}
+
+TEST(BootFailures, AnEnabledRevisionCountsAnew) {
+  Pool pool;
+  pool.status.revisions = {{.node_profile = "np-1"}};
+  CountBootFailure(pool, Booting("g1", "np-1"));
+  pool.status.revisions[0].enable_count = 1;
+  CountBootFailure(pool, Booting("g2", "np-1"));
+  EXPECT_THAT(pool.account.boot_failures.machines, ElementsAre("g2"));
+}
+
+TEST(BootFailures, ANodeThatRegisteredFailedInWhatItRuns) {
+  Pool pool;
+  Node node = Booting("g1", "np-2");
+  node.state = NodeState::kRegistered;
+  node.observed.node_profile = "np-1";
+  CountBootFailure(pool, node);
+  EXPECT_EQ(pool.account.boot_failures.node_profile, "np-1");
+}
+
+TEST(BootFailures, ASuccessOfItsProfileEndsTheRow) {
+  Pool pool;
+  CountBootFailure(pool, Booting("g1", "np-1"));
+  Node other;
+  other.observed.node_profile = "np-2";
+  CountBootSuccess(pool, other);
+  EXPECT_THAT(pool.account.boot_failures.machines, SizeIs(1));
+  other.observed.node_profile = "np-1";
+  CountBootSuccess(pool, other);
+  EXPECT_THAT(pool.account.boot_failures.machines, IsEmpty());
+}
+
+TEST(BootFailures, OfReconfigureRebootsOnly) {
+  Pool pool = {.reconfiguration = Reconfiguration{}};
+  Node node = Booting("g1", "np-1");
+  node.state = NodeState::kReconfiguring;
+  CountBootFailure(pool, node, false);
+  EXPECT_THAT(pool.reconfiguration->failed_machines, ElementsAre("g1"));
+  EXPECT_THAT(pool.account.boot_failures.machines, IsEmpty());
+}
+
+TEST(BootFailures, AreBounded) {
+  Pool pool;
+  for (size_t i = 0; i < kMaxBootFailures + 2; ++i)
+    CountBootFailure(pool, Booting("g" + std::to_string(i), "np-1"));
+  EXPECT_THAT(pool.account.boot_failures.machines, SizeIs(kMaxBootFailures));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

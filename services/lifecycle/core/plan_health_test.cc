@@ -1,0 +1,307 @@
+// Unhealthy Nodes, replacements that come first, and configurations that boot badly.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/boot_failures.h"
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+using O = ReportNode::Observation;
+
+constexpr char kNewer[] = "np-000000000002";
+
+// Two Nodes, of whom g100 is unhealthy.
+struct Sick : Simulation {
+  explicit Sick(
+      const std::function<void(Spec&)>& change = [](Spec&) {}, bool active = false) {
+    Apply([&](Spec& spec) {
+      spec.target_nodes = 2;
+      change(spec);
+    });
+    Live();
+    SetActive("g100", active);
+    begin = told().size();
+    if (!Report("g100", O::kUnhealthy, "Xid 79").ok()) std::abort();
+    Live();
+  }
+  void Live() {
+    if (!Settle()) std::abort();
+  }
+  void PassGrace() {
+    Advance(policy.triage_grace);
+    Live();
+  }
+  size_t begin = 0;
+};
+
+void PrefillOn(Spec& spec) { spec.prefill = Prefill{true, 600, 1}; }
+
+TEST(Triage, AnUnhealthyNodeIsCordonedAndReplacedUnlessItRecovers) {
+  Sick sim;
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_TRUE(sim.node("g100")->desired.cordoned);
+  EXPECT_THAT(sim.Obstacles(), Contains("WAITS_FOR_RECOVERY"));
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  sim.PassGrace();
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+  EXPECT_THAT(sim.machines(), ElementsAre("g101", "g102"));
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  // It was cordoned once.
+  const auto reasons = sim.ReasonsSince(sim.begin, "g100");
+  EXPECT_EQ(std::count(reasons.begin(), reasons.end(), "CWNodeCordoned"), 1);
+}
+
+// It is seen where people look: on the pool, and with the agent's words on the Node.
+TEST(Triage, ThePoolNamesUnhealthyNodesAndTheNodeHasTheAgentsWords) {
+  Sick sim;
+  EXPECT_EQ(sim.Says("AtTarget"), "True/TargetMet: 2 of 2 Nodes present, 1 unhealthy (g100).");
+  EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"), Contains("CWNodeUnhealthy"));
+  EXPECT_EQ(sim.told()[sim.begin].message, "Node g100 is unhealthy: Xid 79.");
+  ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
+  sim.Live();
+  EXPECT_EQ(sim.Says("AtTarget"), "True/TargetMet: NodePool has reached its target node count.");
+}
+
+TEST(Triage, ANodeThatRecoversInTimeStays) {
+  Sick sim;
+  ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
+  sim.PassGrace();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"),
+              ElementsAre("CWNodeUnhealthy", "CWNodeCordoned", "CWNodeTainted", "CWNodeUncordoned",
+                          "CWNodeUntainted"));
+}
+
+TEST(Triage, ANodeThatRecoversBeforeItsDrainIsLetGo) {
+  Sick sim;
+  sim.Advance(sim.policy.triage_grace);
+  sim.Pass();
+  ASSERT_EQ(sim.node("g100")->state, NodeState::kCordoned);
+  ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
+  sim.Live();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  EXPECT_THAT(sim.broken(), IsEmpty());
+}
+
+// disableUnhealthyNodeEviction true (our default): "cordoned and waits until it is idle before it
+// is replaced".
+TEST(Triage, WithEvictionDisabledItWaitsUntilItIsIdle) {
+  Sick sim([](Spec&) {}, /*active=*/true);
+  sim.PassGrace();
+  sim.Advance(absl::Hours(9));
+  sim.Live();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_THAT(sim.Obstacles(), Contains("WAITS_UNTIL_IDLE"));
+  sim.SetActive("g100", false);
+  sim.Live();
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+}
+
+// "false: it is drained and replaced".
+TEST(Triage, WithEvictionItIsDrainedAndReplaced) {
+  Sick sim([](Spec& spec) { spec.disable_unhealthy_node_eviction = false; }, /*active=*/true);
+  sim.PassGrace();
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+  EXPECT_THAT(sim.machines(), ElementsAre("g101", "g102"));
+}
+
+// A Node in triage that still works keeps serving; once idle it is labelled as what it is.
+TEST(Triage, TheLabelSaysTriageOnceNoWorkIsLeft) {
+  Sick sim([](Spec&) {}, /*active=*/true);
+  const auto label = [&] {
+    return sim.node("g100")->desired.labels.at("node.coreweave.cloud/state");
+  };
+  EXPECT_EQ(label(), "production");
+  sim.SetActive("g100", false);
+  EXPECT_EQ(label(), "triage");
+  EXPECT_EQ(sim.node("g100")->desired.labels.at("node.coreweave.cloud/reserved"), "triage");
+}
+
+TEST(PrefillReplacement, ComesFirst) {
+  Sick sim(PrefillOn);
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  // The replacement was asked for while the Node is still there.
+  EXPECT_NE(sim.node("g102"), nullptr);
+  sim.Live();
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+  EXPECT_THAT(sim.machines(), ElementsAre("g101", "g102"));
+  EXPECT_EQ(sim.pool()->account.prefill_nodes, 0);
+  EXPECT_EQ(sim.holding(), 2);
+  EXPECT_TRUE(sim.never_over && sim.fenced);
+}
+
+TEST(PrefillReplacement, TheNodeStaysUntilItTakesWorkOrTheTimeIsOver) {
+  Sick sim(PrefillOn);
+  sim.stuck = {"g102"};
+  sim.PassGrace();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  EXPECT_EQ(sim.pool()->account.prefill_nodes, 1);
+  EXPECT_THAT(sim.Obstacles(), Contains("WAITS_FOR_REPLACEMENT"));
+  sim.Advance(absl::Minutes(9));
+  sim.Drive();
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kTriage);
+  sim.Advance(absl::Minutes(1));
+  sim.Live();
+  EXPECT_EQ(sim.node("g100"), nullptr);
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_THAT(sim.machines(), ElementsAre("g101", "g102"));
+}
+
+TEST(PrefillReplacement, WithoutQuotaTheNodeGoesFirst) {
+  Sick sim(PrefillOn);
+  sim.limit = 2;
+  sim.PassGrace();
+  EXPECT_THAT(sim.broken(), ElementsAre("g100"));
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  // The target itself is within quota, and nobody was told otherwise.
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+  EXPECT_EQ(sim.CountOf("CWOverQuota"), 0);
+}
+
+TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
+  Simulation sim;
+  sim.Apply([](Spec& spec) {
+    spec.target_nodes = 4;
+    spec.prefill = Prefill{true, 0, 2};
+  });
+  ASSERT_TRUE(sim.Settle());
+  for (const char* machine : {"g100", "g101", "g102"}) {
+    ASSERT_TRUE(sim.Report(machine, O::kUnhealthy, "Xid 79").ok());
+  }
+  sim.stuck = {"g104", "g105"};
+  sim.Advance(sim.policy.triage_grace);
+  sim.Drive();
+  EXPECT_EQ(sim.pool()->account.prefill_nodes, 2);
+  EXPECT_THAT(sim.machines(), SizeIs(6));
+  sim.stuck.clear();
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.broken(), ElementsAre("g100", "g101", "g102"));
+  EXPECT_THAT(sim.machines(), SizeIs(4));
+}
+
+TEST(PrefillReplacement, ANodeThatRecoversMakesItSuperfluous) {
+  Sick sim(PrefillOn);
+  sim.stuck = {"g102"};
+  sim.PassGrace();
+  ASSERT_TRUE(sim.Report("g100", O::kRecovered).ok());
+  sim.stuck.clear();
+  sim.Live();
+  EXPECT_THAT(sim.machines(), SizeIs(2));
+  EXPECT_EQ(sim.holding(), 2);
+  EXPECT_THAT(sim.broken(), IsEmpty());
+}
+
+// --- the breaker ---
+
+struct Broken : Simulation {
+  Broken() {
+    Create(1);
+    if (!Settle()) std::abort();
+    boot_failure = 1;
+    Resize(5);
+    if (!Settle()) std::abort();
+  }
+};
+
+TEST(Breaker, ADisabledConfigurationRequestsNothingMore) {
+  Broken sim;
+  EXPECT_TRUE(sim.pool()->status.revisions[0].disabled);
+  EXPECT_EQ(sim.node("g100")->state, NodeState::kProduction);
+  const auto broken = sim.broken();
+  EXPECT_THAT(broken, Not(IsEmpty()));
+  sim.Advance(absl::Hours(1));
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.broken(), broken);
+  EXPECT_THAT(sim.Obstacles(), Contains("CONFIGURATION_DISABLED"));
+  for (const Node* node : sim.state().NodesOf(kSimPool)) {
+    EXPECT_TRUE(node->state == NodeState::kProduction || node->desired.phase == Phase::kUndecided);
+  }
+}
+
+int64_t Counted(const Simulation& sim) {
+  const Status& status = sim.pool()->status;
+  return status.queued_nodes + status.in_progress + status.current_nodes;
+}
+
+// The first configuration of a pool never boots.
+TEST(Breaker, ADisabledConfigurationIsSaidAndWhatCannotBootIsGivenBack) {
+  Simulation sim;
+  sim.boot_failure = 1;
+  sim.Create(4);
+  ASSERT_TRUE(sim.Settle());
+  const std::string why =
+      "Configuration np-000000000001 is disabled: too many boots failed, and no further Node boots "
+      "into it.";
+  EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), "Unknown/InternalError: " + why);
+  EXPECT_THAT(sim.ObstacleTexts(), Contains("CONFIGURATION_DISABLED operator: " + why));
+  EXPECT_THAT(sim.machines(), Not(IsEmpty()));
+  EXPECT_EQ(Counted(sim), 4);
+  sim.Resize(6);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(Counted(sim), 6);
+  sim.Advance(kUnbootableGrace);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_THAT(sim.machines(), IsEmpty());
+  EXPECT_EQ(Counted(sim), 6);
+  sim.boot_failure = 0;
+  sim.Enable(kSimProfile);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "AllNodesUpToDate");
+}
+
+TEST(Breaker, AnotherProfileHeals) {
+  Broken sim;
+  sim.boot_failure = 0;
+  sim.Stage(kNewer);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_THAT(sim.machines(), SizeIs(5));
+}
+
+TEST(Breaker, EnablingItAgainHealsAndCountsAnew) {
+  Broken sim;
+  sim.boot_failure = 0;
+  sim.Enable(kSimProfile);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_THAT(sim.machines(), SizeIs(5));
+  EXPECT_THAT(sim.pool()->account.boot_failures.machines, IsEmpty());
+}
+
+TEST(Breaker, WhatFailedBeforeItWasEnabledIsNotCounted) {
+  Pool pool;
+  pool.status.revisions = {{.node_profile = kSimProfile, .enable_count = 1}};
+  pool.account.boot_failures = {kSimProfile, 0, {"g1", "g2"}};
+  Node node;
+  node.machine = "g3";
+  node.state = NodeState::kBooting;
+  node.desired.node_profile = kSimProfile;
+  CountBootFailure(pool, node);
+  EXPECT_EQ(pool.account.boot_failures, (BootFailures{kSimProfile, 1, {"g3"}}));
+}
+
+TEST(Breaker, ASuccessBetweenFailuresResetsTheCount) {
+  Simulation sim;
+  sim.boot_fails = {"g100", "g101", "g103", "g104"};
+  sim.Create(1);  // fails twice, then g102 comes up
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.CountOf("CWNodeDeliverFail"), 2);
+  sim.Resize(2);
+  ASSERT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.CountOf("CWNodeDeliverFail"), 4);
+  EXPECT_EQ(sim.CountOf("CWNodePoolDisabled"), 0);
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

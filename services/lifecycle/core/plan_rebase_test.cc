@@ -1,0 +1,187 @@
+// Services that know later requests of a pool than its rows do: lifecycle was restored to a past.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <variant>
+
+#include "services/common/generation.h"
+#include "services/lifecycle/core/simulation.h"
+
+namespace muster::lifecycle {
+namespace {
+
+struct Ahead {
+  const char* name;
+  int64_t quota;
+  int64_t capacity;
+  int64_t configuration;
+};
+
+class Rebase : public ::testing::TestWithParam<Ahead> {};
+
+TEST_P(Rebase, ThePoolGoesOnAboveWhatTheServicesKnow) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  sim.GoAhead(GetParam().quota, GetParam().capacity, GetParam().configuration);
+  sim.Resize(5);
+  EXPECT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_EQ(sim.Reason("Quota"), "Under");
+  EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
+  EXPECT_EQ(sim.machines().size(), 5);
+  EXPECT_EQ(sim.NodeMachines(), sim.machines());
+  EXPECT_EQ(sim.holding(), 5);
+  sim.Delete();
+  EXPECT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.pool(), nullptr);
+  EXPECT_FALSE(sim.has_claim());
+  EXPECT_FALSE(sim.has_holding());
+  EXPECT_TRUE(sim.never_over);
+  EXPECT_TRUE(sim.fenced);
+  EXPECT_TRUE(sim.same_twice);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, Rebase,
+    ::testing::Values(Ahead{"Nobody", 0, 0, 0}, Ahead{"QuotaByOne", 1, 0, 0},
+                      Ahead{"Quota", 1'000, 0, 0}, Ahead{"CapacityByOne", 0, 1, 0},
+                      Ahead{"Capacity", 0, 1'000, 0}, Ahead{"Configuration", 0, 0, 1'000},
+                      Ahead{"Both", 7, 2, 0}, Ahead{"All", 2, 7, 9},
+                      Ahead{"Far", int64_t{1} << 40, int64_t{1} << 41, int64_t{1} << 42}),
+    [](const auto& param_info) { return std::string(param_info.param.name); });
+
+// What was granted in the lost future comes back into the books, and goes.
+TEST(RebaseTo, MachinesOfTheLostFutureBecomeNodesAndGo) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  sim.GoAhead(4, 4, 0);
+  sim.GrowClaim(2);
+  sim.Resize(4);
+  EXPECT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
+  EXPECT_EQ(sim.machines().size(), 4);
+  EXPECT_EQ(sim.NodeMachines(), sim.machines());
+  EXPECT_EQ(sim.holding(), 4);
+}
+
+// The generation that a plan raises to; 0: it does not.
+RaiseGeneration Raised(int64_t known, const std::string& reason = "GENERATION_TOO_OLD") {
+  Simulation sim;
+  sim.Create(3);
+  EXPECT_TRUE(sim.Settle());
+  Snapshot snapshot = sim.Look();
+  EXPECT_LT(snapshot.pool->account.generation, 100);
+  auto& holding = snapshot.answers.holding;
+  holding = {};
+  holding.state = Answer<HoldingAnswer>::State::kRefused;
+  holding.reason = reason;
+  holding.last_generation = known;
+  for (const Action& action : Plan(snapshot).actions) {
+    if (const auto* raise = std::get_if<RaiseGeneration>(&action)) return *raise;
+  }
+  return {};
+}
+
+// The same generation was used in the lost future for something else.
+TEST(RebaseTo, AGenerationThatWasUsedOtherwiseIsGoneBeyond) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  Snapshot snapshot = sim.Look();
+  auto& claim = snapshot.answers.claim;
+  claim = {};
+  claim.state = Answer<ClaimAnswer>::State::kRefused;
+  claim.reason = "GENERATION_REUSED";
+  const std::vector<Action> actions = Plan(snapshot).actions;
+  ASSERT_FALSE(actions.empty());
+  const auto* raise = std::get_if<RaiseGeneration>(&actions.front());
+  ASSERT_NE(raise, nullptr);
+  EXPECT_EQ(raise->account, sim.pool()->account.generation + 1);
+  EXPECT_EQ(raise->pool, 0);
+}
+
+// Requests of the lost future that are still under way must not win over later ones.
+TEST(NewHistory, BeginsAboveAllThatWasAskedInTheFutureThatIsLost) {
+  Simulation sim;
+  sim.Create(3);
+  ASSERT_TRUE(sim.Settle());
+  const auto generation = [&] { return sim.pool()->account.generation; };
+  sim.Must(TakeLease{.holder = "a", .epoch = 2});
+  const int64_t past = generation();
+  EXPECT_LT(past, kHistoryJump);
+  sim.Must(TakeLease{.holder = "a", .epoch = 3, .incarnation = "restored"});
+  const int64_t first = generation();
+  EXPECT_GE(first, past + kHistoryJump);
+  EXPECT_TRUE(CheckGeneration("claim", first, 0).ok()) << "the services take it";
+  sim.Resize(4);
+  EXPECT_TRUE(sim.Settle());
+  EXPECT_EQ(sim.machines().size(), 4);
+
+  // The next leader, and the same one again, are in that history too.
+  const int64_t now = generation();
+  sim.Must(TakeLease{.holder = "b", .epoch = 4, .incarnation = "restored"});
+  sim.Must(TakeLease{.holder = "b", .epoch = 4, .incarnation = "restored"});
+  EXPECT_EQ(generation(), now);
+}
+
+// The same past three times, with a history between that had begun anew itself.
+TEST(NewHistory, BeginsAboveAllOfTheHistoriesBeforeHoweverOftenTheyWentBack) {
+  const auto restored = [](int times, absl::Duration later) {
+    Simulation sim;
+    sim.Create(3);
+    EXPECT_TRUE(sim.Settle());
+    sim.Advance(later);
+    for (int64_t i = 0; i < times; ++i) {
+      sim.Advance(absl::Seconds(1));
+      sim.Must(
+          TakeLease{.holder = "a", .epoch = 2 + i, .incarnation = absl::StrCat("history ", i)});
+    }
+    return sim.pool()->account.generation;
+  };
+  EXPECT_GT(restored(1, absl::Seconds(10)), restored(2, absl::ZeroDuration()));
+  EXPECT_GT(restored(1, absl::Minutes(1)), restored(5, absl::Seconds(30)));
+}
+
+// Who applies a pool of the lost future again, by its uid, begins there as well.
+TEST(NewHistory, IsWhereNewPoolsBegin) {
+  State rows;
+  StagedState<State> staged(rows, 0);
+  staged.Put(Cluster{.name = kSimCluster, .zone = "US-EAST-04A"});
+  staged.Put(Lease{.holder = "a", .epoch = 1, .generation_floor = 77});
+  ApplyNodePool command{.name = kSimPool, .uid = "u"};
+  command.spec.instance_type = "gd-8xa100-i128";
+  command.target_nodes = 1;
+  ASSERT_TRUE(Decide(staged, command, absl::UnixEpoch()).ok());
+  EXPECT_EQ(rows.table<Pool>().Find(kSimPool)->account.generation, 77);
+}
+
+// The same past once more, an hour later: what was asked in between is lost as well.
+TEST(NewHistory, BeginsHigherThanTheOneBeforeFromTheSamePast) {
+  const auto restored = [](absl::Duration later) {
+    Simulation sim;
+    sim.Create(3);
+    EXPECT_TRUE(sim.Settle());
+    sim.Advance(later);
+    sim.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
+    return sim.pool()->account.generation;
+  };
+  EXPECT_GE(restored(absl::Hours(1)), restored(absl::ZeroDuration()) + 3'600);
+}
+
+TEST(RebaseTo, OnlyWhatIsNewerThanTheRowsIsGoneBeyond) {
+  EXPECT_EQ(Raised(100).account, 101);
+  EXPECT_EQ(Raised(100).pool, 0);
+  EXPECT_EQ(Raised(1).account, 0);  // a late word on a request of long ago
+  EXPECT_EQ(Raised(0).account, 0);  // a service that does not say
+  EXPECT_EQ(Raised(100, "POOL_RELEASED").account, 0);
+  EXPECT_EQ(Raised(kMaxGeneration).account, kMaxGeneration + 1);
+  EXPECT_EQ(Raised(kMaxGeneration + 1).account, 0);
+  EXPECT_EQ(Raised(std::numeric_limits<int64_t>::max()).account, 0);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

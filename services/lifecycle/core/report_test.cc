@@ -1,0 +1,153 @@
+// What agents report, also where the rows were restored to a past in which the Node was not as far
+// yet, or not gone yet. What fits moves it on, what does not is refused and changes nothing.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/simulation.h"
+#include "services/lifecycle/core/test_decide.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using Seen = ReportNode::Observation;
+
+constexpr char kProfile[] = "np-1";
+
+// A Node of the past in that state, with what follows from it; the reports, one by one; where it
+// ends.
+NodeState After(NodeState past, Phase ordered, const std::vector<Seen>& reports, int& refused) {
+  State rows;
+  StagedState<State> staged(rows, 0);
+  staged.Put(Pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"});
+  Node node{.name = NodeName(kSimPool, "g1"), .machine = "g1", .pool_uid = "uid-1", .state = past};
+  node.desired.phase = ordered;
+  node.desired.node_profile = kProfile;
+  node.observed.node_profile = past == NodeState::kReconfiguring ? "np-0" : kProfile;
+  staged.Put(node);
+  refused = 0;
+  for (const Seen seen : reports) {
+    const int64_t revision = staged.revision();
+    const ReportNode report{.node = node.name, .observation = seen, .node_profile = kProfile};
+    if (Decide(staged, report, absl::FromUnixSeconds(9)).ok()) continue;
+    EXPECT_EQ(staged.revision(), revision);
+    ++refused;
+  }
+  return rows.table<Node>().Find(node.name)->state;
+}
+
+struct Row {
+  NodeState past;
+  NodeState in_service;  // after what is said of a machine that is in the cluster, and ready
+  int refused;           // of those two reports
+  NodeState off;         // after it was said that the machine is off
+};
+
+TEST(ReportOfThePast, ANodeGoesAsFarAsThePastCanFollow) {
+  using S = NodeState;
+  const Row rows[] = {
+      {S::kAssigned, S::kProduction, 0, S::kAssigned},
+      {S::kBooting, S::kProduction, 0, S::kBooting},
+      {S::kRegistered, S::kProduction, 0, S::kRegistered},
+      {S::kProduction, S::kProduction, 0, S::kProduction},
+      {S::kReconfiguring, S::kProduction, 0, S::kReconfiguring},
+      // Whose health nobody took back, and who leaves, is not brought back by being there; what it
+      // runs is taken.
+      {S::kTriage, S::kTriage, 1, S::kTriage},
+      {S::kCordoned, S::kCordoned, 0, S::kCordoned},
+      {S::kDraining, S::kDraining, 0, S::kDraining},
+      {S::kPreparedForTerminate, S::kPreparedForTerminate, 1, S::kDeleted},
+      {S::kDeleted, S::kDeleted, 2, S::kDeleted},
+      {S::kDeliveryFailed, S::kDeliveryFailed, 2, S::kDeliveryFailed},
+  };
+  ASSERT_EQ(std::size(rows), static_cast<size_t>(kNodeStates));
+  for (const Row& row : rows) {
+    SCOPED_TRACE(std::string(NodeStateName(row.past)));
+    int refused = 0;
+    EXPECT_EQ(After(row.past, Phase::kRunning, {Seen::kRegistered, Seen::kReady}, refused),
+              row.in_service);
+    EXPECT_EQ(refused, row.refused);
+    EXPECT_EQ(After(row.past, Phase::kRunning, {Seen::kTerminated}, refused), row.off);
+    EXPECT_EQ(refused, row.off == S::kDeleted ? 0 : 1) << "nobody ordered it: it is told, not done";
+  }
+}
+
+// The past has not ordered the boot yet: until it does, nothing is in service by itself.
+TEST(ReportOfThePast, WhatWasNotOrderedYetWaitsForTheOrder) {
+  int refused = 0;
+  EXPECT_EQ(
+      After(NodeState::kAssigned, Phase::kUndecided, {Seen::kRegistered, Seen::kReady}, refused),
+      NodeState::kAssigned);
+  EXPECT_EQ(refused, 2);
+}
+
+// Every observation in every state: what fits moves, what is known changes nothing, the rest is
+// refused and changes nothing.
+TEST(Report, WholeProduct) {
+  for (int s = 0; s < kNodeStates; ++s) {
+    for (int o = 0; o < kObservations; ++o) {
+      const auto state = static_cast<NodeState>(s);
+      SCOPED_TRACE(std::string(NodeStateName(state)) + " " + std::to_string(o));
+      State rows;
+      StagedState<State> setup(rows, 0);
+      setup.Put(Pool{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"});
+      Node node{.name = NodeName(kSimPool, "g1"), .machine = "g1", .state = state};
+      node.desired.phase = Phase::kRunning;
+      setup.Put(node);
+
+      StagedState<State> staged(rows, 2);
+      const ReportNode report{.node = node.name,
+                              .observation = static_cast<ReportNode::Observation>(o),
+                              .active_pods = {"default/job"}};
+      const auto outcome = Decide(staged, report, absl::FromUnixSeconds(9));
+      if (!outcome.ok()) {
+        EXPECT_EQ(ReasonOf(outcome.status()), "NODE_STATE");
+        EXPECT_TRUE(staged.changes().empty());
+        continue;
+      }
+      const int64_t revision = staged.revision();
+      const NodeState after = rows.table<Node>().Find(node.name)->state;
+      const bool returned = IsReturnable(after) && !IsReturnable(state);
+      EXPECT_EQ(rows.table<Pool>().Find(kSimPool)->account.generation, returned ? 2 : 1);
+      // Said again it changes nothing.
+      EXPECT_TRUE(Decide(staged, report, absl::FromUnixSeconds(10)).ok());
+      EXPECT_EQ(staged.revision(), revision);
+    }
+  }
+}
+
+TEST(Report, OfAnEarlierNodeOfTheNameChangesNothing) {
+  State rows;
+  StagedState<State> staged(rows, 0);
+  staged.Put(Pool{.name = kSimPool, .uid = "uid-1"});
+  Node node{.name = NodeName(kSimPool, "g1"), .machine = "g1"};
+  node.state = NodeState::kPreparedForTerminate;
+  node.create_time = absl::FromUnixSeconds(20);
+  staged.Put(node);
+  ReportNode report{.node = node.name, .observation = ReportNode::Observation::kTerminated};
+  report.node_create_time = absl::FromUnixSeconds(10);
+  EXPECT_EQ(ReasonOf(Decide(staged, report, absl::FromUnixSeconds(21)).status()), "NODE_STATE");
+  EXPECT_EQ(*rows.table<Node>().Find(node.name), node);
+  report.node_create_time = node.create_time;
+  EXPECT_TRUE(Decide(staged, report, absl::FromUnixSeconds(21)).ok());
+  EXPECT_EQ(rows.table<Node>().Find(node.name)->state, NodeState::kDeleted);
+}
+
+TEST(Report, NobodyRegistersWhatWasNotOrdered) {
+  State rows;
+  StagedState<State> staged(rows, 0);
+  staged.Put(Pool{.name = kSimPool, .uid = "uid-1"});
+  const std::string name = NodeName(kSimPool, "g1");
+  staged.Put(Node{.name = name, .machine = "g1"});
+  const ReportNode report{.node = name, .observation = ReportNode::Observation::kRegistered};
+  EXPECT_EQ(ReasonOf(Decide(staged, report, absl::UnixEpoch()).status()), "NODE_STATE");
+  EXPECT_EQ(ReasonOf(Decide(staged, ReportNode{.node = name + "0"}, absl::UnixEpoch()).status()),
+            "NOT_FOUND");
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,220 @@
+#include "services/lifecycle/store/lifecycle_store.h"
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "storage/postgres/kept_request_table.h"
+#include "storage/postgres/table_store.h"
+
+namespace muster::storage {
+
+using lifecycle::Account;
+using lifecycle::Cluster;
+using lifecycle::Desired;
+using lifecycle::Event;
+using lifecycle::Lease;
+using lifecycle::Node;
+using lifecycle::Observed;
+using lifecycle::Phase;
+using lifecycle::Pool;
+using lifecycle::RemovalCause;
+using lifecycle::Spec;
+
+namespace {
+
+absl::string_view PhaseName(Phase phase) {
+  constexpr const char* kNames[] = {"UNDECIDED", "RUNNING", "TERMINATED"};
+  return kNames[static_cast<int>(phase)];
+}
+
+absl::string_view CauseName(RemovalCause cause) {
+  constexpr const char* kNames[] = {"",           "SCALE_DOWN", "REPAIR",
+                                    "PREEMPTION", "DELETION",   "RESERVATION"};
+  return kNames[static_cast<int>(cause)];
+}
+
+}  // namespace
+
+template <>
+struct SqlValue<lifecycle::NodeState>
+    : SqlWords<lifecycle::NodeState, lifecycle::kNodeStates, &lifecycle::NodeStateName> {};
+template <>
+struct SqlValue<Phase> : SqlWords<Phase, 3, &PhaseName> {};
+template <>
+struct SqlValue<RemovalCause> : SqlWords<RemovalCause, 6, &CauseName> {};
+
+namespace {
+
+// --- what has no column of its own: lists, maps, and what nobody asks of SQL ---
+
+lifecycle::v1::Node DetailOf(const Node& node) {
+  // Borrowed, not copied.
+  const std::shared_ptr<const Node> row(std::shared_ptr<void>(), &node);
+  lifecycle::v1::Node detail = lifecycle::ToProto(Versioned<Node>{row, 0});
+  detail.clear_name();
+  detail.clear_machine();
+  detail.clear_pool_uid();
+  detail.clear_state();
+  detail.clear_state_time();
+  detail.clear_create_time();
+  detail.clear_removal_cause();
+  detail.clear_preempt_time();
+  detail.clear_etag();
+  lifecycle::v1::NodeDesired& desired = *detail.mutable_desired();
+  desired.clear_phase();
+  desired.clear_phase_time();
+  desired.clear_node_profile();
+  desired.clear_cordoned();
+  desired.clear_drain();
+  desired.clear_drain_deadline();
+  lifecycle::v1::NodeObserved& observed = *detail.mutable_observed();
+  observed.clear_node_profile();
+  observed.clear_active();
+  observed.clear_active_time();
+  observed.clear_autoscaler_marked();
+  return detail;
+}
+
+void SetDetail(const lifecycle::v1::Node& stored, Node& node) {
+  lifecycle::v1::Node detail = stored;
+  detail.set_state(lifecycle::v1::Node::STATE_ASSIGNED);  // a valid one; the column's follows
+  absl::StatusOr<Node> parsed = lifecycle::FromProto(detail);
+  if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
+  node = *std::move(parsed);
+}
+
+lifecycle::v1::NodePool DetailOf(const Pool& pool) {
+  lifecycle::v1::NodePool whole = lifecycle::ToProto(pool, 0);
+  lifecycle::v1::NodePool detail;
+  detail.mutable_account()->Swap(whole.mutable_account());
+  if (whole.has_reconfiguration())
+    detail.mutable_reconfiguration()->Swap(whole.mutable_reconfiguration());
+  return detail;
+}
+
+void SetDetail(const lifecycle::v1::NodePool& detail, Pool& pool) {
+  absl::StatusOr<Pool> parsed = lifecycle::FromProto(detail);
+  if (!parsed.ok()) throw std::runtime_error(parsed.status().ToString());
+  pool.account = std::move(parsed->account);
+  pool.reconfiguration = std::move(parsed->reconfiguration);
+}
+
+// The first column of a table that has one: the others stand above what it says.
+template <class Message, class Row>
+SqlColumn<Row> Detail() {
+  return Json<Message, Row>(
+      "detail", [](const Row& row) { return DetailOf(row); },
+      [](const Message& detail, Row& row) { SetDetail(detail, row); });
+}
+
+// --- the tables ---
+
+SqlTable<Cluster> Clusters() {
+  using Allowance = Cluster::Allowance;
+  return {"cluster",
+          KeyForm::kName,
+          {Key<&Cluster::name>("name"), Field<&Cluster::zone>("zone"),
+           Field<&Cluster::kubernetes_version>("kubernetes_version"),
+           Field<&Cluster::create_time>("create_time"),
+           Field<&Cluster::kubernetes_uid>("kubernetes_uid"),
+           Field<&Cluster::allowance, &Allowance::node_pools>("allowed_node_pools"),
+           Field<&Cluster::allowance, &Allowance::nodes>("allowed_nodes"),
+           Nullable<&Cluster::allowance, &Allowance::create_time>("allowance_create_time"),
+           Nullable<&Cluster::allowance, &Allowance::expire_time>("allowance_expire_time")}};
+}
+
+SqlTable<Pool> Pools() {
+  return {
+      "node_pool",
+      KeyForm::kName,
+      {Detail<lifecycle::v1::NodePool, Pool>(), Key<&Pool::name>("name"), Field<&Pool::uid>("uid"),
+       Derived<Pool>(
+           "cluster_name", "text",
+           [](const Pool& pool, SqlArray& out) { out.Add(lifecycle::ClusterNameOf(pool.name)); }),
+       Field<&Pool::zone>("zone"), Field<&Pool::generation>("generation"),
+       Field<&Pool::object_generation>("object_generation"),
+       Field<&Pool::create_time>("create_time"), Nullable<&Pool::delete_time>("delete_time"),
+       Field<&Pool::spec, &Spec::instance_type>("instance_type"),
+       Field<&Pool::spec, &Spec::target_nodes>("target_nodes"),
+       Json<lifecycle::v1::NodePoolSpec, Pool>(
+           "spec", [](const Pool& pool) { return lifecycle::ToProto(pool.spec); },
+           [](const lifecycle::v1::NodePoolSpec& spec, Pool& pool) {
+             pool.spec = lifecycle::FromProto(spec);
+           }),
+       Json<lifecycle::v1::NodePoolStatus, Pool>(
+           "status", [](const Pool& pool) { return lifecycle::ToProto(pool.status); },
+           [](const lifecycle::v1::NodePoolStatus& status, Pool& pool) {
+             pool.status = lifecycle::FromProto(status);
+           }),
+       Field<&Pool::account, &Account::generation>("ask_generation"),
+       Field<&Pool::account, &Account::granted_nodes>("granted_nodes"),
+       Field<&Pool::account, &Account::requested_nodes>("requested_nodes"),
+       Field<&Pool::account, &Account::removed_nodes>("removed_nodes")}};
+}
+
+SqlTable<Node> Nodes() {
+  return {"node",
+          KeyForm::kName,
+          {Detail<lifecycle::v1::Node, Node>(),
+           Key<&Node::name>("name"),
+           Derived<Node>(
+               "pool_name", "text",
+               [](const Node& node, SqlArray& out) { out.Add(lifecycle::PoolNameOf(node.name)); }),
+           Field<&Node::machine>("machine"),
+           Field<&Node::pool_uid>("pool_uid"),
+           Field<&Node::state>("state"),
+           Field<&Node::state_time>("state_time"),
+           Field<&Node::create_time>("create_time"),
+           Field<&Node::desired, &Desired::phase>("phase"),
+           Nullable<&Node::desired, &Desired::phase_time>("phase_time"),
+           Field<&Node::desired, &Desired::node_profile>("node_profile"),
+           Field<&Node::desired, &Desired::cordoned>("cordoned"),
+           Field<&Node::desired, &Desired::drain>("drain"),
+           Nullable<&Node::desired, &Desired::drain_deadline>("drain_deadline"),
+           Field<&Node::observed, &Observed::node_profile>("observed_profile"),
+           Field<&Node::observed, &Observed::active>("active"),
+           Nullable<&Node::observed, &Observed::active_time>("active_time"),
+           Field<&Node::observed, &Observed::autoscaler_marked>("autoscaler_marked"),
+           Field<&Node::removal_cause>("removal_cause"),
+           Nullable<&Node::preempt_time>("preempt_time")}};
+}
+
+SqlTable<Event> Events() {
+  return {"event",
+          KeyForm::kName,
+          {Key<&Event::name>("name"), Field<&Event::object>("object"),
+           Field<&Event::pool_uid>("pool_uid"), Field<&Event::type>("type"),
+           Field<&Event::reason>("reason"), Field<&Event::message>("message"),
+           Field<&Event::count>("count"), Field<&Event::first_time>("first_time"),
+           Field<&Event::last_time>("last_time")}};
+}
+
+SqlTable<Lease> Leases() {
+  return {"lease",
+          KeyForm::kName,
+          {Key<&Lease::name>("name"), Field<&Lease::holder>("holder"),
+           Field<&Lease::epoch>("epoch"), Field<&Lease::incarnation>("incarnation"),
+           Field<&Lease::generation_floor>("generation_floor")}};
+}
+
+template <class Message, class Row>
+Stored<Row> Kind(SqlTable<Row> table) {
+  return StoredAs<Message>(
+      std::move(table), [](const Versioned<Row>& row) { return lifecycle::ToProto(row); },
+      [](const Message& message) { return lifecycle::FromProto(message); });
+}
+
+}  // namespace
+
+std::unique_ptr<const Store<lifecycle::State>> NewLifecycleStore() {
+  namespace v1 = lifecycle::v1;
+  return std::make_unique<TableStore<lifecycle::State>>(
+      Kind<v1::Cluster>(Clusters()), Kind<v1::NodePool>(Pools()), Kind<v1::Node>(Nodes()),
+      Kind<v1::Event>(Events()), Kind<v1::Lease>(Leases()), StoredKeptRequests());
+}
+
+}  // namespace muster::storage

@@ -1,0 +1,275 @@
+#include "services/lifecycle/store/lifecycle_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/store/lease_store.h"
+#include "storage/postgres/schema_test_base.h"
+#include "storage/postgres/transaction_runner.h"
+#include "tests/testing/cause_matchers.h"
+#include "tests/testing/kept_requests.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+namespace {
+
+using lifecycle::State;
+using ::muster::testing::IsOk;
+using ::muster::testing::IsRefusedBy;
+using ::muster::testing::StatusIs;
+
+constexpr char kCluster[] = "organizations/acme/clusters/c1";
+constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+const absl::Time kTime = absl::FromUnixMicros(1'750'000'000'123'456);
+
+lifecycle::Pool FullPool() {
+  lifecycle::Pool pool{.name = kPool,
+                       .uid = "u",
+                       .zone = "US-EAST-04A",
+                       .generation = 3,
+                       .object_generation = 7,
+                       .create_time = kTime,
+                       .delete_time = kTime + absl::Seconds(1)};
+  pool.spec = {"spot",
+               "t",
+               5,
+               1,
+               9,
+               {{"a", "b \"c\" \\ {d}"}},
+               {{"c", "d"}},
+               {{"k", "v", "NoSchedule"}},
+               lifecycle::Image{"k", "n", "latest"},
+               lifecycle::Gpu{"570"},
+               true,
+               "PreferIdle",
+               false,
+               "Always"};
+  const lifecycle::NodeConfiguration configuration{kTime, "np-1", {"Kubernetes 1.33"}, 2};
+  pool.status = {
+      1, 2, 3, "np-1", configuration, {configuration}, {{"Quota", "True", "Under", "m", kTime, 3}}};
+  pool.account = {4, 3, 2, 1};
+  return pool;
+}
+
+lifecycle::Node FullNode(const std::string& machine, lifecycle::NodeState state) {
+  lifecycle::Node node{.name = lifecycle::NodeName(kPool, machine),
+                       .machine = machine,
+                       .pool_uid = "u",
+                       .state = state,
+                       .state_time = kTime,
+                       .create_time = kTime};
+  node.desired = {
+      lifecycle::Phase::kRunning, kTime, "np-1", true, true, kTime, {{"a", "b"}}, {{"c", "d"}},
+      {{"k", "v", "NoExecute"}}};
+  node.observed = {"np-1", true, {"default/p"}, kTime, true};
+  node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0}};
+  return node;
+}
+
+class LifecycleStoreTest : public ::testing::Test {
+ protected:
+  LifecycleStoreTest()
+      : pool_({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"}, 1),
+        runner_(&pool_, {}) {}
+
+  // Stores what `change` does to the staged state.
+  template <class F>
+  absl::Status Do(F change) {
+    StagedState<State> staged(state_, revision_);
+    change(staged);
+    const absl::Status status = runner_.Run([&](Transaction& tx) {
+      // As the lane: the last change of each key.
+      std::map<std::pair<std::string, std::string>, Revised<State::Change>> last;
+      for (const auto& c : staged.changes()) {
+        last[{std::string(c.change.kind()), c.change.key}] = c;
+      }
+      std::vector<Revised<State::Change>> changes;
+      for (auto& [key, c] : last) changes.push_back(c);
+      store_->Write(tx, changes);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) {
+      staged.RollBack();
+      return status;
+    }
+    for (const auto& c : staged.changes()) journal_.push_back(c);
+    revision_ = staged.revision();
+    return status;
+  }
+
+  std::map<std::string, std::pair<int64_t, std::string>> Picture(const State& state) const {
+    std::map<std::string, std::pair<int64_t, std::string>> picture;
+    state.ForEach([&](const Revised<State::Change>& row) {
+      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                       store_->Encode(row)};
+    });
+    return picture;
+  }
+
+  State Loaded() {
+    State loaded;
+    EXPECT_THAT(runner_.Run([&](Transaction& tx) {
+      store_->Load(tx, [&](Revised<State::Change> row) { loaded.Apply(row.change, row.revision); });
+      return absl::OkStatus();
+    }),
+                IsOk());
+    return loaded;
+  }
+
+  testing::TestDatabase database_;
+  ConnectionPool pool_;
+  TransactionRunner runner_;
+  const std::unique_ptr<const Store<lifecycle::State>> store_ = NewLifecycleStore();
+  State state_;
+  int64_t revision_ = 0;
+  std::vector<Revised<State::Change>> journal_;
+};
+
+TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
+  ASSERT_THAT(Do([](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(lifecycle::Cluster{std::string(kCluster) + "2",
+                                         "US-EAST-04A",
+                                         "1.33",
+                                         kTime,
+                                         "f2c1",
+                                         {2, 40, kTime, kTime + absl::Hours(1)}});
+                o.Put(FullPool());
+                for (int i = 0; i < lifecycle::kNodeStates; ++i) {
+                  o.Put(FullNode("g" + std::to_string(i), static_cast<lifecycle::NodeState>(i)));
+                }
+                lifecycle::Node bare{.name = lifecycle::NodeName(kPool, "bare"),
+                                     .machine = "bare",
+                                     .pool_uid = "u",
+                                     .state_time = kTime,
+                                     .create_time = kTime};
+                o.Put(bare);
+                o.Put(lifecycle::Event{std::string(kCluster) + "/events/e1", kPool, "u", "Warning",
+                                       "CWOverQuota", "m", 2, kTime, kTime});
+                o.Put(lifecycle::Lease{.holder = "a", .epoch = 1});
+                for (const KeptRequest& kept : testing::OddKeptRequests(kPool)) o.Put(kept);
+              }),
+              IsOk());
+  ASSERT_THAT(Do([](StagedState<State>& o) {
+                lifecycle::Pool pool = FullPool();
+                pool.delete_time = lifecycle::kNever;
+                pool.object_generation = 8;
+                o.Put(pool);
+                o.Put(lifecycle::Lease{
+                    .holder = "b", .epoch = 2, .incarnation = "i", .generation_floor = 7});
+                o.Delete<lifecycle::Node>(lifecycle::NodeName(kPool, "g3"));
+                o.Delete<KeptRequest>("gone");
+                o.Delete<lifecycle::Event>(std::string(kCluster) + "/events/e1");
+              }),
+              IsOk());
+  State replayed;
+  for (const auto& entry : journal_) {
+    const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
+    const auto change = store_->Decode(entry.change.kind(), entry.change.key,
+                                       entry.change.deleted() ? nullptr : &bytes);
+    ASSERT_THAT(change, IsOk());
+    replayed.Apply(*change, entry.revision);
+  }
+  EXPECT_EQ(Picture(Loaded()), Picture(state_));
+  EXPECT_EQ(Picture(replayed), Picture(state_));
+  EXPECT_EQ(Loaded().size(), static_cast<size_t>(lifecycle::kNodeStates) + 4U + 3U);
+  EXPECT_EQ(Loaded().kept().ids().size(), 3U);
+  EXPECT_TRUE(Loaded().kept() == state_.kept());
+  EXPECT_TRUE(replayed.kept() == state_.kept());
+}
+
+TEST_F(LifecycleStoreTest, APoolGoesWithItsNodesAndComesAgainInOneBatch) {
+  ASSERT_THAT(Do([](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "", kTime});
+                o.Put(FullPool());
+                o.Put(FullNode("g1", lifecycle::NodeState::kDeleted));
+              }),
+              IsOk());
+  ASSERT_THAT(Do([](StagedState<State>& o) {
+                o.Delete<lifecycle::Node>(lifecycle::NodeName(kPool, "g1"));
+                o.Delete<lifecycle::Pool>(kPool);
+                lifecycle::Pool again = FullPool();
+                again.uid = "u2";
+                o.Put(again);
+              }),
+              IsOk());
+  EXPECT_EQ(Picture(Loaded()), Picture(state_));
+}
+
+TEST_F(LifecycleStoreTest, TheTablesAreASecondFence) {
+  const auto refuses = [&](const char* constraint, auto change) {
+    EXPECT_THAT(Do(change), IsRefusedBy(constraint));
+  };
+  refuses("node_pool_cluster_exists", [](StagedState<State>& o) { o.Put(FullPool()); });
+  ASSERT_THAT(Do([](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "", kTime});
+              }),
+              IsOk());
+  refuses("node_pool_exists",
+          [](StagedState<State>& o) { o.Put(FullNode("g1", lifecycle::NodeState::kAssigned)); });
+  refuses("node_pool_target_in_range", [](StagedState<State>& o) {
+    lifecycle::Pool pool = FullPool();
+    pool.spec.target_nodes = -1;
+    o.Put(pool);
+  });
+  refuses("node_pool_object_generation_not_negative", [](StagedState<State>& o) {
+    lifecycle::Pool pool = FullPool();
+    pool.object_generation = -1;
+    o.Put(pool);
+  });
+  refuses("node_pool_uid_once", [](StagedState<State>& o) {
+    lifecycle::Pool other = FullPool();
+    other.name += "2";
+    o.Put(FullPool());
+    o.Put(other);
+  });
+  refuses("event_count_positive", [](StagedState<State>& o) {
+    o.Put(lifecycle::Event{std::string(kCluster) + "/events/e1", kPool, "u", "Normal", "r", "m", 0,
+                           kTime, kTime});
+  });
+}
+
+TEST_F(LifecycleStoreTest, UnknownJournalEntriesAreInternalErrors) {
+  const std::string garbage = "\xff\xff";
+  for (const char* kind : {"node", KeptRequest::kKind}) {
+    EXPECT_THAT(store_->Decode(kind, "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+  }
+  EXPECT_THAT(store_->Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST_F(LifecycleStoreTest, OneReplicaHoldsTheLease) {
+  LeaseStore a({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"});
+  LeaseStore b({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"});
+  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 1);
+  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 1);
+  EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 0);
+  ASSERT_THAT(b.Release("b"), IsOk());
+  EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 0);
+  ASSERT_THAT(a.Release("a"), IsOk());
+  EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 2);
+  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 0);
+  // A lease that ran out is a new one, also for who had it: somebody else may have had it between.
+  database_.Execute("UPDATE lifecycle.lease_heartbeat SET expire_time = now() - interval '1 s'");
+  EXPECT_EQ(b.Beat("b", absl::Hours(1)).value(), 3);
+  // So is one from before the clock was set back: nobody waits for what is left of the step.
+  EXPECT_EQ(b.Beat("b", absl::Seconds(5)).value(), 3);
+  database_.Execute(
+      "UPDATE lifecycle.lease_heartbeat SET write_time = write_time + interval '2 h',"
+      " expire_time = expire_time + interval '2 h'");
+  EXPECT_EQ(a.Beat("a", absl::Seconds(5)).value(), 4);
+  // Nor is an epoch given again that the journal knows.
+  database_.Execute(
+      "DELETE FROM lifecycle.lease_heartbeat; INSERT INTO lifecycle.lease (name, holder, epoch, "
+      "revision) VALUES ('leases/reconciler', 'a', 9, 1)");
+  EXPECT_EQ(a.Beat("a", absl::Seconds(5)).value(), 10);
+}
+
+TEST(LifecycleSchema, IsWhatTheTablesAreDescribedAs) {
+  ExpectDescribesSchema(*NewLifecycleStore(), "lifecycle");
+}
+
+}  // namespace
+}  // namespace muster::storage

@@ -1,0 +1,133 @@
+// Commits of which nobody can say at first whether they were done.
+#include <atomic>
+#include <chrono>
+#include <set>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "services/quota/store/lane_test_base.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+
+constexpr char kLoseConnection[] =
+    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
+
+// What is to happen once: the next commit is done and reported as lost; then, before anybody asks
+// what became of it, `meanwhile`.
+struct Doubt {
+  std::atomic<bool> lose = false;
+  std::function<void()> meanwhile = {};
+};
+
+LaneOptions Doubting(const std::shared_ptr<Doubt>& doubt) {
+  LaneOptions options;
+  options.runner.fault = [doubt](absl::string_view site) -> Fault {
+    if (site == "write/commit" && doubt->lose.exchange(false)) return {.after = kLoseConnection};
+    if (absl::StartsWith(site, "settle/")) {
+      if (auto meanwhile = std::exchange(doubt->meanwhile, nullptr)) meanwhile();
+    }
+    return {};
+  };
+  return options;
+}
+
+class QuotaDoubtTest : public QuotaLaneTest {
+ protected:
+  // Not idempotent: twice would show.
+  static absl::Status OneMore(Lane& lane) {
+    return DoDecide(lane, [](StagedState<quota::State>& staged, absl::Time) {
+      const auto* before =
+          staged.state().table<quota::Holding>().Find(QuotaName(kKey) + "/holdings/a");
+      staged.Put(
+          quota::Holding{QuotaName(kKey), "a", (before == nullptr ? 0 : before->nodes) + 1, 1, ""});
+      return absl::OkStatus();
+    });
+  }
+  const std::shared_ptr<Doubt> doubt_ = std::make_shared<Doubt>();
+};
+
+TEST_F(QuotaDoubtTest, ACommitWhoseJournalWasCompactedIsKnownByTheHead) {
+  Lane& lane = NewLane(Doubting(doubt_));
+  ASSERT_THAT(OneMore(lane), IsOk());
+  doubt_->meanwhile = [&] {
+    database_.Execute(
+        "UPDATE quota.journal_head SET compacted_revision = revision; DELETE FROM quota.journal");
+  };
+  doubt_->lose = true;
+  EXPECT_THAT(OneMore(lane), IsOk());
+  EXPECT_EQ(database_.QueryValue("SELECT sum(nodes) FROM quota.holding"), "2") << "done twice";
+}
+
+TEST_F(QuotaDoubtTest, WhatNeitherHeadNorJournalCanTellIsUnknownAndNotDoneAgain) {
+  Lane& lane = NewLane(Doubting(doubt_));
+  Lane& other = NewLane();
+  ASSERT_THAT(OneMore(lane), IsOk());
+  doubt_->meanwhile = [&] {
+    EXPECT_THAT(Do(other, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+    database_.Execute(
+        "UPDATE quota.journal_head SET compacted_revision = revision; DELETE FROM quota.journal");
+  };
+  doubt_->lose = true;
+  EXPECT_THAT(OneMore(lane), StatusIs(absl::StatusCode::kUnknown));
+  EXPECT_EQ(database_.QueryValue("SELECT sum(nodes) FROM quota.holding"), "2") << "done twice";
+  EXPECT_THAT(OneMore(lane), IsOk());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+}
+
+// On a server of its own, whose settings it changes.
+class QuotaStandbyTest : public ::testing::Test {
+ protected:
+  void WaitFor(const std::string& standby) {
+    database_.Execute("ALTER SYSTEM SET synchronous_standby_names = '" + standby + "'");
+    database_.Execute("SELECT pg_reload_conf()");
+  }
+  // Backends of the lane whose COMMIT waits for a standby.
+  std::set<std::string> Waiting() {
+    std::set<std::string> backends;
+    for (const auto& row : database_.Query(
+             "SELECT pid || ' ' || query_start FROM pg_stat_activity WHERE wait_event = 'SyncRep'"))
+      backends.insert(*row[0]);
+    return backends;
+  }
+
+  const std::unique_ptr<testing::PostgresCluster> cluster_ = testing::PostgresCluster::StartOwn();
+  testing::TestDatabase database_{{}, *cluster_};
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
+};
+
+TEST_F(QuotaStandbyTest, ACommitThatIsCancelledWhileItWaitsForItsStandbyIsNotToldAsDone) {
+  LaneOptions options;
+  options.connect = {.conninfo = database_.conninfo("quota"), .schema = "quota"};
+  const auto lane = Lane::Create(options, store_.get()).value();
+  WaitFor("missing");
+  std::promise<absl::Status> told;
+  std::atomic<bool> answered = false;
+  lane->Submit(
+      [](StagedState<quota::State>& staged, absl::Time) {
+        staged.Put(quota::Holding{QuotaName(kKey), "a", 1, 1, ""});
+        return absl::OkStatus();
+      },
+      [&](const absl::Status& status, int64_t) {
+        answered = true;
+        told.set_value(status);
+      });
+  std::set<std::string> first;
+  while (first.empty()) first = Waiting();
+  database_.Execute(
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
+  // Whatever comes next: the answer, or a question that waits for the standby too.
+  std::set<std::string> second;
+  while (!answered && (second.empty() || second == first)) second = Waiting();
+  EXPECT_FALSE(answered) << "told as done, and no standby has it";
+  WaitFor("");
+  EXPECT_THAT(told.get_future().get(), IsOk());
+  EXPECT_EQ(lane->stats().in_doubt, 1);
+  EXPECT_EQ(database_.QueryValue("SELECT sum(nodes) FROM quota.holding"), "1");
+}
+
+}  // namespace
+}  // namespace muster::storage

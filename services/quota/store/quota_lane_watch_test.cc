@@ -1,0 +1,264 @@
+// Watches and reads between the lane's steps: what a test holds up there, and what must hold.
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <thread>
+
+#include "services/quota/store/lane_test_base.h"
+#include "tests/testing/lane_trap.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::HasReason;
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+
+class QuotaLaneWatchTest : public QuotaLaneTest {
+ protected:
+  // The next `n` changes; marks between them must not be ahead of what comes after them.
+  static std::vector<int64_t> Changes(Watcher& watcher, size_t n) {
+    std::vector<int64_t> revisions;
+    int64_t mark = 0;
+    while (revisions.size() < n) {
+      const auto item = NextOf(watcher, revisions);
+      if (!item.has_value()) break;
+      if (item->type == WatchItem::Type::kSnapshotEnd || item->type == WatchItem::Type::kProgress) {
+        mark = item->revision;
+      } else if (item->type != WatchItem::Type::kSnapshot) {
+        EXPECT_GT(item->revision, mark) << "a mark said that it had been sent";
+        revisions.push_back(item->revision);
+      }
+    }
+    return revisions;
+  }
+  // What a read answers, later.
+  static std::future<int64_t> ReadLater(Lane& lane) {
+    auto promise = std::make_shared<std::promise<int64_t>>();
+    lane.Read([promise](const absl::Status& status, const quota::State* state, int64_t) {
+      promise->set_value(status.ok() ? state->Held(QuotaName(kKey)) : -1);
+    });
+    return promise->get_future();
+  }
+  LaneOptions Trapped() const {
+    LaneOptions options;
+    options.yield = trap_.Hook();
+    return options;
+  }
+  testing::LaneTrap trap_;
+};
+
+TEST_F(QuotaLaneWatchTest, AReadThatComesWhileTheHeadIsAskedAsksForItself) {
+  Lane& lane = NewLane(Trapped());
+  Lane& other = NewLane();
+  ASSERT_THAT(Do(other, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  std::future<int64_t> late;
+  trap_.Set(LanePoint::kAfterBarrier, [&] {
+    // The head has answered. Somebody commits and is told so; who asks now must see it.
+    ASSERT_THAT(Do(other, Want("a", 7)), IsOk());
+    late = ReadLater(lane);
+  });
+  EXPECT_GE(ReadLater(lane).get(), 0);
+  EXPECT_EQ(late.get(), 7);
+}
+
+TEST_F(QuotaLaneWatchTest, AReadSeesWhatIsCommittedBeforeItAndPublishedAfterIt) {
+  Lane& lane = NewLane(Trapped());
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  std::future<int64_t> early;
+  trap_.Set(LanePoint::kBeforePublish, [&] { early = ReadLater(lane); });
+  ASSERT_THAT(Do(lane, Want("a", 7)), IsOk());
+  EXPECT_EQ(early.get(), 7);
+}
+
+TEST_F(QuotaLaneWatchTest, ASnapshotAndTheChangesAfterItLeaveNothingOutAndSendNothingTwice) {
+  Lane& lane = NewLane(Trapped());
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  ASSERT_THAT(Do(lane, Want("a", 1)), IsOk());
+  struct Steps {
+    std::promise<absl::Status> written;
+    std::promise<void> committed, published;
+    std::atomic<bool> armed = false;
+  };
+  const auto steps = std::make_shared<Steps>();
+  lane.Subscribe([steps](absl::Span<const Revised<quota::State::Change>>) {
+    if (steps->armed.exchange(false)) steps->published.set_value();
+  });
+  trap_.Set(LanePoint::kBeforePublish, [steps] { steps->committed.set_value(); });
+  trap_.Set(LanePoint::kSnapshotTaken, [&lane, steps] {
+    // Committed while the watch begins: in its snapshot it is not, so it must come after it.
+    steps->armed = true;
+    lane.Submit([](StagedState<quota::State>& staged,
+                   absl::Time now) { return quota::Decide(staged, Want("b", 2), now).status(); },
+                [steps](const absl::Status& status, int64_t) { steps->written.set_value(status); });
+    steps->committed.get_future().wait();
+    // The lane waits at the door that this watch holds shut; were it open, it would be through
+    // soon.
+    steps->published.get_future().wait_for(std::chrono::milliseconds(250));
+  });
+  const auto watcher = lane.Watch({});
+  std::map<std::string, int> seen;
+  int64_t last = 0;
+  const auto take_up_to = [&](int64_t revision) {
+    while (last < revision) {
+      const auto item = NextOf(*watcher);
+      ASSERT_TRUE(item.has_value());
+      last = std::max(last, item->revision);
+      if (!item->key.empty()) ++seen[item->key];
+    }
+  };
+  take_up_to(2);
+  ASSERT_THAT(steps->written.get_future().get(), IsOk());
+  ASSERT_THAT(Do(lane, Want("c", 3)), IsOk());
+  take_up_to(4);
+  EXPECT_EQ(seen.size(), 4u) << "something was left out";
+  for (const auto& [key, times] : seen) EXPECT_EQ(times, 1) << key;
+}
+
+TEST_F(QuotaLaneWatchTest, AResumedWatchGoesOnWithTheVeryNextChangeWhateverComesMeanwhile) {
+  Lane& lane = NewLane(Trapped());
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
+  for (int i = 1; i <= 4; ++i) ASSERT_THAT(Do(lane, Want("a", i, i)), IsOk());
+  int64_t head = 5;
+  for (int64_t after = 0; after <= 5; ++after) {
+    SCOPED_TRACE(after);
+    // Between the journal and the changes to come.
+    trap_.Set(LanePoint::kResumeLevel, [&] {
+      ++head;
+      ASSERT_THAT(Do(lane, Want("a", head, head)), IsOk());
+    });
+    // With that one; the watch may begin at once, and `head` move.
+    const size_t known = static_cast<size_t>(head + 1 - after);
+    const auto watcher = lane.Watch({.after_revision = after});
+    std::vector<int64_t> revisions = Changes(*watcher, known);
+    ++head;
+    ASSERT_THAT(Do(lane, Want("a", head, head)), IsOk());
+    for (const int64_t revision : Changes(*watcher, 1)) revisions.push_back(revision);
+    ASSERT_EQ(revisions.size(), known + 1);
+    for (size_t i = 0; i < revisions.size(); ++i)
+      EXPECT_EQ(revisions[i], after + 1 + static_cast<int64_t>(i));
+  }
+}
+
+TEST_F(QuotaLaneWatchTest, AResumedWatchEndsAtAGapOfTheJournal) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
+  for (int i = 1; i <= 4; ++i) ASSERT_THAT(Do(lane, Want("a", i, i)), IsOk());
+  for (const int64_t gap : {2, 3, 5}) {
+    SCOPED_TRACE(gap);
+    database_.Execute(
+        absl::StrCat("UPDATE quota.journal SET revision = 1000 WHERE revision = ", gap));
+    const auto watcher = lane.Watch({.after_revision = 1});
+    std::vector<int64_t> revisions;
+    while (const auto item = NextOf(*watcher)) revisions.push_back(item->revision);
+    EXPECT_THAT(*watcher->Ended(), StatusIs(absl::StatusCode::kOutOfRange));
+    for (const int64_t revision : revisions) EXPECT_LT(revision, gap);
+    database_.Execute(
+        absl::StrCat("UPDATE quota.journal SET revision = ", gap, " WHERE revision = 1000"));
+  }
+}
+
+TEST_F(QuotaLaneWatchTest, AResumedWatchIsToldWhenMemoryIsLoadedAnewMeanwhile) {
+  Lane& lane = NewLane(Trapped());
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
+  trap_.Set(LanePoint::kResumeLevel, [&] {
+    database_.Execute("UPDATE quota.journal_head SET incarnation = 'another'");
+    while (lane.stats().history_replaced == 0) ReadLater(lane).wait();
+  });
+  const auto watcher = lane.Watch({.after_revision = 0});
+  while (NextOf(*watcher).has_value()) {
+  }
+  EXPECT_THAT(*watcher->Ended(), HasReason("HISTORY_REPLACED"));
+}
+
+TEST_F(QuotaLaneWatchTest, ProgressIsToldUnderLoadAndNeverAheadOfAChange) {
+  LaneOptions options;
+  options.poll = absl::Hours(1);  // the lane is never found idle
+  options.progress_interval = absl::ZeroDuration();
+  Lane& lane = NewLane(options);
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
+  const auto watcher = lane.Watch({.kinds = {std::string(quota::Quota::kKind)}});
+  EXPECT_EQ(MarkOf(*watcher).revision, 1);
+  for (int64_t i = 1; i <= 5; ++i) {
+    // A change that does not match, and one that does.
+    ASSERT_THAT(Do(lane, Want("a", i, i)), IsOk());
+    const auto mark = NextOf(*watcher);
+    ASSERT_TRUE(mark.has_value());
+    EXPECT_EQ(mark->type, WatchItem::Type::kProgress);
+    EXPECT_EQ(mark->revision, 2 * i);
+    EXPECT_FALSE(mark->incarnation.empty());
+    ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 100 + i, "", true}), IsOk());
+    EXPECT_EQ(Changes(*watcher, 1), std::vector<int64_t>{2 * i + 1});
+  }
+}
+
+TEST_F(QuotaLaneWatchTest, AWatcherThatIsGoneIsForgottenWithoutACommit) {
+  const auto polls = std::make_shared<std::atomic<int>>(0);
+  LaneOptions options;
+  options.poll = absl::Milliseconds(5);
+  options.progress_interval = absl::ZeroDuration();
+  options.runner.fault = [polls](absl::string_view site) -> Fault {
+    if (site == "peek/journal_peek") ++*polls;
+    return {};
+  };
+  Lane& lane = NewLane(options);
+  auto watcher = lane.Watch({});
+  MarkOf(*watcher);
+  EXPECT_EQ(lane.stats().watchers, 1);
+  watcher->Cancel();
+  EXPECT_EQ(lane.stats().watchers, 0);
+  const std::weak_ptr<Watcher> kept = watcher;
+  watcher.reset();
+  for (const int begin = *polls; *polls < begin + 3;) std::this_thread::yield();
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST_F(QuotaLaneWatchTest, TheJournalKeepsAsMuchAsItIsTold) {
+  LaneOptions options;
+  options.journal_keep = 4;
+  Lane& lane = NewLane(options);
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 5, "", true}), IsOk());
+  for (int i = 1; i <= 9; ++i) ASSERT_THAT(Do(lane, Want("a", i % 2, i)), IsOk());
+  const absl::StatusOr<bool> more = lane.CompactSome();
+  ASSERT_THAT(more, IsOk());
+  EXPECT_FALSE(*more);
+  EXPECT_EQ(database_.QueryValue("SELECT string_agg(revision::text, ' ' ORDER BY revision) FROM "
+                                 "quota.journal"),
+            "7 8 9 10");
+  EXPECT_EQ(NextOf(*lane.Watch({.after_revision = 6}))->revision, 7);
+  const auto gone = lane.Watch({.after_revision = 5});
+  EXPECT_FALSE(NextOf(*gone).has_value());
+  EXPECT_THAT(*gone->Ended(), StatusIs(absl::StatusCode::kOutOfRange));
+  EXPECT_FALSE(lane.CompactSome().value());  // nothing more to forget
+}
+
+TEST_F(QuotaLaneWatchTest, WatchersAreCountedWhileTheyWatch) {
+  Lane& lane = NewLane();
+  EXPECT_EQ(lane.stats().watchers, 0);
+  const auto watcher = lane.Watch({});
+  while (NextOf(*watcher)->type != WatchItem::Type::kSnapshotEnd) {
+  }
+  EXPECT_EQ(lane.stats().watchers, 1);
+  watcher->Cancel();
+  EXPECT_EQ(lane.stats().watchers, 0);
+}
+
+TEST_F(QuotaLaneWatchTest, ASlowWatcherIsCutOffWithTheRevisionToResumeFrom) {
+  LaneOptions options;
+  options.max_watch_queue = 3;
+  Lane& lane = NewLane(options);
+  const auto watcher = lane.Watch({});
+  while (NextOf(*watcher)->type != WatchItem::Type::kSnapshotEnd) {
+  }
+  for (int i = 1; i <= 10; ++i) ASSERT_THAT(Do(lane, Want("a", 0, i)), IsOk());
+  int64_t last = 0;
+  while (const auto item = NextOf(*watcher)) last = item->revision;
+  EXPECT_EQ(last, 3);
+  EXPECT_THAT(*watcher->Ended(), HasReason("WATCH_TOO_SLOW"));
+  const auto again = lane.Watch({.after_revision = last});
+  for (int64_t revision = last + 1; revision <= 6; ++revision)
+    EXPECT_EQ(NextOf(*again)->revision, revision);
+}
+
+}  // namespace
+}  // namespace muster::storage

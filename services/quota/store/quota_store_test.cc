@@ -1,0 +1,172 @@
+#include "services/quota/store/quota_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/common/fake_clock.h"
+#include "services/quota/core/decide.h"
+#include "storage/postgres/kept_request_table.h"
+#include "storage/postgres/lane.h"
+#include "storage/postgres/released_pool_table.h"
+#include "storage/postgres/schema_test_base.h"
+#include "tests/testing/cause_matchers.h"
+#include "tests/testing/kept_requests.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::IsOk;
+using ::muster::testing::IsRefusedBy;
+using ::muster::testing::StatusIs;
+using ::testing::IsEmpty;
+
+const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128", quota::ComputeClass::kDefault};
+
+class QuotaStoreTest : public ::testing::Test {
+ protected:
+  QuotaStoreTest()
+      : pool_({.conninfo = database_.conninfo("quota"), .schema = "quota"}, 1),
+        runner_(&pool_, {}) {}
+
+  // Decides on state_, stores what changed, and remembers it.
+  template <class Command>
+  void Do(const Command& command) {
+    StagedState<quota::State> staged(state_, revision_);
+    const auto status =
+        quota::Decide(staged, command, absl::FromUnixMicros(1'750'000'000'000'001 + revision_));
+    ASSERT_THAT(status, IsOk());
+    ASSERT_THAT(runner_.Run([&](Transaction& tx) {
+      store_->Write(tx, staged.changes());
+      return absl::OkStatus();
+    }),
+                IsOk());
+    for (const auto& change : staged.changes()) journal_.push_back(change);
+    revision_ = staged.revision();
+  }
+
+  // The same with what `change` does to the staged state.
+  template <class F>
+  void Put(F change) {
+    StagedState<quota::State> staged(state_, revision_);
+    change(staged);
+    ASSERT_THAT(runner_.Run([&](Transaction& tx) {
+      store_->Write(tx, staged.changes());
+      return absl::OkStatus();
+    }),
+                IsOk());
+    for (const auto& entry : staged.changes()) journal_.push_back(entry);
+    revision_ = staged.revision();
+  }
+
+  static std::map<std::string, std::pair<int64_t, std::string>> Picture(
+      const quota::State& state, const Store<quota::State>& store) {
+    std::map<std::string, std::pair<int64_t, std::string>> picture;
+    state.ForEach([&](const Revised<quota::State::Change>& row) {
+      picture[absl::StrCat(row.change.kind(), " ", row.change.key)] = {row.revision,
+                                                                       store.Encode(row)};
+    });
+    return picture;
+  }
+
+  testing::TestDatabase database_;
+  ConnectionPool pool_;
+  TransactionRunner runner_;
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
+  quota::State state_;
+  int64_t revision_ = 0;
+  std::vector<Revised<quota::State::Change>> journal_;
+};
+
+TEST_F(QuotaStoreTest, TablesAndJournalGiveBackTheState) {
+  Do(quota::UpdateQuota{kKey, 10, "", true});
+  const absl::Time hour = absl::FromUnixSeconds(1'760'000'000);
+  quota::UpdateQuota overrides{kKey, 11};
+  overrides.overrides = {{{4, hour, hour + absl::Hours(1), "to go"}}};
+  Do(overrides);
+  overrides.overrides = {{{5, hour + absl::Microseconds(1), hour + absl::Hours(2), "a \"reason\""},
+                          {0, hour + absl::Hours(2), hour + absl::Hours(3), ""}}};
+  Do(overrides);
+  Do(quota::SyncHolding{QuotaName(kKey), "a", 3, 1, "pool \"a\", with {odd} \\ letters"});
+  Do(quota::SyncHolding{QuotaName(kKey), "b", 4, 1, ""});
+  Do(quota::SyncHolding{QuotaName(kKey), "a", 5, 2, "a"});
+  Do(quota::SyncHolding{QuotaName(kKey), "b", 0, 2, "", true});
+  quota::QuotaKey spot = kKey;
+  spot.compute_class = quota::ComputeClass::kSpot;
+  Do(quota::UpdateQuota{spot, 1, "", true, {{{4, hour, hour + absl::Hours(1), ""}}}});
+  Do(quota::DeleteQuota{QuotaName(spot)});
+  for (const KeptRequest& kept : testing::OddKeptRequests(QuotaName(kKey))) {
+    Put([&](auto& staged) { staged.Put(kept); });
+  }
+  Put([&](auto& staged) { staged.template Delete<KeptRequest>("gone"); });
+
+  quota::State loaded;
+  ASSERT_THAT(runner_.Run([&](Transaction& tx) {
+    store_->Load(
+        tx, [&](Revised<quota::State::Change> row) { loaded.Apply(row.change, row.revision); });
+    return absl::OkStatus();
+  }),
+              IsOk());
+  quota::State replayed;
+  for (const auto& entry : journal_) {
+    const std::string bytes = entry.change.deleted() ? "" : store_->Encode(entry);
+    const auto change = store_->Decode(entry.change.kind(), entry.change.key,
+                                       entry.change.deleted() ? nullptr : &bytes);
+    ASSERT_THAT(change, IsOk());
+    replayed.Apply(*change, entry.revision);
+  }
+  EXPECT_EQ(Picture(loaded, *store_), Picture(state_, *store_));
+  EXPECT_EQ(Picture(replayed, *store_), Picture(state_, *store_));
+  EXPECT_EQ(loaded.size(), 3u + 3u);
+  EXPECT_EQ(FindReleased(loaded, "b")->generation, 2);
+  EXPECT_EQ(*FindReleased(loaded, "b"), *FindReleased(state_, "b"));
+  EXPECT_TRUE(loaded.released() == state_.released());
+  EXPECT_TRUE(loaded.kept() == state_.kept());
+  EXPECT_EQ(loaded.kept().ids().size(), 3u);
+  EXPECT_EQ(loaded.Held(QuotaName(kKey)), 5);
+  EXPECT_EQ(loaded.table<quota::Quota>().Find(QuotaName(kKey))->overrides.size(), 2u);
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.quota_override"), "2");
+}
+
+TEST_F(QuotaStoreTest, TheTablesAreASecondFence) {
+  StagedState<quota::State> staged(state_, 0);
+  staged.Put(quota::Holding{QuotaName(kKey), "a", -1, 1, ""});
+  const absl::Status status = runner_.Run([&](Transaction& tx) {
+    store_->Write(tx, staged.changes());
+    return absl::OkStatus();
+  });
+  EXPECT_THAT(status, IsRefusedBy("holding_nodes_in_range"));
+  EXPECT_EQ(database_.QueryValue("SELECT count(*) FROM quota.holding"), "0");
+}
+
+// As the journal has it.
+template <class Row>
+std::string EncodedRow(Row row) {
+  std::string key = row.Key();
+  return NewQuotaStore()->Encode(
+      {{std::move(key), std::make_shared<const Row>(std::move(row))}, 1});
+}
+
+TEST_F(QuotaStoreTest, UnknownJournalEntriesAreInternalErrors) {
+  const std::string garbage = "\xff\xff";
+  EXPECT_THAT(store_->Decode("quota", "x", &garbage), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_->Decode(ReleasedPool::kKind, "x", &garbage),
+              StatusIs(absl::StatusCode::kInternal));
+  const std::string other = EncodedRow(ReleasedPool{"y", 1});
+  EXPECT_THAT(store_->Decode(ReleasedPool::kKind, "x", &other),
+              StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_->Decode(KeptRequest::kKind, "x", &garbage),
+              StatusIs(absl::StatusCode::kInternal));
+  const std::string another = EncodedRow(KeptRequest{.request_id = "y"});
+  EXPECT_THAT(store_->Decode(KeptRequest::kKind, "x", &another),
+              StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(store_->Decode("castle", "x", nullptr), StatusIs(absl::StatusCode::kInternal));
+}
+
+TEST(QuotaSchema, IsWhatTheTablesAreDescribedAs) {
+  ExpectDescribesSchema(*NewQuotaStore(), "quota");
+}
+
+}  // namespace
+}  // namespace muster::storage

@@ -1,0 +1,422 @@
+#include "tests/integration/mini_muster.h"
+
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr absl::Duration kStartPatience = absl::Seconds(60);
+constexpr absl::Duration kCallTimeout = absl::Seconds(20);
+
+std::string SourceFile(const std::string& path) {
+  return absl::StrCat(MigrationsDir(), "/../", path);
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+absl::Status ToStatus(const grpc::Status& status) {
+  return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
+}
+
+void SetTimeout(grpc::ClientContext& context, absl::Duration timeout = kCallTimeout) {
+  context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+}
+
+}  // namespace
+
+bool IsHealthy(const lifecycle::v1::NodePool& pool, int64_t nodes) {
+  const std::map<std::string, std::string> wanted = {
+      {"Validated", "Valid"},
+      {"Capacity", "Sufficient"},
+      {"Quota", "Under"},
+      {"AtTarget", "TargetMet"},
+      {"NodeReconfigurationRequired", "AllNodesUpToDate"}};
+  size_t met = 0;
+  for (const auto& condition : pool.status().conditions()) {
+    // Told of a pool that may have all that it wants.
+    if (condition.type() == "MaxNodesUnreachable") continue;
+    const auto it = wanted.find(condition.type());
+    if (it == wanted.end() || it->second != condition.reason() ||
+        condition.observed_generation() != pool.generation())
+      return false;
+    ++met;
+  }
+  return met == wanted.size() && pool.spec().target_nodes() == nodes &&
+         pool.status().current_nodes() == nodes && pool.status().in_progress() == 0 &&
+         pool.status().queued_nodes() == 0;
+}
+
+MiniMuster::MiniMuster(Options options) : options_(std::move(options)) {
+  char folder[] = "/tmp/muster-muster.XXXXXX";
+  if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
+  folder_ = folder;
+  if (options_.own_cluster) own_cluster_ = PostgresCluster::StartOwn();
+  database_ = own_cluster_
+                  ? std::make_unique<TestDatabase>(std::vector<std::string>{}, *own_cluster_)
+                  : std::make_unique<TestDatabase>();
+  musterds_.resize(options_.processes.size());
+  ports_.resize(options_.processes.size());
+  Start();
+}
+
+MiniMuster::~MiniMuster() {
+  if (options_.audit_books && AllRun() && !::testing::Test::HasFatalFailure()) {
+    if (const std::string wrong = AuditBooks(); !wrong.empty())
+      ADD_FAILURE() << "the books are not closed:\n" << wrong << Logs();
+  }
+  fleetsim_.reset();
+  musterds_.clear();
+  database_.reset();
+  own_cluster_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+void MiniMuster::Start() {
+  for (size_t process = 0; process < musterds_.size(); ++process) {
+    if (musterds_[process] == nullptr || !musterds_[process]->running()) StartMusterd(process);
+  }
+  if (fleetsim_ != nullptr && fleetsim_->running()) return;
+  std::vector<std::string> command = {Binary("fleetsim"),
+                                      absl::StrCat("--target=", address(LifecycleProcess()))};
+  command.insert(command.end(), options_.fleetsim_flags.begin(), options_.fleetsim_flags.end());
+  fleetsim_ = std::make_unique<Child>(command, File("fleetsim.log"));
+}
+
+void MiniMuster::StartMusterd(size_t process) {
+  const std::string port_file = File(absl::StrCat("ports", process));
+  std::filesystem::remove(port_file);
+  std::vector<std::string> command = options_.musterd_prefix;
+  const std::vector<std::string> musterd = {
+      Binary("musterd"),
+      "serve",
+      absl::StrCat("--services=", options_.processes[process]),
+      absl::StrCat("--listen=127.0.0.1:", ports_[process].grpc),
+      absl::StrCat("--metrics_listen=127.0.0.1:", ports_[process].metrics),
+      absl::StrCat("--operator_listen=127.0.0.1:", ports_[process].operators),
+      absl::StrCat("--port_file=", port_file),
+      absl::StrCat("--db_conninfo=", database_->conninfo_without_user()),
+      absl::StrCat("--migrations_dir=", MigrationsDir()),
+      "--drain_delay=0s",
+      "--lease_ttl=1s"};
+  command.insert(command.end(), musterd.begin(), musterd.end());
+  command.insert(command.end(), options_.musterd_flags.begin(), options_.musterd_flags.end());
+  for (size_t peer = 0; peer < process; ++peer) {
+    for (absl::string_view service : absl::StrSplit(options_.processes[peer], ',')) {
+      if (service != "lifecycle")
+        command.push_back(absl::StrCat("--", service, "_address=", address(peer)));
+    }
+  }
+  musterds_[process] =
+      std::make_unique<Child>(command, File(absl::StrCat("musterd", process, ".log")));
+  for (const absl::Time give_up = absl::Now() + kStartPatience;
+       !std::filesystem::exists(port_file);) {
+    if (!musterds_[process]->running() || absl::Now() > give_up)
+      throw std::runtime_error("musterd did not start:\n" + Logs());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  std::ifstream in(port_file);
+  std::string word;
+  Ports& ports = ports_[process];
+  in >> word >> ports.grpc >> word >> ports.metrics >> word >> ports.operators;
+}
+
+int MiniMuster::open_files(size_t process) const {
+  const std::filesystem::directory_iterator files(absl::StrCat("/proc/", pid(process), "/fd"));
+  return static_cast<int>(std::distance(begin(files), end(files)));
+}
+
+size_t MiniMuster::LifecycleProcess() const {
+  for (size_t process = 0; process < options_.processes.size(); ++process) {
+    if (absl::StrContains(options_.processes[process], "lifecycle")) return process;
+  }
+  throw std::runtime_error("no process serves lifecycle");
+}
+
+bool MiniMuster::AllRun() const {
+  return std::all_of(musterds_.begin(), musterds_.end(),
+                     [](const auto& musterd) { return musterd != nullptr && musterd->running(); });
+}
+
+std::string MiniMuster::address(size_t process) const {
+  return absl::StrCat("127.0.0.1:", ports_[process].grpc);
+}
+
+std::string MiniMuster::metrics_address(size_t process) const {
+  return absl::StrCat("127.0.0.1:", ports_[process].metrics);
+}
+
+std::shared_ptr<grpc::Channel> MiniMuster::channel(size_t process) const {
+  return ChannelTo(ports_[process].grpc);
+}
+
+std::shared_ptr<grpc::Channel> MiniMuster::operator_channel(size_t process) const {
+  return ChannelTo(ports_[process].operators);
+}
+
+std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
+  return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
+                                   grpc::InsecureChannelCredentials(), arguments);
+}
+
+Finished MiniMuster::Ctl(std::vector<std::string> words) const {
+  const size_t process = LifecycleProcess();
+  if (words.front() == "debug") {
+    words.push_back(absl::StrCat("--operator-server=127.0.0.1:", ports_[process].operators));
+  }
+  words.insert(words.begin(), {Binary("musterctl"), absl::StrCat("--server=", address(process))});
+  return RunProgram(words);
+}
+
+void MiniMuster::ApplyCatalogue() {
+  // Each kind goes to the process that serves it, as a proxy in front of them would send it.
+  const std::map<std::string, std::string> service_of = {
+      {"Zone", "capacity"}, {"InstanceType", "capacity"}, {"MachineSet", "capacity"},
+      {"Quota", "quota"},   {"Release", "configuration"}, {"Cluster", "lifecycle"}};
+  const std::string catalogue = ReadFile(SourceFile("deploy/local/catalogue.yaml"));
+  for (size_t process = 0; process < options_.processes.size(); ++process) {
+    const std::string file = File(absl::StrCat("catalogue", process, ".yaml"));
+    std::ofstream out(file);
+    for (absl::string_view document : absl::StrSplit(catalogue, "\n---\n")) {
+      for (const auto& [kind, service] : service_of) {
+        if (absl::StrContains(document, absl::StrCat("\nkind: ", kind, "\n")) &&
+            absl::StrContains(options_.processes[process], service)) {
+          out << "---\n" << std::string(document) << "\n";
+        }
+      }
+    }
+    out.close();
+    const Finished applied = RunProgram(
+        {Binary("musterctl"), absl::StrCat("--server=", address(process)), "apply", "-f", file});
+    if (applied.exit_code != 0)
+      throw std::runtime_error("the catalogue was refused:\n" + applied.output + Logs());
+  }
+}
+
+void MiniMuster::ApplyExample() {
+  const Finished applied = Ctl({"apply", "-f", SourceFile("deploy/local/example-nodepool.yaml")});
+  if (applied.exit_code != 0)
+    throw std::runtime_error("the example was refused:\n" + applied.output + Logs());
+}
+
+bool MiniMuster::IsServing(size_t process) const {
+  // Debian ships no stub of the health service. Its request is empty; field 1 of its answer is 1
+  // when it serves.
+  grpc::GenericStub stub(channel(process));
+  grpc::ClientContext context;
+  SetTimeout(context);
+  const grpc::Slice empty;
+  const grpc::ByteBuffer request(&empty, 1);
+  grpc::ByteBuffer response;
+  std::promise<grpc::Status> done;
+  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
+                 [&](grpc::Status status) { done.set_value(std::move(status)); });
+  if (!done.get_future().get().ok()) return false;
+  std::vector<grpc::Slice> slices;
+  if (!response.Dump(&slices).ok() || slices.empty()) return false;
+  const std::string bytes(reinterpret_cast<const char*>(slices[0].begin()), slices[0].size());
+  return bytes == absl::string_view("\x08\x01");
+}
+
+absl::StatusOr<lifecycle::v1::NodePool> MiniMuster::GetPool() const {
+  grpc::ClientContext context;
+  SetTimeout(context);
+  lifecycle::v1::GetNodePoolRequest request;
+  request.set_name(kPool);
+  lifecycle::v1::NodePool pool;
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(channel(LifecycleProcess()));
+  if (const grpc::Status status = stub->GetNodePool(&context, request, &pool); !status.ok())
+    return ToStatus(status);
+  return pool;
+}
+
+absl::StatusOr<lifecycle::v1::NodePool> MiniMuster::Resize(int64_t nodes) const {
+  grpc::ClientContext context;
+  SetTimeout(context);
+  context.set_wait_for_ready(true);
+  lifecycle::v1::ResizeNodePoolRequest request;
+  request.set_name(kPool);
+  request.set_target_nodes(nodes);
+  lifecycle::v1::NodePool pool;
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(channel(LifecycleProcess()));
+  if (const grpc::Status status = stub->ResizeNodePool(&context, request, &pool); !status.ok())
+    return ToStatus(status);
+  return pool;
+}
+
+std::vector<lifecycle::v1::Event> MiniMuster::Events() const {
+  std::vector<lifecycle::v1::Event> events;
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(channel(LifecycleProcess()));
+  lifecycle::v1::ListEventsRequest request;
+  request.set_parent("organizations/acme/clusters/example");
+  request.set_page_size(1000);
+  do {
+    grpc::ClientContext context;
+    SetTimeout(context);
+    lifecycle::v1::ListEventsResponse response;
+    const grpc::Status status = stub->ListEvents(&context, request, &response);
+    if (!status.ok()) throw std::runtime_error(status.error_message());
+    events.insert(events.end(), response.events().begin(), response.events().end());
+    request.set_page_token(response.next_page_token());
+  } while (!request.page_token().empty());
+  return events;
+}
+
+bool MiniMuster::Await(const std::function<bool(const lifecycle::v1::NodePool*)>& wanted,
+                       absl::Duration patience) const {
+  const absl::Time give_up = absl::Now() + patience;
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(channel(LifecycleProcess()));
+  while (absl::Now() < give_up) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(give_up));
+    context.set_wait_for_ready(true);
+    lifecycle::v1::WatchLifecycleRequest request;
+    request.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE_POOL);
+    request.set_name_prefix(kPool);
+    const auto stream = stub->WatchLifecycle(&context, request);
+    lifecycle::v1::WatchLifecycleResponse message;
+    bool there = false;
+    while (stream->Read(&message)) {
+      if (message.has_node_pool()) {
+        there = true;
+        if (!wanted(&message.node_pool())) continue;
+      } else if (there && message.type() != type::v1::WATCH_EVENT_TYPE_DELETED) {
+        continue;
+      } else if (!wanted(nullptr)) {
+        continue;
+      }
+      context.TryCancel();
+      stream->Finish();
+      return true;
+    }
+    stream->Finish();
+  }
+  return false;
+}
+
+bool MiniMuster::AwaitSettled(int64_t nodes, absl::Duration patience) const {
+  // Status is published before the last machine is given back: the books are closed when capacity
+  // and quota agree too.
+  const absl::Time give_up = absl::Now() + patience;
+  if (!Await([&](const auto* pool) { return pool != nullptr && IsHealthy(*pool, nodes); },
+             patience))
+    return false;
+  while (absl::Now() < give_up) {
+    if (database_->QueryValue(
+            "SELECT (SELECT count(*) FROM capacity.machine WHERE claim IS NOT NULL) || ' ' ||"
+            " (SELECT count(*) FROM lifecycle.node WHERE state = 'PRODUCTION') || ' ' || (SELECT "
+            "coalesce(sum(nodes), 0) FROM "
+            "quota.holding)") == absl::StrCat(nodes, " ", nodes, " ", nodes)) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return false;
+}
+
+std::string MiniMuster::CheckBooks(int64_t nodes) const {
+  std::string wrong;
+  const auto expect = [&](absl::string_view what, const std::string& sql,
+                          const std::string& value) {
+    const std::string is = database_->QueryValue(sql);
+    if (is != value) absl::StrAppend(&wrong, what, " is ", is, ", not ", value, "\n");
+  };
+  const std::string count = absl::StrCat(nodes);
+  expect("machines held", "SELECT count(*) FROM capacity.machine WHERE state = 'HELD'", count);
+  expect("Nodes", "SELECT count(*) FROM lifecycle.node", count);
+  expect("the holding", "SELECT coalesce(sum(nodes), 0) FROM quota.holding", count);
+  expect("machines without their Node or Nodes without their machine",
+         "SELECT count(*) FROM (SELECT id FROM capacity.machine WHERE state = 'HELD') m"
+         " FULL JOIN (SELECT machine FROM lifecycle.node) n ON n.machine = m.id WHERE n.machine IS "
+         "NULL OR m.id IS NULL",
+         "0");
+  for (const char* schema : {"capacity", "quota", "lifecycle", "configuration"}) {
+    expect(
+        absl::StrCat("whether the journal of ", schema, " has no gap"),
+        absl::StrCat(
+            "SELECT count(*) = coalesce(max(revision), 0) AND coalesce(min(revision), 1) = 1 FROM ",
+            schema, ".journal"),
+        "t");
+  }
+  return wrong + CompareStates();
+}
+
+std::string MiniMuster::AuditBooks(absl::Duration patience) const {
+  const auto stub = debug::v1::DebugService::NewStub(operator_channel(LifecycleProcess()));
+  for (const absl::Time give_up = absl::Now() + patience;;) {
+    grpc::ClientContext context;
+    SetTimeout(context);
+    context.set_wait_for_ready(true);
+    debug::v1::AuditBooksRequest request;
+    request.mutable_settle();  // one picture, as it is
+    debug::v1::AuditBooksResponse books;
+    std::string wrong;
+    if (const grpc::Status status = stub->AuditBooks(&context, request, &books); !status.ok())
+      wrong = absl::StrCat("AuditBooks: ", status.error_message(), "\n");
+    for (const auto& difference : books.differences()) {
+      absl::StrAppend(&wrong, difference.kind(), " ", difference.pool_uid(), " ",
+                      difference.node_pool(), " ", difference.subject(), ": ", difference.message(),
+                      "\n");
+    }
+    if (wrong.empty() || absl::Now() > give_up) return wrong;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+std::string MiniMuster::CompareStates() const {
+  std::string wrong;
+  for (size_t process = 0; process < musterds_.size(); ++process) {
+    grpc::ClientContext context;
+    SetTimeout(context);
+    debug::v1::CompareStateResponse response;
+    const grpc::Status status = debug::v1::DebugService::NewStub(operator_channel(process))
+                                    ->CompareState(&context, {}, &response);
+    if (!status.ok()) absl::StrAppend(&wrong, "CompareState: ", status.error_message(), "\n");
+    for (const auto& comparison : response.comparisons()) {
+      if (!comparison.whole_journal())
+        absl::StrAppend(&wrong, comparison.service(), ": the journal was not compared whole\n");
+      for (const std::string& difference : comparison.differences()) {
+        absl::StrAppend(&wrong, comparison.service(), ": ", difference, "\n");
+      }
+    }
+  }
+  return wrong;
+}
+
+std::string MiniMuster::Logs() const {
+  std::string logs;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+    if (entry.path().extension() != ".log") continue;
+    const std::string text = ReadFile(entry.path());
+    absl::StrAppend(&logs, "--- ", entry.path().filename().string(), "\n",
+                    text.size() > 4000 ? text.substr(text.size() - 4000) : text, "\n");
+  }
+  return logs;
+}
+
+}  // namespace muster::testing

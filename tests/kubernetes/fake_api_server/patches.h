@@ -1,0 +1,12 @@
+#pragma once
+
+#include "nlohmann/json.hpp"
+#include "tests/kubernetes/fake_api_server/resources.h"
+
+namespace muster::testing {
+
+// A patch that is no apply. Throws Refusal: 422 for a JSON patch that does not fit (its `test`
+// included), 415 for a type that the resource does not take.
+nlohmann::json Patched(const Resource& resource, const Call& call, nlohmann::json document);
+
+}  // namespace muster::testing

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "absl/random/bit_gen_ref.h"
+#include "tests/kubernetes/fake_api_server/misbehaviour.h"
+#include "tests/kubernetes/fake_api_server/selectors.h"
+#include "tests/kubernetes/fake_api_server/store.h"
+
+namespace muster::testing {
+
+// Where one watch stands in the history of its resource. Not thread-safe.
+class WatchCursor {
+ public:
+  // From after `position`; none (0): every object there is comes first, as ADDED.
+  WatchCursor(const Resource& resource, Selection selection, std::string space, int64_t position);
+
+  // Appends the events that are due, a line each. False: the watch is over, its last line says why
+  // (410).
+  bool Take(const Store& store, const Misbehaviour& misbehaviour, absl::BitGenRef random,
+            std::string& lines);
+  // A line that tells how far the watch has come.
+  std::string Bookmark() const;
+
+  int64_t position() const { return position_; }
+
+ private:
+  struct Line {
+    std::string key = {};
+    std::string text = {};
+    bool is_deletion = false;
+  };
+  void AddAll(const Store& store, std::vector<Line>& lines);
+  void AddChange(const Change& change, std::vector<Line>& lines);
+  // An event sent again, or nothing.
+  void Remember(const Line& line);
+
+  const Resource& resource_;
+  const Selection selection_;
+  const std::string space_;
+  int64_t position_;
+  std::deque<Line> recent_;
+};
+
+}  // namespace muster::testing
