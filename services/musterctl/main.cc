@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "services/musterctl/commands.h"
+#include "services/musterctl/commands/commands.h"
 
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);

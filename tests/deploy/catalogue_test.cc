@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "services/musterctl/manifest.h"
+#include "services/musterctl/manifest/manifest.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::musterctl {

@@ -7,7 +7,7 @@
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/validate.h"
-#include "services/musterctl/manifest.h"
+#include "services/musterctl/manifest/manifest.h"
 #include "tests/deploy/files.h"
 
 namespace muster::deploy {

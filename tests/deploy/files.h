@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "services/musterctl/document.h"
+#include "services/musterctl/manifest/document.h"
 #include "tests/testing/status_matchers.h"
 
 // The files of deploy/ as their YAML says.

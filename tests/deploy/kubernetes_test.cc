@@ -6,7 +6,7 @@
 #include "services/common/first_edition.h"
 #include "services/lifecycle/core/validate.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
-#include "services/musterctl/manifest.h"
+#include "services/musterctl/manifest/manifest.h"
 #include "tests/deploy/files.h"
 
 namespace muster::deploy {

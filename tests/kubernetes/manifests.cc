@@ -7,7 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "services/musterctl/document.h"
+#include "services/musterctl/manifest/document.h"
 
 namespace muster::testing {
 namespace {

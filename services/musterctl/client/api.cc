@@ -1,0 +1,315 @@
+#include "services/musterctl/client/api.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "services/musterctl/client/connection.h"
+
+namespace muster::musterctl {
+namespace {
+
+class GrpcApi final : public Api {
+ public:
+  explicit GrpcApi(const ApiOptions& options) : connection_(options) {}
+
+  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) override;
+  absl::StatusOr<Item> Get(Kind kind, const std::string& id) override;
+  absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) override {
+    lifecycle::v1::GetNodePoolRequest request;
+    request.set_name(connection_.PoolName(id));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::GetNodePool, request);
+  }
+  absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
+      const std::string& pool_uid) override;
+
+  absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
+    return ApplyResource(connection_, resource, dry_run);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
+                                                         bool dry_run) override {
+    lifecycle::v1::DeleteNodePoolRequest request;
+    request.set_name(connection_.PoolName(id));
+    request.set_validate_only(dry_run);
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::DeleteNodePool, request);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Resize(
+      lifecycle::v1::ResizeNodePoolRequest request) override {
+    request.set_name(connection_.PoolName(request.name()));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ResizeNodePool, request);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
+      lifecycle::v1::ReconfigureNodePoolRequest request) override {
+    request.set_name(connection_.PoolName(request.name()));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ReconfigureNodePool,
+                            request);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
+                                                                 const std::string& id) override;
+  absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
+                                                 const std::string& machine,
+                                                 const lifecycle::v1::Node& changed,
+                                                 const std::string& field) override;
+  absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
+      lifecycle::v1::BindClusterRequest request) override {
+    request.set_name(absl::StrCat(connection_.Organization(), "/clusters/", request.name()));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::BindCluster, request);
+  }
+  absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(
+      lifecycle::v1::AllowRemovalsRequest request) override {
+    request.set_name(absl::StrCat(connection_.Organization(), "/clusters/", request.name()));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::AllowRemovals, request);
+  }
+  absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
+      const std::string& id) override {
+    lifecycle::v1::ExplainNodePoolRequest request;
+    request.set_name(connection_.PoolName(id));
+    return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ExplainNodePool,
+                            request);
+  }
+  absl::Status DeleteQuota(const std::string& name) override {
+    quota::v1::DeleteQuotaRequest request;
+    request.set_name(absl::StrContains(name, "/")
+                         ? name
+                         : absl::StrCat(connection_.Organization(), "/quotas/", name));
+    return connection_.Call(connection_.quota, &Connection::Quota::DeleteQuota, request).status();
+  }
+  absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
+      const quota::v1::CheckQuotaRequest& request) override {
+    return connection_.Call(connection_.quota, &Connection::Quota::CheckQuota, request);
+  }
+  absl::StatusOr<std::vector<Item>> ListMachines(
+      const capacity::v1::ListMachinesRequest& filter) override {
+    std::vector<Item> items;
+    RETURN_IF_ERROR(connection_.ListMachines(filter, items));
+    return items;
+  }
+  absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
+      const std::string& pool_uid) override {
+    capacity::v1::ExplainClaimRequest request;
+    request.set_name(absl::StrCat("claims/", pool_uid));
+    return connection_.Call(connection_.capacity, &Connection::Capacity::ExplainClaim, request);
+  }
+  absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+      const capacity::v1::FindPlacementsRequest& request) override {
+    return connection_.Call(connection_.capacity, &Connection::Capacity::FindPlacements, request);
+  }
+  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) override {
+    configuration::v1::PublishReleaseRequest request;
+    request.mutable_release()->set_name(name);
+    return connection_.Call(connection_.configuration, &Connection::Configuration::PublishRelease,
+                            request);
+  }
+  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) override {
+    configuration::v1::WithdrawReleaseRequest request;
+    request.set_name(name);
+    return connection_.Call(connection_.configuration, &Connection::Configuration::WithdrawRelease,
+                            request);
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
+      const std::string& pool_uid, const std::string& profile) override {
+    configuration::v1::PromoteConfigurationRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+    request.set_node_profile(profile);
+    return connection_.Call(connection_.configuration,
+                            &Connection::Configuration::PromoteConfiguration, request);
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
+      const std::string& pool_uid, const std::string& profile) override {
+    configuration::v1::RollbackConfigurationRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+    request.set_node_profile(profile);
+    return connection_.Call(connection_.configuration,
+                            &Connection::Configuration::RollbackConfiguration, request);
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
+      const std::string& pool_uid, const std::string& profile) override {
+    configuration::v1::EnableRevisionRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", pool_uid));
+    request.set_node_profile(profile);
+    return connection_.Call(connection_.configuration, &Connection::Configuration::EnableRevision,
+                            request);
+  }
+  absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override {
+    return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
+                            debug::v1::CompareStateRequest());
+  }
+  absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
+      const debug::v1::AuditBooksRequest& request) override {
+    return connection_.Call(connection_.debug, &Connection::Debug::AuditBooks, request);
+  }
+  absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
+                     const WatchReceiver& receive) override {
+    return WatchStream(connection_, kind, start, receive);
+  }
+
+ private:
+  absl::Status ListLifecycle(Kind kind, const std::string& pool, std::vector<Item>& out);
+  absl::Status ListOthers(Kind kind, std::vector<Item>& out);
+  // Calls a method whose request is a NodePool's name.
+  template <class Request>
+  absl::StatusOr<lifecycle::v1::NodePool> CallByName(
+      grpc::Status (Connection::Lifecycle::*method)(grpc::ClientContext*, const Request&,
+                                                    lifecycle::v1::NodePool*),
+      const std::string& id) {
+    Request request;
+    request.set_name(connection_.PoolName(id));
+    return connection_.Call(connection_.lifecycle, method, request);
+  }
+
+  Connection connection_;
+};
+
+absl::Status GrpcApi::ListLifecycle(Kind kind, const std::string& pool, std::vector<Item>& out) {
+  if (kind == Kind::kNodePool) {
+    lifecycle::v1::ListNodePoolsRequest request;
+    request.set_parent(connection_.Cluster());
+    return connection_.Pages(
+        connection_.lifecycle, &Connection::Lifecycle::ListNodePools, request,
+        [](auto& response) { return response.mutable_node_pools(); }, out);
+  }
+  if (kind == Kind::kNode) {
+    lifecycle::v1::ListNodesRequest request;
+    request.set_parent(connection_.PoolName(pool.empty() ? "-" : pool));
+    return connection_.Pages(
+        connection_.lifecycle, &Connection::Lifecycle::ListNodes, request,
+        [](auto& response) { return response.mutable_nodes(); }, out);
+  }
+  if (kind == Kind::kCluster) {
+    lifecycle::v1::ListClustersRequest request;
+    request.set_parent(connection_.Organization());
+    return connection_.Pages(
+        connection_.lifecycle, &Connection::Lifecycle::ListClusters, request,
+        [](auto& response) { return response.mutable_clusters(); }, out);
+  }
+  lifecycle::v1::ListEventsRequest request;
+  request.set_parent(connection_.Cluster());
+  if (!pool.empty()) {
+    ASSIGN_OR_RETURN(const lifecycle::v1::NodePool found, GetNodePool(pool));
+    request.set_pool_uid(found.uid());
+  }
+  return connection_.Pages(
+      connection_.lifecycle, &Connection::Lifecycle::ListEvents, request,
+      [](auto& response) { return response.mutable_events(); }, out);
+}
+
+absl::Status GrpcApi::ListOthers(Kind kind, std::vector<Item>& out) {
+  switch (kind) {
+    case Kind::kQuota: {
+      quota::v1::ListQuotasRequest request;
+      request.set_parent(connection_.Organization());
+      return connection_.Pages(
+          connection_.quota, &Connection::Quota::ListQuotas, request,
+          [](auto& response) { return response.mutable_quotas(); }, out);
+    }
+    case Kind::kZone:
+      return connection_.Pages(
+          connection_.capacity, &Connection::Capacity::ListZones, capacity::v1::ListZonesRequest(),
+          [](auto& response) { return response.mutable_zones(); }, out);
+    case Kind::kInstanceType:
+      return connection_.Pages(
+          connection_.capacity, &Connection::Capacity::ListInstanceTypes,
+          capacity::v1::ListInstanceTypesRequest(),
+          [](auto& response) { return response.mutable_instance_types(); }, out);
+    case Kind::kMachine:
+      return connection_.ListMachines({}, out);
+    case Kind::kClaim:
+      return connection_.Pages(
+          connection_.capacity, &Connection::Capacity::ListClaims,
+          capacity::v1::ListClaimsRequest(),
+          [](auto& response) { return response.mutable_claims(); }, out);
+    case Kind::kRelease:
+      return connection_.Pages(
+          connection_.configuration, &Connection::Configuration::ListReleases,
+          configuration::v1::ListReleasesRequest(),
+          [](auto& response) { return response.mutable_releases(); }, out);
+    case Kind::kConfiguration:
+      return connection_.Pages(
+          connection_.configuration, &Connection::Configuration::ListPoolConfigurations,
+          configuration::v1::ListPoolConfigurationsRequest(),
+          [](auto& response) { return response.mutable_configurations(); }, out);
+    case Kind::kNodeProfile:
+      return connection_.Pages(
+          connection_.configuration, &Connection::Configuration::ListNodeProfiles,
+          configuration::v1::ListNodeProfilesRequest(),
+          [](auto& response) { return response.mutable_node_profiles(); }, out);
+    case Kind::kNodePool:
+    case Kind::kNode:
+    case Kind::kEvent:
+    case Kind::kCluster:
+      break;
+  }
+  return absl::InternalError("not a kind of this list");
+}
+
+absl::StatusOr<std::vector<Item>> GrpcApi::List(Kind kind, const std::string& pool) {
+  std::vector<Item> items;
+  const bool lifecycle = kind <= Kind::kCluster;
+  RETURN_IF_ERROR(lifecycle ? ListLifecycle(kind, pool, items) : ListOthers(kind, items));
+  return items;
+}
+
+absl::StatusOr<Item> GrpcApi::Get(Kind kind, const std::string& id) {
+  if (kind == Kind::kNodePool) return GetNodePool(id);
+  if (kind == Kind::kMachine) {
+    capacity::v1::GetMachineRequest request;
+    request.set_name(absl::StrCat("machines/", id));
+    return connection_.Call(connection_.capacity, &Connection::Capacity::GetMachine, request);
+  }
+  if (kind == Kind::kConfiguration) {
+    configuration::v1::GetPoolConfigurationRequest request;
+    request.set_name(absl::StrCat("poolConfigurations/", id));
+    return connection_.Call(connection_.configuration,
+                            &Connection::Configuration::GetPoolConfiguration, request);
+  }
+  // The other lists are short, and a Node's name needs its pool's.
+  ASSIGN_OR_RETURN(std::vector<Item> items, List(kind, ""));
+  for (Item& item : items) {
+    if (IdOf(item) == id) return std::move(item);
+  }
+  return absl::NotFoundError(absl::StrCat(KindWord(kind), " \"", id, "\" does not exist."));
+}
+
+absl::StatusOr<lifecycle::v1::NodePool> GrpcApi::ControlReconfiguration(ReconfigurationVerb verb,
+                                                                        const std::string& id) {
+  switch (verb) {
+    case ReconfigurationVerb::kPause:
+      return CallByName(&Connection::Lifecycle::PauseReconfiguration, id);
+    case ReconfigurationVerb::kResume:
+      return CallByName(&Connection::Lifecycle::ResumeReconfiguration, id);
+    case ReconfigurationVerb::kCancel:
+      return CallByName(&Connection::Lifecycle::CancelReconfiguration, id);
+  }
+  return absl::InternalError("not a verb of reconfigurations");
+}
+
+absl::StatusOr<lifecycle::v1::Node> GrpcApi::UpdateNode(const std::string& pool,
+                                                        const std::string& machine,
+                                                        const lifecycle::v1::Node& changed,
+                                                        const std::string& field) {
+  lifecycle::v1::UpdateNodeRequest request;
+  *request.mutable_node() = changed;
+  request.mutable_node()->set_name(absl::StrCat(connection_.PoolName(pool), "/nodes/", machine));
+  request.mutable_update_mask()->add_paths(field);
+  return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::UpdateNode, request);
+}
+
+absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std::string& pool_uid) {
+  lifecycle::v1::ListEventsRequest request;
+  request.set_parent(connection_.Cluster());
+  request.set_pool_uid(pool_uid);
+  std::vector<Item> items;
+  RETURN_IF_ERROR(connection_.Pages(
+      connection_.lifecycle, &Connection::Lifecycle::ListEvents, request,
+      [](auto& response) { return response.mutable_events(); }, items));
+  std::vector<lifecycle::v1::Event> events;
+  for (Item& item : items) events.push_back(std::get<lifecycle::v1::Event>(std::move(item)));
+  return events;
+}
+
+}  // namespace
+
+std::unique_ptr<Api> Api::Create(const ApiOptions& options) {
+  return std::make_unique<GrpcApi>(options);
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "muster/capacity/v1/capacity_service.pb.h"
+#include "muster/debug/v1/debug_service.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.pb.h"
+#include "muster/quota/v1/quota_service.pb.h"
+#include "muster/type/v1/watch.pb.h"
+#include "services/musterctl/client/api_types.h"
+#include "services/musterctl/manifest/kinds.h"
+#include "services/musterctl/manifest/resources.h"
+
+namespace muster::musterctl {
+
+// Muster's API for a person: one blocking call a method, each with a deadline. A mutation that
+// takes a request_id bears one, and is repeated a few times under it when nobody knows what became
+// of it. Errors carry the server's details (errors.h). Thread-safe.
+class Api {
+ public:
+  static std::unique_ptr<Api> Create(const ApiOptions& options);
+  virtual ~Api() = default;
+
+  // Every resource of a kind in the scope, by name. `pool`: only Nodes and events of this NodePool;
+  // empty: all.
+  virtual absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) = 0;
+  // Machines that match the filter, by name; its page fields are not read.
+  virtual absl::StatusOr<std::vector<Item>> ListMachines(
+      const capacity::v1::ListMachinesRequest& filter) = 0;
+  // One by its id.
+  virtual absl::StatusOr<Item> Get(Kind kind, const std::string& id) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) = 0;
+  // Events about the pool and its Nodes.
+  virtual absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
+      const std::string& pool_uid) = 0;
+
+  // With `dry_run` (`validate_only`) nothing is written: the answer is what would come of it, with
+  // a preview where it is a NodePool's. The server checks NodePools, clusters, quotas and releases
+  // then; zones, instance types and machines are only compared.
+  virtual absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
+                                                                 bool dry_run) = 0;
+  // `name` of these requests is the pool's id.
+  virtual absl::StatusOr<lifecycle::v1::NodePool> Resize(
+      lifecycle::v1::ResizeNodePoolRequest request) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
+      lifecycle::v1::ReconfigureNodePoolRequest request) = 0;
+  virtual absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
+                                                                         const std::string& id) = 0;
+  // Writes that field of the Node as it is in `changed`.
+  virtual absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
+                                                         const std::string& machine,
+                                                         const lifecycle::v1::Node& changed,
+                                                         const std::string& field) = 0;
+  // `name` of these requests is the cluster's id.
+  virtual absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
+      lifecycle::v1::BindClusterRequest request) = 0;
+  virtual absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(
+      lifecycle::v1::AllowRemovalsRequest request) = 0;
+  virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
+      const std::string& id) = 0;
+  virtual absl::Status DeleteQuota(const std::string& name) = 0;
+
+  // What would come of these requests, in their order; nothing is written.
+  virtual absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
+      const quota::v1::CheckQuotaRequest& request) = 0;
+
+  virtual absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
+      const std::string& pool_uid) = 0;
+  virtual absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+      const capacity::v1::FindPlacementsRequest& request) = 0;
+
+  // Releases by resource name; pools by uid. An empty profile is `pending` or `previous`.
+  virtual absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) = 0;
+  virtual absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) = 0;
+  virtual absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
+      const std::string& pool_uid, const std::string& profile) = 0;
+  virtual absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
+      const std::string& pool_uid, const std::string& profile) = 0;
+  virtual absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
+      const std::string& pool_uid, const std::string& profile) = 0;
+
+  virtual absl::StatusOr<debug::v1::CompareStateResponse> CompareState() = 0;
+  virtual absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
+      const debug::v1::AuditBooksRequest& request) = 0;
+
+  // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended
+  // it) or `receive` returns false (OK). Without a revision in `start` it begins with a
+  // snapshot. No deadline.
+  virtual absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
+                             const WatchReceiver& receive) = 0;
+};
+
+}  // namespace muster::musterctl

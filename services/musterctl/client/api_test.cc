@@ -1,0 +1,369 @@
+#include "services/musterctl/client/api.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "google/rpc/error_details.pb.h"
+#include "google/rpc/status.pb.h"
+#include "muster/capacity/v1/capacity_service.grpc.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "muster/quota/v1/quota_service.grpc.pb.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/manifest/machine_set.h"
+
+namespace muster::musterctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::MatchesRegex;
+using ::testing::SizeIs;
+
+// Quotas and machines in memory, in pages of two.
+class FakeServer final : public quota::v1::QuotaService::Service,
+                         public capacity::v1::CapacityService::Service,
+                         public lifecycle::v1::LifecycleService::Service {
+ public:
+  FakeServer() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.RegisterService(static_cast<quota::v1::QuotaService::Service*>(this));
+    builder.RegisterService(static_cast<capacity::v1::CapacityService::Service*>(this));
+    builder.RegisterService(static_cast<lifecycle::v1::LifecycleService::Service*>(this));
+    server_ = builder.BuildAndStart();
+  }
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_); }
+
+  grpc::Status ListQuotas(grpc::ServerContext*, const quota::v1::ListQuotasRequest* request,
+                          quota::v1::ListQuotasResponse* response) override {
+    auto it = quotas.upper_bound(request->page_token());
+    for (; it != quotas.end() && response->quotas_size() < 2; ++it)
+      *response->add_quotas() = it->second;
+    if (it != quotas.end()) response->set_next_page_token(std::prev(it)->first);
+    return grpc::Status::OK;
+  }
+  grpc::Status GetQuota(grpc::ServerContext*, const quota::v1::GetQuotaRequest* request,
+                        quota::v1::Quota* response) override {
+    const auto it = quotas.find(request->name());
+    if (it == quotas.end()) return {grpc::StatusCode::NOT_FOUND, "none"};
+    *response = it->second;
+    return grpc::Status::OK;
+  }
+  grpc::Status UpdateQuota(grpc::ServerContext*, const quota::v1::UpdateQuotaRequest* request,
+                           quota::v1::Quota* response) override {
+    if (request->quota().limit() < 0) {
+      google::rpc::Status details;
+      details.set_code(3);
+      details.set_message("limit: must be 0 to 1000000");
+      google::rpc::BadRequest bad;
+      bad.add_field_violations()->set_field("limit");
+      bad.mutable_field_violations(0)->set_description("must be 0 to 1000000");
+      details.add_details()->PackFrom(bad);
+      return {grpc::StatusCode::INVALID_ARGUMENT, details.message(), details.SerializeAsString()};
+    }
+    EXPECT_TRUE(request->allow_missing());
+    ids.push_back(request->request_id());
+    if (!request->validate_only()) quotas[request->quota().name()] = request->quota();
+    *response = request->quota();
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchQuotas(grpc::ServerContext*, const quota::v1::WatchQuotasRequest*,
+                           grpc::ServerWriter<quota::v1::WatchQuotasResponse>* writer) override {
+    for (const auto& message : stream) writer->Write(message);
+    return {grpc::StatusCode::UNAVAILABLE, "the end"};
+  }
+  grpc::Status ListMachines(grpc::ServerContext*, const capacity::v1::ListMachinesRequest*,
+                            capacity::v1::ListMachinesResponse* response) override {
+    for (const auto& [name, machine] : machines) *response->add_machines() = machine;
+    return grpc::Status::OK;
+  }
+  grpc::Status BatchRegisterMachines(grpc::ServerContext*,
+                                     const capacity::v1::BatchRegisterMachinesRequest* request,
+                                     capacity::v1::BatchRegisterMachinesResponse*) override {
+    batches.push_back(request->machines_size());
+    ids.push_back(request->request_id());
+    for (const auto& machine : request->machines()) {
+      machines[machine.name()] = machine;
+      machines[machine.name()].set_state(capacity::v1::Machine::STATE_FREE);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status GetNodePool(grpc::ServerContext*, const lifecycle::v1::GetNodePoolRequest*,
+                           lifecycle::v1::NodePool*) override {
+    return {grpc::StatusCode::NOT_FOUND, "none"};
+  }
+  grpc::Status ApplyNodePool(grpc::ServerContext*,
+                             const lifecycle::v1::ApplyNodePoolRequest* request,
+                             lifecycle::v1::NodePool* response) override {
+    if (request->validate_only()) response->mutable_preview()->set_nodes_to_reboot(7);
+    return Heard("apply", *request);
+  }
+  grpc::Status ResizeNodePool(grpc::ServerContext*,
+                              const lifecycle::v1::ResizeNodePoolRequest* request,
+                              lifecycle::v1::NodePool*) override {
+    return Heard("resize", *request);
+  }
+  grpc::Status DeleteNodePool(grpc::ServerContext*,
+                              const lifecycle::v1::DeleteNodePoolRequest* request,
+                              lifecycle::v1::NodePool*) override {
+    return Heard("delete", *request);
+  }
+  grpc::Status ReconfigureNodePool(grpc::ServerContext*,
+                                   const lifecycle::v1::ReconfigureNodePoolRequest* request,
+                                   lifecycle::v1::NodePool*) override {
+    return Heard("reconfigure", *request);
+  }
+  grpc::Status PauseReconfiguration(grpc::ServerContext*,
+                                    const lifecycle::v1::PauseReconfigurationRequest* request,
+                                    lifecycle::v1::NodePool*) override {
+    return Heard("pause", *request);
+  }
+  grpc::Status ResumeReconfiguration(grpc::ServerContext*,
+                                     const lifecycle::v1::ResumeReconfigurationRequest* request,
+                                     lifecycle::v1::NodePool*) override {
+    return Heard("resume", *request);
+  }
+  grpc::Status CancelReconfiguration(grpc::ServerContext*,
+                                     const lifecycle::v1::CancelReconfigurationRequest* request,
+                                     lifecycle::v1::NodePool*) override {
+    return Heard("cancel", *request);
+  }
+  grpc::Status UpdateNode(grpc::ServerContext*, const lifecycle::v1::UpdateNodeRequest* request,
+                          lifecycle::v1::Node*) override {
+    return Heard("update", *request);
+  }
+  grpc::Status ExplainNodePool(grpc::ServerContext*,
+                               const lifecycle::v1::ExplainNodePoolRequest* request,
+                               lifecycle::v1::ExplainNodePoolResponse*) override {
+    return Heard("explain", *request);
+  }
+
+  std::vector<std::string> heard;          // requests to lifecycle, without their ids
+  std::vector<std::string> ids;            // of requests that have the field
+  std::vector<grpc::StatusCode> failures;  // what lifecycle answers next, the last first
+  std::map<std::string, quota::v1::Quota> quotas;
+  std::map<std::string, capacity::v1::Machine> machines;
+  std::vector<int> batches;
+  std::vector<quota::v1::WatchQuotasResponse> stream;
+
+ private:
+  template <class Request>
+  grpc::Status Heard(const char* verb, Request request) {
+    if constexpr (requires { request.request_id(); }) {
+      ids.push_back(request.request_id());
+      request.clear_request_id();
+    }
+    heard.push_back(absl::StrCat(verb, " ", request.ShortDebugString()));
+    if (failures.empty()) return grpc::Status::OK;
+    const grpc::StatusCode code = failures.back();
+    failures.pop_back();
+    return {code, "lost"};
+  }
+
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+class ApiTest : public ::testing::Test {
+ protected:
+  quota::v1::Quota Quota(const std::string& zone, int64_t limit) {
+    quota::v1::Quota quota;
+    quota.set_name(absl::StrCat("organizations/acme/quotas/", zone, "~t~default"));
+    quota.set_limit(limit);
+    return quota;
+  }
+  Outcome ApplyOutcome(const Resource& resource, bool dry_run = false) {
+    const auto applied = api_->Apply(resource, dry_run);
+    EXPECT_TRUE(applied.ok()) << applied.status();
+    return applied.ok() ? applied->outcome : Outcome::kUnchanged;
+  }
+
+  FakeServer server_;
+  std::unique_ptr<Api> api_ =
+      Api::Create({.server = server_.address(), .scope = {"acme", "example"}});
+};
+
+TEST_F(ApiTest, ReadsEveryPage) {
+  for (const char* zone : {"A-1A", "B-1A", "C-1A", "D-1A", "E-1A"}) {
+    server_.quotas[Quota(zone, 1).name()] = Quota(zone, 1);
+  }
+  const auto items = api_->List(Kind::kQuota, "");
+  ASSERT_TRUE(items.ok()) << items.status();
+  EXPECT_EQ(items->size(), 5u);
+}
+
+TEST_F(ApiTest, TellsCreatedConfiguredAndUnchangedApart) {
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1)), Outcome::kCreated);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2)), Outcome::kConfigured);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2)), Outcome::kUnchanged);
+}
+
+TEST_F(ApiTest, RegistersMachinesInChunksAndOnlyWhatIsNew) {
+  absl::flat_hash_set<std::string> used;
+  MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 1200};
+  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kCreated);
+  EXPECT_THAT(server_.batches, ElementsAre(500, 500, 200));
+  used.clear();
+  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kUnchanged);
+  EXPECT_EQ(server_.batches.size(), 3u);
+  used.clear();
+  spec.count = 1203;
+  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kConfigured);
+  EXPECT_THAT(server_.batches, ElementsAre(500, 500, 200, 3));
+}
+
+TEST_F(ApiTest, ADryRunChangesNothing) {
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1), true), Outcome::kCreated);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1)), Outcome::kCreated);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2), true), Outcome::kConfigured);
+  EXPECT_EQ(server_.quotas.begin()->second.limit(), 1);
+  absl::flat_hash_set<std::string> used;
+  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 3};
+  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}, true), Outcome::kCreated);
+  EXPECT_TRUE(server_.batches.empty());
+  lifecycle::v1::NodePool pool;
+  pool.set_name("organizations/acme/clusters/example/nodePools/train");
+  const auto applied = api_->Apply(pool, true);
+  ASSERT_TRUE(applied.ok()) << applied.status();
+  ASSERT_TRUE(applied->preview.has_value());
+  EXPECT_EQ(applied->preview->nodes_to_reboot(), 7);
+  EXPECT_THAT(server_.heard, ElementsAre(absl::StrCat("apply node_pool { name: \"", pool.name(),
+                                                      "\" } validate_only: true")));
+}
+
+TEST_F(ApiTest, AMachineInUseIsUnchanged) {
+  absl::flat_hash_set<std::string> used;
+  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 1};
+  const MachineSet set{"a", Expand(spec, used)};
+  EXPECT_EQ(ApplyOutcome(set), Outcome::kCreated);
+  capacity::v1::Machine& machine = server_.machines.begin()->second;
+  machine.set_claim("u-1");
+  machine.mutable_request_time()->set_seconds(1);
+  machine.set_compute_class(type::v1::COMPUTE_CLASS_SPOT);
+  EXPECT_EQ(ApplyOutcome(set), Outcome::kUnchanged);
+}
+
+TEST_F(ApiTest, OrdersNameTheirNodePool) {
+  const std::string name = "name: \"organizations/acme/clusters/example/nodePools/train\"";
+  lifecycle::v1::ResizeNodePoolRequest resize;
+  resize.set_name("train");
+  resize.add_remove_machines("g1");
+  EXPECT_TRUE(api_->Resize(resize).ok());
+  lifecycle::v1::ReconfigureNodePoolRequest reconfigure;
+  reconfigure.set_name("train");
+  EXPECT_TRUE(api_->Reconfigure(reconfigure).ok());
+  for (const auto verb :
+       {ReconfigurationVerb::kPause, ReconfigurationVerb::kResume, ReconfigurationVerb::kCancel}) {
+    EXPECT_TRUE(api_->ControlReconfiguration(verb, "train").ok());
+  }
+  EXPECT_TRUE(api_->DeleteNodePool("train", true).ok());
+  EXPECT_TRUE(api_->ExplainNodePool("train").ok());
+  lifecycle::v1::Node changed;
+  EXPECT_TRUE(api_->UpdateNode("train", "g1", changed, "reserved_desired").ok());
+  changed.mutable_protect_until_time()->set_seconds(5);
+  EXPECT_TRUE(api_->UpdateNode("train", "g1", changed, "protect_until_time").ok());
+  const std::string node = "name: \"organizations/acme/clusters/example/nodePools/train/nodes/g1\"";
+  EXPECT_THAT(
+      server_.heard,
+      ElementsAre("resize " + name + " remove_machines: \"g1\"", "reconfigure " + name,
+                  "pause " + name, "resume " + name, "cancel " + name,
+                  "delete " + name + " validate_only: true", "explain " + name,
+                  "update node { " + node + " } update_mask { paths: \"reserved_desired\" }",
+                  "update node { " + node +
+                      " protect_until_time { seconds: 5 } } update_mask { paths: "
+                      "\"protect_until_time\" }"));
+}
+
+TEST_F(ApiTest, MutationsBearAnIdEachUnlessTheyAreTried) {
+  absl::flat_hash_set<std::string> used;
+  const MachineSetSpec spec{.prefix = "a", .zone = "A-1A", .instance_type = "t", .count = 501};
+  EXPECT_EQ(ApplyOutcome(MachineSet{"a", Expand(spec, used)}), Outcome::kCreated);
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 1)), Outcome::kCreated);
+  EXPECT_TRUE(api_->DeleteNodePool("train", false).ok());
+  ASSERT_THAT(server_.ids, SizeIs(4));
+  const std::string id = server_.ids[0];
+  EXPECT_THAT(id, MatchesRegex("[0-9a-f]{32}"));
+  EXPECT_THAT(server_.ids, ElementsAre(id, id + ".2", id + ".3", id + ".4"));
+  server_.ids.clear();
+  EXPECT_TRUE(api_->DeleteNodePool("train", true).ok());
+  EXPECT_EQ(ApplyOutcome(Quota("A-1A", 2), true), Outcome::kConfigured);
+  EXPECT_THAT(server_.ids, ElementsAre("", ""));
+  // Another one's are others.
+  api_ = Api::Create({.server = server_.address()});
+  EXPECT_TRUE(api_->DeleteNodePool("train", false).ok());
+  EXPECT_NE(server_.ids[2], id);
+}
+
+TEST_F(ApiTest, WhatNobodyKnowsTheOutcomeOfIsRepeatedUnderItsId) {
+  std::vector<absl::Duration> pauses;
+  api_ = Api::Create({.server = server_.address(),
+                      .request_id = "mine",
+                      .sleep = [&](absl::Duration pause) { pauses.push_back(pause); }});
+  lifecycle::v1::ResizeNodePoolRequest resize;
+  resize.set_name("train");
+  server_.failures = {grpc::StatusCode::UNKNOWN, grpc::StatusCode::UNAVAILABLE};
+  EXPECT_TRUE(api_->Resize(resize).ok());
+  EXPECT_THAT(server_.ids, ElementsAre("mine", "mine", "mine"));
+  EXPECT_EQ(pauses.size(), 2u);
+  // Not for ever.
+  server_.ids.clear();
+  server_.failures = std::vector<grpc::StatusCode>(10, grpc::StatusCode::UNAVAILABLE);
+  EXPECT_TRUE(absl::IsUnavailable(api_->Resize(resize).status()));
+  EXPECT_THAT(server_.ids, ElementsAre("mine.2", "mine.2", "mine.2", "mine.2"));
+  // What is refused is refused, and what has no id is sent once.
+  server_.ids.clear();
+  server_.failures = {grpc::StatusCode::FAILED_PRECONDITION};
+  EXPECT_FALSE(api_->Resize(resize).ok());
+  EXPECT_THAT(server_.ids, ElementsAre("mine.3"));
+  server_.heard.clear();
+  server_.failures = {grpc::StatusCode::UNAVAILABLE};
+  EXPECT_FALSE(api_->ExplainNodePool("train").ok());
+  EXPECT_THAT(server_.heard, SizeIs(1));
+}
+
+TEST_F(ApiTest, ErrorsKeepTheServersDetails) {
+  const auto applied = api_->Apply(Quota("A-1A", -1), false);
+  ASSERT_FALSE(applied.ok());
+  EXPECT_EQ(RenderError(applied.status()),
+            "error: limit: must be 0 to 1000000 (INVALID_ARGUMENT)\n");
+}
+
+TEST_F(ApiTest, AServerThatIsNotThereIsUnavailable) {
+  const auto api = Api::Create({.server = "unix:/nonexistent/socket"});
+  const absl::Status status = api->List(Kind::kQuota, "").status();
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(RenderError(status), ::testing::EndsWith(" (UNAVAILABLE)\n"));
+}
+
+TEST_F(ApiTest, AWatchOfQuotasAddsUpTheirHoldings) {
+  const auto message = [&](type::v1::WatchEventType type, int64_t revision,
+                           const std::string& key) {
+    auto& added = server_.stream.emplace_back();
+    added.set_type(type);
+    added.set_revision(revision);
+    added.set_key(key);
+    return &added;
+  };
+  const quota::v1::Quota quota = Quota("A-1A", 10);
+  *message(type::v1::WATCH_EVENT_TYPE_SNAPSHOT, 1, quota.name())->mutable_quota() = quota;
+  for (const char* pool : {"p1", "p2"}) {
+    const std::string name = quota.name() + "/holdings/" + pool;
+    message(type::v1::WATCH_EVENT_TYPE_SNAPSHOT, 2, name)->mutable_holding()->set_nodes(3);
+  }
+  message(type::v1::WATCH_EVENT_TYPE_DELETED, 3, quota.name() + "/holdings/p2");
+  std::vector<int64_t> held;
+  const absl::Status status =
+      api_->Watch(Kind::kQuota, type::v1::WatchStart(), [&](const WatchMessage& received) {
+        held.push_back(std::get<quota::v1::Quota>(*received.item).held());
+        return true;
+      });
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(held, ElementsAre(0, 3, 6, 3));
+}
+
+}  // namespace
+}  // namespace muster::musterctl

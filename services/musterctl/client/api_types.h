@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "muster/lifecycle/v1/lifecycle_service.pb.h"
+#include "muster/type/v1/watch.pb.h"
+#include "services/musterctl/manifest/kinds.h"
+#include "services/musterctl/manifest/resources.h"
+
+// What goes into the Api and comes out of it, beside API messages.
+namespace muster::musterctl {
+
+struct ApiOptions {
+  std::string server = {};
+  Scope scope = {};
+  absl::Duration timeout = absl::Seconds(10);  // of each call
+  // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...
+  // Empty: a random one.
+  std::string request_id = {};
+  std::function<void(absl::Duration)> sleep =
+      {};  // between a call and its repetition; null: really
+};
+
+// What a manifest did, or would do.
+enum class Outcome { kCreated, kConfigured, kUnchanged };
+struct Applied {
+  Outcome outcome = Outcome::kUnchanged;
+  std::string detail = {};                                     // e.g. `16 machines, 16 new`
+  std::optional<lifecycle::v1::NodePoolPreview> preview = {};  // of a NodePool that was only tried
+  std::vector<std::string> warnings = {};                      // of a NodePool
+};
+
+enum class ReconfigurationVerb { kPause, kResume, kCancel };
+
+// A message of a Watch, of whatever kind.
+struct WatchMessage {
+  type::v1::WatchEventType type = {};
+  int64_t revision = 0;
+  std::string incarnation = {};  // of the history that `revision` is of; empty: as before
+  std::string key = {};
+  std::optional<Item> item = {};
+};
+// Returns false when it wants no more.
+using WatchReceiver = std::function<bool(const WatchMessage& message)>;
+
+}  // namespace muster::musterctl

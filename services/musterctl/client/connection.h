@@ -1,0 +1,174 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "google/rpc/status.pb.h"
+#include "muster/capacity/v1/capacity_service.grpc.pb.h"
+#include "muster/configuration/v1/configuration_service.grpc.pb.h"
+#include "muster/debug/v1/debug_service.grpc.pb.h"
+#include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "muster/quota/v1/quota_service.grpc.pb.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/client/api_types.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/request_id.h"
+
+namespace muster::musterctl {
+
+// One channel with the stubs of all services, and blocking calls on them. For the .cc files of the
+// Api only.
+class Connection {
+ public:
+  using Capacity = capacity::v1::CapacityService::Stub;
+  using Configuration = configuration::v1::ConfigurationService::Stub;
+  using Debug = debug::v1::DebugService::Stub;
+  using Lifecycle = lifecycle::v1::LifecycleService::Stub;
+  using Quota = quota::v1::QuotaService::Stub;
+
+  explicit Connection(const ApiOptions& options)
+      : options_(options), channel_(MakeChannel(options.server)) {}
+
+  std::string Organization() const {
+    return absl::StrCat("organizations/", options_.scope.organization);
+  }
+  std::string Cluster() const {
+    return absl::StrCat(Organization(), "/clusters/", options_.scope.cluster);
+  }
+  std::string PoolName(const std::string& id) const {
+    return absl::StrCat(Cluster(), "/nodePools/", id);
+  }
+
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<Response> Call(const std::unique_ptr<Stub>& stub,
+                                grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                             Response*),
+                                const Request& request) {
+    const absl::Time deadline = absl::Now() + options_.timeout;
+    const auto call = [&](const Request& sent) -> absl::StatusOr<Response> {
+      grpc::ClientContext context;
+      context.set_deadline(absl::ToChronoTime(deadline));
+      Response response;
+      const grpc::Status status = (stub.get()->*method)(&context, sent, &response);
+      if (!status.ok()) return ToStatus(status);
+      return response;
+    };
+    if constexpr (requires(Request & r) { r.set_request_id(""); }) {
+      return CallOnce(call, request, deadline);
+    }
+    return call(request);
+  }
+
+  // The answer of a Get; nullopt when there is none.
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<std::optional<Response>> Find(const std::unique_ptr<Stub>& stub,
+                                               grpc::Status (Stub::*method)(grpc::ClientContext*,
+                                                                            const Request&,
+                                                                            Response*),
+                                               const std::string& name) {
+    Request request;
+    request.set_name(name);
+    absl::StatusOr<Response> answer = Call(stub, method, request);
+    if (answer.ok()) return std::optional<Response>(*std::move(answer));
+    if (absl::IsNotFound(answer.status())) return std::optional<Response>();
+    return answer.status();
+  }
+
+  // All pages of a list. `items` returns the response's repeated field.
+  template <class Stub, class Request, class Response, class Items>
+  absl::Status Pages(const std::unique_ptr<Stub>& stub,
+                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                     Request request, Items items, std::vector<Item>& out) {
+    request.set_page_size(kPageSize);
+    do {
+      ASSIGN_OR_RETURN(Response response, Call(stub, method, request));
+      for (auto& item : *items(response)) out.emplace_back(std::move(item));
+      request.set_page_token(response.next_page_token());
+    } while (!request.page_token().empty());
+    return absl::OkStatus();
+  }
+
+  absl::Status ListMachines(const capacity::v1::ListMachinesRequest& filter,
+                            std::vector<Item>& out) {
+    return Pages(
+        capacity, &Capacity::ListMachines, filter,
+        [](auto& response) { return response.mutable_machines(); }, out);
+  }
+
+  static absl::Status ToStatus(const grpc::Status& status) {
+    if (status.ok()) return absl::OkStatus();
+    google::rpc::Status details;
+    if (!status.error_details().empty() && details.ParseFromString(status.error_details()) &&
+        details.code() == status.error_code()) {
+      return FromRpcStatus(details);
+    }
+    return FromCode(status.error_code(), status.error_message());
+  }
+
+ private:
+  static constexpr int kPageSize = 1000;
+  // How long after a call whose outcome is unknown it is repeated.
+  static constexpr absl::Duration kPauses[] = {absl::Milliseconds(200), absl::Milliseconds(400),
+                                               absl::Milliseconds(800)};
+
+  static bool IsOnlyTried(const auto& request) {
+    if constexpr (requires { request.validate_only(); }) return request.validate_only();
+    return false;
+  }
+  // Under an id, so that it is done once however often it arrives.
+  template <class F, class Request>
+  auto CallOnce(F call, Request request, absl::Time deadline) -> decltype(call(request)) {
+    if (IsOnlyTried(request)) return call(request);
+    const int number = ++requests_;
+    request.set_request_id(number == 1 ? request_id_ : absl::StrCat(request_id_, ".", number));
+    auto answer = call(request);
+    for (const absl::Duration pause : kPauses) {
+      const absl::StatusCode code = answer.status().code();
+      const bool is_unknown =
+          code == absl::StatusCode::kUnavailable || code == absl::StatusCode::kUnknown;
+      if (!is_unknown || absl::Now() + pause >= deadline) break;
+      options_.sleep ? options_.sleep(pause) : absl::SleepFor(pause);
+      answer = call(request);
+    }
+    return answer;
+  }
+
+  static constexpr int kMaxMessageBytes = 64 << 20;
+
+  static std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+    return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  }
+
+  const ApiOptions options_;
+  const std::string request_id_ =
+      options_.request_id.empty() ? NewRequestId() : options_.request_id;
+  std::atomic<int> requests_ = 0;  // that bore an id
+  const std::shared_ptr<grpc::Channel> channel_;
+
+ public:
+  const std::unique_ptr<Lifecycle> lifecycle = lifecycle::v1::LifecycleService::NewStub(channel_);
+  const std::unique_ptr<Capacity> capacity = capacity::v1::CapacityService::NewStub(channel_);
+  const std::unique_ptr<Quota> quota = quota::v1::QuotaService::NewStub(channel_);
+  const std::unique_ptr<Configuration> configuration =
+      configuration::v1::ConfigurationService::NewStub(channel_);
+  const std::unique_ptr<Debug> debug = debug::v1::DebugService::NewStub(channel_);
+};
+
+// The parts of the Api that have files of their own.
+absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource,
+                                      bool dry_run);
+absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
+                         const WatchReceiver& receive);
+
+}  // namespace muster::musterctl

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "services/musterctl/client/api.h"
+#include "services/musterctl/client/errors.h"
+
+namespace muster::musterctl {
+
+// For tests: an Api of plain members.
+class FakeApi final : public Api {
+ public:
+  std::map<Kind, std::vector<Item>> items = {};
+  // Answers of GetNodePool one after the other, the last one for ever.
+  std::deque<absl::StatusOr<lifecycle::v1::NodePool>> pools = {};
+  std::vector<lifecycle::v1::Event> events = {};
+  std::vector<std::string> calls = {};  // changes that were asked for
+  absl::Status refusal = {};            // of every change
+  Applied applied = {};
+  lifecycle::v1::NodePool changed = {};  // what changes of a NodePool answer
+  lifecycle::v1::ExplainNodePoolResponse obstacles = {};
+  debug::v1::CompareStateResponse comparison = {};
+  debug::v1::AuditBooksRequest asked_books = {};
+  debug::v1::AuditBooksResponse books = {};
+  capacity::v1::ExplainClaimResponse explanation = {};
+  capacity::v1::FindPlacementsResponse placements = {};
+  configuration::v1::PoolConfiguration configuration = {};  // after every order
+  quota::v1::HoldingAnswer holding = {};                    // what CheckQuota answers
+  // What the streams carry, and how each ends. When none is left the watch ends for good.
+  struct Stream {
+    std::vector<WatchMessage> messages = {};
+    absl::Status end = {};
+  };
+  std::deque<Stream> streams = {};
+  std::vector<std::string> watched_from = {};  // `REVISION@INCARNATION`; empty: a snapshot
+
+  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string&) override {
+    return items[kind];
+  }
+  absl::StatusOr<std::vector<Item>> ListMachines(
+      const capacity::v1::ListMachinesRequest& filter) override {
+    calls.push_back("machines " + filter.ShortDebugString());
+    return items[Kind::kMachine];
+  }
+  absl::StatusOr<capacity::v1::ExplainClaimResponse> ExplainClaim(
+      const std::string& pool_uid) override {
+    calls.push_back("explain " + pool_uid);
+    return explanation;
+  }
+  absl::StatusOr<capacity::v1::FindPlacementsResponse> FindPlacements(
+      const capacity::v1::FindPlacementsRequest& request) override {
+    calls.push_back("find " + request.ShortDebugString());
+    return placements;
+  }
+  absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
+    for (const Item& item : items[kind]) {
+      if (IdOf(item) == id) return item;
+    }
+    return absl::NotFoundError(id + " does not exist.");
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string&) override {
+    absl::StatusOr<lifecycle::v1::NodePool> answer = pools.front();
+    if (pools.size() > 1) pools.pop_front();
+    return answer;
+  }
+  absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(const std::string&) override {
+    return events;
+  }
+  absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
+    calls.push_back((dry_run ? "try apply " : "apply ") + std::to_string(resource.index()));
+    if (!refusal.ok()) return refusal;
+    return applied;
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
+                                                         bool dry_run) override {
+    return PoolChange((dry_run ? "try delete " : "delete ") + id);
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Resize(
+      lifecycle::v1::ResizeNodePoolRequest request) override {
+    changed.mutable_spec()->set_target_nodes(request.target_nodes());
+    return PoolChange("resize " + request.ShortDebugString());
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
+      lifecycle::v1::ReconfigureNodePoolRequest request) override {
+    return PoolChange("reconfigure " + request.ShortDebugString());
+  }
+  absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
+                                                                 const std::string& id) override {
+    return PoolChange("control " + std::to_string(static_cast<int>(verb)) + " " + id);
+  }
+  absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
+                                                 const std::string& machine,
+                                                 const lifecycle::v1::Node& node,
+                                                 const std::string& field) override {
+    calls.push_back("update " + field + " " + pool + " " + machine + " " + node.ShortDebugString());
+    if (!refusal.ok()) return refusal;
+    return node;
+  }
+  absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
+      lifecycle::v1::BindClusterRequest request) override {
+    calls.push_back("bind " + request.ShortDebugString());
+    if (!refusal.ok()) return refusal;
+    return lifecycle::v1::Cluster();
+  }
+  absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(
+      lifecycle::v1::AllowRemovalsRequest request) override {
+    calls.push_back("allow " + request.ShortDebugString());
+    if (!refusal.ok()) return refusal;
+    lifecycle::v1::Cluster cluster;
+    cluster.mutable_removal_allowance()->mutable_expire_time()->set_seconds(1'748'626'560);
+    return cluster;
+  }
+  absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
+      const std::string& id) override {
+    calls.push_back("explain nodepool " + id);
+    if (!refusal.ok()) return refusal;
+    return obstacles;
+  }
+  absl::Status DeleteQuota(const std::string& name) override {
+    calls.push_back("delete " + name);
+    return refusal;
+  }
+  absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
+      const quota::v1::CheckQuotaRequest& request) override {
+    calls.push_back("check " + request.holdings(0).name() + " " +
+                    std::to_string(request.holdings(0).nodes()));
+    if (!refusal.ok()) return refusal;
+    quota::v1::CheckQuotaResponse response;
+    *response.add_results()->mutable_answer() = holding;
+    return response;
+  }
+  absl::StatusOr<configuration::v1::Release> PublishRelease(const std::string& name) override {
+    calls.push_back("publish " + name);
+    if (!refusal.ok()) return refusal;
+    return configuration::v1::Release();
+  }
+  absl::StatusOr<configuration::v1::Release> WithdrawRelease(const std::string& name) override {
+    calls.push_back("withdraw " + name);
+    if (!refusal.ok()) return refusal;
+    return configuration::v1::Release();
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> Promote(
+      const std::string& pool_uid, const std::string& profile) override {
+    calls.push_back("promote " + pool_uid + " " + profile);
+    if (!refusal.ok()) return refusal;
+    return configuration;
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> Rollback(
+      const std::string& pool_uid, const std::string& profile) override {
+    calls.push_back("rollback " + pool_uid + " " + profile);
+    if (!refusal.ok()) return refusal;
+    return configuration;
+  }
+  absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
+      const std::string& pool_uid, const std::string& profile) override {
+    calls.push_back("enable " + pool_uid + " " + profile);
+    if (!refusal.ok()) return refusal;
+    return configuration;
+  }
+  absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override { return comparison; }
+  absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
+      const debug::v1::AuditBooksRequest& request) override {
+    asked_books = request;
+    return books;
+  }
+  absl::Status Watch(Kind, const type::v1::WatchStart& start,
+                     const WatchReceiver& receive) override {
+    watched_from.push_back(start.has_after_revision()
+                               ? absl::StrCat(start.after_revision(), "@", start.incarnation())
+                               : "");
+    if (streams.empty()) return absl::CancelledError("the test ends");
+    const Stream stream = streams.front();
+    streams.pop_front();
+    for (const WatchMessage& message : stream.messages) {
+      if (!receive(message)) return absl::OkStatus();
+    }
+    return stream.end;
+  }
+
+ private:
+  absl::StatusOr<lifecycle::v1::NodePool> PoolChange(std::string call) {
+    calls.push_back(std::move(call));
+    if (!refusal.ok()) return refusal;
+    return changed;
+  }
+};
+
+}  // namespace muster::musterctl

@@ -1,0 +1,214 @@
+#include "services/musterctl/commands/args.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "services/common/status_macros.h"
+
+namespace muster::musterctl {
+namespace {
+
+absl::Status Wrong(absl::string_view text) { return absl::InvalidArgumentError(text); }
+
+const Flag* FindFlag(const Command* command, const std::function<bool(const Flag&)>& fits) {
+  for (const Flag& flag : GlobalFlags()) {
+    if (fits(flag)) return &flag;
+  }
+  if (command != nullptr) {
+    for (const Flag& flag : command->flags) {
+      if (fits(flag)) return &flag;
+    }
+  }
+  return nullptr;
+}
+
+// The command is the first word that is neither a flag nor a global flag's value.
+std::string FindCommandWord(absl::Span<const std::string> args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    absl::string_view word = args[i];
+    if (!absl::StartsWith(word, "-") || word == "-") return args[i];
+    const Flag* flag =
+        FindFlag(nullptr, [&](const Flag& f) { return word == absl::StrCat("--", f.name); });
+    if (flag != nullptr && !flag->value.empty()) ++i;
+  }
+  return "";
+}
+
+struct Given {
+  const Flag* flag = nullptr;
+  std::optional<std::string> value = {};
+};
+
+// Takes `--name`, `--name=value`, `-n`, `-nvalue` apart.
+absl::StatusOr<Given> ParseFlag(absl::string_view word, const Command* command) {
+  Given given;
+  if (absl::StartsWith(word, "--")) {
+    absl::string_view name = word.substr(2);
+    if (const size_t equals = name.find('='); equals != absl::string_view::npos) {
+      given.value = std::string(name.substr(equals + 1));
+      name = name.substr(0, equals);
+    }
+    given.flag = FindFlag(command, [&](const Flag& f) { return f.name == name; });
+  } else {
+    given.flag =
+        FindFlag(command, [&](const Flag& f) { return f.letter != 0 && f.letter == word[1]; });
+    if (word.size() > 2) given.value = std::string(absl::StripPrefix(word.substr(2), "="));
+  }
+  if (given.flag == nullptr) {
+    return Wrong(absl::StrCat(
+        "unknown flag ", word, command == nullptr ? "" : absl::StrCat(" for ", command->name),
+        "; see musterctl ", command == nullptr ? "" : absl::StrCat(command->name, " "), "--help"));
+  }
+  if (given.flag->value.empty() && given.value && *given.value != "true" &&
+      *given.value != "false") {
+    return Wrong(
+        absl::StrCat("--", given.flag->name, ": is true or false, not \"", *given.value, "\""));
+  }
+  return given;
+}
+
+void FillStandards(absl::Span<const Flag> flags, const Environment& environment,
+                   CommandLine& line) {
+  for (const Flag& flag : flags) {
+    if (line.flags.contains(flag.name)) continue;
+    std::optional<std::string> value;
+    if (!flag.variable.empty()) value = environment(flag.variable);
+    if (!value || value->empty()) value = flag.standard;
+    if (!value->empty()) line.flags[flag.name] = {*value};
+  }
+}
+
+void AppendFlags(std::string& out, absl::string_view title, absl::Span<const Flag> flags) {
+  if (flags.empty()) return;
+  absl::StrAppend(&out, "\n", title, ":\n");
+  for (const Flag& flag : flags) {
+    std::string left = flag.letter == 0 ? "    " : absl::StrFormat("-%c, ", flag.letter);
+    absl::StrAppend(&left, "--", flag.name, flag.value.empty() ? "" : "=", flag.value);
+    absl::StrAppendFormat(&out, "  %-28s %s", left, flag.meaning);
+    if (!flag.standard.empty()) absl::StrAppend(&out, " Default: ", flag.standard, ".");
+    if (!flag.variable.empty()) absl::StrAppend(&out, " Environment: ", flag.variable, ".");
+    absl::StrAppend(&out, "\n");
+  }
+}
+
+}  // namespace
+
+std::string CommandLine::Get(absl::string_view flag) const {
+  const auto it = flags.find(std::string(flag));
+  return it == flags.end() || it->second.empty() ? "" : it->second.back();
+}
+
+const std::vector<Flag>& GlobalFlags() {
+  static const auto& flags = *new std::vector<Flag>{
+      {.name = "server",
+       .value = "HOST:PORT",
+       .meaning = "Where Muster's API is.",
+       .standard = "127.0.0.1:7600",
+       .variable = "MUSTER_SERVER"},
+      {.name = "organization",
+       .value = "ID",
+       .meaning = "Organization of clusters, NodePools and quotas.",
+       .standard = "acme",
+       .variable = "MUSTER_ORGANIZATION"},
+      {.name = "cluster",
+       .value = "ID",
+       .meaning = "Cluster of NodePools, Nodes and events.",
+       .standard = "example",
+       .variable = "MUSTER_CLUSTER"},
+      {.name = "timeout",
+       .value = "DURATION",
+       .meaning = "Deadline of each call, e.g. 30s. Default: 10s (wait: 5m in all)."},
+  };
+  return flags;
+}
+
+const Command* FindCommand(absl::string_view name) {
+  for (const Command& command : Commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
+                                      const Environment& environment) {
+  CommandLine line;
+  line.command = FindCommandWord(args);
+  if (line.command == "help") line.command.clear();
+  const Command* command = FindCommand(line.command);
+  if (!line.command.empty() && command == nullptr) {
+    return Wrong(absl::StrCat("unknown command \"", line.command, "\"; see musterctl --help"));
+  }
+  bool command_seen = false;
+  bool only_arguments = false;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string& word = args[i];
+    if (!only_arguments && word == "--") {
+      only_arguments = true;
+    } else if (!only_arguments && (word == "--help" || word == "-h")) {
+      line.help = true;
+    } else if (!only_arguments && word.size() > 1 && word[0] == '-') {
+      ASSIGN_OR_RETURN(Given given, ParseFlag(word, command));
+      if (!given.value && given.flag->value.empty()) given.value = "true";
+      if (!given.value && i + 1 == args.size())
+        return Wrong(absl::StrCat(word, ": needs a value: ", given.flag->value));
+      if (!given.value) given.value = args[++i];
+      if (*given.value == "false" && given.flag->value.empty()) given.value = "";
+      std::vector<std::string>& values = line.flags[given.flag->name];
+      if (!given.flag->repeated) values.clear();
+      values.push_back(*std::move(given.value));
+    } else if (!command_seen) {
+      command_seen = true;
+    } else {
+      line.arguments.push_back(word);
+    }
+  }
+  if (args.empty() || command == nullptr) {
+    line.help = true;
+    return line;
+  }
+  FillStandards(GlobalFlags(), environment, line);
+  FillStandards(command->flags, environment, line);
+  return line;
+}
+
+std::string Help(const Command* command) {
+  std::string out;
+  if (command == nullptr) {
+    out = "musterctl talks to Muster's API.\n\nUsage: musterctl [flags] COMMAND ...\n\nCommands:\n";
+    for (const Command& each : Commands())
+      absl::StrAppendFormat(&out, "  %-12s %s\n", each.name, each.summary);
+    AppendFlags(out, "Flags of every command", GlobalFlags());
+    absl::StrAppend(&out,
+                    "\nmusterctl COMMAND --help tells more. Exit code: 0 done, 1 refused or "
+                    "failed, 2 wrong use.\n");
+    return out;
+  }
+  absl::StrAppend(&out, command->summary, "\n\nUsage: musterctl ", command->usage, "\n");
+  if (!command->details.empty()) absl::StrAppend(&out, "\n", command->details, "\n");
+  AppendFlags(out, "Flags", command->flags);
+  AppendFlags(out, "Flags of every command", GlobalFlags());
+  return out;
+}
+
+absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view field, absl::string_view text) {
+  absl::Duration duration;
+  if (!absl::ParseDuration(text, &duration) || duration <= absl::ZeroDuration()) {
+    return Wrong(absl::StrCat(field, ": must be a duration above zero such as 30s or 5m, is \"",
+                              text, "\""));
+  }
+  return duration;
+}
+
+absl::StatusOr<int64_t> ParseCount(absl::string_view field, absl::string_view text) {
+  int64_t count = 0;
+  if (!absl::SimpleAtoi(text, &count)) {
+    return Wrong(absl::StrCat(field, ": must be an integer that fits 64 bits, is \"", text, "\""));
+  }
+  return count;
+}
+
+}  // namespace muster::musterctl

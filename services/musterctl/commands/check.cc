@@ -1,0 +1,64 @@
+#include "absl/strings/str_cat.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/table.h"
+
+namespace muster::musterctl {
+namespace {
+
+// The uid of a pool that is not there.
+constexpr char kNewPool[] = "a-new-pool";
+
+std::string Text(const quota::v1::HoldingAnswer& answer) {
+  if (answer.verdict() == quota::v1::HoldingAnswer::VERDICT_NOT_SET) return "it is not set";
+  return absl::StrCat(answer.held(), " of ", answer.limit(), " held, ", answer.remaining(),
+                      " remain");
+}
+
+void PrintHolders(const quota::v1::HoldingAnswer& answer, std::ostream& out) {
+  if (answer.holders().empty()) return;
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& holder : answer.holders())
+    rows.push_back({absl::StrCat(holder.nodes()), holder.pool_uid(), holder.pool()});
+  out << TablePrinter({"NODES", "UID", "NODEPOOL"}).Print(rows);
+  if (answer.other_holders() > 0) {
+    out << absl::StrCat("and ", answer.other_holders(), " more with ", answer.other_nodes(),
+                        " Nodes\n");
+  }
+}
+
+}  // namespace
+
+absl::Status Check(Session& session) {
+  const std::vector<std::string>& arguments = session.line.arguments;
+  if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kQuota)
+    return WrongUse("check: quota NAME");
+  if (!session.line.Has("nodes")) return WrongUse("check: --nodes is missing");
+  const absl::StatusOr<int64_t> nodes = ParseCount("--nodes", session.line.Get("nodes"));
+  if (!nodes.ok()) return WrongUse(nodes.status().message());
+  quota::v1::CheckQuotaRequest request;
+  request.add_holdings()->set_name(absl::StrCat(
+      "organizations/", session.scope.organization, "/quotas/", arguments[1], "/holdings/",
+      session.line.Has("pool-uid") ? session.line.Get("pool-uid") : kNewPool));
+  request.mutable_holdings(0)->set_nodes(*nodes);
+  const auto response = session.api.CheckQuota(request);
+  if (!response.ok()) {
+    return RenameFields(response.status(), [](const std::string& field) {
+      return field == "holdings[0].nodes"  ? "--nodes"
+             : field == "holdings[0].name" ? "NAME or --pool-uid"
+                                           : field;
+    });
+  }
+  if (response->results_size() != 1 || !response->results(0).has_answer())
+    return absl::InternalError("the server did not answer the question");
+  const quota::v1::HoldingAnswer& answer = response->results(0).answer();
+  const bool fits = answer.nodes() == *nodes;
+  session.world.out << "quota/" << arguments[1] << ": " << *nodes
+                    << (fits ? " Nodes fit; then " : " Nodes do not fit: ") << Text(answer) << "\n";
+  PrintHolders(answer, session.world.out);
+  if (fits) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(*nodes, " Nodes are not within quota"));
+}
+
+}  // namespace muster::musterctl

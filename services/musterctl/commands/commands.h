@@ -1,0 +1,86 @@
+#pragma once
+
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "services/common/clock.h"
+#include "services/musterctl/client/api.h"
+#include "services/musterctl/commands/args.h"
+#include "services/musterctl/manifest/manifest.h"
+
+namespace muster::musterctl {
+
+// What the commands need of the world.
+struct World {
+  std::istream& in;
+  std::ostream& out;
+  std::ostream& err;
+  Environment environment = {};
+  std::function<std::shared_ptr<Api>(const ApiOptions&)> connect = Api::Create;
+  const Clock& clock;
+  std::function<void(absl::Duration)> sleep = {};
+};
+
+// Exit codes.
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kWrongUse = 2;
+
+// Runs one command line (without the program's name) and returns the exit code.
+int Run(absl::Span<const std::string> args, World& world);
+
+// One command, its line parsed. Output goes to world.out as it comes; an error is returned, not
+// printed.
+struct Session {
+  const CommandLine& line;
+  const Scope& scope;
+  Api& api;
+  World& world;
+};
+absl::Status Get(Session& session);
+absl::Status Describe(Session& session);
+absl::Status Apply(Session& session);
+absl::Status Scale(Session& session);
+absl::Status Delete(Session& session);
+absl::Status Wait(Session& session);
+absl::Status Check(Session& session);
+absl::Status Debug(Session& session);
+absl::Status Explain(Session& session);
+absl::Status Find(Session& session);
+absl::Status Publish(Session& session);
+absl::Status Withdraw(Session& session);
+absl::Status Promote(Session& session);
+absl::Status Rollback(Session& session);
+absl::Status Enable(Session& session);
+absl::Status Reconfigure(Session& session);
+absl::Status Pause(Session& session);
+absl::Status Resume(Session& session);
+absl::Status Cancel(Session& session);
+absl::Status Protect(Session& session);
+absl::Status Unprotect(Session& session);
+absl::Status Reserve(Session& session);
+absl::Status Unreserve(Session& session);
+absl::Status Bind(Session& session);
+absl::Status Allow(Session& session);
+
+// Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
+// changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server
+// is away.
+absl::Status WaitForPool(Session& session, const std::string& pool, bool deleted,
+                         absl::Duration timeout);
+
+// What keeps a pool from being healthy, one phrase each; empty: it is.
+std::vector<std::string> Ailments(const lifecycle::v1::NodePool& pool);
+
+// Every file of `-f`, parsed and checked as a whole.
+absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session);
+
+// INVALID_ARGUMENT of wrong use: the exit code is kWrongUse.
+absl::Status WrongUse(absl::string_view text);
+bool IsWrongUse(const absl::Status& status);
+
+}  // namespace muster::musterctl

@@ -1,0 +1,420 @@
+#include "services/musterctl/commands/commands.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "services/musterctl/commands/commands_test_base.h"
+#include "services/musterctl/manifest/document.h"
+
+namespace muster::musterctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+WatchMessage Message(type::v1::WatchEventType type, int64_t revision,
+                     std::optional<Item> item = std::nullopt, const std::string& incarnation = "") {
+  return {.type = type,
+          .revision = revision,
+          .incarnation = incarnation,
+          .key = item ? NameOf(*item) : "",
+          .item = std::move(item)};
+}
+
+lifecycle::v1::NodePool PoolWithTarget(int64_t nodes) {
+  lifecycle::v1::NodePool pool = ReferencePool();
+  pool.mutable_spec()->set_target_nodes(nodes);
+  return pool;
+}
+
+absl::Status Refusal() {
+  google::rpc::Status status;
+  status.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
+  status.set_message("two faults");
+  google::rpc::BadRequest bad;
+  auto& first = *bad.add_field_violations();
+  first.set_field("spec.minNodes");
+  first.set_description("must be at most spec.maxNodes");
+  auto& second = *bad.add_field_violations();
+  second.set_field("spec.image.kernel");
+  second.set_description("must be empty with spec.image.name");
+  google::rpc::ErrorInfo info;
+  info.set_reason("INVALID_FIELD");
+  status.add_details()->PackFrom(info);
+  status.add_details()->PackFrom(bad);
+  return FromRpcStatus(status);
+}
+
+constexpr char kPool[] =
+    "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata: {name: train}\n"
+    "spec: {instanceType: t, targetNodes: 1}\n";
+
+TEST_F(CommandsTest, FlagsComeFromTheLineThenTheEnvironmentThenTheDefaults) {
+  environment_["MUSTER_SERVER"] = "env:1";
+  environment_["MUSTER_CLUSTER"] = "env-cluster";
+  EXPECT_EQ(RunLine({"--cluster", "c1", "get", "nodepools", "--timeout=3s"}), kDone);
+  EXPECT_EQ(options_.server, "env:1");
+  EXPECT_EQ(options_.scope.cluster, "c1");
+  EXPECT_EQ(options_.scope.organization, "acme");
+  EXPECT_EQ(options_.timeout, absl::Seconds(3));
+  EXPECT_EQ(err(), "No nodepools found.\n");
+}
+
+TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"launch"}, "unknown command \"launch\""},
+      {{"get"}, "get: say what: nodepools, nodes,"},
+      {{"get", "pods"}, "unknown kind \"pods\""},
+      {{"get", "nodes", "--color"}, "unknown flag --color for get"},
+      {{"get", "nodes", "-o", "xml"}, "--output: must be wide, json, yaml or name, is \"xml\""},
+      {{"get", "nodes", "-o"}, "-o: needs a value: FORMAT"},
+      {{"get", "nodes", "--watch=maybe"}, "--watch: is true or false"},
+      {{"get", "quotas", "--nodepool=a"}, "--nodepool: only with nodes and events"},
+      {{"get", "nodes", "--timeout=soon"}, "--timeout: must be a duration above zero"},
+      {{"describe", "quota", "a"}, "describe: nodepool or node"},
+      {{"describe", "nodepool", "a", "-o", "json"}, "describe: --output may be wide"},
+      {{"scale", "nodepool", "a"}, "--nodes or --remove is missing"},
+      {{"scale", "nodepool", "a", "--nodes=many"}, "--nodes: must be an integer that fits 64 bits"},
+      {{"scale", "node", "a", "--nodes=1"}, "scale: nodepool NAME"},
+      {{"apply"}, "-f FILE is missing"},
+      {{"delete", "zone", "a"}, "delete: say nodepool or quota"},
+      {{"delete", "nodepool"}, "NAME is missing"},
+      {{"wait", "nodepool", "a", "--for=rich"}, "--for: must be healthy or deleted"},
+      {{"check", "zone", "a", "--nodes=1"}, "check: quota NAME"},
+      {{"check", "quota", "a"}, "--nodes is missing"},
+      {{"get", "zones", "--state=free"}, "only with `get machines`"},
+      {{"get", "machines", "--state=asleep"}, "--state: must be free, held, reclaiming,"},
+      {{"get", "machines", "-w", "--zone=A-1A"}, "only with `get machines`"},
+      {{"explain", "zone", "a"}, "explain: nodepool NAME or claim UID"},
+      {{"find", "placements"}, "find: placements TYPE=NODES[:spot]..."},
+      {{"find", "placements", "t"}, "must be TYPE=NODES[:spot], is \"t\""},
+      {{"find", "placements", "t=few"}, "t: must be an integer that fits 64 bits"},
+      {{"find", "placements", "t=1", "--priority=1"}, "--priority"},
+      {{"publish", "release"}, "publish: release CHANNEL~COMPONENT~VERSION"},
+      {{"withdraw", "zone", "a"}, "withdraw: release CHANNEL~COMPONENT~VERSION"},
+      {{"publish", "release", "stable~1"}, "must be CHANNEL~COMPONENT~VERSION"},
+      {{"promote"}, "promote: POOL_UID [PROFILE] or nodepool NAME [PROFILE]"},
+      {{"promote", "nodepool"}, "promote: POOL_UID [PROFILE]"},
+      {{"rollback", "np", "a", "b", "c"}, "nodepool NAME [PROFILE]"},
+      {{"delete", "quota", "a", "--dry-run"}, "delete --dry-run: NodePools only"},
+      {{"delete", "nodepool", "a", "--dry-run", "--wait"}, "either --dry-run or --wait"},
+      {{"reconfigure", "a"}, "reconfigure: nodepool NAME"},
+      {{"reconfigure", "nodepool", "a", "--allowed-failures=few"}, "--allowed-failures: must be"},
+      {{"pause", "nodepool", "a"}, "pause: reconfiguration NAME"},
+      {{"resume", "reconfiguration"}, "resume: reconfiguration NAME"},
+      {{"cancel"}, "cancel: reconfiguration NAME"},
+      {{"protect", "node", "a/g1"}, "protect: --for is missing"},
+      {{"protect", "node", "g1", "--for=1h"}, "protect: node POOL/MACHINE"},
+      {{"protect", "node", "a/g1", "--for=-1h"}, "--for: must be a duration above zero"},
+      {{"unprotect", "node", "/g1"}, "unprotect: node POOL/MACHINE"},
+      {{"reserve", "node", "g1"}, "reserve: node POOL/MACHINE"},
+      {{"rollback", "a", "b", "c"}, "rollback: POOL_UID [PROFILE]"},
+      {{"enable", "revision", "a"}, "enable: revision POOL_UID PROFILE"},
+      {{"debug"}, "debug: say compare or audit"}};
+  for (const auto& [args, text] : cases) {
+    EXPECT_EQ(RunLine(args), kWrongUse) << text;
+    EXPECT_THAT(err(), StartsWith("error: "));
+    EXPECT_THAT(err(), HasSubstr(text));
+  }
+  EXPECT_THAT(api_.calls, IsEmpty());
+}
+
+TEST_F(CommandsTest, HelpNamesEveryCommandAndFlag) {
+  EXPECT_EQ(RunLine({"--help"}), kDone);
+  for (const Command& command : Commands())
+    EXPECT_THAT(out(), HasSubstr("  " + command.name + " "));
+  for (const Flag& flag : GlobalFlags()) EXPECT_THAT(out(), HasSubstr("--" + flag.name));
+  for (const Command& command : Commands()) {
+    EXPECT_EQ(RunLine({command.name, "--help"}), kDone);
+    EXPECT_THAT(out(), HasSubstr("Usage: musterctl " + command.usage));
+    for (const Flag& flag : command.flags) EXPECT_THAT(out(), HasSubstr("--" + flag.name));
+  }
+  EXPECT_EQ(RunLine({}), kWrongUse);
+  EXPECT_EQ(RunLine({"version"}), kDone);
+}
+
+TEST_F(CommandsTest, GetPrintsTablesAndNames) {
+  api_.items[Kind::kNodePool] = {ReferencePool()};
+  EXPECT_EQ(RunLine({"get", "np"}), kDone);
+  EXPECT_THAT(out(), StartsWith("NAME               INSTANCE TYPE    TARGET"));
+  EXPECT_EQ(RunLine({"get", "NodePools", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "nodepool/example-nodepool\n");
+  EXPECT_EQ(RunLine({"get", "nodepool", "example-nodepool", "-oyaml"}), kDone);
+  EXPECT_THAT(out(), StartsWith("apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\n"));
+  EXPECT_EQ(RunLine({"get", "nodepools", "-o", "json"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\"kind\": \"List\""));
+  EXPECT_EQ(RunLine({"get", "nodepool", "other"}), kFailed);
+  EXPECT_EQ(err(), "error: other does not exist.\n");
+}
+
+TEST_F(CommandsTest, ApplySendsInOrderAndSaysWhatItDid) {
+  api_.applied.outcome = Outcome::kCreated;
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, std::string(kPool) +
+                                              "---\napiVersion: muster/v1\nkind: Zone\n"
+                                              "metadata: {name: A-1A}\nspec: {access: general}\n"),
+            kDone);
+  EXPECT_EQ(out(), "zone/A-1A created\nnodepool/train created\n");
+}
+
+TEST_F(CommandsTest, ApplySendsNothingWhenAnythingIsWrong) {
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, std::string(kPool) + "---\nkind: Pod\n"), kFailed);
+  EXPECT_THAT(err(),
+              StartsWith("error: standard input: document 2, line 6: apiVersion: is missing\n"));
+  EXPECT_EQ(RunLine({"apply", "-f", "-", "-f", "/no/such/file"}, kPool), kFailed);
+  EXPECT_EQ(err(), "error: /no/such/file: cannot be read\n");
+  EXPECT_THAT(api_.calls, IsEmpty());
+}
+
+// As `-f /dev/zero`: somebody writes and writes.
+TEST_F(CommandsTest, AFileThatDoesNotEndIsNotReadToItsEnd) {
+  const std::string fifo = absl::StrCat(::testing::TempDir(), "/endless.", getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  signal(SIGPIPE, SIG_IGN);
+  size_t written = 0;
+  std::thread writer([&] {
+    std::ofstream out(fifo);
+    const std::string piece(64 << 10, '\0');
+    while (written < 16 * kMaxManifestBytes && out.write(piece.data(), 64 << 10))
+      written += piece.size();
+  });
+  EXPECT_EQ(RunLine({"apply", "-f", fifo}), kFailed);
+  writer.join();
+  unlink(fifo.c_str());
+  EXPECT_THAT(err(), HasSubstr("larger than 16777216 bytes"));
+  EXPECT_LT(written, kMaxManifestBytes + (1 << 20));
+}
+
+TEST_F(CommandsTest, TheServersFieldViolationsAreLinesOfTheirOwn) {
+  api_.refusal = Refusal();
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, kPool), kFailed);
+  EXPECT_EQ(err(),
+            "nodepool/train (standard input: document 1, line 1) was refused\n"
+            "error: spec.minNodes: must be at most spec.maxNodes\n"
+            "error: spec.image.kernel: must be empty with spec.image.name (INVALID_ARGUMENT, "
+            "INVALID_FIELD)\n");
+}
+
+TEST_F(CommandsTest, FieldsAreNamedAsTheUserWroteThem) {
+  EXPECT_EQ(ManifestPath("spec.image.kernel"), "spec.image.kernel");
+  EXPECT_EQ(ManifestPath("node_pool.spec.targetNodes"), "spec.targetNodes");
+  EXPECT_EQ(ManifestPath("zone.instance_types[0]"), "spec.instanceTypes[0]");
+  EXPECT_EQ(ManifestPath("instance_type.nodes_per_rack"), "spec.nodesPerRack");
+  EXPECT_EQ(ManifestPath("machines[17].instance_type"), "spec.instanceType");
+  EXPECT_EQ(ManifestPath("quota.limit"), "spec.limit");
+  EXPECT_EQ(ManifestPath("cluster.name"), "metadata.name");
+  EXPECT_EQ(ManifestPath("zone"), "spec.zone");
+
+  api_.refusal = BadField("target_nodes", "must be 0 to 100000");
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=-1"}), kFailed);
+  EXPECT_EQ(err(), "error: --nodes: must be 0 to 100000 (INVALID_ARGUMENT)\n");
+}
+
+TEST_F(CommandsTest, ScaleAndDelete) {
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes", "5"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train scaled to 5\n");
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train", "eval"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train deleted\nnodepool/eval deleted\n");
+  EXPECT_EQ(RunLine({"delete", "-f", "-"}, kPool), kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("resize name: \"train\" target_nodes: 5", "delete train",
+                                      "delete eval", "delete train"));
+  EXPECT_EQ(RunLine({"delete", "-f", "-"},
+                    "apiVersion: muster/v1\nkind: Zone\nmetadata: {name: A-1A}\n"
+                    "spec: {access: general}\n"),
+            kFailed);
+  EXPECT_THAT(err(), HasSubstr("zone/A-1A cannot be deleted"));
+
+  api_.refusal = absl::NotFoundError("gone");
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train"}), kFailed);
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--ignore-not-found"}), kDone);
+}
+
+TEST_F(CommandsTest, OrdersHaveAName) {
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5", "--request-id=mine"}), kDone);
+  EXPECT_EQ(options_.request_id, "mine");
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5"}), kDone);
+  const std::string random = options_.request_id;
+  EXPECT_EQ(random.size(), 32u);
+  EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=5"}), kDone);
+  EXPECT_NE(options_.request_id, random);
+  EXPECT_EQ(
+      RunLine({"scale", "nodepool", "train", "--nodes=5", "--request-id", std::string(61, 'x')}),
+      kWrongUse);
+  // Whoever does not know what became of it is told how to find out.
+  api_.refusal = absl::UnavailableError("away");
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--request-id=mine"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("with --request-id=mine the same again is done once"));
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("--request-id=" + options_.request_id));
+  EXPECT_EQ(RunLine({"delete", "nodepool", "train", "--dry-run"}), kFailed);
+  EXPECT_THAT(err(), Not(HasSubstr("--request-id")));
+  EXPECT_EQ(RunLine({"get", "nodepools", "--request-id=mine"}), kWrongUse);
+}
+
+TEST_F(CommandsTest, WaitShowsProgressUntilThePoolIsHealthy) {
+  lifecycle::v1::NodePool young = ReferencePool();
+  young.mutable_status()->mutable_conditions()->Clear();
+  young.mutable_status()->set_current_nodes(0);
+  api_.pools = {absl::NotFoundError("x"), young, young, absl::UnavailableError("away"),
+                ReferencePool()};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "example-nodepool", "--for=healthy", "--timeout=1m"}),
+            kDone);
+  EXPECT_EQ(out(),
+            "  0.0s  does not exist yet\n"
+            "  0.2s  target 1  queued 0  in progress 0  current 0\n"
+            "  0.8s  the server is away, trying again\n"
+            "  1.0s  target 1  queued 0  in progress 0  current 1  Validated=Valid  "
+            "Capacity=Sufficient  Quota=Under"
+            "  AtTarget=TargetMet  NodeReconfigurationRequired=AllNodesUpToDate\n"
+            "nodepool/example-nodepool is healthy\n");
+}
+
+// "Healthy": target met, every Node in service, nothing waits.
+TEST_F(CommandsTest, APoolIsNotHealthyBeforeEveryNodeIsInService) {
+  using lifecycle::v1::Node;
+  const auto node = [](const std::string& id, Node::State state) {
+    Node made;
+    made.set_name("organizations/o/clusters/c/nodePools/p/nodes/" + id);
+    made.set_state(state);
+    return made;
+  };
+  api_.pools = {ReferencePool()};
+  api_.items[Kind::kNode] = {node("g1", Node::STATE_PRODUCTION), node("g2", Node::STATE_REGISTERED),
+                             node("g3", Node::STATE_TRIAGE)};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("is not healthy after 2s: 2 of 3 Nodes not in service: g2 is "
+                               "REGISTERED, g3 is TRIAGE"));
+  Node marked = node("g1", Node::STATE_PRODUCTION);
+  marked.mutable_observed()->set_autoscaler_marked(true);
+  Node cordoned = node("g2", Node::STATE_PRODUCTION);
+  cordoned.mutable_observed()->set_unschedulable(true);
+  api_.pools = {ReferencePool()};
+  api_.items[Kind::kNode] = {marked, cordoned};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("2 of 2 Nodes not in service: g1 is marked by the cluster "
+                               "autoscaler, g2 is cordoned by others"));
+  api_.pools = {ReferencePool()};
+  api_.items[Kind::kNode] = {node("g1", Node::STATE_PRODUCTION)};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kDone);
+}
+
+TEST_F(CommandsTest, WaitGivesUpAndSaysWhatIsAmiss) {
+  lifecycle::v1::NodePool pool = ReferencePool();
+  pool.mutable_status()->mutable_conditions(2)->set_reason("Over");
+  pool.set_generation(2);
+  api_.pools = {pool};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("is not healthy after 2s"));
+  EXPECT_THAT(err(), HasSubstr("Quota=Over: NodePool is within"));
+  EXPECT_THAT(err(), HasSubstr("Validated speaks of generation 1, not 2"));
+}
+
+TEST_F(CommandsTest, WaitUntilDeleted) {
+  api_.pools = {ReferencePool(), absl::NotFoundError("gone")};
+  EXPECT_EQ(RunLine({"delete", "nodepool", "a", "--wait"}), kDone);
+  EXPECT_THAT(out(), EndsWith("gone\nnodepool/a is gone\n"));
+  api_.pools = {absl::PermissionDeniedError("no")};
+  EXPECT_EQ(RunLine({"wait", "nodepool", "a", "--for", "deleted"}), kFailed);
+}
+
+TEST_F(CommandsTest, CompareFailsOnADifference) {
+  EXPECT_EQ(RunLine({"debug", "compare"}), kFailed) << "nothing was compared";
+  auto& comparison = *api_.comparison.add_comparisons();
+  comparison.set_service("quota");
+  comparison.set_revision(7);
+  comparison.set_resources(3);
+  comparison.set_whole_journal(true);
+  EXPECT_EQ(RunLine({"debug", "compare"}), kDone);
+  EXPECT_EQ(out(), "quota: revision 7, 3 resources, whole journal, 0 differences\n");
+  comparison.add_differences("holding x: memory 3, tables 4");
+  EXPECT_EQ(RunLine({"debug", "compare"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("  holding x: memory 3, tables 4\n"));
+}
+
+TEST_F(CommandsTest, AuditShowsTheBooksSideBySide) {
+  auto& line = *api_.books.add_lines();
+  line.set_organization("acme");
+  line.set_zone("US-EAST-04A");
+  line.set_instance_type("gd-8xa100-i128");
+  line.set_compute_class("default");
+  line.set_node_pools(1);
+  line.set_nodes(2);
+  line.set_charged(3);
+  line.set_machines(4);
+  line.set_configurations(5);
+  api_.books.set_line_count(1);
+  EXPECT_EQ(RunLine({"debug", "audit"}), kDone);
+  EXPECT_EQ(
+      out(),
+      "ORGANIZATION   ZONE          INSTANCE TYPE    CLASS     POOLS   NODES   CHARGED   "
+      "MACHINES   CONFIGURATIONS\n"
+      "acme           US-EAST-04A   gd-8xa100-i128   default   1       2       3         4     "
+      "     5\n");
+  EXPECT_FALSE(api_.asked_books.has_settle());
+  api_.books.set_passing_count(2);
+  EXPECT_EQ(RunLine({"debug", "audit", "--settle=1500ms"}), kDone);
+  EXPECT_THAT(out(), EndsWith("2 differences were on their way and do not count.\n"));
+  EXPECT_EQ(api_.asked_books.settle().seconds(), 1);
+  EXPECT_EQ(api_.asked_books.settle().nanos(), 500'000'000);
+}
+
+TEST_F(CommandsTest, AuditFailsOnADifference) {
+  auto& difference = *api_.books.add_differences();
+  difference.set_kind("orphan_claim");
+  difference.set_pool_uid("ghost");
+  difference.set_subject("claims/ghost");
+  difference.set_message("3 machines held by a pool that does not exist.");
+  api_.books.set_difference_count(7);
+  EXPECT_EQ(RunLine({"debug", "audit"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("DIFFERS        POOL UID   NODEPOOL   WHAT           MESSAGE\n"
+                               "orphan_claim   ghost      <none>     claims/ghost   3 machines "));
+  EXPECT_THAT(out(), EndsWith("... and 6 differences more\n"));
+  EXPECT_THAT(err(), HasSubstr("7 differences between the books of the services"));
+  api_.books.set_orphans_withheld(true);
+  api_.books.set_orphan_count(5);
+  EXPECT_EQ(RunLine({"debug", "audit"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("5 pools do not exist: so many that nothing"));
+  EXPECT_EQ(RunLine({"debug", "audit", "--settle=soon"}), kWrongUse);
+}
+
+TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  lifecycle::v1::NodePool other = ReferencePool();
+  other.set_name("organizations/acme/clusters/example/nodePools/other");
+  lifecycle::v1::NodePool quiet = ReferencePool();
+  quiet.set_name("organizations/acme/clusters/example/nodePools/quiet");
+  api_.streams = {
+      // Cut short: nothing to resume from.
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1))}, absl::UnavailableError("cut")},
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1)),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, other), Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, quiet),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5, std::nullopt, "h"),
+        Message(WATCH_EVENT_TYPE_CHANGED, 6, PoolWithTarget(2))},
+       absl::UnavailableError("cut")},
+      {{Message(WATCH_EVENT_TYPE_PROGRESS, 9)}, absl::ResourceExhaustedError("slow")},
+      {{}, absl::OutOfRangeError("compacted")},
+      // The snapshot again: one pool is gone, one has changed, one has not.
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 11, PoolWithTarget(3)),
+        Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, quiet), Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 12)},
+       absl::InternalError("stop")}};
+  EXPECT_EQ(RunLine({"get", "nodepools", "-w", "-o", "name"}), kFailed);
+  EXPECT_EQ(out(),
+            "nodepool/example-nodepool\nnodepool/other\nnodepool/quiet\n"
+            "nodepool/example-nodepool\n"
+            "nodepool/other deleted\n"
+            "nodepool/example-nodepool\n");
+  EXPECT_THAT(api_.watched_from, ElementsAre("", "", "6@h", "9@h", ""));
+}
+
+}  // namespace
+}  // namespace muster::musterctl

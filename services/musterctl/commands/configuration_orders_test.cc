@@ -1,0 +1,77 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/musterctl/commands/commands_test_base.h"
+
+namespace muster::musterctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using ConfigurationCommandsTest = CommandsTest;
+
+TEST_F(ConfigurationCommandsTest, ReleasesByIdOrName) {
+  const std::string name = "channels/stable/components/gpu-driver/releases/570.1";
+  EXPECT_EQ(RunLine({"publish", "release", "stable~gpu-driver~570.1"}), kDone);
+  EXPECT_EQ(out(), "release/stable~gpu-driver~570.1 published\n");
+  EXPECT_EQ(RunLine({"withdraw", "release", name}), kDone);
+  EXPECT_EQ(out(), "release/stable~gpu-driver~570.1 withdrawn\n");
+  EXPECT_THAT(api_.calls, ElementsAre("publish " + name, "withdraw " + name));
+}
+
+TEST_F(ConfigurationCommandsTest, OrdersTellWhatTheyCameTo) {
+  api_.configuration.set_active("np-a");
+  EXPECT_EQ(RunLine({"promote", "u-1"}), kDone);
+  EXPECT_EQ(out(), "configuration/u-1 is at np-a\n");
+  api_.configuration.mutable_waiting()->set_node_profile("np-b");
+  EXPECT_EQ(RunLine({"rollback", "u-1", "np-b"}), kDone);
+  EXPECT_EQ(out(), "configuration/u-1 will be at np-b once no Node is in delivery\n");
+  EXPECT_EQ(RunLine({"enable", "revision", "u-1", "np-a"}), kDone);
+  EXPECT_EQ(out(), "configuration/u-1: np-a may be booted\n");
+  EXPECT_THAT(api_.calls, ElementsAre("promote u-1 ", "rollback u-1 np-b", "enable u-1 np-a"));
+}
+
+TEST_F(ConfigurationCommandsTest, APoolMayBeNamed) {
+  api_.pools = {ReferencePool()};
+  api_.configuration.set_active("np-a");
+  EXPECT_EQ(RunLine({"promote", "nodepool", "train"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train is at np-a\n");
+  EXPECT_EQ(RunLine({"rollback", "np", "train", "np-a"}), kDone);
+  const std::string uid = ReferencePool().uid();
+  EXPECT_THAT(api_.calls, ElementsAre("promote " + uid + " ", "rollback " + uid + " np-a"));
+  api_.pools = {absl::NotFoundError("no such pool")};
+  EXPECT_EQ(RunLine({"promote", "nodepool", "train"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no such pool"));
+  EXPECT_EQ(api_.calls.size(), 2u);
+}
+
+TEST_F(ConfigurationCommandsTest, ARefusalIsTold) {
+  api_.refusal = absl::FailedPreconditionError("No configuration is pending.");
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"promote", "u-1"},
+                                               {"rollback", "u-1"},
+                                               {"enable", "revision", "u-1", "np-a"},
+                                               {"publish", "release", "a~b~c"}}) {
+    EXPECT_EQ(RunLine(line), kFailed);
+    EXPECT_THAT(err(), HasSubstr("No configuration is pending."));
+    EXPECT_EQ(out(), "");
+  }
+}
+
+TEST_F(ConfigurationCommandsTest, ConfigurationsAndProfilesAreShown) {
+  configuration::v1::PoolConfiguration pool;
+  pool.set_name("poolConfigurations/u-1");
+  pool.set_active("np-a");
+  api_.items[Kind::kConfiguration] = {pool};
+  configuration::v1::NodeProfile profile;
+  profile.set_name("nodeProfiles/np-a");
+  profile.set_image("2.10.1");
+  api_.items[Kind::kNodeProfile] = {profile};
+  EXPECT_EQ(RunLine({"get", "configurations"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("u-1            np-a"));
+  EXPECT_EQ(RunLine({"get", "profile", "np-a"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("np-a   2.10.1"));
+}
+
+}  // namespace
+}  // namespace muster::musterctl

@@ -1,0 +1,93 @@
+#include "absl/strings/str_cat.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/table.h"
+
+// What a server says of itself: whether its pictures of one state agree, and the books of the four
+// services.
+namespace muster::musterctl {
+namespace {
+
+absl::Status Compare(Session& session) {
+  ASSIGN_OR_RETURN(const auto response, session.api.CompareState());
+  int64_t differences = 0;
+  for (const auto& comparison : response.comparisons()) {
+    session.world.out << absl::StrCat(
+        comparison.service(), ": revision ", comparison.revision(), ", ", comparison.resources(),
+        " resources, ", comparison.whole_journal() ? "whole journal" : "journal compacted", ", ",
+        comparison.differences_size(), " differences\n");
+    for (const std::string& difference : comparison.differences())
+      session.world.out << "  " << difference << "\n";
+    differences += comparison.differences_size();
+  }
+  if (response.comparisons().empty())
+    return absl::FailedPreconditionError("the server compared nothing");
+  if (differences == 0) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(differences, " differences between memory, tables and journal"));
+}
+
+std::string OrNone(const std::string& text) { return text.empty() ? "<none>" : text; }
+
+std::string BooksOf(const debug::v1::AuditBooksResponse& books) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& line : books.lines()) {
+    rows.push_back({OrNone(line.organization()), OrNone(line.zone()), OrNone(line.instance_type()),
+                    OrNone(line.compute_class()), absl::StrCat(line.node_pools()),
+                    absl::StrCat(line.nodes()), absl::StrCat(line.charged()),
+                    absl::StrCat(line.machines()), absl::StrCat(line.configurations())});
+  }
+  return TablePrinter({"ORGANIZATION", "ZONE", "INSTANCE TYPE", "CLASS", "POOLS", "NODES",
+                       "CHARGED", "MACHINES", "CONFIGURATIONS"})
+      .Print(rows);
+}
+
+std::string DifferencesOf(const debug::v1::AuditBooksResponse& books) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& difference : books.differences()) {
+    rows.push_back({difference.kind(), difference.pool_uid(), OrNone(difference.node_pool()),
+                    OrNone(difference.subject()), difference.message()});
+  }
+  return TablePrinter({"DIFFERS", "POOL UID", "NODEPOOL", "WHAT", "MESSAGE"}).Print(rows);
+}
+
+absl::Status Audit(Session& session) {
+  debug::v1::AuditBooksRequest request;
+  if (session.line.Has("settle")) {
+    const auto settle = ParseTimeout("--settle", session.line.Get("settle"));
+    if (!settle.ok()) return WrongUse(settle.status().message());
+    request.mutable_settle()->set_seconds(absl::ToInt64Seconds(*settle));
+    request.mutable_settle()->set_nanos(
+        static_cast<int32_t>(absl::ToInt64Nanoseconds(*settle % absl::Seconds(1))));
+  }
+  ASSIGN_OR_RETURN(const auto books, session.api.AuditBooks(request));
+  std::ostream& out = session.world.out;
+  out << BooksOf(books);
+  if (const int64_t more = books.line_count() - books.lines_size(); more > 0)
+    out << "... and " << more << " lines more\n";
+  if (books.passing_count() > 0)
+    out << books.passing_count() << " differences were on their way and do not count.\n";
+  if (books.difference_count() == 0) return absl::OkStatus();
+  out << "\n" << DifferencesOf(books);
+  if (const int64_t more = books.difference_count() - books.differences_size(); more > 0)
+    out << "... and " << more << " differences more\n";
+  if (books.orphans_withheld()) {
+    out << books.orphan_count()
+        << " pools do not exist: so many that nothing of theirs is given back until a person has "
+           "looked and raised --orphan_mass_percent.\n";
+  }
+  return absl::DataLossError(
+      absl::StrCat(books.difference_count(), " differences between the books of the services"));
+}
+
+}  // namespace
+
+absl::Status Debug(Session& session) {
+  const std::vector<std::string>& arguments = session.line.arguments;
+  if (arguments == std::vector<std::string>{"compare"}) return Compare(session);
+  if (arguments == std::vector<std::string>{"audit"}) return Audit(session);
+  return WrongUse("debug: say compare or audit");
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,101 @@
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/table.h"
+#include "services/musterctl/print/words.h"
+
+// Why a NodePool is not where it should be; why a claim has not all its machines.
+namespace muster::musterctl {
+namespace {
+
+std::string Text(const google::protobuf::Duration& duration) {
+  return HumanDuration(absl::Seconds(duration.seconds()));
+}
+
+std::string QueueLine(const capacity::v1::QueuePlace& queue) {
+  const std::string wait = queue.has_wait() ? absl::StrCat(Text(queue.wait().earliest()), " to ",
+                                                           Text(queue.wait().latest()))
+                                            : "unknown";
+  return absl::StrCat("Place ", queue.place(), " in the queue, ", queue.nodes_ahead(),
+                      " Nodes ahead; wait ", wait, ".\n");
+}
+
+absl::Status ExplainClaim(Session& session, const std::string& uid) {
+  ASSIGN_OR_RETURN(const capacity::v1::ExplainClaimResponse response,
+                   session.api.ExplainClaim(uid));
+  const capacity::v1::Claim& claim = response.claim();
+  session.world.out << "claim/" << uid << ": " << claim.machines_size() << " of " << claim.nodes()
+                    << " Nodes held, " << claim.outstanding() << " outstanding ("
+                    << ClaimReasonWord(claim.reason()) << ").\n";
+  if (claim.has_queue()) session.world.out << QueueLine(claim.queue());
+  if (response.obstacles().empty()) return absl::OkStatus();
+  std::vector<std::vector<std::string>> rows;
+  for (const capacity::v1::ClaimObstacle& obstacle : response.obstacles()) {
+    rows.push_back({std::string(absl::StripPrefix(
+                        capacity::v1::ClaimObstacle::Code_Name(obstacle.code()), "CODE_")),
+                    absl::StrCat(obstacle.nodes()), absl::StrCat(obstacle.claims()),
+                    obstacle.message()});
+  }
+  session.world.out << TablePrinter({"OBSTACLE", "NODES", "CLAIMS", "MESSAGE"}).Print(rows);
+  return absl::OkStatus();
+}
+
+// `quota admin`.
+std::string ActorWord(lifecycle::v1::NodePoolObstacle::Actor actor) {
+  const std::string name = lifecycle::v1::NodePoolObstacle::Actor_Name(actor);
+  return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(name, "ACTOR_")),
+                             {{"_", " "}});
+}
+
+// From now: `3h to 20h`, `at least 3h`, `at most 20h`.
+std::string PassesIn(const lifecycle::v1::NodePoolObstacle& obstacle, absl::Time now) {
+  const auto from_now = [now](const google::protobuf::Timestamp& time) {
+    return HumanDuration(
+        std::max(absl::FromUnixSeconds(time.seconds()) - now, absl::ZeroDuration()));
+  };
+  const bool earliest = obstacle.has_earliest_time();
+  const bool latest = obstacle.has_latest_time();
+  if (!earliest && !latest) return "<unknown>";
+  if (!earliest) return absl::StrCat("at most ", from_now(obstacle.latest_time()));
+  if (!latest) return absl::StrCat("at least ", from_now(obstacle.earliest_time()));
+  return absl::StrCat(from_now(obstacle.earliest_time()), " to ", from_now(obstacle.latest_time()));
+}
+
+absl::Status ExplainNodePool(Session& session, const std::string& id) {
+  ASSIGN_OR_RETURN(const lifecycle::v1::ExplainNodePoolResponse response,
+                   session.api.ExplainNodePool(id));
+  const lifecycle::v1::NodePoolStatus& status = response.node_pool().status();
+  session.world.out << "nodepool/" << id << ": target "
+                    << response.node_pool().spec().target_nodes() << ", " << status.current_nodes()
+                    << " current, " << status.in_progress() << " in progress, "
+                    << status.queued_nodes() << " queued.\n";
+  if (response.obstacles().empty()) {
+    session.world.out << "Nothing keeps it from being where it should be.\n";
+    return absl::OkStatus();
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const lifecycle::v1::NodePoolObstacle& obstacle : response.obstacles()) {
+    rows.push_back({obstacle.reason(), ActorWord(obstacle.actor()), ShortObject(obstacle.subject()),
+                    PassesIn(obstacle, session.world.clock.Now()), obstacle.message()});
+  }
+  session.world.out
+      << TablePrinter({"REASON", "WHO MUST ACT", "ABOUT", "PASSES IN", "MESSAGE"}).Print(rows);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Explain(Session& session) {
+  const std::vector<std::string>& arguments = session.line.arguments;
+  const auto kind = arguments.size() == 2 ? ParseKind(arguments[0]) : std::nullopt;
+  if (kind == Kind::kNodePool) return ExplainNodePool(session, arguments[1]);
+  if (kind == Kind::kClaim) return ExplainClaim(session, arguments[1]);
+  return WrongUse("explain: nodepool NAME or claim UID");
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,96 @@
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/request_id.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/printable.h"
+
+namespace muster::musterctl {
+namespace {
+
+constexpr char kWrongUseUrl[] = "musterctl/wrong-use";
+constexpr char kVersion[] = "0.1.0";
+
+constexpr absl::string_view kRequestId = "request-id";
+constexpr size_t kMaxGivenId = 60;  // leaves room for the numbers of the next ones
+
+bool TakesRequestId(const Command& command, const CommandLine& line) {
+  for (const Flag& flag : command.flags) {
+    if (flag.name == kRequestId) return !line.Has("dry-run");
+  }
+  return false;
+}
+
+bool IsInDoubt(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsDeadlineExceeded(status);
+}
+
+absl::Status Execute(const Command& command, const CommandLine& line, World& world) {
+  ApiOptions options{
+      .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
+      .scope = {.organization = line.Get("organization"), .cluster = line.Get("cluster")}};
+  if (line.Has("timeout")) {
+    auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
+    if (!timeout.ok()) return WrongUse(timeout.status().message());
+    // `wait` means it for the whole; its calls keep the standard one.
+    if (line.command != "wait") options.timeout = *timeout;
+  }
+  options.sleep = world.sleep;
+  options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
+  if (options.request_id.size() > kMaxGivenId)
+    return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
+  const std::shared_ptr<Api> api = world.connect(options);
+  Session session{line, options.scope, *api, world};
+  absl::Status status = command.run(session);
+  if (TakesRequestId(command, line) && IsInDoubt(status)) {
+    world.err << "note: whether it was done is not known; with --request-id=" << options.request_id
+              << " the same again is done once\n";
+  }
+  return status;
+}
+
+}  // namespace
+
+absl::Status WrongUse(absl::string_view text) {
+  absl::Status status = absl::InvalidArgumentError(text);
+  status.SetPayload(kWrongUseUrl, absl::Cord());
+  return status;
+}
+
+bool IsWrongUse(const absl::Status& status) { return status.GetPayload(kWrongUseUrl).has_value(); }
+
+int Run(absl::Span<const std::string> args, World& shown) {
+  PrintableBuffer out_buffer(shown.out);
+  PrintableBuffer err_buffer(shown.err);
+  std::ostream out(&out_buffer);
+  std::ostream err(&err_buffer);
+  World world{.in = shown.in,
+              .out = out,
+              .err = err,
+              .environment = shown.environment,
+              .connect = shown.connect,
+              .clock = shown.clock,
+              .sleep = shown.sleep};
+  const absl::StatusOr<CommandLine> line = ParseArgs(args, world.environment);
+  if (!line.ok()) {
+    world.err << RenderError(line.status());
+    return kWrongUse;
+  }
+  const Command* command = FindCommand(line->command);
+  if (line->help) {
+    world.out << Help(command);
+    return args.empty() ? kWrongUse : kDone;
+  }
+  if (command->run == nullptr) {
+    world.out << "musterctl " << kVersion << "\n";
+    return kDone;
+  }
+  const absl::Status status = Execute(*command, *line, world);
+  world.out.flush();
+  if (status.ok()) return kDone;
+  world.err << RenderError(status);
+  return IsWrongUse(status) ? kWrongUse : kFailed;
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,72 @@
+#include "services/musterctl/manifest/kinds.h"
+
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/common/resource_name.h"
+
+namespace muster::musterctl {
+namespace {
+
+struct Words {
+  Kind kind = {};
+  absl::string_view singular = {};
+  absl::string_view plural = {};
+  absl::string_view brief = {};
+};
+
+constexpr Words kWords[] = {
+    {Kind::kNodePool, "nodepool", "nodepools", "np"},
+    {Kind::kNode, "node", "nodes", "no"},
+    {Kind::kEvent, "event", "events", "ev"},
+    {Kind::kCluster, "cluster", "clusters", ""},
+    {Kind::kQuota, "quota", "quotas", ""},
+    {Kind::kZone, "zone", "zones", ""},
+    {Kind::kInstanceType, "instancetype", "instancetypes", "it"},
+    {Kind::kMachine, "machine", "machines", ""},
+    {Kind::kClaim, "claim", "claims", ""},
+    {Kind::kRelease, "release", "releases", ""},
+    {Kind::kConfiguration, "configuration", "configurations", ""},
+    {Kind::kNodeProfile, "profile", "profiles", ""},
+};
+
+}  // namespace
+
+std::optional<Kind> ParseKind(absl::string_view word) {
+  const std::string lower = absl::AsciiStrToLower(word);
+  for (const Words& words : kWords) {
+    if (!lower.empty() &&
+        (lower == words.singular || lower == words.plural || lower == words.brief)) {
+      return words.kind;
+    }
+  }
+  return std::nullopt;
+}
+
+absl::string_view KindWord(Kind kind) { return kWords[static_cast<size_t>(kind)].singular; }
+
+std::string KindWords() {
+  return absl::StrJoin(kWords, ", ", [](std::string* out, const Words& words) {
+    absl::StrAppend(out, words.plural);
+  });
+}
+
+const std::string& NameOf(const Item& item) {
+  return std::visit([](const auto& resource) -> const std::string& { return resource.name(); },
+                    item);
+}
+
+std::string IdOfName(Kind kind, absl::string_view name) {
+  if (kind == Kind::kRelease) {
+    if (const auto parts = MatchName("channels/*/components/*/releases/*", name))
+      return absl::StrJoin(*parts, "~");
+  }
+  const size_t slash = name.rfind('/');
+  return std::string(slash == absl::string_view::npos ? name : name.substr(slash + 1));
+}
+
+std::string IdOf(const Item& item) { return IdOfName(KindOf(item), NameOf(item)); }
+
+}  // namespace muster::musterctl

@@ -1,0 +1,46 @@
+#include "services/musterctl/manifest/machine_set.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace muster::musterctl {
+namespace {
+
+// FNV-1a with a final mix: the ids must never change, so the hash is ours.
+uint64_t Hash(absl::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  hash ^= hash >> 31;
+  hash *= 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+std::string MachineId(absl::string_view prefix, int64_t index, int attempt) {
+  return absl::StrFormat("g%06x", Hash(absl::StrCat(prefix, "/", index, "/", attempt)) & 0xffffffu);
+}
+
+}  // namespace
+
+std::vector<capacity::v1::Machine> Expand(const MachineSetSpec& spec,
+                                          absl::flat_hash_set<std::string>& used) {
+  std::vector<capacity::v1::Machine> machines;
+  machines.reserve(static_cast<size_t>(spec.count));
+  for (int64_t index = 0; index < spec.count; ++index) {
+    int attempt = 0;
+    std::string id = MachineId(spec.prefix, index, attempt);
+    while (!used.insert(id).second) id = MachineId(spec.prefix, index, ++attempt);
+    const int64_t rack = spec.racks > 0 ? index % spec.racks : index / kMachinesARack;
+    const int64_t slot = spec.racks > 0 ? index / spec.racks : index % kMachinesARack;
+    capacity::v1::Machine machine;
+    machine.set_name(absl::StrCat("machines/", id));
+    machine.set_zone(spec.zone);
+    machine.set_instance_type(spec.instance_type);
+    machine.set_fabric(spec.fabric);
+    machine.set_rack(absl::StrFormat("%s-r%03d", spec.prefix, rack));
+    machine.set_slot(static_cast<int32_t>(slot));
+    machines.push_back(std::move(machine));
+  }
+  return machines;
+}
+
+}  // namespace muster::musterctl

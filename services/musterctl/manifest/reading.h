@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "services/musterctl/manifest/fields.h"
+#include "services/musterctl/manifest/resources.h"
+
+// For manifest.cc and the readers that have files of their own: what the reader of one kind works with.
+namespace muster::musterctl {
+
+// What all documents of one text share.
+struct Context {
+  Scope scope = {};
+  absl::flat_hash_set<std::string> machine_ids = {};
+  int64_t machines = 0;
+};
+
+// One resource being read: its metadata and spec, and what its reader found out.
+struct Reading {
+  Fields& metadata;
+  Fields& spec;
+  Context& context;
+  Problems& problems;
+  std::string label = {};
+  std::vector<std::string> notes = {};
+
+  // metadata.name; `-` stands in for one that is missing, which is a problem by itself.
+  std::string Name() { return metadata.Id("name", Need::kRequired).value_or("-"); }
+  // Where the name follows from the rest it may be left out; output of `get -o yaml` has it.
+  void SkipName() { metadata.Skip("name"); }
+  std::string Organization() {
+    return metadata.Id("organization").value_or(context.scope.organization);
+  }
+};
+
+// What a NodePool manifest says (the reference's fields, and Muster's own).
+Resource ReadNodePool(Reading& in);
+
+}  // namespace muster::musterctl

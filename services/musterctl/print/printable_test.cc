@@ -1,0 +1,38 @@
+#include "services/musterctl/print/printable.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "services/musterctl/print/table.h"
+
+namespace muster::musterctl {
+namespace {
+
+TEST(Printable, NoControlCharacterIsLeft) {
+  EXPECT_EQ(Printable("a\x1b[2J\r\nb\x7f\tc"), "a\\x1b[2J\\x0d\\x0ab\\x7f\\x09c");
+  EXPECT_EQ(Printable("\xc2\x9b"), "\\x9b") << "CSI of eight bits";
+  EXPECT_EQ(Printable("g\xc3\xbcnstig \xc2\xa7 \xe2\x9c\x93"),
+            "g\xc3\xbcnstig \xc2\xa7 \xe2\x9c\x93");
+}
+
+TEST(Printable, AStreamKeepsItsLines) {
+  std::ostringstream out;
+  PrintableBuffer buffer(out);
+  std::ostream stream(&buffer);
+  stream << "one\ttwo\n\x1b]0;title\x07" << '\r' << "\xc2"
+         << "\x9b"
+         << "\xc2"
+         << "\xa7" << 7 << std::endl;
+  EXPECT_EQ(out.str(),
+            "one\ttwo\n\\x1b]0;title\\x07\\x0d\\x9b\xc2\xa7"
+            "7\n");
+}
+
+TEST(Printable, ACellOfATableForgesNoLine) {
+  EXPECT_EQ(TablePrinter({"NAME", "MESSAGE"}).Print({{"a", "broken\nb   healthy"}}),
+            "NAME   MESSAGE\na      broken\\x0ab   healthy\n");
+}
+
+}  // namespace
+}  // namespace muster::musterctl

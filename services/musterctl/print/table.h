@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "services/musterctl/manifest/kinds.h"
+
+namespace muster::musterctl {
+
+// Rows below headers, columns three spaces apart as kubectl has them. Rows that come later keep to
+// the columns of the earlier ones as far as they fit.
+class TablePrinter {
+ public:
+  explicit TablePrinter(std::vector<std::string> headers) : headers_(std::move(headers)) {}
+  // The lines of these rows, with the headers the first time. Each row has as many cells as there
+  // are headers.
+  std::string Print(const std::vector<std::vector<std::string>>& rows);
+
+ private:
+  std::vector<std::string> headers_;
+  std::vector<size_t> widths_;
+};
+
+// The columns of `get`, and one resource's cells. `now` is for ages.
+std::vector<std::string> Headers(Kind kind, bool wide);
+std::vector<std::string> Row(const Item& item, bool wide, absl::Time now);
+
+// Time passed as kubectl writes it: `5s`, `2m30s`, `3h`, `4d5h`; `<unknown>` for no time.
+std::string HumanDuration(absl::Duration duration);
+std::string Age(const google::protobuf::Timestamp& since, absl::Time now);
+
+// Whether one event comes before another when people read them: by time, and what happened at the
+// same time in the order in which a Node comes and goes.
+bool Earlier(const lifecycle::v1::Event& a, const lifecycle::v1::Event& b);
+
+// `nodepool/train` or `node/g123abc` for a resource name of either; others stay as they are.
+std::string ShortObject(const std::string& name);
+
+// The condition of that type, null when there is none.
+const lifecycle::v1::Condition* FindCondition(const lifecycle::v1::NodePool& pool,
+                                              absl::string_view type);
+
+}  // namespace muster::musterctl

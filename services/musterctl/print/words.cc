@@ -1,0 +1,41 @@
+#include "services/musterctl/print/words.h"
+
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+
+namespace muster::musterctl {
+
+std::string FormatTime(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0 && time.nanos() == 0) return "";
+  return absl::FormatTime("%E4Y-%m-%d%ET%H:%M:%SZ", absl::FromUnixSeconds(time.seconds()),
+                          absl::UTCTimeZone());
+}
+
+std::string ComputeClassWord(type::v1::ComputeClass compute_class) {
+  return compute_class == type::v1::COMPUTE_CLASS_SPOT ? "spot" : "default";
+}
+std::string NodeStateWord(lifecycle::v1::Node::State state) {
+  return Word(lifecycle::v1::Node::State_Name(state), "STATE_");
+}
+std::string MachineStateWord(capacity::v1::Machine::State state) {
+  return Word(capacity::v1::Machine::State_Name(state), "STATE_");
+}
+std::string ClaimReasonWord(capacity::v1::Claim::Reason reason) {
+  return Word(capacity::v1::Claim::Reason_Name(reason), "REASON_");
+}
+std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase) {
+  return Word(lifecycle::v1::NodeDesired::Phase_Name(phase), "PHASE_");
+}
+std::string RemovalCauseWord(lifecycle::v1::Node::RemovalCause cause) {
+  if (cause == lifecycle::v1::Node::REMOVAL_CAUSE_UNSPECIFIED) return "";
+  return Word(lifecycle::v1::Node::RemovalCause_Name(cause), "REMOVAL_CAUSE_");
+}
+std::string ReconfigurationStateWord(lifecycle::v1::Reconfiguration::State state) {
+  return Word(lifecycle::v1::Reconfiguration::State_Name(state), "STATE_");
+}
+
+std::string Word(const std::string& name, absl::string_view prefix) {
+  return std::string(absl::StripPrefix(name, prefix));
+}
+
+}  // namespace muster::musterctl
