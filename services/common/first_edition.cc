@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "services/common/condition_names.h"
+
 namespace muster {
 namespace {
 
@@ -17,21 +19,23 @@ struct ConditionNames {
 
 // What the first edition could not say is said by the nearest that it could.
 constexpr ConditionNames kConditions[] = {
-    {"Validated", "Valid", "Accepted", "Accepted"},
-    {"Validated", "Invalid", "Accepted", kPolicyViolation, "CWInstanceTypeNotInZone"},
-    {"Validated", "", "Accepted", ""},
-    {"Quota", "Under", "Accepted", "Accepted"},
-    {"Quota", "Over", "Accepted", kPolicyViolation},
-    {"Quota", "NotSet", "Accepted", kPolicyViolation},
-    {"Quota", "", "Accepted", ""},
-    {"AtTarget", "TargetMet", kAllocated, "Complete"},
-    {"AtTarget", "", kAllocated, ""},
-    {"Capacity", "QueuedAwaitingCapacity", "SufficientCapacity", "Partial"},
-    {"Capacity", "PartialNodeAffinity", "SufficientCapacity", "Partial"},
-    {"Capacity", "NoneAvailableNodeAffinity", "SufficientCapacity", "NoneAvailable"},
-    {"Capacity", "", "SufficientCapacity", ""},
-    {"NodesRemoved", "", "NodesRemoved", ""},
-    {"MaxNodesUnreachable", "", "MaxNodesUnreachable", ""},
+    {condition::kValidated, reason::kValid, condition::kAccepted, condition::kAccepted},
+    {condition::kValidated, reason::kInvalid, condition::kAccepted, kPolicyViolation,
+     "CWInstanceTypeNotInZone"},
+    {condition::kValidated, "", condition::kAccepted, ""},
+    {condition::kQuota, reason::kUnder, condition::kAccepted, condition::kAccepted},
+    {condition::kQuota, reason::kOver, condition::kAccepted, kPolicyViolation},
+    {condition::kQuota, reason::kNotSet, condition::kAccepted, kPolicyViolation},
+    {condition::kQuota, "", condition::kAccepted, ""},
+    {condition::kAtTarget, reason::kTargetMet, kAllocated, "Complete"},
+    {condition::kAtTarget, "", kAllocated, ""},
+    {condition::kCapacity, reason::kQueuedAwaitingCapacity, "SufficientCapacity", reason::kPartial},
+    {condition::kCapacity, reason::kPartialNodeAffinity, "SufficientCapacity", reason::kPartial},
+    {condition::kCapacity, reason::kNoneAvailableNodeAffinity, "SufficientCapacity",
+     reason::kNoneAvailable},
+    {condition::kCapacity, "", "SufficientCapacity", ""},
+    {condition::kNodesRemoved, "", condition::kNodesRemoved, ""},
+    {condition::kMaxNodesUnreachable, "", condition::kMaxNodesUnreachable, ""},
 };
 
 constexpr FirstEditionEvent kEvents[] = {

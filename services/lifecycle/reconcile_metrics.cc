@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
 
@@ -15,8 +16,12 @@ using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-constexpr const char* kTargets[] = {"TargetMet",     "UnderTarget",   "OverTarget",
-                                    "PendingDelete", "InternalError", "New"};
+constexpr const char* kTargets[] = {"TargetMet",
+                                    reason::kUnderTarget,
+                                    reason::kOverTarget,
+                                    reason::kPendingDelete,
+                                    reason::kInternalError,
+                                    "New"};
 
 ClientMetric Gauge(std::vector<ClientMetric::Label> labels, double value) {
   ClientMetric metric;
@@ -74,7 +79,7 @@ std::vector<MetricFamily> ReconcileMetrics::Collect() const {
     due = due_->stats();
     lane_->Peek([&](const State& state, int64_t) {
       for (const auto& [key, pool] : state.table<Pool>().rows()) {
-        const std::string reason(ReasonOf(pool.row->status.conditions, "AtTarget"));
+        const std::string reason(ReasonOf(pool.row->status.conditions, condition::kAtTarget));
         ++pools[reason.empty() ? "New" : reason];
       }
       for (const auto& [key, node] : state.table<Node>().rows()) {

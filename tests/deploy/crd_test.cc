@@ -144,7 +144,8 @@ std::vector<std::string> Quoted(const std::string& text) {
 
 TEST(Crd, KnowsTheWordsThatLifecycleKnows) {
   lifecycle::Spec spec = SomeSpec();
-  spec.compute_class = spec.scale_down_strategy = spec.update_strategy = "?";
+  spec.compute_class = spec.update_strategy = "?";
+  spec.scale_down_strategy = lifecycle::ScaleDownStrategy::kUnknown;
   spec.image = lifecycle::Image{.release_train = "?"};
   spec.node_taints = {{"key", "", "?"}};
   spec.node_affinity = {{{"key", "?", {}}}};

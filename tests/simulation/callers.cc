@@ -59,8 +59,8 @@ void World::ApplySome(bool validate_only) {
         lifecycle::TypeFacts{type->id, type->gpus, type->superchip, type->nodes_per_rack};
   const auto outcome = cloud_.lifecycle.Run(command, cloud_.now, validate_only);
   cloud_.trace(cloud_.now, "caller: applies ", command.name, " target ", *command.target_nodes, " ",
-               command.spec.scale_down_strategy, validate_only ? " (validate only)" : "", " -> ",
-               outcome.status().ToString());
+               TextOf(command.spec.scale_down_strategy), validate_only ? " (validate only)" : "",
+               " -> ", outcome.status().ToString());
 }
 
 void World::ResizeSome(bool validate_only) {

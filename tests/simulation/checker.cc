@@ -218,7 +218,7 @@ void InvariantChecker::CheckMove(const Pool& pool, const Node& was, const Node& 
     Fail(absl::StrCat(is.name, " is told to boot a disabled configuration"));
   if (was.state == is.state) return;
   const bool busy = was.observed.active && !pool.deleting();
-  const bool idle_only = pool.spec.scale_down_strategy == "IdleOnly";
+  const bool idle_only = pool.spec.scale_down_strategy == lifecycle::ScaleDownStrategy::kIdleOnly;
   if (is.state == NodeState::kDraining && busy && idle_only &&
       is.removal_cause == lifecycle::RemovalCause::kScaleDown)
     Fail(absl::StrCat(is.name, " is active and drained under IdleOnly"));

@@ -147,8 +147,8 @@ class Order {
     const Pool* pool = town_.Find(name_);
     if (pool == nullptr) return "none";
     std::string text = absl::StrCat(
-        name_, " target ", pool->spec.target_nodes, ", ", pool->spec.scale_down_strategy, " ",
-        pool->spec.max_unavailable, " ", pool->spec.update_strategy, ", requested ",
+        name_, " target ", pool->spec.target_nodes, ", ", TextOf(pool->spec.scale_down_strategy),
+        " ", pool->spec.max_unavailable, " ", pool->spec.update_strategy, ", requested ",
         pool->account.requested_nodes, ", granted ", pool->account.granted_nodes, ", early ",
         pool->account.prefill_nodes, ", holding ", town_.HoldingOf(*pool), ", profile ",
         pool->status.node_profile, pool->reconfiguring() ? ", reconfigures" : "",

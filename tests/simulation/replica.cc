@@ -163,7 +163,8 @@ void Replica::MakePlans() {
     claim.taken = around_.cloud.lifecycle.state().TakenElsewhere(picture.pool->uid, claim.machines);
     lifecycle::Pool pool = *picture.pool;
     absl::Time now = Now();
-    if (around_.bug == Bug::kIdleOnlyForgotten) pool.spec.scale_down_strategy = "PreferIdle";
+    if (around_.bug == Bug::kIdleOnlyForgotten)
+      pool.spec.scale_down_strategy = lifecycle::ScaleDownStrategy::kPreferIdle;
     if (around_.bug == Bug::kBudgetForgotten) pool.spec.max_unavailable.clear();
     if (around_.bug == Bug::kClockFast) now += absl::Minutes(3);
     lifecycle::Policy policy = around_.policy;

@@ -25,7 +25,8 @@ lifecycle::Spec SomeSpec(Dice& dice, const std::string& name, const lifecycle::P
                                           : kGpuType;
     if (id == "spot") spec.compute_class = "spot";
   }
-  spec.scale_down_strategy = dice.OneIn(2) ? "IdleOnly" : "PreferIdle";
+  spec.scale_down_strategy = dice.OneIn(2) ? lifecycle::ScaleDownStrategy::kIdleOnly
+                                           : lifecycle::ScaleDownStrategy::kPreferIdle;
   spec.disable_unhealthy_node_eviction = dice.OneIn(2);
   if (dice.OneIn(3)) spec.node_labels["team"] = absl::StrCat("t", dice.Roll(3));
   if (dice.OneIn(3)) spec.gpu = lifecycle::Gpu{dice.OneIn(2) ? "570" : "580"};

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/kubernetes/core/names.h"
 #include "services/kubernetes/core/node_metadata.h"
 #include "services/kubernetes/core/text.h"
@@ -16,7 +17,6 @@ namespace v1 = lifecycle::v1;
 using v1::Node;
 using v1::NodeReport;
 
-constexpr char kActiveCondition[] = "CWActive";
 constexpr size_t kMostNames = 10;      // NodeReport.active_pods
 constexpr size_t kMostName = 253;      // of each of them
 constexpr size_t kMostMessage = 1024;  // NodeReport.message
@@ -156,11 +156,11 @@ class Planner {
   void PlanActivity() {
     const auto& all = node_.conditions();
     const auto is = std::find_if(all.begin(), all.end(), [](const v1::Condition& condition) {
-      return condition.type() == kActiveCondition;
+      return condition.type() == condition::kActive;
     });
     if (is == all.end()) return;
     for (const Json& shown : facts_.object->conditions) {
-      if (shown.value("type", "") == kActiveCondition && shown.value("status", "") == is->status())
+      if (shown.value("type", "") == condition::kActive && shown.value("status", "") == is->status())
         return;
     }
     plan_.turned = is->message();
@@ -274,7 +274,7 @@ bool IsUnknown(const Node* node, const NodeObject& object) {
 
 bool IsToldToGo(const NodeObject& object) {
   return std::any_of(object.conditions.begin(), object.conditions.end(), [](const Json& it) {
-    return it.value("type", "") == "CWNodeRemoval" && it.value("status", "") == "True";
+    return it.value("type", "") == condition::kNodeRemoval && it.value("status", "") == "True";
   });
 }
 

@@ -1,23 +1,13 @@
 #include "services/kubernetes/core/ready.h"
 
 #include <algorithm>
-#include <array>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/kubernetes/core/names.h"
 
 namespace muster::kubernetes {
 namespace {
-
-struct Wish {
-  absl::string_view type = {};
-  absl::string_view reason = {};
-  bool stalls = false;  // what is otherwise does not pass with time
-};
-// What a healthy pool's conditions say, as `musterctl wait` has it.
-constexpr std::array kWishes = {Wish{"Validated", "Valid", true}, Wish{"Quota", "Under", true},
-                                Wish{"Capacity", "Sufficient"}, Wish{"AtTarget", "TargetMet"},
-                                Wish{"NodeReconfigurationRequired", "AllNodesUpToDate"}};
 
 const Json* FindOf(const Json& conditions, absl::string_view type) {
   const auto found = std::find_if(conditions.begin(), conditions.end(),
@@ -40,7 +30,7 @@ Summary OfService(const Service& service) {
 
 int64_t SummarizedGeneration(const StatusFacts& facts, const Json& conditions) {
   int64_t generation = facts.object->generation;
-  for (const Wish& wish : kWishes) {
+  for (const HealthyCondition& wish : kHealthyConditions) {
     const Json* condition = FindOf(conditions, wish.type);
     if (condition == nullptr) continue;
     generation = std::min(generation, condition->value("observedGeneration", int64_t{0}));
@@ -55,14 +45,14 @@ Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   if (facts.refusal) return NotReady("Invalid", facts.refusal->message, true);
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady("Reconciling", "What the NodePool says now is being taken up.");
-  for (const Wish& wish : kWishes) {
+  for (const HealthyCondition& wish : kHealthyConditions) {
     const Json* condition = FindOf(conditions, wish.type);
     if (condition == nullptr)
       return {"Unknown", "Unknown", absl::StrCat(wish.type, " is not known yet.")};
     const std::string reason = (*condition)["reason"];
     if (reason == wish.reason) continue;
     // Who set the server's policies or rights has to mend it.
-    if (facts.metadata_refusal && wish.type == "AtTarget")
+    if (facts.metadata_refusal && wish.type == condition::kAtTarget)
       return NotReady(reason, (*condition)["message"], true);
     const bool unknown = (*condition)["status"] == "Unknown";
     return {unknown ? "Unknown" : "False", reason, (*condition)["message"],

@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/common/first_edition.h"
 #include "services/kubernetes/core/names.h"
@@ -31,19 +32,17 @@ constexpr std::array kOwnFields = {"currentNodes",
                                    "grantableNodesBoundBy",
                                    "observedGeneration"};
 
-constexpr char kAccepted[] = "Accepted";
-constexpr char kAtTarget[] = "AtTarget";
 constexpr char kNotTaken[] = "Muster has not taken the NodePool.";
 
 // Types of both editions that are ours.
-constexpr std::array kOwnConditions = {"Validated",
-                                       "Capacity",
-                                       "Quota",
-                                       "AtTarget",
-                                       "NodeReconfigurationRequired",
-                                       "NodesRemoved",
-                                       "MaxNodesUnreachable",
-                                       "Accepted",
+constexpr std::array kOwnConditions = {condition::kValidated,
+                                       condition::kCapacity,
+                                       condition::kQuota,
+                                       condition::kAtTarget,
+                                       condition::kNodeReconfigurationRequired,
+                                       condition::kNodesRemoved,
+                                       condition::kMaxNodesUnreachable,
+                                       condition::kAccepted,
                                        "Allocated",
                                        "SufficientCapacity",
                                        "MetadataSynced",
@@ -144,15 +143,15 @@ std::string SaysMetadataRefusal(const MetadataRefusal& refusal) {
 // Muster does not see what the API server refuses: a Node without its labels and taints is there,
 // and cannot be told to be the pool's.
 void AddMetadataRefusal(const StatusFacts& facts, absl::Time now, Json& condition) {
-  if (!facts.metadata_refusal || condition["type"] != kAtTarget ||
+  if (!facts.metadata_refusal || condition["type"] != condition::kAtTarget ||
       condition["reason"] == "PendingDelete")
     return;
   const std::string message =
       absl::StrCat(Text(condition, "message"), " ", SaysMetadataRefusal(*facts.metadata_refusal));
   condition["message"] = message;
   if (condition["reason"] != "TargetMet") return;
-  condition = OwnCondition(facts, {kAtTarget, "InternalError"}, "Unknown", message,
-                           Number(condition, "observedGeneration"), now);
+  condition = OwnCondition(facts, {condition::kAtTarget, reason::kInternalError}, "Unknown",
+                           message, Number(condition, "observedGeneration"), now);
 }
 
 void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl::Time now,
@@ -188,7 +187,7 @@ void PutPolicyViolation(Json& out) {
   const auto find = [&](const char* type) {
     return std::find_if(out.begin(), out.end(), [&](const Json& it) { return it["type"] == type; });
   };
-  const auto accepted = find(kAccepted);
+  const auto accepted = find(condition::kAccepted);
   const auto allocated = find(kAllocated);
   if (accepted == out.end() || (*accepted)["reason"] != kPolicyViolation) return;
   if (allocated == out.end() || (*allocated)["reason"] != "UnderTarget") return;
@@ -198,7 +197,7 @@ void PutPolicyViolation(Json& out) {
 }
 
 void PutRefusal(const StatusFacts& facts, absl::Time now, Json& out) {
-  const FirstEditionCondition name = {"Validated", "Invalid"};
+  const FirstEditionCondition name = {condition::kValidated, reason::kInvalid};
   const auto put = [&](const FirstEditionCondition& as) {
     out.push_back(
         OwnCondition(facts, as, "False", facts.refusal->message, facts.refusal->generation, now));
@@ -255,7 +254,7 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   static const v1::NodePoolStatus& none = *new v1::NodePoolStatus();
   const v1::NodePoolStatus& said = facts.pool == nullptr ? none : facts.pool->status();
   for (const v1::Condition& condition : said.conditions()) {
-    if (facts.refusal && condition.type() == "Validated") continue;
+    if (facts.refusal && condition.type() == condition::kValidated) continue;
     PutCondition(facts, condition, now, conditions);
   }
   PutFirstEdition(facts, now, conditions);
@@ -291,10 +290,10 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
   Json conditions = Json::array();
   for (const absl::string_view type : kOwnConditions) {
     const Json* condition = FindCondition(status, type);
-    if (condition != nullptr && type != "NodesRemoved" && type != kRemovalsHeld)
+    if (condition != nullptr && type != condition::kNodesRemoved && type != kRemovalsHeld)
       conditions.push_back(*condition);
   }
-  conditions.push_back(OwnCondition(facts, {"NodesRemoved", "Complete"}, "True",
+  conditions.push_back(OwnCondition(facts, {condition::kNodesRemoved, reason::kComplete}, "True",
                                     "All Nodes have been removed.", facts.object->generation, now));
   Json out = {{"conditions", std::move(conditions)},
               {"currentNodes", 0},
@@ -309,7 +308,7 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
 }  // namespace
 
 bool SaysRefusal(const Json& status, const Refusal& refusal) {
-  for (const absl::string_view type : {"Validated", "Accepted"}) {
+  for (const absl::string_view type : {condition::kValidated, condition::kAccepted}) {
     const Json* condition = FindCondition(status, type);
     if (condition != nullptr && Text(*condition, "message") == refusal.message &&
         Number(*condition, "observedGeneration") == refusal.generation)

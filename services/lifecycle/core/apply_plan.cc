@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/boot_failures.h"
@@ -98,7 +99,7 @@ class Executor {
   }
   absl::Status Do(const SetStatus& action) {
     pool_.status = action.status;
-    if (ReasonOf(pool_.status.conditions, "AtTarget") == "TargetMet")
+    if (ReasonOf(pool_.status.conditions, condition::kAtTarget) == reason::kTargetMet)
       pool_.account.scaled_to = pool_.spec.target_nodes;
     return absl::OkStatus();
   }

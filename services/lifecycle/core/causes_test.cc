@@ -22,7 +22,7 @@ struct Held : Simulation {
   Held() {
     Apply([](Spec& spec) {
       spec.target_nodes = 4;
-      spec.scale_down_strategy = "PreferIdle";
+      spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle;
       spec.max_unavailable = "1";
     });
     Live();
@@ -106,7 +106,7 @@ TEST(Causes, ANodeInTriageKeepsItsSlotOfTheBudget) {
 // "Past a drain's deadline with a silent agent nobody is named."
 TEST(Causes, AnAgentThatIsSilentPastADeadlineIsNamed) {
   Simulation sim;
-  sim.Create(1, "PreferIdle");
+  sim.Create(1, ScaleDownStrategy::kPreferIdle);
   ASSERT_TRUE(sim.Settle());
   sim.SetActive("g100", true);
   sim.stuck = {"g100"};

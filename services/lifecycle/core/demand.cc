@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/boot_failures.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -97,9 +98,9 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue, const Answers
   Judgement judgement = Judge(pool, catalogue);
   if (judgement.validity != Validity::kValid) return judgement;
   constexpr EventReason kEvent = EventReason::kNodePoolNodesRequestFailed;
-  const Condition* said = FindCondition(pool.status.conditions, "Validated");
+  const Condition* said = FindCondition(pool.status.conditions, condition::kValidated);
   if (answers.configuration.away() && !pool.deleting() && said != nullptr &&
-      said->reason == "Invalid") {
+      said->reason == reason::kInvalid) {
     return {Validity::kInvalid, kEvent, said->message};
   }
   std::vector<std::string> faults;
@@ -114,7 +115,7 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue, const Answers
 }
 
 bool IsPublishedValid(const Pool& pool) {
-  return ReasonOf(pool.status.conditions, "Validated") == "Valid";
+  return ReasonOf(pool.status.conditions, condition::kValidated) == reason::kValid;
 }
 
 bool IsDisabled(const Pool& pool) {
@@ -123,13 +124,14 @@ bool IsDisabled(const Pool& pool) {
 }
 
 bool AsksForNoMore(const Pool& pool) {
-  return ReasonOf(pool.status.conditions, "Validated") == "Invalid" || IsDisabled(pool);
+  return ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid ||
+         IsDisabled(pool);
 }
 
 bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes) {
   return pool.deleting() && nodes.empty() && pool.account.requested_nodes == 0 &&
          pool.account.granted_nodes == 0 &&
-         ReasonOf(pool.status.conditions, "NodesRemoved") == "Complete";
+         ReasonOf(pool.status.conditions, condition::kNodesRemoved) == reason::kComplete;
 }
 
 namespace {
@@ -174,11 +176,12 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   const Validity validity = Judge(pool, catalogue).validity;
   // What capacity says of an affinity is learned by asking, also for nothing.
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
-                     ReasonOf(pool.status.conditions, "Validated") == "Invalid";
+                     ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid;
   demand.holding = HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false};
   // Also for nothing: a claim that grew in a future which was lost holds what the rows do not know.
-  const bool unknown = !pool.deleting() ? IsPublishedValid(pool)
-                                        : ReasonOf(pool.status.conditions, "NodesRemoved") != "";
+  const bool unknown = !pool.deleting()
+                           ? IsPublishedValid(pool)
+                           : ReasonOf(pool.status.conditions, condition::kNodesRemoved) != "";
   if (account.requested_nodes > 0 || !nodes.empty() || unmet || unknown) {
     demand.claim = ClaimOf(pool, nodes);
   }

@@ -77,10 +77,10 @@ TEST(RiseWhileDraining, TheDeadlineOfADrainFollowsTheStrategy) {
   Draining sim;
   ASSERT_EQ(sim.node("g101")->desired.drain_deadline, kNever);
   sim.StopClock();
-  sim.Apply([](Spec& spec) { spec.scale_down_strategy = "PreferIdle"; });
+  sim.Apply([](Spec& spec) { spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle; });
   sim.Pass();
   EXPECT_EQ(sim.node("g101")->desired.drain_deadline, sim.now() + sim.policy.drain_deadline);
-  sim.Apply([](Spec& spec) { spec.scale_down_strategy = "IdleOnly"; });
+  sim.Apply([](Spec& spec) { spec.scale_down_strategy = ScaleDownStrategy::kIdleOnly; });
   sim.Live();
   EXPECT_EQ(sim.node("g101")->desired.drain_deadline, kNever);
 }

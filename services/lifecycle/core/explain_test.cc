@@ -55,7 +55,7 @@ Sim At(Sim sim, const std::function<void(Simulation&)>& act) {
   sim->Drive();
   return sim;
 }
-void EagerToShrink(Spec& spec) { spec.scale_down_strategy = "PreferIdle"; }
+void EagerToShrink(Spec& spec) { spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle; }
 void BudgetOfOne(Spec& spec) { spec.max_unavailable = "1"; }
 // A newer configuration is staged, and reboots into it are asked for.
 void Reconfigure(Simulation& sim) {

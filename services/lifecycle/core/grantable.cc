@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/text.h"
 
@@ -63,7 +64,7 @@ void RenderMaxNodes(std::vector<Condition>& out, const Spec& spec,
                     const std::optional<Grantable>& grantable) {
   std::string warning = MaxNodesWarning(spec, grantable);
   if (warning.empty()) return;
-  out.push_back({"MaxNodesUnreachable", "True", grantable->bound_by, std::move(warning)});
+  out.push_back({condition::kMaxNodesUnreachable, "True", grantable->bound_by, std::move(warning)});
 }
 
 }  // namespace muster::lifecycle

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
 
@@ -238,7 +239,7 @@ bool MayBeReserved(NodeState state) {
 
 bool IsPresent(const Node& node) {
   if (IsReturnable(node.state)) return false;
-  const Condition* registered = FindCondition(node.conditions, "CWRegistered");
+  const Condition* registered = FindCondition(node.conditions, condition::kRegistered);
   return registered != nullptr && registered->status == "True";
 }
 
@@ -254,18 +255,19 @@ void UpdateConditions(Node& node, absl::Time now) {
   const bool active = node.observed.active && !off;
   std::vector<Condition> wanted = {
       registered && !off
-          ? Condition{"CWRegistered", "True", "Registered", "Node is registered."}
-          : Condition{"CWRegistered", "False", "NotRegistered", "Node is not registered."},
-      active ? Condition{"CWActive", "True", "Active",
+          ? Condition{condition::kRegistered, "True", reason::kRegistered, "Node is registered."}
+          : Condition{condition::kRegistered, "False", reason::kNotRegistered,
+                      "Node is not registered."},
+      active ? Condition{condition::kActive, "True", reason::kActive,
                          node.observed.active_pods.empty()
                              ? "Node is active."
                              : absl::StrCat("Node is active: ",
                                             absl::StrJoin(node.observed.active_pods, ", "), ".")}
-             : Condition{"CWActive", "False", "Idle", "Node is idle."},
-      IsLeaving(node.state)
-          ? Condition{"CWNodeRemoval", "True", "PendingRemoval", "Node is pending removal."}
-          : Condition{"CWNodeRemoval", "False", "NotPendingRemoval",
-                      "Node is not pending removal."},
+             : Condition{condition::kActive, "False", reason::kIdle, "Node is idle."},
+      IsLeaving(node.state) ? Condition{condition::kNodeRemoval, "True", reason::kPendingRemoval,
+                                        "Node is pending removal."}
+                            : Condition{condition::kNodeRemoval, "False",
+                                        reason::kNotPendingRemoval, "Node is not pending removal."},
   };
   SetConditions(node.conditions, std::move(wanted), 0, now);
 }

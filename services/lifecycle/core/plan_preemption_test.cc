@@ -307,7 +307,7 @@ TEST(ReferenceSpot, PreemptedOnItsWayIn) {
 TEST(ReferenceSpot, PreemptedWhileItIsDrained) {
   SpotPool sim;
   sim.Apply([](Spec& spec) {
-    spec.scale_down_strategy = "PreferIdle";
+    spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle;
     spec.target_nodes = 0;
   });
   sim.Drive();
@@ -347,7 +347,7 @@ TEST(ReferenceSpot, ForTrialsBothTimesAreShorter) {
 TEST(ReferenceSpot, ADrainThatEndsSoonerKeepsItsEnd) {
   SpotPool sim;
   sim.Apply([](Spec& spec) {
-    spec.scale_down_strategy = "PreferIdle";
+    spec.scale_down_strategy = ScaleDownStrategy::kPreferIdle;
     spec.target_nodes = 0;
   });
   sim.Drive();

@@ -106,7 +106,8 @@ void ExpectTakesOnlyWhoMayGo(const Snapshot& snapshot, const State& state, const
     const bool scales_down =
         step->cause == RemovalCause::kScaleDown || node->removal_cause == RemovalCause::kScaleDown;
     const bool drains = step->event == NodeEvent::kDrain && node->preempt_time == kNever;
-    if (pool.spec.scale_down_strategy == "IdleOnly" && scales_down && (takes || drains)) {
+    if (pool.spec.scale_down_strategy == ScaleDownStrategy::kIdleOnly && scales_down &&
+        (takes || drains)) {
       EXPECT_FALSE(node->observed.active) << node->name;
     }
   }
@@ -165,7 +166,8 @@ TEST(PlanProperty, HoldsForEverySnapshot) {
 void Randomize(Spec& spec, std::mt19937_64& random) {
   const auto one_in = [&](uint64_t n) { return random() % n == 0; };
   spec.target_nodes = static_cast<int64_t>(random() % 7);
-  spec.scale_down_strategy = one_in(2) ? "IdleOnly" : "PreferIdle";
+  spec.scale_down_strategy =
+      one_in(2) ? ScaleDownStrategy::kIdleOnly : ScaleDownStrategy::kPreferIdle;
   spec.disable_unhealthy_node_eviction = one_in(2);
   spec.max_unavailable = one_in(2) ? "" : "34%";
   spec.node_labels.clear();

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/plan_parts.h"
@@ -19,10 +20,10 @@ void AnnounceCapacity(const PlanFacts& facts, Draft& draft, const Condition& now
   if (now.status != "False") return;
   const bool of_affinity = absl::EndsWith(now.reason, "NodeAffinity");  // capacity was asked
   const auto is_invalid = [&](const std::vector<Condition>& conditions) {
-    return ReasonOf(conditions, "Validated") == "Invalid" && !of_affinity;
+    return ReasonOf(conditions, condition::kValidated) == reason::kInvalid && !of_affinity;
   };
   const std::vector<Condition>& was = facts.pool.status.conditions;
-  const bool turned = ReasonOf(was, "Capacity") != now.reason || is_invalid(was);
+  const bool turned = ReasonOf(was, condition::kCapacity) != now.reason || is_invalid(was);
   if (turned && !is_invalid(status.conditions))
     draft.AddEvent(EventReason::kInsufficientCapacity, now.message);
 }
@@ -31,11 +32,11 @@ void AnnounceCapacity(const PlanFacts& facts, Draft& draft, const Condition& now
 void AnnounceQuota(const PlanFacts& facts, Draft& draft, const Condition& now,
                    const Status& status) {
   const std::vector<Condition>& was = facts.pool.status.conditions;
-  const bool turned = ReasonOf(was, "Quota") != now.reason;
-  if (turned && now.reason == "Over") draft.AddEvent(EventReason::kOverQuota, now.message);
-  const bool invalid = ReasonOf(status.conditions, "Validated") == "Invalid";
-  const bool was_invalid = ReasonOf(was, "Validated") == "Invalid";
-  const bool failed = now.reason == "NotSet" || now.status == "Unknown";
+  const bool turned = ReasonOf(was, condition::kQuota) != now.reason;
+  if (turned && now.reason == reason::kOver) draft.AddEvent(EventReason::kOverQuota, now.message);
+  const bool invalid = ReasonOf(status.conditions, condition::kValidated) == reason::kInvalid;
+  const bool was_invalid = ReasonOf(was, condition::kValidated) == reason::kInvalid;
+  const bool failed = now.reason == reason::kNotSet || now.status == "Unknown";
   if (failed && !invalid && (turned || was_invalid))
     draft.AddEvent(EventReason::kNodePoolQuotaCheckFailed, now.message);
 }
@@ -54,17 +55,18 @@ void AnnounceTarget(const PlanFacts& facts, Draft& draft) {
 void Announce(const PlanFacts& facts, Draft& draft, const Condition& now, const Status& status) {
   const Condition* before = FindCondition(facts.pool.status.conditions, now.type);
   const bool reworded = before == nullptr || before->message != now.message;
-  if (now.type == "Validated" && facts.judgement.event && reworded) {
+  if (now.type == condition::kValidated && facts.judgement.event && reworded) {
     draft.AddEvent(*facts.judgement.event, now.message);
   }
-  if (now.type == "Quota") AnnounceQuota(facts, draft, now, status);
-  if (now.type == "Capacity") AnnounceCapacity(facts, draft, now, status);
+  if (now.type == condition::kQuota) AnnounceQuota(facts, draft, now, status);
+  if (now.type == condition::kCapacity) AnnounceCapacity(facts, draft, now, status);
   if (before != nullptr && before->reason == now.reason) return;
-  if (now.type == "Capacity" && now.status == "Unknown") {
+  if (now.type == condition::kCapacity && now.status == "Unknown") {
     draft.AddEvent(EventReason::kNodePoolNodesRequestFailed, now.message);
   }
-  if (now.type == "AtTarget" && now.reason == "TargetMet") AnnounceTarget(facts, draft);
-  if (now.type == "MaxNodesUnreachable")
+  if (now.type == condition::kAtTarget && now.reason == reason::kTargetMet)
+    AnnounceTarget(facts, draft);
+  if (now.type == condition::kMaxNodesUnreachable)
     draft.AddEvent(EventReason::kNodePoolMaxNodesUnreachable, now.message);
 }
 

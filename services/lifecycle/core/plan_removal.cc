@@ -97,7 +97,7 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
                    absl::StrCat("Node ", node.machine,
                                 " was marked by the cluster autoscaler and goes once it is idle "
                                 "(scaleDownStrategy ",
-                                facts.pool.spec.scale_down_strategy, ")."));
+                                TextOf(facts.pool.spec.scale_down_strategy), ")."));
     return;
   }
   if (facts.now < from) return draft.MoveDue(from);
@@ -176,7 +176,7 @@ void StartRemovals(const PlanFacts& facts, Draft& draft) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, facts.pool.name,
                    absl::StrCat(CountText(busy + removals.open, "Node"),
                                 " more than wanted stay until they are idle (scaleDownStrategy ",
-                                facts.pool.spec.scale_down_strategy, ") or unprotected."));
+                                TextOf(facts.pool.spec.scale_down_strategy), ") or unprotected."));
   }
   if (removals.going.empty()) return;
   const size_t now_going = std::min(removals.going.size(), kMaxStepsAPlan);

@@ -19,7 +19,7 @@ using O = ReportNode::Observation;
 using Machines = std::vector<std::string>;
 
 struct Running : Simulation {
-  explicit Running(int64_t nodes, const std::string& strategy = "IdleOnly") {
+  explicit Running(int64_t nodes, ScaleDownStrategy strategy = ScaleDownStrategy::kIdleOnly) {
     Create(nodes, strategy);
     Live();
   }
@@ -47,7 +47,7 @@ struct Running : Simulation {
 // "IdleOnly removes only idle Nodes. PreferIdle removes idle Nodes first and then active Nodes if
 // needed."
 TEST(ReferenceScaleDown, PreferIdleTakesIdleNodesFirst) {
-  Running sim(3, "PreferIdle");
+  Running sim(3, ScaleDownStrategy::kPreferIdle);
   sim.Busy({"g100", "g102"});
   sim.Resize(2);
   sim.Live();
@@ -59,7 +59,7 @@ TEST(ReferenceScaleDown, PreferIdleTakesIdleNodesFirst) {
 
 // "then active Nodes if needed": fewest Pods first.
 TEST(ReferenceScaleDown, OfActiveNodesTheOneWithTheFewestPodsGoes) {
-  Running sim(3, "PreferIdle");
+  Running sim(3, ScaleDownStrategy::kPreferIdle);
   sim.SetActive("g100", true, 9);
   sim.SetActive("g101", true, 2);
   sim.SetActive("g102", true, 30);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -53,7 +54,7 @@ bool DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return 0;
   // Since when it is shown (RenderAtTarget).
-  const Condition* shown = FindCondition(facts.pool.status.conditions, "AtTarget");
+  const Condition* shown = FindCondition(facts.pool.status.conditions, condition::kAtTarget);
   const bool is_shown = shown != nullptr && shown->status == "Unknown";
   const absl::Time from = (is_shown ? shown->last_transition_time : facts.now) + kUnheldGrace;
   int64_t late = 0;

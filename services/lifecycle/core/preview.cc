@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "services/common/condition_names.h"
 #include "services/common/state.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/decide.h"
@@ -182,10 +183,11 @@ Preview Rehearsal::Told() const {
   out.charge_delta = out.charge - charged_before_;
   out.more_nodes = std::max<int64_t>(0, asked_ - asked_before_);
   if (out.more_nodes == 0) out.claim = {};
-  const Condition* capacity = FindCondition(last_.status.conditions, "Capacity");
+  const Condition* capacity = FindCondition(last_.status.conditions, condition::kCapacity);
   if (capacity != nullptr) out.capacity = capacity->message;
-  const Condition* validated = FindCondition(last_.status.conditions, "Validated");
-  if (validated != nullptr && validated->reason == "Invalid") out.invalid = validated->message;
+  const Condition* validated = FindCondition(last_.status.conditions, condition::kValidated);
+  if (validated != nullptr && validated->reason == reason::kInvalid)
+    out.invalid = validated->message;
   return out;
 }
 

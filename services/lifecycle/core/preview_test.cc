@@ -73,7 +73,8 @@ class World : public Simulation {
     const int target = Dice(8);
     Apply([&](Spec& spec) {
       spec.target_nodes = target;
-      spec.scale_down_strategy = OneIn(2) ? "PreferIdle" : "IdleOnly";
+      spec.scale_down_strategy =
+          OneIn(2) ? ScaleDownStrategy::kPreferIdle : ScaleDownStrategy::kIdleOnly;
       spec.max_unavailable = OneIn(3) ? "1" : OneIn(3) ? "50%" : "";
     });
     if (!Settle()) std::abort();
@@ -199,7 +200,7 @@ TEST(Preview, OfVictimsThatWereNamedBefore) {
 TEST(Preview, OfARiseWhileNodesLeave) {
   World world;
   world.limit = 4;
-  world.Create(4, "PreferIdle");
+  world.Create(4, ScaleDownStrategy::kPreferIdle);
   ASSERT_TRUE(world.Settle());
   for (const char* machine : {"g100", "g101", "g102"}) {
     world.SetActive(machine, true);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/names.h"
@@ -14,7 +15,7 @@ namespace {
 // new generation.
 bool AsksTheSame(const Pool& a, const Pool& b) {
   const auto complete = [](const Pool& pool) {
-    return ReasonOf(pool.status.conditions, "NodesRemoved") == "Complete";
+    return ReasonOf(pool.status.conditions, condition::kNodesRemoved) == reason::kComplete;
   };
   return a.wanted_nodes() == b.wanted_nodes() && a.deleting() == b.deleting() &&
          a.account.granted_nodes == b.account.granted_nodes &&

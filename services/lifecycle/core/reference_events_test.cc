@@ -201,7 +201,7 @@ TEST(ReferenceEvents, NotScaledUpWhenATargetOutOfReachIsTakenBack) {
 // Fired when a Node is being drained as part of internal automation and pods were deleted
 // ungracefully."
 TEST(ReferenceEvents, DrainingPDBViolationThenForceDelete) {
-  Telling sim(1, "PreferIdle");
+  Telling sim(1, ScaleDownStrategy::kPreferIdle);
   sim.SetActive("g100", true);
   sim.blocked_by = {{"g100", "default/web-pdb"}};
   sim.Resize(0);
@@ -222,7 +222,7 @@ TEST(ReferenceEvents, DrainingPDBViolationThenForceDelete) {
 
 // A budget that lets go again ends the drain before its deadline.
 TEST(ReferenceEvents, ABudgetThatLetsGoNeedsNoForce) {
-  Telling sim(1, "PreferIdle");
+  Telling sim(1, ScaleDownStrategy::kPreferIdle);
   sim.SetActive("g100", true);
   sim.blocked_by = {{"g100", "default/web-pdb"}};
   sim.Resize(0);

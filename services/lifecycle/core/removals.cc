@@ -71,7 +71,7 @@ class Selection {
 }  // namespace
 
 bool ActiveToo(const Pool& pool) {
-  return pool.deleting() || pool.spec.scale_down_strategy == "PreferIdle";
+  return pool.deleting() || pool.spec.scale_down_strategy == ScaleDownStrategy::kPreferIdle;
 }
 
 bool IsUnheld(const Pool& pool, const Node& node, const Answer<ClaimAnswer>& claim) {

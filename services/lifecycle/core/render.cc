@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -27,17 +28,19 @@ void Keep(std::vector<Condition>& out, const Snapshot& snapshot, absl::string_vi
 void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
   switch (judgement.validity) {
     case Validity::kValid:
-      out.push_back({"Validated", "True", "Valid", "NodePool configuration is valid."});
+      out.push_back(
+          {condition::kValidated, "True", reason::kValid, "NodePool configuration is valid."});
       return;
     case Validity::kInvalid:
-      out.push_back({.type = "Validated",
+      out.push_back({.type = condition::kValidated,
                      .status = "False",
-                     .reason = "Invalid",
+                     .reason = reason::kInvalid,
                      .message = judgement.message,
                      .event_reason = judgement.event ? std::string(TextOf(*judgement.event)) : ""});
       return;
     case Validity::kUnknown:
-      out.push_back({"Validated", "Unknown", "InternalError", "The catalog could not be read."});
+      out.push_back({condition::kValidated, "Unknown", reason::kInternalError,
+                     "The catalog could not be read."});
       return;
   }
 }
@@ -60,27 +63,28 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimAnswer& claim, const C
     case ClaimAnswer::Reason::kSufficient:
       break;
     case ClaimAnswer::Reason::kQueued:
-      return {"Capacity", "False", "QueuedAwaitingCapacity",
+      return {condition::kCapacity, "False", reason::kQueuedAwaitingCapacity,
               absl::StrCat(Of(claim.outstanding, ask.nodes), " queued, awaiting capacity of ",
                            where, ".")};
     case ClaimAnswer::Reason::kPartial:
-      return {"Capacity", "False", "Partial",
+      return {condition::kCapacity, "False", reason::kPartial,
               absl::StrCat(Of(held, ask.nodes), " granted: only ",
                            CountText(claim.in_service, "machine"), " of ", where,
                            claim.in_service == 1 ? " is" : " are", " in service.")};
     case ClaimAnswer::Reason::kNoneAvailable:
-      return {"Capacity", "False", "NoneAvailable", NoneAvailableText(snapshot, claim, where)};
+      return {condition::kCapacity, "False", reason::kNoneAvailable,
+              NoneAvailableText(snapshot, claim, where)};
     case ClaimAnswer::Reason::kPartialNodeAffinity:
-      return {"Capacity", "False", "PartialNodeAffinity",
+      return {condition::kCapacity, "False", reason::kPartialNodeAffinity,
               absl::StrCat(Of(held, ask.nodes), " granted: only ", claim.matching, " of ",
                            CountText(claim.in_service, "machine"), " of ", where,
                            " in service match the node affinity.")};
     case ClaimAnswer::Reason::kNoneAvailableNodeAffinity:
-      return {"Capacity", "False", "NoneAvailableNodeAffinity",
+      return {condition::kCapacity, "False", reason::kNoneAvailableNodeAffinity,
               absl::StrCat("None of ", CountText(claim.in_service, "machine"), " of ", where,
                            " in service matches the node affinity.")};
   }
-  return {"Capacity", "True", "Sufficient",
+  return {condition::kCapacity, "True", reason::kSufficient,
           "Sufficient capacity available for the requested instance type."};
 }
 
@@ -90,7 +94,7 @@ Condition CapacityOfInvalid(const Pool& pool, const Outlook& outlook) {
   const auto held = std::count_if(outlook.nodes.begin(), outlook.nodes.end(),
                                   [](const Node* node) { return !IsReturnable(node->state); });
   if (held >= target) return CapacityOf({.pool = &pool}, {}, {});
-  return {"Capacity", "False", held > 0 ? "Partial" : "NoneAvailable",
+  return {condition::kCapacity, "False", held > 0 ? reason::kPartial : reason::kNoneAvailable,
           absl::StrCat(Of(held, target),
                        " granted: no more are asked for while the NodePool is invalid.")};
 }
@@ -99,7 +103,7 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
                     const Outlook& outlook) {
   const Answer<ClaimAnswer>& claim = snapshot.answers.claim;
   if (claim.away()) {
-    out.push_back({"Capacity", "Unknown", "InternalError",
+    out.push_back({condition::kCapacity, "Unknown", reason::kInternalError,
                    claim.released() ? ReleasedText("capacity") : "Capacity could not be checked."});
     return;
   }
@@ -117,7 +121,7 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
   const bool grows = outlook.account.requested_nodes > snapshot.pool->account.requested_nodes;
   const bool unjudged = outlook.judgement.validity != Validity::kValid && !claim.here();
   if (grows || unjudged) {
-    Keep(out, snapshot, "Capacity");
+    Keep(out, snapshot, condition::kCapacity);
     return;
   }
   out.push_back(CapacityOf(snapshot, claim.value, demand.claim.value_or(ClaimAsk{})));
@@ -127,7 +131,7 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   const Answer<HoldingAnswer>& holding = snapshot.answers.holding;
   const Pool& pool = *snapshot.pool;
   if (holding.away()) {
-    out.push_back({"Quota", "Unknown", "InternalError",
+    out.push_back({condition::kQuota, "Unknown", reason::kInternalError,
                    holding.released() ? ReleasedText("quota") : "Quota could not be checked."});
     return;
   }
@@ -135,20 +139,21 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   const bool early = pool.account.prefill_nodes > 0 && !pool.deleting() &&
                      holding.value.verdict != HoldingAnswer::Verdict::kUnder;
   if (!holding.here() || early) {
-    Keep(out, snapshot, "Quota");
+    Keep(out, snapshot, condition::kQuota);
     return;
   }
   switch (holding.value.verdict) {
     case HoldingAnswer::Verdict::kUnder:
-      out.push_back({"Quota", "True", "Under", "NodePool is within instance type quota."});
+      out.push_back(
+          {condition::kQuota, "True", reason::kUnder, "NodePool is within instance type quota."});
       return;
     case HoldingAnswer::Verdict::kOver:
-      out.push_back({"Quota", "False", "Over",
+      out.push_back({condition::kQuota, "False", reason::kOver,
                      absl::StrCat("NodePool targetNodes pushes you over quota for ",
                                   pool.spec.instance_type, " in ", pool.zone, ".")});
       return;
     case HoldingAnswer::Verdict::kNotSet:
-      out.push_back({"Quota", "False", "NotSet",
+      out.push_back({condition::kQuota, "False", reason::kNotSet,
                      absl::StrCat("Quota not found for instance type ", pool.spec.instance_type,
                                   " in zone ", pool.zone, ".")});
       return;
@@ -220,21 +225,22 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const
   const int64_t target = pool.spec.target_nodes;
   const std::vector<std::string> lost = NotHeld(snapshot, outlook);
   if (pool.deleting()) {
-    out.push_back({"AtTarget", "False", "PendingDelete", "NodePool is being deleted."});
+    out.push_back(
+        {condition::kAtTarget, "False", reason::kPendingDelete, "NodePool is being deleted."});
   } else if (!lost.empty()) {
-    out.push_back({"AtTarget", "Unknown", "InternalError",
+    out.push_back({condition::kAtTarget, "Unknown", reason::kInternalError,
                    absl::StrCat("Nodes could not be read: capacity does not know machine ",
                                 ListText(lost), " as the NodePool's.")});
   } else if (counts.present > target) {
     out.push_back(
-        {"AtTarget", "False", "OverTarget",
+        {condition::kAtTarget, "False", reason::kOverTarget,
          absl::StrCat("NodePool has ", CountText(counts.present, "Node"), ", ",
                       counts.present - target, " more than its target of ", target, ".")});
   } else if (counts.in_service < target || !Marked(outlook).empty()) {
-    out.push_back({"AtTarget", "False", "UnderTarget",
+    out.push_back({condition::kAtTarget, "False", reason::kUnderTarget,
                    PresenceText(outlook, counts, target, snapshot.policy)});
   } else {
-    out.push_back({"AtTarget", "True", "TargetMet",
+    out.push_back({condition::kAtTarget, "True", reason::kTargetMet,
                    AnyUnhealthy(outlook) ? PresenceText(outlook, counts, target, snapshot.policy)
                                          : "NodePool has reached its target node count."});
   }
@@ -248,7 +254,6 @@ bool IsOutdated(const Node& node, const std::string& profile) {
 
 // How far the active configuration has reached.
 Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::string& profile) {
-  constexpr char kType[] = "NodeReconfigurationRequired";
   int64_t here = 0;
   int64_t outdated = 0;
   int64_t leaving = 0;
@@ -266,14 +271,14 @@ Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::s
     after.status.revisions = snapshot.answers.configuration.value.revisions;
   if (IsDisabled(after) && (outdated > 0 || in_service < after.target_nodes())) {
     return {
-        kType, "Unknown", "InternalError",
+        condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
         absl::StrCat("Configuration ", profile,
                      " is disabled: too many boots failed, and no further Node boots into it.")};
   }
   if (outdated > 0) {
     const std::string reboots =
         outlook.reconfiguration ? SayReconfiguration(*outlook.reconfiguration) : "";
-    return {kType, "True", "StagedNodeConfig",
+    return {condition::kNodeReconfigurationRequired, "True", reason::kStagedNodeConfig,
             absl::StrCat(Of(outdated, in_service), " must be reconfigure-rebooted to reach ",
                          profile, ".", reboots.empty() ? "" : " ", reboots)};
   }
@@ -283,21 +288,22 @@ Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::s
     message = absl::StrCat("All nodes that stay are on the current configuration; ", leaving,
                            leaving == 1 ? " that leaves is not." : " that leave are not.");
   }
-  return {kType, "False", "AllNodesUpToDate", std::move(message)};
+  return {condition::kNodeReconfigurationRequired, "False", reason::kAllNodesUpToDate,
+          std::move(message)};
 }
 
 void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot,
                            const Outlook& outlook, const std::string& profile) {
-  constexpr char kType[] = "NodeReconfigurationRequired";
   const Answer<ConfigurationAnswer>& answer = snapshot.answers.configuration;
   if (answer.away()) {
-    out.push_back({kType, "Unknown", "InternalError",
+    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
                    answer.released() ? ReleasedText("configuration")
                                      : "The configuration could not be read."});
     return;
   }
   if (answer.here() && !answer.value.problem.empty()) {
-    out.push_back({kType, "Unknown", "InternalError", answer.value.problem});
+    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
+                   answer.value.problem});
     return;
   }
   std::vector<std::string> failed;
@@ -307,7 +313,7 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
     }
   }
   if (!failed.empty()) {
-    out.push_back({kType, "Unknown", "InternalError",
+    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
                    absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")});
     return;
   }
@@ -324,14 +330,15 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
     failed.push_back(absl::StrCat(node->machine, " (", node->observed.removal_error, ")"));
   }
   if (!failed.empty()) {
-    out.push_back({"NodesRemoved", "Unknown", "InternalError",
+    out.push_back({condition::kNodesRemoved, "Unknown", reason::kInternalError,
                    absl::StrCat("Node ", ListText(failed), " could not be removed.")});
   } else if (left == 0 && outlook.account.requested_nodes == 0 &&
              outlook.account.granted_nodes == 0 && snapshot.answers.claim.here()) {
-    out.push_back({"NodesRemoved", "True", "Complete", "All Nodes have been removed."});
+    out.push_back(
+        {condition::kNodesRemoved, "True", reason::kComplete, "All Nodes have been removed."});
   } else {
     out.push_back(
-        {"NodesRemoved", "False", "Pending",
+        {condition::kNodesRemoved, "False", reason::kPending,
          absl::StrCat(left, left == 1 ? " Node is" : " Nodes are", " still to be removed.")});
   }
 }

@@ -87,7 +87,7 @@ class Simulation : public SimPeers, public SimAgents {
   // From here on only Advance moves the clock.
   void StopClock() { tick_ = 0; }
 
-  void Create(int64_t target, const std::string& strategy = "IdleOnly") {
+  void Create(int64_t target, ScaleDownStrategy strategy = ScaleDownStrategy::kIdleOnly) {
     Apply([&](Spec& spec) {
       spec.target_nodes = target;
       spec.scale_down_strategy = strategy;

@@ -125,7 +125,7 @@ TEST(Simulation, IdleOnlyKeepsActiveNodesUntilTheyAreIdle) {
 
 TEST(Simulation, PreferIdleTakesActiveNodesWithADeadline) {
   Simulation sim;
-  sim.Create(2, "PreferIdle");
+  sim.Create(2, ScaleDownStrategy::kPreferIdle);
   ASSERT_TRUE(sim.Settle());
   for (const std::string& machine : std::set(sim.machines())) sim.SetActive(machine, true);
   sim.Resize(1);
@@ -313,7 +313,8 @@ TEST(SimulationProperty, ConvergesWhateverHappens) {
     };
     Simulation sim(seed);
     sim.boot_failure = 0.1;
-    sim.Create(dice(8), dice(2) == 0 ? "IdleOnly" : "PreferIdle");
+    sim.Create(dice(8),
+               dice(2) == 0 ? ScaleDownStrategy::kIdleOnly : ScaleDownStrategy::kPreferIdle);
     for (int step = 0; step < 60; ++step) {
       switch (dice(9)) {
         case 0:

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -88,11 +89,11 @@ const State::Names* FindNames(const absl::flat_hash_map<std::string, State::Name
 }
 
 bool IsShortOfQuota(const Pool& pool) {
-  return ReasonOf(pool.status.conditions, "Quota") != "Under";
+  return ReasonOf(pool.status.conditions, condition::kQuota) != reason::kUnder;
 }
 
 bool IsShortOfCapacity(const Pool& pool) {
-  return ReasonOf(pool.status.conditions, "Capacity") != "Sufficient";
+  return ReasonOf(pool.status.conditions, condition::kCapacity) != reason::kSufficient;
 }
 
 }  // namespace

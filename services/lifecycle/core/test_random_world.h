@@ -82,7 +82,8 @@ class RandomWorld {
     Spec& spec = pool_.spec;
     spec.instance_type = "gd-8xa100-i128";
     spec.target_nodes = Dice(9);
-    spec.scale_down_strategy = Pick<const char*>({"IdleOnly", "PreferIdle"});
+    spec.scale_down_strategy =
+        Pick<ScaleDownStrategy>({ScaleDownStrategy::kIdleOnly, ScaleDownStrategy::kPreferIdle});
     spec.disable_unhealthy_node_eviction = OneIn(2);
     spec.max_unavailable = Pick<const char*>({"", "", "1", "2", "25%", "100%"});
     if (OneIn(4)) spec.compute_class = "spot";

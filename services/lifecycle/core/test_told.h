@@ -11,7 +11,7 @@ namespace muster::lifecycle {
 
 // A pool of so many Nodes in production, and what is told from then on.
 struct Telling : Simulation {
-  explicit Telling(int64_t nodes, const std::string& strategy = "IdleOnly") {
+  explicit Telling(int64_t nodes, ScaleDownStrategy strategy = ScaleDownStrategy::kIdleOnly) {
     Create(nodes, strategy);
     Live();
   }

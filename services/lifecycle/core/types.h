@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-// The rows of the lifecycle domain. Plain values; words that manifests write (`spot`, `IdleOnly`)
+// The rows of the lifecycle domain. Plain values; words that manifests write (`spot`, `Manual`)
 // are kept as written.
 namespace muster::lifecycle {
 
@@ -67,6 +68,27 @@ struct AffinityExpression {
 // Terms, one of which must hold: expressions that must all hold. No term: every machine.
 using Affinity = std::vector<std::vector<AffinityExpression>>;
 
+// Which Nodes leave when the target falls. A caller's word that is none is kept as kUnknown, which
+// ValidateSpec refuses: no row has it.
+enum class ScaleDownStrategy { kIdleOnly, kPreferIdle, kUnknown };
+// As manifests write it.
+constexpr absl::string_view TextOf(ScaleDownStrategy strategy) {
+  switch (strategy) {
+    case ScaleDownStrategy::kIdleOnly:
+      return "IdleOnly";
+    case ScaleDownStrategy::kPreferIdle:
+      return "PreferIdle";
+    case ScaleDownStrategy::kUnknown:
+      break;
+  }
+  return "";
+}
+constexpr ScaleDownStrategy ScaleDownStrategyOf(absl::string_view text) {
+  for (const auto strategy : {ScaleDownStrategy::kIdleOnly, ScaleDownStrategy::kPreferIdle})
+    if (TextOf(strategy) == text) return strategy;
+  return ScaleDownStrategy::kUnknown;
+}
+
 // Replacing Nodes before they leave.
 struct Prefill {
   bool enabled = false;
@@ -87,7 +109,7 @@ struct Spec {
   std::optional<Image> image = {};
   std::optional<Gpu> gpu = {};
   bool autoscaling = false;
-  std::string scale_down_strategy = "IdleOnly";
+  ScaleDownStrategy scale_down_strategy = ScaleDownStrategy::kIdleOnly;
   bool disable_unhealthy_node_eviction = true;
   std::string update_strategy = {};  // empty: OnSpecUpdate
   std::string max_unavailable = {};  // `2`, `25%`; empty: see budget.h

@@ -300,8 +300,8 @@ void ValidateSpec(const Spec& spec, std::optional<int64_t> target, Faults& fault
   CheckAffinity(faults, spec.node_affinity);
   CheckPrefill(faults, spec);
   CheckDescription(faults, spec.description);
-  CheckWord(faults, "spec.lifecycle.scaleDownStrategy", spec.scale_down_strategy,
-            {"IdleOnly", "PreferIdle"}, "`IdleOnly` or `PreferIdle`");
+  faults.Require(spec.scale_down_strategy != ScaleDownStrategy::kUnknown,
+                 "spec.lifecycle.scaleDownStrategy", "must be `IdleOnly` or `PreferIdle`");
   if (!spec.max_unavailable.empty() && !IsMaxUnavailable(spec.max_unavailable)) {
     faults.Add("spec.lifecycle.maxUnavailable",
                "must be a number of at least 1 such as `2` or a percentage such as `25%`");

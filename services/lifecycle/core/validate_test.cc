@@ -162,7 +162,7 @@ TEST(ValidateSpec, Table) {
        {}},
       {"words",
        [](Spec& s) {
-         s.scale_down_strategy = "x";
+         s.scale_down_strategy = ScaleDownStrategy::kUnknown;
          s.update_strategy = "y";
        },
        {"spec.lifecycle.scaleDownStrategy: must be `IdleOnly` or `PreferIdle`",

@@ -218,7 +218,7 @@ Spec FromProto(const v1::NodePoolSpec& in) {
   if (in.has_gpu()) out.gpu = Gpu{in.gpu().version()};
   out.autoscaling = in.autoscaling();
   if (!in.lifecycle().scale_down_strategy().empty()) {
-    out.scale_down_strategy = in.lifecycle().scale_down_strategy();
+    out.scale_down_strategy = ScaleDownStrategyOf(in.lifecycle().scale_down_strategy());
   }
   if (in.lifecycle().has_disable_unhealthy_node_eviction()) {
     out.disable_unhealthy_node_eviction = in.lifecycle().disable_unhealthy_node_eviction();

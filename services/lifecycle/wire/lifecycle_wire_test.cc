@@ -35,7 +35,7 @@ Pool FullPool() {
                Image{"k", "n", "latest"},
                Gpu{"570"},
                true,
-               "PreferIdle",
+               ScaleDownStrategy::kPreferIdle,
                false,
                "Always",
                "25%",
@@ -111,7 +111,7 @@ TEST(Wire, TheOthersThereAndBack) {
 
 TEST(Wire, SpecsGetTheirWrittenDefaults) {
   const Spec spec = FromProto(v1::NodePoolSpec());
-  EXPECT_EQ(spec.scale_down_strategy, "IdleOnly");
+  EXPECT_EQ(spec.scale_down_strategy, ScaleDownStrategy::kIdleOnly);
   EXPECT_TRUE(spec.disable_unhealthy_node_eviction);
 }
 

@@ -251,7 +251,7 @@ v1::NodePoolSpec ToProto(const Spec& spec) {
   }
   if (spec.gpu) out.mutable_gpu()->set_version(spec.gpu->version);
   out.set_autoscaling(spec.autoscaling);
-  out.mutable_lifecycle()->set_scale_down_strategy(spec.scale_down_strategy);
+  out.mutable_lifecycle()->set_scale_down_strategy(std::string(TextOf(spec.scale_down_strategy)));
   out.mutable_lifecycle()->set_disable_unhealthy_node_eviction(
       spec.disable_unhealthy_node_eviction);
   if (!spec.update_strategy.empty()) {

@@ -1,6 +1,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "services/common/condition_names.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/manifest/kinds.h"
@@ -12,17 +13,6 @@ namespace {
 
 constexpr absl::Duration kStandardWait = absl::Minutes(5);
 constexpr absl::Duration kPoll = absl::Milliseconds(250);
-
-struct Wish {
-  absl::string_view type = {};
-  absl::string_view reason = {};
-};
-// What a healthy pool's conditions say (semantics: Conditions).
-constexpr Wish kWishes[] = {{"Validated", "Valid"},
-                            {"Capacity", "Sufficient"},
-                            {"Quota", "Under"},
-                            {"AtTarget", "TargetMet"},
-                            {"NodeReconfigurationRequired", "AllNodesUpToDate"}};
 
 std::string Progress(const lifecycle::v1::NodePool& pool) {
   const auto& status = pool.status();
@@ -78,7 +68,7 @@ std::vector<std::string> Missing(const absl::StatusOr<lifecycle::v1::NodePool>& 
 
 std::vector<std::string> Ailments(const lifecycle::v1::NodePool& pool) {
   std::vector<std::string> ailments;
-  for (const Wish& wish : kWishes) {
+  for (const HealthyCondition& wish : kHealthyConditions) {
     const lifecycle::v1::Condition* condition = FindCondition(pool, wish.type);
     if (condition == nullptr) {
       ailments.push_back(absl::StrCat(wish.type, " is not set"));

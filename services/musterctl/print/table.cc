@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "services/common/condition_names.h"
 #include "services/common/resource_name.h"
 #include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/words.h"
@@ -57,12 +58,12 @@ Cells Of(const lifecycle::v1::NodePool& pool, const std::string& id, bool wide, 
                  absl::StrCat(status.queued_nodes()),
                  absl::StrCat(status.in_progress()),
                  absl::StrCat(status.current_nodes()),
-                 Reason(pool, "Validated"),
-                 Reason(pool, "Capacity"),
-                 Reason(pool, "Quota"),
+                 Reason(pool, condition::kValidated),
+                 Reason(pool, condition::kCapacity),
+                 Reason(pool, condition::kQuota),
                  Age(pool.create_time(), now)};
   Append(cells, wide,
-         {Reason(pool, "AtTarget"), Reason(pool, "NodeReconfigurationRequired"),
+         {Reason(pool, condition::kAtTarget), Reason(pool, condition::kNodeReconfigurationRequired),
           pool.spec().compute_class().empty() ? "default" : pool.spec().compute_class(),
           OrNone(status.node_profile()), absl::StrCat(pool.generation()), pool.uid()});
   return cells;
