@@ -44,7 +44,11 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
 
 Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue,
                  const Lane* lane, Policy policy)
-    : peer_client_(peers), catalogue_(std::move(catalogue)), lane_(*lane), policy_(policy) {
+    : peer_client_(peers),
+      what_if_(peers),
+      catalogue_(std::move(catalogue)),
+      lane_(*lane),
+      policy_(policy) {
   for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
@@ -79,23 +83,23 @@ void Advisor::Work() {
   }
 }
 
-void Advisor::Explain(Picture picture, absl::Time deadline,
+void Advisor::Explain(Snapshot rows, absl::Time deadline,
                       std::function<void(std::vector<v1::NodePoolObstacle>)> done) {
   // std::function wants what it holds to be copyable.
-  Enqueue([this, picture = std::make_shared<Picture>(std::move(picture)), deadline,
-           done = std::move(done)] {
-    Snapshot snapshot = SnapshotOf(*picture, deadline);
-    if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
-      snapshot.answers.claim.value.reclaimed =
-          peer_client_.AskReclaimed(picture->pool->uid, TimeoutOf(deadline));
-    }
-    std::vector<v1::NodePoolObstacle> obstacles;
-    for (const Obstacle& obstacle : lifecycle::Explain(snapshot, Plan(snapshot))) {
-      if (obstacles.size() == kMaxObstacles) break;
-      obstacles.push_back(ToProto(obstacle));
-    }
-    done(std::move(obstacles));
-  });
+  Enqueue(
+      [this, rows = std::make_shared<Snapshot>(std::move(rows)), deadline, done = std::move(done)] {
+        Snapshot snapshot = Complete(std::move(*rows), deadline);
+        if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
+          snapshot.answers.claim.value.reclaimed =
+              what_if_.AskReclaimed(snapshot.pool->uid, TimeoutOf(deadline));
+        }
+        std::vector<v1::NodePoolObstacle> obstacles;
+        for (const Obstacle& obstacle : lifecycle::Explain(snapshot, Plan(snapshot))) {
+          if (obstacles.size() == kMaxObstacles) break;
+          obstacles.push_back(ToProto(obstacle));
+        }
+        done(std::move(obstacles));
+      });
 }
 
 void Advisor::Preview(DryRun dry_run, absl::Time deadline,
@@ -104,13 +108,14 @@ void Advisor::Preview(DryRun dry_run, absl::Time deadline,
            done = std::move(done)] { done(PreviewNow(*dry_run, deadline)); });
 }
 
-// What a pool's next pass sees of `state`; the other services say what they would answer.
-Snapshot Advisor::SnapshotOf(Picture& picture, absl::Time deadline) const {
-  Complete(picture, *catalogue_);
-  peer_client_.Check(absl::MakeSpan(&picture, 1), TimeoutOf(deadline));
-  lane_.Peek([&](const State& state, int64_t) { AddTaken(state, picture); });
-  return {picture.cluster.get(), picture.pool.get(), picture.nodes, picture.version,
-          picture.catalogue,     picture.answers,    policy_,       lane_.clock().Now()};
+Snapshot Advisor::Complete(Snapshot snapshot, absl::Time deadline) const {
+  PoolPass pass{std::move(snapshot)};
+  AddDemand(pass, *catalogue_);
+  peer_client_.Check(absl::MakeSpan(&pass, 1), TimeoutOf(deadline));
+  lane_.Peek([&](const State& state, int64_t) { AddTaken(state, pass.snapshot); });
+  pass.snapshot.policy = policy_;
+  pass.snapshot.now = lane_.clock().Now();
+  return std::move(pass.snapshot);
 }
 
 std::optional<Grantable> Advisor::GrantableNow(const DryRun& dry_run,
@@ -118,7 +123,7 @@ std::optional<Grantable> Advisor::GrantableNow(const DryRun& dry_run,
                                                absl::Time deadline) const {
   const Pool& pool = dry_run.after;
   if (!pool.spec.autoscaling || pool.deleting() || !holding.here()) return std::nullopt;
-  const v1::NodePoolPreview::Capacity places = peer_client_.AskPlaces(pool, 1, TimeoutOf(deadline));
+  const v1::NodePoolPreview::Capacity places = what_if_.AskPlaces(pool, 1, TimeoutOf(deadline));
   if (!places.problem().empty()) return lifecycle::GrantableOf(holding.value, std::nullopt);
   const int64_t own = std::count_if(
       dry_run.nodes.begin(), dry_run.nodes.end(),
@@ -128,25 +133,24 @@ std::optional<Grantable> Advisor::GrantableNow(const DryRun& dry_run,
 }
 
 v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadline) const {
-  std::optional<Picture> picture;
+  Answer<HoldingAnswer> holding;
   const lifecycle::Preview told = Rehearse(dry_run, [&](const State& state) {
-    picture = PictureOf(state, dry_run.after.name);
-    return SnapshotOf(*picture, deadline);
+    Snapshot snapshot = Complete(*SnapshotOf(state, dry_run.after.name), deadline);
+    holding = snapshot.answers.holding;
+    return snapshot;
   });
   v1::NodePoolPreview out;
   out.set_invalid(told.invalid);
-  *out.mutable_quota() = peer_client_.AskQuota(dry_run.after, told.charge, TimeoutOf(deadline));
+  *out.mutable_quota() = what_if_.AskQuota(dry_run.after, told.charge, TimeoutOf(deadline));
   out.mutable_quota()->set_delta(told.charge_delta);
   if (told.more_nodes > 0) {
     *out.mutable_capacity() =
-        peer_client_.AskPlaces(dry_run.after, told.more_nodes, TimeoutOf(deadline));
+        what_if_.AskPlaces(dry_run.after, told.more_nodes, TimeoutOf(deadline));
     TellClaim(told, *out.mutable_capacity());
   }
   for (const std::string& machine : told.victims) out.add_victims(machine);
   out.set_victim_count(told.victim_count);
   out.set_waiting_victims(told.waiting_victims);
-  const Answer<HoldingAnswer> holding =
-      picture ? picture->answers.holding : Answer<HoldingAnswer>{};
   if (const auto grantable = GrantableNow(dry_run, holding, deadline)) {
     out.set_grantable_nodes(grantable->nodes);
     out.set_grantable_nodes_bound_by(grantable->bound_by);

@@ -16,6 +16,7 @@
 #include "services/lifecycle/lane.h"
 #include "services/lifecycle/peer_client.h"
 #include "services/lifecycle/peers.h"
+#include "services/lifecycle/what_if_client.h"
 
 namespace muster::lifecycle {
 
@@ -31,21 +32,24 @@ class Advisor {
   ~Advisor();
 
   // Calls `done` on one of the advisor's threads, at `deadline` at about the latest; never when the
-  // advisor ends first. `picture`: as PictureOf made it.
-  void Explain(Picture picture, absl::Time deadline,
+  // advisor ends first. `rows`: as SnapshotOf made them.
+  void Explain(Snapshot rows, absl::Time deadline,
                std::function<void(std::vector<v1::NodePoolObstacle>)> done);
   void Preview(DryRun dry_run, absl::Time deadline, std::function<void(v1::NodePoolPreview)> done);
 
  private:
   void Enqueue(std::function<void()> job);
   void Work();
-  Snapshot SnapshotOf(Picture& picture, absl::Time deadline) const;
+  // Fills in what a pool's next pass sees besides its rows; the other services say what they would
+  // answer.
+  Snapshot Complete(Snapshot snapshot, absl::Time deadline) const;
   // Of an autoscaled pool whose holding quota answered so; nullopt: of another, or not known.
   std::optional<Grantable> GrantableNow(const DryRun& dry_run, const Answer<HoldingAnswer>& holding,
                                         absl::Time deadline) const;
   v1::NodePoolPreview PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
 
   const PeerClient peer_client_;
+  const WhatIfClient what_if_;
   const std::shared_ptr<const CatalogueMirror> catalogue_;
   const Lane& lane_;
   const Policy policy_;

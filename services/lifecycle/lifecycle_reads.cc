@@ -116,10 +116,10 @@ void AnswerExplanation(Lane& lane, rpc::Responder responder, std::shared_ptr<Adv
        shared = std::make_shared<rpc::Responder>(std::move(responder))](
           const absl::Status& status, const State* state, int64_t) {
         if (!status.ok()) return shared->Finish(status);
-        std::optional<Picture> picture = PictureOf(*state, name);
-        if (!picture) return shared->Finish(muster::error::NotFound(name));
+        std::optional<Snapshot> snapshot = SnapshotOf(*state, name);
+        if (!snapshot) return shared->Finish(muster::error::NotFound(name));
         const Versioned<Pool> pool = *state->table<Pool>().FindVersioned(name);
-        advisor->Explain(*std::move(picture), deadline,
+        advisor->Explain(*std::move(snapshot), deadline,
                          [pool, response, shared](std::vector<v1::NodePoolObstacle> obstacles) {
                            shared->Reply([&] {
                              *response->mutable_node_pool() = ToProto(pool);

@@ -78,12 +78,12 @@ struct Call {
   Response response = {};
   grpc::Status status = {};
   std::vector<Answer<T>*> slots = {};
-  std::vector<Picture*> pictures = {};
+  std::vector<PoolPass*> passes = {};
   bool sent = false;
 
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
-    for (const Picture* picture : pictures) names.push_back(picture->pool->name);
+    for (const PoolPass* pass : passes) names.push_back(pass->snapshot.pool->name);
     return names;
   }
 
@@ -218,36 +218,36 @@ PeerClient::PeerClient(const Peers& peers)
       capacity_(cv1::CapacityService::NewStub(peers.capacity)),
       configuration_(fv1::ConfigurationService::NewStub(peers.configuration)) {}
 
-void PeerClient::Ask(absl::Span<Picture> pictures, absl::Duration timeout) const {
-  AskBy<Syncs>(pictures, timeout);
+void PeerClient::Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+  AskBy<Syncs>(passes, timeout);
 }
 
-void PeerClient::Check(absl::Span<Picture> pictures, absl::Duration timeout) const {
-  AskBy<Checks>(pictures, timeout);
+void PeerClient::Check(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+  AskBy<Checks>(passes, timeout);
 }
 
 template <class Calls>
-void PeerClient::AskBy(absl::Span<Picture> pictures, absl::Duration timeout) const {
+void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const {
   typename Calls::QuotaCall quota;
   typename Calls::CapacityCall capacity;
   typename Calls::ConfigurationCall configuration;
-  for (Picture& picture : pictures) {
-    const Demand& demand = picture.demand;
+  for (PoolPass& pass : passes) {
+    const Demand& demand = pass.demand;
     if (demand.holding) {
-      *quota.request.add_holdings() = RequestOf(*picture.pool, *demand.holding);
-      quota.slots.push_back(&picture.answers.holding);
-      quota.pictures.push_back(&picture);
+      *quota.request.add_holdings() = RequestOf(*pass.snapshot.pool, *demand.holding);
+      quota.slots.push_back(&pass.snapshot.answers.holding);
+      quota.passes.push_back(&pass);
     }
     if (demand.claim) {
-      *capacity.request.add_claims() = RequestOf(*picture.pool, *demand.claim);
-      capacity.slots.push_back(&picture.answers.claim);
-      capacity.pictures.push_back(&picture);
+      *capacity.request.add_claims() = RequestOf(*pass.snapshot.pool, *demand.claim);
+      capacity.slots.push_back(&pass.snapshot.answers.claim);
+      capacity.passes.push_back(&pass);
     }
     if (demand.configuration) {
       *configuration.request.add_configurations() =
-          RequestOf(*picture.pool, *picture.cluster, *demand.configuration);
-      configuration.slots.push_back(&picture.answers.configuration);
-      configuration.pictures.push_back(&picture);
+          RequestOf(*pass.snapshot.pool, *pass.snapshot.cluster, *demand.configuration);
+      configuration.slots.push_back(&pass.snapshot.answers.configuration);
+      configuration.passes.push_back(&pass);
     }
   }
   Pending pending;
@@ -284,13 +284,13 @@ void PeerClient::AskBy(absl::Span<Picture> pictures, absl::Duration timeout) con
     guards_[1]->Ended(capacity, FirstOf(capacity.request), send_capacity);
     guards_[2]->Ended(configuration, FirstOf(configuration.request), send_configuration);
   }
-  if (pictures.size() > 1 &&
+  if (passes.size() > 1 &&
       (IsRefusedWhole(quota) || IsRefusedWhole(capacity) || IsRefusedWhole(configuration))) {
     // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
     // harm.
-    const size_t half = pictures.size() / 2;
-    AskBy<Calls>(pictures.subspan(0, half), timeout);
-    AskBy<Calls>(pictures.subspan(half), timeout);
+    const size_t half = passes.size() / 2;
+    AskBy<Calls>(passes.subspan(0, half), timeout);
+    AskBy<Calls>(passes.subspan(half), timeout);
     return;
   }
   quota.Distribute([](const auto& result) { return result.answer(); });
@@ -298,112 +298,20 @@ void PeerClient::AskBy(absl::Span<Picture> pictures, absl::Duration timeout) con
   configuration.Distribute([](const auto& result) { return result.configuration(); });
   for (size_t i = 0; i < capacity.slots.size(); ++i) {
     if (!capacity.slots[i]->here()) continue;
-    capacity.pictures[i]->claim_print =
+    capacity.passes[i]->claim_print =
         PrintOf(capacity.response.results(static_cast<int>(i)).claim());
   }
   for (size_t i = 0; i < configuration.slots.size(); ++i) {
     if (!configuration.slots[i]->here()) continue;
-    configuration.pictures[i]->configuration_print =
+    configuration.passes[i]->configuration_print =
         PrintOf(configuration.response.results(static_cast<int>(i)).configuration());
   }
 }
 
-std::optional<Picture> PictureOf(const State& state, const std::string& name) {
-  const Versioned<Pool>* pool = state.table<Pool>().FindVersioned(name);
-  if (pool == nullptr) return std::nullopt;
-  Picture picture;
-  picture.pool = pool->row;
-  picture.cluster =
-      state.table<Cluster>().FindVersioned(name.substr(0, name.rfind("/nodePools/")))->row;
-  for (const Node* node : state.NodesOf(name)) {
-    picture.rows.push_back(state.table<Node>().FindVersioned(node->name)->row);
-    picture.nodes.push_back(node);
-  }
-  picture.version = state.VersionOf(name);
-  return picture;
-}
-
-void AddTaken(const State& state, Picture& picture) {
-  if (!picture.answers.claim.here()) return;
-  ClaimAnswer& claim = picture.answers.claim.value;
-  claim.taken = state.TakenElsewhere(picture.pool->uid, claim.machines);
-}
-
-void Complete(Picture& picture, const CatalogueMirror& catalogue) {
-  picture.catalogue = catalogue.Facts(picture.pool->spec.instance_type, picture.pool->zone);
-  picture.demand = DemandOf(*picture.pool, picture.nodes, picture.catalogue);
-}
-
-namespace {
-
-// A call that is waited for.
-template <class Stub, class Method, class Request, class Response>
-grpc::Status CallNow(Stub& stub, Method method, absl::Duration timeout, const Request& request,
-                     Response& response) {
-  grpc::ClientContext context;
-  rpc::PrepareCall(context, timeout);
-  return (stub.*method)(&context, request, &response);
-}
-
-}  // namespace
-
-v1::NodePoolPreview::Quota PeerClient::AskQuota(const Pool& pool, int64_t charge,
-                                                absl::Duration timeout) const {
-  v1::NodePoolPreview::Quota out;
-  out.set_nodes(charge);
-  out.set_reason("InternalError");
-  qv1::CheckQuotaRequest request;
-  *request.add_holdings() = RequestOf(pool, HoldingAsk{charge, 0, false});
-  qv1::CheckQuotaResponse response;
-  const grpc::Status status =
-      CallNow(*quota_, &qv1::QuotaService::Stub::CheckQuota, timeout, request, response);
-  if (!status.ok() || response.results_size() != 1 || response.results(0).has_error()) return out;
-  const qv1::HoldingAnswer& answer = response.results(0).answer();
-  out.set_limit(answer.limit());
-  out.set_held(answer.held());
-  switch (AnswerOf(answer).verdict) {
-    case HoldingAnswer::Verdict::kUnder:
-      out.set_reason("Under");
-      break;
-    case HoldingAnswer::Verdict::kOver:
-      out.set_reason("Over");
-      break;
-    case HoldingAnswer::Verdict::kNotSet:
-      out.set_reason("NotSet");
-      break;
-  }
-  return out;
-}
-
-v1::NodePoolPreview::Capacity PeerClient::AskPlaces(const Pool& pool, int64_t nodes,
-                                                    absl::Duration timeout) const {
-  v1::NodePoolPreview::Capacity out;
-  out.set_nodes(nodes);
-  cv1::FindPlacementsRequest request;
-  request.add_zones(pool.zone);
-  request.add_requests()->set_instance_type(pool.spec.instance_type);
-  request.mutable_requests(0)->set_nodes(nodes);
-  request.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
-  cv1::FindPlacementsResponse response;
-  const grpc::Status status =
-      CallNow(*capacity_, &cv1::CapacityService::Stub::FindPlacements, timeout, request, response);
-  if (!status.ok() || response.zones_size() != 1 || response.zones(0).placements_size() != 1) {
-    out.set_problem(status.ok() ? "Capacity knows nothing of the zone." : status.error_message());
-    return out;
-  }
-  out.set_free_nodes(response.zones(0).placements(0).free());
-  out.set_reclaimable_nodes(response.zones(0).placements(0).reclaimable());
-  return out;
-}
-
-ReclaimedFor PeerClient::AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const {
-  cv1::ExplainClaimRequest request;
-  request.set_name(absl::StrCat("claims/", pool_uid));
-  cv1::ExplainClaimResponse response;
-  const bool told =
-      CallNow(*capacity_, &cv1::CapacityService::Stub::ExplainClaim, timeout, request, response)
-          .ok();
-  return told ? ReclaimedOf(response) : ReclaimedFor{};
+void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue) {
+  Snapshot& snapshot = pass.snapshot;
+  snapshot.catalogue = catalogue.Facts(snapshot.pool->spec.instance_type, snapshot.pool->zone);
+  pass.demand = DemandOf(*snapshot.pool, snapshot.nodes, snapshot.catalogue);
 }
 
 }  // namespace muster::lifecycle

@@ -20,29 +20,18 @@
 
 namespace muster::lifecycle {
 
-// A pool as one pass of the loop sees it: rows that nobody changes any more, what is asked and what
-// was answered.
-struct Picture {
-  std::shared_ptr<const Cluster> cluster = {};
-  std::shared_ptr<const Pool> pool = {};
-  std::vector<std::shared_ptr<const Node>> rows = {};  // keeps `nodes` alive
-  std::vector<const Node*> nodes = {};
-  int64_t version = 0;
+// A pool in one pass of the loop: what is asked of the other services, and what was answered.
+struct PoolPass {
+  Snapshot snapshot = {};
   std::string incarnation = {};  // of the history that the rows are of
-  CatalogueFacts catalogue = {};
   Demand demand = {};
-  Answers answers = {};
   // Of what the watches would show of the answers (PrintOf); 0: no answer came.
   size_t claim_print = 0;
   size_t configuration_print = 0;
 };
 
-// The rows of a pool; nullopt: there is no such pool. Cheap: for within a lane's Peek or Read.
-std::optional<Picture> PictureOf(const State& state, const std::string& pool);
-// Adds to what capacity answered which machines are Nodes of another pool.
-void AddTaken(const State& state, Picture& picture);
 // Adds the catalogue and what is to be asked.
-void Complete(Picture& picture, const CatalogueMirror& catalogue);
+void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue);
 
 // Asks the other services for a whole batch of pools: three calls, at the same time. What does not
 // come within the timeout is an answer too (kAway).
@@ -59,27 +48,17 @@ class PeerClient {
   // None without breakers.
   std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
 
-  // Fills in `answers`, which must be empty. At most 1,000 pictures. Blocks for at most about
+  // Fills in the `answers`, which must be empty. At most 1,000 passes. Blocks for at most about
   // `timeout`.
-  void Ask(absl::Span<Picture> pictures, absl::Duration timeout) const;
+  void Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
   // The same, of what each would answer: nothing is written anywhere, and no generation counts.
-  void Check(absl::Span<Picture> pictures, absl::Duration timeout) const;
-
-  // What quota would say of a pool that is charged for so many Nodes; `delta` is not set. Like the
-  // next one it writes nothing anywhere, and blocks for at most about `timeout`.
-  v1::NodePoolPreview::Quota AskQuota(const Pool& pool, int64_t charge,
-                                      absl::Duration timeout) const;
-  // What there is for so many more Nodes of a pool, whoever waits for it; no place is told.
-  v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
-                                          absl::Duration timeout) const;
-  // What is being reclaimed from spot for a pool's claim; nothing as well when it is not told.
-  ReclaimedFor AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const;
+  void Check(absl::Span<PoolPass> passes, absl::Duration timeout) const;
 
  private:
   struct Guard;  // of one service
 
   template <class Calls>
-  void AskBy(absl::Span<Picture> pictures, absl::Duration timeout) const;
+  void AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const;
 
   const std::shared_ptr<quota::v1::QuotaService::Stub> quota_;
   const std::shared_ptr<capacity::v1::CapacityService::Stub> capacity_;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/fake_peers.h"
 #include "services/lifecycle/heard_wire.h"
+#include "services/lifecycle/what_if_client.h"
 #include "tests/testing/patience.h"
 
 namespace muster::lifecycle {
@@ -27,27 +28,29 @@ class PeerClientTest : public ::testing::Test {
   ~PeerClientTest() override { peers_.capacity.SetSilent(false); }
 
   // Two pools that hold and claim one Node each.
-  std::vector<Picture> Pictures() const {
-    std::vector<Picture> pictures;
+  std::vector<PoolPass> Passes() const {
+    std::vector<PoolPass> passes;
     for (const char* id : {"a", "b"}) {
       auto pool = std::make_shared<Pool>();
       pool->name = absl::StrCat("organizations/acme/clusters/c1/nodePools/", id);
       pool->uid = absl::StrCat("uid-", id);
       pool->zone = "US-EAST-04A";
       pool->spec.instance_type = "gd-8xa100-i128";
-      Picture picture;
-      picture.cluster = std::make_shared<Cluster>();
-      picture.pool = std::move(pool);
-      picture.demand.holding = HoldingAsk{1, 7, false};
-      picture.demand.claim = ClaimAsk{1, 7, {}, false};
-      pictures.push_back(std::move(picture));
+      auto cluster = std::make_shared<Cluster>();
+      PoolPass pass;
+      pass.snapshot.cluster = cluster.get();
+      pass.snapshot.pool = pool.get();
+      pass.snapshot.keeps = {std::move(cluster), std::move(pool)};
+      pass.demand.holding = HoldingAsk{1, 7, false};
+      pass.demand.claim = ClaimAsk{1, 7, {}, false};
+      passes.push_back(std::move(pass));
     }
-    return pictures;
+    return passes;
   }
-  std::vector<Picture> Ask(absl::Duration timeout) {
-    std::vector<Picture> pictures = Pictures();
-    peer_client_.Ask(absl::MakeSpan(pictures), timeout);
-    return pictures;
+  std::vector<PoolPass> Ask(absl::Duration timeout) {
+    std::vector<PoolPass> passes = Passes();
+    peer_client_.Ask(absl::MakeSpan(passes), timeout);
+    return passes;
   }
   PeerBreaker::State Capacity() const { return peer_client_.breakers()[1]->state(); }
 
@@ -65,15 +68,15 @@ class PeerClientTest : public ::testing::Test {
 TEST_F(PeerClientTest, AServiceThatStaysSilentIsNotWaitedFor) {
   peers_.capacity.SetSilent(true);
   for (int i = 0; i < PeerBreaker::kTimeoutsToOpen; ++i) {
-    EXPECT_EQ(Ask(kSoon)[0].answers.claim.state, Claim::State::kAway);
+    EXPECT_EQ(Ask(kSoon)[0].snapshot.answers.claim.state, Claim::State::kAway);
   }
   EXPECT_EQ(Capacity(), PeerBreaker::State::kOpen);
   for (int i = 0; i < 50; ++i) {
-    const std::vector<Picture> pictures = Ask(kLong);
-    for (const Picture& picture : pictures) {
-      EXPECT_EQ(picture.answers.holding.state, Holding::State::kHere);
-      EXPECT_EQ(picture.answers.claim.state, Claim::State::kAway);
-      EXPECT_THAT(picture.answers.claim.error, HasSubstr("did not answer in time"));
+    const std::vector<PoolPass> passes = Ask(kLong);
+    for (const PoolPass& pass : passes) {
+      EXPECT_EQ(pass.snapshot.answers.holding.state, Holding::State::kHere);
+      EXPECT_EQ(pass.snapshot.answers.claim.state, Claim::State::kAway);
+      EXPECT_THAT(pass.snapshot.answers.claim.error, HasSubstr("did not answer in time"));
     }
     peer_client_.Probe();  // its time has not come
     ASSERT_EQ(peers_.capacity.syncs(), PeerBreaker::kTimeoutsToOpen);
@@ -107,47 +110,49 @@ TEST_F(PeerClientTest, OneThatAnswersAgainIsAskedAgain) {
     MutexLock lock(mutex_);
     EXPECT_THAT(back_, ElementsAre(HasSubstr("nodePools/a"), HasSubstr("nodePools/b")));
   }
-  EXPECT_EQ(Ask(kLong)[1].answers.claim.state, Claim::State::kHere);
+  EXPECT_EQ(Ask(kLong)[1].snapshot.answers.claim.state, Claim::State::kHere);
 }
 
 TEST_F(PeerClientTest, OneThatSaysThatItIsAwayIsAskedEveryTime) {
   peers_.quota.SetAway(true);
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(Ask(kLong)[0].answers.holding.state, Holding::State::kAway);
+    EXPECT_EQ(Ask(kLong)[0].snapshot.answers.holding.state, Holding::State::kAway);
   }
   peers_.quota.SetAway(false);
-  EXPECT_EQ(Ask(kLong)[0].answers.holding.state, Holding::State::kHere);
+  EXPECT_EQ(Ask(kLong)[0].snapshot.answers.holding.state, Holding::State::kHere);
 }
 
 // Some pools have so much in their claims that all of them are too much for one request.
 TEST_F(PeerClientTest, ABatchThatIsTooLargeIsAskedInHalves) {
   peers_.capacity.SetMostClaims(1);
-  for (const Picture& picture : Ask(kLong)) {
-    EXPECT_EQ(picture.answers.claim.state, Claim::State::kHere) << picture.answers.claim.error;
-    EXPECT_EQ(picture.answers.holding.state, Holding::State::kHere);
+  for (const PoolPass& pass : Ask(kLong)) {
+    EXPECT_EQ(pass.snapshot.answers.claim.state, Claim::State::kHere)
+        << pass.snapshot.answers.claim.error;
+    EXPECT_EQ(pass.snapshot.answers.holding.state, Holding::State::kHere);
   }
   EXPECT_EQ(peers_.capacity.syncs(), 3);
 }
 
 TEST_F(PeerClientTest, ARefusalTellsWhyAndWhatTheServiceKnows) {
   peers_.quota.SetKnownGeneration(9);
-  const std::vector<Picture> pictures = Ask(kLong);
-  const Holding& answer = pictures[0].answers.holding;
+  const std::vector<PoolPass> passes = Ask(kLong);
+  const Holding& answer = passes[0].snapshot.answers.holding;
   EXPECT_EQ(answer.state, Holding::State::kRefused);
   EXPECT_TRUE(answer.away());
   EXPECT_TRUE(answer.refused("GENERATION_TOO_OLD"));
   EXPECT_EQ(answer.last_generation, 9);
   EXPECT_THAT(answer.error, HasSubstr("older"));
-  EXPECT_EQ(pictures[0].answers.claim.state, Claim::State::kHere);
+  EXPECT_EQ(passes[0].snapshot.answers.claim.state, Claim::State::kHere);
 }
 
 TEST_F(PeerClientTest, WhatIsReclaimedForAPoolIsToldByCapacity) {
   Ask(kLong);
-  EXPECT_EQ(peer_client_.AskReclaimed("uid-a", kLong), ReclaimedFor());
+  const WhatIfClient client(peers_.channels());
+  EXPECT_EQ(client.AskReclaimed("uid-a", kLong), ReclaimedFor());
   peers_.capacity.SetReclaimed(3);
-  EXPECT_EQ(peer_client_.AskReclaimed("uid-a", kLong),
+  EXPECT_EQ(client.AskReclaimed("uid-a", kLong),
             (ReclaimedFor{3, {{"g1", absl::FromUnixSeconds(10)}}, absl::FromUnixSeconds(20)}));
-  EXPECT_EQ(peer_client_.AskReclaimed("uid-unknown", kLong), ReclaimedFor());
+  EXPECT_EQ(client.AskReclaimed("uid-unknown", kLong), ReclaimedFor());
 }
 
 // A gang waits for what is in repair, and no more for what is retired.

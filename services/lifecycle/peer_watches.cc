@@ -252,24 +252,24 @@ void PeerWatches::FollowConfigurations(grpc::ClientContext& context) {
       take);
 }
 
-void PeerWatches::Asking(absl::Span<const Picture> pictures) {
-  for (const Picture& picture : pictures) {
-    if (picture.demand.claim) heard_claims_.Asking(absl::StrCat(kClaims, picture.pool->uid));
-    if (picture.demand.configuration) {
-      heard_configurations_.Asking(absl::StrCat(kConfigurations, picture.pool->uid));
+void PeerWatches::Asking(absl::Span<const PoolPass> passes) {
+  for (const PoolPass& pass : passes) {
+    if (pass.demand.claim) heard_claims_.Asking(absl::StrCat(kClaims, pass.snapshot.pool->uid));
+    if (pass.demand.configuration) {
+      heard_configurations_.Asking(absl::StrCat(kConfigurations, pass.snapshot.pool->uid));
     }
   }
 }
 
-void PeerWatches::Answered(absl::Span<const Picture> pictures) {
-  for (const Picture& picture : pictures) {
-    const std::string& uid = picture.pool->uid;
-    bool news = picture.demand.claim &&
-                heard_claims_.Answered(absl::StrCat(kClaims, uid), picture.claim_print);
-    news |= picture.demand.configuration &&
+void PeerWatches::Answered(absl::Span<const PoolPass> passes) {
+  for (const PoolPass& pass : passes) {
+    const std::string& uid = pass.snapshot.pool->uid;
+    bool news =
+        pass.demand.claim && heard_claims_.Answered(absl::StrCat(kClaims, uid), pass.claim_print);
+    news |= pass.demand.configuration &&
             heard_configurations_.Answered(absl::StrCat(kConfigurations, uid),
-                                           picture.configuration_print);
-    if (news) due_.Add(picture.pool->name);
+                                           pass.configuration_print);
+    if (news) due_.Add(pass.snapshot.pool->name);
   }
 }
 

@@ -42,8 +42,8 @@ class PeerWatches {
 
   // The pools are about to be asked for, and were, with these answers: what the watches tell of our
   // own requests is told by their answers.
-  void Asking(absl::Span<const Picture> pictures);
-  void Answered(absl::Span<const Picture> pictures);
+  void Asking(absl::Span<const PoolPass> passes);
+  void Answered(absl::Span<const PoolPass> passes);
 
   // Machines that the pool holds or could hold; nullopt: not known, or it is not autoscaled and
   // nobody asks. Any thread.

@@ -163,92 +163,91 @@ void Reconciler::Loop() {
   }
 }
 
-std::vector<Picture> Reconciler::Look(const std::vector<std::string>& names) const {
-  std::vector<Picture> pictures;
+std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& names) const {
+  std::vector<PoolPass> passes;
   options_.lane->PeekAt([&](const State& state, const auto& at) {
     for (const std::string& name : names) {
-      auto picture = PictureOf(state, name);
-      if (!picture) continue;
-      picture->incarnation = at.incarnation;
-      pictures.push_back(*std::move(picture));
+      auto snapshot = SnapshotOf(state, name);
+      if (snapshot) passes.push_back({*std::move(snapshot), at.incarnation});
     }
   });
-  for (Picture& picture : pictures) Complete(picture, *catalogue_);
-  return pictures;
+  for (PoolPass& pass : passes) AddDemand(pass, *catalogue_);
+  return passes;
 }
 
 void Reconciler::Pass(const std::vector<std::string>& names) {
-  std::vector<Picture> pictures = Look(names);
-  if (pictures.empty()) return;
-  watches_->Asking(pictures);
-  peer_client_->Ask(absl::MakeSpan(pictures), options_.ask_timeout);
-  watches_->Answered(pictures);
+  std::vector<PoolPass> passes = BeginPasses(names);
+  if (passes.empty()) return;
+  watches_->Asking(passes);
+  peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
+  watches_->Answered(passes);
   options_.lane->Peek([&](const State& state, int64_t) {
-    for (Picture& picture : pictures) AddTaken(state, picture);
+    for (PoolPass& pass : passes) AddTaken(state, pass.snapshot);
   });
   const absl::Time now = options_.clock->Now();
   std::vector<PoolPlan> plans;
-  plans.reserve(pictures.size());
-  for (const Picture& picture : pictures) {
-    plans.push_back(Plan({picture.cluster.get(), picture.pool.get(), picture.nodes, picture.version,
-                          picture.catalogue, picture.answers, options_.policy, now,
-                          watches_->Obtainable(*picture.pool)}));
+  plans.reserve(passes.size());
+  for (PoolPass& pass : passes) {
+    const Pool& pool = *pass.snapshot.pool;
+    pass.snapshot.policy = options_.policy;
+    pass.snapshot.now = now;
+    pass.snapshot.obtainable = watches_->Obtainable(pool);
+    plans.push_back(Plan(pass.snapshot));
     const PoolPlan& plan = plans.back();
     metrics_->PlanMade(plan.actions.empty());
-    TellRaised(picture, plan);
+    TellRaised(pool, plan);
     for (const Defer& defer : plan.defers) {
       log::Debug("deferred", {{"subject", defer.subject},
                               {"reason", DeferReasonName(defer.reason)},
                               {"message", defer.message}});
     }
-    due_->AddIn(picture.pool->name, std::min(plan.due - now, Spread(picture.pool->name)));
+    due_->AddIn(pool.name, std::min(plan.due - now, Spread(pool.name)));
   }
-  Carry(pictures, plans);
+  SubmitPlans(passes, plans);
 }
 
-void Reconciler::TellRaised(const Picture& picture, const PoolPlan& plan) const {
+void Reconciler::TellRaised(const Pool& pool, const PoolPlan& plan) const {
   for (const Action& action : plan.actions) {
     const auto* raise = std::get_if<RaiseGeneration>(&action);
     if (raise == nullptr) continue;
     metrics_->GenerationRaised();
     log::Warn("a service knows later requests than the pool: it goes on above them",
-              {{"pool", picture.pool->name},
-               {"generation", picture.pool->account.generation},
+              {{"pool", pool.name},
+               {"generation", pool.account.generation},
                {"raised_to", raise->account},
                {"pool_raised_to", raise->pool}});
   }
 }
 
-void Reconciler::Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& plans) {
+void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<PoolPlan>& plans) {
   const int64_t epoch = lease_->epoch();
   const auto commits = std::make_shared<Commits>();
   // A callback may come after the wait is over: it holds all that it touches.
   for (size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].actions.empty()) continue;
-    const Picture& picture = pictures[i];
-    ApplyPlan command{
-        picture.pool->name,         picture.pool->uid, picture.version, lease_->holder(), epoch,
-        std::move(plans[i].actions)};
+    const Pool& pool = *passes[i].snapshot.pool;
+    ApplyPlan command{pool.name,        pool.uid, passes[i].snapshot.version,
+                      lease_->holder(), epoch,    std::move(plans[i].actions)};
     commits->Begin();
     options_.lane->Submit(
         [command = std::move(command)](StagedState<State>& staged, absl::Time now) {
           return Decide(staged, command, now).status();
         },
         [commits, due = due_, metrics = metrics_, lease = lease_, since = SteadyNow(),
-         retry = options_.policy.retry, pool = picture.pool](const absl::Status& status, int64_t) {
+         retry = options_.policy.retry, name = pool.name](const absl::Status& status, int64_t) {
           lease->PlanEnded(status, since);
           if (!status.ok()) {
             if (HasReason(status, "STALE_LEADER")) lease->Refused();
             metrics->PlanRefused();
             // One that is outdated is due again because of what outdated it.
             if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
-              log::Warn("a plan was not carried out", {{"pool", pool->name}, {"error", status}});
+              log::Warn("a plan was not carried out", {{"pool", name}, {"error", status}});
             }
-            due->AddIn(pool->name, retry);
+            due->AddIn(name, retry);
           }
           commits->End();
         },
-        absl::InfiniteFuture(), picture.incarnation);
+        absl::InfiniteFuture(), passes[i].incarnation);
   }
   commits->Wait(kCommitTimeout);
 }

@@ -60,10 +60,10 @@ class Reconciler {
  private:
   void Loop();
   void Pass(const std::vector<std::string>& names);
-  std::vector<Picture> Look(const std::vector<std::string>& names) const;
-  void TellRaised(const Picture& picture, const PoolPlan& plan) const;
+  std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
+  void TellRaised(const Pool& pool, const PoolPlan& plan) const;
   // Submits what is to be done and waits, boundedly, until it is committed or refused.
-  void Carry(std::vector<Picture>& pictures, std::vector<PoolPlan>& plans);
+  void SubmitPlans(const std::vector<PoolPass>& passes, std::vector<PoolPlan>& plans);
 
   void LeadChanged(bool leads);
   void MakeAllDue();

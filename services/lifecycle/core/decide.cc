@@ -12,6 +12,7 @@
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/events.h"
+#include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/put_pool.h"
 #include "services/lifecycle/core/reconfiguration.h"
@@ -172,6 +173,16 @@ StatusOrOutcome Decide(StagedState<State>& staged, const TakeLease& command, abs
     RaiseAccounts(staged, lease.generation_floor);
   }
   staged.Put(lease);
+  return Outcome{.revision = staged.revision()};
+}
+
+StatusOrOutcome Decide(StagedState<State>& staged, const ExpireEvents& command, absl::Time now) {
+  const State::EventsByTime& gone = staged.state().EventsOfGone();
+  for (size_t i = 0; i < kMaxExpiredEvents && !gone.empty(); ++i) {
+    const auto [time, name] = *gone.begin();
+    if (now - time < command.keep) break;
+    staged.Delete<Event>(name);
+  }
   return Outcome{.revision = staged.revision()};
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 
@@ -59,16 +58,6 @@ void EventLog::EmitAll(const Pool& pool, const Node* before, const Node& after,
   for (const NodeEventTold& told : EventsOf(before, after, why, timed_out)) {
     Emit(pool.uid, told.on_pool ? pool.name : after.name, told.reason, told.message);
   }
-}
-
-StatusOrOutcome Decide(StagedState<State>& staged, const ExpireEvents& command, absl::Time now) {
-  const State::EventsByTime& gone = staged.state().EventsOfGone();
-  for (size_t i = 0; i < kMaxExpiredEvents && !gone.empty(); ++i) {
-    const auto [time, name] = *gone.begin();
-    if (now - time < command.keep) break;
-    staged.Delete<Event>(name);
-  }
-  return Outcome{.revision = staged.revision()};
 }
 
 }  // namespace muster::lifecycle

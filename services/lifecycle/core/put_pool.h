@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/state.h"
-#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/commands.h"
+#include "services/lifecycle/core/state.h"
 
 namespace muster::lifecycle {
 

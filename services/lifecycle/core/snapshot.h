@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 
 // One consistent picture of a pool and of what the other services said: all that Plan looks at.
 namespace muster::lifecycle {
+
+class State;
 
 // What the catalogue says that matters to one pool.
 struct CatalogueFacts {
@@ -132,7 +135,7 @@ struct Answers {
   Answer<ConfigurationAnswer> configuration = {};
 };
 
-// The rows must outlive it.
+// The rows must outlive it, unless `keeps` has them.
 struct Snapshot {
   const Cluster* cluster = nullptr;
   const Pool* pool = nullptr;
@@ -144,6 +147,14 @@ struct Snapshot {
   absl::Time now = kNever;
   // Of an autoscaled pool: machines that it could hold (HeardStock::Obtainable); nullopt: not known.
   std::optional<int64_t> obtainable = {};
+  std::vector<std::shared_ptr<const void>> keeps = {};
 };
+
+// The rows of a pool as they are now, which it keeps: catalogue, answers, policy and time are for
+// the caller to fill in. nullopt: there is no such pool. Cheap: for within a lane's Peek or Read.
+std::optional<Snapshot> SnapshotOf(const State& state, const std::string& pool);
+
+// Adds to what capacity answered which machines are Nodes of another pool.
+void AddTaken(const State& state, Snapshot& snapshot);
 
 }  // namespace muster::lifecycle

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/commands.h"
+#include "services/lifecycle/core/state.h"
 #include "services/lifecycle/core/validate.h"
 
 // What is refused of a command, in two halves. The first takes as long as the command is large, and

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/lifecycle/core/actions.h"
+#include "services/lifecycle/core/types.h"
+#include "services/lifecycle/core/validate.h"
+
+// Every write of the lifecycle domain, as a value; decide.h carries them out. Names must be
+// well-formed (names.h), fields valid (validate_command.h).
+namespace muster::lifecycle {
+
+struct UpdateCluster {
+  Cluster cluster = {};   // create_time is not read
+  std::string etag = {};  // empty: any
+};
+
+// Says which Kubernetes a cluster is.
+struct BindCluster {
+  std::string name = {};
+  std::string kubernetes_uid = {};
+  bool adopt = false;         // also one that has pools
+  std::string replaces = {};  // the uid that it is bound to now; empty: one that is bound stays so
+  std::string etag = {};
+};
+
+// An operator's order to go on with removals that the adapter holds.
+struct AllowRemovals {
+  std::string name = {};
+  int64_t node_pools = 0;
+  int64_t nodes = 0;
+  absl::Duration ttl = absl::ZeroDuration();
+  std::string etag = {};
+};
+
+struct ApplyNodePool {
+  std::string name = {};
+  std::string uid = {};      // empty: any
+  std::string new_uid = {};  // for a pool that does not exist yet when `uid` is empty
+  std::string etag = {};     // empty: any
+  Spec spec = {};            // its target_nodes is not read
+  // Of the Kubernetes object that `spec` comes from; 0: from none, the pool's stays.
+  int64_t object_generation = 0;
+  std::optional<int64_t> target_nodes = {};
+  std::optional<TypeFacts> type = {};  // nullopt: not known
+};
+
+struct ResizeNodePool {
+  std::string name = {};
+  std::optional<int64_t> target_nodes = {};  // nullopt: lowered by the number of machines named
+  std::string etag = {};
+  std::optional<TypeFacts> type = {};
+  std::vector<std::string> remove_machines = {};  // none twice
+};
+
+// Reconfigure reboots.
+struct ReconfigureNodePool {
+  std::string name = {};
+  std::string etag = {};
+  std::vector<std::string> machines = {};  // empty: all; none twice
+  bool evict_active = false;
+  std::string max_unavailable = {};
+  int64_t allowed_failures = 0;
+};
+
+// Pauses, resumes or cancels them.
+struct ControlReconfiguration {
+  enum class Verb { kPause, kResume, kCancel };
+  std::string name = {};
+  std::string etag = {};
+  Verb verb = Verb::kPause;
+};
+
+// What a user may change of a Node.
+struct UpdateNode {
+  std::string name = {};
+  std::string etag = {};
+  // nullopt: as it is.
+  std::optional<absl::Time> protect_until_time = {};  // kNever: not protected
+  std::optional<std::string> reserved_desired = {};   // empty or kControlPlane
+};
+
+struct DeleteNodePool {
+  std::string name = {};
+  std::string etag = {};
+  bool allow_missing = false;
+};
+
+// What an agent saw of one Node.
+struct ReportNode {
+  enum class Observation {
+    kBootStarted,
+    kBootFailed,
+    kRegistered,
+    kReady,
+    kActive,
+    kIdle,
+    kDrained,
+    kTerminated,
+    kUnhealthy,
+    kRecovered,
+    kAutoscalerMarked,
+    kAutoscalerUnmarked,
+    kUnschedulable,
+    kSchedulable,
+    kDrainBlocked,
+    kDrainUnblocked,
+    kStagingFailed,
+    kStaged,
+    kRemovalFailed,
+  };
+  std::string node = {};
+  Observation observation = Observation::kIdle;
+  std::string node_profile = {};
+  std::vector<std::string> active_pods = {};
+  std::string message = {};
+  int64_t active_pod_count = 0;          // 0: as many as are named
+  absl::Time node_create_time = kNever;  // of the Node that was seen; kNever: of the one there is
+};
+inline constexpr int kObservations = 19;
+
+// Carried out if neither the pool's row nor a Node that it changes is newer than `version`.
+struct ApplyPlan {
+  std::string pool = {};
+  std::string uid = {};
+  int64_t version = 0;  // State::VersionOf that was planned from
+  // Of the lease under which it was planned. Both count: in a restored past another replica may
+  // have taken the very epoch that the lost future knew.
+  std::string holder = {};
+  int64_t epoch = 0;
+  std::vector<Action> actions = {};
+};
+
+// Forgets events of pools that are gone and that were last seen longer ago than `keep`, the oldest
+// first, at most kMaxExpiredEvents at once.
+struct ExpireEvents {
+  absl::Duration keep = absl::Hours(24);
+};
+
+struct TakeLease {
+  std::string holder = {};
+  int64_t epoch = 0;  // greater than every earlier one
+  // Of the history that it is taken in; empty: the same as before. In another than before nothing
+  // that was asked in the future that is lost may win over what is asked from now on: all accounts'
+  // generations are raised.
+  std::string incarnation = {};
+};
+
+// What came of a command: the row after it, where it has one, and its revision.
+struct Outcome {
+  std::optional<Cluster> cluster = {};
+  std::optional<Pool> pool = {};
+  std::optional<Node> node = {};
+  int64_t revision = 0;
+};
+
+using StatusOrOutcome = absl::StatusOr<Outcome>;
+
+}  // namespace muster::lifecycle

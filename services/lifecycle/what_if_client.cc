@@ -1,0 +1,90 @@
+#include "services/lifecycle/what_if_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
+#include "services/lifecycle/peers/peer_wire.h"
+#include "services/rpc/channel.h"
+
+namespace muster::lifecycle {
+namespace {
+
+namespace qv1 = quota::v1;
+namespace cv1 = capacity::v1;
+
+// A call that is waited for.
+template <class Stub, class Method, class Request, class Response>
+grpc::Status CallNow(Stub& stub, Method method, absl::Duration timeout, const Request& request,
+                     Response& response) {
+  grpc::ClientContext context;
+  rpc::PrepareCall(context, timeout);
+  return (stub.*method)(&context, request, &response);
+}
+
+}  // namespace
+
+WhatIfClient::WhatIfClient(const Peers& peers)
+    : quota_(qv1::QuotaService::NewStub(peers.quota)),
+      capacity_(cv1::CapacityService::NewStub(peers.capacity)) {}
+
+v1::NodePoolPreview::Quota WhatIfClient::AskQuota(const Pool& pool, int64_t charge,
+                                                  absl::Duration timeout) const {
+  v1::NodePoolPreview::Quota out;
+  out.set_nodes(charge);
+  out.set_reason(reason::kInternalError);
+  qv1::CheckQuotaRequest request;
+  *request.add_holdings() = RequestOf(pool, HoldingAsk{charge, 0, false});
+  qv1::CheckQuotaResponse response;
+  const grpc::Status status =
+      CallNow(*quota_, &qv1::QuotaService::Stub::CheckQuota, timeout, request, response);
+  if (!status.ok() || response.results_size() != 1 || response.results(0).has_error()) return out;
+  const qv1::HoldingAnswer& answer = response.results(0).answer();
+  out.set_limit(answer.limit());
+  out.set_held(answer.held());
+  switch (AnswerOf(answer).verdict) {
+    case HoldingAnswer::Verdict::kUnder:
+      out.set_reason(reason::kUnder);
+      break;
+    case HoldingAnswer::Verdict::kOver:
+      out.set_reason(reason::kOver);
+      break;
+    case HoldingAnswer::Verdict::kNotSet:
+      out.set_reason(reason::kNotSet);
+      break;
+  }
+  return out;
+}
+
+v1::NodePoolPreview::Capacity WhatIfClient::AskPlaces(const Pool& pool, int64_t nodes,
+                                                      absl::Duration timeout) const {
+  v1::NodePoolPreview::Capacity out;
+  out.set_nodes(nodes);
+  cv1::FindPlacementsRequest request;
+  request.add_zones(pool.zone);
+  request.add_requests()->set_instance_type(pool.spec.instance_type);
+  request.mutable_requests(0)->set_nodes(nodes);
+  request.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
+  cv1::FindPlacementsResponse response;
+  const grpc::Status status =
+      CallNow(*capacity_, &cv1::CapacityService::Stub::FindPlacements, timeout, request, response);
+  if (!status.ok() || response.zones_size() != 1 || response.zones(0).placements_size() != 1) {
+    out.set_problem(status.ok() ? "Capacity knows nothing of the zone." : status.error_message());
+    return out;
+  }
+  out.set_free_nodes(response.zones(0).placements(0).free());
+  out.set_reclaimable_nodes(response.zones(0).placements(0).reclaimable());
+  return out;
+}
+
+ReclaimedFor WhatIfClient::AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const {
+  cv1::ExplainClaimRequest request;
+  request.set_name(absl::StrCat("claims/", pool_uid));
+  cv1::ExplainClaimResponse response;
+  const bool told =
+      CallNow(*capacity_, &cv1::CapacityService::Stub::ExplainClaim, timeout, request, response)
+          .ok();
+  return told ? ReclaimedOf(response) : ReclaimedFor{};
+}
+
+}  // namespace muster::lifecycle
