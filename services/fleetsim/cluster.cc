@@ -6,7 +6,7 @@
 #include "services/common/log.h"
 #include "services/common/retry.h"
 #include "services/common/status_macros.h"
-#include "services/kubernetes/api/endpoint.h"
+#include "services/kubernetes/api/kubeconfig.h"
 
 namespace muster::fleetsim {
 namespace {

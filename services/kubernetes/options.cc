@@ -16,6 +16,7 @@
 #include "services/common/error.h"
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
+#include "services/kubernetes/api/kubeconfig.h"
 
 ABSL_FLAG(std::string, organization, "", "Muster's id of the organization. Required.");
 ABSL_FLAG(std::string, cluster, "",

@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "services/rpc/limits.h"
 #include "tests/hostile/meter.h"
-#include "tests/hostile/stage.h"
+#include "tests/hostile/target.h"
 
 namespace muster::testing {
 namespace {
@@ -41,7 +41,7 @@ Result Make(const Attack& attack) {
   // The attack finds a connection, as long as the machine may need to make one.
   const auto connected = muster.channel();
   connected->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Seconds(10)));
-  Stage stage(muster);
+  Target target(muster);
   int64_t bytes = 0;
   absl::Duration cpu;
   std::string said = "-", failed = "-";
@@ -50,27 +50,27 @@ Result Make(const Attack& attack) {
     Neighbour neighbour(OwnChannel(muster));
     HealthWatch health(OwnChannel(muster));
     Meter meter(muster.pid());
-    attack.run(stage);
-    bytes = stage.charged() ? stage.bytes() : muster.Runs() ? meter.PeakBytes() : 0;
-    cpu = stage.charged() ? stage.cpu() : muster.Runs() ? meter.Cpu() : absl::ZeroDuration();
+    attack.run(target);
+    bytes = target.charged() ? target.bytes() : muster.Runs() ? meter.PeakBytes() : 0;
+    cpu = target.charged() ? target.cpu() : muster.Runs() ? meter.Cpu() : absl::ZeroDuration();
     said = absl::StrCat(health.serving(), " of ", health.asked(), " serving");
     failed = absl::StrCat(neighbour.failed(), " of ", neighbour.calls());
     if (!attack.outage) {
-      stage.Expect(neighbour.failed() == 0, "a neighbour failed");
-      stage.Expect(health.serving() == health.asked(), "health did not say SERVING");
+      target.Expect(neighbour.failed() == 0, "a neighbour failed");
+      target.Expect(health.serving() == health.asked(), "health did not say SERVING");
     }
   }
   const absl::Duration took = absl::Now() - begin;
-  stage.Expect(bytes <= MostBytes(attack.load),
-               absl::StrFormat("more than %.0f MiB", Mebibytes(MostBytes(attack.load))));
-  stage.Expect(cpu <= MostCpu(attack.load, took),
-               absl::StrFormat("more than %.1f s of CPU",
-                               absl::ToDoubleSeconds(MostCpu(attack.load, took))));
-  const bool holds = stage.complaints().empty();
+  target.Expect(bytes <= MostBytes(attack.load),
+                absl::StrFormat("more than %.0f MiB", Mebibytes(MostBytes(attack.load))));
+  target.Expect(cpu <= MostCpu(attack.load, took),
+                absl::StrFormat("more than %.1f s of CPU",
+                                absl::ToDoubleSeconds(MostCpu(attack.load, took))));
+  const bool holds = target.complaints().empty();
   return {absl::StrFormat("%3s | %-68s | %8.1f | %6.2f | %6.1f | %-12s | %-20s | %s", attack.row,
                           attack.what, Mebibytes(bytes), absl::ToDoubleSeconds(cpu),
                           absl::ToDoubleSeconds(took), failed, said,
-                          holds ? "holds" : absl::StrJoin(stage.complaints(), "; ")),
+                          holds ? "holds" : absl::StrJoin(target.complaints(), "; ")),
           holds};
 }
 

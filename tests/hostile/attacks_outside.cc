@@ -14,7 +14,7 @@
 #include "tests/hostile/api_server.h"
 #include "tests/hostile/meter.h"
 #include "tests/hostile/sockets.h"
-#include "tests/hostile/stage.h"
+#include "tests/hostile/target.h"
 #include "tests/testing/raw_call.h"
 
 namespace muster::testing {
@@ -63,17 +63,17 @@ bool TakesConnections(const MiniMuster& muster) {
       .ok();
 }
 
-void IdleCrowd(Stage& stage) {
-  const MiniMuster& muster = stage.muster();
+void IdleCrowd(Target& target) {
+  const MiniMuster& muster = target.muster();
   {
     const Idle idle(muster.address(), 3'000);
     AwaitFiles(muster, 3'000);
   }
-  stage.Expect(TakesConnections(muster), "it does not answer when they are gone");
+  target.Expect(TakesConnections(muster), "it does not answer when they are gone");
 }
 
-void IdleCrowdAtTheLimit(Stage& stage) {
-  MiniMuster& muster = stage.muster();
+void IdleCrowdAtTheLimit(Target& target) {
+  MiniMuster& muster = target.muster();
   {
     const Idle idle(muster.address(), 1'300);
     AwaitFiles(muster, 1'000);
@@ -81,22 +81,23 @@ void IdleCrowdAtTheLimit(Stage& stage) {
   const absl::Time give_up = absl::Now() + absl::Minutes(1);
   while (muster.Runs() && !TakesConnections(muster) && absl::Now() < give_up)
     absl::SleepFor(absl::Milliseconds(100));
-  if (muster.Runs()) return stage.Expect(TakesConnections(muster), "it neither answers nor ends");
-  stage.Expect(absl::StrContains(muster.Logs(), "The listener is dead"), "it ended without a word");
+  if (muster.Runs()) return target.Expect(TakesConnections(muster), "it neither answers nor ends");
+  target.Expect(absl::StrContains(muster.Logs(), "The listener is dead"),
+                "it ended without a word");
 }
 
-void HalfRequestLines(Stage& stage) {
-  const std::string address = stage.muster().metrics_address();
+void HalfRequestLines(Target& target) {
+  const std::string address = target.muster().metrics_address();
   const Idle idle(address, 20, "GET /metr");
   for (int i = 0; i < 5; ++i) {
-    stage.Expect(absl::StrContains(HttpGet(address, "/metrics", absl::Seconds(30)), "200 OK"),
-                 "/metrics is not answered");
+    target.Expect(absl::StrContains(HttpGet(address, "/metrics", absl::Seconds(30)), "200 OK"),
+                  "/metrics is not answered");
   }
 }
 
 // --- row 18 ---
 
-void AdapterAgainst(Stage& stage, ApiServer::Malice malice) {
+void AdapterAgainst(Target& target, ApiServer::Malice malice) {
   ApiServer server(malice);
   const TempFile kubeconfig(absl::StrCat(
       "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts:\n- name: c\n  context: "
@@ -106,27 +107,27 @@ void AdapterAgainst(Stage& stage, ApiServer::Malice malice) {
       server.address(), "\"}\n"));
   const TempFile log;
   Child adapter({Binary("muster-kubernetes"), absl::StrCat("--kubeconfig=", kubeconfig.path()),
-                 absl::StrCat("--server=", stage.muster().address()), "--organization=acme",
+                 absl::StrCat("--server=", target.muster().address()), "--organization=acme",
                  "--cluster=hostile", "--zone=RNO2A", "--metrics_listen=127.0.0.1:0",
                  "--health_listen=127.0.0.1:0", "--lease_namespace=default"},
                 log.path());
   absl::SleepFor(absl::Seconds(20));
-  stage.Expect(adapter.running(), "the adapter is dead");
-  stage.Expect(server.attacked() > 0, "the adapter came nowhere near the attack");
+  target.Expect(adapter.running(), "the adapter is dead");
+  target.Expect(server.attacked() > 0, "the adapter came nowhere near the attack");
   const int64_t bytes = Meter::PeakOf(adapter.pid());
   const absl::Duration before = CpuOfChildren();
   adapter.Kill();
-  stage.Charge(bytes, CpuOfChildren() - before);
+  target.Charge(bytes, CpuOfChildren() - before);
 }
 
 // --- row 23 ---
 
 // musterctl refuses this file.
-void Refused(Stage& stage, const std::string& file) {
+void Refused(Target& target, const std::string& file) {
   const TempFile output;
   const std::string program = Binary("musterctl");
   const absl::Duration before = CpuOfChildren();
-  Child ctl({program, absl::StrCat("--server=", stage.muster().address()), "apply", "-f", file},
+  Child ctl({program, absl::StrCat("--server=", target.muster().address()), "apply", "-f", file},
             output.path());
   const std::string exe = absl::StrCat("/proc/", ctl.pid(), "/exe");
   const absl::Time give_up = absl::Now() + absl::Minutes(1);
@@ -138,10 +139,10 @@ void Refused(Stage& stage, const std::string& file) {
     if (is_ctl) bytes = std::max(bytes, Meter::PeakOf(ctl.pid()));
     absl::SleepFor(absl::Milliseconds(1));
   }
-  stage.Expect(!ctl.running(), "it took more than a minute");
+  target.Expect(!ctl.running(), "it took more than a minute");
   ctl.Kill();
-  stage.Expect(ctl.Terminate() == 1, "it is not refused");
-  stage.Charge(bytes, CpuOfChildren() - before);
+  target.Expect(ctl.Terminate() == 1, "it is not refused");
+  target.Charge(bytes, CpuOfChildren() - before);
 }
 
 std::string Lines(int count, const std::function<std::string(int)>& line) {
@@ -155,7 +156,7 @@ Attack File(const std::string& what, const std::function<std::string()>& text) {
   return {.row = "23",
           .what = absl::StrCat("musterctl apply -f of ", what),
           .load = {.bytes = 1'500 * kMiB, .cpu = absl::Seconds(60)},
-          .run = [text](Stage& stage) { Refused(stage, TempFile(text()).path()); }};
+          .run = [text](Target& target) { Refused(target, TempFile(text()).path()); }};
 }
 
 }  // namespace
@@ -183,15 +184,15 @@ std::vector<Attack> OutsideAttacks() {
        // Four watches, of each a line of 16 MiB, in a string that doubles: both are there while it
        // moves.
        .load = {.bytes = 4 * (16 + 32) * kMiB, .cpu = absl::Seconds(20)},
-       .run = [](Stage& stage) { AdapterAgainst(stage, ApiServer::Malice::kEndlessLine); }},
+       .run = [](Target& target) { AdapterAgainst(target, ApiServer::Malice::kEndlessLine); }},
       {.row = "18",
        .what = "an API server that answers lists with 200 MB of `[`",
        // Four lists, of each 64 MiB, twice.
        .load = {.bytes = 4 * 2 * 64 * kMiB, .cpu = absl::Seconds(20)},
-       .run = [](Stage& stage) { AdapterAgainst(stage, ApiServer::Malice::kBrackets); }},
+       .run = [](Target& target) { AdapterAgainst(target, ApiServer::Malice::kBrackets); }},
       {.row = "23",
        .what = "musterctl apply -f /dev/zero",
-       .run = [](Stage& stage) { Refused(stage, "/dev/zero"); }},
+       .run = [](Target& target) { Refused(target, "/dev/zero"); }},
       File("900,000 keys",
            [] { return Lines(900'000, [](int i) { return absl::StrCat("k", i, ": 1\n"); }); }),
       File("300,000 documents",

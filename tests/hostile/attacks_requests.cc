@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/rpc/limits.h"
-#include "tests/hostile/stage.h"
+#include "tests/hostile/target.h"
 #include "tests/hostile/worst_requests.h"
 #include "tests/testing/raw_call.h"
 
@@ -27,8 +27,8 @@ WorstRequest Worst(const std::string& method, const std::string& field) {
 }
 
 // `rounds` times so many of the request at once: each is refused for what it is.
-void Send(Stage& stage, const WorstRequest& request, int at_once, int rounds) {
-  const auto channel = stage.muster().channel();
+void Send(Target& target, const WorstRequest& request, int at_once, int rounds) {
+  const auto channel = target.muster().channel();
   std::atomic<int> others = 0;
   for (int round = 0; round < rounds; ++round) {
     AtOnce(at_once, [&](int) {
@@ -36,7 +36,7 @@ void Send(Stage& stage, const WorstRequest& request, int at_once, int rounds) {
       if (status.error_code() != grpc::StatusCode::INVALID_ARGUMENT) ++others;
     });
   }
-  stage.Expect(others == 0, absl::StrCat(others.load(), " were not answered INVALID_ARGUMENT"));
+  target.Expect(others == 0, absl::StrCat(others.load(), " were not answered INVALID_ARGUMENT"));
 }
 
 Attack Repeated(const std::string& row, const std::string& method, const std::string& field,
@@ -45,12 +45,12 @@ Attack Repeated(const std::string& row, const std::string& method, const std::st
           .what = absl::StrCat(method.substr(method.rfind('/') + 1), ".", field, ", 4 MiB, ",
                                at_once * rounds, " calls, ", at_once, " at once"),
           .load = {.requests = at_once * rounds, .at_once = at_once},
-          .run = [=](Stage& stage) { Send(stage, Worst(method, field), at_once, rounds); }};
+          .run = [=](Target& target) { Send(target, Worst(method, field), at_once, rounds); }};
 }
 
 // Each method, garbage of two kinds.
-void SendGarbage(Stage& stage) {
-  const auto channel = stage.muster().channel();
+void SendGarbage(Target& target) {
+  const auto channel = target.muster().channel();
   int calls = 0, others = 0;
   for (int round = 0; round < 20; ++round) {
     for (const auto* service : MusterServices()) {
@@ -69,7 +69,7 @@ void SendGarbage(Stage& stage) {
       }
     }
   }
-  stage.Expect(others == 0, absl::StrCat(others, " of ", calls, " were not INVALID_ARGUMENT"));
+  target.Expect(others == 0, absl::StrCat(others, " of ", calls, " were not INVALID_ARGUMENT"));
 }
 
 }  // namespace

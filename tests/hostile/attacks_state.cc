@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
-#include "tests/hostile/stage.h"
+#include "tests/hostile/target.h"
 #include "tests/testing/raw_call.h"
 
 namespace muster::testing {
@@ -84,33 +84,33 @@ lifecycle::v1::ApplyNodePoolRequest FatPool(int number, int terms, int expressio
   return request;
 }
 
-void FatAffinities(Stage& stage) {
-  MiniMuster& muster = stage.muster();
+void FatAffinities(Target& target) {
+  MiniMuster& muster = target.muster();
   const auto channel = muster.channel();
-  stage.Expect(Call(channel, kLifecycle + "ApplyNodePool", FatPool(0, 16, 16, 64)).error_code() ==
-                   grpc::StatusCode::INVALID_ARGUMENT,
-               "an affinity of 1 MiB is taken");
+  target.Expect(Call(channel, kLifecycle + "ApplyNodePool", FatPool(0, 16, 16, 64)).error_code() ==
+                    grpc::StatusCode::INVALID_ARGUMENT,
+                "an affinity of 1 MiB is taken");
   for (int i = 0; i < kFatPools; ++i) {
     const grpc::Status status = Call(channel, kLifecycle + "ApplyNodePool", FatPool(i, 1, 4, 64));
-    stage.Expect(status.ok(), status.error_message());
+    target.Expect(status.ok(), status.error_message());
   }
   for (const int page_size : {0, 1'000}) {
     lifecycle::v1::ListNodePoolsRequest list;
     list.set_parent(kFat);
     list.set_page_size(page_size);
     const grpc::Status status = Call(channel, kLifecycle + "ListNodePools", list);
-    stage.Expect(status.ok(), absl::StrCat("a page of ", page_size, ": ", status.error_message()));
+    target.Expect(status.ok(), absl::StrCat("a page of ", page_size, ": ", status.error_message()));
   }
   for (const int nodes : {2, 3, 2}) {
-    stage.Expect(muster.Resize(nodes).ok() && Settles(muster, nodes),
-                 "another organization's pool misses its target");
+    target.Expect(muster.Resize(nodes).ok() && Settles(muster, nodes),
+                  "another organization's pool misses its target");
   }
 }
 
 // --- row 7 ---
 
-void HugeGenerations(Stage& stage) {
-  MiniMuster& muster = stage.muster();
+void HugeGenerations(Target& target) {
+  MiniMuster& muster = target.muster();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   const auto pool = muster.GetPool();
   quota::v1::SyncHoldingRequest holding;
@@ -119,8 +119,8 @@ void HugeGenerations(Stage& stage) {
   holding.mutable_holding()->set_pool(muster.kPool);
   holding.mutable_holding()->set_nodes(1);
   holding.mutable_holding()->set_generation(kMax);
-  stage.Expect(!Call(muster.channel(), "/muster.quota.v1.QuotaService/SyncHolding", holding).ok(),
-               "a holding of generation 2^63-1 is taken");
+  target.Expect(!Call(muster.channel(), "/muster.quota.v1.QuotaService/SyncHolding", holding).ok(),
+                "a holding of generation 2^63-1 is taken");
   capacity::v1::SyncClaimRequest claim;
   claim.mutable_claim()->set_pool_uid(pool->uid());
   claim.mutable_claim()->set_pool(muster.kPool);
@@ -130,16 +130,17 @@ void HugeGenerations(Stage& stage) {
   claim.mutable_claim()->set_compute_class(type::v1::COMPUTE_CLASS_DEFAULT);
   claim.mutable_claim()->set_nodes(1);
   claim.mutable_claim()->set_generation(kMax);
-  stage.Expect(!Call(muster.channel(), "/muster.capacity.v1.CapacityService/SyncClaim", claim).ok(),
-               "a claim of generation 2^63-1 is taken");
+  target.Expect(
+      !Call(muster.channel(), "/muster.capacity.v1.CapacityService/SyncClaim", claim).ok(),
+      "a claim of generation 2^63-1 is taken");
   lifecycle::v1::ApplyNodePoolRequest apply;
   apply.mutable_node_pool()->set_name(muster.kPool);
   *apply.mutable_node_pool()->mutable_spec() = pool->spec();
   apply.mutable_node_pool()->set_object_generation(kMax);
-  stage.Expect(!Call(muster.channel(), kLifecycle + "ApplyNodePool", apply).ok(),
-               "an object of generation 2^63-1 is taken");
+  target.Expect(!Call(muster.channel(), kLifecycle + "ApplyNodePool", apply).ok(),
+                "an object of generation 2^63-1 is taken");
   for (const int nodes : {2, 1}) {
-    stage.Expect(muster.Resize(nodes).ok() && Settles(muster, nodes), "the pool is poisoned");
+    target.Expect(muster.Resize(nodes).ok() && Settles(muster, nodes), "the pool is poisoned");
   }
 }
 
@@ -158,8 +159,8 @@ void PrepareMachines(MiniMuster& muster) {
   }
 }
 
-void Comparisons(Stage& stage) {
-  const MiniMuster& muster = stage.muster();
+void Comparisons(Target& target) {
+  const MiniMuster& muster = target.muster();
   const RawCallOptions soon = {.deadline = absl::Milliseconds(50)};
   std::atomic<int> served = 0;
   AtOnce(300, [&, channel = muster.channel()](int) {
@@ -167,7 +168,7 @@ void Comparisons(Stage& stage) {
     if (code != grpc::StatusCode::UNIMPLEMENTED && code != grpc::StatusCode::DEADLINE_EXCEEDED)
       ++served;
   });
-  stage.Expect(served == 0, absl::StrCat("tenants' port: ", served.load(), " served"));
+  target.Expect(served == 0, absl::StrCat("tenants' port: ", served.load(), " served"));
   // Those that are out of time heard nothing; none may be at work.
   AtOnce(300, [&, channel = muster.operator_channel()](int) {
     (void)CallRaw(channel, kCompareState, "", soon);
@@ -178,20 +179,20 @@ void Comparisons(Stage& stage) {
   do {
     last = CallRaw(muster.operator_channel(), kCompareState, "");
   } while (!last.ok() && absl::Now() < give_up);
-  stage.Expect(last.ok(), absl::StrCat("10 s after them: ", last.error_message()));
+  target.Expect(last.ok(), absl::StrCat("10 s after them: ", last.error_message()));
 }
 
 // --- row 12, within the bounds ---
 
-void WideWatches(Stage& stage) {
-  const MiniMuster& muster = stage.muster();
+void WideWatches(Target& target) {
+  const MiniMuster& muster = target.muster();
   lifecycle::v1::WatchLifecycleRequest watch;
   for (int i = 0; i < 1'000; ++i)
     watch.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_CLUSTER);
   std::thread writer([&] {
     for (int i = 0; i < 20; ++i) {
       const auto status = Call(muster.channel(), kLifecycle + "ApplyNodePool", FatPool(i, 0, 0, 0));
-      stage.Expect(status.ok(), status.error_message());
+      target.Expect(status.ok(), status.error_message());
     }
   });
   AtOnce(50, [&, channel = muster.channel()](int) {
@@ -203,29 +204,29 @@ void WideWatches(Stage& stage) {
 
 // --- row 21 ---
 
-void ExpectNothingTold(Stage& stage, const std::string& when) {
+void ExpectNothingTold(Target& target, const std::string& when) {
   const grpc::Status status =
-      Call(stage.muster().channel(), kLifecycle + "ApplyNodePool", FatPool(0, 0, 0, 0));
-  stage.Expect(!status.ok(), absl::StrCat(when, ": a write is answered OK"));
+      Call(target.muster().channel(), kLifecycle + "ApplyNodePool", FatPool(0, 0, 0, 0));
+  target.Expect(!status.ok(), absl::StrCat(when, ": a write is answered OK"));
   for (const char* word : {"SQLSTATE", "FATAL", "ERROR", "relation", "permission", "socket", "/tmp",
                            "journal", "muster_", "role", "password"}) {
-    stage.Expect(!absl::StrContains(status.error_message(), word),
-                 absl::StrCat(when, ": callers are told: ", status.error_message()));
+    target.Expect(!absl::StrContains(status.error_message(), word),
+                  absl::StrCat(when, ": callers are told: ", status.error_message()));
   }
 }
 
-void BrokenDatabase(Stage& stage) {
-  MiniMuster& muster = stage.muster();
+void BrokenDatabase(Target& target) {
+  MiniMuster& muster = target.muster();
   muster.database().Execute("REVOKE INSERT ON lifecycle.journal FROM muster_lifecycle");
-  ExpectNothingTold(stage, "not permitted");
+  ExpectNothingTold(target, "not permitted");
   muster.database().Execute("GRANT INSERT ON lifecycle.journal TO muster_lifecycle");
   muster.cluster().Stop(PostgresCluster::StopMode::kFast);
-  for (int i = 0; i < 20; ++i) ExpectNothingTold(stage, "away");
+  for (int i = 0; i < 20; ++i) ExpectNothingTold(target, "away");
   muster.cluster().Start();
   const absl::Time give_up = absl::Now() + absl::Seconds(30);
   while (!muster.IsServing() && absl::Now() < give_up) absl::SleepFor(absl::Milliseconds(100));
-  stage.Expect(muster.IsServing() && muster.Resize(2).ok() && Settles(muster, 2),
-               "it does not come back");
+  target.Expect(muster.IsServing() && muster.Resize(2).ok() && Settles(muster, 2),
+                "it does not come back");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "services/kubernetes/api/kubeconfig.h"
 #include "tests/kubernetes/fake_api_server/budgets.h"
 #include "tests/kubernetes/real_api_server.h"
 
@@ -17,7 +18,7 @@ namespace {
 class DoubleApiServer : public ApiServer {
  public:
   DoubleApiServer() { WriteKubeconfig(absl::StrCat("server: ", double_.url()), "token: any"); }
-  std::string name() const override { return "the API server's double"; }
+  std::string name() const override { return "the fake API server"; }
   FakeApiServer* fake_or_null() override { return &double_; }
 
  private:

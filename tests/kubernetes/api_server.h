@@ -11,7 +11,7 @@
 namespace muster::testing {
 
 // An API server of the test's own that serves NodePools: kube-apiserver and etcd of the folder that
-// the environment names in KUBEBUILDER_ASSETS, or the double where that is unset. No controllers
+// the environment names in KUBEBUILDER_ASSETS, or the fake server where that is unset. No controllers
 // run beside either. Ends with the object, the real one at the latest with the process.
 class ApiServer {
  public:

@@ -1,52 +1,23 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/time.h"
-#include "nlohmann/json.hpp"
+#include "services/kubernetes/api/client_options.h"
 #include "services/kubernetes/api/endpoint.h"
+#include "services/kubernetes/api/errors.h"
 
 namespace muster::kubernetes {
-
-using Json = nlohmann::json;
-// Query parameters as they are meant; the client escapes them.
-using Parameters = std::vector<std::pair<std::string, std::string>>;
 
 // How a patch is to be read.
 enum class PatchType {
   kApply,  // server-side apply: `application/apply-patch+yaml`
   kMerge,  // RFC 7386
   kJson,   // RFC 6902
-};
-
-// One request that ended, for metrics; a watch counts when its answer begins, and all others when
-// they have it whole. `code` is the HTTP status, or 0 when there was no answer.
-struct RequestEnd {
-  absl::string_view method = {};  // GET, POST, ...
-  int code = 0;
-  absl::Duration duration = absl::ZeroDuration();
-};
-
-struct ClientOptions {
-  std::string user_agent = "muster-kubernetes";
-  absl::Duration connect_timeout = absl::Seconds(5);
-  absl::Duration timeout = absl::Seconds(30);  // of one request; watches have none
-  int max_connections = 8;                     // idle ones kept; more are opened when needed
-  int list_chunk = 500;                        // objects a page
-  // A watch on which nothing arrives for so long is dead. Bookmarks come about once a minute.
-  absl::Duration watch_silence = absl::Seconds(150);
-  // Asked before every request that may change something; false: it is not sent (ABORTED).
-  std::function<bool()> may_write = {};
-  std::function<void(const RequestEnd&)> on_request = {};  // thread-safe
 };
 
 // A Kubernetes API server over HTTP, one request a call, from any thread (each call blocks its
@@ -103,15 +74,5 @@ class Client {
   explicit Client(std::unique_ptr<Impl> impl);
   const std::unique_ptr<Impl> impl_;
 };
-
-// What an API server said of a request that it refused; all empty for other errors.
-struct ApiError {
-  int code = 0;                                                  // HTTP status
-  std::string reason = {};                                       // e.g. `Invalid`, `Conflict`
-  absl::Duration retry_after = absl::ZeroDuration();             // 0: it did not say
-  std::vector<std::pair<std::string, std::string>> causes = {};  // details.causes: reason, message
-  bool HasCause(absl::string_view cause) const;
-};
-ApiError ErrorOf(const absl::Status& status);
 
 }  // namespace muster::kubernetes

@@ -1,11 +1,25 @@
 #pragma once
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "services/kubernetes/api/client.h"
+#include "services/kubernetes/api/client_options.h"
 
 namespace muster::kubernetes {
+
+// What an API server said of a request that it refused; all empty for other errors.
+struct ApiError {
+  int code = 0;                                                  // HTTP status
+  std::string reason = {};                                       // e.g. `Invalid`, `Conflict`
+  absl::Duration retry_after = absl::ZeroDuration();             // 0: it did not say
+  std::vector<std::pair<std::string, std::string>> causes = {};  // details.causes: reason, message
+  bool HasCause(absl::string_view cause) const;
+};
+ApiError ErrorOf(const absl::Status& status);
 
 // The longest pause that an API server may ask for. One that asks for more (eleven days were seen)
 // would be out of sight until somebody starts the adapter again.

@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
-#include "services/kubernetes/api/client.h"
+#include "services/kubernetes/api/client_options.h"
 #include "services/kubernetes/api/connection.h"
 
 namespace muster::kubernetes {

@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "services/kubernetes/api/client.h"
+#include "services/kubernetes/api/client_options.h"
 
 namespace muster::kubernetes {
 

@@ -160,7 +160,8 @@ class Planner {
     });
     if (is == all.end()) return;
     for (const Json& shown : facts_.object->conditions) {
-      if (shown.value("type", "") == condition::kActive && shown.value("status", "") == is->status())
+      if (shown.value("type", "") == condition::kActive &&
+          shown.value("status", "") == is->status())
         return;
     }
     plan_.turned = is->message();

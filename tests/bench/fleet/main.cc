@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "services/common/status_macros.h"
-#include "tests/bench/fleet/trial.h"
+#include "tests/bench/fleet/fleet_run.h"
 
 ABSL_FLAG(std::vector<std::string>, nodes, (std::vector<std::string>{"1000", "10000", "100000"}),
           "Sizes of the fleets, in Nodes, 1,000 to 1,000,000; one after the other.");
@@ -34,12 +34,12 @@ namespace {
 constexpr int64_t kLeastNodes = 1'000;
 constexpr int64_t kMostNodes = 1'000'000;
 
-absl::StatusOr<std::vector<TrialOptions>> TrialsFromFlags() {
-  TrialOptions options{.stack = {.bin_dir = absl::GetFlag(FLAGS_bin_dir),
-                                 .migrations_dir = absl::GetFlag(FLAGS_migrations_dir),
-                                 .speed = absl::GetFlag(FLAGS_speed),
-                                 .statements = absl::GetFlag(FLAGS_statements)},
-                       .limit = absl::GetFlag(FLAGS_limit)};
+absl::StatusOr<std::vector<FleetRunOptions>> TrialsFromFlags() {
+  FleetRunOptions options{.stack = {.bin_dir = absl::GetFlag(FLAGS_bin_dir),
+                                    .migrations_dir = absl::GetFlag(FLAGS_migrations_dir),
+                                    .speed = absl::GetFlag(FLAGS_speed),
+                                    .statements = absl::GetFlag(FLAGS_statements)},
+                          .limit = absl::GetFlag(FLAGS_limit)};
   if (!(options.stack.speed >= 1 && options.stack.speed <= 600))
     return absl::InvalidArgumentError("--speed must be 1 to 600.");
   for (const std::string& phase : absl::GetFlag(FLAGS_phases)) {
@@ -48,7 +48,7 @@ absl::StatusOr<std::vector<TrialOptions>> TrialsFromFlags() {
           absl::StrCat("--phases: `", phase, "` is none of ", absl::StrJoin(kPhases, ","), "."));
     options.phases.insert(phase);
   }
-  std::vector<TrialOptions> trials;
+  std::vector<FleetRunOptions> trials;
   for (const std::string& nodes : absl::GetFlag(FLAGS_nodes)) {
     if (!absl::SimpleAtoi(nodes, &options.nodes) || options.nodes < kLeastNodes ||
         options.nodes > kMostNodes)
@@ -59,19 +59,19 @@ absl::StatusOr<std::vector<TrialOptions>> TrialsFromFlags() {
   return trials;
 }
 
-absl::Status RunTrial(const TrialOptions& options, std::vector<Row>& rows) {
+absl::Status RunTrial(const FleetRunOptions& options, std::vector<Row>& rows) {
   try {
-    return Trial(options).Run(rows);
+    return FleetRun(options).Run(rows);
   } catch (const std::exception& error) {
     return absl::InternalError(error.what());
   }
 }
 
 absl::Status Main() {
-  ASSIGN_OR_RETURN(const std::vector<TrialOptions> trials, TrialsFromFlags());
+  ASSIGN_OR_RETURN(const std::vector<FleetRunOptions> trials, TrialsFromFlags());
   std::vector<Row> rows;
   absl::Status status;
-  for (const TrialOptions& options : trials) {
+  for (const FleetRunOptions& options : trials) {
     if (status.ok()) status = RunTrial(options, rows);
   }
   std::cout << (absl::GetFlag(FLAGS_json) ? Json(rows) : Table(rows));

@@ -19,7 +19,7 @@
 #include "absl/time/clock.h"
 #include "services/kubernetes/muster_client.h"
 #include "tests/bench/kubernetes/measures.h"
-#include "tests/kubernetes/adapter/stage.h"
+#include "tests/kubernetes/adapter/adapter_stack.h"
 
 ABSL_FLAG(int, pools, 1000, "NodePools, 1 to 10,000.");
 ABSL_FLAG(int, nodes, 10000, "Nodes of all pools together; as many each.");
@@ -34,7 +34,7 @@ ABSL_FLAG(absl::Duration, limit, absl::Minutes(30), "A phase that takes longer h
 namespace muster::bench {
 namespace {
 
-using testing::Stage;
+using testing::AdapterStack;
 using Json = nlohmann::json;
 
 constexpr char kLag[] = "muster_kubernetes_mirror_lag_seconds";
@@ -43,7 +43,7 @@ constexpr absl::Duration kChanging = absl::Seconds(60);
 
 std::string PoolName(int pool) { return absl::StrFormat("pool-%05d", pool); }
 
-void ApplyMachines(Stage& stage, int nodes) {
+void ApplyMachines(AdapterStack& stack, int nodes) {
   const std::string file = std::filesystem::temp_directory_path() /
                            absl::StrCat("muster-kubernetes-bench.", getpid(), ".yaml");
   std::ofstream(file)
@@ -53,7 +53,7 @@ void ApplyMachines(Stage& stage, int nodes) {
       << "apiVersion: muster/v1\nkind: Quota\nmetadata: {organization: acme}\nspec: {zone: RNO2A, "
          "instanceType: cd-gp-a192-genoa, computeClass: default, limit: "
       << nodes + nodes / 10 << "}\n";
-  const testing::Finished applied = stage.muster().Ctl({"apply", "-f", file});
+  const testing::Finished applied = stack.muster().Ctl({"apply", "-f", file});
   std::filesystem::remove(file);
   if (applied.exit_code != 0) throw std::runtime_error(applied.output);
 }
@@ -71,17 +71,17 @@ void ForPools(int pools, Do do_one) {
   for (std::thread& caller : callers) caller.join();
 }
 
-void CreatePools(Stage& stage, int pools, int nodes) {
+void CreatePools(AdapterStack& stack, int pools, int nodes) {
   ForPools(pools, [&](int pool) {
-    Json object = Stage::ExampleNodePool();
+    Json object = AdapterStack::ExampleNodePool();
     object["metadata"]["name"] = PoolName(pool);
     object["spec"]["instanceType"] = "cd-gp-a192-genoa";
     object["spec"]["targetNodes"] = nodes / pools;
-    stage.Create(object);
+    stack.Create(object);
   });
 }
 
-bool AllMet(const Stage::Objects& objects, size_t pools) {
+bool AllMet(const AdapterStack::Objects& objects, size_t pools) {
   size_t met = 0;
   for (const auto& [name, object] : objects)
     met += testing::ReasonOf(object, "AtTarget") == "TargetMet" ? 1 : 0;
@@ -89,7 +89,7 @@ bool AllMet(const Stage::Objects& objects, size_t pools) {
 }
 
 // How far it is, for who waits.
-void Tell(absl::Time begin, const Stage::Objects& pools) {
+void Tell(absl::Time begin, const AdapterStack::Objects& pools) {
   int64_t current = 0;
   for (const auto& [name, pool] : pools)
     current += pool.value(Json::json_pointer("/status/currentNodes"), int64_t{0});
@@ -98,39 +98,39 @@ void Tell(absl::Time begin, const Stage::Objects& pools) {
 }
 
 // Asked for at intervals: following 10,000 Nodes by a watch of our own would be load.
-void AwaitMirrored(Stage& stage, int pools, int nodes) {
+void AwaitMirrored(AdapterStack& stack, int pools, int nodes) {
   const absl::Time begin = absl::Now();
   const absl::Time give_up = begin + absl::GetFlag(FLAGS_limit);
   for (int looks = 0; absl::Now() < give_up; ++looks) {
-    Stage::Objects objects;
+    AdapterStack::Objects objects;
     const auto listed =
-        stage.client().List("/apis/compute.coreweave.com/v1alpha1/nodepools", {}, [&](Json object) {
+        stack.client().List("/apis/compute.coreweave.com/v1alpha1/nodepools", {}, [&](Json object) {
           const std::string name = object["metadata"]["name"];
           objects[name] = std::move(object);
         });
     if (looks % 15 == 14) Tell(begin, objects);
     if (listed.ok() && AllMet(objects, static_cast<size_t>(pools))) {
       int ready = 0;
-      for (const Json& node : stage.Nodes())
+      for (const Json& node : stack.Nodes())
         ready += node["metadata"]["labels"].value("node.coreweave.cloud/state", "") == "production";
       if (ready == nodes) return;
     }
     std::this_thread::sleep_for(std::chrono::seconds(2));
   }
-  throw std::runtime_error("it was not mirrored in time\n" + stage.Logs());
+  throw std::runtime_error("it was not mirrored in time\n" + stack.Logs());
 }
 
-void AwaitReady(Stage& stage) {
+void AwaitReady(AdapterStack& stack) {
   // Both sides were seen once keys are worked on.
   const absl::Time give_up = absl::Now() + absl::GetFlag(FLAGS_limit);
   while (absl::Now() < give_up) {
-    const std::string metrics = stage.AdapterMetrics();
+    const std::string metrics = stack.AdapterMetrics();
     if (SumOf(metrics, "controller_runtime_reconcile_total", "node") > 0 &&
         SumOf(metrics, "workqueue_depth") == 0)
       return;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  throw std::runtime_error("the adapter did not come back\n" + stage.Logs());
+  throw std::runtime_error("the adapter did not come back\n" + stack.Logs());
 }
 
 double Requests(const std::string& metrics, const std::string& method = "") {
@@ -169,13 +169,13 @@ double AtRate(int changes, Do do_one) {
   return changes / absl::ToDoubleSeconds(absl::Now() - begin);
 }
 
-void MeasureLag(Stage& stage, const std::string& phase, int changes,
+void MeasureLag(AdapterStack& stack, const std::string& phase, int changes,
                 const std::function<void(int change)>& change) {
-  AwaitReady(stage);
-  const std::string before = stage.AdapterMetrics();
+  AwaitReady(stack);
+  const std::string before = stack.AdapterMetrics();
   const double rate = AtRate(changes, change);
-  AwaitReady(stage);
-  const std::string after = stage.AdapterMetrics();
+  AwaitReady(stack);
+  const std::string after = stack.AdapterMetrics();
   const Buckets lag = Since(ReadBuckets(before, kLag), ReadBuckets(after, kLag));
   Line(phase, "changes a second, reached", absl::StrFormat("%.1f", rate));
   Line(phase, "mirror lag p50, p99",
@@ -186,14 +186,14 @@ void MeasureLag(Stage& stage, const std::string& phase, int changes,
 }
 
 // Changes that come from Muster: every pool's pending configuration is promoted and rolled back.
-void MeasurePromotions(Stage& stage, int pools) {
+void MeasurePromotions(AdapterStack& stack, int pools) {
   const testing::Finished published =
-      stage.muster().Ctl({"publish", "release", "stable~ncore-image~2.99.0"});
+      stack.muster().Ctl({"publish", "release", "stable~ncore-image~2.99.0"});
   if (published.exit_code != 0) throw std::runtime_error(published.output);
   std::map<std::string, std::string> uids;
-  const bool pending = stage.Await(
+  const bool pending = stack.Await(
       "/apis/compute.coreweave.com/v1alpha1/nodepools",
-      [&](const Stage::Objects& objects) {
+      [&](const AdapterStack::Objects& objects) {
         uids.clear();
         for (const auto& [name, object] : objects) {
           if (object["status"].contains("pendingNodeConfiguration"))
@@ -204,9 +204,9 @@ void MeasurePromotions(Stage& stage, int pools) {
       absl::GetFlag(FLAGS_limit));
   if (!pending) throw std::runtime_error("the release did not reach every pool");
   kubernetes::MusterClient muster(
-      {.server = stage.muster().address(), .organization = "acme", .cluster = "example"});
+      {.server = stack.muster().address(), .organization = "acme", .cluster = "example"});
   const int changes = static_cast<int>(absl::ToInt64Seconds(kChanging)) * absl::GetFlag(FLAGS_rate);
-  MeasureLag(stage, "promotions", changes, [&](int change) {
+  MeasureLag(stack, "promotions", changes, [&](int change) {
     const std::string& uid = uids[PoolName(change % pools)];
     const bool promote = change / pools % 2 == 0;
     (void)(promote ? muster.Promote(uid, "pending", "") : muster.Rollback(uid, "previous"));
@@ -214,72 +214,72 @@ void MeasurePromotions(Stage& stage, int pools) {
 }
 
 // Changes that come through the API server, which so has as many writes more.
-void MeasurePatches(Stage& stage, int pools) {
+void MeasurePatches(AdapterStack& stack, int pools) {
   const int changes = static_cast<int>(absl::ToInt64Seconds(kChanging)) * absl::GetFlag(FLAGS_rate);
-  MeasureLag(stage, "patches", changes, [&](int change) {
-    stage.PatchNodePool(PoolName(change % pools), {{"spec", {{"priority", 1 + change / pools}}}});
+  MeasureLag(stack, "patches", changes, [&](int change) {
+    stack.PatchNodePool(PoolName(change % pools), {{"spec", {{"priority", 1 + change / pools}}}});
   });
 }
 
 void Run() {
   const int pools = absl::GetFlag(FLAGS_pools);
   const int nodes = absl::GetFlag(FLAGS_nodes) / pools * pools;
-  Stage::Options options;
+  AdapterStack::Options options;
   options.muster.own_cluster = true;
   options.muster.fleetsim_flags.insert(
       options.muster.fleetsim_flags.end(),
       {"--kube_calls=16", absl::StrCat("--lease_interval=",
                                        absl::FormatDuration(absl::GetFlag(FLAGS_lease_interval)))});
-  Stage stage(options);
-  std::cout << stage.server().name() << ", " << pools << " NodePools, " << nodes
+  AdapterStack stack(options);
+  std::cout << stack.server().name() << ", " << pools << " NodePools, " << nodes
             << " Nodes, leases every " << absl::GetFlag(FLAGS_lease_interval) << std::endl;
-  ApplyMachines(stage, nodes);
-  stage.TerminateAdapter();
-  CreatePools(stage, pools, nodes);
+  ApplyMachines(stack, nodes);
+  stack.TerminateAdapter();
+  CreatePools(stack, pools, nodes);
 
   absl::Time begin = absl::Now();
-  stage.StartAdapter();
-  AwaitMirrored(stage, pools, nodes);
-  std::string metrics = stage.AdapterMetrics();
+  stack.StartAdapter();
+  AwaitMirrored(stack, pools, nodes);
+  std::string metrics = stack.AdapterMetrics();
   Line("mirror", "from nothing to all of it shown",
        absl::StrFormat("%.0f s", absl::ToDoubleSeconds(absl::Now() - begin)));
   Line("mirror", "writes of the adapter, but for events, a Node",
        absl::StrFormat("%.0f, %.2f", Writes(metrics),
                        (Writes(metrics) - EventsWritten(metrics)) / nodes));
   Line("mirror", "RSS of the adapter",
-       absl::StrFormat("%d MiB", ResidentMegabytes(stage.AdapterPid())));
+       absl::StrFormat("%d MiB", ResidentMegabytes(stack.AdapterPid())));
 
-  stage.TerminateAdapter();
+  stack.TerminateAdapter();
   begin = absl::Now();
-  stage.StartAdapter(0, {"--events_per_minute=60000"});
-  AwaitReady(stage);
+  stack.StartAdapter(0, {"--events_per_minute=60000"});
+  AwaitReady(stack);
   Line("restart", "until both sides were seen and looked through",
        absl::StrFormat("%.1f s", absl::ToDoubleSeconds(absl::Now() - begin)));
   // What the bound a minute held back goes now.
   double events = -1;
-  for (metrics = stage.AdapterMetrics(); events != EventsWritten(metrics);) {
+  for (metrics = stack.AdapterMetrics(); events != EventsWritten(metrics);) {
     events = EventsWritten(metrics);
     absl::SleepFor(absl::Seconds(5));
-    metrics = stage.AdapterMetrics();
+    metrics = stack.AdapterMetrics();
   }
   Line("restart", "writes but for events",
        absl::StrFormat("%.0f", Writes(metrics) - EventsWritten(metrics)));
   Line("restart", "events that had waited for their turn", absl::StrFormat("%.0f", events));
   const std::string before = metrics;
   absl::SleepFor(absl::GetFlag(FLAGS_quiet));
-  metrics = stage.AdapterMetrics();
+  metrics = stack.AdapterMetrics();
   Line("quiet", absl::StrCat("writes in ", absl::FormatDuration(absl::GetFlag(FLAGS_quiet))),
        absl::StrFormat("%.0f", Writes(metrics) - Writes(before)));
   Line("quiet", "all requests (the Lease's: GET and PUT)",
        absl::StrFormat("%.0f, PUT %.0f", Requests(metrics) - Requests(before),
                        Requests(metrics, "PUT") - Requests(before, "PUT")));
   Line("quiet", "RSS of the adapter",
-       absl::StrFormat("%d MiB", ResidentMegabytes(stage.AdapterPid())));
+       absl::StrFormat("%d MiB", ResidentMegabytes(stack.AdapterPid())));
   // With the bound on events as it is by default.
-  stage.TerminateAdapter();
-  stage.StartAdapter();
-  MeasurePromotions(stage, pools);
-  MeasurePatches(stage, pools);
+  stack.TerminateAdapter();
+  stack.StartAdapter();
+  MeasurePromotions(stack, pools);
+  MeasurePatches(stack, pools);
 }
 
 }  // namespace

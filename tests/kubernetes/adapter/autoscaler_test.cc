@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 
 // The calls of the upstream cluster autoscaler and of its provider for NodePools, one by one: it
 // has no other way to say which Nodes are to go than its taint.
@@ -15,7 +15,7 @@ constexpr char kNodePoolsPath[] = "/apis/compute.coreweave.com/v1alpha1/nodepool
 constexpr char kVictim[] = "ToBeDeletedByClusterAutoscaler";
 constexpr char kCandidate[] = "DeletionCandidateOfClusterAutoscaler";
 
-class AutoscalerTest : public StageTest<AutoscalerTest> {
+class AutoscalerTest : public AdapterTest<AutoscalerTest> {
  protected:
   // ListNodePools: those that autoscale.
   std::vector<Json> NodeGroups() {
@@ -95,7 +95,7 @@ class AutoscalerTest : public StageTest<AutoscalerTest> {
   }
 
   const std::unique_ptr<kubernetes::Client> autoscaler_ =
-      stage().server().Connect("cluster-autoscaler");
+      stack().server().Connect("cluster-autoscaler");
 };
 
 TEST_F(AutoscalerTest, JustTheNodesWithItsTaintLeave) {
@@ -113,13 +113,13 @@ TEST_F(AutoscalerTest, JustTheNodesWithItsTaintLeave) {
   const std::vector<std::string> victims = {nodes[1], nodes[4], nodes[7]};
   Work(victims);
   Json group = Remove(groups[0], victims);
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 5));
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 5));
   EXPECT_EQ(NodeNamesOf(uid), Without(nodes, victims));
 
   // Up by two: those that were there stay.
   nodes = NodesOfGroup(group);
   group = SetSize(group, group["spec"]["targetNodes"].get<int64_t>() + 2);
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 7));
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 7));
   EXPECT_THAT(NodeNamesOf(uid), ::testing::IsSupersetOf(nodes));
 
   // Down to one, one after another as it does it.
@@ -140,15 +140,15 @@ TEST_F(AutoscalerTest, ATargetThatRisesAgainIsFilledWithOthers) {
       CreateHealthyPool(pool, {{"autoscaling", true}, {"maxNodes", 4}, {"targetNodes", 4}});
   const std::vector<std::string> nodes = NodeNamesOf(uid);
   const std::vector<std::string> victims = {nodes[0], nodes[2]};
-  Remove(stage().GetNodePool(pool), victims);
+  Remove(stack().GetNodePool(pool), victims);
   for (const std::string& victim : victims) ASSERT_TRUE(AwaitNode(victim, &IsCordoned));
-  SetSize(stage().GetNodePool(pool), 4);
+  SetSize(stack().GetNodePool(pool), 4);
   const std::vector<std::string> kept = Without(nodes, victims);
-  ASSERT_TRUE(stage().Await(kNodesPath, [&](const Stage::Objects& all) {
+  ASSERT_TRUE(stack().Await(kNodesPath, [&](const AdapterStack::Objects& all) {
     return std::none_of(victims.begin(), victims.end(),
                         [&](const std::string& victim) { return all.contains(victim); });
   }));
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 4));
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 4));
   EXPECT_THAT(NodeNamesOf(uid), ::testing::IsSupersetOf(kept));
   for (const Json& node : NodesOf(uid)) {
     EXPECT_FALSE(IsCordoned(node)) << node["metadata"]["name"];
@@ -165,9 +165,9 @@ TEST_F(AutoscalerTest, WhatWouldBeGrantedIsToldToWhoeverSetsMaxNodes) {
                            {"maxNodes", 6},
                            {"targetNodes", 1}});
   ASSERT_TRUE(AwaitReason(pool, "MaxNodesUnreachable", "Quota"));
-  ASSERT_TRUE(stage().AwaitNodePool(
+  ASSERT_TRUE(stack().AwaitNodePool(
       pool, [&](const Json& object) { return AnnotationOf(object, kGrantable) == "4"; }));
-  Json object = stage().GetNodePool(pool);
+  Json object = stack().GetNodePool(pool);
   EXPECT_EQ(object["status"]["grantableNodes"], 4);
   EXPECT_EQ(object["status"]["grantableNodesBoundBy"], "Quota");
   EXPECT_TRUE(AwaitEvent(pool, "CWNodePoolMaxNodesUnreachable"));
@@ -175,14 +175,14 @@ TEST_F(AutoscalerTest, WhatWouldBeGrantedIsToldToWhoeverSetsMaxNodes) {
   // Six are refused whole.
   object = SetSize(object, 6);
   ASSERT_TRUE(AwaitReason(pool, "Quota", "Over"));
-  EXPECT_EQ(AnnotationOf(stage().GetNodePool(pool), kGrantable), "4");
+  EXPECT_EQ(AnnotationOf(stack().GetNodePool(pool), kGrantable), "4");
   PatchSpec(pool, {{"maxNodes", 4}, {"targetNodes", 4}});
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 4));
-  ASSERT_TRUE(stage().AwaitNodePool(
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 4));
+  ASSERT_TRUE(stack().AwaitNodePool(
       pool, [&](const Json& now) { return ConditionOf(now, "MaxNodesUnreachable").is_null(); }));
-  EXPECT_EQ(AnnotationOf(stage().GetNodePool(pool), kGrantable), "4");
+  EXPECT_EQ(AnnotationOf(stack().GetNodePool(pool), kGrantable), "4");
   PatchSpec(pool, {{"autoscaling", false}});
-  EXPECT_TRUE(stage().AwaitNodePool(pool, [&](const Json& now) {
+  EXPECT_TRUE(stack().AwaitNodePool(pool, [&](const Json& now) {
     return !now["status"].contains("grantableNodes") &&
            !now["metadata"].value("annotations", Json::object()).contains(kGrantable);
   }));
@@ -197,10 +197,10 @@ TEST_F(AutoscalerTest, ItsTaintOfCandidatesMarksNobody) {
   Work({nodes[1]});
   Taint(nodes[0], kCandidate, "PreferNoSchedule");
   Taint(nodes[1], kVictim, "NoSchedule");
-  SetSize(stage().GetNodePool(pool), 1);
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 1));
+  SetSize(stack().GetNodePool(pool), 1);
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 1));
   EXPECT_THAT(NodeNamesOf(uid), ElementsAre(nodes[0]));
-  EXPECT_FALSE(TaintOf(stage().GetNode(nodes[0]), kCandidate).is_null());
+  EXPECT_FALSE(TaintOf(stack().GetNode(nodes[0]), kCandidate).is_null());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/past.h"
 #include "tests/testing/patience.h"
 
@@ -14,10 +14,10 @@ constexpr char kLease[] =
 
 // One side's database was restored, so that it does not know what the other one has. One may go
 // unasked.
-class BrakeTest : public StageTest<BrakeTest> {
+class BrakeTest : public AdapterTest<BrakeTest> {
  public:
-  static Stage::Options MakeOptions() {
-    Stage::Options options = WithoutKubelets();
+  static AdapterStack::Options MakeOptions() {
+    AdapterStack::Options options = WithoutKubelets();
     options.adapter_flags = {"--removals_unasked=1", "--removals_unasked_percent=0"};
     options.muster.audit_books = false;
     return options;
@@ -28,7 +28,7 @@ class BrakeTest : public StageTest<BrakeTest> {
   void AwaitAccepted() {
     Until(
         [&] {
-          const auto lease = stage().client().Get(kLease);
+          const auto lease = stack().client().Get(kLease);
           return lease.ok() && !AnnotationOf(*lease, "compute.coreweave.com/history").empty();
         },
         "the acceptance of Muster's history");
@@ -36,7 +36,7 @@ class BrakeTest : public StageTest<BrakeTest> {
   void AwaitHeld(const char* kind, int count) {
     const std::string line =
         absl::StrCat("muster_kubernetes_removals_held{kind=\"", kind, "\"} ", count, "\n");
-    Until([&] { return absl::StrContains(stage().AdapterMetrics(), line); }, line);
+    Until([&] { return absl::StrContains(stack().AdapterMetrics(), line); }, line);
   }
   bool AwaitGone(const std::vector<std::string>& nodes) {
     for (const std::string& node : nodes) {
@@ -46,24 +46,24 @@ class BrakeTest : public StageTest<BrakeTest> {
   }
   size_t There(const std::vector<std::string>& nodes) {
     size_t there = 0;
-    for (const std::string& node : nodes) there += stage().GetNode(node).is_null() ? 0 : 1;
+    for (const std::string& node : nodes) there += stack().GetNode(node).is_null() ? 0 : 1;
     return there;
   }
   bool MusterHas(const std::string& pool) {
-    return stage().muster().Ctl({"get", "nodepool", pool}).exit_code == 0;
+    return stack().muster().Ctl({"get", "nodepool", pool}).exit_code == 0;
   }
 };
 
 TEST_F(BrakeTest, PoolsThatARestoredEtcdDoesNotHaveStayUntilAnOrder) {
-  if (stage().server().is_real()) GTEST_SKIP() << "etcd is restored on the double only";
-  FakeApiServer& server = *stage().server().fake_or_null();
+  if (stack().server().is_real()) GTEST_SKIP() << "etcd is restored on the fake server only";
+  FakeApiServer& server = *stack().server().fake_or_null();
   AwaitAccepted();
   const auto past = server.Save();
   const std::vector<std::string> pools = {Name(), Name()};
   for (const std::string& pool : pools) Join(pool);
-  stage().KillAdapter();
+  stack().KillAdapter();
   server.Restore(past);
-  stage().StartAdapter();
+  stack().StartAdapter();
   AwaitHeld("node_pool", 2);
   for (const std::string& pool : pools) {
     EXPECT_FALSE(MusterPool(pool).has_delete_time());
@@ -76,52 +76,52 @@ TEST_F(BrakeTest, PoolsThatARestoredEtcdDoesNotHaveStayUntilAnOrder) {
 }
 
 TEST_F(BrakeTest, NodesThatARestoredEtcdBringsBackStayUntilAnOrder) {
-  if (stage().server().is_real()) GTEST_SKIP() << "etcd is restored on the double only";
-  FakeApiServer& server = *stage().server().fake_or_null();
+  if (stack().server().is_real()) GTEST_SKIP() << "etcd is restored on the fake server only";
+  FakeApiServer& server = *stack().server().fake_or_null();
   const std::vector<std::string> pools = {Name(), Name(), Name()};
   std::vector<std::string> nodes;
   for (const std::string& pool : pools) nodes.push_back(Join(pool));
   const auto past = server.Save();
-  for (const std::string& pool : pools) stage().DeleteNodePool(pool);
+  for (const std::string& pool : pools) stack().DeleteNodePool(pool);
   ASSERT_TRUE(AwaitGone(nodes)) << "what Muster tells of is no absence";
   for (const std::string& pool : pools)
-    ASSERT_TRUE(stage().AwaitNodePool(pool, [](const Json& object) { return object.is_null(); }));
-  stage().KillAdapter();
+    ASSERT_TRUE(stack().AwaitNodePool(pool, [](const Json& object) { return object.is_null(); }));
+  stack().KillAdapter();
   server.Restore(past);
-  stage().StartAdapter();
+  stack().StartAdapter();
   AwaitHeld("node", 3);
   EXPECT_EQ(There(nodes), 3U);
   for (const std::string& pool : pools) {
     EXPECT_TRUE(AwaitReason(pool, "RemovalsHeld", "MoreThanAFew"));
-    EXPECT_THAT(ConditionOf(stage().GetNodePool(pool), "RemovalsHeld")["message"],
+    EXPECT_THAT(ConditionOf(stack().GetNodePool(pool), "RemovalsHeld")["message"],
                 HasSubstr("musterctl allow removals example --nodes=3."));
   }
   Ctl({"allow", "removals", "example", "--nodes=3"});
   EXPECT_TRUE(AwaitGone(nodes));
   for (const std::string& pool : pools) {
-    EXPECT_TRUE(stage().AwaitNodePool(
+    EXPECT_TRUE(stack().AwaitNodePool(
         pool, [](const Json& object) { return ConditionOf(object, "RemovalsHeld").is_null(); }));
   }
 }
 
 TEST_F(BrakeTest, NodesThatARestoredMusterDoesNotKnowStayThoughItsHistoryIsAccepted) {
-  const Past past(stage().muster().database(), "lifecycle");
+  const Past past(stack().muster().database(), "lifecycle");
   const std::vector<std::string> pools = {Name(), Name()};
   std::vector<std::string> nodes;
   for (const std::string& pool : pools) nodes.push_back(Join(pool));
-  stage().KillAdapter();
+  stack().KillAdapter();
   for (const std::string& pool : pools) {
-    stage().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
-    stage().DeleteNodePool(pool);
+    stack().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
+    stack().DeleteNodePool(pool);
   }
-  stage().muster().Kill();
+  stack().muster().Kill();
   const std::string incarnation = past.Restore();
-  stage().muster().Start();
-  stage().StartAdapter();
+  stack().muster().Start();
+  stack().StartAdapter();
   for (const std::string& node : nodes) EXPECT_TRUE(AwaitEvent(node, "CWNodeUnknown"));
   const Json accepted = {
       {"metadata", {{"annotations", {{"compute.coreweave.com/history", incarnation}}}}}};
-  ASSERT_TRUE(stage().client().Patch(kubernetes::PatchType::kMerge, kLease, accepted).ok());
+  ASSERT_TRUE(stack().client().Patch(kubernetes::PatchType::kMerge, kLease, accepted).ok());
   AwaitHeld("node", 2);
   EXPECT_EQ(There(nodes), 2U);
   Ctl({"allow", "removals", "example", "--nodes=2"});
@@ -132,7 +132,7 @@ TEST_F(BrakeTest, OrdinaryDeletionsAreNotHeld) {
   const std::vector<std::string> pools = {Name(), Name(), Name()};
   std::vector<std::string> nodes;
   for (const std::string& pool : pools) nodes.push_back(Join(pool));
-  for (const std::string& pool : pools) stage().DeleteNodePool(pool);
+  for (const std::string& pool : pools) stack().DeleteNodePool(pool);
   EXPECT_TRUE(AwaitGone(nodes));
   for (const std::string& pool : pools) Until([&] { return !MusterHas(pool); }, pool);
 }

@@ -3,7 +3,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 
 namespace muster::testing {
 namespace {
@@ -22,10 +22,10 @@ struct Leaving {
 };
 
 template <class Suite>
-class DrainTestOn : public StageTest<Suite> {
+class DrainTestOn : public AdapterTest<Suite> {
  protected:
-  using Base = StageTest<Suite>;
-  using Base::stage;
+  using Base = AdapterTest<Suite>;
+  using Base::stack;
 
   // A pool of one Node that goes with its work when the target is 0; the v1 Node.
   std::string OneNode(const std::string& pool, const std::string& strategy = "PreferIdle") {
@@ -43,14 +43,14 @@ class DrainTestOn : public StageTest<Suite> {
   }
   // Pods with that label must stay.
   void Guard(const std::string& name, const std::string& app) {
-    const auto made = stage().client().Create(
+    const auto made = stack().client().Create(
         kBudgets,
         {{"apiVersion", "policy/v1"},
          {"kind", "PodDisruptionBudget"},
          {"metadata", {{"name", name}, {"namespace", "default"}}},
          {"spec", {{"minAvailable", 1}, {"selector", {{"matchLabels", {{"app", app}}}}}}}});
     ASSERT_TRUE(made.ok()) << made.status();
-    stage().server().SettleBudgets();
+    stack().server().SettleBudgets();
   }
   bool AwaitActive(const std::string& node) {
     return Base::AwaitNode(node, [](const Json& object) {
@@ -61,7 +61,7 @@ class DrainTestOn : public StageTest<Suite> {
     return Base::AwaitNode(node, [](const Json& object) { return object.is_null(); });
   }
   PodCounts CountsOf(const Json& pod) {
-    return stage().server().fake_or_null()->CountsOf(
+    return stack().server().fake_or_null()->CountsOf(
         pod["metadata"]["uid"].template get_ref<const std::string&>());
   }
 };
@@ -73,7 +73,7 @@ class DrainTest : public DrainTestOn<DrainTest> {
   std::map<std::string, Leaving> Follow(const std::vector<std::string>& work,
                                         const std::vector<std::string>& stay) {
     std::map<std::string, Leaving> seen;
-    EXPECT_TRUE(stage().Await(kDefaultPodsPath, [&](const Stage::Objects& pods) {
+    EXPECT_TRUE(stack().Await(kDefaultPodsPath, [&](const AdapterStack::Objects& pods) {
       bool over = true;
       for (const std::string& name : work) {
         const auto pod = pods.find("default/" + name);
@@ -137,7 +137,7 @@ TEST_F(DrainTest, EachKindOfPodLeavesInItsOwnWayAndOnce) {
   for (const auto& [name, how] : left) EXPECT_THAT(how.times, SizeIs(1)) << name;
   EXPECT_TRUE(AwaitGone(node));
   EXPECT_TRUE(AwaitEvent(pool, "CWNodePoolScaledDown"));
-  if (stage().server().is_real()) {
+  if (stack().server().is_real()) {
     EXPECT_TRUE(left[evicted].evicted);
     EXPECT_FALSE(left[graceful].evicted || left[interruptable].evicted);
     return;
@@ -168,18 +168,18 @@ TEST_F(DrainTest, ADisruptionBudgetHoldsItUntilItIsLifted) {
   EXPECT_THAT(MusterNodesOf(pool).at(0).observed().drain_blocked_by(), HasSubstr("default/" + web));
 
   // A cordon of ours is put back.
-  ASSERT_TRUE(IsCordoned(stage().GetNode(node)));
-  stage().PatchNode(node, {{"spec", {{"unschedulable", nullptr}}}});
+  ASSERT_TRUE(IsCordoned(stack().GetNode(node)));
+  stack().PatchNode(node, {{"spec", {{"unschedulable", nullptr}}}});
   EXPECT_TRUE(AwaitNode(node, IsCordoned));
 
-  const auto found = stage().client().Get(absl::StrCat(kDefaultPodsPath, "/", web));
+  const auto found = stack().client().Get(absl::StrCat(kDefaultPodsPath, "/", web));
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_FALSE(IsLeaving(*found));
-  const absl::Status lifted = stage().client().Delete(absl::StrCat(kBudgets, "/", web));
+  const absl::Status lifted = stack().client().Delete(absl::StrCat(kBudgets, "/", web));
   ASSERT_TRUE(lifted.ok()) << lifted;
   EXPECT_TRUE(AwaitPod(web, [](const Json& object) { return object.is_null(); }));
   EXPECT_TRUE(AwaitGone(node));
-  if (stage().server().is_real()) return;
+  if (stack().server().is_real()) return;
   EXPECT_EQ(CountsOf(pod).evictions, 1);
   EXPECT_EQ(CountsOf(pod).deletes, 0);
   EXPECT_GE(CountsOf(pod).evictions_refused, 1);
@@ -194,18 +194,18 @@ TEST_F(DrainTest, UnderIdleOnlyNobodyIsAskedToLeave) {
   ASSERT_TRUE(AwaitActive(node));
   PatchSpec(pool, {{"targetNodes", 0}});
   ASSERT_TRUE(AwaitReason(pool, "AtTarget", "OverTarget"));
-  const auto found = stage().client().Get(absl::StrCat(kDefaultPodsPath, "/", work));
+  const auto found = stack().client().Get(absl::StrCat(kDefaultPodsPath, "/", work));
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_FALSE(IsLeaving(*found));
-  EXPECT_FALSE(IsCordoned(stage().GetNode(node)));
+  EXPECT_FALSE(IsCordoned(stack().GetNode(node)));
   EndPod(work);
   EXPECT_TRUE(AwaitGone(node)) << "once it is idle";
 }
 
 class ForcedDrainTest : public DrainTestOn<ForcedDrainTest> {
  public:
-  static Stage::Options MakeOptions() {
-    Stage::Options options;
+  static AdapterStack::Options MakeOptions() {
+    AdapterStack::Options options;
     options.muster.musterd_flags = {"--drain_deadline=2s"};
     return options;
   }
@@ -225,7 +225,7 @@ TEST_F(ForcedDrainTest, PastTheDeadlineTheRestIsDeleted) {
   Guard(web, web);
   ASSERT_TRUE(AwaitActive(node));
   PatchSpec(pool, {{"targetNodes", 0}});
-  EXPECT_TRUE(stage().Await(kDefaultPodsPath, [&](const Stage::Objects& pods) {
+  EXPECT_TRUE(stack().Await(kDefaultPodsPath, [&](const AdapterStack::Objects& pods) {
     const bool over = !pods.contains("default/" + web) && !pods.contains("default/" + slow);
     EXPECT_TRUE(!over || !IsLeaving(pods.at("default/" + daemon)));
     return over;

@@ -1,16 +1,16 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 
 namespace muster::testing {
 namespace {
 
 // What the first edition could say and today's conditions say elsewhere. Kubelets are the test's.
-class FirstEditionTest : public StageTest<FirstEditionTest> {
+class FirstEditionTest : public AdapterTest<FirstEditionTest> {
  public:
-  static Stage::Options MakeOptions() {
-    Stage::Options options = WithoutKubelets();
+  static AdapterStack::Options MakeOptions() {
+    AdapterStack::Options options = WithoutKubelets();
     options.adapter_flags = {"--condition_edition=first"};
     return options;
   }
@@ -21,7 +21,7 @@ class FirstEditionTest : public StageTest<FirstEditionTest> {
     return AwaitReason(pool, "Accepted", accepted) && AwaitReason(pool, "Allocated", allocated);
   }
   std::string MessageOf(const std::string& pool, const char* type) {
-    return ConditionOf(stage().GetNodePool(pool), type).value("message", "");
+    return ConditionOf(stack().GetNodePool(pool), type).value("message", "");
   }
 };
 
@@ -46,13 +46,13 @@ TEST_F(FirstEditionTest, MetadataIsPendingUntilTheNodeIsThereWithAllOfIt) {
   const std::string pool = Name();
   const std::string machine = Deliver(pool);
   ASSERT_TRUE(AwaitReason(pool, "MetadataSynced", "Pending"));
-  EXPECT_TRUE(stage().AwaitNodePool(pool, [](const Json& object) {
+  EXPECT_TRUE(stack().AwaitNodePool(pool, [](const Json& object) {
     return ConditionOf(object, "MetadataSynced")["message"] ==
            "Metadata of 1 of 1 Node is not synced yet.";
   }));
   JoinAs(machine);
   EXPECT_TRUE(AwaitReason(pool, "MetadataSynced", "Synced"));
-  const absl::Status deleted = stage().client().Delete(absl::StrCat(kNodesPath, "/", machine));
+  const absl::Status deleted = stack().client().Delete(absl::StrCat(kNodesPath, "/", machine));
   ASSERT_TRUE(deleted.ok()) << deleted;
   EXPECT_TRUE(AwaitReason(pool, "MetadataSynced", "Pending"));
 }
@@ -60,7 +60,7 @@ TEST_F(FirstEditionTest, MetadataIsPendingUntilTheNodeIsThereWithAllOfIt) {
 TEST_F(FirstEditionTest, ANodeThatTurnsActiveIsAnEventEachTime) {
   const std::string node = Join(Name());
   const auto await_turns = [&](int64_t turns) {
-    return stage().Await("/apis/events.k8s.io/v1/events", [&](const Stage::Objects& events) {
+    return stack().Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
       return std::count_if(events.begin(), events.end(), [&](const auto& event) {
                return event.second.value("reason", "") == "NodeCWActive" &&
                       event.second.value(Json::json_pointer("/regarding/name"), "") == node;

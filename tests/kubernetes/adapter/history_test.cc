@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/past.h"
 #include "tests/testing/patience.h"
 
@@ -13,45 +13,45 @@ constexpr char kLease[] = "muster-kubernetes";
 constexpr char kHistory[] = "compute.coreweave.com/history";
 
 // Lifecycle's database alone is restored to a past, under a cluster that is younger.
-class HistoryTest : public StageTest<HistoryTest> {
+class HistoryTest : public AdapterTest<HistoryTest> {
  public:
-  static Stage::Options MakeOptions() {
-    Stage::Options options = WithoutKubelets();
+  static AdapterStack::Options MakeOptions() {
+    AdapterStack::Options options = WithoutKubelets();
     // What the lost future held in the other services belongs to nobody for a while.
     options.muster.audit_books = false;
     return options;
   }
 
  protected:
-  Past Remember() { return Past(stage().muster().database(), "lifecycle"); }
+  Past Remember() { return Past(stack().muster().database(), "lifecycle"); }
   // The name of the new history.
   std::string Restore(const Past& past) {
-    stage().muster().Kill();
+    stack().muster().Kill();
     const std::string incarnation = past.Restore();
-    stage().muster().Start();
+    stack().muster().Start();
     return incarnation;
   }
   // As an operator does.
   void Accept(const std::string& incarnation) {
     const auto written =
-        stage().client().Patch(kubernetes::PatchType::kMerge, absl::StrCat(kLeases, "/", kLease),
+        stack().client().Patch(kubernetes::PatchType::kMerge, absl::StrCat(kLeases, "/", kLease),
                                {{"metadata", {{"annotations", {{kHistory, incarnation}}}}}});
     ASSERT_TRUE(written.ok()) << written.status();
   }
   bool AwaitAccepted(const std::string& incarnation) {
-    return stage().Await(kLeases, [&](const Stage::Objects& leases) {
+    return stack().Await(kLeases, [&](const AdapterStack::Objects& leases) {
       const auto lease = leases.find(absl::StrCat("muster-system/", kLease));
       return lease != leases.end() && AnnotationOf(lease->second, kHistory) == incarnation;
     });
   }
   // Its finalizer is taken off by force while nobody looks.
   void RemoveByForce(const std::string& pool) {
-    stage().KillAdapter();
-    stage().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
-    stage().DeleteNodePool(pool);
+    stack().KillAdapter();
+    stack().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
+    stack().DeleteNodePool(pool);
   }
   std::string UidOf(const std::string& node) {
-    const Json object = stage().GetNode(node);
+    const Json object = stack().GetNode(node);
     return object.is_null() ? "gone" : object["metadata"]["uid"].get<std::string>();
   }
 };
@@ -63,18 +63,18 @@ TEST_F(HistoryTest, NodesThatThePastDoesNotKnowStayUntilAPersonAcceptsIt) {
   const std::string uid = UidOf(node);
   RemoveByForce(young);
   const std::string incarnation = Restore(past);
-  stage().StartAdapter();
+  stack().StartAdapter();
   EXPECT_TRUE(AwaitEvent(node, "CWNodeUnknown"));
   EXPECT_EQ(UidOf(node), uid);
 
   // By another process, which saw nothing of the history before it; it works as ever.
-  stage().KillAdapter();
-  stage().StartAdapter();
+  stack().KillAdapter();
+  stack().StartAdapter();
   const std::string late = Name();
   const std::string known = Join(late);
   EXPECT_EQ(UidOf(node), uid);
-  EXPECT_THAT(stage().AdapterMetrics(), HasSubstr("muster_kubernetes_unknown{kind=\"node\"} 1\n"));
-  stage().DeleteNodePool(late);
+  EXPECT_THAT(stack().AdapterMetrics(), HasSubstr("muster_kubernetes_unknown{kind=\"node\"} 1\n"));
+  stack().DeleteNodePool(late);
   EXPECT_TRUE(AwaitNode(known, [](const Json& object) { return object.is_null(); }))
       << "both sides knew it in this history";
   EXPECT_EQ(UidOf(node), uid);
@@ -87,49 +87,49 @@ TEST_F(HistoryTest, WhatThePastGivesToThePoolAnewGoesOn) {
   const Past past = Remember();
   const std::string pool = Name();
   const std::string node = Join(pool);
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 1));
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 1));
   const std::string uid = UidOf(node);
   const std::string incarnation = Restore(past);
   EXPECT_TRUE(AwaitAccepted(incarnation)) << "all is known again: nobody need be asked";
-  EXPECT_TRUE(stage().AwaitHealthy(pool, 1));
+  EXPECT_TRUE(stack().AwaitHealthy(pool, 1));
   EXPECT_EQ(UidOf(node), uid);
 }
 
 TEST_F(HistoryTest, ASpecThatThePastHasOtherwiseIsSaidAgain) {
   const std::string pool = Name();
   const std::string node = Join(pool);
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 1));
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 1));
   const Past past = Remember();
   PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "a"}}}});
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 1));
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 1));
   EXPECT_EQ(MusterPool(pool).spec().node_labels_size(), 1);
   const std::string incarnation = Restore(past);
   EXPECT_TRUE(AwaitAccepted(incarnation));
   Until([&] { return MusterPool(pool).spec().node_labels_size() == 1; }, "the object's spec");
-  EXPECT_TRUE(stage().AwaitHealthy(pool, 1)) << "for the object's generation";
+  EXPECT_TRUE(stack().AwaitHealthy(pool, 1)) << "for the object's generation";
 }
 
 TEST_F(HistoryTest, APoolThatThePastBringsBackStaysUntilAPersonAcceptsIt) {
   const std::string name = Name();
   const std::string node = Join(name);
   const Past past = Remember();
-  stage().DeleteNodePool(name);
-  ASSERT_TRUE(stage().AwaitNodePool(name, [](const Json& pool) { return pool.is_null(); }));
+  stack().DeleteNodePool(name);
+  ASSERT_TRUE(stack().AwaitNodePool(name, [](const Json& pool) { return pool.is_null(); }));
   const std::string incarnation = Restore(past);
   const lifecycle::v1::NodePool former = MusterPool(name);
 
   const Json object = CreatePool(name);
   ASSERT_NE(object["metadata"]["uid"], former.uid());
   ASSERT_TRUE(AwaitReason(name, "Validated", "Invalid"));
-  EXPECT_THAT(ConditionOf(stage().GetNodePool(name), "Validated")["message"],
+  EXPECT_THAT(ConditionOf(stack().GetNodePool(name), "Validated")["message"],
               HasSubstr("once Muster's history is accepted"));
   EXPECT_EQ(MusterPool(name).uid(), former.uid());
   EXPECT_FALSE(MusterPool(name).has_delete_time());
 
   Accept(incarnation);
-  EXPECT_TRUE(stage().AwaitNodePool(name, [&](const Json& pool) {
+  EXPECT_TRUE(stack().AwaitNodePool(name, [&](const Json& pool) {
     return pool["status"].value("inProgress", 0) == 1;
-  })) << stage().GetNodePool(name).dump(2);
+  })) << stack().GetNodePool(name).dump(2);
   EXPECT_EQ(MusterPool(name).uid(), object["metadata"]["uid"]);
 }
 

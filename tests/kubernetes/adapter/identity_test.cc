@@ -4,7 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
@@ -21,39 +21,39 @@ std::string UidOf(kubernetes::Client& client, const std::string& path) {
   return found.ok() ? (*found)["metadata"]["uid"].get<std::string>() : "none";
 }
 
-// Which Kubernetes the adapter is at. Each test has a Stage of its own.
-class IdentityTest : public StageTestBase {
+// Which Kubernetes the adapter is at. Each test has a AdapterStack of its own.
+class IdentityTest : public AdapterTestBase {
  protected:
-  Stage& stage() override { return stage_; }
+  AdapterStack& stack() override { return stack_; }
 
-  bool StatusMatches(const char* line) { return absl::StrContains(stage_.AdapterMetrics(), line); }
+  bool StatusMatches(const char* line) { return absl::StrContains(stack_.AdapterMetrics(), line); }
   void StartAt(const ApiServer& server, std::vector<std::string> flags = {}) {
     flags.push_back(absl::StrCat("--kubeconfig=", server.kubeconfig()));
-    stage_.StartAdapter(0, flags);
+    stack_.StartAdapter(0, flags);
   }
   static std::string KubernetesOf(const ApiServer& server) {
     return UidOf(*server.Connect(), "/api/v1/namespaces/kube-system");
   }
   std::string ClusterUid() {
-    const Finished shown = stage_.muster().Ctl({"get", "cluster", "example", "-o", "json"});
+    const Finished shown = stack_.muster().Ctl({"get", "cluster", "example", "-o", "json"});
     return Json::parse(shown.output)["status"].value("kubernetesUid", "");
   }
   std::map<std::string, std::string> NodeUids() {
     std::map<std::string, std::string> uids;
-    for (const Json& node : stage_.Nodes())
+    for (const Json& node : stack_.Nodes())
       uids[node["metadata"]["name"]] = node["metadata"]["uid"];
     return uids;
   }
 
-  Stage stage_;
+  AdapterStack stack_;
 };
 
 TEST_F(IdentityTest, AnotherKubernetesOfThatNameIsRefusedAndNothingGoes) {
   const std::string pool = Name();
   CreateHealthyPool(pool, {{"targetNodes", 2}});
-  EXPECT_EQ(ClusterUid(), KubernetesOf(stage_.server())) << "bound at first contact: no pool was";
+  EXPECT_EQ(ClusterUid(), KubernetesOf(stack_.server())) << "bound at first contact: no pool was";
   const auto nodes = NodeUids();
-  stage_.KillAdapter();
+  stack_.KillAdapter();
 
   const auto other = ApiServer::Start();
   StartAt(*other, {"--adopt_cluster"});
@@ -67,23 +67,23 @@ TEST_F(IdentityTest, AnotherKubernetesOfThatNameIsRefusedAndNothingGoes) {
   if (other->fake_or_null() != nullptr) {
     EXPECT_EQ(other->fake_or_null()->WritesBy("muster-kubernetes"), 0) << "no Lease either";
   }
-  EXPECT_THAT(stage_.Logs(),
+  EXPECT_THAT(stack_.Logs(),
               HasSubstr(absl::StrCat(
                   "musterctl bind cluster example --kubernetes-uid=", KubernetesOf(*other),
-                  " --replaces=", KubernetesOf(stage_.server()))));
-  stage_.KillAdapter();
+                  " --replaces=", KubernetesOf(stack_.server()))));
+  stack_.KillAdapter();
 
-  stage_.StartAdapter();
+  stack_.StartAdapter();
   Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
-  EXPECT_TRUE(stage_.AwaitHealthy(pool, 2));
+  EXPECT_TRUE(stack_.AwaitHealthy(pool, 2));
   EXPECT_EQ(NodeUids(), nodes);
 }
 
 TEST_F(IdentityTest, AnOrderHealsARefusal) {
   const auto other = ApiServer::Start();
   Until([&] { return StatusMatches(kLeads); }, "the first at work");
-  const std::string first = KubernetesOf(stage_.server());
-  ASSERT_EQ(stage_.TerminateAdapter(), 0);
+  const std::string first = KubernetesOf(stack_.server());
+  ASSERT_EQ(stack_.TerminateAdapter(), 0);
   StartAt(*other);
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
   ASSERT_TRUE(other->Connect()
@@ -99,43 +99,43 @@ TEST_F(IdentityTest, AnOrderHealsARefusal) {
 
 TEST_F(IdentityTest, AClusterThatIsTurnedOverIsLetGo) {
   Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
-  const std::string first = KubernetesOf(stage_.server());
+  const std::string first = KubernetesOf(stack_.server());
   Ctl({"bind", "cluster", "example", "--kubernetes-uid=another",
        absl::StrCat("--replaces=", first)});
-  Until([&] { return !stage_.AdapterRuns(); }, "its end");
-  stage_.StartAdapter();
+  Until([&] { return !stack_.AdapterRuns(); }, "its end");
+  stack_.StartAdapter();
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
 }
 
 TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
   Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
-  stage_.KillAdapter();
+  stack_.KillAdapter();
   ApplyToMuster(
       "{apiVersion: muster/v1, kind: Cluster, metadata: {name: second}, spec: {zone: RNO2A}}");
   const std::string file = absl::StrCat(::testing::TempDir(), "/second-", getpid(), ".yaml");
   std::ofstream(file) << "{apiVersion: compute.coreweave.com/v1alpha1, kind: NodePool, metadata: "
                          "{name: p}, spec: {instanceType: gd-8xa100-i128, targetNodes: 0}}";
   Ctl({"apply", "-f", file, "--cluster=second"});
-  StartAt(stage_.server(), {"--cluster=second", "--lease_name=second"});
+  StartAt(stack_.server(), {"--cluster=second", "--lease_name=second"});
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
-  EXPECT_THAT(stage_.Logs(), HasSubstr("The cluster has NodePools, and nobody has said yet"));
-  stage_.KillAdapter();
-  StartAt(stage_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
+  EXPECT_THAT(stack_.Logs(), HasSubstr("The cluster has NodePools, and nobody has said yet"));
+  stack_.KillAdapter();
+  StartAt(stack_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
   Until([&] { return StatusMatches("leader_election_master_status{name=\"second\"} 1\n"); },
         "its work");
 }
 
 // A load balancer, or a name, that leads elsewhere from now on.
 TEST_F(IdentityTest, ARunningAdapterThatFindsItselfElsewhereEnds) {
-  if (stage_.server().is_real()) GTEST_SKIP() << "a real API server does not become another one";
-  FakeApiServer& server = *stage_.server().fake_or_null();
+  if (stack_.server().is_real()) GTEST_SKIP() << "a real API server does not become another one";
+  FakeApiServer& server = *stack_.server().fake_or_null();
   const std::string pool = Name();
   CreateHealthyPool(pool, {{"targetNodes", 2}});
   const auto nodes = NodeUids();
   const auto before = server.Save();
   server.Restore(FakeApiServer().Save());
-  Until([&] { return !stage_.AdapterRuns(); }, "its end");
-  EXPECT_EQ(UidOf(stage_.client(),
+  Until([&] { return !stack_.AdapterRuns(); }, "its end");
+  EXPECT_EQ(UidOf(stack_.client(),
                   "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/"
                   "muster-kubernetes"),
             "none")
@@ -143,9 +143,9 @@ TEST_F(IdentityTest, ARunningAdapterThatFindsItselfElsewhereEnds) {
   EXPECT_FALSE(MusterPool(pool).has_delete_time());
   EXPECT_EQ(MusterNodesOf(pool).size(), 2U);
   server.Restore(before);
-  stage_.StartAdapter();
+  stack_.StartAdapter();
   Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
-  EXPECT_TRUE(stage_.AwaitHealthy(pool, 2));
+  EXPECT_TRUE(stack_.AwaitHealthy(pool, 2));
   EXPECT_EQ(NodeUids(), nodes);
 }
 

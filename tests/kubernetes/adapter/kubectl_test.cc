@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/reference_example.h"
 
 // What a user does and sees: kubectl, with the manifests of deploy/kubernetes and the adapter as
@@ -23,14 +23,14 @@ using ::testing::HasSubstr;
 constexpr char kReserved[] = "Namespaces `*.coreweave.cloud` or `*.coreweave.com` are not allowed.";
 constexpr absl::Duration kPolicyPatience = absl::Seconds(30);
 
-class KubectlTest : public StageTest<KubectlTest> {
+class KubectlTest : public AdapterTest<KubectlTest> {
  public:
   static bool IsReal() { return std::getenv("KUBEBUILDER_ASSETS") != nullptr; }
   static void SetUpTestSuite() {
-    if (IsReal()) StageTest::SetUpTestSuite();
+    if (IsReal()) AdapterTest::SetUpTestSuite();
   }
-  static Stage::Options MakeOptions() {
-    Stage::Options options;
+  static AdapterStack::Options MakeOptions() {
+    AdapterStack::Options options;
     options.as_deployed = true;
     return options;
   }
@@ -38,28 +38,28 @@ class KubectlTest : public StageTest<KubectlTest> {
  protected:
   void SetUp() override {
     if (!IsReal()) {
-      GTEST_SKIP() << "not run on the API server's double: kubectl, the schema, the columns and "
+      GTEST_SKIP() << "not run on the fake API server: kubectl, the schema, the columns and "
                       "the admission policies need a real one";
     }
   }
   // What it printed; the test fails when it does.
   std::string Run(const std::vector<std::string>& words) {
-    const Finished done = stage().Kubectl(words);
+    const Finished done = stack().Kubectl(words);
     EXPECT_EQ(done.exit_code, 0) << absl::StrJoin(words, " ") << "\n" << done.output;
     return done.output;
   }
   // What it said when it refused.
   std::string Refused(const std::vector<std::string>& words) {
-    const Finished done = stage().Kubectl(words);
+    const Finished done = stack().Kubectl(words);
     EXPECT_NE(done.exit_code, 0) << absl::StrJoin(words, " ") << "\n" << done.output;
     return done.exit_code == 0 ? "" : done.output;
   }
   // A policy takes effect a second or two after it was applied.
   std::string Eventually(const std::vector<std::string>& words, absl::string_view wanted) {
     const absl::Time give_up = absl::Now() + kPolicyPatience;
-    Finished done = stage().Kubectl(words);
+    Finished done = stack().Kubectl(words);
     while (!absl::StrContains(done.output, wanted) && absl::Now() < give_up)
-      done = stage().Kubectl(words);
+      done = stack().Kubectl(words);
     return done.output;
   }
   // A file that is there until the test ends.
@@ -80,7 +80,7 @@ class KubectlTest : public StageTest<KubectlTest> {
     const Finished edited = RunProgram(
         {"/usr/bin/env", absl::StrCat("KUBE_EDITOR=sh ", editor), absl::StrCat("TMPDIR=", folder),
          absl::StrCat(std::getenv("KUBEBUILDER_ASSETS"), "/kubectl"),
-         absl::StrCat("--kubeconfig=", stage().server().kubeconfig()), "edit", "nodepool", pool});
+         absl::StrCat("--kubeconfig=", stack().server().kubeconfig()), "edit", "nodepool", pool});
     std::filesystem::remove_all(folder);
     EXPECT_NE(edited.exit_code, 0) << edited.output;
     return edited.output;
@@ -91,7 +91,7 @@ class KubectlTest : public StageTest<KubectlTest> {
     return words;
   }
   void TearDown() override {
-    StageTestBase::TearDown();
+    AdapterTestBase::TearDown();
     for (const std::string& file : files_) std::remove(file.c_str());
   }
 
@@ -130,7 +130,7 @@ TEST_F(KubectlTest, TheReferencesExampleFromApplyToDelete) {
   const std::string samples = absl::StrCat(MigrationsDir(), "/../deploy/kubernetes/samples");
   Run({"apply", "-k", samples});
   constexpr char kPool[] = "example-nodepool";
-  ASSERT_TRUE(stage().AwaitHealthy(kPool, 1));
+  ASSERT_TRUE(stack().AwaitHealthy(kPool, 1));
 
   const std::vector<std::string> table = Lines(Run({"get", "nodepools", kPool}));
   ASSERT_EQ(table.size(), 2u);
@@ -145,13 +145,14 @@ TEST_F(KubectlTest, TheReferencesExampleFromApplyToDelete) {
   EXPECT_THAT(Run({"get", "np"}), HasSubstr("autoscaled-nodepool"));
 
   Run({"scale", "nodepool", kPool, "--replicas=2"});
-  ASSERT_TRUE(stage().AwaitHealthy(kPool, 2));
+  ASSERT_TRUE(stack().AwaitHealthy(kPool, 2));
   EXPECT_THAT(Edit(kPool, "s/gd-8xa100-i128/gd-8xh100ib-i128/"),
               HasSubstr("InstanceType cannot be changed"));
 
   for (const char* pool : {kPool, "spot-nodepool", "autoscaled-nodepool"})
     Run({"delete", "nodepool", pool, "--timeout=60s"});
-  EXPECT_TRUE(stage().Await(kNodesPath, [](const Stage::Objects& nodes) { return nodes.empty(); }));
+  EXPECT_TRUE(
+      stack().Await(kNodesPath, [](const AdapterStack::Objects& nodes) { return nodes.empty(); }));
   Run({"delete", "-k", samples, "--ignore-not-found", "--wait=false"});
 }
 
@@ -252,7 +253,7 @@ TEST_F(KubectlTest, ReservedKeysAreTheAdaptersAlone) {
         {"annotate", "node", node, "Node.CoreWeave.Cloud/x=y"},
         {"taint", "node", node, "foo.coreweave.com/x=x:NoSchedule"}})
     EXPECT_THAT(Refused(AsCustomer(words)), HasSubstr(kReserved));
-  EXPECT_EQ(LabelOf(stage().GetNode(node), "node.coreweave.cloud/state"), "production");
+  EXPECT_EQ(LabelOf(stack().GetNode(node), "node.coreweave.cloud/state"), "production");
   Run(AsCustomer({"label", "node", node, "example.com/mine=true"}));
   Run(AsCustomer({"taint", "node", node, "sunk.coreweave.com/lock=true:NoExecute"}));
   Run(AsCustomer({"cordon", node}));
@@ -289,7 +290,7 @@ TEST_F(KubectlTest, TheBootedProfileIsTheKubeletsToTell) {
 // As the fleet does: what a kubelet may, an administrator may not, and who may not act as others
 // does not.
 TEST_F(KubectlTest, OneActsAsAnother) {
-  kubernetes::Endpoint endpoint = stage().server().endpoint();
+  kubernetes::Endpoint endpoint = stack().server().endpoint();
   endpoint.as = "muster-fleetsim";
   endpoint.as_groups = {"system:masters", "system:nodes"};
   const auto fleet = kubernetes::Client::Create(endpoint, {});
@@ -342,7 +343,7 @@ TEST_F(KubectlTest, NamespacesOfTheControlPlaneAreNotTheCustomers) {
        "--group=customers"});
   Run({"create", "namespace", "hpc-verification"});
   const auto await_owner = [&](const std::string& name, const std::string& owner) {
-    return stage().Await("/api/v1/namespaces", [&](const Stage::Objects& all) {
+    return stack().Await("/api/v1/namespaces", [&](const AdapterStack::Objects& all) {
       const auto found = all.find(name);
       return found != all.end() && LabelOf(found->second, "ns.coreweave.cloud/org") == owner;
     });

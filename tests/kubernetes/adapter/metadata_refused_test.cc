@@ -1,6 +1,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 
 // The API server refuses what Muster wants on a Node: the cluster's own policies, or a right that
 // was taken away. Muster has the Node in production all the same.
@@ -14,7 +14,7 @@ constexpr char kBindings[] =
     "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
 constexpr char kPolicy[] = "no-teams-on-nodes";
 
-class MetadataRefusedTest : public StageTest<MetadataRefusedTest> {
+class MetadataRefusedTest : public AdapterTest<MetadataRefusedTest> {
  protected:
   static Json Deny(const char* kind, const Json& spec) {
     return {{"apiVersion", "admissionregistration.k8s.io/v1"},
@@ -24,7 +24,7 @@ class MetadataRefusedTest : public StageTest<MetadataRefusedTest> {
   }
   // Of every Node: that label may not be on it.
   void RefuseTeams(const std::string& node) {
-    FakeApiServer* fake = stage().server().fake_or_null();
+    FakeApiServer* fake = stack().server().fake_or_null();
     if (fake != nullptr) {
       fake->FailNext({.verb = "PATCH",
                       .path_prefix = absl::StrCat(kNodesPath, "/", node),
@@ -40,7 +40,7 @@ class MetadataRefusedTest : public StageTest<MetadataRefusedTest> {
         {"expression", "!('example.com/team' in object.metadata.?labels.orValue({}))"},
         {"message", "Nodes have no team."}};
     ASSERT_TRUE(
-        stage()
+        stack()
             .client()
             .Create(kPolicies, Deny("ValidatingAdmissionPolicy",
                                     {{"failurePolicy", "Fail"},
@@ -48,7 +48,7 @@ class MetadataRefusedTest : public StageTest<MetadataRefusedTest> {
                                      {"validations", Json::array({validation})}}))
             .ok());
     ASSERT_TRUE(
-        stage()
+        stack()
             .client()
             .Create(kBindings, Deny("ValidatingAdmissionPolicyBinding",
                                     {{"policyName", kPolicy}, {"validationActions", {"Deny"}}}))
@@ -60,17 +60,17 @@ class MetadataRefusedTest : public StageTest<MetadataRefusedTest> {
     const Json patch = {{"metadata", {{"labels", {{"example.com/team", "probe"}}}}}};
     for (const absl::Time give_up = absl::Now() + absl::Seconds(60); absl::Now() < give_up;) {
       const auto tried =
-          stage().client().Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodesPath, "/", node),
+          stack().client().Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodesPath, "/", node),
                                  patch, {{"dryRun", "All"}});
       if (absl::StrContains(tried.status().message(), "Nodes have no team.")) return;
     }
     ADD_FAILURE() << "the policy takes no effect";
   }
   void RefuseNoMore() {
-    FakeApiServer* fake = stage().server().fake_or_null();
+    FakeApiServer* fake = stack().server().fake_or_null();
     if (fake != nullptr) return fake->FailNoMore();
     for (const char* path : {kBindings, kPolicies})
-      EXPECT_TRUE(stage().client().Delete(absl::StrCat(path, "/", kPolicy)).ok());
+      EXPECT_TRUE(stack().client().Delete(absl::StrCat(path, "/", kPolicy)).ok());
   }
 };
 
@@ -80,16 +80,16 @@ TEST_F(MetadataRefusedTest, ThePoolIsNotHealthyAsLongAsItIs) {
   RefuseTeams(node);
   PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "a"}}}});
   ASSERT_TRUE(AwaitReason(pool, "AtTarget", "InternalError"));
-  const Json at_target = ConditionOf(stage().GetNodePool(pool), "AtTarget");
+  const Json at_target = ConditionOf(stack().GetNodePool(pool), "AtTarget");
   EXPECT_EQ(at_target["status"], "Unknown");
   EXPECT_THAT(
       at_target["message"].get<std::string>(),
       HasSubstr(absl::StrCat("The API server refuses the metadata of 1 Node: ", node, ": ")));
-  EXPECT_EQ(LabelOf(stage().GetNode(node), "example.com/team"), "");
+  EXPECT_EQ(LabelOf(stack().GetNode(node), "example.com/team"), "");
 
   RefuseNoMore();
   EXPECT_TRUE(AwaitReason(pool, "AtTarget", "TargetMet"));
-  EXPECT_EQ(LabelOf(stage().GetNode(node), "example.com/team"), "a");
+  EXPECT_EQ(LabelOf(stack().GetNode(node), "example.com/team"), "a");
 }
 
 TEST_F(MetadataRefusedTest, WhatIsNotWantedAnyMoreIsNotAmiss) {

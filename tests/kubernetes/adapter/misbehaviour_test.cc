@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/trial.h"
+#include "tests/kubernetes/adapter/failure_scenarios.h"
 
 namespace muster::testing {
 namespace {
@@ -17,16 +17,16 @@ constexpr char kFirst[] = "first";
 constexpr char kSecond[] = "second";
 
 // Who is in the way of whom at each turn of a life.
-using Stir = std::function<void(Stage& stage, std::mt19937& random)>;
+using Stir = std::function<void(AdapterStack& stack, std::mt19937& random)>;
 
 struct Plague {
   std::string name = {};
   Misbehaviour all_along = {};
-  Stir at_every_turn = [](Stage&, std::mt19937&) {};
+  Stir at_every_turn = [](AdapterStack&, std::mt19937&) {};
 };
 
 // Every request of these kinds, and how it may go wrong, one after the other.
-void FailEverything(Stage& stage, std::mt19937& random, bool is_carried_out) {
+void FailEverything(AdapterStack& stack, std::mt19937& random, bool is_carried_out) {
   std::vector<Failure> failures;
   const std::pair<const char*, const char*> kinds[] = {{"LIST", kNodePoolsPath},
                                                        {"LIST", kNodesPath},
@@ -63,19 +63,21 @@ void FailEverything(Stage& stage, std::mt19937& random, bool is_carried_out) {
     }
   }
   std::shuffle(failures.begin(), failures.end(), random);
-  for (const Failure& failure : failures) stage.server().fake_or_null()->FailNext(failure);
+  for (const Failure& failure : failures) stack.server().fake_or_null()->FailNext(failure);
   // Those that watch see it too.
-  stage.server().fake_or_null()->CompactHistory();
+  stack.server().fake_or_null()->CompactHistory();
 }
 
-void Compact(Stage& stage, std::mt19937&) { stage.server().fake_or_null()->CompactHistory(); }
+void Compact(AdapterStack& stack, std::mt19937&) {
+  stack.server().fake_or_null()->CompactHistory();
+}
 
 // Of each pool one Node is gone by the time that it is to be changed.
-void DeleteDuringPatches(Stage& stage, std::mt19937& random) {
+void DeleteDuringPatches(AdapterStack& stack, std::mt19937& random) {
   for (const char* pool : {kFirst, kSecond}) {
-    const std::vector<std::string> nodes = NodesOf(stage, pool);
+    const std::vector<std::string> nodes = NodesOf(stack, pool);
     if (nodes.empty()) continue;
-    stage.server().fake_or_null()->DeleteDuringNextPatch(
+    stack.server().fake_or_null()->DeleteDuringNextPatch(
         absl::StrCat(kNodesPath, "/", nodes[random() % nodes.size()]));
   }
 }
@@ -88,10 +90,10 @@ std::vector<Plague> Plagues() {
       {"StreamsCutAtOnce", {.cut_streams = absl::Milliseconds(50)}},
       {"Errors",
        {},
-       [](Stage& stage, std::mt19937& random) { FailEverything(stage, random, false); }},
+       [](AdapterStack& stack, std::mt19937& random) { FailEverything(stack, random, false); }},
       {"ErrorsOfWhatWasDone",
        {},
-       [](Stage& stage, std::mt19937& random) { FailEverything(stage, random, true); }},
+       [](AdapterStack& stack, std::mt19937& random) { FailEverything(stack, random, true); }},
       {"ObjectsGoneDuringPatches", {}, &DeleteDuringPatches},
   };
 }
@@ -106,21 +108,21 @@ class MisbehavingServer : public ::testing::TestWithParam<size_t> {
 
   void Begin(const Plague& plague) {
     plague_ = &plague;
-    stage_ = std::make_unique<Stage>();
-    stage_->server().fake_or_null()->Set(plague.all_along);
+    stack_ = std::make_unique<AdapterStack>();
+    stack_->server().fake_or_null()->Set(plague.all_along);
   }
-  void Turn() { plague_->at_every_turn(*stage_, random_); }
+  void Turn() { plague_->at_every_turn(*stack_, random_); }
 
   void Create(const std::string& pool, int64_t nodes) {
     RetryUntilOk([&] {
       const absl::Status status =
-          stage_->client().Create(kNodePoolsPath, WorkingPool(pool, nodes)).status();
+          stack_->client().Create(kNodePoolsPath, WorkingPool(pool, nodes)).status();
       return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
     });
   }
   void Patch(const std::string& pool, const Json& spec) {
     RetryUntilOk([&] {
-      return stage_->client()
+      return stack_->client()
           .Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodePoolsPath, "/", pool),
                  {{"spec", spec}})
           .status();
@@ -128,17 +130,17 @@ class MisbehavingServer : public ::testing::TestWithParam<size_t> {
   }
   void Delete(const std::string& pool) {
     RetryUntilOk([&] {
-      const absl::Status status = stage_->client().Delete(absl::StrCat(kNodePoolsPath, "/", pool));
+      const absl::Status status = stack_->client().Delete(absl::StrCat(kNodePoolsPath, "/", pool));
       return absl::IsNotFound(status) ? absl::OkStatus() : status;
     });
   }
   void ExpectHealthy(int64_t first, int64_t second) {
-    EXPECT_TRUE(stage_->AwaitHealthy(kFirst, first)) << Describe(*stage_);
-    EXPECT_TRUE(stage_->AwaitHealthy(kSecond, second)) << Describe(*stage_);
+    EXPECT_TRUE(stack_->AwaitHealthy(kFirst, first)) << Describe(*stack_);
+    EXPECT_TRUE(stack_->AwaitHealthy(kSecond, second)) << Describe(*stack_);
   }
 
   const Plague* plague_ = nullptr;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<AdapterStack> stack_;
   std::mt19937 random_{20260118};
 };
 
@@ -153,32 +155,32 @@ TEST_P(MisbehavingServer, LetsTwoPoolsLiveAndDie) {
   Patch(kFirst, {{"targetNodes", 3}});
   Patch(kSecond, {{"nodeLabels", {{"tier", "gold"}}}, {"targetNodes", 2}});
   ExpectHealthy(3, 2);
-  EXPECT_TRUE(stage_->Await(kNodesPath, [](const Stage::Objects& nodes) {
+  EXPECT_TRUE(stack_->Await(kNodesPath, [](const AdapterStack::Objects& nodes) {
     return std::count_if(nodes.begin(), nodes.end(), [](const auto& node) {
              return node.second["metadata"]["labels"].value("tier", "") == "gold";
            }) == 2;
-  })) << Describe(*stage_);
+  })) << Describe(*stack_);
 
-  BlockDrains(*stage_);
-  for (const std::string& node : NodesOf(*stage_, kFirst)) FillNode(*stage_, node);
+  BlockDrains(*stack_);
+  for (const std::string& node : NodesOf(*stack_, kFirst)) FillNode(*stack_, node);
   Turn();
   Patch(kFirst, {{"targetNodes", 1}});
-  AllowDrains(*stage_);
+  AllowDrains(*stack_);
   ExpectHealthy(1, 2);
-  EXPECT_TRUE(stage_->Await(kNodesPath, [](const auto& nodes) { return nodes.size() == 3; }));
-  EXPECT_EQ(AwaitEvents(*stage_), "");
-  EXPECT_EQ(AwaitQuiet(*stage_), "");
+  EXPECT_TRUE(stack_->Await(kNodesPath, [](const auto& nodes) { return nodes.size() == 3; }));
+  EXPECT_EQ(AwaitEvents(*stack_), "");
+  EXPECT_EQ(AwaitQuiet(*stack_), "");
 
   Turn();
   Delete(kFirst);
   Delete(kSecond);
-  EXPECT_TRUE(stage_->Await(kNodePoolsPath, [](const auto& pools) { return pools.empty(); }))
-      << Describe(*stage_);
-  EXPECT_TRUE(stage_->Await(kNodesPath, [](const auto& nodes) { return nodes.empty(); }))
-      << Describe(*stage_);
-  EXPECT_EQ(AwaitEvents(*stage_), "");
-  EXPECT_EQ(AwaitQuiet(*stage_), "");
-  EXPECT_EQ(stage_->muster().CheckBooks(0), "");
+  EXPECT_TRUE(stack_->Await(kNodePoolsPath, [](const auto& pools) { return pools.empty(); }))
+      << Describe(*stack_);
+  EXPECT_TRUE(stack_->Await(kNodesPath, [](const auto& nodes) { return nodes.empty(); }))
+      << Describe(*stack_);
+  EXPECT_EQ(AwaitEvents(*stack_), "");
+  EXPECT_EQ(AwaitQuiet(*stack_), "");
+  EXPECT_EQ(stack_->muster().CheckBooks(0), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(With, MisbehavingServer, ::testing::Range(size_t{0}, Plagues().size()),

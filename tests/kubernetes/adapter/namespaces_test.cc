@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 
 namespace muster::testing {
 namespace {
@@ -7,23 +7,23 @@ namespace {
 constexpr char kNamespacesPath[] = "/api/v1/namespaces";
 constexpr char kOrganization[] = "ns.coreweave.cloud/org";
 
-class NamespacesTest : public StageTest<NamespacesTest> {
+class NamespacesTest : public AdapterTest<NamespacesTest> {
  protected:
   void Create(const std::string& name, const Json& labels = Json::object()) {
-    const auto made = stage().client().Create(kNamespacesPath,
+    const auto made = stack().client().Create(kNamespacesPath,
                                               {{"apiVersion", "v1"},
                                                {"kind", "Namespace"},
                                                {"metadata", {{"name", name}, {"labels", labels}}}});
     ASSERT_TRUE(made.ok() || absl::IsAlreadyExists(made.status())) << made.status();
   }
   void Label(const std::string& name, const Json& labels) {
-    const auto written = stage().client().Patch(kubernetes::PatchType::kMerge,
+    const auto written = stack().client().Patch(kubernetes::PatchType::kMerge,
                                                 absl::StrCat(kNamespacesPath, "/", name),
                                                 {{"metadata", {{"labels", labels}}}});
     ASSERT_TRUE(written.ok()) << written.status();
   }
   bool AwaitOrganization(const std::string& name, const std::string& organization) {
-    return stage().Await(kNamespacesPath, [&](const Stage::Objects& all) {
+    return stack().Await(kNamespacesPath, [&](const AdapterStack::Objects& all) {
       const auto found = all.find(name);
       return found != all.end() && LabelOf(found->second, kOrganization) == organization;
     });
@@ -55,7 +55,7 @@ TEST_F(NamespacesTest, WhatSomebodyChangesIsPutBack) {
   EXPECT_TRUE(AwaitOrganization("changed", "acme"));
   Label("kube-system", {{kOrganization, "acme"}});
   EXPECT_TRUE(AwaitOrganization("kube-system", "control-plane"));
-  const auto there = stage().client().Get(absl::StrCat(kNamespacesPath, "/changed"));
+  const auto there = stack().client().Get(absl::StrCat(kNamespacesPath, "/changed"));
   ASSERT_TRUE(there.ok()) << there.status();
   EXPECT_EQ(LabelOf(*there, "their"), "label");
 }

@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 
 namespace muster::testing {
 namespace {
@@ -40,14 +40,14 @@ metadata: {organization: acme}
 spec: {zone: RNO2A, instanceType: pair-2x, computeClass: default, limit: 8}
 )";
 
-class NodePoolsTest : public StageTest<NodePoolsTest> {
+class NodePoolsTest : public AdapterTest<NodePoolsTest> {
  protected:
   void Annotate(const std::string& pool, const Json& annotations) {
-    stage().PatchNodePool(pool, {{"metadata", {{"annotations", annotations}}}});
+    stack().PatchNodePool(pool, {{"metadata", {{"annotations", annotations}}}});
   }
   // Until nothing is asked for any more, and that profile is the active one.
   bool AwaitProfile(const std::string& pool, const std::string& profile) {
-    return stage().AwaitNodePool(pool, [&](const Json& object) {
+    return stack().AwaitNodePool(pool, [&](const Json& object) {
       return AnnotationOf(object, kPromote).empty() && AnnotationOf(object, kRollback).empty() &&
              object["status"].value("nodeProfile", "") == profile;
     });
@@ -56,7 +56,7 @@ class NodePoolsTest : public StageTest<NodePoolsTest> {
   std::string Publish(const std::string& pool, const std::string& version) {
     Ctl({"publish", "release", "stable~gpu-driver~" + version});
     std::string profile;
-    EXPECT_TRUE(stage().AwaitNodePool(pool, [&](const Json& object) {
+    EXPECT_TRUE(stack().AwaitNodePool(pool, [&](const Json& object) {
       const Json pending = object["status"].value("pendingNodeConfiguration", Json::object());
       profile = pending.value("nodeProfile", "");
       return pending.dump().find(version) != std::string::npos;
@@ -69,7 +69,7 @@ class NodePoolsTest : public StageTest<NodePoolsTest> {
 TEST_F(NodePoolsTest, ALifeFromCreationToTheEnd) {
   const std::string name = Name();
   const std::string uid = CreateHealthyPool(name);
-  const Json pool = stage().GetNodePool(name);
+  const Json pool = stack().GetNodePool(name);
   EXPECT_EQ(ConditionOf(pool, "Validated")["message"], "NodePool configuration is valid.");
   EXPECT_EQ(ConditionOf(pool, "Quota")["message"], "NodePool is within instance type quota.");
   EXPECT_EQ(ConditionOf(pool, "AtTarget")["message"],
@@ -86,14 +86,14 @@ TEST_F(NodePoolsTest, ALifeFromCreationToTheEnd) {
               Contains(Json{{"key", "is_gpu"}, {"value", "true"}, {"effect", "PreferNoSchedule"}}));
 
   PatchSpec(name, {{"targetNodes", 3}});
-  ASSERT_TRUE(stage().AwaitHealthy(name, 3));
+  ASSERT_TRUE(stack().AwaitHealthy(name, 3));
   PatchSpec(name, {{"targetNodes", 2}});
-  ASSERT_TRUE(stage().AwaitHealthy(name, 2));
+  ASSERT_TRUE(stack().AwaitHealthy(name, 2));
   EXPECT_EQ(NodesOf(uid).size(), 2u);
 
-  stage().DeleteNodePool(name);
+  stack().DeleteNodePool(name);
   bool complete = false;
-  EXPECT_TRUE(stage().AwaitNodePool(name, [&](const Json& object) {
+  EXPECT_TRUE(stack().AwaitNodePool(name, [&](const Json& object) {
     complete |= ReasonOf(object, "NodesRemoved") == "Complete";
     return object.is_null();
   }));
@@ -114,7 +114,7 @@ TEST_F(NodePoolsTest, ASpecThatMusterRefusesShowsEveryFaultAndIsHealedByTheNextE
 
   PatchSpec(name, {{"autoscaling", true}, {"maxNodes", 4}, {"targetNodes", 3}});
   ASSERT_TRUE(AwaitReason(name, "Validated", "Invalid"));
-  Json pool = stage().GetNodePool(name);
+  Json pool = stack().GetNodePool(name);
   EXPECT_EQ(ConditionOf(pool, "Validated")["status"], "False");
   const std::string message = ConditionOf(pool, "Validated")["message"];
   EXPECT_THAT(message, HasSubstr("spec.autoscaling: is not available for pair-2x"));
@@ -124,7 +124,7 @@ TEST_F(NodePoolsTest, ASpecThatMusterRefusesShowsEveryFaultAndIsHealedByTheNextE
   EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNodesRequestFailed"));
 
   PatchSpec(name, {{"autoscaling", false}, {"targetNodes", 4}});
-  ASSERT_TRUE(stage().AwaitHealthy(name, 4));
+  ASSERT_TRUE(stack().AwaitHealthy(name, 4));
   EXPECT_THAT(NodeNamesOf(uid), IsSupersetOf(nodes));
 }
 
@@ -132,7 +132,7 @@ TEST_F(NodePoolsTest, AnUnknownInstanceTypeIsInvalid) {
   const std::string name = Name();
   CreatePool(name, {{"instanceType", "gd-of-the-future"}});
   ASSERT_TRUE(AwaitReason(name, "Validated", "Invalid"));
-  EXPECT_THAT(ConditionOf(stage().GetNodePool(name), "Validated")["message"],
+  EXPECT_THAT(ConditionOf(stack().GetNodePool(name), "Validated")["message"],
               HasSubstr("gd-of-the-future"));
   EXPECT_TRUE(AwaitEvent(name, "CWInvalidInstanceType"));
 }
@@ -141,13 +141,13 @@ TEST_F(NodePoolsTest, MoreThanTheQuotaIsNotRequested) {
   const std::string name = Name();
   CreatePool(name, {{"instanceType", "cd-gp-i96-icelake"}, {"targetNodes", 5}});
   ASSERT_TRUE(AwaitReason(name, "Quota", "Over"));
-  const Json pool = stage().GetNodePool(name);
+  const Json pool = stack().GetNodePool(name);
   EXPECT_EQ(ConditionOf(pool, "Quota")["message"],
             "NodePool targetNodes pushes you over quota for cd-gp-i96-icelake in RNO2A.");
   EXPECT_EQ(pool["status"]["currentNodes"], 0);
   EXPECT_TRUE(AwaitEvent(name, "CWOverQuota"));
   PatchSpec(name, {{"targetNodes", 1}});
-  EXPECT_TRUE(stage().AwaitHealthy(name, 1));
+  EXPECT_TRUE(stack().AwaitHealthy(name, 1));
 }
 
 TEST_F(NodePoolsTest, APoolThatWasMadeByMustersOwnApiIsNotTakenOver) {
@@ -155,12 +155,12 @@ TEST_F(NodePoolsTest, APoolThatWasMadeByMustersOwnApiIsNotTakenOver) {
   ApplyToMuster(PoolObject(name).dump());
   CreatePool(name, {{"targetNodes", 2}});
   ASSERT_TRUE(AwaitReason(name, "Validated", "Invalid"));
-  const Json pool = stage().GetNodePool(name);
+  const Json pool = stack().GetNodePool(name);
   EXPECT_THAT(ConditionOf(pool, "Validated")["message"], HasSubstr("not made through Kubernetes"));
   EXPECT_FALSE(pool["metadata"].contains("finalizers"));
   EXPECT_EQ(MusterPool(name).spec().target_nodes(), 1);
   Ctl({"delete", "nodepool", name});
-  EXPECT_TRUE(stage().AwaitHealthy(name, 2)) << "once that pool is gone, this one is made";
+  EXPECT_TRUE(stack().AwaitHealthy(name, 2)) << "once that pool is gone, this one is made";
 }
 
 TEST_F(NodePoolsTest, WithItsFinalizerRemovedByForceAPoolGoesAndItsNameIsFree) {
@@ -168,16 +168,16 @@ TEST_F(NodePoolsTest, WithItsFinalizerRemovedByForceAPoolGoesAndItsNameIsFree) {
   const std::string former = CreateHealthyPool(name, {{"targetNodes", 2}});
   const std::string other = Name();
   const std::string gone = CreateHealthyPool(other);
-  stage().KillAdapter();
+  stack().KillAdapter();
   for (const std::string& pool : {name, other}) {
-    stage().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
-    stage().DeleteNodePool(pool);
-    ASSERT_TRUE(stage().GetNodePool(pool).is_null());
+    stack().PatchNodePool(pool, {{"metadata", {{"finalizers", nullptr}}}});
+    stack().DeleteNodePool(pool);
+    ASSERT_TRUE(stack().GetNodePool(pool).is_null());
   }
   CreatePool(name);
-  stage().StartAdapter();
-  ASSERT_TRUE(stage().AwaitHealthy(name, 1));
-  EXPECT_NE(stage().GetNodePool(name)["metadata"]["uid"], former);
+  stack().StartAdapter();
+  ASSERT_TRUE(stack().AwaitHealthy(name, 1));
+  EXPECT_NE(stack().GetNodePool(name)["metadata"]["uid"], former);
   EXPECT_TRUE(AwaitNodeNames(former, {}));
   EXPECT_TRUE(AwaitNodeNames(gone, {}));
 }
@@ -187,9 +187,9 @@ TEST_F(NodePoolsTest, ADeletedPoolDrainsItsNodesFirst) {
   const std::string uid = CreateHealthyPool(name, {{"targetNodes", 2}});
   const std::string pod = Name("work");
   CreatePod(pod, NodeNamesOf(uid).at(0));
-  stage().DeleteNodePool(name);
+  stack().DeleteNodePool(name);
   bool pending = false;
-  EXPECT_TRUE(stage().AwaitNodePool(name, [&](const Json& object) {
+  EXPECT_TRUE(stack().AwaitNodePool(name, [&](const Json& object) {
     pending |= ReasonOf(object, "NodesRemoved") == "Pending" &&
                ReasonOf(object, "AtTarget") == "PendingDelete";
     return object.is_null();
@@ -206,10 +206,10 @@ TEST_F(NodePoolsTest, ItsScaleIsItsTarget) {
   const std::string path =
       absl::StrCat("/apis/compute.coreweave.com/v1alpha1/nodepools/", name, "/scale");
   const auto scaled =
-      stage().client().Patch(kubernetes::PatchType::kMerge, path, {{"spec", {{"replicas", 2}}}});
+      stack().client().Patch(kubernetes::PatchType::kMerge, path, {{"spec", {{"replicas", 2}}}});
   ASSERT_TRUE(scaled.ok()) << scaled.status();
-  ASSERT_TRUE(stage().AwaitHealthy(name, 2));
-  const auto scale = stage().client().Get(path);
+  ASSERT_TRUE(stack().AwaitHealthy(name, 2));
+  const auto scale = stack().client().Get(path);
   ASSERT_TRUE(scale.ok()) << scale.status();
   EXPECT_EQ((*scale)["spec"]["replicas"], 2);
   EXPECT_EQ((*scale)["status"]["replicas"], 2);
@@ -218,18 +218,18 @@ TEST_F(NodePoolsTest, ItsScaleIsItsTarget) {
 TEST_F(NodePoolsTest, AnnotationsPromoteAndRollBackByWordAndByProfile) {
   const std::string name = Name();
   CreateHealthyPool(name);
-  const std::string first = stage().GetNodePool(name)["status"]["nodeProfile"];
+  const std::string first = stack().GetNodePool(name)["status"]["nodeProfile"];
   const std::string second = Publish(name, "570.133.20");
   Annotate(name, {{kPromote, "pending"}});
-  ASSERT_TRUE(AwaitProfile(name, second)) << stage().GetNodePool(name).dump(2);
+  ASSERT_TRUE(AwaitProfile(name, second)) << stack().GetNodePool(name).dump(2);
   ASSERT_TRUE(AwaitReason(name, "NodeReconfigurationRequired", "StagedNodeConfig"));
   Annotate(name, {{kRollback, "previous"}});
-  ASSERT_TRUE(AwaitProfile(name, first)) << stage().GetNodePool(name).dump(2);
+  ASSERT_TRUE(AwaitProfile(name, first)) << stack().GetNodePool(name).dump(2);
   const std::string third = Publish(name, "570.148.08");
   Annotate(name, {{kPromote, third}});
-  ASSERT_TRUE(AwaitProfile(name, third)) << stage().GetNodePool(name).dump(2);
+  ASSERT_TRUE(AwaitProfile(name, third)) << stack().GetNodePool(name).dump(2);
   Annotate(name, {{kRollback, first}});
-  ASSERT_TRUE(AwaitProfile(name, first)) << stage().GetNodePool(name).dump(2);
+  ASSERT_TRUE(AwaitProfile(name, first)) << stack().GetNodePool(name).dump(2);
   EXPECT_TRUE(AwaitEvent(name, "CWManualUpgradeTrigger"));
   EXPECT_TRUE(AwaitEvent(name, "CWManualRollbackTrigger"));
 }
@@ -237,7 +237,7 @@ TEST_F(NodePoolsTest, AnnotationsPromoteAndRollBackByWordAndByProfile) {
 TEST_F(NodePoolsTest, WhatCannotBePromotedOrRolledBackIsToldAndForgotten) {
   const std::string name = Name();
   CreateHealthyPool(name);
-  const std::string profile = stage().GetNodePool(name)["status"]["nodeProfile"];
+  const std::string profile = stack().GetNodePool(name)["status"]["nodeProfile"];
   Annotate(name, {{kPromote, "pending"}});
   EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNoPendingConfiguration"));
   EXPECT_TRUE(AwaitProfile(name, profile));
@@ -249,22 +249,23 @@ TEST_F(NodePoolsTest, WhatCannotBePromotedOrRolledBackIsToldAndForgotten) {
   EXPECT_TRUE(AwaitProfile(name, profile));
   // Muster tells it: once more is counted, not told beside it.
   Annotate(name, {{kPromote, "pending"}, {kRollback, "previous"}});
-  EXPECT_TRUE(stage().Await("/apis/events.k8s.io/v1/events", [&](const Stage::Objects& events) {
-    std::vector<int64_t> counts;
-    for (const auto& [key, event] : events) {
-      if (event.value(Json::json_pointer("/regarding/name"), "") == name &&
-          event.value("reason", "") == "CWNodePoolNodeConfigUpdateConflict")
-        counts.push_back(event.value(Json::json_pointer("/series/count"), int64_t{1}));
-    }
-    return counts == std::vector<int64_t>{2};
-  }));
+  EXPECT_TRUE(
+      stack().Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
+        std::vector<int64_t> counts;
+        for (const auto& [key, event] : events) {
+          if (event.value(Json::json_pointer("/regarding/name"), "") == name &&
+              event.value("reason", "") == "CWNodePoolNodeConfigUpdateConflict")
+            counts.push_back(event.value(Json::json_pointer("/series/count"), int64_t{1}));
+        }
+        return counts == std::vector<int64_t>{2};
+      }));
   EXPECT_TRUE(AwaitProfile(name, profile));
 }
 
 TEST_F(NodePoolsTest, AnOrderOfNothingIsToldAndForgotten) {
   const std::string name = Name();
   CreateHealthyPool(name);
-  const std::string profile = stage().GetNodePool(name)["status"]["nodeProfile"];
+  const std::string profile = stack().GetNodePool(name)["status"]["nodeProfile"];
   Annotate(name, {{kRollback, ""}});
   EXPECT_TRUE(AwaitEvent(name, "CWNodePoolNodeConfigRollbackFailed"));
   EXPECT_TRUE(AwaitProfile(name, profile));
@@ -279,9 +280,9 @@ class EditionTest : public ::testing::Test {
   static constexpr char kPool[] = "example-nodepool";
 
   explicit EditionTest(const std::string& edition)
-      : stage_({.adapter_flags = {"--condition_edition=" + edition}}) {
-    stage_.Create(Stage::ExampleNodePool());
-    EXPECT_TRUE(stage_.AwaitNodePool(kPool,
+      : stack_({.adapter_flags = {"--condition_edition=" + edition}}) {
+    stack_.Create(AdapterStack::ExampleNodePool());
+    EXPECT_TRUE(stack_.AwaitNodePool(kPool,
                                      [&](const Json& object) {
                                        types_.clear();
                                        for (const auto& [type, reason] : kHealthy) {
@@ -291,10 +292,10 @@ class EditionTest : public ::testing::Test {
                                          types_.push_back(condition["type"]);
                                        return true;
                                      }))
-        << stage_.GetNodePool(kPool).dump(2) << stage_.Logs();
+        << stack_.GetNodePool(kPool).dump(2) << stack_.Logs();
   }
   bool AwaitEvent(const std::string& reason) {
-    return stage_.Await("/apis/events.k8s.io/v1/events", [&](const Stage::Objects& events) {
+    return stack_.Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
       return std::any_of(events.begin(), events.end(), [&](const auto& event) {
         return event.second.value("reason", "") == reason;
       });
@@ -306,7 +307,7 @@ class EditionTest : public ::testing::Test {
       {"SufficientCapacity", "Sufficient"},
       {"Allocated", "Complete"},
       {"MetadataSynced", "Synced"}};
-  Stage stage_;
+  AdapterStack stack_;
   std::vector<std::string> types_;
 };
 
@@ -319,15 +320,15 @@ TEST_F(FirstEditionTest, ShowsItsOwnNamesOnly) {
   EXPECT_THAT(types_, UnorderedElementsAre("Accepted", "SufficientCapacity", "Allocated",
                                            "MetadataSynced"));
   EXPECT_TRUE(AwaitEvent("NodePoolNodesAllocated"));
-  const std::string node = stage_.Nodes().at(0)["metadata"]["name"];
+  const std::string node = stack_.Nodes().at(0)["metadata"]["name"];
   // Taken apart and put together again.
-  stage_.PatchNode(node, {{"metadata", {{"labels", {{"node.coreweave.cloud/state", "broken"}}}}}});
-  EXPECT_TRUE(stage_.Await(kNodesPath, [&](const Stage::Objects& nodes) {
+  stack_.PatchNode(node, {{"metadata", {{"labels", {{"node.coreweave.cloud/state", "broken"}}}}}});
+  EXPECT_TRUE(stack_.Await(kNodesPath, [&](const AdapterStack::Objects& nodes) {
     return LabelOf(nodes.at(node), "node.coreweave.cloud/state") == "production";
   }));
-  stage_.DeleteNodePool(kPool);
+  stack_.DeleteNodePool(kPool);
   bool complete = false;
-  EXPECT_TRUE(stage_.AwaitNodePool(kPool, [&](const Json& object) {
+  EXPECT_TRUE(stack_.AwaitNodePool(kPool, [&](const Json& object) {
     complete |= ReasonOf(object, "NodesRemoved") == "Complete";
     return object.is_null();
   }));
@@ -344,7 +345,7 @@ TEST_F(BothEditionsTest, ShowConditionsOfBothAndEventsOfTheCurrent) {
                                     "Validated", "Capacity", "Quota", "AtTarget",
                                     "NodeReconfigurationRequired"}));
   EXPECT_TRUE(AwaitEvent("CWNodePoolScaledUp"));
-  for (const Json& event : stage_.Events()) {
+  for (const Json& event : stack_.Events()) {
     if (event.value("reportingController", "") != "compute.coreweave.com/muster") continue;
     const std::string reason = event["reason"];
     EXPECT_EQ(reason.compare(0, 2, "CW"), 0) << reason;

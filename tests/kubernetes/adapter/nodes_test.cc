@@ -1,5 +1,5 @@
 #include "absl/strings/str_cat.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
@@ -11,9 +11,9 @@ using ::testing::Not;
 // Of what is there at once, or never.
 constexpr absl::Duration kSoon = absl::Seconds(20);
 
-class NodesTest : public StageTest<NodesTest> {
+class NodesTest : public AdapterTest<NodesTest> {
  public:
-  static Stage::Options MakeOptions() { return WithoutKubelets(); }
+  static AdapterStack::Options MakeOptions() { return WithoutKubelets(); }
 
  protected:
   void SetReady(const std::string& node, bool ready) {
@@ -21,7 +21,7 @@ class NodesTest : public StageTest<NodesTest> {
                             {"status", ready ? "True" : "False"},
                             {"reason", ready ? "KubeletReady" : "KubeletNotReady"},
                             {"message", ready ? "" : "PLEG is not healthy"}};
-    const auto written = stage().client().Patch(
+    const auto written = stack().client().Patch(
         kubernetes::PatchType::kApply, absl::StrCat(kNodesPath, "/", node, "/status"),
         {{"apiVersion", "v1"},
          {"kind", "Node"},
@@ -38,9 +38,9 @@ TEST_F(NodesTest, IsMatchedByItsProviderIdWhateverItsName) {
   const std::string name = Name("ip-10-0-0-1.example.internal");
   Register(name, absl::StrCat("other:///RNO2A/", machine));
   ASSERT_TRUE(AwaitState(name, "production"));
-  EXPECT_EQ(LabelOf(stage().GetNode(name), "compute.coreweave.com/node-pool"), pool);
-  ASSERT_TRUE(stage().AwaitHealthy(pool, 1, kSoon));
-  stage().DeleteNodePool(pool);
+  EXPECT_EQ(LabelOf(stack().GetNode(name), "compute.coreweave.com/node-pool"), pool);
+  ASSERT_TRUE(stack().AwaitHealthy(pool, 1, kSoon));
+  stack().DeleteNodePool(pool);
   EXPECT_TRUE(AwaitNode(name, [](const Json& object) { return object.is_null(); }));
 }
 
@@ -49,7 +49,7 @@ TEST_F(NodesTest, IsMatchedByItsNameWhenItsProviderIdIsOfNoMachine) {
   const std::string machine = Deliver(pool);
   Register(machine, "aws:///us-west-2a/i-0abcdef");
   ASSERT_TRUE(AwaitState(machine, "production"));
-  EXPECT_TRUE(stage().AwaitHealthy(pool, 1, kSoon));
+  EXPECT_TRUE(stack().AwaitHealthy(pool, 1, kSoon));
 }
 
 TEST_F(NodesTest, IsMatchedByItsNameWithoutAProviderId) {
@@ -57,7 +57,7 @@ TEST_F(NodesTest, IsMatchedByItsNameWithoutAProviderId) {
   const std::string machine = Deliver(pool);
   Register(machine, "");
   ASSERT_TRUE(AwaitState(machine, "production"));
-  EXPECT_EQ(LabelOf(stage().GetNode(machine), "compute.coreweave.com/node-pool"), pool);
+  EXPECT_EQ(LabelOf(stack().GetNode(machine), "compute.coreweave.com/node-pool"), pool);
 }
 
 TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsDeleted) {
@@ -66,7 +66,7 @@ TEST_F(NodesTest, WhatIsLeftOfAnEarlierLifeIsDeleted) {
   Register(machine, absl::StrCat("muster://RNO2A/", machine),
            {{"node.coreweave.cloud/node-create-time", "2020-01-01T00:00:00.000000Z"}});
   ASSERT_TRUE(AwaitNode(machine, [](const Json& object) { return object.is_null(); }));
-  EXPECT_EQ(stage().GetNodePool(pool)["status"]["currentNodes"], 0);
+  EXPECT_EQ(stack().GetNodePool(pool)["status"]["currentNodes"], 0);
   Register(machine, absl::StrCat("muster://RNO2A/", machine));
   EXPECT_TRUE(AwaitState(machine, "production"));
 }
@@ -76,7 +76,7 @@ TEST_F(NodesTest, ANodeOfAPoolThatMusterDoesNotKnowIsDeletedIfWeMadeItOne) {
   const std::string foreign = Name("foreign");
   for (const std::string& name : {foreign, ours}) {
     Register(name, "");
-    const auto labelled = stage().client().Patch(
+    const auto labelled = stack().client().Patch(
         kubernetes::PatchType::kApply, absl::StrCat(kNodesPath, "/", name),
         {{"apiVersion", "v1"},
          {"kind", "Node"},
@@ -86,7 +86,7 @@ TEST_F(NodesTest, ANodeOfAPoolThatMusterDoesNotKnowIsDeletedIfWeMadeItOne) {
     ASSERT_TRUE(labelled.ok()) << labelled.status();
   }
   EXPECT_TRUE(AwaitNode(ours, [](const Json& object) { return object.is_null(); }));
-  EXPECT_FALSE(stage().GetNode(foreign).is_null());
+  EXPECT_FALSE(stack().GetNode(foreign).is_null());
 }
 
 TEST_F(NodesTest, WhatIsOursIsPutBackAndWhatIsNotStays) {
@@ -102,7 +102,7 @@ TEST_F(NodesTest, WhatIsOursIsPutBackAndWhatIsNotStays) {
                       {"effect", "NoExecute"},
                       {"timeAdded", "2026-01-01T00:00:00Z"}};
   const Json wrong = {{"key", "example.com/only"}, {"value", "them"}, {"effect", "NoSchedule"}};
-  stage().PatchNode(
+  stack().PatchNode(
       node, {{"metadata",
               {{"labels", {{kState, "mine"}, {"example.com/team", nullptr}, {"their", "label"}}},
                {"annotations", {{"example.com/note", "y"}, {"their", "annotation"}}}}},
@@ -112,8 +112,8 @@ TEST_F(NodesTest, WhatIsOursIsPutBackAndWhatIsNotStays) {
            AnnotationOf(object, "example.com/note") == "x" &&
            TaintOf(object, "example.com/only")["value"] == "us" &&
            !TaintOf(object, "is_gpu").is_null();
-  })) << stage().GetNode(node).dump(2);
-  const Json object = stage().GetNode(node);
+  })) << stack().GetNode(node).dump(2);
+  const Json object = stack().GetNode(node);
   EXPECT_EQ(LabelOf(object, "their"), "label");
   EXPECT_EQ(AnnotationOf(object, "their"), "annotation");
   EXPECT_EQ(TaintOf(object, "sunk.coreweave.com/lock"), foreign);
@@ -122,14 +122,14 @@ TEST_F(NodesTest, WhatIsOursIsPutBackAndWhatIsNotStays) {
 
 TEST_F(NodesTest, ConditionsOfOursArePutBack) {
   const std::string node = Join(Name());
-  const Json before = stage().GetNode(node);
+  const Json before = stack().GetNode(node);
   Json conditions = Json::array();
   for (Json condition : before["status"]["conditions"]) {
     if (condition["type"] == "CWRegistered") continue;
     if (condition["type"] == "CWActive") condition["status"] = "Unknown";
     conditions.push_back(condition);
   }
-  const auto written = stage().client().Patch(kubernetes::PatchType::kMerge,
+  const auto written = stack().client().Patch(kubernetes::PatchType::kMerge,
                                               absl::StrCat(kNodesPath, "/", node, "/status"),
                                               {{"status", {{"conditions", conditions}}}});
   ASSERT_TRUE(written.ok()) << written.status();
@@ -138,8 +138,8 @@ TEST_F(NodesTest, ConditionsOfOursArePutBack) {
       if (ConditionOf(object, type) != ConditionOf(before, type)) return false;
     }
     return true;
-  })) << stage().GetNode(node).dump(2);
-  EXPECT_EQ(ConditionOf(stage().GetNode(node), "Ready")["status"], "True");
+  })) << stack().GetNode(node).dump(2);
+  EXPECT_EQ(ConditionOf(stack().GetNode(node), "Ready")["status"], "True");
 }
 
 TEST_F(NodesTest, WhatThePoolSaysOfItsNodesReachesThemAndLeavesThem) {
@@ -154,7 +154,7 @@ TEST_F(NodesTest, WhatThePoolSaysOfItsNodesReachesThemAndLeavesThem) {
            LabelOf(object, "example.com/tier") == "b" &&
            AnnotationOf(object, "example.com/note") == "x" &&
            TaintOf(object, "example.com/only") == taint;
-  })) << stage().GetNode(node).dump(2);
+  })) << stack().GetNode(node).dump(2);
   PatchSpec(pool, {{"nodeLabels", {{"example.com/team", "c"}, {"example.com/tier", nullptr}}},
                    {"nodeAnnotations", nullptr},
                    {"nodeTaints", nullptr}});
@@ -163,7 +163,7 @@ TEST_F(NodesTest, WhatThePoolSaysOfItsNodesReachesThemAndLeavesThem) {
            LabelOf(object, "example.com/tier").empty() &&
            AnnotationOf(object, "example.com/note").empty() &&
            TaintOf(object, "example.com/only").is_null();
-  })) << stage().GetNode(node).dump(2);
+  })) << stack().GetNode(node).dump(2);
 }
 
 // Somebody else booted it, e.g. by its power button, and it came up in what was staged.
@@ -174,7 +174,7 @@ TEST_F(NodesTest, WhatItRunsIsToldWheneverItChanges) {
   const std::string before = runs();
   ASSERT_EQ(before, MusterNodesOf(pool).at(0).desired().node_profile());
   const auto says = [&](const std::string& profile) {
-    stage().PatchNode(
+    stack().PatchNode(
         node, {{"metadata", {{"annotations", {{"node.coreweave.cloud/node-profile", profile}}}}}});
   };
   says("np-0123456789ab");
@@ -214,12 +214,12 @@ TEST_F(NodesTest, PodsMakeItActiveAndThoseOfDaemonSetsAndMirrorsDoNot) {
   ASSERT_TRUE(AwaitNode(node, [](const Json& object) {
     return ConditionOf(object, "CWActive")["status"] == "True";
   }));
-  const std::string message = ConditionOf(stage().GetNode(node), "CWActive")["message"];
+  const std::string message = ConditionOf(stack().GetNode(node), "CWActive")["message"];
   EXPECT_THAT(message, HasSubstr("default/" + work));
   EXPECT_THAT(message, Not(HasSubstr(daemon)));
   EXPECT_THAT(message, Not(HasSubstr(mirror)));
   // A Pod that has ended is no work either, though it is still there.
-  const auto ended = stage().client().Patch(kubernetes::PatchType::kMerge,
+  const auto ended = stack().client().Patch(kubernetes::PatchType::kMerge,
                                             absl::StrCat(kDefaultPodsPath, "/", work, "/status"),
                                             {{"status", {{"phase", "Succeeded"}}}});
   ASSERT_TRUE(ended.ok()) << ended.status();
@@ -231,19 +231,19 @@ TEST_F(NodesTest, PodsMakeItActiveAndThoseOfDaemonSetsAndMirrorsDoNot) {
 TEST_F(NodesTest, ACordonOfSomebodyElseIsLeftAlone) {
   const std::string pool = Name();
   const std::string node = Join(pool);
-  stage().PatchNode(node, {{"spec", {{"unschedulable", true}}}});
+  stack().PatchNode(node, {{"spec", {{"unschedulable", true}}}});
   // What is ours changes meanwhile.
   PatchSpec(pool, {{"nodeLabels", {{"example.com/round", "1"}}}});
   ASSERT_TRUE(AwaitNode(
       node, [](const Json& object) { return LabelOf(object, "example.com/round") == "1"; }));
-  EXPECT_TRUE(IsCordoned(stage().GetNode(node)));
+  EXPECT_TRUE(IsCordoned(stack().GetNode(node)));
   // Reports to Muster and writes to the API server go their own ways.
   Until([&] { return MusterNodesOf(pool).at(0).observed().unschedulable(); }, "the report of it");
-  stage().PatchNode(node, {{"spec", {{"unschedulable", nullptr}}}});
+  stack().PatchNode(node, {{"spec", {{"unschedulable", nullptr}}}});
   PatchSpec(pool, {{"nodeLabels", {{"example.com/round", "2"}}}});
   ASSERT_TRUE(AwaitNode(
       node, [](const Json& object) { return LabelOf(object, "example.com/round") == "2"; }));
-  EXPECT_FALSE(IsCordoned(stage().GetNode(node)));
+  EXPECT_FALSE(IsCordoned(stack().GetNode(node)));
 }
 
 }  // namespace

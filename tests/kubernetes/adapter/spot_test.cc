@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 #include "tests/testing/patience.h"
 
 // reference/spot-node-pools.txt as a user of the cluster sees it: notice, drain, removal, refill.
@@ -49,13 +49,13 @@ absl::Time TimeOf(const Json& text) {
 }
 
 template <class Suite>
-class SpotTestOn : public StageTest<Suite> {
+class SpotTestOn : public AdapterTest<Suite> {
  protected:
-  using Base = StageTest<Suite>;
-  using Base::stage;
+  using Base = AdapterTest<Suite>;
+  using Base::stack;
 
-  static Stage::Options WithPreemption(const char* notice, const char* end) {
-    Stage::Options options = Base::WithoutKubelets();
+  static AdapterStack::Options WithPreemption(const char* notice, const char* end) {
+    AdapterStack::Options options = Base::WithoutKubelets();
     options.muster.musterd_flags = {absl::StrCat("--preemption_notice=", notice),
                                     absl::StrCat("--preemption_end=", end)};
     // The adapter says when a Node is drained.
@@ -69,9 +69,9 @@ class SpotTestOn : public StageTest<Suite> {
   }
   // Until so many machines boot for the pool, and join; their v1 Nodes.
   std::vector<std::string> JoinAll(const std::string& pool, int64_t machines) {
-    EXPECT_TRUE(stage().AwaitNodePool(pool, [&](const Json& object) {
+    EXPECT_TRUE(stack().AwaitNodePool(pool, [&](const Json& object) {
       return object.contains("status") && object["status"].value("inProgress", 0) == machines;
-    })) << stage().GetNodePool(pool).dump(2);
+    })) << stack().GetNodePool(pool).dump(2);
     std::vector<std::string> joined;
     for (const auto& node : Base::MusterNodesOf(pool)) {
       if (node.state() != lifecycle::v1::Node::STATE_BOOTING &&
@@ -85,7 +85,7 @@ class SpotTestOn : public StageTest<Suite> {
   // The Node of the pool that is told first that it is preempted.
   std::string AwaitNotice(const std::vector<std::string>& nodes) {
     std::string told;
-    EXPECT_TRUE(stage().Await(kNodesPath, [&](const Stage::Objects& objects) {
+    EXPECT_TRUE(stack().Await(kNodesPath, [&](const AdapterStack::Objects& objects) {
       for (const std::string& name : nodes) {
         const auto node = objects.find(name);
         if (node != objects.end() && LabelOf(node->second, kPending) == "true") told = name;
@@ -118,14 +118,14 @@ class SpotTestOn : public StageTest<Suite> {
   }
   // No Pod `app: held` may be evicted.
   void Guard() {
-    const auto made = stage().client().Create(
+    const auto made = stack().client().Create(
         kBudgets,
         {{"apiVersion", "policy/v1"},
          {"kind", "PodDisruptionBudget"},
          {"metadata", {{"name", "held"}, {"namespace", "default"}}},
          {"spec", {{"maxUnavailable", 0}, {"selector", {{"matchLabels", {{"app", "held"}}}}}}}});
     ASSERT_TRUE(made.ok() || absl::IsAlreadyExists(made.status())) << made.status();
-    stage().server().SettleBudgets();
+    stack().server().SettleBudgets();
   }
   bool AwaitActive(const std::string& node) {
     return Base::AwaitNode(node, [](const Json& object) {
@@ -135,7 +135,7 @@ class SpotTestOn : public StageTest<Suite> {
   // Until all of them are asked to leave; as they were when they first were.
   std::map<std::string, Json> AwaitEviction(const std::vector<std::string>& pods) {
     std::map<std::string, Json> leaving;
-    EXPECT_TRUE(stage().Await(kDefaultPodsPath, [&](const Stage::Objects& objects) {
+    EXPECT_TRUE(stack().Await(kDefaultPodsPath, [&](const AdapterStack::Objects& objects) {
       for (const std::string& name : pods) {
         const auto pod = objects.find("default/" + name);
         if (pod != objects.end() && IsLeaving(pod->second)) leaving.emplace(name, pod->second);
@@ -148,13 +148,13 @@ class SpotTestOn : public StageTest<Suite> {
     return Base::AwaitNode(node, [](const Json& object) { return object.is_null(); });
   }
   void Restart() {
-    stage().KillAdapter();
-    stage().StartAdapter();
+    stack().KillAdapter();
+    stack().StartAdapter();
   }
   // How often an event of that reason about that Node was told, at the API server.
   int64_t CountOf(const std::string& node, const std::string& reason) {
     int64_t count = 0;
-    for (const Json& event : stage().Events()) {
+    for (const Json& event : stack().Events()) {
       if (event.value(Json::json_pointer("/regarding/name"), "") != node) continue;
       if (event.value("reason", "") == reason)
         count += event.value(Json::json_pointer("/series/count"), int64_t{1});
@@ -165,7 +165,7 @@ class SpotTestOn : public StageTest<Suite> {
 
 class SpotTest : public SpotTestOn<SpotTest> {
  public:
-  static Stage::Options MakeOptions() { return WithPreemption("4s", "30m"); }
+  static AdapterStack::Options MakeOptions() { return WithPreemption("4s", "30m"); }
 };
 
 TEST_F(SpotTest, FromTheNoticeToTheRefillWhateverTheAdapterLivesThrough) {
@@ -178,11 +178,11 @@ TEST_F(SpotTest, FromTheNoticeToTheRefillWhateverTheAdapterLivesThrough) {
   CreatePool(spot, Spec("spot", 2));
   const std::vector<std::string> nodes = JoinAll(spot, 2);
   ASSERT_EQ(nodes.size(), 2u);
-  ASSERT_TRUE(stage().AwaitHealthy(spot, 2));
+  ASSERT_TRUE(stack().AwaitHealthy(spot, 2));
   std::map<std::string, std::vector<std::string>> pods;
   for (const std::string& node : nodes) pods[node] = Fill(node);
   for (const std::string& node : nodes) ASSERT_TRUE(AwaitActive(node));
-  stage().server().SettleBudgets();
+  stack().server().SettleBudgets();
 
   // T+0: cordoned, labelled, warned.
   PatchSpec(other, {{"targetNodes", 2}});
@@ -197,14 +197,14 @@ TEST_F(SpotTest, FromTheNoticeToTheRefillWhateverTheAdapterLivesThrough) {
   Restart();
   ASSERT_TRUE(AwaitNode(victim, [](const Json& node) {
     return !LabelOf(node, kEvictedAt).empty() && !AnnotationOf(node, kEvictedAt).empty();
-  })) << stage().GetNode(victim).dump(2);
+  })) << stack().GetNode(victim).dump(2);
   const lifecycle::v1::Node drained = MusterNode(spot, victim);
   const absl::Time notice = TimeOf(drained.preempt_time());
   const absl::Time begin = TimeOf(drained.desired().drain_time());
   const absl::Time end = TimeOf(drained.desired().drain_deadline());
   EXPECT_GE(begin - notice, absl::Seconds(4));
   EXPECT_EQ(end - notice, absl::Minutes(30));
-  const std::string evicted_at = AnnotationOf(stage().GetNode(victim), kEvictedAt);
+  const std::string evicted_at = AnnotationOf(stack().GetNode(victim), kEvictedAt);
   EXPECT_EQ(TimeOf(Json(evicted_at)), absl::FromUnixSeconds(absl::ToUnixSeconds(begin)));
   for (const auto& [name, pod] : leaving) {
     const int64_t grace = pod["metadata"]["deletionGracePeriodSeconds"];
@@ -222,16 +222,16 @@ TEST_F(SpotTest, FromTheNoticeToTheRefillWhateverTheAdapterLivesThrough) {
   EXPECT_TRUE(AwaitGone(victim));
   EXPECT_TRUE(AwaitEvent(victim, "Deleted for preemption"));
   EXPECT_EQ(JoinAll(other, 1), std::vector<std::string>{victim});
-  EXPECT_TRUE(stage().AwaitHealthy(other, 2));
+  EXPECT_TRUE(stack().AwaitHealthy(other, 2));
   for (const char* reason :
        {"Preemption pending", "Preemption in progress", "Deleted for preemption"})
     EXPECT_EQ(CountOf(victim, reason), 1) << reason;
 
   // The other Node and its Pods have nothing to do with it. The pool stays, and waits.
   const std::string spared = nodes[0] == victim ? nodes[1] : nodes[0];
-  EXPECT_FALSE(IsCordoned(stage().GetNode(spared)));
+  EXPECT_FALSE(IsCordoned(stack().GetNode(spared)));
   for (const std::string& pod : pods[spared]) {
-    const auto found = stage().client().Get(absl::StrCat(kDefaultPodsPath, "/", pod));
+    const auto found = stack().client().Get(absl::StrCat(kDefaultPodsPath, "/", pod));
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_FALSE(IsLeaving(*found)) << pod;
   }
@@ -241,12 +241,12 @@ TEST_F(SpotTest, FromTheNoticeToTheRefillWhateverTheAdapterLivesThrough) {
   // A machine comes free: it refills by itself.
   PatchSpec(other, {{"targetNodes", 1}});
   EXPECT_EQ(JoinAll(spot, 1).size(), 1u);
-  EXPECT_TRUE(stage().AwaitHealthy(spot, 2));
+  EXPECT_TRUE(stack().AwaitHealthy(spot, 2));
 }
 
 class SpotEndTest : public SpotTestOn<SpotEndTest> {
  public:
-  static Stage::Options MakeOptions() { return WithPreemption("1s", "4s"); }
+  static AdapterStack::Options MakeOptions() { return WithPreemption("1s", "4s"); }
 };
 
 // "When the seven-minute window expires": whatever its Pods do, and the adapter.
@@ -264,7 +264,7 @@ TEST_F(SpotEndTest, AtTheEndItGoesWithWhateverIsLeft) {
   const std::string victim = AwaitNotice(nodes);
   ASSERT_FALSE(victim.empty());
   // Their kubelet ends none of them, and from here on the adapter asks nobody.
-  stage().KillAdapter();
+  stack().KillAdapter();
   Until(
       [&] {
         const auto state = MusterNode(spot, victim).state();
@@ -272,16 +272,16 @@ TEST_F(SpotEndTest, AtTheEndItGoesWithWhateverIsLeft) {
                state != lifecycle::v1::Node::STATE_DRAINING;
       },
       "the end of the window");
-  stage().StartAdapter();
+  stack().StartAdapter();
   EXPECT_TRUE(AwaitGone(victim));
   EXPECT_TRUE(AwaitEvent(victim, "Deleted for preemption"));
   // As the cluster collects what is left of a Node that is gone.
   for (const std::string& pod : pods[victim]) EndPod(pod);
   EXPECT_EQ(JoinAll(other, 1), std::vector<std::string>{victim});
-  EXPECT_TRUE(stage().AwaitHealthy(other, 1));
+  EXPECT_TRUE(stack().AwaitHealthy(other, 1));
   for (const std::string& node : nodes) {
     if (node == victim) continue;
-    EXPECT_FALSE(IsCordoned(stage().GetNode(node))) << node;
+    EXPECT_FALSE(IsCordoned(stack().GetNode(node))) << node;
   }
 }
 

@@ -36,7 +36,7 @@ class FakeApiServer {
   void DeleteDuringNextPatch(absl::string_view path);
   // Forgets all history: running watches and continued lists end with 410.
   void CompactHistory();
-  // Its objects as they are, and back to those of then; another double's make it that one.
+  // Its objects as they are, and back to those of then; another server's make it that one.
   Store::Backup Save() const;
   void Restore(const Store::Backup& backup);
   // Accepts requests, answers none; watches fall silent.

@@ -7,7 +7,7 @@
 
 namespace muster::testing {
 
-// How the double departs from a server in good health. All of it happens to real clusters, and a
+// How the fake server departs from a server in good health. All of it happens to real clusters, and a
 // client can live with it: after the last change everybody who lists or watches on learns the last
 // state.
 struct Misbehaviour {

@@ -85,7 +85,7 @@ Reply Registry::Get(const Target& target) {
 }
 
 Reply Registry::Write(const Call& call, const Target& target) {
-  if (!call.parameter("dryRun").empty()) throw BadRequest("the double knows no dryRun");
+  if (!call.parameter("dryRun").empty()) throw BadRequest("the fake server knows no dryRun");
   const bool is_object = !target.name.empty();
   if (call.method == "POST") {
     if (target.subresource == "eviction") return Evict(call, target);

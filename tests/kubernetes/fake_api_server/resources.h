@@ -8,7 +8,7 @@
 
 namespace muster::testing {
 
-// A kind of object that the double serves, and in what the server's rules for kinds differ.
+// A kind of object that the fake server serves, and in what the server's rules for kinds differ.
 struct Resource {
   size_t index = 0;  // in Resources()
   const char* group = "";

@@ -1,4 +1,4 @@
-#include "services/kubernetes/api/endpoint.h"
+#include "services/kubernetes/api/kubeconfig.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -23,9 +23,9 @@ struct Load {
   absl::Duration cpu = {};  // what else it may take
 };
 
-class Stage {
+class Target {
  public:
-  explicit Stage(MiniMuster& muster) : muster_(muster) {}
+  explicit Target(MiniMuster& muster) : muster_(muster) {}
   MiniMuster& muster() { return muster_; }
 
   // A complaint unless `holds`.
@@ -56,7 +56,7 @@ struct Attack {
   std::string row = {};  // of the review of hostile clients
   std::string what = {};
   Load load = {};
-  std::function<void(Stage&)> run = {};
+  std::function<void(Target&)> run = {};
   MiniMuster::Options muster = {.audit_books = false};
   // The Muster as it is when the attack begins.
   std::function<void(MiniMuster&)> prepare = {};

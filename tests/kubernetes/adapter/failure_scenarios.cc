@@ -1,4 +1,4 @@
-#include "tests/kubernetes/adapter/trial.h"
+#include "tests/kubernetes/adapter/failure_scenarios.h"
 
 #include <algorithm>
 #include <atomic>
@@ -53,7 +53,7 @@ Json PodOf(const std::string& name, const std::string& node, const Json& labels,
 
 // Empty: the events of the API server are those of Muster.
 std::string CompareEvents(const std::vector<lifecycle::v1::Event>& wanted,
-                          const Stage::Objects& there) {
+                          const AdapterStack::Objects& there) {
   std::string wrong;
   std::set<std::string> names;
   for (const auto& event : wanted) {
@@ -92,18 +92,18 @@ std::string Differences(const std::map<std::string, std::string>& before,
 
 namespace {
 
-// The double counts the adapter's requests, those too that change nothing; of a real server there
+// The fake server counts the adapter's requests, those too that change nothing; of a real server there
 // are the versions of objects.
-std::map<std::string, std::string> Fingerprint(Stage& stage) {
-  const FakeApiServer* fake = stage.server().fake_or_null();
-  if (fake == nullptr) return Versions(stage);
+std::map<std::string, std::string> Fingerprint(AdapterStack& stack) {
+  const FakeApiServer* fake = stack.server().fake_or_null();
+  if (fake == nullptr) return Versions(stack);
   return {{"the adapter's writes", absl::StrCat(fake->WritesBy(kAdapter, "/leases"))}};
 }
 
 }  // namespace
 
 Json WorkingPool(const std::string& name, int64_t nodes) {
-  Json pool = Stage::ExampleNodePool();
+  Json pool = AdapterStack::ExampleNodePool();
   pool["metadata"]["name"] = name;
   pool["spec"]["targetNodes"] = nodes;
   pool["spec"]["lifecycle"]["scaleDownStrategy"] = "PreferIdle";
@@ -120,9 +120,9 @@ void RetryUntilOk(const std::function<absl::Status()>& request) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 
-std::vector<std::string> NodesOf(Stage& stage, const std::string& pool) {
+std::vector<std::string> NodesOf(AdapterStack& stack, const std::string& pool) {
   std::vector<std::string> names;
-  for (const Json& node : stage.Nodes()) {
+  for (const Json& node : stack.Nodes()) {
     if (node["metadata"].value("labels", Json::object()).value(kPoolLabel, "") == pool)
       names.push_back(node["metadata"]["name"]);
   }
@@ -130,7 +130,8 @@ std::vector<std::string> NodesOf(Stage& stage, const std::string& pool) {
   return names;
 }
 
-std::vector<std::string> FillNode(Stage& stage, const std::string& node, absl::Duration grace) {
+std::vector<std::string> FillNode(AdapterStack& stack, const std::string& node,
+                                  absl::Duration grace) {
   static std::atomic<int> number{0};
   const std::string prefix = absl::StrCat(node, "-", ++number, "-");
   const Json interruptable = {{"qos.coreweave.cloud/interruptable", "true"}};
@@ -151,47 +152,48 @@ std::vector<std::string> FillNode(Stage& stage, const std::string& node, absl::D
   std::vector<std::string> moved;
   for (const Json& pod : pods) {
     RetryUntilOk([&] {
-      const absl::Status status = stage.client().Create(kDefaultPods, pod).status();
+      const absl::Status status = stack.client().Create(kDefaultPods, pod).status();
       return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
     });
     moved.push_back(pod["metadata"]["name"]);
   }
-  const bool running = stage.Await(kPodsPath, [&](const Stage::Objects& objects) {
+  const bool running = stack.Await(kPodsPath, [&](const AdapterStack::Objects& objects) {
     return std::all_of(moved.begin(), moved.end(), [&](const std::string& name) {
       const auto found = objects.find("default/" + name);
       return found != objects.end() &&
              found->second.value("status", Json::object()).value("phase", "") == "Running";
     });
   });
-  if (!running) throw std::runtime_error("the Pods do not run\n" + stage.Logs());
+  if (!running) throw std::runtime_error("the Pods do not run\n" + stack.Logs());
   moved.pop_back();
   return moved;
 }
 
-void BlockDrains(Stage& stage) {
+void BlockDrains(AdapterStack& stack) {
   const Json budget = {
       {"apiVersion", "policy/v1"},
       {"kind", "PodDisruptionBudget"},
       {"metadata", {{"name", "web"}, {"namespace", "default"}}},
       {"spec", {{"maxUnavailable", 0}, {"selector", {{"matchLabels", {{"app", "web"}}}}}}}};
   RetryUntilOk([&] {
-    const absl::Status status = stage.client().Create(kBudgets, budget).status();
+    const absl::Status status = stack.client().Create(kBudgets, budget).status();
     return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
   });
-  if (stage.server().is_real()) stage.server().SettleBudgets();
+  if (stack.server().is_real()) stack.server().SettleBudgets();
 }
 
-void AllowDrains(Stage& stage) {
+void AllowDrains(AdapterStack& stack) {
   RetryUntilOk([&] {
-    const absl::Status status = stage.client().Delete(kBudget);
+    const absl::Status status = stack.client().Delete(kBudget);
     return absl::IsNotFound(status) ? absl::OkStatus() : status;
   });
 }
 
-std::map<std::string, int> EvictionModes(Stage& stage, const std::vector<std::string>& pods) {
+std::map<std::string, int> EvictionModes(AdapterStack& stack,
+                                         const std::vector<std::string>& pods) {
   std::map<std::string, int> modes;
   for (const std::string& pod : pods) modes[pod] = 0;
-  for (const RecordedRequest& request : stage.server().fake_or_null()->requests()) {
+  for (const RecordedRequest& request : stack.server().fake_or_null()->requests()) {
     if (!absl::StartsWith(request.user_agent, kAdapter) || request.code > 299) continue;
     absl::string_view path = request.path;
     if (!absl::ConsumePrefix(&path, absl::StrCat(kDefaultPods, "/"))) continue;
@@ -203,15 +205,15 @@ std::map<std::string, int> EvictionModes(Stage& stage, const std::vector<std::st
   return modes;
 }
 
-int64_t GrantedEvictions(Stage& stage) {
-  if (const FakeApiServer* fake = stage.server().fake_or_null(); fake != nullptr) {
+int64_t GrantedEvictions(AdapterStack& stack) {
+  if (const FakeApiServer* fake = stack.server().fake_or_null(); fake != nullptr) {
     int64_t granted = 0;
     for (const RecordedRequest& request : fake->requests())
       granted += absl::EndsWith(request.path, "/eviction") && request.code <= 299 ? 1 : 0;
     return granted;
   }
   double granted = 0;
-  const RawAnswer answer = SendRaw(stage.server(), "GET", "/metrics");
+  const RawAnswer answer = SendRaw(stack.server(), "GET", "/metrics");
   for (absl::string_view line : absl::StrSplit(answer.body, '\n')) {
     double value = 0;
     if (absl::StartsWith(line, "apiserver_request_total{") &&
@@ -223,15 +225,15 @@ int64_t GrantedEvictions(Stage& stage) {
   return static_cast<int64_t>(granted);
 }
 
-std::string AwaitEvents(Stage& stage) {
+std::string AwaitEvents(AdapterStack& stack) {
   std::string wrong;
   const absl::Time give_up = absl::Now() + kPatience;
   do {
     // What both have in the end: Muster may tell more meanwhile.
-    const auto wanted = stage.muster().Events();
-    stage.Await(
+    const auto wanted = stack.muster().Events();
+    stack.Await(
         kEventsPath,
-        [&](const Stage::Objects& there) {
+        [&](const AdapterStack::Objects& there) {
           wrong = CompareEvents(wanted, there);
           return wrong.empty();
         },
@@ -240,11 +242,11 @@ std::string AwaitEvents(Stage& stage) {
   return wrong;
 }
 
-bool AwaitRenewals(Stage& stage, int renewals, absl::Duration patience) {
+bool AwaitRenewals(AdapterStack& stack, int renewals, absl::Duration patience) {
   std::set<std::string> seen;
-  return stage.Await(
+  return stack.Await(
       kLeases,
-      [&](const Stage::Objects& leases) {
+      [&](const AdapterStack::Objects& leases) {
         const auto found = leases.find("muster-system/muster-kubernetes");
         if (found == leases.end()) return false;
         seen.insert(found->second["spec"].value("renewTime", ""));
@@ -253,11 +255,11 @@ bool AwaitRenewals(Stage& stage, int renewals, absl::Duration patience) {
       patience);
 }
 
-std::map<std::string, std::string> Versions(Stage& stage) {
+std::map<std::string, std::string> Versions(AdapterStack& stack) {
   std::map<std::string, std::string> versions;
   for (const char* path : {kNodePoolsPath, kNodesPath, kPodsPath, kNamespacesPath, kEventsPath}) {
     RetryUntilOk([&] {
-      return stage.client()
+      return stack.client()
           .List(path, {},
                 [&](const Json& object) {
                   const Json& metadata = object["metadata"];
@@ -271,13 +273,13 @@ std::map<std::string, std::string> Versions(Stage& stage) {
   return versions;
 }
 
-std::string AwaitQuiet(Stage& stage) {
+std::string AwaitQuiet(AdapterStack& stack) {
   const absl::Time give_up = absl::Now() + kPatience;
   std::string written = "nothing was looked at";
   while (!written.empty() && absl::Now() < give_up) {
-    const auto before = Fingerprint(stage);
-    if (!AwaitRenewals(stage, kCalm)) return "the Lease is not renewed";
-    written = Differences(before, Fingerprint(stage));
+    const auto before = Fingerprint(stack);
+    if (!AwaitRenewals(stack, kCalm)) return "the Lease is not renewed";
+    written = Differences(before, Fingerprint(stack));
   }
   return written;
 }
@@ -312,8 +314,8 @@ struct ChangeCounter::Shared {
   std::vector<std::unique_ptr<kubernetes::Reflector>> reflectors;
 };
 
-ChangeCounter::ChangeCounter(Stage& stage) : shared_(std::make_unique<Shared>()) {
-  shared_->client = stage.server().Connect("test-counter");
+ChangeCounter::ChangeCounter(AdapterStack& stack) : shared_(std::make_unique<Shared>()) {
+  shared_->client = stack.server().Connect("test-counter");
   for (const char* path : {kNodePoolsPath, kNodesPath, kPodsPath}) {
     shared_->reflectors.push_back(std::make_unique<kubernetes::Reflector>(
         shared_->client.get(), kubernetes::ReflectorOptions{.path = path}, &shared_->inlet));
@@ -347,16 +349,16 @@ int ChangeCounter::AwaitDeletedNodes(int wanted) const {
   return shared_->deleted_nodes;
 }
 
-std::map<std::string, std::string> NodeUids(Stage& stage) {
+std::map<std::string, std::string> NodeUids(AdapterStack& stack) {
   std::map<std::string, std::string> uids;
-  for (const Json& node : stage.Nodes()) uids[node["metadata"]["name"]] = node["metadata"]["uid"];
+  for (const Json& node : stack.Nodes()) uids[node["metadata"]["name"]] = node["metadata"]["uid"];
   return uids;
 }
 
-std::string Describe(Stage& stage) {
+std::string Describe(AdapterStack& stack) {
   std::string text;
   for (const char* path : {kNodePoolsPath, kNodesPath, kPodsPath}) {
-    const auto listed = stage.client().List(path, {}, [&](const Json& object) {
+    const auto listed = stack.client().List(path, {}, [&](const Json& object) {
       const Json& metadata = object["metadata"];
       const Json labels = metadata.value("labels", Json::object());
       absl::StrAppend(&text, path, "/", metadata.value("name", ""),
@@ -371,16 +373,16 @@ std::string Describe(Stage& stage) {
     if (!listed.ok()) absl::StrAppend(&text, path, ": ", listed.status().ToString(), "\n");
   }
   const Finished nodes =
-      stage.muster().Ctl({"get", "nodes", "--organization", "acme", "--cluster", "example"});
-  return absl::StrCat(text, nodes.output, "\n", stage.Logs());
+      stack.muster().Ctl({"get", "nodes", "--organization", "acme", "--cluster", "example"});
+  return absl::StrCat(text, nodes.output, "\n", stack.Logs());
 }
 
-int AwaitAdapterEnd(Stage& stage, size_t replica, absl::Duration patience) {
-  for (const absl::Time give_up = absl::Now() + patience; stage.AdapterRuns(replica);) {
+int AwaitAdapterEnd(AdapterStack& stack, size_t replica, absl::Duration patience) {
+  for (const absl::Time give_up = absl::Now() + patience; stack.AdapterRuns(replica);) {
     if (absl::Now() > give_up) return -1;
     std::this_thread::sleep_for(kPoll);
   }
-  return stage.TerminateAdapter(replica);
+  return stack.TerminateAdapter(replica);
 }
 
 }  // namespace muster::testing

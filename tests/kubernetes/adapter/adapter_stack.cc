@@ -1,4 +1,4 @@
-#include "tests/kubernetes/adapter/stage.h"
+#include "tests/kubernetes/adapter/adapter_stack.h"
 
 #include <httplib.h>
 #include <signal.h>
@@ -96,8 +96,8 @@ std::string ReasonOf(const Json& object, absl::string_view type) {
   return condition.is_null() ? "" : condition.value("reason", "");
 }
 
-Stage::Stage(Options options) : options_(std::move(options)) {
-  char folder[] = "/tmp/muster-stage.XXXXXX";
+AdapterStack::AdapterStack(Options options) : options_(std::move(options)) {
+  char folder[] = "/tmp/muster-stack.XXXXXX";
   if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
   folder_ = folder;
   server_ = ApiServer::Start();
@@ -121,7 +121,7 @@ Stage::Stage(Options options) : options_(std::move(options)) {
   for (size_t replica = 0; replica < adapters_.size(); ++replica) StartAdapter(replica);
 }
 
-Stage::~Stage() {
+AdapterStack::~AdapterStack() {
   for (size_t replica = 0; replica < adapters_.size(); ++replica) WakeAdapter(replica);
   adapters_.clear();
   muster_.reset();
@@ -131,7 +131,7 @@ Stage::~Stage() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-Finished Stage::Kubectl(const std::vector<std::string>& words) {
+Finished AdapterStack::Kubectl(const std::vector<std::string>& words) {
   const char* assets = std::getenv("KUBEBUILDER_ASSETS");
   if (assets == nullptr) throw std::runtime_error("no kubectl: KUBEBUILDER_ASSETS is not set");
   std::vector<std::string> command = {absl::StrCat(assets, "/kubectl"),
@@ -141,7 +141,7 @@ Finished Stage::Kubectl(const std::vector<std::string>& words) {
   return RunProgram(command);
 }
 
-void Stage::Deploy() {
+void AdapterStack::Deploy() {
   const auto run = [this](const std::vector<std::string>& words) {
     const Finished done = Kubectl(words);
     if (done.exit_code != 0) throw std::runtime_error(done.output);
@@ -165,9 +165,11 @@ void Stage::Deploy() {
              "user: {as: muster-fleetsim, as-groups: [\"system:masters\", \"system:nodes\"], "}});
 }
 
-std::string Stage::File(absl::string_view name) const { return absl::StrCat(folder_, "/", name); }
+std::string AdapterStack::File(absl::string_view name) const {
+  return absl::StrCat(folder_, "/", name);
+}
 
-void Stage::StartAdapter(size_t replica, const std::vector<std::string>& flags) {
+void AdapterStack::StartAdapter(size_t replica, const std::vector<std::string>& flags) {
   const std::string port_file = File(absl::StrCat("ports", replica));
   std::filesystem::remove(port_file);
   std::vector<std::string> command = {
@@ -191,23 +193,23 @@ void Stage::StartAdapter(size_t replica, const std::vector<std::string>& flags) 
   }
 }
 
-void Stage::KillAdapter(size_t replica) { adapters_[replica]->Kill(); }
+void AdapterStack::KillAdapter(size_t replica) { adapters_[replica]->Kill(); }
 
-int Stage::TerminateAdapter(size_t replica) { return adapters_[replica]->Terminate(); }
+int AdapterStack::TerminateAdapter(size_t replica) { return adapters_[replica]->Terminate(); }
 
-void Stage::FreezeAdapter(size_t replica) {
+void AdapterStack::FreezeAdapter(size_t replica) {
   if (AdapterRuns(replica)) kill(adapters_[replica]->pid(), SIGSTOP);
 }
 
-void Stage::WakeAdapter(size_t replica) {
+void AdapterStack::WakeAdapter(size_t replica) {
   if (AdapterRuns(replica)) kill(adapters_[replica]->pid(), SIGCONT);
 }
 
-bool Stage::AdapterRuns(size_t replica) {
+bool AdapterStack::AdapterRuns(size_t replica) {
   return adapters_[replica] != nullptr && adapters_[replica]->running();
 }
 
-int Stage::LeadingReplica() {
+int AdapterStack::LeadingReplica() {
   const auto lease = client_->Get(kLease);
   if (!lease.ok()) return -1;
   const std::string holder = (*lease)["spec"].value("holderIdentity", "");
@@ -218,7 +220,7 @@ int Stage::LeadingReplica() {
   return -1;
 }
 
-std::string Stage::AdapterMetrics(size_t replica) {
+std::string AdapterStack::AdapterMetrics(size_t replica) {
   std::ifstream ports(File(absl::StrCat("ports", replica)));
   std::string word;
   std::string port;
@@ -227,31 +229,31 @@ std::string Stage::AdapterMetrics(size_t replica) {
   return scraped ? scraped->body : "";
 }
 
-Json Stage::ExampleNodePool() {
+Json AdapterStack::ExampleNodePool() {
   return ReadDeployed("kubernetes/samples/example-nodepool.yaml").front();
 }
 
-Json Stage::Create(const Json& node_pool) {
+Json AdapterStack::Create(const Json& node_pool) {
   return OrThrow(client_->Create(kNodePools, node_pool));
 }
 
-Json Stage::GetNodePool(const std::string& name) {
+Json AdapterStack::GetNodePool(const std::string& name) {
   auto found = client_->Get(absl::StrCat(kNodePools, "/", name));
   if (absl::IsNotFound(found.status())) return nullptr;
   return OrThrow(std::move(found));
 }
 
-Json Stage::PatchNodePool(const std::string& name, const Json& merge_patch) {
+Json AdapterStack::PatchNodePool(const std::string& name, const Json& merge_patch) {
   return OrThrow(client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodePools, "/", name),
                                 merge_patch));
 }
 
-void Stage::DeleteNodePool(const std::string& name) {
+void AdapterStack::DeleteNodePool(const std::string& name) {
   const absl::Status status = client_->Delete(absl::StrCat(kNodePools, "/", name));
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 
-std::vector<Json> Stage::Nodes() {
+std::vector<Json> AdapterStack::Nodes() {
   std::vector<Json> nodes;
   const auto listed =
       client_->List(kNodes, {}, [&](Json node) { nodes.push_back(std::move(node)); });
@@ -259,18 +261,18 @@ std::vector<Json> Stage::Nodes() {
   return nodes;
 }
 
-Json Stage::GetNode(const std::string& name) {
+Json AdapterStack::GetNode(const std::string& name) {
   auto found = client_->Get(absl::StrCat(kNodes, "/", name));
   if (absl::IsNotFound(found.status())) return nullptr;
   return OrThrow(std::move(found));
 }
 
-Json Stage::PatchNode(const std::string& name, const Json& merge_patch) {
+Json AdapterStack::PatchNode(const std::string& name, const Json& merge_patch) {
   return OrThrow(
       client_->Patch(kubernetes::PatchType::kMerge, absl::StrCat(kNodes, "/", name), merge_patch));
 }
 
-std::vector<Json> Stage::Events() {
+std::vector<Json> AdapterStack::Events() {
   std::vector<Json> events;
   const auto listed = client_->List("/apis/events.k8s.io/v1/events", {},
                                     [&](Json event) { events.push_back(std::move(event)); });
@@ -278,7 +280,7 @@ std::vector<Json> Stage::Events() {
   return events;
 }
 
-Json Stage::CreatePod(const std::string& name, const std::string& node, const Json& labels) {
+Json AdapterStack::CreatePod(const std::string& name, const std::string& node, const Json& labels) {
   const std::string pods = "/api/v1/namespaces/default/pods";
   const Json container = {{"name", "main"}, {"image", "none"}};
   const Json made = OrThrow(client_->Create(
@@ -295,8 +297,8 @@ Json Stage::CreatePod(const std::string& name, const std::string& node, const Js
   return running.ok() ? *running : made;
 }
 
-bool Stage::Await(const std::string& path, const std::function<bool(const Objects&)>& wanted,
-                  absl::Duration patience) {
+bool AdapterStack::Await(const std::string& path, const std::function<bool(const Objects&)>& wanted,
+                         absl::Duration patience) {
   const absl::Time give_up = absl::Now() + patience;
   // Its own client: it is stopped when the time is over.
   const auto client = server_->Connect("test-await");
@@ -330,8 +332,9 @@ bool Stage::Await(const std::string& path, const std::function<bool(const Object
   return met;
 }
 
-bool Stage::AwaitNodePool(const std::string& name, const std::function<bool(const Json&)>& wanted,
-                          absl::Duration patience) {
+bool AdapterStack::AwaitNodePool(const std::string& name,
+                                 const std::function<bool(const Json&)>& wanted,
+                                 absl::Duration patience) {
   return Await(
       kNodePools,
       [&](const Objects& objects) {
@@ -341,7 +344,7 @@ bool Stage::AwaitNodePool(const std::string& name, const std::function<bool(cons
       patience);
 }
 
-bool Stage::AwaitHealthy(const std::string& name, int64_t nodes, absl::Duration patience) {
+bool AdapterStack::AwaitHealthy(const std::string& name, int64_t nodes, absl::Duration patience) {
   static const auto& reasons =
       *new std::map<std::string, std::string>{{"Validated", "Valid"},
                                               {"Capacity", "Sufficient"},
@@ -380,7 +383,7 @@ bool Stage::AwaitHealthy(const std::string& name, int64_t nodes, absl::Duration 
       patience);
 }
 
-std::string Stage::Logs() const {
+std::string AdapterStack::Logs() const {
   std::string logs = muster_ == nullptr ? "" : muster_->Logs();
   for (size_t replica = 0; replica < adapters_.size(); ++replica) {
     const std::string log = ReadFile(File(absl::StrCat("adapter", replica, ".log")));

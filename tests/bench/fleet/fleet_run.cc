@@ -1,4 +1,4 @@
-#include "tests/bench/fleet/trial.h"
+#include "tests/bench/fleet/fleet_run.h"
 
 #include <algorithm>
 #include <iostream>
@@ -27,23 +27,23 @@ absl::Duration TimeOf(const StackOptions& options) { return kQuietTime / options
 
 }  // namespace
 
-Trial::Trial(TrialOptions options)
+FleetRun::FleetRun(FleetRunOptions options)
     : options_(std::move(options)),
       shape_(MakeShape(options_.nodes)),
       stack_(std::make_unique<Stack>(options_.stack)) {}
 
-void Trial::Connect() {
+void FleetRun::Connect() {
   connections_ = std::make_unique<Connections>(stack_->target());
   watch_ = std::make_unique<PoolWatch>(stack_->target());
 }
 
-PoolWatch::Goal Trial::AllAtTarget() const {
+PoolWatch::Goal FleetRun::AllAtTarget() const {
   return {.pool = [](const std::string&,
                      const PoolView& view) { return view.at_target && view.capacity_known; },
           .pools = static_cast<int64_t>(shape_.pools.size())};
 }
 
-absl::Status Trial::Run(std::vector<Row>& rows) {
+absl::Status FleetRun::Run(std::vector<Row>& rows) {
   const auto wanted = [&](const char* phase) { return options_.phases.count(phase) != 0; };
   RETURN_IF_ERROR(Register(rows));
   RETURN_IF_ERROR(ScaleUp(rows));
@@ -56,7 +56,7 @@ absl::Status Trial::Run(std::vector<Row>& rows) {
 
 // --- the phases ---
 
-absl::Status Trial::Register(std::vector<Row>& rows) {
+absl::Status FleetRun::Register(std::vector<Row>& rows) {
   stack_->StartServer();
   Connect();
   Row row = Begin("register");
@@ -69,7 +69,7 @@ absl::Status Trial::Register(std::vector<Row>& rows) {
   return absl::OkStatus();
 }
 
-absl::Status Trial::ScaleUp(std::vector<Row>& rows) {
+absl::Status FleetRun::ScaleUp(std::vector<Row>& rows) {
   return Carry({.name = "scale_up",
                 .act = [this] { return CreatePools(*connections_, shape_); },
                 .goal = AllAtTarget(),
@@ -78,7 +78,7 @@ absl::Status Trial::ScaleUp(std::vector<Row>& rows) {
                rows);
 }
 
-absl::Status Trial::Quiet(std::vector<Row>& rows) {
+absl::Status FleetRun::Quiet(std::vector<Row>& rows) {
   absl::SleepFor(kStatisticsDelay);
   RETURN_IF_ERROR(Pass(
       "quiet", [] { return absl::OkStatus(); }, rows));
@@ -90,7 +90,7 @@ absl::Status Trial::Quiet(std::vector<Row>& rows) {
   return absl::OkStatus();
 }
 
-absl::Status Trial::Release(std::vector<Row>& rows) {
+absl::Status FleetRun::Release(std::vector<Row>& rows) {
   const auto before = watch_->pools();
   int64_t pools = 0;
   for (const auto& [name, view] : before) pools += view.update_strategy == "Always" ? 1 : 0;
@@ -106,7 +106,7 @@ absl::Status Trial::Release(std::vector<Row>& rows) {
                rows);
 }
 
-absl::Status Trial::Failures(std::vector<Row>& rows) {
+absl::Status FleetRun::Failures(std::vector<Row>& rows) {
   const int64_t removed = watch_->progress().removed_nodes;
   Phase phase{.name = "failures", .goal = AllAtTarget()};
   const auto failed = std::make_shared<int64_t>(0);
@@ -122,7 +122,7 @@ absl::Status Trial::Failures(std::vector<Row>& rows) {
   return absl::OkStatus();
 }
 
-absl::Status Trial::Outage(std::vector<Row>& rows) {
+absl::Status FleetRun::Outage(std::vector<Row>& rows) {
   RETURN_IF_ERROR(Carry({.name = "restart",
                          .act =
                              [this] {
@@ -159,12 +159,12 @@ absl::Status Trial::Outage(std::vector<Row>& rows) {
 
 // --- what they share ---
 
-Row Trial::Begin(const std::string& name) {
+Row FleetRun::Begin(const std::string& name) {
   std::cerr << absl::StrFormat("%d Nodes: %s\n", shape_.nodes, name);
   return {.nodes = shape_.nodes, .phase = name};
 }
 
-void Trial::Fill(Row& row, const Stack::Sample& before, const Stack::Sample& after) {
+void FleetRun::Fill(Row& row, const Stack::Sample& before, const Stack::Sample& after) {
   row.seconds = absl::ToDoubleSeconds(after.time - before.time);
   const auto cores = [&](double was, double is) { return std::max(0.0, is - was) / row.seconds; };
   row.server_cores = cores(before.server_cpu_s, after.server_cpu_s);
@@ -187,7 +187,7 @@ void Trial::Fill(Row& row, const Stack::Sample& before, const Stack::Sample& aft
   row.postgres_bytes = stack_->postgres_bytes();
 }
 
-absl::Status Trial::Settle() const {
+absl::Status FleetRun::Settle() const {
   const absl::Time end = absl::Now() + options_.limit;
   Stack::Sample last = stack_->Measure();
   while (absl::Now() < end) {
@@ -199,7 +199,7 @@ absl::Status Trial::Settle() const {
   return absl::DeadlineExceededError("something is written all the time");
 }
 
-absl::Status Trial::Carry(const Phase& phase, std::vector<Row>& rows) {
+absl::Status FleetRun::Carry(const Phase& phase, std::vector<Row>& rows) {
   Row row = Begin(phase.name);
   row.pools = phase.pools;
   row.changed = phase.nodes;
@@ -233,8 +233,8 @@ absl::Status Trial::Carry(const Phase& phase, std::vector<Row>& rows) {
   return settled;
 }
 
-absl::Status Trial::Pass(const std::string& name, const std::function<absl::Status()>& act,
-                         std::vector<Row>& rows) {
+absl::Status FleetRun::Pass(const std::string& name, const std::function<absl::Status()>& act,
+                            std::vector<Row>& rows) {
   Row row = Begin(name);
   stack_->TakeSimulatorStats();
   const Stack::Sample before = stack_->Measure();

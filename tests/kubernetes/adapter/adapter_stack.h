@@ -19,7 +19,7 @@ namespace muster::testing {
 // A cluster as a user has it: an API server with NodePools, the whole of Muster behind it, the
 // adapter between the two, and a simulated fleet that registers `v1` Nodes and runs Pods on them.
 // What a test needs that fails throws.
-class Stage {
+class AdapterStack {
  public:
   struct Options {
     MiniMuster::Options muster = {};
@@ -31,9 +31,9 @@ class Stage {
     bool as_deployed = false;
   };
 
-  Stage() : Stage(Options()) {}
-  explicit Stage(Options options);
-  ~Stage();
+  AdapterStack() : AdapterStack(Options()) {}
+  explicit AdapterStack(Options options);
+  ~AdapterStack();
 
   MiniMuster& muster() { return *muster_; }
   ApiServer& server() { return *server_; }

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "nlohmann/json.hpp"
-#include "tests/kubernetes/adapter/stage.h"
+#include "tests/kubernetes/adapter/adapter_stack.h"
 
 namespace muster::testing {
 
@@ -24,11 +24,11 @@ inline constexpr char kDefaultPodsPath[] = "/api/v1/namespaces/default/pods";
 inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
 inline constexpr char kState[] = "node.coreweave.cloud/state";
 
-// What tests on a Stage have in common. NodePools and Pods that a test makes through it are gone,
+// What tests on a AdapterStack have in common. NodePools and Pods that a test makes through it are gone,
 // or on their way, when it ends; when it failed the logs are shown.
-class StageTestBase : public ::testing::Test {
+class AdapterTestBase : public ::testing::Test {
  protected:
-  virtual Stage& stage() = 0;
+  virtual AdapterStack& stack() = 0;
   void TearDown() override;
 
   // A name that no test of this program used.
@@ -56,7 +56,7 @@ class StageTestBase : public ::testing::Test {
 
   // --- kubelets, played by the test ---
   // Machines boot for ever: the test creates their v1 Nodes.
-  static Stage::Options WithoutKubelets();
+  static AdapterStack::Options WithoutKubelets();
   // A pool of one Node; the machine that is to become it.
   std::string Deliver(const std::string& pool, const Json& spec = Json::object());
   // As a kubelet does. The v1 Node is gone when the test ends.
@@ -89,21 +89,21 @@ class StageTestBase : public ::testing::Test {
   std::vector<std::string> registered_;  // v1 Nodes
 };
 
-// One Stage for all tests of a suite: `class XTest : public StageTest<XTest>` with a static
-// `Stage::Options MakeOptions()`.
+// One AdapterStack for all tests of a suite: `class XTest : public AdapterTest<XTest>` with a static
+// `AdapterStack::Options MakeOptions()`.
 template <class Suite>
-class StageTest : public StageTestBase {
+class AdapterTest : public AdapterTestBase {
  public:
-  static void SetUpTestSuite() { Shared() = std::make_unique<Stage>(Suite::MakeOptions()); }
+  static void SetUpTestSuite() { Shared() = std::make_unique<AdapterStack>(Suite::MakeOptions()); }
   static void TearDownTestSuite() { Shared().reset(); }
-  static Stage::Options MakeOptions() { return Stage::Options(); }
+  static AdapterStack::Options MakeOptions() { return AdapterStack::Options(); }
 
  protected:
-  Stage& stage() override { return *Shared(); }
+  AdapterStack& stack() override { return *Shared(); }
 
  private:
-  static std::unique_ptr<Stage>& Shared() {
-    static auto& shared = *new std::unique_ptr<Stage>;
+  static std::unique_ptr<AdapterStack>& Shared() {
+    static auto& shared = *new std::unique_ptr<AdapterStack>;
     return shared;
   }
 };

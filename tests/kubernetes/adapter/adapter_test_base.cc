@@ -1,4 +1,4 @@
-#include "tests/kubernetes/adapter/stage_test_base.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
 
 #include <grpcpp/grpcpp.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
@@ -27,54 +27,54 @@ std::string Entry(const Json& object, const char* map, absl::string_view key) {
 
 }  // namespace
 
-void StageTestBase::TearDown() {
-  if (HasFailure()) std::cerr << stage().Logs();
+void AdapterTestBase::TearDown() {
+  if (HasFailure()) std::cerr << stack().Logs();
   for (const std::string& pod : pods_) EndPod(pod);
   for (const std::string& pool : pools_)
-    (void)stage().client().Delete(absl::StrCat(kNodePoolsPath, "/", pool));
+    (void)stack().client().Delete(absl::StrCat(kNodePoolsPath, "/", pool));
   for (const std::string& node : registered_)
-    (void)stage().client().Delete(absl::StrCat(kNodesPath, "/", node));
+    (void)stack().client().Delete(absl::StrCat(kNodesPath, "/", node));
 }
 
-std::string StageTestBase::Name(absl::string_view prefix) {
+std::string AdapterTestBase::Name(absl::string_view prefix) {
   static int number = 0;
   return absl::StrCat(prefix, "-", ++number);
 }
 
-Json StageTestBase::PoolObject(const std::string& name, const Json& spec) {
-  Json pool = Stage::ExampleNodePool();
+Json AdapterTestBase::PoolObject(const std::string& name, const Json& spec) {
+  Json pool = AdapterStack::ExampleNodePool();
   pool["metadata"]["name"] = name;
   pool["spec"].merge_patch(spec);
   return pool;
 }
 
-Json StageTestBase::CreatePool(const std::string& name, const Json& spec) {
+Json AdapterTestBase::CreatePool(const std::string& name, const Json& spec) {
   pools_.push_back(name);
-  return stage().Create(PoolObject(name, spec));
+  return stack().Create(PoolObject(name, spec));
 }
 
-std::string StageTestBase::CreateHealthyPool(const std::string& name, const Json& spec) {
+std::string AdapterTestBase::CreateHealthyPool(const std::string& name, const Json& spec) {
   const Json pool = CreatePool(name, spec);
-  if (!stage().AwaitHealthy(name, pool["spec"]["targetNodes"]))
-    throw std::runtime_error("not healthy: " + stage().GetNodePool(name).dump(2));
+  if (!stack().AwaitHealthy(name, pool["spec"]["targetNodes"]))
+    throw std::runtime_error("not healthy: " + stack().GetNodePool(name).dump(2));
   return pool["metadata"]["uid"];
 }
 
-void StageTestBase::PatchSpec(const std::string& name, const Json& spec) {
-  stage().PatchNodePool(name, {{"spec", spec}});
+void AdapterTestBase::PatchSpec(const std::string& name, const Json& spec) {
+  stack().PatchNodePool(name, {{"spec", spec}});
 }
 
-bool StageTestBase::AwaitReason(const std::string& pool, const std::string& type,
-                                const std::string& reason) {
-  return stage().AwaitNodePool(pool, [&](const Json& object) {
+bool AdapterTestBase::AwaitReason(const std::string& pool, const std::string& type,
+                                  const std::string& reason) {
+  return stack().AwaitNodePool(pool, [&](const Json& object) {
     const Json condition = ConditionOf(object, type);
     return !condition.is_null() && condition["reason"] == reason &&
            condition["observedGeneration"] == object["metadata"]["generation"];
   });
 }
 
-bool StageTestBase::AwaitEvent(const std::string& object, const std::string& reason) {
-  return stage().Await("/apis/events.k8s.io/v1/events", [&](const Stage::Objects& events) {
+bool AdapterTestBase::AwaitEvent(const std::string& object, const std::string& reason) {
+  return stack().Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
     return std::any_of(events.begin(), events.end(), [&](const auto& event) {
       // The API server has events of its own, with less in them.
       return event.second.value(Json::json_pointer("/regarding/name"), "") == object &&
@@ -83,50 +83,50 @@ bool StageTestBase::AwaitEvent(const std::string& object, const std::string& rea
   });
 }
 
-std::vector<Json> StageTestBase::NodesOf(const std::string& pool_uid) {
+std::vector<Json> AdapterTestBase::NodesOf(const std::string& pool_uid) {
   std::vector<Json> nodes;
-  for (const Json& node : stage().Nodes()) {
+  for (const Json& node : stack().Nodes()) {
     if (LabelOf(node, kPoolUidLabel) == pool_uid) nodes.push_back(node);
   }
   return nodes;
 }
 
-std::vector<std::string> StageTestBase::NodeNamesOf(const std::string& pool_uid) {
+std::vector<std::string> AdapterTestBase::NodeNamesOf(const std::string& pool_uid) {
   std::vector<std::string> names;
   for (const Json& node : NodesOf(pool_uid)) names.push_back(node["metadata"]["name"]);
   std::sort(names.begin(), names.end());
   return names;
 }
 
-bool StageTestBase::AwaitNode(const std::string& name,
-                              const std::function<bool(const Json&)>& wanted) {
-  return stage().Await(kNodesPath, [&](const Stage::Objects& nodes) {
+bool AdapterTestBase::AwaitNode(const std::string& name,
+                                const std::function<bool(const Json&)>& wanted) {
+  return stack().Await(kNodesPath, [&](const AdapterStack::Objects& nodes) {
     const auto found = nodes.find(name);
     return wanted(found == nodes.end() ? Json(nullptr) : found->second);
   });
 }
 
-Stage::Options StageTestBase::WithoutKubelets() {
-  Stage::Options options;
+AdapterStack::Options AdapterTestBase::WithoutKubelets() {
+  AdapterStack::Options options;
   options.muster.fleetsim_flags = {"--boot_time=1h", "--terminate_time=100ms",
                                    "--work_duration=24h", "--seed=7",
                                    "--kube_cluster=organizations/acme/clusters/elsewhere"};
   return options;
 }
 
-std::string StageTestBase::Deliver(const std::string& pool, const Json& spec) {
+std::string AdapterTestBase::Deliver(const std::string& pool, const Json& spec) {
   CreatePool(pool, spec);
-  const bool boots = stage().AwaitNodePool(pool, [](const Json& object) {
+  const bool boots = stack().AwaitNodePool(pool, [](const Json& object) {
     return object.contains("status") && object["status"].value("inProgress", 0) == 1;
   });
   if (!boots) throw std::runtime_error("no machine came");
   return MusterNodesOf(pool).at(0).machine();
 }
 
-void StageTestBase::Register(const std::string& name, const std::string& provider_id,
-                             const Json& annotations) {
+void AdapterTestBase::Register(const std::string& name, const std::string& provider_id,
+                               const Json& annotations) {
   const Json ready = {{"type", "Ready"}, {"status", "True"}, {"reason", "KubeletReady"}};
-  const auto made = stage().client().Create(
+  const auto made = stack().client().Create(
       kNodesPath, {{"apiVersion", "v1"},
                    {"kind", "Node"},
                    {"metadata", {{"name", name}, {"annotations", annotations}}},
@@ -136,27 +136,27 @@ void StageTestBase::Register(const std::string& name, const std::string& provide
   registered_.push_back(name);
 }
 
-bool StageTestBase::AwaitState(const std::string& node, const std::string& state) {
+bool AdapterTestBase::AwaitState(const std::string& node, const std::string& state) {
   return AwaitNode(node, [&](const Json& object) { return LabelOf(object, kState) == state; });
 }
 
-void StageTestBase::JoinAs(const std::string& machine) {
+void AdapterTestBase::JoinAs(const std::string& machine) {
   Register(machine, absl::StrCat("muster://RNO2A/", machine));
   const bool settled = AwaitNode(machine, [](const Json& object) {
     return LabelOf(object, kState) == "production" && !ConditionOf(object, "CWActive").is_null();
   });
-  if (!settled) throw std::runtime_error("no Node: " + stage().GetNode(machine).dump(2));
+  if (!settled) throw std::runtime_error("no Node: " + stack().GetNode(machine).dump(2));
 }
 
-std::string StageTestBase::Join(const std::string& pool, const Json& spec) {
+std::string AdapterTestBase::Join(const std::string& pool, const Json& spec) {
   const std::string machine = Deliver(pool, spec);
   JoinAs(machine);
   return machine;
 }
 
-bool StageTestBase::AwaitNodeNames(const std::string& pool_uid,
-                                   const std::vector<std::string>& names) {
-  return stage().Await(kNodesPath, [&](const Stage::Objects& nodes) {
+bool AdapterTestBase::AwaitNodeNames(const std::string& pool_uid,
+                                     const std::vector<std::string>& names) {
+  return stack().Await(kNodesPath, [&](const AdapterStack::Objects& nodes) {
     std::vector<std::string> there;
     for (const auto& [name, node] : nodes) {
       if (LabelOf(node, kPoolUidLabel) == pool_uid) there.push_back(name);
@@ -165,8 +165,8 @@ bool StageTestBase::AwaitNodeNames(const std::string& pool_uid,
   });
 }
 
-Json StageTestBase::CreatePod(const std::string& name, const std::string& node,
-                              const Json& changes) {
+Json AdapterTestBase::CreatePod(const std::string& name, const std::string& node,
+                                const Json& changes) {
   const Json container = {{"name", "main"}, {"image", "none"}};
   Json pod = {{"apiVersion", "v1"},
               {"kind", "Pod"},
@@ -176,57 +176,57 @@ Json StageTestBase::CreatePod(const std::string& name, const std::string& node,
                 {"terminationGracePeriodSeconds", 1},
                 {"containers", Json::array({container})}}}};
   pod.merge_patch(changes);
-  const auto made = stage().client().Create(kDefaultPodsPath, pod);
+  const auto made = stack().client().Create(kDefaultPodsPath, pod);
   if (!made.ok()) throw std::runtime_error(made.status().ToString());
   pods_.push_back(name);
   const auto running =
-      stage().client().Patch(kubernetes::PatchType::kMerge, PodPath(name) + "/status",
+      stack().client().Patch(kubernetes::PatchType::kMerge, PodPath(name) + "/status",
                              {{"status", {{"phase", "Running"}}}});
   return running.ok() ? *running : *made;
 }
 
-void StageTestBase::EndPod(const std::string& name) {
-  (void)stage().client().Delete(
+void AdapterTestBase::EndPod(const std::string& name) {
+  (void)stack().client().Delete(
       PodPath(name), {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"gracePeriodSeconds", 0}});
 }
 
-bool StageTestBase::AwaitPod(const std::string& name,
-                             const std::function<bool(const Json&)>& wanted) {
-  return stage().Await(kDefaultPodsPath, [&](const Stage::Objects& pods) {
+bool AdapterTestBase::AwaitPod(const std::string& name,
+                               const std::function<bool(const Json&)>& wanted) {
+  return stack().Await(kDefaultPodsPath, [&](const AdapterStack::Objects& pods) {
     const auto found = pods.find("default/" + name);
     return wanted(found == pods.end() ? Json(nullptr) : found->second);
   });
 }
 
-void StageTestBase::Ctl(const std::vector<std::string>& words) {
-  const Finished finished = stage().muster().Ctl(words);
+void AdapterTestBase::Ctl(const std::vector<std::string>& words) {
+  const Finished finished = stack().muster().Ctl(words);
   EXPECT_EQ(finished.exit_code, 0) << finished.output;
 }
 
-void StageTestBase::ApplyToMuster(const std::string& manifest) {
+void AdapterTestBase::ApplyToMuster(const std::string& manifest) {
   const std::string file = ::testing::TempDir() + Name("manifest") + std::to_string(getpid());
   std::ofstream(file) << manifest;
   Ctl({"apply", "-f", file});
   std::remove(file.c_str());
 }
 
-lifecycle::v1::NodePool StageTestBase::MusterPool(const std::string& name) {
+lifecycle::v1::NodePool AdapterTestBase::MusterPool(const std::string& name) {
   grpc::ClientContext context;
   lifecycle::v1::GetNodePoolRequest request;
   request.set_name(absl::StrCat(kPools, name));
   lifecycle::v1::NodePool pool;
-  const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().muster().channel());
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(stack().muster().channel());
   const grpc::Status status = stub->GetNodePool(&context, request, &pool);
   if (!status.ok()) throw std::runtime_error(status.error_message());
   return pool;
 }
 
-std::vector<lifecycle::v1::Node> StageTestBase::MusterNodesOf(const std::string& pool) {
+std::vector<lifecycle::v1::Node> AdapterTestBase::MusterNodesOf(const std::string& pool) {
   grpc::ClientContext context;
   lifecycle::v1::ListNodesRequest request;
   request.set_parent(absl::StrCat(kPools, pool));
   lifecycle::v1::ListNodesResponse response;
-  const auto stub = lifecycle::v1::LifecycleService::NewStub(stage().muster().channel());
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(stack().muster().channel());
   const grpc::Status status = stub->ListNodes(&context, request, &response);
   if (!status.ok()) throw std::runtime_error(status.error_message());
   return {response.nodes().begin(), response.nodes().end()};

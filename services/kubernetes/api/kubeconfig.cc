@@ -1,4 +1,4 @@
-#include "services/kubernetes/api/endpoint.h"
+#include "services/kubernetes/api/kubeconfig.h"
 
 #include <yaml-cpp/yaml.h>
 

@@ -1,4 +1,4 @@
-// What the double does at command, and what it tells of its clients.
+// What the fake server does at command, and what it tells of its clients.
 #include <atomic>
 #include <map>
 #include <set>

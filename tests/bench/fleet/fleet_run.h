@@ -15,7 +15,7 @@
 
 namespace muster::bench {
 
-struct TrialOptions {
+struct FleetRunOptions {
   StackOptions stack = {};
   int64_t nodes = 0;
   std::set<std::string> phases = {};         // of kPhases; those not named are left out
@@ -36,9 +36,9 @@ inline constexpr const char* kPhases[] = {"register", "scale_up", "quiet",
 //   away       capacity is killed, 5 % of the pools are given a Node more, and it stays away for
 //   ten simulated minutes outage     capacity is back, until every pool is TargetMet and knows its
 //   capacity
-class Trial {
+class FleetRun {
  public:
-  explicit Trial(TrialOptions options);
+  explicit FleetRun(FleetRunOptions options);
 
   // Adds a row a phase to `rows`; the first phase that fails is the last.
   absl::Status Run(std::vector<Row>& rows);
@@ -72,7 +72,7 @@ class Trial {
   PoolWatch::Goal AllAtTarget() const;
   void Connect();
 
-  const TrialOptions options_;
+  const FleetRunOptions options_;
   const Shape shape_;
   std::unique_ptr<Stack> stack_;
   std::unique_ptr<Connections> connections_;

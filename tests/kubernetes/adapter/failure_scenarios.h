@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
-#include "tests/kubernetes/adapter/stage.h"
+#include "tests/kubernetes/adapter/adapter_stack.h"
 
 // What the tests of failures have in common: NodePools whose Nodes are full of Pods, and what must
 // hold of a cluster whatever happened to it.
@@ -27,44 +27,44 @@ nlohmann::json WorkingPool(const std::string& name, int64_t nodes);
 void RetryUntilOk(const std::function<absl::Status()>& request);
 
 // The names of its v1 Nodes, sorted.
-std::vector<std::string> NodesOf(Stage& stage, const std::string& pool);
+std::vector<std::string> NodesOf(AdapterStack& stack, const std::string& pool);
 
 // Puts a Pod of each kind on a v1 Node: interruptable, graceful (it takes `grace` to end), plain,
 // `web` (which BlockDrains is about), and one of a DaemonSet. The names of those that a drain
 // moves.
-std::vector<std::string> FillNode(Stage& stage, const std::string& node,
+std::vector<std::string> FillNode(AdapterStack& stack, const std::string& node,
                                   absl::Duration grace = absl::Seconds(2));
 // No `web` Pod may be evicted, until AllowDrains.
-void BlockDrains(Stage& stage);
-void AllowDrains(Stage& stage);
+void BlockDrains(AdapterStack& stack);
+void AllowDrains(AdapterStack& stack);
 
 // How often the adapter asked each Pod of `pods` to leave, by deletes and evictions that were
-// granted. The double only.
-std::map<std::string, int> EvictionModes(Stage& stage, const std::vector<std::string>& pods);
+// granted. The fake server only.
+std::map<std::string, int> EvictionModes(AdapterStack& stack, const std::vector<std::string>& pods);
 // All evictions that the API server granted since it began, whoever asked.
-int64_t GrantedEvictions(Stage& stage);
+int64_t GrantedEvictions(AdapterStack& stack);
 
 // Waits until each event of Muster is at the API server, once and with its count. What is wrong
 // when patience is over, as text for people; empty: all is well.
-std::string AwaitEvents(Stage& stage);
+std::string AwaitEvents(AdapterStack& stack);
 
 // The clock of these tests: so many renewals of the adapter's Lease.
-bool AwaitRenewals(Stage& stage, int renewals, absl::Duration patience = absl::Seconds(60));
+bool AwaitRenewals(AdapterStack& stack, int renewals, absl::Duration patience = absl::Seconds(60));
 
 // The version of every NodePool, Node, Pod, Namespace and event, by path and name.
-std::map<std::string, std::string> Versions(Stage& stage);
+std::map<std::string, std::string> Versions(AdapterStack& stack);
 // What one has and the other has not, a line each.
 std::string Differences(const std::map<std::string, std::string>& before,
                         const std::map<std::string, std::string>& after);
 // Waits until the adapter wrote nothing for some renewals of its Lease. What it still writes when
 // patience is over, as text for people; empty: it is quiet.
-std::string AwaitQuiet(Stage& stage);
+std::string AwaitQuiet(AdapterStack& stack);
 
 // Counts the changes of NodePools, Nodes and Pods as a watch brings them: the clock by which tests
 // choose their moments.
 class ChangeCounter {
  public:
-  explicit ChangeCounter(Stage& stage);
+  explicit ChangeCounter(AdapterStack& stack);
   ~ChangeCounter();
 
   // Until so many changes came from now on, `over` holds for that NodePool (null: there is none),
@@ -82,12 +82,13 @@ class ChangeCounter {
 };
 
 // Who has which Node objects: name to uid.
-std::map<std::string, std::string> NodeUids(Stage& stage);
+std::map<std::string, std::string> NodeUids(AdapterStack& stack);
 
 // What is there, in a few lines, and the logs: for failure messages.
-std::string Describe(Stage& stage);
+std::string Describe(AdapterStack& stack);
 
 // Waits until the adapter ended by itself; its exit code, -1 when it did not.
-int AwaitAdapterEnd(Stage& stage, size_t replica = 0, absl::Duration patience = absl::Seconds(60));
+int AwaitAdapterEnd(AdapterStack& stack, size_t replica = 0,
+                    absl::Duration patience = absl::Seconds(60));
 
 }  // namespace muster::testing
