@@ -15,14 +15,14 @@
 namespace muster::testing {
 namespace {
 
-class DoubleApiServer : public ApiServer {
+class FakeServer : public ApiServer {
  public:
-  DoubleApiServer() { WriteKubeconfig(absl::StrCat("server: ", double_.url()), "token: any"); }
+  FakeServer() { WriteKubeconfig(absl::StrCat("server: ", fake_.url()), "token: any"); }
   std::string name() const override { return "the fake API server"; }
-  FakeApiServer* fake_or_null() override { return &double_; }
+  FakeApiServer* fake_or_null() override { return &fake_; }
 
  private:
-  FakeApiServer double_;
+  FakeApiServer fake_;
 };
 
 std::string MakeFolder() {
@@ -47,7 +47,7 @@ std::vector<Json> All(kubernetes::Client& client, absl::string_view path) {
 
 std::unique_ptr<ApiServer> ApiServer::Start() {
   const char* assets = std::getenv("KUBEBUILDER_ASSETS");
-  if (assets == nullptr || *assets == '\0') return std::make_unique<DoubleApiServer>();
+  if (assets == nullptr || *assets == '\0') return std::make_unique<FakeServer>();
   return StartRealApiServer(assets);
 }
 

@@ -25,7 +25,7 @@ class MisbehaviourTest : public ServerTest {
   void SetUp() override {
     MUSTER_SKIP_IF_REAL("it does not misbehave on command");
     own_ = ApiServer::Start();
-    double_ = own_->fake_or_null();
+    fake_ = own_->fake_or_null();
     mine_ = own_->Connect("muster-kubernetes/1.0");
   }
   void TearDown() override { mine_.reset(); }
@@ -44,15 +44,15 @@ class MisbehaviourTest : public ServerTest {
   static bool GoOn(absl::string_view, const Json&) { return true; }
 
   std::unique_ptr<ApiServer> own_;
-  FakeApiServer* double_ = nullptr;
+  FakeApiServer* fake_ = nullptr;
   std::unique_ptr<Client> mine_;
 };
 
 TEST_F(MisbehaviourTest, FailsTheNextRequestsThatMatch) {
   CreateNode("a");
-  double_->FailNext({.verb = "PATCH", .path_prefix = kNodes, .code = 500, .count = 2});
-  double_->FailNext({.path_prefix = kPools, .code = 429, .retry_after = 7});
-  double_->FailNext({.verb = "LIST", .path_prefix = kNodes, .code = 410});
+  fake_->FailNext({.verb = "PATCH", .path_prefix = kNodes, .code = 500, .count = 2});
+  fake_->FailNext({.path_prefix = kPools, .code = 429, .retry_after = 7});
+  fake_->FailNext({.verb = "LIST", .path_prefix = kNodes, .code = 410});
   const auto patch = [&] {
     return mine_->Patch(kubernetes::PatchType::kMerge, At(kNodes, "a"), Json::object());
   };
@@ -68,7 +68,7 @@ TEST_F(MisbehaviourTest, FailsTheNextRequestsThatMatch) {
 }
 
 TEST_F(MisbehaviourTest, FailsWhatItCarriedOut) {
-  double_->FailNext({.verb = "POST", .code = 500, .is_carried_out = true});
+  fake_->FailNext({.verb = "POST", .code = 500, .is_carried_out = true});
   EXPECT_THAT(mine_->Create(kNodes, Node("a")), StatusIs(StatusCode::kUnavailable));
   EXPECT_THAT(mine_->Create(kNodes, Node("a")), StatusIs(StatusCode::kAlreadyExists));
 }
@@ -78,11 +78,11 @@ TEST_F(MisbehaviourTest, ListsWhatWas) {
   const std::string then = VersionOf(CreateNode("b"));
   CreateNode("c");
   ASSERT_THAT(mine_->Delete(At(kNodes, "a")), IsOk());
-  double_->Set({.stale_lists = 2});
+  fake_->Set({.stale_lists = 2});
   std::vector<std::string> names;
   EXPECT_EQ(ListNow(&names), then);
   EXPECT_THAT(names, ElementsAre("a", "b"));
-  double_->Set({});
+  fake_->Set({});
   names.clear();
   ListNow(&names);
   EXPECT_THAT(names, ElementsAre("b", "c"));
@@ -98,7 +98,7 @@ TEST_F(MisbehaviourTest, RepeatsAndReordersEventsButEndsWithTheTruth) {
     for (int i = 0; i < 5; ++i) Label("stays", absl::StrCat(name, i));
   }
   constexpr size_t kChanges = 1 + 3 * 12;
-  double_->Set({.repeat_events = 1, .reorder_events = 0.5});
+  fake_->Set({.repeat_events = 1, .reorder_events = 0.5});
   std::map<std::string, int64_t> newest;
   int steps_back = 0;
   int repeats = 0;
@@ -125,7 +125,7 @@ TEST_F(MisbehaviourTest, RepeatsAndReordersEventsButEndsWithTheTruth) {
 }
 
 TEST_F(MisbehaviourTest, CutsStreams) {
-  double_->Set({.cut_streams = absl::Milliseconds(1)});
+  fake_->Set({.cut_streams = absl::Milliseconds(1)});
   const RawAnswer answer = SendRaw(*own_, "GET", absl::StrCat(kNodes, "?watch=true"));
   EXPECT_EQ(answer.code, 200);
   EXPECT_FALSE(answer.is_whole);
@@ -134,7 +134,7 @@ TEST_F(MisbehaviourTest, CutsStreams) {
 
 TEST_F(MisbehaviourTest, DeletesDuringAPatch) {
   CreateNode("a");
-  double_->DeleteDuringNextPatch(At(kNodes, "a"));
+  fake_->DeleteDuringNextPatch(At(kNodes, "a"));
   const auto patch = [&] {
     return mine_->Patch(kubernetes::PatchType::kMerge, At(kNodes, "a"), Json::object());
   };
@@ -151,7 +151,7 @@ TEST_F(MisbehaviourTest, ForgetsItsHistory) {
   const Json page = Json::parse(SendRaw(*own_, "GET", absl::StrCat(kNodes, "?limit=1")).body);
   bool is_compacted = false;
   const absl::Status running = mine_->Watch(kNodes, {}, begin, [&](absl::string_view, const Json&) {
-    if (!is_compacted) double_->CompactHistory();
+    if (!is_compacted) fake_->CompactHistory();
     is_compacted = true;
     return true;
   });
@@ -172,7 +172,7 @@ TEST_F(MisbehaviourTest, ForgetsItsHistory) {
 
 TEST_F(MisbehaviourTest, HangsAndGoesOn) {
   CreateNode("a");
-  double_->SetHanging(true);
+  fake_->SetHanging(true);
   std::atomic<bool> is_answered = false;
   absl::Status status;
   std::thread caller([&] {
@@ -185,13 +185,13 @@ TEST_F(MisbehaviourTest, HangsAndGoesOn) {
   ASSERT_THAT(other, IsOk());
   EXPECT_THAT((*other)->Get(At(kNodes, "a")), StatusIs(StatusCode::kDeadlineExceeded));
   EXPECT_FALSE(is_answered);
-  double_->SetHanging(false);
+  fake_->SetHanging(false);
   caller.join();
   EXPECT_THAT(status, IsOk());
 }
 
 TEST_F(MisbehaviourTest, LetsWatchesFallSilent) {
-  double_->Set({.bookmark_interval = absl::Milliseconds(50)});
+  fake_->Set({.bookmark_interval = absl::Milliseconds(50)});
   kubernetes::ClientOptions options;
   options.watch_silence = absl::Seconds(1);
   const auto watcher = Client::Create(own_->endpoint(), options);
@@ -199,7 +199,7 @@ TEST_F(MisbehaviourTest, LetsWatchesFallSilent) {
   int bookmarks = 0;
   EXPECT_THAT((*watcher)->Watch(kNodes, {}, ListNow(),
                                 [&](absl::string_view, const Json&) {
-                                  if (++bookmarks == 3) double_->SetHanging(true);
+                                  if (++bookmarks == 3) fake_->SetHanging(true);
                                   return true;
                                 }),
               StatusIs(StatusCode::kUnavailable));
@@ -208,24 +208,24 @@ TEST_F(MisbehaviourTest, LetsWatchesFallSilent) {
 
 TEST_F(MisbehaviourTest, RefusesConnectionsAndComesBackAtItsPort) {
   const Json node = CreateNode("a");
-  const std::string url = double_->url();
+  const std::string url = fake_->url();
   const auto idle = own_->Connect();  // keeps a connection on which nothing happens
   EXPECT_THAT(idle->Get("/version"), IsOk());
   absl::Status watched;
   std::thread watcher([&] {
     watched = mine_->Watch(kNodes, {}, "0", [&](absl::string_view, const Json&) {
-      double_->SetHanging(true);  // no more events; the stream stays
+      fake_->SetHanging(true);  // no more events; the stream stays
       return true;
     });
   });
-  while (double_->requests().back().verb != "WATCH") std::this_thread::yield();
-  double_->SetRefusing(true);
+  while (fake_->requests().back().verb != "WATCH") std::this_thread::yield();
+  fake_->SetRefusing(true);
   watcher.join();
   EXPECT_THAT(watched, StatusIs(StatusCode::kUnavailable));
   EXPECT_THAT(mine_->Get(At(kNodes, "a")), StatusIs(StatusCode::kUnavailable));
-  double_->SetHanging(false);
-  double_->SetRefusing(false);
-  EXPECT_EQ(double_->url(), url);
+  fake_->SetHanging(false);
+  fake_->SetRefusing(false);
+  EXPECT_EQ(fake_->url(), url);
   EXPECT_EQ(*mine_->Get(At(kNodes, "a")), node);
 }
 
@@ -240,15 +240,15 @@ TEST_F(MisbehaviourTest, TellsWhoAskedForWhat) {
                  Field(&RecordedRequest::code, code),
                  Field(&RecordedRequest::user_agent, HasSubstr(agent)));
   };
-  EXPECT_THAT(double_->requests(),
+  EXPECT_THAT(fake_->requests(),
               ElementsAre(is("POST", kNodes, 201, "muster"), is("LIST", kNodes, 200, "muster"),
                           is("PATCH", At(kNodes, "a"), 200, "muster"),
                           is("DELETE", At(kNodes, "b"), 404, "kubelet")));
-  EXPECT_EQ(double_->WritesBy("muster-kubernetes"), 2);
-  EXPECT_EQ(double_->WritesBy("muster-kubernetes", "/nodes/a"), 1);
-  EXPECT_EQ(double_->WritesBy("kubelet"), 1);
-  double_->ClearRequests();
-  EXPECT_THAT(double_->requests(), IsEmpty());
+  EXPECT_EQ(fake_->WritesBy("muster-kubernetes"), 2);
+  EXPECT_EQ(fake_->WritesBy("muster-kubernetes", "/nodes/a"), 1);
+  EXPECT_EQ(fake_->WritesBy("kubelet"), 1);
+  fake_->ClearRequests();
+  EXPECT_THAT(fake_->requests(), IsEmpty());
 }
 
 TEST_F(MisbehaviourTest, ServesManyWatchesAtOnce) {
