@@ -33,6 +33,7 @@
 #include "storage/postgres/lane_clock.h"
 #include "storage/postgres/lane_db.h"
 #include "storage/postgres/read_pacer.h"
+#include "storage/postgres/state_cell.h"
 #include "storage/postgres/store.h"
 #include "storage/postgres/watch.h"
 
@@ -48,10 +49,7 @@ namespace muster::storage {
 //
 //   Read ────► barrier: the head's revision as of now ──► wait until memory has it ──► read memory
 //
-// Two copies of the state share their rows: `working_`, on which decisions are made and taken back,
-// belongs to the lane's thread; `served_`, behind a reader lock, is what readers see, and never
-// holds anything that is not committed. All public functions are thread-safe. Callbacks run on the
-// lane's threads and must not block.
+// All public functions are thread-safe. Callbacks run on the lane's threads and must not block.
 template <class State>
 class CommitLane {
  public:
@@ -79,8 +77,8 @@ class CommitLane {
                                                             const Store<State>* store,
                                                             const Clock* clock = nullptr) {
     auto lane = std::unique_ptr<CommitLane>(new CommitLane(std::move(options), store, clock));
-    RETURN_IF_ERROR(lane->Load(lane->working_, lane->at_));
-    lane->Show();
+    RETURN_IF_ERROR(lane->Load(lane->memory_.working(), lane->memory_.at()));
+    lane->memory_.PublishAll();
     lane->Start();
     return lane;
   }
@@ -104,15 +102,13 @@ class CommitLane {
   // f(const State&, int64_t revision) on memory as it is: committed, perhaps not the newest.
   template <class F>
   auto Peek(F f) const {
-    ReaderLock lock(served_mutex_);
-    return f(static_cast<const State&>(served_), served_revision_.load());
+    return memory_.Peek(std::move(f));
   }
 
   // The same with where memory is: f(const State&, const Position&).
   template <class F>
   auto PeekAt(F f) const {
-    ReaderLock lock(served_mutex_);
-    return f(static_cast<const State&>(served_), static_cast<const Position&>(served_at_));
+    return memory_.PeekAt(std::move(f));
   }
 
   // Begins a watch; see muster.type.v1.WatchStart. It ends by its own status; nothing fails here.
@@ -127,7 +123,7 @@ class CommitLane {
   // Whether the database answered when it was last asked (at most LaneOptions::poll ago), and
   // memory is not being loaded anew.
   bool ready() const { return ready_ && !loading_; }
-  int64_t revision() const { return served_revision_; }
+  int64_t revision() const { return memory_.served_revision(); }
   LaneStats stats() const;
 
   // What time it is for decisions: the database's at the last head, and steadily on from there. For
@@ -223,12 +219,10 @@ class CommitLane {
   static constexpr int kMaxFollows = 5;
   Entries LastPerKey(const Entries& changes) const;
   std::vector<JournalRow> ToJournal(const Entries& changes) const;
-  // `changes` were applied to working_ and are committed: readers and watchers see them from here
-  // on.
+  // `changes` were applied to the working copy and are committed: readers and watchers see them
+  // from here on.
   void Publish(const Entries& changes, const std::vector<JournalRow>& rows);
   void PublishReload(const Continuity& why);
-  // Readers see working_ from here on.
-  void Show();
   void FailQueued(const absl::Status& status);
 
   // --- whoever audits or compares ---
@@ -261,10 +255,6 @@ class CommitLane {
   // history that is gone is asked for again.
   void AnswerReads(std::vector<PendingRead>& unasked, std::vector<PendingRead>& waiting);
   void Poke();
-  Position served_at() const {
-    ReaderLock lock(served_mutex_);
-    return served_at_;
-  }
 
   // --- the watch starters' thread ---
   void RunWatchStarts();
@@ -283,14 +273,8 @@ class CommitLane {
   LaneClock clock_;
   LaneDb db_;
 
-  State working_;  // lane's thread only
-  Position at_;    // of working_ without staged state; lane's thread only
+  StateCell<State> memory_;
   std::chrono::steady_clock::time_point tend_at_ = {};  // lane's thread only
-
-  mutable SharedMutex served_mutex_;
-  State served_ MUSTER_GUARDED_BY(served_mutex_);
-  Position served_at_ MUSTER_GUARDED_BY(served_mutex_);
-  std::atomic<int64_t> served_revision_ = 0;
 
   mutable Mutex mutex_;
   CondVar lane_wakes_;
@@ -305,7 +289,7 @@ class CommitLane {
   bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
 
-  mutable Mutex watch_mutex_;  // taken before served_mutex_
+  mutable Mutex watch_mutex_;  // taken before the memory's
   std::vector<std::shared_ptr<Watcher>> watchers_ MUSTER_GUARDED_BY(watch_mutex_);
 
   Mutex answers_mutex_;

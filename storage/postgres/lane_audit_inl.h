@@ -118,11 +118,11 @@ absl::Status CommitLane<State>::CopyState(State& copy, Position& at) {
     std::optional<absl::Status> status MUSTER_GUARDED_BY(mutex);
   };
   Waiting waiting;
-  // Called with served_mutex_ held.
+  // Called with the served copy held.
   Read([&](const absl::Status& status, const State* state, int64_t) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (status.ok()) {
       copy = *state;
-      at = served_at_;
+      at = memory_.held_at();
     }
     MutexLock lock(waiting.mutex);
     waiting.status = status;
@@ -139,11 +139,11 @@ absl::Status CommitLane<State>::CopyBoth(State& working, State& served, Position
   CondVar done_condition;
   bool done = false;
   const auto inspection = [&] {
-    working = working_;
-    at = at_;
+    working = memory_.working();
+    at = memory_.at();
     {
-      ReaderLock lock(served_mutex_);
-      served = served_;
+      ReaderLock lock(memory_.served_mutex());
+      served = memory_.held();
     }
     MutexLock lock(done_mutex);
     done = true;

@@ -6,11 +6,11 @@ namespace muster::storage {
 
 template <class State>
 void CommitLane<State>::CatchUpIdle() {
-  const absl::StatusOr<Head> head = db_.PeekHead(at_.revision);
+  const absl::StatusOr<Head> head = db_.PeekHead(memory_.at().revision);
   ready_ = head.ok();
   if (!head.ok()) return;
   clock_.Take(*head);
-  if (head->revision == at_.revision && Judge(at_, *head).continues()) return;
+  if (head->revision == memory_.at().revision && Judge(memory_.at(), *head).continues()) return;
   // What fails here is tried again at the next poll; until then whoever waits for newer memory is
   // told so.
   const absl::Status status = Follow();
@@ -24,8 +24,8 @@ template <class State>
 absl::Status CommitLane<State>::Follow() {
   bool anew = false;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
-    const Head head = journal::Peek(tx, at_.revision);
-    anew = !Judge(at_, head).continues();
+    const Head head = journal::Peek(tx, memory_.at().revision);
+    anew = !Judge(memory_.at(), head).continues();
     return anew ? absl::OkStatus() : CatchUp(tx, head);
   }));
   return anew ? LoadAnew() : absl::OkStatus();
@@ -37,7 +37,7 @@ absl::Status CommitLane<State>::LoadAnew() {
   loading_ = true;
   const absl::Cleanup loaded_or_not = [this] { loading_ = false; };
   Head truth;
-  ASSIGN_OR_RETURN(const Continuity why, db_.Confirm(at_, truth));
+  ASSIGN_OR_RETURN(const Continuity why, db_.Confirm(memory_.at(), truth));
   State loaded;
   Position at;
   if (!why.continues()) {
@@ -51,8 +51,8 @@ absl::Status CommitLane<State>::LoadAnew() {
     db_.DropReaders();
     return error::Unavailable("The database's servers do not agree about its history.");
   }
-  working_ = std::move(loaded);
-  at_ = std::move(at);
+  memory_.working() = std::move(loaded);
+  memory_.at() = std::move(at);
   if (why.replaced()) ++history_replaced_;
   PublishReload(why);
   return absl::OkStatus();
@@ -60,13 +60,14 @@ absl::Status CommitLane<State>::LoadAnew() {
 
 template <class State>
 absl::Status CommitLane<State>::CatchUp(Transaction& tx, const Head& head) {
-  while (at_.revision < head.revision) {
+  while (memory_.at().revision < head.revision) {
     const std::vector<JournalRow> rows =
-        journal::Read(tx, at_.revision, head.revision, options_.catch_up_chunk);
+        journal::Read(tx, memory_.at().revision, head.revision, options_.catch_up_chunk);
     // Ordered and without repeats: as many as there should be are all that there should be.
-    if (rows.empty() || rows.back().revision != at_.revision + static_cast<int64_t>(rows.size())) {
+    if (rows.empty() ||
+        rows.back().revision != memory_.at().revision + static_cast<int64_t>(rows.size())) {
       return error::Unavailable(
-          absl::StrCat("The journal has a gap after revision ", at_.revision, "."));
+          absl::StrCat("The journal has a gap after revision ", memory_.at().revision, "."));
     }
     Entries changes;
     for (const JournalRow& row : rows) {
@@ -75,9 +76,10 @@ absl::Status CommitLane<State>::CatchUp(Transaction& tx, const Head& head) {
       if (!change.ok()) return error::Unavailable(change.status().message());
       changes.push_back({*std::move(change), row.revision});
     }
-    for (const Revised<Change>& change : changes) working_.Apply(change.change, change.revision);
-    at_.revision = rows.back().revision;
-    at_.batch = rows.back().batch;
+    for (const Revised<Change>& change : changes)
+      memory_.working().Apply(change.change, change.revision);
+    memory_.at().revision = rows.back().revision;
+    memory_.at().batch = rows.back().batch;
     Publish(changes, rows);
   }
   return absl::OkStatus();
@@ -108,12 +110,7 @@ void CommitLane<State>::Publish(const Entries& changes, const std::vector<Journa
   // A watch that starts takes its snapshot under watch_mutex_: it sees these changes there or is
   // sent them, never both.
   MutexLock watch_lock(watch_mutex_);
-  {
-    WriterLock lock(served_mutex_);
-    for (const Revised<Change>& change : changes) served_.Apply(change.change, change.revision);
-    served_at_ = at_;
-    served_revision_ = at_.revision;
-  }
+  memory_.Publish(changes);
   SendToWatchers(rows);
   MutexLock lock(mutex_);
   for (const Subscriber& subscriber : subscribers_) subscriber(changes);
@@ -121,20 +118,13 @@ void CommitLane<State>::Publish(const Entries& changes, const std::vector<Journa
 }
 
 template <class State>
-void CommitLane<State>::Show() {
-  WriterLock lock(served_mutex_);
-  served_ = working_;
-  served_at_ = at_;
-  served_revision_ = at_.revision;
-}
-
-template <class State>
 void CommitLane<State>::PublishReload(const Continuity& why) {
   MutexLock watch_lock(watch_mutex_);
-  Show();
+  memory_.PublishAll();
   for (const auto& watcher : watchers_) {
-    watcher->End(why.replaced() ? HistoryReplaced(why.reason)
-                                : error::RevisionCompacted(at_.revision, at_.revision));
+    watcher->End(why.replaced()
+                     ? HistoryReplaced(why.reason)
+                     : error::RevisionCompacted(memory_.at().revision, memory_.at().revision));
   }
   watchers_.clear();
   MutexLock lock(mutex_);
@@ -150,7 +140,8 @@ void CommitLane<State>::TendWatchers() {
   MutexLock lock(watch_mutex_);
   std::erase_if(watchers_,
                 [](const auto& watcher) { return watcher->cancelled() || watcher->ended(); });
-  for (const auto& watcher : watchers_) watcher->Progress(at_.revision, at_.incarnation);
+  for (const auto& watcher : watchers_)
+    watcher->Progress(memory_.at().revision, memory_.at().incarnation);
 }
 
 }  // namespace muster::storage

@@ -11,7 +11,7 @@ void CommitLane<State>::Start() {
   reads_ = std::thread([this] { RunReads(); });
   watch_starts_ = std::thread([this] { RunWatchStarts(); });
   db_.StartTailer([this](int64_t revision) {
-    if (revision <= served_revision_) return;
+    if (revision <= memory_.served_revision()) return;
     MutexLock lock(mutex_);
     poked_ = true;
     lane_wakes_.Signal();
@@ -197,17 +197,17 @@ absl::Status CommitLane<State>::TryLevelBatch(absl::Span<Command> batch, int64_t
     if (staged.has_value()) staged->RollBack();
     staged.reset();
     rows.clear();
-    const Head head = journal::Lock(tx, at_.revision);
-    behind =
-        !Judge(at_, head).continues() || head.revision - at_.revision > options_.catch_up_chunk;
+    const Head head = journal::Lock(tx, memory_.at().revision);
+    behind = !Judge(memory_.at(), head).continues() ||
+             head.revision - memory_.at().revision > options_.catch_up_chunk;
     if (behind) return absl::CancelledError("Memory is not level with the journal.");
     RETURN_IF_ERROR(CatchUp(tx, head));
-    staged.emplace(working_, at_.revision);
-    first_revision = at_.revision + 1;
+    staged.emplace(memory_.working(), memory_.at().revision);
+    first_revision = memory_.at().revision + 1;
     const absl::Time now = clock_.Take(head);
     for (Command& command : batch) {
       if (absl::IsDeadlineExceeded(command.status)) continue;
-      if (!command.incarnation.empty() && command.incarnation != at_.incarnation) {
+      if (!command.incarnation.empty() && command.incarnation != memory_.at().incarnation) {
         command.status = HistoryLost();
         continue;
       }
@@ -224,14 +224,14 @@ absl::Status CommitLane<State>::TryLevelBatch(absl::Span<Command> batch, int64_t
     if (staged.has_value()) staged->RollBack();
     return status;
   }
-  shown = at_.revision = staged->revision();
+  shown = memory_.at().revision = staged->revision();
   if (rows.empty()) return status;
-  at_.batch = batch_id;
+  memory_.at().batch = batch_id;
   ++batches_;
   changes_ += static_cast<int64_t>(rows.size());
   Yield(LanePoint::kBeforePublish);
   Publish(staged->changes(), rows);
-  db_.Announce(at_.revision);
+  db_.Announce(memory_.at().revision);
   return status;
 }
 
@@ -289,7 +289,7 @@ void CommitLane<State>::FailQueued(const absl::Status& status) {
 
 template <class State>
 LaneStats CommitLane<State>::stats() const {
-  LaneStats stats{.revision = served_revision_,
+  LaneStats stats{.revision = memory_.served_revision(),
                   .batches = batches_,
                   .commands = commands_,
                   .changes = changes_,

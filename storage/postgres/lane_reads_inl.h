@@ -63,7 +63,7 @@ template <class State>
 void CommitLane<State>::AskHead(std::vector<PendingRead>& unasked,
                                 std::vector<PendingRead>& waiting) {
   // What memory knows before the head is asked, the head knows too, or it was lost.
-  const Position known = served_at();
+  const Position known = memory_.served_at();
   Yield(LanePoint::kBeforeBarrier);
   const absl::StatusOr<Head> head = db_.PeekHead(known.revision, "barrier");
   Yield(LanePoint::kAfterBarrier);
@@ -78,7 +78,7 @@ void CommitLane<State>::AskHead(std::vector<PendingRead>& unasked,
     waiting.push_back(std::move(read));
   }
   unasked.clear();
-  if (head.ok() && head->revision > served_revision_) Poke();
+  if (head.ok() && head->revision > memory_.served_revision()) Poke();
 }
 
 template <class State>
@@ -94,11 +94,11 @@ void CommitLane<State>::AnswerReads(std::vector<PendingRead>& unasked,
   };
   for (PendingRead& read : unasked) keep(read, again);
   for (PendingRead& read : waiting) {
-    ReaderLock lock(served_mutex_);
-    if (read.incarnation != served_at_.incarnation) {
+    ReaderLock lock(memory_.served_mutex());
+    if (read.incarnation != memory_.held_at().incarnation) {
       keep(read, again);
-    } else if (read.revision <= served_at_.revision) {
-      read.done(absl::OkStatus(), &served_, served_at_.revision);
+    } else if (read.revision <= memory_.held_at().revision) {
+      read.done(absl::OkStatus(), &memory_.held(), memory_.held_at().revision);
     } else {
       keep(read, still);
     }
@@ -149,7 +149,7 @@ void CommitLane<State>::StartWatch(const std::shared_ptr<Watcher>& watcher) {
   }
   if (watcher->cancelled()) return;
   MutexLock lock(watch_mutex_);
-  watcher->SkipThrough(served_revision_);
+  watcher->SkipThrough(memory_.served_revision());
   watcher->StartSnapshot(SnapshotOf(*watcher));
   Yield(LanePoint::kSnapshotTaken);
   watchers_.push_back(watcher);
@@ -158,7 +158,7 @@ void CommitLane<State>::StartWatch(const std::shared_ptr<Watcher>& watcher) {
 template <class State>
 absl::Status CommitLane<State>::ResumeWatch(const std::shared_ptr<Watcher>& watcher, int64_t at) {
   watcher->SkipThrough(at);
-  const Position began = served_at();
+  const Position began = memory_.served_at();
   // The journal is read without holding up the lane; one that cannot be caught up with so is read
   // with the lock held.
   constexpr int kFreeReads = 20;
@@ -172,13 +172,13 @@ absl::Status CommitLane<State>::ResumeWatch(const std::shared_ptr<Watcher>& watc
     }
     if (at > head.revision) return error::RevisionInFuture(at, head.revision);
     if (at < head.compacted_revision) return error::RevisionCompacted(at, head.compacted_revision);
-    RETURN_IF_ERROR(OfferJournal(*watcher, at, served_revision_));
+    RETURN_IF_ERROR(OfferJournal(*watcher, at, memory_.served_revision()));
     Yield(LanePoint::kResumeLevel);
     MutexLock lock(watch_mutex_);
-    if (served_at().incarnation != began.incarnation)
+    if (memory_.served_at().incarnation != began.incarnation)
       return HistoryReplaced("It was replaced meanwhile.");
-    if (reads >= kFreeReads) RETURN_IF_ERROR(OfferJournal(*watcher, at, served_revision_));
-    if (at < served_revision_) continue;
+    if (reads >= kFreeReads) RETURN_IF_ERROR(OfferJournal(*watcher, at, memory_.served_revision()));
+    if (at < memory_.served_revision()) continue;
     watchers_.push_back(watcher);
     break;
   }
@@ -203,12 +203,12 @@ template <class State>
 std::function<std::optional<WatchItem>()> CommitLane<State>::SnapshotOf(
     const Watcher& watcher) const {
   auto rows = std::make_shared<Entries>();
-  ReaderLock lock(served_mutex_);
-  served_.ForEach([&](Revised<Change> row) {
+  ReaderLock lock(memory_.served_mutex());
+  memory_.held().ForEach([&](Revised<Change> row) {
     if (watcher.Matches(row.change.kind(), row.change.key)) rows->push_back(std::move(row));
   });
   return [&store = store_, rows, next = size_t{0},
-          at = served_at_]() mutable -> std::optional<WatchItem> {
+          at = memory_.held_at()]() mutable -> std::optional<WatchItem> {
     if (next == rows->size()) {
       return WatchItem{.type = WatchItem::Type::kSnapshotEnd,
                        .revision = at.revision,
