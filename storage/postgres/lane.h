@@ -32,10 +32,13 @@
 #include "storage/postgres/history.h"
 #include "storage/postgres/lane_clock.h"
 #include "storage/postgres/lane_db.h"
-#include "storage/postgres/read_pacer.h"
+#include "storage/postgres/read_barrier.h"
 #include "storage/postgres/state_cell.h"
 #include "storage/postgres/store.h"
 #include "storage/postgres/watch.h"
+#include "storage/postgres/watch_hub.h"
+#include "storage/postgres/watch_snapshot.h"
+#include "storage/postgres/watch_starter.h"
 
 namespace muster::storage {
 
@@ -97,7 +100,16 @@ class CommitLane {
               std::string incarnation = {});
 
   // A linearizable read: `done` sees every change that was committed before the call.
-  void Read(ReadDone done, absl::Time deadline = absl::InfiniteFuture());
+  void Read(ReadDone done, absl::Time deadline = absl::InfiniteFuture()) {
+    reads_.Read(
+        // Where the status is OK, memory is held for reading.
+        [this, done = std::move(done)](const absl::Status& status)
+            ABSL_NO_THREAD_SAFETY_ANALYSIS mutable {
+              if (!status.ok()) return done(status, nullptr, 0);
+              done(status, &memory_.held(), memory_.held_at().revision);
+            },
+        deadline);
+  }
 
   // f(const State&, int64_t revision) on memory as it is: committed, perhaps not the newest.
   template <class F>
@@ -112,7 +124,9 @@ class CommitLane {
   }
 
   // Begins a watch; see muster.type.v1.WatchStart. It ends by its own status; nothing fails here.
-  std::shared_ptr<Watcher> Watch(WatchOptions options);
+  std::shared_ptr<Watcher> Watch(WatchOptions options) {
+    return watch_starts_.Watch(std::move(options));
+  }
 
   // To be called before the first Submit; lives as long as the lane.
   void Subscribe(Subscriber subscriber) {
@@ -122,7 +136,7 @@ class CommitLane {
 
   // Whether the database answered when it was last asked (at most LaneOptions::poll ago), and
   // memory is not being loaded anew.
-  bool ready() const { return ready_ && !loading_; }
+  bool ready() const { return db_.ready() && !loading_; }
   int64_t revision() const { return memory_.served_revision(); }
   LaneStats stats() const;
 
@@ -154,13 +168,6 @@ class CommitLane {
     std::string incarnation = {};
     absl::Status status = {};
   };
-  struct PendingRead {
-    ReadDone done;
-    absl::Time deadline;
-    // What memory must show before it is answered.
-    std::string incarnation = {};
-    int64_t revision = 0;
-  };
   // Commands that were committed, or failed, together.
   struct Answered {
     std::vector<Command> batch;
@@ -170,21 +177,28 @@ class CommitLane {
   using Entries = std::vector<Revised<Change>>;
 
   CommitLane(LaneOptions options, const Store<State>* store, const Clock* clock)
-      : options_(WithDoubtHook(std::move(options))), store_(*store), clock_(clock), db_(options_) {}
+      : options_(WithDoubtHook(std::move(options))),
+        store_(*store),
+        clock_(clock),
+        db_(options_),
+        reads_(options_, db_, memory_, [this] { Poke(); }),
+        watch_starts_(
+            options_, db_, memory_, watchers_,
+            [this](const Watcher& watcher) { return SnapshotOf(memory_, store_, watcher); },
+            [this] { Poke(); }) {}
 
   void Start();
   // While the outcome of a batch is unknown, nobody should wait behind it.
   LaneOptions WithDoubtHook(LaneOptions options) {
     options.runner.on_doubt = [this] {
-      ready_ = false;
+      db_.set_ready(false);
       FailQueued(error::Unavailable("The database is away."));
     };
     return options;
   }
 
-  void Yield(LanePoint point) const {
-    if (options_.yield) options_.yield(point);
-  }
+  // The lane looks at the head soon.
+  void Poke();
 
   // --- the lane's thread ---
   void RunLane();
@@ -245,61 +259,32 @@ class CommitLane {
   // --- the answers' thread: while callers are told, the lane is at its next batch ---
   void RunAnswers();
 
-  // --- the readers' thread ---
-  void RunReads();
-  // Waits for reads or for memory. False: the lane stops.
-  bool AwaitReads(std::vector<PendingRead>& unasked, bool none_waits);
-  // One question of the head for all of `unasked`; what it settles moves to `waiting`.
-  void AskHead(std::vector<PendingRead>& unasked, std::vector<PendingRead>& waiting);
-  // Answers those that memory satisfies, and those that have waited in vain. What waited for a
-  // history that is gone is asked for again.
-  void AnswerReads(std::vector<PendingRead>& unasked, std::vector<PendingRead>& waiting);
-  void Poke();
-
-  // --- the watch starters' thread ---
-  void RunWatchStarts();
-  void StartWatch(const std::shared_ptr<Watcher>& watcher);
-  // OK: it is sent changes from here on, or nobody wants it any more. Else: how it ends.
-  absl::Status ResumeWatch(const std::shared_ptr<Watcher>& watcher, int64_t at);
-  // Offers the journal from `at`, which moves, up to `upto`.
-  absl::Status OfferJournal(Watcher& watcher, int64_t& at, int64_t upto);
-  // Copies of the matching rows, encoded one by one as the watcher takes them.
-  std::function<std::optional<WatchItem>()> SnapshotOf(const Watcher& watcher) const;
-  void SendToWatchers(const std::vector<JournalRow>& rows)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(watch_mutex_);
-
   const LaneOptions options_;
   const Store<State>& store_;
   LaneClock clock_;
   LaneDb db_;
 
   StateCell<State> memory_;
+  WatchHub watchers_;
+  ReadBarrier reads_;
+  WatchStarter watch_starts_;
   std::chrono::steady_clock::time_point tend_at_ = {};  // lane's thread only
 
   mutable Mutex mutex_;
   CondVar lane_wakes_;
-  CondVar reads_wake_;
-  CondVar watches_wake_;
   std::deque<Command> queue_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<PendingRead> new_reads_ MUSTER_GUARDED_BY(mutex_);
-  std::deque<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);
   std::vector<Subscriber> subscribers_ MUSTER_GUARDED_BY(mutex_);
   bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool intake_over_ MUSTER_GUARDED_BY(mutex_) = false;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
-
-  mutable Mutex watch_mutex_;  // taken before the memory's
-  std::vector<std::shared_ptr<Watcher>> watchers_ MUSTER_GUARDED_BY(watch_mutex_);
 
   Mutex answers_mutex_;
   CondVar answers_wake_;
   std::deque<Answered> answers_ MUSTER_GUARDED_BY(answers_mutex_);
   bool no_more_answers_ MUSTER_GUARDED_BY(answers_mutex_) = false;
 
-  std::atomic<bool> ready_ = true;
   std::atomic<bool> loading_ = false;
-  std::atomic<bool> intake_over_ = false;
   std::atomic<int64_t> batches_ = 0;
   std::atomic<int64_t> commands_ = 0;
   std::atomic<int64_t> changes_ = 0;
@@ -308,8 +293,6 @@ class CommitLane {
 
   std::thread lane_;
   std::thread answers_thread_;
-  std::thread reads_;
-  std::thread watch_starts_;
 };
 
 }  // namespace muster::storage
@@ -317,4 +300,3 @@ class CommitLane {
 #include "storage/postgres/lane_audit_inl.h"
 #include "storage/postgres/lane_history_inl.h"
 #include "storage/postgres/lane_inl.h"
-#include "storage/postgres/lane_reads_inl.h"

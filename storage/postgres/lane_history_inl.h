@@ -7,14 +7,14 @@ namespace muster::storage {
 template <class State>
 void CommitLane<State>::CatchUpIdle() {
   const absl::StatusOr<Head> head = db_.PeekHead(memory_.at().revision);
-  ready_ = head.ok();
+  db_.set_ready(head.ok());
   if (!head.ok()) return;
   clock_.Take(*head);
   if (head->revision == memory_.at().revision && Judge(memory_.at(), *head).continues()) return;
   // What fails here is tried again at the next poll; until then whoever waits for newer memory is
   // told so.
   const absl::Status status = Follow();
-  ready_ = status.ok();
+  db_.set_ready(status.ok());
   if (status.ok()) return;
   log::Warn("memory cannot follow the journal",
             {{"schema", options_.connect.schema}, {"error", status}});
@@ -43,7 +43,7 @@ absl::Status CommitLane<State>::LoadAnew() {
   if (!why.continues()) {
     log::Warn("memory is loaded anew",
               {{"schema", options_.connect.schema}, {"reason", why.reason}});
-    Yield(LanePoint::kBeforeLoad);
+    options_.Yield(LanePoint::kBeforeLoad);
     RETURN_IF_ERROR(Load(loaded, at));
   }
   // Readers' connections may still be to a server that no longer is the one that takes writes.
@@ -107,29 +107,28 @@ void CommitLane<State>::LoadSlowly(Transaction& tx,
 
 template <class State>
 void CommitLane<State>::Publish(const Entries& changes, const std::vector<JournalRow>& rows) {
-  // A watch that starts takes its snapshot under watch_mutex_: it sees these changes there or is
-  // sent them, never both.
-  MutexLock watch_lock(watch_mutex_);
+  MutexLock watch_lock(watchers_.mutex());
   memory_.Publish(changes);
-  SendToWatchers(rows);
-  MutexLock lock(mutex_);
-  for (const Subscriber& subscriber : subscribers_) subscriber(changes);
-  reads_wake_.Signal();
+  watchers_.Send(rows);
+  {
+    MutexLock lock(mutex_);
+    for (const Subscriber& subscriber : subscribers_) subscriber(changes);
+  }
+  reads_.Wake();
 }
 
 template <class State>
 void CommitLane<State>::PublishReload(const Continuity& why) {
-  MutexLock watch_lock(watch_mutex_);
+  MutexLock watch_lock(watchers_.mutex());
   memory_.PublishAll();
-  for (const auto& watcher : watchers_) {
-    watcher->End(why.replaced()
-                     ? HistoryReplaced(why.reason)
-                     : error::RevisionCompacted(memory_.at().revision, memory_.at().revision));
+  watchers_.EndAll(why.replaced()
+                       ? HistoryReplaced(why.reason)
+                       : error::RevisionCompacted(memory_.at().revision, memory_.at().revision));
+  {
+    MutexLock lock(mutex_);
+    for (const Subscriber& subscriber : subscribers_) subscriber({});
   }
-  watchers_.clear();
-  MutexLock lock(mutex_);
-  for (const Subscriber& subscriber : subscribers_) subscriber({});
-  reads_wake_.Signal();
+  reads_.Wake();
 }
 
 template <class State>
@@ -137,11 +136,7 @@ void CommitLane<State>::TendWatchers() {
   const auto now = std::chrono::steady_clock::now();
   if (now < tend_at_) return;
   tend_at_ = now + absl::ToChronoNanoseconds(options_.progress_interval);
-  MutexLock lock(watch_mutex_);
-  std::erase_if(watchers_,
-                [](const auto& watcher) { return watcher->cancelled() || watcher->ended(); });
-  for (const auto& watcher : watchers_)
-    watcher->Progress(memory_.at().revision, memory_.at().incarnation);
+  watchers_.Tend(memory_.at());
 }
 
 }  // namespace muster::storage

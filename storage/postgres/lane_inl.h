@@ -8,14 +8,18 @@ template <class State>
 void CommitLane<State>::Start() {
   lane_ = std::thread([this] { RunLane(); });
   answers_thread_ = std::thread([this] { RunAnswers(); });
-  reads_ = std::thread([this] { RunReads(); });
-  watch_starts_ = std::thread([this] { RunWatchStarts(); });
+  reads_.Start();
+  watch_starts_.Start();
   db_.StartTailer([this](int64_t revision) {
-    if (revision <= memory_.served_revision()) return;
-    MutexLock lock(mutex_);
-    poked_ = true;
-    lane_wakes_.Signal();
+    if (revision > memory_.served_revision()) Poke();
   });
+}
+
+template <class State>
+void CommitLane<State>::Poke() {
+  MutexLock lock(mutex_);
+  poked_ = true;
+  lane_wakes_.Signal();
 }
 
 template <class State>
@@ -23,8 +27,8 @@ void CommitLane<State>::StopIntake() {
   {
     MutexLock lock(mutex_);
     intake_over_ = true;
-    reads_wake_.SignalAll();
   }
+  reads_.CloseIntake();
   FailQueued(error::Unavailable("The server stops."));
 }
 
@@ -33,26 +37,24 @@ void CommitLane<State>::Stop() {
   StopIntake();
   {
     MutexLock lock(mutex_);
-    if (stopped_) return;
-    stopped_ = true;
+    if (stopping_) return;
     stopping_ = true;
     lane_wakes_.SignalAll();
-    reads_wake_.SignalAll();
-    watches_wake_.SignalAll();
   }
+  reads_.Stop();
+  watch_starts_.Stop();
   db_.Stop();
-  for (std::thread* thread : {&lane_, &reads_, &watch_starts_}) {
-    if (thread->joinable()) thread->join();
-  }
+  if (lane_.joinable()) lane_.join();
+  reads_.Join();
+  watch_starts_.Join();
   {
     MutexLock lock(answers_mutex_);
     no_more_answers_ = true;
     answers_wake_.Signal();
   }
   if (answers_thread_.joinable()) answers_thread_.join();
-  MutexLock lock(watch_mutex_);
-  for (const auto& watcher : watchers_) watcher->End(error::Unavailable("The server stops."));
-  watchers_.clear();
+  MutexLock lock(watchers_.mutex());
+  watchers_.EndAll(error::Unavailable("The server stops."));
 }
 
 template <class State>
@@ -109,7 +111,7 @@ void CommitLane<State>::RunBatch(std::vector<Command> batch) {
       command.status = absl::DeadlineExceededError("The request waited too long to be committed.");
   }
   const absl::Status status = CommitOrSplit(absl::MakeSpan(batch));
-  ready_ = !absl::IsUnavailable(status);
+  db_.set_ready(!absl::IsUnavailable(status));
   // While the database is away nobody should wait behind the next futile try.
   if (absl::IsUnavailable(status)) FailQueued(status);
 }
@@ -229,7 +231,7 @@ absl::Status CommitLane<State>::TryLevelBatch(absl::Span<Command> batch, int64_t
   memory_.at().batch = batch_id;
   ++batches_;
   changes_ += static_cast<int64_t>(rows.size());
-  Yield(LanePoint::kBeforePublish);
+  options_.Yield(LanePoint::kBeforePublish);
   Publish(staged->changes(), rows);
   db_.Announce(memory_.at().revision);
   return status;
@@ -277,14 +279,12 @@ std::vector<JournalRow> CommitLane<State>::ToJournal(const Entries& changes) con
 template <class State>
 void CommitLane<State>::FailQueued(const absl::Status& status) {
   std::deque<Command> failed;
-  std::vector<PendingRead> reads;
   {
     MutexLock lock(mutex_);
     failed.swap(queue_);
-    reads.swap(new_reads_);
   }
   for (Command& command : failed) command.done(status, 0);
-  for (PendingRead& read : reads) read.done(status, nullptr, 0);
+  reads_.FailUnasked(status);
 }
 
 template <class State>
@@ -297,14 +297,9 @@ LaneStats CommitLane<State>::stats() const {
                   .retries = db_.stats().retries,
                   .in_doubt = db_.stats().in_doubt,
                   .history_replaced = history_replaced_};
-  {
-    MutexLock lock(mutex_);
-    stats.queued = static_cast<int64_t>(queue_.size());
-  }
-  MutexLock lock(watch_mutex_);
-  stats.watchers = std::count_if(watchers_.begin(), watchers_.end(), [](const auto& watcher) {
-    return !watcher->cancelled() && !watcher->ended();
-  });
+  stats.watchers = watchers_.Count();
+  MutexLock lock(mutex_);
+  stats.queued = static_cast<int64_t>(queue_.size());
   return stats;
 }
 
