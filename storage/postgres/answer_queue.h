@@ -22,8 +22,8 @@ class AnswerQueue {
   void Start() {
     thread_ = std::thread([this] { Run(); });
   }
-  // Takes commands that were committed, or failed, together. Where `status` is OK, each is told what
-  // its decision said.
+  // Takes commands that were committed, or failed, together. Where `status` is OK, each is told
+  // what its decision said.
   void Add(absl::Span<LaneCommand<State>> batch, const absl::Status& status, int64_t shown);
   // To be called after the last Add; ends the thread once all are told.
   void Finish();

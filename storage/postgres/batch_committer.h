@@ -33,7 +33,7 @@ namespace muster::storage {
 
 // Decides and commits batches of commands, each batch in one transaction:
 //
-//   lock the head ► catch up ► decide on a staged state ► store + journal ► commit ► publish, answer
+//   lock head ► catch up ► decide on a staged state ► store + journal ► commit ► publish ► answer
 //
 // Belongs to the lane's thread; has no lock.
 template <class State>

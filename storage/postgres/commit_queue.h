@@ -23,10 +23,10 @@ namespace muster::storage {
 // What one caller wants of a lane.
 template <class State>
 struct LaneCommand {
-  // May run several times (the transaction may be tried again), so it must depend on its arguments
-  // and captured values alone, and overwrite what it left before. An error takes back what it put on
-  // the staged state. `now` is the database's time, read with the head locked, and never before the
-  // last commit's.
+  // Decides. May run several times (the transaction may be tried again), so it must depend on its
+  // arguments and captured values alone, and overwrite what it left before. An error takes back
+  // what it put on the staged state. `now` is the database's time, read with the head locked, and
+  // never before the last commit's.
   using Decide = absl::AnyInvocable<absl::Status(StagedState<State>&, absl::Time now)>;
   // Called once: OK after the commit (or at once with the batch if the command changed nothing),
   // with the revision that the answer shows. Errors: Decide's own; UNAVAILABLE nothing was written,
@@ -69,8 +69,8 @@ class CommitQueue {
   bool Stop();
   int64_t size() const;
 
-  // The lane's thread waits for work, at most LaneOptions::poll; then there is none. False: the lane
-  // stops.
+  // The lane's thread waits for work, at most LaneOptions::poll; then there is none. False: the
+  // lane stops.
   bool Await(Work& work);
 
  private:

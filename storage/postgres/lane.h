@@ -49,8 +49,8 @@ namespace muster::storage {
 //                                                 └─► subscribers
 //
 // Seven threads. The lane's own takes work from the queue: it commits batches, follows the journal
-// when idle or poked, and publishes. AnswerQueue, ReadBarrier and WatchStarter have one each. LaneDb
-// has three: one listens for other processes' commits, one announces ours, one compacts the
+// when idle or poked, and publishes. AnswerQueue, ReadBarrier and WatchStarter have one each.
+// LaneDb has three: one listens for other processes' commits, one announces ours, one compacts the
 // journal.
 //
 // Every part has a lock of its own or none. WatchHub's is taken before the others, StateCell's

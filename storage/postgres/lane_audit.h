@@ -26,9 +26,9 @@
 
 namespace muster::storage {
 
-// Holds a lane's memory against the database, on the caller's thread and without holding anybody up:
-// it asks of the lane what any reader asks and, for Compare, one inspection. Thread-safe; has no
-// lock.
+// Holds a lane's memory against the database, on the caller's thread and without holding anybody
+// up: it asks of the lane what any reader asks and, for Compare, one inspection. Thread-safe; has
+// no lock.
 template <class State>
 class LaneAudit {
  public:

@@ -26,8 +26,8 @@ namespace muster::storage {
 class ReadBarrier {
  public:
   // Called once. OK: what the read must see is shown, and the memory's mutex is held for reading
-  // until this returns. UNAVAILABLE: the database is away, memory did not get there by the deadline,
-  // or the lane stops.
+  // until this returns. UNAVAILABLE: the database is away, memory did not get there by the
+  // deadline, or the lane stops.
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
 
   // `poke` is called when memory is found behind the database. All must outlive the barrier.

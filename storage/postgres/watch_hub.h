@@ -15,8 +15,9 @@ namespace muster::storage {
 // The watchers that are sent changes. Thread-safe.
 class WatchHub {
  public:
-  // Held from before memory shows a change until watchers were sent it: who looks at memory and joins
-  // under it sees the change there or is sent it, never both. Taken before the memory's mutex.
+  // Held from before memory shows a change until watchers were sent it: who looks at memory and
+  // joins under it sees the change there or is sent it, never both. Taken before the memory's
+  // mutex.
   Mutex& mutex() const ABSL_LOCK_RETURNED(mutex_) { return mutex_; }
 
   void Join(std::shared_ptr<Watcher> watcher) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
