@@ -1,89 +1,82 @@
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/functional/any_invocable.h"
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
-#include "services/common/cause.h"
 #include "services/common/clock.h"
 #include "services/common/error.h"
-#include "services/common/log.h"
 #include "services/common/mutex.h"
-#include "services/common/state.h"
 #include "services/common/status_macros.h"
+#include "storage/postgres/answer_queue.h"
 #include "storage/postgres/auditor.h"
+#include "storage/postgres/batch_committer.h"
+#include "storage/postgres/change_publisher.h"
+#include "storage/postgres/commit_queue.h"
 #include "storage/postgres/history.h"
+#include "storage/postgres/journal_follower.h"
+#include "storage/postgres/lane_audit.h"
 #include "storage/postgres/lane_clock.h"
+#include "storage/postgres/lane_context.h"
 #include "storage/postgres/lane_db.h"
-#include "storage/postgres/read_pacer.h"
+#include "storage/postgres/read_barrier.h"
+#include "storage/postgres/state_cell.h"
 #include "storage/postgres/store.h"
 #include "storage/postgres/watch.h"
+#include "storage/postgres/watch_hub.h"
+#include "storage/postgres/watch_snapshot.h"
+#include "storage/postgres/watch_starter.h"
 
 namespace muster::storage {
 
-// The commit lane: one thread that turns what thousands of callers want into one sequence of
-// batches on the journal.
+// The commit lane: turns what thousands of callers want into one sequence of batches on the
+// journal, and shows what is committed, by whomever, to readers and watchers.
 //
-//   Submit ──► queue ──► [ lock head ► catch up ► decide on a staged state ► store + journal ► commit ]
-//                                                                                         │
-//                                                             callers ◄── publish ◄───────┘
-//                                                            watchers ◄──┘
+//   Submit ──► CommitQueue ──► BatchCommitter ──► AnswerQueue ──► callers
+//                   │                │
+//                   ▼                ▼
+//            JournalFollower ──► ChangePublisher ─┬─► StateCell ◄── ReadBarrier ◄── Read
+//                                                 ├─► WatchHub ◄── WatchStarter ◄── Watch
+//                                                 └─► subscribers
 //
-//   Read ────► barrier: the head's revision as of now ──► wait until memory has it ──► read memory
+// Seven threads. The lane's own takes work from the queue: it commits batches, follows the journal
+// when idle or poked, and publishes. AnswerQueue, ReadBarrier and WatchStarter have one each.
+// LaneDb has three: one listens for other processes' commits, one announces ours, one compacts the
+// journal.
 //
-// Two copies of the state share their rows: `working_`, on which decisions are made and taken back,
-// belongs to the lane's thread; `served_`, behind a reader lock, is what readers see, and never
-// holds anything that is not committed. All public functions are thread-safe. Callbacks run on the
-// lane's threads and must not block.
+// Every part has a lock of its own or none. WatchHub's is taken before the others, StateCell's
+// before that of the queue. All public functions are thread-safe. Callbacks run on the lane's
+// threads and must not block.
 template <class State>
 class CommitLane {
  public:
   using Change = typename State::Change;
-  // Decides one command. May run several times (the transaction may be tried again), so it must
-  // depend on its arguments and captured values alone, and overwrite what it left before. An error
-  // takes back what it put on the staged state. `now` is the database's time, read with the head locked,
-  // and never before the last commit's.
-  using Decide = absl::AnyInvocable<absl::Status(StagedState<State>&, absl::Time now)>;
-  // Called once: OK after the commit (or at once with the batch if the command changed nothing),
-  // with the revision that the answer shows. Errors: Decide's own; UNAVAILABLE nothing was written,
-  // try again; DEADLINE_EXCEEDED it waited too long; UNKNOWN the process stops before the outcome
-  // was settled; INTERNAL the tables refused what the core decided.
-  using Done = absl::AnyInvocable<void(const absl::Status&, int64_t revision)>;
+  // See LaneCommand.
+  using Decide = typename LaneCommand<State>::Decide;
+  using Done = typename LaneCommand<State>::Done;
   // `state` is null unless the status is OK, and must not be kept.
   using ReadDone =
       absl::AnyInvocable<void(const absl::Status&, const State* state, int64_t revision)>;
   // Told of every published change, own or another replica's, in order. An empty span: everything
   // may have changed.
-  using Subscriber = std::function<void(absl::Span<const Revised<Change>>)>;
+  using Subscriber = typename ChangePublisher<State>::Subscriber;
+  // What is wrong with a state, a sentence each.
+  using Check = typename LaneAudit<State>::Check;
 
   // Loads the state and starts. `clock`, unless null, stands in for the database's (tests); it and
   // `store` must outlive the lane. UNAVAILABLE: the database is away.
   static absl::StatusOr<std::unique_ptr<CommitLane>> Create(LaneOptions options,
                                                             const Store<State>* store,
-                                                            const Clock* clock = nullptr) {
-    auto lane = std::unique_ptr<CommitLane>(new CommitLane(std::move(options), store, clock));
-    RETURN_IF_ERROR(lane->Load(lane->working_, lane->at_));
-    lane->Show();
-    lane->Start();
-    return lane;
-  }
+                                                            const Clock* clock = nullptr);
   ~CommitLane() { Stop(); }
 
   // No command and no read is taken any more, and what waits is answered UNAVAILABLE: nothing of it
@@ -96,7 +89,9 @@ class CommitLane {
   // another one it is not decided but answered UNAVAILABLE. So is whatever meets the loss of a
   // history: what it was made from may be gone.
   void Submit(Decide decide, Done done, absl::Time deadline = absl::InfiniteFuture(),
-              std::string incarnation = {});
+              std::string incarnation = {}) {
+    queue_.Submit({std::move(decide), std::move(done), deadline, std::move(incarnation)});
+  }
 
   // A linearizable read: `done` sees every change that was committed before the call.
   void Read(ReadDone done, absl::Time deadline = absl::InfiniteFuture());
@@ -104,30 +99,27 @@ class CommitLane {
   // f(const State&, int64_t revision) on memory as it is: committed, perhaps not the newest.
   template <class F>
   auto Peek(F f) const {
-    ReaderLock lock(served_mutex_);
-    return f(static_cast<const State&>(served_), served_revision_.load());
+    return memory_.Peek(std::move(f));
   }
 
   // The same with where memory is: f(const State&, const Position&).
   template <class F>
   auto PeekAt(F f) const {
-    ReaderLock lock(served_mutex_);
-    return f(static_cast<const State&>(served_), static_cast<const Position&>(served_at_));
+    return memory_.PeekAt(std::move(f));
   }
 
   // Begins a watch; see muster.type.v1.WatchStart. It ends by its own status; nothing fails here.
-  std::shared_ptr<Watcher> Watch(WatchOptions options);
+  std::shared_ptr<Watcher> Watch(WatchOptions options) {
+    return watch_starts_.Watch(std::move(options));
+  }
 
   // To be called before the first Submit; lives as long as the lane.
-  void Subscribe(Subscriber subscriber) {
-    MutexLock lock(mutex_);
-    subscribers_.push_back(std::move(subscriber));
-  }
+  void Subscribe(Subscriber subscriber) { publisher_.Subscribe(std::move(subscriber)); }
 
   // Whether the database answered when it was last asked (at most LaneOptions::poll ago), and
   // memory is not being loaded anew.
-  bool ready() const { return ready_ && !loading_; }
-  int64_t revision() const { return served_revision_; }
+  bool ready() const { return db_.ready() && !follower_.loading(); }
+  int64_t revision() const { return memory_.served_revision(); }
   LaneStats stats() const;
 
   // What time it is for decisions: the database's at the last head, and steadily on from there. For
@@ -136,13 +128,12 @@ class CommitLane {
 
   // Memory = tables = journal, at one revision. Holds nobody up. Blocks; costs four copies of the
   // state. UNAVAILABLE: the database is away.
-  absl::StatusOr<Comparison> Compare();
+  absl::StatusOr<Comparison> Compare() { return audit_.Compare(); }
 
   // Audits memory without holding anybody up: beside the tables, both at one revision, and by the
   // domain's own `check`, a sentence for each thing that is wrong. Blocks; costs two copies of the
   // state. UNAVAILABLE: the database is away.
-  using Check = std::function<std::vector<std::string>(const State&)>;
-  absl::StatusOr<AuditReport> Audit(const Check& check);
+  absl::StatusOr<AuditReport> Audit(const Check& check) { return audit_.Audit(check); }
 
   // Forgets the journal up to `revision`, so that it does not grow for ever. Blocks.
   absl::Status Compact(int64_t revision) { return db_.Compact(revision); }
@@ -151,186 +142,167 @@ class CommitLane {
   absl::StatusOr<bool> CompactSome() { return db_.CompactSome(); }
 
  private:
-  struct Command {
-    Decide decide;
-    Done done;
-    absl::Time deadline;
-    std::string incarnation = {};
-    absl::Status status = {};
-  };
-  struct PendingRead {
-    ReadDone done;
-    absl::Time deadline;
-    // What memory must show before it is answered.
-    std::string incarnation = {};
-    int64_t revision = 0;
-  };
-  // Commands that were committed, or failed, together.
-  struct Answered {
-    std::vector<Command> batch;
-    absl::Status status;
-    int64_t shown = 0;
-  };
-  using Entries = std::vector<Revised<Change>>;
+  CommitLane(LaneOptions options, const Store<State>* store, const Clock* clock);
 
-  CommitLane(LaneOptions options, const Store<State>* store, const Clock* clock)
-      : options_(WithDoubtHook(std::move(options))), store_(*store), clock_(clock), db_(options_) {}
-
-  void Start();
   // While the outcome of a batch is unknown, nobody should wait behind it.
-  LaneOptions WithDoubtHook(LaneOptions options) {
-    options.runner.on_doubt = [this] {
-      ready_ = false;
-      FailQueued(error::Unavailable("The database is away."));
-    };
-    return options;
-  }
-
-  void Yield(LanePoint point) const {
-    if (options_.yield) options_.yield(point);
-  }
+  LaneOptions WithDoubtHook(LaneOptions options);
+  LaneContext<State> Context() { return {options_, store_, clock_, db_, memory_}; }
+  void Start();
+  // Answers the commands and reads that wait.
+  void FailWaiting(const absl::Status& status);
 
   // --- the lane's thread ---
-  void RunLane();
-  void RunBatch(std::vector<Command> batch);
-  // Commits `batch`; where the tables refuse it, halves of it, each for itself. Answers what is
-  // settled, all of it in the end.
-  absl::Status CommitOrSplit(absl::Span<Command> batch);
-  void Answer(absl::Span<Command> batch, const absl::Status& status, int64_t shown);
-  absl::Status TryBatch(absl::Span<Command> batch, int64_t& shown);
-  static absl::Status HistoryLost() {
-    return error::Unavailable("The database lost the history that this was asked in.");
-  }
-  // What it wrote is taken back unless its status is OK. One that throws ends its own call.
-  void DecideOne(Command& command, StagedState<State>& staged, absl::Time now);
-  // `behind`: nothing was tried, memory must be brought level first, without the head's lock.
-  absl::Status TryLevelBatch(absl::Span<Command> batch, int64_t& shown, bool& behind);
-  void CatchUpIdle();
+  void Run();
+  void Commit(std::vector<LaneCommand<State>> batch);
   void TendWatchers();
-  // Brings memory level with the database, by the journal or, where that does not reach back or the
-  // history was replaced, from the tables. Locks nothing while it reads.
-  absl::Status Follow();
-  absl::Status LoadAnew();
-  // Applies the journal up to `head`, which continues what memory knows.
-  absl::Status CatchUp(Transaction& tx, const Head& head);
-  // The tables as they are in one snapshot.
-  absl::Status Load(State& state, Position& at);
-  // As the store's Load, but the session may idle while rows are taken in: between two tables that
-  // is half a minute for 100,000 Nodes.
-  void LoadSlowly(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const;
-  static constexpr absl::Duration kLoadPatience = absl::Minutes(2);
-  // How often a batch is put off because others commit faster than memory follows.
-  static constexpr int kMaxFollows = 5;
-  Entries LastPerKey(const Entries& changes) const;
-  std::vector<JournalRow> ToJournal(const Entries& changes) const;
-  // `changes` were applied to working_ and are committed: readers and watchers see them from here
-  // on.
-  void Publish(const Entries& changes, const std::vector<JournalRow>& rows);
-  void PublishReload(const Continuity& why);
-  // Readers see working_ from here on.
-  void Show();
-  void FailQueued(const absl::Status& status);
-
-  // --- whoever audits or compares ---
-  // What the database has, in one snapshot, brought forward by the journal.
-  struct Picture {
-    State tables = {};
-    State replayed = {};  // what the journal adds up to; only for Compare
-    Position at = {};
-    int64_t compacted_revision = 0;
-    std::string gap = {};  // where the journal is broken; empty: it is whole
-  };
-  absl::Status ReadPicture(Picture& picture, bool with_journal);
-  absl::Status Replay(Transaction& tx, Picture& picture) const;
-  absl::Status Advance(Picture& picture, const Position& to);
-  // Memory as a linearizable read sees it.
-  absl::Status CopyState(State& copy, Position& at);
-  // Both copies of the state, taken by the lane's thread between two batches.
-  absl::Status CopyBoth(State& working, State& served, Position& at);
-
-  // --- the answers' thread: while callers are told, the lane is at its next batch ---
-  void RunAnswers();
-
-  // --- the readers' thread ---
-  void RunReads();
-  // Waits for reads or for memory. False: the lane stops.
-  bool AwaitReads(std::vector<PendingRead>& unasked, bool none_waits);
-  // One question of the head for all of `unasked`; what it settles moves to `waiting`.
-  void AskHead(std::vector<PendingRead>& unasked, std::vector<PendingRead>& waiting);
-  // Answers those that memory satisfies, and those that have waited in vain. What waited for a
-  // history that is gone is asked for again.
-  void AnswerReads(std::vector<PendingRead>& unasked, std::vector<PendingRead>& waiting);
-  void Poke();
-  Position served_at() const {
-    ReaderLock lock(served_mutex_);
-    return served_at_;
-  }
-
-  // --- the watch starters' thread ---
-  void RunWatchStarts();
-  void StartWatch(const std::shared_ptr<Watcher>& watcher);
-  // OK: it is sent changes from here on, or nobody wants it any more. Else: how it ends.
-  absl::Status ResumeWatch(const std::shared_ptr<Watcher>& watcher, int64_t at);
-  // Offers the journal from `at`, which moves, up to `upto`.
-  absl::Status OfferJournal(Watcher& watcher, int64_t& at, int64_t upto);
-  // Copies of the matching rows, encoded one by one as the watcher takes them.
-  std::function<std::optional<WatchItem>()> SnapshotOf(const Watcher& watcher) const;
-  void SendToWatchers(const std::vector<JournalRow>& rows)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(watch_mutex_);
 
   const LaneOptions options_;
   const Store<State>& store_;
   LaneClock clock_;
   LaneDb db_;
-
-  State working_;  // lane's thread only
-  Position at_;    // of working_ without staged state; lane's thread only
-  std::chrono::steady_clock::time_point tend_at_ = {};  // lane's thread only
-
-  mutable SharedMutex served_mutex_;
-  State served_ MUSTER_GUARDED_BY(served_mutex_);
-  Position served_at_ MUSTER_GUARDED_BY(served_mutex_);
-  std::atomic<int64_t> served_revision_ = 0;
-
-  mutable Mutex mutex_;
-  CondVar lane_wakes_;
-  CondVar reads_wake_;
-  CondVar watches_wake_;
-  std::deque<Command> queue_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<PendingRead> new_reads_ MUSTER_GUARDED_BY(mutex_);
-  std::deque<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);
-  std::vector<Subscriber> subscribers_ MUSTER_GUARDED_BY(mutex_);
-  bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
-  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
-
-  mutable Mutex watch_mutex_;  // taken before served_mutex_
-  std::vector<std::shared_ptr<Watcher>> watchers_ MUSTER_GUARDED_BY(watch_mutex_);
-
-  Mutex answers_mutex_;
-  CondVar answers_wake_;
-  std::deque<Answered> answers_ MUSTER_GUARDED_BY(answers_mutex_);
-  bool no_more_answers_ MUSTER_GUARDED_BY(answers_mutex_) = false;
-
-  std::atomic<bool> ready_ = true;
-  std::atomic<bool> loading_ = false;
-  std::atomic<bool> intake_over_ = false;
-  std::atomic<int64_t> batches_ = 0;
-  std::atomic<int64_t> commands_ = 0;
-  std::atomic<int64_t> changes_ = 0;
-  std::atomic<int64_t> failed_batches_ = 0;
-  std::atomic<int64_t> history_replaced_ = 0;
-
-  std::thread lane_;
-  std::thread answers_thread_;
-  std::thread reads_;
-  std::thread watch_starts_;
+  StateCell<State> memory_;
+  WatchHub watchers_;
+  CommitQueue<State> queue_;
+  AnswerQueue<State> answers_;
+  ReadBarrier reads_;
+  WatchStarter watch_starts_;
+  ChangePublisher<State> publisher_;
+  JournalFollower<State> follower_;
+  BatchCommitter<State> committer_;
+  LaneAudit<State> audit_;
+  std::chrono::steady_clock::time_point tend_at_ = {};
+  std::thread thread_;
 };
 
-}  // namespace muster::storage
+template <class State>
+CommitLane<State>::CommitLane(LaneOptions options, const Store<State>* store, const Clock* clock)
+    : options_(WithDoubtHook(std::move(options))),
+      store_(*store),
+      clock_(clock),
+      db_(options_),
+      queue_(options_),
+      reads_(options_, db_, memory_, [this] { queue_.Poke(); }),
+      watch_starts_(
+          options_, db_, memory_, watchers_,
+          [this](const Watcher& watcher) { return SnapshotOf(memory_, store_, watcher); },
+          [this] { queue_.Poke(); }),
+      publisher_(memory_, watchers_, reads_),
+      follower_(Context(), publisher_),
+      committer_(Context(), publisher_, follower_, answers_),
+      audit_(Context(), reads_, queue_) {}
 
-#include "storage/postgres/lane_audit_inl.h"
-#include "storage/postgres/lane_history_inl.h"
-#include "storage/postgres/lane_inl.h"
-#include "storage/postgres/lane_reads_inl.h"
+template <class State>
+absl::StatusOr<std::unique_ptr<CommitLane<State>>> CommitLane<State>::Create(
+    LaneOptions options, const Store<State>* store, const Clock* clock) {
+  auto lane = std::unique_ptr<CommitLane>(new CommitLane(std::move(options), store, clock));
+  RETURN_IF_ERROR(lane->follower_.Begin());
+  lane->Start();
+  return lane;
+}
+
+template <class State>
+LaneOptions CommitLane<State>::WithDoubtHook(LaneOptions options) {
+  options.runner.on_doubt = [this] {
+    db_.set_ready(false);
+    FailWaiting(error::Unavailable("The database is away."));
+  };
+  return options;
+}
+
+template <class State>
+void CommitLane<State>::Start() {
+  thread_ = std::thread([this] { Run(); });
+  answers_.Start();
+  reads_.Start();
+  watch_starts_.Start();
+  db_.StartTailer([this](int64_t revision) {
+    if (revision > memory_.served_revision()) queue_.Poke();
+  });
+}
+
+template <class State>
+void CommitLane<State>::StopIntake() {
+  queue_.CloseIntake();
+  reads_.CloseIntake();
+  FailWaiting(error::Unavailable("The server stops."));
+}
+
+template <class State>
+void CommitLane<State>::Stop() {
+  StopIntake();
+  if (!queue_.Stop()) return;
+  reads_.Stop();
+  watch_starts_.Stop();
+  db_.Stop();
+  if (thread_.joinable()) thread_.join();
+  reads_.Join();
+  watch_starts_.Join();
+  answers_.Finish();
+  MutexLock lock(watchers_.mutex());
+  watchers_.EndAll(error::Unavailable("The server stops."));
+}
+
+template <class State>
+void CommitLane<State>::FailWaiting(const absl::Status& status) {
+  queue_.Fail(status);
+  reads_.FailUnasked(status);
+}
+
+template <class State>
+void CommitLane<State>::Read(ReadDone done, absl::Time deadline) {
+  reads_.Read(
+      // Where the status is OK, memory is held for reading.
+      [this, done = std::move(done)](const absl::Status& status)
+          ABSL_NO_THREAD_SAFETY_ANALYSIS mutable {
+            if (!status.ok()) return done(status, nullptr, 0);
+            done(status, &memory_.held(), memory_.held_at().revision);
+          },
+      deadline);
+}
+
+template <class State>
+void CommitLane<State>::Run() {
+  while (true) {
+    typename CommitQueue<State>::Work work;
+    if (!queue_.Await(work)) return;
+    if (work.inspection) work.inspection();
+    if (work.batch.empty()) {
+      follower_.CatchUpIdle();
+    } else {
+      Commit(std::move(work.batch));
+    }
+    TendWatchers();
+  }
+}
+
+template <class State>
+void CommitLane<State>::Commit(std::vector<LaneCommand<State>> batch) {
+  const absl::Status status = committer_.Commit(std::move(batch));
+  db_.set_ready(!absl::IsUnavailable(status));
+  // While the database is away nobody should wait behind the next futile try.
+  if (absl::IsUnavailable(status)) FailWaiting(status);
+}
+
+template <class State>
+void CommitLane<State>::TendWatchers() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < tend_at_) return;
+  tend_at_ = now + absl::ToChronoNanoseconds(options_.progress_interval);
+  watchers_.Tend(memory_.at());
+}
+
+template <class State>
+LaneStats CommitLane<State>::stats() const {
+  return {.revision = memory_.served_revision(),
+          .queued = queue_.size(),
+          .batches = committer_.batches(),
+          .commands = committer_.commands(),
+          .changes = committer_.changes(),
+          .failed_batches = committer_.failed_batches(),
+          .retries = db_.stats().retries,
+          .in_doubt = db_.stats().in_doubt,
+          .watchers = watchers_.Count(),
+          .history_replaced = follower_.history_replaced()};
+}
+
+}  // namespace muster::storage

@@ -52,6 +52,10 @@ struct LaneOptions {
   RunnerOptions runner = {};
   // Called on the lane's threads. Not set in production.
   std::function<void(LanePoint)> yield = {};
+
+  void Yield(LanePoint point) const {
+    if (yield) yield(point);
+  }
 };
 
 // Counters since the start, for metrics.
@@ -89,6 +93,10 @@ class LaneDb {
   void StartTailer(std::function<void(int64_t revision)> on_notify);
   // Nothing waits any more; the tailer's thread ends.
   void Stop();
+
+  // Whether the database answered when the lane last asked it: the lane says so.
+  bool ready() const { return ready_; }
+  void set_ready(bool ready) { ready_ = ready; }
 
   // One transaction with the writer's runner. An unknown outcome is settled by whether the head, or
   // the change with `*first_revision`, bears `*batch`; UNKNOWN when that change is compacted away.
@@ -131,6 +139,7 @@ class LaneDb {
   TransactionRunner writer_;
   TransactionRunner reader_;
   std::function<void(int64_t)> on_notify_;
+  std::atomic<bool> ready_ = true;
   std::atomic<bool> stopping_ = false;
   std::thread tailer_;
   Mutex announce_mutex_;

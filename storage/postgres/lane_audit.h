@@ -1,60 +1,94 @@
 #pragma once
 
-// What holds memory against the database. Included by lane.h only.
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "services/common/error.h"
+#include "services/common/mutex.h"
+#include "services/common/state.h"
+#include "services/common/status_macros.h"
+#include "storage/postgres/auditor.h"
+#include "storage/postgres/commit_queue.h"
+#include "storage/postgres/compare_states.h"
+#include "storage/postgres/history.h"
+#include "storage/postgres/journal.h"
+#include "storage/postgres/lane_context.h"
+#include "storage/postgres/load_tables.h"
+#include "storage/postgres/read_barrier.h"
 
 namespace muster::storage {
 
-// Applies a change of a journal that may have been compacted: what it deletes may never have been
-// in it.
+// Holds a lane's memory against the database, on the caller's thread and without holding anybody
+// up: it asks of the lane what any reader asks and, for Compare, one inspection. Thread-safe; has
+// no lock.
 template <class State>
-void ApplyIfKnown(State& state, const typename State::Change& change, int64_t revision) {
-  const bool known = std::visit(
-      [&](const auto& pointer) {
-        using Row =
-            std::remove_const_t<typename std::remove_reference_t<decltype(pointer)>::element_type>;
-        return state.template table<Row>().Find(change.key) != nullptr;
-      },
-      change.row);
-  if (known || !change.deleted()) state.Apply(change, revision);
-}
+class LaneAudit {
+ public:
+  using Check = std::function<std::vector<std::string>(const State&)>;
 
-// Appends, in a sentence each, the rows of `state` that are not so in `other`; those that `other`
-// does not have at all only with `missing_too`. Stops at kMaxViolations.
-template <class State>
-void AppendDifferences(absl::string_view where, const State& state, const State& other,
-                       bool missing_too, std::vector<std::string>& differences) {
-  state.ForEach([&](const auto& row) {
-    std::visit(
-        [&](const auto& pointer) {
-          using Row = std::remove_const_t<
-              typename std::remove_reference_t<decltype(pointer)>::element_type>;
-          const Versioned<Row>* twin = other.template table<Row>().FindVersioned(row.change.key);
-          if (twin == nullptr && !missing_too) return;
-          if (twin != nullptr && *twin->row == *pointer && twin->revision == row.revision) return;
-          if (differences.size() >= kMaxViolations) return;
-          differences.push_back(absl::StrCat(
-              where, ": ", Row::kKind, " ", row.change.key, " at revision ", row.revision,
-              twin == nullptr ? " is missing in the other"
-                              : absl::StrCat(" differs from the other at ", twin->revision)));
-        },
-        row.change.row);
-  });
-}
+  LaneAudit(const LaneContext<State>& lane, ReadBarrier& reads, CommitQueue<State>& queue)
+      : options_(lane.options),
+        store_(lane.store),
+        db_(lane.db),
+        memory_(lane.memory),
+        reads_(reads),
+        queue_(queue) {}
+
+  // See CommitLane.
+  absl::StatusOr<AuditReport> Audit(const Check& check);
+  absl::StatusOr<Comparison> Compare();
+
+ private:
+  using Change = typename State::Change;
+
+  // What the database has, in one snapshot, brought forward by the journal.
+  struct Picture {
+    State tables = {};
+    State replayed = {};  // what the journal adds up to; only for Compare
+    Position at = {};
+    int64_t compacted_revision = 0;
+    std::string gap = {};  // where the journal is broken; empty: it is whole
+  };
+
+  absl::Status ReadPicture(Picture& picture, bool with_journal);
+  absl::Status Replay(Transaction& tx, Picture& picture) const;
+  absl::Status Advance(Picture& picture, const Position& to);
+  // Memory as a linearizable read sees it.
+  absl::Status CopyState(State& copy, Position& at);
+  // Both copies of the state, taken by the lane's thread between two batches.
+  absl::Status CopyBoth(State& working, State& served, Position& at);
+
+  const LaneOptions& options_;
+  const Store<State>& store_;
+  LaneDb& db_;
+  StateCell<State>& memory_;
+  ReadBarrier& reads_;
+  CommitQueue<State>& queue_;
+};
 
 template <class State>
-absl::Status CommitLane<State>::ReadPicture(Picture& picture, bool with_journal) {
+absl::Status LaneAudit<State>::ReadPicture(Picture& picture, bool with_journal) {
   return db_.Read([&](Transaction& tx) -> absl::Status {
     picture = Picture();
     const Head head = journal::Peek(tx, 0);
     picture.at = Position::Of(head);
     picture.compacted_revision = head.compacted_revision;
-    LoadSlowly(tx, [&](Revised<Change> row) { picture.tables.Apply(row.change, row.revision); });
+    LoadTables<State>(store_, options_, tx,
+                      [&](Revised<Change> row) { picture.tables.Apply(row.change, row.revision); });
     return with_journal ? Replay(tx, picture) : absl::OkStatus();
   });
 }
 
 template <class State>
-absl::Status CommitLane<State>::Replay(Transaction& tx, Picture& picture) const {
+absl::Status LaneAudit<State>::Replay(Transaction& tx, Picture& picture) const {
   for (int64_t at = picture.compacted_revision; at < picture.at.revision;) {
     const std::vector<JournalRow> rows =
         journal::Read(tx, at, picture.at.revision, options_.catch_up_chunk);
@@ -72,7 +106,7 @@ absl::Status CommitLane<State>::Replay(Transaction& tx, Picture& picture) const 
 }
 
 template <class State>
-absl::Status CommitLane<State>::Advance(Picture& picture, const Position& to) {
+absl::Status LaneAudit<State>::Advance(Picture& picture, const Position& to) {
   if (picture.at.incarnation != to.incarnation)
     return error::Unavailable("The history was replaced meanwhile.");
   while (picture.at.revision < to.revision) {
@@ -91,7 +125,7 @@ absl::Status CommitLane<State>::Advance(Picture& picture, const Position& to) {
 }
 
 template <class State>
-absl::StatusOr<AuditReport> CommitLane<State>::Audit(const Check& check) {
+absl::StatusOr<AuditReport> LaneAudit<State>::Audit(const Check& check) {
   Picture picture;
   RETURN_IF_ERROR(ReadPicture(picture, false));
   // A read shows memory at that revision or later; what came between is brought to the tables'
@@ -111,67 +145,42 @@ absl::StatusOr<AuditReport> CommitLane<State>::Audit(const Check& check) {
 }
 
 template <class State>
-absl::Status CommitLane<State>::CopyState(State& copy, Position& at) {
+absl::Status LaneAudit<State>::CopyState(State& copy, Position& at) {
   struct Waiting {
     Mutex mutex;
     CondVar over;
     std::optional<absl::Status> status MUSTER_GUARDED_BY(mutex);
   };
   Waiting waiting;
-  // Called with served_mutex_ held.
-  Read([&](const absl::Status& status, const State* state, int64_t) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (status.ok()) {
-      copy = *state;
-      at = served_at_;
-    }
-    MutexLock lock(waiting.mutex);
-    waiting.status = status;
-    waiting.over.Signal();
-  });
+  reads_.Read(
+      // Where the status is OK, memory is held for reading.
+      [&](const absl::Status& status) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        if (status.ok()) {
+          copy = memory_.held();
+          at = memory_.held_at();
+        }
+        MutexLock lock(waiting.mutex);
+        waiting.status = status;
+        waiting.over.Signal();
+      },
+      absl::InfiniteFuture());
   MutexLock lock(waiting.mutex);
   while (!waiting.status.has_value()) waiting.over.Wait(waiting.mutex);
   return *waiting.status;
 }
 
 template <class State>
-absl::Status CommitLane<State>::CopyBoth(State& working, State& served, Position& at) {
-  Mutex done_mutex;
-  CondVar done_condition;
-  bool done = false;
-  const auto inspection = [&] {
-    working = working_;
-    at = at_;
-    {
-      ReaderLock lock(served_mutex_);
-      served = served_;
-    }
-    MutexLock lock(done_mutex);
-    done = true;
-    done_condition.Signal();
-  };
-  {
-    MutexLock lock(mutex_);
-    if (stopping_) return error::Unavailable("The server stops.");
-    if (inspection_) return error::Unavailable("Another comparison runs.");
-    inspection_ = inspection;
-    lane_wakes_.Signal();
-  }
-  while (true) {
-    MutexLock lock(done_mutex);
-    if (done) return absl::OkStatus();
-    done_condition.WaitFor(done_mutex, absl::Milliseconds(100));
-    if (done) return absl::OkStatus();
-    MutexLock lane_lock(mutex_);
-    // Not begun and never to begin: take it back. Begun: wait for its end.
-    if (stopping_ && inspection_) {
-      inspection_ = nullptr;
-      return error::Unavailable("The server stops.");
-    }
-  }
+absl::Status LaneAudit<State>::CopyBoth(State& working, State& served, Position& at) {
+  return queue_.Inspect([&] {
+    working = memory_.working();
+    at = memory_.at();
+    ReaderLock lock(memory_.served_mutex());
+    served = memory_.held();
+  });
 }
 
 template <class State>
-absl::StatusOr<Comparison> CommitLane<State>::Compare() {
+absl::StatusOr<Comparison> LaneAudit<State>::Compare() {
   Picture picture;
   RETURN_IF_ERROR(ReadPicture(picture, true));
   Comparison result{picture.at.revision, static_cast<int64_t>(picture.tables.size()), false};

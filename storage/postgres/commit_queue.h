@@ -1,0 +1,195 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/common/error.h"
+#include "services/common/mutex.h"
+#include "services/common/state.h"
+#include "storage/postgres/lane_db.h"
+
+namespace muster::storage {
+
+// What one caller wants of a lane.
+template <class State>
+struct LaneCommand {
+  // Decides. May run several times (the transaction may be tried again), so it must depend on its
+  // arguments and captured values alone, and overwrite what it left before. An error takes back
+  // what it put on the staged state. `now` is the database's time, read with the head locked, and
+  // never before the last commit's.
+  using Decide = absl::AnyInvocable<absl::Status(StagedState<State>&, absl::Time now)>;
+  // Called once: OK after the commit (or at once with the batch if the command changed nothing),
+  // with the revision that the answer shows. Errors: Decide's own; UNAVAILABLE nothing was written,
+  // try again; DEADLINE_EXCEEDED it waited too long; UNKNOWN the process stops before the outcome
+  // was settled; INTERNAL the tables refused what the core decided.
+  using Done = absl::AnyInvocable<void(const absl::Status&, int64_t revision)>;
+
+  Decide decide;
+  Done done;
+  absl::Time deadline;
+  std::string incarnation = {};
+  absl::Status status = {};  // what Decide said
+};
+
+// What the lane's thread is to do: commands, which it takes in batches; looks at the head; and
+// inspections. Thread-safe.
+template <class State>
+class CommitQueue {
+ public:
+  struct Work {
+    std::vector<LaneCommand<State>> batch = {};
+    std::function<void()> inspection = {};  // null: none
+  };
+
+  explicit CommitQueue(const LaneOptions& options) : options_(options) {}
+
+  // Where it is refused, `done` is called at once, with UNAVAILABLE.
+  void Submit(LaneCommand<State> command);
+  // There is something new at the head.
+  void Poke();
+  // Runs `inspection` on the lane's thread between two batches, and waits for its end. UNAVAILABLE:
+  // the lane stops, or another inspection has not begun yet.
+  absl::Status Inspect(const std::function<void()>& inspection);
+
+  // Answers the commands that wait.
+  void Fail(const absl::Status& status);
+  // No command is taken any more.
+  void CloseIntake();
+  // Nor any work handed out. False: so it was already.
+  bool Stop();
+  int64_t size() const;
+
+  // The lane's thread waits for work, at most LaneOptions::poll; then there is none. False: the
+  // lane stops.
+  bool Await(Work& work);
+
+ private:
+  // Takes back the inspection that has not begun and never will. Else it is to be waited for.
+  bool TakeBackInspection();
+
+  const LaneOptions& options_;
+  mutable Mutex mutex_;
+  CondVar wakes_;
+  std::deque<LaneCommand<State>> commands_ MUSTER_GUARDED_BY(mutex_);
+  std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
+  bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool intake_over_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+};
+
+template <class State>
+void CommitQueue<State>::Submit(LaneCommand<State> command) {
+  absl::Status refused;
+  {
+    MutexLock lock(mutex_);
+    if (intake_over_) {
+      refused = error::Unavailable("The server stops.");
+    } else if (commands_.size() >= options_.max_queue) {
+      refused = error::Unavailable("Too many requests wait to be committed.");
+    } else {
+      commands_.push_back(std::move(command));
+      if (commands_.size() == 1) wakes_.Signal();
+      return;
+    }
+  }
+  command.done(refused, 0);
+}
+
+template <class State>
+void CommitQueue<State>::Poke() {
+  MutexLock lock(mutex_);
+  poked_ = true;
+  wakes_.Signal();
+}
+
+template <class State>
+absl::Status CommitQueue<State>::Inspect(const std::function<void()>& inspection) {
+  Mutex done_mutex;
+  CondVar done_condition;
+  bool done = false;
+  {
+    MutexLock lock(mutex_);
+    if (stopping_) return error::Unavailable("The server stops.");
+    if (inspection_) return error::Unavailable("Another comparison runs.");
+    inspection_ = [&] {
+      inspection();
+      MutexLock done_lock(done_mutex);
+      done = true;
+      done_condition.Signal();
+    };
+    wakes_.Signal();
+  }
+  while (true) {
+    MutexLock lock(done_mutex);
+    if (done) return absl::OkStatus();
+    done_condition.WaitFor(done_mutex, absl::Milliseconds(100));
+    if (done) return absl::OkStatus();
+    if (TakeBackInspection()) return error::Unavailable("The server stops.");
+  }
+}
+
+template <class State>
+bool CommitQueue<State>::TakeBackInspection() {
+  MutexLock lock(mutex_);
+  if (!stopping_ || !inspection_) return false;
+  inspection_ = nullptr;
+  return true;
+}
+
+template <class State>
+void CommitQueue<State>::Fail(const absl::Status& status) {
+  std::deque<LaneCommand<State>> failed;
+  {
+    MutexLock lock(mutex_);
+    failed.swap(commands_);
+  }
+  for (LaneCommand<State>& command : failed) command.done(status, 0);
+}
+
+template <class State>
+void CommitQueue<State>::CloseIntake() {
+  MutexLock lock(mutex_);
+  intake_over_ = true;
+}
+
+template <class State>
+bool CommitQueue<State>::Stop() {
+  MutexLock lock(mutex_);
+  if (stopping_) return false;
+  stopping_ = true;
+  wakes_.SignalAll();
+  return true;
+}
+
+template <class State>
+int64_t CommitQueue<State>::size() const {
+  MutexLock lock(mutex_);
+  return static_cast<int64_t>(commands_.size());
+}
+
+template <class State>
+bool CommitQueue<State>::Await(Work& work) {
+  MutexLock lock(mutex_);
+  if (commands_.empty() && !poked_ && !stopping_ && !inspection_)
+    wakes_.WaitFor(mutex_, options_.poll);
+  if (stopping_) return false;
+  poked_ = false;
+  work.inspection = std::exchange(inspection_, nullptr);
+  const auto end =
+      commands_.begin() + static_cast<long>(std::min(commands_.size(), options_.max_batch));
+  work.batch.assign(std::make_move_iterator(commands_.begin()), std::make_move_iterator(end));
+  commands_.erase(commands_.begin(), end);
+  return true;
+}
+
+}  // namespace muster::storage

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "services/common/state.h"
+#include "storage/postgres/auditor.h"
+
+namespace muster::storage {
+
+// Applies a change of a journal that may have been compacted: what it deletes may never have been
+// in it.
+template <class State>
+void ApplyIfKnown(State& state, const typename State::Change& change, int64_t revision) {
+  const bool known = std::visit(
+      [&](const auto& pointer) {
+        using Row =
+            std::remove_const_t<typename std::remove_reference_t<decltype(pointer)>::element_type>;
+        return state.template table<Row>().Find(change.key) != nullptr;
+      },
+      change.row);
+  if (known || !change.deleted()) state.Apply(change, revision);
+}
+
+// Appends, in a sentence each, the rows of `state` that are not so in `other`; those that `other`
+// does not have at all only with `missing_too`. Stops at kMaxViolations.
+template <class State>
+void AppendDifferences(absl::string_view where, const State& state, const State& other,
+                       bool missing_too, std::vector<std::string>& differences) {
+  state.ForEach([&](const auto& row) {
+    std::visit(
+        [&](const auto& pointer) {
+          using Row = std::remove_const_t<
+              typename std::remove_reference_t<decltype(pointer)>::element_type>;
+          const Versioned<Row>* twin = other.template table<Row>().FindVersioned(row.change.key);
+          if (twin == nullptr && !missing_too) return;
+          if (twin != nullptr && *twin->row == *pointer && twin->revision == row.revision) return;
+          if (differences.size() >= kMaxViolations) return;
+          differences.push_back(absl::StrCat(
+              where, ": ", Row::kKind, " ", row.change.key, " at revision ", row.revision,
+              twin == nullptr ? " is missing in the other"
+                              : absl::StrCat(" differs from the other at ", twin->revision)));
+        },
+        row.change.row);
+  });
+}
+
+}  // namespace muster::storage

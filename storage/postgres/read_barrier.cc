@@ -1,0 +1,142 @@
+#include "storage/postgres/read_barrier.h"
+
+#include <iterator>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "services/common/error.h"
+#include "storage/postgres/history.h"
+#include "storage/postgres/read_pacer.h"
+
+namespace muster::storage {
+
+ReadBarrier::ReadBarrier(const LaneOptions& options, LaneDb& db, const ServedPosition& memory,
+                         std::function<void()> poke)
+    : options_(options), db_(db), memory_(memory), poke_(std::move(poke)) {}
+
+void ReadBarrier::Start() {
+  thread_ = std::thread([this] { Run(); });
+}
+
+void ReadBarrier::Read(Done done, absl::Time deadline) {
+  {
+    MutexLock lock(mutex_);
+    if (!intake_over_) {
+      new_reads_.push_back({std::move(done), deadline});
+      if (new_reads_.size() == 1) wakes_.Signal();
+      return;
+    }
+  }
+  done(error::Unavailable("The server stops."));
+}
+
+void ReadBarrier::Wake() {
+  MutexLock lock(mutex_);
+  wakes_.Signal();
+}
+
+void ReadBarrier::FailUnasked(const absl::Status& status) {
+  std::vector<PendingRead> reads;
+  {
+    MutexLock lock(mutex_);
+    reads.swap(new_reads_);
+  }
+  for (PendingRead& read : reads) read.done(status);
+}
+
+void ReadBarrier::CloseIntake() {
+  MutexLock lock(mutex_);
+  intake_over_ = true;
+  wakes_.SignalAll();
+}
+
+void ReadBarrier::Stop() {
+  MutexLock lock(mutex_);
+  stopping_ = true;
+  wakes_.SignalAll();
+}
+
+void ReadBarrier::Join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void ReadBarrier::Run() {
+  std::vector<PendingRead> unasked;
+  // Reads whose revision memory has not reached yet. Rare: only another replica can be ahead of us.
+  std::vector<PendingRead> waiting;
+  ReadPacer pacer;
+  while (true) {
+    std::this_thread::sleep_for(pacer.Pause());
+    if (!Await(unasked, unasked.empty() && waiting.empty())) break;
+    if (!unasked.empty()) {
+      pacer.Asking(unasked.size());
+      AskHead(unasked, waiting);
+    }
+    AnswerReads(unasked, waiting);
+  }
+  for (auto* reads : {&unasked, &waiting}) {
+    for (PendingRead& read : *reads) read.done(error::Unavailable("The server stops."));
+  }
+}
+
+bool ReadBarrier::Await(std::vector<PendingRead>& unasked, bool none_waits) {
+  MutexLock lock(mutex_);
+  if (new_reads_.empty() && !stopping_) {
+    if (none_waits) {
+      wakes_.Wait(mutex_);
+    } else {
+      wakes_.WaitFor(mutex_, absl::Milliseconds(100));
+    }
+  }
+  std::move(new_reads_.begin(), new_reads_.end(), std::back_inserter(unasked));
+  new_reads_.clear();
+  return !stopping_;
+}
+
+void ReadBarrier::AskHead(std::vector<PendingRead>& unasked, std::vector<PendingRead>& waiting) {
+  // What memory knows before the head is asked, the head knows too, or it was lost.
+  const Position known = memory_.served_at();
+  options_.Yield(LanePoint::kBeforeBarrier);
+  const absl::StatusOr<Head> head = db_.PeekHead(known.revision, "barrier");
+  options_.Yield(LanePoint::kAfterBarrier);
+  if (head.ok() && Judge(known, *head).replaced()) return poke_();
+  for (PendingRead& read : unasked) {
+    if (!head.ok()) {
+      read.done(head.status());
+      continue;
+    }
+    read.incarnation = head->incarnation;
+    read.revision = head->revision;
+    waiting.push_back(std::move(read));
+  }
+  unasked.clear();
+  if (head.ok() && head->revision > memory_.served_revision()) poke_();
+}
+
+void ReadBarrier::AnswerReads(std::vector<PendingRead>& unasked,
+                              std::vector<PendingRead>& waiting) {
+  const bool away = !db_.ready() || intake_over_;
+  const absl::Time now = absl::Now();
+  std::vector<PendingRead> again;
+  std::vector<PendingRead> still;
+  const auto keep = [&](PendingRead& read, std::vector<PendingRead>& to) {
+    if (now <= read.deadline && !away) return to.push_back(std::move(read));
+    read.done(error::Unavailable("Memory has not caught up with the journal."));
+  };
+  for (PendingRead& read : unasked) keep(read, again);
+  for (PendingRead& read : waiting) {
+    ReaderLock lock(memory_.served_mutex());
+    if (read.incarnation != memory_.held_at().incarnation) {
+      keep(read, again);
+    } else if (read.revision <= memory_.held_at().revision) {
+      read.done(absl::OkStatus());
+    } else {
+      keep(read, still);
+    }
+  }
+  unasked = std::move(again);
+  waiting = std::move(still);
+}
+
+}  // namespace muster::storage
