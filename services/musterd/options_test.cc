@@ -55,7 +55,7 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
        {"--services", "--listen", "--operator_listen", "--db_conninfo", "--resync_interval",
         "--released_keep", "--request_keep", "--gang_keep", "--drain_delay", "--preemption_notice",
         "--preemption_end", "--orphan_interval", "--orphan_grace", "--orphan_releases",
-        "--orphan_mass_percent", "--event_keep"}) {
+        "--orphan_mass_percent", "--event_keep", "--metrics_organizations"}) {
     EXPECT_THAT(status, HasFieldViolation(flag));
   }
   options.services.clear();

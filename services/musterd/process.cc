@@ -113,12 +113,14 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
 
 absl::Status Process::CreateServices() {
   if (options_.services.count("quota") != 0) {
-    ASSIGN_OR_RETURN(
-        quota_, quota::QuotaService::Create({.lane = LaneOptionsFor("quota"),
-                                             .audit_interval = options_.audit_interval,
-                                             .released_keep = options_.released_keep,
-                                             .request_keep = {.keep = options_.request_keep}}));
+    ASSIGN_OR_RETURN(quota_, quota::QuotaService::Create(
+                                 {.lane = LaneOptionsFor("quota"),
+                                  .audit_interval = options_.audit_interval,
+                                  .released_keep = options_.released_keep,
+                                  .request_keep = {.keep = options_.request_keep},
+                                  .metrics_organizations = options_.metrics_organizations}));
     AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
+    metrics_.Add(quota_->collectable());
   }
   if (options_.services.count("capacity") != 0) {
     ASSIGN_OR_RETURN(capacity_, capacity::CapacityService::Create(
@@ -128,6 +130,7 @@ absl::Status Process::CreateServices() {
                                      .request_keep = {.keep = options_.request_keep},
                                      .gang_keep = options_.gang_keep}));
     AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
+    metrics_.Add(capacity_->collectable());
   }
   if (options_.services.count("configuration") != 0) {
     ASSIGN_OR_RETURN(configuration_,
