@@ -142,6 +142,7 @@ absl::Status Process::CreateServices() {
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
     metrics_.Add(configuration_->collectable());
+    metrics_.Add(configuration_->census_collectable());
   }
   if (options_.services.count("lifecycle") != 0) {
     lifecycle::LifecycleService::Options lifecycle{.lane = LaneOptionsFor("lifecycle")};
@@ -164,6 +165,7 @@ absl::Status Process::CreateServices() {
     ASSIGN_OR_RETURN(lifecycle_, lifecycle::LifecycleService::Create(std::move(lifecycle)));
     AddPart("lifecycle", lifecycle::v1::LifecycleService::service_full_name(), *lifecycle_);
     metrics_.Add(lifecycle_->collectable());
+    metrics_.Add(lifecycle_->census_collectable());
     metrics_.Add(lifecycle_->books_collectable());
     metrics_.Add(lifecycle_->reports_collectable());
   }
