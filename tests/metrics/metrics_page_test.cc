@@ -123,18 +123,22 @@ TEST(MetricsPage, OfABusyFleetIsSoundTrueAndAsTheReferenceSays) {
   ApplySpot(muster, 4);
   ASSERT_EQ(muster.Ctl({"wait", "nodepool", "spot"}).exit_code, 0) << muster.Logs();
   ASSERT_TRUE(muster.Resize(22).ok());
-  ASSERT_TRUE(muster.AwaitSettled(22)) << muster.Logs();
+  ASSERT_TRUE(muster.Await([](const lifecycle::v1::NodePool* pool) {
+    return pool != nullptr && IsHealthy(*pool, 22);
+  })) << muster.Logs();
 
   std::string page;
   const auto value = [&](const std::string& sample) { return SampleIn(page, sample); };
   const std::string type = R"(zone="RNO2A",instance_type="gd-8xa100-i128")";
   const std::string spot = absl::StrCat("{", type, R"(,compute_class="spot"})");
-  Until([&] {
-    page = PageOf(muster);
-    return value("muster_capacity_waiting_nodes" + spot) == 2 &&
-           value(R"(muster_lifecycle_preemptions_total{phase="done"})") == 2 &&
-           value(R"(muster_lifecycle_nodes{state="PRODUCTION"})") == 24;
-  });
+  Until(
+      [&] {
+        page = PageOf(muster);
+        return value("muster_capacity_waiting_nodes" + spot) == 2 &&
+               value(R"(muster_lifecycle_preemptions_total{phase="done"})") == 2 &&
+               value(R"(muster_lifecycle_nodes{state="PRODUCTION"})") == 24;
+      },
+      "the spot pool to wait for what it gave");
   EXPECT_EQ(value(absl::StrCat("muster_quota_held_nodes{", type, R"(,compute_class="default"})")),
             22);
   EXPECT_EQ(value(R"(muster_quota_organization_held_nodes{organization="acme"})"), 26);
