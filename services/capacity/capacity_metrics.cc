@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "services/capacity/core/census.h"
 #include "services/capacity/core/grants.h"
 #include "services/capacity/core/machine_state.h"
 #include "services/common/pieces.h"
@@ -56,6 +55,12 @@ std::vector<MetricFamily> Claims(const Census& census, absl::Time now) {
 
 }  // namespace
 
+std::vector<MetricFamily> FamiliesOf(const Census& census, absl::Time now) {
+  std::vector<MetricFamily> families = Claims(census, now);
+  families.push_back(Machines(census));
+  return families;
+}
+
 CapacityMetrics::CapacityMetrics(const Lane* lane)
     : lane_(lane), default_waits_(kWaitBuckets), spot_waits_(kWaitBuckets) {}
 
@@ -100,8 +105,7 @@ std::vector<MetricFamily> CapacityMetrics::Collect() const {
       census.Add(claim);
     });
   }
-  std::vector<MetricFamily> families = Claims(census, now);
-  families.push_back(Machines(census));
+  std::vector<MetricFamily> families = FamiliesOf(census, now);
   families.push_back(Waits());
   return families;
 }

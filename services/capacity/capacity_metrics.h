@@ -6,12 +6,16 @@
 #include <memory>
 #include <vector>
 
+#include "services/capacity/core/census.h"
 #include "services/capacity/lane.h"
 #include "services/common/mutex.h"
 #include "services/common/row_follower.h"
 #include "services/rpc/metric_family.h"
 
 namespace muster::capacity {
+
+// What was counted, as families.
+std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, absl::Time now);
 
 // `muster_capacity_*`: counted in memory at scrape time, a piece at a time, so that no commit waits;
 // and of what happens, from the committed changes, whoever made them. Every replica shows the same

@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/pieces.h"
-#include "services/lifecycle/core/census.h"
 #include "services/lifecycle/core/node_machine.h"
 
 namespace muster::lifecycle {
@@ -97,6 +96,13 @@ MetricFamily HistogramOf(const char* name, const char* help, const rpc::Histogra
 }
 
 }  // namespace
+
+std::vector<MetricFamily> FamiliesOf(const Census& census, absl::Time now) {
+  std::vector<MetricFamily> families = Pools(census);
+  for (auto& family : Nodes(census, now)) families.push_back(std::move(family));
+  for (auto& family : Trouble(census)) families.push_back(std::move(family));
+  return families;
+}
 
 LifecycleMetrics::LifecycleMetrics(const Lane* lane)
     : lane_(lane),
@@ -215,9 +221,7 @@ std::vector<MetricFamily> LifecycleMetrics::Collect() const {
     ForAllInPieces<Node>(
         *lane_, [&](const State&, const std::string&, const Node& node) { census.Add(node, now); });
   }
-  std::vector<MetricFamily> families = Pools(census);
-  for (auto& family : Nodes(census, now)) families.push_back(std::move(family));
-  for (auto& family : Trouble(census)) families.push_back(std::move(family));
+  std::vector<MetricFamily> families = FamiliesOf(census, now);
   AppendCounters(families);
   AppendHistograms(families);
   return families;

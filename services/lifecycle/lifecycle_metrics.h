@@ -13,11 +13,15 @@
 
 #include "services/common/mutex.h"
 #include "services/common/row_follower.h"
+#include "services/lifecycle/core/census.h"
 #include "services/lifecycle/core/happenings.h"
 #include "services/lifecycle/lane.h"
 #include "services/rpc/metric_family.h"
 
 namespace muster::lifecycle {
+
+// What was counted, as families.
+std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, absl::Time now);
 
 // `muster_lifecycle_*` of pools and Nodes: counted in memory at scrape time, a piece at a time, so
 // that no commit waits; and of what happens, from the committed changes, whoever made them. Every

@@ -19,6 +19,7 @@
 #include "services/common/status_macros.h"
 #include "services/configuration/configuration_service.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/musterd/database_metrics.h"
 #include "services/musterd/debug_handlers.h"
 #include "services/musterd/lane_metrics.h"
 #include "services/quota/quota_service.h"
@@ -47,7 +48,8 @@ std::string OwnAddress(const std::string& listen, int port) {
 
 }  // namespace
 
-Process::Process(ServeOptions options) : options_(std::move(options)) {}
+Process::Process(ServeOptions options)
+    : options_(std::move(options)), database_metrics_(std::make_shared<DatabaseMetrics>()) {}
 
 Process::~Process() { Shutdown(); }
 
@@ -76,6 +78,7 @@ void Process::Shutdown() {
   if (operator_server_ != nullptr) operator_server_->Shutdown();
   if (server_ != nullptr) server_->Shutdown();
   for (const ServicePart& part : parts_) part.stop();
+  database_metrics_->StopWatching();
   log::Info("stopped");
 }
 
@@ -83,6 +86,7 @@ storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
   storage::LaneOptions lane;
   lane.connect.conninfo = absl::StrCat(options_.conninfo, " user=", storage::ServiceRole(service));
   lane.connect.schema = std::string(service);
+  lane.connect.observer = database_metrics_->ObserverOf(lane.connect.schema);
   return lane;
 }
 
@@ -173,6 +177,9 @@ absl::Status Process::CreateServices() {
 }
 
 absl::Status Process::StartServer() {
+  for (const std::string& service : options_.services)
+    database_metrics_->WatchJournal(service, LaneOptionsFor(service).connect);
+  metrics_.Add(database_metrics_);
   metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
   rpc::ServerOptions server;

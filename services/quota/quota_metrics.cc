@@ -1,10 +1,10 @@
 #include "services/quota/quota_metrics.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
 #include "services/common/pieces.h"
-#include "services/quota/core/census.h"
 #include "services/rpc/metric_family.h"
 
 namespace muster::quota {
@@ -23,15 +23,17 @@ std::vector<MetricFamily> ByKey(const Census& census) {
       "Nodes held beyond the limit of their organization, because it was lowered or is not set.");
   MetricFamily full =
       rpc::Gauges("muster_quota_full_quotas", "Quotas under which not one Node more can be held.");
+  std::map<std::string, int64_t> over_by_zone;
   for (const auto& [key, count] : census.keys) {
     const rpc::Labels labels = {{"zone", key.zone},
                                 {"instance_type", key.instance_type},
                                 {"compute_class", std::string(ToString(key.compute_class))}};
     rpc::AddSample(limit, labels, count.limit);
     rpc::AddSample(held, labels, count.held);
-    rpc::AddSample(over, labels, count.over);
+    over_by_zone[key.zone] += count.over;
     rpc::AddSample(full, labels, count.full);
   }
+  for (const auto& [zone, nodes] : over_by_zone) rpc::AddSample(over, {{"zone", zone}}, nodes);
   return {std::move(limit), std::move(held), std::move(over), std::move(full)};
 }
 
@@ -54,6 +56,13 @@ std::vector<MetricFamily> ByOrganization(const Census& census, size_t most) {
 
 }  // namespace
 
+std::vector<MetricFamily> FamiliesOf(const Census& census, size_t organizations) {
+  std::vector<MetricFamily> families = ByKey(census);
+  for (MetricFamily& family : ByOrganization(census, organizations))
+    families.push_back(std::move(family));
+  return families;
+}
+
 std::vector<MetricFamily> QuotaMetrics::Collect() const {
   Census census;
   {
@@ -69,10 +78,7 @@ std::vector<MetricFamily> QuotaMetrics::Collect() const {
           census.Add(holding, state.table<Quota>().Find(holding.quota) != nullptr);
         });
   }
-  std::vector<MetricFamily> families = ByKey(census);
-  for (MetricFamily& family : ByOrganization(census, organizations_))
-    families.push_back(std::move(family));
-  return families;
+  return FamiliesOf(census, organizations_);
 }
 
 }  // namespace muster::quota

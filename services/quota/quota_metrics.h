@@ -7,9 +7,13 @@
 #include <vector>
 
 #include "services/common/mutex.h"
+#include "services/quota/core/census.h"
 #include "services/quota/lane.h"
 
 namespace muster::quota {
+
+// What was counted, as families. `organizations`: how many are named, see Largest.
+std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, size_t organizations);
 
 // `muster_quota_*`: counted in memory at scrape time, a piece at a time, so that no commit waits.
 // Every replica shows the same. Thread-safe.

@@ -144,13 +144,13 @@ TEST(ServerMetricsTest, CountsByCodeAndBucket) {
   const auto families = metrics.Collect();
   ASSERT_EQ(families.size(), 5u);
   const auto& histogram = families[4].metric[0].histogram;
-  ASSERT_EQ(histogram.bucket.size(), 16u);
+  ASSERT_EQ(histogram.bucket.size(), 14u);
   EXPECT_EQ(histogram.bucket[0].cumulative_count, 1u);
   EXPECT_EQ(histogram.bucket[3].cumulative_count, 1u);
   EXPECT_EQ(histogram.bucket[4].cumulative_count, 2u);  // 5 ms belong to le="0.005"
   EXPECT_EQ(histogram.bucket[5].cumulative_count, 3u);
-  EXPECT_EQ(histogram.bucket[14].cumulative_count, 3u);
-  EXPECT_EQ(histogram.bucket[15].cumulative_count, 4u);
+  EXPECT_EQ(histogram.bucket[12].cumulative_count, 3u);
+  EXPECT_EQ(histogram.bucket[13].cumulative_count, 4u);
   EXPECT_EQ(histogram.sample_count, 4u);
   EXPECT_NEAR(histogram.sample_sum, 11.011, 1e-9);
   EXPECT_THAT(CodesOf(families[1]),

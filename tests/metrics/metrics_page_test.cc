@@ -92,7 +92,7 @@ std::string ReferenceOf(const std::string& server, const std::string& adapter) {
       "  the same on every replica, whoever committed: take `max by (...)` over replicas, not "
       "`sum`.\n"
       "  Counters begin at a replica's start.\n"
-      "- `grpc_server_*`, `process_*`, `muster_lane_*`, `muster_database_*`, the loop, the "
+      "- `grpc_server_*`, `process_*`, audits, `muster_lane_*`, `muster_database_*`, the loop, the "
       "settler\n"
       "  and agents' reports are of one replica: `sum` them.\n"
       "- Labels are of closed sets: states, reasons and phases of the program; zones, instance "

@@ -19,6 +19,7 @@ namespace {
 
 // How we work inside: these go with how that is done.
 constexpr absl::string_view kEvolving[] = {
+    "exposer_",
     "muster_lane_",
     "muster_database_",
     "muster_configuration_settle",
