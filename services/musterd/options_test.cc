@@ -50,6 +50,7 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.event_keep = absl::Seconds(59);
   options.orphan_releases = -1;
   options.orphan_mass_percent = 101;
+  options.metrics_organizations = 1001;
   const absl::Status status = Validate(options);
   for (const char* flag :
        {"--services", "--listen", "--operator_listen", "--db_conninfo", "--resync_interval",
