@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "services/capacity/capacity_metrics.h"
 #include "services/capacity/core/audit.h"
 #include "services/capacity/handlers.h"
 #include "services/common/status_macros.h"
@@ -9,7 +10,9 @@
 namespace muster::capacity {
 
 CapacityService::CapacityService() = default;
-CapacityService::~CapacityService() = default;
+CapacityService::~CapacityService() {
+  if (metrics_ != nullptr) metrics_->Detach();
+}
 
 absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options options) {
   RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
@@ -17,6 +20,7 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
   auto service = std::unique_ptr<CapacityService>(new CapacityService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), service->store_.get(), options.clock));
+  service->metrics_ = CapacityMetrics::Create(service->lane_.get());
   service->auditor_ = std::make_unique<storage::Auditor>(storage::Auditor::Options{
       .service = "capacity",
       .interval = options.audit_interval,
@@ -27,5 +31,7 @@ absl::StatusOr<std::unique_ptr<CapacityService>> CapacityService::Create(Options
       Policy{.released_keep = options.released_keep, .gang_keep = options.gang_keep});
   return service;
 }
+
+std::shared_ptr<prometheus::Collectable> CapacityService::collectable() const { return metrics_; }
 
 }  // namespace muster::capacity

@@ -12,8 +12,13 @@
 namespace grpc {
 class Service;
 }
+namespace prometheus {
+class Collectable;
+}
 
 namespace muster::capacity {
+
+class CapacityMetrics;
 
 // The capacity service: its state, its lane, and the handlers of
 // muster.capacity.v1.CapacityService.
@@ -36,12 +41,15 @@ class CapacityService {
   grpc::Service* grpc_service() const { return handlers_.get(); }
   Lane& lane() { return *lane_; }
   storage::Auditor& auditor() { return *auditor_; }
+  // `muster_capacity_*`, for an exposer; it may outlive the service and is then empty.
+  std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:
   CapacityService();
 
   const std::unique_ptr<const storage::Store<capacity::State>> store_ = storage::NewCapacityStore();
   std::unique_ptr<Lane> lane_;
+  std::shared_ptr<CapacityMetrics> metrics_;
   std::unique_ptr<storage::Auditor> auditor_;
   std::unique_ptr<grpc::Service> handlers_;
 };

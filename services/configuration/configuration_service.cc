@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/configuration/configuration_metrics.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/handlers.h"
 #include "services/configuration/settler.h"
@@ -12,7 +13,9 @@
 namespace muster::configuration {
 
 ConfigurationService::ConfigurationService() = default;
-ConfigurationService::~ConfigurationService() = default;
+ConfigurationService::~ConfigurationService() {
+  if (metrics_ != nullptr) metrics_->Detach();
+}
 
 absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Create(
     Options options) {
@@ -26,6 +29,7 @@ absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Crea
   auto service = std::unique_ptr<ConfigurationService>(new ConfigurationService());
   ASSIGN_OR_RETURN(service->lane_,
                    Lane::Create(std::move(options.lane), service->store_.get(), options.clock));
+  service->metrics_ = std::make_shared<ConfigurationMetrics>(service->lane_.get());
   service->settler_ = std::make_unique<Settler>(service->lane_.get());
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), options.request_keep},
@@ -35,6 +39,10 @@ absl::StatusOr<std::unique_ptr<ConfigurationService>> ConfigurationService::Crea
 
 std::shared_ptr<prometheus::Collectable> ConfigurationService::collectable() const {
   return settler_->collectable();
+}
+
+std::shared_ptr<prometheus::Collectable> ConfigurationService::census_collectable() const {
+  return metrics_;
 }
 
 }  // namespace muster::configuration

@@ -16,6 +16,7 @@ class Collectable;
 
 namespace muster::configuration {
 
+class ConfigurationMetrics;
 class Settler;
 
 // The configuration service: its state, its lane, the handlers of
@@ -40,6 +41,7 @@ class ConfigurationService {
   Lane& lane() { return *lane_; }
   // `muster_configuration_*`, for an exposer; it may outlive the service and is then empty.
   std::shared_ptr<prometheus::Collectable> collectable() const;
+  std::shared_ptr<prometheus::Collectable> census_collectable() const;
 
  private:
   ConfigurationService();
@@ -47,6 +49,7 @@ class ConfigurationService {
   const std::unique_ptr<const storage::Store<configuration::State>> store_ =
       storage::NewConfigurationStore();
   std::unique_ptr<Lane> lane_;
+  std::shared_ptr<ConfigurationMetrics> metrics_;
   std::unique_ptr<Settler> settler_;
   std::unique_ptr<grpc::Service> handlers_;
 };

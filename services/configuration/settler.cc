@@ -10,6 +10,7 @@
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/settle.h"
 #include "services/configuration/settler_metrics.h"
+#include "services/rpc/metric_family.h"
 
 namespace muster::configuration {
 namespace {
@@ -23,13 +24,6 @@ bool IsOfReleases(absl::Span<const Revised<State::Change>> changes) {
          });
 }
 
-prometheus::MetricFamily Family(const char* name, const char* help, prometheus::MetricType type,
-                                double value) {
-  prometheus::ClientMetric metric;
-  metric.gauge.value = metric.counter.value = value;
-  return {name, help, type, {std::move(metric)}};
-}
-
 }  // namespace
 
 std::vector<prometheus::MetricFamily> SettlerMetrics::Collect() const {
@@ -40,16 +34,14 @@ std::vector<prometheus::MetricFamily> SettlerMetrics::Collect() const {
     unsettled =
         lane_->Peek([](const State& state, int64_t) { return UnsettledPools(state); }).size();
   }
-  using prometheus::MetricType;
-  return {Family("muster_configuration_unsettled_pools",
-                 "Pools that have yet to be looked at after a release came or went.",
-                 MetricType::Gauge, static_cast<double>(unsettled)),
-          Family("muster_configuration_settle_batches_total",
-                 "Batches of pools that this replica looked at after releases.",
-                 MetricType::Counter, static_cast<double>(batches_)),
-          Family("muster_configuration_settled_pools_total",
-                 "Pools whose configuration this replica changed after releases.",
-                 MetricType::Counter, static_cast<double>(changed_))};
+  return {
+      rpc::Gauge("muster_configuration_unsettled_pools",
+                 "Pools that have yet to be looked at after a release came or went.", unsettled),
+      rpc::Counter("muster_configuration_settle_batches_total",
+                   "Batches of pools that this replica looked at after releases.", batches_.load()),
+      rpc::Counter("muster_configuration_settled_pools_total",
+                   "Pools whose configuration this replica changed after releases.",
+                   changed_.load())};
 }
 
 Settler::Settler(Lane* lane)

@@ -1,13 +1,12 @@
 #include "services/kubernetes/metrics.h"
 
-#include <prometheus/client_metric.h>
 #include <prometheus/metric_family.h>
-#include <prometheus/metric_type.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/rpc/metric_family.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -45,24 +44,6 @@ const Histogram::BucketBoundaries& ReconcileBuckets() {
 }
 
 constexpr const char* kResults[] = {"success", "requeue_after", "error"};
-
-MetricFamily FamilyOf(const std::string& name, const std::string& help,
-                      prometheus::MetricType type) {
-  MetricFamily family;
-  family.name = name;
-  family.help = help;
-  family.type = type;
-  return family;
-}
-
-void PutValue(MetricFamily& family, const std::string& label, const std::string& name,
-              double value) {
-  prometheus::ClientMetric metric;
-  metric.label.push_back({label, name});
-  metric.counter.value = value;
-  metric.gauge.value = value;
-  family.metric.push_back(std::move(metric));
-}
 
 prometheus::Gauge& UnknownOf(prometheus::Registry& registry, const char* kind) {
   return BuildGauge()
@@ -213,33 +194,29 @@ void Metrics::Withheld(absl::string_view kind) {
 }
 
 std::vector<MetricFamily> Metrics::Collect() const {
-  using prometheus::MetricType;
-  MetricFamily depth =
-      FamilyOf("workqueue_depth", "Keys that wait in the queue.", MetricType::Gauge);
+  MetricFamily depth = rpc::Gauges("workqueue_depth", "Keys that wait in the queue.");
   MetricFamily adds =
-      FamilyOf("workqueue_adds_total", "Keys added to the queue, each once while it waits.",
-               MetricType::Counter);
-  MetricFamily retries = FamilyOf(
-      "workqueue_retries_total", "Keys that are tried again after a failure.", MetricType::Counter);
+      rpc::Counters("workqueue_adds_total", "Keys added to the queue, each once while it waits.");
+  MetricFamily retries =
+      rpc::Counters("workqueue_retries_total", "Keys that are tried again after a failure.");
   MetricFamily unfinished =
-      FamilyOf("workqueue_unfinished_work_seconds",
-               "How long keys that are worked on have been, all together.", MetricType::Gauge);
-  MetricFamily longest =
-      FamilyOf("workqueue_longest_running_processor_seconds",
-               "How long the key that is worked on for longest has been.", MetricType::Gauge);
-  MetricFamily active = FamilyOf("controller_runtime_active_workers",
-                                 "Workers that are at work, by controller.", MetricType::Gauge);
-  MetricFamily most = FamilyOf("controller_runtime_max_concurrent_reconciles",
-                               "Workers, by controller.", MetricType::Gauge);
+      rpc::Gauges("workqueue_unfinished_work_seconds",
+                  "How long keys that are worked on have been, all together.");
+  MetricFamily longest = rpc::Gauges("workqueue_longest_running_processor_seconds",
+                                     "How long the key that is worked on for longest has been.");
+  MetricFamily active =
+      rpc::Gauges("controller_runtime_active_workers", "Workers that are at work, by controller.");
+  MetricFamily most =
+      rpc::Gauges("controller_runtime_max_concurrent_reconciles", "Workers, by controller.");
   for (const Queue& queue : queues_) {
     const WorkQueue::Counts counts = queue.queue->counts();
-    PutValue(depth, "name", queue.name, static_cast<double>(counts.waiting));
-    PutValue(adds, "name", queue.name, static_cast<double>(counts.adds));
-    PutValue(retries, "name", queue.name, static_cast<double>(counts.retries));
-    PutValue(unfinished, "name", queue.name, absl::ToDoubleSeconds(counts.unfinished));
-    PutValue(longest, "name", queue.name, absl::ToDoubleSeconds(counts.longest));
-    PutValue(active, "controller", queue.name, static_cast<double>(counts.taken));
-    PutValue(most, "controller", queue.name, queue.workers);
+    rpc::AddSample(depth, {{"name", queue.name}}, counts.waiting);
+    rpc::AddSample(adds, {{"name", queue.name}}, counts.adds);
+    rpc::AddSample(retries, {{"name", queue.name}}, counts.retries);
+    rpc::AddSample(unfinished, {{"name", queue.name}}, absl::ToDoubleSeconds(counts.unfinished));
+    rpc::AddSample(longest, {{"name", queue.name}}, absl::ToDoubleSeconds(counts.longest));
+    rpc::AddSample(active, {{"controller", queue.name}}, counts.taken);
+    rpc::AddSample(most, {{"controller", queue.name}}, queue.workers);
   }
   return {depth, adds, retries, unfinished, longest, active, most};
 }

@@ -1,29 +1,21 @@
 #include "services/lifecycle/books_metrics.h"
 
 #include <string>
-#include <utility>
+
+#include "services/rpc/metric_family.h"
 
 namespace muster::lifecycle {
 namespace {
 
-using prometheus::ClientMetric;
 using prometheus::MetricFamily;
-using prometheus::MetricType;
 
 constexpr const char* kKeeperNames[kKeepers] = {"quota", "capacity", "configuration"};
 
+// A sample for each value, its label's value at the same place of `labels`.
 template <size_t n>
-MetricFamily Family(const char* name, const char* help, MetricType type, const char* label,
-                    const std::array<int64_t, n>& values,
+MetricFamily Filled(MetricFamily family, const char* label, const std::array<int64_t, n>& values,
                     const std::array<std::string, n>& labels) {
-  MetricFamily family{name, help, type, {}};
-  for (size_t i = 0; i < n; ++i) {
-    ClientMetric metric;
-    metric.label = {{label, labels[i]}};
-    (type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) =
-        static_cast<double>(values[i]);
-    family.metric.push_back(std::move(metric));
-  }
+  for (size_t i = 0; i < n; ++i) rpc::AddSample(family, {{label, labels[i]}}, values[i]);
   return family;
 }
 
@@ -75,22 +67,20 @@ std::vector<MetricFamily> BooksMetrics::Collect() const {
   for (size_t i = 0; i < kinds.size(); ++i)
     kinds[i] = std::string(DifferenceKindName(static_cast<DifferenceKind>(i)));
   MutexLock lock(mutex_);
-  ClientMetric withheld;
-  withheld.gauge.value = withheld_ ? 1 : 0;
   return {
-      Family("muster_lifecycle_orphans",
-             "Holdings, claims and configurations of pools that do not exist.", MetricType::Gauge,
+      Filled(rpc::Gauges("muster_lifecycle_orphans",
+                         "Holdings, claims and configurations of pools that do not exist."),
              "service", orphans_, keepers),
-      Family("muster_lifecycle_orphans_released_total",
-             "Holdings, claims and configurations given back because their pool does not exist.",
-             MetricType::Counter, "service", released_, keepers),
-      {"muster_lifecycle_orphans_withheld",
-       "1 while orphans are so many that none is given back: see --orphan_mass_percent.",
-       MetricType::Gauge,
-       {std::move(withheld)}},
-      Family("muster_lifecycle_books_differences",
-             "Differences between the books of the services that stand, by kind.",
-             MetricType::Gauge, "kind", differences_, kinds),
+      Filled(rpc::Counters("muster_lifecycle_orphans_released_total",
+                           "Holdings, claims and configurations given back because their pool "
+                           "does not exist."),
+             "service", released_, keepers),
+      rpc::Gauge("muster_lifecycle_orphans_withheld",
+                 "1 while orphans are so many that none is given back: see --orphan_mass_percent.",
+                 withheld_ ? 1 : 0),
+      Filled(rpc::Gauges("muster_lifecycle_books_differences",
+                         "Differences between the books of the services that stand, by kind."),
+             "kind", differences_, kinds),
   };
 }
 

@@ -99,6 +99,9 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
   std::optional<TypeFacts> TypeOfPool(const std::string& name) const;
 
+  // For the metrics: whose agents are heard.
+  void NoteHeard(const v1::ReportNodesRequest& request) const;
+
   const rpc::Writer<Lane> writer_;
   Lane& lane_;
   const std::shared_ptr<ReportTally> reports_ = std::make_shared<ReportTally>();

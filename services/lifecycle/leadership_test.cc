@@ -124,8 +124,11 @@ class Leadership : public ::testing::Test {
   }
   // The value of a metric, all labels added up.
   static double Metric(LifecycleService& service, const std::string& name) {
+    return Sum(*service.collectable(), name);
+  }
+  static double Sum(const prometheus::Collectable& collectable, const std::string& name) {
     double sum = 0;
-    for (const auto& family : service.collectable()->Collect()) {
+    for (const auto& family : collectable.Collect()) {
       if (family.name != name) continue;
       for (const auto& metric : family.metric) sum += metric.gauge.value + metric.counter.value;
     }
@@ -162,6 +165,28 @@ class Leadership : public ::testing::Test {
   std::unique_ptr<LifecycleService> a_;
   std::unique_ptr<LifecycleService> b_;
 };
+
+// Whoever commits: every replica sees it happen.
+TEST_F(Leadership, WhatHappensIsCountedByEveryReplica) {
+  LeadWithA();
+  const std::string pool = absl::StrCat(kCluster, "/nodePools/first");
+  std::string node;
+  Until([&] {
+    b_->lane().Peek([&](const State& state, int64_t) {
+      const std::vector<const Node*> nodes = state.NodesOf(pool);
+      if (!nodes.empty() && nodes[0]->desired.phase == Phase::kRunning) node = nodes[0]->name;
+    });
+    return !node.empty();
+  });
+  Submit(*b_, ReportNode{.node = node, .observation = ReportNode::Observation::kBootStarted});
+  for (LifecycleService* service : {a_.get(), b_.get()}) {
+    Until(
+        [&] {
+          return Sum(*service->census_collectable(), "muster_lifecycle_node_moves_total") == 1;
+        },
+        "a Node that moved");
+  }
+}
 
 TEST_F(Leadership, WhoseWritesFailDoesNotLead) {
   LeadWithA();

@@ -7,19 +7,24 @@
 #include "services/lifecycle/books_auditor.h"
 #include "services/lifecycle/catalogue_mirror.h"
 #include "services/lifecycle/handlers.h"
+#include "services/lifecycle/lifecycle_metrics.h"
 #include "services/lifecycle/orphan_collector.h"
 #include "services/lifecycle/reconciler.h"
 
 namespace muster::lifecycle {
 
 LifecycleService::LifecycleService(Options options) : options_(std::move(options)) {}
-LifecycleService::~LifecycleService() { StopReconciling(); }
+LifecycleService::~LifecycleService() {
+  StopReconciling();
+  if (metrics_ != nullptr) metrics_->Detach();
+}
 
 absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Options options) {
   RETURN_IF_ERROR(CheckKeepPolicy(options.request_keep));
   auto service = std::unique_ptr<LifecycleService>(new LifecycleService(std::move(options)));
   ASSIGN_OR_RETURN(service->lane_, Lane::Create(service->options_.lane, service->store_.get(),
                                                 service->options_.clock));
+  service->metrics_ = LifecycleMetrics::Create(service->lane_.get());
   const Options& all = service->options_;
   service->handlers_ =
       std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), all.request_keep});
@@ -46,6 +51,10 @@ grpc::Service* LifecycleService::grpc_service() const { return handlers_.get(); 
 
 std::shared_ptr<prometheus::Collectable> LifecycleService::collectable() const {
   return reconciler_->collectable();
+}
+
+std::shared_ptr<prometheus::Collectable> LifecycleService::census_collectable() const {
+  return metrics_;
 }
 
 std::shared_ptr<prometheus::Collectable> LifecycleService::books_collectable() const {

@@ -23,6 +23,7 @@ namespace muster::lifecycle {
 
 class BooksAuditor;
 class CatalogueMirror;
+class LifecycleMetrics;
 class OrphanCollector;
 class Reconciler;
 class Handlers;
@@ -53,6 +54,7 @@ class LifecycleService {
   Lane& lane() { return *lane_; }
   // `muster_lifecycle_*`.
   std::shared_ptr<prometheus::Collectable> collectable() const;
+  std::shared_ptr<prometheus::Collectable> census_collectable() const;
   std::shared_ptr<prometheus::Collectable> books_collectable() const;
   std::shared_ptr<prometheus::Collectable> reports_collectable() const;
   // Of the books of the four services, which the leader audits.
@@ -74,6 +76,7 @@ class LifecycleService {
   const std::unique_ptr<const storage::Store<lifecycle::State>> store_ =
       storage::NewLifecycleStore();
   std::unique_ptr<Lane> lane_;
+  std::shared_ptr<LifecycleMetrics> metrics_;
   std::unique_ptr<Handlers> handlers_;
   std::shared_ptr<CatalogueMirror> catalogue_;
   std::unique_ptr<Reconciler> reconciler_;

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <random>
 #include <utility>
@@ -219,8 +221,22 @@ Handlers::Unary Handlers::UpdateNode(Context context, const v1::UpdateNodeReques
   return rpc::Write(context, writer_, *request, response, kParseNode, kDecide, RenderOutcome());
 }
 
+void Handlers::NoteHeard(const v1::ReportNodesRequest& request) const {
+  std::map<std::string, int64_t> zones;
+  const auto reports = std::min<size_t>(static_cast<size_t>(request.reports_size()), kMaxReports);
+  lane_.Peek([&](const State& state, int64_t) {
+    for (size_t i = 0; i < reports; ++i) {
+      const std::string& node = request.reports(static_cast<int>(i)).node();
+      const Pool* pool = state.table<Pool>().Find(PoolNameOf(node));
+      if (pool != nullptr) ++zones[pool->zone];
+    }
+  });
+  reports_->Heard(zones, lane_.clock().Now());
+}
+
 Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
                                       v1::ReportNodesResponse* response) {
+  NoteHeard(*request);
   return rpc::Write(context, writer_, *request, response, kParseReports, kDecideReports,
                     RenderReports{reports_.get()});
 }

@@ -98,7 +98,7 @@ void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> chang
 Reconciler::Reconciler(Options options)
     : options_(std::move(options)),
       due_(std::make_shared<DelayQueue>()),
-      metrics_(std::make_shared<ReconcileMetrics>(options_.lane, due_.get())),
+      metrics_(std::make_shared<ReconcileMetrics>(due_.get())),
       lease_(std::make_shared<LeaseHolder>(
           LeaseHolder::Options{options_.lane, options_.connect, options_.lease_ttl,
                                [this](bool leads) { LeadChanged(leads); }})) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,8 +17,8 @@
 
 namespace muster::lifecycle {
 
-// What came of agents' reports: `muster_lifecycle_reports_total{result}`. Reports of Nodes that are
-// not known (their agents live in a future that was lost, or in another world) are also to be
+// What came of agents' reports, and when agents were last heard: `muster_lifecycle_reports_total`,
+// `muster_lifecycle_agent_*`. Of this replica's calls. Reports of Nodes that are not known (their agents live in a future that was lost, or in another world) are also to be
 // logged, at a bounded rate. Thread-safe.
 class ReportTally final : public prometheus::Collectable {
  public:
@@ -33,6 +34,9 @@ class ReportTally final : public prometheus::Collectable {
   // Of one call. What is to be logged now; nullopt: nothing.
   std::optional<Unknown> Count(const std::vector<absl::Status>& results);
 
+  // Of one call: reports of known pools, by their zone.
+  void Heard(const std::map<std::string, int64_t>& reports_by_zone, absl::Time now);
+
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
@@ -41,6 +45,11 @@ class ReportTally final : public prometheus::Collectable {
   const SteadyClock& clock_;
   mutable Mutex mutex_;
   std::array<int64_t, kResults> counts_ MUSTER_GUARDED_BY(mutex_) = {};
+  struct Zone {
+    int64_t reports = 0;
+    absl::Time last = absl::UnixEpoch();
+  };
+  std::map<std::string, Zone> zones_ MUSTER_GUARDED_BY(mutex_);
   Unknown unsaid_ MUSTER_GUARDED_BY(mutex_);
   absl::Duration said_ MUSTER_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
 };

@@ -23,6 +23,22 @@ TEST(ReportTally, CountsWhatCameOfThem) {
                                   Pair("unknown_node", 1)));
 }
 
+TEST(ReportTally, TellsWhenAZoneWasLastHeard) {
+  const absl::Time now = absl::FromUnixSeconds(1'750'000'000);
+  ReportTally tally;
+  tally.Heard({{"RNO2A", 2}, {"US-EAST-04A", 1}}, now);
+  tally.Heard({{"RNO2A", 5}}, now + absl::Seconds(30));
+  tally.Heard({{"RNO2A", 1}}, now);  // another thread's, late
+  std::map<std::string, std::pair<double, double>> zones;
+  const std::vector<prometheus::MetricFamily> families = tally.Collect();
+  for (const auto& metric : families.at(1).metric)
+    zones[metric.label.at(0).value].first = metric.counter.value;
+  for (const auto& metric : families.at(2).metric)
+    zones[metric.label.at(0).value].second = metric.gauge.value;
+  EXPECT_THAT(zones, ElementsAre(Pair("RNO2A", Pair(8, 1'750'000'030)),
+                                 Pair("US-EAST-04A", Pair(1, 1'750'000'000))));
+}
+
 TEST(ReportTally, UnknownNodesAreToBeLoggedNowAndThen) {
   FakeSteadyClock clock;
   ReportTally tally(&clock);

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "absl/strings/str_cat.h"
+#include "services/rpc/metric_family.h"
 
 namespace muster::musterd {
 namespace {
@@ -64,12 +65,7 @@ std::vector<prometheus::MetricFamily> LaneMetrics::Collect() const {
   for (const ServicePart& part : parts_) {
     const LaneStats stats = part.stats();
     for (size_t i = 0; i < std::size(kSeries); ++i) {
-      prometheus::ClientMetric metric;
-      metric.label = {{"service", part.name}};
-      const auto value = static_cast<double>(stats.*kSeries[i].value);
-      (kSeries[i].type == prometheus::MetricType::Gauge ? metric.gauge.value
-                                                        : metric.counter.value) = value;
-      families[i].metric.push_back(std::move(metric));
+      rpc::AddSample(families[i], {{"service", part.name}}, stats.*kSeries[i].value);
     }
   }
   return families;
@@ -81,12 +77,8 @@ std::vector<prometheus::MetricFamily> AuditMetrics::Collect() const {
     if (!part.audits) continue;
     const storage::Auditor::Stats stats = part.audits();
     for (const AuditSeries& series : kAuditSeries) {
-      prometheus::ClientMetric metric;
-      metric.counter.value = static_cast<double>(stats.*series.value);
-      families.push_back({absl::StrCat("muster_", part.name, "_", series.suffix),
-                          series.help,
-                          prometheus::MetricType::Counter,
-                          {std::move(metric)}});
+      families.push_back(rpc::Counter(absl::StrCat("muster_", part.name, "_", series.suffix),
+                                      series.help, stats.*series.value));
     }
   }
   return families;

@@ -103,6 +103,9 @@ ABSL_FLAG(int, orphan_mass_percent, 20,
 ABSL_FLAG(absl::Duration, event_keep, absl::Hours(24),
           "How long events of a NodePool that is gone are kept after they were last seen, 1m to "
           "8760h; they go within an --orphan_interval after that.");
+ABSL_FLAG(int, metrics_organizations, 0,
+          "Organizations that /metrics shows with what they hold: those that hold most, and all "
+          "others as one. 0 to 1000; 0: none.");
 ABSL_FLAG(
     absl::Duration, drain_delay, absl::Seconds(5),
     "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m.");
@@ -207,6 +210,8 @@ absl::Status Validate(const ServeOptions& options) {
   CheckDuration("--audit_interval", options.audit_interval, absl::Seconds(1), absl::Hours(24),
                 faults);
   CheckOrphans(options, faults);
+  if (options.metrics_organizations < 0 || options.metrics_organizations > 1000)
+    faults.push_back({"--metrics_organizations", "must be between 0 and 1000."});
   return faults.empty() ? absl::OkStatus() : error::InvalidFields(std::move(faults));
 }
 
@@ -253,6 +258,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.orphan_interval = absl::GetFlag(FLAGS_orphan_interval);
   options.orphan_grace = absl::GetFlag(FLAGS_orphan_grace);
   options.event_keep = absl::GetFlag(FLAGS_event_keep);
+  options.metrics_organizations = absl::GetFlag(FLAGS_metrics_organizations);
   options.orphan_releases = absl::GetFlag(FLAGS_orphan_releases);
   options.orphan_mass_percent = absl::GetFlag(FLAGS_orphan_mass_percent);
   RETURN_IF_ERROR(Validate(options));

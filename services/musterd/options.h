@@ -46,6 +46,7 @@ struct ServeOptions {
   int orphan_releases = 10;
   int orphan_mass_percent = 20;
   absl::Duration event_keep = absl::Hours(24);
+  int metrics_organizations = 0;
 };
 
 inline constexpr absl::string_view kAllServices[] = {"capacity", "quota", "lifecycle",

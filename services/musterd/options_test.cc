@@ -50,12 +50,13 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.event_keep = absl::Seconds(59);
   options.orphan_releases = -1;
   options.orphan_mass_percent = 101;
+  options.metrics_organizations = 1001;
   const absl::Status status = Validate(options);
   for (const char* flag :
        {"--services", "--listen", "--operator_listen", "--db_conninfo", "--resync_interval",
         "--released_keep", "--request_keep", "--gang_keep", "--drain_delay", "--preemption_notice",
         "--preemption_end", "--orphan_interval", "--orphan_grace", "--orphan_releases",
-        "--orphan_mass_percent", "--event_keep"}) {
+        "--orphan_mass_percent", "--event_keep", "--metrics_organizations"}) {
     EXPECT_THAT(status, HasFieldViolation(flag));
   }
   options.services.clear();

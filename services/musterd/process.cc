@@ -19,6 +19,7 @@
 #include "services/common/status_macros.h"
 #include "services/configuration/configuration_service.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/musterd/database_metrics.h"
 #include "services/musterd/debug_handlers.h"
 #include "services/musterd/lane_metrics.h"
 #include "services/quota/quota_service.h"
@@ -47,7 +48,8 @@ std::string OwnAddress(const std::string& listen, int port) {
 
 }  // namespace
 
-Process::Process(ServeOptions options) : options_(std::move(options)) {}
+Process::Process(ServeOptions options)
+    : options_(std::move(options)), database_metrics_(std::make_shared<DatabaseMetrics>()) {}
 
 Process::~Process() { Shutdown(); }
 
@@ -76,6 +78,7 @@ void Process::Shutdown() {
   if (operator_server_ != nullptr) operator_server_->Shutdown();
   if (server_ != nullptr) server_->Shutdown();
   for (const ServicePart& part : parts_) part.stop();
+  database_metrics_->StopWatching();
   log::Info("stopped");
 }
 
@@ -83,6 +86,7 @@ storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
   storage::LaneOptions lane;
   lane.connect.conninfo = absl::StrCat(options_.conninfo, " user=", storage::ServiceRole(service));
   lane.connect.schema = std::string(service);
+  lane.connect.observer = database_metrics_->ObserverOf(lane.connect.schema);
   return lane;
 }
 
@@ -113,12 +117,14 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
 
 absl::Status Process::CreateServices() {
   if (options_.services.count("quota") != 0) {
-    ASSIGN_OR_RETURN(
-        quota_, quota::QuotaService::Create({.lane = LaneOptionsFor("quota"),
-                                             .audit_interval = options_.audit_interval,
-                                             .released_keep = options_.released_keep,
-                                             .request_keep = {.keep = options_.request_keep}}));
+    ASSIGN_OR_RETURN(quota_, quota::QuotaService::Create(
+                                 {.lane = LaneOptionsFor("quota"),
+                                  .audit_interval = options_.audit_interval,
+                                  .released_keep = options_.released_keep,
+                                  .request_keep = {.keep = options_.request_keep},
+                                  .metrics_organizations = options_.metrics_organizations}));
     AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
+    metrics_.Add(quota_->collectable());
   }
   if (options_.services.count("capacity") != 0) {
     ASSIGN_OR_RETURN(capacity_, capacity::CapacityService::Create(
@@ -128,6 +134,7 @@ absl::Status Process::CreateServices() {
                                      .request_keep = {.keep = options_.request_keep},
                                      .gang_keep = options_.gang_keep}));
     AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
+    metrics_.Add(capacity_->collectable());
   }
   if (options_.services.count("configuration") != 0) {
     ASSIGN_OR_RETURN(configuration_,
@@ -139,6 +146,7 @@ absl::Status Process::CreateServices() {
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
     metrics_.Add(configuration_->collectable());
+    metrics_.Add(configuration_->census_collectable());
   }
   if (options_.services.count("lifecycle") != 0) {
     lifecycle::LifecycleService::Options lifecycle{.lane = LaneOptionsFor("lifecycle")};
@@ -161,6 +169,7 @@ absl::Status Process::CreateServices() {
     ASSIGN_OR_RETURN(lifecycle_, lifecycle::LifecycleService::Create(std::move(lifecycle)));
     AddPart("lifecycle", lifecycle::v1::LifecycleService::service_full_name(), *lifecycle_);
     metrics_.Add(lifecycle_->collectable());
+    metrics_.Add(lifecycle_->census_collectable());
     metrics_.Add(lifecycle_->books_collectable());
     metrics_.Add(lifecycle_->reports_collectable());
   }
@@ -168,6 +177,9 @@ absl::Status Process::CreateServices() {
 }
 
 absl::Status Process::StartServer() {
+  for (const std::string& service : options_.services)
+    database_metrics_->WatchJournal(service, LaneOptionsFor(service).connect);
+  metrics_.Add(database_metrics_);
   metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
   rpc::ServerOptions server;

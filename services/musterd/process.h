@@ -30,6 +30,7 @@ class QuotaService;
 
 namespace muster::musterd {
 
+class DatabaseMetrics;
 class DebugHandlers;
 
 // Kept aside for the log, the databases' connections and the look at our own listener.
@@ -76,6 +77,7 @@ class Process {
 
   const ServeOptions options_;
   rpc::Metrics metrics_;
+  std::shared_ptr<DatabaseMetrics> database_metrics_;
   std::unique_ptr<quota::QuotaService> quota_;
   std::unique_ptr<capacity::CapacityService> capacity_;
   std::unique_ptr<configuration::ConfigurationService> configuration_;

@@ -6,11 +6,14 @@
 #include "services/quota/core/audit.h"
 #include "services/quota/handlers.h"
 #include "services/quota/override_timer.h"
+#include "services/quota/quota_metrics.h"
 
 namespace muster::quota {
 
 QuotaService::QuotaService() = default;
-QuotaService::~QuotaService() = default;
+QuotaService::~QuotaService() {
+  if (metrics_ != nullptr) metrics_->Detach();
+}
 
 absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options options) {
   RETURN_IF_ERROR(CheckReleasedKeep(options.released_keep));
@@ -27,7 +30,11 @@ absl::StatusOr<std::unique_ptr<QuotaService>> QuotaService::Create(Options optio
   service->handlers_ = std::make_unique<Handlers>(
       rpc::Writer<Lane>{service->lane_.get(), options.request_keep}, service->auditor_.get(),
       &service->lane_->clock(), Policy{.released_keep = options.released_keep});
+  service->metrics_ = std::make_shared<QuotaMetrics>(
+      service->lane_.get(), static_cast<size_t>(options.metrics_organizations));
   return service;
 }
+
+std::shared_ptr<prometheus::Collectable> QuotaService::collectable() const { return metrics_; }
 
 }  // namespace muster::quota

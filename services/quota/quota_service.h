@@ -11,10 +11,14 @@
 namespace grpc {
 class Service;
 }
+namespace prometheus {
+class Collectable;
+}
 
 namespace muster::quota {
 
 class OverrideTimer;
+class QuotaMetrics;
 
 // The quota service: its state, its lane, the handlers of muster.quota.v1.QuotaService, and what
 // lets overrides come into force.
@@ -26,6 +30,7 @@ class QuotaService {
     absl::Duration audit_interval = absl::Minutes(5);
     absl::Duration released_keep = kReleasedKeep;  // at least kMinReleasedKeep
     KeepPolicy request_keep = {};                  // keep: at least kMinRequestKeep
+    int metrics_organizations = 0;                 // that metrics name, 0 to 1,000; 0: none
   };
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.
@@ -36,12 +41,15 @@ class QuotaService {
   grpc::Service* grpc_service() const { return handlers_.get(); }
   Lane& lane() { return *lane_; }
   storage::Auditor& auditor() { return *auditor_; }
+  // `muster_quota_*`, for an exposer; it may outlive the service and is then empty.
+  std::shared_ptr<prometheus::Collectable> collectable() const;
 
  private:
   QuotaService();
 
   const std::unique_ptr<const storage::Store<quota::State>> store_ = storage::NewQuotaStore();
   std::unique_ptr<Lane> lane_;
+  std::shared_ptr<QuotaMetrics> metrics_;
   std::unique_ptr<OverrideTimer> override_timer_;
   std::unique_ptr<storage::Auditor> auditor_;
   std::unique_ptr<grpc::Service> handlers_;

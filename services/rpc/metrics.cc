@@ -8,16 +8,38 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/build_info.h"
 #include "services/common/error.h"
 #include "services/rpc/limits.h"
+#include "services/rpc/metric_family.h"
 #include "services/rpc/process_collector.h"
 
 namespace muster::rpc {
 
+namespace {
+
+// What the program was made from.
+class BuildCollector final : public prometheus::Collectable {
+ public:
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    prometheus::MetricFamily family =
+        Gauges("muster_build_info", "1; its labels are what the program was built from, and how.");
+    AddSample(family,
+              {{"version", build_info::kVersion},
+               {"commit", build_info::kCommit},
+               {"build_type", build_info::kBuildType}},
+              1);
+    return {std::move(family)};
+  }
+};
+
+}  // namespace
+
 Metrics::Metrics()
     : registry_(std::make_shared<prometheus::Registry>()),
       server_(std::make_shared<ServerMetrics>()),
-      all_({registry_, server_, std::make_shared<ProcessCollector>()}) {}
+      all_({registry_, server_, std::make_shared<ProcessCollector>(),
+            std::make_shared<BuildCollector>()}) {}
 
 Metrics::~Metrics() = default;
 

@@ -19,7 +19,7 @@ namespace muster::rpc {
 // All metrics of a process: made once at start-up and handed to whatever measures. Thread-safe.
 class Metrics {
  public:
-  // With `process_*` in it.
+  // With `process_*` and `muster_build_info` in it.
   Metrics();
   ~Metrics();
   Metrics(const Metrics&) = delete;

@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,9 @@
 namespace muster::rpc {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 int Connect(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -57,14 +60,16 @@ double ValueOf(const std::string& text, const std::string& name) {
 class Snapshot final : public prometheus::Collectable {
  public:
   std::vector<prometheus::MetricFamily> Collect() const override {
-    prometheus::ClientMetric metric;
-    metric.gauge.value = 42;
-    return {{.name = "muster_test_answer",
-             .help = "The answer.",
-             .type = prometheus::MetricType::Gauge,
-             .metric = {metric}}};
+    return {Gauge("muster_test_answer", "The answer.", 42)};
   }
 };
+
+std::vector<std::pair<std::string, double>> CodesOf(const prometheus::MetricFamily& handled) {
+  std::vector<std::pair<std::string, double>> codes;
+  for (const auto& metric : handled.metric)
+    codes.emplace_back(metric.label.back().value, metric.counter.value);
+  return codes;
+}
 
 TEST(MetricsTest, AreServedOverHttp) {
   Metrics metrics;
@@ -83,6 +88,7 @@ TEST(MetricsTest, AreServedOverHttp) {
   EXPECT_THAT(page, HasSubstr("muster_test_total 3"));
   EXPECT_THAT(page, HasSubstr("muster_test_answer 42"));
   EXPECT_THAT(page, HasSubstr("process_open_fds"));
+  EXPECT_THAT(page, HasSubstr("\nmuster_build_info{version="));
   EXPECT_THAT(
       page,
       HasSubstr(
@@ -138,16 +144,48 @@ TEST(ServerMetricsTest, CountsByCodeAndBucket) {
   const auto families = metrics.Collect();
   ASSERT_EQ(families.size(), 5u);
   const auto& histogram = families[4].metric[0].histogram;
-  ASSERT_EQ(histogram.bucket.size(), 12u);
-  EXPECT_EQ(histogram.bucket[0].cumulative_count, 2u);  // 5 ms belong to le="0.005"
-  EXPECT_EQ(histogram.bucket[1].cumulative_count, 3u);
-  EXPECT_EQ(histogram.bucket[10].cumulative_count, 3u);
-  EXPECT_EQ(histogram.bucket[11].cumulative_count, 4u);
+  ASSERT_EQ(histogram.bucket.size(), 14u);
+  EXPECT_EQ(histogram.bucket[0].cumulative_count, 1u);
+  EXPECT_EQ(histogram.bucket[3].cumulative_count, 1u);
+  EXPECT_EQ(histogram.bucket[4].cumulative_count, 2u);  // 5 ms belong to le="0.005"
+  EXPECT_EQ(histogram.bucket[5].cumulative_count, 3u);
+  EXPECT_EQ(histogram.bucket[12].cumulative_count, 3u);
+  EXPECT_EQ(histogram.bucket[13].cumulative_count, 4u);
   EXPECT_EQ(histogram.sample_count, 4u);
   EXPECT_NEAR(histogram.sample_sum, 11.011, 1e-9);
-  EXPECT_EQ(families[1].metric.size(), 17u);
-  EXPECT_EQ(families[1].metric[0].counter.value, 2);
-  EXPECT_EQ(families[1].metric[2].counter.value, 1);  // what is no code is Unknown
+  EXPECT_THAT(CodesOf(families[1]),
+              ElementsAre(Pair("OK", 2), Pair("Unknown", 1),  // what is no code is Unknown
+                          Pair("Unavailable", 0), Pair("Unauthenticated", 1)));
+}
+
+// Dashboards count with these; the rest would be more than a thousand series of nothing.
+TEST(ServerMetricsTest, OfAMethodThatNobodyCalledThereIsWhatDashboardsNeed) {
+  ServerMetrics metrics;
+  metrics.Add("/p.S/M", MethodMetrics::Type::kUnary);
+  const auto families = metrics.Collect();
+  EXPECT_EQ(families[0].metric.size(), 1u);
+  EXPECT_THAT(CodesOf(families[1]), ElementsAre(Pair("OK", 0), Pair("Unavailable", 0)));
+  EXPECT_EQ(families[4].metric.size(), 0u);
+}
+
+TEST(MetricFamilyTest, AHistogramCountsWhatItIsTold) {
+  static constexpr double kBounds[] = {1, 10};
+  Histogram histogram(kBounds);
+  EXPECT_TRUE(histogram.empty());
+  histogram.Observe(absl::Seconds(1));
+  histogram.Observe(absl::Seconds(2));
+  histogram.Observe(-absl::Seconds(5));
+  histogram.Observe(absl::Hours(1));
+  EXPECT_FALSE(histogram.empty());
+  prometheus::MetricFamily family = Histograms("some_seconds", "Some.");
+  histogram.AddTo(family, {{"of", "it"}});
+  const auto& metric = family.metric.front();
+  EXPECT_EQ(metric.label.front().value, "it");
+  ASSERT_EQ(metric.histogram.bucket.size(), 3u);
+  EXPECT_EQ(metric.histogram.bucket[0].cumulative_count, 2u);
+  EXPECT_EQ(metric.histogram.bucket[1].cumulative_count, 3u);
+  EXPECT_EQ(metric.histogram.sample_count, 4u);
+  EXPECT_DOUBLE_EQ(metric.histogram.sample_sum, 3603);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "services/rpc/metric_family.h"
 
 namespace muster::rpc {
 namespace {
@@ -70,9 +71,8 @@ class Families {
  public:
   void Add(const char* name, const char* help, MetricType type, std::optional<double> value) {
     if (!value) return;
-    prometheus::ClientMetric metric;
-    (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = *value;
-    families_.push_back({.name = name, .help = help, .type = type, .metric = {metric}});
+    families_.push_back(type == MetricType::Counter ? Counter(name, help, *value)
+                                                    : Gauge(name, help, *value));
   }
   std::vector<prometheus::MetricFamily> Take() { return std::move(families_); }
 

@@ -2,8 +2,6 @@
 
 #include <prometheus/metric_family.h>
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "services/rpc/status.h"
@@ -11,10 +9,9 @@
 namespace muster::rpc {
 namespace {
 
-using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 
-std::vector<ClientMetric::Label> LabelsOf(const MethodMetrics& method) {
+Labels LabelsOf(const MethodMetrics& method) {
   const absl::string_view name = method.full_name();
   const size_t slash = name.rfind('/');
   absl::string_view type;
@@ -37,15 +34,9 @@ std::vector<ClientMetric::Label> LabelsOf(const MethodMetrics& method) {
           {"grpc_method", std::string(name.substr(slash + 1))}};
 }
 
-MetricFamily Family(const char* name, const char* help, prometheus::MetricType type) {
-  return {.name = name, .help = help, .type = type, .metric = {}};
-}
-
-void AddCounter(MetricFamily& family, std::vector<ClientMetric::Label> labels, uint64_t value) {
-  ClientMetric metric;
-  metric.label = std::move(labels);
-  metric.counter.value = static_cast<double>(value);
-  family.metric.push_back(std::move(metric));
+// There is a sample of these codes even if it is 0.
+bool IsAlwaysShown(grpc::StatusCode code) {
+  return code == grpc::StatusCode::OK || code == grpc::StatusCode::UNAVAILABLE;
 }
 
 }  // namespace
@@ -54,10 +45,7 @@ void MethodMetrics::Handled(grpc::StatusCode code, absl::Duration took) {
   size_t index = static_cast<size_t>(code);
   if (index >= kCodes) index = static_cast<size_t>(grpc::StatusCode::UNKNOWN);
   handled_[index].fetch_add(1, std::memory_order_relaxed);
-  const double seconds = absl::ToDoubleSeconds(took);
-  const auto bucket = std::lower_bound(kBuckets.begin(), kBuckets.end(), seconds);
-  buckets_[static_cast<size_t>(bucket - kBuckets.begin())].fetch_add(1, std::memory_order_relaxed);
-  nanoseconds_.fetch_add(absl::ToInt64Nanoseconds(took), std::memory_order_relaxed);
+  took_.Observe(took);
 }
 
 MethodMetrics* ServerMetrics::Add(absl::string_view full_name, MethodMetrics::Type type) {
@@ -68,41 +56,27 @@ MethodMetrics* ServerMetrics::Add(absl::string_view full_name, MethodMetrics::Ty
 }
 
 std::vector<MetricFamily> ServerMetrics::Collect() const {
-  using prometheus::MetricType;
-  MetricFamily started = Family("grpc_server_started_total", "Calls begun.", MetricType::Counter);
-  MetricFamily handled =
-      Family("grpc_server_handled_total", "Calls finished, by code.", MetricType::Counter);
-  MetricFamily received =
-      Family("grpc_server_msg_received_total", "Messages received.", MetricType::Counter);
-  MetricFamily sent = Family("grpc_server_msg_sent_total", "Messages sent.", MetricType::Counter);
+  MetricFamily started = Counters("grpc_server_started_total", "Calls begun.");
+  MetricFamily handled = Counters("grpc_server_handled_total", "Calls finished, by code.");
+  MetricFamily received = Counters("grpc_server_msg_received_total", "Messages received.");
+  MetricFamily sent = Counters("grpc_server_msg_sent_total", "Messages sent.");
   MetricFamily handling =
-      Family("grpc_server_handling_seconds", "Time from the start of a call to its end.",
-             MetricType::Histogram);
+      Histograms("grpc_server_handling_seconds", "Time from the start of a call to its end.");
   MutexLock lock(mutex_);
   for (const auto& [name, method] : methods_) {
-    const auto labels = LabelsOf(*method);
-    AddCounter(started, labels, method->started_);
-    AddCounter(received, labels, method->received_);
-    AddCounter(sent, labels, method->sent_);
-    for (size_t code = 0; code < MethodMetrics::kCodes; ++code) {
-      auto with_code = labels;
-      with_code.push_back(
-          {"grpc_code", std::string(CodeName(static_cast<grpc::StatusCode>(code)))});
-      AddCounter(handled, std::move(with_code), method->handled_[code]);
+    const Labels labels = LabelsOf(*method);
+    AddSample(started, labels, method->started_.load());
+    AddSample(received, labels, method->received_.load());
+    AddSample(sent, labels, method->sent_.load());
+    for (size_t i = 0; i < MethodMetrics::kCodes; ++i) {
+      const auto code = static_cast<grpc::StatusCode>(i);
+      const uint64_t calls = method->handled_[i];
+      if (calls == 0 && !IsAlwaysShown(code)) continue;
+      Labels with_code = labels;
+      with_code.push_back({"grpc_code", std::string(CodeName(code))});
+      AddSample(handled, std::move(with_code), calls);
     }
-    ClientMetric metric;
-    metric.label = labels;
-    uint64_t count = 0;
-    for (size_t i = 0; i < method->buckets_.size(); ++i) {
-      count += method->buckets_[i];
-      const double bound = i < MethodMetrics::kBuckets.size()
-                               ? MethodMetrics::kBuckets[i]
-                               : std::numeric_limits<double>::infinity();
-      metric.histogram.bucket.push_back({.cumulative_count = count, .upper_bound = bound});
-    }
-    metric.histogram.sample_count = count;
-    metric.histogram.sample_sum = static_cast<double>(method->nanoseconds_) * 1e-9;
-    handling.metric.push_back(std::move(metric));
+    if (!method->took_.empty()) method->took_.AddTo(handling, labels);
   }
   return {std::move(started), std::move(handled), std::move(received), std::move(sent),
           std::move(handling)};

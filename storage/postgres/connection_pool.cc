@@ -25,7 +25,7 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
 
 ConnectionPool::ConnectionPool(ConnectOptions options, int size)
     : options_(std::move(options)), size_(size) {}
-ConnectionPool::~ConnectionPool() = default;
+ConnectionPool::~ConnectionPool() { DropIdle(); }
 
 ConnectionPool::Loan::Loan(ConnectionPool* pool, std::unique_ptr<Connection> connection)
     : pool_(pool), connection_(std::move(connection)) {}
@@ -45,7 +45,9 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
       free_.WaitFor(mutex_, left);
     }
     ++lent_;
-    if (!idle_.empty()) {
+    const bool reused = !idle_.empty();
+    Tell(1, reused ? -1 : 0);
+    if (reused) {
       Loan loan(this, std::move(idle_.back()));
       idle_.pop_back();
       return loan;
@@ -55,6 +57,7 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
     return Loan(this, std::make_unique<Connection>(EffectiveConninfo(options_)));
   } catch (const std::exception& e) {
     Return(nullptr);
+    if (options_.observer != nullptr) options_.observer->ConnectionRefused();
     return error::WithCause(error::Unavailable("The database does not take connections."),
                             e.what());
   }
@@ -64,12 +67,15 @@ void ConnectionPool::DropIdle() {
   std::vector<std::unique_ptr<Connection>> dropped;
   MutexLock lock(mutex_);
   dropped.swap(idle_);
+  Tell(0, -static_cast<int>(dropped.size()));
 }
 
 void ConnectionPool::Return(std::unique_ptr<Connection> connection) {
   MutexLock lock(mutex_);
   --lent_;
-  if (connection != nullptr && !connection->broken()) idle_.push_back(std::move(connection));
+  const bool kept = connection != nullptr && !connection->broken();
+  if (kept) idle_.push_back(std::move(connection));
+  Tell(-1, kept ? 1 : 0);
   free_.Signal();
 }
 

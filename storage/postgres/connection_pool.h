@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "storage/postgres/database_observer.h"
 
 namespace muster::storage {
 
@@ -25,6 +26,8 @@ struct ConnectOptions {
   absl::Duration statement_timeout = absl::Seconds(15);
   // A process that freezes while it holds the journal's head loses it after this time.
   absl::Duration idle_in_transaction_timeout = absl::Seconds(5);
+  // Null: nobody.
+  std::shared_ptr<DatabaseObserver> observer = {};
 };
 
 // The conninfo with all of the above in it.
@@ -67,6 +70,9 @@ class ConnectionPool {
 
  private:
   void Return(std::unique_ptr<Connection> connection);
+  void Tell(int in_use, int idle) const {
+    if (options_.observer != nullptr) options_.observer->ConnectionsChanged(in_use, idle);
+  }
 
   const ConnectOptions options_;
   const int size_;

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/random/random.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -24,6 +25,8 @@ constexpr int kMaxSettleFailures = 10;
 
 // The server takes no writes: a standby, or a primary that was made one.
 constexpr absl::string_view kReadOnly = "25006";
+// In place of one where nothing came from the server.
+constexpr absl::string_view kNoSqlState = "connection";
 // The statement was cancelled: a timeout.
 constexpr absl::string_view kCancelled = "57014";
 
@@ -33,6 +36,13 @@ bool IsAway(absl::string_view sqlstate) {
   return absl::StartsWith(sqlstate, "57P") || absl::StartsWith(sqlstate, "08") ||
          absl::StartsWith(sqlstate, "53") || absl::StartsWith(sqlstate, "58") ||
          sqlstate == kReadOnly || sqlstate == "25P03";
+}
+
+// libpqxx fills in none for what has a class of its own.
+std::string SqlStateOf(const pqxx::transaction_rollback& error) {
+  if (dynamic_cast<const pqxx::serialization_failure*>(&error) != nullptr) return "40001";
+  if (dynamic_cast<const pqxx::deadlock_detected*>(&error) != nullptr) return "40P01";
+  return "40000";
 }
 
 absl::Status InDoubt(absl::string_view cause) {
@@ -78,6 +88,8 @@ absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_tra
         break;
     }
     ++retries_;
+    if (observer() != nullptr)
+      observer()->Failed(result.sqlstate.empty() ? kNoSqlState : result.sqlstate);
     if (aborted_ || attempt >= options_.max_attempts || absl::Now() >= give_up)
       return result.status;
     Sleep(attempt);
@@ -90,13 +102,15 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
   if (!loan.ok()) return {Outcome::kLost, loan.status()};
   Connection& connection = **loan;
   bool committing = false;
-  const auto lost = [&](absl::string_view what) -> Attempt {
+  const auto lost = [&](absl::string_view what, const std::string& sqlstate = "") -> Attempt {
     connection.MarkBroken();
     // What broke one has most likely broken those that nobody uses.
     pool_->DropIdle();
-    if (committing) return {Outcome::kInDoubt, InDoubt(what)};
-    return {Outcome::kLost, error::WithCause(error::Unavailable("The database is away."), what)};
+    if (committing) return {Outcome::kInDoubt, InDoubt(what), sqlstate};
+    return {Outcome::kLost, error::WithCause(error::Unavailable("The database is away."), what),
+            sqlstate};
   };
+  const absl::Time began = absl::Now();
   // The order of the handlers matters: the first three do not derive from sql_error.
   try {
     Transaction tx(connection, &options_.fault, purpose);
@@ -110,11 +124,14 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
     }
     committing = tx.Writes();
     connection.TakeWarning();
+    const absl::Time commits = absl::Now();
     tx.Commit();
     // A COMMIT that is cancelled while it waits for its synchronous standby says OK all the same:
     // it is done here, and may be lost with this server.
     const std::string warning = committing ? connection.TakeWarning() : "";
     if (!warning.empty()) return {Outcome::kInDoubt, InDoubt(warning)};
+    if (committing && observer() != nullptr)
+      observer()->Committed(absl::Now() - began, absl::Now() - commits);
     return {};
   } catch (const pqxx::in_doubt_error& e) {
     committing = true;
@@ -125,19 +142,20 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
   } catch (const pqxx::transaction_rollback& e) {
     connection.MarkBroken();
     return {Outcome::kConflict,
-            error::WithCause(absl::AbortedError("Lost a race in the database."), e.what())};
+            error::WithCause(absl::AbortedError("Lost a race in the database."), e.what()),
+            SqlStateOf(e)};
   } catch (const pqxx::broken_connection& e) {
     return lost(e.what());
   } catch (const pqxx::insufficient_resources& e) {
     // Out of disk or memory. (libpqxx fills in no SQLSTATE for what has a class of its own.)
-    return lost(e.what());
+    return lost(e.what(), "53000");
   } catch (const pqxx::sql_error& e) {
     // What a read-only server refused leaves no doubt, which only one that writes could settle.
     if (e.sqlstate() == kReadOnly) committing = false;
-    if (IsAway(e.sqlstate())) return lost(e.what());
+    if (IsAway(e.sqlstate())) return lost(e.what(), e.sqlstate());
     // A timeout may be another's than the server's: whether what was sent had its effect is to be
     // asked.
-    if (e.sqlstate() == kCancelled && committing) return lost(e.what());
+    if (e.sqlstate() == kCancelled && committing) return lost(e.what(), e.sqlstate());
     // A failed statement has rolled the transaction back on the server, even a COMMIT's (deferred
     // constraints).
     connection.MarkBroken();
@@ -157,6 +175,10 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
 }
 
 absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) {
+  if (observer() != nullptr) observer()->DoubtChanged(1);
+  const absl::Cleanup settled = [this] {
+    if (observer() != nullptr) observer()->DoubtChanged(-1);
+  };
   int failures = 0;
   for (int attempt = 1;; ++attempt) {
     absl::StatusOr<bool> answer = false;

@@ -69,6 +69,7 @@ class TransactionRunner {
   struct Attempt {
     Outcome outcome = Outcome::kDone;
     absl::Status status = {};
+    std::string sqlstate = {};  // of what failed it; empty: nothing came from the database
   };
 
   absl::Status RunLoop(const TransactionBody& body, bool in_transaction,
@@ -77,6 +78,7 @@ class TransactionRunner {
   // True: it committed. UNKNOWN: aborted, or the database says again and again what it should not.
   absl::StatusOr<bool> Settle(const TransactionSettle& settle);
   void Sleep(int attempt);
+  DatabaseObserver* observer() const { return pool_->options().observer.get(); }
 
   ConnectionPool* const pool_;
   const RunnerOptions options_;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "services/common/state.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/decide.h"
@@ -51,6 +52,8 @@ class Simulation : public SimPeers, public SimAgents {
   CatalogueFacts catalogue{true, TypeFacts{"gd-8xa100-i128", 8, false, 0}, true, true};
   Policy policy = {};
   std::optional<int64_t> obtainable = {};  // see Snapshot
+  // Told of all that is committed, as a subscriber of a lane.
+  std::function<void(absl::Span<const Revised<State::Change>>)> on_commit = {};
 
   // --- callers ---
   // `validate_only`: what is decided is taken back, as services/rpc/write.h does.
@@ -69,6 +72,7 @@ class Simulation : public SimPeers, public SimAgents {
     if (validate_only) staged.RollBack();
     revision_ = staged.revision();
     for (const auto& change : staged.changes()) Record(change.change);
+    if (on_commit) on_commit(staged.changes());
     return outcome;
   }
   // The same as a dry run; it must not be refused.

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <memory>
+#include <vector>
+
+#include "services/capacity/core/census.h"
+#include "services/capacity/lane.h"
+#include "services/common/mutex.h"
+#include "services/common/row_follower.h"
+#include "services/rpc/metric_family.h"
+
+namespace muster::capacity {
+
+// What was counted, as families.
+std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, absl::Time now);
+
+// `muster_capacity_*`: counted in memory at scrape time, a piece at a time, so that no commit waits;
+// and of what happens, from the committed changes, whoever made them. Every replica shows the same
+// since its start: take the maximum over replicas, not the sum. Thread-safe.
+class CapacityMetrics final : public prometheus::Collectable {
+ public:
+  // Follows the lane's changes: to be made before its first Submit. It must live until Detach().
+  static std::shared_ptr<CapacityMetrics> Create(Lane* lane);
+
+  // The lane is going away: from here on nothing is shown.
+  void Detach() {
+    MutexLock lock(mutex_);
+    lane_ = nullptr;
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  explicit CapacityMetrics(const Lane* lane);
+  void Follow(absl::Span<const Revised<State::Change>> changes);
+  prometheus::MetricFamily Waits() const;
+
+  mutable Mutex mutex_;
+  const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
+  RowFollower<MachineRow> machines_;
+  rpc::Histogram default_waits_;
+  rpc::Histogram spot_waits_;
+};
+
+}  // namespace muster::capacity

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+
+#include "absl/container/btree_map.h"
+#include "absl/time/time.h"
+#include "services/capacity/core/state.h"
+
+// Machines and claims, counted for the metrics.
+namespace muster::capacity {
+
+struct CensusKey {
+  std::string zone = {};
+  std::string instance_type = {};
+  ComputeClass compute_class = ComputeClass::kDefault;
+  auto operator<=>(const CensusKey&) const = default;
+};
+
+struct ClaimCount {
+  int64_t claims = 0;
+  int64_t waiting = 0;                         // of these: for one Node at least
+  int64_t nodes = 0;                           // that they wait for
+  absl::Time oldest = absl::InfiniteFuture();  // since when the longest; InfiniteFuture: none waits
+  bool operator==(const ClaimCount&) const = default;
+};
+
+// Rows are put in one by one, in any order.
+struct Census {
+  absl::btree_map<InventoryKey, MachineCounts> machines = {};
+  absl::btree_map<CensusKey, ClaimCount> claims = {};
+
+  // Of all machines: the state has counted them. O(inventories).
+  void AddMachines(const State& state);
+  void Add(const ClaimRow& claim);
+};
+
+// Of all rows.
+Census CensusOf(const State& state);
+
+}  // namespace muster::capacity

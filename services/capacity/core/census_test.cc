@@ -1,0 +1,83 @@
+#include "services/capacity/core/census.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/capacity/core/grants.h"
+#include "services/capacity/core/test_world.h"
+
+namespace muster::capacity {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+class CensusTest : public ::testing::Test {
+ protected:
+  CensusTest() { world_.AddCatalogue(); }
+  void Sync(const SyncClaim& claim) { ASSERT_TRUE(world_.Do(claim).ok()); }
+  Census Count() const { return CensusOf(world_.state()); }
+
+  World world_;
+  const CensusKey default_{World::kZone, World::kType, ComputeClass::kDefault};
+  const CensusKey spot_{World::kZone, World::kType, ComputeClass::kSpot};
+};
+
+TEST_F(CensusTest, OfNothingIsEmpty) {
+  EXPECT_THAT(Count().machines, IsEmpty());
+  EXPECT_THAT(Count().claims, IsEmpty());
+}
+
+TEST_F(CensusTest, MachinesByState) {
+  world_.Register({World::Machine("m1"), World::Machine("m2"), World::Machine("m3")});
+  Sync(world_.Want("d", 1));
+  const Census census = Count();
+  const MachineCounts& counts = census.machines.at({World::kZone, World::kType});
+  EXPECT_EQ(counts.count(MachineState::kFree), 2);
+  EXPECT_EQ(counts.count(MachineState::kHeld), 1);
+  EXPECT_EQ(counts.registered(), 3);
+}
+
+TEST_F(CensusTest, ClaimsThatWaitAndSinceWhen) {
+  const absl::Time first = world_.now();
+  world_.Register({World::Machine("m1")});
+  Sync(world_.Want("served", 1));
+  Sync(world_.Want("old", 2));
+  world_.Advance(absl::Minutes(5));
+  Sync(world_.Want("young", 3));
+  EXPECT_THAT(Count().claims, ElementsAre(Pair(default_, ClaimCount{3, 2, 5, first})));
+}
+
+TEST_F(CensusTest, AServedQueueIsShownWithNobodyInIt) {
+  Sync(world_.Want("d", 1));
+  world_.Register({World::Machine("m1")});
+  EXPECT_THAT(Count().claims, ElementsAre(Pair(default_, ClaimCount{.claims = 1})));
+}
+
+TEST_F(CensusTest, ClassesWaitApart) {
+  Sync(world_.Want("d", 1));
+  Sync(world_.WantSpot("s", 4));
+  const auto claims = Count().claims;
+  EXPECT_EQ(claims.at(default_).nodes, 1);
+  EXPECT_EQ(claims.at(spot_).nodes, 4);
+}
+
+// How long a machine's Node was waited for.
+TEST_F(CensusTest, AGrantTellsHowLongItWasWaitedFor) {
+  Sync(world_.Want("d", 1));
+  world_.Advance(absl::Minutes(7));
+  MachineRow free = World::Machine("m1");
+  world_.Register({free});
+  const MachineRow held = *world_.state().FindMachine("m1");
+  EXPECT_EQ(WaitOf(free, held), absl::Minutes(7));
+  EXPECT_EQ(WaitOf(held, held), std::nullopt);
+  EXPECT_EQ(WaitOf(held, free), std::nullopt);
+  // One that was earmarked may change hands at once.
+  MachineRow another = held;
+  another.claim = "s";
+  EXPECT_EQ(WaitOf(another, held), absl::Minutes(7));
+}
+
+}  // namespace
+}  // namespace muster::capacity

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "services/common/state.h"
+
+// How a whole table is read while others commit: a piece at a time.
+namespace muster {
+
+// Rows that are read at once: a fraction of a millisecond.
+inline constexpr size_t kPiece = 1'000;
+
+// Calls f(key, row) for at most `most` rows with keys above `after`. Returns the key of the last of
+// them when there may be more, else an empty one.
+template <class Row, class F>
+std::string ForSome(const Table<Row>& table, absl::string_view after, size_t most, F f) {
+  size_t seen = 0;
+  auto it = after.empty() ? table.rows().begin() : table.rows().upper_bound(after);
+  for (; it != table.rows().end(); ++it) {
+    f(it->first, *it->second.row);
+    if (++seen == most) return it->first;
+  }
+  return "";
+}
+
+// Calls f(state, key, row) for every row of a lane's memory. Each piece is as of its own moment, and
+// commits wait for one piece at most: for figures, not for decisions.
+template <class Row, class Lane, class F>
+void ForAllInPieces(const Lane& lane, F f) {
+  std::string after;
+  do {
+    after = lane.Peek([&](const auto& state, int64_t) {
+      return ForSome(state.template table<Row>(), after, kPiece,
+                     [&](const std::string& key, const Row& row) { f(state, key, row); });
+    });
+  } while (!after.empty());
+}
+
+}  // namespace muster

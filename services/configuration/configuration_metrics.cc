@@ -1,0 +1,62 @@
+#include "services/configuration/configuration_metrics.h"
+
+#include <string>
+#include <utility>
+
+#include "services/common/pieces.h"
+#include "services/configuration/core/census.h"
+#include "services/configuration/core/names.h"
+#include "services/rpc/metric_family.h"
+
+namespace muster::configuration {
+namespace {
+
+using prometheus::MetricFamily;
+
+MetricFamily Releases(const Census& census) {
+  MetricFamily family =
+      rpc::Gauges("muster_configuration_releases", "Releases in force, by channel and component.");
+  for (const auto& [key, n] : census.releases) {
+    rpc::AddSample(
+        family,
+        {{"channel", std::string(Print(key.first))}, {"component", std::string(Print(key.second))}},
+        n);
+  }
+  return family;
+}
+
+}  // namespace
+
+std::vector<MetricFamily> ConfigurationMetrics::Collect() const {
+  Census census;
+  {
+    MutexLock lock(mutex_);
+    if (lane_ == nullptr) return {};
+    ForAllInPieces<PoolConfiguration>(
+        *lane_,
+        [&](const State&, const std::string&, const PoolConfiguration& pool) { census.Add(pool); });
+    ForAllInPieces<Release>(*lane_, [&](const State&, const std::string&, const Release& release) {
+      census.Add(release);
+    });
+  }
+  return {
+      rpc::Gauge("muster_configuration_pools", "Pools that have a configuration.", census.pools),
+      rpc::Gauge("muster_configuration_problem_pools",
+                 "Pools whose spec resolves to nothing that is released.", census.with_problem),
+      rpc::Gauge("muster_configuration_pending_pools",
+                 "Pools with a configuration that waits to be promoted by order.",
+                 census.with_pending),
+      rpc::Gauge("muster_configuration_waiting_pools",
+                 "Pools with a configuration that becomes active once Nodes that boot have booted.",
+                 census.with_waiting),
+      rpc::Gauge("muster_configuration_disabled_pools",
+                 "Pools whose active configuration is disabled: its boots failed too often.",
+                 census.active_disabled),
+      rpc::Gauge("muster_configuration_disabled_revisions",
+                 "Configurations that are disabled, active or not, over all pools.",
+                 census.disabled_revisions),
+      Releases(census),
+  };
+}
+
+}  // namespace muster::configuration

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+
+#include "absl/container/btree_map.h"
+#include "absl/time/time.h"
+#include "services/lifecycle/core/state.h"
+
+// Nodes and pools, counted for the metrics.
+namespace muster::lifecycle {
+
+// How long Nodes have been in their state is told by how many are longer in it than these.
+inline constexpr absl::Duration kCensusAges[] = {absl::Minutes(1),  absl::Minutes(5),
+                                                 absl::Minutes(15), absl::Hours(1),
+                                                 absl::Hours(4),    absl::Hours(24)};
+
+struct NodeCount {
+  int64_t nodes = 0;
+  absl::Time oldest = absl::InfiniteFuture();  // in the state for longest; no Node: InfiniteFuture
+  std::array<int64_t, std::size(kCensusAges)> older = {};
+  bool operator==(const NodeCount&) const = default;
+};
+
+struct ConditionKey {
+  std::string type = {};
+  std::string status = {};
+  std::string reason = {};
+  auto operator<=>(const ConditionKey&) const = default;
+};
+
+inline constexpr int kReconfigurationStates = 5;
+
+// Rows are put in one by one, in any order.
+struct Census {
+  std::array<NodeCount, kNodeStates> nodes = {};
+  int64_t preemptions_pending = 0;   // Nodes that were warned
+  int64_t preemptions_draining = 0;  // Nodes whose work is asked to leave for it
+  int64_t drains_blocked = 0;        // Nodes whose agent says that something blocks their drain
+  int64_t nodes_unhealthy = 0;       // as their agents see them
+  absl::btree_map<ConditionKey, int64_t> conditions = {};      // of pools
+  absl::btree_map<std::string, int64_t> pools_at_target = {};  // by reason; New: not yet looked at
+  std::array<int64_t, kReconfigurationStates> reconfigurations = {};  // the last one of each pool
+
+  const NodeCount& In(NodeState state) const { return nodes[static_cast<size_t>(state)]; }
+  void Add(const Node& node, absl::Time now);
+  void Add(const Pool& pool);
+};
+
+// Of all rows.
+Census CensusOf(const State& state, absl::Time now);
+
+}  // namespace muster::lifecycle

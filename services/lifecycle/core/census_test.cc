@@ -1,0 +1,78 @@
+#include "services/lifecycle/core/census.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/test_pools.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+const absl::Time kNow = absl::FromUnixSeconds(1'750'000'000);
+
+Node In(NodeState state, absl::Duration since) {
+  return {.name = "n", .state = state, .state_time = kNow - since};
+}
+
+TEST(CensusTest, NodesByStateAndHowLongTheyAreInIt) {
+  Census census;
+  census.Add(In(NodeState::kBooting, absl::Seconds(60)), kNow);
+  census.Add(In(NodeState::kBooting, absl::Seconds(61)), kNow);
+  census.Add(In(NodeState::kBooting, absl::Minutes(16)), kNow);
+  const NodeCount& booting = census.In(NodeState::kBooting);
+  EXPECT_EQ(booting.nodes, 3);
+  EXPECT_EQ(booting.oldest, kNow - absl::Minutes(16));
+  EXPECT_THAT(booting.older, ElementsAre(2, 1, 1, 0, 0, 0));
+  EXPECT_EQ(census.In(NodeState::kProduction), NodeCount());
+}
+
+TEST(CensusTest, PreemptionsByPhase) {
+  Node node = In(NodeState::kCordoned, absl::Minutes(1));
+  node.preempt_time = kNow - absl::Minutes(3);
+  Census census;
+  census.Add(node, kNow);
+  node.state = NodeState::kDraining;
+  StartDrain(node.desired, kNever, kNow);
+  census.Add(node, kNow);
+  node.observed.drain_blocked_by = "a budget";
+  census.Add(node, kNow);
+  // It is gone, its row is not yet.
+  node.state = NodeState::kDeleted;
+  census.Add(node, kNow);
+  EXPECT_EQ(census.preemptions_pending, 1);
+  EXPECT_EQ(census.preemptions_draining, 2);
+  EXPECT_EQ(census.drains_blocked, 1);
+}
+
+TEST(CensusTest, OfAHealthyPool) {
+  Running world(3);
+  const Census census = CensusOf(world.state(), world.now());
+  EXPECT_EQ(census.In(NodeState::kProduction).nodes, 3);
+  EXPECT_THAT(census.pools_at_target, ElementsAre(Pair("TargetMet", 1)));
+  EXPECT_EQ(census.conditions.at({"Quota", "True", "Under"}), 1);
+  EXPECT_EQ(census.conditions.at({"Capacity", "True", "Sufficient"}), 1);
+  EXPECT_EQ(census.nodes_unhealthy, 0);
+}
+
+TEST(CensusTest, APoolThatNobodyLookedAtIsNew) {
+  Simulation world;
+  world.Create(3);
+  const Census census = CensusOf(world.state(), world.now());
+  EXPECT_THAT(census.pools_at_target, UnorderedElementsAre(Pair("New", 1)));
+}
+
+TEST(CensusTest, ReconfigurationsByState) {
+  Outdated world(4);
+  world.Ask();
+  EXPECT_THAT(CensusOf(world.state(), world.now()).reconfigurations, ElementsAre(1, 0, 0, 0, 0));
+  world.Live();
+  EXPECT_THAT(CensusOf(world.state(), world.now()).reconfigurations, ElementsAre(0, 0, 0, 1, 0));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

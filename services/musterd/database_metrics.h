@@ -1,0 +1,42 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "services/common/mutex.h"
+#include "storage/postgres/connection_pool.h"
+#include "storage/postgres/database_observer.h"
+#include "storage/postgres/journal_gauge.h"
+
+namespace muster::musterd {
+
+// `muster_database_*`: what happens between this process and the databases of its services, and how
+// long their journals are. Thread-safe.
+class DatabaseMetrics final : public prometheus::Collectable {
+ public:
+  DatabaseMetrics();
+  ~DatabaseMetrics() override;
+
+  // To be told of all that a service does with its database.
+  std::shared_ptr<storage::DatabaseObserver> ObserverOf(const std::string& service);
+  // Has its journal looked at from here on.
+  void WatchJournal(const std::string& service, const storage::ConnectOptions& connect);
+  // No longer. Waits for a look under way.
+  void StopWatching();
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  class Observer;
+
+  mutable Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Observer>> observers_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::string, std::unique_ptr<storage::JournalGauge>> journals_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::musterd

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/time/time.h"
+#include "services/quota/core/state.h"
+
+// What all organizations may hold and hold, counted for the metrics.
+namespace muster::quota {
+
+// Organizations aside, what a limit is for.
+struct CensusKey {
+  std::string zone = {};
+  std::string instance_type = {};
+  ComputeClass compute_class = ComputeClass::kDefault;
+  auto operator<=>(const CensusKey&) const = default;
+};
+
+struct KeyCount {
+  int64_t limit = 0;  // Nodes that may be held, in force
+  int64_t held = 0;   // Nodes, limit or not
+  int64_t over = 0;   // of these: beyond the limit of their organization
+  int64_t full = 0;   // quotas under which nothing more can be held
+  bool operator==(const KeyCount&) const = default;
+};
+
+struct OrganizationCount {
+  std::string organization = {};
+  int64_t limit = 0;
+  int64_t held = 0;
+  bool operator==(const OrganizationCount&) const = default;
+};
+
+// Rows are put in one by one, in any order.
+struct Census {
+  absl::btree_map<CensusKey, KeyCount> keys = {};
+  absl::btree_map<std::string, OrganizationCount> organizations = {};
+
+  // `held`: State::Held of the row.
+  void Add(const Quota& quota, int64_t held, absl::Time now);
+  // One whose name is no quota's is left out.
+  void Add(const Holding& holding, bool has_quota);
+};
+
+// Of all rows.
+Census CensusOf(const State& state, absl::Time now);
+
+// The `most` organizations that hold most, by name, and all others as one of the name `other`, if
+// there are others (one that is called so is among them). 0: none at all.
+std::vector<OrganizationCount> Largest(const Census& census, size_t most);
+
+}  // namespace muster::quota

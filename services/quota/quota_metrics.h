@@ -1,0 +1,40 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "services/common/mutex.h"
+#include "services/quota/core/census.h"
+#include "services/quota/lane.h"
+
+namespace muster::quota {
+
+// What was counted, as families. `organizations`: how many are named, see Largest.
+std::vector<prometheus::MetricFamily> FamiliesOf(const Census& census, size_t organizations);
+
+// `muster_quota_*`: counted in memory at scrape time, a piece at a time, so that no commit waits.
+// Every replica shows the same. Thread-safe.
+class QuotaMetrics final : public prometheus::Collectable {
+ public:
+  // The lane must live until Detach(). `organizations`: how many are named, see Largest.
+  QuotaMetrics(const Lane* lane, size_t organizations)
+      : organizations_(organizations), lane_(lane) {}
+
+  // The lane is going away: from here on nothing is shown.
+  void Detach() {
+    MutexLock lock(mutex_);
+    lane_ = nullptr;
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const size_t organizations_;
+  mutable Mutex mutex_;
+  const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::quota

@@ -1,0 +1,145 @@
+#include "storage/postgres/database_observer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "storage/postgres/journal_gauge.h"
+#include "storage/postgres/transaction.h"
+#include "storage/postgres/transaction_runner.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::IsOk;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+struct Seen final : DatabaseObserver {
+  void ConnectionsChanged(int used, int waiting) override {
+    in_use += used;
+    idle += waiting;
+    most_in_use = std::max(most_in_use, in_use);
+  }
+  void ConnectionRefused() override { ++refused; }
+  void Committed(absl::Duration transaction, absl::Duration commit) override {
+    ++committed;
+    EXPECT_GE(transaction, commit);
+    EXPECT_GT(commit, absl::ZeroDuration());
+  }
+  void Failed(absl::string_view sqlstate) override { ++failed[std::string(sqlstate)]; }
+  void DoubtChanged(int commits) override {
+    in_doubt += commits;
+    most_in_doubt = std::max(most_in_doubt, in_doubt);
+  }
+  int in_use = 0, idle = 0, most_in_use = 0, refused = 0, committed = 0;
+  int in_doubt = 0, most_in_doubt = 0;
+  std::map<std::string, int> failed;
+};
+
+class DatabaseObserverTest : public ::testing::Test {
+ protected:
+  ConnectOptions Connect() {
+    return {.conninfo = database_.conninfo("quota"), .schema = "quota", .observer = seen_};
+  }
+  absl::Status Run(const TransactionBody& body, RunnerOptions options = {},
+                   const TransactionSettle& settle = nullptr) {
+    return TransactionRunner(&pool_, std::move(options)).Run(body, settle);
+  }
+  static absl::Status Write(Transaction& tx) {
+    tx.Exec("UPDATE journal_head SET batch = 'x'");
+    return absl::OkStatus();
+  }
+
+  testing::TestDatabase database_;
+  std::shared_ptr<Seen> seen_ = std::make_shared<Seen>();
+  ConnectionPool pool_{Connect(), 2};
+};
+
+TEST_F(DatabaseObserverTest, IsToldOfConnectionsAndCommits) {
+  EXPECT_THAT(Run(Write), IsOk());
+  EXPECT_THAT(Run(Write), IsOk());
+  EXPECT_EQ(seen_->committed, 2);
+  EXPECT_EQ(seen_->most_in_use, 1);
+  EXPECT_EQ(seen_->in_use, 0);
+  EXPECT_EQ(seen_->idle, 1);
+  pool_.DropIdle();
+  EXPECT_EQ(seen_->idle, 0);
+  EXPECT_THAT(seen_->failed, IsEmpty());
+}
+
+TEST_F(DatabaseObserverTest, IsToldWhyAnAttemptFailed) {
+  for (const std::string sqlstate : {"40001", "40P01", "57P01", "53100"}) {
+    int attempts = 0;
+    EXPECT_THAT(
+        Run([&](Transaction& tx) {
+          if (++attempts == 1)
+            tx.Exec("DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '" + sqlstate + "'; END $$");
+          return Write(tx);
+        }),
+        IsOk())
+        << sqlstate;
+  }
+  // Of a class of its own; libpqxx keeps what it was.
+  EXPECT_THAT(seen_->failed,
+              ElementsAre(Pair("40001", 1), Pair("40P01", 1), Pair("53000", 1), Pair("57P01", 1)));
+  EXPECT_EQ(seen_->committed, 4);
+  EXPECT_EQ(seen_->in_use, 0);
+}
+
+TEST_F(DatabaseObserverTest, IsToldOfACommitInDoubtUntilItIsSettled) {
+  bool cut = false;
+  RunnerOptions options;
+  options.fault = [&](absl::string_view site) -> Fault {
+    if (site != "run/commit" || std::exchange(cut, true)) return {};
+    return {.after = "SELECT pg_terminate_backend(pg_backend_pid());"};
+  };
+  EXPECT_THAT(Run(Write, options,
+                  [&](Transaction&) -> absl::StatusOr<bool> {
+                    EXPECT_EQ(seen_->in_doubt, 1);
+                    return true;
+                  }),
+              IsOk());
+  EXPECT_EQ(seen_->most_in_doubt, 1);
+  EXPECT_EQ(seen_->in_doubt, 0);
+}
+
+TEST_F(DatabaseObserverTest, IsToldThatNobodyIsThere) {
+  ConnectOptions nowhere = Connect();
+  nowhere.conninfo = "host=/nowhere user=nobody";
+  ConnectionPool pool(nowhere, 1);
+  EXPECT_FALSE(pool.Acquire(absl::Now() + absl::Seconds(5)).ok());
+  EXPECT_EQ(seen_->refused, 1);
+  EXPECT_EQ(seen_->in_use, 0);
+}
+
+TEST_F(DatabaseObserverTest, TheJournalIsMeasured) {
+  database_.Execute(
+      "INSERT INTO quota.journal (revision, batch, kind, key, commit_time) SELECT n, 'b', 'quota', "
+      "'k', now() - interval '1 hour' FROM generate_series(1, 7) n");
+  database_.Execute("UPDATE quota.journal_head SET revision = 7, compacted_revision = 2");
+  const JournalGauge gauge(Connect());
+  testing::Until([&] { return gauge.last().has_value(); }, "the journal's figures");
+  EXPECT_EQ(gauge.last()->revision, 7);
+  EXPECT_EQ(gauge.last()->changes, 5);
+  EXPECT_GE(gauge.last()->age, absl::Hours(1));
+}
+
+TEST_F(DatabaseObserverTest, AnEmptyJournalHasNoAge) {
+  const JournalGauge gauge(Connect());
+  testing::Until([&] { return gauge.last().has_value(); }, "the journal's figures");
+  EXPECT_EQ(gauge.last()->changes, 0);
+  EXPECT_EQ(gauge.last()->age, absl::ZeroDuration());
+}
+
+}  // namespace
+}  // namespace muster::storage

@@ -1,0 +1,63 @@
+#include "storage/postgres/journal_gauge.h"
+
+#include <utility>
+
+#include "storage/postgres/transaction.h"
+#include "storage/postgres/transaction_runner.h"
+
+namespace muster::storage {
+namespace {
+
+constexpr Statement kMeasure = {
+    "journal_measure",
+    "SELECT h.revision, h.revision - h.compacted_revision,"
+    " coalesce((extract(epoch FROM clock_timestamp() - (SELECT j.commit_time FROM journal j"
+    " WHERE j.revision > h.compacted_revision ORDER BY j.revision LIMIT 1)) * 1000000)::bigint, 0)"
+    " FROM journal_head h"};
+
+}  // namespace
+
+JournalGauge::JournalGauge(ConnectOptions connect, absl::Duration interval)
+    : pool_(std::move(connect), 1), interval_(interval), thread_([this] { Run(); }) {}
+
+JournalGauge::~JournalGauge() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    wakes_.Signal();
+  }
+  thread_.join();
+}
+
+std::optional<JournalGauge::Figures> JournalGauge::last() const {
+  MutexLock lock(mutex_);
+  return last_;
+}
+
+void JournalGauge::Run() {
+  while (true) {
+    const std::optional<Figures> figures = Ask();
+    MutexLock lock(mutex_);
+    last_ = figures;
+    if (!stopping_) wakes_.WaitFor(mutex_, interval_);
+    if (stopping_) return;
+  }
+}
+
+std::optional<JournalGauge::Figures> JournalGauge::Ask() {
+  Figures figures;
+  TransactionRunner runner(&pool_, {.max_attempts = 1});
+  const absl::Status status = runner.RunStatement(
+      [&](Transaction& tx) {
+        const auto rows = tx.Exec(kMeasure);
+        figures = {rows[0][0].as<int64_t>(), rows[0][1].as<int64_t>(),
+                   absl::Microseconds(rows[0][2].as<int64_t>())};
+        return absl::OkStatus();
+      },
+      "measure");
+  pool_.DropIdle();
+  if (!status.ok()) return std::nullopt;
+  return figures;
+}
+
+}  // namespace muster::storage

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "storage/postgres/connection_pool.h"
+
+namespace muster::storage {
+
+// Asks the database now and then how long the journal of a schema is, on a thread and a connection
+// of its own, which is closed in between. Thread-safe.
+class JournalGauge {
+ public:
+  struct Figures {
+    int64_t revision = 0;                       // of the last change
+    int64_t changes = 0;                        // that the journal holds
+    absl::Duration age = absl::ZeroDuration();  // of the oldest of them; 0: it holds none
+  };
+
+  explicit JournalGauge(ConnectOptions connect, absl::Duration interval = absl::Seconds(30));
+  ~JournalGauge();
+
+  // Of the last answer; nullopt: there was none yet, or the last question was not answered.
+  std::optional<Figures> last() const;
+
+ private:
+  void Run();
+  std::optional<Figures> Ask();
+
+  ConnectionPool pool_;
+  const absl::Duration interval_;
+  mutable Mutex mutex_;
+  CondVar wakes_;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::optional<Figures> last_ MUSTER_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace muster::storage
