@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
 
@@ -24,7 +25,7 @@ void Census::Add(const Node& node, absl::Time now) {
 void Census::Add(const Pool& pool) {
   for (const Condition& condition : pool.status.conditions)
     ++conditions[{condition.type, condition.status, condition.reason}];
-  const absl::string_view reason = ReasonOf(pool.status.conditions, "AtTarget");
+  const absl::string_view reason = ReasonOf(pool.status.conditions, condition::kAtTarget);
   ++pools_at_target[reason.empty() ? "New" : std::string(reason)];
   if (pool.reconfiguration) ++reconfigurations[static_cast<size_t>(pool.reconfiguration->state)];
 }

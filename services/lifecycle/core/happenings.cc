@@ -1,5 +1,6 @@
 #include "services/lifecycle/core/happenings.h"
 
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/node_machine.h"
 
@@ -89,10 +90,10 @@ NodeHappening HappenedTo(const Node& before, const Node& after) {
 }
 
 std::optional<absl::Duration> TimeToTarget(const Pool& before, const Pool& after) {
-  const Condition* was = FindCondition(before.status.conditions, "AtTarget");
-  const Condition* is = FindCondition(after.status.conditions, "AtTarget");
+  const Condition* was = FindCondition(before.status.conditions, condition::kAtTarget);
+  const Condition* is = FindCondition(after.status.conditions, condition::kAtTarget);
   if (was == nullptr || is == nullptr) return std::nullopt;
-  if (was->reason != "UnderTarget" || is->reason != "TargetMet") return std::nullopt;
+  if (was->reason != reason::kUnderTarget || is->reason != reason::kTargetMet) return std::nullopt;
   return is->last_transition_time - was->last_transition_time;
 }
 
