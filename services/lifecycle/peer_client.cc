@@ -87,6 +87,13 @@ struct Call {
     return names;
   }
 
+  template <class Part>
+  void Add(Part& place, Part asked, PoolPass& pass, Answer<T>& slot) {
+    place = std::move(asked);
+    slots.push_back(&slot);
+    passes.push_back(&pass);
+  }
+
   // `take(result)`: the answer in one result.
   template <class Take>
   void Distribute(Take take) {
@@ -150,6 +157,52 @@ struct Checks {
   static constexpr auto kConfiguration = [](auto& stub, auto... call) {
     stub.async()->CheckPoolConfigurations(call...);
   };
+};
+
+// What is asked for a batch of pools: one call a service.
+template <class Calls>
+struct Batch {
+  explicit Batch(absl::Span<PoolPass> passes) {
+    for (PoolPass& pass : passes) {
+      const Snapshot& snapshot = pass.snapshot;
+      const Demand& demand = pass.demand;
+      if (demand.holding)
+        quota.Add(*quota.request.add_holdings(), RequestOf(*snapshot.pool, *demand.holding), pass,
+                  pass.snapshot.answers.holding);
+      if (demand.claim)
+        capacity.Add(*capacity.request.add_claims(), RequestOf(*snapshot.pool, *demand.claim), pass,
+                     pass.snapshot.answers.claim);
+      if (demand.configuration)
+        configuration.Add(*configuration.request.add_configurations(),
+                          RequestOf(*snapshot.pool, *snapshot.cluster, *demand.configuration), pass,
+                          pass.snapshot.answers.configuration);
+    }
+  }
+
+  bool IsRefused() const {
+    return IsRefusedWhole(quota) || IsRefusedWhole(capacity) || IsRefusedWhole(configuration);
+  }
+
+  // Gives every pool its answers, and their prints.
+  void Distribute() {
+    quota.Distribute([](const auto& result) { return result.answer(); });
+    capacity.Distribute([](const auto& result) { return result.claim(); });
+    configuration.Distribute([](const auto& result) { return result.configuration(); });
+    for (size_t i = 0; i < capacity.slots.size(); ++i) {
+      if (!capacity.slots[i]->here()) continue;
+      capacity.passes[i]->claim_print =
+          PrintOf(capacity.response.results(static_cast<int>(i)).claim());
+    }
+    for (size_t i = 0; i < configuration.slots.size(); ++i) {
+      if (!configuration.slots[i]->here()) continue;
+      configuration.passes[i]->configuration_print =
+          PrintOf(configuration.response.results(static_cast<int>(i)).configuration());
+    }
+  }
+
+  typename Calls::QuotaCall quota = {};
+  typename Calls::CapacityCall capacity = {};
+  typename Calls::ConfigurationCall configuration = {};
 };
 
 // The same for one pool.
@@ -228,28 +281,7 @@ void PeerClient::Check(absl::Span<PoolPass> passes, absl::Duration timeout) cons
 
 template <class Calls>
 void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const {
-  typename Calls::QuotaCall quota;
-  typename Calls::CapacityCall capacity;
-  typename Calls::ConfigurationCall configuration;
-  for (PoolPass& pass : passes) {
-    const Demand& demand = pass.demand;
-    if (demand.holding) {
-      *quota.request.add_holdings() = RequestOf(*pass.snapshot.pool, *demand.holding);
-      quota.slots.push_back(&pass.snapshot.answers.holding);
-      quota.passes.push_back(&pass);
-    }
-    if (demand.claim) {
-      *capacity.request.add_claims() = RequestOf(*pass.snapshot.pool, *demand.claim);
-      capacity.slots.push_back(&pass.snapshot.answers.claim);
-      capacity.passes.push_back(&pass);
-    }
-    if (demand.configuration) {
-      *configuration.request.add_configurations() =
-          RequestOf(*pass.snapshot.pool, *pass.snapshot.cluster, *demand.configuration);
-      configuration.slots.push_back(&pass.snapshot.answers.configuration);
-      configuration.passes.push_back(&pass);
-    }
-  }
+  Batch<Calls> batch(passes);
   Pending pending;
   // The deadline lets every call end, so that the wait does.
   const auto start = [&](auto& call, size_t guard, const auto& send) {
@@ -275,17 +307,17 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
   const auto send_configuration = [stub = configuration_](auto& call, auto done) {
     Calls::kConfiguration(*stub, &call.context, &call.request, &call.response, done);
   };
-  start(quota, 0, send_quota);
-  start(capacity, 1, send_capacity);
-  start(configuration, 2, send_configuration);
+  start(batch.quota, 0, send_quota);
+  start(batch.capacity, 1, send_capacity);
+  start(batch.configuration, 2, send_configuration);
   pending.Wait();
   if (!guards_.empty()) {
-    guards_[0]->Ended(quota, FirstOf(quota.request), send_quota);
-    guards_[1]->Ended(capacity, FirstOf(capacity.request), send_capacity);
-    guards_[2]->Ended(configuration, FirstOf(configuration.request), send_configuration);
+    guards_[0]->Ended(batch.quota, FirstOf(batch.quota.request), send_quota);
+    guards_[1]->Ended(batch.capacity, FirstOf(batch.capacity.request), send_capacity);
+    guards_[2]->Ended(batch.configuration, FirstOf(batch.configuration.request),
+                      send_configuration);
   }
-  if (passes.size() > 1 &&
-      (IsRefusedWhole(quota) || IsRefusedWhole(capacity) || IsRefusedWhole(configuration))) {
+  if (passes.size() > 1 && batch.IsRefused()) {
     // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
     // harm.
     const size_t half = passes.size() / 2;
@@ -293,19 +325,7 @@ void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) cons
     AskBy<Calls>(passes.subspan(half), timeout);
     return;
   }
-  quota.Distribute([](const auto& result) { return result.answer(); });
-  capacity.Distribute([](const auto& result) { return result.claim(); });
-  configuration.Distribute([](const auto& result) { return result.configuration(); });
-  for (size_t i = 0; i < capacity.slots.size(); ++i) {
-    if (!capacity.slots[i]->here()) continue;
-    capacity.passes[i]->claim_print =
-        PrintOf(capacity.response.results(static_cast<int>(i)).claim());
-  }
-  for (size_t i = 0; i < configuration.slots.size(); ++i) {
-    if (!configuration.slots[i]->here()) continue;
-    configuration.passes[i]->configuration_print =
-        PrintOf(configuration.response.results(static_cast<int>(i)).configuration());
-  }
+  batch.Distribute();
 }
 
 void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue) {

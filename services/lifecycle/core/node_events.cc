@@ -31,12 +31,12 @@ class NodeEventDiff {
  public:
   NodeEventDiff(const Node* before, const Node& after, absl::string_view why, bool timed_out)
       : nothing_{.state = after.state},
-        was_(before == nullptr ? nothing_ : *before),
-        is_(after),
+        before_(before == nullptr ? nothing_ : *before),
+        after_(after),
         why_(why),
         timed_out_(timed_out),
         comes_(before == nullptr),
-        moved_(was_.state != after.state) {}
+        moved_(before_.state != after.state) {}
 
   std::vector<NodeEventTold> Run() {
     if (comes_) OnPool(EventReason::kNodeAssigned, " was assigned to the NodePool.");
@@ -53,10 +53,10 @@ class NodeEventDiff {
   }
 
  private:
-  bool To(NodeState state) const { return moved_ && is_.state == state; }
-  bool FromTo(NodeState from, NodeState to) const { return was_.state == from && To(to); }
+  bool To(NodeState state) const { return moved_ && after_.state == state; }
+  bool FromTo(NodeState from, NodeState to) const { return before_.state == from && To(to); }
   std::string Text(absl::string_view what) const {
-    return absl::StrCat("Node ", is_.machine, what);
+    return absl::StrCat("Node ", after_.machine, what);
   }
   void OnNode(EventReason reason, absl::string_view what) {
     told_.push_back({false, reason, Text(what)});
@@ -76,15 +76,15 @@ class NodeEventDiff {
   // cluster, which it leaves as every Node does.
   void Failure() {
     const std::string because = BecauseText(why_);
-    const bool rebooted = was_.state == NodeState::kReconfiguring;
-    if (rebooted || was_.state == NodeState::kRegistered) {
+    const bool rebooted = before_.state == NodeState::kReconfiguring;
+    if (rebooted || before_.state == NodeState::kRegistered) {
       OnBoth(EventReason::kNodeBootFailed,
              rebooted ? absl::StrCat(" did not come up from its reboot into configuration ",
-                                     is_.desired.node_profile, because)
+                                     after_.desired.node_profile, because)
                       : absl::StrCat(" was registered and did not become ready", because));
       OnPool(EventReason::kNodeDeletionRequestSuccess, " is to be deleted: its boot failed.");
       OnPool(EventReason::kNodeDeleted, " was deleted.");
-    } else if (was_.state == NodeState::kBooting && timed_out_) {
+    } else if (before_.state == NodeState::kBooting && timed_out_) {
       OnNode(EventReason::kNodeRegistrationFailed,
              absl::StrCat(" could not be registered", because));
     } else {
@@ -94,42 +94,42 @@ class NodeEventDiff {
 
   // The way out begins. A preemption can still be taken back: it is told of when its drain begins.
   void Removal() {
-    const bool left = was_.removal_cause != RemovalCause::kNone;
-    const bool leaves = is_.removal_cause != RemovalCause::kNone;
-    const bool begins = is_.removal_cause == RemovalCause::kPreemption
-                            ? moved_ && is_.state != NodeState::kCordoned &&
-                                  (!left || was_.state == NodeState::kCordoned)
+    const bool left = before_.removal_cause != RemovalCause::kNone;
+    const bool leaves = after_.removal_cause != RemovalCause::kNone;
+    const bool begins = after_.removal_cause == RemovalCause::kPreemption
+                            ? moved_ && after_.state != NodeState::kCordoned &&
+                                  (!left || before_.state == NodeState::kCordoned)
                             : leaves && !left;
     if (!begins) return;
-    const absl::string_view cause = CauseText(is_.removal_cause);
+    const absl::string_view cause = CauseText(after_.removal_cause);
     OnPool(EventReason::kNodeDeletionRequestSuccess,
            absl::StrCat(" is to be deleted: ", cause, "."));
-    if (is_.state == NodeState::kDeleted) return;  // it was never told to boot
+    if (after_.state == NodeState::kDeleted) return;  // it was never told to boot
     OnBoth(EventReason::kNodeMarkedPrepareForTerminate,
            absl::StrCat(" is to be terminated: ", cause, "."));
   }
 
   void Preemption() {
-    if (was_.preempt_time == kNever && is_.preempt_time != kNever) {
+    if (before_.preempt_time == kNever && after_.preempt_time != kNever) {
       OnNode(EventReason::kPreemptionPending,
              " will be preempted: its machine is needed elsewhere.");
     }
-    if (!IsDrainedForPreemption(was_) && IsDrainedForPreemption(is_)) {
+    if (!IsDrainedForPreemption(before_) && IsDrainedForPreemption(after_)) {
       OnNode(EventReason::kPreemptionInProgress, " is being drained for preemption.");
     }
   }
 
   void Cordon() {
-    if (!was_.desired.cordoned && is_.desired.cordoned) {
+    if (!before_.desired.cordoned && after_.desired.cordoned) {
       OnBoth(EventReason::kNodeCordoned, " was cordoned.");
     }
-    if (was_.desired.cordoned && !is_.desired.cordoned) {
+    if (before_.desired.cordoned && !after_.desired.cordoned) {
       OnBoth(EventReason::kNodeUncordoned, " was uncordoned.");
     }
     // Of one that arrives nothing is told: it came with its taint.
-    if (was_.machine.empty() || was_.state == NodeState::kRegistered) return;
-    const bool had = HasReservedTaint(was_);
-    const bool has = HasReservedTaint(is_);
+    if (before_.machine.empty() || before_.state == NodeState::kRegistered) return;
+    const bool had = HasReservedTaint(before_);
+    const bool has = HasReservedTaint(after_);
     if (!had && has)
       OnBoth(EventReason::kNodeTainted, " was tainted: node.coreweave.cloud/reserved:NoExecute.");
     if (had && !has)
@@ -137,23 +137,23 @@ class NodeEventDiff {
   }
 
   void Health() {
-    if (was_.observed.unhealthy || !is_.observed.unhealthy) return;
+    if (before_.observed.unhealthy || !after_.observed.unhealthy) return;
     // A relapse of one that is looked at already is told with the first.
-    if (was_.state == NodeState::kTriage) return;
+    if (before_.state == NodeState::kTriage) return;
     OnNode(EventReason::kNodeUnhealthy,
-           absl::StrCat(" is unhealthy", BecauseText(is_.observed.health_message)));
+           absl::StrCat(" is unhealthy", BecauseText(after_.observed.health_message)));
   }
 
   void Drain() {
-    if (!was_.desired.drain && is_.desired.drain) {
+    if (!before_.desired.drain && after_.desired.drain) {
       OnPool(EventReason::kDrainNode, " is being drained.");
       OnBoth(EventReason::kNodeDraining, " is being drained.");
     }
-    if (was_.observed.drain_blocked_by.empty() && !is_.observed.drain_blocked_by.empty()) {
+    if (before_.observed.drain_blocked_by.empty() && !after_.observed.drain_blocked_by.empty()) {
       OnBoth(EventReason::kNodeDrainingPDBViolation,
-             absl::StrCat(" cannot be drained", BecauseText(is_.observed.drain_blocked_by)));
+             absl::StrCat(" cannot be drained", BecauseText(after_.observed.drain_blocked_by)));
     }
-    if (!was_.desired.force_drain && is_.desired.force_drain) {
+    if (!before_.desired.force_drain && after_.desired.force_drain) {
       OnBoth(EventReason::kNodeDrainingForceDelete,
              " was not drained in time: what is left on it is deleted.");
     }
@@ -163,36 +163,38 @@ class NodeEventDiff {
     if (To(NodeState::kPreparedForTerminate)) {
       OnBoth(EventReason::kNodePreparedForTerminate, " is prepared for termination.");
     }
-    if (was_.observed.removal_error.empty() && !is_.observed.removal_error.empty()) {
+    if (before_.observed.removal_error.empty() && !after_.observed.removal_error.empty()) {
       OnPool(EventReason::kNodePoolNodesRemoveError,
-             absl::StrCat(" could not be removed", BecauseText(is_.observed.removal_error)));
+             absl::StrCat(" could not be removed", BecauseText(after_.observed.removal_error)));
     }
     if (!To(NodeState::kDeleted)) return;
-    if (is_.preempt_time != kNever) OnNode(EventReason::kDeletedForPreemption, " was preempted.");
+    if (after_.preempt_time != kNever)
+      OnNode(EventReason::kDeletedForPreemption, " was preempted.");
     OnPool(EventReason::kNodeDeleted, " was deleted.");
   }
 
   void Configuration() {
-    const std::string& profile = is_.desired.node_profile;
-    const bool boots = is_.desired.phase == Phase::kRunning && is_.state == NodeState::kAssigned &&
-                       was_.desired.phase != Phase::kRunning;
+    const std::string& profile = after_.desired.node_profile;
+    const bool boots = after_.desired.phase == Phase::kRunning &&
+                       after_.state == NodeState::kAssigned &&
+                       before_.desired.phase != Phase::kRunning;
     if (boots || To(NodeState::kReconfiguring)) {
       OnNode(EventReason::kConfigStaged, absl::StrCat(" boots into configuration ", profile, "."));
     }
     if (FromTo(NodeState::kReconfiguring, NodeState::kProduction)) {
       OnNode(EventReason::kReconfigureRebooted,
-             absl::StrCat(" was rebooted into configuration ", is_.observed.node_profile, "."));
+             absl::StrCat(" was rebooted into configuration ", after_.observed.node_profile, "."));
     }
-    if (was_.observed.staging_error.empty() && !is_.observed.staging_error.empty()) {
+    if (before_.observed.staging_error.empty() && !after_.observed.staging_error.empty()) {
       OnNode(EventReason::kNodeConfigStagingFailed,
              absl::StrCat(" could not be staged with configuration ", profile,
-                          BecauseText(is_.observed.staging_error)));
+                          BecauseText(after_.observed.staging_error)));
     }
   }
 
   const Node nothing_;
-  const Node& was_;
-  const Node& is_;
+  const Node& before_;
+  const Node& after_;
   const absl::string_view why_;
   const bool timed_out_;
   const bool comes_;

@@ -2,31 +2,62 @@
 
 #include <gtest/gtest.h>
 
-#include <vector>
+#include <variant>
 
-#include "services/lifecycle/core/names.h"
+#include "services/common/condition_names.h"
+#include "services/lifecycle/core/test_pools.h"
 
 namespace muster::lifecycle {
 namespace {
 
-constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+class PlanTest : public ::testing::Test {
+ protected:
+  PlanTest() {
+    pool_.spec.instance_type = "gd-8xa100-i128";
+    snapshot_.cluster = &cluster_;
+    snapshot_.pool = &pool_;
+    snapshot_.catalogue = {true, TypeFacts{.gpus = 8}, true, true};
+    snapshot_.now = absl::FromUnixSeconds(1'750'000'000);
+  }
+  template <class T>
+  static void Release(Answer<T>& answer) {
+    answer.state = Answer<T>::State::kRefused;
+    answer.reason = "POOL_RELEASED";
+  }
+  bool RemovesThePool() const {
+    for (const Action& action : Plan(snapshot_).actions) {
+      if (std::holds_alternative<RemovePool>(action)) return true;
+    }
+    return false;
+  }
 
-TEST(Plan, AMachineThatWasRepairedAndGrantedAgainBecomesANewNode) {
-  const Cluster cluster;
-  Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
-  pool.spec.instance_type = "gd-8xa100-i128";
-  pool.spec.target_nodes = pool.account.requested_nodes = pool.account.granted_nodes = 1;
-  Node node{.name = NodeName(pool.name, "g1"), .machine = "g1", .pool_uid = pool.uid};
-  node.state = NodeState::kDeliveryFailed;
-  Snapshot snapshot{&cluster, &pool, {&node}, 1, {true, TypeFacts{.gpus = 8}, true, true}};
-  snapshot.now = absl::FromUnixSeconds(1'750'000'000);
-  snapshot.answers.claim.state = Answer<ClaimAnswer>::State::kHere;
-  snapshot.answers.claim.value.nodes = 1;
-  snapshot.answers.claim.value.machines = {"g1"};
-  const std::vector<Action> actions = Plan(snapshot).actions;
-  ASSERT_GE(actions.size(), 2U);
-  EXPECT_TRUE(std::holds_alternative<PurgeNode>(actions[0]));
-  EXPECT_TRUE(std::holds_alternative<AssignNode>(actions[1]));
+  Cluster cluster_;
+  Pool pool_{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+  Snapshot snapshot_;
+};
+
+TEST_F(PlanTest, TheSameSnapshotGivesTheSamePlan) {
+  EXPECT_EQ(Plan(snapshot_), Plan(snapshot_));
+  EXPECT_FALSE(Plan(snapshot_).actions.empty()) << "nothing is published yet";
+}
+
+TEST_F(PlanTest, WhileAServiceIsAwayItIsAskedAgainSoon) {
+  snapshot_.answers.holding.state = Answer<HoldingAnswer>::State::kAway;
+  EXPECT_LE(Plan(snapshot_).due, snapshot_.now + snapshot_.policy.retry);
+  // One that has released the pool says the same for ever.
+  Release(snapshot_.answers.holding);
+  EXPECT_GT(Plan(snapshot_).due, snapshot_.now + snapshot_.policy.retry);
+}
+
+TEST_F(PlanTest, AServiceThatReleasedADeletedPoolHoldsNothingOfIt) {
+  pool_.delete_time = snapshot_.now;
+  pool_.status.conditions = {
+      {condition::kNodesRemoved, "True", reason::kComplete, "All Nodes have been removed."}};
+  snapshot_.answers.configuration.state = Answer<ConfigurationAnswer>::State::kHere;
+  Release(snapshot_.answers.claim);
+  EXPECT_FALSE(RemovesThePool()) << "quota has not answered";
+  Release(snapshot_.answers.holding);
+  EXPECT_TRUE(RemovesThePool());
 }
 
 }  // namespace

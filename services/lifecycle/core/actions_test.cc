@@ -1,0 +1,94 @@
+#include "services/lifecycle/core/actions.h"
+
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/test_decide.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr absl::Time kNow = absl::FromUnixSeconds(100);
+
+class ActionsTest : public ::testing::Test {
+ protected:
+  // What does not fit is refused and changes nothing.
+  template <class A>
+  void ExpectRefused(Node node, const A& action) {
+    const Node before = node;
+    EXPECT_EQ(ReasonOf(CarryOut(node, pool_, action, kNow)), "NODE_STATE");
+    EXPECT_EQ(node, before);
+  }
+  Node In(NodeState state) const {
+    Node node = NodeOf(pool_, AssignNode{"g1", "r1", "np-1", true}, absl::FromUnixSeconds(1));
+    node.state = state;
+    return node;
+  }
+
+  const Pool pool_{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+};
+
+TEST_F(ActionsTest, ANodeIsAssignedAndBootsIfItsProfileIsKnown) {
+  const Node node = NodeOf(pool_, AssignNode{"g1", "r1", "np-1", true}, kNow);
+  EXPECT_EQ(node.name, NodeName(kSimPool, "g1"));
+  EXPECT_EQ(node.rack, "r1");
+  EXPECT_EQ(node.pool_uid, "uid-1");
+  EXPECT_EQ(node.state, NodeState::kAssigned);
+  EXPECT_EQ(node.desired.phase, Phase::kRunning);
+  EXPECT_EQ(node.desired.node_profile, "np-1");
+  EXPECT_EQ(NodeOf(pool_, AssignNode{"g1", "r1", "", true}, kNow).desired.phase, Phase::kUndecided);
+}
+
+TEST_F(ActionsTest, ANodeIsToldToBootOnce) {
+  Node node = NodeOf(pool_, AssignNode{"g1", "", "", false}, kNow);
+  ASSERT_TRUE(CarryOut(node, pool_, OrderBoot{node.name, "np-1"}, kNow).ok());
+  EXPECT_EQ(node.desired.node_profile, "np-1");
+  ExpectRefused(node, OrderBoot{node.name, "np-2"});
+}
+
+TEST_F(ActionsTest, OnlyADrainIsForcedOrBegunAnew) {
+  Node node = In(NodeState::kCordoned);
+  ExpectRefused(node, ForceDrain{node.name});
+  ExpectRefused(node, RestartDrain{node.name});
+  ASSERT_TRUE(CarryOut(node, pool_, StepNode{node.name, NodeEvent::kDrain}, kNow).ok());
+  ASSERT_TRUE(CarryOut(node, pool_, ForceDrain{node.name}, kNow).ok());
+  EXPECT_TRUE(node.desired.force_drain);
+  ASSERT_TRUE(CarryOut(node, pool_, RestartDrain{node.name}, kNow + absl::Seconds(9)).ok());
+  EXPECT_FALSE(node.desired.force_drain) << "its work is warned again";
+  EXPECT_EQ(node.desired.drain_time, kNow + absl::Seconds(9));
+}
+
+TEST_F(ActionsTest, OnlyANodeInProductionIsChosenForAReboot) {
+  for (int s = 0; s < kNodeStates; ++s) {
+    const auto state = static_cast<NodeState>(s);
+    if (state != NodeState::kProduction) ExpectRefused(In(state), ChooseForReboot{"", true});
+  }
+  Node node = In(NodeState::kProduction);
+  ASSERT_TRUE(CarryOut(node, pool_, ChooseForReboot{node.name, true, true, kNow}, kNow).ok());
+  EXPECT_EQ(node.reconfigure_time, kNow);
+  EXPECT_TRUE(node.desired.cordoned && node.desired.drain);
+  ASSERT_TRUE(CarryOut(node, pool_, ChooseForReboot{node.name, false}, kNow).ok());
+  EXPECT_EQ(node.reconfigure_time, kNever);
+  EXPECT_FALSE(node.desired.cordoned || node.desired.drain);
+}
+
+TEST_F(ActionsTest, APreemptionTakesOverARemovalThatHadBegun) {
+  Node node = In(NodeState::kProduction);
+  ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
+  EXPECT_EQ(node.removal_cause, RemovalCause::kNone);
+  node.removal_cause = RemovalCause::kScaleDown;
+  ASSERT_TRUE(CarryOut(node, pool_, SetPreemption{node.name, kNow}, kNow).ok());
+  EXPECT_EQ(node.removal_cause, RemovalCause::kPreemption);
+  EXPECT_EQ(node.preempt_time, kNow);
+}
+
+TEST_F(ActionsTest, WhatCouldNotBeStagedIsForgottenWithTheNextProfile) {
+  Node node = In(NodeState::kProduction);
+  node.observed.staging_error = "no space";
+  ASSERT_TRUE(CarryOut(node, pool_, StageProfile{node.name, "np-2"}, kNow).ok());
+  EXPECT_EQ(node.desired.node_profile, "np-2");
+  EXPECT_EQ(node.observed.staging_error, "");
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/plan.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kPool[] = "organizations/acme/clusters/c1/nodePools/train";
+
+TEST(Plan, AMachineThatWasRepairedAndGrantedAgainBecomesANewNode) {
+  const Cluster cluster;
+  Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
+  pool.spec.instance_type = "gd-8xa100-i128";
+  pool.spec.target_nodes = pool.account.requested_nodes = pool.account.granted_nodes = 1;
+  Node node{.name = NodeName(pool.name, "g1"), .machine = "g1", .pool_uid = pool.uid};
+  node.state = NodeState::kDeliveryFailed;
+  Snapshot snapshot{&cluster, &pool, {&node}, 1, {true, TypeFacts{.gpus = 8}, true, true}};
+  snapshot.now = absl::FromUnixSeconds(1'750'000'000);
+  snapshot.answers.claim.state = Answer<ClaimAnswer>::State::kHere;
+  snapshot.answers.claim.value.nodes = 1;
+  snapshot.answers.claim.value.machines = {"g1"};
+  const std::vector<Action> actions = Plan(snapshot).actions;
+  ASSERT_GE(actions.size(), 2U);
+  EXPECT_TRUE(std::holds_alternative<PurgeNode>(actions[0]));
+  EXPECT_TRUE(std::holds_alternative<AssignNode>(actions[1]));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

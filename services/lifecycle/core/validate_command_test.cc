@@ -1,0 +1,95 @@
+#include "services/lifecycle/core/validate_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/test_pools.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+template <class Command>
+std::vector<std::string> FieldsOf(const Command& command) {
+  Faults faults;
+  Validate(command, faults);
+  std::vector<std::string> fields;
+  for (const auto& fault : faults) fields.push_back(fault.field);
+  return fields;
+}
+template <class Command>
+std::vector<std::string> FieldsIn(const State& state, const Command& command) {
+  Faults faults;
+  ValidateIn(state, command, faults);
+  std::vector<std::string> fields;
+  for (const auto& fault : faults) fields.push_back(fault.field);
+  return fields;
+}
+
+TEST(ValidateCommand, BindCluster) {
+  EXPECT_THAT(FieldsOf(BindCluster{.kubernetes_uid = "a-1"}), IsEmpty());
+  EXPECT_THAT(FieldsOf(BindCluster{.kubernetes_uid = "", .replaces = "A b"}),
+              ElementsAre("kubernetes_uid", "replaces"));
+}
+
+TEST(ValidateCommand, AllowRemovals) {
+  EXPECT_THAT(FieldsOf(AllowRemovals{.ttl = absl::Seconds(1)}), IsEmpty());
+  EXPECT_THAT(FieldsOf(AllowRemovals{.ttl = absl::Hours(24)}), IsEmpty());
+  EXPECT_THAT(FieldsOf(AllowRemovals{.ttl = absl::Milliseconds(999)}), ElementsAre("ttl"));
+  EXPECT_THAT(FieldsOf(AllowRemovals{
+                  .node_pools = -1, .nodes = -1, .ttl = absl::Hours(24) + absl::Seconds(1)}),
+              ElementsAre("node_pools", "nodes", "ttl"));
+}
+
+TEST(ValidateCommand, ResizeNodePool) {
+  EXPECT_THAT(FieldsOf(ResizeNodePool{}), ElementsAre("target_nodes")) << "it says nothing";
+  EXPECT_THAT(FieldsOf(ResizeNodePool{.remove_machines = {"g1"}}), IsEmpty());
+  EXPECT_THAT(FieldsOf(ResizeNodePool{.target_nodes = -1, .remove_machines = {"g1", "g1"}}),
+              ElementsAre("remove_machines[1]", "target_nodes"));
+}
+
+TEST(ValidateCommand, ReconfigureNodePool) {
+  EXPECT_THAT(FieldsOf(ReconfigureNodePool{.max_unavailable = "25%"}), IsEmpty());
+  EXPECT_THAT(FieldsOf(ReconfigureNodePool{
+                  .machines = {"g1", "g1"}, .max_unavailable = "all", .allowed_failures = -1}),
+              ElementsAre("max_unavailable", "allowed_failures", "machines[1]"));
+}
+
+TEST(ValidateCommand, ApplyNodePool) {
+  ApplyNodePool command{.object_generation = -1, .target_nodes = 1};
+  command.spec.instance_type = "gd-8xa100-i128";
+  EXPECT_THAT(FieldsOf(command), ElementsAre("node_pool.object_generation"));
+}
+
+TEST(ValidateCommandIn, MachinesToRemoveAreNodesOfThePool) {
+  Running sim(3);
+  const std::string machine = sim.state().NodesOf(kSimPool)[0]->machine;
+  EXPECT_THAT(FieldsIn(sim.state(), ResizeNodePool{.name = kSimPool, .remove_machines = {machine}}),
+              IsEmpty());
+  EXPECT_THAT(
+      FieldsIn(sim.state(), ResizeNodePool{.name = kSimPool, .remove_machines = {machine, "x"}}),
+      ElementsAre("remove_machines[1]"));
+}
+
+TEST(TargetOf, FallsByThoseThatCountUntilNow) {
+  Running sim(3);
+  const auto& nodes = sim.state().NodesOf(kSimPool);
+  ResizeNodePool command{.name = kSimPool,
+                         .remove_machines = {nodes[0]->machine, nodes[1]->machine}};
+  EXPECT_EQ(TargetOf(sim.state(), *sim.pool(), command), 1);
+  command.target_nodes = 2;
+  EXPECT_EQ(TargetOf(sim.state(), *sim.pool(), command), 2) << "what is said counts";
+  command.target_nodes.reset();
+  const std::string first = nodes[0]->machine;
+  sim.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {first}});
+  EXPECT_EQ(sim.pool()->spec.target_nodes, 2);
+  EXPECT_EQ(TargetOf(sim.state(), *sim.pool(),
+                     ResizeNodePool{.name = kSimPool, .remove_machines = {first}}),
+            2)
+      << "one that goes already counts for nothing";
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
