@@ -28,6 +28,7 @@ namespace {
 
 using ::muster::testing::HasFieldViolation;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // The last of the answers is left in `response`.
 grpc::Status CallRaw(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
@@ -109,10 +110,15 @@ TEST_F(ServerTest, EveryMethodIsCountedFromTheStart) {
                              "ServerReflectionInfo"}) {
     EXPECT_THAT(text, HasSubstr(absl::StrCat("grpc_method=\"", method, "\"} 0"))) << method;
     EXPECT_THAT(text, HasSubstr(absl::StrCat("grpc_method=\"", method, "\",grpc_code=\"OK\"} 0")));
-    EXPECT_THAT(text, HasSubstr(absl::StrCat("grpc_method=\"", method, "\",le=\"+Inf\"} 0")));
+    EXPECT_THAT(
+        text, HasSubstr(absl::StrCat("grpc_method=\"", method, "\",grpc_code=\"Unavailable\"} 0")));
   }
+  // How long its calls took is told from the first one on.
+  EXPECT_THAT(text, Not(HasSubstr("grpc_server_handling_seconds_count")));
   Health("");
-  EXPECT_THAT(server_.metrics.Text(), HasSubstr("grpc_method=\"Check\",grpc_code=\"OK\"} 1"));
+  const std::string after = server_.metrics.Text();
+  EXPECT_THAT(after, HasSubstr("grpc_method=\"Check\",grpc_code=\"OK\"} 1"));
+  EXPECT_THAT(after, HasSubstr("grpc_method=\"Check\",le=\"+Inf\"} 1"));
 }
 
 TEST_F(ServerTest, TooLargeAMessageIsRefusedAndTheServerLives) {

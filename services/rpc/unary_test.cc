@@ -289,7 +289,7 @@ TEST_F(UnaryTest, CallsAreCounted) {
   expect(("grpc_server_msg_sent_total" + labels + "} 1").c_str());
   expect(("grpc_server_handled_total" + labels + R"(,grpc_code="OK"} 1)").c_str());
   expect(("grpc_server_handled_total" + labels + R"(,grpc_code="NotFound"} 1)").c_str());
-  expect(("grpc_server_handled_total" + labels + R"(,grpc_code="Internal"} 0)").c_str());
+  expect(("grpc_server_handled_total" + labels + R"(,grpc_code="Unavailable"} 0)").c_str());
   expect(("grpc_server_handling_seconds_count" + labels + "} 2").c_str());
 }
 
