@@ -44,7 +44,7 @@ lifecycle::Pool FullPool() {
                lifecycle::Image{"k", "n", "latest"},
                lifecycle::Gpu{"570"},
                true,
-               "PreferIdle",
+               lifecycle::ScaleDownStrategy::kPreferIdle,
                false,
                "Always"};
   const lifecycle::NodeConfiguration configuration{kTime, "np-1", {"Kubernetes 1.33"}, 2};
