@@ -81,8 +81,8 @@ struct Comparison {
   std::vector<std::string> differences = {};  // at most 100
 };
 
-// What of a lane does not depend on its State: its connections, and the tailer that listens for
-// other processes' commits.
+// A lane's connections, and the threads that listen for other processes' commits, announce its own
+// and compact the journal.
 class LaneDb {
  public:
   explicit LaneDb(const LaneOptions& options);
