@@ -1,0 +1,117 @@
+#include "storage/postgres/commit_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace muster::storage {
+namespace {
+
+// The queue looks into no state.
+struct NoState {
+  using Change = int;
+};
+
+class CommitQueueTest : public ::testing::Test {
+ protected:
+  using Queue = CommitQueue<NoState>;
+
+  CommitQueueTest() {
+    options_.poll = absl::Hours(1);
+    options_.max_batch = 2;
+    options_.max_queue = 3;
+  }
+
+  // Its answer goes to `answers_`.
+  void Submit(const std::string& name) {
+    queue_.Submit({.decide = {},
+                   .done =
+                       [this, name](const absl::Status& status, int64_t) {
+                         answers_.push_back(name + ": " + std::string(status.message()));
+                       },
+                   .deadline = absl::InfiniteFuture(),
+                   .incarnation = name});
+  }
+  std::vector<std::string> NextBatch() {
+    Queue::Work work;
+    if (!queue_.Await(work)) return {"stopped"};
+    std::vector<std::string> names;
+    for (const auto& command : work.batch) names.push_back(command.incarnation);
+    return names;
+  }
+
+  using Names = std::vector<std::string>;
+
+  LaneOptions options_;
+  Queue queue_{options_};
+  Names answers_;
+};
+
+TEST_F(CommitQueueTest, HandsOutBatchesInTheOrderOfTheirComing) {
+  for (const char* name : {"a", "b", "c"}) Submit(name);
+  EXPECT_EQ(NextBatch(), (Names{"a", "b"}));
+  EXPECT_EQ(queue_.size(), 1);
+  EXPECT_EQ(NextBatch(), Names{"c"});
+  EXPECT_TRUE(answers_.empty());
+}
+
+TEST_F(CommitQueueTest, RefusesWhatIsTooMuchAndWhatComesAfterTheEnd) {
+  for (const char* name : {"a", "b", "c", "d"}) Submit(name);
+  EXPECT_EQ(answers_, Names{"d: Too many requests wait to be committed."});
+  queue_.CloseIntake();
+  Submit("e");
+  EXPECT_EQ(answers_.back(), "e: The server stops.");
+  EXPECT_EQ(NextBatch(), (Names{"a", "b"})) << "what waited is handed out all the same";
+}
+
+TEST_F(CommitQueueTest, FailsWhatWaits) {
+  for (const char* name : {"a", "b"}) Submit(name);
+  queue_.Fail(absl::UnavailableError("Away."));
+  EXPECT_EQ(answers_, (Names{"a: Away.", "b: Away."}));
+  EXPECT_EQ(queue_.size(), 0);
+}
+
+TEST_F(CommitQueueTest, APokeIsWorkWithoutABatch) {
+  queue_.Poke();
+  EXPECT_EQ(NextBatch(), Names{});
+}
+
+TEST_F(CommitQueueTest, StopsOnceAndHandsOutNothingMore) {
+  Submit("a");
+  EXPECT_TRUE(queue_.Stop());
+  EXPECT_FALSE(queue_.Stop());
+  EXPECT_EQ(NextBatch(), Names{"stopped"});
+}
+
+TEST_F(CommitQueueTest, AnInspectionRunsOnTheThreadThatWorks) {
+  std::thread::id inspected_on;
+  absl::Status status = absl::UnknownError("not yet");
+  std::thread caller(
+      [&] { status = queue_.Inspect([&] { inspected_on = std::this_thread::get_id(); }); });
+  Queue::Work work;
+  ASSERT_TRUE(queue_.Await(work));
+  ASSERT_TRUE(work.inspection);
+  work.inspection();
+  caller.join();
+  EXPECT_EQ(status, absl::OkStatus());
+  EXPECT_EQ(inspected_on, std::this_thread::get_id());
+}
+
+TEST_F(CommitQueueTest, AnInspectionThatNeverBeginsIsGivenUpWhenTheLaneStops) {
+  std::atomic<bool> ran = false;
+  absl::Status status;
+  std::thread caller([&] { status = queue_.Inspect([&] { ran = true; }); });
+  queue_.Stop();
+  caller.join();
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_FALSE(ran);
+}
+
+}  // namespace
+}  // namespace muster::storage
