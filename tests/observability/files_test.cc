@@ -147,7 +147,8 @@ TEST(Dashboards, AreMadeFromTheirSource) {
 }
 
 TEST(Dashboards, AskForWhatServersShow) {
-  for (const Query& query : Dashboards(absl::StrCat(kFolder, "dashboards.yaml")).queries())
+  const Dashboards dashboards(absl::StrCat(kFolder, "dashboards.yaml"));
+  for (const Query& query : dashboards.queries())
     ExpectKnown(query.expression, absl::StrCat(query.dashboard, ", ", query.panel));
 }
 
