@@ -11,8 +11,11 @@ namespace muster::testing {
 
 using Json = nlohmann::json;
 
-std::string Prometheus::Get(const std::string& path) const {
-  const auto answer = httplib::Client(absl::StrCat("http://", address_)).Get(path);
+std::string Prometheus::Get(const std::string& path, const std::string& query) const {
+  const httplib::Params params =
+      query.empty() ? httplib::Params() : httplib::Params{{"query", query}};
+  const auto answer =
+      httplib::Client(absl::StrCat("http://", address_)).Get(path, params, httplib::Headers());
   if (!answer) throw std::runtime_error(absl::StrCat("no Prometheus answers on ", address_));
   return answer->body;
 }

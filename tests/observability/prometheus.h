@@ -28,8 +28,7 @@ class Prometheus {
   int TargetsUp(absl::string_view job) const;
 
  private:
-  // `data` of the answer.
-  std::string Get(const std::string& path) const;
+  std::string Get(const std::string& path, const std::string& query = "") const;
 
   const std::string address_;
 };
