@@ -111,7 +111,8 @@ renew_token() {
 # start_adapter GRPC_PORT
 start_adapter() {
   local command=("$BIN/muster-kubernetes" --organization=acme --cluster=example --zone=RNO2A --server="127.0.0.1:$1"
-    --kubeconfig="$STATE/run/adapter.kubeconfig" --adopt_cluster --metrics_listen=127.0.0.1:0 --health_listen=127.0.0.1:0)
+    --kubeconfig="$STATE/run/adapter.kubeconfig" --adopt_cluster --metrics_listen=127.0.0.1:0 --health_listen=127.0.0.1:0
+    --port_file="$STATE/run/adapter-ports")
   realpath "$MUSTER_KUBECONFIG" >"$STATE/run/kubeconfig"
   put -k crd
   put -f base/namespace.yaml
@@ -121,7 +122,13 @@ start_adapter() {
   write_kubeconfig "$STATE/run/adapter.kubeconfig" muster-kubernetes '{tokenFile: adapter.token}'
   if is_current muster-kubernetes "${command[@]}"; then return; fi
   stop_process muster-kubernetes
+  rm -f "$STATE/run/adapter-ports"
   start_process muster-kubernetes "${command[@]}"
+}
+
+# adapter_metrics_port: nothing where it does not run.
+adapter_metrics_port() {
+  if [[ -n "$(pid_of muster-kubernetes)" ]]; then sed -n 's/^metrics //p' "$STATE/run/adapter-ports"; fi
 }
 
 apply_pool_by_kubectl() {

@@ -3,7 +3,7 @@
 #
 # Environment: MUSTER_STATE_DIR (default <tree>/.state), MUSTER_PORT (7600), MUSTER_METRICS_PORT (7601),
 # MUSTER_OPERATOR_PORT (7603), MUSTER_POSTGRES_PORT (7602). Port 0: a free one for musterd, no TCP at all for Postgres (its unix socket is always there).
-# MUSTER_PRESET: which build runs (release).
+# MUSTER_PRESET: which build runs (release). MUSTER_KUBECONFIG: kubernetes.sh; MUSTER_PROMETHEUS: prometheus.sh.
 
 # shellcheck source=deploy/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -111,13 +111,16 @@ port_is_free() {
   ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
 }
 
-# pid_of NAME: the process that we started under that name, if it is still that one; else nothing.
+# pid_of NAME: the process that we started under that name, if it is still that one (a program of the build, or Debian's
+# prometheus); else nothing.
 pid_of() {
   local file="$STATE/run/$1.pid" pid exe
   [[ -f "$file" ]] || return 0
   pid="$(cat "$file")"
   exe="$(readlink "/proc/$pid/exe" 2>/dev/null || true)"
-  if [[ "${exe% (deleted)}" == "$(realpath -m "$BIN")/"* ]]; then echo "$pid"; fi
+  case "$1 ${exe% (deleted)}" in
+    *" $(realpath -m "$BIN")/"* | prometheus\ */prometheus) echo "$pid" ;;
+  esac
 }
 
 # is_current NAME COMMAND...: it runs, with this very command line and the program as it is now on disk.
@@ -153,6 +156,7 @@ stop_process() {
 }
 
 stop_stack() {
+  stop_process prometheus
   stop_process muster-kubernetes
   stop_process fleetsim
   stop_process musterd
@@ -164,6 +168,6 @@ purge_state() {
   local home=""
   if [[ -f "$STATE/run/postgres-home" ]]; then home="$(cat "$STATE/run/postgres-home")"; fi
   if [[ "$home" == /var/tmp/muster-* || "$home" == "$STATE/postgres" ]]; then rm -rf "$home"; fi
-  rm -rf "$STATE/postgres" "$STATE/logs" "$STATE/run" "$STATE/lock"
+  rm -rf "$STATE/postgres" "$STATE/prometheus" "$STATE/logs" "$STATE/run" "$STATE/lock"
   rmdir "$STATE" 2>/dev/null || true
 }

@@ -220,12 +220,17 @@ int AdapterStack::LeadingReplica() {
   return -1;
 }
 
-std::string AdapterStack::AdapterMetrics(size_t replica) {
+std::string AdapterStack::AdapterMetricsAddress(size_t replica) const {
   std::ifstream ports(File(absl::StrCat("ports", replica)));
   std::string word;
   std::string port;
   ports >> word >> port;
-  const auto scraped = httplib::Client(absl::StrCat("http://127.0.0.1:", port)).Get("/metrics");
+  return absl::StrCat("127.0.0.1:", port);
+}
+
+std::string AdapterStack::AdapterMetrics(size_t replica) {
+  const auto scraped =
+      httplib::Client(absl::StrCat("http://", AdapterMetricsAddress(replica))).Get("/metrics");
   return scraped ? scraped->body : "";
 }
 

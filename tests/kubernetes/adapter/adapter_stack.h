@@ -55,6 +55,8 @@ class AdapterStack {
   bool AdapterRuns(size_t replica = 0);
   // Which replica the Lease names; -1: none of those that run.
   int LeadingReplica();
+  // Where it serves /metrics, `127.0.0.1:port`.
+  std::string AdapterMetricsAddress(size_t replica = 0) const;
   // What /metrics says; empty: no answer.
   std::string AdapterMetrics(size_t replica = 0);
   pid_t AdapterPid(size_t replica = 0) const { return adapters_[replica]->pid(); }

@@ -1,0 +1,191 @@
+// The rules and dashboards of deploy/observability: that they hold together, and with what servers show.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <yaml-cpp/yaml.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "tests/integration/child.h"
+#include "tests/observability/dashboards.h"
+#include "tests/observability/expressions.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kFolder[] = MUSTER_SOURCE_DIR "/deploy/observability/";
+constexpr char kUpdate[] =
+    "MUSTER_WRITE_DASHBOARDS=1 ctest --preset dev -R '^observability_files_test$'";
+
+std::string ReadAll(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+// Every rule of a file.
+std::vector<YAML::Node> RulesOf(const std::string& file) {
+  std::vector<YAML::Node> rules;
+  const YAML::Node read = YAML::LoadFile(absl::StrCat(kFolder, "rules/", file));
+  for (const auto& group : read["groups"])
+    for (const auto& rule : group["rules"]) rules.push_back(rule);
+  return rules;
+}
+
+// What there is to ask for: the reference, what rules record, and what Prometheus itself says.
+std::set<std::string> KnownMetrics() {
+  std::set<std::string> known = {"up"};
+  for (const absl::string_view line :
+       absl::StrSplit(ReadAll(absl::StrCat(kFolder, "metrics.md")), '\n')) {
+    const std::vector<absl::string_view> words = absl::StrSplit(line, '`');
+    if (absl::StartsWith(line, "| `")) known.emplace(words[1]);
+  }
+  for (const YAML::Node& rule : RulesOf("recording.yaml"))
+    known.insert(rule["record"].as<std::string>());
+  return known;
+}
+
+void ExpectKnown(const std::string& expression, const std::string& where) {
+  static const auto& known = *new std::set<std::string>(KnownMetrics());
+  for (const std::string& metric : MetricsOf(expression)) {
+    EXPECT_TRUE(known.contains(metric) || known.contains(FamilyOf(metric)))
+        << where << " asks for " << metric << ", which metrics.md does not have";
+  }
+}
+
+void ExpectDone(const std::string& command) {
+  const Finished done =
+      RunProgram({"/bin/sh", "-c", absl::StrCat("cd '", kFolder, "rules' && ", command)});
+  EXPECT_EQ(done.exit_code, 0) << command << " (deploy/install-packages has promtool)\n"
+                               << done.output;
+}
+
+TEST(Rules, AreAsPrometheusWants) { ExpectDone("promtool check rules recording.yaml alerts.yaml"); }
+TEST(Rules, FireWhenTheyShould) { ExpectDone("promtool test rules tests.yaml"); }
+
+TEST(Rules, AskForWhatServersShow) {
+  for (const YAML::Node& rule : RulesOf("recording.yaml"))
+    ExpectKnown(rule["expr"].as<std::string>(), rule["record"].as<std::string>());
+  for (const YAML::Node& rule : RulesOf("alerts.yaml"))
+    ExpectKnown(rule["expr"].as<std::string>(), rule["alert"].as<std::string>());
+}
+
+TEST(Rules, SayWhoMustDoWhat) {
+  const std::string runbook = ReadAll(MUSTER_SOURCE_DIR "/deploy/runbook.md");
+  std::set<std::string> names;
+  for (const YAML::Node& rule : RulesOf("alerts.yaml")) {
+    const auto name = rule["alert"].as<std::string>();
+    SCOPED_TRACE(name);
+    EXPECT_TRUE(names.insert(name).second) << "twice";
+    const auto severity = rule["labels"]["severity"].as<std::string>("");
+    EXPECT_TRUE(severity == "page" || severity == "ticket") << severity;
+    EXPECT_NE(rule["labels"]["service"].as<std::string>(""), "");
+    EXPECT_NE(rule["annotations"]["summary"].as<std::string>(""), "");
+    EXPECT_NE(rule["annotations"]["description"].as<std::string>(""), "");
+    EXPECT_EQ(rule["annotations"]["runbook"].as<std::string>(""),
+              absl::StrCat("deploy/runbook.md#", absl::AsciiStrToLower(name)));
+    EXPECT_THAT(runbook, HasSubstr(absl::StrCat("\n## ", name, "\n\n")));
+  }
+  for (const absl::string_view line : absl::StrSplit(runbook, '\n')) {
+    if (!absl::StartsWith(line, "## Muster")) continue;
+    EXPECT_TRUE(names.contains(std::string(line.substr(3)))) << line << " is no alert";
+  }
+}
+
+// Of each alert one case in which it fires, and one in which it does not.
+TEST(Rules, AreTestedBothWays) {
+  std::map<std::string, std::set<bool>> cases;
+  const YAML::Node tests = YAML::LoadFile(absl::StrCat(kFolder, "rules/tests.yaml"));
+  for (const auto& test : tests["tests"]) {
+    for (const auto& asked : test["promql_expr_test"]) {
+      const auto expression = asked["expr"].as<std::string>();
+      const std::vector<std::string> words = absl::StrSplit(expression, '"');
+      ASSERT_THAT(expression, HasSubstr("ALERTS{alertname=\""));
+      ASSERT_THAT(expression, HasSubstr("alertstate=\"firing\""));
+      cases[words[1]].insert(asked["exp_samples"].size() > 0);
+    }
+  }
+  for (const YAML::Node& rule : RulesOf("alerts.yaml")) {
+    const auto name = rule["alert"].as<std::string>();
+    EXPECT_EQ(cases[name].size(), 2u) << name << ": one case that fires, one that does not";
+    cases.erase(name);
+  }
+  for (const auto& entry : cases) ADD_FAILURE() << entry.first << " is tested, and no alert";
+}
+
+TEST(Dashboards, AreMadeFromTheirSource) {
+  const Dashboards dashboards(absl::StrCat(kFolder, "dashboards.yaml"));
+  std::set<std::string> files;
+  for (const Dashboard& dashboard : dashboards.all()) {
+    const std::string file = absl::StrCat(dashboard.uid, ".json");
+    EXPECT_TRUE(files.insert(file).second) << file << " twice";
+    const std::string path = absl::StrCat(kFolder, "dashboards/", file);
+    if (getenv("MUSTER_WRITE_DASHBOARDS") != nullptr) std::ofstream(path) << dashboard.json;
+    EXPECT_EQ(ReadAll(path), dashboard.json) << "Made anew by: " << kUpdate;
+    EXPECT_TRUE(nlohmann::json::accept(dashboard.json)) << file;
+  }
+  for (const auto& entry :
+       std::filesystem::directory_iterator(absl::StrCat(kFolder, "dashboards"))) {
+    EXPECT_TRUE(entry.path().extension() != ".json" ||
+                files.contains(entry.path().filename().string()))
+        << entry.path() << " is of no dashboard";
+  }
+}
+
+TEST(Dashboards, AskForWhatServersShow) {
+  const Dashboards dashboards(absl::StrCat(kFolder, "dashboards.yaml"));
+  for (const Query& query : dashboards.queries())
+    ExpectKnown(query.expression, absl::StrCat(query.dashboard, ", ", query.panel));
+}
+
+TEST(Dashboards, RefuseWhatNobodyReads) {
+  const std::string file = absl::StrCat(::testing::TempDir(), "/slip.yaml");
+  const auto said = [&](const std::string& panel) -> std::string {
+    std::ofstream(file) << "variables: {}\ndashboards: [{uid: a, title: A, rows: [{title: R, "
+                           "panels: [{title: P, unit: s, query: up, "
+                        << panel << "}]}]}]\n";
+    try {
+      const Dashboards dashboards(file);
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(said("description: It is up."), "");
+  EXPECT_EQ(said("description: It is up., legned: x"), "A, P: unknown key legned");
+  EXPECT_EQ(said("description: It is up"), "A, P: the description is no sentence");
+  EXPECT_EQ(said("kind: pie, description: It is up."), "A, P: unknown kind pie");
+  EXPECT_EQ(said("width: 8"), "A, P: no description");
+  std::filesystem::remove(file);
+}
+
+TEST(MetricsOf, FindsNamesAndNothingElse) {
+  EXPECT_THAT(MetricsOf(R"(sum by (a, b) (rate(x_total{c="d_total"}[5m])) / on (a) y > 0.1e3)"),
+              ElementsAre("x_total", "y"));
+  EXPECT_THAT(MetricsOf(R"(s:x:rate5m > 3 and on () time() - z)"), ElementsAre("s:x:rate5m", "z"));
+  EXPECT_THAT(MetricsOf("label_replace(up, \"a\", \"$1\", \"b\", \"c(.*)\")"), ElementsAre("up"));
+  EXPECT_THAT(MetricsOf("1 + 2"), IsEmpty());
+  EXPECT_EQ(FamilyOf("a_seconds_bucket"), "a_seconds");
+}
+
+TEST(WithoutVariables, AsksForAll) {
+  EXPECT_EQ(WithoutVariables(R"(rate(x{zone=~"$zone"}[$__rate_interval]))", "1m"),
+            R"(rate(x{zone=~".*"}[1m]))");
+}
+
+}  // namespace
+}  // namespace muster::testing

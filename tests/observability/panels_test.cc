@@ -1,0 +1,143 @@
+// Debian's Prometheus scrapes a whole stack with a busy fleet: every query of every panel has data,
+// and every rule works.
+#include "tests/observability/panels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/child.h"
+#include "tests/kubernetes/adapter/adapter_test_base.h"
+#include "tests/testing/patience.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr char kObservability[] = MUSTER_SOURCE_DIR "/deploy/observability/";
+
+std::string ReadAll(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+// Prometheus on a port of its own; scrapes every second.
+class PrometheusProcess {
+ public:
+  PrometheusProcess(const std::string& server, const std::string& adapter)
+      : folder_(absl::StrCat(::testing::TempDir(), "/prometheus-", getpid())) {
+    std::filesystem::create_directory(folder_);
+    const std::string rules = absl::StrCat(kObservability, "rules/");
+    std::ofstream(folder_ + "/config.yml")
+        << "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: ['" << rules
+        << "recording.yaml', '" << rules << "alerts.yaml']\nscrape_configs:\n"
+        << "- {job_name: muster, honor_labels: true, static_configs: [{targets: ['" << server
+        << "']}]}\n- {job_name: muster-kubernetes, honor_labels: true, static_configs: "
+        << "[{targets: ['" << adapter << "']}]}\n";
+    child_ = std::make_unique<Child>(
+        std::vector<std::string>{"/usr/bin/prometheus",
+                                 absl::StrCat("--config.file=", folder_, "/config.yml"),
+                                 absl::StrCat("--storage.tsdb.path=", folder_, "/data"),
+                                 "--web.listen-address=127.0.0.1:0"},
+        folder_ + "/log");
+    Until([&] { return !address().empty() && Prometheus(address()).ready(); },
+          "Prometheus (deploy/install-packages has it)");
+  }
+  ~PrometheusProcess() {
+    child_->Terminate();
+    std::filesystem::remove_all(folder_);
+  }
+  PrometheusProcess(const PrometheusProcess&) = delete;
+  PrometheusProcess& operator=(const PrometheusProcess&) = delete;
+
+  // Empty: it has not said yet.
+  std::string address() const {
+    std::smatch found;
+    const std::string log = ReadAll(folder_ + "/log");
+    return std::regex_search(log, found, std::regex(R"re(msg="Listening on" address=([0-9.:]+))re"))
+               ? found[1].str()
+               : "";
+  }
+
+ private:
+  const std::string folder_;
+  std::unique_ptr<Child> child_;
+};
+
+class PanelsTest : public AdapterTest<PanelsTest> {
+ public:
+  static AdapterStack::Options MakeOptions() {
+    AdapterStack::Options options;
+    options.muster.musterd_flags = {"--metrics_organizations=5", "--preemption_notice=1s",
+                                    "--preemption_end=3s", "--audit_interval=2s",
+                                    "--orphan_interval=2s"};
+    return options;
+  }
+
+ protected:
+  // Deliveries, boots, a drain, reboots into a new release, a preemption, and a queue. 24 machines.
+  void MakeTheFleetBusy() {
+    CreateHealthyPool("busy", {{"targetNodes", 4}});
+    CreateHealthyPool("spot", {{"targetNodes", 4}, {"computeClass", "spot"}});
+    Ctl({"publish", "release", "stable~gpu-driver~580.65.06"});
+    Until(
+        [&] {
+          return stack().muster().Ctl({"promote", "nodepool", "busy"}).exit_code == 0;
+        },
+        "a configuration to promote");
+    Ctl({"reconfigure", "nodepool", "busy", "--max-unavailable", "100%"});
+    PatchSpec("busy", {{"targetNodes", 22}});
+    CreatePool("late", {{"targetNodes", 2}});
+    PatchSpec("late", {{"targetNodes", 1}});
+  }
+};
+
+TEST_F(PanelsTest, HaveData) {
+  const Dashboards dashboards(absl::StrCat(kObservability, "dashboards.yaml"));
+  const PrometheusProcess process(stack().muster().metrics_address(),
+                                  stack().AdapterMetricsAddress());
+  const Prometheus prometheus(process.address());
+  // What happens from now on is told from what was before.
+  Until(
+      [&] {
+        return prometheus.TargetsUp("muster") + prometheus.TargetsUp("muster-kubernetes") == 2;
+      },
+      "two targets");
+  MakeTheFleetBusy();
+
+  std::vector<PanelAnswer> answers;
+  const auto missing = [&] {
+    std::string names;
+    for (const PanelAnswer& entry : answers)
+      if (!entry.has_data())
+        absl::StrAppend(&names, entry.query.dashboard, ", ", entry.query.panel, ": ",
+                        entry.query.expression, " ", entry.answer.error, "\n");
+    return names;
+  };
+  // Twice the usual: reboots and preemptions take their time.
+  const auto give_up = std::chrono::steady_clock::now() + 2 * kPatience;
+  do {
+    // Somebody asks, too.
+    stack().muster().Ctl({"get", "nodepools"});
+    answers = AskAll(dashboards, prometheus, "30s");
+  } while (!missing().empty() && std::chrono::steady_clock::now() < give_up);
+  EXPECT_EQ(missing(), "");
+  EXPECT_THAT(prometheus.BrokenRules(), IsEmpty());
+  std::cout << TableOf(answers);
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,64 @@
+#include "tests/observability/prometheus.h"
+
+#include <httplib.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::testing {
+
+using Json = nlohmann::json;
+
+std::string Prometheus::Get(const std::string& path, const std::string& query) const {
+  const httplib::Params params =
+      query.empty() ? httplib::Params() : httplib::Params{{"query", query}};
+  const auto answer =
+      httplib::Client(absl::StrCat("http://", address_)).Get(path, params, httplib::Headers());
+  if (!answer) throw std::runtime_error(absl::StrCat("no Prometheus answers on ", address_));
+  return answer->body;
+}
+
+bool Prometheus::ready() const {
+  const auto answer = httplib::Client(absl::StrCat("http://", address_)).Get("/-/ready");
+  return answer && answer->status == 200;
+}
+
+Answer Prometheus::Ask(const std::string& expression) const {
+  const Json said =
+      Json::parse(Get(absl::StrCat("/api/v1/query?", httplib::detail::params_to_query_str(
+                                                         httplib::Params{{"query", expression}}))));
+  Answer answer;
+  if (said.value("status", "") != "success") {
+    answer.error = said.value("error", "it says nothing");
+    return answer;
+  }
+  for (const Json& series : said["data"]["result"]) {
+    ++answer.series;
+    if (series["value"][1] != "NaN") ++answer.numbers;
+  }
+  return answer;
+}
+
+std::vector<std::string> Prometheus::BrokenRules() const {
+  std::vector<std::string> broken;
+  const Json said = Json::parse(Get("/api/v1/rules"));
+  for (const Json& group : said["data"]["groups"]) {
+    for (const Json& rule : group["rules"]) {
+      if (rule["health"] != "ok") {
+        broken.push_back(absl::StrCat(rule["name"].get<std::string>(), ": ",
+                                      rule["health"].get<std::string>(), " ",
+                                      rule.value("lastError", "")));
+      }
+    }
+  }
+  if (said["data"]["groups"].empty()) broken.emplace_back("there are no rules");
+  return broken;
+}
+
+int Prometheus::TargetsUp(absl::string_view job) const {
+  return Ask(absl::StrCat("up{job=\"", job, "\"} == 1")).series;
+}
+
+}  // namespace muster::testing
