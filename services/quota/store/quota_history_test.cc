@@ -23,13 +23,6 @@ class QuotaHistoryTest : public QuotaLaneTest {
         ", batch = coalesce((SELECT batch FROM quota.journal WHERE revision = ", revision,
         "), ''); COMMIT"));
   }
-
-  // One that looks at the head only when somebody asks it something.
-  Lane& NewQuietLane() {
-    LaneOptions options;
-    options.poll = absl::Hours(1);
-    return NewLane(std::move(options));
-  }
 };
 
 TEST_F(QuotaHistoryTest, AReplicaForgetsWhatTheDatabaseLost) {
@@ -44,7 +37,7 @@ TEST_F(QuotaHistoryTest, AReplicaForgetsWhatTheDatabaseLost) {
 }
 
 TEST_F(QuotaHistoryTest, AWriterForgetsWhatTheDatabaseLost) {
-  Lane& lane = NewQuietLane();
+  Lane& lane = NewLane();
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(lane, Want("a", 9)), IsOk());
   GoBackTo(1);
@@ -186,8 +179,8 @@ TEST_F(QuotaHistoryTest, AClientResumesInItsOwnHistory) {
 }
 
 TEST_F(QuotaHistoryTest, ARestoreUnderTwoRunningReplicasReachesBothAndTheirWatches) {
-  Lane& one = NewQuietLane();
-  Lane& two = NewQuietLane();
+  Lane& one = NewLane();
+  Lane& two = NewLane();
   ASSERT_THAT(Do(one, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(one, Want("a", 4)), IsOk());
   ASSERT_THAT(Do(two, Want("b", 5)), IsOk());
