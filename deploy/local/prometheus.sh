@@ -1,14 +1,15 @@
 # shellcheck shell=bash
 # Debian's Prometheus beside the local stack: with MUSTER_PROMETHEUS=1 it scrapes musterd and muster-kubernetes every five seconds
-# and has the rules of deploy/observability. It sends alerts to nobody.
+# and has the rules of deploy/observability. MUSTER_PROMETHEUS_PORT: 7604. It sends alerts to nobody.
 #
 # Below run/: prometheus.yml, muster.targets.json and muster-kubernetes.targets.json. Its data is in prometheus/.
 
 MUSTER_PROMETHEUS="${MUSTER_PROMETHEUS:-}"
 PROMETHEUS_PORT="${MUSTER_PROMETHEUS_PORT:-7604}"
 
+# wants_prometheus: one that runs goes on, with the ports of now.
 wants_prometheus() {
-  [[ "$MUSTER_PROMETHEUS" == 1 ]]
+  [[ "$MUSTER_PROMETHEUS" == 1 || -n "$(pid_of prometheus)" ]]
 }
 
 check_prometheus() {

@@ -2,7 +2,8 @@
 # What up and down share: where the stack keeps its state, its Postgres, and its processes.
 #
 # Environment: MUSTER_STATE_DIR (default <tree>/.state), MUSTER_PORT (7600), MUSTER_METRICS_PORT (7601),
-# MUSTER_OPERATOR_PORT (7603), MUSTER_POSTGRES_PORT (7602). Port 0: a free one for musterd, no TCP at all for Postgres (its unix socket is always there).
+# MUSTER_OPERATOR_PORT (7603), MUSTER_POSTGRES_PORT (7602), MUSTER_PROMETHEUS_PORT (7604). Port 0: a free one, but no TCP at all for
+# Postgres (its unix socket is always there).
 # MUSTER_PRESET: which build runs (release). MUSTER_KUBECONFIG: kubernetes.sh; MUSTER_PROMETHEUS: prometheus.sh.
 
 # shellcheck source=deploy/lib.sh

@@ -26,9 +26,7 @@ bool Prometheus::ready() const {
 }
 
 Answer Prometheus::Ask(const std::string& expression) const {
-  const Json said =
-      Json::parse(Get(absl::StrCat("/api/v1/query?", httplib::detail::params_to_query_str(
-                                                         httplib::Params{{"query", expression}}))));
+  const Json said = Json::parse(Get("/api/v1/query", expression));
   Answer answer;
   if (said.value("status", "") != "success") {
     answer.error = said.value("error", "it says nothing");
