@@ -36,7 +36,9 @@ TEST(Errors, EachHasItsCodeAndReasonAndNamesWhatItIsAbout) {
     SCOPED_TRACE(row.status.ToString());
     EXPECT_EQ(row.status.code(), row.code);
     EXPECT_EQ(ReasonOf(row.status), row.reason);
-    EXPECT_NE(row.status.message().find(row.named), absl::string_view::npos);
+    const auto detail = muster::error::DetailOf(row.status);
+    const bool in_words = row.status.message().find(row.named) != absl::string_view::npos;
+    EXPECT_TRUE(in_words || detail->resource == row.named);
   }
 }
 
