@@ -2,9 +2,9 @@
 # What up and down share: where the stack keeps its state, its Postgres, and its processes.
 #
 # Environment: MUSTER_STATE_DIR (default <tree>/.state), MUSTER_PORT (7600), MUSTER_METRICS_PORT (7601),
-# MUSTER_OPERATOR_PORT (7603), MUSTER_POSTGRES_PORT (7602), MUSTER_PROMETHEUS_PORT (7604). Port 0: a free one, but no TCP at all for
-# Postgres (its unix socket is always there).
-# MUSTER_PRESET: which build runs (release). MUSTER_KUBECONFIG: kubernetes.sh; MUSTER_PROMETHEUS: prometheus.sh.
+# MUSTER_OPERATOR_PORT (7603), MUSTER_POSTGRES_PORT (7602), MUSTER_PROMETHEUS_PORT (7604), MUSTER_PAGE_PORT (7605),
+# MUSTER_ALERTMANAGER_PORT (7606). Port 0: a free one, but no TCP at all for Postgres (its unix socket is always there).
+# MUSTER_PAGE=0: without the page for people. MUSTER_PRESET: which build runs (release). MUSTER_KUBECONFIG: kubernetes.sh; MUSTER_PROMETHEUS: prometheus.sh.
 
 # shellcheck source=deploy/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
@@ -13,6 +13,8 @@ STATE="${MUSTER_STATE_DIR:-$MUSTER_ROOT/.state}"
 export PORT="${MUSTER_PORT:-7600}"
 export METRICS_PORT="${MUSTER_METRICS_PORT:-7601}"
 export OPERATOR_PORT="${MUSTER_OPERATOR_PORT:-7603}"
+export PAGE_PORT="${MUSTER_PAGE_PORT:-7605}"
+MUSTER_PAGE="${MUSTER_PAGE:-1}"
 POSTGRES_PORT="${MUSTER_POSTGRES_PORT:-7602}"
 export PRESET="${MUSTER_PRESET:-release}"
 export BIN="$MUSTER_ROOT/build/$PRESET/bin"
@@ -113,14 +115,14 @@ port_is_free() {
 }
 
 # pid_of NAME: the process that we started under that name, if it is still that one (a program of the build, or Debian's
-# prometheus); else nothing.
+# prometheus and alertmanager); else nothing.
 pid_of() {
   local file="$STATE/run/$1.pid" pid exe
   [[ -f "$file" ]] || return 0
   pid="$(cat "$file")"
   exe="$(readlink "/proc/$pid/exe" 2>/dev/null || true)"
   case "$1 ${exe% (deleted)}" in
-    *" $(realpath -m "$BIN")/"* | prometheus\ */prometheus) echo "$pid" ;;
+    *" $(realpath -m "$BIN")/"* | prometheus\ */prometheus | alertmanager\ */prometheus-alertmanager) echo "$pid" ;;
   esac
 }
 
@@ -158,6 +160,7 @@ stop_process() {
 
 stop_stack() {
   stop_process prometheus
+  stop_process alertmanager
   stop_process muster-kubernetes
   stop_process fleetsim
   stop_process musterd
@@ -169,6 +172,6 @@ purge_state() {
   local home=""
   if [[ -f "$STATE/run/postgres-home" ]]; then home="$(cat "$STATE/run/postgres-home")"; fi
   if [[ "$home" == /var/tmp/muster-* || "$home" == "$STATE/postgres" ]]; then rm -rf "$home"; fi
-  rm -rf "$STATE/postgres" "$STATE/prometheus" "$STATE/logs" "$STATE/run" "$STATE/lock"
+  rm -rf "$STATE/postgres" "$STATE/prometheus" "$STATE/alertmanager" "$STATE/logs" "$STATE/run" "$STATE/lock"
   rmdir "$STATE" 2>/dev/null || true
 }

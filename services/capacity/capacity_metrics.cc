@@ -6,7 +6,6 @@
 
 #include "services/capacity/core/grants.h"
 #include "services/capacity/core/machine_state.h"
-#include "services/common/pieces.h"
 
 namespace muster::capacity {
 namespace {
@@ -16,15 +15,11 @@ using prometheus::MetricFamily;
 // From a free machine, which is granted with the request, to a queue of days.
 constexpr double kWaitBuckets[] = {.1, 1, 10, 60, 300, 900, 3'600, 4 * 3'600, 86'400, 7 * 86'400};
 
-std::string NameOf(ComputeClass compute_class) {
-  return compute_class == ComputeClass::kSpot ? "spot" : "default";
-}
-
 MetricFamily Machines(const Census& census) {
   MetricFamily family = rpc::Gauges("muster_capacity_machines", "Machines by what they do.");
   for (const auto& [key, counts] : census.machines) {
     for (size_t i = 0; i < counts.by_state.size(); ++i) {
-      const absl::string_view state = capacity::NameOf(static_cast<MachineState>(i));
+      const absl::string_view state = NameOf(static_cast<MachineState>(i));
       rpc::AddSample(
           family,
           {{"zone", key.first}, {"instance_type", key.second}, {"state", std::string(state)}},
@@ -44,7 +39,7 @@ std::vector<MetricFamily> Claims(const Census& census, absl::Time now) {
   for (const auto& [key, count] : census.claims) {
     const rpc::Labels labels = {{"zone", key.zone},
                                 {"instance_type", key.instance_type},
-                                {"compute_class", NameOf(key.compute_class)}};
+                                {"compute_class", std::string(NameOf(key.compute_class))}};
     rpc::AddSample(waiting, labels, count.waiting);
     rpc::AddSample(nodes, labels, count.nodes);
     rpc::AddSample(oldest, labels,
@@ -96,15 +91,11 @@ MetricFamily CapacityMetrics::Waits() const {
 std::vector<MetricFamily> CapacityMetrics::Collect() const {
   Census census;
   absl::Time now;
-  {
-    MutexLock lock(mutex_);
-    if (lane_ == nullptr) return {};
-    now = lane_->clock().Now();
-    lane_->Peek([&](const State& state, int64_t) { census.AddMachines(state); });
-    ForAllInPieces<ClaimRow>(*lane_, [&](const State&, const std::string&, const ClaimRow& claim) {
-      census.Add(claim);
-    });
-  }
+  const auto count = [&](const Lane& lane) {
+    now = lane.clock().Now();
+    census = CensusOf(lane);
+  };
+  if (!lane_.Read(count)) return {};
   std::vector<MetricFamily> families = FamiliesOf(census, now);
   families.push_back(Waits());
   return families;

@@ -8,7 +8,7 @@
 
 #include "services/capacity/core/census.h"
 #include "services/capacity/lane.h"
-#include "services/common/mutex.h"
+#include "services/common/detachable.h"
 #include "services/common/row_follower.h"
 #include "services/rpc/metric_family.h"
 
@@ -26,10 +26,7 @@ class CapacityMetrics final : public prometheus::Collectable {
   static std::shared_ptr<CapacityMetrics> Create(Lane* lane);
 
   // The lane is going away: from here on nothing is shown.
-  void Detach() {
-    MutexLock lock(mutex_);
-    lane_ = nullptr;
-  }
+  void Detach() { lane_.Detach(); }
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -38,8 +35,7 @@ class CapacityMetrics final : public prometheus::Collectable {
   void Follow(absl::Span<const Revised<State::Change>> changes);
   prometheus::MetricFamily Waits() const;
 
-  mutable Mutex mutex_;
-  const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
+  Detachable<Lane> lane_;
   RowFollower<MachineRow> machines_;
   rpc::Histogram default_waits_;
   rpc::Histogram spot_waits_;

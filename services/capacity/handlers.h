@@ -25,7 +25,7 @@ class Handlers final : public v1::CapacityService::CallbackService {
   using Unary = grpc::ServerUnaryReactor*;
   using Context = grpc::CallbackServerContext*;
 
-  // capacity_writes.cc
+  // writes.cc
   Unary UpdateZone(Context context, const v1::UpdateZoneRequest* request,
                    v1::Zone* response) override;
   Unary UpdateInstanceType(Context context, const v1::UpdateInstanceTypeRequest* request,
@@ -41,7 +41,7 @@ class Handlers final : public v1::CapacityService::CallbackService {
   Unary CheckClaims(Context context, const v1::CheckClaimsRequest* request,
                     v1::CheckClaimsResponse* response) override;
 
-  // capacity_reads.cc
+  // reads.cc
   Unary GetZone(Context context, const v1::GetZoneRequest* request, v1::Zone* response) override;
   Unary ListZones(Context context, const v1::ListZonesRequest* request,
                   v1::ListZonesResponse* response) override;
@@ -61,7 +61,7 @@ class Handlers final : public v1::CapacityService::CallbackService {
   Stream<v1::WatchCapacityResponse> WatchCapacity(Context context,
                                                   const v1::WatchCapacityRequest* request) override;
 
-  // capacity_questions.cc
+  // questions.cc
   Unary ExplainClaim(Context context, const v1::ExplainClaimRequest* request,
                      v1::ExplainClaimResponse* response) override;
   Unary FindPlacements(Context context, const v1::FindPlacementsRequest* request,

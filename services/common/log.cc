@@ -3,13 +3,16 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/log_output.h"
 #include "services/common/mutex.h"
+#include "services/common/trace_context.h"
 
 namespace muster::log {
 namespace {
@@ -39,23 +42,33 @@ spdlog::logger& Stderr() {
   return *logger;
 }
 
-absl::string_view NameOf(Level level) {
-  switch (level) {
-    case Level::kDebug:
-      return "debug";
-    case Level::kInfo:
-      return "info";
-    case Level::kWarn:
-      return "warn";
-    case Level::kError:
-      return "error";
-  }
-  return "error";
+// What JSON holds as it is, which is nearly all that is ever written.
+bool IsPlain(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
+}
+
+void AppendWhole(std::string& out, absl::string_view text) {
+  using Json = nlohmann::json;
+  if (IsPlain(text)) return absl::StrAppend(&out, "\"", text, "\"");
+  out += Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 void AppendString(std::string& out, absl::string_view text) {
-  using Json = nlohmann::json;
-  out += Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() <= kMaxTextBytes) return AppendWhole(out, text);
+  // Not within a character.
+  size_t end = kMaxTextBytes;
+  while (end > kMaxTextBytes - 4 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  AppendWhole(out, absl::StrCat(text.substr(0, end), "... (", text.size(), " bytes)"));
+}
+
+void AppendList(std::string& out, const std::vector<std::string>& texts) {
+  out += '[';
+  for (const std::string& text : texts) {
+    if (&text != &texts.front()) out += ',';
+    AppendString(out, text);
+  }
+  out += ']';
 }
 
 std::string Format(absl::Time time) {
@@ -75,6 +88,8 @@ void Value::AppendTo(std::string& out) const {
       return AppendString(out, text_);
     case Kind::kOwned:
       return AppendString(out, owned_);
+    case Kind::kList:
+      return AppendList(out, *list_);
     case Kind::kBool:
       out += signed_ != 0 ? "true" : "false";
       return;
@@ -90,20 +105,38 @@ void Value::AppendTo(std::string& out) const {
 
 void SetLevel(Level level) { g_level.store(level, std::memory_order_relaxed); }
 
+Level CurrentLevel() { return g_level.load(std::memory_order_relaxed); }
+
 bool Enabled(Level level) { return level >= g_level.load(std::memory_order_relaxed); }
 
 std::optional<Level> ParseLevel(absl::string_view text) {
   for (const Level level : {Level::kDebug, Level::kInfo, Level::kWarn, Level::kError}) {
-    if (text == NameOf(level)) return level;
+    if (text == LevelName(level)) return level;
   }
+  if (text == "warning") return Level::kWarn;
   return std::nullopt;
 }
 
-void Write(Level level, absl::string_view msg, absl::Span<const Field> fields) {
-  if (!Enabled(level)) return;
-  // The wall clock of people who read logs, not the injected one.
-  std::string line = absl::StrCat("{\"ts\":\"", Format(absl::Now()), "\",\"level\":\"",
-                                  NameOf(level), "\",\"msg\":");
+absl::string_view LevelName(Level level) {
+  switch (level) {
+    case Level::kDebug:
+      return "debug";
+    case Level::kInfo:
+      return "info";
+    case Level::kWarn:
+      return "warn";
+    case Level::kError:
+      return "error";
+  }
+  return "error";
+}
+
+std::string RenderLine(Level level, absl::Time time, absl::string_view msg,
+                       absl::Span<const Field> fields) {
+  std::string line;
+  line.reserve(512);
+  absl::StrAppend(&line, "{\"ts\":\"", Format(time), "\",\"level\":\"", LevelName(level),
+                  "\",\"msg\":");
   AppendString(line, msg);
   for (const Field& field : fields) {
     line += ',';
@@ -111,14 +144,24 @@ void Write(Level level, absl::string_view msg, absl::Span<const Field> fields) {
     line += ':';
     field.value.AppendTo(line);
   }
-  line += '}';
-  Output& output = TheOutput();
-  MutexLock lock(output.mutex);
-  if (output.sink) {
-    output.sink(line);
-  } else {
-    Stderr().log(spdlog::level::info, line);
+  if (const TraceContext trace = CurrentTrace::Get(); trace.valid()) {
+    absl::StrAppend(&line, ",\"trace_id\":\"", trace.TraceId(), "\",\"span_id\":\"", trace.SpanId(),
+                    "\"");
   }
+  line += '}';
+  return line;
+}
+
+void Write(Level level, absl::string_view msg, absl::Span<const Field> fields) {
+  if (!Enabled(level)) return;
+  // The wall clock of people who read logs, not the injected one.
+  const std::string line = RenderLine(level, absl::Now(), msg, fields);
+  Output& output = TheOutput();
+  {
+    MutexLock lock(output.mutex);
+    if (output.sink) return output.sink(line);
+  }
+  if (!internal::Queue(line)) Stderr().log(spdlog::level::info, line);
 }
 
 void SetSink(Sink sink) {

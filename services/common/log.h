@@ -7,23 +7,29 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 
-// Logs: one JSON object a line on stderr, with `ts` (RFC 3339, microseconds, UTC), `level`, `msg`,
-// then the fields in their order.
+// Logs: one JSON object a line, with `ts` (RFC 3339, microseconds, UTC), `level`, `msg`, then the
+// fields in their order, then `trace_id` and `span_id` of CurrentTrace where there is one. On stderr
+// unless log_output.h says otherwise.
 //
 //   log::Info("pool planned", {{"pool", name}, {"nodes", 5}});
 //
 // `msg` is a constant sentence; what varies is a field. An error is logged once, where it is
-// handled. Thread-safe: lines never mix. What is not UTF-8 is written with U+FFFD in its place. No
-// secrets: nothing here hides any.
+// handled. Thread-safe: lines never mix. What is not UTF-8 is written with U+FFFD in its place, and
+// of a text at most kMaxTextBytes are written, so that no caller makes a line as long as he likes.
+// No secrets: nothing here hides any.
 namespace muster::log {
 
 enum class Level { kDebug, kInfo, kWarn, kError };
+
+// Of one text in a line; the rest is told by its length.
+inline constexpr size_t kMaxTextBytes = 4096;
 
 // A field's value. It refers to strings given as views: use it only as an argument.
 class Value {
@@ -53,6 +59,8 @@ class Value {
   Value(absl::Time time);
   // `CODE: message`, without payloads.
   Value(const absl::Status& status);
+  // A list of texts.
+  Value(const std::vector<std::string>& texts) : kind_(Kind::kList), list_(&texts) {}
   // NOLINTEND
 
   // Appends the value as JSON.
@@ -60,10 +68,11 @@ class Value {
 
  private:
   // Plain members: with a variant g++ 12's sanitizer builds warn of members that were never set.
-  enum class Kind { kText, kOwned, kBool, kSigned, kUnsigned, kDouble };
+  enum class Kind { kText, kOwned, kList, kBool, kSigned, kUnsigned, kDouble };
   Kind kind_ = Kind::kBool;
   absl::string_view text_ = {};
   std::string owned_ = {};
+  const std::vector<std::string>* list_ = nullptr;
   int64_t signed_ = 0;
   uint64_t unsigned_ = 0;
   double double_ = 0;
@@ -74,13 +83,18 @@ struct Field {
   Value value = false;
 };
 
-// What is below the level is dropped. At start: kInfo.
+// What is below the level is dropped. At start: kInfo. Any thread, at any time.
 void SetLevel(Level level);
+Level CurrentLevel();
 bool Enabled(Level level);
-// `debug`, `info`, `warn`, `error`; nullopt for anything else.
+// `debug`, `info`, `warn` (or `warning`), `error`; nullopt for anything else.
 std::optional<Level> ParseLevel(absl::string_view text);
+absl::string_view LevelName(Level level);
 
 void Write(Level level, absl::string_view msg, absl::Span<const Field> fields);
+// The line that Write writes, without its newline.
+std::string RenderLine(Level level, absl::Time time, absl::string_view msg,
+                       absl::Span<const Field> fields);
 
 using Fields = std::initializer_list<Field>;
 inline void Debug(absl::string_view msg, Fields fields = {}) { Write(Level::kDebug, msg, fields); }

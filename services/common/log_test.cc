@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "services/common/trace_context.h"
 
 namespace muster::log {
 namespace {
@@ -73,6 +74,34 @@ TEST_F(LogTest, EscapesWhatJsonCannotHold) {
   EXPECT_EQ(Last()["bytes"], "x\xef\xbf\xbd\xef\xbf\xbdy");
 }
 
+TEST_F(LogTest, BoundsWhatACallerMayWrite) {
+  const std::string long_text =
+      std::string(kMaxTextBytes - 1, 'x') + "\u00e4" + std::string(100, 'y');
+  Info("long", {{"text", long_text}});
+  EXPECT_EQ(Last()["text"], std::string(kMaxTextBytes - 1, 'x') + "... (" +
+                                std::to_string(long_text.size()) + " bytes)");
+  const std::string fits(kMaxTextBytes, 'x');
+  Info("fits", {{"text", fits}});
+  EXPECT_EQ(Last()["text"], fits);
+}
+
+TEST_F(LogTest, WritesLists) {
+  const std::vector<std::string> names = {"a", "b\n"};
+  Info("list", {{"names", names}, {"none", std::vector<std::string>()}});
+  EXPECT_EQ(Last()["names"], json({"a", "b\n"}));
+  EXPECT_EQ(Last()["none"], json::array());
+}
+
+TEST_F(LogTest, LinesBearTheTraceOfTheirThread) {
+  Info("outside");
+  EXPECT_FALSE(Last().contains("trace_id"));
+  const TraceContext trace = TraceContext::New();
+  const CurrentTrace scope(trace);
+  Info("inside");
+  EXPECT_EQ(Last()["trace_id"], trace.TraceId());
+  EXPECT_EQ(Last()["span_id"], trace.SpanId());
+}
+
 TEST_F(LogTest, DropsWhatIsBelowTheLevel) {
   Debug("no");
   EXPECT_TRUE(lines_.empty());
@@ -90,6 +119,8 @@ TEST_F(LogTest, DropsWhatIsBelowTheLevel) {
 
 TEST_F(LogTest, ParsesLevels) {
   EXPECT_EQ(ParseLevel("debug"), Level::kDebug);
+  EXPECT_EQ(ParseLevel("warn"), Level::kWarn);
+  EXPECT_EQ(ParseLevel("warning"), Level::kWarn);
   EXPECT_EQ(ParseLevel("error"), Level::kError);
   EXPECT_EQ(ParseLevel("ERROR"), std::nullopt);
   EXPECT_EQ(ParseLevel(""), std::nullopt);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 
 // What every domain's state is made of: tables of immutable rows by key, changed by one function,
@@ -110,6 +111,13 @@ class StateBase {
     (ForEachOf<Rows>(f), ...);
   }
 
+  // The same for rows of the kinds that `wanted(kind)` is true for, whose key begins with `prefix`;
+  // costs what there is of them.
+  template <class Wanted, class F>
+  void ForEachUnder(const Wanted& wanted, absl::string_view prefix, F f) const {
+    (ForEachOfUnder<Rows>(wanted, prefix, f), ...);
+  }
+
   size_t size() const { return (table<Rows>().size() + ...); }
 
  private:
@@ -117,6 +125,16 @@ class StateBase {
   void ForEachOf(F& f) const {
     for (const auto& [key, versioned] : table<Row>().rows()) {
       f(Revised<Change>{Change{key, versioned.row}, versioned.revision});
+    }
+  }
+
+  template <class Row, class Wanted, class F>
+  void ForEachOfUnder(const Wanted& wanted, absl::string_view prefix, F& f) const {
+    if (!wanted(absl::string_view(Row::kKind))) return;
+    const auto& rows = table<Row>().rows();
+    for (auto it = rows.lower_bound(prefix);
+         it != rows.end() && absl::StartsWith(it->first, prefix); ++it) {
+      f(Revised<Change>{Change{it->first, it->second.row}, it->second.revision});
     }
   }
 

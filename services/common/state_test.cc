@@ -151,5 +151,24 @@ TEST(TableTest, IsOrderedByKey) {
   EXPECT_EQ(market.table<Fruit>().Find("d"), nullptr);
 }
 
+TEST(StateTest, TellsTheRowsOfAKindWhoseKeysBeginSo) {
+  Market market;
+  StagedState<Market> staged(market, 0);
+  for (const char* name : {"date", "fig", "figs/1", "figure", "plum"}) staged.Put(Fruit{name, 1});
+  staged.Put(Basket{"figs"});
+  const auto keys = [&](absl::string_view kind, absl::string_view prefix) {
+    std::vector<std::string> told;
+    market.ForEachUnder(
+        [&](absl::string_view each) { return kind.empty() || each == kind; }, prefix,
+        [&](const Revised<Market::Change>& row) { told.push_back(row.change.key); });
+    return told;
+  };
+  using Keys = std::vector<std::string>;
+  EXPECT_EQ(keys(Fruit::kKind, "fig"), (Keys{"fig", "figs/1", "figure"}));
+  EXPECT_EQ(keys("", "figs"), (Keys{"figs/1", "figs"}));
+  EXPECT_EQ(keys(Basket::kKind, ""), Keys{"figs"});
+  EXPECT_EQ(keys(Fruit::kKind, "z"), Keys{});
+}
+
 }  // namespace
 }  // namespace muster

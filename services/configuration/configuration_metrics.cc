@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "services/common/pieces.h"
 #include "services/configuration/core/census.h"
 #include "services/configuration/core/names.h"
 #include "services/rpc/metric_family.h"
@@ -29,16 +28,7 @@ MetricFamily Releases(const Census& census) {
 
 std::vector<MetricFamily> ConfigurationMetrics::Collect() const {
   Census census;
-  {
-    MutexLock lock(mutex_);
-    if (lane_ == nullptr) return {};
-    ForAllInPieces<PoolConfiguration>(
-        *lane_,
-        [&](const State&, const std::string&, const PoolConfiguration& pool) { census.Add(pool); });
-    ForAllInPieces<Release>(*lane_, [&](const State&, const std::string&, const Release& release) {
-      census.Add(release);
-    });
-  }
+  if (!lane_.Read([&](const Lane& lane) { census = CensusOf(lane); })) return {};
   return {
       rpc::Gauge("muster_configuration_pools", "Pools that have a configuration.", census.pools),
       rpc::Gauge("muster_configuration_problem_pools",

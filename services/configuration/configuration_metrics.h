@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "services/common/mutex.h"
+#include "services/common/detachable.h"
 #include "services/configuration/lane.h"
 
 namespace muster::configuration {
@@ -18,16 +18,12 @@ class ConfigurationMetrics final : public prometheus::Collectable {
   explicit ConfigurationMetrics(const Lane* lane) : lane_(lane) {}
 
   // The lane is going away: from here on nothing is shown.
-  void Detach() {
-    MutexLock lock(mutex_);
-    lane_ = nullptr;
-  }
+  void Detach() { lane_.Detach(); }
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  mutable Mutex mutex_;
-  const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
+  Detachable<Lane> lane_;
 };
 
 }  // namespace muster::configuration

@@ -21,7 +21,7 @@ class Handlers final : public v1::ConfigurationService::CallbackService {
   using Unary = grpc::ServerUnaryReactor*;
   using Context = grpc::CallbackServerContext*;
 
-  // configuration_writes.cc
+  // writes.cc
   Unary PublishRelease(Context context, const v1::PublishReleaseRequest* request,
                        v1::Release* response) override;
   Unary WithdrawRelease(Context context, const v1::WithdrawReleaseRequest* request,
@@ -40,7 +40,7 @@ class Handlers final : public v1::ConfigurationService::CallbackService {
   Unary EnableRevision(Context context, const v1::EnableRevisionRequest* request,
                        v1::PoolConfiguration* response) override;
 
-  // configuration_reads.cc
+  // reads.cc
   Unary GetRelease(Context context, const v1::GetReleaseRequest* request,
                    v1::Release* response) override;
   Unary ListReleases(Context context, const v1::ListReleasesRequest* request,

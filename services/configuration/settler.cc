@@ -11,6 +11,7 @@
 #include "services/configuration/core/settle.h"
 #include "services/configuration/settler_metrics.h"
 #include "services/rpc/metric_family.h"
+#include "services/trace/span.h"
 
 namespace muster::configuration {
 namespace {
@@ -28,12 +29,10 @@ bool IsOfReleases(absl::Span<const Revised<State::Change>> changes) {
 
 std::vector<prometheus::MetricFamily> SettlerMetrics::Collect() const {
   size_t unsettled = 0;
-  {
-    MutexLock lock(mutex_);
-    if (lane_ == nullptr) return {};
-    unsettled =
-        lane_->Peek([](const State& state, int64_t) { return UnsettledPools(state); }).size();
-  }
+  const auto count = [&](const Lane& lane) {
+    unsettled = lane.Peek([](const State& state, int64_t) { return UnsettledPools(state); }).size();
+  };
+  if (!lane_.Read(count)) return {};
   return {
       rpc::Gauge("muster_configuration_unsettled_pools",
                  "Pools that have yet to be looked at after a release came or went.", unsettled),
@@ -49,7 +48,7 @@ Settler::Settler(Lane* lane)
       signal_(std::make_shared<WorkerSignal>()),
       metrics_(std::make_shared<SettlerMetrics>(lane)) {
   lane_.Subscribe([signal = signal_](absl::Span<const Revised<State::Change>> changes) {
-    if (IsOfReleases(changes)) signal->Changed();
+    if (IsOfReleases(changes)) signal->Wake();
   });
   thread_ = std::thread([this] { Run(); });
 }
@@ -70,6 +69,8 @@ void Settler::Run() {
 bool Settler::SettleAll() {
   const std::vector<std::string> keys =
       lane_.Peek([](const State& state, int64_t) { return UnsettledPools(state); });
+  if (keys.empty()) return true;
+  const trace::Work work("configuration settle");
   for (size_t at = 0; at < keys.size(); at += kMaxSettled) {
     const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(at);
     const size_t size = std::min(kMaxSettled, keys.size() - at);

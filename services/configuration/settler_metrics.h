@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "services/common/mutex.h"
+#include "services/common/detachable.h"
 #include "services/configuration/lane.h"
 
 namespace muster::configuration {
@@ -19,10 +19,7 @@ class SettlerMetrics final : public prometheus::Collectable {
   explicit SettlerMetrics(const Lane* lane) : lane_(lane) {}
 
   // The lane is going away: from here on nothing is shown.
-  void Detach() {
-    MutexLock lock(mutex_);
-    lane_ = nullptr;
-  }
+  void Detach() { lane_.Detach(); }
   void BatchDone(size_t changed) {
     ++batches_;
     changed_ += static_cast<int64_t>(changed);
@@ -31,8 +28,7 @@ class SettlerMetrics final : public prometheus::Collectable {
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
-  mutable Mutex mutex_;
-  const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
+  Detachable<Lane> lane_;
   std::atomic<int64_t> batches_ = 0;
   std::atomic<int64_t> changed_ = 0;
 };

@@ -3,7 +3,6 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -14,6 +13,9 @@
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/common/user_agent.h"
+#include "services/fleetsim/intervals.h"
+#include "services/rpc/client/calls.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -25,68 +27,33 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(30);
 constexpr int kRegisterChunk = 500;
 constexpr int kCataloguePage = 1000;
 constexpr absl::Duration kCatalogueInterval = absl::Minutes(1);
-constexpr int kMaxMessageBytes = 64 << 20;
+constexpr absl::Duration kLongestReconnect = absl::Seconds(2);
 // Calls are at least this far apart, so that what falls due together travels together.
 constexpr absl::Duration kBatchInterval = absl::Milliseconds(5);
-// Longest sleep of the reporter; only a safety net.
-constexpr absl::Duration kLongestSleep = absl::Minutes(1);
-
-absl::Status ToStatus(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-}
 
 // Sending the same again would not help, whatever the server's state.
 bool IsFinal(const absl::Status& status) { return absl::IsInvalidArgument(status); }
 
 }  // namespace
 
-// The stubs, and the calls under way, so that Stop can end them.
-class Agent::Rpc {
- public:
+struct Agent::Rpc {
   explicit Rpc(const std::string& server) {
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
-    auto channel = grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+    const auto channel = rpc::MakeChannel(server, kLongestReconnect);
     lifecycle = LifecycleService::NewStub(channel);
     capacity = CapacityService::NewStub(channel);
   }
 
-  // A context that CancelAll cancels, at once if it was called before.
-  class Call {
-   public:
-    explicit Call(Rpc& rpc) : rpc_(rpc) {
-      MutexLock lock(rpc_.mutex_);
-      rpc_.calls_.insert(&context);
-      if (rpc_.cancelled_) context.TryCancel();
-    }
-    ~Call() {
-      MutexLock lock(rpc_.mutex_);
-      rpc_.calls_.erase(&context);
-    }
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
-    grpc::ClientContext context;
-
-   private:
-    Rpc& rpc_;
-  };
-
-  void CancelAll() {
-    MutexLock lock(mutex_);
-    cancelled_ = true;
-    for (grpc::ClientContext* context : calls_) context->TryCancel();
+  template <class Stub, class Request, class Response>
+  absl::StatusOr<Response> Unary(const std::shared_ptr<Stub>& stub,
+                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                              Response*),
+                                 const Request& request) {
+    return calls.Call(kCallTimeout, *stub, method, request);
   }
 
-  std::unique_ptr<LifecycleService::Stub> lifecycle;
-  std::unique_ptr<CapacityService::Stub> capacity;
-
- private:
-  Mutex mutex_;
-  bool cancelled_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::set<grpc::ClientContext*> calls_ MUSTER_GUARDED_BY(mutex_);
+  rpc::Calls calls;
+  std::shared_ptr<LifecycleService::Stub> lifecycle;
+  std::shared_ptr<CapacityService::Stub> capacity;
 };
 
 Agent::Agent(AgentOptions options, const Clock& clock, Cluster* cluster)
@@ -94,12 +61,13 @@ Agent::Agent(AgentOptions options, const Clock& clock, Cluster* cluster)
       clock_(clock),
       cluster_(cluster),
       rpc_(std::make_unique<Rpc>(options_.server)),
-      model_(options_.fleet) {}
+      model_(options_.fleet),
+      watch_(WatchOptions()) {}
 
 Agent::~Agent() = default;
 
 void Agent::Run() {
-  std::thread watcher([this] { WatchLoop(); });
+  watch_.Start();
   std::thread registrar([this] { RegisterLoop(); });
   std::thread reader([this] {
     if (cluster_ != nullptr) CatalogueLoop();
@@ -109,21 +77,16 @@ void Agent::Run() {
   for (std::thread& reporter : reporters) reporter.join();
   reader.join();
   registrar.join();
-  watcher.join();
+  watch_.Stop();
 }
 
 void Agent::Stop() {
+  stopper_.Stop();
   {
     MutexLock lock(mutex_);
-    stopped_ = true;
+    changed_.SignalAll();
   }
-  changed_.SignalAll();
-  rpc_->CancelAll();
-}
-
-bool Agent::stopped() const {
-  MutexLock lock(mutex_);
-  return stopped_;
+  rpc_->calls.Stop();
 }
 
 AgentStats Agent::stats() const {
@@ -153,65 +116,42 @@ size_t Agent::nodes() const {
   return model_.size();
 }
 
-bool Agent::Pause(absl::Duration& pause) {
-  MutexLock lock(mutex_);
-  const absl::Time end = absl::Now() + pause * absl::Uniform(random_, 0.5, 1.0);
-  for (absl::Time now = absl::Now(); !stopped_ && now < end; now = absl::Now())
-    changed_.WaitFor(mutex_, end - now);
-  pause = std::min(2 * pause, options_.last_retry);
-  return !stopped_;
-}
-
-void Agent::WatchLoop() {
-  absl::Duration pause = options_.first_retry;
-  while (!stopped()) {
-    type::v1::WatchStart start;
-    int64_t received = 0;
-    {
-      MutexLock lock(mutex_);
-      start = start_;
-      received = stats_.messages;
-    }
-    const absl::Status status = WatchOnce(start);
-    if (stopped()) return;
-    log::Warn("the watch ended", {{"status", status}});
-    {
-      MutexLock lock(mutex_);
-      if (absl::IsOutOfRange(status)) start_.Clear();
-      if (stats_.messages != received) pause = options_.first_retry;
-    }
-    Pause(pause);
-  }
-}
-
-absl::Status Agent::WatchOnce(const type::v1::WatchStart& start) {
-  Rpc::Call call(*rpc_);
+rpc::Watch::Options Agent::WatchOptions() {
   lifecycle::v1::WatchLifecycleRequest request;
   request.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE);
-  *request.mutable_start() = start;
-  request.mutable_start()->set_bundle(true);
-  const auto reader = rpc_->lifecycle->WatchLifecycle(&call.context, request);
-  bool first = true;
-  lifecycle::v1::WatchLifecycleResponse response;
-  while (reader->Read(&response)) {
+  rpc::Watch::Options options;
+  options.stream = rpc::StreamOf<lifecycle::v1::WatchLifecycleResponse>(
+      request, [stub = rpc_->lifecycle](auto... call) { stub->async()->WatchLifecycle(call...); },
+      [this](const auto& message) { TakeBundle(message); });
+  options.first_retry = options_.first_retry;
+  options.last_retry = options_.last_retry;
+  options.begins = [this](bool snapshot) {
     MutexLock lock(mutex_);
-    const std::optional<absl::Time> due = model_.NextDue();
-    stats_.messages += 1 + response.bundle_size();
-    if (std::exchange(first, false)) {
-      ++stats_.streams;
-      if (!start.has_after_revision()) {
-        ++stats_.snapshots;
-        model_.BeginSnapshot();
-      }
+    first_ = true;
+    snapshot_ = snapshot;
+  };
+  options.ended = [](const absl::Status& status) {
+    log::Warn("the watch ended", {{"status", status}});
+  };
+  return options;
+}
+
+void Agent::TakeBundle(const lifecycle::v1::WatchLifecycleResponse& message) {
+  MutexLock lock(mutex_);
+  const std::optional<absl::Time> due = model_.NextDue();
+  stats_.messages += 1 + message.bundle_size();
+  if (std::exchange(first_, false)) {
+    ++stats_.streams;
+    if (snapshot_) {
+      ++stats_.snapshots;
+      model_.BeginSnapshot();
     }
-    Take(response);
-    for (const auto& next : response.bundle()) Take(next);
-    TellCluster();
-    const std::optional<absl::Time> now_due = model_.NextDue();
-    if (now_due && (!due || *now_due < *due)) changed_.SignalAll();
   }
-  const absl::Status status = ToStatus(reader->Finish());
-  return status.ok() ? absl::UnavailableError("the server ended it") : status;
+  Take(message);
+  for (const auto& next : message.bundle()) Take(next);
+  TellCluster();
+  const std::optional<absl::Time> now_due = model_.NextDue();
+  if (now_due && (!due || *now_due < *due)) changed_.SignalAll();
 }
 
 void Agent::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
@@ -224,10 +164,6 @@ void Agent::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
                 {{"nodes", model_.unknown()}, {"incarnation", message.incarnation()}});
     }
   }
-  // A snapshot cut short cannot be resumed: only its end has a revision to go on from.
-  if (message.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT) return;
-  start_.set_after_revision(message.revision());
-  if (!message.incarnation().empty()) start_.set_incarnation(message.incarnation());
 }
 
 void Agent::TellCluster() {
@@ -242,10 +178,9 @@ absl::Status Agent::ReadCatalogue() {
   capacity::v1::ListInstanceTypesRequest request;
   request.set_page_size(kCataloguePage);
   do {
-    Rpc::Call call(*rpc_);
-    call.context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
-    capacity::v1::ListInstanceTypesResponse response;
-    RETURN_IF_ERROR(ToStatus(rpc_->capacity->ListInstanceTypes(&call.context, request, &response)));
+    ASSIGN_OR_RETURN(
+        const capacity::v1::ListInstanceTypesResponse response,
+        rpc_->Unary(rpc_->capacity, &CapacityService::Stub::ListInstanceTypes, request));
     request.set_page_token(response.next_page_token());
     MutexLock lock(mutex_);
     for (const auto& type : response.instance_types()) catalogue_.Learn(type);
@@ -254,9 +189,9 @@ absl::Status Agent::ReadCatalogue() {
 }
 
 void Agent::CatalogueLoop() {
-  absl::Duration pause = options_.first_retry;
+  Backoff backoff = NewBackoff();
   absl::btree_set<std::string> told;
-  while (!stopped()) {
+  while (!stopper_.stopped()) {
     const absl::Status status = ReadCatalogue();
     absl::btree_set<std::string> missing;
     {
@@ -264,66 +199,65 @@ void Agent::CatalogueLoop() {
       TellCluster();
       missing = catalogue_.Missing();
       const absl::Time next = absl::Now() + kCatalogueInterval;
-      while (status.ok() && !catalogue_.is_waited_for() && !stopped_ && absl::Now() < next)
+      while (status.ok() && !catalogue_.is_waited_for() && !stopper_.stopped() &&
+             absl::Now() < next)
         changed_.WaitFor(mutex_, next - absl::Now());
     }
-    if (stopped()) return;
+    if (stopper_.stopped()) return;
     if (!status.ok()) log::Warn("the instance types were not read", {{"status", status}});
     if (status.ok() && missing.empty()) {
-      pause = options_.first_retry;
+      backoff.Reset();
       continue;
     }
     if (status.ok() && missing != std::exchange(told, missing)) {
       log::Warn("machines wait until their instance types are in the catalogue",
                 {{"types", absl::StrJoin(missing, ",")}});
     }
-    Pause(pause);
+    stopper_.Sleep(backoff.Next());
   }
 }
 
 void Agent::RegisterLoop() {
-  absl::Duration pause = options_.first_retry;
-  for (size_t begin = 0; begin < options_.machines.size() && !stopped();) {
+  Backoff backoff = NewBackoff();
+  for (size_t begin = 0; begin < options_.machines.size() && !stopper_.stopped();) {
     const size_t end = std::min(begin + kRegisterChunk, options_.machines.size());
     capacity::v1::BatchRegisterMachinesRequest request;
     for (size_t i = begin; i < end; ++i) *request.add_machines() = options_.machines[i];
-    Rpc::Call call(*rpc_);
-    call.context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
-    capacity::v1::BatchRegisterMachinesResponse response;
     const absl::Status status =
-        ToStatus(rpc_->capacity->BatchRegisterMachines(&call.context, request, &response));
+        rpc_->Unary(rpc_->capacity, &CapacityService::Stub::BatchRegisterMachines, request)
+            .status();
     if (status.ok()) {
       MutexLock lock(mutex_);
       stats_.registered += static_cast<int64_t>(end - begin);
-      pause = options_.first_retry;
+      backoff.Reset();
       begin = end;
       continue;
     }
-    if (stopped()) return;
+    if (stopper_.stopped()) return;
     log::Warn("machines were not registered", {{"status", status}});
     if (IsFinal(status)) return;
     // An unknown zone or type may yet be published.
-    Pause(pause);
+    stopper_.Sleep(backoff.Next());
   }
-  if (!options_.machines.empty() && !stopped())
+  if (!options_.machines.empty() && !stopper_.stopped())
     log::Info("machines are registered", {{"machines", options_.machines.size()}});
 }
 
 void Agent::ReportLoop() {
-  absl::Duration pause = options_.first_retry;
+  Backoff backoff = NewBackoff();
   absl::Time next_call = absl::InfinitePast();
   while (true) {
     std::vector<FleetModel::Due> batch;
     {
       MutexLock lock(mutex_);
-      while (!stopped_) {
+      while (!stopper_.stopped()) {
         const absl::Duration wait =
             std::max(model_.NextDue().value_or(absl::InfiniteFuture()) - clock_.Now(),
                      next_call - absl::Now());
         if (wait <= absl::ZeroDuration()) break;
         changed_.WaitFor(mutex_, std::min(wait, kLongestSleep));
       }
-      if (stopped_) return;
+      if (stopper_.stopped()) return;
       const absl::Time now = clock_.Now();
       batch = model_.TakeDue(now, static_cast<size_t>(options_.report_batch));
       TellCluster();
@@ -331,8 +265,8 @@ void Agent::ReportLoop() {
     }
     if (batch.empty()) continue;
     if (Report(batch)) {
-      pause = options_.first_retry;
-    } else if (!Pause(pause)) {
+      backoff.Reset();
+    } else if (!stopper_.Sleep(backoff.Next())) {
       return;
     }
     next_call = absl::Now() + kBatchInterval;
@@ -340,18 +274,16 @@ void Agent::ReportLoop() {
 }
 
 bool Agent::Report(const std::vector<FleetModel::Due>& batch) {
-  Rpc::Call call(*rpc_);
-  call.context.set_deadline(absl::ToChronoTime(absl::Now() + kCallTimeout));
   lifecycle::v1::ReportNodesRequest request;
   for (const FleetModel::Due& due : batch) {
     for (const auto& report : due.reports) *request.add_reports() = report;
   }
-  lifecycle::v1::ReportNodesResponse response;
   const absl::Time sent = absl::Now();
-  absl::Status status = ToStatus(rpc_->lifecycle->ReportNodes(&call.context, request, &response));
-  if (status.ok() && response.results_size() != request.reports_size()) {
+  const auto response = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ReportNodes, request);
+  absl::Status status = response.status();
+  if (status.ok() && response->results_size() != request.reports_size()) {
     status = absl::InternalError(
-        absl::StrCat(response.results_size(), " results for ", request.reports_size()));
+        absl::StrCat(response->results_size(), " results for ", request.reports_size()));
   }
   {
     MutexLock lock(mutex_);
@@ -359,28 +291,31 @@ bool Agent::Report(const std::vector<FleetModel::Due>& batch) {
     stats_.waited += absl::Now() - sent;
   }
   std::vector<int> codes;
-  for (const auto& result : response.results()) codes.push_back(result.code());
-  Settle(batch, status, codes);
-  if (!status.ok() && !stopped()) log::Warn("reports did not arrive", {{"status", status}});
+  if (status.ok()) {
+    for (const auto& result : response->results()) codes.push_back(result.code());
+  }
+  Finish(batch, status, codes);
+  if (!status.ok() && !stopper_.stopped())
+    log::Warn("reports did not arrive", {{"status", status}});
   return status.ok() || IsFinal(status);
 }
 
-void Agent::Settle(const std::vector<FleetModel::Due>& batch, const absl::Status& status,
+void Agent::Finish(const std::vector<FleetModel::Due>& batch, const absl::Status& status,
                    const std::vector<int>& codes) {
   MutexLock lock(mutex_);
   const absl::Time now = clock_.Now();
   size_t at = 0;
   for (const FleetModel::Due& due : batch) {
     const int64_t reports = static_cast<int64_t>(due.reports.size());
-    FleetModel::Answer answer = FleetModel::Answer::kAccepted;
+    FleetModel::Outcome answer = FleetModel::Outcome::kAccepted;
     if (!status.ok()) {
-      answer = IsFinal(status) ? FleetModel::Answer::kRefused : FleetModel::Answer::kLost;
+      answer = IsFinal(status) ? FleetModel::Outcome::kRefused : FleetModel::Outcome::kLost;
       (IsFinal(status) ? stats_.refused : stats_.lost) += reports;
     } else {
       for (int64_t i = 0; i < reports; ++i) {
         const bool accepted = codes[at++] == static_cast<int>(absl::StatusCode::kOk);
         ++(accepted ? stats_.accepted : stats_.refused);
-        if (!accepted) answer = FleetModel::Answer::kRefused;
+        if (!accepted) answer = FleetModel::Outcome::kRefused;
       }
     }
     model_.Answered(due, answer, now);

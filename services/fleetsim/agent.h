@@ -6,18 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "absl/random/random.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "muster/capacity/v1/capacity.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
-#include "muster/type/v1/watch.pb.h"
+#include "services/common/backoff.h"
 #include "services/common/clock.h"
 #include "services/common/mutex.h"
+#include "services/common/stopper.h"
 #include "services/fleetsim/catalogue.h"
 #include "services/fleetsim/cluster.h"
 #include "services/fleetsim/fleet_model.h"
 #include "services/fleetsim/lag.h"
+#include "services/rpc/client/watch.h"
 
 namespace muster::fleetsim {
 
@@ -77,10 +78,10 @@ class Agent {
   size_t nodes() const;
 
  private:
-  class Rpc;
+  struct Rpc;
 
-  void WatchLoop();
-  absl::Status WatchOnce(const type::v1::WatchStart& start);
+  rpc::Watch::Options WatchOptions();
+  void TakeBundle(const lifecycle::v1::WatchLifecycleResponse& message);
   void Take(const lifecycle::v1::WatchLifecycleResponse& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellCluster() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -90,24 +91,24 @@ class Agent {
   void ReportLoop();
   // Sends one batch and puts the answers into the model. False: it did not arrive.
   bool Report(const std::vector<FleetModel::Due>& batch);
-  void Settle(const std::vector<FleetModel::Due>& batch, const absl::Status& status,
+  void Finish(const std::vector<FleetModel::Due>& batch, const absl::Status& status,
               const std::vector<int>& codes);
-  // Sleeps the pause, shortened by up to half, and doubles it. False: stopped meanwhile.
-  bool Pause(absl::Duration& pause);
-  bool stopped() const;
+  Backoff NewBackoff() const { return {options_.first_retry, options_.last_retry}; }
 
   const AgentOptions options_;
   const Clock& clock_;
   Cluster* const cluster_;
   const std::unique_ptr<Rpc> rpc_;
+  Stopper stopper_;
   mutable Mutex mutex_;
   CondVar changed_;  // something is due earlier, or stopped
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   FleetModel model_ MUSTER_GUARDED_BY(mutex_);
   Catalogue catalogue_ MUSTER_GUARDED_BY(mutex_);
   AgentStats stats_ MUSTER_GUARDED_BY(mutex_);
-  type::v1::WatchStart start_ MUSTER_GUARDED_BY(mutex_);  // where the next stream begins
-  absl::BitGen random_ MUSTER_GUARDED_BY(mutex_);
+  // Of the stream: it has brought nothing yet, and begins with a snapshot.
+  bool first_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool snapshot_ MUSTER_GUARDED_BY(mutex_) = false;
+  rpc::Watch watch_;
 };
 
 }  // namespace muster::fleetsim

@@ -3,9 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/backoff.h"
 #include "services/common/log.h"
-#include "services/common/retry.h"
 #include "services/common/status_macros.h"
+#include "services/fleetsim/intervals.h"
 #include "services/kubernetes/api/kubeconfig.h"
 
 namespace muster::fleetsim {
@@ -16,13 +17,9 @@ using kubernetes::Parameters;
 using kubernetes::PatchType;
 
 constexpr int kCollections = 2;
-// Longest sleep of a thread; only a safety net.
-constexpr absl::Duration kLongestSleep = absl::Minutes(1);
 // So many rounds may follow one another without a pause: more means that the server does not do
 // what it says, or that somebody undoes it.
 constexpr int kFreeRounds = 4;
-// Failures are logged no more often.
-constexpr absl::Duration kLogInterval = absl::Seconds(1);
 
 }  // namespace
 
@@ -38,24 +35,28 @@ class Cluster::Inlet final : public kubernetes::Sink {
     MutexLock lock(cluster_.mutex_);
     (cluster_.*view_).BeginList();
   }
+  void BeginAnew() override {
+    MutexLock lock(cluster_.mutex_);
+    (cluster_.*view_).BeginAnew();
+  }
   void EndList() override {
     MutexLock lock(cluster_.mutex_);
-    for (const std::string& machine : (cluster_.*view_).EndList()) cluster_.Touch(machine);
+    (cluster_.*view_).EndList();
     if (!listed_) ++cluster_.listed_;
     listed_ = true;
     cluster_.changed_.SignalAll();
   }
   void Put(const Json& json) override {
     Object object = read_(json);
-    const std::string machine = object.key().first;
-    if (machine.empty()) return;
+    const auto key = object.key();
+    if (key.first.empty()) return;
     MutexLock lock(cluster_.mutex_);
-    if ((cluster_.*view_).Put(std::move(object))) cluster_.Touch(machine);
+    (cluster_.*view_).Put(key, std::move(object));
   }
   void Remove(const Json& json) override {
     const Object object = read_(json);
     MutexLock lock(cluster_.mutex_);
-    if ((cluster_.*view_).Remove(object.key(), object.version)) cluster_.Touch(object.key().first);
+    (cluster_.*view_).Remove(object.key(), object.resource_version);
   }
 
  private:
@@ -86,6 +87,12 @@ Cluster::Cluster(std::unique_ptr<Client> client, ClusterOptions options, const C
                .first_retry = options_.first_retry,
                .last_retry = options_.last_retry},
               clock),
+      nodes_([this](const NodeSeen* before, const NodeSeen* after) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        Touch((after != nullptr ? after : before)->name);
+      }),
+      pods_([this](const PodSeen* before, const PodSeen* after) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+        Touch((after != nullptr ? after : before)->node);
+      }),
       node_reflector_(client_.get(),
                       {.path = "/api/v1/nodes",
                        .first_retry = options_.first_retry,
@@ -132,8 +139,8 @@ void Cluster::Want(Wish wish) {
 
 ClusterStats Cluster::stats() const {
   MutexLock lock(mutex_);
-  return {.nodes = static_cast<int64_t>(nodes_.size()),
-          .pods = static_cast<int64_t>(pods_.size()),
+  return {.nodes = static_cast<int64_t>(nodes_.objects().size()),
+          .pods = static_cast<int64_t>(pods_.objects().size()),
           .calls = calls_,
           .failed = failed_,
           .leases = leases_.stats()};
@@ -181,7 +188,7 @@ void Cluster::Work() {
       status.Update(made);
       if (!made.ok() && !IsOfObject(made)) break;
     }
-    Settle(name, plan, status);
+    Finish(name, plan, status);
   }
 }
 
@@ -245,12 +252,10 @@ absl::Status Cluster::Make(const std::string& machine, const ClusterCall& call) 
 }
 
 absl::Duration Cluster::PauseOf(const Machine& machine) {
-  const absl::Duration pause =
-      PauseAfter(machine.rounds, options_.first_retry, options_.last_retry);
-  return pause * absl::Uniform(random_, 0.5, 1.0);
+  return Jittered(PauseAfter(machine.rounds, options_.first_retry, options_.last_retry), random_);
 }
 
-void Cluster::Settle(const std::string& name, const ClusterPlan& plan, const absl::Status& status) {
+void Cluster::Finish(const std::string& name, const ClusterPlan& plan, const absl::Status& status) {
   MutexLock lock(mutex_);
   Machine& machine = machines_.find(name)->second;
   machine.busy = false;

@@ -80,7 +80,8 @@ class Cluster {
   // What to do for the next machine that is due; empty name: stopped.
   std::string Take(ClusterPlan& plan);
   absl::Status Make(const std::string& machine, const ClusterCall& call);
-  void Settle(const std::string& name, const ClusterPlan& plan, const absl::Status& status);
+  void Finish(const std::string& name, const ClusterPlan& plan, const absl::Status& status);
+  // Called under the lock by the views, too.
   void Touch(const std::string& machine) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TendLease(const std::string& machine, const Wish& wish)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

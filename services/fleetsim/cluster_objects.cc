@@ -10,27 +10,16 @@
 namespace muster::fleetsim {
 namespace {
 
+using kubernetes::IsTrue;
+using kubernetes::MemberOf;
+using kubernetes::NumberOf;
+using kubernetes::TextOf;
+
 constexpr char kManagedBy[] = "app.kubernetes.io/managed-by";
 constexpr char kComponent[] = "app.kubernetes.io/component";
 constexpr char kWork[] = "work";
 constexpr int kLeaseSeconds = 40;  // as a kubelet's
 constexpr char kImage[] = "registry.k8s.io/pause:3.10";
-
-const Json& At(const Json& object, const char* key) {
-  static const Json& null = *new Json;
-  if (!object.is_object()) return null;
-  const auto it = object.find(key);
-  return it == object.end() ? null : *it;
-}
-
-template <class... Keys>
-const Json& At(const Json& object, const char* key, Keys... keys) {
-  return At(At(object, key), keys...);
-}
-
-std::string Text(const Json& value) { return value.is_string() ? value.get<std::string>() : ""; }
-
-bool IsTrue(const Json& value) { return value.is_boolean() && value.get<bool>(); }
 
 std::string KubernetesTime(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
@@ -38,9 +27,9 @@ std::string KubernetesTime(absl::Time time) {
 
 bool WeSaidUnschedulable(const Json& managed) {
   return managed.is_array() && std::any_of(managed.begin(), managed.end(), [](const Json& entry) {
-           return Text(At(entry, "manager")) == kFieldManager &&
-                  Text(At(entry, "operation")) == "Apply" &&
-                  !At(entry, "fieldsV1", "f:spec", "f:unschedulable").is_null();
+           return TextOf(MemberOf(entry, "manager")) == kFieldManager &&
+                  TextOf(MemberOf(entry, "operation")) == "Apply" &&
+                  !MemberOf(entry, "fieldsV1", "f:spec", "f:unschedulable").is_null();
          });
 }
 
@@ -48,7 +37,7 @@ bool WeSaidUnschedulable(const Json& managed) {
 std::optional<absl::uint128> AmountOf(const Json& quantity) {
   constexpr absl::string_view kDecimal = "kMGTP";
   constexpr absl::string_view kBinary = "KMGTP";
-  const std::string text = Text(quantity);
+  const std::string text = TextOf(quantity);
   const size_t end = std::min(text.find_first_not_of("0123456789"), text.size());
   const absl::string_view suffix = absl::string_view(text).substr(end);
   uint64_t number = 0;
@@ -133,47 +122,47 @@ bool IsOfObject(const absl::Status& status) {
 std::string PodSeen::path() const { return absl::StrCat(PodsPath(name_space), "/", name); }
 
 NodeSeen ReadNode(const Json& object) {
-  const Json& metadata = At(object, "metadata");
+  const Json& metadata = MemberOf(object, "metadata");
   NodeSeen node;
-  node.name = Text(At(metadata, "name"));
-  node.uid = Text(At(metadata, "uid"));
-  node.version = Text(At(metadata, "resourceVersion"));
-  node.life = Text(At(metadata, "annotations", kLifeAnnotation));
-  node.deleting = !At(metadata, "deletionTimestamp").is_null();
-  node.capacity = At(object, "status", "capacity");
-  if (const Json& conditions = At(object, "status", "conditions"); conditions.is_array()) {
+  node.name = TextOf(MemberOf(metadata, "name"));
+  node.uid = TextOf(MemberOf(metadata, "uid"));
+  node.resource_version = TextOf(MemberOf(metadata, "resourceVersion"));
+  node.life = TextOf(MemberOf(metadata, "annotations", kLifeAnnotation));
+  node.deleting = !MemberOf(metadata, "deletionTimestamp").is_null();
+  node.capacity = MemberOf(object, "status", "capacity");
+  if (const Json& conditions = MemberOf(object, "status", "conditions"); conditions.is_array()) {
     for (const Json& condition : conditions) {
-      if (Text(At(condition, "type")) != "Ready") continue;
-      node.ready = Text(At(condition, "status")) == "True";
-      node.unknown = Text(At(condition, "status")) == "Unknown";
-      node.reason = Text(At(condition, "reason"));
+      if (TextOf(MemberOf(condition, "type")) != "Ready") continue;
+      node.ready = TextOf(MemberOf(condition, "status")) == "True";
+      node.unknown = TextOf(MemberOf(condition, "status")) == "Unknown";
+      node.reason = TextOf(MemberOf(condition, "reason"));
     }
   }
-  if (At(object, "spec", "taints").is_array()) node.taints = At(object, "spec", "taints");
-  node.cordoned = IsTrue(At(object, "spec", "unschedulable")) &&
-                  WeSaidUnschedulable(At(metadata, "managedFields"));
+  if (MemberOf(object, "spec", "taints").is_array())
+    node.taints = MemberOf(object, "spec", "taints");
+  node.cordoned = IsTrue(MemberOf(object, "spec", "unschedulable")) &&
+                  WeSaidUnschedulable(MemberOf(metadata, "managedFields"));
   return node;
 }
 
 PodSeen ReadPod(const Json& object) {
-  const Json& metadata = At(object, "metadata");
-  const std::string phase = Text(At(object, "status", "phase"));
+  const Json& metadata = MemberOf(object, "metadata");
+  const std::string phase = TextOf(MemberOf(object, "status", "phase"));
   PodSeen pod;
-  pod.name_space = Text(At(metadata, "namespace"));
-  pod.name = Text(At(metadata, "name"));
-  pod.uid = Text(At(metadata, "uid"));
-  pod.version = Text(At(metadata, "resourceVersion"));
-  pod.node = Text(At(object, "spec", "nodeName"));
-  pod.work = Text(At(metadata, "labels", kManagedBy)) == kFieldManager &&
-             Text(At(metadata, "labels", kComponent)) == kWork;
+  pod.name_space = TextOf(MemberOf(metadata, "namespace"));
+  pod.name = TextOf(MemberOf(metadata, "name"));
+  pod.uid = TextOf(MemberOf(metadata, "uid"));
+  pod.resource_version = TextOf(MemberOf(metadata, "resourceVersion"));
+  pod.node = TextOf(MemberOf(object, "spec", "nodeName"));
+  pod.work = TextOf(MemberOf(metadata, "labels", kManagedBy)) == kFieldManager &&
+             TextOf(MemberOf(metadata, "labels", kComponent)) == kWork;
   pod.pending = phase.empty() || phase == "Pending";
-  const std::string deletion = Text(At(metadata, "deletionTimestamp"));
+  const std::string deletion = TextOf(MemberOf(metadata, "deletionTimestamp"));
   pod.deleting = !deletion.empty();
   if (!absl::ParseTime(absl::RFC3339_full, deletion, &pod.deletion_time, nullptr))
     pod.deletion_time = absl::InfinitePast();
-  const Json& grace = At(metadata, "deletionGracePeriodSeconds");
-  if (grace.is_number_integer()) pod.grace_period = absl::Seconds(grace.get<int64_t>());
-  const Json& finalizers = At(metadata, "finalizers");
+  pod.grace_period = absl::Seconds(NumberOf(MemberOf(metadata, "deletionGracePeriodSeconds")));
+  const Json& finalizers = MemberOf(metadata, "finalizers");
   pod.held = finalizers.is_array() && !finalizers.empty();
   return pod;
 }
@@ -200,7 +189,7 @@ Json ResourcesOf(const Hardware& hardware) {
 bool HasResources(const Json& capacity, const Hardware& hardware) {
   const Json resources = ResourcesOf(hardware);
   for (const auto& [resource, quantity] : resources.items()) {
-    const auto there = AmountOf(At(capacity, resource.c_str()));
+    const auto there = AmountOf(MemberOf(capacity, resource.c_str()));
     if (!there || there != AmountOf(quantity)) return false;
   }
   return true;
@@ -227,7 +216,7 @@ Json NodeStatus(const Wish& wish, const NodeSeen& node, absl::Time now) {
 }
 
 Json TaintsPatch(const NodeSeen& node, Json taints) {
-  return {{"metadata", {{"uid", node.uid}, {"resourceVersion", node.version}}},
+  return {{"metadata", {{"uid", node.uid}, {"resourceVersion", node.resource_version}}},
           {"spec", {{"taints", std::move(taints)}}}};
 }
 

@@ -7,13 +7,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "nlohmann/json.hpp"
 #include "services/fleetsim/wish.h"
+#include "services/kubernetes/api/json.h"
 
 // v1 Nodes and Pods: what matters of those at the API server, and those that we write. Pure.
 namespace muster::fleetsim {
 
-using Json = nlohmann::json;
+using kubernetes::Json;
 
 inline constexpr char kFieldManager[] = "fleetsim";
 
@@ -24,7 +24,7 @@ bool IsOfObject(const absl::Status& status);
 struct NodeSeen {
   std::string name = {};
   std::string uid = {};
-  std::string version = {};
+  std::string resource_version = {};
   std::string life = {};  // see LifeMark; empty: none
   bool deleting = false;
   bool ready = false;
@@ -41,7 +41,7 @@ struct PodSeen {
   std::string name_space = {};
   std::string name = {};
   std::string uid = {};
-  std::string version = {};
+  std::string resource_version = {};
   std::string node = {};
   bool work = false;     // ours, and counts as work
   bool pending = false;  // not running yet

@@ -57,7 +57,7 @@ class Objects {
     return PlanCluster(facts, options);
   }
   // Until there is nothing to do; how many calls it took.
-  size_t Settle(const Wish& wish) {
+  size_t Converge(const Wish& wish) {
     size_t calls = 0;
     for (int round = 0; round < 10; ++round) {
       const size_t more = Step(wish).size();
@@ -118,7 +118,7 @@ TEST(ClusterPlanTest, CreatesTheNodeThatAKubeletWould) {
   wish.power = Wish::Power::kArriving;
   wish.ready = false;
   wish.reason = "KubeletNotReady";
-  EXPECT_EQ(objects.Settle(wish), 1u);
+  EXPECT_EQ(objects.Converge(wish), 1u);
   const Json& node = objects.node();
   EXPECT_EQ(node["spec"]["providerID"], "muster://US-EAST-04A/g100000");
   EXPECT_EQ(node["metadata"]["labels"]["kubernetes.io/hostname"], kMachine);
@@ -126,13 +126,13 @@ TEST(ClusterPlanTest, CreatesTheNodeThatAKubeletWould) {
   EXPECT_EQ(node["status"]["allocatable"]["nvidia.com/gpu"], "8");
   EXPECT_EQ(node["status"]["conditions"][0]["status"], "False");
   EXPECT_EQ(node["status"]["conditions"][0]["reason"], "KubeletNotReady");
-  EXPECT_EQ(objects.Settle(Up()), 1u);
+  EXPECT_EQ(objects.Converge(Up()), 1u);
   EXPECT_EQ(node["status"]["conditions"][0]["status"], "True");
 }
 
 TEST(ClusterPlanTest, AnnouncesWhatTheMachineHas) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   const Json all = {{"cpu", "128"},
                     {"memory", "2112109804Ki"},
                     {"ephemeral-storage", "30003181568Ki"},
@@ -145,17 +145,17 @@ TEST(ClusterPlanTest, AnnouncesWhatTheMachineHas) {
 
 TEST(ClusterPlanTest, WhatIsAnnouncedWronglyIsSetRight) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   objects.node()["status"]["capacity"]["cpu"] = "1";
   objects.node()["status"]["capacity"]["rdma/ib"] = "8";
-  EXPECT_EQ(objects.Settle(Up()), 1u);
+  EXPECT_EQ(objects.Converge(Up()), 1u);
   EXPECT_EQ(objects.node()["status"]["capacity"]["cpu"], "128");
   EXPECT_EQ(objects.node()["status"]["capacity"]["rdma/ib"], "8") << "a device plugin's";
 }
 
 TEST(ClusterPlanTest, WaitsUntilTheNodeOfAnEarlierLifeIsGone) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   Wish next = Up();
   next.create_time += absl::Hours(1);
   next.power = Wish::Power::kArriving;
@@ -163,22 +163,22 @@ TEST(ClusterPlanTest, WaitsUntilTheNodeOfAnEarlierLifeIsGone) {
   next.reason = "KubeletNotReady";
   EXPECT_THAT(objects.Step(next), IsEmpty());
   objects.at.clear();
-  EXPECT_EQ(objects.Settle(next), 1u);
+  EXPECT_EQ(objects.Converge(next), 1u);
   EXPECT_EQ(ReadNode(objects.node()).life, LifeMark(next));
 }
 
 TEST(ClusterPlanTest, TakesTheNodeOfAnEarlierLifeOverOnceMusterDoes) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   Wish next = Up();
   next.create_time += absl::Hours(1);
-  EXPECT_EQ(objects.Settle(next), 1u);
+  EXPECT_EQ(objects.Converge(next), 1u);
   EXPECT_EQ(ReadNode(objects.node()).life, LifeMark(next));
 }
 
 TEST(ClusterPlanTest, CreatesItAgainWhileTheMachineRunsOnly) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   objects.node()["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   EXPECT_THAT(objects.Step(Up()), IsEmpty()) << "it has to be gone first";
   objects.at.clear();
@@ -187,20 +187,20 @@ TEST(ClusterPlanTest, CreatesItAgainWhileTheMachineRunsOnly) {
     wish.power = power;
     EXPECT_THAT(objects.Step(wish), IsEmpty());
   }
-  EXPECT_EQ(objects.Settle(Up()), 1u);
+  EXPECT_EQ(objects.Converge(Up()), 1u);
 }
 
 TEST(ClusterPlanTest, PutsBackWhatOthersSayOfReady) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   objects.node()["status"]["conditions"][0]["status"] = "Unknown";
-  EXPECT_EQ(objects.Settle(Up()), 1u);
+  EXPECT_EQ(objects.Converge(Up()), 1u);
   EXPECT_TRUE(ReadNode(objects.node()).ready);
 }
 
 TEST(ClusterPlanTest, WhatIsSaidInPlaceOfASilentKubeletStands) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   Wish silent = Up();
   silent.ready = false;
   silent.reason = kKubeletStopped;
@@ -209,44 +209,44 @@ TEST(ClusterPlanTest, WhatIsSaidInPlaceOfASilentKubeletStands) {
   rebooting.ready = false;
   rebooting.reason = "KubeletNotReady";
   for (const Wish& wish : {silent, rebooting}) {
-    EXPECT_EQ(objects.Settle(wish), 1u);
+    EXPECT_EQ(objects.Converge(wish), 1u);
     Json& ready = objects.node()["status"]["conditions"][0];
     ready["status"] = "Unknown";
     ready["reason"] = kNodeStatusUnknown;
-    EXPECT_EQ(objects.Settle(wish), 0u) << wish.reason;
-    EXPECT_EQ(objects.Settle(Up()), 1u) << "it is back";
+    EXPECT_EQ(objects.Converge(wish), 0u) << wish.reason;
+    EXPECT_EQ(objects.Converge(Up()), 1u) << "it is back";
   }
 }
 
 TEST(ClusterPlanTest, OnlyOursMarksAndCordonsComeAndGo) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   const Json foreign = {{"key", "other"}, {"effect", "NoExecute"}, {"timeAdded", "x"}};
   objects.node()["spec"]["taints"] = Json::array({foreign});
   Wish begin = Up();
   begin.mark = begin.cordon = Wish::Change::kBegin;
-  EXPECT_EQ(objects.Settle(begin), 2u);
+  EXPECT_EQ(objects.Converge(begin), 2u);
   const Json& spec = objects.node()["spec"];
   EXPECT_THAT(spec["taints"], SizeIs(2));
   EXPECT_EQ(spec["taints"][0], foreign);
   EXPECT_EQ(spec["taints"][1]["key"], kAutoscalerTaint);
   EXPECT_EQ(spec["unschedulable"], true);
-  EXPECT_EQ(objects.Settle(Up()), 0u) << "they stay until they are to go";
+  EXPECT_EQ(objects.Converge(Up()), 0u) << "they stay until they are to go";
   Wish end = Up();
   end.mark = end.cordon = Wish::Change::kEnd;
-  EXPECT_EQ(objects.Settle(end), 2u);
+  EXPECT_EQ(objects.Converge(end), 2u);
   EXPECT_EQ(spec["taints"], Json::array({foreign}));
   EXPECT_EQ(spec["unschedulable"], false);
 
   const Json mark = {{"key", kAutoscalerTaint}, {"value", "1750000000"}};
   objects.node()["spec"]["taints"] = Json::array({mark});
   objects.node()["spec"]["unschedulable"] = true;
-  EXPECT_EQ(objects.Settle(end), 0u) << "somebody else's";
+  EXPECT_EQ(objects.Converge(end), 0u) << "somebody else's";
 }
 
 TEST(ClusterPlanTest, TheTaintsThatWereSeenAreTheOnesThatChange) {
   Objects objects;
-  objects.Settle(Up());
+  objects.Converge(Up());
   objects.node()["metadata"]["resourceVersion"] = "17";
   Wish begin = Up();
   begin.mark = Wish::Change::kBegin;
@@ -258,14 +258,14 @@ TEST(ClusterPlanTest, TheTaintsThatWereSeenAreTheOnesThatChange) {
 TEST(ClusterPlanTest, WorkIsPodsThatComeRunAndGo) {
   Objects objects;
   objects.options.speed = 10;
-  objects.Settle(Up());
+  objects.Converge(Up());
   Wish begin = Up();
   begin.work = Wish::Change::kBegin;
   begin.new_work = {.kind = Work::Class::kGraceful,
                     .number = 3,
                     .pods = 4,
                     .grace_period = absl::Milliseconds(2910)};
-  EXPECT_EQ(objects.Settle(begin), 8u) << "created and set to run";
+  EXPECT_EQ(objects.Converge(begin), 8u) << "created and set to run";
   const Json& pod = objects.at[absl::StrCat(PodsPath("default"), "/work-g100000-3-0")];
   EXPECT_EQ(pod["spec"]["nodeName"], kMachine);
   EXPECT_EQ(pod["spec"]["terminationGracePeriodSeconds"], 30);
@@ -274,38 +274,38 @@ TEST(ClusterPlanTest, WorkIsPodsThatComeRunAndGo) {
   EXPECT_EQ(pod["status"]["phase"], "Running");
 
   objects.at.erase(absl::StrCat(PodsPath("default"), "/work-g100000-3-2"));
-  EXPECT_EQ(objects.Settle(begin), 2u) << "as many as were asked for";
+  EXPECT_EQ(objects.Converge(begin), 2u) << "as many as were asked for";
   begin.new_work.number = 0;
-  EXPECT_EQ(objects.Settle(begin), 0u) << "after a restart, which lost count: the work is there";
+  EXPECT_EQ(objects.Converge(begin), 0u) << "after a restart, which lost count: the work is there";
   objects.at.erase(absl::StrCat(PodsPath("default"), "/work-g100000-3-2"));
-  EXPECT_EQ(objects.Settle(Up()), 0u) << "what others end stays ended";
+  EXPECT_EQ(objects.Converge(Up()), 0u) << "what others end stays ended";
   objects.AddPod("foreign");
   Wish end = Up();
   end.work = Wish::Change::kEnd;
-  EXPECT_EQ(objects.Settle(end), 4u) << "three end, the other one begins to run";
+  EXPECT_EQ(objects.Converge(end), 4u) << "three end, the other one begins to run";
   EXPECT_EQ(objects.pods(), 1u);
 }
 
 TEST(ClusterPlanTest, DaemonsArePutBack) {
   Objects objects;
   objects.options.daemon_pods = 2;
-  EXPECT_EQ(objects.Settle(Up()), 5u) << "the Node, two Pods, twice running";
+  EXPECT_EQ(objects.Converge(Up()), 5u) << "the Node, two Pods, twice running";
   const std::string path = absl::StrCat(PodsPath("default"), "/daemon-g100000-1");
   EXPECT_EQ(objects.at[path]["metadata"]["ownerReferences"][0]["kind"], "DaemonSet");
   EXPECT_EQ(objects.at[path]["metadata"]["ownerReferences"][0]["controller"], true);
   objects.at.erase(path);
-  EXPECT_EQ(objects.Settle(Up()), 2u);
+  EXPECT_EQ(objects.Converge(Up()), 2u);
   Wish end = Up();
   end.work = Wish::Change::kEnd;
-  EXPECT_EQ(objects.Settle(end), 0u) << "they are no work";
+  EXPECT_EQ(objects.Converge(end), 0u) << "they are no work";
 }
 
 TEST(ClusterPlanTest, APodEndsAfterItsGracePeriodInTheFleetsTime) {
   Objects objects;
   objects.options.speed = 10;
-  objects.Settle(Up());
+  objects.Converge(Up());
   Json& pod = objects.AddPod("foreign");
-  objects.Settle(Up());
+  objects.Converge(Up());
   EXPECT_EQ(pod["status"]["phase"], "Running");
   pod["metadata"]["deletionTimestamp"] =
       absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", kNow + absl::Seconds(30), absl::UTCTimeZone());
@@ -327,7 +327,7 @@ TEST(ClusterPlanTest, APodEndsAfterItsGracePeriodInTheFleetsTime) {
 TEST(ClusterPlanTest, APodWithNoTimeToGoEndsAtOnceAndIsNotEndedTwice) {
   for (const int grace : {0, 1}) {
     Objects objects;
-    objects.Settle(Up());
+    objects.Converge(Up());
     Json& pod = objects.AddPod("foreign");
     pod["metadata"]["deletionTimestamp"] = "2036-01-01T00:00:00Z";
     pod["metadata"]["deletionGracePeriodSeconds"] = grace;
@@ -340,13 +340,13 @@ TEST(ClusterPlanTest, APodWithNoTimeToGoEndsAtOnceAndIsNotEndedTwice) {
 TEST(ClusterPlanTest, NothingIsLeftOnAMachineThatIsOffAndHasNoNode) {
   Objects objects;
   objects.options.daemon_pods = 1;
-  objects.Settle(Up());
+  objects.Converge(Up());
   objects.AddPod("foreign");
   Wish off = Up();
   off.power = Wish::Power::kOff;
-  EXPECT_EQ(objects.Settle(off), 0u) << "the Node first";
+  EXPECT_EQ(objects.Converge(off), 0u) << "the Node first";
   objects.at.erase(NodePath(kMachine));
-  EXPECT_EQ(objects.Settle(off), 2u);
+  EXPECT_EQ(objects.Converge(off), 2u);
   EXPECT_TRUE(objects.at.empty());
 }
 

@@ -6,9 +6,9 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
-#include "absl/flags/usage_config.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/daemon/flags.h"
 
 ABSL_FLAG(std::string, server, "127.0.0.1:7600", "Muster's API, a gRPC target.");
 ABSL_FLAG(std::string, target, "", "The same as --server, and wins over it.");
@@ -95,14 +95,11 @@ Settings ParseFlags(int argc, char** argv) {
       "Plays provisioner and kubelet for Muster from a seed: boots, works, drains and switches off "
       "simulated "
       "machines as the Nodes ask, over the public API. Runs until SIGTERM or SIGINT; SIGUSR1 lets "
-      "--fail_share of the Nodes fail, SIGUSR2 logs what happened since the last time. Flags may "
+      "--fail_share of the Nodes fail, SIGUSR2 logs what happened since the last time, SIGHUP "
+      "opens "
+      "--log_file and --trace_file anew. Flags may "
       "be written with dashes too.");
-  absl::FlagsUsageConfig config;
-  config.contains_help_flags = [](absl::string_view file) {
-    return absl::StrContains(file, "fleetsim/flags.cc");
-  };
-  config.contains_helpshort_flags = config.contains_help_flags;
-  absl::SetFlagsUsageConfig(config);
+  daemon::ShowInHelp("services/fleetsim/");
   std::vector<std::string> words(argv, argv + argc);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(WithUnderscores(word).data());

@@ -174,10 +174,10 @@ std::vector<FleetModel::Due> FleetModel::TakeDue(absl::Time now, size_t max_node
   return due;
 }
 
-void FleetModel::Answered(const Due& due, Answer answer, absl::Time retry_time) {
+void FleetModel::Answered(const Due& due, Outcome outcome, absl::Time retry_time) {
   const auto it = nodes_.find(due.node);
   if (it == nodes_.end() || it->second.version != due.version) return;
-  if (answer == Answer::kLost) {
+  if (outcome == Outcome::kLost) {
     Enqueue(it->first, it->second, retry_time);
   } else {
     it->second.answered = true;

@@ -31,7 +31,7 @@ class FleetModel {
     absl::Time time = absl::InfinitePast();  // since when it is due and its Node known
     std::vector<lifecycle::v1::NodeReport> reports = {};
   };
-  enum class Answer {
+  enum class Outcome {
     kAccepted,  // the Node will change and be observed again
     kRefused,   // does not fit (any more): as above
     kLost,      // never arrived, or nobody knows: to be sent again
@@ -61,7 +61,7 @@ class FleetModel {
   std::vector<Due> TakeDue(absl::Time now, size_t max_nodes);
   // `retry_time`: when to send again what was lost. An answer that the Node has overtaken is
   // ignored.
-  void Answered(const Due& due, Answer answer, absl::Time retry_time);
+  void Answered(const Due& due, Outcome outcome, absl::Time retry_time);
 
   // What is to be at the API server from now on, of every Node with a Kubernetes side that changed
   // since the last call; the last one of a Node counts, until there is another.

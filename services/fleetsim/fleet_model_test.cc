@@ -178,18 +178,18 @@ TEST(FleetModelTest, WhatWasLostIsSentAgainAndWhatWasRefusedIsNot) {
   auto due = model.TakeDue(kStart, 10);
   ASSERT_EQ(due.size(), 1u);
   EXPECT_EQ(model.NextDue(), std::nullopt) << "under way";
-  model.Answered(due[0], FleetModel::Answer::kLost, kStart + absl::Seconds(1));
+  model.Answered(due[0], FleetModel::Outcome::kLost, kStart + absl::Seconds(1));
   EXPECT_EQ(model.NextDue(), kStart + absl::Seconds(1));
   due = model.TakeDue(kStart + absl::Seconds(1), 10);
   ASSERT_EQ(due.size(), 1u);
   EXPECT_THAT(Observations(due[0]), ElementsAre(NodeReport::OBSERVATION_BOOT_STARTED));
-  model.Answered(due[0], FleetModel::Answer::kRefused, kStart);
+  model.Answered(due[0], FleetModel::Outcome::kRefused, kStart);
   EXPECT_EQ(model.NextDue(), std::nullopt);
 
   SetState(node, Node::STATE_BOOTING, kStart + absl::Seconds(2));
   model.Observe(node, kStart + absl::Seconds(2));
   EXPECT_EQ(model.NextDue(), kStart + absl::Seconds(5));
-  model.Answered(due[0], FleetModel::Answer::kLost, kStart);
+  model.Answered(due[0], FleetModel::Outcome::kLost, kStart);
   EXPECT_EQ(model.NextDue(), kStart + absl::Seconds(5)) << "the Node is further than that answer";
 }
 
@@ -198,7 +198,7 @@ TEST(FleetModelTest, ASnapshotForgetsWhatIsGoneAndAsksAgainForWhatDidNotHappen) 
   model.Observe(NewNode(0, kStart), kStart);
   model.Observe(NewNode(1, kStart), kStart);
   for (const FleetModel::Due& due : model.TakeDue(kStart, 10)) {
-    model.Answered(due, FleetModel::Answer::kAccepted, kStart);
+    model.Answered(due, FleetModel::Outcome::kAccepted, kStart);
   }
   EXPECT_EQ(model.NextDue(), std::nullopt);
   model.BeginSnapshot();
@@ -218,7 +218,7 @@ TEST(FleetModelTest, OfWhatARestoredHistoryDoesNotKnowItGoesOnToReport) {
   model.EndSnapshot(kStart, kHistory);
   for (const char* incarnation : {"restored", "restored", "restored once more"}) {
     for (const FleetModel::Due& due : model.TakeDue(kStart, 10))
-      model.Answered(due, FleetModel::Answer::kRefused, kStart);
+      model.Answered(due, FleetModel::Outcome::kRefused, kStart);
     EXPECT_EQ(model.NextDue(), std::nullopt);
     model.BeginSnapshot();
     model.EndSnapshot(kStart, incarnation);

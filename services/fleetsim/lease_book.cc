@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "services/common/retry.h"
+#include "services/common/backoff.h"
 
 namespace muster::fleetsim {
 namespace {

@@ -4,16 +4,12 @@
 #include <optional>
 
 #include "services/common/log.h"
+#include "services/fleetsim/intervals.h"
 
 namespace muster::fleetsim {
 namespace {
 
 using kubernetes::PatchType;
-
-// Longest sleep of a thread; only a safety net.
-constexpr absl::Duration kLongestSleep = absl::Minutes(1);
-// Failures are logged no more often.
-constexpr absl::Duration kLogInterval = absl::Seconds(1);
 
 LeaseBook::Outcome OutcomeOf(const absl::Status& status) {
   if (status.ok()) return LeaseBook::Outcome::kDone;
@@ -77,7 +73,7 @@ void Leases::Work() {
       }
       if (stopped_) return;
     }
-    Settle(*task, Make(*task));
+    Finish(*task, Make(*task));
   }
 }
 
@@ -93,7 +89,7 @@ absl::Status Leases::Make(const LeaseBook::Task& task) {
   return client_.Create(kLeasesPath, lease).status();
 }
 
-void Leases::Settle(const LeaseBook::Task& task, const absl::Status& status) {
+void Leases::Finish(const LeaseBook::Task& task, const absl::Status& status) {
   MutexLock lock(mutex_);
   const absl::Time now = clock_.Now();
   if (!status.ok()) {

@@ -47,7 +47,7 @@ class Leases {
  private:
   void Work();
   absl::Status Make(const LeaseBook::Task& task);
-  void Settle(const LeaseBook::Task& task, const absl::Status& status);
+  void Finish(const LeaseBook::Task& task, const absl::Status& status);
 
   kubernetes::Client& client_;
   const Clock& clock_;

@@ -6,6 +6,8 @@
 
 #include "absl/strings/string_view.h"
 #include "services/common/log.h"
+#include "services/daemon/daemon.h"
+#include "services/daemon/flags.h"
 #include "services/fleetsim/flags.h"
 
 namespace {
@@ -50,31 +52,15 @@ std::unique_ptr<muster::fleetsim::Cluster> MakeCluster(
   return *std::move(cluster);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto options = muster::fleetsim::MakeOptions(muster::fleetsim::ParseFlags(argc, argv));
-  if (!options.ok()) {
-    std::cerr << "error: " << options.status().message() << "\n";
-    return 2;
-  }
-  // Blocked in every thread from here on: only sigwait sees them.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGUSR1);
-  sigaddset(&signals, SIGUSR2);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-
+void Run(const muster::fleetsim::AgentOptions& options, muster::daemon::Daemon& daemon) {
   const muster::SystemClock clock;
-  const auto cluster = MakeCluster(options->cluster, clock);
+  const auto cluster = MakeCluster(options.cluster, clock);
   if (cluster != nullptr) cluster->Start();
-  muster::fleetsim::Agent agent(*options, clock, cluster.get());
-  muster::log::Info("fleetsim runs", {{"server", options->server}, {"seed", options->fleet.seed}});
+  muster::fleetsim::Agent agent(options, clock, cluster.get());
+  muster::log::Info("fleetsim runs", {{"server", options.server}, {"seed", options.fleet.seed}});
   std::thread runner([&agent] { agent.Run(); });
-  int signal = 0;
-  while (sigwait(&signals, &signal) == 0 && (signal == SIGUSR1 || signal == SIGUSR2)) {
+  for (int signal = daemon.WaitForSignal(); signal == SIGUSR1 || signal == SIGUSR2;
+       signal = daemon.WaitForSignal()) {
     if (signal == SIGUSR1) muster::log::Info("nodes fail", {{"nodes", agent.FailNodes()}});
     if (signal == SIGUSR2) LogStatistics(agent, cluster.get(), "fleetsim statistics");
   }
@@ -82,5 +68,23 @@ int main(int argc, char** argv) {
   runner.join();
   if (cluster != nullptr) cluster->Stop();
   LogStatistics(agent, cluster.get(), "fleetsim stopped");
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "error: " << status.message() << "\n";
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options = muster::fleetsim::MakeOptions(muster::fleetsim::ParseFlags(argc, argv));
+  if (!options.ok()) return Fail(options.status());
+  const auto daemon_options = muster::daemon::OptionsFromFlags();
+  if (!daemon_options.ok()) return Fail(daemon_options.status());
+  muster::daemon::Daemon::BlockSignals({SIGUSR1, SIGUSR2});
+  const auto daemon = muster::daemon::Daemon::Start(*daemon_options);
+  if (!daemon.ok()) return Fail(daemon.status());
+  Run(*options, **daemon);
   return 0;
 }

@@ -63,7 +63,7 @@ class World {
           absl::StrCat(lifecycle::v1::NodeReport::Observation_Name(report.observation()).substr(12),
                        "@", absl::ToInt64Milliseconds(now_ - kStart)));
     }
-    model().Answered(due, FleetModel::Answer::kAccepted, now_);
+    model().Answered(due, FleetModel::Outcome::kAccepted, now_);
     Show(node);
   }
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/backoff.h"
 #include "services/common/first_edition.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
@@ -129,7 +130,7 @@ void Adapter::MakeControllers() {
   });
   namespaces_ =
       make("namespace", 1, [this](const std::string& name) { return ReconcileNamespace(name); });
-  watch_ = std::make_unique<MusterWatch>(muster_.get(), known_.get());
+  MakeMusterWatch();
   const std::pair<const char*, Sink*> collections[] = {{kNodePoolsPath, &cluster_->node_pools()},
                                                        {kNodesPath, &cluster_->nodes()},
                                                        {kPodsPath, &cluster_->pods()},
@@ -141,25 +142,27 @@ void Adapter::MakeControllers() {
   }
 }
 
-bool Adapter::ready() const {
-  MutexLock lock(mutex_);
-  return ready_ && !stopped_ && !lost_;
+void Adapter::MakeMusterWatch() {
+  rpc::Watch::Options options;
+  options.begins = [this](bool snapshot) {
+    if (snapshot) known_->BeginSnapshot();
+  };
+  options.ended = [](const absl::Status& status) {
+    log::Warn("the watch of Muster ended", {{"error", status}});
+  };
+  watch_ = muster_->Watch(std::move(options),
+                          [this](const lifecycle::v1::WatchLifecycleResponse& message) {
+                            known_->Take(message, absl::Now());
+                          });
 }
 
-bool Adapter::Sleep(absl::Duration time) {
+bool Adapter::ready() const {
   MutexLock lock(mutex_);
-  const absl::Time end = absl::Now() + time;
-  for (absl::Time now = absl::Now(); !stopped_ && !lost_ && now < end; now = absl::Now())
-    changed_.WaitFor(mutex_, end - now);
-  return !stopped_ && !lost_;
+  return ready_ && !stopper_.stopped();
 }
 
 void Adapter::Stop() {
-  {
-    MutexLock lock(mutex_);
-    stopped_ = true;
-    changed_.SignalAll();
-  }
+  stopper_.Stop();
   if (leader_->Leads()) return;
   // Ends a wait for the lease, or for the Kubernetes that is meant. While it leads, the lease is
   // given back at the end.
@@ -169,13 +172,15 @@ void Adapter::Stop() {
 }
 
 void Adapter::End() {
-  MutexLock lock(mutex_);
-  lost_ = true;
-  changed_.SignalAll();
+  {
+    MutexLock lock(mutex_);
+    lost_ = true;
+  }
+  stopper_.Stop();
 }
 
 bool Adapter::AwaitAdmission() {
-  absl::Duration pause = kHistoryLook;
+  Backoff backoff(kHistoryLook, kLongestAdmitPause);
   while (true) {
     const absl::Status status = identity_->Admit();
     {
@@ -185,8 +190,7 @@ bool Adapter::AwaitAdmission() {
     if (status.ok()) return true;
     if (!absl::IsFailedPrecondition(status))
       log::Warn("it could not be found out which Kubernetes this is", {{"error", status}});
-    if (!Sleep(pause)) return false;
-    pause = std::min(2 * pause, kLongestAdmitPause);
+    if (!stopper_.Sleep(backoff.Next())) return false;
   }
 }
 
@@ -202,7 +206,7 @@ absl::Status Adapter::JoinCluster() {
     if (status.ok()) return status;
     log::Warn("the cluster could not be announced to Muster", {{"error", status}});
     if (absl::IsFailedPrecondition(status) || absl::IsInvalidArgument(status)) return status;
-    if (!Sleep(kJoinRetry)) return absl::CancelledError("stopped");
+    if (!stopper_.Sleep(kJoinRetry)) return absl::CancelledError("stopped");
   }
 }
 
@@ -212,7 +216,7 @@ bool Adapter::AwaitSynced() {
                                            [](const auto& it) { return it->synced(); });
   };
   while (!synced()) {
-    if (!Sleep(kSyncPoll)) return false;
+    if (!stopper_.Sleep(kSyncPoll)) return false;
   }
   return true;
 }
@@ -251,15 +255,8 @@ void Adapter::Work() {
 }
 
 bool Adapter::AwaitLook() {
-  {
-    MutexLock lock(mutex_);
-    const absl::Time end = absl::Now() + kHistoryLook;
-    for (absl::Time now = absl::Now(); !stopped_ && !lost_ && !look_ && now < end;
-         now = absl::Now())
-      changed_.WaitFor(mutex_, end - now);
-    if (!std::exchange(look_, false)) return !stopped_ && !lost_;
-  }
-  return Sleep(kBrakeGather);
+  if (!stopper_.Wait(kHistoryLook)) return false;
+  return !look_.exchange(false) || stopper_.Sleep(kBrakeGather);
 }
 
 void Adapter::CheckIdentity() {

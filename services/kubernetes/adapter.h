@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
@@ -10,6 +11,7 @@
 #include "absl/time/time.h"
 #include "prometheus/registry.h"
 #include "services/common/mutex.h"
+#include "services/common/stopper.h"
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/api/reflector.h"
 #include "services/kubernetes/brake.h"
@@ -22,7 +24,6 @@
 #include "services/kubernetes/metrics.h"
 #include "services/kubernetes/muster_client.h"
 #include "services/kubernetes/muster_view.h"
-#include "services/kubernetes/muster_watch.h"
 #include "services/kubernetes/node_reconciler.h"
 #include "services/kubernetes/pool_reconciler.h"
 #include "services/kubernetes/reporter.h"
@@ -75,6 +76,7 @@ class Adapter {
   Adapter(AdapterOptions options, prometheus::Registry& registry);
   absl::Status Connect();
   void MakeControllers();
+  void MakeMusterWatch();
   void MakeHistory();
   void MakeBrake();
   History::Unknown FindUnknown() const;
@@ -99,7 +101,6 @@ class Adapter {
   void End();
   void ShutDown();
   Outcome ReconcileNamespace(const std::string& name);
-  bool Sleep(absl::Duration time);
 
   const AdapterOptions options_;
   const std::shared_ptr<Metrics> metrics_;
@@ -121,14 +122,13 @@ class Adapter {
   std::unique_ptr<Controller> namespaces_;
   std::unique_ptr<ClusterView> cluster_;
   std::unique_ptr<MusterView> known_;
-  std::unique_ptr<MusterWatch> watch_;
+  std::unique_ptr<rpc::Watch> watch_;  // keeps known_ level with Muster
   std::vector<std::unique_ptr<Reflector>> reflectors_;
+  Stopper stopper_;                 // of Run: by Stop or End
+  std::atomic<bool> look_ = false;  // the brake is asked
   mutable Mutex mutex_;
-  CondVar changed_;
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   bool lost_ MUSTER_GUARDED_BY(mutex_) = false;
   bool ready_ MUSTER_GUARDED_BY(mutex_) = true;
-  bool look_ MUSTER_GUARDED_BY(mutex_) = false;  // the brake is asked
 };
 
 }  // namespace muster::kubernetes

@@ -93,9 +93,8 @@ void Adapter::MakeBrake() {
     return OrderOf(cluster);
   };
   parts.wake = [this] {
-    MutexLock lock(mutex_);
     look_ = true;
-    changed_.SignalAll();
+    stopper_.Wake();
   };
   parts.show = [this](const Brake::Candidate& of, const std::string& message, bool begins) {
     ShowHeld(of, message, begins);

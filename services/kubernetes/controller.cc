@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/log.h"
 #include "services/kubernetes/api/client.h"
+#include "services/trace/span.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -43,7 +45,10 @@ void Controller::Stop() {
 void Controller::Work() {
   while (const auto item = queue_.Take()) {
     const absl::Time begin = absl::Now();
+    trace::Work work(absl::StrCat("reconcile ", name_));
+    work.Add("muster.key", item->key);
     const Outcome outcome = reconcile_(item->key);
+    if (!outcome.status.ok()) work.Fail(outcome.status.message());
     const Result result = !outcome.status.ok()                       ? Result::kError
                           : outcome.again < absl::InfiniteDuration() ? Result::kRequeueAfter
                                                                      : Result::kSuccess;

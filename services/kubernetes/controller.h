@@ -23,6 +23,9 @@ struct Outcome {
   Outcome() = default;
 };
 
+// When to look again for what the watch must bring, if it is late.
+inline constexpr absl::Duration kWatchIsLate = absl::Seconds(1);
+
 // Nothing failed; look again in `again`.
 inline Outcome Later(absl::Duration again) {
   Outcome outcome;

@@ -100,21 +100,13 @@ void EventMirror::Start() {
 }
 
 void EventMirror::Stop() {
+  stopper_.Stop();
   {
     MutexLock lock(mutex_);
-    stopped_ = true;
     changed_.SignalAll();
   }
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
-}
-
-bool EventMirror::Sleep(absl::Duration time) {
-  MutexLock lock(mutex_);
-  const absl::Time end = absl::Now() + time;
-  for (absl::Time now = absl::Now(); !stopped_ && now < end; now = absl::Now())
-    changed_.WaitFor(mutex_, end - now);
-  return !stopped_;
 }
 
 absl::Status EventMirror::FindWritten() {
@@ -153,8 +145,8 @@ bool EventMirror::Take(Event& event) {
   MutexLock lock(mutex_);
   while (true) {
     auto next = FindNext();
-    for (; next == waiting_.end() && !stopped_; next = FindNext()) changed_.Wait(mutex_);
-    if (stopped_) return false;
+    for (; next == waiting_.end() && !stopper_.stopped(); next = FindNext()) changed_.Wait(mutex_);
+    if (stopper_.stopped()) return false;
     event = std::move(next->second);
     waiting_at_.erase(event.name());
     waiting_.erase(next);
@@ -219,7 +211,7 @@ void EventMirror::End(const Event& event, const absl::Status& status) {
 void EventMirror::FindAndWrite() {
   for (absl::Status status = FindWritten(); !status.ok(); status = FindWritten()) {
     if (!absl::IsCancelled(status)) log::Warn("events could not be listed", {{"error", status}});
-    if (!Sleep(kRetry)) return;
+    if (!stopper_.Sleep(kRetry)) return;
   }
   WriteAll();
 }
@@ -227,7 +219,7 @@ void EventMirror::FindAndWrite() {
 void EventMirror::WriteAll() {
   Event event;
   while (Take(event)) {
-    if (!Sleep(WaitOf(absl::Now()))) return;
+    if (!stopper_.Sleep(WaitOf(absl::Now()))) return;
     End(event, Write(event));
   }
 }

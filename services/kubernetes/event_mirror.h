@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/common/mutex.h"
+#include "services/common/stopper.h"
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/core/event.h"
 #include "services/kubernetes/core/pace.h"
@@ -81,15 +82,13 @@ class EventMirror {
   // What has become of one that was taken.
   void End(const lifecycle::v1::Event& event, const absl::Status& status);
   void Forget(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // False: stopped meanwhile.
-  bool Sleep(absl::Duration time);
 
   Client& api_;
   Metrics& metrics_;
   const Options options_;
+  Stopper stopper_;
   Mutex mutex_;
   CondVar changed_;
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   bool found_ MUSTER_GUARDED_BY(mutex_) = false;  // what is there already
   Pace pace_ MUSTER_GUARDED_BY(mutex_);
   // Nobody writes before: the API server refused.

@@ -14,12 +14,12 @@ namespace muster::kubernetes {
 absl::StatusOr<std::string> Identity::Ask() {
   ASSIGN_OR_RETURN(const Json found,
                    parts_.api->Get(absl::StrCat(kNamespacesPath, "/kube-system")));
-  std::string uid(TextOf(MemberOf(found, "metadata"), "uid"));
+  std::string uid(TextOf(MemberOf(found, "metadata", "uid")));
   if (!uid.empty()) return uid;
   return absl::UnknownError("the namespace kube-system has no uid");
 }
 
-absl::Status Identity::Settle(const std::string& uid, const absl::Status& verdict) {
+absl::Status Identity::Note(const std::string& uid, const absl::Status& verdict) {
   const bool refused = absl::IsFailedPrecondition(verdict);
   {
     MutexLock lock(mutex_);
@@ -34,10 +34,10 @@ absl::Status Identity::Admit() {
   ASSIGN_OR_RETURN(const std::string uid, Ask());
   const auto cluster = parts_.muster->GetCluster();
   // One that is not there has nothing to lose; it is bound when it is.
-  if (absl::IsNotFound(cluster.status())) return Settle(uid, absl::OkStatus());
+  if (absl::IsNotFound(cluster.status())) return Note(uid, absl::OkStatus());
   RETURN_IF_ERROR(cluster.status());
   const std::string& bound = cluster->kubernetes_uid();
-  if (bound == uid) return Settle(uid, absl::OkStatus());
+  if (bound == uid) return Note(uid, absl::OkStatus());
   const absl::Status verdict =
       parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/true);
   if (absl::IsFailedPrecondition(verdict)) {
@@ -54,7 +54,7 @@ absl::Status Identity::Admit() {
                        id, " --kubernetes-uid=", uid,
                        bound.empty() ? "" : absl::StrCat(" --replaces=", bound))}});
   }
-  return Settle(uid, verdict);
+  return Note(uid, verdict);
 }
 
 absl::Status Identity::Bind() {
@@ -63,7 +63,7 @@ absl::Status Identity::Bind() {
     MutexLock lock(mutex_);
     uid = uid_;
   }
-  return Settle(uid, parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/false));
+  return Note(uid, parts_.muster->BindCluster(uid, parts_.adopt, /*validate_only=*/false));
 }
 
 absl::Status Identity::Confirm() {

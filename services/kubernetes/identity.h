@@ -40,7 +40,7 @@ class Identity {
 
  private:
   absl::StatusOr<std::string> Ask();
-  absl::Status Settle(const std::string& uid, const absl::Status& verdict);
+  absl::Status Note(const std::string& uid, const absl::Status& verdict);
 
   const Parts parts_;
   mutable Mutex mutex_;

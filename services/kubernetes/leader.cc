@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/kubernetes/api/json.h"
 #include "services/kubernetes/core/text.h"
 
 namespace muster::kubernetes {
@@ -21,16 +22,6 @@ absl::Duration Uptime() {
   return absl::DurationFromTimespec(now);
 }
 
-std::string Text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-int64_t Number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
-}
-
 }  // namespace
 
 Leader::Leader(Client* client, Options options) : client_(*client), options_(std::move(options)) {}
@@ -40,14 +31,6 @@ Leader::~Leader() { Stop(); }
 bool Leader::Leads() const {
   MutexLock lock(mutex_);
   return renewed_ && Uptime() - *renewed_ < options_.renew_deadline;
-}
-
-bool Leader::Sleep(absl::Duration time) {
-  MutexLock lock(mutex_);
-  const absl::Duration end = Uptime() + time;
-  for (absl::Duration now = Uptime(); !stopped_ && now < end; now = Uptime())
-    changed_.WaitFor(mutex_, end - now);
-  return !stopped_;
 }
 
 absl::Status Leader::Write(const Json& lease, bool exists, absl::Duration begin) {
@@ -77,19 +60,19 @@ absl::Status Leader::Try() {
                     {"metadata", {{"name", options_.lease}, {"namespace", options_.name_space}}}};
   Json& spec = lease["spec"];
   if (!spec.is_object()) spec = Json::object();
-  const std::string holder = Text(spec, "holderIdentity");
+  const std::string holder = TextOf(MemberOf(spec, "holderIdentity"));
   const bool ours = holder == options_.identity;
   if (!holder.empty() && !ours) {
     // By our clock, from when we saw it change: clocks of others may say what they will.
-    const std::string version = Text(lease["metadata"], "resourceVersion");
+    const std::string version = TextOf(MemberOf(lease["metadata"], "resourceVersion"));
     if (version != seen_.version)
-      seen_ = {version, begin, absl::Seconds(Number(spec, "leaseDurationSeconds"))};
+      seen_ = {version, begin, absl::Seconds(NumberOf(MemberOf(spec, "leaseDurationSeconds")))};
     if (begin - seen_.at < seen_.valid) return absl::AbortedError("another holds the lease");
   }
   const std::string now = MicroTime(absl::Now());
   if (!ours) {
     spec["acquireTime"] = now;
-    spec["leaseTransitions"] = Number(spec, "leaseTransitions") + (exists ? 1 : 0);
+    spec["leaseTransitions"] = NumberOf(MemberOf(spec, "leaseTransitions")) + (exists ? 1 : 0);
   }
   spec["holderIdentity"] = options_.identity;
   spec["leaseDurationSeconds"] =
@@ -103,13 +86,13 @@ bool Leader::Acquire() {
   while (true) {
     const absl::Status status = Try();
     if (status.ok()) {
-      if (!Sleep(absl::ZeroDuration())) break;
+      if (stopper_.stopped()) break;
       log::Info("leading", {{"lease", options_.lease}, {"identity", options_.identity}});
       return true;
     }
     if (!std::exchange(told, true) || !absl::IsAborted(status))
       log::Info("waiting for the lease", {{"lease", options_.lease}, {"why", status}});
-    if (!Sleep(options_.retry_period * absl::Uniform(random_, 0.8, 1.2))) return false;
+    if (!stopper_.Sleep(options_.retry_period * absl::Uniform(random_, 0.8, 1.2))) return false;
   }
   // Stopped while it was being taken.
   GiveBack();
@@ -120,11 +103,11 @@ void Leader::Hold(std::function<void()> lost) {
   lost_ = std::move(lost);
   MutexLock lock(mutex_);
   // Stop waits for a thread that it knows.
-  if (!stopped_) thread_ = std::thread([this] { Renew(); });
+  if (!stopper_.stopped()) thread_ = std::thread([this] { Renew(); });
 }
 
 void Leader::Renew() {
-  while (Sleep(options_.retry_period)) {
+  while (stopper_.Sleep(options_.retry_period)) {
     if (!Leads()) break;
     const absl::Status status = Try();
     if (status.ok()) continue;
@@ -134,7 +117,7 @@ void Leader::Renew() {
   }
   {
     MutexLock lock(mutex_);
-    if (stopped_) return;
+    if (stopper_.stopped()) return;
     renewed_.reset();
   }
   log::Error("the lease is lost", {{"lease", options_.lease}});
@@ -152,7 +135,7 @@ void Leader::GiveBack() {
   auto lease = client_.Get(path);
   if (!lease.ok()) return;
   Json& spec = (*lease)["spec"];
-  if (Text(spec, "holderIdentity") != options_.identity) return;
+  if (TextOf(MemberOf(spec, "holderIdentity")) != options_.identity) return;
   spec.erase("holderIdentity");
   spec["leaseDurationSeconds"] = 1;
   spec["renewTime"] = MicroTime(absl::Now());
@@ -162,8 +145,8 @@ void Leader::GiveBack() {
 void Leader::Stop() {
   {
     MutexLock lock(mutex_);
-    if (std::exchange(stopped_, true)) return;
-    changed_.SignalAll();
+    if (stopper_.stopped()) return;
+    stopper_.Stop();
   }
   if (thread_.joinable()) thread_.join();
   GiveBack();

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/common/stopper.h"
 #include "services/kubernetes/api/client.h"
 
 namespace muster::kubernetes {
@@ -56,7 +57,6 @@ class Leader {
   void Renew();
   // So that another need not wait, if it may still be ours.
   void GiveBack();
-  bool Sleep(absl::Duration time);
 
   Client& client_;
   const Options options_;
@@ -64,8 +64,7 @@ class Leader {
   absl::BitGen random_;
   Seen seen_;  // of the thread that tries
   mutable Mutex mutex_;
-  CondVar changed_;
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  Stopper stopper_;
   // When the last renewal that succeeded was begun, on a clock that runs on while we are frozen.
   std::optional<absl::Duration> renewed_ MUSTER_GUARDED_BY(mutex_);
   std::thread thread_;

@@ -3,16 +3,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
-#include "services/common/mutex.h"
-#include "services/rpc/channel.h"
-#include "services/rpc/read_stream.h"
-#include "services/rpc/status.h"
+#include "services/rpc/client/calls.h"
+#include "services/rpc/client/channel.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -24,61 +21,24 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(20);
 
 }  // namespace
 
-// The stubs, and the calls under way.
-class MusterClient::Rpc {
- public:
+struct MusterClient::Rpc {
   explicit Rpc(const std::string& server) {
     const auto channel = rpc::MakeChannel(server);
     lifecycle = LifecycleService::NewStub(channel);
     configuration = ConfigurationService::NewStub(channel);
   }
 
-  // A context that Stop cancels, at once if it was called before.
-  class Call {
-   public:
-    explicit Call(Rpc& rpc) : rpc_(rpc) {
-      MutexLock lock(rpc_.mutex_);
-      rpc_.open_.insert(&context);
-      if (rpc_.stopped_) context.TryCancel();
-    }
-    ~Call() {
-      MutexLock lock(rpc_.mutex_);
-      rpc_.open_.erase(&context);
-    }
-    Call(const Call&) = delete;
-    Call& operator=(const Call&) = delete;
-    grpc::ClientContext context;
-
-   private:
-    Rpc& rpc_;
-  };
-
   template <class Stub, class Request, class Response>
-  absl::StatusOr<Response> Unary(const std::unique_ptr<Stub>& stub,
+  absl::StatusOr<Response> Unary(const std::shared_ptr<Stub>& stub,
                                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                                               Response*),
                                  const Request& request) {
-    Call call(*this);
-    rpc::PrepareCall(call.context, kCallTimeout);
-    Response response;
-    const grpc::Status status = (stub.get()->*method)(&call.context, request, &response);
-    if (!status.ok()) return rpc::FromGrpcStatus(status);
-    return response;
+    return calls.Call(kCallTimeout, *stub, method, request);
   }
 
-  void Stop() {
-    MutexLock lock(mutex_);
-    stopped_ = true;
-    for (grpc::ClientContext* context : open_) context->TryCancel();
-  }
-
-  std::unique_ptr<LifecycleService::Stub> lifecycle;
-  std::unique_ptr<ConfigurationService::Stub> configuration;
-
- private:
-  Mutex mutex_;
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::set<grpc::ClientContext*> open_ MUSTER_GUARDED_BY(mutex_);
+  rpc::Calls calls;
+  std::shared_ptr<LifecycleService::Stub> lifecycle;
+  std::shared_ptr<ConfigurationService::Stub> configuration;
 };
 
 MusterClient::MusterClient(Options options)
@@ -87,7 +47,7 @@ MusterClient::MusterClient(Options options)
 
 MusterClient::~MusterClient() = default;
 
-void MusterClient::Stop() { rpc_->Stop(); }
+void MusterClient::Stop() { rpc_->calls.Stop(); }
 
 std::string MusterClient::PoolName(absl::string_view id) const {
   return absl::StrCat(cluster_, "/nodePools/", id);
@@ -205,26 +165,19 @@ absl::Status MusterClient::Rollback(const std::string& pool_uid, const std::stri
       .status();
 }
 
-absl::Status MusterClient::Watch(
-    const rpc::ResumePoint& from,
-    const std::function<void(const lifecycle::v1::WatchLifecycleResponse&)>& take) {
+std::unique_ptr<rpc::Watch> MusterClient::Watch(
+    rpc::Watch::Options options,
+    std::function<void(const lifecycle::v1::WatchLifecycleResponse&)> take) {
   using lifecycle::v1::WatchLifecycleRequest;
-  using lifecycle::v1::WatchLifecycleResponse;
   WatchLifecycleRequest request;
   request.set_name_prefix(absl::StrCat(cluster_, "/"));
   request.add_kinds(WatchLifecycleRequest::KIND_NODE_POOL);
   request.add_kinds(WatchLifecycleRequest::KIND_NODE);
   request.add_kinds(WatchLifecycleRequest::KIND_EVENT);
-  request.mutable_start()->set_bundle(true);
-  from.WriteTo(*request.mutable_start());
-  Rpc::Call call(*rpc_);
-  const grpc::Status status = rpc::ReadStream<WatchLifecycleResponse>(
-      [&](grpc::ClientReadReactor<WatchLifecycleResponse>* reactor) {
-        rpc_->lifecycle->async()->WatchLifecycle(&call.context, &request, reactor);
-      },
-      take);
-  return status.ok() ? absl::UnavailableError("the server ended the watch")
-                     : rpc::FromGrpcStatus(status);
+  options.stream = rpc::StreamOf<lifecycle::v1::WatchLifecycleResponse>(
+      request, [stub = rpc_->lifecycle](auto... call) { stub->async()->WatchLifecycle(call...); },
+      std::move(take));
+  return std::make_unique<rpc::Watch>(std::move(options));
 }
 
 }  // namespace muster::kubernetes

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "muster/configuration/v1/configuration.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
-#include "services/rpc/resume_point.h"
+#include "services/rpc/client/watch.h"
 
 namespace muster::kubernetes {
 
@@ -63,16 +63,17 @@ class MusterClient {
                        const std::string& rollback);
   absl::Status Rollback(const std::string& pool_uid, const std::string& profile);
 
-  // Streams pools, Nodes and events of the cluster until it breaks; `take` is called by gRPC's
-  // threads, one message at a time, and must not block. From a point, or with a snapshot.
-  absl::Status Watch(const rpc::ResumePoint& from,
-                     const std::function<void(const lifecycle::v1::WatchLifecycleResponse&)>& take);
+  // Pools, Nodes and events of the cluster; `options.stream` is set here. `take` is called by gRPC's
+  // threads, one message at a time, and must not block. Stop does not end it.
+  std::unique_ptr<rpc::Watch> Watch(
+      rpc::Watch::Options options,
+      std::function<void(const lifecycle::v1::WatchLifecycleResponse&)> take);
 
   // Ends all calls under way and to come.
   void Stop();
 
  private:
-  class Rpc;
+  struct Rpc;
   const std::string cluster_;
   const std::unique_ptr<Rpc> rpc_;
 };

@@ -48,23 +48,33 @@ void MusterView::BeginSnapshot() {
     if (pool.view.pool != nullptr) unnamed_.insert(pool.view.pool->name());
   }
   for (const auto& [name, node] : nodes_) unnamed_.insert(name);
+  in_snapshot_ = true;
   listeners_.history(std::nullopt);
 }
 
 void MusterView::EndSnapshot(const std::string& incarnation) {
   listeners_.history(incarnation);
-  if (std::exchange(incarnation_, incarnation) != incarnation) ended_.clear();
+  in_snapshot_ = false;
+  const bool another = std::exchange(incarnation_, incarnation) != incarnation;
+  if (another) ended_.clear();
   for (const std::string& name : std::exchange(unnamed_, {})) Remove(name, false);
-  if (std::exchange(synced_, true)) return;
+  // In another history also what looks the same was said by nobody.
+  if (std::exchange(synced_, true) && !another) return;
   for (const auto& [id, pool] : pools_) listeners_.node_pool(id);
   for (const auto& [name, node] : nodes_) listeners_.machine(node->machine());
+}
+
+template <class Message>
+bool MusterView::IsSame(const Message& known, const Message& told) const {
+  return known.etag() == told.etag() &&
+         (!in_snapshot_ || google::protobuf::util::MessageDifferencer::Equals(known, told));
 }
 
 void MusterView::Put(const NodePool& pool, absl::Time now) {
   unnamed_.erase(pool.name());
   const std::string id = LastPart(pool.name());
   Pool_& known = pools_[id];
-  if (known.view.pool != nullptr && known.view.pool->etag() == pool.etag() &&
+  if (known.view.pool != nullptr && IsSame(*known.view.pool, pool) &&
       known.view.pool->uid() == pool.uid()) {
     return;
   }
@@ -77,7 +87,7 @@ void MusterView::Put(const NodePool& pool, absl::Time now) {
 void MusterView::Put(const Node& node) {
   unnamed_.erase(node.name());
   std::shared_ptr<const Node>& known = nodes_[node.name()];
-  if (known != nullptr && known->etag() == node.etag() &&
+  if (known != nullptr && IsSame(*known, node) &&
       google::protobuf::util::MessageDifferencer::Equals(known->create_time(),
                                                          node.create_time())) {
     return;

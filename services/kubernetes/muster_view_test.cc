@@ -184,6 +184,30 @@ TEST_F(MusterViewTest, TheFirstSnapshotHasEverybodyLook) {
 }
 
 // A machine that left one pool and came to another has two Nodes for a while.
+// A restored past counts its revisions, and so its etags, again: what bears the same may be another.
+TEST_F(MusterViewTest, InAnotherHistoryEverythingIsLookedAtAgain) {
+  const auto snapshot = [&](const std::string& incarnation, int64_t nodes) {
+    view_.BeginSnapshot();
+    WatchLifecycleResponse message;
+    message.mutable_node_pool()->set_name(absl::StrCat(kCluster, "nodePools/a"));
+    message.mutable_node_pool()->set_uid("u");
+    message.mutable_node_pool()->set_etag("26");
+    message.mutable_node_pool()->mutable_spec()->set_target_nodes(nodes);
+    Put(message);
+    Put(MakeNode("a", "g7", 1, "27"));
+    EndSnapshot(incarnation);
+  };
+  snapshot("h1", 1);
+  Told();
+  snapshot("h1", 1);
+  EXPECT_THAT(Told(), IsEmpty()) << "as it was";
+  snapshot("h2", 2);
+  EXPECT_EQ(view_.Pool("a").pool->spec().target_nodes(), 2);
+  EXPECT_THAT(Told(), ::testing::IsSupersetOf({"pool a", "g7"}));
+  snapshot("h3", 2);
+  EXPECT_THAT(Told(), UnorderedElementsAre("pool a", "g7")) << "what looks the same, too";
+}
+
 TEST_F(MusterViewTest, AMachineIsItsLastLife) {
   Put(MakeNode("a", "g7", 10, "1", "u"));
   Put(MakeNode("b", "g7", 20, "1", "v"));

@@ -21,8 +21,6 @@ using lifecycle::v1::NodeReport;
 
 // As kubectl drain has it.
 constexpr absl::Duration kEvictionRetry = absl::Seconds(5);
-// What the watch must bring, if it is late.
-constexpr absl::Duration kWatchIsLate = absl::Seconds(1);
 constexpr char kNodeKind[] = "node";
 // Pods that a report names as blocked.
 constexpr size_t kMostBlocked = 3;

@@ -19,9 +19,6 @@ namespace {
 using lifecycle::v1::NodePool;
 using lifecycle::v1::NodeReport;
 
-// What the watch must bring, if it is late.
-constexpr absl::Duration kWatchIsLate = absl::Seconds(1);
-
 constexpr char kPoolKind[] = "node_pool";
 
 std::string PathOf(const NodePoolObject& object) {

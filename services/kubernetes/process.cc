@@ -56,11 +56,9 @@ absl::Status Process::WritePortFile() const {
 }
 
 void Process::FollowReadiness() {
-  MutexLock lock(mutex_);
-  while (!over_) {
+  do {
     server_->SetServing(kReady, adapter_->ready());
-    changed_.WaitFor(mutex_, kReadinessPoll);
-  }
+  } while (stopper_.Sleep(kReadinessPoll));
 }
 
 absl::Status Process::Run() { return adapter_->Run(); }
@@ -68,11 +66,7 @@ absl::Status Process::Run() { return adapter_->Run(); }
 void Process::Stop() { adapter_->Stop(); }
 
 Process::~Process() {
-  {
-    MutexLock lock(mutex_);
-    over_ = true;
-    changed_.SignalAll();
-  }
+  stopper_.Stop();
   if (follower_.joinable()) follower_.join();
   if (server_ != nullptr) server_->Shutdown();
 }

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "services/common/mutex.h"
+#include "services/common/stopper.h"
 #include "services/kubernetes/adapter.h"
 #include "services/kubernetes/options.h"
 #include "services/rpc/metrics.h"
@@ -37,9 +37,7 @@ class Process {
   std::unique_ptr<Adapter> adapter_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::MetricsEndpoint> metrics_endpoint_;
-  Mutex mutex_;
-  CondVar changed_;
-  bool over_ MUSTER_GUARDED_BY(mutex_) = false;
+  Stopper stopper_;
   std::thread follower_;
 };
 

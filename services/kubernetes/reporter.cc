@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "services/common/backoff.h"
 #include "services/common/log.h"
-#include "services/common/retry.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 constexpr size_t kMostReports = 1000;  // a call
 // What is seen at the same time travels together.
 constexpr absl::Duration kGather = absl::Milliseconds(5);
-constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
-constexpr absl::Duration kLongestPause = absl::Seconds(15);
+constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
+constexpr absl::Duration kLongestRetry = absl::Seconds(15);
 
 }  // namespace
 
@@ -100,11 +100,11 @@ void Reporter::Send(const Batch& batch) {
     bool refused = !codes.ok();
     for (size_t i = 0; i < count && codes.ok(); ++i)
       refused |= (*codes)[at++] != absl::StatusCode::kOk;
-    Settle(machine, refused);
+    Acknowledge(machine, refused);
   }
 }
 
-void Reporter::Settle(const std::string& machine, bool refused) {
+void Reporter::Acknowledge(const std::string& machine, bool refused) {
   bool again = false;
   absl::Duration pause = absl::ZeroDuration();
   {
@@ -112,7 +112,7 @@ void Reporter::Settle(const std::string& machine, bool refused) {
     again = entries_[machine].offered_again || refused;
     entries_.erase(machine);
     if (refused) {
-      pause = PauseAfter(++refusals_[machine], kFirstPause, kLongestPause);
+      pause = PauseAfter(++refusals_[machine], kFirstRetry, kLongestRetry);
     } else {
       refusals_.erase(machine);
     }

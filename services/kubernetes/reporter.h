@@ -52,7 +52,7 @@ class Reporter {
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Send(const Batch& batch);
   // One machine's reports are through.
-  void Settle(const std::string& machine, bool refused);
+  void Acknowledge(const std::string& machine, bool refused);
 
   MusterClient& client_;
   const Listener look_again_;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "services/common/retry.h"
+#include "services/common/backoff.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -52,7 +52,7 @@ void WorkQueue::Retry(const std::string& key, absl::Duration at_least) {
   const absl::Duration pause =
       PauseAfter(++state.failures, options_.first_retry, options_.last_retry);
   ++counts_.retries;
-  Schedule(key, absl::Now() + std::max(at_least, pause * absl::Uniform(random_, 0.5, 1.0)));
+  Schedule(key, absl::Now() + Jittered(pause, random_, at_least));
 }
 
 void WorkQueue::Forget(const std::string& key) {

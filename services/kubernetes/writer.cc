@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "services/common/retry.h"
+#include "services/common/backoff.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/api/errors.h"
 
@@ -27,7 +27,7 @@ void WriteBackoff::Failed(const std::string& write, absl::Time now, absl::Durati
   MutexLock lock(mutex_);
   State& state = states_[write];
   const absl::Duration pause = PauseAfter(++state.failures, options_.first, options_.last);
-  state.due = now + std::max(at_least, pause * absl::Uniform(random_, 0.5, 1.0));
+  state.due = now + Jittered(pause, random_, at_least);
   if (states_.size() > trim_size_) Trim(now);
 }
 

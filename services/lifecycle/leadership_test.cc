@@ -16,8 +16,8 @@
 #include "services/common/clock.h"
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/decide.h"
-#include "services/lifecycle/fake_peers.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/lifecycle/peers/fake_peers.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"
@@ -67,8 +67,8 @@ class Leadership : public ::testing::Test {
     options.lease_ttl = absl::Seconds(1);
     options.ask_timeout = ask_timeout_;
     options.policy.retry = retry_;
-    options.orphan_interval = orphan_interval_;
-    options.event_keep = event_keep_;
+    options.orphans.interval = orphan_interval_;
+    options.orphans.event_keep = event_keep_;
     auto created = LifecycleService::Create(std::move(options));
     if (!created.ok()) throw std::runtime_error(created.status().ToString());
     return *std::move(created);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "services/common/pieces.h"
+#include "services/common/condition_names.h"
 #include "services/lifecycle/core/node_machine.h"
 
 namespace muster::lifecycle {
@@ -17,8 +17,13 @@ using prometheus::MetricFamily;
 constexpr double kBuckets[] = {.1,  1,   5,     15,    30,        60,        120,   300,
                                600, 900, 1'800, 3'600, 2 * 3'600, 4 * 3'600, 86'400};
 
-constexpr const char* kTargets[] = {"TargetMet",     "UnderTarget",   "OverTarget",
-                                    "PendingDelete", "InternalError", "New"};
+// Of a Node, from its request: a second to two hours.
+constexpr double kObtainingBuckets[] = {1,   2,   5,   10,    20,    30,    60,
+                                        120, 300, 600, 1'200, 1'800, 3'600, 7'200};
+
+constexpr const char* kTargets[] = {reason::kTargetMet,     reason::kUnderTarget,
+                                    reason::kOverTarget,    reason::kPendingDelete,
+                                    reason::kInternalError, "New"};
 // In the order of Reconfiguration::State.
 constexpr const char* kReconfigurations[kReconfigurationStates] = {"running", "paused", "halted",
                                                                    "done", "cancelled"};
@@ -106,6 +111,7 @@ std::vector<MetricFamily> FamiliesOf(const Census& census, absl::Time now) {
 
 LifecycleMetrics::LifecycleMetrics(const Lane* lane)
     : lane_(lane),
+      obtaining_(kObtainingBuckets),
       delivery_(kBuckets),
       boot_(kBuckets),
       reboot_(kBuckets),
@@ -146,6 +152,7 @@ void LifecycleMetrics::Count(const Node& before, const Node& after) {
     MutexLock lock(moves_mutex_);
     ++moves_[{before.state, after.state}];
   }
+  if (happened.obtained) obtaining_.Observe(*happened.obtained);
   if (happened.delivered) delivery_.Observe(*happened.delivered);
   if (happened.booted) boot_.Observe(*happened.booted);
   if (happened.rebooted) reboot_.Observe(*happened.rebooted);
@@ -190,6 +197,12 @@ void LifecycleMetrics::AppendCounters(std::vector<MetricFamily>& families) const
 }
 
 void LifecycleMetrics::AppendHistograms(std::vector<MetricFamily>& families) const {
+  families.push_back(HistogramOf(
+      "muster_lifecycle_request_to_service_seconds",
+      "From when capacity was asked for a Node's machine until the Node is in service: its wait in "
+      "the queue, its boot, and machines that failed before it. Nodes that a pool may not have by "
+      "its quota are not asked for.",
+      obtaining_));
   families.push_back(HistogramOf("muster_lifecycle_delivery_seconds",
                                  "From the grant of a Node's machine until it is in service.",
                                  delivery_));
@@ -212,15 +225,11 @@ void LifecycleMetrics::AppendHistograms(std::vector<MetricFamily>& families) con
 std::vector<MetricFamily> LifecycleMetrics::Collect() const {
   Census census;
   absl::Time now;
-  {
-    MutexLock lock(mutex_);
-    if (lane_ == nullptr) return {};
-    now = lane_->clock().Now();
-    ForAllInPieces<Pool>(
-        *lane_, [&](const State&, const std::string&, const Pool& pool) { census.Add(pool); });
-    ForAllInPieces<Node>(
-        *lane_, [&](const State&, const std::string&, const Node& node) { census.Add(node, now); });
-  }
+  const auto count = [&](const Lane& lane) {
+    now = lane.clock().Now();
+    census = CensusOf(lane, now);
+  };
+  if (!lane_.Read(count)) return {};
   std::vector<MetricFamily> families = FamiliesOf(census, now);
   AppendCounters(families);
   AppendHistograms(families);

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "services/common/detachable.h"
 #include "services/common/mutex.h"
 #include "services/common/row_follower.h"
 #include "services/lifecycle/core/census.h"
@@ -32,10 +33,7 @@ class LifecycleMetrics final : public prometheus::Collectable {
   static std::shared_ptr<LifecycleMetrics> Create(Lane* lane);
 
   // The lane is going away: from here on nothing is shown.
-  void Detach() {
-    MutexLock lock(mutex_);
-    lane_ = nullptr;
-  }
+  void Detach() { lane_.Detach(); }
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
@@ -49,10 +47,10 @@ class LifecycleMetrics final : public prometheus::Collectable {
   void AppendCounters(std::vector<prometheus::MetricFamily>& families) const;
   void AppendHistograms(std::vector<prometheus::MetricFamily>& families) const;
 
-  mutable Mutex mutex_;
-  const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
+  Detachable<Lane> lane_;
   RowFollower<Node> nodes_;
   RowFollower<Pool> pools_;
+  rpc::Histogram obtaining_;
   rpc::Histogram delivery_;
   rpc::Histogram boot_;
   rpc::Histogram reboot_;

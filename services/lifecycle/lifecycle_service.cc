@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "services/common/status_macros.h"
-#include "services/lifecycle/advisor.h"
-#include "services/lifecycle/books_auditor.h"
-#include "services/lifecycle/catalogue_mirror.h"
-#include "services/lifecycle/handlers.h"
+#include "services/lifecycle/api/advisor.h"
+#include "services/lifecycle/api/books_auditor.h"
+#include "services/lifecycle/api/handlers.h"
 #include "services/lifecycle/lifecycle_metrics.h"
-#include "services/lifecycle/orphan_collector.h"
-#include "services/lifecycle/reconciler.h"
+#include "services/lifecycle/peers/catalogue_mirror.h"
+#include "services/lifecycle/reconcile/orphan_collector.h"
+#include "services/lifecycle/reconcile/reconciler.h"
 
 namespace muster::lifecycle {
 
@@ -28,22 +28,12 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
   const Options& all = service->options_;
   service->handlers_ =
       std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), all.request_keep});
-  Reconciler::Options loop;
-  loop.lane = service->lane_.get();
-  loop.clock = &service->lane_->clock();
-  loop.connect = all.lane.connect;
-  loop.policy = all.policy;
-  loop.resync_interval = all.resync_interval;
-  loop.lease_ttl = all.lease_ttl;
-  loop.ask_timeout = all.ask_timeout;
-  service->reconciler_ = std::make_unique<Reconciler>(std::move(loop));
-  service->orphans_ = std::make_unique<OrphanCollector>(
-      OrphanCollector::Options{.lane = service->lane_.get(),
-                               .interval = all.orphan_interval,
-                               .policy = all.orphans,
-                               .event_keep = all.event_keep,
-                               .epoch = [raw = service.get()] { return raw->epoch(); }});
-  service->auditor_ = std::make_unique<BooksAuditor>(service->lane_.get(), all.orphans);
+  service->reconciler_ = std::make_unique<Reconciler>(all, service->lane_.get());
+  service->orphans_ = std::make_unique<OrphanCollector>(OrphanCollector::Options{
+      .lane = service->lane_.get(), .orphans = all.orphans, .epoch = [raw = service.get()] {
+        return raw->epoch();
+      }});
+  service->auditor_ = std::make_unique<BooksAuditor>(service->lane_.get(), all.orphans.policy);
   return service;
 }
 

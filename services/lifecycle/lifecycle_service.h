@@ -5,13 +5,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
-#include "services/common/clock.h"
-#include "services/common/kept_request.h"
-#include "services/lifecycle/core/books_memory.h"
-#include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/lane.h"
-#include "services/lifecycle/peers.h"
+#include "services/lifecycle/options.h"
+#include "services/lifecycle/peers/peers.h"
 #include "services/lifecycle/store/lifecycle_store.h"
 #include "storage/postgres/auditor.h"
 
@@ -32,18 +28,7 @@ class Handlers;
 // and the reconcile loop.
 class LifecycleService {
  public:
-  struct Options {
-    storage::LaneOptions lane = {};  // connect.schema is `lifecycle`
-    const Clock* clock = nullptr;    // null: the database's; outlives the service
-    absl::Duration resync_interval = absl::Minutes(10);
-    absl::Duration lease_ttl = absl::Seconds(5);
-    absl::Duration ask_timeout = absl::Seconds(5);  // for an answer of another service
-    Policy policy = {};
-    absl::Duration orphan_interval = absl::Minutes(5);
-    OrphanPolicy orphans = {};
-    absl::Duration event_keep = absl::Hours(24);  // events of deleted pools
-    KeepPolicy request_keep = {};                 // keep: at least kMinRequestKeep
-  };
+  using Options = lifecycle::Options;
 
   // Loads the state. UNAVAILABLE: the database is away. INVALID_ARGUMENT: an option.
   static absl::StatusOr<std::unique_ptr<LifecycleService>> Create(Options options);

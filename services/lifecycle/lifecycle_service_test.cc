@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "services/common/clock.h"
-#include "services/lifecycle/fake_peers.h"
+#include "services/lifecycle/peers/fake_peers.h"
 #include "services/rpc/status.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/test_database.h"

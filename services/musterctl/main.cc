@@ -4,10 +4,12 @@
 
 #include "absl/time/clock.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/posix_terminal.h"
 
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   const muster::SystemClock clock;
+  muster::musterctl::PosixTerminal terminal(0, 1);
   muster::musterctl::World world{
       .in = std::cin,
       .out = std::cout,
@@ -18,6 +20,7 @@ int main(int argc, char** argv) {
         return value;
       },
       .clock = clock,
-      .sleep = absl::SleepFor};
+      .sleep = absl::SleepFor,
+      .terminal = terminal.exists() ? &terminal : nullptr};
   return muster::musterctl::Run(args, world);
 }

@@ -10,13 +10,8 @@
 #include "services/rpc/metric_family.h"
 
 namespace muster::musterd {
-namespace {
 
 using prometheus::MetricFamily;
-
-constexpr double kBuckets[] = {.0002, .0005, .001, .002, .005, .01, .025, .05, .1, .25, 1, 2.5, 10};
-
-}  // namespace
 
 class DatabaseMetrics::Observer final : public storage::DatabaseObserver {
  public:
@@ -51,8 +46,8 @@ class DatabaseMetrics::Observer final : public storage::DatabaseObserver {
   std::atomic<int64_t> idle_ = 0;
   std::atomic<int64_t> refused_ = 0;
   std::atomic<int64_t> in_doubt_ = 0;
-  rpc::Histogram transactions_{kBuckets};
-  rpc::Histogram commits_{kBuckets};
+  rpc::Histogram transactions_{rpc::kCallBuckets};
+  rpc::Histogram commits_{rpc::kCallBuckets};
   mutable Mutex mutex_;
   // The first three are what alerts ask for.
   std::map<std::string, int64_t> failures_ MUSTER_GUARDED_BY(mutex_) = {

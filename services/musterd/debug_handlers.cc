@@ -1,11 +1,13 @@
 #include "services/musterd/debug_handlers.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/time/time.h"
 #include "services/common/error.h"
-#include "services/lifecycle/books_auditor.h"
+#include "services/common/log.h"
+#include "services/lifecycle/api/books_auditor.h"
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/rpc/unary.h"
 
@@ -65,29 +67,42 @@ void Fill(const std::string& service, const storage::Comparison& comparison,
   for (const std::string& difference : comparison.differences) out.add_differences(difference);
 }
 
+debug::v1::LogLevel ToProto(log::Level level) {
+  switch (level) {
+    case log::Level::kDebug:
+      return debug::v1::LOG_LEVEL_DEBUG;
+    case log::Level::kInfo:
+      return debug::v1::LOG_LEVEL_INFO;
+    case log::Level::kWarn:
+      return debug::v1::LOG_LEVEL_WARN;
+    case log::Level::kError:
+      return debug::v1::LOG_LEVEL_ERROR;
+  }
+  return debug::v1::LOG_LEVEL_UNSPECIFIED;
+}
+
+// nullopt: none that is known.
+std::optional<log::Level> FromProto(debug::v1::LogLevel level) {
+  for (const log::Level known :
+       {log::Level::kDebug, log::Level::kInfo, log::Level::kWarn, log::Level::kError}) {
+    if (ToProto(known) == level) return known;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 DebugHandlers::DebugHandlers(const std::vector<ServicePart>* parts,
                              lifecycle::LifecycleService* lifecycle)
-    : parts_(*parts), lifecycle_(lifecycle), thread_([this] { Run(); }) {}
-
-DebugHandlers::~DebugHandlers() {
-  {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-    wakes_.Signal();
-  }
-  thread_.join();
-}
+    : parts_(*parts), lifecycle_(lifecycle), jobs_(1, [this](const Job& job) { Compare(job); }) {}
 
 grpc::ServerUnaryReactor* DebugHandlers::CompareState(grpc::CallbackServerContext* context,
                                                       const debug::v1::CompareStateRequest*,
                                                       debug::v1::CompareStateResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    MutexLock lock(mutex_);
-    if (job_) return responder.Finish(error::Unavailable("Another comparison runs."));
-    job_ = {std::make_shared<rpc::Responder>(std::move(responder)), response};
-    wakes_.Signal();
+    if (busy_.exchange(true))
+      return responder.Finish(error::Unavailable("Another comparison runs."));
+    jobs_.Add({std::make_shared<rpc::Responder>(std::move(responder)), response});
   });
 }
 
@@ -112,23 +127,36 @@ grpc::ServerUnaryReactor* DebugHandlers::AuditBooks(grpc::CallbackServerContext*
   });
 }
 
+grpc::ServerUnaryReactor* DebugHandlers::GetLogLevel(grpc::CallbackServerContext* context,
+                                                     const debug::v1::GetLogLevelRequest*,
+                                                     debug::v1::GetLogLevelResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    response->set_level(ToProto(log::CurrentLevel()));
+    responder.Finish(absl::OkStatus());
+  });
+}
+
+grpc::ServerUnaryReactor* DebugHandlers::SetLogLevel(grpc::CallbackServerContext* context,
+                                                     const debug::v1::SetLogLevelRequest* request,
+                                                     debug::v1::SetLogLevelResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    const std::optional<log::Level> level = FromProto(request->level());
+    if (!level) {
+      return responder.Finish(
+          error::InvalidField("level", "must be one of LogLevel: debug, info, warn or error."));
+    }
+    if (*level != log::CurrentLevel())
+      log::Warn("the log's level is set", {{"level", log::LevelName(*level)}});
+    log::SetLevel(*level);
+    response->set_level(ToProto(*level));
+    responder.Finish(absl::OkStatus());
+  });
+}
+
 grpc::ServerUnaryReactor* DebugHandlers::Ping(grpc::CallbackServerContext* context,
                                               const debug::v1::PingRequest*,
                                               debug::v1::PingResponse*) {
   return rpc::Unary(context, [](rpc::Responder responder) { responder.Finish(absl::OkStatus()); });
-}
-
-void DebugHandlers::Run() {
-  while (true) {
-    Job job;
-    {
-      MutexLock lock(mutex_);
-      while (!job_ && !stopping_) wakes_.Wait(mutex_);
-      if (stopping_) return;  // one that waits is answered by its responder's destructor
-      job = *job_;
-    }
-    Compare(job);
-  }
 }
 
 void DebugHandlers::Compare(const Job& job) {
@@ -140,11 +168,8 @@ void DebugHandlers::Compare(const Job& job) {
     status = comparison.status();
     if (status.ok()) Fill(part.name, *comparison, *compared.add_comparisons());
   }
-  {
-    // Whoever has the answer may ask for the next one.
-    MutexLock lock(mutex_);
-    job_.reset();
-  }
+  // Whoever has the answer may ask for the next one.
+  busy_ = false;
   job.responder->Reply([&] {
     if (status.ok()) *job.response = std::move(compared);
     return status;

@@ -2,12 +2,11 @@
 
 #include <muster/debug/v1/debug_service.grpc.pb.h>
 
+#include <atomic>
 #include <memory>
-#include <optional>
-#include <thread>
 #include <vector>
 
-#include "services/common/mutex.h"
+#include "services/common/job_queue.h"
 #include "services/musterd/service_part.h"
 #include "services/rpc/unary.h"
 
@@ -24,7 +23,6 @@ class DebugHandlers final : public debug::v1::DebugService::CallbackService {
  public:
   // Both must outlive it. `lifecycle` is null where this process does not serve it.
   DebugHandlers(const std::vector<ServicePart>* parts, lifecycle::LifecycleService* lifecycle);
-  ~DebugHandlers() override;
 
   grpc::ServerUnaryReactor* CompareState(grpc::CallbackServerContext* context,
                                          const debug::v1::CompareStateRequest* request,
@@ -32,6 +30,12 @@ class DebugHandlers final : public debug::v1::DebugService::CallbackService {
   grpc::ServerUnaryReactor* AuditBooks(grpc::CallbackServerContext* context,
                                        const debug::v1::AuditBooksRequest* request,
                                        debug::v1::AuditBooksResponse* response) override;
+  grpc::ServerUnaryReactor* GetLogLevel(grpc::CallbackServerContext* context,
+                                        const debug::v1::GetLogLevelRequest* request,
+                                        debug::v1::GetLogLevelResponse* response) override;
+  grpc::ServerUnaryReactor* SetLogLevel(grpc::CallbackServerContext* context,
+                                        const debug::v1::SetLogLevelRequest* request,
+                                        debug::v1::SetLogLevelResponse* response) override;
   grpc::ServerUnaryReactor* Ping(grpc::CallbackServerContext* context,
                                  const debug::v1::PingRequest* request,
                                  debug::v1::PingResponse* response) override;
@@ -43,16 +47,12 @@ class DebugHandlers final : public debug::v1::DebugService::CallbackService {
     debug::v1::CompareStateResponse* response = nullptr;
   };
 
-  void Run();
   void Compare(const Job& job);
 
   const std::vector<ServicePart>& parts_;
   lifecycle::LifecycleService* const lifecycle_;
-  Mutex mutex_;
-  CondVar wakes_;
-  std::optional<Job> job_ MUSTER_GUARDED_BY(mutex_);  // that waits or runs
-  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  std::atomic<bool> busy_ = false;  // a comparison waits or runs
+  JobQueue<Job> jobs_;              // one that waits at the end is answered by its Responder
 };
 
 }  // namespace muster::musterd

@@ -1,6 +1,3 @@
-#include <pthread.h>
-
-#include <csignal>
 #include <iostream>
 #include <vector>
 
@@ -8,8 +5,11 @@
 #include "absl/flags/usage.h"
 #include "absl/synchronization/mutex.h"
 #include "services/common/cause.h"
+#include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/open_files.h"
+#include "services/daemon/daemon.h"
+#include "services/daemon/flags.h"
 #include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
 #include "services/musterd/process.h"
@@ -21,15 +21,24 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-int Serve(const sigset_t& signals) {
+// What --db_conninfo_file says by now.
+absl::Status ReadConninfo(muster::musterd::Process& process) {
+  auto conninfo = muster::musterd::ConninfoFromFlags();
+  if (!conninfo.ok()) return conninfo.status();
+  if (conninfo->empty()) return muster::error::InvalidField("--db_conninfo_file", "is empty.");
+  process.SetConninfo(*std::move(conninfo));
+  return absl::OkStatus();
+}
+
+int Serve(muster::daemon::Daemon& daemon) {
   const muster::FileLimit files = muster::RaiseFileLimit();
   muster::log::Info("the limit of open files", {{"was", files.before}, {"is", files.now}});
   const auto options = muster::musterd::ServeOptionsFromFlags();
   if (!options.ok()) return Fail(options.status());
   const auto process = muster::musterd::Process::Start(*options);
   if (!process.ok()) return Fail(process.status());
-  int signal = 0;
-  sigwait(&signals, &signal);
+  daemon.OnReload("db_conninfo_file", [&] { return ReadConninfo(**process); });
+  daemon.WaitForSignal();
   const std::string failure = (*process)->failure();
   (*process)->Shutdown();
   if (failure.empty()) return 0;
@@ -37,22 +46,28 @@ int Serve(const sigset_t& signals) {
   return 1;
 }
 
+int Serve() {
+  const auto options = muster::daemon::OptionsFromFlags();
+  if (!options.ok()) return Fail(options.status());
+  const auto daemon = muster::daemon::Daemon::Start(*options);
+  if (!daemon.ok()) return Fail(daemon.status());
+  return Serve(**daemon);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Blocked before any thread starts, so that only sigwait sees them.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   absl::SetProgramUsageMessage(
       "Muster's server: musterd serve --services=... | musterd migrate "
       "[--dry_run|--status|--new_history [--schemas=...]]");
+  muster::daemon::ShowInHelp("services/musterd/");
   const std::vector<char*> words = absl::ParseCommandLine(argc, argv);
   const absl::string_view verb = words.size() == 2 ? words[1] : "";
-  if (verb == "serve") return Serve(signals);
+  if (verb == "serve") {
+    muster::daemon::Daemon::BlockSignals();
+    return Serve();
+  }
   if (verb == "migrate") {
     const absl::Status status = muster::musterd::RunMigrate(std::cout);
     return status.ok() ? 0 : Fail(status);

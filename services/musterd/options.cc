@@ -2,16 +2,28 @@
 
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
+#include <type_traits>
 #include <vector>
 
 #include "absl/flags/flag.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/common/error.h"
+#include "services/common/kept_request.h"
+#include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
+
+namespace {
+
+// The flags': those of the services are theirs.
+muster::musterd::ServeOptions Defaults() { return {}; }
+
+}  // namespace
 
 ABSL_FLAG(std::vector<std::string>, services, {},
           "Services to run in this process, any of capacity,quota,lifecycle,configuration.");
@@ -25,9 +37,20 @@ ABSL_FLAG(
     "comparisons and reflection, which are as dear as the state is large. Whoever reaches it "
     "may ask for them: keep it on loopback, or behind a network of the operators' own. Port 0 "
     "picks a free one.");
-ABSL_FLAG(std::string, port_file, "",
-          "File that the ports are written to once the server takes calls: `grpc <port>`, "
-          "`metrics <port>` and `operator <port>`, a line each. Empty: none.");
+ABSL_FLAG(std::string, page_listen, "",
+          "host:port that a page for people is served on over HTTP: the fleet, its pools, quotas "
+          "and queue as they change, read only, of all organizations. Whoever reaches it reads all "
+          "of that: keep it on loopback (e.g. 127.0.0.1:7605), or behind a proxy that knows your "
+          "operators. Port 0 picks a free one. Empty: no page.");
+ABSL_FLAG(std::vector<std::string>, page_hosts, {},
+          "Names that the page is reached by beside addresses and `localhost`, e.g. the proxy's: "
+          "requests under any other are refused, so that no other site's script reads the page in "
+          "an operator's browser.");
+ABSL_FLAG(
+    std::string, port_file, "",
+    "File that the ports are written to once the server takes calls: `grpc <port>`, "
+    "`metrics <port>`, `operator <port>` and, where there is one, `page <port>`, a line each. "
+    "Empty: none.");
 ABSL_FLAG(std::string, db_conninfo, "",
           "libpq connection string of the database, without user for `serve` (each service "
           "connects as muster_<service>) and with an "
@@ -45,69 +68,70 @@ ABSL_FLAG(std::string, capacity_address, "",
 ABSL_FLAG(
     std::string, configuration_address, "",
     "host:port of the configuration service, when lifecycle runs without it in this process.");
-ABSL_FLAG(absl::Duration, resync_interval, absl::Minutes(10),
+ABSL_FLAG(absl::Duration, resync_interval, Defaults().lifecycle.resync_interval,
           "How often lifecycle looks at a pool that nothing happened to, at least 1s.");
-ABSL_FLAG(absl::Duration, boot_deadline, absl::Minutes(30),
+ABSL_FLAG(absl::Duration, boot_deadline, Defaults().lifecycle.policy.boot_deadline,
           "How long a machine may take to boot before it is given back as broken, at least 1s.");
-ABSL_FLAG(absl::Duration, drain_deadline, absl::Minutes(15),
+ABSL_FLAG(absl::Duration, drain_deadline, Defaults().lifecycle.policy.drain_deadline,
           "How long a drain may take before the rest is deleted (PreferIdle, deletion, repair and "
           "reboots that evict), 1s to 24h.");
 ABSL_FLAG(
-    absl::Duration, cordon_settle, absl::Seconds(2),
+    absl::Duration, cordon_settle, Defaults().lifecycle.policy.cordon_settle,
     "How long a Node stays cordoned before its drain, so that work that came is seen, 0s to 1h.");
 ABSL_FLAG(
-    absl::Duration, preemption_notice, absl::Minutes(2),
+    absl::Duration, preemption_notice, Defaults().lifecycle.policy.preemption_notice,
     "How long the work of a spot Node that is preempted is warned before it is asked to leave. "
     "Users are promised the default; shorter for trials. 1s to 24h.");
-ABSL_FLAG(absl::Duration, preemption_end, absl::Minutes(7),
+ABSL_FLAG(absl::Duration, preemption_end, Defaults().lifecycle.policy.preemption_end,
           "How long after the warning a spot Node that is preempted goes at the latest; above "
           "--preemption_notice. Users are promised the default. Up to 24h.");
-ABSL_FLAG(absl::Duration, triage_grace, absl::Minutes(5),
+ABSL_FLAG(absl::Duration, triage_grace, Defaults().lifecycle.policy.triage_grace,
           "How long an unhealthy Node may take to recover before it is replaced, 0s to 24h.");
-ABSL_FLAG(int, give_up_percent, 10,
+ABSL_FLAG(int, give_up_percent, static_cast<int>(Defaults().lifecycle.policy.give_up_percent),
           "Most Nodes of a pool, in percent and at least one, that are given up within "
           "--give_up_interval because time went by: boots that did not end, Nodes that did not "
           "recover. 1 to 100.");
-ABSL_FLAG(absl::Duration, give_up_interval, absl::Minutes(10), "See --give_up_percent, 1s to 24h.");
-ABSL_FLAG(int, boot_failures_to_disable, 3,
+ABSL_FLAG(absl::Duration, give_up_interval, Defaults().lifecycle.policy.give_up_interval,
+          "See --give_up_percent, 1s to 24h.");
+ABSL_FLAG(int, boot_failures_to_disable, Defaults().configuration.boot_failures_to_disable,
           "Boot failures in a row on different machines that disable a configuration, 1 to 64.");
-ABSL_FLAG(absl::Duration, lease_ttl, absl::Seconds(5),
+ABSL_FLAG(absl::Duration, lease_ttl, Defaults().lifecycle.lease_ttl,
           "How long a lifecycle replica that is gone holds the right to reconcile, at least 1s.");
-ABSL_FLAG(absl::Duration, released_keep, absl::Hours(24),
+ABSL_FLAG(absl::Duration, released_keep, Defaults().quota.released_keep,
           "How long quota, capacity and configuration refuse the uid of a pool that was released: "
           "longer than any call can be under way, 1h to 8760h.");
-ABSL_FLAG(absl::Duration, request_keep, absl::Hours(24),
+ABSL_FLAG(absl::Duration, request_keep, Defaults().quota.request_keep.keep,
           "How long the answer to a request with a request_id is kept, so that the same again is "
           "answered the same and done once: longer than anybody repeats a call, 15m to 8760h.");
 ABSL_FLAG(
-    absl::Duration, gang_keep, absl::Hours(24),
+    absl::Duration, gang_keep, Defaults().capacity.gang_keep,
     "How long a claim that asks for all at once keeps what is free from those behind it, from "
     "its request on; 0: never. 0 to 8760h.");
-ABSL_FLAG(absl::Duration, audit_interval, absl::Minutes(5),
+ABSL_FLAG(absl::Duration, audit_interval, Defaults().quota.audit_interval,
           "How often quota and capacity audit their own books, 1s to 24h.");
 ABSL_FLAG(
-    absl::Duration, orphan_interval, absl::Minutes(5),
+    absl::Duration, orphan_interval, Defaults().lifecycle.orphans.interval,
     "How often the leader of lifecycle holds the books of the services against each other, 1s "
     "to 24h.");
 ABSL_FLAG(
-    absl::Duration, orphan_grace, absl::Minutes(15),
+    absl::Duration, orphan_grace, Defaults().lifecycle.orphans.policy.grace,
     "How long a holding, claim or configuration has had no pool before it is given back, and a "
     "difference between the books stands before it counts, 1s to 24h. Longer than any call "
     "takes.");
-ABSL_FLAG(int, orphan_releases, 10,
+ABSL_FLAG(int, orphan_releases, Defaults().lifecycle.orphans.policy.most_a_round,
           "Pools that do not exist whose rest is given back in one interval, 0 to 1000; 0: none.");
-ABSL_FLAG(int, orphan_mass_percent, 20,
+ABSL_FLAG(int, orphan_mass_percent, Defaults().lifecycle.orphans.policy.mass_percent,
           "When more than one, and more than this share of all pools that quota, capacity and "
           "configuration know, do not exist, nothing is given back, 0 to 100: lifecycle may have "
           "been restored to a past. Set to 100 once a person has looked.");
-ABSL_FLAG(absl::Duration, event_keep, absl::Hours(24),
+ABSL_FLAG(absl::Duration, event_keep, Defaults().lifecycle.orphans.event_keep,
           "How long events of a NodePool that is gone are kept after they were last seen, 1m to "
           "8760h; they go within an --orphan_interval after that.");
-ABSL_FLAG(int, metrics_organizations, 0,
+ABSL_FLAG(int, metrics_organizations, Defaults().quota.metrics_organizations,
           "Organizations that /metrics shows with what they hold: those that hold most, and all "
           "others as one. 0 to 1000; 0: none.");
 ABSL_FLAG(
-    absl::Duration, drain_delay, absl::Seconds(5),
+    absl::Duration, drain_delay, Defaults().drain_delay,
     "How long calls are still taken after SIGTERM, so that balancers see NOT_SERVING, 0s to 5m.");
 
 namespace muster::musterd {
@@ -137,6 +161,7 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
   required("--listen", options.listen);
   required("--metrics_listen", options.metrics_listen);
   required("--operator_listen", options.operator_listen);
+  if (!options.page_listen.empty()) required("--page_listen", options.page_listen);
   if (options.services.count("lifecycle") == 0) return;
   const auto peer = [&](absl::string_view service, absl::string_view flag,
                         const std::string& value) {
@@ -150,23 +175,68 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
   peer("configuration", "--configuration_address", options.configuration_address);
 }
 
-void CheckDuration(absl::string_view flag, absl::Duration value, absl::Duration least,
-                   absl::Duration most, Faults& faults) {
-  if (value >= least && value <= most) return;
-  faults.push_back({std::string(flag), absl::StrCat("is ", absl::FormatDuration(value),
-                                                    "; allowed are ", absl::FormatDuration(least),
-                                                    " to ", absl::FormatDuration(most), ".")});
+// Each option that has bounds: visit(its flag's name, the flag, least, most, fields...). What
+// several services are told is told to each.
+template <class Options, class Visit>
+void ForEachBounded(Options& options, Visit visit) {
+  constexpr absl::Duration kNone = absl::ZeroDuration();
+  constexpr absl::Duration kSecond = absl::Seconds(1);
+  constexpr absl::Duration kDay = absl::Hours(24);
+  constexpr absl::Duration kYear = absl::Hours(8'760);
+  auto& quota = options.quota;
+  auto& capacity = options.capacity;
+  auto& configuration = options.configuration;
+  auto& lifecycle = options.lifecycle;
+  auto& policy = lifecycle.policy;
+  auto& orphans = lifecycle.orphans;
+#define MUSTER_VISIT(flag, ...) visit("--" #flag, FLAGS_##flag, __VA_ARGS__)
+  MUSTER_VISIT(resync_interval, kSecond, kDay, lifecycle.resync_interval);
+  MUSTER_VISIT(boot_deadline, kSecond, kDay, policy.boot_deadline);
+  MUSTER_VISIT(drain_deadline, kSecond, kDay, policy.drain_deadline);
+  MUSTER_VISIT(cordon_settle, kNone, absl::Hours(1), policy.cordon_settle);
+  MUSTER_VISIT(preemption_notice, kSecond, kDay, policy.preemption_notice);
+  MUSTER_VISIT(preemption_end, policy.preemption_notice + kSecond, kDay, policy.preemption_end);
+  MUSTER_VISIT(triage_grace, kNone, kDay, policy.triage_grace);
+  MUSTER_VISIT(give_up_percent, 1, 100, policy.give_up_percent);
+  MUSTER_VISIT(give_up_interval, kSecond, kDay, policy.give_up_interval);
+  MUSTER_VISIT(boot_failures_to_disable, 1, 64, configuration.boot_failures_to_disable);
+  MUSTER_VISIT(lease_ttl, kSecond, absl::Minutes(5), lifecycle.lease_ttl);
+  MUSTER_VISIT(drain_delay, kNone, absl::Minutes(5), options.drain_delay);
+  MUSTER_VISIT(released_keep, kMinReleasedKeep, kYear, quota.released_keep, capacity.released_keep,
+               configuration.released_keep);
+  MUSTER_VISIT(request_keep, kMinRequestKeep, kYear, quota.request_keep.keep,
+               capacity.request_keep.keep, configuration.request_keep.keep,
+               lifecycle.request_keep.keep);
+  MUSTER_VISIT(gang_keep, kNone, kYear, capacity.gang_keep);
+  MUSTER_VISIT(audit_interval, kSecond, kDay, quota.audit_interval, capacity.audit_interval);
+  MUSTER_VISIT(orphan_interval, kSecond, kDay, orphans.interval);
+  MUSTER_VISIT(orphan_grace, kSecond, kDay, orphans.policy.grace);
+  MUSTER_VISIT(event_keep, absl::Minutes(1), kYear, orphans.event_keep);
+  MUSTER_VISIT(orphan_releases, 0, 1000, orphans.policy.most_a_round);
+  MUSTER_VISIT(orphan_mass_percent, 0, 100, orphans.policy.mass_percent);
+  MUSTER_VISIT(metrics_organizations, 0, 1000, quota.metrics_organizations);
+#undef MUSTER_VISIT
 }
 
-void CheckOrphans(const ServeOptions& options, Faults& faults) {
-  CheckDuration("--orphan_interval", options.orphan_interval, absl::Seconds(1), absl::Hours(24),
-                faults);
-  CheckDuration("--orphan_grace", options.orphan_grace, absl::Seconds(1), absl::Hours(24), faults);
-  CheckDuration("--event_keep", options.event_keep, absl::Minutes(1), absl::Hours(8760), faults);
-  if (options.orphan_releases < 0 || options.orphan_releases > 1000)
-    faults.push_back({"--orphan_releases", "must be between 0 and 1000."});
-  if (options.orphan_mass_percent < 0 || options.orphan_mass_percent > 100)
-    faults.push_back({"--orphan_mass_percent", "must be between 0 and 100."});
+std::string FaultOf(absl::Duration value, absl::Duration least, absl::Duration most) {
+  return absl::StrCat("is ", absl::FormatDuration(value), "; allowed are ",
+                      absl::FormatDuration(least), " to ", absl::FormatDuration(most), ".");
+}
+
+std::string FaultOf(int64_t, int least, int most) {
+  return absl::StrCat("must be between ", least, " and ", most, ".");
+}
+
+void CheckBounds(const ServeOptions& options, Faults& faults) {
+  ForEachBounded(
+      options, [&](const char* name, const auto&, auto least, auto most, const auto&... fields) {
+        const std::initializer_list<std::common_type_t<decltype(fields)...>> values = {fields...};
+        for (const auto& value : values) {
+          if (value >= least && value <= most) continue;
+          faults.push_back({name, FaultOf(value, least, most)});
+          return;
+        }
+      });
 }
 
 }  // namespace
@@ -177,41 +247,7 @@ absl::Status Validate(const ServeOptions& options) {
   CheckAddresses(options, faults);
   if (options.conninfo.empty())
     faults.push_back({"--db_conninfo", "or --db_conninfo_file is required."});
-  CheckDuration("--resync_interval", options.resync_interval, absl::Seconds(1), absl::Hours(24),
-                faults);
-  CheckDuration("--boot_deadline", options.boot_deadline, absl::Seconds(1), absl::Hours(24),
-                faults);
-  CheckDuration("--drain_deadline", options.drain_deadline, absl::Seconds(1), absl::Hours(24),
-                faults);
-  CheckDuration("--cordon_settle", options.cordon_settle, absl::ZeroDuration(), absl::Hours(1),
-                faults);
-  CheckDuration("--preemption_notice", options.preemption_notice, absl::Seconds(1), absl::Hours(24),
-                faults);
-  CheckDuration("--preemption_end", options.preemption_end,
-                options.preemption_notice + absl::Seconds(1), absl::Hours(24), faults);
-  CheckDuration("--triage_grace", options.triage_grace, absl::ZeroDuration(), absl::Hours(24),
-                faults);
-  if (options.give_up_percent < 1 || options.give_up_percent > 100) {
-    faults.push_back({"--give_up_percent", "must be between 1 and 100."});
-  }
-  CheckDuration("--give_up_interval", options.give_up_interval, absl::Seconds(1), absl::Hours(24),
-                faults);
-  if (options.boot_failures_to_disable < 1 || options.boot_failures_to_disable > 64) {
-    faults.push_back({"--boot_failures_to_disable", "must be between 1 and 64."});
-  }
-  CheckDuration("--lease_ttl", options.lease_ttl, absl::Seconds(1), absl::Minutes(5), faults);
-  CheckDuration("--drain_delay", options.drain_delay, absl::ZeroDuration(), absl::Minutes(5),
-                faults);
-  CheckDuration("--released_keep", options.released_keep, kMinReleasedKeep, absl::Hours(8'760),
-                faults);
-  CheckDuration("--request_keep", options.request_keep, kMinRequestKeep, absl::Hours(8'760),
-                faults);
-  CheckDuration("--gang_keep", options.gang_keep, absl::ZeroDuration(), absl::Hours(8'760), faults);
-  CheckDuration("--audit_interval", options.audit_interval, absl::Seconds(1), absl::Hours(24),
-                faults);
-  CheckOrphans(options, faults);
-  if (options.metrics_organizations < 0 || options.metrics_organizations > 1000)
-    faults.push_back({"--metrics_organizations", "must be between 0 and 1000."});
+  CheckBounds(options, faults);
   return faults.empty() ? absl::OkStatus() : error::InvalidFields(std::move(faults));
 }
 
@@ -233,34 +269,18 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.listen = absl::GetFlag(FLAGS_listen);
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.operator_listen = absl::GetFlag(FLAGS_operator_listen);
+  options.page_listen = absl::GetFlag(FLAGS_page_listen);
+  for (const std::string& host : absl::GetFlag(FLAGS_page_hosts))
+    options.page_hosts.insert(absl::AsciiStrToLower(host));
   options.port_file = absl::GetFlag(FLAGS_port_file);
   ASSIGN_OR_RETURN(options.conninfo, ConninfoFromFlags());
   options.migrations_dir = MigrationsDirFromFlags();
   options.quota_address = absl::GetFlag(FLAGS_quota_address);
   options.capacity_address = absl::GetFlag(FLAGS_capacity_address);
   options.configuration_address = absl::GetFlag(FLAGS_configuration_address);
-  options.resync_interval = absl::GetFlag(FLAGS_resync_interval);
-  options.boot_deadline = absl::GetFlag(FLAGS_boot_deadline);
-  options.drain_deadline = absl::GetFlag(FLAGS_drain_deadline);
-  options.cordon_settle = absl::GetFlag(FLAGS_cordon_settle);
-  options.preemption_notice = absl::GetFlag(FLAGS_preemption_notice);
-  options.preemption_end = absl::GetFlag(FLAGS_preemption_end);
-  options.triage_grace = absl::GetFlag(FLAGS_triage_grace);
-  options.give_up_percent = absl::GetFlag(FLAGS_give_up_percent);
-  options.give_up_interval = absl::GetFlag(FLAGS_give_up_interval);
-  options.boot_failures_to_disable = absl::GetFlag(FLAGS_boot_failures_to_disable);
-  options.lease_ttl = absl::GetFlag(FLAGS_lease_ttl);
-  options.drain_delay = absl::GetFlag(FLAGS_drain_delay);
-  options.released_keep = absl::GetFlag(FLAGS_released_keep);
-  options.request_keep = absl::GetFlag(FLAGS_request_keep);
-  options.gang_keep = absl::GetFlag(FLAGS_gang_keep);
-  options.audit_interval = absl::GetFlag(FLAGS_audit_interval);
-  options.orphan_interval = absl::GetFlag(FLAGS_orphan_interval);
-  options.orphan_grace = absl::GetFlag(FLAGS_orphan_grace);
-  options.event_keep = absl::GetFlag(FLAGS_event_keep);
-  options.metrics_organizations = absl::GetFlag(FLAGS_metrics_organizations);
-  options.orphan_releases = absl::GetFlag(FLAGS_orphan_releases);
-  options.orphan_mass_percent = absl::GetFlag(FLAGS_orphan_mass_percent);
+  ForEachBounded(options, [](const char*, const auto& flag, auto, auto, auto&... fields) {
+    ((fields = absl::GetFlag(flag)), ...);
+  });
   RETURN_IF_ERROR(Validate(options));
   return options;
 }

@@ -38,25 +38,27 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.services = {"quota", "brewery"};
   options.listen = "7600";
   options.operator_listen = "loopback";
+  options.page_listen = "7605";
   options.conninfo = "";
-  options.resync_interval = absl::ZeroDuration();
-  options.released_keep = absl::Minutes(59);
-  options.request_keep = absl::Minutes(14);
-  options.gang_keep = -absl::Seconds(1);
+  options.lifecycle.resync_interval = absl::ZeroDuration();
+  options.quota.released_keep = absl::Minutes(59);
+  options.lifecycle.request_keep.keep = absl::Minutes(14);
+  options.capacity.gang_keep = -absl::Seconds(1);
   options.drain_delay = absl::Hours(1);
-  options.preemption_notice = absl::ZeroDuration();
-  options.preemption_end = absl::Milliseconds(900);
-  options.orphan_interval = options.orphan_grace = absl::ZeroDuration();
-  options.event_keep = absl::Seconds(59);
-  options.orphan_releases = -1;
-  options.orphan_mass_percent = 101;
-  options.metrics_organizations = 1001;
+  options.lifecycle.policy.preemption_notice = absl::ZeroDuration();
+  options.lifecycle.policy.preemption_end = absl::Milliseconds(900);
+  options.lifecycle.orphans.interval = absl::ZeroDuration();
+  options.lifecycle.orphans.policy.grace = absl::ZeroDuration();
+  options.lifecycle.orphans.event_keep = absl::Seconds(59);
+  options.lifecycle.orphans.policy.most_a_round = -1;
+  options.lifecycle.orphans.policy.mass_percent = 101;
+  options.quota.metrics_organizations = 1001;
   const absl::Status status = Validate(options);
   for (const char* flag :
-       {"--services", "--listen", "--operator_listen", "--db_conninfo", "--resync_interval",
-        "--released_keep", "--request_keep", "--gang_keep", "--drain_delay", "--preemption_notice",
-        "--preemption_end", "--orphan_interval", "--orphan_grace", "--orphan_releases",
-        "--orphan_mass_percent", "--event_keep", "--metrics_organizations"}) {
+       {"--services", "--listen", "--operator_listen", "--page_listen", "--db_conninfo",
+        "--resync_interval", "--released_keep", "--request_keep", "--gang_keep", "--drain_delay",
+        "--preemption_notice", "--preemption_end", "--orphan_interval", "--orphan_grace",
+        "--orphan_releases", "--orphan_mass_percent", "--event_keep", "--metrics_organizations"}) {
     EXPECT_THAT(status, HasFieldViolation(flag));
   }
   options.services.clear();

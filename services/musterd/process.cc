@@ -22,8 +22,9 @@
 #include "services/musterd/database_metrics.h"
 #include "services/musterd/debug_handlers.h"
 #include "services/musterd/lane_metrics.h"
+#include "services/page/page.h"
 #include "services/quota/quota_service.h"
-#include "services/rpc/channel.h"
+#include "services/rpc/client/channel.h"
 #include "storage/postgres/migrator.h"
 
 namespace muster::musterd {
@@ -49,7 +50,9 @@ std::string OwnAddress(const std::string& listen, int port) {
 }  // namespace
 
 Process::Process(ServeOptions options)
-    : options_(std::move(options)), database_metrics_(std::make_shared<DatabaseMetrics>()) {}
+    : options_(std::move(options)),
+      conninfo_(std::make_shared<Conninfo>(options_.conninfo)),
+      database_metrics_(std::make_shared<DatabaseMetrics>()) {}
 
 Process::~Process() { Shutdown(); }
 
@@ -61,12 +64,14 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
   RETURN_IF_ERROR(process->StartServer());
   RETURN_IF_ERROR(process->StartOperatorServer());
   RETURN_IF_ERROR(process->StartReconciling());
+  RETURN_IF_ERROR(process->StartPage());
   process->readiness_ = std::thread([raw = process.get()] { raw->FollowReadiness(); });
   process->WatchListener();
   RETURN_IF_ERROR(process->WritePortFile());
   log::Info("serving", {{"port", process->port()},
                         {"metrics_port", process->metrics_port()},
-                        {"operator_port", process->operator_port()}});
+                        {"operator_port", process->operator_port()},
+                        {"page_port", process->page_port()}});
   return process;
 }
 
@@ -74,6 +79,7 @@ void Process::Shutdown() {
   if (stopping_.exchange(true)) return;
   listener_watch_.reset();
   if (readiness_.joinable()) readiness_.join();
+  page_.reset();
   if (lifecycle_ != nullptr) lifecycle_->StopReconciling();
   if (operator_server_ != nullptr) operator_server_->Shutdown();
   if (server_ != nullptr) server_->Shutdown();
@@ -84,16 +90,24 @@ void Process::Shutdown() {
 
 storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
   storage::LaneOptions lane;
-  lane.connect.conninfo = absl::StrCat(options_.conninfo, " user=", storage::ServiceRole(service));
+  lane.connect.current_conninfo = [conninfo = conninfo_, role = storage::ServiceRole(service)] {
+    return absl::StrCat(conninfo->Get(), " user=", role);
+  };
   lane.connect.schema = std::string(service);
   lane.connect.observer = database_metrics_->ObserverOf(lane.connect.schema);
   return lane;
 }
 
+template <class Options>
+Options Process::WithLane(absl::string_view service, Options options) const {
+  options.lane = LaneOptionsFor(service);
+  return options;
+}
+
 absl::Status Process::CheckSchemas() const {
   for (const std::string& service : options_.services) {
-    RETURN_IF_ERROR(storage::Migrator::CheckVersion(LaneOptionsFor(service).connect.conninfo,
-                                                    options_.migrations_dir, service));
+    RETURN_IF_ERROR(storage::Migrator::CheckVersion(
+        LaneOptionsFor(service).connect.current_conninfo(), options_.migrations_dir, service));
   }
   return absl::OkStatus();
 }
@@ -117,56 +131,27 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
 
 absl::Status Process::CreateServices() {
   if (options_.services.count("quota") != 0) {
-    ASSIGN_OR_RETURN(quota_, quota::QuotaService::Create(
-                                 {.lane = LaneOptionsFor("quota"),
-                                  .audit_interval = options_.audit_interval,
-                                  .released_keep = options_.released_keep,
-                                  .request_keep = {.keep = options_.request_keep},
-                                  .metrics_organizations = options_.metrics_organizations}));
+    ASSIGN_OR_RETURN(quota_, quota::QuotaService::Create(WithLane("quota", options_.quota)));
     AddPart("quota", quota::v1::QuotaService::service_full_name(), *quota_);
     metrics_.Add(quota_->collectable());
   }
   if (options_.services.count("capacity") != 0) {
-    ASSIGN_OR_RETURN(capacity_, capacity::CapacityService::Create(
-                                    {.lane = LaneOptionsFor("capacity"),
-                                     .audit_interval = options_.audit_interval,
-                                     .released_keep = options_.released_keep,
-                                     .request_keep = {.keep = options_.request_keep},
-                                     .gang_keep = options_.gang_keep}));
+    ASSIGN_OR_RETURN(capacity_,
+                     capacity::CapacityService::Create(WithLane("capacity", options_.capacity)));
     AddPart("capacity", capacity::v1::CapacityService::service_full_name(), *capacity_);
     metrics_.Add(capacity_->collectable());
   }
   if (options_.services.count("configuration") != 0) {
-    ASSIGN_OR_RETURN(configuration_,
-                     configuration::ConfigurationService::Create(
-                         {.lane = LaneOptionsFor("configuration"),
-                          .boot_failures_to_disable = options_.boot_failures_to_disable,
-                          .released_keep = options_.released_keep,
-                          .request_keep = {.keep = options_.request_keep}}));
+    ASSIGN_OR_RETURN(configuration_, configuration::ConfigurationService::Create(
+                                         WithLane("configuration", options_.configuration)));
     AddPart("configuration", configuration::v1::ConfigurationService::service_full_name(),
             *configuration_);
     metrics_.Add(configuration_->collectable());
     metrics_.Add(configuration_->census_collectable());
   }
   if (options_.services.count("lifecycle") != 0) {
-    lifecycle::LifecycleService::Options lifecycle{.lane = LaneOptionsFor("lifecycle")};
-    lifecycle.resync_interval = options_.resync_interval;
-    lifecycle.policy.boot_deadline = options_.boot_deadline;
-    lifecycle.policy.drain_deadline = options_.drain_deadline;
-    lifecycle.policy.cordon_settle = options_.cordon_settle;
-    lifecycle.policy.preemption_notice = options_.preemption_notice;
-    lifecycle.policy.preemption_end = options_.preemption_end;
-    lifecycle.policy.triage_grace = options_.triage_grace;
-    lifecycle.policy.give_up_percent = options_.give_up_percent;
-    lifecycle.policy.give_up_interval = options_.give_up_interval;
-    lifecycle.lease_ttl = options_.lease_ttl;
-    lifecycle.request_keep.keep = options_.request_keep;
-    lifecycle.orphan_interval = options_.orphan_interval;
-    lifecycle.event_keep = options_.event_keep;
-    lifecycle.orphans = {.grace = options_.orphan_grace,
-                         .most_a_round = options_.orphan_releases,
-                         .mass_percent = options_.orphan_mass_percent};
-    ASSIGN_OR_RETURN(lifecycle_, lifecycle::LifecycleService::Create(std::move(lifecycle)));
+    ASSIGN_OR_RETURN(
+        lifecycle_, lifecycle::LifecycleService::Create(WithLane("lifecycle", options_.lifecycle)));
     AddPart("lifecycle", lifecycle::v1::LifecycleService::service_full_name(), *lifecycle_);
     metrics_.Add(lifecycle_->collectable());
     metrics_.Add(lifecycle_->census_collectable());
@@ -225,12 +210,54 @@ absl::Status Process::StartReconciling() {
        .configuration = ChannelTo("configuration", options_.configuration_address)});
 }
 
+absl::Status Process::StartPage() {
+  if (options_.page_listen.empty()) return absl::OkStatus();
+  // Those that neither run here nor have an address are not shown.
+  const auto channel = [this](absl::string_view service, const std::string& address) {
+    const bool known = options_.services.count(std::string(service)) != 0 || !address.empty();
+    return known ? ChannelTo(service, address) : nullptr;
+  };
+  page::Page::Options page;
+  page.address = options_.page_listen;
+  page.hosts = options_.page_hosts;
+  page.channels = {.capacity = channel("capacity", options_.capacity_address),
+                   .quota = channel("quota", options_.quota_address),
+                   .lifecycle = channel("lifecycle", ""),
+                   .configuration = channel("configuration", options_.configuration_address)};
+  page.health = [this] { return HealthOfParts(); };
+  page.preemption_notice = options_.lifecycle.policy.preemption_notice;
+  page.preemption_end = options_.lifecycle.policy.preemption_end;
+  ASSIGN_OR_RETURN(page_, page::Page::Create(page));
+  return absl::OkStatus();
+}
+
+int Process::page_port() const { return page_ == nullptr ? 0 : page_->port(); }
+
+std::vector<page::ServiceHealth> Process::HealthOfParts() const {
+  std::vector<page::ServiceHealth> all;
+  for (const ServicePart& part : parts_) {
+    const storage::LaneStats stats = part.stats();
+    all.push_back({.service = part.name,
+                   .ready = part.ready(),
+                   .revision = stats.revision,
+                   .queued = stats.queued,
+                   .watchers = stats.watchers,
+                   .commands = stats.commands,
+                   .failed_batches = stats.failed_batches});
+    if (part.name == "lifecycle") all.back().epoch = lifecycle_->epoch();
+  }
+  return all;
+}
+
 absl::Status Process::WritePortFile() const {
   if (options_.port_file.empty()) return absl::OkStatus();
   // Written beside and renamed, so that whoever waits for the file finds all of it.
   const std::string draft = absl::StrCat(options_.port_file, ".new");
-  std::ofstream(draft) << "grpc " << port() << "\nmetrics " << metrics_port() << "\noperator "
-                       << operator_port() << "\n";
+  std::ofstream file(draft);
+  file << "grpc " << port() << "\nmetrics " << metrics_port() << "\noperator " << operator_port()
+       << "\n";
+  if (page_ != nullptr) file << "page " << page_port() << "\n";
+  file.close();
   if (std::rename(draft.c_str(), options_.port_file.c_str()) != 0) {
     return error::InvalidField("--port_file",
                                absl::StrCat(options_.port_file, " cannot be written."));

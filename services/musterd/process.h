@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "services/common/mutex.h"
 #include "services/common/open_files.h"
+#include "services/musterd/conninfo.h"
 #include "services/musterd/options.h"
 #include "services/musterd/service_part.h"
 #include "services/rpc/listener_watch.h"
@@ -24,6 +26,10 @@ class ConfigurationService;
 namespace muster::lifecycle {
 class LifecycleService;
 }
+namespace muster::page {
+class Page;
+struct ServiceHealth;
+}  // namespace muster::page
 namespace muster::quota {
 class QuotaService;
 }
@@ -49,12 +55,17 @@ class Process {
   // Idempotent.
   void Shutdown();
 
+  // Connections to the database are made so from now on; those that are open stay.
+  void SetConninfo(std::string conninfo) { conninfo_->Set(std::move(conninfo)); }
+
   // Why it ends by itself: it has sent its own process a SIGTERM. Empty: it does not.
   std::string failure() const;
 
   int port() const { return server_->port(); }
   int metrics_port() const { return metrics_endpoint_->port(); }
   int operator_port() const { return operator_server_->port(); }
+  // 0: there is no page.
+  int page_port() const;
   std::shared_ptr<grpc::Channel> channel() { return server_->InProcessChannel(); }
 
  private:
@@ -65,8 +76,12 @@ class Process {
   absl::Status StartServer();
   absl::Status StartOperatorServer();
   absl::Status StartReconciling();
+  absl::Status StartPage();
+  std::vector<page::ServiceHealth> HealthOfParts() const;
   absl::Status WritePortFile() const;
   storage::LaneOptions LaneOptionsFor(absl::string_view service) const;
+  template <class Options>
+  Options WithLane(absl::string_view service, Options options) const;
   std::shared_ptr<grpc::Channel> ChannelTo(absl::string_view service, const std::string& address);
   template <class Service>
   void AddPart(absl::string_view name, const char* full_name, Service& service);
@@ -76,6 +91,7 @@ class Process {
   void LookAtFiles();
 
   const ServeOptions options_;
+  const std::shared_ptr<Conninfo> conninfo_;
   rpc::Metrics metrics_;
   std::shared_ptr<DatabaseMetrics> database_metrics_;
   std::unique_ptr<quota::QuotaService> quota_;
@@ -87,6 +103,7 @@ class Process {
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Server> operator_server_;
   std::unique_ptr<rpc::MetricsEndpoint> metrics_endpoint_;
+  std::unique_ptr<page::Page> page_;
   FileReserve files_{kReservedFiles};
   mutable Mutex failure_mutex_;
   std::string failure_ MUSTER_GUARDED_BY(failure_mutex_);

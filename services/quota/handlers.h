@@ -25,7 +25,7 @@ class Handlers final : public v1::QuotaService::CallbackService {
   using Unary = grpc::ServerUnaryReactor*;
   using Context = grpc::CallbackServerContext*;
 
-  // quota_writes.cc
+  // writes.cc
   Unary CreateQuota(Context context, const v1::CreateQuotaRequest* request,
                     v1::Quota* response) override;
   Unary UpdateQuota(Context context, const v1::UpdateQuotaRequest* request,
@@ -33,7 +33,7 @@ class Handlers final : public v1::QuotaService::CallbackService {
   Unary DeleteQuota(Context context, const v1::DeleteQuotaRequest* request,
                     google::protobuf::Empty* response) override;
 
-  // quota_holdings.cc
+  // holdings.cc
   Unary SyncHolding(Context context, const v1::SyncHoldingRequest* request,
                     v1::SyncHoldingResponse* response) override;
   Unary BatchSyncHoldings(Context context, const v1::BatchSyncHoldingsRequest* request,
@@ -41,7 +41,7 @@ class Handlers final : public v1::QuotaService::CallbackService {
   Unary CheckQuota(Context context, const v1::CheckQuotaRequest* request,
                    v1::CheckQuotaResponse* response) override;
 
-  // quota_reads.cc
+  // reads.cc
   Unary GetQuota(Context context, const v1::GetQuotaRequest* request, v1::Quota* response) override;
   Unary ListQuotas(Context context, const v1::ListQuotasRequest* request,
                    v1::ListQuotasResponse* response) override;

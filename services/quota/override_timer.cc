@@ -4,6 +4,7 @@
 
 #include "services/common/log.h"
 #include "services/quota/core/decide.h"
+#include "services/trace/span.h"
 
 namespace muster::quota {
 namespace {
@@ -22,7 +23,7 @@ bool IsOfQuotas(absl::Span<const Revised<State::Change>> changes) {
 OverrideTimer::OverrideTimer(Lane* lane, const Clock* clock)
     : lane_(*lane), clock_(*clock), signal_(std::make_shared<WorkerSignal>()) {
   lane_.Subscribe([signal = signal_](absl::Span<const Revised<State::Change>> changes) {
-    if (IsOfQuotas(changes)) signal->Changed();
+    if (IsOfQuotas(changes)) signal->Wake();
   });
   thread_ = std::thread([this] { Run(); });
 }
@@ -43,22 +44,23 @@ void OverrideTimer::Run() {
     } else if (next > now) {
       wait = std::min(next - now, kTick);
     } else {
-      wait = Settle() ? absl::ZeroDuration() : kTick;
+      wait = ApplyDue() ? absl::ZeroDuration() : kTick;
     }
   }
 }
 
-bool OverrideTimer::Settle() {
-  auto settled = std::make_shared<size_t>(0);
+bool OverrideTimer::ApplyDue() {
+  const trace::Work work("quota settle overrides");
+  auto applied = std::make_shared<size_t>(0);
   lane_.Submit(
-      [settled](StagedState<State>& staged, absl::Time now) {
-        *settled = Decide(staged, SettleOverrides{}, now);
+      [applied](StagedState<State>& staged, absl::Time now) {
+        *applied = Decide(staged, ApplyOverrides{}, now);
         return absl::OkStatus();
       },
-      [settled, signal = signal_](const absl::Status& status, int64_t) {
+      [applied, signal = signal_](const absl::Status& status, int64_t) {
         if (!status.ok() && !absl::IsUnavailable(status))
           log::Warn("overrides could not be settled", {{"error", status}});
-        signal->JobDone(status.ok() && *settled > 0);
+        signal->JobDone(status.ok() && *applied > 0);
       });
   return signal_->AwaitJob();
 }

@@ -11,7 +11,7 @@
 namespace muster::quota {
 
 // Lets overrides come into force and lapse: a thread that sleeps until the next one does, then
-// submits SettleOverrides, so that watchers hear of it. What is due follows from the rows: a
+// submits ApplyOverrides, so that watchers hear of it. What is due follows from the rows: a
 // restart loses nothing, and of several replicas the first one writes.
 class OverrideTimer {
  public:
@@ -23,7 +23,7 @@ class OverrideTimer {
  private:
   void Run();
   // False: nothing was written, or it failed.
-  bool Settle();
+  bool ApplyDue();
 
   Lane& lane_;
   const Clock& clock_;

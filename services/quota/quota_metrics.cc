@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "services/common/pieces.h"
 #include "services/rpc/metric_family.h"
 
 namespace muster::quota {
@@ -65,19 +64,8 @@ std::vector<MetricFamily> FamiliesOf(const Census& census, size_t organizations)
 
 std::vector<MetricFamily> QuotaMetrics::Collect() const {
   Census census;
-  {
-    MutexLock lock(mutex_);
-    if (lane_ == nullptr) return {};
-    const absl::Time now = lane_->clock().Now();
-    ForAllInPieces<Quota>(*lane_,
-                          [&](const State& state, const std::string& name, const Quota& quota) {
-                            census.Add(quota, state.Held(name), now);
-                          });
-    ForAllInPieces<Holding>(
-        *lane_, [&](const State& state, const std::string&, const Holding& holding) {
-          census.Add(holding, state.table<Quota>().Find(holding.quota) != nullptr);
-        });
-  }
+  const auto count = [&](const Lane& lane) { census = CensusOf(lane, lane.clock().Now()); };
+  if (!lane_.Read(count)) return {};
   return FamiliesOf(census, organizations_);
 }
 

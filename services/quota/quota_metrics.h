@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "services/common/mutex.h"
+#include "services/common/detachable.h"
 #include "services/quota/core/census.h"
 #include "services/quota/lane.h"
 
@@ -24,17 +24,13 @@ class QuotaMetrics final : public prometheus::Collectable {
       : organizations_(organizations), lane_(lane) {}
 
   // The lane is going away: from here on nothing is shown.
-  void Detach() {
-    MutexLock lock(mutex_);
-    lane_ = nullptr;
-  }
+  void Detach() { lane_.Detach(); }
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
  private:
   const size_t organizations_;
-  mutable Mutex mutex_;
-  const Lane* lane_ MUSTER_GUARDED_BY(mutex_);
+  Detachable<Lane> lane_;
 };
 
 }  // namespace muster::quota

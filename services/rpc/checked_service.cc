@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/rpc/dispatch.h"
 #include "services/rpc/request_bounds.h"
 #include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
@@ -83,6 +84,9 @@ class CheckedHandler final : public MethodHandler {
   void RunHandler(const HandlerParameter& param) override {
     const std::unique_ptr<Held> held(static_cast<Held*>(param.internal_data));
     if (held->refusal.ok()) {
+      // What Deserialize made: a message of the method's type.
+      NoteRequest(*param.server_context,
+                  static_cast<const google::protobuf::Message*>(param.request));
       inner_.RunHandler({param.call, param.server_context, param.request, param.status, held->inner,
                          param.call_requester});
     } else if (stream_) {

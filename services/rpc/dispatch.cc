@@ -9,7 +9,9 @@
 #include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
+#include "services/rpc/call_line.h"
 #include "services/rpc/status.h"
+#include "services/trace/rpc_span.h"
 
 namespace muster::rpc::internal {
 namespace {
@@ -42,34 +44,6 @@ class CountingInterceptor final : public grpc::experimental::Interceptor {
   const absl::Time start_;
 };
 
-// What a failed call's log line is worth. A server's fault is a warning, a caller's is news.
-log::Level LevelOf(grpc::StatusCode code) {
-  switch (code) {
-    case grpc::StatusCode::OK:
-      return log::Level::kDebug;
-    case grpc::StatusCode::CANCELLED:
-    case grpc::StatusCode::INVALID_ARGUMENT:
-    case grpc::StatusCode::NOT_FOUND:
-    case grpc::StatusCode::ALREADY_EXISTS:
-    case grpc::StatusCode::PERMISSION_DENIED:
-    case grpc::StatusCode::UNAUTHENTICATED:
-    case grpc::StatusCode::RESOURCE_EXHAUSTED:
-    case grpc::StatusCode::FAILED_PRECONDITION:
-    case grpc::StatusCode::ABORTED:
-    case grpc::StatusCode::OUT_OF_RANGE:
-      return log::Level::kInfo;
-    case grpc::StatusCode::UNKNOWN:
-    case grpc::StatusCode::DEADLINE_EXCEEDED:
-    case grpc::StatusCode::UNIMPLEMENTED:
-    case grpc::StatusCode::INTERNAL:
-    case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::DATA_LOSS:
-    case grpc::StatusCode::DO_NOT_USE:
-      return log::Level::kWarn;
-  }
-  return log::Level::kWarn;
-}
-
 // Lets kMaxFailureLinesPerSecond through each second and counts the rest. nullopt: be silent; else
 // how many were silent before.
 std::optional<int64_t> AdmitFailureLine(absl::Time now) {
@@ -84,6 +58,10 @@ std::optional<int64_t> AdmitFailureLine(absl::Time now) {
 }
 
 }  // namespace
+
+void NoteRequest(const grpc::ServerContextBase& context, const google::protobuf::Message* request) {
+  if (t_noted.context == &context) t_noted.dispatch.request = request;
+}
 
 Dispatch TakeDispatch(const grpc::ServerContextBase& context) {
   const Noted noted = std::exchange(t_noted, Noted{});
@@ -100,8 +78,12 @@ grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
   return nullptr;
 }
 
-Accounting::Accounting(grpc::ServerContextBase& context, MethodMetrics* method)
-    : method_(method), start_(absl::Now()), info_(ReadCallInfo(context)) {
+Accounting::Accounting(grpc::ServerContextBase& context, const Dispatch& dispatch)
+    : context_(context),
+      method_(dispatch.method),
+      request_(dispatch.request),
+      start_(absl::Now()),
+      info_(ReadCallInfo(context)) {
   if (method_ == nullptr) return;
   method_->Started();
   method_->Received();
@@ -110,25 +92,46 @@ Accounting::Accounting(grpc::ServerContextBase& context, MethodMetrics* method)
 void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
                          absl::string_view cause) {
   const absl::Time now = absl::Now();
-  const absl::Duration took = now - start_;
-  if (method_ != nullptr) method_->Handled(code, took);
-  const log::Level level = LevelOf(code);
+  if (method_ != nullptr) method_->Handled(code, now - start_);
+  if (trace::Recording(info_.trace)) {
+    trace::Span span = trace::RpcSpan(trace::SpanKind::kServer, info_.trace, info_.parent_span_id,
+                                      method_name(), start_);
+    span.attributes.push_back({"client.address", context_.peer()});
+    span.attributes.push_back({"muster.request_id", info_.request_id});
+    trace::EndRpcSpan(span, code, message, now);
+    trace::Record(std::move(span));
+  }
+  Log(code, message, cause, now);
+}
+
+void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
+                     absl::Time now) const {
+  CallKind kind = KindOf(method_name());
+  if (!log::Enabled(LevelOf(kind, code))) return;
+  if (request_ != nullptr && IsOnlyTried(*request_)) kind = CallKind::kRead;
+  const log::Level level = LevelOf(kind, code);
   if (!log::Enabled(level)) return;
+  const std::optional<int64_t> silent = code == grpc::StatusCode::OK ? 0 : AdmitFailureLine(now);
+  if (!silent) return;
   std::vector<log::Field> fields = {{"method", method_name()},
                                     {"code", CodeName(code)},
-                                    {"duration_ms", absl::ToDoubleMilliseconds(took)},
+                                    {"duration_ms", absl::ToDoubleMilliseconds(now - start_)},
                                     {"request_id", info_.request_id}};
-  if (info_.trace) {
-    fields.push_back({"trace_id", info_.trace->trace_id});
-    fields.push_back({"span_id", info_.trace->span_id});
+  const Subjects subjects = request_ != nullptr ? SubjectsOf(*request_) : Subjects();
+  if (subjects.count == 1) fields.push_back({"resource", subjects.first.front()});
+  if (subjects.count > 1) {
+    fields.push_back({"resources", subjects.first});
+    fields.push_back({"resource_count", subjects.count});
   }
-  if (code != grpc::StatusCode::OK) {
-    const auto silent = AdmitFailureLine(now);
-    if (!silent) return;
-    fields.push_back({"error", message});
-    if (!cause.empty()) fields.push_back({"cause", cause});
-    if (*silent > 0) fields.push_back({"lines_left_out", *silent});
-  }
+  const std::string peer = context_.peer();
+  // None: within the process.
+  const absl::string_view user_agent = ReadHeader(context_, "user-agent");
+  if (!user_agent.empty()) fields.push_back({"user_agent", user_agent});
+  fields.push_back({"peer", peer});
+  if (code != grpc::StatusCode::OK) fields.push_back({"error", message});
+  if (!cause.empty()) fields.push_back({"cause", cause});
+  if (*silent > 0) fields.push_back({"lines_left_out", *silent});
+  const CurrentTrace scope(info_.trace);
   log::Write(level, "call handled", fields);
 }
 

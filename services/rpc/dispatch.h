@@ -1,5 +1,6 @@
 #pragma once
 
+#include <google/protobuf/message.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_interceptor.h>
 
@@ -38,8 +39,11 @@ struct ServerCore {
 struct Dispatch {
   ServerCore* core = nullptr;
   MethodMetrics* method = nullptr;
+  const google::protobuf::Message* request = nullptr;  // gRPC's, until the call is answered
 };
 
+// Before the handler, on its thread: what is asked. Null: it could not be parsed.
+void NoteRequest(const grpc::ServerContextBase& context, const google::protobuf::Message* request);
 // Once, within the handler, on the thread that gRPC called it on.
 Dispatch TakeDispatch(const grpc::ServerContextBase& context);
 
@@ -62,10 +66,11 @@ class InterceptorFactory final : public grpc::experimental::ServerInterceptorFac
   absl::flat_hash_map<std::string, Entry> methods_;
 };
 
-// Counts and logs one call from its start to its end.
+// Counts, logs and traces one call from its start to its end.
 class Accounting {
  public:
-  Accounting(grpc::ServerContextBase& context, MethodMetrics* method);
+  // `context` must outlive it, until Handled.
+  Accounting(grpc::ServerContextBase& context, const Dispatch& dispatch);
 
   const CallInfo& info() const { return info_; }
   void Received() {
@@ -74,13 +79,18 @@ class Accounting {
   void Sent() {
     if (method_ != nullptr) method_->Sent();
   }
-  // Once. `cause`: of an error, for operators only (error::CauseOf).
+  // Once, before the call is answered. `cause`: of an error, for operators only (error::CauseOf).
   void Handled(grpc::StatusCode code, absl::string_view message, absl::string_view cause = "");
   // The name for logs.
   absl::string_view method_name() const;
 
  private:
+  void Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
+           absl::Time now) const;
+
+  grpc::ServerContextBase& context_;
   MethodMetrics* const method_;
+  const google::protobuf::Message* const request_;
   const absl::Time start_;
   const CallInfo info_;
 };

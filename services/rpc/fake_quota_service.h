@@ -9,12 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "services/common/log.h"
 #include "services/common/mutex.h"
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
 
-// For the tests of this folder: a service whose two kinds of method do what the test says, and a
+// For the tests of this folder: a service whose methods do what the test says, and a
 // server around it.
 namespace muster::rpc {
 
@@ -25,6 +26,9 @@ class FakeQuotaService final : public v1::QuotaService::CallbackService {
   std::function<grpc::ServerUnaryReactor*(grpc::CallbackServerContext*, const v1::GetQuotaRequest*,
                                           v1::Quota*)>
       get = {};
+  std::function<grpc::ServerUnaryReactor*(grpc::CallbackServerContext*,
+                                          const v1::CreateQuotaRequest*, v1::Quota*)>
+      create = {};
   std::function<grpc::ServerWriteReactor<v1::WatchQuotasResponse>*(grpc::CallbackServerContext*)>
       watch = {};
 
@@ -32,6 +36,11 @@ class FakeQuotaService final : public v1::QuotaService::CallbackService {
                                      const v1::GetQuotaRequest* request,
                                      v1::Quota* response) override {
     return get(context, request, response);
+  }
+  grpc::ServerUnaryReactor* CreateQuota(grpc::CallbackServerContext* context,
+                                        const v1::CreateQuotaRequest* request,
+                                        v1::Quota* response) override {
+    return create(context, request, response);
   }
   grpc::ServerWriteReactor<v1::WatchQuotasResponse>* WatchQuotas(
       grpc::CallbackServerContext* context, const v1::WatchQuotasRequest*) override {
@@ -53,6 +62,8 @@ class FakeServer {
     if (!started.ok()) throw std::runtime_error(started.ToString());
     stub = v1::QuotaService::NewStub(server->InProcessChannel());
   }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", server->port()); }
 
   FakeQuotaService service;
   Metrics metrics;

@@ -44,7 +44,9 @@ inline constexpr absl::Duration kHandshakeTimeout = absl::Seconds(5);
 // Likewise a request for /metrics.
 inline constexpr absl::Duration kMetricsTimeout = absl::Seconds(1);
 
-// A client's pauses between attempts to connect.
+// How long a client's attempt to connect may take: a name, TCP and HTTP/2's first words, from far
+// away and beside much else. Then its pauses between attempts.
+inline constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
 inline constexpr absl::Duration kMinReconnectBackoff = absl::Milliseconds(100);
 inline constexpr absl::Duration kMaxReconnectBackoff = absl::Seconds(5);
 
@@ -63,6 +65,9 @@ inline constexpr size_t kMaxRequestIdBytes = 128;
 
 // Access log lines of failed calls a second; more are counted, and told with the next line.
 inline constexpr int kMaxFailureLinesPerSecond = 100;
+
+// Names that the line of a call tells of a batch; of all it tells how many they are.
+inline constexpr size_t kMaxSubjectsTold = 3;
 
 // Page sizes of every List*: 0 means the default, more than the most means the most.
 inline constexpr int kDefaultPageSize = 100;

@@ -30,11 +30,7 @@ ListenerWatch::ListenerWatch(Options options)
     : options_(std::move(options)), thread_([this] { Run(); }) {}
 
 ListenerWatch::~ListenerWatch() {
-  {
-    MutexLock lock(mutex_);
-    stopped_ = true;
-    wakes_.Signal();
-  }
+  stopper_.Stop();
   thread_.join();
 }
 
@@ -49,24 +45,12 @@ std::string ListenerWatch::Look(const std::string& address, absl::Duration patie
                       absl::FormatDuration(patience));
 }
 
-bool ListenerWatch::stopped() const {
-  MutexLock lock(mutex_);
-  return stopped_;
-}
-
-bool ListenerWatch::Sleep() {
-  const absl::Time end = absl::Now() + options_.interval;
-  MutexLock lock(mutex_);
-  while (!stopped_ && absl::Now() < end) wakes_.WaitFor(mutex_, end - absl::Now());
-  return !stopped_;
-}
-
 void ListenerWatch::Run() {
   int failures = 0;
-  while (Sleep()) {
+  while (stopper_.Sleep(options_.interval)) {
     const std::string wrong =
-        Look(options_.address, options_.patience, [this] { return stopped(); });
-    if (stopped()) return;
+        Look(options_.address, options_.patience, [this] { return stopper_.stopped(); });
+    if (stopper_.stopped()) return;
     failures = wrong.empty() ? 0 : failures + 1;
     if (failures < options_.failures_to_tell) continue;
     return options_.on_dead(absl::StrCat(wrong, ", ", failures, " times in a row"));

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "absl/time/time.h"
-#include "services/common/mutex.h"
+#include "services/common/stopper.h"
 
 namespace muster::rpc {
 
@@ -38,14 +38,9 @@ class ListenerWatch {
 
  private:
   void Run();
-  bool stopped() const;
-  // False: stopped meanwhile.
-  bool Sleep();
 
   const Options options_;
-  mutable Mutex mutex_;
-  CondVar wakes_;
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+  Stopper stopper_;
   std::thread thread_;
 };
 

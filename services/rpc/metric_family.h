@@ -43,6 +43,11 @@ prometheus::MetricFamily Counter(std::string name, std::string help, Number valu
   return family;
 }
 
+// Of what a call or a transaction takes here, 0.2 to 5 ms, to streams, in seconds; beside those below
+// 5 ms all are of go-grpc-prometheus.
+inline constexpr double kCallBuckets[] = {.0002, .0005, .001, .002, .005, .01, .025,
+                                          .05,   .1,    .25,  1,    2.5,  10};
+
 // Counts durations by buckets. Thread-safe; no locks, no allocation when it counts.
 class Histogram {
  public:

@@ -13,6 +13,7 @@
 #include "services/rpc/limits.h"
 #include "services/rpc/metric_family.h"
 #include "services/rpc/process_collector.h"
+#include "services/rpc/telemetry_collector.h"
 
 namespace muster::rpc {
 
@@ -39,7 +40,7 @@ Metrics::Metrics()
     : registry_(std::make_shared<prometheus::Registry>()),
       server_(std::make_shared<ServerMetrics>()),
       all_({registry_, server_, std::make_shared<ProcessCollector>(),
-            std::make_shared<BuildCollector>()}) {}
+            std::make_shared<BuildCollector>(), std::make_shared<TelemetryCollector>()}) {}
 
 Metrics::~Metrics() = default;
 

@@ -19,7 +19,7 @@ namespace muster::rpc {
 // All metrics of a process: made once at start-up and handed to whatever measures. Thread-safe.
 class Metrics {
  public:
-  // With `process_*` and `muster_build_info` in it.
+  // With `process_*`, `muster_build_info`, `muster_log_*` and `muster_trace_*` in it.
   Metrics();
   ~Metrics();
   Metrics(const Metrics&) = delete;

@@ -15,9 +15,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
-#include "services/rpc/channel.h"
 #include "services/rpc/checked_service.h"
+#include "services/rpc/client/channel.h"
 #include "services/rpc/dispatch.h"
+#include "services/trace/client_calls.h"
 
 namespace muster::rpc {
 namespace {
@@ -151,7 +152,8 @@ std::unique_ptr<internal::InterceptorFactory> Server::MakeFactory() {
 }
 
 std::shared_ptr<grpc::Channel> Server::InProcessChannel() {
-  return server_->InProcessChannel(ClientArguments());
+  return server_->experimental().InProcessChannelWithInterceptors(ClientArguments(),
+                                                                  trace::ClientCalls());
 }
 
 void Server::SetServing(const std::string& service, bool serving) {

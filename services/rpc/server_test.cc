@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "services/rpc/channel.h"
+#include "services/rpc/client/channel.h"
 #include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
 #include "services/rpc/unary.h"

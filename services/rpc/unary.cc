@@ -21,7 +21,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
  public:
   UnaryCall(grpc::CallbackServerContext& context, Dispatch dispatch)
       : core_(dispatch.core),
-        accounting_(context, dispatch.method),
+        accounting_(context, dispatch),
         deadline_(DeadlineOf(context, core_)) {}
 
   void Open(std::shared_ptr<UnaryCall> self) {

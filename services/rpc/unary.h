@@ -99,6 +99,7 @@ grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, F&& handle
     if (const auto refusal = internal::Refusal(*call)) {
       responder.Finish(*refusal);
     } else {
+      const CurrentTrace scope(responder.info().trace);
       std::forward<F>(handle)(std::move(responder));
     }
   } catch (const std::exception& e) {

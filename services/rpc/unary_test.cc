@@ -11,9 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
-#include "services/rpc/channel.h"
+#include "services/rpc/client/channel.h"
 #include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
 
@@ -231,28 +232,31 @@ TEST_F(UnaryTest, ARequestIdIsMadeAndReturned) {
   EXPECT_EQ(headers.find("x-request-id")->second, seen);
 }
 
-TEST_F(UnaryTest, TheCallersIdsArePassedOn) {
+TEST_F(UnaryTest, TheCallersIdsAreTakenOn) {
   CallInfo seen;
+  TraceContext within;
   Handle([&](Responder responder, v1::Quota*) {
     seen = responder.info();
-    responder.Finish(error::NotFound("a"));
+    within = CurrentTrace::Get();
+    responder.Finish(absl::FailedPreconditionError("not now"));
   });
-  CallInfo caller;
-  caller.request_id = "caller-1";
-  caller.trace = TraceContext::Parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  const TraceContext trace =
+      *TraceContext::Parse("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  const CurrentTrace scope(trace);
   v1::Quota response;
   grpc::ClientContext context;
-  PrepareCall(context, absl::Seconds(60), &caller);
-  EXPECT_EQ(Get(response, context).code(), absl::StatusCode::kNotFound);
+  PrepareCall(context, absl::Seconds(60));
+  context.AddMetadata("x-request-id", "caller-1");
+  EXPECT_EQ(Get(response, context).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(seen.request_id, "caller-1");
-  ASSERT_TRUE(seen.trace.has_value());
-  EXPECT_EQ(seen.trace->trace_id, caller.trace->trace_id);
-  EXPECT_NE(seen.trace->span_id, caller.trace->span_id);
+  EXPECT_EQ(seen.trace.TraceId(), trace.TraceId());
+  EXPECT_EQ(seen.parent_span_id, trace.span_id);
+  EXPECT_NE(seen.trace.span_id, trace.span_id);
+  EXPECT_EQ(seen.trace, within) << "what the handler does is of another trace";
   EXPECT_EQ(context.GetServerInitialMetadata().find("x-request-id")->second, "caller-1");
-  EXPECT_THAT(
-      log_.text(),
-      HasSubstr(R"("request_id":"caller-1","trace_id":"0af7651916cd43dd8448eb211c80319c")"));
-  EXPECT_THAT(log_.text(), HasSubstr(R"("code":"NotFound")"));
+  EXPECT_THAT(log_.text(), HasSubstr(R"("request_id":"caller-1")"));
+  EXPECT_THAT(log_.text(), HasSubstr(R"("trace_id":"0af7651916cd43dd8448eb211c80319c")"));
+  EXPECT_THAT(log_.text(), HasSubstr(R"("code":"FailedPrecondition")"));
   EXPECT_THAT(log_.text(), HasSubstr(R"("method":"/muster.quota.v1.QuotaService/GetQuota")"));
 }
 
@@ -263,15 +267,6 @@ TEST_F(UnaryTest, AnUnreasonableRequestIdIsReplaced) {
   v1::Quota response;
   EXPECT_TRUE(Get(response, context).ok());
   EXPECT_EQ(context.GetServerInitialMetadata().find("x-request-id")->second.size(), 15u);
-}
-
-TEST_F(UnaryTest, SuccessIsNotLoggedButFailureIs) {
-  Handle([](Responder responder, v1::Quota*) { responder.Finish(absl::OkStatus()); });
-  EXPECT_TRUE(Get().ok());
-  EXPECT_EQ(log_.text(), "");
-  Handle([](Responder responder, v1::Quota*) { responder.Finish(absl::UnavailableError("away")); });
-  EXPECT_FALSE(Get().ok());
-  EXPECT_THAT(log_.text(), HasSubstr(R"("level":"warn","msg":"call handled")"));
 }
 
 TEST_F(UnaryTest, CallsAreCounted) {

@@ -47,7 +47,7 @@ class WatchReactor final
   WatchReactor(grpc::CallbackServerContext& context, Dispatch dispatch,
                std::shared_ptr<Watcher> watcher, Convert convert, bool bundle)
       : core_(dispatch.core),
-        accounting_(context, dispatch.method),
+        accounting_(context, dispatch),
         watcher_(std::move(watcher)),
         convert_(std::move(convert)),
         bundle_(bundle) {}
@@ -196,7 +196,7 @@ class FailedReactor final : public grpc::ServerWriteReactor<Response> {
   FailedReactor(grpc::CallbackServerContext& context, Dispatch dispatch,
                 const absl::Status& status) {
     grpc::Status converted = ToGrpcStatus(status);
-    Accounting(context, dispatch.method).Handled(converted.error_code(), converted.error_message());
+    Accounting(context, dispatch).Handled(converted.error_code(), converted.error_message());
     this->Finish(std::move(converted));
   }
   void OnDone() override { delete this; }

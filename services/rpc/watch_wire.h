@@ -66,13 +66,6 @@ Response ToWatchResponse(const Item& item, Parse parse) {
   return response;
 }
 
-// Calls `take` with the message and with each of its bundle, in order.
-template <class Response, class Take>
-void ForEachMessage(const Response& response, Take take) {
-  take(response);
-  for (const Response& next : response.bundle()) take(next);
-}
-
 // One more kind to watch; one that is asked for again is there already: each change is held against
 // all of them.
 template <class Options>

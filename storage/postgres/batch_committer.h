@@ -21,9 +21,13 @@
 #include "services/common/log.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
+#include "services/common/trace_context.h"
+#include "services/trace/span.h"
 #include "storage/postgres/answer_queue.h"
 #include "storage/postgres/change_publisher.h"
 #include "storage/postgres/commit_queue.h"
+#include "storage/postgres/commit_traces.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
 #include "storage/postgres/journal_follower.h"
@@ -33,7 +37,13 @@ namespace muster::storage {
 
 // Decides and commits batches of commands, each batch in one transaction:
 //
-//   lock head ► catch up ► decide on a staged state ► store + journal ► commit ► publish ► answer
+//   decide on a staged state ► move head from where memory is, store + journal, commit ► publish ► answer
+//
+// is one round trip, and fails where another replica wrote meanwhile; then, and for a while,
+//
+//   lock head ► catch up ► decide on a staged state ► ...
+//
+// is two, and goes through.
 //
 // Belongs to the lane's thread; has no lock.
 template <class State>
@@ -66,26 +76,45 @@ class BatchCommitter {
 
   // A batch in its transaction.
   struct Attempt {
+    bool locks = false;  // the head first, and catches up
     const std::string batch_id = LaneDb::NewBatchId();
+    absl::Time now = absl::InfinitePast();  // of its decisions
     int64_t first_revision = 0;
     std::optional<StagedState<State>> staged = {};
+    size_t decided = 0;  // so many commands from the batch's first; the others are the next batch's
     std::vector<JournalRow> rows = {};  // of what is staged
+    CommitTraces traces = {};           // likewise
     bool behind = false;
+    bool others_wrote = false;  // since the last batch
   };
 
   // How often a batch is put off because others commit faster than memory follows.
   static constexpr int kMaxFollows = 5;
+  // Batches that lock the head after others wrote: a try that fails costs more than it would have
+  // spared.
+  static constexpr int kLockingBatches = 16;
+  // How old what the clock knows of the database's may be where the head is not read.
+  static constexpr absl::Duration kOldestTime = absl::Seconds(2);
 
-  // Commits `batch`; where the tables refuse it, halves of it, each for itself. Answers what is
-  // settled, all of it in the end.
+  // A span of the batch in the trace of its first command, linked to the others'; none where none is
+  // wanted.
+  void BeginWork(const std::vector<LaneCommand<State>>& batch,
+                 std::optional<trace::Work>& work) const;
+  // Commits `batch`; what is too much for one transaction in several, and where the tables refuse
+  // one, halves of it, each for itself. Answers what is settled, all of it in the end.
   absl::Status CommitOrSplit(absl::Span<LaneCommand<State>> batch);
   void Answer(absl::Span<LaneCommand<State>> batch, const absl::Status& status, int64_t shown);
-  absl::Status TryBatch(absl::Span<LaneCommand<State>> batch, int64_t& shown);
-  // `behind`: nothing was tried, memory must be brought level first, without the head's lock.
-  absl::Status TryLevelBatch(absl::Span<LaneCommand<State>> batch, int64_t& shown, bool& behind);
+  // `decided`: so many of its commands the status is of.
+  absl::Status TryBatch(absl::Span<LaneCommand<State>> batch, int64_t& shown, size_t& decided);
+  absl::Status TryOnce(absl::Span<LaneCommand<State>> batch, int64_t& shown, Attempt& attempt);
+  void Publish(const Attempt& attempt);
   // The transaction's body, which may run several times.
   absl::Status DecideAndStore(Transaction& tx, absl::Span<LaneCommand<State>> batch,
                               Attempt& attempt);
+  // Locks the head and brings memory level with it. Unless OK, nothing may be decided: where
+  // `attempt.behind`, memory is to be brought level first, without the head's lock.
+  absl::Status Lock(Transaction& tx, Attempt& attempt);
+  void Decide(absl::Span<LaneCommand<State>> batch, Attempt& attempt);
   // What it wrote is taken back unless its status is OK. One that throws ends its own call.
   void DecideOne(LaneCommand<State>& command, StagedState<State>& staged, absl::Time now);
   Entries LastPerKey(const Entries& changes) const;
@@ -103,6 +132,7 @@ class BatchCommitter {
   ChangePublisher<State>& publisher_;
   JournalFollower<State>& follower_;
   AnswerQueue<State>& answers_;
+  int locking_batches_ = 0;  // to come
   std::atomic<int64_t> batches_ = 0;
   std::atomic<int64_t> commands_ = 0;
   std::atomic<int64_t> changes_ = 0;
@@ -116,22 +146,44 @@ absl::Status BatchCommitter<State>::Commit(std::vector<LaneCommand<State>> batch
     if (command.deadline < real_now)
       command.status = absl::DeadlineExceededError("The request waited too long to be committed.");
   }
-  return CommitOrSplit(absl::MakeSpan(batch));
+  std::optional<trace::Work> work;
+  BeginWork(batch, work);
+  const absl::Status status = CommitOrSplit(absl::MakeSpan(batch));
+  if (work && !status.ok()) work->Fail(status.message());
+  return status;
+}
+
+template <class State>
+void BatchCommitter<State>::BeginWork(const std::vector<LaneCommand<State>>& batch,
+                                      std::optional<trace::Work>& work) const {
+  if (!trace::Recording()) return;
+  trace::Causes causes;
+  for (const LaneCommand<State>& command : batch) causes.Add(command.trace);
+  if (!causes.first().sampled()) return;
+  work.emplace("commit " + options_.connect.schema, std::move(causes));
+  work->Add("db.system.name", "postgresql");
+  work->Add("db.namespace", options_.connect.schema);
+  work->Add("db.operation.batch.size", static_cast<int64_t>(batch.size()));
 }
 
 template <class State>
 absl::Status BatchCommitter<State>::CommitOrSplit(absl::Span<LaneCommand<State>> batch) {
-  int64_t shown = 0;
-  absl::Status status = TryBatch(batch, shown);
-  if (!absl::IsInternal(status) || batch.size() == 1) {
-    Answer(batch, status, shown);
-    return status;
+  absl::Status status;
+  while (!batch.empty()) {
+    int64_t shown = 0;
+    size_t decided = batch.size();
+    status = TryBatch(batch, shown, decided);
+    if (absl::IsInternal(status) && decided > 1) {
+      // The tables refused something: the half without it is saved as a whole.
+      decided /= 2;
+      status = CommitOrSplit(batch.subspan(0, decided));
+    } else {
+      Answer(batch.subspan(0, decided), status, shown);
+    }
+    batch = batch.subspan(decided);
+    if (absl::IsUnavailable(status)) break;
   }
-  // The tables refused something: the half without it is saved as a whole.
-  const size_t half = batch.size() / 2;
-  status = CommitOrSplit(batch.subspan(0, half));
-  if (!absl::IsUnavailable(status)) return CommitOrSplit(batch.subspan(half));
-  Answer(batch.subspan(half), status, 0);
+  if (!batch.empty()) Answer(batch, status, 0);
   return status;
 }
 
@@ -144,11 +196,25 @@ void BatchCommitter<State>::Answer(absl::Span<LaneCommand<State>> batch, const a
 }
 
 template <class State>
-absl::Status BatchCommitter<State>::TryBatch(absl::Span<LaneCommand<State>> batch, int64_t& shown) {
+absl::Status BatchCommitter<State>::TryBatch(absl::Span<LaneCommand<State>> batch, int64_t& shown,
+                                             size_t& decided) {
+  if (locking_batches_ == 0 && clock_.SinceHead() < kOldestTime) {
+    Attempt attempt;
+    const absl::Status status = TryOnce(batch, shown, attempt);
+    if (!absl::IsFailedPrecondition(status)) {
+      if (attempt.decided > 0) decided = attempt.decided;
+      return status;
+    }
+  }
   for (int follows = 0; follows < kMaxFollows; ++follows) {
-    bool behind = false;
-    const absl::Status status = TryLevelBatch(batch, shown, behind);
-    if (!behind) return status;
+    Attempt attempt{.locks = true};
+    const absl::Status status = TryOnce(batch, shown, attempt);
+    if (attempt.others_wrote) locking_batches_ = kLockingBatches;
+    if (!attempt.behind && !absl::IsFailedPrecondition(status)) {
+      locking_batches_ = std::max(locking_batches_ - 1, 0);
+      if (attempt.decided > 0) decided = attempt.decided;
+      return status;
+    }
     const int64_t replaced = follower_.history_replaced();
     RETURN_IF_ERROR(follower_.Follow());
     if (follower_.history_replaced() != replaced) return HistoryLost();
@@ -158,27 +224,33 @@ absl::Status BatchCommitter<State>::TryBatch(absl::Span<LaneCommand<State>> batc
 }
 
 template <class State>
-absl::Status BatchCommitter<State>::TryLevelBatch(absl::Span<LaneCommand<State>> batch,
-                                                  int64_t& shown, bool& behind) {
-  Attempt attempt;
+absl::Status BatchCommitter<State>::TryOnce(absl::Span<LaneCommand<State>> batch, int64_t& shown,
+                                            Attempt& attempt) {
   const absl::Status status =
       db_.Write([&](Transaction& tx) { return DecideAndStore(tx, batch, attempt); },
                 &attempt.first_revision, &attempt.batch_id);
-  behind = attempt.behind;
   std::optional<StagedState<State>>& staged = attempt.staged;
   if (!status.ok()) {
     if (staged.has_value()) staged->RollBack();
     return status;
   }
   shown = at_.revision = staged->revision();
-  if (attempt.rows.empty()) return status;
+  if (!attempt.rows.empty()) Publish(attempt);
+  return status;
+}
+
+template <class State>
+void BatchCommitter<State>::Publish(const Attempt& attempt) {
   at_.batch = attempt.batch_id;
+  clock_.Committed(attempt.now);
   ++batches_;
   changes_ += static_cast<int64_t>(attempt.rows.size());
   options_.Yield(LanePoint::kBeforePublish);
-  publisher_.Publish(staged->changes(), attempt.rows);
+  {
+    const CommitTraces::Publishing publishing(attempt.traces);
+    publisher_.Publish(attempt.staged->changes(), attempt.rows);
+  }
   db_.Announce(at_.revision);
-  return status;
 }
 
 template <class State>
@@ -189,33 +261,61 @@ absl::Status BatchCommitter<State>::DecideAndStore(Transaction& tx,
   if (staged.has_value()) staged->RollBack();
   staged.reset();
   attempt.rows.clear();
+  attempt.traces.Clear();
+  attempt.now = clock_.Now();
+  if (attempt.locks) RETURN_IF_ERROR(Lock(tx, attempt));
+  staged.emplace(memory_.working(), at_.revision);
+  attempt.first_revision = at_.revision + 1;
+  Decide(batch, attempt);
+  if (staged->changes().empty()) {
+    // Also what changes nothing is decided by all that was committed before.
+    if (attempt.locks || Position::Of(journal::Lock(tx, at_.revision)) == at_)
+      return absl::OkStatus();
+    return absl::FailedPreconditionError("The head is elsewhere.");
+  }
+  journal::Move(tx, at_, staged->revision(), attempt.batch_id, attempt.now);
+  store_.Write(tx, LastPerKey(staged->changes()));
+  attempt.rows = ToJournal(staged->changes());
+  journal::Append(tx, attempt.rows, attempt.batch_id);
+  return absl::OkStatus();
+}
+
+template <class State>
+absl::Status BatchCommitter<State>::Lock(Transaction& tx, Attempt& attempt) {
   const Head head = journal::Lock(tx, at_.revision);
+  attempt.others_wrote = Position::Of(head) != at_;
   attempt.behind =
       !Judge(at_, head).continues() || head.revision - at_.revision > options_.catch_up_chunk;
   if (attempt.behind) return absl::CancelledError("Memory is not level with the journal.");
   RETURN_IF_ERROR(follower_.CatchUp(tx, head));
-  staged.emplace(memory_.working(), at_.revision);
-  attempt.first_revision = at_.revision + 1;
-  const absl::Time now = clock_.Take(head);
+  attempt.now = clock_.Take(head);
+  return absl::OkStatus();
+}
+
+template <class State>
+void BatchCommitter<State>::Decide(absl::Span<LaneCommand<State>> batch, Attempt& attempt) {
+  const absl::Duration began = TheSteadyClock()->Now();
+  attempt.decided = 0;
   for (LaneCommand<State>& command : batch) {
+    if (attempt.decided > 0 && (attempt.staged->changes().size() >= options_.max_batch_changes ||
+                                TheSteadyClock()->Now() - began >= options_.max_decide))
+      return;
+    ++attempt.decided;
     if (absl::IsDeadlineExceeded(command.status)) continue;
     if (!command.incarnation.empty() && command.incarnation != at_.incarnation) {
       command.status = HistoryLost();
       continue;
     }
-    DecideOne(command, *staged, now);
+    DecideOne(command, *attempt.staged, attempt.now);
+    attempt.traces.Add(attempt.staged->revision(), command.trace);
   }
-  if (staged->changes().empty()) return absl::OkStatus();
-  store_.Write(tx, LastPerKey(staged->changes()));
-  attempt.rows = ToJournal(staged->changes());
-  journal::Append(tx, attempt.rows, attempt.batch_id, now);
-  return absl::OkStatus();
 }
 
 template <class State>
 void BatchCommitter<State>::DecideOne(LaneCommand<State>& command, StagedState<State>& staged,
                                       absl::Time now) {
   const size_t mark = staged.Mark();
+  const CurrentTrace scope(command.trace);
   try {
     command.status = command.decide(staged, now);
   } catch (const std::exception& e) {

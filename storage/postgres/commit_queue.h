@@ -16,6 +16,7 @@
 #include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/common/state.h"
+#include "services/common/trace_context.h"
 #include "storage/postgres/lane_db.h"
 
 namespace muster::storage {
@@ -25,8 +26,8 @@ template <class State>
 struct LaneCommand {
   // Decides. May run several times (the transaction may be tried again), so it must depend on its
   // arguments and captured values alone, and overwrite what it left before. An error takes back
-  // what it put on the staged state. `now` is the database's time, read with the head locked, and
-  // never before the last commit's.
+  // what it put on the staged state. `now` is the database's time, as LaneClock knows it, and never
+  // before the last commit's.
   using Decide = absl::AnyInvocable<absl::Status(StagedState<State>&, absl::Time now)>;
   // Called once: OK after the commit (or at once with the batch if the command changed nothing),
   // with the revision that the answer shows. Errors: Decide's own; UNAVAILABLE nothing was written,
@@ -38,7 +39,8 @@ struct LaneCommand {
   Done done;
   absl::Time deadline;
   std::string incarnation = {};
-  absl::Status status = {};  // what Decide said
+  absl::Status status = {};                  // what Decide said
+  TraceContext trace = CurrentTrace::Get();  // of whoever submits it
 };
 
 // What the lane's thread is to do: commands, which it takes in batches; looks at the head; and

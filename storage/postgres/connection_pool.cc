@@ -12,13 +12,16 @@ namespace muster::storage {
 
 std::string EffectiveConninfo(const ConnectOptions& options) {
   return absl::StrCat(
-      options.conninfo, " application_name=", options.application_name, "-", options.schema,
+      options.current_conninfo ? options.current_conninfo() : options.conninfo,
+      " application_name=", options.application_name, "-", options.schema,
       " target_session_attrs=read-write connect_timeout=3 tcp_user_timeout=5000 keepalives_idle=5",
       " options='-c search_path=", options.schema,
       // What values look like as text is said here, whatever the server or the role prefers.
       " -c datestyle=ISO -c timezone=UTC -c bytea_output=hex -c client_min_messages=warning -c "
       "statement_timeout=",
       absl::ToInt64Milliseconds(options.statement_timeout),
+      // Sooner, so that who waits for a lock in vain is told so: then nothing was committed.
+      " -c lock_timeout=", absl::ToInt64Milliseconds(options.statement_timeout * 0.9),
       " -c idle_in_transaction_session_timeout=",
       absl::ToInt64Milliseconds(options.idle_in_transaction_timeout), "'");
 }

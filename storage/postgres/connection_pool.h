@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -18,6 +19,9 @@ struct ConnectOptions {
   // libpq conninfo; several hosts are allowed, the one that takes writes is used. Passwords by
   // passfile.
   std::string conninfo = {};
+  // Unless null, asked for each new connection instead of `conninfo`, which may have changed. Any
+  // thread.
+  std::function<std::string()> current_conninfo = {};
   // Schema that unqualified names mean.
   std::string schema = {};
   // Shown in pg_stat_activity; the schema is appended.

@@ -52,8 +52,8 @@ class DatabaseObserverTest : public ::testing::Test {
     return {.conninfo = database_.conninfo("quota"), .schema = "quota", .observer = seen_};
   }
   absl::Status Run(const TransactionBody& body, RunnerOptions options = {},
-                   const TransactionSettle& settle = nullptr) {
-    return TransactionRunner(&pool_, std::move(options)).Run(body, settle);
+                   const OutcomeResolver& resolve = nullptr) {
+    return TransactionRunner(&pool_, std::move(options)).Run(body, resolve);
   }
   static absl::Status Write(Transaction& tx) {
     tx.Exec("UPDATE journal_head SET batch = 'x'");
@@ -120,6 +120,17 @@ TEST_F(DatabaseObserverTest, IsToldThatNobodyIsThere) {
   EXPECT_FALSE(pool.Acquire(absl::Now() + absl::Seconds(5)).ok());
   EXPECT_EQ(seen_->refused, 1);
   EXPECT_EQ(seen_->in_use, 0);
+}
+
+// As when a password is renewed.
+TEST_F(DatabaseObserverTest, NewConnectionsAreMadeAsIsSaidByThen) {
+  std::string now = "host=/nowhere user=nobody";
+  ConnectOptions options = Connect();
+  options.current_conninfo = [&now] { return now; };
+  ConnectionPool pool(options, 1);
+  EXPECT_FALSE(pool.Acquire(absl::Now() + absl::Seconds(5)).ok());
+  now = Connect().conninfo;
+  EXPECT_TRUE(pool.Acquire(absl::Now() + absl::Seconds(30)).ok());
 }
 
 TEST_F(DatabaseObserverTest, TheJournalIsMeasured) {

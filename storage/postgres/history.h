@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -12,15 +11,6 @@
 // running servers: a standby is promoted without the last ones, a backup is restored in place. A
 // revision alone does not tell: the new history may have grown past the old number. All pure.
 namespace muster::storage {
-
-// What memory knows of the history that it shows.
-struct Position {
-  std::string incarnation = {};
-  int64_t revision = 0;
-  std::string batch = {};  // that wrote the revision
-
-  static Position Of(const Head& head) { return {head.incarnation, head.revision, head.batch}; }
-};
 
 struct Continuity {
   enum class Verdict {

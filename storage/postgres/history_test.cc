@@ -79,6 +79,23 @@ TEST(LaneClockTest, ATestsClockStandsInForTheDatabases) {
   EXPECT_EQ(clock.Now(), fake.Now() + absl::Seconds(1));
 }
 
+TEST(LaneClockTest, KnowsHowOldItsHeadIsAndWhatWasCommittedSince) {
+  FakeClock fake;
+  FakeSteadyClock steady;
+  LaneClock clock(&fake, &steady);
+  Head head = HeadAt(1, "b1");
+  head.commit_time = fake.Now() - absl::Seconds(9);
+  clock.Take(head);
+  EXPECT_EQ(clock.SinceHead(), absl::ZeroDuration());
+  steady.Advance(absl::Seconds(3));
+  EXPECT_EQ(clock.SinceHead(), absl::Seconds(3));
+  const absl::Time committed = clock.Now();
+  clock.Committed(committed);
+  EXPECT_EQ(clock.SinceHead(), absl::Seconds(3));
+  fake.Advance(-absl::Hours(1));
+  EXPECT_EQ(clock.Now(), committed);
+}
+
 TEST(LaneClockTest, GoesOnSteadilyWhereTheDatabaseStepsBack) {
   LaneClock clock(nullptr);
   Head head = HeadAt(1, "b1");

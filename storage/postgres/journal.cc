@@ -18,13 +18,20 @@ constexpr Statement kPeek = {"journal_peek",
 constexpr Statement kRead = {"journal_read",
                              "SELECT revision, kind, key, change, batch FROM journal"
                              " WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3"};
+// Divides by zero, which no other statement does (kHeadIsElsewhere), unless the head is where it is
+// expected: an error alone stops what travels in the same message.
+constexpr Statement kMove = {"journal_move",
+                             "WITH moved AS (UPDATE journal_head"
+                             " SET revision = $4, batch = $5, commit_time = $6"
+                             " WHERE revision = $1 AND batch = $2 AND incarnation = $3"
+                             " AND commit_time <= $6 RETURNING 1)"
+                             " SELECT 1 / count(*) FROM moved"};
 constexpr Statement kAppend = {
     "journal_append",
-    "WITH appended AS (INSERT INTO journal (revision, batch, kind, key, change)"
+    "INSERT INTO journal (revision, batch, kind, key, change)"
     " SELECT c.revision, $1, c.kind, c.key, c.change"
     " FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[]) AS c (revision, kind, key, "
-    "change))"
-    " UPDATE journal_head SET revision = $6, batch = $1, commit_time = $7"};
+    "change)"};
 constexpr char kRename[] =
     "UPDATE journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '')";
 constexpr Statement kCompactHead = {"journal_compact_head",
@@ -68,8 +75,13 @@ std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64
   return rows;
 }
 
-void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch,
-            absl::Time commit_time) {
+void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_view batch,
+          absl::Time commit_time) {
+  tx.Queue(kMove, from.revision, from.batch, from.incarnation, revision, std::string(batch),
+           ToSqlTime(commit_time));
+}
+
+void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch) {
   SqlArray revisions, kinds, keys, changes;
   for (const JournalRow& row : rows) {
     revisions.Add(row.revision);
@@ -81,8 +93,8 @@ void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_vie
       changes.AddBytes(*row.bytes);
     }
   }
-  tx.Queue(kAppend, std::string(batch), revisions.Text(), kinds.Text(), keys.Text(), changes.Text(),
-           rows.back().revision, ToSqlTime(commit_time));
+  tx.Queue(kAppend, std::string(batch), revisions.Text(), kinds.Text(), keys.Text(),
+           changes.Text());
 }
 
 void Rename(Transaction& tx) { tx.Exec(kRename); }

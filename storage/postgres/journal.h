@@ -25,6 +25,16 @@ struct Head {
   std::optional<std::string> known_batch = {};  // that wrote the revision that was asked for
 };
 
+// What memory knows of the history that it shows.
+struct Position {
+  std::string incarnation = {};
+  int64_t revision = 0;
+  std::string batch = {};  // that wrote the revision
+
+  static Position Of(const Head& head) { return {head.incarnation, head.revision, head.batch}; }
+  friend bool operator==(const Position&, const Position&) = default;
+};
+
 // One change as the journal has it.
 struct JournalRow {
   int64_t revision = 0;
@@ -45,9 +55,13 @@ Head Lock(Transaction& tx, int64_t known);
 Head Peek(Transaction& tx, int64_t known);
 // Changes with after < revision <= upto, at most `limit`, in order.
 std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit);
-// Appends `rows` with the revisions head + 1, ... and moves the head. The lock must be held.
-void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch,
-            absl::Time commit_time);
+// Moves the head on from where `from` knows it, at no time before its last, and locks it until the
+// transaction ends. Is sent with the next statement: where the head is elsewhere, that one fails,
+// and the runner says FAILED_PRECONDITION.
+void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_view batch,
+          absl::Time commit_time);
+// Appends `rows`, to which the head was moved.
+void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch);
 // Names the history anew.
 void Rename(Transaction& tx);
 // Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the

@@ -96,6 +96,7 @@ absl::Status JournalFollower<State>::Follow() {
   bool anew = false;
   RETURN_IF_ERROR(db_.Read([&](Transaction& tx) {
     const Head head = journal::Peek(tx, at_.revision);
+    clock_.Take(head);
     anew = !Judge(at_, head).continues();
     return anew ? absl::OkStatus() : CatchUp(tx, head);
   }));

@@ -21,11 +21,7 @@ JournalGauge::JournalGauge(ConnectOptions connect, absl::Duration interval)
     : pool_(std::move(connect), 1), interval_(interval), thread_([this] { Run(); }) {}
 
 JournalGauge::~JournalGauge() {
-  {
-    MutexLock lock(mutex_);
-    stopping_ = true;
-    wakes_.Signal();
-  }
+  stopper_.Stop();
   thread_.join();
 }
 
@@ -35,13 +31,11 @@ std::optional<JournalGauge::Figures> JournalGauge::last() const {
 }
 
 void JournalGauge::Run() {
-  while (true) {
+  do {
     const std::optional<Figures> figures = Ask();
     MutexLock lock(mutex_);
     last_ = figures;
-    if (!stopping_) wakes_.WaitFor(mutex_, interval_);
-    if (stopping_) return;
-  }
+  } while (stopper_.Sleep(interval_));
 }
 
 std::optional<JournalGauge::Figures> JournalGauge::Ask() {

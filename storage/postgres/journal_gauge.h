@@ -6,6 +6,7 @@
 
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
+#include "services/common/stopper.h"
 #include "storage/postgres/connection_pool.h"
 
 namespace muster::storage {
@@ -33,9 +34,8 @@ class JournalGauge {
   ConnectionPool pool_;
   const absl::Duration interval_;
   mutable Mutex mutex_;
-  CondVar wakes_;
-  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::optional<Figures> last_ MUSTER_GUARDED_BY(mutex_);
+  Stopper stopper_;
   std::thread thread_;
 };
 

@@ -7,7 +7,7 @@
 namespace muster::storage {
 namespace {
 
-type::v1::KeptRequest ToProto(const Versioned<KeptRequest>& kept) {
+type::v1::KeptRequest KeptToProto(const Versioned<KeptRequest>& kept) {
   type::v1::KeptRequest message;
   message.set_request_id(kept.row->request_id);
   message.set_method(kept.row->method);
@@ -18,7 +18,7 @@ type::v1::KeptRequest ToProto(const Versioned<KeptRequest>& kept) {
   return message;
 }
 
-absl::StatusOr<KeptRequest> FromProto(const type::v1::KeptRequest& message) {
+absl::StatusOr<KeptRequest> KeptFromProto(const type::v1::KeptRequest& message) {
   return KeptRequest{message.request_id(), message.method(), message.digest(),
                      message.code(),       message.answer(), FromTimestamp(message.create_time())};
 }
@@ -32,7 +32,7 @@ Stored<KeptRequest> StoredKeptRequests() {
           {Key<&KeptRequest::request_id>("request_id"), Field<&KeptRequest::method>("method"),
            Field<&KeptRequest::digest>("digest"), Field<&KeptRequest::code>("code"),
            Bytes<&KeptRequest::answer>("answer"), Field<&KeptRequest::create_time>("create_time")}),
-      &ToProto, &FromProto);
+      &KeptToProto, &KeptFromProto);
 }
 
 }  // namespace muster::storage

@@ -48,8 +48,8 @@ namespace muster::storage {
 //                                                 ├─► WatchHub ◄── WatchStarter ◄── Watch
 //                                                 └─► subscribers
 //
-// Seven threads. The lane's own takes work from the queue: it commits batches, follows the journal
-// when idle or poked, and publishes. AnswerQueue, ReadBarrier and WatchStarter have one each.
+// Eight threads. The lane's own takes work from the queue: it commits batches, follows the journal
+// when idle or poked, and publishes. AnswerQueue, ReadBarrier, WatchStarter and WatchHub have one each.
 // LaneDb has three: one listens for other processes' commits, one announces ours, one compacts the
 // journal.
 //
@@ -165,6 +165,7 @@ class CommitLane {
   CommitQueue<State> queue_;
   AnswerQueue<State> answers_;
   ReadBarrier reads_;
+  WatchSnapshots<State> snapshots_;  // the watch starter's thread's
   WatchStarter watch_starts_;
   ChangePublisher<State> publisher_;
   JournalFollower<State> follower_;
@@ -182,9 +183,10 @@ CommitLane<State>::CommitLane(LaneOptions options, const Store<State>* store, co
       db_(options_),
       queue_(options_),
       reads_(options_, db_, memory_, [this] { queue_.Poke(); }),
+      snapshots_(memory_, store_),
       watch_starts_(
           options_, db_, memory_, watchers_,
-          [this](const Watcher& watcher) { return SnapshotOf(memory_, store_, watcher); },
+          [this](const Watcher& watcher) { return snapshots_.Of(watcher); },
           [this] { queue_.Poke(); }),
       publisher_(memory_, watchers_, reads_),
       follower_(Context(), publisher_),
@@ -238,6 +240,7 @@ void CommitLane<State>::Stop() {
   reads_.Join();
   watch_starts_.Join();
   answers_.Finish();
+  watchers_.Stop();
   MutexLock lock(watchers_.mutex());
   watchers_.EndAll(error::Unavailable("The server stops."));
 }

@@ -26,11 +26,23 @@ class LaneClock final : public Clock {
   absl::Time Take(const Head& head) {
     MutexLock lock(mutex_);
     last_commit_ = head.commit_time;
-    if (instead_ != nullptr) return std::max(instead_->Now(), last_commit_);
-    base_ = std::max(said_, TimeUnder(head.commit_time, head.now, Estimate()));
+    const absl::Time estimate = Estimate();
     base_at_ = steady_.Now();
+    if (instead_ != nullptr) return std::max(instead_->Now(), last_commit_);
+    base_ = std::max(said_, TimeUnder(head.commit_time, head.now, estimate));
     said_ = base_;
     return base_;
+  }
+
+  // Takes in that `time`, which was Now(), is that of a batch that was committed.
+  void Committed(absl::Time time) {
+    MutexLock lock(mutex_);
+    last_commit_ = std::max(last_commit_, time);
+  }
+  // Since Take.
+  absl::Duration SinceHead() const {
+    MutexLock lock(mutex_);
+    return steady_.Now() - base_at_;
   }
 
   // The time of the last head, and what has passed since by a steady clock.

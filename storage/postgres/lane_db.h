@@ -35,6 +35,10 @@ struct LaneOptions {
   ConnectOptions connect = {};
   // Commands decided in one transaction at most.
   size_t max_batch = 2'000;
+  // Changes, and time to decide, after which a transaction takes no more commands: what it holds up
+  // is then a fraction of any timeout. A command is never divided.
+  size_t max_batch_changes = 20'000;
+  absl::Duration max_decide = absl::Milliseconds(500);
   // Commands that may wait; one more is answered UNAVAILABLE at once.
   size_t max_queue = 50'000;
   // Changes that may wait for a slow watcher.

@@ -7,7 +7,7 @@
 namespace muster::storage {
 namespace {
 
-type::v1::ReleasedPool ToProto(const Versioned<ReleasedPool>& released) {
+type::v1::ReleasedPool ReleasedToProto(const Versioned<ReleasedPool>& released) {
   type::v1::ReleasedPool message;
   message.set_pool_uid(released.row->pool_uid);
   message.set_generation(released.row->generation);
@@ -15,7 +15,7 @@ type::v1::ReleasedPool ToProto(const Versioned<ReleasedPool>& released) {
   return message;
 }
 
-absl::StatusOr<ReleasedPool> FromProto(const type::v1::ReleasedPool& message) {
+absl::StatusOr<ReleasedPool> ReleasedFromProto(const type::v1::ReleasedPool& message) {
   return ReleasedPool{message.pool_uid(), message.generation(),
                       FromTimestamp(message.release_time())};
 }
@@ -28,7 +28,7 @@ Stored<ReleasedPool> StoredReleasedPools() {
           "released_pool", KeyForm::kName,
           {Key<&ReleasedPool::pool_uid>("pool_uid"), Field<&ReleasedPool::generation>("generation"),
            Field<&ReleasedPool::release_time>("release_time")}),
-      &ToProto, &FromProto);
+      &ReleasedToProto, &ReleasedFromProto);
 }
 
 }  // namespace muster::storage

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "services/common/backoff.h"
 #include "services/common/cause.h"
 #include "services/common/error.h"
 #include "storage/postgres/transaction.h"
@@ -27,6 +28,10 @@ constexpr int kMaxSettleFailures = 10;
 constexpr absl::string_view kReadOnly = "25006";
 // In place of one where nothing came from the server.
 constexpr absl::string_view kNoSqlState = "connection";
+// Division by zero: the head was not where journal::Move expects it.
+constexpr absl::string_view kHeadIsElsewhere = "22012";
+// A lock was not to be had within lock_timeout.
+constexpr absl::string_view kLockTimeout = "55P03";
 // The statement was cancelled: a timeout.
 constexpr absl::string_view kCancelled = "57014";
 
@@ -45,6 +50,20 @@ std::string SqlStateOf(const pqxx::transaction_rollback& error) {
   return "40000";
 }
 
+// Ends a transaction of which a statement failed, so that the connection serves others.
+void EndFailed(Connection& connection) {
+  try {
+    pqxx::nontransaction(connection.raw()).exec("ROLLBACK");
+  } catch (const std::exception&) {
+    connection.MarkBroken();
+  }
+}
+
+absl::Status TookTooLong(absl::string_view cause) {
+  return error::WithCause(
+      absl::DeadlineExceededError("The database took too long, and was stopped."), cause);
+}
+
 absl::Status InDoubt(absl::string_view cause) {
   return error::WithCause(absl::UnknownError("Whether it was committed is unknown."), cause);
 }
@@ -54,9 +73,9 @@ absl::Status InDoubt(absl::string_view cause) {
 TransactionRunner::TransactionRunner(ConnectionPool* pool, RunnerOptions options)
     : pool_(pool), options_(std::move(options)) {}
 
-absl::Status TransactionRunner::Run(const TransactionBody& body, const TransactionSettle& settle,
+absl::Status TransactionRunner::Run(const TransactionBody& body, const OutcomeResolver& resolve,
                                     absl::string_view purpose) {
-  return RunLoop(body, true, settle, purpose);
+  return RunLoop(body, true, resolve, purpose);
 }
 
 absl::Status TransactionRunner::RunStatement(const TransactionBody& body,
@@ -65,8 +84,7 @@ absl::Status TransactionRunner::RunStatement(const TransactionBody& body,
 }
 
 absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_transaction,
-                                        const TransactionSettle& settle,
-                                        absl::string_view purpose) {
+                                        const OutcomeResolver& resolve, absl::string_view purpose) {
   const absl::Time give_up = absl::Now() + options_.retry_budget;
   for (int attempt = 1;; ++attempt) {
     Attempt result = Try(body, in_transaction, purpose);
@@ -76,8 +94,8 @@ absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_tra
         return result.status;
       case Outcome::kInDoubt: {
         ++in_doubt_;
-        if (!settle) return result.status;
-        absl::StatusOr<bool> committed = Settle(settle);
+        if (!resolve) return result.status;
+        absl::StatusOr<bool> committed = ResolveOutcome(resolve);
         if (!committed.ok()) return committed.status();
         if (*committed) return absl::OkStatus();
         result.status = error::Unavailable("The database went away; nothing was committed.");
@@ -150,20 +168,25 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
     // Out of disk or memory. (libpqxx fills in no SQLSTATE for what has a class of its own.)
     return lost(e.what(), "53000");
   } catch (const pqxx::sql_error& e) {
-    // What a read-only server refused leaves no doubt, which only one that writes could settle.
+    // What a read-only server refused leaves no doubt, which only one that writes could resolve.
     if (e.sqlstate() == kReadOnly) committing = false;
     if (IsAway(e.sqlstate())) return lost(e.what(), e.sqlstate());
     // A timeout may be another's than the server's: whether what was sent had its effect is to be
     // asked.
     if (e.sqlstate() == kCancelled && committing) return lost(e.what(), e.sqlstate());
+    if (e.sqlstate() == kHeadIsElsewhere) {
+      EndFailed(connection);
+      return {Outcome::kFailed, absl::FailedPreconditionError("The head is elsewhere.")};
+    }
+    if (e.sqlstate() == kLockTimeout) {
+      EndFailed(connection);
+      return {Outcome::kFailed, TookTooLong(e.what())};
+    }
     // A failed statement has rolled the transaction back on the server, even a COMMIT's (deferred
     // constraints).
     connection.MarkBroken();
     if (e.sqlstate() == kCancelled) {
-      return {Outcome::kFailed,
-              error::WithCause(
-                  absl::DeadlineExceededError("The database took too long, and was stopped."),
-                  e.what())};
+      return {Outcome::kFailed, TookTooLong(e.what())};
     }
     return {
         Outcome::kFailed,
@@ -174,7 +197,7 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
   }
 }
 
-absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) {
+absl::StatusOr<bool> TransactionRunner::ResolveOutcome(const OutcomeResolver& resolve) {
   if (observer() != nullptr) observer()->DoubtChanged(1);
   const absl::Cleanup settled = [this] {
     if (observer() != nullptr) observer()->DoubtChanged(-1);
@@ -184,7 +207,7 @@ absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) 
     absl::StatusOr<bool> answer = false;
     const Attempt result = Try(
         [&](Transaction& tx) {
-          answer = settle(tx);
+          answer = resolve(tx);
           return answer.status();
         },
         true, "settle");
@@ -205,8 +228,7 @@ absl::StatusOr<bool> TransactionRunner::Settle(const TransactionSettle& settle) 
 
 void TransactionRunner::Sleep(int attempt) {
   thread_local absl::BitGen random;
-  const absl::Duration longest = std::min(kLongestWait, kFirstWait * (1 << std::min(attempt, 10)));
-  const absl::Duration wait = longest * absl::Uniform(random, 0.5, 1.0);
+  const absl::Duration wait = Jittered(PauseAfter(attempt + 1, kFirstWait, kLongestWait), random);
   if (options_.sleep) return options_.sleep(wait);
   std::this_thread::sleep_for(absl::ToChronoNanoseconds(wait));
 }

@@ -17,7 +17,7 @@ class Transaction;
 // What runs in a transaction. (absl::FunctionRef of this Abseil wants the argument's type complete,
 // which would bring libpqxx into every header.)
 using TransactionBody = std::function<absl::Status(Transaction&)>;
-using TransactionSettle = std::function<absl::StatusOr<bool>(Transaction&)>;
+using OutcomeResolver = std::function<absl::StatusOr<bool>(Transaction&)>;
 
 struct RunnerOptions {
   // Serialization failures, deadlocks and lost connections are tried again so often ...
@@ -40,15 +40,16 @@ class TransactionRunner {
   TransactionRunner(ConnectionPool* pool, RunnerOptions options);
 
   // Runs `body` in a transaction and commits it if it returns OK (and anything was said to the
-  // database); else rolls back and returns its status. `body` may run several times. `settle` is
+  // database); else rolls back and returns its status. `body` may run several times. `resolve` is
   // asked, in a new transaction, whether an earlier try whose commit's outcome is unknown has
   // committed, and should lock a row, so that its COMMIT waits for a synchronous standby; it is
   // asked again and again until it can be answered, Abort() is called, or the database refuses to
-  // say; then, and without `settle`, an unknown outcome is UNKNOWN. Any other error: nothing was
+  // say; then, and without `resolve`, an unknown outcome is UNKNOWN. Any other error: nothing was
   // committed. UNAVAILABLE database away, full, or read-only; ABORTED too many conflicts;
-  // DEADLINE_EXCEEDED statement timeout; INTERNAL anything else. What the database said is the
+  // DEADLINE_EXCEEDED statement timeout; FAILED_PRECONDITION the head is not where journal::Move
+  // expects it; INTERNAL anything else. What the database said is the
   // status's cause (error.h), which callers are not shown. `purpose`: see FaultHook.
-  absl::Status Run(const TransactionBody& body, const TransactionSettle& settle = nullptr,
+  absl::Status Run(const TransactionBody& body, const OutcomeResolver& resolve = nullptr,
                    absl::string_view purpose = "run");
 
   // A body of one statement that needs no transaction around it: one round trip. Otherwise as Run.
@@ -73,10 +74,10 @@ class TransactionRunner {
   };
 
   absl::Status RunLoop(const TransactionBody& body, bool in_transaction,
-                       const TransactionSettle& settle, absl::string_view purpose);
+                       const OutcomeResolver& resolve, absl::string_view purpose);
   Attempt Try(const TransactionBody& body, bool in_transaction, absl::string_view purpose);
   // True: it committed. UNKNOWN: aborted, or the database says again and again what it should not.
-  absl::StatusOr<bool> Settle(const TransactionSettle& settle);
+  absl::StatusOr<bool> ResolveOutcome(const OutcomeResolver& resolve);
   void Sleep(int attempt);
   DatabaseObserver* observer() const { return pool_->options().observer.get(); }
 

@@ -77,41 +77,39 @@ bool Watcher::ended() const {
   return end_.has_value();
 }
 
-bool Watcher::Matches(absl::string_view kind, absl::string_view key) const {
+bool Watcher::MatchesKind(absl::string_view kind) const {
   if (IsInternalKind(kind)) return false;
-  const bool kind_matches = options_.kinds.empty() ||
-                            std::any_of(options_.kinds.begin(), options_.kinds.end(),
-                                        [&](const std::string& wanted) { return kind == wanted; });
-  return kind_matches && absl::StartsWith(key, options_.key_prefix);
+  const std::vector<std::string>& kinds = options_.kinds;
+  return kinds.empty() || std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+}
+
+bool Watcher::Matches(absl::string_view kind, absl::string_view key) const {
+  return MatchesKind(kind) && absl::StartsWith(key, options_.key_prefix);
 }
 
 void Watcher::StartSnapshot(std::function<std::optional<WatchItem>()> snapshot) {
-  {
-    MutexLock lock(mutex_);
-    if (cancelled_) return;
-    snapshot_ = std::move(snapshot);
-  }
-  Wake();
+  MutexLock lock(mutex_);
+  if (!cancelled_) snapshot_ = std::move(snapshot);
 }
 
-void Watcher::Offer(int64_t revision, absl::string_view kind, absl::string_view key,
+bool Watcher::Offer(int64_t revision, absl::string_view kind, absl::string_view key,
                     std::shared_ptr<const std::string> bytes) {
-  {
-    MutexLock lock(mutex_);
-    if (cancelled_ || end_.has_value() || revision <= offered_revision_) return;
-    if (Matches(kind, key)) {
-      if (queue_.size() >= limit_) {
-        // What waits is still delivered, then the watch ends; the client resumes from the last that
-        // it got.
-        end_ = error::WatchTooSlow(offered_revision_);
-        return;
-      }
-      const auto type = bytes == nullptr ? WatchItem::Type::kDeleted : WatchItem::Type::kChanged;
-      queue_.push_back({type, revision, std::string(kind), std::string(key), std::move(bytes)});
-    }
+  MutexLock lock(mutex_);
+  if (cancelled_ || end_.has_value() || revision <= offered_revision_) return false;
+  if (!Matches(kind, key)) {
     offered_revision_ = revision;
+    return false;
   }
-  Wake();
+  if (queue_.size() >= limit_) {
+    // What waits is still delivered, then the watch ends; the client resumes from the last that it
+    // got.
+    end_ = error::WatchTooSlow(offered_revision_);
+    return ready_ != nullptr;
+  }
+  const auto type = bytes == nullptr ? WatchItem::Type::kDeleted : WatchItem::Type::kChanged;
+  queue_.push_back({type, revision, std::string(kind), std::string(key), std::move(bytes)});
+  offered_revision_ = revision;
+  return ready_ != nullptr;
 }
 
 void Watcher::SkipThrough(int64_t revision) {
@@ -119,16 +117,13 @@ void Watcher::SkipThrough(int64_t revision) {
   offered_revision_ = std::max(offered_revision_, revision);
 }
 
-void Watcher::Progress(int64_t revision, const std::string& incarnation) {
-  {
-    MutexLock lock(mutex_);
-    if (cancelled_ || end_.has_value() || snapshot_ || !queue_.empty() ||
-        taken_revision_ >= revision)
-      return;
-    queue_.push_back(
-        {.type = WatchItem::Type::kProgress, .revision = revision, .incarnation = incarnation});
-  }
-  Wake();
+bool Watcher::Progress(int64_t revision, const std::string& incarnation) {
+  MutexLock lock(mutex_);
+  if (cancelled_ || end_.has_value() || snapshot_ || !queue_.empty() || taken_revision_ >= revision)
+    return false;
+  queue_.push_back(
+      {.type = WatchItem::Type::kProgress, .revision = revision, .incarnation = incarnation});
+  return ready_ != nullptr;
 }
 
 void Watcher::End(absl::Status status) {

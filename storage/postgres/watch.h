@@ -56,22 +56,25 @@ class Watcher {
   // --- the lane's side ---
   bool cancelled() const;
   bool ended() const;
+  bool MatchesKind(absl::string_view kind) const;
   bool Matches(absl::string_view kind, absl::string_view key) const;
-  // The snapshot, produced one by one as the reader takes it, goes before all queued changes.
+  // The snapshot, produced one by one as the reader takes it, goes before all queued changes. Wake
+  // is to be called thereafter.
   void StartSnapshot(std::function<std::optional<WatchItem>()> snapshot);
   // A committed change: queued if it matches and is newer than what the watcher has. Changes come
-  // in order.
-  void Offer(int64_t revision, absl::string_view kind, absl::string_view key,
+  // in order. True: the reader waits, and is to be woken.
+  bool Offer(int64_t revision, absl::string_view kind, absl::string_view key,
              std::shared_ptr<const std::string> bytes);
   // Changes up to `revision` are not to be sent.
   void SkipThrough(int64_t revision);
-  // Everything up to `revision` was pushed or did not match. Told when nothing else waits.
-  void Progress(int64_t revision, const std::string& incarnation);
+  // Everything up to `revision` was pushed or did not match. Told when nothing else waits. True: as
+  // for Offer.
+  bool Progress(int64_t revision, const std::string& incarnation);
   void End(absl::Status status);
-
- private:
+  // Calls what NotifyWhenReady left, if anything.
   void Wake() ABSL_LOCKS_EXCLUDED(mutex_);
 
+ private:
   const WatchOptions options_;
   const size_t limit_;
   mutable Mutex mutex_;

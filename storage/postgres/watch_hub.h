@@ -5,16 +5,23 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "services/common/job_queue.h"
 #include "services/common/mutex.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
 #include "storage/postgres/watch.h"
+#include "storage/postgres/watch_index.h"
 
 namespace muster::storage {
 
-// The watchers that are sent changes. Thread-safe.
+// The watchers that are sent changes: each those that it wants, and nobody is woken for others'. A
+// thread of its own wakes their readers, so that no stream is written by whoever commits.
+// Thread-safe.
 class WatchHub {
  public:
+  // Ends the thread, with nobody left to be woken; to be called after the last Send. Idempotent.
+  void Stop();
+
   // Held from before memory shows a change until watchers were sent it: who looks at memory and
   // joins under it sees the change there or is sent it, never both. Taken before the memory's
   // mutex.
@@ -30,8 +37,14 @@ class WatchHub {
   int64_t Count() const;
 
  private:
+  using Watchers = std::vector<std::shared_ptr<Watcher>>;
+
+  void WakeSoon(Watchers watchers);
+  static void WakeAll(const Watchers& watchers);
+
   mutable Mutex mutex_;
-  std::vector<std::shared_ptr<Watcher>> watchers_ MUSTER_GUARDED_BY(mutex_);
+  WatchIndex watchers_ MUSTER_GUARDED_BY(mutex_);
+  JobQueue<Watchers> waker_{1, &WatchHub::WakeAll};
 };
 
 }  // namespace muster::storage

@@ -2,44 +2,83 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 #include "services/common/state.h"
+#include "storage/postgres/history.h"
 #include "storage/postgres/state_cell.h"
 #include "storage/postgres/store.h"
 #include "storage/postgres/watch.h"
 
 namespace muster::storage {
 
-// The rows of `memory` that `watcher` wants, as they are now, then the end of the snapshot; for
-// Watcher::StartSnapshot. They are encoded one by one as the watcher takes them. `store` must
-// outlive what is returned.
+// What watches begin with. Those that begin at one revision and want the same kinds have one list
+// of rows between them; rows are encoded one by one as a watcher takes them. `memory` and `store`
+// must outlive this and what it returned. Not thread-safe.
 template <class State>
-std::function<std::optional<WatchItem>()> SnapshotOf(const StateCell<State>& memory,
-                                                     const Store<State>& store,
-                                                     const Watcher& watcher) {
+class WatchSnapshots {
+ public:
+  WatchSnapshots(const StateCell<State>& memory, const Store<State>& store)
+      : memory_(memory), store_(store) {}
+
+  // The rows that `watcher` wants, as they are now, then the end of the snapshot; for
+  // Watcher::StartSnapshot.
+  std::function<std::optional<WatchItem>()> Of(const Watcher& watcher) {
+    return [&store = store_, snapshot = Take(watcher),
+            next = size_t{0}]() mutable -> std::optional<WatchItem> {
+      if (next == snapshot->rows.size()) {
+        return WatchItem{.type = WatchItem::Type::kSnapshotEnd,
+                         .revision = snapshot->at.revision,
+                         .incarnation = snapshot->at.incarnation};
+      }
+      const Revised<Change>& row = snapshot->rows[next++];
+      return WatchItem{WatchItem::Type::kSnapshot, row.revision, std::string(row.change.kind()),
+                       row.change.key, std::make_shared<const std::string>(store.Encode(row))};
+    };
+  }
+
+ private:
   using Change = typename State::Change;
-  auto rows = std::make_shared<std::vector<Revised<Change>>>();
-  ReaderLock lock(memory.served_mutex());
-  memory.held().ForEach([&](Revised<Change> row) {
-    if (watcher.Matches(row.change.kind(), row.change.key)) rows->push_back(std::move(row));
-  });
-  return [&store, rows, next = size_t{0},
-          at = memory.held_at()]() mutable -> std::optional<WatchItem> {
-    if (next == rows->size()) {
-      return WatchItem{.type = WatchItem::Type::kSnapshotEnd,
-                       .revision = at.revision,
-                       .incarnation = at.incarnation};
-    }
-    const Revised<Change>& row = (*rows)[next++];
-    return WatchItem{WatchItem::Type::kSnapshot, row.revision, std::string(row.change.kind()),
-                     row.change.key, std::make_shared<const std::string>(store.Encode(row))};
+  struct Snapshot {
+    Position at = {};
+    std::vector<Revised<Change>> rows = {};
   };
-}
+
+  std::shared_ptr<const Snapshot> Take(const Watcher& watcher) {
+    const WatchOptions& options = watcher.options();
+    ReaderLock lock(memory_.served_mutex());
+    // Few rows are not worth to be shared, and beginnings of keys are many.
+    if (!options.key_prefix.empty()) return Copy(watcher);
+    std::weak_ptr<const Snapshot>& last = last_[absl::StrJoin(options.kinds, ",")];
+    std::shared_ptr<const Snapshot> snapshot = last.lock();
+    if (snapshot == nullptr || snapshot->at != memory_.held_at()) {
+      snapshot = Copy(watcher);
+      last = snapshot;
+    }
+    return snapshot;
+  }
+
+  std::shared_ptr<const Snapshot> Copy(const Watcher& watcher) const
+      ABSL_SHARED_LOCKS_REQUIRED(memory_.served_mutex()) {
+    auto copy = std::make_shared<Snapshot>();
+    copy->at = memory_.held_at();
+    memory_.held().ForEachUnder([&](absl::string_view kind) { return watcher.MatchesKind(kind); },
+                                watcher.options().key_prefix,
+                                [&](Revised<Change> row) { copy->rows.push_back(std::move(row)); });
+    return copy;
+  }
+
+  const StateCell<State>& memory_;
+  const Store<State>& store_;
+  std::map<std::string, std::weak_ptr<const Snapshot>> last_;  // by kinds
+};
 
 }  // namespace muster::storage

@@ -1,5 +1,6 @@
 #include "storage/postgres/watch_starter.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,34 +50,49 @@ void WatchStarter::Join() {
 
 void WatchStarter::Run() {
   while (true) {
-    std::shared_ptr<Watcher> watcher;
+    std::vector<std::shared_ptr<Watcher>> watchers;
     {
       MutexLock lock(mutex_);
       while (new_watches_.empty() && !stopping_) wakes_.Wait(mutex_);
+      watchers.swap(new_watches_);
       if (stopping_) {
-        for (const auto& waiting : new_watches_)
-          waiting->End(error::Unavailable("The server stops."));
+        for (const auto& waiting : watchers) waiting->End(error::Unavailable("The server stops."));
         return;
       }
-      watcher = std::move(new_watches_.front());
-      new_watches_.pop_front();
     }
-    Begin(watcher);
+    const auto resumed = std::stable_partition(
+        watchers.begin(), watchers.end(),
+        [](const auto& watcher) { return !watcher->options().after_revision.has_value(); });
+    BeginWithSnapshots({watchers.begin(), resumed});
+    for (auto it = resumed; it != watchers.end(); ++it) BeginResumed(*it);
   }
 }
 
-void WatchStarter::Begin(const std::shared_ptr<Watcher>& watcher) {
-  if (watcher->options().after_revision.has_value()) {
-    if (absl::Status status = Resume(watcher, *watcher->options().after_revision); !status.ok())
-      watcher->End(std::move(status));
-    return;
+bool WatchStarter::stopping() const {
+  MutexLock lock(mutex_);
+  return stopping_;
+}
+
+void WatchStarter::BeginWithSnapshots(const std::vector<std::shared_ptr<Watcher>>& watchers) {
+  if (watchers.empty()) return;
+  {
+    // At one revision, so that they share their rows.
+    MutexLock lock(hub_.mutex());
+    for (const auto& watcher : watchers) {
+      if (watcher->cancelled()) continue;
+      watcher->SkipThrough(memory_.served_revision());
+      watcher->StartSnapshot(snapshot_of_(*watcher));
+      options_.Yield(LanePoint::kSnapshotTaken);
+      hub_.Join(watcher);
+    }
   }
-  if (watcher->cancelled()) return;
-  MutexLock lock(hub_.mutex());
-  watcher->SkipThrough(memory_.served_revision());
-  watcher->StartSnapshot(snapshot_of_(*watcher));
-  options_.Yield(LanePoint::kSnapshotTaken);
-  hub_.Join(watcher);
+  for (const auto& watcher : watchers) watcher->Wake();
+}
+
+void WatchStarter::BeginResumed(const std::shared_ptr<Watcher>& watcher) {
+  absl::Status status = stopping() ? error::Unavailable("The server stops.")
+                                   : Resume(watcher, *watcher->options().after_revision);
+  if (!status.ok()) watcher->End(std::move(status));
 }
 
 absl::Status WatchStarter::Resume(const std::shared_ptr<Watcher>& watcher, int64_t at) {
@@ -114,7 +130,7 @@ absl::Status WatchStarter::OfferJournal(Watcher& watcher, int64_t& at, int64_t u
     if (rows.empty()) return error::RevisionCompacted(at, upto);
     for (const JournalRow& row : rows) {
       if (row.revision != at + 1) return error::RevisionCompacted(at, upto);
-      watcher.Offer(row.revision, row.kind, row.key, row.bytes);
+      if (watcher.Offer(row.revision, row.kind, row.key, row.bytes)) watcher.Wake();
       at = row.revision;
     }
   }

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "services/common/mutex.h"
@@ -16,7 +16,7 @@
 
 namespace muster::storage {
 
-// Begins watches, one after the other on a thread of its own: with a snapshot of memory or, where
+// Begins watches on a thread of its own: those that wait together with a snapshot of memory or, where
 // the watcher has one, with what the journal tells since. Then they are the hub's. Thread-safe.
 class WatchStarter {
  public:
@@ -37,7 +37,9 @@ class WatchStarter {
 
  private:
   void Run();
-  void Begin(const std::shared_ptr<Watcher>& watcher);
+  bool stopping() const;
+  void BeginWithSnapshots(const std::vector<std::shared_ptr<Watcher>>& watchers);
+  void BeginResumed(const std::shared_ptr<Watcher>& watcher);
   // OK: it is sent changes from here on, or nobody wants it any more. Else: how it ends.
   absl::Status Resume(const std::shared_ptr<Watcher>& watcher, int64_t at);
   // Offers the journal from `at`, which moves, up to `upto`.
@@ -49,9 +51,9 @@ class WatchStarter {
   WatchHub& hub_;
   const SnapshotOf snapshot_of_;
   const std::function<void()> poke_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CondVar wakes_;
-  std::deque<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

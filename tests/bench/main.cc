@@ -36,7 +36,7 @@ bool Matches(const Work& work, absl::string_view pattern) {
                                             : work.name == pattern;
 }
 
-std::vector<Work> AllWorks(const Connections& connections) {
+std::vector<Work> AllWorks(const Connections& connections, const std::string& target) {
   std::vector<Work> all;
   const auto add = [&all](std::vector<Work> works) {
     all.insert(all.end(), std::make_move_iterator(works.begin()),
@@ -50,6 +50,7 @@ std::vector<Work> AllWorks(const Connections& connections) {
   add(QueueWorks(connections));
   add(PlacementWorks(connections));
   add(RpcWorks(connections));
+  add(WatchWorks(connections, target));
   return all;
 }
 
@@ -96,8 +97,9 @@ absl::Status Main() {
   if (absl::GetFlag(FLAGS_rounds) < 1 || absl::GetFlag(FLAGS_seconds) < 1)
     return absl::InvalidArgumentError("--rounds and --seconds must be at least 1.");
   const Connections connections(absl::GetFlag(FLAGS_server));
-  ASSIGN_OR_RETURN(const std::vector<Work> works,
-                   Chosen(AllWorks(connections), absl::GetFlag(FLAGS_only)));
+  ASSIGN_OR_RETURN(
+      const std::vector<Work> works,
+      Chosen(AllWorks(connections, absl::GetFlag(FLAGS_server)), absl::GetFlag(FLAGS_only)));
   Report report;
   RETURN_IF_ERROR(Run(works, report));
   report.AddBest(kBestYardstick, "pgbench_hot_");

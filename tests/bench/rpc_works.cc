@@ -50,7 +50,7 @@ std::vector<Work> RpcWorks(const Connections& connections) {
         });
   };
   std::vector<Work> works;
-  for (const size_t callers : {64, 256, 1024})
+  for (const size_t callers : {1, 64, 256, 1024})
     works.push_back(ClosedLoop(absl::StrCat("empty_rpc_", callers), {}, callers, empty_rpc, {}));
   works.push_back(ClosedLoop("read_pool_64", {"empty_rpc_64"}, 64, read_pool,
                              [&connections] { return SetUpPool(connections); }));

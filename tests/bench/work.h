@@ -38,5 +38,7 @@ std::vector<Work> ClaimWorks(const Connections& connections);
 std::vector<Work> QueueWorks(const Connections& connections);
 std::vector<Work> PlacementWorks(const Connections& connections);
 std::vector<Work> RpcWorks(const Connections& connections);
+// `target`: of connections of their own.
+std::vector<Work> WatchWorks(const Connections& connections, const std::string& target);
 
 }  // namespace muster::bench

@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "services/lifecycle/books_auditor.h"
+#include "services/lifecycle/api/books_auditor.h"
 #include "tests/books/cloud.h"
 
 namespace muster::testing {

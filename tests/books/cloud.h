@@ -21,7 +21,7 @@
 #include "services/common/fake_clock.h"
 #include "services/configuration/configuration_service.h"
 #include "services/lifecycle/lifecycle_service.h"
-#include "services/lifecycle/orphan_collector.h"
+#include "services/lifecycle/reconcile/orphan_collector.h"
 #include "services/quota/quota_service.h"
 #include "services/rpc/status.h"
 #include "tests/testing/lane_trap.h"

@@ -28,7 +28,7 @@ class Orphans : public Cloud {
                                                 lifecycle::LifecycleService* service = nullptr) {
     OrphanCollector::Options options;
     options.lane = service == nullptr ? &lifecycle_->lane() : &service->lane();
-    options.policy = policy;
+    options.orphans.policy = policy;
     options.epoch = [this] { return epoch_.load(); };
     options.steady = &steady_;
     auto collector = std::make_unique<OrphanCollector>(std::move(options));
@@ -259,7 +259,7 @@ TEST_F(Orphans, WhoLosesTheLeadInARoundGivesNothingBack) {
     int left = 1000;
     OrphanCollector::Options options;
     options.lane = &lifecycle_->lane();
-    options.policy.mass_percent = 100;
+    options.orphans.policy.mass_percent = 100;
     options.epoch = [&] { return left-- > 0 ? 7 : 0; };
     options.steady = &steady_;
     OrphanCollector collector(std::move(options));

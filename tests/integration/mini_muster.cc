@@ -67,7 +67,8 @@ bool IsHealthy(const lifecycle::v1::NodePool& pool, int64_t nodes) {
          pool.status().queued_nodes() == 0;
 }
 
-MiniMuster::MiniMuster(Options options) : options_(std::move(options)) {
+MiniMuster::MiniMuster(Options options)
+    : options_(std::move(options)), ports_(options_.processes.size()) {
   char folder[] = "/tmp/muster-muster.XXXXXX";
   if (mkdtemp(folder) == nullptr) throw std::runtime_error("mkdtemp failed");
   folder_ = folder;
@@ -76,7 +77,6 @@ MiniMuster::MiniMuster(Options options) : options_(std::move(options)) {
                   ? std::make_unique<TestDatabase>(std::vector<std::string>{}, *own_cluster_)
                   : std::make_unique<TestDatabase>();
   musterds_.resize(options_.processes.size());
-  ports_.resize(options_.processes.size());
   Start();
 }
 
@@ -112,9 +112,9 @@ void MiniMuster::StartMusterd(size_t process) {
       Binary("musterd"),
       "serve",
       absl::StrCat("--services=", options_.processes[process]),
-      absl::StrCat("--listen=127.0.0.1:", ports_[process].grpc),
-      absl::StrCat("--metrics_listen=127.0.0.1:", ports_[process].metrics),
-      absl::StrCat("--operator_listen=127.0.0.1:", ports_[process].operators),
+      absl::StrCat("--listen=127.0.0.1:", ports_[process].grpc.number()),
+      absl::StrCat("--metrics_listen=127.0.0.1:", ports_[process].metrics.number()),
+      absl::StrCat("--operator_listen=127.0.0.1:", ports_[process].operators.number()),
       absl::StrCat("--port_file=", port_file),
       absl::StrCat("--db_conninfo=", database_->conninfo_without_user()),
       absl::StrCat("--migrations_dir=", MigrationsDir()),
@@ -137,9 +137,10 @@ void MiniMuster::StartMusterd(size_t process) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   std::ifstream in(port_file);
-  std::string word;
-  Ports& ports = ports_[process];
-  in >> word >> ports.grpc >> word >> ports.metrics >> word >> ports.operators;
+  std::string listener;
+  for (int port = 0; in >> listener >> port;) {
+    if (listener == "page") ports_[process].page = port;
+  }
 }
 
 int MiniMuster::open_files(size_t process) const {
@@ -160,25 +161,28 @@ bool MiniMuster::AllRun() const {
 }
 
 std::string MiniMuster::address(size_t process) const {
-  return absl::StrCat("127.0.0.1:", ports_[process].grpc);
+  return absl::StrCat("127.0.0.1:", ports_[process].grpc.number());
 }
 
 std::string MiniMuster::metrics_address(size_t process) const {
-  return absl::StrCat("127.0.0.1:", ports_[process].metrics);
+  return absl::StrCat("127.0.0.1:", ports_[process].metrics.number());
+}
+
+std::string MiniMuster::page_address(size_t process) const {
+  return absl::StrCat("127.0.0.1:", ports_[process].page);
 }
 
 std::shared_ptr<grpc::Channel> MiniMuster::channel(size_t process) const {
-  return ChannelTo(ports_[process].grpc);
+  return ChannelTo(ports_[process].grpc.number());
 }
 
 std::shared_ptr<grpc::Channel> MiniMuster::operator_channel(size_t process) const {
-  return ChannelTo(ports_[process].operators);
+  return ChannelTo(ports_[process].operators.number());
 }
 
 std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
                                    grpc::InsecureChannelCredentials(), arguments);
@@ -187,7 +191,8 @@ std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port) {
 Finished MiniMuster::Ctl(std::vector<std::string> words) const {
   const size_t process = LifecycleProcess();
   if (words.front() == "debug") {
-    words.push_back(absl::StrCat("--operator-server=127.0.0.1:", ports_[process].operators));
+    words.push_back(
+        absl::StrCat("--operator-server=127.0.0.1:", ports_[process].operators.number()));
   }
   words.insert(words.begin(), {Binary("musterctl"), absl::StrCat("--server=", address(process))});
   return RunProgram(words);
@@ -287,8 +292,9 @@ std::vector<lifecycle::v1::Event> MiniMuster::Events() const {
   return events;
 }
 
-bool MiniMuster::Await(const std::function<bool(const lifecycle::v1::NodePool*)>& wanted,
-                       absl::Duration patience) const {
+bool MiniMuster::AwaitPool(const std::string& name,
+                           const std::function<bool(const lifecycle::v1::NodePool*)>& wanted,
+                           absl::Duration patience) const {
   const absl::Time give_up = absl::Now() + patience;
   const auto stub = lifecycle::v1::LifecycleService::NewStub(channel(LifecycleProcess()));
   while (absl::Now() < give_up) {
@@ -297,7 +303,7 @@ bool MiniMuster::Await(const std::function<bool(const lifecycle::v1::NodePool*)>
     context.set_wait_for_ready(true);
     lifecycle::v1::WatchLifecycleRequest request;
     request.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE_POOL);
-    request.set_name_prefix(kPool);
+    request.set_name_prefix(name);
     const auto stream = stub->WatchLifecycle(&context, request);
     lifecycle::v1::WatchLifecycleResponse message;
     bool there = false;
@@ -393,6 +399,7 @@ std::string MiniMuster::CompareStates() const {
   for (size_t process = 0; process < musterds_.size(); ++process) {
     grpc::ClientContext context;
     SetTimeout(context);
+    context.set_wait_for_ready(true);
     debug::v1::CompareStateResponse response;
     const grpc::Status status = debug::v1::DebugService::NewStub(operator_channel(process))
                                     ->CompareState(&context, {}, &response);
@@ -406,6 +413,13 @@ std::string MiniMuster::CompareStates() const {
     }
   }
   return wrong;
+}
+
+std::string MiniMuster::MusterdLogs() const {
+  std::string all;
+  for (size_t process = 0; process < musterds_.size(); ++process)
+    all += ReadFile(File(absl::StrCat("musterd", process, ".log")));
+  return all;
 }
 
 std::string MiniMuster::Logs() const {

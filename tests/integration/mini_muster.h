@@ -4,6 +4,7 @@
 #include <muster/debug/v1/debug_service.grpc.pb.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
+#include <signal.h>
 
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tests/integration/child.h"
+#include "tests/testing/reserved_port.h"
 #include "tests/testing/test_database.h"
 
 namespace muster::testing {
@@ -52,6 +54,12 @@ class MiniMuster {
   pid_t pid(size_t process = 0) const { return musterds_[process]->pid(); }
   // Files and sockets that a musterd has open.
   int open_files(size_t process = 0) const;
+  void SignalFleet(int signal) { kill(fleetsim_->pid(), signal); }
+  // SIGKILL to the fleet's agents.
+  void KillFleet() { fleetsim_->Kill(); }
+  // For what is started from now on; a later flag wins over an earlier one.
+  void AddMusterdFlag(const std::string& flag) { options_.musterd_flags.push_back(flag); }
+  void AddFleetFlag(const std::string& flag) { options_.fleetsim_flags.push_back(flag); }
   // SIGTERM to a musterd; its exit code.
   int Terminate(size_t process = 0) { return musterds_[process]->Terminate(); }
 
@@ -67,6 +75,8 @@ class MiniMuster {
   std::shared_ptr<grpc::Channel> operator_channel(size_t process = 0) const;
   std::string address(size_t process = 0) const;
   std::string metrics_address(size_t process = 0) const;
+  // With the flag --page_listen only.
+  std::string page_address(size_t process = 0) const;
   const TestDatabase& database() const { return *database_; }
   PostgresCluster& cluster() { return *own_cluster_; }
 
@@ -80,7 +90,13 @@ class MiniMuster {
   // Follows the pool by watches until `wanted` holds (null: it is gone); musterd may die meanwhile.
   // False: it took too long.
   bool Await(const std::function<bool(const lifecycle::v1::NodePool*)>& wanted,
-             absl::Duration patience = absl::Seconds(90)) const;
+             absl::Duration patience = absl::Seconds(90)) const {
+    return AwaitPool(kPool, wanted, patience);
+  }
+  // Likewise, a pool by its name.
+  bool AwaitPool(const std::string& name,
+                 const std::function<bool(const lifecycle::v1::NodePool*)>& wanted,
+                 absl::Duration patience = absl::Seconds(90)) const;
   // Until every condition is as in a healthy pool with `nodes` Nodes, for the spec's last
   // generation, and nothing is left over.
   bool AwaitSettled(int64_t nodes, absl::Duration patience = absl::Seconds(90)) const;
@@ -96,14 +112,17 @@ class MiniMuster {
 
   // The pool that everything is about.
   static constexpr char kPool[] = "organizations/acme/clusters/example/nodePools/example-nodepool";
+  // All that musterds have logged, one after the other.
+  std::string MusterdLogs() const;
   // The end of the logs of all programs, for failure messages.
   std::string Logs() const;
 
  private:
   struct Ports {
-    int grpc = 0;
-    int metrics = 0;
-    int operators = 0;
+    ::muster::testing::ReservedPort grpc = {};
+    ::muster::testing::ReservedPort metrics = {};
+    ::muster::testing::ReservedPort operators = {};
+    int page = 0;
   };
   static std::shared_ptr<grpc::Channel> ChannelTo(int port);
   size_t LifecycleProcess() const;
@@ -111,7 +130,7 @@ class MiniMuster {
   void StartMusterd(size_t process);
   std::string File(const std::string& name) const { return folder_ + "/" + name; }
 
-  const Options options_;
+  Options options_;
   std::string folder_;
   std::unique_ptr<PostgresCluster> own_cluster_;
   std::unique_ptr<TestDatabase> database_;

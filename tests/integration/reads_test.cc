@@ -102,6 +102,7 @@ const Requests& Questions() {
       {"LifecycleService.WatchLifecycle", {""}},
       {"DebugService.AuditBooks", {""}},
       {"DebugService.CompareState", {""}},
+      {"DebugService.GetLogLevel", {""}},
       {"DebugService.Ping", {""}},
   };
   return questions;
@@ -159,7 +160,8 @@ const std::set<std::string>& Mutations() {
       "QuotaService.BatchSyncHoldings",     "CapacityService.UpdateZone",
       "CapacityService.UpdateInstanceType", "CapacityService.BatchRegisterMachines",
       "CapacityService.SetMachineState",    "CapacityService.SyncClaim",
-      "CapacityService.BatchSyncClaims",    "LifecycleService.ReportNodes",
+      "CapacityService.BatchSyncClaims",    "DebugService.SetLogLevel",
+      "LifecycleService.ReportNodes",
   };
   return mutations;
 }
@@ -176,6 +178,7 @@ const std::map<std::string, std::string>& Declarative() {
       {"CapacityService.BatchSyncClaims", fenced},
       {"ConfigurationService.SyncPoolConfiguration", fenced},
       {"ConfigurationService.BatchSyncPoolConfigurations", fenced},
+      {"DebugService.SetLogLevel", "says what is to be so; the same one changes nothing"},
       {"LifecycleService.ApplyNodePool",
        "says what the whole spec is to be; an older one is refused by `object_generation` or "
        "`etag`, the same one changes nothing"},

@@ -63,8 +63,8 @@ class RealApiServer : public ApiServer {
     }
     client_ = Connect();
     for (const Json& definition : ReadDeployed("kubernetes/crd/crd.yaml"))
-      Settle([&] { return client_->Create(kDefinitions, definition).status(); });
-    Settle([&] {
+      RetryUntilOk([&] { return client_->Create(kDefinitions, definition).status(); });
+    RetryUntilOk([&] {
       return client_->List("/apis/compute.coreweave.com/v1alpha1/nodepools", {}, [](Json) {})
           .status();
     });
@@ -135,7 +135,7 @@ class RealApiServer : public ApiServer {
 
   // Until it succeeds: a server that has just begun puts requests off.
   template <class Call>
-  void Settle(Call call) {
+  void RetryUntilOk(Call call) {
     const absl::Time deadline = absl::Now() + kPatience;
     absl::Status status = call();
     while (!status.ok() && !absl::IsAlreadyExists(status) && !absl::IsInvalidArgument(status) &&

@@ -32,70 +32,119 @@ struct Layer {
 const std::vector<Layer>& Layers() {
   static const auto& layers = *new std::vector<Layer>{
       {"services/common", "layer 0: nothing but the standard library and Abseil", {}},
+      {"services/trace",
+       "layer 0: spans; services/common, and the libraries of exporter.cc and client_calls.cc only",
+       {"services/common/", "curl/", "grpcpp/", "nlohmann/"}},
+      {"services/daemon",
+       "layer 0: what a program's main has; services/common and services/trace only",
+       {"services/common/", "services/trace/"}},
       {"services/$D/core",
        "layer 1: a core may include services/common and itself only",
        {"services/common/"}},
       {"services/$D/wire",
        "layer 2: wire/ may include services/common, its core and its proto only",
        {"services/common/", "services/$D/core/", "muster/$D/", "muster/type/", "google/protobuf/"}},
-      {"services/lifecycle/peers",
+      {"services/lifecycle/peers/wire",
        "layer 2: what is said to the other services: lifecycle's core and wire, and proto only",
        {"services/common/", "services/lifecycle/core/", "services/lifecycle/wire/", "muster/",
         "google/protobuf/"}},
       {"storage/postgres",
-       "layer 2: storage/postgres may include services/common, the shared proto types and libpqxx "
-       "only",
-       {"services/common/", "muster/type/", "google/protobuf/", "pqxx/"}},
+       "layer 2: storage/postgres may include services/common, services/trace, the shared proto "
+       "types "
+       "and libpqxx only",
+       {"services/common/", "services/trace/", "muster/type/", "google/protobuf/", "pqxx/"}},
       {"services/$D/store",
        "layer 2: a store may include services/common, its domain's core, wire and proto, and "
        "storage/postgres only",
        {"services/common/", "services/$D/core/", "services/$D/wire/", "storage/postgres/", "pqxx/",
         "muster/$D/", "muster/type/", "google/protobuf/"}},
+      {"services/rpc/client",
+       "layer 2: what every client needs: services/common, services/trace, the limits and errors "
+       "of services/rpc, and proto only",
+       {"services/common/", "services/trace/", "services/rpc/limits.h", "services/rpc/status.h",
+        "muster/", "google/", "grpc/", "grpcpp/"}},
       {"services/rpc",
-       "layer 3: services/rpc may include services/common and proto only",
-       {"services/common/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/"}},
+       "layer 3: services/rpc may include services/common, services/trace and proto only",
+       {"services/common/", "services/trace/", "muster/", "google/", "grpc/", "grpcpp/",
+        "prometheus/"}},
+      {"services/lifecycle/peers",
+       "layer 4: lifecycle's peers know neither its api nor its reconcile loop",
+       {"services/common/", "services/trace/", "services/lifecycle/core/",
+        "services/lifecycle/wire/", "services/lifecycle/lane.h", "services/rpc/",
+        "storage/postgres/", "muster/", "google/", "grpc/", "grpcpp/"}},
+      {"services/lifecycle/reconcile",
+       "layer 4: lifecycle's reconcile loop knows nothing of its api",
+       {"services/common/", "services/trace/", "services/lifecycle/core/",
+        "services/lifecycle/wire/", "services/lifecycle/store/", "services/lifecycle/peers/",
+        "services/lifecycle/lane.h", "services/lifecycle/options.h", "services/rpc/",
+        "storage/postgres/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/"}},
+      {"services/lifecycle/api",
+       "layer 4: lifecycle's api knows nothing of its reconcile loop",
+       {"services/common/", "services/trace/", "services/lifecycle/core/",
+        "services/lifecycle/wire/", "services/lifecycle/store/", "services/lifecycle/peers/",
+        "services/lifecycle/lane.h", "services/rpc/", "storage/postgres/", "muster/", "google/",
+        "grpc/", "grpcpp/", "prometheus/"}},
       {"services/$D",
        "layer 4: a service may include layers 0 to 3 of its own domain, and other domains' proto "
        "only",
-       {"services/common/", "services/$D/", "services/rpc/", "storage/postgres/", "muster/",
-        "google/", "grpc/", "grpcpp/", "prometheus/"}},
+       {"services/common/", "services/trace/", "services/$D/", "services/rpc/", "storage/postgres/",
+        "muster/", "google/", "grpc/", "grpcpp/", "prometheus/"}},
+      {"services/page/core",
+       "what the page shows, pure: services/common, the bundles of watches, proto and JSON "
+       "only",
+       {"services/common/", "services/rpc/client/bundle.h", "muster/", "google/protobuf/",
+        "nlohmann/"}},
+      {"services/page",
+       "a client of the API: proto, services/common, services/trace, services/rpc's client and its "
+       "own libraries only",
+       {"services/common/", "services/trace/", "services/rpc/client/", "services/rpc/status.h",
+        "muster/", "google/", "grpc/", "grpcpp/", "nlohmann/"}},
       {"services/musterd",
        "layer 5: services/musterd composes: everything but libpqxx and the clients",
-       {"services/common/", "services/rpc/", "services/capacity/", "services/configuration/",
-        "services/lifecycle/", "services/quota/", "storage/", "muster/", "google/", "grpc/",
-        "grpcpp/", "prometheus/"}},
+       {"services/common/", "services/trace/", "services/daemon/", "services/rpc/",
+        "services/capacity/", "services/configuration/", "services/lifecycle/", "services/page/",
+        "services/quota/", "storage/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/"}},
       {"services/kubernetes/api",
        "the API server's client: services/common and its own libraries only",
        {"services/common/", "curl/", "nlohmann/", "yaml-cpp/"}},
       {"services/kubernetes/core",
        "what the adapter works out, pure: services/common, proto and JSON only",
-       {"services/common/", "muster/", "google/protobuf/", "nlohmann/"}},
+       {"services/common/", "services/kubernetes/api/json.h", "muster/", "google/protobuf/",
+        "nlohmann/"}},
       {"services/kubernetes",
-       "a client of the API: proto, services/common, services/rpc (channel, metrics, health) and "
-       "its "
-       "own libraries only",
-       {"services/common/", "services/rpc/", "muster/", "google/", "grpc/", "grpcpp/",
-        "prometheus/", "nlohmann/"}},
+       "a client of the API: proto, services/common, services/trace, services/daemon, services/rpc "
+       "(channel, metrics, health) and its own libraries only",
+       {"services/common/", "services/trace/", "services/daemon/", "services/rpc/", "muster/",
+        "google/", "grpc/", "grpcpp/", "prometheus/", "nlohmann/"}},
       {"services/musterctl/manifest",
        "musterctl's manifests: proto, services/common and yaml-cpp only",
        {"services/common/", "muster/", "google/protobuf/", "yaml-cpp/"}},
       {"services/musterctl/client",
-       "musterctl's calls: proto, services/common, its manifests and gRPC only",
-       {"services/common/", "services/musterctl/manifest/", "muster/", "google/", "grpc/",
-        "grpcpp/"}},
+       "musterctl's calls: proto, services/common, services/trace, services/rpc's client, the "
+       "page's watches (top follows the same four), its manifests and gRPC only",
+       {"services/common/", "services/trace/", "services/rpc/client/", "services/rpc/status.h",
+        "services/page/page_watches.h", "services/page/watch_sink.h", "services/page/core/source.h",
+        "services/musterctl/manifest/", "muster/", "google/", "grpc/", "grpcpp/"}},
       {"services/musterctl/print",
        "musterctl's printers: proto, services/common, its manifests and their libraries only",
        {"services/common/", "services/musterctl/manifest/", "muster/", "google/protobuf/",
         "yaml-cpp/", "nlohmann/"}},
+      {"services/musterctl/top",
+       "what top shows, pure: services/common, the bundles of watches, the page's word for "
+       "what a machine is doing, its printers and proto only",
+       {"services/common/", "services/rpc/client/bundle.h", "services/page/core/cell.h",
+        "services/page/core/source.h", "services/musterctl/print/", "muster/", "google/protobuf/"}},
       {"services/musterctl",
-       "a client of the API: proto, services/common and its own rooms only",
-       {"services/common/", "services/musterctl/", "muster/", "google/"}},
+       "a client of the API: proto, services/common, what the page's watches tell to and its own "
+       "rooms only",
+       {"services/common/", "services/page/watch_sink.h", "services/page/core/source.h",
+        "services/musterctl/", "muster/", "google/"}},
       {"services/fleetsim",
-       "a client of the APIs: proto, services/common, services/kubernetes/api and its own "
-       "libraries "
-       "only",
-       {"services/common/", "services/kubernetes/api/", "muster/", "google/", "grpc/", "grpcpp/",
-        "prometheus/", "nlohmann/"}},
+       "a client of the APIs: proto, services/common, services/trace, services/daemon, "
+       "services/rpc's client, services/kubernetes/api and its own libraries only",
+       {"services/common/", "services/trace/", "services/daemon/", "services/rpc/client/",
+        "services/kubernetes/api/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/",
+        "nlohmann/"}},
       {"tests",
        "tests may include everything but libpqxx, which stays in storage/ and the stores",
        {"services/", "storage/", "tests/", "muster/", "google/", "grpc/", "grpcpp/", "prometheus/",
@@ -229,7 +278,8 @@ std::string BrokenRule(absl::string_view path, const Match& match, absl::string_
   if (is_core && (absl::StartsWith(include, "grpc") || absl::EndsWith(include, ".pb.h"))) {
     return "neither gRPC nor proto in a core";
   }
-  const bool is_pure = is_core || IsIn(path, "services/kubernetes/core");
+  const bool is_pure = is_core || IsIn(path, "services/kubernetes/core") ||
+                       IsIn(path, "services/page/core") || IsIn(path, "services/musterctl/top");
   if (is_pure && !IsTest(path) && !IsPure(include))
     return "a core is pure: no I/O, no clock, no threads, no logging";
   if (IsStandard(include) || absl::StartsWith(include, "absl/")) return "";
@@ -257,6 +307,16 @@ std::optional<std::pair<absl::string_view, bool>> ParseInclude(absl::string_view
   const size_t end = line.find(quoted ? '"' : '>', 1);
   if (end == absl::string_view::npos) return std::nullopt;
   return std::make_pair(line.substr(1, end - 1), quoted);
+}
+
+// A file of a domain bears the domain's name only where what it declares does: `quota_store.h` for
+// QuotaStore.
+bool BearsItsDomainInVain(absl::string_view path, absl::string_view domain) {
+  absl::string_view name = path.substr(path.rfind('/') + 1);
+  if (domain.empty() || !absl::ConsumePrefix(&name, absl::StrCat(domain, "_"))) return false;
+  name = name.substr(0, name.rfind('.'));
+  absl::ConsumeSuffix(&name, "_test");
+  return name != "service" && name != "store" && name != "wire" && name != "metrics";
 }
 
 std::string ReadFile(const fs::path& path) {
@@ -309,6 +369,11 @@ std::vector<Violation> CheckSource(absl::string_view path, absl::string_view con
   const std::optional<Match> match = LayerOf(path);
   if (!match)
     return {{std::string(path), 0, "source file", "its folder is not in the layer table"}};
+  if (BearsItsDomainInVain(path, match->domain)) {
+    violations.push_back({std::string(path), 0, "file name",
+                          "the folder says the domain; only what declares its service, store, wire "
+                          "or metrics bears its name"});
+  }
   int number = 0;
   for (const absl::string_view line : absl::StrSplit(content, '\n')) {
     ++number;

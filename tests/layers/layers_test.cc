@@ -59,8 +59,11 @@ constexpr Broken kBroken[] = {
     {"services/quota/wire/x.cc", "\"services/quota/handlers.h\"", "layer 2"},
     {"services/quota/wire/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},
     {"services/quota/wire/x.cc", "\"storage/postgres/lane.h\"", "layer 2"},
-    {"services/lifecycle/peers/x.cc", "\"services/quota/core/state.h\"", "layer 2"},
-    {"services/lifecycle/peers/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},
+    {"services/lifecycle/peers/wire/x.cc", "\"services/quota/core/state.h\"", "layer 2"},
+    {"services/lifecycle/peers/wire/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},
+    {"services/lifecycle/peers/x.cc", "\"services/lifecycle/reconcile/x.h\"", "layer 4"},
+    {"services/lifecycle/reconcile/x.cc", "\"services/lifecycle/api/handlers.h\"", "layer 4"},
+    {"services/lifecycle/api/x.cc", "\"services/lifecycle/reconcile/x.h\"", "layer 4"},
     {"storage/postgres/x.cc", "\"services/quota/core/state.h\"", "layer 2"},
     {"storage/postgres/x.cc", "\"services/quota/store/quota_store.h\"", "layer 2"},
     {"storage/postgres/x.cc", "<grpcpp/grpcpp.h>", "layer 2"},
@@ -69,6 +72,7 @@ constexpr Broken kBroken[] = {
     {"services/quota/store/x.cc", "\"services/rpc/status.h\"", "layer 2"},
     {"services/rpc/x.cc", "\"storage/postgres/lane.h\"", "layer 3"},
     {"services/rpc/x.cc", "\"services/quota/core/state.h\"", "layer 3"},
+    {"services/rpc/client/x.h", "\"services/rpc/server.h\"", "layer 2"},
     {"services/quota/x.cc", "\"services/lifecycle/core/state.h\"", "layer 4"},
     {"services/quota/x.cc", "\"services/lifecycle/store/store.h\"", "layer 4"},
     {"services/quota/x.cc", "<pqxx/pqxx>", "storage/ and the stores only"},
@@ -76,9 +80,13 @@ constexpr Broken kBroken[] = {
     {"services/musterd/x.cc", "<pqxx/pqxx>", "storage/ and the stores only"},
     {"services/musterctl/x.cc", "\"services/rpc/status.h\"", "client"},
     {"services/musterctl/commands/x.cc", "<grpcpp/grpcpp.h>", "client"},
+    {"services/musterctl/client/x.cc", "\"services/rpc/server.h\"", "calls"},
     {"services/musterctl/manifest/x.cc", "\"services/musterctl/client/api.h\"", "manifests"},
     {"services/musterctl/client/x.cc", "\"services/musterctl/print/table.h\"", "calls"},
     {"services/musterctl/print/x.cc", "\"services/musterctl/client/api.h\"", "printers"},
+    {"services/musterctl/commands/x.cc", "\"services/page/page_watches.h\"", "client"},
+    {"services/musterctl/top/x.cc", "\"services/musterctl/client/api.h\"", "top"},
+    {"services/musterctl/top/x.cc", "<iostream>", "pure"},
     {"services/fleetsim/x.cc", "\"services/capacity/core/state.h\"", "client"},
     {"services/fleetsim/x.cc", "<yaml-cpp/yaml.h>", "client"},
     {"services/kubernetes/x.cc", "\"storage/postgres/lane.h\"", "client"},
@@ -127,6 +135,17 @@ TEST(CheckSource, FindsTheOtherStringView) {
 TEST(CheckSource, KnowsEveryFolder) {
   EXPECT_THAT(CheckSource("services/billing/x.h", ""),
               ElementsAre(Field(&Violation::rule, HasSubstr("layer table"))));
+}
+
+TEST(CheckSource, WantsNoFileToBearItsDomainInVain) {
+  for (const char* good : {"services/quota/reads.cc", "services/quota/quota_service.h",
+                           "services/quota/store/quota_store_test.cc", "services/rpc/quota_x.h"}) {
+    EXPECT_THAT(CheckSource(good, ""), IsEmpty()) << good;
+  }
+  for (const char* bad :
+       {"services/quota/quota_reads.cc", "services/quota/store/quota_faults_test.cc"}) {
+    EXPECT_THAT(CheckSource(bad, ""), ElementsAre(Field(&Violation::what, "file name"))) << bad;
+  }
 }
 
 TEST(CheckFolder, WantsAShortReadme) {

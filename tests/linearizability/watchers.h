@@ -17,8 +17,8 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "services/rpc/client/bundle.h"
 #include "services/rpc/status.h"
-#include "services/rpc/watch_wire.h"
 #include "tests/linearizability/watch_bytes.h"
 #include "tests/linearizability/watch_check.h"
 

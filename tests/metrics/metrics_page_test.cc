@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include "tests/integration/mini_muster.h"
 #include "tests/metrics/reference.h"
 #include "tests/testing/patience.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -27,12 +27,6 @@ using ::testing::ElementsAre;
 
 constexpr char kReference[] = MUSTER_SOURCE_DIR "/deploy/observability/metrics.md";
 constexpr char kUpdate[] = "MUSTER_WRITE_REFERENCE=1 ctest --preset dev -R '^metrics_page_test$'";
-
-std::string ReadAll(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
-}
 
 std::string PageOf(const MiniMuster& muster) {
   const std::string answer = HttpGet(muster.metrics_address(), "/metrics", absl::Seconds(30));
@@ -56,7 +50,7 @@ std::string FaultsOf(const std::string& page) {
 void ApplySpot(const MiniMuster& muster, int nodes) {
   const std::string file = absl::StrCat(::testing::TempDir(), "/spot-", getpid(), ".yaml");
   std::ofstream(file) << absl::StrReplaceAll(
-      ReadAll(MUSTER_SOURCE_DIR "/deploy/local/example-nodepool.yaml"),
+      ReadFile(MUSTER_SOURCE_DIR "/deploy/local/example-nodepool.yaml"),
       {{"example-nodepool", "spot"},
        {"spec:", "spec:\n  computeClass: spot"},
        {"targetNodes: 1", absl::StrCat("targetNodes: ", nodes)}});
@@ -92,9 +86,9 @@ std::string ReferenceOf(const std::string& server, const std::string& adapter) {
       "  the same on every replica, whoever committed: take `max by (...)` over replicas, not "
       "`sum`.\n"
       "  Counters begin at a replica's start.\n"
-      "- `grpc_server_*`, `process_*`, audits, `muster_lane_*`, `muster_database_*`, the loop, the "
-      "settler\n"
-      "  and agents' reports are of one replica: `sum` them.\n"
+      "- `grpc_server_*`, `process_*`, `muster_log_*`, `muster_trace_*`, audits, `muster_lane_*`,\n"
+      "  `muster_database_*`, the loop, the settler and agents' reports are of one replica: `sum` "
+      "them.\n"
       "- Labels are of closed sets: states, reasons and phases of the program; zones, instance "
       "types\n"
       "  and classes of the catalogue. Organizations are there only with\n"
@@ -102,7 +96,8 @@ std::string ReferenceOf(const std::string& server, const std::string& adapter) {
       "- stable: name, labels and meaning stay. evolving: goes with how Muster works inside.\n\n"
       "## musterd\n\n",
       TableOf(of_server), "\n## muster-kubernetes\n\nThese, and of the above `grpc_server_*`, ",
-      "`process_*` and `muster_build_info`.\n\n", TableOf(of_adapter));
+      "`process_*`, `muster_build_info`, `muster_log_*` and `muster_trace_*`.\n\n",
+      TableOf(of_adapter));
 }
 
 void ExpectReference(const std::string& now) {
@@ -110,7 +105,7 @@ void ExpectReference(const std::string& now) {
     std::ofstream(kReference) << now;
     return;
   }
-  EXPECT_EQ(ReadAll(kReference), now) << "The reference is made anew by: " << kUpdate;
+  EXPECT_EQ(ReadFile(kReference), now) << "The reference is made anew by: " << kUpdate;
 }
 
 // 24 machines: of 4 spot Nodes two give way when the example wants 22.
@@ -146,6 +141,7 @@ TEST(MetricsPage, OfABusyFleetIsSoundTrueAndAsTheReferenceSays) {
   EXPECT_EQ(value("muster_capacity_waiting_claims" + spot), 1);
   EXPECT_GT(value("muster_capacity_oldest_wait_seconds" + spot), 0);
   EXPECT_EQ(value(R"(muster_capacity_wait_seconds_count{compute_class="default"})"), 22);
+  EXPECT_EQ(value("muster_lifecycle_request_to_service_seconds_count"), 26);
   EXPECT_EQ(value("muster_lifecycle_delivery_seconds_count"), 26);
   EXPECT_EQ(value("muster_lifecycle_preemption_seconds_count"), 2);
   EXPECT_EQ(value(R"(muster_lifecycle_pool_conditions{condition="AtTarget",status="True",)"

@@ -32,6 +32,7 @@ constexpr absl::string_view kEvolving[] = {
     "muster_lifecycle_orphans",
     "muster_lifecycle_pass_duration_seconds",
     "muster_lifecycle_peer_breaker",
+    "muster_lifecycle_peer_unanswered_pools",
     "muster_lifecycle_plans_total",
     "muster_lifecycle_scheduled_pools",
 };

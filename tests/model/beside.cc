@@ -140,7 +140,7 @@ std::string Beside::Take(const Step& step) {
   }
   // Asked once more, whoever is asked for shows that a gang's time is over.
   if (changed || (step.kind == StepKind::kSync && model_.IsOverdue(now_, {})))
-    model_.Settle(MachinesNow(), now_, {});
+    model_.Finish(MachinesNow(), now_, {});
   return Compare();
 }
 

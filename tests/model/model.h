@@ -20,7 +20,7 @@ class Model {
   // Whether a gang waits that keeps nothing any more: then a request that changes nothing shows it.
   bool IsOverdue(absl::Time now, const Terms& terms) const;
   // The end of every decision: the queue is served.
-  void Settle(const Guide& guide, absl::Time now, const Terms& terms) {
+  void Finish(const Guide& guide, absl::Time now, const Terms& terms) {
     Round(books_, guide, now, terms).Run();
   }
 

@@ -90,7 +90,7 @@ class QuotaHistory {
     state_ = std::move(rebuilt);
   }
 
-  static QuotaTold Told(const absl::StatusOr<quota::Answer>& answer) {
+  static QuotaTold Told(const absl::StatusOr<quota::HoldingOutcome>& answer) {
     constexpr const char* kVerdicts[] = {"UNDER", "OVER", "NOT_SET"};
     if (!answer.ok()) return {error::DetailOf(answer.status())->reason};
     return {"", kVerdicts[static_cast<int>(answer->verdict)], answer->nodes, answer->held};

@@ -10,10 +10,22 @@
 namespace muster::testing {
 namespace {
 
-constexpr absl::string_view kWords[] = {
-    "absent",       "and", "by",  "histogram_quantile", "increase", "label_replace",
-    "label_values", "max", "min", "min_over_time",      "on",       "or",
-    "rate",         "sum", "time"};
+constexpr absl::string_view kWords[] = {"absent",
+                                        "and",
+                                        "by",
+                                        "histogram_quantile",
+                                        "increase",
+                                        "label_replace",
+                                        "label_values",
+                                        "max",
+                                        "max_over_time",
+                                        "min",
+                                        "min_over_time",
+                                        "on",
+                                        "or",
+                                        "rate",
+                                        "sum",
+                                        "time"};
 
 }  // namespace
 

@@ -6,10 +6,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -19,6 +20,8 @@
 #include "tests/integration/child.h"
 #include "tests/observability/dashboards.h"
 #include "tests/observability/expressions.h"
+#include "tests/observability/on_call.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -30,12 +33,6 @@ using ::testing::IsEmpty;
 constexpr char kFolder[] = MUSTER_SOURCE_DIR "/deploy/observability/";
 constexpr char kUpdate[] =
     "MUSTER_WRITE_DASHBOARDS=1 ctest --preset dev -R '^observability_files_test$'";
-
-std::string ReadAll(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
-}
 
 // Every rule of a file.
 std::vector<YAML::Node> RulesOf(const std::string& file) {
@@ -50,7 +47,7 @@ std::vector<YAML::Node> RulesOf(const std::string& file) {
 std::set<std::string> KnownMetrics() {
   std::set<std::string> known = {"up"};
   for (const absl::string_view line :
-       absl::StrSplit(ReadAll(absl::StrCat(kFolder, "metrics.md")), '\n')) {
+       absl::StrSplit(ReadFile(absl::StrCat(kFolder, "metrics.md")), '\n')) {
     const std::vector<absl::string_view> words = absl::StrSplit(line, '`');
     if (absl::StartsWith(line, "| `")) known.emplace(words[1]);
   }
@@ -74,6 +71,34 @@ void ExpectDone(const std::string& command) {
                                << done.output;
 }
 
+// Routes and inhibitions name alerts that there are, and severities that they have.
+TEST(Routes, AreAsAlertmanagerWants) { ExpectDone("amtool check-config ../alertmanager.yml"); }
+TEST(Routes, WakeForPagesAlone) {
+  const auto goes_to = [](const std::string& labels) {
+    return RunProgram({"/usr/bin/amtool", "config", "routes", "test",
+                       absl::StrCat("--config.file=", kFolder, "alertmanager.yml"), labels})
+        .output;
+  };
+  EXPECT_THAT(goes_to("severity=page"), HasSubstr("pager"));
+  EXPECT_THAT(goes_to("severity=ticket"), HasSubstr("tickets"));
+}
+TEST(Routes, KnowTheAlertsThatTheySilence) {
+  std::set<std::string> names;
+  for (const YAML::Node& rule : RulesOf("alerts.yaml"))
+    names.insert(rule["alert"].as<std::string>());
+  const YAML::Node routes = YAML::LoadFile(absl::StrCat(kFolder, "alertmanager.yml"));
+  for (const auto& rule : routes["inhibit_rules"]) {
+    for (const char* side : {"source_matchers", "target_matchers"}) {
+      const std::vector<std::string> words = absl::StrSplit(
+          rule[side][0].as<std::string>(), absl::ByAnyChar("=~\"|"), absl::SkipEmpty());
+      ASSERT_GT(words.size(), 1u) << side;
+      EXPECT_EQ(words[0], "alertname");
+      for (size_t i = 1; i < words.size(); ++i)
+        EXPECT_TRUE(names.contains(words[i])) << words[i] << " is no alert";
+    }
+  }
+}
+
 TEST(Rules, AreAsPrometheusWants) { ExpectDone("promtool check rules recording.yaml alerts.yaml"); }
 TEST(Rules, FireWhenTheyShould) { ExpectDone("promtool test rules tests.yaml"); }
 
@@ -85,7 +110,7 @@ TEST(Rules, AskForWhatServersShow) {
 }
 
 TEST(Rules, SayWhoMustDoWhat) {
-  const std::string runbook = ReadAll(MUSTER_SOURCE_DIR "/deploy/runbook.md");
+  const std::string runbook = ReadFile(MUSTER_SOURCE_DIR "/deploy/runbook.md");
   std::set<std::string> names;
   for (const YAML::Node& rule : RulesOf("alerts.yaml")) {
     const auto name = rule["alert"].as<std::string>();
@@ -104,6 +129,43 @@ TEST(Rules, SayWhoMustDoWhat) {
     if (!absl::StartsWith(line, "## Muster")) continue;
     EXPECT_TRUE(names.contains(std::string(line.substr(3)))) << line << " is no alert";
   }
+}
+
+// What people are told to ask Prometheus is there; of a histogram only its series are.
+TEST(Rules, SayQueriesThatHaveData) {
+  const std::string reference = ReadFile(absl::StrCat(kFolder, "metrics.md"));
+  for (const YAML::Node& rule : RulesOf("alerts.yaml")) {
+    const auto name = rule["alert"].as<std::string>();
+    for (const std::string& query : LooksOf(RunbookOf(name)).queries) {
+      ExpectKnown(query, name);
+      for (const std::string& metric : MetricsOf(query))
+        EXPECT_FALSE(absl::StrContains(reference, absl::StrCat("| `", metric, "` | histogram")))
+            << name << ": " << metric;
+    }
+  }
+}
+
+// What people are told to type is a command: musterctl refuses none of it before it asks.
+TEST(Rules, SayCommandsThatThereAre) {
+  static const std::regex& command = *new std::regex("`musterctl ([^`]*)`");
+  static const std::regex& number = *new std::regex("=N\\b");
+  std::vector<std::future<void>> commands;
+  for (const char* file : {"runbook.md", "after-a-restore.md", "logs-and-traces.md"}) {
+    const std::string text = ReadFile(absl::StrCat(MUSTER_SOURCE_DIR "/deploy/", file));
+    for (std::sregex_iterator it(text.begin(), text.end(), command), end; it != end; ++it) {
+      const std::string words = std::regex_replace((*it)[1].str(), number, "=1");
+      std::vector<std::string> run = {"/usr/bin/env", "MUSTER_SERVER=127.0.0.1:1",
+                                      "MUSTER_OPERATOR_SERVER=127.0.0.1:1", Binary("musterctl"),
+                                      "--timeout=1ms"};
+      for (const absl::string_view word : absl::StrSplit(words, ' ')) run.emplace_back(word);
+      // Each waits for a server that there is not.
+      commands.push_back(std::async(std::launch::async, [run, words, file] {
+        const Finished said = RunProgram(run);
+        EXPECT_EQ(said.exit_code, 1) << file << ": musterctl " << words << "\n" << said.output;
+      }));
+    }
+  }
+  EXPECT_GT(commands.size(), 20u);
 }
 
 // Of each alert one case in which it fires, and one in which it does not.
@@ -127,6 +189,43 @@ TEST(Rules, AreTestedBothWays) {
   for (const auto& entry : cases) ADD_FAILURE() << entry.first << " is tested, and no alert";
 }
 
+// Why no fault of *_faults_test.cc fires them.
+const std::map<std::string, std::string>& NotDriven() {
+  static const auto& reasons = *new std::map<std::string, std::string>{
+      {"MusterCatchUpLag",
+       "one replica's reads hang while others commit: a backend of PostgreSQL that is stopped may "
+       "hold them all"},
+      {"MusterJournalGrows", "takes 1.5 million changes that nobody deletes: an hour of writing"},
+      {"MusterAdapterLag",
+       "half a minute late for ten: the API server of a drill is not slow for that long"},
+      {"MusterAdapterEventsDropped", "an event waits for an hour before it is dropped"},
+  };
+  return reasons;
+}
+
+// Every alert is fired by a real fault, or it stands above why not.
+TEST(Rules, AreDrilled) {
+  static const std::regex& list = *new std::regex(R"re(\.alerts = \{([^}]*)\})re");
+  static const std::regex& name = *new std::regex("Muster[A-Za-z]+");
+  std::set<std::string> drilled;
+  for (const char* faults : {"server", "database", "fleet", "adapter"}) {
+    const std::string source = ReadFile(
+        absl::StrCat(MUSTER_SOURCE_DIR "/tests/observability/", faults, "_faults_test.cc"));
+    for (std::sregex_iterator it(source.begin(), source.end(), list), end; it != end; ++it) {
+      const std::string alerts = (*it)[1];
+      for (std::sregex_iterator word(alerts.begin(), alerts.end(), name); word != end; ++word)
+        drilled.insert(word->str());
+    }
+  }
+  for (const YAML::Node& rule : RulesOf("alerts.yaml")) {
+    const auto alert = rule["alert"].as<std::string>();
+    EXPECT_NE(drilled.contains(alert), NotDriven().contains(alert))
+        << alert << ": a fault that fires it, or the reason why there is none; not both";
+    drilled.erase(alert);
+  }
+  for (const std::string& alert : drilled) ADD_FAILURE() << alert << " is drilled, and no alert";
+}
+
 TEST(Dashboards, AreMadeFromTheirSource) {
   const Dashboards dashboards(absl::StrCat(kFolder, "dashboards.yaml"));
   std::set<std::string> files;
@@ -135,7 +234,7 @@ TEST(Dashboards, AreMadeFromTheirSource) {
     EXPECT_TRUE(files.insert(file).second) << file << " twice";
     const std::string path = absl::StrCat(kFolder, "dashboards/", file);
     if (getenv("MUSTER_WRITE_DASHBOARDS") != nullptr) std::ofstream(path) << dashboard.json;
-    EXPECT_EQ(ReadAll(path), dashboard.json) << "Made anew by: " << kUpdate;
+    EXPECT_EQ(ReadFile(path), dashboard.json) << "Made anew by: " << kUpdate;
     EXPECT_TRUE(nlohmann::json::accept(dashboard.json)) << file;
   }
   for (const auto& entry :

@@ -4,78 +4,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <memory>
-#include <regex>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/integration/child.h"
 #include "tests/kubernetes/adapter/adapter_test_base.h"
+#include "tests/observability/prometheus_process.h"
 #include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
 
 using ::testing::IsEmpty;
-
-constexpr char kObservability[] = MUSTER_SOURCE_DIR "/deploy/observability/";
-
-std::string ReadAll(const std::string& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
-}
-
-// Prometheus on a port of its own; scrapes every second.
-class PrometheusProcess {
- public:
-  PrometheusProcess(const std::string& server, const std::string& adapter)
-      : folder_(absl::StrCat(::testing::TempDir(), "/prometheus-", getpid())) {
-    std::filesystem::create_directory(folder_);
-    const std::string rules = absl::StrCat(kObservability, "rules/");
-    std::ofstream(folder_ + "/config.yml")
-        << "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: ['" << rules
-        << "recording.yaml', '" << rules << "alerts.yaml']\nscrape_configs:\n"
-        << "- {job_name: muster, honor_labels: true, static_configs: [{targets: ['" << server
-        << "']}]}\n- {job_name: muster-kubernetes, honor_labels: true, static_configs: "
-        << "[{targets: ['" << adapter << "']}]}\n";
-    child_ = std::make_unique<Child>(
-        std::vector<std::string>{"/usr/bin/prometheus",
-                                 absl::StrCat("--config.file=", folder_, "/config.yml"),
-                                 absl::StrCat("--storage.tsdb.path=", folder_, "/data"),
-                                 "--web.listen-address=127.0.0.1:0"},
-        folder_ + "/log");
-    Until([&] { return !address().empty() && Prometheus(address()).ready(); },
-          "Prometheus (deploy/install-packages has it)");
-  }
-  ~PrometheusProcess() {
-    child_->Terminate();
-    std::filesystem::remove_all(folder_);
-  }
-  PrometheusProcess(const PrometheusProcess&) = delete;
-  PrometheusProcess& operator=(const PrometheusProcess&) = delete;
-
-  // Empty: it has not said yet.
-  std::string address() const {
-    std::smatch found;
-    const std::string log = ReadAll(folder_ + "/log");
-    return std::regex_search(log, found, std::regex(R"re(msg="Listening on" address=([0-9.:]+))re"))
-               ? found[1].str()
-               : "";
-  }
-
- private:
-  const std::string folder_;
-  std::unique_ptr<Child> child_;
-};
 
 class PanelsTest : public AdapterTest<PanelsTest> {
  public:
@@ -107,9 +50,9 @@ class PanelsTest : public AdapterTest<PanelsTest> {
 
 TEST_F(PanelsTest, HaveData) {
   const Dashboards dashboards(absl::StrCat(kObservability, "dashboards.yaml"));
-  const PrometheusProcess process(stack().muster().metrics_address(),
-                                  stack().AdapterMetricsAddress());
-  const Prometheus prometheus(process.address());
+  const PrometheusProcess process({stack().muster().metrics_address()},
+                                  {stack().AdapterMetricsAddress()});
+  const Prometheus prometheus = process.api();
   // What happens from now on is told from what was before.
   Until(
       [&] {

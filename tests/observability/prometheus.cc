@@ -2,6 +2,7 @@
 
 #include <httplib.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -53,6 +54,38 @@ std::vector<std::string> Prometheus::BrokenRules() const {
   }
   if (said["data"]["groups"].empty()) broken.emplace_back("there are no rules");
   return broken;
+}
+
+std::vector<std::string> Prometheus::Values(const std::string& expression) const {
+  const Json said = Json::parse(Get("/api/v1/query", expression));
+  if (said.value("status", "") != "success") return {said.value("error", "it says nothing")};
+  std::vector<std::string> values;
+  for (const Json& series : said["data"]["result"]) {
+    values.push_back(
+        absl::StrCat(series["metric"].dump(), " ", series["value"][1].get<std::string>()));
+  }
+  return values;
+}
+
+std::vector<FiringAlert> Prometheus::Alerts() const {
+  std::vector<FiringAlert> alerts;
+  const Json said = Json::parse(Get("/api/v1/alerts"));
+  for (const Json& alert : said["data"]["alerts"]) {
+    if (alert["state"] != "firing") continue;
+    alerts.push_back({alert["labels"].value("alertname", ""), alert["labels"].value("severity", ""),
+                      alert["labels"].value("service", ""),
+                      alert["annotations"].value("summary", ""),
+                      alert["annotations"].value("description", "")});
+  }
+  std::sort(alerts.begin(), alerts.end(),
+            [](const FiringAlert& a, const FiringAlert& b) { return a.name < b.name; });
+  return alerts;
+}
+
+std::set<std::string> Prometheus::Firing() const {
+  std::set<std::string> names;
+  for (const FiringAlert& alert : Alerts()) names.insert(alert.name);
+  return names;
 }
 
 int Prometheus::TargetsUp(absl::string_view job) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,15 @@ struct Answer {
   std::string error = {};  // what Prometheus said against the query; empty: nothing
 };
 
+// An alert that fires, with what it says to people.
+struct FiringAlert {
+  std::string name = {};
+  std::string severity = {};
+  std::string service = {};
+  std::string summary = {};
+  std::string description = {};
+};
+
 class Prometheus {
  public:
   // `address`: `127.0.0.1:9090`.
@@ -24,6 +34,12 @@ class Prometheus {
   Answer Ask(const std::string& expression) const;
   // `rule: error` of every rule that does not work; those that were not evaluated yet count.
   std::vector<std::string> BrokenRules() const;
+  // `{label="value"} 7` of every series that the expression gives now; what is said against it; empty: no data.
+  std::vector<std::string> Values(const std::string& expression) const;
+  // The alerts that fire, by name.
+  std::vector<FiringAlert> Alerts() const;
+  // Their names.
+  std::set<std::string> Firing() const;
   // Targets that are up, of a job.
   int TargetsUp(absl::string_view job) const;
 

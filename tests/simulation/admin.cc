@@ -65,7 +65,7 @@ void World::CountTooFar() {
 
 void World::MoveLimit() {
   if (dice_.OneIn(4)) {
-    cloud_.quota.Run(quota::SettleOverrides{}, cloud_.now);
+    cloud_.quota.Run(quota::ApplyOverrides{}, cloud_.now);
     return;
   }
   quota::UpdateQuota command;

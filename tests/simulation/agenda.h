@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "services/lifecycle/delay_queue.h"
+#include "services/lifecycle/reconcile/delay_queue.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/options.h"
 

@@ -177,7 +177,7 @@ void Amnesty::End(const std::vector<Difference>& differences) {
     if (!difference.passing) uneven.insert(difference.pool_uid);
   }
   for (const auto& [name, pool] : cloud_.lifecycle.state().table<lifecycle::Pool>().rows()) {
-    const lifecycle::Account& account = pool.row->account;
+    const lifecycle::PoolAccount& account = pool.row->account;
     if (account.requested_nodes > account.granted_nodes) uneven.insert(pool.row->uid);
   }
   const auto end = [&](Debts& debts, auto is_fenced) {

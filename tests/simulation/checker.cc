@@ -73,7 +73,7 @@ void InvariantChecker::CheckStep() {
   const std::vector<lifecycle::Difference> differences = Differences(BooksOf(cloud_));
   amnesty_.End(differences);
   for (const auto& [name, row] : cloud_.lifecycle.state().table<Pool>().rows()) {
-    const lifecycle::Account& account = row.row->account;
+    const lifecycle::PoolAccount& account = row.row->account;
     if (account.requested_nodes <= account.granted_nodes || amnesty_.Owes(row.row->uid)) continue;
     Fail(absl::StrCat("pool ", name, ": requested ", account.requested_nodes, ", granted ",
                       account.granted_nodes));

@@ -13,7 +13,7 @@
 
 namespace muster::simulation {
 
-// Gives back what belongs to no pool: services/lifecycle/orphan_collector.cc without threads and
+// Gives back what belongs to no pool: services/lifecycle/reconcile/orphan_collector.cc without threads and
 // messages, around the same memory. A round is cut into steps between which anything may happen:
 // the others' books, the pools, and each release.
 class Collector {

@@ -15,9 +15,9 @@ namespace {
 using lifecycle::Node;
 using lifecycle::Pool;
 
-// What lifecycle's rows say of a claim is what the claim says (services/lifecycle/peer_watches.cc).
+// What lifecycle's rows say of a claim is what the claim says (services/lifecycle/reconcile/peer_watches.cc).
 bool Knows(const lifecycle::State& state, const Pool& pool, const capacity::ClaimView& claim) {
-  if (pool.status.queued_nodes != AnswerOf(claim).outstanding) return false;
+  if (pool.status.queued_nodes != FactsOf(claim).outstanding) return false;
   const std::vector<const Node*> nodes = state.NodesOf(pool.name);
   return std::equal(
       nodes.begin(), nodes.end(), claim.machines.begin(), claim.machines.end(),
@@ -111,7 +111,7 @@ void World::DueByQuota(const std::string& quota, bool limit) {
   for (const std::string& name : *autoscaled) Due(name, absl::Seconds(30));
 }
 
-// --- machines in service: services/lifecycle/heard_stock.h ---
+// --- machines in service: services/lifecycle/reconcile/heard_stock.h ---
 
 void World::HearMachine(const std::string& key) {
   const auto* machine = cloud_.capacity.state().table<capacity::MachineRow>().Find(key);
@@ -124,7 +124,7 @@ void World::HearMachine(const std::string& key) {
   stock_.Take(key, heard, stock_moved_);
 }
 
-// Every pool may be of what is offered no more (services/lifecycle/catalogue_mirror.h).
+// Every pool may be of what is offered no more (services/lifecycle/peers/catalogue_mirror.h).
 void World::HearCatalogue() {
   if (options_.bug == Bug::kCatalogueUnheard) return;
   for (const std::string& name : PoolNames()) Due(name);

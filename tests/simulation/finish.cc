@@ -89,7 +89,7 @@ bool World::DeleteRevived() {
   return !revived.empty();
 }
 
-bool World::Settle() {
+bool World::Converge() {
   Replica& leader = replicas_[0];
   leader.Die();
   replicas_[1].Die();
@@ -114,7 +114,7 @@ bool World::Settle() {
 
 bool World::ComeToRest() {
   do {
-    if (!Settle()) return false;
+    if (!Converge()) return false;
   } while (!checker_.failed() && (EnableAll() || DeleteRevived() || CollectRest()));
   return true;
 }
@@ -206,7 +206,7 @@ void World::CheckPool(const Pool& pool) {
   const auto* claim = cloud_.capacity.state().FindClaim(pool.uid);
   const auto view =
       claim == nullptr ? capacity::ClaimView() : ViewOf(cloud_.capacity.state(), *claim);
-  const int64_t outstanding = AnswerOf(view).outstanding;
+  const int64_t outstanding = FactsOf(view).outstanding;
   fail("current_nodes", pool.status.current_nodes, lifecycle::Count(nodes).present);
   fail("in_progress", pool.status.in_progress, lifecycle::Count(nodes).in_progress);
   // What may not be asked for, because nothing could boot, is counted as queued.

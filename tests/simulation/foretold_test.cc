@@ -26,7 +26,7 @@ using lifecycle::Pool;
 using lifecycle::Preview;
 using lifecycle::ReasonOf;
 using lifecycle::RemovalCause;
-using Verdict = lifecycle::HoldingAnswer::Verdict;
+using Verdict = lifecycle::HoldingFacts::Verdict;
 
 std::string WordOf(Verdict verdict) {
   return verdict == Verdict::kUnder ? "Under" : verdict == Verdict::kOver ? "Over" : "NotSet";
@@ -76,7 +76,7 @@ class Order {
     ++seen_["orders"];
     town_.PassAlone(name_);
     CheckAtOnce();
-    ASSERT_TRUE(town_.Settle()) << "never comes to rest";
+    ASSERT_TRUE(town_.Converge()) << "never comes to rest";
     CheckWhileWorkGoesOn();
     if (town_.dice.OneIn(3)) return;
     ASSERT_TRUE(town_.EndAllWork()) << "never comes to rest";
@@ -127,8 +127,8 @@ class Order {
     ASSERT_TRUE(told_.claim.here());
     const capacity::ClaimRow* claim = town_.ClaimOf(pool);
     ASSERT_NE(claim, nullptr);
-    const lifecycle::ClaimAnswer is = AnswerOf(ViewOf(town_.cloud.capacity.state(), *claim));
-    const lifecycle::ClaimAnswer& told = told_.claim.value;
+    const lifecycle::ClaimFacts is = FactsOf(ViewOf(town_.cloud.capacity.state(), *claim));
+    const lifecycle::ClaimFacts& told = told_.claim.value;
     EXPECT_EQ(told.machines, is.machines);
     EXPECT_EQ(told.outstanding, is.outstanding);
     EXPECT_EQ(told.reason, is.reason);
@@ -323,7 +323,7 @@ void RunTown(uint64_t seed, Seen& seen) {
     SCOPED_TRACE(absl::StrCat("town ", seed, ", order ", i));
     town.Stir();
     if (!town.dice.OneIn(5)) {
-      ASSERT_TRUE(town.Settle()) << "never comes to rest";
+      ASSERT_TRUE(town.Converge()) << "never comes to rest";
     }
     OrderSome(town, seen);
   }

@@ -26,7 +26,7 @@ enum class Trouble {
   kNoBeats,      // the heartbeat's connection is gone
 };
 
-// One process's way to lead: services/lifecycle/lease_holder.cc without threads, around the same
+// One process's way to lead: services/lifecycle/reconcile/lease_holder.cc without threads, around the same
 // rules of services/lifecycle/core/lease.h.
 class LeaseThread {
  public:

@@ -10,7 +10,7 @@
 #include "services/configuration/core/validate.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "services/lifecycle/core/names.h"
-#include "services/lifecycle/peers/peer_wire.h"
+#include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/quota/core/validate.h"
 #include "services/quota/wire/quota_wire.h"
 
@@ -81,16 +81,16 @@ configuration::SyncPool RequestOf(const Picture& picture, const lifecycle::Confi
                   &configuration::FromProto);
 }
 
-lifecycle::HoldingAnswer AnswerOf(const quota::Answer& answer) {
-  return lifecycle::AnswerOf(quota::ToProto(answer));
+lifecycle::HoldingFacts FactsOf(const quota::HoldingOutcome& answer) {
+  return lifecycle::FactsOf(quota::ToProto(answer));
 }
 
-lifecycle::ClaimAnswer AnswerOf(const capacity::ClaimView& view) {
-  return lifecycle::AnswerOf(capacity::ToProto(capacity::ClaimAnswer{view}));
+lifecycle::ClaimFacts FactsOf(const capacity::ClaimView& view) {
+  return lifecycle::FactsOf(capacity::ToProto(capacity::ClaimAnswer{view}));
 }
 
-lifecycle::ConfigurationAnswer AnswerOf(const configuration::PoolConfiguration& pool) {
-  return lifecycle::AnswerOf(configuration::ToProto(pool));
+lifecycle::ConfigurationFacts FactsOf(const configuration::PoolConfiguration& pool) {
+  return lifecycle::FactsOf(configuration::ToProto(pool));
 }
 
 }  // namespace muster::simulation

@@ -24,7 +24,7 @@ struct Picture {
   int64_t incarnation = 0;  // of the history that it shows
   lifecycle::CatalogueFacts catalogue = {};
   lifecycle::Demand demand = {};
-  lifecycle::Answers answers = {};
+  lifecycle::PeerReplies answers = {};
 };
 
 // `pool`: a name in the state.
@@ -38,8 +38,8 @@ quota::SyncHolding RequestOf(const Picture& picture, const lifecycle::HoldingAsk
 capacity::SyncClaim RequestOf(const Picture& picture, const lifecycle::ClaimAsk& ask);
 configuration::SyncPool RequestOf(const Picture& picture, const lifecycle::ConfigurationAsk& ask);
 
-lifecycle::HoldingAnswer AnswerOf(const quota::Answer& answer);
-lifecycle::ClaimAnswer AnswerOf(const capacity::ClaimView& view);
-lifecycle::ConfigurationAnswer AnswerOf(const configuration::PoolConfiguration& pool);
+lifecycle::HoldingFacts FactsOf(const quota::HoldingOutcome& answer);
+lifecycle::ClaimFacts FactsOf(const capacity::ClaimView& view);
+lifecycle::ConfigurationFacts FactsOf(const configuration::PoolConfiguration& pool);
 
 }  // namespace muster::simulation

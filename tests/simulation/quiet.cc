@@ -59,7 +59,7 @@ bool World::ComeToQuiet() {
   Replica& leader = replicas_[0];
   for (int round = 0; round < kRounds && !checker_.failed(); ++round) {
     cloud_.Pass(absl::Milliseconds(1));
-    cloud_.quota.Run(quota::SettleOverrides{}, cloud_.now);
+    cloud_.quota.Run(quota::ApplyOverrides{}, cloud_.now);
     const bool acted = fleet_.ActAll() | SettleConfigurations(true);
     const std::vector<std::string> pools = leader.agenda->Take(200);
     leader.Pass(pools);

@@ -20,7 +20,7 @@
 
 namespace muster::simulation {
 
-// A process of the lifecycle service that reconciles: services/lifecycle/reconciler.cc without
+// A process of the lifecycle service that reconciles: services/lifecycle/reconcile/reconciler.cc without
 // threads. A pass is cut into steps between which anything may happen: look, one call for each
 // other service, plan, one commit for each pool. It holds no truth: it may die at any time.
 class Replica {
@@ -35,7 +35,7 @@ class Replica {
     const lifecycle::Policy& policy;
     const Bug bug;
   };
-  // An advisor explains and previews (services/lifecycle/advisor.cc): it asks as a pass does, and
+  // An advisor explains and previews (services/lifecycle/api/advisor.cc): it asks as a pass does, and
   // nothing that it does changes anything.
   enum class Role { kReconciler, kAdvisor };
   Replica(std::string name, Surroundings around, Role role = Role::kReconciler)
@@ -92,7 +92,7 @@ class Replica {
 
   // Sends requests as chance has it; the slots take what is answered.
   template <class Request, class T>
-  void Send(bool away, std::vector<Request> requests, std::vector<lifecycle::Answer<T>*> slots);
+  void Send(bool away, std::vector<Request> requests, std::vector<lifecycle::PeerReply<T>*> slots);
   bool advises() const { return role_ == Role::kAdvisor; }
   void AskQuota();
   void AskCapacity();

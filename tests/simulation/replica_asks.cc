@@ -1,4 +1,4 @@
-// What a pass asks the other services: services/lifecycle/peer_client.cc without messages.
+// What a pass asks the other services: services/lifecycle/peers/peer_client.cc without messages.
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -9,7 +9,7 @@
 namespace muster::simulation {
 namespace {
 
-using Holdings = std::vector<absl::StatusOr<quota::Answer>>;
+using Holdings = std::vector<absl::StatusOr<quota::HoldingOutcome>>;
 using Claims = std::vector<absl::StatusOr<capacity::ClaimView>>;
 using Configurations = std::vector<absl::StatusOr<configuration::PoolConfiguration>>;
 
@@ -46,7 +46,8 @@ Configurations Check(Cloud& cloud, const std::vector<configuration::SyncPool>& a
 
 // --- what is seen of them ---
 
-std::string TextOf(const quota::SyncHolding& request, const absl::StatusOr<quota::Answer>& answer) {
+std::string TextOf(const quota::SyncHolding& request,
+                   const absl::StatusOr<quota::HoldingOutcome>& answer) {
   return absl::StrCat("quota: ", request.pool_uid, " g", request.generation, " asks ",
                       request.nodes, request.release ? " release" : "", " -> ",
                       answer.ok() ? absl::StrCat(answer->nodes) : answer.status().ToString());
@@ -84,17 +85,17 @@ bool IsMistake(const absl::Status& status, const Replica::Surroundings& around,
 }
 
 template <class T>
-void NoAnswer(lifecycle::Answer<T>& slot, absl::string_view why) {
-  slot.state = lifecycle::Answer<T>::State::kAway;
+void NoAnswer(lifecycle::PeerReply<T>& slot, absl::string_view why) {
+  slot.state = lifecycle::PeerReply<T>::State::kAway;
   slot.error = std::string(why);
 }
 
 template <class T>
-void Refused(lifecycle::Answer<T>& slot, const absl::Status& status, Bug bug) {
+void Refused(lifecycle::PeerReply<T>& slot, const absl::Status& status, Bug bug) {
   NoAnswer(slot, status.ToString());
   const auto detail = error::DetailOf(status);
   if (!detail || !(absl::IsAborted(status) || absl::IsFailedPrecondition(status))) return;
-  slot.state = lifecycle::Answer<T>::State::kRefused;
+  slot.state = lifecycle::PeerReply<T>::State::kRefused;
   slot.reason = detail->reason;
   const auto last = detail->metadata.find("last_generation");
   if (last != detail->metadata.end() && bug != Bug::kRebaseMissing)
@@ -110,7 +111,7 @@ std::vector<capacity::SyncClaim> WithoutReturns(std::vector<capacity::SyncClaim>
 
 template <class Request, class T>
 void Replica::Send(bool away, std::vector<Request> requests,
-                   std::vector<lifecycle::Answer<T>*> slots) {
+                   std::vector<lifecycle::PeerReply<T>*> slots) {
   if (requests.empty()) return;
   if (previews_ && around_.bug != Bug::kExplanationWrites) {
     for (Request& request : requests) request.generation = kNewestGeneration;
@@ -128,7 +129,7 @@ void Replica::Send(bool away, std::vector<Request> requests,
   using Fate = Network::Fate;
   const Fate fate = around_.network.Send(away, [call] { (void)call(); });
   if (fate == Fate::kLost || fate == Fate::kLate) {
-    for (lifecycle::Answer<T>* slot : slots) NoAnswer(*slot, "no answer");
+    for (lifecycle::PeerReply<T>* slot : slots) NoAnswer(*slot, "no answer");
     return;
   }
   auto answers = call();
@@ -141,8 +142,8 @@ void Replica::Send(bool away, std::vector<Request> requests,
     } else if (!status.ok()) {
       Refused(*slots[i], status, around_.bug);
     } else {
-      slots[i]->state = lifecycle::Answer<T>::State::kHere;
-      slots[i]->value = AnswerOf(*answers[i]);
+      slots[i]->state = lifecycle::PeerReply<T>::State::kHere;
+      slots[i]->value = FactsOf(*answers[i]);
     }
   }
 }
@@ -156,7 +157,7 @@ int64_t Replica::GenerationOf(const Picture& picture, int64_t asked) const {
 
 void Replica::AskQuota() {
   std::vector<quota::SyncHolding> requests;
-  std::vector<lifecycle::Answer<lifecycle::HoldingAnswer>*> slots;
+  std::vector<lifecycle::PeerReply<lifecycle::HoldingFacts>*> slots;
   for (Picture& picture : pictures_) {
     if (!picture.demand.holding) continue;
     requests.push_back(RequestOf(picture, *picture.demand.holding));
@@ -167,14 +168,14 @@ void Replica::AskQuota() {
   if (around_.bug != Bug::kQuotaNotHeeded) return;
   for (Picture& picture : pictures_) {
     if (!picture.answers.holding.here()) continue;
-    picture.answers.holding.value = {lifecycle::HoldingAnswer::Verdict::kUnder,
+    picture.answers.holding.value = {lifecycle::HoldingFacts::Verdict::kUnder,
                                      picture.demand.holding->nodes};
   }
 }
 
 void Replica::AskCapacity() {
   std::vector<capacity::SyncClaim> requests;
-  std::vector<lifecycle::Answer<lifecycle::ClaimAnswer>*> slots;
+  std::vector<lifecycle::PeerReply<lifecycle::ClaimFacts>*> slots;
   for (Picture& picture : pictures_) {
     if (!picture.demand.claim) continue;
     if (!advises())
@@ -187,13 +188,13 @@ void Replica::AskCapacity() {
   Send(around_.network.capacity_away, requests, slots);
   if (around_.bug != Bug::kSilenceIsEmpty) return;
   for (auto* slot : slots) {
-    if (slot->away()) *slot = {lifecycle::Answer<lifecycle::ClaimAnswer>::State::kHere};
+    if (slot->away()) *slot = {lifecycle::PeerReply<lifecycle::ClaimFacts>::State::kHere};
   }
 }
 
 void Replica::AskConfiguration() {
   std::vector<configuration::SyncPool> requests;
-  std::vector<lifecycle::Answer<lifecycle::ConfigurationAnswer>*> slots;
+  std::vector<lifecycle::PeerReply<lifecycle::ConfigurationFacts>*> slots;
   for (Picture& picture : pictures_) {
     if (!picture.demand.configuration) continue;
     requests.push_back(RequestOf(picture, *picture.demand.configuration));

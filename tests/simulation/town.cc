@@ -21,10 +21,10 @@ constexpr char kZone[] = "US-EAST-04A";
 constexpr absl::Duration kSoon = absl::Seconds(10);
 
 template <class T, class A>
-void Fill(lifecycle::Answer<T>& slot, const absl::StatusOr<A>& answer) {
+void Fill(lifecycle::PeerReply<T>& slot, const absl::StatusOr<A>& answer) {
   if (!answer.ok()) std::abort();  // nothing fails here
-  slot.state = lifecycle::Answer<T>::State::kHere;
-  slot.value = AnswerOf(*answer);
+  slot.state = lifecycle::PeerReply<T>::State::kHere;
+  slot.value = FactsOf(*answer);
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ void Town::Ask(Picture& picture, bool only_ask) {
       return capacity::Check(staged, asked, TimeOf(cloud.capacity))[0];
     })
                                          : cloud.capacity.Run(asked, cloud.now)[0]);
-    lifecycle::ClaimAnswer& claim = picture.answers.claim.value;
+    lifecycle::ClaimFacts& claim = picture.answers.claim.value;
     claim.taken = cloud.lifecycle.state().TakenElsewhere(picture.pool->uid, claim.machines);
   }
   if (demand.configuration) {
@@ -180,11 +180,11 @@ lifecycle::Preview Town::Rehearse(const lifecycle::DryRun& dry_run) {
   });
 }
 
-lifecycle::HoldingAnswer::Verdict Town::CheckQuota(const Pool& pool, int64_t charge) {
+lifecycle::HoldingFacts::Verdict Town::CheckQuota(const Pool& pool, int64_t charge) {
   const quota::SyncHolding asked{QuotaOf(pool),     pool.uid,  charge,
                                  kNewestGeneration, pool.name, false};
   return cloud.quota.Ask([&](auto& staged) {
-    return AnswerOf(*quota::Check(staged.state(), {&asked, 1}, TimeOf(cloud.quota), 0)[0]).verdict;
+    return FactsOf(*quota::Check(staged.state(), {&asked, 1}, TimeOf(cloud.quota), 0)[0]).verdict;
   });
 }
 
@@ -204,7 +204,7 @@ bool Town::ActAsAgents() {
   return moved || !settle.keys.empty();
 }
 
-bool Town::Settle() {
+bool Town::Converge() {
   for (int round = 0; round < 300; ++round) {
     due_ = absl::InfiniteFuture();
     bool moved = false;
@@ -307,7 +307,7 @@ bool Town::EndAllWork() {
     if (node.observed.active)
       (void)Run(lifecycle::ReportNode{.node = node.name, .observation = O::kIdle});
   }
-  if (!Settle()) return false;
+  if (!Converge()) return false;
   // Who went to and fro takes work again only after a while.
   const auto& rows = cloud.lifecycle.state().table<Node>().rows();
   if (std::none_of(rows.begin(), rows.end(), [](const auto& entry) {
@@ -315,7 +315,7 @@ bool Town::EndAllWork() {
       }))
     return true;
   cloud.Pass(policy.triage_grace);
-  return Settle();
+  return Converge();
 }
 
 }  // namespace muster::simulation

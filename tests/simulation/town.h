@@ -18,7 +18,7 @@
 namespace muster::simulation {
 
 // The four cores with nothing between them that fails: what is asked is answered at once. A pass is
-// that of services/lifecycle/reconciler.cc, a preview that of services/lifecycle/advisor.cc. Pools
+// that of services/lifecycle/reconcile/reconciler.cc, a preview that of services/lifecycle/api/advisor.cc. Pools
 // of two organizations share one zone.
 class Town : public lifecycle::SimAgents {
  public:
@@ -52,10 +52,10 @@ class Town : public lifecycle::SimAgents {
   // Of the pool alone, until they do nothing; no time goes by, agents do nothing.
   void PassAlone(const std::string& pool);
   // Of all, with their agents, until nothing moves within seconds. False: it never came to rest.
-  bool Settle();
-  // What administrators, users and agents do; then Settle.
+  bool Converge();
+  // What administrators, users and agents do; then Converge.
   void Stir();
-  // Work ends, everybody does as told, nobody is ill or protected; then Settle.
+  // Work ends, everybody does as told, nobody is ill or protected; then Converge.
   bool EndAllWork();
 
   template <class Command>
@@ -75,7 +75,7 @@ class Town : public lifecycle::SimAgents {
     return told;
   }
   // What quota said to the charge of the last preview.
-  lifecycle::HoldingAnswer::Verdict verdict() const { return verdict_; }
+  lifecycle::HoldingFacts::Verdict verdict() const { return verdict_; }
 
   // Of a Node that went, or is on its way, since ForgetDepartures: why.
   struct Departure {
@@ -98,7 +98,7 @@ class Town : public lifecycle::SimAgents {
   bool ActAsAgents();
   void Listen();
   lifecycle::Preview Rehearse(const lifecycle::DryRun& dry_run);
-  lifecycle::HoldingAnswer::Verdict CheckQuota(const lifecycle::Pool& pool, int64_t charge);
+  lifecycle::HoldingFacts::Verdict CheckQuota(const lifecycle::Pool& pool, int64_t charge);
   void Ask(Picture& picture, bool only_ask);
   // A look at the pool in those rows, with what the others answer.
   Picture LookAt(const lifecycle::State& state, const std::string& pool, bool only_ask);
@@ -107,7 +107,7 @@ class Town : public lifecycle::SimAgents {
   const int rack_nodes_;
   int racks_ = 0;
   int versions_ = 1;
-  lifecycle::HoldingAnswer::Verdict verdict_ = {};
+  lifecycle::HoldingFacts::Verdict verdict_ = {};
   absl::Time due_ = absl::InfiniteFuture();  // when a pool is due by itself
 };
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "services/lifecycle/heard_stock.h"
+#include "services/lifecycle/reconcile/heard_stock.h"
 #include "tests/simulation/checker.h"
 #include "tests/simulation/cloud.h"
 #include "tests/simulation/collector.h"
@@ -127,7 +127,7 @@ class World {
   bool EnableAll();
   bool DeleteRevived();
   // Until nothing moves. False: it never did.
-  bool Settle();
+  bool Converge();
   // Until nothing is left to enable, nor to give back. False: it never came to rest.
   bool ComeToRest();
   bool CollectRest();

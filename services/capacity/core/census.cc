@@ -19,11 +19,4 @@ void Census::Add(const ClaimRow& claim) {
   count.oldest = std::min(count.oldest, claim.parts.front().request_time);
 }
 
-Census CensusOf(const State& state) {
-  Census census;
-  census.AddMachines(state);
-  for (const auto& [key, claim] : state.table<ClaimRow>().rows()) census.Add(*claim.row);
-  return census;
-}
-
 }  // namespace muster::capacity

@@ -7,6 +7,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/time/time.h"
 #include "services/capacity/core/state.h"
+#include "services/common/pieces.h"
 
 // Machines and claims, counted for the metrics.
 namespace muster::capacity {
@@ -36,7 +37,14 @@ struct Census {
   void Add(const ClaimRow& claim);
 };
 
-// Of all rows.
-Census CensusOf(const State& state);
+// Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
+template <class Lane>
+Census CensusOf(const Lane& lane) {
+  Census census;
+  lane.Peek([&](const State& state, int64_t) { census.AddMachines(state); });
+  ForAllInPieces<ClaimRow>(
+      lane, [&](const State&, const std::string&, const ClaimRow& claim) { census.Add(claim); });
+  return census;
+}
 
 }  // namespace muster::capacity

@@ -5,6 +5,7 @@
 
 #include "services/capacity/core/grants.h"
 #include "services/capacity/core/test_world.h"
+#include "services/common/fake_memory.h"
 
 namespace muster::capacity {
 namespace {
@@ -17,7 +18,7 @@ class CensusTest : public ::testing::Test {
  protected:
   CensusTest() { world_.AddCatalogue(); }
   void Sync(const SyncClaim& claim) { ASSERT_TRUE(world_.Do(claim).ok()); }
-  Census Count() const { return CensusOf(world_.state()); }
+  Census Count() const { return CensusOf(FakeMemory(world_.state())); }
 
   World world_;
   const CensusKey default_{World::kZone, World::kType, ComputeClass::kDefault};

@@ -96,7 +96,7 @@ void TakeBack(StagedState<State>& staged, const MachineReturn& given, ClaimRow& 
 }
 
 // Makes the outstanding parts what `nodes` and the machines held demand.
-void Settle(const State& state, ClaimRow& claim, absl::Time asked) {
+void RecountParts(const State& state, ClaimRow& claim, absl::Time asked) {
   const int64_t wanted =
       std::max<int64_t>(0, claim.nodes - state.FootprintOf(claim.pool_uid).held());
   const int64_t outstanding = Outstanding(claim.parts);
@@ -142,7 +142,7 @@ absl::StatusOr<std::optional<ClaimRow>> Apply(StagedState<State>& staged, const 
   }
   claim.returns_digest = DigestOf(command.returns);
   for (const MachineReturn& given : command.returns) TakeBack(staged, given, claim, now);
-  Settle(state, claim, asked);
+  RecountParts(state, claim, asked);
   const std::optional<ClaimRow> removed = command.release ? std::optional(claim) : std::nullopt;
   if (command.release) {
     staged.Delete<ClaimRow>(claim.Key());

@@ -40,7 +40,7 @@ absl::Status ClaimChanged(const ClaimRow& claim) {
   return FailedPrecondition(
       "CLAIM_CHANGED", claim.Key(),
       absl::StrCat("Claim ", claim.pool_uid, " is for ", claim.instance_type, " in ", claim.zone,
-                   ", class ", claim.compute_class == ComputeClass::kSpot ? "spot" : "default",
+                   ", class ", NameOf(claim.compute_class),
                    claim.organization.empty() ? "" : ", of organization ", claim.organization,
                    "; none of them can be changed."));
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/capacity/core/affinity.h"
 #include "services/capacity/core/names.h"
@@ -16,6 +17,9 @@ namespace muster::capacity {
 
 enum class ZoneAccess { kGeneral, kDedicated };
 enum class ComputeClass { kDefault, kSpot };
+constexpr absl::string_view NameOf(ComputeClass compute_class) {
+  return compute_class == ComputeClass::kSpot ? "spot" : "default";
+}
 enum class MachineState { kFree, kHeld, kReclaiming, kInRepair, kRetired };
 
 struct ZoneRow {
@@ -124,10 +128,7 @@ struct ArrivalsRow {
   ComputeClass compute_class = ComputeClass::kDefault;
   std::vector<Burst> bursts = {};  // oldest first; the first only tells since when the others came
 
-  std::string Key() const {
-    return ArrivalsName(zone, instance_type,
-                        compute_class == ComputeClass::kSpot ? "spot" : "default");
-  }
+  std::string Key() const { return ArrivalsName(zone, instance_type, NameOf(compute_class)); }
   bool operator==(const ArrivalsRow&) const = default;
 };
 

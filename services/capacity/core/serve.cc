@@ -51,10 +51,10 @@ class Server {
       turn = turns.Next();
     }
     for (; turn && spot_ && inventory_.free() > 0; turn = turns.Next()) ServeSpot(*turn);
-    supply_.Settle();
+    supply_.Finish();
   }
 
-  void Settle() { supply_.Settle(); }
+  void Finish() { supply_.Finish(); }
 
  private:
   using Gangs = std::vector<const Affinity*>;
@@ -160,7 +160,7 @@ void Serve(StagedState<State>& staged, const InventoryKey& key, absl::Time now,
   if (offered && inventory->nodes_per_rack() > 0) ServeRacks(staged, key, now, keeps_after);
   if (inventory->free() == 0 && inventory->spot().holdings().empty()) return;
   Server server(staged, *inventory, Offered(state, key, ComputeClass::kSpot), now, keeps_after);
-  offered && inventory->nodes_per_rack() == 0 ? server.Run() : server.Settle();
+  offered && inventory->nodes_per_rack() == 0 ? server.Run() : server.Finish();
 }
 
 void ServeOverdue(StagedState<State>& staged, const InventoryKey& key, absl::Time now,

@@ -97,7 +97,7 @@ void Supply::Earmark(const std::vector<Promise>& promises) {
   }
 }
 
-void Supply::Settle() {
+void Supply::Finish() {
   for (const auto& [labels, machines] : coming_) {
     for (const Coming& coming : machines) TakeBack(coming.held.id);
   }

@@ -31,7 +31,7 @@ class Supply {
   // To be called at the end. What comes for nobody is held again if kSpotNotice is not over, and
   // keeps its state_time; else it goes back all the same and will be free. Every reclaim, and every
   // one taken back, adds one to the spot claim's reclaim_generation.
-  void Settle();
+  void Finish();
 
  private:
   struct Coming {

@@ -68,7 +68,12 @@ ClaimView ViewOf(const State& state, const ClaimRow& claim) {
   view.claim = claim;
   view.machines.assign(footprint.machines.begin(), footprint.machines.end());
   view.racks.reserve(view.machines.size());
-  for (const std::string& id : view.machines) view.racks.push_back(state.FindMachine(id)->rack);
+  view.request_times.reserve(view.machines.size());
+  for (const std::string& id : view.machines) {
+    const MachineRow& machine = *state.FindMachine(id);
+    view.racks.push_back(machine.rack);
+    view.request_times.push_back(machine.request_time.value_or(machine.state_time));
+  }
   if (inventory != nullptr) {
     view.in_service = inventory->in_service();
     view.matching = inventory->Matching(claim.affinity).in_service();

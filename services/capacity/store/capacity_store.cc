@@ -30,9 +30,8 @@ struct SqlValue<ZoneAccess> : SqlWords<ZoneAccess, 2, [](ZoneAccess access) {
   return access == ZoneAccess::kGeneral ? "general" : "dedicated";
 }> {};
 template <>
-struct SqlValue<ComputeClass> : SqlWords<ComputeClass, 2, [](ComputeClass word) {
-  return word == ComputeClass::kSpot ? "spot" : "default";
-}> {};
+struct SqlValue<ComputeClass>
+    : SqlWords<ComputeClass, 2, [](ComputeClass word) { return capacity::NameOf(word); }> {};
 template <>
 struct SqlValue<MachineState>
     : SqlWords<MachineState, 5, [](MachineState state) { return capacity::NameOf(state); }> {};

@@ -85,6 +85,7 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
   view.matching = 6;
   view.granted = {"m2"};
   view.racks = {"r1", ""};
+  view.request_times = {kTime, kTime};
   view.reclaims = {{kTime, "m1"}};
   view.queue = {3, 20};
   answer.wait = {absl::Hours(1), absl::Hours(2)};
@@ -150,7 +151,10 @@ TEST(CapacityWireTest, AClaimIsAnsweredWithWhatFollows) {
                   time { seconds: 1750000000 nanos: 1000 }
                   asked_by: "p-2"
                   nodes: 4
-                })pb"));
+                }
+                request_times { seconds: 1750000000 nanos: 1000 }
+                request_times { seconds: 1750000000 nanos: 1000 }
+              )pb"));
   answer.wait.reset();
   EXPECT_FALSE(ToProto(answer).queue().has_wait());
   view.queue.reset();

@@ -15,11 +15,4 @@ void Census::Add(const Release& release) {
   if (!release.withdraw_time.has_value()) ++releases[{release.channel, release.component}];
 }
 
-Census CensusOf(const State& state) {
-  Census census;
-  for (const auto& [key, pool] : state.table<PoolConfiguration>().rows()) census.Add(*pool.row);
-  for (const auto& [key, release] : state.table<Release>().rows()) census.Add(*release.row);
-  return census;
-}
-
 }  // namespace muster::configuration

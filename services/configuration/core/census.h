@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/container/btree_map.h"
+#include "services/common/pieces.h"
 #include "services/configuration/core/state.h"
 
 // Pools by what becomes of their configuration, counted for the metrics.
@@ -26,7 +27,15 @@ struct Census {
   bool operator==(const Census&) const = default;
 };
 
-// Of all rows.
-Census CensusOf(const State& state);
+// Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
+template <class Lane>
+Census CensusOf(const Lane& lane) {
+  Census census;
+  ForAllInPieces<PoolConfiguration>(lane, [&](const State&, const std::string&,
+                                              const PoolConfiguration& pool) { census.Add(pool); });
+  ForAllInPieces<Release>(
+      lane, [&](const State&, const std::string&, const Release& release) { census.Add(release); });
+  return census;
+}
 
 }  // namespace muster::configuration

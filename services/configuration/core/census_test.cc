@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/common/fake_memory.h"
 #include "services/configuration/core/test_world.h"
 
 namespace muster::configuration {
@@ -11,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-TEST(CensusTest, OfNothingIsEmpty) { EXPECT_EQ(CensusOf(State()), Census()); }
+TEST(CensusTest, OfNothingIsEmpty) { EXPECT_EQ(CensusOf(FakeMemory(State())), Census()); }
 
 TEST(CensusTest, PoolsByWhatBecomesOfTheirConfiguration) {
   const Revision sound{.node_profile = "a"};
@@ -35,7 +36,7 @@ TEST(CensusTest, AReleaseThatIsWithdrawnIsNotInForce) {
   world.PublishBasics();
   world.Publish(Component::kGpuDriver, "580.65.06");
   world.Withdraw(Component::kGpuDriver, "570.86.15");
-  EXPECT_THAT(CensusOf(world.state).releases,
+  EXPECT_THAT(CensusOf(FakeMemory(world.state)).releases,
               ElementsAre(Pair(std::pair(Channel::kStable, Component::kGpuDriver), 1),
                           Pair(std::pair(Channel::kStable, Component::kNcoreImage), 1),
                           Pair(std::pair(Channel::kStable, Component::kKubernetes), 1)));

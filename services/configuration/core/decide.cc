@@ -135,7 +135,7 @@ std::vector<absl::StatusOr<PoolConfiguration>> Check(StagedState<State>& staged,
   return *Decide(staged, command, now, policy);
 }
 
-absl::StatusOr<OrderAnswer> Decide(StagedState<State>& staged, const OrderPool& command,
+absl::StatusOr<OrderResult> Decide(StagedState<State>& staged, const OrderPool& command,
                                    absl::Time now) {
   ASSIGN_OR_RETURN(PoolConfiguration pool, FindPool(staged, command.pool_uid));
   if (pool.orders.size() >= kMostOrders) {
@@ -147,7 +147,7 @@ absl::StatusOr<OrderAnswer> Decide(StagedState<State>& staged, const OrderPool& 
                         ? GiveOrder(std::move(pool), staged.state().table<NodeProfile>(),
                                     command.kind, command.requested, now)
                         : GiveBoth(std::move(pool), command.requested, command.rollback, now);
-  OrderAnswer answer = {.refusal = Refusal(ordered.pool, ordered.order)};
+  OrderResult answer = {.refusal = Refusal(ordered.pool, ordered.order)};
   answer.pool = SettleNow(staged, std::move(ordered.pool), Trigger::kUpstream, now);
   return answer;
 }

@@ -51,13 +51,13 @@ std::vector<absl::StatusOr<PoolConfiguration>> Check(StagedState<State>& staged,
 
 // A pool after an order. An order that is refused is written all the same, so that whoever watches
 // the pool hears of it: then `refusal` is what the caller gets (orders.h).
-struct OrderAnswer {
+struct OrderResult {
   PoolConfiguration pool = {};
   absl::Status refusal = {};
 };
 
 // Gives the order, then settles the pool. NOT_FOUND: there is no such pool, and nothing is written.
-absl::StatusOr<OrderAnswer> Decide(StagedState<State>& staged, const OrderPool& command,
+absl::StatusOr<OrderResult> Decide(StagedState<State>& staged, const OrderPool& command,
                                    absl::Time now);
 
 // NOT_FOUND: no such pool, or none of its revisions.

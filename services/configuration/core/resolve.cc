@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "services/configuration/core/limits.h"
 #include "services/configuration/core/names.h"
 #include "services/configuration/core/profile.h"
@@ -16,7 +17,7 @@ std::string Offer(const std::vector<std::string>& versions) {
   if (versions.empty()) return "there is none";
   const size_t named = std::min(versions.size(), kMaxOffered);
   return absl::StrCat(versions.size() == 1 ? "there is " : "there are ",
-                      absl::StrJoin(versions.begin(), versions.begin() + named, ", "),
+                      absl::StrJoin(absl::MakeConstSpan(versions).first(named), ", "),
                       versions.size() > named ? " and more" : "");
 }
 

@@ -74,9 +74,9 @@ class ConfigurationStoreTest : public ::testing::Test {
   // A release comes, and the pools are settled.
   void Publish(const PublishRelease& release) {
     Do(release);
-    Settle();
+    Converge();
   }
-  void Settle() {
+  void Converge() {
     StagedState<configuration::State> staged(state_, revision_);
     (void)configuration::Decide(
         staged, configuration::SettlePools{configuration::UnsettledPools(state_)}, kNow);
@@ -235,7 +235,7 @@ TEST_F(ConfigurationStoreTest, OrdersPinsAndFailuresGiveBackTheState) {
   ExpectAllTheSame();
   Do(configuration::EnableRevision{"p", first});
   Do(configuration::WithdrawRelease{Channel::kStable, Component::kGpuDriver, "570.124.06"});
-  Settle();
+  Converge();
   ASSERT_EQ(Pool("p").pending.node_profile, first);
   ExpectAllTheSame();
   Do(SyncPool{"p", 2, {}, true});
@@ -307,7 +307,7 @@ TEST_F(ConfigurationStoreTest, RandomHistories) {
     SCOPED_TRACE(step);
     const int what = pick(8);
     if (what == 0) {
-      Settle();
+      Converge();
     } else if (what == 1) {
       const std::string uid = some_pool();
       if (state_.table<PoolConfiguration>().Find(configuration::PoolConfigurationName(uid)) !=

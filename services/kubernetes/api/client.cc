@@ -77,8 +77,8 @@ absl::StatusOr<Json> Parse(const HttpRequest& request, const HttpAnswer& answer)
 // Hands a page's objects out. Those of built-in types come without what they are: the list says it.
 absl::Status TakeItems(absl::string_view path, Json& page,
                        absl::FunctionRef<void(Json object)> take) {
-  const std::string version(TextOf(page, "apiVersion"));
-  absl::string_view kind = TextOf(page, "kind");
+  const std::string version = TextOf(MemberOf(page, "apiVersion"));
+  absl::string_view kind = TextOf(MemberOf(page, "kind"));
   if (!absl::ConsumeSuffix(&kind, "List")) {
     return absl::UnknownError(absl::StrCat("GET ", path, ": the answer is no list"));
   }
@@ -206,8 +206,8 @@ absl::StatusOr<std::string> Client::List(absl::string_view path, const Parameter
     ASSIGN_OR_RETURN(Json page, Get(path, all));
     RETURN_IF_ERROR(TakeItems(path, page, take));
     const Json& metadata = MemberOf(page, "metadata");
-    std::string token(TextOf(metadata, "continue"));
-    const absl::string_view of_page = TextOf(metadata, "resourceVersion");
+    std::string token = TextOf(MemberOf(metadata, "continue"));
+    const absl::string_view of_page = TextOf(MemberOf(metadata, "resourceVersion"));
     // Parts of two pictures are none.
     if (!next.empty() && of_page != version) {
       return absl::UnknownError(absl::StrCat("GET ", path, ": pages of the list are of versions ",

@@ -7,11 +7,10 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "nlohmann/json.hpp"
+#include "services/kubernetes/api/json.h"
 
 namespace muster::kubernetes {
 
-using Json = nlohmann::json;
 // Query parameters as they are meant; the client escapes them.
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 

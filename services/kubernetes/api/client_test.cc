@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "absl/strings/match.h"
+#include "services/common/trace_context.h"
 #include "services/kubernetes/api/errors.h"
 #include "services/kubernetes/api/test_server.h"
 #include "tests/testing/status_matchers.h"
@@ -72,6 +73,11 @@ TEST(ClientTest, SendsEachMethodAndReadsItsAnswer) {
   EXPECT_EQ(requests[5].get_header_value("Content-Type"), "application/json-patch+json");
   for (const size_t i : {1, 2, 3, 4, 7}) EXPECT_EQ(requests[i].body, R"({"a":1})") << i;
   EXPECT_EQ(requests[6].body, "");
+  EXPECT_FALSE(requests[0].has_header("traceparent"));
+  const TraceContext trace = TraceContext::New();
+  const CurrentTrace scope(trace);
+  EXPECT_THAT(client->Delete("/x"), IsOk());
+  EXPECT_EQ(server.requests().back().get_header_value("traceparent"), trace.ToHeader());
   EXPECT_EQ(client->host(), server.host());
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/trace_context.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -216,6 +217,8 @@ void Connection::SetUp(const HttpRequest& request, bool stream) const {
   if (!settings_.as.empty()) Append(headers, absl::StrCat("Impersonate-User: ", settings_.as));
   for (const std::string& group : settings_.as_groups)
     Append(headers, absl::StrCat("Impersonate-Group: ", group));
+  if (const TraceContext trace = CurrentTrace::Get(); trace.valid())
+    Append(headers, absl::StrCat("traceparent: ", trace.ToHeader()));
   if (!request.body.empty()) Append(headers, absl::StrCat("Content-Type: ", request.content_type));
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
   curl_easy_setopt(easy, CURLOPT_USERAGENT, settings_.user_agent.c_str());

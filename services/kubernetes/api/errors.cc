@@ -43,11 +43,6 @@ absl::StatusCode CodeOf(int code, absl::string_view reason) {
   }
 }
 
-int64_t NumberOf(const Json& object, absl::string_view key) {
-  const Json& member = MemberOf(object, key);
-  return member.is_number_integer() ? member.get<int64_t>() : 0;
-}
-
 std::string Printable(absl::string_view body) {
   std::string text(absl::StripAsciiWhitespace(body).substr(0, kShownBody));
   std::replace_if(
@@ -76,8 +71,8 @@ absl::Cord Render(const ApiError& error) {
 void AddCauses(const Json& causes, ApiError& error) {
   if (!causes.is_array()) return;
   for (const Json& cause : causes) {
-    error.causes.emplace_back(std::string(TextOf(cause, "reason")),
-                              std::string(TextOf(cause, "message")));
+    error.causes.emplace_back(TextOf(MemberOf(cause, "reason")),
+                              TextOf(MemberOf(cause, "message")));
   }
 }
 
@@ -92,13 +87,13 @@ absl::Status Judge(int code, const Json& body, absl::Duration retry_after,
                    absl::string_view otherwise) {
   ApiError error;
   error.code = code;
-  error.reason = std::string(TextOf(body, "reason"));
+  error.reason = TextOf(MemberOf(body, "reason"));
   const Json& details = MemberOf(body, "details");
   AddCauses(MemberOf(details, "causes"), error);
-  error.retry_after =
-      std::clamp(std::max(retry_after, absl::Seconds(NumberOf(details, "retryAfterSeconds"))),
-                 absl::ZeroDuration(), kMaxRetryAfter);
-  const absl::string_view message = TextOf(body, "message");
+  error.retry_after = std::clamp(
+      std::max(retry_after, absl::Seconds(NumberOf(MemberOf(details, "retryAfterSeconds")))),
+      absl::ZeroDuration(), kMaxRetryAfter);
+  const absl::string_view message = TextOf(MemberOf(body, "message"));
   return MakeStatus(error, message.empty() ? otherwise : message);
 }
 
@@ -130,29 +125,18 @@ Json ParseJson(absl::string_view text) {
   return Json::parse(text.begin(), text.end(), nullptr, false);
 }
 
-const Json& MemberOf(const Json& object, absl::string_view key) {
-  static const Json& none = *new Json(nullptr);
-  if (!object.is_object()) return none;
-  const auto found = object.find(std::string(key));
-  return found == object.end() ? none : *found;
-}
-
-absl::string_view TextOf(const Json& object, absl::string_view key) {
-  const Json& member = MemberOf(object, key);
-  if (!member.is_string()) return "";
-  return member.get_ref<const std::string&>();
-}
-
 absl::Status StatusOfAnswer(absl::string_view what, int code, absl::string_view body,
                             absl::Duration retry_after) {
   const Json parsed = ParseJson(body);
   const std::string shown = Printable(body);
-  return Judge(code, TextOf(parsed, "kind") == "Status" ? parsed : Json(nullptr), retry_after,
+  return Judge(code, TextOf(MemberOf(parsed, "kind")) == "Status" ? parsed : Json(nullptr),
+               retry_after,
                absl::StrCat(what, ": HTTP ", code, shown.empty() ? "" : absl::StrCat(": ", shown)));
 }
 
 absl::Status StatusOfEvent(absl::string_view what, const Json& object) {
-  const int code = static_cast<int>(std::clamp<int64_t>(NumberOf(object, "code"), 0, 999));
+  const int code =
+      static_cast<int>(std::clamp<int64_t>(NumberOf(MemberOf(object, "code")), 0, 999));
   return Judge(code, object, absl::ZeroDuration(),
                absl::StrCat(what, ": the server ended the watch with code ", code));
 }
@@ -174,9 +158,9 @@ ApiError ErrorOf(const absl::Status& status) {
   const auto payload = status.GetPayload(kPayload);
   if (!payload) return error;
   const Json object = Json::parse(std::string(*payload), nullptr, false);
-  error.code = static_cast<int>(NumberOf(object, "code"));
-  error.reason = std::string(TextOf(object, "reason"));
-  error.retry_after = absl::Milliseconds(NumberOf(object, "retry_after"));
+  error.code = static_cast<int>(NumberOf(MemberOf(object, "code")));
+  error.reason = TextOf(MemberOf(object, "reason"));
+  error.retry_after = absl::Milliseconds(NumberOf(MemberOf(object, "retry_after")));
   AddCauses(MemberOf(object, "causes"), error);
   return error;
 }

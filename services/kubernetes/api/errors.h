@@ -29,11 +29,6 @@ inline constexpr absl::Duration kMaxRetryAfter = absl::Minutes(5);
 // anything that Kubernetes says: a megabyte of `[` costs thirty of memory.
 Json ParseJson(absl::string_view text);
 
-// A member's text; empty when it is absent or no text.
-absl::string_view TextOf(const Json& object, absl::string_view key);
-// A member; null when it is absent or `object` is no object.
-const Json& MemberOf(const Json& object, absl::string_view key);
-
 // The error that an HTTP status other than 2xx stands for, as documented at Client. `what` names
 // the request, for a body that is no `metav1.Status`. `retry_after`: of the header, 0 without;
 // kMaxRetryAfter at most counts.

@@ -1,13 +1,12 @@
 #include "services/kubernetes/api/reflector.h"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/common/steady_clock.h"
 #include "services/kubernetes/api/errors.h"
 
 namespace muster::kubernetes {
@@ -20,21 +19,19 @@ bool CanResume(const absl::Status& status) {
          absl::IsResourceExhausted(status);
 }
 
-// Versions of one collection are numbers that grow. What is no number is as new as anything.
 bool IsOlder(absl::string_view version, absl::string_view than) {
-  uint64_t a = 0;
-  uint64_t b = 0;
-  return absl::SimpleAtoi(version, &a) && absl::SimpleAtoi(than, &b) && a < b;
+  return version != than && !IsLater(version, than);
 }
 
-absl::Duration SteadyNow() {
-  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
-}
+absl::Duration SteadyNow() { return TheSteadyClock()->Now(); }
 
 }  // namespace
 
 Reflector::Reflector(Client* client, ReflectorOptions options, Sink* sink)
-    : client_(*client), options_(std::move(options)), sink_(*sink) {}
+    : client_(*client),
+      options_(std::move(options)),
+      sink_(*sink),
+      backoff_(options_.first_retry, options_.last_retry) {}
 
 Reflector::~Reflector() { Stop(); }
 
@@ -43,11 +40,7 @@ void Reflector::Start() {
 }
 
 void Reflector::Stop() {
-  {
-    MutexLock lock(mutex_);
-    stopped_ = true;
-  }
-  changed_.SignalAll();
+  stopper_.Stop();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -58,30 +51,24 @@ int64_t Reflector::lists() const {
   return lists_;
 }
 
-bool Reflector::stopped() const {
-  MutexLock lock(mutex_);
-  return stopped_;
-}
-
 void Reflector::Run() {
-  absl::Duration pause = options_.first_retry;
-  while (!stopped()) {
+  while (!stopper_.stopped()) {
     const bool listing = resource_version_.empty();
     const std::string before = resource_version_;
-    const auto begin = std::chrono::steady_clock::now();
+    const absl::Duration begin = SteadyNow();
     const absl::Status status = listing ? ListOnce() : WatchOnce();
     if (absl::IsCancelled(status)) return;
     // A list alone is no success: what it brought may be gone before the watch gets there. A watch
     // that was quiet for longer than the pause before it is one, however it ended.
-    const bool lasted = absl::FromChrono(std::chrono::steady_clock::now() - begin) > pause;
-    if (!listing && (lasted || resource_version_ != before)) pause = options_.first_retry;
+    const bool lasted = SteadyNow() - begin > backoff_.longest_next();
+    if (!listing && (lasted || resource_version_ != before)) backoff_.Reset();
     if (status.ok() && (listing || resource_version_ != before)) continue;
     if (!status.ok()) {
       log::Warn(listing ? "list failed" : "watch ended",
                 {{"path", options_.path}, {"error", status}});
     }
     if (!listing && !CanResume(status)) resource_version_.clear();
-    if (!Pause(pause, ErrorOf(status).retry_after)) return;
+    if (!stopper_.Sleep(backoff_.Next(ErrorOf(status).retry_after))) return;
   }
 }
 
@@ -129,25 +116,11 @@ absl::Status Reflector::WatchOnce() {
                            sink_.Put(object);
                          }
                          const absl::string_view version =
-                             TextOf(MemberOf(object, "metadata"), "resourceVersion");
+                             TextOf(MemberOf(object, "metadata", "resourceVersion"));
                          if (!version.empty()) resource_version_ = std::string(version);
                          if (!IsOlder(resource_version_, newest_)) newest_ = resource_version_;
-                         return !stopped();
+                         return !stopper_.stopped();
                        });
-}
-
-bool Reflector::Pause(absl::Duration& pause, absl::Duration at_least) {
-  const absl::Duration length =
-      std::max(pause, at_least) * absl::Uniform(absl::IntervalClosed, random_, 1.0, 1.5);
-  pause = std::min(pause * 2, options_.last_retry);
-  const auto end = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(length);
-  MutexLock lock(mutex_);
-  while (!stopped_) {
-    const absl::Duration left = absl::FromChrono(end - std::chrono::steady_clock::now());
-    if (left <= absl::ZeroDuration()) return true;
-    changed_.WaitFor(mutex_, left);
-  }
-  return false;
 }
 
 }  // namespace muster::kubernetes

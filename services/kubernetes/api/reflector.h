@@ -7,10 +7,11 @@
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/random/random.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/backoff.h"
 #include "services/common/mutex.h"
+#include "services/common/stopper.h"
 #include "services/kubernetes/api/client.h"
 
 namespace muster::kubernetes {
@@ -64,14 +65,11 @@ class Reflector {
 
  private:
   void Run();
-  bool stopped() const;
   absl::Status Confirm() const;
   absl::Status ListOnce();
   // Whether a list of that version shows what the server has.
   absl::Status CheckAge(const std::string& version);
   absl::Status WatchOnce();
-  // False: stopped meanwhile.
-  bool Pause(absl::Duration& pause, absl::Duration at_least);
 
   Client& client_;
   const ReflectorOptions options_;
@@ -80,10 +78,9 @@ class Reflector {
   std::string resource_version_;               // empty: list
   std::string newest_;                         // that was seen
   std::optional<absl::Duration> older_since_;  // of a steady clock: lists are older than that
-  absl::BitGen random_;
+  Backoff backoff_;
+  Stopper stopper_;
   mutable Mutex mutex_;
-  CondVar changed_;
-  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
   int64_t lists_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };

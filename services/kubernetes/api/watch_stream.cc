@@ -12,7 +12,7 @@ namespace {
 
 absl::StatusOr<WatchEvent> Parse(absl::string_view line) {
   Json event = ParseJson(line);
-  std::string type(TextOf(event, "type"));
+  std::string type = TextOf(MemberOf(event, "type"));
   if (type.empty() || !MemberOf(event, "object").is_object()) {
     return absl::UnknownError("a watch brought what is no event");
   }

@@ -13,7 +13,7 @@ namespace {
 namespace v1 = lifecycle::v1;
 
 constexpr size_t kMostNote = 1024;  // bytes, as events.k8s.io/v1 has it
-constexpr size_t kMostName = 253;
+constexpr size_t kMostObjectName = 253;
 
 std::string ReasonOf(const v1::Event& event, Edition edition) {
   if (edition != Edition::kFirst) return event.reason();
@@ -33,7 +33,8 @@ std::string EventName(const v1::Event& event) {
   // Sixteen digits until the year 2262.
   const std::string time =
       absl::StrCat(absl::Hex(absl::ToUnixNanos(TimeOf(event.first_time())), absl::kZeroPad16), ".");
-  std::string object = LastPart(event.object()).substr(0, kMostName - 1 - time.size() - id.size());
+  std::string object =
+      LastPart(event.object()).substr(0, kMostObjectName - 1 - time.size() - id.size());
   while (!object.empty() && !absl::ascii_isalnum(static_cast<unsigned char>(object.back())))
     object.pop_back();
   return absl::StrCat(time, object, ".", id);

@@ -19,8 +19,8 @@ using lifecycle::v1::Node;
 struct Pair {
   Node node = MakeNode(Node::STATE_PRODUCTION);
   SimulatedNode live{MakeNodeJson(true)};
-  Pair() { Settle(); }
-  void Settle() {
+  Pair() { Converge(); }
+  void Converge() {
     if (const auto patch = TaintsPatch(node, live.Read())) live.Merge(*patch);
     if (const auto patch = MetadataPatch(node, live.Read())) live.Apply(*patch);
     if (const auto patch = ConditionsPatch(node, live.Read())) live.ApplyStatus(*patch);
@@ -59,11 +59,11 @@ TEST(MetadataPatch, PutsBackWhatWasChanged) {
     const std::string was = pair.live.json()["metadata"][map][key];
     pair.live.Edit("someone", {{"metadata", {{map, {{key, "x"}}}}}});
     EXPECT_FALSE(pair.settled());
-    pair.Settle();
+    pair.Converge();
     EXPECT_EQ(pair.live.json()["metadata"][map][key], was);
     pair.live.Edit("someone", {{"metadata", {{map, {{key, nullptr}}}}}});
     EXPECT_FALSE(pair.settled());
-    pair.Settle();
+    pair.Converge();
     EXPECT_TRUE(pair.settled());
     EXPECT_EQ(pair.live.json()["metadata"][map][key], was);
   }
@@ -73,7 +73,7 @@ TEST(MetadataPatch, TakesAwayWhatIsNoLongerWanted) {
   Pair pair;
   pair.node.mutable_desired()->mutable_labels()->erase("node.coreweave.cloud/state");
   pair.node.mutable_desired()->clear_annotations();
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
   EXPECT_FALSE(pair.live.Read().labels.contains("node.coreweave.cloud/state"));
   EXPECT_FALSE(pair.live.Read().annotations.contains("team.example/note"));
@@ -87,7 +87,7 @@ TEST(MetadataPatch, LeavesForeignOnesAlone) {
       {{"metadata", {{"labels", {{"theirs", "1"}}}, {"annotations", {{"theirs", "2"}}}}}});
   EXPECT_TRUE(pair.settled());
   (*pair.node.mutable_desired()->mutable_labels())["more"] = "ours";
-  pair.Settle();
+  pair.Converge();
   EXPECT_EQ(pair.live.Read().labels.at("theirs"), "1");
   EXPECT_EQ(pair.live.Read().annotations.at("theirs"), "2");
 }
@@ -95,19 +95,19 @@ TEST(MetadataPatch, LeavesForeignOnesAlone) {
 TEST(MetadataPatch, CordonsAndLetsGo) {
   Pair pair;
   pair.node.mutable_desired()->set_cordoned(true);
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
   EXPECT_TRUE(pair.live.Read().unschedulable);
   EXPECT_FALSE(pair.live.Read().foreign_unschedulable);
   pair.live.Edit("kubectl", {{"spec", {{"unschedulable", nullptr}}}});
   EXPECT_FALSE(pair.settled()) << "somebody uncordoned it";
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.live.Read().unschedulable);
   pair.live.Edit("kubectl", {{"spec", {{"unschedulable", false}}}});
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.live.Read().unschedulable);
   pair.node.mutable_desired()->set_cordoned(false);
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
   EXPECT_FALSE(pair.live.Read().unschedulable);
 }
@@ -118,10 +118,10 @@ TEST(MetadataPatch, AForeignCordonOutlivesOurs) {
   EXPECT_TRUE(pair.settled()) << "it is not ours to end";
   EXPECT_TRUE(pair.live.Read().foreign_unschedulable);
   pair.node.mutable_desired()->set_cordoned(true);
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.live.Read().owns_unschedulable);
   pair.node.mutable_desired()->set_cordoned(false);
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
   EXPECT_FALSE(pair.live.Read().owns_unschedulable);
   EXPECT_TRUE(pair.live.Read().unschedulable);
@@ -146,7 +146,7 @@ TEST(TaintsPatch, KeepsForeignOnesAsTheyAre) {
   pair.live.Edit("someone", {{"spec", {{"taints", all}}}});
   EXPECT_TRUE(pair.settled()) << "their order is nothing to us";
   pair.node.mutable_desired()->clear_taints();
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
   EXPECT_EQ(pair.live.json()["spec"]["taints"], theirs);
 }
@@ -154,19 +154,19 @@ TEST(TaintsPatch, KeepsForeignOnesAsTheyAre) {
 TEST(TaintsPatch, ReplacesOursByValue) {
   Pair pair;
   pair.node.mutable_desired()->mutable_taints(0)->set_value("false");
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
   ASSERT_EQ(pair.live.Read().taints.size(), 1u);
   EXPECT_EQ(pair.live.Read().taints[0].value, "false");
   pair.live.Edit("someone", {{"spec", {{"taints", nullptr}}}});
-  pair.Settle();
+  pair.Converge();
   ASSERT_EQ(pair.live.Read().taints.size(), 1u) << "put back";
 }
 
 TEST(TaintsPatch, RemembersOursByTheAnnotation) {
   Pair pair;
   pair.node.mutable_desired()->mutable_taints(0)->set_effect("NoSchedule");
-  pair.Settle();
+  pair.Converge();
   ASSERT_EQ(pair.live.Read().taints.size(), 1u);
   EXPECT_EQ(pair.live.Read().taints[0].effect, "NoSchedule");
   EXPECT_EQ(pair.live.Read().annotations.at(kTaintsAnnotation), "is_gpu:NoSchedule");
@@ -176,7 +176,7 @@ TEST(TaintsPatch, RemembersOursByTheAnnotation) {
 TEST(TaintsPatch, OneWithoutValueIsSettledToo) {
   Pair pair;
   pair.node.mutable_desired()->mutable_taints(0)->clear_value();
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
   EXPECT_FALSE(pair.live.json()["spec"]["taints"][0].contains("value"));
 }
@@ -198,11 +198,11 @@ TEST(ConditionsPatch, PutsBackAndFollows) {
   Pair pair;
   pair.node.mutable_conditions(1)->set_message("Node is active: team/a.");
   EXPECT_FALSE(pair.settled());
-  pair.Settle();
+  pair.Converge();
   EXPECT_EQ(pair.live.Read().conditions[1]["message"], "Node is active: team/a.");
   pair.live.SetCondition("CWActive", "status", "Unknown");
   EXPECT_FALSE(pair.settled());
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
 }
 
@@ -210,7 +210,7 @@ TEST(ConditionsPatch, AnEmptyReasonOrTimeIsAsGoodAsNone) {
   Pair pair;
   pair.node.mutable_conditions(0)->clear_reason();
   pair.node.mutable_conditions(0)->clear_last_transition_time();
-  pair.Settle();
+  pair.Converge();
   EXPECT_TRUE(pair.settled());
 }
 

@@ -18,7 +18,7 @@ using v1::Node;
 using v1::NodeReport;
 
 constexpr size_t kMostNames = 10;      // NodeReport.active_pods
-constexpr size_t kMostName = 253;      // of each of them
+constexpr size_t kMostPodName = 253;   // of each of them
 constexpr size_t kMostMessage = 1024;  // NodeReport.message
 
 // In the cluster and able to have work.
@@ -186,7 +186,7 @@ class Planner {
     }
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(work.size(), kMostNames); ++i)
-      names.push_back(Shorten(work[i]->key(), kMostName));
+      names.push_back(Shorten(work[i]->key(), kMostPodName));
     const auto count = static_cast<int64_t>(work.size());
     const bool same = seen_.active() && seen_.active_pod_count() == count &&
                       std::equal(names.begin(), names.end(), seen_.active_pods().begin(),

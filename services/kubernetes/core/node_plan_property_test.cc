@@ -73,7 +73,7 @@ class World {
   }
 
   // Carries out plans until one is empty; how many it took.
-  int Settle() {
+  int Converge() {
     for (int round = 0; round < 20; ++round) {
       const NodePlan plan = Plan();
       const NodePlan again = Plan();
@@ -245,7 +245,7 @@ TEST(PlanNodeProperty, SettlesAndLeavesForeignThingsAlone) {
     World world(seed);
     for (int step = 0; step < 6; ++step) {
       for (uint32_t i = 0; i < 1 + seed % 4; ++i) world.Disturb();
-      ASSERT_LT(world.Settle(), 8) << "seed " << seed;
+      ASSERT_LT(world.Converge(), 8) << "seed " << seed;
       world.Check();
       ASSERT_FALSE(HasFailure()) << "seed " << seed;
     }

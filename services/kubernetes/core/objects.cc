@@ -12,24 +12,6 @@
 namespace muster::kubernetes {
 namespace {
 
-// The member, or null.
-const Json& At(const Json& object, const char* key) {
-  static const Json& null = *new Json();
-  if (!object.is_object()) return null;
-  const auto found = object.find(key);
-  return found == object.end() ? null : *found;
-}
-
-const Json& At(const Json& object, const char* first, const char* second) {
-  return At(At(object, first), second);
-}
-
-std::string Text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
-bool IsTrue(const Json& value) { return value.is_boolean() && value.get<bool>(); }
-
 StringMap Strings(const Json& object) {
   StringMap map;
   if (!object.is_object()) return map;
@@ -57,41 +39,42 @@ std::set<std::string> FieldsBelow(const Json& fields) {
 void ReadOwners(const Json& managed, NodeObject& node) {
   if (!managed.is_array()) return;
   for (const Json& entry : managed) {
-    const Json& fields = At(entry, "fieldsV1");
-    const bool ours =
-        Text(At(entry, "manager")) == kFieldManager && Text(At(entry, "operation")) == "Apply";
-    const bool sets = !At(fields, "f:spec", "f:unschedulable").is_null();
+    const Json& fields = MemberOf(entry, "fieldsV1");
+    const bool ours = TextOf(MemberOf(entry, "manager")) == kFieldManager &&
+                      TextOf(MemberOf(entry, "operation")) == "Apply";
+    const bool sets = !MemberOf(fields, "f:spec", "f:unschedulable").is_null();
     if (!ours) {
       node.foreign_unschedulable |= sets && node.unschedulable;
       continue;
     }
-    if (!Text(At(entry, "subresource")).empty()) continue;
+    if (!TextOf(MemberOf(entry, "subresource")).empty()) continue;
     node.owns_unschedulable = sets;
-    node.own_labels = FieldsBelow(At(fields, "f:metadata", "f:labels"));
-    node.own_annotations = FieldsBelow(At(fields, "f:metadata", "f:annotations"));
+    node.own_labels = FieldsBelow(MemberOf(fields, "f:metadata", "f:labels"));
+    node.own_annotations = FieldsBelow(MemberOf(fields, "f:metadata", "f:annotations"));
   }
 }
 
 void ReadConditions(const Json& conditions, NodeObject& node) {
   if (!conditions.is_array()) return;
   for (const Json& condition : conditions) {
-    const std::string type = Text(At(condition, "type"));
+    const std::string type = TextOf(MemberOf(condition, "type"));
     if (type == "Ready") {
-      node.ready = Text(At(condition, "status")) == "True";
+      node.ready = TextOf(MemberOf(condition, "status")) == "True";
       node.not_ready_why = *node.ready ? ""
-                                       : absl::StrCat(Text(At(condition, "reason")), ": ",
-                                                      Text(At(condition, "message")));
+                                       : absl::StrCat(TextOf(MemberOf(condition, "reason")), ": ",
+                                                      TextOf(MemberOf(condition, "message")));
     }
     if (absl::StartsWith(type, "CW")) node.conditions.push_back(condition);
   }
 }
 
 PodObject::Class ClassOf(const Json& object, const StringMap& labels) {
-  const Json& owners = At(object, "metadata", "ownerReferences");
-  const bool daemon = owners.is_array() && std::any_of(owners.begin(), owners.end(), [](auto& it) {
-                        return Text(At(it, "kind")) == "DaemonSet" && IsTrue(At(it, "controller"));
-                      });
-  const StringMap annotations = Strings(At(object, "metadata", "annotations"));
+  const Json& owners = MemberOf(object, "metadata", "ownerReferences");
+  const bool daemon =
+      owners.is_array() && std::any_of(owners.begin(), owners.end(), [](auto& it) {
+        return TextOf(MemberOf(it, "kind")) == "DaemonSet" && IsTrue(MemberOf(it, "controller"));
+      });
+  const StringMap annotations = Strings(MemberOf(object, "metadata", "annotations"));
   if (daemon || annotations.contains("kubernetes.io/config.mirror"))
     return PodObject::Class::kFixed;
   if (Get(labels, kInterruptable) == "true") return PodObject::Class::kInterruptable;
@@ -109,18 +92,17 @@ bool NodePoolObject::HasFinalizer() const {
 std::string PodObject::key() const { return absl::StrCat(name_space, "/", name); }
 
 NodePoolObject ReadNodePool(const Json& object) {
-  const Json& metadata = At(object, "metadata");
-  const StringMap annotations = Strings(At(metadata, "annotations"));
+  const Json& metadata = MemberOf(object, "metadata");
+  const StringMap annotations = Strings(MemberOf(metadata, "annotations"));
   NodePoolObject pool;
-  pool.name = Text(At(metadata, "name"));
-  pool.uid = Text(At(metadata, "uid"));
-  pool.resource_version = Text(At(metadata, "resourceVersion"));
-  const Json& generation = At(metadata, "generation");
-  pool.generation = generation.is_number_integer() ? generation.get<int64_t>() : 0;
-  pool.deleting = !At(metadata, "deletionTimestamp").is_null();
-  const Json& finalizers = At(metadata, "finalizers");
+  pool.name = TextOf(MemberOf(metadata, "name"));
+  pool.uid = TextOf(MemberOf(metadata, "uid"));
+  pool.resource_version = TextOf(MemberOf(metadata, "resourceVersion"));
+  pool.generation = NumberOf(MemberOf(metadata, "generation"));
+  pool.deleting = !MemberOf(metadata, "deletionTimestamp").is_null();
+  const Json& finalizers = MemberOf(metadata, "finalizers");
   if (finalizers.is_array()) {
-    for (const Json& finalizer : finalizers) pool.finalizers.push_back(Text(finalizer));
+    for (const Json& finalizer : finalizers) pool.finalizers.push_back(TextOf(finalizer));
   }
   const auto annotation = [&](const char* key) {
     const auto found = annotations.find(key);
@@ -129,66 +111,59 @@ NodePoolObject ReadNodePool(const Json& object) {
   pool.promote = annotation(kPromote);
   pool.rollback = annotation(kRollback);
   pool.grantable = annotation(kGrantable);
-  if (At(object, "spec").is_object()) pool.spec = object["spec"];
-  if (At(object, "status").is_object()) pool.status = object["status"];
+  if (MemberOf(object, "spec").is_object()) pool.spec = object["spec"];
+  if (MemberOf(object, "status").is_object()) pool.status = object["status"];
   return pool;
 }
 
 NodeObject ReadNode(const Json& object) {
-  const Json& metadata = At(object, "metadata");
+  const Json& metadata = MemberOf(object, "metadata");
   NodeObject node;
-  node.name = Text(At(metadata, "name"));
-  node.uid = Text(At(metadata, "uid"));
-  node.resource_version = Text(At(metadata, "resourceVersion"));
-  node.provider_id = Text(At(object, "spec", "providerID"));
-  node.labels = Strings(At(metadata, "labels"));
-  node.annotations = Strings(At(metadata, "annotations"));
-  node.unschedulable = IsTrue(At(object, "spec", "unschedulable"));
-  node.deleting = !At(metadata, "deletionTimestamp").is_null();
-  if (const Json& taints = At(object, "spec", "taints"); taints.is_array()) {
+  node.name = TextOf(MemberOf(metadata, "name"));
+  node.uid = TextOf(MemberOf(metadata, "uid"));
+  node.resource_version = TextOf(MemberOf(metadata, "resourceVersion"));
+  node.provider_id = TextOf(MemberOf(object, "spec", "providerID"));
+  node.labels = Strings(MemberOf(metadata, "labels"));
+  node.annotations = Strings(MemberOf(metadata, "annotations"));
+  node.unschedulable = IsTrue(MemberOf(object, "spec", "unschedulable"));
+  node.deleting = !MemberOf(metadata, "deletionTimestamp").is_null();
+  if (const Json& taints = MemberOf(object, "spec", "taints"); taints.is_array()) {
     for (const Json& taint : taints) {
-      node.taints.push_back(
-          {Text(At(taint, "key")), Text(At(taint, "value")), Text(At(taint, "effect")), taint});
+      node.taints.push_back({TextOf(MemberOf(taint, "key")), TextOf(MemberOf(taint, "value")),
+                             TextOf(MemberOf(taint, "effect")), taint});
     }
   }
-  ReadOwners(At(metadata, "managedFields"), node);
-  ReadConditions(At(object, "status", "conditions"), node);
+  ReadOwners(MemberOf(metadata, "managedFields"), node);
+  ReadConditions(MemberOf(object, "status", "conditions"), node);
   return node;
 }
 
 PodObject ReadPod(const Json& object) {
-  const Json& metadata = At(object, "metadata");
-  const std::string phase = Text(At(object, "status", "phase"));
+  const Json& metadata = MemberOf(object, "metadata");
+  const std::string phase = TextOf(MemberOf(object, "status", "phase"));
   PodObject pod;
-  pod.name_space = Text(At(metadata, "namespace"));
-  pod.name = Text(At(metadata, "name"));
-  pod.uid = Text(At(metadata, "uid"));
-  pod.resource_version = Text(At(metadata, "resourceVersion"));
-  pod.node = Text(At(object, "spec", "nodeName"));
-  pod.kind = ClassOf(object, Strings(At(metadata, "labels")));
-  pod.deleting = !At(metadata, "deletionTimestamp").is_null();
+  pod.name_space = TextOf(MemberOf(metadata, "namespace"));
+  pod.name = TextOf(MemberOf(metadata, "name"));
+  pod.uid = TextOf(MemberOf(metadata, "uid"));
+  pod.resource_version = TextOf(MemberOf(metadata, "resourceVersion"));
+  pod.node = TextOf(MemberOf(object, "spec", "nodeName"));
+  pod.kind = ClassOf(object, Strings(MemberOf(metadata, "labels")));
+  pod.deleting = !MemberOf(metadata, "deletionTimestamp").is_null();
   pod.finished = phase == "Succeeded" || phase == "Failed";
   return pod;
 }
 
 NamespaceObject ReadNamespace(const Json& object) {
-  const Json& metadata = At(object, "metadata");
-  return {.name = Text(At(metadata, "name")),
-          .resource_version = Text(At(metadata, "resourceVersion")),
-          .organization = Get(Strings(At(metadata, "labels")), kOrganizationLabel),
-          .deleting = !At(metadata, "deletionTimestamp").is_null()};
+  const Json& metadata = MemberOf(object, "metadata");
+  return {.name = TextOf(MemberOf(metadata, "name")),
+          .resource_version = TextOf(MemberOf(metadata, "resourceVersion")),
+          .organization = Get(Strings(MemberOf(metadata, "labels")), kOrganizationLabel),
+          .deleting = !MemberOf(metadata, "deletionTimestamp").is_null()};
 }
 
 std::string ProviderMachine(const NodeObject& node) {
   const size_t slash = node.provider_id.rfind('/');
   return slash == std::string::npos ? node.provider_id : node.provider_id.substr(slash + 1);
-}
-
-bool IsLater(absl::string_view version, absl::string_view other) {
-  uint64_t a = 0;
-  uint64_t b = 0;
-  if (!absl::SimpleAtoi(version, &a) || !absl::SimpleAtoi(other, &b)) return true;
-  return a > b;
 }
 
 }  // namespace muster::kubernetes

@@ -9,14 +9,13 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "nlohmann/json.hpp"
+#include "services/kubernetes/api/json.h"
 
 // What the adapter keeps of the objects of a cluster: the parts that it decides nothing without.
 // Read from objects as the API server sends them; what is missing or of another type reads as
 // empty.
 namespace muster::kubernetes {
 
-using Json = nlohmann::json;
 using StringMap = std::map<std::string, std::string>;
 
 struct NodePoolObject {
@@ -98,9 +97,5 @@ NamespaceObject ReadNamespace(const Json& object);
 // The last part of its provider id (`muster://US-EAST-04A/g8fd930`, whatever the scheme); empty
 // without one. Where Muster knows such a machine the v1 Node is it, else the one of its name.
 std::string ProviderMachine(const NodeObject& node);
-
-// Whether `version` is later than `other`: resource versions of one collection are numbers that
-// grow. What is no number is later than anything.
-bool IsLater(absl::string_view version, absl::string_view other);
 
 }  // namespace muster::kubernetes

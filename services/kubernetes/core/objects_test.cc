@@ -220,14 +220,5 @@ TEST(ProviderMachine, IsTheLastPart) {
   EXPECT_EQ(ProviderMachine(node), "g8fd930");
 }
 
-TEST(IsLater, ComparesNumbers) {
-  EXPECT_TRUE(IsLater("10", "9"));
-  EXPECT_FALSE(IsLater("9", "10"));
-  EXPECT_FALSE(IsLater("10", "10"));
-  EXPECT_TRUE(IsLater("18446744073709551615", "18446744073709551614"));
-  EXPECT_TRUE(IsLater("", "10"));
-  EXPECT_TRUE(IsLater("10", "x"));
-}
-
 }  // namespace
 }  // namespace muster::kubernetes

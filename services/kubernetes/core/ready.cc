@@ -1,6 +1,7 @@
 #include "services/kubernetes/core/ready.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
@@ -26,12 +27,28 @@ Summary OfService(const Service& service) {
                                service.nodes == 1 ? " Node is" : " Nodes are", " not in service."));
 }
 
+// What keeps the pool from being healthy by one of its conditions; nullopt: nothing.
+std::optional<Summary> Unhealthy(const StatusFacts& facts, const Json& conditions,
+                                 const HealthyCondition& healthy) {
+  const Json* condition = FindOf(conditions, healthy.type);
+  if (condition == nullptr)
+    return Summary{"Unknown", "Unknown", absl::StrCat(healthy.type, " is not known yet.")};
+  const std::string reason = (*condition)["reason"];
+  if (reason == healthy.reason) return std::nullopt;
+  // Who set the server's policies or rights has to mend it.
+  if (facts.metadata_refusal && healthy.type == condition::kAtTarget)
+    return NotReady(reason, (*condition)["message"], true);
+  const bool unknown = (*condition)["status"] == "Unknown";
+  return Summary{unknown ? "Unknown" : "False", reason, (*condition)["message"],
+                 healthy.stalls && !unknown};
+}
+
 }  // namespace
 
 int64_t SummarizedGeneration(const StatusFacts& facts, const Json& conditions) {
   int64_t generation = facts.object->generation;
-  for (const HealthyCondition& wish : kHealthyConditions) {
-    const Json* condition = FindOf(conditions, wish.type);
+  for (const HealthyCondition& healthy : kHealthyConditions) {
+    const Json* condition = FindOf(conditions, healthy.type);
     if (condition == nullptr) continue;
     generation = std::min(generation, condition->value("observedGeneration", int64_t{0}));
   }
@@ -40,23 +57,17 @@ int64_t SummarizedGeneration(const StatusFacts& facts, const Json& conditions) {
 
 Summary Summarize(const StatusFacts& facts, const Json& conditions) {
   if (facts.object->deleting || (facts.pool != nullptr && facts.pool->has_delete_time()))
-    return NotReady("PendingDelete", "The NodePool is being deleted.");
+    return NotReady(reason::kPendingDelete, "The NodePool is being deleted.");
   if (facts.held) return NotReady(kRemovalsHeld, *facts.held, true);
-  if (facts.refusal) return NotReady("Invalid", facts.refusal->message, true);
+  if (facts.refusal) return NotReady(reason::kInvalid, facts.refusal->message, true);
   if (SummarizedGeneration(facts, conditions) < facts.object->generation)
     return NotReady("Reconciling", "What the NodePool says now is being taken up.");
-  for (const HealthyCondition& wish : kHealthyConditions) {
-    const Json* condition = FindOf(conditions, wish.type);
-    if (condition == nullptr)
-      return {"Unknown", "Unknown", absl::StrCat(wish.type, " is not known yet.")};
-    const std::string reason = (*condition)["reason"];
-    if (reason == wish.reason) continue;
-    // Who set the server's policies or rights has to mend it.
-    if (facts.metadata_refusal && wish.type == condition::kAtTarget)
-      return NotReady(reason, (*condition)["message"], true);
-    const bool unknown = (*condition)["status"] == "Unknown";
-    return {unknown ? "Unknown" : "False", reason, (*condition)["message"],
-            wish.stalls && !unknown};
+  // What time will not mend is told before what it will.
+  for (const bool stalls : {true, false}) {
+    for (const HealthyCondition& healthy : kHealthyConditions) {
+      if (healthy.stalls != stalls) continue;
+      if (const auto summary = Unhealthy(facts, conditions, healthy)) return *summary;
+    }
   }
   return OfService(facts.service);
 }

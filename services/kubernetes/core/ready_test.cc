@@ -81,6 +81,8 @@ TEST_F(ReadyTest, WhatSomebodyHasToMendIsStalled) {
   Say("AtTarget", "False", "UnderTarget");
   Say("Quota", "False", "Over");
   EXPECT_EQ(Ready(), "False/Over Stalled");
+  Say("Capacity", "False", "Partial");
+  EXPECT_EQ(Ready(), "False/Over Stalled") << "before what passes with time";
   Say("Quota", "Unknown", "InternalError");
   EXPECT_EQ(Ready(), "Unknown/InternalError Reconciling");
   Say("Validated", "False", "Invalid");

@@ -51,22 +51,11 @@ constexpr std::array kOwnConditions = {condition::kValidated,
                                        "Reconciling",
                                        "Stalled"};
 
-// A member's text; empty when it is absent or no text.
-std::string Text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-int64_t Number(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
-}
-
 const Json* FindCondition(const Json& status, absl::string_view type) {
   const auto conditions = status.find("conditions");
   if (conditions == status.end() || !conditions->is_array()) return nullptr;
   for (const Json& condition : *conditions) {
-    if (Text(condition, "type") == type) return &condition;
+    if (TextOf(MemberOf(condition, "type")) == type) return &condition;
   }
   return nullptr;
 }
@@ -87,8 +76,8 @@ Json OwnCondition(const StatusFacts& facts, const FirstEditionCondition& name,
                   const std::string& status, const std::string& message, int64_t generation,
                   absl::Time now) {
   const Json* before = FindCondition(facts.object->status, name.type);
-  const bool same = before != nullptr && Text(*before, "status") == status;
-  const std::string time = same ? Text(*before, "lastTransitionTime") : "";
+  const bool same = before != nullptr && TextOf(MemberOf(*before, "status")) == status;
+  const std::string time = same ? TextOf(MemberOf(*before, "lastTransitionTime")) : "";
   return {{"type", name.type},
           {"status", status},
           {"reason", name.reason},
@@ -107,7 +96,7 @@ int64_t ObservedGeneration(const StatusFacts& facts, const v1::Condition& condit
   const auto first =
       FirstEditionOfCondition(condition.type(), condition.reason(), condition.event_reason());
   if (before == nullptr && first) before = FindCondition(facts.object->status, first->type);
-  const int64_t named = before == nullptr ? 0 : Number(*before, "observedGeneration");
+  const int64_t named = before == nullptr ? 0 : NumberOf(MemberOf(*before, "observedGeneration"));
   return std::clamp<int64_t>(named, 0, std::max<int64_t>(taken - 1, 0));
 }
 
@@ -117,9 +106,10 @@ std::string TransitionTime(const StatusFacts& facts, const v1::Condition& condit
                            absl::string_view type, absl::Time now) {
   const std::string told = KubernetesTime(condition.last_transition_time());
   const Json* before = FindCondition(facts.object->status, type);
-  const std::string shown = before == nullptr ? "" : Text(*before, "lastTransitionTime");
+  const std::string shown =
+      before == nullptr ? "" : TextOf(MemberOf(*before, "lastTransitionTime"));
   if (shown <= told) return told;
-  return Text(*before, "status") == condition.status() ? shown : KubernetesTime(now);
+  return TextOf(MemberOf(*before, "status")) == condition.status() ? shown : KubernetesTime(now);
 }
 
 // Of two conditions of today that one of the first edition's is made of, in their order: True while
@@ -128,8 +118,8 @@ Json Together(const Json& first, Json second) {
   const bool first_holds = first["status"] == "True";
   const bool second_holds = second["status"] == "True";
   Json both = first_holds && !second_holds ? second : first;
-  const std::string times[] = {Text(first, "lastTransitionTime"),
-                               Text(second, "lastTransitionTime")};
+  const std::string times[] = {TextOf(MemberOf(first, "lastTransitionTime")),
+                               TextOf(MemberOf(second, "lastTransitionTime"))};
   if (first_holds && second_holds) both["lastTransitionTime"] = std::max(times[0], times[1]);
   if (!first_holds && !second_holds) both["lastTransitionTime"] = std::min(times[0], times[1]);
   return both;
@@ -144,14 +134,14 @@ std::string SaysMetadataRefusal(const MetadataRefusal& refusal) {
 // and cannot be told to be the pool's.
 void AddMetadataRefusal(const StatusFacts& facts, absl::Time now, Json& condition) {
   if (!facts.metadata_refusal || condition["type"] != condition::kAtTarget ||
-      condition["reason"] == "PendingDelete")
+      condition["reason"] == reason::kPendingDelete)
     return;
-  const std::string message =
-      absl::StrCat(Text(condition, "message"), " ", SaysMetadataRefusal(*facts.metadata_refusal));
+  const std::string message = absl::StrCat(TextOf(MemberOf(condition, "message")), " ",
+                                           SaysMetadataRefusal(*facts.metadata_refusal));
   condition["message"] = message;
-  if (condition["reason"] != "TargetMet") return;
+  if (condition["reason"] != reason::kTargetMet) return;
   condition = OwnCondition(facts, {condition::kAtTarget, reason::kInternalError}, "Unknown",
-                           message, Number(condition, "observedGeneration"), now);
+                           message, NumberOf(MemberOf(condition, "observedGeneration")), now);
 }
 
 void PutCondition(const StatusFacts& facts, const v1::Condition& condition, absl::Time now,
@@ -190,10 +180,10 @@ void PutPolicyViolation(Json& out) {
   const auto accepted = find(condition::kAccepted);
   const auto allocated = find(kAllocated);
   if (accepted == out.end() || (*accepted)["reason"] != kPolicyViolation) return;
-  if (allocated == out.end() || (*allocated)["reason"] != "UnderTarget") return;
+  if (allocated == out.end() || (*allocated)["reason"] != reason::kUnderTarget) return;
   (*allocated)["reason"] = kPolicyViolation;
-  (*allocated)["message"] =
-      absl::StrCat(Text(*allocated, "message"), " ", Text(*accepted, "message"));
+  (*allocated)["message"] = absl::StrCat(TextOf(MemberOf(*allocated, "message")), " ",
+                                         TextOf(MemberOf(*accepted, "message")));
 }
 
 void PutRefusal(const StatusFacts& facts, absl::Time now, Json& out) {
@@ -310,8 +300,8 @@ Json StatusOfGone(const StatusFacts& facts, absl::Time now) {
 bool SaysRefusal(const Json& status, const Refusal& refusal) {
   for (const absl::string_view type : {condition::kValidated, condition::kAccepted}) {
     const Json* condition = FindCondition(status, type);
-    if (condition != nullptr && Text(*condition, "message") == refusal.message &&
-        Number(*condition, "observedGeneration") == refusal.generation)
+    if (condition != nullptr && TextOf(MemberOf(*condition, "message")) == refusal.message &&
+        NumberOf(MemberOf(*condition, "observedGeneration")) == refusal.generation)
       return true;
   }
   return false;

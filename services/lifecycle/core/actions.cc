@@ -25,6 +25,7 @@ Node NodeOf(const Pool& pool, const AssignNode& action, absl::Time now) {
   node.name = NodeName(pool.name, action.machine);
   node.machine = action.machine;
   node.rack = action.rack;
+  node.request_time = action.request_time;
   node.pool_uid = pool.uid;
   node.state = NodeState::kAssigned;
   node.state_time = now;

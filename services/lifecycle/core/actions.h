@@ -20,6 +20,7 @@ struct AssignNode {
   std::string node_profile = {};
   bool gpu = false;
   std::string reason = {};
+  absl::Time request_time = kNever;  // of the machine; kNever: not known
   bool operator==(const AssignNode&) const = default;
 };
 

@@ -28,10 +28,13 @@ class ActionsTest : public ::testing::Test {
   const Pool pool_{.name = kSimPool, .uid = "uid-1", .zone = "US-EAST-04A"};
 };
 
+const absl::Time kAsked = kNow - absl::Minutes(5);
+
 TEST_F(ActionsTest, ANodeIsAssignedAndBootsIfItsProfileIsKnown) {
-  const Node node = NodeOf(pool_, AssignNode{"g1", "r1", "np-1", true}, kNow);
+  const Node node = NodeOf(pool_, AssignNode{"g1", "r1", "np-1", true, "", kAsked}, kNow);
   EXPECT_EQ(node.name, NodeName(kSimPool, "g1"));
   EXPECT_EQ(node.rack, "r1");
+  EXPECT_EQ(node.request_time, kAsked);
   EXPECT_EQ(node.pool_uid, "uid-1");
   EXPECT_EQ(node.state, NodeState::kAssigned);
   EXPECT_EQ(node.desired.phase, Phase::kRunning);

@@ -34,7 +34,7 @@ TEST(Decide, PlansOfTheOutdatedAndOfOldLeadersAreRefused) {
 TEST(Decide, OnlyTheNodesThatItChangesOutdateAPlan) {
   Simulation sim;
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const std::string mine = *sim.machines().begin();
   const std::string other = *sim.machines().rbegin();
   const ApplyPlan plan{.pool = kSimPool,

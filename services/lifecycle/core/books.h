@@ -27,8 +27,8 @@ struct PoolEntry {
   std::string instance_type = {};
   std::string compute_class = {};  // `default` or `spot`
   int64_t wanted = 0;              // Pool::wanted_nodes
-  int64_t granted = 0;             // Account::granted_nodes
-  int64_t requested = 0;           // Account::requested_nodes
+  int64_t granted = 0;             // PoolAccount::granted_nodes
+  int64_t requested = 0;           // PoolAccount::requested_nodes
   std::vector<NodeEntry> nodes = {};
   bool operator==(const PoolEntry&) const = default;
 };

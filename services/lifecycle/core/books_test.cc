@@ -261,7 +261,7 @@ TEST(Books, OfAPoolShowNothingThatIsNotOnItsWay) {
     }
     sim.quota_away = sim.capacity_away = false;
     sim.limit = 50;
-    ASSERT_TRUE(sim.pool() == nullptr || sim.Settle());
+    ASSERT_TRUE(sim.pool() == nullptr || sim.Converge());
     EXPECT_THAT(Differences(BooksOf(sim)), IsEmpty()) << "at rest";
   }
   EXPECT_GT(passing, 1000) << "nothing was ever on its way: the test looks at too little";

@@ -33,7 +33,7 @@ struct Held : Simulation {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
 };
 
@@ -77,7 +77,7 @@ TEST(Causes, ANodeInTriageKeepsItsSlotOfTheBudget) {
     spec.target_nodes = 3;
     spec.max_unavailable = "1";
   });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ASSERT_TRUE(sim.Report("g101", O::kUnhealthy, "Xid 79").ok());
   sim.Drive();
   ASSERT_EQ(sim.node("g101")->state, NodeState::kTriage);
@@ -107,28 +107,28 @@ TEST(Causes, ANodeInTriageKeepsItsSlotOfTheBudget) {
 TEST(Causes, AnAgentThatIsSilentPastADeadlineIsNamed) {
   Simulation sim;
   sim.Create(1, ScaleDownStrategy::kPreferIdle);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.SetActive("g100", true);
   sim.stuck = {"g100"};
   sim.Resize(0);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
   EXPECT_THAT(sim.Obstacles(), ElementsAre("LEAVING"));
   sim.Advance(sim.policy.drain_deadline);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(
       sim.ObstacleTexts()[0],
       HasSubstr("AGENT_SILENT operator: The agent of Node g100 was to have it drained by "));
   ASSERT_TRUE(sim.Report("g100", O::kDrained).ok());
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.Obstacles(), ElementsAre("LEAVING"));
   // It does not end the Node either.
   sim.Advance(kTerminationGrace);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ObstacleTexts()[0],
               HasSubstr("AGENT_SILENT operator: The agent of Node g100 was to terminate it at "));
   sim.stuck.clear();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.Obstacles(), IsEmpty());
 }
 
@@ -140,7 +140,7 @@ struct Spot : Simulation {
       spec.compute_class = "spot";
       spec.target_nodes = nodes;
     });
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
     StopClock();
     OthersTake(200);
     for (const std::string& machine : NodeMachines()) Reclaim(machine, now());

@@ -30,11 +30,4 @@ void Census::Add(const Pool& pool) {
   if (pool.reconfiguration) ++reconfigurations[static_cast<size_t>(pool.reconfiguration->state)];
 }
 
-Census CensusOf(const State& state, absl::Time now) {
-  Census census;
-  for (const auto& [name, node] : state.table<Node>().rows()) census.Add(*node.row, now);
-  for (const auto& [name, pool] : state.table<Pool>().rows()) census.Add(*pool.row);
-  return census;
-}
-
 }  // namespace muster::lifecycle

@@ -9,6 +9,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/time/time.h"
+#include "services/common/pieces.h"
 #include "services/lifecycle/core/state.h"
 
 // Nodes and pools, counted for the metrics.
@@ -51,7 +52,15 @@ struct Census {
   void Add(const Pool& pool);
 };
 
-// Of all rows.
-Census CensusOf(const State& state, absl::Time now);
+// Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
+template <class Lane>
+Census CensusOf(const Lane& lane, absl::Time now) {
+  Census census;
+  ForAllInPieces<Pool>(
+      lane, [&](const State&, const std::string&, const Pool& pool) { census.Add(pool); });
+  ForAllInPieces<Node>(
+      lane, [&](const State&, const std::string&, const Node& node) { census.Add(node, now); });
+  return census;
+}
 
 }  // namespace muster::lifecycle

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "services/common/fake_memory.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/test_pools.h"
 
@@ -51,7 +52,7 @@ TEST(CensusTest, PreemptionsByPhase) {
 
 TEST(CensusTest, OfAHealthyPool) {
   Running world(3);
-  const Census census = CensusOf(world.state(), world.now());
+  const Census census = CensusOf(FakeMemory(world.state()), world.now());
   EXPECT_EQ(census.In(NodeState::kProduction).nodes, 3);
   EXPECT_THAT(census.pools_at_target, ElementsAre(Pair("TargetMet", 1)));
   EXPECT_EQ(census.conditions.at({"Quota", "True", "Under"}), 1);
@@ -62,16 +63,18 @@ TEST(CensusTest, OfAHealthyPool) {
 TEST(CensusTest, APoolThatNobodyLookedAtIsNew) {
   Simulation world;
   world.Create(3);
-  const Census census = CensusOf(world.state(), world.now());
+  const Census census = CensusOf(FakeMemory(world.state()), world.now());
   EXPECT_THAT(census.pools_at_target, UnorderedElementsAre(Pair("New", 1)));
 }
 
 TEST(CensusTest, ReconfigurationsByState) {
   Outdated world(4);
   world.Ask();
-  EXPECT_THAT(CensusOf(world.state(), world.now()).reconfigurations, ElementsAre(1, 0, 0, 0, 0));
+  EXPECT_THAT(CensusOf(FakeMemory(world.state()), world.now()).reconfigurations,
+              ElementsAre(1, 0, 0, 0, 0));
   world.Live();
-  EXPECT_THAT(CensusOf(world.state(), world.now()).reconfigurations, ElementsAre(0, 0, 0, 1, 0));
+  EXPECT_THAT(CensusOf(FakeMemory(world.state()), world.now()).reconfigurations,
+              ElementsAre(0, 0, 0, 1, 0));
 }
 
 }  // namespace

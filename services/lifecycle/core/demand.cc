@@ -53,50 +53,51 @@ ClaimAsk ClaimOf(const Pool& pool, const std::vector<const Node*>& nodes) {
 
 }  // namespace
 
-bool UnmetAffinity(const Pool& pool, const Answer<ClaimAnswer>& claim) {
+bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim) {
   return !pool.spec.node_affinity.empty() && !pool.deleting() && claim.here() &&
          claim.value.in_service > 0 && claim.value.matching == 0;
 }
 
-Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue) {
+CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue) {
   if (!catalogue.known) return {};
   const Spec& spec = pool.spec;
   if (!catalogue.type) {
     return {Validity::kInvalid, EventReason::kInvalidInstanceType,
             absl::StrCat("Instance type ", spec.instance_type, " does not exist."), true};
   }
-  Judgement judgement{.validity = Validity::kValid};
+  CatalogueCheck catalogue_check{.validity = Validity::kValid};
   std::vector<std::string> faults;
   if (!catalogue.offered) {
-    judgement.event = EventReason::kInstanceTypeNotInZone;
+    catalogue_check.event = EventReason::kInstanceTypeNotInZone;
     faults.push_back(absl::StrCat("Instance type ", spec.instance_type,
                                   " is not available in zone ", pool.zone, "."));
   } else if (spec.compute_class == "spot" && !catalogue.general_access) {
-    judgement.event = EventReason::kInstanceTypeNotInZone;
+    catalogue_check.event = EventReason::kInstanceTypeNotInZone;
     faults.push_back(absl::StrCat("Zone ", pool.zone, " does not serve spot pools."));
   }
-  if (!faults.empty()) judgement.validity = Validity::kInvalid;
-  judgement.of_zone = !faults.empty();
-  judgement.message = absl::StrJoin(faults, " ");
-  return judgement;
+  if (!faults.empty()) catalogue_check.validity = Validity::kInvalid;
+  catalogue_check.of_zone = !faults.empty();
+  catalogue_check.message = absl::StrJoin(faults, " ");
+  return catalogue_check;
 }
 
 namespace {
 
 // What configuration says against the pool; empty: nothing. What a spec leaves open and nothing is
 // released for is no fault of it, but a pool that never had a configuration can boot nothing.
-std::string Unresolved(const Pool& pool, const Answer<ConfigurationAnswer>& configuration) {
+std::string Unresolved(const Pool& pool, const PeerReply<ConfigurationFacts>& configuration) {
   if (pool.deleting() || !configuration.here()) return "";
-  const ConfigurationAnswer& answer = configuration.value;
+  const ConfigurationFacts& answer = configuration.value;
   const bool none = answer.active.empty() && pool.status.node_profile.empty();
   return answer.problem_of_spec || none ? answer.problem : "";
 }
 
 }  // namespace
 
-Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue, const Answers& answers) {
-  Judgement judgement = Judge(pool, catalogue);
-  if (judgement.validity != Validity::kValid) return judgement;
+CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue,
+                                     const PeerReplies& answers) {
+  CatalogueCheck catalogue_check = CheckAgainstCatalogue(pool, catalogue);
+  if (catalogue_check.validity != Validity::kValid) return catalogue_check;
   constexpr EventReason kEvent = EventReason::kNodePoolNodesRequestFailed;
   const Condition* said = FindCondition(pool.status.conditions, condition::kValidated);
   if (answers.configuration.away() && !pool.deleting() && said != nullptr &&
@@ -110,7 +111,7 @@ Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue, const Answers
   }
   const std::string unresolved = Unresolved(pool, answers.configuration);
   if (!unresolved.empty()) faults.push_back(unresolved);
-  if (faults.empty()) return judgement;
+  if (faults.empty()) return catalogue_check;
   return {Validity::kInvalid, kEvent, absl::StrJoin(faults, " ")};
 }
 
@@ -148,7 +149,7 @@ std::vector<std::string> RunningProfiles(const Pool& pool, const std::vector<con
 }
 
 // Up to this order its end was told.
-int64_t OrdersTold(const Account& account) {
+int64_t OrdersTold(const PoolAccount& account) {
   const int64_t waiting = account.waiting_configuration_order;
   return waiting == 0 ? account.configuration_order
                       : std::min(account.configuration_order, waiting - 1);
@@ -165,7 +166,7 @@ int64_t ChargedNodes(const Pool& pool, int64_t nodes) {
 
 Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
                 const CatalogueFacts& catalogue) {
-  const Account& account = pool.account;
+  const PoolAccount& account = pool.account;
   Demand demand;
   if (IsReadyToRelease(pool, nodes)) {
     demand.holding = HoldingAsk{0, account.generation, true};
@@ -173,7 +174,7 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
     demand.configuration = ConfigurationAsk{pool.generation, false, true};
     return demand;
   }
-  const Validity validity = Judge(pool, catalogue).validity;
+  const Validity validity = CheckAgainstCatalogue(pool, catalogue).validity;
   // What capacity says of an affinity is learned by asking, also for nothing.
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
                      ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid;

@@ -14,7 +14,7 @@
 // account's generation tells requests of different rows apart. (The catalogue tells whether
 // configuration is asked, and what it must know of the type.)
 //
-// Why nothing is lost or double when a process dies at any moment (Account):
+// Why nothing is lost or double when a process dies at any moment (PoolAccount):
 //   machines that the claim holds <= requested_nodes <= granted_nodes <= the holding
 // holds always. To grow, the holding is raised first, then granted and requested are committed,
 // then the claim is asked. To shrink, the claim is lowered and machines come back first, then
@@ -25,18 +25,19 @@ namespace muster::lifecycle {
 enum class Validity { kValid, kInvalid, kUnknown };
 
 // How the pool stands to the catalogue.
-struct Judgement {
+struct CatalogueCheck {
   Validity validity = Validity::kUnknown;
   std::optional<EventReason> event = {};  // kInvalid: the event that tells it
   std::string message = {};               // kInvalid: every fault
   bool of_zone = false;                   // kInvalid: the zone does not offer what the pool is of
 };
-Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue);
+CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue);
 // True when capacity says that no machine of the type and zone satisfies the pool's node affinity.
-bool UnmetAffinity(const Pool& pool, const Answer<ClaimAnswer>& claim);
+bool UnmetAffinity(const Pool& pool, const PeerReply<ClaimFacts>& claim);
 // With what capacity said of the node affinity, and configuration of the releases that the spec
 // names. While configuration does not answer, a pool that is published as invalid stays so.
-Judgement Judge(const Pool& pool, const CatalogueFacts& catalogue, const Answers& answers);
+CatalogueCheck CheckAgainstCatalogue(const Pool& pool, const CatalogueFacts& catalogue,
+                                     const PeerReplies& answers);
 
 // How many Nodes quota is asked to charge a pool that has so many Nodes for.
 int64_t ChargedNodes(const Pool& pool, int64_t nodes);

@@ -18,7 +18,7 @@ struct Draining : Running {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
 };
 

@@ -25,7 +25,7 @@ TEST(EventKeeping, APoolHasOneRowOfWhatHappensToAllItsNodes) {
   sim.limit = 1'000;
   sim.Deliver(400);
   sim.Create(400);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.CountOf("CWNodeAssigned"), 400);
   EXPECT_EQ(sim.CountOf("CWNodeRegistered"), 400);
   size_t own = 0;
@@ -40,7 +40,7 @@ TEST(EventKeeping, TheBoundKeepsThePoolsOwnAndEachNodesNewest) {
   sim.limit = 1'000;
   sim.Deliver(400);
   sim.Create(400);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   for (int i = 0; i < 5; ++i) {
     for (const std::string& machine : sim.NodeMachines())
       (void)sim.Report(
@@ -64,13 +64,13 @@ TEST(EventKeeping, TheBoundKeepsThePoolsOwnAndEachNodesNewest) {
 TEST(EventKeeping, EventsOfDeletedPoolsExpire) {
   Simulation sim;
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.state().EventsOfGone(), IsEmpty());
   sim.Advance(absl::Hours(30));
   sim.Must(ExpireEvents{});
   EXPECT_THAT(sim.Reasons(), Contains("CWNodePoolCreated")) << "the pool lives";
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ASSERT_EQ(sim.pool(), nullptr);
   const size_t all = EventsOf(sim).size();
   EXPECT_THAT(sim.state().EventsOfGone(), SizeIs(all));
@@ -89,9 +89,9 @@ TEST(EventKeeping, OneCommandForgetsSoMany) {
   sim.limit = 1'000;
   sim.Deliver(400);
   sim.Create(400);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const size_t all = EventsOf(sim).size();
   ASSERT_GT(all, kMaxExpiredEvents);
   sim.Advance(absl::Hours(24));
@@ -106,9 +106,9 @@ TEST(EventKeeping, OneCommandForgetsSoMany) {
 TEST(EventKeeping, WhoLoadsTheRowsKnowsWhichPoolsAreGone) {
   Simulation sim;
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Must(ApplyNodePool{.name = kSimPool,
                          .new_uid = "uid-2",
                          .spec = {.instance_type = "gd-8xa100-i128"},

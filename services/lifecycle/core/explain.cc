@@ -18,7 +18,7 @@ class Explainer {
       : snapshot_(snapshot),
         pool_(*snapshot.pool),
         plan_(plan),
-        judgement_(Judge(pool_, snapshot.catalogue, snapshot.answers)) {}
+        catalogue_check_(CheckAgainstCatalogue(pool_, snapshot.catalogue, snapshot.answers)) {}
 
   std::vector<Obstacle> Run() {
     Catalogue();
@@ -50,24 +50,24 @@ class Explainer {
     found_.push_back(
         {std::string(reason), pool_.name, std::move(message), actor, earliest, latest});
   }
-  const Answers& answers() const { return snapshot_.answers; }
+  const PeerReplies& answers() const { return snapshot_.answers; }
   std::string Where() const {
     return absl::StrCat(pool_.spec.instance_type, " in zone ", pool_.zone);
   }
 
   void Catalogue() {
-    if (judgement_.validity == Validity::kInvalid) {
-      Add(ObstacleReason::kInvalidSpec, judgement_.message, WhoMadeItInvalid());
+    if (catalogue_check_.validity == Validity::kInvalid) {
+      Add(ObstacleReason::kInvalidSpec, catalogue_check_.message, WhoMadeItInvalid());
     }
-    if (judgement_.validity == Validity::kUnknown) {
+    if (catalogue_check_.validity == Validity::kUnknown) {
       Add(ObstacleReason::kCatalogueUnknown, "The catalogue could not be read.", Actor::kOperator);
     }
   }
 
   // What a pool runs already was taken from under it by whoever runs the zone.
   Actor WhoMadeItInvalid() const {
-    if (judgement_.of_zone) return snapshot_.nodes.empty() ? Actor::kUser : Actor::kOperator;
-    const ConfigurationAnswer& configuration = answers().configuration.value;
+    if (catalogue_check_.of_zone) return snapshot_.nodes.empty() ? Actor::kUser : Actor::kOperator;
+    const ConfigurationFacts& configuration = answers().configuration.value;
     const bool unreleased = !configuration.problem.empty() && !configuration.problem_of_spec;
     return unreleased ? Actor::kOperator : Actor::kUser;
   }
@@ -78,7 +78,7 @@ class Explainer {
   }
 
   void Quota() {
-    const Answer<HoldingAnswer>& holding = answers().holding;
+    const PeerReply<HoldingFacts>& holding = answers().holding;
     if (holding.released()) {
       Released("quota");
     } else if (holding.away()) {
@@ -86,8 +86,8 @@ class Explainer {
           absl::StrCat("Quota could not be asked", BecauseText(holding.error)), Actor::kOperator);
     }
     if (!holding.here()) return;
-    const HoldingAnswer& answer = holding.value;
-    if (answer.verdict == HoldingAnswer::Verdict::kOver) {
+    const HoldingFacts& answer = holding.value;
+    if (answer.verdict == HoldingFacts::Verdict::kOver) {
       Add(ObstacleReason::kOverQuota,
           absl::StrCat(
               "The quota of ", Where(), " is ", CountText(answer.limit, "Node"), ", ", answer.held,
@@ -96,14 +96,14 @@ class Explainer {
               answer.holders.empty() ? "" : absl::StrCat(" Held by others: ", answer.holders, ".")),
           Actor::kQuotaAdmin);
     }
-    if (answer.verdict == HoldingAnswer::Verdict::kNotSet) {
+    if (answer.verdict == HoldingFacts::Verdict::kNotSet) {
       Add(ObstacleReason::kQuotaNotSet, absl::StrCat("There is no quota for ", Where(), "."),
           Actor::kQuotaAdmin);
     }
   }
 
   void Capacity() {
-    const Answer<ClaimAnswer>& claim = answers().claim;
+    const PeerReply<ClaimFacts>& claim = answers().claim;
     if (claim.released()) {
       Released("capacity");
     } else if (claim.away()) {
@@ -114,19 +114,19 @@ class Explainer {
     const std::string missing = absl::StrCat(claim.value.outstanding, " of ",
                                              CountText(claim.value.nodes, "Node"), " of ", Where());
     switch (claim.value.reason) {
-      case ClaimAnswer::Reason::kSufficient:
+      case ClaimFacts::Reason::kSufficient:
         return;
-      case ClaimAnswer::Reason::kQueued:
+      case ClaimFacts::Reason::kQueued:
         return Queued(missing);
-      case ClaimAnswer::Reason::kPartial:
-      case ClaimAnswer::Reason::kNoneAvailable:
+      case ClaimFacts::Reason::kPartial:
+      case ClaimFacts::Reason::kNoneAvailable:
         return Add(
             ObstacleReason::kNotEnoughMachines,
             absl::StrCat(missing, " cannot come: ", CountText(claim.value.in_service, "machine"),
                          claim.value.in_service == 1 ? " is" : " are", " in service."),
             Actor::kCapacity);
-      case ClaimAnswer::Reason::kPartialNodeAffinity:
-      case ClaimAnswer::Reason::kNoneAvailableNodeAffinity:
+      case ClaimFacts::Reason::kPartialNodeAffinity:
+      case ClaimFacts::Reason::kNoneAvailableNodeAffinity:
         return Add(ObstacleReason::kNodeAffinity,
                    absl::StrCat(missing, " cannot come: ", claim.value.matching, " of ",
                                 CountText(claim.value.in_service, "machine"),
@@ -160,7 +160,7 @@ class Explainer {
   }
 
   void Queued(const std::string& missing) {
-    const ClaimAnswer& claim = answers().claim.value;
+    const ClaimFacts& claim = answers().claim.value;
     if (claim.reclaimed.machines > 0) BeingReclaimed(claim.reclaimed);
     const std::optional<QueuePlace>& queue = claim.queue;
     std::string message = absl::StrCat(missing, " wait in the queue");
@@ -175,7 +175,7 @@ class Explainer {
   }
 
   void Configuration() {
-    const Answer<ConfigurationAnswer>& configuration = answers().configuration;
+    const PeerReply<ConfigurationFacts>& configuration = answers().configuration;
     if (configuration.released()) {
       Released("configuration");
     } else if (configuration.away()) {
@@ -185,7 +185,7 @@ class Explainer {
     }
     if (!configuration.here()) return;
     const std::string& problem = configuration.value.problem;
-    if (!problem.empty() && !absl::StrContains(judgement_.message, problem)) {
+    if (!problem.empty() && !absl::StrContains(catalogue_check_.message, problem)) {
       Add(ObstacleReason::kConfigurationProblem, problem, Actor::kOperator);
     }
     const std::string& active = configuration.value.active;
@@ -288,7 +288,7 @@ class Explainer {
   const Snapshot& snapshot_;
   const Pool& pool_;
   const PoolPlan& plan_;
-  const Judgement judgement_;
+  const CatalogueCheck catalogue_check_;
   std::vector<Obstacle> found_;
 };
 

@@ -39,13 +39,13 @@ Sim Live(
     spec.target_nodes = nodes;
     change(spec);
   });
-  EXPECT_TRUE(sim->Settle());
+  EXPECT_TRUE(sim->Converge());
   return sim;
 }
 // What is done with it, until nothing moves.
 Sim With(Sim sim, const std::function<void(Simulation&)>& act) {
   act(*sim);
-  EXPECT_TRUE(sim->Settle());
+  EXPECT_TRUE(sim->Converge());
   return sim;
 }
 // Until agents have nothing to say, the clock untouched.
@@ -60,7 +60,7 @@ void BudgetOfOne(Spec& spec) { spec.max_unavailable = "1"; }
 // A newer configuration is staged, and reboots into it are asked for.
 void Reconfigure(Simulation& sim) {
   sim.Stage(kNewer);
-  EXPECT_TRUE(sim.Settle());
+  EXPECT_TRUE(sim.Converge());
   sim.Must(ReconfigureNodePool{.name = kSimPool});
 }
 // A deleted pool of which only configuration has something left.
@@ -152,7 +152,7 @@ const std::map<std::string, Case>& Cases() {
           return With(Live(1), [](Simulation& s) {
             s.stuck = {"g101"};
             s.Resize(2);
-            EXPECT_TRUE(s.Settle());
+            EXPECT_TRUE(s.Converge());
             s.Stage(kNewer);
           });
         }}},

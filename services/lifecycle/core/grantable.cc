@@ -15,14 +15,14 @@ namespace {
 // What is shown stays while it is off by no more than this part of it.
 constexpr int64_t kSteadyShare = 8;
 
-int64_t GrantedBy(const HoldingAnswer& holding) {
+int64_t GrantedBy(const HoldingFacts& holding) {
   const int64_t others = holding.held - holding.nodes;
   return std::clamp<int64_t>(holding.limit - others, 0, kMaxTargetNodes);
 }
 
 }  // namespace
 
-Grantable GrantableOf(const HoldingAnswer& holding, std::optional<int64_t> obtainable) {
+Grantable GrantableOf(const HoldingFacts& holding, std::optional<int64_t> obtainable) {
   const int64_t granted = GrantedBy(holding);
   if (!obtainable || *obtainable >= granted) return {granted, kBoundByQuota};
   return {std::max<int64_t>(*obtainable, 0), kBoundByCapacity};
@@ -38,7 +38,7 @@ std::optional<Grantable> GrantableOf(const Snapshot& snapshot) {
   const Pool& pool = *snapshot.pool;
   if (!pool.spec.autoscaling || pool.deleting()) return std::nullopt;
   const std::optional<Grantable>& before = pool.status.grantable;
-  const Answers& answers = snapshot.answers;
+  const PeerReplies& answers = snapshot.answers;
   if (!answers.holding.here()) return before;
   std::optional<int64_t> obtainable = snapshot.obtainable;
   if (obtainable && !pool.spec.node_affinity.empty() && answers.claim.here()) {

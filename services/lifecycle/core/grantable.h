@@ -19,7 +19,7 @@ inline constexpr char kBoundByCapacity[] = "Capacity";
 // What a pool would be granted by what quota answered (the limit less what the key's other pools
 // hold) and by the machines that it could hold; nullopt: not known, quota alone binds. Capacity
 // binds only where it is the lower. Between 0 and the most Nodes that a pool can have.
-Grantable GrantableOf(const HoldingAnswer& holding, std::optional<int64_t> obtainable);
+Grantable GrantableOf(const HoldingFacts& holding, std::optional<int64_t> obtainable);
 
 // What is shown after `before` was: `now`, unless they differ by no more than an eighth, quota
 // grants what was shown too, and capacity has a say in either. What is free changes all the time,

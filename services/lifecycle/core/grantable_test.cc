@@ -9,11 +9,11 @@
 namespace muster::lifecycle {
 namespace {
 
-using V = HoldingAnswer::Verdict;
+using V = HoldingFacts::Verdict;
 
 TEST(GrantableTest, QuotaLeavesAPoolWhatTheOthersOfItsKeyDoNotHold) {
   struct Case {
-    HoldingAnswer answer;
+    HoldingFacts answer;
     int64_t nodes;
   };
   const Case cases[] = {
@@ -32,7 +32,7 @@ TEST(GrantableTest, QuotaLeavesAPoolWhatTheOthersOfItsKeyDoNotHold) {
 }
 
 TEST(GrantableTest, CapacityBindsWhereItHasLessThanQuotaGrants) {
-  const HoldingAnswer answer{V::kUnder, 2, 10, 2};
+  const HoldingFacts answer{V::kUnder, 2, 10, 2};
   EXPECT_EQ(GrantableOf(answer, 7), (Grantable{7, "Capacity"}));
   EXPECT_EQ(GrantableOf(answer, 10), (Grantable{10, "Quota"}));
   EXPECT_EQ(GrantableOf(answer, 400), (Grantable{10, "Quota"}));
@@ -88,7 +88,7 @@ struct Autoscaled : Simulation {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
   std::optional<Grantable> shown() const { return pool()->status.grantable; }
 };
@@ -151,7 +151,7 @@ TEST(GrantableTest, OfOtherPoolsNothingIsSaid) {
     spec.target_nodes = 2;
     spec.max_nodes = 6;
   });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool()->status.grantable, std::nullopt);
   EXPECT_EQ(FindCondition(sim.pool()->status.conditions, "MaxNodesUnreachable"), nullptr);
   Autoscaled gone(6);

@@ -77,6 +77,7 @@ NodeHappening HappenedTo(const Node& before, const Node& after) {
   const absl::Time now = after.state_time;
   const bool arrives = IsInProgress(before.state) || before.state == NodeState::kRegistered;
   if (after.state == NodeState::kProduction && arrives) {
+    happened.obtained = Since(after.request_time, now);
     happened.delivered = Since(after.create_time, now);
     happened.booted = Since(before.desired.phase_time, now);
   }

@@ -26,7 +26,9 @@ absl::string_view RebootStepName(RebootStep step);
 
 struct NodeHappening {
   bool moved = false;  // to another state
-  // In service for the first time: since its machine was granted, and since it was told to boot.
+  // In service for the first time: since its machine was asked for (where that is known), since it was granted, and since it was
+  // told to boot.
+  std::optional<absl::Duration> obtained = {};
   std::optional<absl::Duration> delivered = {};
   std::optional<absl::Duration> booted = {};
   // In service again: since it was told to reboot.

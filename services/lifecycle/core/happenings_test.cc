@@ -40,14 +40,23 @@ TEST(HappeningsTest, DeliveryCountsFromTheGrantAndABootFromItsOrder) {
   Node node = In(NodeState::kAssigned);
   node.desired.phase = Phase::kRunning;
   node.desired.phase_time = kNow + absl::Seconds(10);
+  node.request_time = kNow - absl::Seconds(90);
   const Node booting = After(node, NodeEvent::kBootStarted, absl::Seconds(20));
   const Node registered = After(booting, NodeEvent::kRegistered, absl::Seconds(200));
   const Node ready = After(registered, NodeEvent::kReady, absl::Seconds(310));
   EXPECT_TRUE(HappenedTo(node, booting).moved);
   EXPECT_EQ(HappenedTo(booting, registered).delivered, std::nullopt);
+  EXPECT_EQ(HappenedTo(registered, ready).obtained, absl::Seconds(400));
   EXPECT_EQ(HappenedTo(registered, ready).delivered, absl::Seconds(310));
   EXPECT_EQ(HappenedTo(registered, ready).booted, absl::Seconds(300));
   EXPECT_EQ(HappenedTo(registered, ready).rebooted, std::nullopt);
+}
+
+TEST(HappeningsTest, ANodeOfWhichNobodyKnowsWhenItWasAskedForIsNoneOfThose) {
+  const Node registered = In(NodeState::kRegistered);
+  const Node ready = After(registered, NodeEvent::kReady, absl::Seconds(5));
+  EXPECT_EQ(HappenedTo(registered, ready).obtained, std::nullopt);
+  EXPECT_EQ(HappenedTo(registered, ready).delivered, absl::Seconds(5));
 }
 
 TEST(HappeningsTest, ARecoveryIsNoDelivery) {
@@ -141,7 +150,7 @@ TEST(HappeningsTest, OfAPoolThatGrows) {
   Told told(world);
   world.boot_fails = {"g100"};
   world.Create(3);
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   EXPECT_EQ(told.count,
             (Counts{{"delivered", 3}, {"booted", 3}, {"boot failed", 1}, {"at target", 1}}));
 }
@@ -161,7 +170,7 @@ TEST(HappeningsTest, OfAPreemption) {
     spec.compute_class = "spot";
     spec.target_nodes = 1;
   });
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   Told told(world);
   world.SetActive("g100", true);
   world.busy.insert("g100");

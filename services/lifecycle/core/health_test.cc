@@ -36,7 +36,7 @@ TEST(Flapping, UnhealthyTimesAddUp) {
   Flap(sim, 2, half - absl::Seconds(1), absl::Minutes(1));
   EXPECT_THAT(sim.broken(), IsEmpty());
   Flap(sim, 1, absl::Seconds(5), absl::Minutes(1));
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.broken(), ElementsAre("g100"));
   EXPECT_THAT(sim.machines(), ElementsAre("g101", "g102"));
 }

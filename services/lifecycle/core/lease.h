@@ -13,7 +13,7 @@
 // Who reconciles. Two rows say it: the heartbeat, which is outside the journal, beat by beat; and
 // the journal's `Lease` (types.h), written on a takeover, which every plan is held against. Who may
 // take and renew the first, when it is over, and what shows that a replica can commit is decided
-// here; services/lifecycle/store/lease_store.h and services/lifecycle/lease_holder.h carry it out.
+// here; services/lifecycle/store/lease_store.h and services/lifecycle/reconcile/lease_holder.h carry it out.
 namespace muster::lifecycle {
 
 // Its times are of the database's clock, which may be set ahead and back.

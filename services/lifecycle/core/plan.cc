@@ -9,11 +9,11 @@ namespace {
 // A service that has released a pool which is being deleted has nothing of it any more: just what
 // the pool waits for.
 template <class T>
-void TakeAsEmpty(Answer<T>& answer) {
-  if (answer.released()) answer = {.state = Answer<T>::State::kHere};
+void TakeAsEmpty(PeerReply<T>& answer) {
+  if (answer.released()) answer = {.state = PeerReply<T>::State::kHere};
 }
 
-bool AnyAway(const Answers& answers) {
+bool AnyAway(const PeerReplies& answers) {
   const auto ask_again = [](const auto& answer) { return answer.away() && !answer.released(); };
   return ask_again(answers.holding) || ask_again(answers.claim) || ask_again(answers.configuration);
 }
@@ -65,7 +65,7 @@ PoolPlan PlanOf(const Snapshot& snapshot) {
 }  // namespace
 
 PoolPlan Plan(const Snapshot& snapshot) {
-  const Answers& answers = snapshot.answers;
+  const PeerReplies& answers = snapshot.answers;
   const bool released = answers.holding.released() || answers.claim.released();
   if (!released || !snapshot.pool->deleting()) return PlanOf(snapshot);
   Snapshot settled = snapshot;

@@ -8,12 +8,12 @@
 namespace muster::lifecycle {
 namespace {
 
-std::string ActiveProfile(const Pool& pool, const Answer<ConfigurationAnswer>& configuration) {
+std::string ActiveProfile(const Pool& pool, const PeerReply<ConfigurationFacts>& configuration) {
   const bool fresh = configuration.here() && !configuration.value.active.empty();
   return fresh ? configuration.value.active : pool.status.node_profile;
 }
 
-bool IsProfileDisabled(const Pool& pool, const Answer<ConfigurationAnswer>& configuration,
+bool IsProfileDisabled(const Pool& pool, const PeerReply<ConfigurationFacts>& configuration,
                        absl::string_view profile) {
   const auto& revisions =
       configuration.here() ? configuration.value.revisions : pool.status.revisions;
@@ -31,7 +31,7 @@ PlanFacts::PlanFacts(const Snapshot& s)
       policy(s.policy),
       now(s.now),
       demand(DemandOf(pool, s.nodes, s.catalogue)),
-      judgement(Judge(pool, s.catalogue, answers)),
+      catalogue_check(CheckAgainstCatalogue(pool, s.catalogue, answers)),
       profile(ActiveProfile(pool, answers.configuration)),
       profile_disabled(IsProfileDisabled(pool, answers.configuration, profile)) {}
 

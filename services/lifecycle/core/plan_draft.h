@@ -30,11 +30,11 @@ struct PlanFacts {
 
   const Snapshot& snapshot;
   const Pool& pool;
-  const Answers& answers;
+  const PeerReplies& answers;
   const Policy& policy;
   const absl::Time now;
   const Demand demand;  // what was asked
-  const Judgement judgement;
+  const CatalogueCheck catalogue_check;
   const std::string profile;  // the active one; empty: not known yet
   const bool profile_disabled;
 };
@@ -56,7 +56,11 @@ class Draft {
   // False once the plan is long enough: the rest is for the next one, which is due at once because
   // this one changes rows.
   bool HasStepsLeft() const;
-  void CountStep() { ++steps_; }
+  // Adds an action that counts towards that.
+  void AddStep(Action action) {
+    AddAction(std::move(action));
+    ++steps_;
+  }
 
   // Carries out an action on a Node. False: it does not fit, and nothing is done.
   template <class A>
@@ -65,8 +69,7 @@ class Draft {
     if (!CarryOut(after, facts_.pool, action, facts_.now).ok()) return false;
     if (after == node) return false;
     node = std::move(after);
-    AddAction(std::move(action));
-    CountStep();
+    AddStep(std::move(action));
     return true;
   }
   bool Step(Node& node, NodeEvent event, absl::string_view reason,
@@ -81,7 +84,7 @@ class Draft {
   PoolPlan TakePlan() { return std::move(plan_); }
 
   std::map<std::string, Node> nodes;  // by name
-  Account account;
+  PoolAccount account;
   std::optional<Reconfiguration> reconfiguration;
   Budget budget;
 

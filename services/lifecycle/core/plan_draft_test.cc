@@ -48,7 +48,7 @@ TEST_F(PlanDraftTest, StepsAreBounded) {
   Draft draft(facts);
   for (size_t i = 0; i < kMaxStepsAPlan; ++i) {
     EXPECT_TRUE(draft.HasStepsLeft());
-    draft.CountStep();
+    draft.AddStep(RemovePool{});
   }
   EXPECT_FALSE(draft.HasStepsLeft());
 }
@@ -72,15 +72,15 @@ TEST_F(PlanDraftTest, WhatTheBudgetRefusesIsDeferredWithWhoUsesIt) {
 }
 
 TEST_F(PlanDraftTest, ADisabledProfileBootsNobody) {
-  snapshot_.answers.configuration.state = Answer<ConfigurationAnswer>::State::kHere;
-  ConfigurationAnswer& answer = snapshot_.answers.configuration.value;
+  snapshot_.answers.configuration.state = PeerReply<ConfigurationFacts>::State::kHere;
+  ConfigurationFacts& answer = snapshot_.answers.configuration.value;
   answer.active = "np-2";
   EXPECT_EQ(PlanFacts(snapshot_).BootProfile(), "np-2");
   answer.revisions = {{.node_profile = "np-2", .disabled = true}};
   EXPECT_EQ(PlanFacts(snapshot_).BootProfile(), "");
   EXPECT_EQ(PlanFacts(snapshot_).profile, "np-2");
   // While configuration is away, what was published counts.
-  snapshot_.answers.configuration.state = Answer<ConfigurationAnswer>::State::kAway;
+  snapshot_.answers.configuration.state = PeerReply<ConfigurationFacts>::State::kAway;
   EXPECT_EQ(PlanFacts(snapshot_).BootProfile(), snapshot_.pool->status.node_profile);
 }
 

@@ -68,7 +68,7 @@ TEST_F(GiveUp, AClockThatIsAheadFailsAShareOfTheBootsOnly) {
   EXPECT_THAT(sim_.Obstacles(), Contains("GIVE_UP_LIMIT"));
   sim_.stuck.clear();
   sim_.Deliver(1'200);
-  EXPECT_TRUE(sim_.Settle());
+  EXPECT_TRUE(sim_.Converge());
   EXPECT_EQ(sim_.Reason("AtTarget"), "TargetMet");
   EXPECT_EQ(Lost(), 100);
   EXPECT_THAT(sim_.Obstacles(), Not(Contains("GIVE_UP_LIMIT")));
@@ -76,7 +76,7 @@ TEST_F(GiveUp, AClockThatIsAheadFailsAShareOfTheBootsOnly) {
 
 TEST_F(GiveUp, AClockThatIsAheadReplacesAShareOfTheUnhealthyOnly) {
   sim_.Create(40);
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   for (const std::string& machine : sim_.machines()) {
     ASSERT_TRUE(sim_.Report(machine, Simulation::O::kUnhealthy, "no link").ok());
   }

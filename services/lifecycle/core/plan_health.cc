@@ -45,7 +45,7 @@ bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& r
       prefill.timeout_seconds == 0 ? kPrefillTimeout : absl::Seconds(prefill.timeout_seconds);
   const absl::Time until = node.replace_time + timeout;
   const bool refused = facts.answers.holding.here() && draft.account.prefill_nodes > 0 &&
-                       facts.answers.holding.value.verdict != HoldingAnswer::Verdict::kUnder;
+                       facts.answers.holding.value.verdict != HoldingFacts::Verdict::kUnder;
   if (replacements > 0) {
     --replacements;
     return true;

@@ -32,7 +32,7 @@ struct Sick : Simulation {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
   void PassGrace() {
     Advance(policy.triage_grace);
@@ -173,7 +173,7 @@ TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
     spec.target_nodes = 4;
     spec.prefill = Prefill{true, 0, 2};
   });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   for (const char* machine : {"g100", "g101", "g102"}) {
     ASSERT_TRUE(sim.Report(machine, O::kUnhealthy, "Xid 79").ok());
   }
@@ -183,7 +183,7 @@ TEST(PrefillReplacement, NoMoreThanMaxNodesAtATime) {
   EXPECT_EQ(sim.pool()->account.prefill_nodes, 2);
   EXPECT_THAT(sim.machines(), SizeIs(6));
   sim.stuck.clear();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.broken(), ElementsAre("g100", "g101", "g102"));
   EXPECT_THAT(sim.machines(), SizeIs(4));
 }
@@ -205,10 +205,10 @@ TEST(PrefillReplacement, ANodeThatRecoversMakesItSuperfluous) {
 struct Broken : Simulation {
   Broken() {
     Create(1);
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
     boot_failure = 1;
     Resize(5);
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
 };
 
@@ -219,7 +219,7 @@ TEST(Breaker, ADisabledConfigurationRequestsNothingMore) {
   const auto broken = sim.broken();
   EXPECT_THAT(broken, Not(IsEmpty()));
   sim.Advance(absl::Hours(1));
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.broken(), broken);
   EXPECT_THAT(sim.Obstacles(), Contains("CONFIGURATION_DISABLED"));
   for (const Node* node : sim.state().NodesOf(kSimPool)) {
@@ -237,7 +237,7 @@ TEST(Breaker, ADisabledConfigurationIsSaidAndWhatCannotBootIsGivenBack) {
   Simulation sim;
   sim.boot_failure = 1;
   sim.Create(4);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const std::string why =
       "Configuration np-000000000001 is disabled: too many boots failed, and no further Node boots "
       "into it.";
@@ -246,15 +246,15 @@ TEST(Breaker, ADisabledConfigurationIsSaidAndWhatCannotBootIsGivenBack) {
   EXPECT_THAT(sim.machines(), Not(IsEmpty()));
   EXPECT_EQ(Counted(sim), 4);
   sim.Resize(6);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(Counted(sim), 6);
   sim.Advance(kUnbootableGrace);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.machines(), IsEmpty());
   EXPECT_EQ(Counted(sim), 6);
   sim.boot_failure = 0;
   sim.Enable(kSimProfile);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "AllNodesUpToDate");
 }
@@ -263,7 +263,7 @@ TEST(Breaker, AnotherProfileHeals) {
   Broken sim;
   sim.boot_failure = 0;
   sim.Stage(kNewer);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_THAT(sim.machines(), SizeIs(5));
 }
@@ -272,7 +272,7 @@ TEST(Breaker, EnablingItAgainHealsAndCountsAnew) {
   Broken sim;
   sim.boot_failure = 0;
   sim.Enable(kSimProfile);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_THAT(sim.machines(), SizeIs(5));
   EXPECT_THAT(sim.pool()->account.boot_failures.machines, IsEmpty());
@@ -294,10 +294,10 @@ TEST(Breaker, ASuccessBetweenFailuresResetsTheCount) {
   Simulation sim;
   sim.boot_fails = {"g100", "g101", "g103", "g104"};
   sim.Create(1);  // fails twice, then g102 comes up
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.CountOf("CWNodeDeliverFail"), 2);
   sim.Resize(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.CountOf("CWNodeDeliverFail"), 4);
   EXPECT_EQ(sim.CountOf("CWNodePoolDisabled"), 0);
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");

@@ -35,7 +35,7 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft);
 // --- plan_unheld.cc: Nodes whose machine the claim does not hold, and the reverse ---
 // True, and deferred: the machine is a Node of another pool.
 bool DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine);
-// Answers how many would be given up, were those not too many.
+// PeerReplies how many would be given up, were those not too many.
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft);
 
 // --- plan_removal.cc: scale-down, deletion, drains ---
@@ -62,7 +62,7 @@ void CountGivenUp(const PlanFacts& facts, Draft& draft);
 void DeferGivingUp(const PlanFacts& facts, Draft& draft, const LateNodes& nodes);
 
 // --- plan_health.cc: triage, repair, replacements that come early ---
-// Answers how many would be given up, were those not too many.
+// PeerReplies how many would be given up, were those not too many.
 int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft);
 
 // --- plan_reservation.cc: Nodes that an operator moves to the control plane ---

@@ -24,7 +24,7 @@ struct SpotPool : Simulation {
       spec.compute_class = "spot";
       spec.target_nodes = nodes;
     });
-    settled = Settle();
+    settled = Converge();
     SetActive("g100", true);
     busy.insert("g100");
     StopClock();
@@ -227,7 +227,7 @@ TEST(ReferenceSpot, AFullyPreemptedPoolRemainsAndRefillsByItself) {
   EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "AtTarget"), "UnderTarget");
   EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "Capacity"), "QueuedAwaitingCapacity");
   sim.OthersLeave();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.machines(), SizeIs(3));
   EXPECT_EQ(sim.pool()->status.current_nodes, 3);
   EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "AtTarget"), "TargetMet");
@@ -293,7 +293,7 @@ TEST(ReferenceSpot, PreemptedOnItsWayIn) {
     ASSERT_EQ(sim.node("g100")->state, state);
     sim.OthersTake(200);
     sim.Reclaim("g100", sim.now());
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     EXPECT_EQ(sim.node("g100"), nullptr);
     EXPECT_TRUE(sim.others().contains("g100"));
     const std::vector<std::string> reasons = sim.ReasonsSince(0, "g100");
@@ -384,12 +384,12 @@ TEST(ReferenceSpot, OnlyInGeneralAccessZones) {
     spec.compute_class = "spot";
     spec.target_nodes = 1;
   });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(ReasonOf(sim.pool()->status.conditions, "Validated"), "Invalid");
   EXPECT_THAT(sim.machines(), IsEmpty());
   EXPECT_THAT(sim.Obstacles(), ::testing::Contains("INVALID_SPEC"));
   sim.catalogue.general_access = true;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.machines(), Not(IsEmpty()));
 }
 

@@ -267,7 +267,7 @@ TEST(PlanProperty, ThereAndBackEndsWhereItBegan) {
     Spec b = a;
     Randomize(b, random);
     sim.Apply([&](Spec& spec) { spec = a; });
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     const Status before = Seen(sim);
     // Perhaps B before all of A's Nodes are back.
     for (uint64_t times = 1 + random() % 3; times > 0; --times) {
@@ -276,7 +276,7 @@ TEST(PlanProperty, ThereAndBackEndsWhereItBegan) {
       const Stock then = StockOf(sim);
       if (times > 1) sim.Pass();
       if (times == 1) {
-        ASSERT_TRUE(sim.Settle());
+        ASSERT_TRUE(sim.Converge());
       }
       ExpectNothingNeedless(sim, then, a.target_nodes);
     }

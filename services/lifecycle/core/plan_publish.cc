@@ -55,8 +55,8 @@ void AnnounceTarget(const PlanFacts& facts, Draft& draft) {
 void Announce(const PlanFacts& facts, Draft& draft, const Condition& now, const Status& status) {
   const Condition* before = FindCondition(facts.pool.status.conditions, now.type);
   const bool reworded = before == nullptr || before->message != now.message;
-  if (now.type == condition::kValidated && facts.judgement.event && reworded) {
-    draft.AddEvent(*facts.judgement.event, now.message);
+  if (now.type == condition::kValidated && facts.catalogue_check.event && reworded) {
+    draft.AddEvent(*facts.catalogue_check.event, now.message);
   }
   if (now.type == condition::kQuota) AnnounceQuota(facts, draft, now, status);
   if (now.type == condition::kCapacity) AnnounceCapacity(facts, draft, now, status);
@@ -154,15 +154,14 @@ void RefreshAllMetadata(const PlanFacts& facts, Draft& draft) {
         facts.snapshot.catalogue.type ? facts.snapshot.catalogue.type->gpus > 0 : HasGpus(node);
     // Most have nothing to refresh: no copy is made to find out.
     if (!UpdateMetadata(node, facts.pool, gpu)) continue;
-    draft.AddAction(RefreshMetadata{name, gpu, "the pool's labels, annotations or taints changed"});
-    draft.CountStep();
+    draft.AddStep(RefreshMetadata{name, gpu, "the pool's labels, annotations or taints changed"});
   }
 }
 
 void Publish(const PlanFacts& facts, Draft& draft) {
-  Status status =
-      RenderStatus(facts.snapshot, facts.demand,
-                   Outlook{draft.Nodes(), draft.account, facts.judgement, draft.reconfiguration});
+  Status status = RenderStatus(
+      facts.snapshot, facts.demand,
+      PlannedState{draft.Nodes(), draft.account, facts.catalogue_check, draft.reconfiguration});
   if (status == facts.pool.status) return;
   for (const Condition& condition : status.conditions) Announce(facts, draft, condition, status);
   AnnounceConfiguration(facts, draft, status);

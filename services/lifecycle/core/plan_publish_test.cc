@@ -35,7 +35,7 @@ TEST(ReferenceScaled, AReplacementScalesNothing) {
     const size_t begin = sim.told().size();
     ASSERT_TRUE(sim.Report("g100", O::kUnhealthy, "Xid 79").ok());
     sim.Advance(sim.policy.triage_grace);
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     ASSERT_THAT(sim.broken(), ElementsAre("g100"));
     ASSERT_EQ(sim.Reason("AtTarget"), "TargetMet");
     EXPECT_THAT(Told(sim, begin, "CWNodePoolScaled"), IsEmpty());
@@ -49,10 +49,10 @@ TEST(ReferenceScaled, ARiseThatWasCutShortIsToldWhenItIsReached) {
   sim.OthersTake(68);
   const size_t begin = sim.told().size();
   sim.Resize(60);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(Told(sim, begin, "CWNodePoolScaled"), IsEmpty());
   sim.Resize(32);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(Told(sim, begin, "CWNodePoolScaled"), ElementsAre("NodePool scaled up to 32 Nodes."));
 }
 
@@ -66,9 +66,9 @@ TEST(ReferenceMetadata, IsToldOfAPoolWithoutNodesAndOnceOfOneWithMany) {
       spec.node_annotations = {{"owner", "ml"}};
       spec.node_taints = {{"team", "ml", "NoSchedule"}};
     });
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     sim.Resize(nodes + 1);
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     EXPECT_THAT(Told(sim, 0, "CWNodePoolMetadata"),
                 ElementsAre("Updated nodeLabels, nodeAnnotations, nodeTaints."));
   }
@@ -99,13 +99,13 @@ TEST(ReferenceEvents, AnUnknownTypeIsToldAlone) {
   sim.quota_not_set = true;
   sim.catalogue.type.reset();
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.CountOf("CWInvalidInstanceType"), 1);
   for (const auto& [name, event] : sim.state().table<Event>().rows())
     EXPECT_TRUE(event.row->type != "Warning" || event.row->reason == "CWInvalidInstanceType")
         << event.row->reason;
   sim.catalogue = Simulation().catalogue;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.CountOf("CWNodePoolQuotaCheckFailed"), 1);
 }
 

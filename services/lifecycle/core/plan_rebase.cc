@@ -12,7 +12,7 @@ namespace {
 
 // The newest generation that the service knows, if that is why it refused; else 0.
 template <class T>
-int64_t NewestKnown(const Answer<T>& answer) {
+int64_t NewestKnown(const PeerReply<T>& answer) {
   return answer.refused("GENERATION_TOO_OLD") ? answer.last_generation : 0;
 }
 

@@ -24,10 +24,10 @@ class Rebase : public ::testing::TestWithParam<Ahead> {};
 TEST_P(Rebase, ThePoolGoesOnAboveWhatTheServicesKnow) {
   Simulation sim;
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.GoAhead(GetParam().quota, GetParam().capacity, GetParam().configuration);
   sim.Resize(5);
-  EXPECT_TRUE(sim.Settle());
+  EXPECT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_EQ(sim.Reason("Quota"), "Under");
   EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
@@ -35,7 +35,7 @@ TEST_P(Rebase, ThePoolGoesOnAboveWhatTheServicesKnow) {
   EXPECT_EQ(sim.NodeMachines(), sim.machines());
   EXPECT_EQ(sim.holding(), 5);
   sim.Delete();
-  EXPECT_TRUE(sim.Settle());
+  EXPECT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool(), nullptr);
   EXPECT_FALSE(sim.has_claim());
   EXPECT_FALSE(sim.has_holding());
@@ -57,11 +57,11 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RebaseTo, MachinesOfTheLostFutureBecomeNodesAndGo) {
   Simulation sim;
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.GoAhead(4, 4, 0);
   sim.GrowClaim(2);
   sim.Resize(4);
-  EXPECT_TRUE(sim.Settle());
+  EXPECT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_EQ(sim.machines().size(), 4);
   EXPECT_EQ(sim.NodeMachines(), sim.machines());
@@ -72,12 +72,12 @@ TEST(RebaseTo, MachinesOfTheLostFutureBecomeNodesAndGo) {
 RaiseGeneration Raised(int64_t known, const std::string& reason = "GENERATION_TOO_OLD") {
   Simulation sim;
   sim.Create(3);
-  EXPECT_TRUE(sim.Settle());
+  EXPECT_TRUE(sim.Converge());
   Snapshot snapshot = sim.Look();
   EXPECT_LT(snapshot.pool->account.generation, 100);
   auto& holding = snapshot.answers.holding;
   holding = {};
-  holding.state = Answer<HoldingAnswer>::State::kRefused;
+  holding.state = PeerReply<HoldingFacts>::State::kRefused;
   holding.reason = reason;
   holding.last_generation = known;
   for (const Action& action : Plan(snapshot).actions) {
@@ -90,11 +90,11 @@ RaiseGeneration Raised(int64_t known, const std::string& reason = "GENERATION_TO
 TEST(RebaseTo, AGenerationThatWasUsedOtherwiseIsGoneBeyond) {
   Simulation sim;
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   Snapshot snapshot = sim.Look();
   auto& claim = snapshot.answers.claim;
   claim = {};
-  claim.state = Answer<ClaimAnswer>::State::kRefused;
+  claim.state = PeerReply<ClaimFacts>::State::kRefused;
   claim.reason = "GENERATION_REUSED";
   const std::vector<Action> actions = Plan(snapshot).actions;
   ASSERT_FALSE(actions.empty());
@@ -108,7 +108,7 @@ TEST(RebaseTo, AGenerationThatWasUsedOtherwiseIsGoneBeyond) {
 TEST(NewHistory, BeginsAboveAllThatWasAskedInTheFutureThatIsLost) {
   Simulation sim;
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const auto generation = [&] { return sim.pool()->account.generation; };
   sim.Must(TakeLease{.holder = "a", .epoch = 2});
   const int64_t past = generation();
@@ -118,7 +118,7 @@ TEST(NewHistory, BeginsAboveAllThatWasAskedInTheFutureThatIsLost) {
   EXPECT_GE(first, past + kHistoryJump);
   EXPECT_TRUE(CheckGeneration("claim", first, 0).ok()) << "the services take it";
   sim.Resize(4);
-  EXPECT_TRUE(sim.Settle());
+  EXPECT_TRUE(sim.Converge());
   EXPECT_EQ(sim.machines().size(), 4);
 
   // The next leader, and the same one again, are in that history too.
@@ -133,7 +133,7 @@ TEST(NewHistory, BeginsAboveAllOfTheHistoriesBeforeHoweverOftenTheyWentBack) {
   const auto restored = [](int times, absl::Duration later) {
     Simulation sim;
     sim.Create(3);
-    EXPECT_TRUE(sim.Settle());
+    EXPECT_TRUE(sim.Converge());
     sim.Advance(later);
     for (int64_t i = 0; i < times; ++i) {
       sim.Advance(absl::Seconds(1));
@@ -164,7 +164,7 @@ TEST(NewHistory, BeginsHigherThanTheOneBeforeFromTheSamePast) {
   const auto restored = [](absl::Duration later) {
     Simulation sim;
     sim.Create(3);
-    EXPECT_TRUE(sim.Settle());
+    EXPECT_TRUE(sim.Converge());
     sim.Advance(later);
     sim.Must(TakeLease{.holder = "a", .epoch = 2, .incarnation = "restored"});
     return sim.pool()->account.generation;

@@ -24,7 +24,7 @@ struct Running : Simulation {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
   void Busy(const Machines& machines) {
     for (const std::string& machine : machines) SetActive(machine, true);
@@ -263,9 +263,9 @@ TEST(Deletion, FromEveryState) {
       }
       sim.Delete();
       sim.capacity_away = away;
-      ASSERT_TRUE(sim.Settle());
+      ASSERT_TRUE(sim.Converge());
       sim.capacity_away = false;
-      ASSERT_TRUE(sim.Settle());
+      ASSERT_TRUE(sim.Converge());
       EXPECT_EQ(sim.pool(), nullptr);
       EXPECT_THAT(sim.machines(), IsEmpty());
       EXPECT_FALSE(sim.has_claim() || sim.has_holding());

@@ -23,7 +23,7 @@ struct Reserved : Simulation {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
   absl::Status Order(const std::string& machine, const std::string& whom) {
     return Run(UpdateNode{.name = NodeName(kSimPool, machine), .reserved_desired = whom},

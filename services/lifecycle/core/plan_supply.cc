@@ -102,7 +102,7 @@ void PurgeReturned(const PlanFacts& facts, Draft& draft) {
 // Machines that the claim holds and that have no Node.
 void AssignGranted(const PlanFacts& facts, Draft& draft) {
   if (!facts.answers.claim.here()) return;
-  const ClaimAnswer& claim = facts.answers.claim.value;
+  const ClaimFacts& claim = facts.answers.claim.value;
   if (!facts.snapshot.catalogue.known || !facts.snapshot.catalogue.type) {
     if (claim.machines.size() > draft.nodes.size()) {
       draft.AddDefer(DeferReason::kCatalogueUnknown, facts.pool.name,
@@ -118,11 +118,15 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
       continue;
     const bool wanted = slots-- > 0;
     const auto rack = claim.racks.find(machine);
-    AssignNode action{machine, rack == claim.racks.end() ? "" : rack->second,
-                      wanted ? facts.BootProfile() : "", gpu, "capacity granted it"};
+    const auto asked = claim.request_times.find(machine);
+    AssignNode action{machine,
+                      rack == claim.racks.end() ? "" : rack->second,
+                      wanted ? facts.BootProfile() : "",
+                      gpu,
+                      "capacity granted it",
+                      asked == claim.request_times.end() ? kNever : asked->second};
     draft.nodes[name] = NodeOf(facts.pool, action, facts.now);
-    draft.AddAction(std::move(action));
-    draft.CountStep();
+    draft.AddStep(std::move(action));
   }
 }
 
@@ -188,7 +192,7 @@ void OrderBoots(const PlanFacts& facts, Draft& draft) {
   const bool too_many = draft.KeptNodes() > facts.pool.wanted_nodes();
   for (auto& [name, node] : draft.nodes) {
     if (node.state != NodeState::kAssigned || node.desired.phase != Phase::kUndecided) continue;
-    if (facts.profile.empty() && facts.judgement.validity == Validity::kInvalid) {
+    if (facts.profile.empty() && facts.catalogue_check.validity == Validity::kInvalid) {
       WaitForConfiguration(facts, draft, node, DeferReason::kNoConfiguration,
                            "there is no configuration");
     } else if (facts.profile.empty()) {
@@ -213,7 +217,7 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
     const auto machines = static_cast<int64_t>(facts.answers.claim.value.machines.size());
     draft.account.requested_nodes = std::max(facts.answers.claim.value.nodes, machines);
   }
-  const bool valid = facts.judgement.validity == Validity::kValid;
+  const bool valid = facts.catalogue_check.validity == Validity::kValid;
   const int64_t covered = facts.answers.holding.here() ? facts.answers.holding.value.nodes
                                                        : draft.account.granted_nodes;
   const int64_t wanted = valid ? facts.pool.wanted_nodes() : 0;

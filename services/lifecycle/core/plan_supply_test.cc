@@ -19,13 +19,15 @@ TEST(Plan, AMachineThatWasRepairedAndGrantedAgainBecomesANewNode) {
   node.state = NodeState::kDeliveryFailed;
   Snapshot snapshot{&cluster, &pool, {&node}, 1, {true, TypeFacts{.gpus = 8}, true, true}};
   snapshot.now = absl::FromUnixSeconds(1'750'000'000);
-  snapshot.answers.claim.state = Answer<ClaimAnswer>::State::kHere;
+  snapshot.answers.claim.state = PeerReply<ClaimFacts>::State::kHere;
   snapshot.answers.claim.value.nodes = 1;
   snapshot.answers.claim.value.machines = {"g1"};
+  snapshot.answers.claim.value.request_times = {{"g1", snapshot.now - absl::Minutes(5)}};
   const std::vector<Action> actions = Plan(snapshot).actions;
   ASSERT_GE(actions.size(), 2U);
   EXPECT_TRUE(std::holds_alternative<PurgeNode>(actions[0]));
-  EXPECT_TRUE(std::holds_alternative<AssignNode>(actions[1]));
+  ASSERT_TRUE(std::holds_alternative<AssignNode>(actions[1]));
+  EXPECT_EQ(std::get<AssignNode>(actions[1]).request_time, snapshot.now - absl::Minutes(5));
 }
 
 }  // namespace

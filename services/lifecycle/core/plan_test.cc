@@ -20,8 +20,8 @@ class PlanTest : public ::testing::Test {
     snapshot_.now = absl::FromUnixSeconds(1'750'000'000);
   }
   template <class T>
-  static void Release(Answer<T>& answer) {
-    answer.state = Answer<T>::State::kRefused;
+  static void Release(PeerReply<T>& answer) {
+    answer.state = PeerReply<T>::State::kRefused;
     answer.reason = "POOL_RELEASED";
   }
   bool RemovesThePool() const {
@@ -42,7 +42,7 @@ TEST_F(PlanTest, TheSameSnapshotGivesTheSamePlan) {
 }
 
 TEST_F(PlanTest, WhileAServiceIsAwayItIsAskedAgainSoon) {
-  snapshot_.answers.holding.state = Answer<HoldingAnswer>::State::kAway;
+  snapshot_.answers.holding.state = PeerReply<HoldingFacts>::State::kAway;
   EXPECT_LE(Plan(snapshot_).due, snapshot_.now + snapshot_.policy.retry);
   // One that has released the pool says the same for ever.
   Release(snapshot_.answers.holding);
@@ -53,7 +53,7 @@ TEST_F(PlanTest, AServiceThatReleasedADeletedPoolHoldsNothingOfIt) {
   pool_.delete_time = snapshot_.now;
   pool_.status.conditions = {
       {condition::kNodesRemoved, "True", reason::kComplete, "All Nodes have been removed."}};
-  snapshot_.answers.configuration.state = Answer<ConfigurationAnswer>::State::kHere;
+  snapshot_.answers.configuration.state = PeerReply<ConfigurationFacts>::State::kHere;
   Release(snapshot_.answers.claim);
   EXPECT_FALSE(RemovesThePool()) << "quota has not answered";
   Release(snapshot_.answers.holding);

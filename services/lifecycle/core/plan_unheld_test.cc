@@ -16,7 +16,7 @@ class Unheld : public ::testing::Test {
  protected:
   void Run(int64_t nodes) {
     sim_.Create(nodes);
-    ASSERT_TRUE(sim_.Settle());
+    ASSERT_TRUE(sim_.Converge());
   }
   void ExpectLevel(size_t nodes) {
     EXPECT_EQ(sim_.Reason("AtTarget"), "TargetMet");
@@ -30,18 +30,18 @@ class Unheld : public ::testing::Test {
 TEST_F(Unheld, ANodeIsShownForTheGraceAndThenGoes) {
   Run(3);
   sim_.Forget("g101");
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   EXPECT_EQ(sim_.Reason("AtTarget"), "InternalError");
   EXPECT_THAT(sim_.Obstacles(), Contains("MACHINE_NOT_HELD"));
   // The one that capacity gave instead takes work meanwhile.
   ASSERT_NE(sim_.node("g103"), nullptr);
   EXPECT_EQ(sim_.node("g103")->state, NodeState::kProduction);
   sim_.Advance(kUnheldGrace - absl::Minutes(2));
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   ASSERT_NE(sim_.node("g101"), nullptr);
   EXPECT_EQ(sim_.node("g101")->state, NodeState::kProduction);
   sim_.Advance(absl::Minutes(3));
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   EXPECT_EQ(sim_.node("g101"), nullptr);
   ExpectLevel(3);
 }
@@ -51,9 +51,9 @@ TEST_F(Unheld, ANodeGoesAlsoWhereNothingComesInstead) {
   Run(2);
   sim_.OthersTake(200);
   sim_.Forget("g101");
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   sim_.Advance(kUnheldGrace);
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   EXPECT_EQ(sim_.node("g101"), nullptr);
   EXPECT_EQ(sim_.NodeMachines(), sim_.machines());
   EXPECT_EQ(sim_.Reason("AtTarget"), "UnderTarget");
@@ -63,11 +63,11 @@ TEST_F(Unheld, ANodeStaysWhenItsMachineIsHeldAgain) {
   Run(2);
   sim_.OthersTake(200);
   sim_.Forget("g101");
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   sim_.Recall("g101");
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   sim_.Advance(kUnheldGrace * 2);
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   ASSERT_NE(sim_.node("g101"), nullptr);
   ExpectLevel(2);
 }
@@ -76,7 +76,7 @@ TEST_F(Unheld, ANodeStaysWhenItsMachineIsHeldAgain) {
 TEST_F(Unheld, NotManyGoAtOnce) {
   Run(20);
   for (int i = 100; i < 120; ++i) sim_.Forget(absl::StrCat("g", i));
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   const auto left = [&] {
     int64_t nodes = 0;
     for (int i = 100; i < 120; ++i) {
@@ -87,13 +87,13 @@ TEST_F(Unheld, NotManyGoAtOnce) {
   };
   EXPECT_EQ(left(), 20);
   sim_.Advance(kUnheldGrace);
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   EXPECT_LT(left(), 20);
   EXPECT_GE(left(), 15);
   EXPECT_THAT(sim_.Obstacles(), Contains("GIVE_UP_LIMIT"));
   for (int i = 0; i < 20 && left() > 0; ++i) {
     sim_.Advance(absl::Minutes(10));
-    ASSERT_TRUE(sim_.Settle());
+    ASSERT_TRUE(sim_.Converge());
   }
   EXPECT_THAT(sim_.Obstacles(), Not(Contains("GIVE_UP_LIMIT")));
   ExpectLevel(20);
@@ -105,7 +105,7 @@ TEST_F(Unheld, WhatIsChargedForMoreIsAskedAnew) {
   Run(2);
   const int64_t before = sim_.pool()->account.generation;
   sim_.Forget("g101");
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   EXPECT_EQ(sim_.holding(), 3);
   EXPECT_GT(sim_.pool()->account.generation, before);
   EXPECT_TRUE(sim_.fenced);
@@ -116,7 +116,7 @@ TEST_F(Unheld, APoolLearnsWhatItsClaimHolds) {
   Run(0);
   sim_.GoAhead(2, 2, 0);
   sim_.GrowClaim(3);
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   EXPECT_EQ(sim_.machines().size(), 0U);
   ExpectLevel(0);
 }
@@ -126,7 +126,7 @@ TEST_F(Unheld, ADeletedPoolLearnsWhatItsClaimHolds) {
   sim_.GoAhead(2, 2, 0);
   sim_.GrowClaim(3);
   sim_.Delete();
-  ASSERT_TRUE(sim_.Settle());
+  ASSERT_TRUE(sim_.Converge());
   EXPECT_EQ(sim_.pool(), nullptr);
   EXPECT_FALSE(sim_.has_claim());
   EXPECT_TRUE(sim_.machines().empty());

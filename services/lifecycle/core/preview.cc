@@ -70,8 +70,8 @@ class Rehearsal {
   State state_;
   int64_t revision_ = 0;
   bool first_ = true;
-  int64_t asked_ = 0;                          // of capacity, by the last pass
-  Answer<ConfigurationAnswer> configuration_;  // to the first pass
+  int64_t asked_ = 0;                            // of capacity, by the last pass
+  PeerReply<ConfigurationFacts> configuration_;  // to the first pass
   Preview told_;
   std::optional<Reconfiguration> reboots_;  // when the mutation asks for them
   // Machines.
@@ -120,7 +120,7 @@ void Rehearsal::TellVictims(const Snapshot& snapshot) {
 
 void Rehearsal::TellConfiguration() {
   if (!configuration_.here()) return;
-  const ConfigurationAnswer& told = configuration_.value;
+  const ConfigurationFacts& told = configuration_.value;
   // What waits for Nodes that are mid-delivery will be active.
   told_.active = told.waiting ? told.waiting->node_profile : told.active;
   told_.pending = told.pending ? told.pending->node_profile : "";

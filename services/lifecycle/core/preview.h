@@ -23,7 +23,7 @@ struct Preview {
   int64_t charge_delta = 0;  // against now
   int64_t more_nodes = 0;    // asked of capacity beyond what it was asked for
   // What capacity says once it is asked for them; only with more_nodes.
-  Answer<ClaimAnswer> claim = {};
+  PeerReply<ClaimFacts> claim = {};
   std::string capacity = {};              // the message of the pool's condition then
   std::vector<std::string> victims = {};  // machines, at most kMaxNamedMachines
   int64_t victim_count = 0;

@@ -25,8 +25,8 @@ using ::testing::IsSubsetOf;
 class PeersCopy : public SimPeers {
  public:
   explicit PeersCopy(const SimPeers& peers) : SimPeers(peers) {}
-  Answers Answer(const Demand& demand, bool with_affinity) {
-    Answers answers;
+  PeerReplies Answer(const Demand& demand, bool with_affinity) {
+    PeerReplies answers;
     if (demand.holding) answers.holding = AskQuota(*demand.holding);
     if (demand.claim) answers.claim = AskCapacity(*demand.claim, with_affinity);
     if (demand.configuration) answers.configuration = AskConfiguration(*demand.configuration);
@@ -41,7 +41,7 @@ class World : public Simulation {
   int Dice(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
   bool OneIn(int n) { return Dice(n) == 0; }
 
-  // As services/lifecycle/advisor.cc does it.
+  // As services/lifecycle/api/advisor.cc does it.
   template <class Command>
   Preview Rehearse(const Command& command) {
     const Tried tried = TryOut(command);
@@ -62,7 +62,7 @@ class World : public Simulation {
     for (int i = 0; i < 40; ++i) {
       for (const std::string& machine : NodeMachines()) SetActive(machine, false);
       Advance(absl::Minutes(11));
-      if (!Settle()) std::abort();
+      if (!Converge()) std::abort();
     }
   }
 
@@ -77,7 +77,7 @@ class World : public Simulation {
           OneIn(2) ? ScaleDownStrategy::kPreferIdle : ScaleDownStrategy::kIdleOnly;
       spec.max_unavailable = OneIn(3) ? "1" : OneIn(3) ? "50%" : "";
     });
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
     for (const std::string& machine : NodeMachines()) {
       if (OneIn(3)) SetActive(machine, true, 1 + Dice(5));
       if (OneIn(5))
@@ -85,7 +85,7 @@ class World : public Simulation {
                         .protect_until_time = now() + absl::Hours(1)});
       Advance(absl::Seconds(Dice(100)));
     }
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
 
  private:
@@ -121,7 +121,7 @@ TEST(Preview, OfAResizeIsWhatThenHappens) {
     }
     const Preview told = world.Rehearse(order);
     world.Must(order);
-    ASSERT_TRUE(world.Settle());
+    ASSERT_TRUE(world.Converge());
     if (told.more_nodes > 0) {
       ASSERT_TRUE(told.claim.here());
       const auto came = static_cast<int64_t>(world.machines().size() - before.size());
@@ -155,17 +155,17 @@ TEST(Preview, OfReconfigureRebootsIsWhatThenHappens) {
     SCOPED_TRACE(Describe(seed));
     World world(seed);
     world.Create(1 + world.Dice(6));
-    ASSERT_TRUE(world.Settle());
+    ASSERT_TRUE(world.Converge());
     const std::set<std::string> machines = world.NodeMachines();
     if (world.OneIn(2)) world.Stage("np-000000000002");
-    ASSERT_TRUE(world.Settle());
+    ASSERT_TRUE(world.Converge());
     ReconfigureNodePool order{.name = kSimPool};
     for (const std::string& machine : machines) {
       if (world.OneIn(4)) order.machines.push_back(machine);
     }
     const Preview told = world.Rehearse(order);
     world.Must(order);
-    ASSERT_TRUE(world.Settle());
+    ASSERT_TRUE(world.Converge());
     int64_t rebooted = 0;
     for (const std::string& machine : machines) {
       const std::vector<std::string> events = world.ReasonsSince(0, machine);
@@ -183,10 +183,10 @@ TEST(Preview, OfReconfigureRebootsIsWhatThenHappens) {
 TEST(Preview, OfVictimsThatWereNamedBefore) {
   World world;
   world.Create(4);
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   world.SetActive("g100", true);
   world.Must(ResizeNodePool{.name = kSimPool, .remove_machines = {"g100"}});
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   const Preview told = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 2});
   EXPECT_THAT(told.victims, testing::Contains("g100"));
   EXPECT_EQ(told.victim_count, 2);
@@ -201,13 +201,13 @@ TEST(Preview, OfARiseWhileNodesLeave) {
   World world;
   world.limit = 4;
   world.Create(4, ScaleDownStrategy::kPreferIdle);
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   for (const char* machine : {"g100", "g101", "g102"}) {
     world.SetActive(machine, true);
     world.blocked_by[machine] = "default/web";
   }
   world.Resize(1);
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   const Preview full = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 4});
   EXPECT_EQ(full.charge, 4);
   EXPECT_EQ(full.charge_delta, 1) << "one has gone, two are drained";
@@ -215,7 +215,7 @@ TEST(Preview, OfARiseWhileNodesLeave) {
   const Preview told = world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 4});
   const auto before = std::ssize(world.machines());
   world.Resize(4);
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   EXPECT_EQ(told.more_nodes, std::ssize(world.machines()) - before);
   EXPECT_GT(told.more_nodes, 0);
 }
@@ -224,15 +224,15 @@ TEST(Preview, OfARiseWhileNodesLeave) {
 TEST(Preview, OfRebootsCountsThoseThatStayAndAreAsked) {
   World world;
   world.Create(3);
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   world.Stage("np-000000000002");
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   EXPECT_EQ(world.Rehearse(ResizeNodePool{.name = kSimPool, .target_nodes = 1}).nodes_to_reboot, 1);
   EXPECT_EQ(
       world.Rehearse(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}}).nodes_to_reboot,
       1);
   world.Must(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}});
-  ASSERT_TRUE(world.Settle());
+  ASSERT_TRUE(world.Converge());
   EXPECT_EQ(
       world.Rehearse(ReconfigureNodePool{.name = kSimPool, .machines = {"g101"}}).nodes_to_reboot,
       0)

@@ -142,7 +142,7 @@ TEST(Decide, ObjectGenerationsThatAreRefusedAreNamed) {
 TEST(Decide, ALaterObjectGenerationMovesNothingElse) {
   Simulation sim;
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const Pool before = *sim.pool();
   ApplyNodePool command = sim.Applied([](Spec&) {});
   command.object_generation = 9;

@@ -33,7 +33,7 @@ TEST(ReferenceCapacity, PartialWithFewerMachinesInServiceThanWanted) {
   Simulation sim;
   sim.Retire(97);
   sim.Create(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"),
             "False/Partial: 3 of 5 Nodes granted: only 3 machines of gd-8xa100-i128 in zone "
             "US-EAST-04A are in service.");
@@ -47,7 +47,7 @@ TEST(ReferenceCapacity, NoneAvailableWithNoMachineInService) {
   Simulation sim;
   sim.Retire(100);
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"),
             "False/NoneAvailable: No machine of gd-8xa100-i128 in zone US-EAST-04A is in service.");
   EXPECT_THAT(sim.Obstacles(), ElementsAre("NOT_ENOUGH_MACHINES"));
@@ -60,7 +60,7 @@ TEST(ReferenceCapacity, NoneAvailableForAGangSaysHowManyAreInService) {
   sim.OthersTake(3);
   sim.whole = true;
   sim.Create(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(
       sim.Says("Capacity"),
       "False/NoneAvailable: No Node granted: 3 machines of gd-8xa100-i128 in zone US-EAST-04A "
@@ -73,7 +73,7 @@ TEST(ReferenceCapacity, NoneAvailableNodeAffinityWhenNoneMatches) {
   Simulation sim;
   sim.matching.emplace();
   sim.Apply([](Spec& spec) { WantRowSeven(spec, 2); });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"),
             "False/NoneAvailableNodeAffinity: None of 100 machines of gd-8xa100-i128 in zone "
             "US-EAST-04A in service matches the node affinity.");
@@ -85,13 +85,13 @@ TEST(ReferenceCapacity, PartialNodeAffinityWhenTooFewMatch) {
   Simulation sim;
   sim.matching = {"g150", "g160"};
   sim.Apply([](Spec& spec) { WantRowSeven(spec, 3); });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"),
             "False/PartialNodeAffinity: 2 of 3 Nodes granted: only 2 of 100 machines of "
             "gd-8xa100-i128 in zone US-EAST-04A in service match the node affinity.");
   EXPECT_THAT(sim.Obstacles(), ElementsAre("NODE_AFFINITY"));
   sim.matching->insert("g170");
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.machines(), ElementsAre("g150", "g160", "g170"));
   EXPECT_EQ(sim.Says("Capacity"), kSufficient);
 }
@@ -102,13 +102,13 @@ TEST(ReferenceCapacity, QueuedAwaitingCapacityWhileOthersHoldTheMachines) {
   Simulation sim;
   sim.OthersTake(99);
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"),
             "False/QueuedAwaitingCapacity: 2 of 3 Nodes queued, awaiting capacity of "
             "gd-8xa100-i128 in zone US-EAST-04A.");
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
   sim.OthersLeave();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"), kSufficient);
 }
 
@@ -119,7 +119,7 @@ TEST(ReferenceCapacity, WhatIsReclaimedForAPoolIsExplained) {
   Running sim(1);
   sim.OthersTake(99);
   sim.Resize(4);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const absl::Time start = sim.now();
   sim.reclaimed = {
       3, {{"g900", start}, {"g901", start + absl::Minutes(20)}}, start + absl::Minutes(21)};
@@ -175,12 +175,12 @@ TEST(ReferenceCapacity, WhatIsReclaimedForAPoolIsExplained) {
 TEST(ReferenceCapacity, InternalErrorWhileCapacityIsOutOfReach) {
   Running sim(1);
   sim.capacity_away = true;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"), "Unknown/InternalError: Capacity could not be checked.");
   EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
   EXPECT_EQ(sim.last_plan.due, sim.now() + sim.policy.retry);
   sim.capacity_away = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"), kSufficient);
 }
 
@@ -193,7 +193,7 @@ TEST(ReferenceQuota, UnderThenOverThenUnder) {
   EXPECT_EQ(sim.Says("Quota"), "True/Under: NodePool is within instance type quota.");
   sim.limit = 1;
   sim.Resize(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Quota"),
             "False/Over: NodePool targetNodes pushes you over quota for gd-8xa100-i128 in "
             "US-EAST-04A.");
@@ -202,7 +202,7 @@ TEST(ReferenceQuota, UnderThenOverThenUnder) {
   EXPECT_EQ(sim.CountOf("CWOverQuota"), 1);
   EXPECT_THAT(sim.Obstacles(), ElementsAre("OVER_QUOTA"));
   sim.limit = 3;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Quota"), "Under");
   EXPECT_THAT(sim.machines(), SizeIs(3));
 }
@@ -212,7 +212,7 @@ TEST(ReferenceQuota, NotSetWithoutALimit) {
   Simulation sim;
   sim.limit = 0;
   sim.Create(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Quota"),
             "False/NotSet: Quota not found for instance type gd-8xa100-i128 in zone US-EAST-04A.");
   EXPECT_THAT(sim.machines(), IsEmpty());
@@ -225,7 +225,7 @@ TEST(ReferenceQuota, InternalErrorWhileQuotaIsOutOfReach) {
   Running sim(2);
   sim.quota_away = true;
   sim.Resize(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Quota"), "Unknown/InternalError: Quota could not be checked.");
   EXPECT_EQ(sim.CountOf("CWNodePoolQuotaCheckFailed"), 1);
   EXPECT_THAT(sim.machines(), SizeIs(2));
@@ -239,7 +239,7 @@ TEST(ReferenceQuota, InternalErrorWhileQuotaIsOutOfReach) {
   EXPECT_EQ(sim.node("g100"), nullptr);
   EXPECT_THAT(sim.machines(), SizeIs(2));
   sim.quota_away = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Quota"), "Under");
   EXPECT_THAT(sim.machines(), SizeIs(3));
 }

@@ -23,10 +23,10 @@ constexpr char kNewer[] = "np-000000000002";
 TEST(ReferenceEvents, ConfigStagedAndReconfigureRebooted) {
   Telling sim(1);
   sim.Stage(kNewer);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodeConfigStaged"));
   sim.Must(ReconfigureNodePool{.name = kSimPool});
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"),
               ElementsAre("CWNodeCordoned", "CWNodeTainted", "CWConfigStaged", "CWNodeUncordoned",
                           "CWNodeUntainted", "CWReconfigureRebooted"));
@@ -43,12 +43,12 @@ TEST(ReferenceEvents, ConfigStagedAndReconfigureRebooted) {
 TEST(ReferenceEvents, PendingPromotedAndRolledBack) {
   Telling sim(1);
   sim.Pend(kNewer);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWPendingNodeConfig"));
   sim.Promote();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.RollBackTo(kSimProfile);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(
       sim.ReasonsSince(sim.begin),
       ElementsAre("CWPendingNodeConfig", "CWManualUpgradeTrigger", "CWNodePoolNodeConfigUpdated",
@@ -65,10 +65,10 @@ TEST(ReferenceEvents, UpdatePendingWhileNodesAreMidDelivery) {
   Telling sim(1);
   sim.stuck = {"g101"};
   sim.Resize(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Pend(kNewer);
   sim.Promote();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool()->status.node_profile, kSimProfile);
   EXPECT_EQ(sim.pool()->status.waiting->node_profile, kNewer);
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdatePending"), SizeIs(1));
@@ -76,7 +76,7 @@ TEST(ReferenceEvents, UpdatePendingWhileNodesAreMidDelivery) {
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), IsEmpty());
   EXPECT_THAT(sim.Obstacles(), Contains("CONFIGURATION_WAITS"));
   sim.stuck.clear();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool()->status.node_profile, kNewer);
   EXPECT_THAT(sim.PoolSays("CWManualUpgradeTrigger"), SizeIs(1));
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), SizeIs(1));
@@ -94,7 +94,7 @@ TEST(ReferenceEvents, NoPendingConfigurationAndRollbackFailed) {
   Telling sim(1);
   sim.Promote();
   sim.RollBackTo("np-00000000000f");
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodePoolNoPendingConfiguration",
                                                        "CWNodePoolNodeConfigRollbackFailed"));
 }
@@ -111,10 +111,10 @@ TEST(ReferenceEvents, UpdateConflictIsToldOnceWhetherOrNotTheFirstWasSeenWaiting
     sim.Pend(kNewer);
     sim.Promote();
     if (seen) {
-      ASSERT_TRUE(sim.Settle());
+      ASSERT_TRUE(sim.Converge());
     }
     sim.RollBackTo(kSimProfile);
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdateConflict"), SizeIs(1));
     EXPECT_THAT(sim.PoolSays("CWManualUpgradeTrigger"), SizeIs(seen ? 1 : 0));
     EXPECT_THAT(sim.PoolSays("CWManualRollbackTrigger"), IsEmpty());
@@ -126,21 +126,21 @@ TEST(ReferenceEvents, UpdateConflictIsToldOnceWhetherOrNotTheFirstWasSeenWaiting
 TEST(ReferenceEvents, AnOrderThatWaitsIsToldToItsEndWhateverIsOrderedMeanwhile) {
   Telling sim(1);
   sim.Stage(kNewer);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Must(ReconfigureNodePool{.name = kSimPool});
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.stuck = {"g101"};
   sim.Resize(2);
   sim.Live();
   sim.RollBackTo(kSimProfile);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ASSERT_EQ(sim.configuration.orders.back().outcome, ConfigurationOrder::Outcome::kWaiting);
   sim.RollBackTo("np-00000000000f");
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigRollbackFailed"), SizeIs(1));
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"), IsEmpty());
   sim.stuck.clear();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigUpdated"),
               ElementsAre("Configuration np-000000000001 is active after a rollback."));
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodeConfigRollbackFailed"), SizeIs(1));
@@ -153,15 +153,15 @@ TEST(ReferenceEvents, AnOrderThatIsOvertakenWhileItWaitsIsTold) {
     SCOPED_TRACE(promotion);
     Telling sim(1);
     sim.Stage(kNewer);
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     sim.Must(ReconfigureNodePool{.name = kSimPool});
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     sim.stuck = {"g101"};
     sim.Resize(2);
     sim.Live();
     sim.Pend("np-000000000003");
     promotion ? sim.Promote() : sim.RollBackTo(kSimProfile);
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     ASSERT_EQ(sim.configuration.orders.back().outcome, ConfigurationOrder::Outcome::kWaiting);
     const char* failed =
         promotion ? "CWNodePoolNoPendingConfiguration" : "CWNodePoolNodeConfigRollbackFailed";
@@ -169,7 +169,7 @@ TEST(ReferenceEvents, AnOrderThatIsOvertakenWhileItWaitsIsTold) {
     sim.configuration.orders.back().outcome = ConfigurationOrder::Outcome::kReplaced;
     sim.configuration.orders.back().message = "The pool came to want np-000000000002 instead.";
     sim.configuration.waiting.reset();
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     EXPECT_THAT(sim.PoolSays(failed),
                 ElementsAre(promotion ? "The promotion of np-000000000003 was not carried out. The "
                                         "pool came to want np-000000000002 instead."
@@ -186,13 +186,13 @@ TEST(ReferenceEvents, ConfigStagingFailedUntilItSucceeds) {
   Telling sim(1);
   sim.staging_fails = {"g100"};
   sim.Stage(kNewer);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.NodeSays("CWNodeConfigStagingFailed"),
               ElementsAre("Node g100 could not be staged with configuration np-000000000002: the "
                           "disk is full."));
   EXPECT_EQ(sim.node("g100")->desired.node_profile, kNewer);
   sim.staging_fails.clear();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.node("g100")->observed.staging_error, "");
 }
 

@@ -22,10 +22,10 @@ TEST(ReferenceEvents, NodePoolCreatedAndDeleted) {
   sim.Create(0);
   EXPECT_THAT(sim.ReasonsSince(0), ElementsAre("CWNodePoolCreated"));
   sim.Apply([](Spec& spec) { spec.node_labels = {{"a", "b"}}; });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Delete();
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(0),
               ElementsAre("CWNodePoolCreated", "CWNodePoolMetadata", "CWNodePoolDeleted"));
 }
@@ -35,13 +35,13 @@ TEST(ReferenceEvents, NodePoolCreatedAndDeleted) {
 TEST(ReferenceEvents, InvalidInstanceTypeAndInstanceTypeNotInZone) {
   Telling sim(0);
   sim.catalogue.type.reset();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWInvalidInstanceType"),
               ElementsAre("Instance type gd-8xa100-i128 does not exist."));
   sim.catalogue = Simulation().catalogue;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.catalogue.offered = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWInstanceTypeNotInZone"),
               ElementsAre("Instance type gd-8xa100-i128 is not available in zone US-EAST-04A."));
 }
@@ -55,12 +55,12 @@ TEST(ReferenceEvents, WhatKeepsAPoolFromGrowingIsToldOnceEach) {
   sim.limit = 2;
   sim.OthersTake(200);
   sim.Resize(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Resize(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.quota_away = sim.capacity_away = true;
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     sim.Advance(sim.policy.retry);
   }
   for (const char* reason : {"CWInsufficientCapacity", "CWOverQuota", "CWNodePoolQuotaCheckFailed",
@@ -75,7 +75,7 @@ TEST(ReferenceEvents, WhatKeepsAPoolFromGrowingIsToldOnceEach) {
 TEST(ReferenceEvents, OneNodeUp) {
   Telling sim(0);
   sim.Resize(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodeRequestQueued", "CWNodeAssigned",
                                                        "CWNodeRegistered", "CWNodePoolScaledUp"));
   EXPECT_THAT(sim.PoolSays("CWNodeRequestQueued"),
@@ -93,7 +93,7 @@ TEST(ReferenceEvents, DeliverFailAndRegistrationFailed) {
   sim.boot_fails = {"g100"};
   sim.registration_fails = {"g101"};
   sim.Resize(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWNodeDeliverFail"),
               ElementsAre("Node g100 could not be delivered: no kernel."));
   // In the cluster it was already.
@@ -119,7 +119,7 @@ TEST(ReferenceEvents, DeliverFailAndRegistrationFailed) {
   // No agent took it up at all: nothing was delivered.
   sim.stuck = {"g105"};
   sim.Resize(4);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Advance(sim.policy.boot_deadline);
   sim.Pass();
   EXPECT_THAT(sim.PoolSays("CWNodeDeliverFail"),
@@ -133,7 +133,7 @@ TEST(ReferenceEvents, NodePoolDisabledAfterTooManyBootFailures) {
   Telling sim(0);
   sim.boot_fails = {"g100", "g101", "g102", "g103"};
   sim.Resize(4);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWNodePoolDisabled"),
               ElementsAre("Configuration np-000000000001 was disabled because too many boots "
                           "failed: no further Node boots into it."));
@@ -143,7 +143,7 @@ TEST(ReferenceEvents, NodePoolDisabledAfterTooManyBootFailures) {
 TEST(ReferenceEvents, NodePoolMetadataWhenLabelsChange) {
   Telling sim(2);
   sim.Apply([](Spec& spec) { spec.node_labels = {{"team", "ml"}}; });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWNodePoolMetadata"), ElementsAre("Updated nodeLabels."));
   EXPECT_EQ(sim.node("g101")->desired.labels.at("team"), "ml");
   EXPECT_EQ(sim.node("g101")->state, NodeState::kProduction);
@@ -161,7 +161,7 @@ TEST(ReferenceEvents, NodePoolMetadataWhenLabelsChange) {
 TEST(ReferenceEvents, OneNodeDown) {
   Telling sim(1);
   sim.Resize(0);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.ReasonsSince(sim.begin),
               ElementsAre("CWNodePoolRemoveNodes", "CWNodeDeletionRequestSuccess",
                           "CWNodeMarkedPrepareForTerminate", "CWNodeCordoned", "CWDrainNode",
@@ -179,7 +179,7 @@ TEST(ReferenceEvents, UncordonedWhenARemovalIsCancelled) {
   ASSERT_TRUE(sim.Pass());
   sim.begin = sim.told().size();
   sim.Resize(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   // The pool was not scaled: no Node came or went.
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWNodeUncordoned"));
   EXPECT_THAT(sim.ReasonsSince(sim.begin, "g100"), ElementsAre("CWNodeUncordoned"));
@@ -189,9 +189,9 @@ TEST(ReferenceEvents, NotScaledUpWhenATargetOutOfReachIsTakenBack) {
   Telling sim(2);
   sim.limit = 2;
   sim.Resize(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Resize(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_THAT(sim.ReasonsSince(sim.begin), ElementsAre("CWOverQuota"));
 }
@@ -205,16 +205,16 @@ TEST(ReferenceEvents, DrainingPDBViolationThenForceDelete) {
   sim.SetActive("g100", true);
   sim.blocked_by = {{"g100", "default/web-pdb"}};
   sim.Resize(0);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const std::string blocked = "Node g100 cannot be drained: default/web-pdb.";
   EXPECT_THAT(sim.PoolSays("CWNodeDrainingPDBViolation"), ElementsAre(blocked));
   EXPECT_THAT(sim.NodeSays("CWNodeDrainingPDBViolation"), ElementsAre(blocked));
   EXPECT_THAT(sim.Obstacles(), Contains("DRAIN_BLOCKED"));
   sim.Advance(sim.policy.drain_deadline - absl::Minutes(2));
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWNodeDrainingForceDelete"), IsEmpty());
   sim.Advance(absl::Minutes(2));
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWNodeDrainingForceDelete"), SizeIs(1));
   EXPECT_THAT(sim.NodeSays("CWNodeDrainingForceDelete"), SizeIs(1));
   EXPECT_THAT(sim.machines(), IsEmpty());
@@ -226,9 +226,9 @@ TEST(ReferenceEvents, ABudgetThatLetsGoNeedsNoForce) {
   sim.SetActive("g100", true);
   sim.blocked_by = {{"g100", "default/web-pdb"}};
   sim.Resize(0);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.blocked_by.clear();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.machines(), IsEmpty());
   EXPECT_THAT(sim.PoolSays("CWNodeDrainingForceDelete"), IsEmpty());
 }
@@ -238,9 +238,9 @@ TEST(ReferenceEvents, NodesRemoveErrorOnce) {
   Telling sim(1);
   sim.removal_fails = {"g100"};
   sim.Resize(0);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Advance(absl::Hours(1));
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.PoolSays("CWNodePoolNodesRemoveError"),
               ElementsAre("Node g100 could not be removed: the power does not go off."));
 }

@@ -36,7 +36,7 @@ struct Unreleased : Simulation {
 // nothing is asked of capacity; it heals by itself when a release comes."
 TEST(ReferenceInvalid, WhatResolvesToNothingIsInvalidAndCostsNothing) {
   Unreleased sim;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"), absl::StrCat("False/Invalid: ", kMissing));
   EXPECT_THAT(sim.machines(), IsEmpty());
   EXPECT_FALSE(sim.has_claim());
@@ -46,7 +46,7 @@ TEST(ReferenceInvalid, WhatResolvesToNothingIsInvalidAndCostsNothing) {
   EXPECT_EQ(sim.CountOf("CWNodeRequestQueued"), 0);
   EXPECT_THAT(sim.ObstacleTexts(), ElementsAre(absl::StrCat("INVALID_SPEC user: ", kMissing)));
   sim.Release();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Validated"), "Valid");
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   EXPECT_THAT(sim.machines(), SizeIs(3));
@@ -56,7 +56,7 @@ TEST(ReferenceInvalid, WhatResolvesToNothingIsInvalidAndCostsNothing) {
 // What the spec leaves open, and is not there either, is no fault of its owner.
 TEST(ReferenceInvalid, WithNothingReleasedTheOperatorMustAct) {
   Unreleased sim(/*of_spec=*/false);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Validated"), "Invalid");
   EXPECT_FALSE(sim.has_claim());
   EXPECT_THAT(sim.ObstacleTexts(), ElementsAre(absl::StrCat("INVALID_SPEC operator: ", kMissing)));
@@ -68,18 +68,18 @@ TEST(ReferenceInvalid, APoolWhoseDriverIsWithdrawnKeepsItsNodes) {
   sim.configuration.problem = kMissing;
   sim.configuration.problem_of_spec = true;
   sim.Resize(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Validated"), "Invalid");
   EXPECT_THAT(sim.machines(), SizeIs(3));
   // Silence is no news.
   sim.configuration_away = true;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"), absl::StrCat("False/Invalid: ", kMissing));
   EXPECT_THAT(sim.machines(), SizeIs(3));
   sim.configuration_away = false;
   sim.configuration.problem.clear();
   sim.configuration.problem_of_spec = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.machines(), SizeIs(5));
   EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
 }
@@ -89,7 +89,7 @@ TEST(ReferenceInvalid, WhatTheSpecLeavesOpenDoesNotStopAPoolThatHasAConfiguratio
   Running sim(3);
   sim.configuration.problem = kMissing;
   sim.Resize(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Validated"), "Valid");
   EXPECT_THAT(sim.machines(), SizeIs(5));
   EXPECT_THAT(sim.ObstacleTexts(),
@@ -100,13 +100,13 @@ TEST(ReferenceInvalid, WhatTheSpecLeavesOpenDoesNotStopAPoolThatHasAConfiguratio
 TEST(ReferenceInvalid, WhatWasGrantedInTheSilenceIsGivenBack) {
   Unreleased sim;
   sim.configuration_away = true;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ASSERT_THAT(sim.machines(), SizeIs(3));
   sim.configuration_away = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Validated"), "Invalid");
   sim.Advance(kUnbootableGrace);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.machines(), IsEmpty());
   EXPECT_EQ(sim.holding(), 0);
 }
@@ -128,7 +128,7 @@ TEST(ReferenceInvalid, ThePreviewSaysTheSame) {
 TEST(ReferenceInvalid, ATypeWithdrawnFromUnderItsNodes) {
   Running sim(3);
   sim.catalogue.offered = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"),
             "False/Invalid: Instance type gd-8xa100-i128 is not available in zone US-EAST-04A.");
   EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
@@ -137,13 +137,13 @@ TEST(ReferenceInvalid, ATypeWithdrawnFromUnderItsNodes) {
               ElementsAre("INVALID_SPEC operator: Instance type gd-8xa100-i128 is not available in "
                           "zone US-EAST-04A."));
   sim.Resize(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"),
             "False/Partial: 3 of 5 Nodes granted: no more are asked for while the NodePool is "
             "invalid.");
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 0) << "a second Warning misleads";
   sim.catalogue.offered = true;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
 }
 
@@ -153,9 +153,9 @@ TEST(ReferenceInvalid, SpotWithdrawnFromUnderItsNodes) {
     spec.compute_class = "spot";
     spec.target_nodes = 2;
   });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.catalogue.general_access = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Capacity"), "Sufficient");
   EXPECT_THAT(sim.ObstacleTexts(),
               ElementsAre("INVALID_SPEC operator: Zone US-EAST-04A does not serve spot pools."));
@@ -167,12 +167,12 @@ TEST(ReferenceInvalid, ANewOneHasItsCapacityCondition) {
       "False/NoneAvailable: 0 of 3 Nodes granted: no more are asked for while the NodePool is "
       "invalid.";
   Unreleased unreleased;
-  ASSERT_TRUE(unreleased.Settle());
+  ASSERT_TRUE(unreleased.Converge());
   EXPECT_EQ(unreleased.Says("Capacity"), kNone);
   Simulation sim;
   sim.catalogue.offered = false;
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Capacity"), kNone);
   EXPECT_THAT(sim.ObstacleTexts(),
               ElementsAre("INVALID_SPEC user: Instance type gd-8xa100-i128 is not available in "
@@ -180,7 +180,7 @@ TEST(ReferenceInvalid, ANewOneHasItsCapacityCondition) {
   // Once it is valid, what is short is told.
   sim.Retire(100);
   sim.catalogue.offered = true;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Capacity"), "NoneAvailable");
   EXPECT_EQ(sim.CountOf("CWInsufficientCapacity"), 1);
 }

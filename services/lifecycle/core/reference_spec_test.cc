@@ -24,7 +24,7 @@ struct Running : Simulation {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
   std::string Label(const std::string& key) const {
     const auto& labels = node("g100")->desired.labels;
@@ -151,7 +151,7 @@ TEST(ReferenceScheduling, StateAndReservedFollowTheLifecycle) {
   EXPECT_EQ(label("state"), "zap");
   EXPECT_EQ(label("reserved"), "control-plane");  // pending: no workloads
   EXPECT_EQ(label("reserved-desired"), "acme");
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(label("state"), "production");
   EXPECT_EQ(label("reserved"), "acme");
   EXPECT_EQ(label("reserved-desired"), "acme");
@@ -188,7 +188,7 @@ TEST(ReferenceScheduling, TaintsOfGpuCpuAndReservedNodes) {
   Simulation cpu;
   cpu.catalogue.type->gpus = 0;
   cpu.Create(1);
-  ASSERT_TRUE(cpu.Settle());
+  ASSERT_TRUE(cpu.Converge());
   EXPECT_THAT(cpu.node("g100")->desired.taints,
               ::testing::ElementsAre(Taint{"is_cpu_compute", "", "NoSchedule"}));
 }

@@ -19,7 +19,7 @@ TEST(Released, ThePoolSaysSoAndWhoMustAct) {
   Running sim(2);
   sim.ReleaseUid();
   sim.Resize(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   for (const auto& [type, service] :
        std::map<std::string, std::string>{{"Quota", "quota"},
                                           {"Capacity", "capacity"},
@@ -46,7 +46,7 @@ TEST(Released, ThePoolSaysSoAndWhoMustAct) {
 TEST(Released, IsNotAskedAgainAndAgain) {
   Running sim(2);
   sim.ReleaseUid();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_GT(sim.last_plan.due, sim.now() + sim.policy.retry);
 }
 
@@ -54,17 +54,17 @@ TEST(Released, IsNotAskedAgainAndAgain) {
 TEST(Released, ItsNodesGo) {
   Running sim(2);
   sim.ReleaseUid();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("AtTarget"),
             "Unknown/InternalError: Nodes could not be read: capacity does not know machine g100, "
             "g101 as the NodePool's.");
   sim.Advance(kUnheldGrace - absl::Minutes(2));
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.NodeMachines().size(), 2U)
       << "somebody may still delete the pool, or restore capacity";
   for (int i = 0; i < 3; ++i) {
     sim.Advance(absl::Minutes(11));
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
   }
   EXPECT_EQ(sim.NodeMachines().size(), 0U);
 }
@@ -75,7 +75,7 @@ TEST(Released, DeletionCompletes) {
     Running sim(nodes);
     sim.ReleaseUid();
     sim.Delete();
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     EXPECT_EQ(sim.pool(), nullptr);
     EXPECT_FALSE(sim.has_holding());
     EXPECT_FALSE(sim.has_claim());

@@ -74,7 +74,7 @@ bool ActiveToo(const Pool& pool) {
   return pool.deleting() || pool.spec.scale_down_strategy == ScaleDownStrategy::kPreferIdle;
 }
 
-bool IsUnheld(const Pool& pool, const Node& node, const Answer<ClaimAnswer>& claim) {
+bool IsUnheld(const Pool& pool, const Node& node, const PeerReply<ClaimFacts>& claim) {
   const std::vector<std::string>* held = HeldMachines(claim);
   if (pool.deleting() || held == nullptr || IsReturnable(node.state)) return false;
   return !std::binary_search(held->begin(), held->end(), node.machine);
@@ -85,7 +85,7 @@ bool IsGivenUp(const Node& node) {
 }
 
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
-                  const Answer<ClaimAnswer>& claim) {
+                  const PeerReply<ClaimFacts>& claim) {
   return std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) {
     return (IsInProgress(node->state) || IsInService(node->state)) && !IsUnheld(pool, *node, claim);
   });

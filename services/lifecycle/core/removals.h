@@ -40,7 +40,7 @@ bool ActiveToo(const Pool& pool);
 
 // Whether the pool's claim does not hold the Node's machine, though it is not on its way back. Of a
 // deleted pool all go as they do.
-bool IsUnheld(const Pool& pool, const Node& node, const Answer<ClaimAnswer>& claim);
+bool IsUnheld(const Pool& pool, const Node& node, const PeerReply<ClaimFacts>& claim);
 
 // Whether the cluster autoscaler chose the Node to leave by a scale-down that is under way. It
 // takes its taint off no more: back in service the Node would be of no use.
@@ -48,7 +48,7 @@ bool IsGivenUp(const Node& node);
 
 // Nodes that are here or come, and are not on their way out; their machines are the pool's.
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
-                  const Answer<ClaimAnswer>& claim);
+                  const PeerReply<ClaimFacts>& claim);
 
 // `nodes`: all of the pool. `surplus`: how many of them it has too many; at most 0: nobody goes.
 // Whoever goes out of service is charged to `budget`.

@@ -17,7 +17,7 @@ using O = ReportNode::Observation;
 struct Marked : Running {
   using Running::Running;
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
   // The message of the first defer of that kind in the last plan; empty: there is none.
   std::string Waits(DeferReason reason) const {

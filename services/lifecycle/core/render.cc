@@ -25,8 +25,8 @@ void Keep(std::vector<Condition>& out, const Snapshot& snapshot, absl::string_vi
   if (before != nullptr) out.push_back(*before);
 }
 
-void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
-  switch (judgement.validity) {
+void RenderValidated(std::vector<Condition>& out, const CatalogueCheck& catalogue_check) {
+  switch (catalogue_check.validity) {
     case Validity::kValid:
       out.push_back(
           {condition::kValidated, "True", reason::kValid, "NodePool configuration is valid."});
@@ -35,8 +35,9 @@ void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
       out.push_back({.type = condition::kValidated,
                      .status = "False",
                      .reason = reason::kInvalid,
-                     .message = judgement.message,
-                     .event_reason = judgement.event ? std::string(TextOf(*judgement.event)) : ""});
+                     .message = catalogue_check.message,
+                     .event_reason =
+                         catalogue_check.event ? std::string(TextOf(*catalogue_check.event)) : ""});
       return;
     case Validity::kUnknown:
       out.push_back({condition::kValidated, "Unknown", reason::kInternalError,
@@ -46,7 +47,7 @@ void RenderValidated(std::vector<Condition>& out, const Judgement& judgement) {
 }
 
 // Machines may be in service that are too few for a gang, or make up no whole rack.
-std::string NoneAvailableText(const Snapshot& snapshot, const ClaimAnswer& claim,
+std::string NoneAvailableText(const Snapshot& snapshot, const ClaimFacts& claim,
                               absl::string_view where) {
   if (claim.in_service == 0) return absl::StrCat("No machine of ", where, " is in service.");
   const bool racks = snapshot.catalogue.type && snapshot.catalogue.type->nodes_per_rack > 0;
@@ -55,31 +56,31 @@ std::string NoneAvailableText(const Snapshot& snapshot, const ClaimAnswer& claim
                       racks ? "the whole racks that are asked for." : "the gang.");
 }
 
-Condition CapacityOf(const Snapshot& snapshot, const ClaimAnswer& claim, const ClaimAsk& ask) {
+Condition CapacityOf(const Snapshot& snapshot, const ClaimFacts& claim, const ClaimAsk& ask) {
   const Pool& pool = *snapshot.pool;
   const std::string where = absl::StrCat(pool.spec.instance_type, " in zone ", pool.zone);
   const auto held = static_cast<int64_t>(claim.machines.size());
   switch (claim.reason) {
-    case ClaimAnswer::Reason::kSufficient:
+    case ClaimFacts::Reason::kSufficient:
       break;
-    case ClaimAnswer::Reason::kQueued:
+    case ClaimFacts::Reason::kQueued:
       return {condition::kCapacity, "False", reason::kQueuedAwaitingCapacity,
               absl::StrCat(Of(claim.outstanding, ask.nodes), " queued, awaiting capacity of ",
                            where, ".")};
-    case ClaimAnswer::Reason::kPartial:
+    case ClaimFacts::Reason::kPartial:
       return {condition::kCapacity, "False", reason::kPartial,
               absl::StrCat(Of(held, ask.nodes), " granted: only ",
                            CountText(claim.in_service, "machine"), " of ", where,
                            claim.in_service == 1 ? " is" : " are", " in service.")};
-    case ClaimAnswer::Reason::kNoneAvailable:
+    case ClaimFacts::Reason::kNoneAvailable:
       return {condition::kCapacity, "False", reason::kNoneAvailable,
               NoneAvailableText(snapshot, claim, where)};
-    case ClaimAnswer::Reason::kPartialNodeAffinity:
+    case ClaimFacts::Reason::kPartialNodeAffinity:
       return {condition::kCapacity, "False", reason::kPartialNodeAffinity,
               absl::StrCat(Of(held, ask.nodes), " granted: only ", claim.matching, " of ",
                            CountText(claim.in_service, "machine"), " of ", where,
                            " in service match the node affinity.")};
-    case ClaimAnswer::Reason::kNoneAvailableNodeAffinity:
+    case ClaimFacts::Reason::kNoneAvailableNodeAffinity:
       return {condition::kCapacity, "False", reason::kNoneAvailableNodeAffinity,
               absl::StrCat("None of ", CountText(claim.in_service, "machine"), " of ", where,
                            " in service matches the node affinity.")};
@@ -89,9 +90,9 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimAnswer& claim, const C
 }
 
 // Of an invalid pool, which asks for no more than it has.
-Condition CapacityOfInvalid(const Pool& pool, const Outlook& outlook) {
+Condition CapacityOfInvalid(const Pool& pool, const PlannedState& planned) {
   const int64_t target = pool.target_nodes();
-  const auto held = std::count_if(outlook.nodes.begin(), outlook.nodes.end(),
+  const auto held = std::count_if(planned.nodes.begin(), planned.nodes.end(),
                                   [](const Node* node) { return !IsReturnable(node->state); });
   if (held >= target) return CapacityOf({.pool = &pool}, {}, {});
   return {condition::kCapacity, "False", held > 0 ? reason::kPartial : reason::kNoneAvailable,
@@ -100,26 +101,26 @@ Condition CapacityOfInvalid(const Pool& pool, const Outlook& outlook) {
 }
 
 void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const Demand& demand,
-                    const Outlook& outlook) {
-  const Answer<ClaimAnswer>& claim = snapshot.answers.claim;
+                    const PlannedState& planned) {
+  const PeerReply<ClaimFacts>& claim = snapshot.answers.claim;
   if (claim.away()) {
     out.push_back({condition::kCapacity, "Unknown", reason::kInternalError,
                    claim.released() ? ReleasedText("capacity") : "Capacity could not be checked."});
     return;
   }
   if (UnmetAffinity(*snapshot.pool, claim)) {
-    ClaimAnswer none = claim.value;
-    none.reason = ClaimAnswer::Reason::kNoneAvailableNodeAffinity;
+    ClaimFacts none = claim.value;
+    none.reason = ClaimFacts::Reason::kNoneAvailableNodeAffinity;
     out.push_back(CapacityOf(snapshot, none, demand.claim.value_or(ClaimAsk{})));
     return;
   }
-  if (outlook.judgement.validity == Validity::kInvalid && !snapshot.pool->deleting()) {
-    out.push_back(CapacityOfInvalid(*snapshot.pool, outlook));
+  if (planned.catalogue_check.validity == Validity::kInvalid && !snapshot.pool->deleting()) {
+    out.push_back(CapacityOfInvalid(*snapshot.pool, planned));
     return;
   }
   // A growth that was only just decided is judged when capacity was asked for it.
-  const bool grows = outlook.account.requested_nodes > snapshot.pool->account.requested_nodes;
-  const bool unjudged = outlook.judgement.validity != Validity::kValid && !claim.here();
+  const bool grows = planned.account.requested_nodes > snapshot.pool->account.requested_nodes;
+  const bool unjudged = planned.catalogue_check.validity != Validity::kValid && !claim.here();
   if (grows || unjudged) {
     Keep(out, snapshot, condition::kCapacity);
     return;
@@ -128,7 +129,7 @@ void RenderCapacity(std::vector<Condition>& out, const Snapshot& snapshot, const
 }
 
 void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
-  const Answer<HoldingAnswer>& holding = snapshot.answers.holding;
+  const PeerReply<HoldingFacts>& holding = snapshot.answers.holding;
   const Pool& pool = *snapshot.pool;
   if (holding.away()) {
     out.push_back({condition::kQuota, "Unknown", reason::kInternalError,
@@ -137,22 +138,22 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   }
   // An answer about replacements that come early says nothing of the target.
   const bool early = pool.account.prefill_nodes > 0 && !pool.deleting() &&
-                     holding.value.verdict != HoldingAnswer::Verdict::kUnder;
+                     holding.value.verdict != HoldingFacts::Verdict::kUnder;
   if (!holding.here() || early) {
     Keep(out, snapshot, condition::kQuota);
     return;
   }
   switch (holding.value.verdict) {
-    case HoldingAnswer::Verdict::kUnder:
+    case HoldingFacts::Verdict::kUnder:
       out.push_back(
           {condition::kQuota, "True", reason::kUnder, "NodePool is within instance type quota."});
       return;
-    case HoldingAnswer::Verdict::kOver:
+    case HoldingFacts::Verdict::kOver:
       out.push_back({condition::kQuota, "False", reason::kOver,
                      absl::StrCat("NodePool targetNodes pushes you over quota for ",
                                   pool.spec.instance_type, " in ", pool.zone, ".")});
       return;
-    case HoldingAnswer::Verdict::kNotSet:
+    case HoldingFacts::Verdict::kNotSet:
       out.push_back({condition::kQuota, "False", reason::kNotSet,
                      absl::StrCat("Quota not found for instance type ", pool.spec.instance_type,
                                   " in zone ", pool.zone, ".")});
@@ -162,19 +163,19 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
 
 // Machines of Nodes in service that the pool's claim does not hold: what is known of the Nodes
 // contradicts itself.
-std::vector<std::string> NotHeld(const Snapshot& snapshot, const Outlook& outlook) {
+std::vector<std::string> NotHeld(const Snapshot& snapshot, const PlannedState& planned) {
   std::vector<std::string> out;
-  for (const Node* node : outlook.nodes) {
+  for (const Node* node : planned.nodes) {
     if (IsUnheld(*snapshot.pool, *node, snapshot.answers.claim)) out.push_back(node->machine);
   }
   return out;
 }
 
 // " (2 preempted, the last by 2026-...)".
-std::string PreemptedText(const Outlook& outlook, const Policy& policy) {
+std::string PreemptedText(const PlannedState& planned, const Policy& policy) {
   int64_t preempted = 0;
   absl::Time last = absl::InfinitePast();
-  for (const Node* node : outlook.nodes) {
+  for (const Node* node : planned.nodes) {
     if (node->preempt_time == kNever || !IsPresent(*node)) continue;
     ++preempted;
     last = std::max(last, node->preempt_time + policy.preemption_end);
@@ -185,45 +186,45 @@ std::string PreemptedText(const Outlook& outlook, const Policy& policy) {
 
 // Machines of Nodes in service that the cluster autoscaler has chosen to leave: no work comes
 // there.
-std::vector<std::string> Marked(const Outlook& outlook) {
+std::vector<std::string> Marked(const PlannedState& planned) {
   std::vector<std::string> out;
-  for (const Node* node : outlook.nodes) {
+  for (const Node* node : planned.nodes) {
     if (IsInService(node->state) && node->observed.autoscaler_marked) out.push_back(node->machine);
   }
   return out;
 }
 
 // "2 of 3 Nodes present, 1 unhealthy (g100)."; "1 of 4 Nodes in service, 3 leaving."
-std::string PresenceText(const Outlook& outlook, const NodeCounts& counts, int64_t target,
+std::string PresenceText(const PlannedState& planned, const NodeCounts& counts, int64_t target,
                          const Policy& policy) {
   std::vector<std::string> unhealthy;
-  for (const Node* node : outlook.nodes) {
+  for (const Node* node : planned.nodes) {
     if (node->state == NodeState::kTriage) unhealthy.push_back(node->machine);
   }
   const int64_t leaving = counts.present - counts.in_service;
   std::string text =
       absl::StrCat(Of(counts.in_service, target), leaving > 0 ? " in service" : " present");
   if (leaving > 0)
-    absl::StrAppend(&text, ", ", leaving, " leaving", PreemptedText(outlook, policy));
+    absl::StrAppend(&text, ", ", leaving, " leaving", PreemptedText(planned, policy));
   if (!unhealthy.empty())
     absl::StrAppend(&text, ", ", unhealthy.size(), " unhealthy (", ListText(unhealthy), ")");
-  if (const std::vector<std::string> marked = Marked(outlook); !marked.empty()) {
+  if (const std::vector<std::string> marked = Marked(planned); !marked.empty()) {
     absl::StrAppend(&text, ", ", marked.size(), " marked for removal by the cluster autoscaler (",
                     ListText(marked), ")");
   }
   return absl::StrCat(text, ".");
 }
 
-bool AnyUnhealthy(const Outlook& outlook) {
-  return std::any_of(outlook.nodes.begin(), outlook.nodes.end(),
+bool AnyUnhealthy(const PlannedState& planned) {
+  return std::any_of(planned.nodes.begin(), planned.nodes.end(),
                      [](const Node* node) { return node->state == NodeState::kTriage; });
 }
 
-void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const Outlook& outlook,
-                    const NodeCounts& counts) {
+void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot,
+                    const PlannedState& planned, const NodeCounts& counts) {
   const Pool& pool = *snapshot.pool;
   const int64_t target = pool.spec.target_nodes;
-  const std::vector<std::string> lost = NotHeld(snapshot, outlook);
+  const std::vector<std::string> lost = NotHeld(snapshot, planned);
   if (pool.deleting()) {
     out.push_back(
         {condition::kAtTarget, "False", reason::kPendingDelete, "NodePool is being deleted."});
@@ -236,12 +237,12 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot, const
         {condition::kAtTarget, "False", reason::kOverTarget,
          absl::StrCat("NodePool has ", CountText(counts.present, "Node"), ", ",
                       counts.present - target, " more than its target of ", target, ".")});
-  } else if (counts.in_service < target || !Marked(outlook).empty()) {
+  } else if (counts.in_service < target || !Marked(planned).empty()) {
     out.push_back({condition::kAtTarget, "False", reason::kUnderTarget,
-                   PresenceText(outlook, counts, target, snapshot.policy)});
+                   PresenceText(planned, counts, target, snapshot.policy)});
   } else {
     out.push_back({condition::kAtTarget, "True", reason::kTargetMet,
-                   AnyUnhealthy(outlook) ? PresenceText(outlook, counts, target, snapshot.policy)
+                   AnyUnhealthy(planned) ? PresenceText(planned, counts, target, snapshot.policy)
                                          : "NodePool has reached its target node count."});
   }
 }
@@ -253,18 +254,19 @@ bool IsOutdated(const Node& node, const std::string& profile) {
 }
 
 // How far the active configuration has reached.
-Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::string& profile) {
+Condition ReachOf(const Snapshot& snapshot, const PlannedState& planned,
+                  const std::string& profile) {
   int64_t here = 0;
   int64_t outdated = 0;
   int64_t leaving = 0;
-  for (const Node* node : outlook.nodes) {
+  for (const Node* node : planned.nodes) {
     const bool is_outdated = IsOutdated(*node, profile);
     const bool stays = IsInService(node->state);
     here += IsPresent(*node) ? 1 : 0;
     outdated += stays && is_outdated ? 1 : 0;
     leaving += !stays && IsPresent(*node) && is_outdated ? 1 : 0;
   }
-  const int64_t in_service = Count(outlook.nodes).in_service;
+  const int64_t in_service = Count(planned.nodes).in_service;
   Pool after = *snapshot.pool;
   after.status.node_profile = profile;
   if (snapshot.answers.configuration.here())
@@ -277,7 +279,7 @@ Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::s
   }
   if (outdated > 0) {
     const std::string reboots =
-        outlook.reconfiguration ? SayReconfiguration(*outlook.reconfiguration) : "";
+        planned.reconfiguration ? SayReconfiguration(*planned.reconfiguration) : "";
     return {condition::kNodeReconfigurationRequired, "True", reason::kStagedNodeConfig,
             absl::StrCat(Of(outdated, in_service), " must be reconfigure-rebooted to reach ",
                          profile, ".", reboots.empty() ? "" : " ", reboots)};
@@ -293,8 +295,8 @@ Condition ReachOf(const Snapshot& snapshot, const Outlook& outlook, const std::s
 }
 
 void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot,
-                           const Outlook& outlook, const std::string& profile) {
-  const Answer<ConfigurationAnswer>& answer = snapshot.answers.configuration;
+                           const PlannedState& planned, const std::string& profile) {
+  const PeerReply<ConfigurationFacts>& answer = snapshot.answers.configuration;
   if (answer.away()) {
     out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
                    answer.released() ? ReleasedText("configuration")
@@ -307,7 +309,7 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
     return;
   }
   std::vector<std::string> failed;
-  for (const Node* node : outlook.nodes) {
+  for (const Node* node : planned.nodes) {
     if (!node->observed.staging_error.empty() && IsInService(node->state)) {
       failed.push_back(absl::StrCat(node->machine, " (", node->observed.staging_error, ")"));
     }
@@ -317,23 +319,23 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
                    absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")});
     return;
   }
-  out.push_back(ReachOf(snapshot, outlook, profile));
+  out.push_back(ReachOf(snapshot, planned, profile));
 }
 
 void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
-                        const Outlook& outlook) {
+                        const PlannedState& planned) {
   if (!snapshot.pool->deleting()) return;
-  const auto left = static_cast<int64_t>(outlook.nodes.size());
+  const auto left = static_cast<int64_t>(planned.nodes.size());
   std::vector<std::string> failed;
-  for (const Node* node : outlook.nodes) {
+  for (const Node* node : planned.nodes) {
     if (node->observed.removal_error.empty()) continue;
     failed.push_back(absl::StrCat(node->machine, " (", node->observed.removal_error, ")"));
   }
   if (!failed.empty()) {
     out.push_back({condition::kNodesRemoved, "Unknown", reason::kInternalError,
                    absl::StrCat("Node ", ListText(failed), " could not be removed.")});
-  } else if (left == 0 && outlook.account.requested_nodes == 0 &&
-             outlook.account.granted_nodes == 0 && snapshot.answers.claim.here()) {
+  } else if (left == 0 && planned.account.requested_nodes == 0 &&
+             planned.account.granted_nodes == 0 && snapshot.answers.claim.here()) {
     out.push_back(
         {condition::kNodesRemoved, "True", reason::kComplete, "All Nodes have been removed."});
   } else {
@@ -343,8 +345,8 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
   }
 }
 
-void RenderConfiguration(Status& status, const Snapshot& snapshot, const Outlook& outlook) {
-  const Answer<ConfigurationAnswer>& answer = snapshot.answers.configuration;
+void RenderConfiguration(Status& status, const Snapshot& snapshot, const PlannedState& planned) {
+  const PeerReply<ConfigurationFacts>& answer = snapshot.answers.configuration;
   if (answer.here() && !snapshot.pool->deleting()) {
     if (!answer.value.active.empty()) status.node_profile = answer.value.active;
     status.pending = answer.value.pending;
@@ -353,7 +355,7 @@ void RenderConfiguration(Status& status, const Snapshot& snapshot, const Outlook
   }
   for (NodeConfiguration& revision : status.revisions) {
     revision.active_nodes =
-        std::count_if(outlook.nodes.begin(), outlook.nodes.end(), [&](const Node* node) {
+        std::count_if(planned.nodes.begin(), planned.nodes.end(), [&](const Node* node) {
           return IsPresent(*node) && node->observed.node_profile == revision.node_profile;
         });
   }
@@ -371,33 +373,33 @@ NodeCounts Count(const std::vector<const Node*>& nodes) {
   return counts;
 }
 
-Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Outlook& outlook) {
+Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const PlannedState& planned) {
   const Pool& pool = *snapshot.pool;
-  const NodeCounts counts = Count(outlook.nodes);
+  const NodeCounts counts = Count(planned.nodes);
   Status status = pool.status;
-  RenderConfiguration(status, snapshot, outlook);
+  RenderConfiguration(status, snapshot, planned);
   status.current_nodes = counts.present;
   status.in_progress = counts.in_progress;
   if (!snapshot.answers.claim.away()) {
     status.queued_nodes =
         snapshot.answers.claim.here() ? snapshot.answers.claim.value.outstanding : 0;
   }
-  if (outlook.judgement.validity == Validity::kValid && !pool.deleting()) {
-    const Answer<HoldingAnswer>& holding = snapshot.answers.holding;
-    const int64_t covered = holding.here() ? holding.value.nodes : outlook.account.granted_nodes;
+  if (planned.catalogue_check.validity == Validity::kValid && !pool.deleting()) {
+    const PeerReply<HoldingFacts>& holding = snapshot.answers.holding;
+    const int64_t covered = holding.here() ? holding.value.nodes : planned.account.granted_nodes;
     // In no queue are those that are not asked for, as long as nothing may boot.
     status.queued_nodes = std::max(status.queued_nodes, std::min(pool.target_nodes(), covered) -
                                                             counts.present - counts.in_progress);
   }
-  const bool invalid = outlook.judgement.validity == Validity::kInvalid;
+  const bool invalid = planned.catalogue_check.validity == Validity::kInvalid;
   status.grantable = invalid ? std::nullopt : GrantableOf(snapshot);
   std::vector<Condition> wanted;
-  RenderValidated(wanted, outlook.judgement);
-  RenderCapacity(wanted, snapshot, demand, outlook);
+  RenderValidated(wanted, planned.catalogue_check);
+  RenderCapacity(wanted, snapshot, demand, planned);
   RenderQuota(wanted, snapshot);
-  RenderAtTarget(wanted, snapshot, outlook, counts);
-  RenderReconfiguration(wanted, snapshot, outlook, status.node_profile);
-  RenderNodesRemoved(wanted, snapshot, outlook);
+  RenderAtTarget(wanted, snapshot, planned, counts);
+  RenderReconfiguration(wanted, snapshot, planned, status.node_profile);
+  RenderNodesRemoved(wanted, snapshot, planned);
   RenderMaxNodes(wanted, pool.spec, status.grantable);
   SetConditions(status.conditions, std::move(wanted), pool.generation, snapshot.now);
   return status;

@@ -11,10 +11,10 @@
 namespace muster::lifecycle {
 
 // What Plan knows once it has decided, beside the snapshot.
-struct Outlook {
+struct PlannedState {
   std::vector<const Node*> nodes = {};  // as they will be
-  Account account = {};                 // as it will be
-  Judgement judgement = {};
+  PoolAccount account = {};             // as it will be
+  CatalogueCheck catalogue_check = {};
   std::optional<Reconfiguration> reconfiguration = {};  // as it will be
 };
 
@@ -27,6 +27,6 @@ struct NodeCounts {
 NodeCounts Count(const std::vector<const Node*>& nodes);
 
 // Pure. Equal to the pool's status when nothing changed.
-Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Outlook& outlook);
+Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const PlannedState& planned);
 
 }  // namespace muster::lifecycle

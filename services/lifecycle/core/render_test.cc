@@ -31,13 +31,13 @@ TEST(ReferenceValidated, InvalidWithAnUnsupportedInstanceType) {
   const std::set<std::string> machines = sim.machines();
   sim.catalogue.type.reset();
   sim.Resize(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"), "False/Invalid: Instance type gd-8xa100-i128 does not exist.");
   EXPECT_EQ(sim.machines(), machines);
   EXPECT_EQ(sim.CountOf("CWInvalidInstanceType"), 1);
   EXPECT_THAT(sim.Obstacles(), Contains("INVALID_SPEC"));
   sim.catalogue = Simulation().catalogue;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"), kValid);
   EXPECT_THAT(sim.machines(), SizeIs(5));
 }
@@ -46,7 +46,7 @@ TEST(ReferenceValidated, InvalidWithANodeAffinityThatNothingSatisfies) {
   Simulation sim;
   sim.matching.emplace();
   sim.Apply([](Spec& spec) { WantRowSeven(spec, 2); });
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"),
             "False/Invalid: No machine of gd-8xa100-i128 in zone US-EAST-04A satisfies the node "
             "affinity.");
@@ -55,7 +55,7 @@ TEST(ReferenceValidated, InvalidWithANodeAffinityThatNothingSatisfies) {
   EXPECT_EQ(sim.CountOf("CWNodePoolNodesRequestFailed"), 1);
   EXPECT_THAT(sim.Obstacles(), Contains("INVALID_SPEC"));
   sim.matching = {"g150", "g160"};
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"), kValid);
   EXPECT_THAT(sim.machines(), ElementsAre("g150", "g160"));
   EXPECT_TRUE(sim.fenced);
@@ -67,12 +67,12 @@ TEST(ReferenceValidated, InternalErrorWhileTheCatalogueCannotBeRead) {
   Simulation sim;
   sim.catalogue.known = false;
   sim.Create(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"), "Unknown/InternalError: The catalog could not be read.");
   EXPECT_THAT(sim.machines(), IsEmpty());
   EXPECT_THAT(sim.Obstacles(), Contains("CATALOGUE_UNKNOWN"));
   sim.catalogue.known = true;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("Validated"), kValid);
   EXPECT_THAT(sim.machines(), SizeIs(1));
 }
@@ -92,11 +92,11 @@ TEST(ReferenceAtTarget, UnderTargetWithFewer) {
   Running sim(1);
   sim.OthersTake(98);
   sim.Resize(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("AtTarget"), "False/UnderTarget: 2 of 3 Nodes present.");
   EXPECT_THAT(sim.Obstacles(), ElementsAre("QUEUED"));
   sim.OthersLeave();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
@@ -106,12 +106,12 @@ TEST(ReferenceAtTarget, OverTargetWithMore) {
   Running sim(3);
   for (const std::string& machine : sim.machines()) sim.SetActive(machine, true);
   sim.Resize(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("AtTarget"),
             "False/OverTarget: NodePool has 3 Nodes, 2 more than its target of 1.");
   EXPECT_THAT(sim.Obstacles(), ElementsAre("WAITS_UNTIL_IDLE"));
   for (const std::string& machine : sim.NodeMachines()) sim.SetActive(machine, false);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
@@ -120,7 +120,7 @@ TEST(ReferenceAtTarget, PendingDeleteWhileItIsDeleted) {
   Running sim(1);
   sim.removal_fails = {"g100"};
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("AtTarget"), "False/PendingDelete: NodePool is being deleted.");
 }
 
@@ -129,13 +129,13 @@ TEST(ReferenceAtTarget, InternalErrorWhenWhatIsKnownOfNodesContradictsItself) {
   Running sim(2);
   sim.OthersTake(200);
   sim.Forget("g101");
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("AtTarget"),
             "Unknown/InternalError: Nodes could not be read: capacity does not know machine g101 "
             "as the NodePool's.");
   EXPECT_THAT(sim.Obstacles(), Contains("MACHINE_NOT_HELD"));
   sim.Recall("g101");
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
 
@@ -169,13 +169,13 @@ TEST(ReferenceNodesRemoved, InternalErrorNamesTheNode) {
   Running sim(2);
   sim.removal_fails = {"g101"};
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("NodesRemoved"),
             "Unknown/InternalError: Node g101 (the power does not go off) could not be removed.");
   EXPECT_EQ(sim.CountOf("CWNodePoolNodesRemoveError"), 1);
   EXPECT_THAT(sim.Obstacles(), Contains("REMOVAL_FAILED"));
   sim.removal_fails.clear();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool(), nullptr);
 }
 
@@ -190,13 +190,13 @@ TEST(ReferenceNodeReconfigurationRequired, StagedNodeConfigUntilAllAreRebooted) 
       "False/AllNodesUpToDate: All nodes are on the current configuration.";
   EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), kUpToDate);
   sim.Stage(kNewer);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool()->status.node_profile, kNewer);
   EXPECT_EQ(sim.Says("NodeReconfigurationRequired"),
             "True/StagedNodeConfig: 2 of 2 Nodes must be reconfigure-rebooted to reach "
             "np-000000000002.");
   sim.Must(ReconfigureNodePool{.name = kSimPool});
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("NodeReconfigurationRequired"), kUpToDate);
 }
 
@@ -206,20 +206,20 @@ TEST(ReferenceNodeReconfigurationRequired, StagedNodeConfigUntilAllAreRebooted) 
 TEST(ReferenceNodeReconfigurationRequired, InternalErrorWhileItCannotBeFetchedOrStaged) {
   Running sim(2);
   sim.configuration_away = true;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("NodeReconfigurationRequired"),
             "Unknown/InternalError: The configuration could not be read.");
   EXPECT_THAT(sim.Obstacles(), ElementsAre("CONFIGURATION_OUT_OF_REACH"));
   sim.configuration_away = false;
   sim.staging_fails = {"g101"};
   sim.Stage(kNewer);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Says("NodeReconfigurationRequired"),
             "Unknown/InternalError: np-000000000002 could not be staged on Node g101 (the disk is "
             "full).");
   EXPECT_THAT(sim.Obstacles(), ElementsAre("STAGING_FAILED"));
   sim.staging_fails.clear();  // "It will keep retrying until successful."
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("NodeReconfigurationRequired"), "StagedNodeConfig");
 }
 
@@ -233,7 +233,7 @@ TEST(ReferenceConditions, TransitionTimesMoveWithTheStatusOnly) {
   sim.Advance(absl::Hours(1));
   sim.limit = 2;
   sim.Resize(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const std::vector<Condition> after = sim.pool()->status.conditions;
   const std::vector<std::string> order = {"Validated", "Capacity", "Quota", "AtTarget",
                                           "NodeReconfigurationRequired"};
@@ -249,7 +249,7 @@ TEST(ReferenceConditions, TransitionTimesMoveWithTheStatusOnly) {
   }
   sim.limit = 0;  // Over becomes NotSet: another reason of the same status
   sim.Advance(absl::Hours(1));
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Quota"), "NotSet");
   EXPECT_EQ(FindCondition(sim.pool()->status.conditions, "Quota")->last_transition_time,
             FindCondition(after, "Quota")->last_transition_time);
@@ -270,7 +270,7 @@ TEST(ReferenceNodeConditions, ActiveRegisteredAndPendingRemoval) {
   while (sim.Pass()) {
   }
   EXPECT_EQ(NodeSays(sim, "g100", "CWRegistered"), "False: Node is not registered.");
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(NodeSays(sim, "g100", "CWRegistered"), "True: Node is registered.");
   EXPECT_EQ(NodeSays(sim, "g100", "CWActive"), "False: Node is idle.");
   EXPECT_EQ(NodeSays(sim, "g100", "CWNodeRemoval"), "False: Node is not pending removal.");

@@ -181,7 +181,7 @@ class Simulation : public SimPeers, public SimAgents {
   }
 
   // Until nothing moves any more within a minute. False: it never settled.
-  bool Settle() {
+  bool Converge() {
     for (int i = 0; i < 500; ++i) {
       const bool moved = Pass() | Agents();
       if (moved) continue;
@@ -277,14 +277,14 @@ class Simulation : public SimPeers, public SimAgents {
     if (!fresh && !(it->second == asked)) fenced = false;
   }
 
-  Answers Ask(const Demand& demand) {
-    Answers answers;
+  PeerReplies Ask(const Demand& demand) {
+    PeerReplies answers;
     if (demand.holding) answers.holding = AskQuota(*demand.holding);
     if (demand.claim) {
       answers.claim = AskCapacity(*demand.claim, !pool()->spec.node_affinity.empty());
     }
     if (demand.configuration) answers.configuration = AskConfiguration(*demand.configuration);
-    const Account& account = pool()->account;
+    const PoolAccount& account = pool()->account;
     never_over &= static_cast<int64_t>(machines().size()) <= account.requested_nodes &&
                   account.requested_nodes <= account.granted_nodes &&
                   account.granted_nodes <= holding();

@@ -91,7 +91,7 @@ class SimPeers {
 
   // --- configuration ---
   bool configuration_away = false;
-  ConfigurationAnswer configuration = {};
+  ConfigurationFacts configuration = {};
   size_t breaker = 3;
 
   static NodeConfiguration Made(const std::string& profile) {
@@ -126,15 +126,15 @@ class SimPeers {
   }
 
  protected:
-  Answer<HoldingAnswer> AskQuota(const HoldingAsk& ask) {
-    using V = HoldingAnswer::Verdict;
-    Answer<HoldingAnswer> answer;
-    answer.state = Answer<HoldingAnswer>::State::kAway;
+  PeerReply<HoldingFacts> AskQuota(const HoldingAsk& ask) {
+    using V = HoldingFacts::Verdict;
+    PeerReply<HoldingFacts> answer;
+    answer.state = PeerReply<HoldingFacts>::State::kAway;
     answer.error = "quota is away";
     if (IsLate(ask, answer)) return answer;
     if (quota_away) return answer;
     if (IsTooOld(ask.generation, holding_generation_, answer)) return answer;
-    answer.state = Answer<HoldingAnswer>::State::kHere;
+    answer.state = PeerReply<HoldingFacts>::State::kHere;
     has_holding_ = !ask.release;
     holding_generation_ = ask.generation;
     const bool fits = ask.nodes <= holding_ || ask.nodes <= limit;
@@ -144,9 +144,9 @@ class SimPeers {
     return answer;
   }
 
-  Answer<ClaimAnswer> AskCapacity(const ClaimAsk& ask, bool with_affinity) {
-    Answer<ClaimAnswer> answer;
-    answer.state = Answer<ClaimAnswer>::State::kAway;
+  PeerReply<ClaimFacts> AskCapacity(const ClaimAsk& ask, bool with_affinity) {
+    PeerReply<ClaimFacts> answer;
+    answer.state = PeerReply<ClaimFacts>::State::kAway;
     answer.error = "capacity is away";
     if (IsLate(ask, answer)) return answer;
     if (capacity_away) return answer;
@@ -160,14 +160,14 @@ class SimPeers {
     }
     with_affinity_ = with_affinity;
     Serve();
-    answer.state = Answer<ClaimAnswer>::State::kHere;
+    answer.state = PeerReply<ClaimFacts>::State::kHere;
     answer.value = ClaimNow();
     return answer;
   }
 
-  Answer<ConfigurationAnswer> AskConfiguration(const ConfigurationAsk& ask) {
-    using S = Answer<ConfigurationAnswer>::State;
-    Answer<ConfigurationAnswer> answer;
+  PeerReply<ConfigurationFacts> AskConfiguration(const ConfigurationAsk& ask) {
+    using S = PeerReply<ConfigurationFacts>::State;
+    PeerReply<ConfigurationFacts> answer;
     answer.state = configuration_away ? S::kAway : S::kHere;
     answer.error = configuration_away ? "configuration is away" : "";
     if (IsLate(ask, answer)) return answer;
@@ -184,9 +184,9 @@ class SimPeers {
 
  private:
   template <class T>
-  static bool IsTooOld(int64_t asked, int64_t last, Answer<T>& answer) {
+  static bool IsTooOld(int64_t asked, int64_t last, PeerReply<T>& answer) {
     if (asked >= last) return false;
-    answer.state = Answer<T>::State::kRefused;
+    answer.state = PeerReply<T>::State::kRefused;
     answer.error = "generation too old";
     answer.reason = "GENERATION_TOO_OLD";
     answer.last_generation = last;
@@ -194,9 +194,10 @@ class SimPeers {
   }
   // Refuses what is asked for a pool that was released.
   template <class Ask, class T>
-  bool IsLate(const Ask& ask, Answer<T>& answer) const {
+  bool IsLate(const Ask& ask, PeerReply<T>& answer) const {
     if (!released_ || ask.release) return false;
-    answer = {.state = Answer<T>::State::kRefused, .error = "released", .reason = "POOL_RELEASED"};
+    answer = {
+        .state = PeerReply<T>::State::kRefused, .error = "released", .reason = "POOL_RELEASED"};
     return true;
   }
 
@@ -212,8 +213,8 @@ class SimPeers {
     to.insert(back.machine);
   }
 
-  ClaimAnswer ClaimNow() const {
-    ClaimAnswer now;
+  ClaimFacts ClaimNow() const {
+    ClaimFacts now;
     const auto held = static_cast<int64_t>(held_.size());
     now.machines.assign(held_.begin(), held_.end());
     now.nodes = claim_nodes_;
@@ -224,7 +225,7 @@ class SimPeers {
                                     [&](const std::string& machine) { return Matches(machine); });
     }
     now.reason = ReasonNow(now);
-    if (now.reason == ClaimAnswer::Reason::kQueued) now.queue = QueuePlace{1, 0, wait, wait};
+    if (now.reason == ClaimFacts::Reason::kQueued) now.queue = QueuePlace{1, 0, wait, wait};
     if (now.outstanding > 0) now.reclaimed = reclaimed;
     now.taken = taken;
     for (const std::string& machine : held_) {
@@ -238,8 +239,8 @@ class SimPeers {
     return now;
   }
 
-  ClaimAnswer::Reason ReasonNow(const ClaimAnswer& now) const {
-    using R = ClaimAnswer::Reason;
+  ClaimFacts::Reason ReasonNow(const ClaimFacts& now) const {
+    using R = ClaimFacts::Reason;
     const bool affinity_matters = now.matching < now.in_service;
     if (now.outstanding == 0) return R::kSufficient;
     if (now.in_service == 0) return R::kNoneAvailable;

@@ -33,7 +33,7 @@ void ExpectSettled(const Simulation& sim, size_t nodes) {
 TEST(Simulation, TheExampleBecomesHealthyAsTheReferencePrintsIt) {
   Simulation sim;
   sim.Create(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 1);
   const Status& status = sim.pool()->status;
   EXPECT_THAT(
@@ -57,7 +57,7 @@ TEST(Simulation, TheExampleBecomesHealthyAsTheReferencePrintsIt) {
 TEST(Simulation, AConvergedPoolWritesNothing) {
   Simulation sim;
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const int64_t revision = sim.revision();
   sim.Advance(absl::Hours(5));
   EXPECT_FALSE(sim.Pass());
@@ -67,10 +67,10 @@ TEST(Simulation, AConvergedPoolWritesNothing) {
 TEST(Simulation, OneNodeDownSaysEachStepOnce) {
   Simulation sim;
   sim.Create(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const size_t before = sim.Reasons().size();
   sim.Resize(0);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 0);
   std::vector<std::string> reasons = sim.Reasons();
   reasons.erase(reasons.begin(), reasons.begin() + static_cast<std::ptrdiff_t>(before));
@@ -84,10 +84,10 @@ TEST(Simulation, OneNodeDownSaysEachStepOnce) {
 TEST(Simulation, DeletedPoolLeavesNothingHeld) {
   Simulation sim;
   sim.Create(4);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.SetActive(*sim.machines().begin(), true);
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool(), nullptr);
   EXPECT_THAT(sim.machines(), SizeIs(0));
   EXPECT_FALSE(sim.has_holding());
@@ -100,7 +100,7 @@ TEST(Simulation, APoolDeletedBeforeItsFirstPassLeavesNothing) {
   Simulation sim;
   sim.Create(4);
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool(), nullptr);
   EXPECT_FALSE(sim.has_holding());
 }
@@ -108,17 +108,17 @@ TEST(Simulation, APoolDeletedBeforeItsFirstPassLeavesNothing) {
 TEST(Simulation, IdleOnlyKeepsActiveNodesUntilTheyAreIdle) {
   Simulation sim;
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const std::set<std::string> machines = sim.machines();
   for (const std::string& machine : machines) sim.SetActive(machine, true);
   sim.Resize(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.NodeMachines(), machines);
   EXPECT_EQ(sim.Reason("AtTarget"), "OverTarget");
   EXPECT_EQ(sim.holding(), 3);
 
   sim.SetActive(*machines.rbegin(), false);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.NodeMachines(), SizeIs(2));
   EXPECT_FALSE(sim.NodeMachines().contains(*machines.rbegin()));
 }
@@ -126,23 +126,23 @@ TEST(Simulation, IdleOnlyKeepsActiveNodesUntilTheyAreIdle) {
 TEST(Simulation, PreferIdleTakesActiveNodesWithADeadline) {
   Simulation sim;
   sim.Create(2, ScaleDownStrategy::kPreferIdle);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   for (const std::string& machine : std::set(sim.machines())) sim.SetActive(machine, true);
   sim.Resize(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 1);
 }
 
 TEST(Simulation, ACordonedNodeThatGotWorkIsLetGo) {
   Simulation sim;
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.SetActive(*sim.machines().begin(), true);
   sim.Resize(1);
   ASSERT_TRUE(sim.Pass());  // cordons the idle one
   const std::string victim = *sim.machines().rbegin();
   sim.SetActive(victim, true);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.CountOf("CWNodeUncordoned"), 1);
   EXPECT_EQ(sim.CountOf("CWDrainNode"), 0);
   EXPECT_THAT(sim.NodeMachines(), SizeIs(2));
@@ -151,12 +151,12 @@ TEST(Simulation, ACordonedNodeThatGotWorkIsLetGo) {
 TEST(Simulation, ARisingTargetCancelsARemovalBeforeItsDrain) {
   Simulation sim;
   sim.Create(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   const std::set<std::string> machines = sim.machines();
   sim.Resize(1);
   ASSERT_TRUE(sim.Pass());
   sim.Resize(3);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.machines(), machines);
   EXPECT_EQ(sim.CountOf("CWNodeUncordoned"), 2);
   ExpectSettled(sim, 3);
@@ -166,9 +166,9 @@ TEST(Simulation, OverQuotaRequestsNothingAndARaisedLimitHeals) {
   Simulation sim;
   sim.limit = 3;
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Resize(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Quota"), "Over");
   EXPECT_EQ(FindCondition(sim.pool()->status.conditions, "Quota")->message,
             "NodePool targetNodes pushes you over quota for gd-8xa100-i128 in US-EAST-04A.");
@@ -176,7 +176,7 @@ TEST(Simulation, OverQuotaRequestsNothingAndARaisedLimitHeals) {
   EXPECT_THAT(sim.machines(), SizeIs(2));
   EXPECT_EQ(sim.CountOf("CWOverQuota"), 1);
   sim.limit = 5;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 5);
   EXPECT_EQ(sim.CountOf("CWOverQuota"), 1);
 }
@@ -185,7 +185,7 @@ TEST(Simulation, NoQuotaAtAllIsNotSet) {
   Simulation sim;
   sim.limit = 0;
   sim.Create(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(FindCondition(sim.pool()->status.conditions, "Quota")->message,
             "Quota not found for instance type gd-8xa100-i128 in zone US-EAST-04A.");
   EXPECT_EQ(sim.CountOf("CWNodePoolQuotaCheckFailed"), 1);
@@ -196,7 +196,7 @@ TEST(Simulation, TooFewMachinesAreTakenAndTheRestQueued) {
   Simulation sim;
   sim.limit = 1000;
   sim.Create(120);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Capacity"), "Partial");
   EXPECT_EQ(sim.pool()->status.queued_nodes, 20);
   EXPECT_EQ(sim.pool()->status.current_nodes, 100);
@@ -208,13 +208,13 @@ TEST(Simulation, UnknownTypeIsInvalidAndAsksForNothing) {
   Simulation sim;
   sim.catalogue = {true, std::nullopt, false, false};
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.Reason("Validated"), "Invalid");
   EXPECT_EQ(sim.CountOf("CWInvalidInstanceType"), 1);
   EXPECT_EQ(sim.holding(), 0);
   EXPECT_FALSE(sim.has_claim());
   sim.catalogue = Simulation().catalogue;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.NodeMachines(), sim.machines());
   EXPECT_EQ(sim.holding(), 2);
 }
@@ -222,10 +222,10 @@ TEST(Simulation, UnknownTypeIsInvalidAndAsksForNothing) {
 TEST(Simulation, APoolThatTurnsInvalidKeepsItsNodes) {
   Simulation sim;
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.catalogue.offered = false;
   sim.Resize(6);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.CountOf("CWInstanceTypeNotInZone"), 1);
   EXPECT_THAT(sim.machines(), SizeIs(2));
   EXPECT_EQ(sim.holding(), 2);
@@ -236,7 +236,7 @@ TEST(Simulation, BootFailuresAreReplacedAndGoToRepair) {
   sim.boot_failure = 0.4;
   sim.breaker = 1000;
   sim.Create(10);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 10);
   EXPECT_GT(sim.broken().size(), 0U);
   EXPECT_EQ(sim.CountOf("CWNodeDeliverFail"), static_cast<int64_t>(sim.broken().size()));
@@ -251,7 +251,7 @@ TEST(Simulation, ABootThatNeverEndsTimesOut) {
   const std::string machine = *sim.machines().begin();
   sim.Advance(sim.policy.boot_deadline);
   ASSERT_TRUE(sim.Pass());
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_TRUE(sim.broken().contains(machine));
   ExpectSettled(sim, 1);
 }
@@ -259,7 +259,7 @@ TEST(Simulation, ABootThatNeverEndsTimesOut) {
 TEST(Simulation, ServicesAwayAreFactsAndThePoolGoesOn) {
   Simulation sim;
   sim.Create(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.quota_away = sim.capacity_away = sim.configuration_away = true;
   ASSERT_TRUE(sim.Pass());
   EXPECT_FALSE(sim.Pass());
@@ -269,10 +269,10 @@ TEST(Simulation, ServicesAwayAreFactsAndThePoolGoesOn) {
   }
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
   sim.Resize(4);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.machines(), SizeIs(2));
   sim.quota_away = sim.capacity_away = sim.configuration_away = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 4);
 }
 
@@ -280,23 +280,23 @@ TEST(Simulation, NodesOfAPoolWithoutAProfileWaitForOne) {
   Simulation sim;
   sim.configuration_away = true;
   sim.Create(1);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ASSERT_THAT(sim.machines(), SizeIs(1));
   EXPECT_EQ(sim.state().NodesOf(kSimPool)[0]->desired.phase, Phase::kUndecided);
   sim.configuration_away = false;
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 1);
 }
 
 TEST(Simulation, ThereAndBackAgainEndsWhereItBegan) {
   Simulation sim;
   sim.Create(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   sim.Resize(2);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 2);
   sim.Resize(5);
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   ExpectSettled(sim, 5);
   EXPECT_EQ(sim.Reason("AtTarget"), "TargetMet");
 }
@@ -352,7 +352,7 @@ TEST(SimulationProperty, ConvergesWhateverHappens) {
     sim.limit = 50;
     sim.catalogue.offered = true;
     for (const std::string& machine : sim.NodeMachines()) sim.SetActive(machine, false);
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     ExpectSettled(sim, static_cast<size_t>(sim.pool()->spec.target_nodes));
     EXPECT_EQ(sim.CountOf("CWNodeAssigned") - sim.CountOf("CWNodeDeleted") -
                   sim.CountOf("CWNodeDeliverFail"),
@@ -361,7 +361,7 @@ TEST(SimulationProperty, ConvergesWhateverHappens) {
     EXPECT_FALSE(sim.Pass());
     EXPECT_EQ(sim.revision(), revision);
     sim.Delete();
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     EXPECT_EQ(sim.pool(), nullptr);
     EXPECT_TRUE(sim.machines().empty());
     EXPECT_FALSE(sim.has_holding());
@@ -375,7 +375,7 @@ TEST(SimulationProperty, IdleOnlyNeverTakesAnActiveNode) {
     std::mt19937_64 random(seed);
     Simulation sim(seed);
     sim.Create(8);
-    ASSERT_TRUE(sim.Settle());
+    ASSERT_TRUE(sim.Converge());
     for (int step = 0; step < 40; ++step) {
       for (const std::string& machine : sim.NodeMachines()) {
         if (random() % 4 == 0) sim.SetActive(machine, random() % 2 == 0);

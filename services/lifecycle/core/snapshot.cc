@@ -23,7 +23,7 @@ std::optional<Snapshot> SnapshotOf(const State& state, const std::string& name) 
 
 void AddTaken(const State& state, Snapshot& snapshot) {
   if (!snapshot.answers.claim.here()) return;
-  ClaimAnswer& claim = snapshot.answers.claim.value;
+  ClaimFacts& claim = snapshot.answers.claim.value;
   claim.taken = state.TakenElsewhere(snapshot.pool->uid, claim.machines);
 }
 

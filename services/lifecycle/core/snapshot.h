@@ -28,7 +28,7 @@ struct CatalogueFacts {
 
 // What another service said. An answer that did not come is a fact too, and so is a refusal.
 template <class T>
-struct Answer {
+struct PeerReply {
   enum class State { kNotAsked, kAway, kRefused, kHere };
   State state = State::kNotAsked;
   T value = {};
@@ -45,7 +45,7 @@ struct Answer {
   bool released() const { return refused("POOL_RELEASED"); }
 };
 
-struct HoldingAnswer {
+struct HoldingFacts {
   enum class Verdict { kUnder, kOver, kNotSet };
   Verdict verdict = Verdict::kUnder;
   int64_t nodes = 0;         // charged after the request
@@ -78,7 +78,7 @@ struct QueuePlace {
   std::optional<absl::Duration> latest = {};
 };
 
-struct ClaimAnswer {
+struct ClaimFacts {
   enum class Reason {
     kSufficient,
     kQueued,
@@ -94,16 +94,17 @@ struct ClaimAnswer {
   std::vector<std::string> taken = {};
   int64_t outstanding = 0;
   int64_t in_service = 0;
-  int64_t matching = 0;                           // of these: match the node affinity
-  std::map<std::string, std::string> racks = {};  // of the machines, where known
-  std::vector<MachineReclaim> reclaims = {};      // by machine
+  int64_t matching = 0;                                  // of these: match the node affinity
+  std::map<std::string, std::string> racks = {};         // of the machines, where known
+  std::map<std::string, absl::Time> request_times = {};  // likewise
+  std::vector<MachineReclaim> reclaims = {};             // by machine
   std::optional<QueuePlace> queue = {};
   ReclaimedFor reclaimed = {};  // for what is outstanding; only explanations ask
 };
 
 // The machines that the pool's claim holds, sorted; null: not known. One that was released holds
 // none.
-inline const std::vector<std::string>* HeldMachines(const Answer<ClaimAnswer>& claim) {
+inline const std::vector<std::string>* HeldMachines(const PeerReply<ClaimFacts>& claim) {
   static const auto& none = *new std::vector<std::string>();
   return claim.here() ? &claim.value.machines : claim.released() ? &none : nullptr;
 }
@@ -119,7 +120,7 @@ struct ConfigurationOrder {
   std::string message = {};
 };
 
-struct ConfigurationAnswer {
+struct ConfigurationFacts {
   std::string active = {};
   std::optional<NodeConfiguration> pending = {};
   std::vector<NodeConfiguration> revisions = {};
@@ -129,10 +130,10 @@ struct ConfigurationAnswer {
   std::vector<ConfigurationOrder> orders = {};    // the last ones, by number
 };
 
-struct Answers {
-  Answer<HoldingAnswer> holding = {};
-  Answer<ClaimAnswer> claim = {};
-  Answer<ConfigurationAnswer> configuration = {};
+struct PeerReplies {
+  PeerReply<HoldingFacts> holding = {};
+  PeerReply<ClaimFacts> claim = {};
+  PeerReply<ConfigurationFacts> configuration = {};
 };
 
 // The rows must outlive it, unless `keeps` has them.
@@ -142,7 +143,7 @@ struct Snapshot {
   std::vector<const Node*> nodes = {};  // by name
   int64_t version = 0;                  // State::VersionOf
   CatalogueFacts catalogue = {};
-  Answers answers = {};
+  PeerReplies answers = {};
   Policy policy = {};
   absl::Time now = kNever;
   // Of an autoscaled pool: machines that it could hold (HeardStock::Obtainable); nullopt: not known.

@@ -26,7 +26,7 @@ TEST(SnapshotOf, KeepsTheRowsAsTheyWere) {
   const Snapshot before = *SnapshotOf(sim.state(), kSimPool);
   const std::string machine = before.nodes[0]->machine;
   sim.Delete();
-  ASSERT_TRUE(sim.Settle());
+  ASSERT_TRUE(sim.Converge());
   EXPECT_EQ(sim.pool(), nullptr);
   EXPECT_FALSE(before.pool->deleting());
   EXPECT_EQ(before.nodes[0]->machine, machine);
@@ -42,7 +42,7 @@ TEST(AddTaken, NamesTheMachinesThatAreNodesOfAnother) {
   snapshot.answers.claim.value.machines = {sim.state().NodesOf(kSimPool)[0]->machine, "g999"};
   AddTaken(sim.state(), snapshot);
   EXPECT_TRUE(snapshot.answers.claim.value.taken.empty()) << "capacity has not answered";
-  snapshot.answers.claim.state = Answer<ClaimAnswer>::State::kHere;
+  snapshot.answers.claim.state = PeerReply<ClaimFacts>::State::kHere;
   AddTaken(sim.state(), snapshot);
   EXPECT_EQ(snapshot.answers.claim.value.taken,
             std::vector<std::string>{sim.state().NodesOf(kSimPool)[0]->machine});

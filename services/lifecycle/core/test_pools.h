@@ -14,7 +14,7 @@ namespace muster::lifecycle {
 struct Running : Simulation {
   explicit Running(int64_t nodes) {
     Create(nodes);
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
 };
 
@@ -28,7 +28,7 @@ struct Outdated : Simulation {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
   }
   void Ask(ReconfigureNodePool command = {}) {
     command.name = kSimPool;

@@ -184,7 +184,7 @@ class RandomWorld {
 
   // As the invariant of demand.h has it.
   void MakeAccount() {
-    Account& account = pool_.account;
+    PoolAccount& account = pool_.account;
     for (const Node& node : nodes_) account.prefill_nodes += node.replace_time != kNever ? 1 : 0;
     if (OneIn(8)) ++account.prefill_nodes;
     account.requested_nodes = static_cast<int64_t>(nodes_.size()) + Dice(3);
@@ -197,13 +197,13 @@ class RandomWorld {
     if (OneIn(12)) catalogue_.type.reset();
     quota_away_ = OneIn(6);
     limit_ = Dice(14);
-    using A = Answer<ClaimAnswer>;
+    using A = PeerReply<ClaimFacts>;
     claim_.state = OneIn(6) ? A::State::kAway : A::State::kHere;
     if (claim_.here()) MakeClaim();
-    using C = Answer<ConfigurationAnswer>;
+    using C = PeerReply<ConfigurationFacts>;
     configuration_.state = OneIn(6) ? C::State::kAway : C::State::kHere;
     if (!configuration_.here()) return;
-    ConfigurationAnswer& value = configuration_.value;
+    ConfigurationFacts& value = configuration_.value;
     if (!OneIn(8)) value.active = Profile();
     for (const char* profile : {"np-000000000001", "np-000000000002"}) {
       NodeConfiguration made;
@@ -214,8 +214,8 @@ class RandomWorld {
     if (OneIn(8)) value.problem = "No release fits.";
   }
   void MakeClaim() {
-    using R = ClaimAnswer::Reason;
-    ClaimAnswer& value = claim_.value;
+    using R = ClaimFacts::Reason;
+    ClaimFacts& value = claim_.value;
     for (const Node& node : nodes_) {
       if (!OneIn(IsReturnable(node.state) ? 2 : 12)) value.machines.push_back(node.machine);
     }
@@ -230,8 +230,8 @@ class RandomWorld {
       if (OneIn(3)) value.reclaims.push_back({machine, Ago()});
     }
   }
-  Answer<ClaimAnswer> AnswerTo(const ClaimAsk& ask) const {
-    Answer<ClaimAnswer> answer = claim_;
+  PeerReply<ClaimFacts> AnswerTo(const ClaimAsk& ask) const {
+    PeerReply<ClaimFacts> answer = claim_;
     if (!answer.here()) return answer;
     for (const MachineReturn& back : ask.returns) returned_.insert(back.machine);
     std::erase_if(answer.value.machines,
@@ -239,14 +239,14 @@ class RandomWorld {
     const auto held = static_cast<int64_t>(answer.value.machines.size());
     answer.value.nodes = ask.nodes;
     answer.value.outstanding = std::max<int64_t>(0, ask.nodes - held);
-    if (answer.value.outstanding == 0) answer.value.reason = ClaimAnswer::Reason::kSufficient;
+    if (answer.value.outstanding == 0) answer.value.reason = ClaimFacts::Reason::kSufficient;
     return answer;
   }
-  Answer<HoldingAnswer> AnswerTo(const HoldingAsk& ask) const {
-    using V = HoldingAnswer::Verdict;
-    Answer<HoldingAnswer> answer;
+  PeerReply<HoldingFacts> AnswerTo(const HoldingAsk& ask) const {
+    using V = HoldingFacts::Verdict;
+    PeerReply<HoldingFacts> answer;
     answer.state =
-        quota_away_ ? Answer<HoldingAnswer>::State::kAway : Answer<HoldingAnswer>::State::kHere;
+        quota_away_ ? PeerReply<HoldingFacts>::State::kAway : PeerReply<HoldingFacts>::State::kHere;
     const int64_t held = pool_.account.granted_nodes;
     const bool fits = ask.nodes <= std::max(held, limit_);
     answer.value = {fits ? V::kUnder : V::kOver, fits ? ask.nodes : held, limit_, held, ""};
@@ -259,9 +259,9 @@ class RandomWorld {
   CatalogueFacts catalogue_;
   bool quota_away_ = false;
   int64_t limit_ = 0;
-  Answer<ClaimAnswer> claim_;
+  PeerReply<ClaimFacts> claim_;
   mutable std::set<std::string> returned_;  // machines that were given back
-  Answer<ConfigurationAnswer> configuration_;
+  PeerReply<ConfigurationFacts> configuration_;
 };
 
 }  // namespace muster::lifecycle

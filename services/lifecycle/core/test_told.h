@@ -16,7 +16,7 @@ struct Telling : Simulation {
     Live();
   }
   void Live() {
-    if (!Settle()) std::abort();
+    if (!Converge()) std::abort();
     begin = told().size();
   }
   // `reason: message` of what was told of the pool since, of that reason.

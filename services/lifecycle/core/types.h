@@ -183,7 +183,7 @@ struct GivenUp {
 };
 
 // See muster.lifecycle.v1.NodePoolAccount.
-struct Account {
+struct PoolAccount {
   int64_t generation = 1;
   int64_t granted_nodes = 0;
   int64_t requested_nodes = 0;
@@ -194,7 +194,7 @@ struct Account {
   int64_t waiting_configuration_order = 0;
   GivenUp given_up = {};
   int64_t scaled_to = 0;
-  bool operator==(const Account&) const = default;
+  bool operator==(const PoolAccount&) const = default;
 };
 
 // Reconfigure reboots, see muster.lifecycle.v1.Reconfiguration.
@@ -228,7 +228,7 @@ struct Pool {
   absl::Time delete_time = kNever;
   Spec spec = {};
   Status status = {};
-  Account account = {};
+  PoolAccount account = {};
   std::optional<Reconfiguration> reconfiguration = {};
 
   std::string Key() const { return name; }
@@ -325,6 +325,7 @@ struct Node {
   absl::Time reconfigure_time = kNever;
   std::string rack = {};
   std::string reserved_desired = {};  // empty or kControlPlane
+  absl::Time request_time = kNever;   // when its machine was asked for; kNever: not known
 
   std::string Key() const { return name; }
   bool operator==(const Node&) const = default;

@@ -12,7 +12,6 @@
 
 namespace muster::storage {
 
-using lifecycle::Account;
 using lifecycle::Cluster;
 using lifecycle::Desired;
 using lifecycle::Event;
@@ -21,6 +20,7 @@ using lifecycle::Node;
 using lifecycle::Observed;
 using lifecycle::Phase;
 using lifecycle::Pool;
+using lifecycle::PoolAccount;
 using lifecycle::RemovalCause;
 using lifecycle::Spec;
 
@@ -150,10 +150,10 @@ SqlTable<Pool> Pools() {
            [](const lifecycle::v1::NodePoolStatus& status, Pool& pool) {
              pool.status = lifecycle::FromProto(status);
            }),
-       Field<&Pool::account, &Account::generation>("ask_generation"),
-       Field<&Pool::account, &Account::granted_nodes>("granted_nodes"),
-       Field<&Pool::account, &Account::requested_nodes>("requested_nodes"),
-       Field<&Pool::account, &Account::removed_nodes>("removed_nodes")}};
+       Field<&Pool::account, &PoolAccount::generation>("ask_generation"),
+       Field<&Pool::account, &PoolAccount::granted_nodes>("granted_nodes"),
+       Field<&Pool::account, &PoolAccount::requested_nodes>("requested_nodes"),
+       Field<&Pool::account, &PoolAccount::removed_nodes>("removed_nodes")}};
 }
 
 SqlTable<Node> Nodes() {

@@ -78,7 +78,7 @@ int64_t WaitingOrderOf(const v1::NodePoolAccount& in) {
                                           : in.waiting_configuration_order();
 }
 
-Account AccountOf(const v1::NodePoolAccount& in) {
+PoolAccount AccountOf(const v1::NodePoolAccount& in) {
   const v1::BootFailures& failures = in.boot_failures();
   return {in.generation(),
           in.granted_nodes(),
@@ -300,6 +300,7 @@ absl::StatusOr<Node> FromProto(const v1::Node& in) {
   out.reconfigure_time = MUSTER_GET_TIME(in, reconfigure_time);
   out.rack = in.rack();
   out.reserved_desired = in.reserved_desired();
+  out.request_time = MUSTER_GET_TIME(in, request_time);
   return out;
 }
 

@@ -95,6 +95,7 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
     node.reconfigure_time = kTime;
     node.removal_requested = true;
     node.rack = "r1";
+    node.request_time = kTime;
     EXPECT_EQ(FromProto(ToProto(At(node))).value(), node);
   }
   EXPECT_FALSE(FromProto(v1::Node()).ok());

@@ -82,7 +82,7 @@ void SetAffinity(const Affinity& affinity, v1::NodeAffinity* out) {
   }
 }
 
-void FillAccount(const Account& account, v1::NodePoolAccount* out) {
+void FillAccount(const PoolAccount& account, v1::NodePoolAccount* out) {
   out->set_generation(account.generation);
   out->set_granted_nodes(account.granted_nodes);
   out->set_requested_nodes(account.requested_nodes);
@@ -339,6 +339,7 @@ v1::Node ToProto(const Versioned<Node>& versioned) {
   MUSTER_SET_TIME(out, reconfigure_time, node.reconfigure_time);
   out.set_rack(node.rack);
   out.set_reserved_desired(node.reserved_desired);
+  MUSTER_SET_TIME(out, request_time, node.request_time);
   return out;
 }
 

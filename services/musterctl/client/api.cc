@@ -133,6 +133,19 @@ class GrpcApi final : public Api {
     return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
                             debug::v1::CompareStateRequest());
   }
+  absl::StatusOr<debug::v1::LogLevel> GetLogLevel() override {
+    ASSIGN_OR_RETURN(const auto response,
+                     connection_.Call(connection_.debug, &Connection::Debug::GetLogLevel,
+                                      debug::v1::GetLogLevelRequest()));
+    return response.level();
+  }
+  absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) override {
+    debug::v1::SetLogLevelRequest request;
+    request.set_level(level);
+    ASSIGN_OR_RETURN(const auto response,
+                     connection_.Call(connection_.debug, &Connection::Debug::SetLogLevel, request));
+    return response.level();
+  }
   absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
       const debug::v1::AuditBooksRequest& request) override {
     return connection_.Call(connection_.debug, &Connection::Debug::AuditBooks, request);
@@ -140,6 +153,9 @@ class GrpcApi final : public Api {
   absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
                      const WatchReceiver& receive) override {
     return WatchStream(connection_, kind, start, receive);
+  }
+  std::unique_ptr<FleetLink> WatchFleet(page::WatchSink& sink) override {
+    return OpenFleetLink(connection_, sink);
   }
 
  private:

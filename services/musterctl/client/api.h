@@ -12,6 +12,7 @@
 #include "muster/quota/v1/quota_service.pb.h"
 #include "muster/type/v1/watch.pb.h"
 #include "services/musterctl/client/api_types.h"
+#include "services/musterctl/client/fleet_link.h"
 #include "services/musterctl/manifest/kinds.h"
 #include "services/musterctl/manifest/resources.h"
 
@@ -87,12 +88,17 @@ class Api {
   virtual absl::StatusOr<debug::v1::CompareStateResponse> CompareState() = 0;
   virtual absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
       const debug::v1::AuditBooksRequest& request) = 0;
+  virtual absl::StatusOr<debug::v1::LogLevel> GetLogLevel() = 0;
+  // What it is by now.
+  virtual absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) = 0;
 
   // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended
   // it) or `receive` returns false (OK). Without a revision in `start` it begins with a
   // snapshot. No deadline.
   virtual absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
                              const WatchReceiver& receive) = 0;
+  // Keeps the sink, which must outlive the link, level with the whole fleet.
+  virtual std::unique_ptr<FleetLink> WatchFleet(page::WatchSink& sink) = 0;
 };
 
 }  // namespace muster::musterctl

@@ -7,13 +7,13 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "muster/capacity/v1/capacity_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "muster/quota/v1/quota_service.grpc.pb.h"
+#include "services/common/error.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/manifest/machine_set.h"
+#include "services/rpc/status.h"
 
 namespace muster::musterctl {
 namespace {
@@ -55,14 +55,7 @@ class FakeServer final : public quota::v1::QuotaService::Service,
   grpc::Status UpdateQuota(grpc::ServerContext*, const quota::v1::UpdateQuotaRequest* request,
                            quota::v1::Quota* response) override {
     if (request->quota().limit() < 0) {
-      google::rpc::Status details;
-      details.set_code(3);
-      details.set_message("limit: must be 0 to 1000000");
-      google::rpc::BadRequest bad;
-      bad.add_field_violations()->set_field("limit");
-      bad.mutable_field_violations(0)->set_description("must be 0 to 1000000");
-      details.add_details()->PackFrom(bad);
-      return {grpc::StatusCode::INVALID_ARGUMENT, details.message(), details.SerializeAsString()};
+      return rpc::ToGrpcStatus(error::InvalidField("limit", "must be 0 to 1000000"));
     }
     EXPECT_TRUE(request->allow_missing());
     ids.push_back(request->request_id());
@@ -329,7 +322,7 @@ TEST_F(ApiTest, ErrorsKeepTheServersDetails) {
   const auto applied = api_->Apply(Quota("A-1A", -1), false);
   ASSERT_FALSE(applied.ok());
   EXPECT_EQ(RenderError(applied.status()),
-            "error: limit: must be 0 to 1000000 (INVALID_ARGUMENT)\n");
+            "error: limit: must be 0 to 1000000 (INVALID_ARGUMENT, INVALID_FIELD)\n");
 }
 
 TEST_F(ApiTest, AServerThatIsNotThereIsUnavailable) {

@@ -11,16 +11,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "google/rpc/status.pb.h"
 #include "muster/capacity/v1/capacity_service.grpc.pb.h"
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/debug/v1/debug_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "muster/quota/v1/quota_service.grpc.pb.h"
 #include "services/common/status_macros.h"
+#include "services/common/user_agent.h"
 #include "services/musterctl/client/api_types.h"
 #include "services/musterctl/client/errors.h"
+#include "services/musterctl/client/fleet_link.h"
 #include "services/musterctl/client/request_id.h"
+#include "services/rpc/client/calls.h"
+#include "services/rpc/client/channel.h"
 
 namespace muster::musterctl {
 
@@ -35,7 +38,7 @@ class Connection {
   using Quota = quota::v1::QuotaService::Stub;
 
   explicit Connection(const ApiOptions& options)
-      : options_(options), channel_(MakeChannel(options.server)) {}
+      : options_(options), channel_(rpc::MakeChannel(options.server, kLongestReconnect)) {}
 
   std::string Organization() const {
     return absl::StrCat("organizations/", options_.scope.organization);
@@ -47,6 +50,9 @@ class Connection {
     return absl::StrCat(Cluster(), "/nodePools/", id);
   }
 
+  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  absl::Duration timeout() const { return options_.timeout; }
+
   template <class Stub, class Request, class Response>
   absl::StatusOr<Response> Call(const std::unique_ptr<Stub>& stub,
                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
@@ -55,11 +61,10 @@ class Connection {
     const absl::Time deadline = absl::Now() + options_.timeout;
     const auto call = [&](const Request& sent) -> absl::StatusOr<Response> {
       grpc::ClientContext context;
-      context.set_deadline(absl::ToChronoTime(deadline));
-      Response response;
-      const grpc::Status status = (stub.get()->*method)(&context, sent, &response);
-      if (!status.ok()) return ToStatus(status);
-      return response;
+      rpc::PrepareCall(context, deadline);
+      absl::StatusOr<Response> answer = rpc::Call(context, *stub, method, sent);
+      if (!answer.ok()) return FromServer(answer.status());
+      return answer;
     };
     if constexpr (requires(Request & r) { r.set_request_id(""); }) {
       return CallOnce(call, request, deadline);
@@ -103,16 +108,6 @@ class Connection {
         [](auto& response) { return response.mutable_machines(); }, out);
   }
 
-  static absl::Status ToStatus(const grpc::Status& status) {
-    if (status.ok()) return absl::OkStatus();
-    google::rpc::Status details;
-    if (!status.error_details().empty() && details.ParseFromString(status.error_details()) &&
-        details.code() == status.error_code()) {
-      return FromRpcStatus(details);
-    }
-    return FromCode(status.error_code(), status.error_message());
-  }
-
  private:
   static constexpr int kPageSize = 1000;
   // How long after a call whose outcome is unknown it is repeated.
@@ -141,14 +136,7 @@ class Connection {
     return answer;
   }
 
-  static constexpr int kMaxMessageBytes = 64 << 20;
-
-  static std::shared_ptr<grpc::Channel> MakeChannel(const std::string& server) {
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-    arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-    return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
-  }
+  static constexpr absl::Duration kLongestReconnect = absl::Seconds(1);
 
   const ApiOptions options_;
   const std::string request_id_ =
@@ -168,6 +156,7 @@ class Connection {
 // The parts of the Api that have files of their own.
 absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource,
                                       bool dry_run);
+std::unique_ptr<FleetLink> OpenFleetLink(const Connection& connection, page::WatchSink& sink);
 absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
                          const WatchReceiver& receive);
 

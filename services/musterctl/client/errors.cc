@@ -1,56 +1,33 @@
 #include "services/musterctl/client/errors.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "google/rpc/error_details.pb.h"
+#include "absl/time/time.h"
+#include "services/common/error.h"
 
 namespace muster::musterctl {
-namespace {
 
-constexpr char kPayload[] = "type.googleapis.com/google.rpc.Status";
-
-google::rpc::Status Details(const absl::Status& status) {
-  google::rpc::Status details;
-  const auto payload = status.GetPayload(kPayload);
-  if (payload.has_value() && !details.ParseFromString(std::string(*payload))) details.Clear();
-  return details;
-}
-
-}  // namespace
-
-absl::Status FromRpcStatus(const google::rpc::Status& status) {
-  absl::Status result(static_cast<absl::StatusCode>(status.code()), status.message());
-  if (!result.ok()) result.SetPayload(kPayload, absl::Cord(status.SerializeAsString()));
-  return result;
-}
-
-absl::Status FromCode(int code, const std::string& message) {
-  google::rpc::Status status;
-  status.set_code(code);
-  status.set_message(message);
-  return FromRpcStatus(status);
+absl::Status FromServer(const absl::Status& status) {
+  if (status.ok() || error::DetailOf(status)) return status;
+  return error::Make(status.code(), status.message(),
+                     {.reason = absl::StatusCodeToString(status.code())});
 }
 
 absl::Status RenameFields(const absl::Status& status,
                           const std::function<std::string(const std::string& field)>& rename) {
-  google::rpc::Status details = Details(status);
-  if (details.details().empty()) return status;
-  for (auto& any : *details.mutable_details()) {
-    google::rpc::BadRequest bad_request;
-    if (!any.UnpackTo(&bad_request)) continue;
-    for (auto& violation : *bad_request.mutable_field_violations()) {
-      if (!violation.field().empty()) violation.set_field(rename(violation.field()));
-    }
-    any.PackFrom(bad_request);
+  std::optional<error::Detail> detail = error::DetailOf(status);
+  if (!detail) return status;
+  for (error::FieldViolation& field : detail->fields) {
+    if (!field.field.empty()) field.field = rename(field.field);
   }
-  return FromRpcStatus(details);
+  return error::Make(status.code(), status.message(), *detail);
 }
 
 std::string ManifestPath(absl::string_view field) {
@@ -77,31 +54,22 @@ std::string ManifestPath(absl::string_view field) {
 
 std::string RenderError(const absl::Status& status) {
   std::vector<std::string> lines;
-  std::string reason;
-  std::string retry;
-  const google::rpc::Status details = Details(status);
-  for (const auto& any : details.details()) {
-    google::rpc::BadRequest bad_request;
-    google::rpc::ErrorInfo info;
-    google::rpc::RetryInfo retry_info;
-    if (any.UnpackTo(&bad_request)) {
-      for (const auto& violation : bad_request.field_violations()) {
-        lines.push_back(violation.field().empty()
-                            ? violation.description()
-                            : absl::StrCat(violation.field(), ": ", violation.description()));
-      }
-    } else if (any.UnpackTo(&info)) {
-      reason = info.reason();
-    } else if (any.UnpackTo(&retry_info)) {
-      retry = absl::StrCat(", try again in ", retry_info.retry_delay().seconds(), "s");
+  const std::optional<error::Detail> detail = error::DetailOf(status);
+  if (detail) {
+    for (const error::FieldViolation& field : detail->fields) {
+      lines.push_back(field.field.empty() ? field.description
+                                          : absl::StrCat(field.field, ": ", field.description));
     }
   }
-  const bool from_server = status.GetPayload(kPayload).has_value();
   if (lines.empty()) lines = absl::StrSplit(std::string(status.message()), '\n');
-  const std::string code = absl::StatusCodeToString(status.code());
-  if (from_server) {
-    absl::StrAppend(&lines.back(), " (", code, reason.empty() || reason == code ? "" : ", ",
-                    reason == code ? "" : reason, retry, ")");
+  if (detail) {
+    const std::string code = absl::StatusCodeToString(status.code());
+    const std::string retry =
+        detail->retry_after
+            ? absl::StrCat(", try again in ", absl::ToInt64Seconds(*detail->retry_after), "s")
+            : "";
+    absl::StrAppend(&lines.back(), " (", code,
+                    detail->reason == code ? "" : absl::StrCat(", ", detail->reason), retry, ")");
   }
   return absl::StrCat("error: ", absl::StrJoin(lines, "\nerror: "), "\n");
 }

@@ -5,14 +5,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "google/rpc/status.pb.h"
 
 namespace muster::musterctl {
 
-// Keeps a google.rpc.Status, as the server sent it, beside code and message.
-absl::Status FromRpcStatus(const google::rpc::Status& status);
-// The same without details.
-absl::Status FromCode(int code, const std::string& message);
+// A server's error: it says a reason, its code's name where the server said none. Whatever else goes
+// wrong here says none.
+absl::Status FromServer(const absl::Status& status);
 
 // The same error, its field violations under other names.
 absl::Status RenameFields(const absl::Status& status,

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ class FakeApi final : public Api {
   lifecycle::v1::NodePool changed = {};  // what changes of a NodePool answer
   lifecycle::v1::ExplainNodePoolResponse obstacles = {};
   debug::v1::CompareStateResponse comparison = {};
+  debug::v1::LogLevel log_level = debug::v1::LOG_LEVEL_INFO;
   debug::v1::AuditBooksRequest asked_books = {};
   debug::v1::AuditBooksResponse books = {};
   capacity::v1::ExplainClaimResponse explanation = {};
@@ -161,6 +164,11 @@ class FakeApi final : public Api {
     return configuration;
   }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override { return comparison; }
+  absl::StatusOr<debug::v1::LogLevel> GetLogLevel() override { return log_level; }
+  absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) override {
+    log_level = level;
+    return level;
+  }
   absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(
       const debug::v1::AuditBooksRequest& request) override {
     asked_books = request;
@@ -179,8 +187,34 @@ class FakeApi final : public Api {
     }
     return stream.end;
   }
+  // Tells `fleet` at once; the link's health and explanations are `watches` and `obstacles`.
+  std::unique_ptr<FleetLink> WatchFleet(page::WatchSink& sink) override {
+    fleet(sink);
+    return std::make_unique<FakeLink>(*this);
+  }
+  std::function<void(page::WatchSink& sink)> fleet = [](page::WatchSink&) {};
+  // What the watches say one after the other when they are asked, the last one for ever.
+  std::deque<std::vector<page::WatchHealth>> watches = {};
 
  private:
+  class FakeLink final : public FleetLink {
+   public:
+    explicit FakeLink(FakeApi& api) : api_(api) {}
+    std::vector<page::WatchHealth> health() const override {
+      const std::vector<page::WatchHealth> now = api_.watches.front();
+      if (api_.watches.size() > 1) api_.watches.pop_front();
+      return now;
+    }
+    absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> Explain(
+        const std::string& pool) override {
+      return api_.ExplainNodePool(pool);
+    }
+    void Stop() override {}
+
+   private:
+    FakeApi& api_;
+  };
+
   absl::StatusOr<lifecycle::v1::NodePool> PoolChange(std::string call) {
     calls.push_back(std::move(call));
     if (!refusal.ok()) return refusal;

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "services/musterctl/client/connection.h"
+#include "services/rpc/status.h"
 
 namespace muster::musterctl {
 namespace {
@@ -31,7 +32,7 @@ absl::Status Stream(const std::unique_ptr<Stub>& stub, Method method, Request re
   }
   const grpc::Status status = reader->Finish();
   return status.ok() ? absl::UnavailableError("the server ended the watch")
-                     : Connection::ToStatus(status);
+                     : FromServer(rpc::FromGrpcStatus(status));
 }
 
 // One resource of a Watch response, by its kind.

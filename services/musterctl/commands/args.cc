@@ -170,6 +170,7 @@ absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
     line.help = true;
     return line;
   }
+  for (const auto& [name, values] : line.flags) line.given.insert(name);
   FillStandards(GlobalFlags(), environment, line);
   FillStandards(command->flags, environment, line);
   return line;

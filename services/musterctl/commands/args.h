@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct CommandLine {
   std::string command = {};
   std::vector<std::string> arguments = {};
   std::map<std::string, std::vector<std::string>> flags = {};
+  std::set<std::string> given = {};  // flags that the line itself says
   bool help = false;
 
   // The last value of a flag, empty when there is none.

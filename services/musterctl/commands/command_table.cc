@@ -183,6 +183,34 @@ Command FindCommand() {
                      .repeated = true}}};
 }
 
+Command TopCommand() {
+  return {.name = "top",
+          .run = Top,
+          .usage = "top [--once] [--interval=1s] [--zone ZONE] [--color WHEN]",
+          .summary = "Shows the fleet, quotas, queue and troubled NodePools, live.",
+          .details =
+              "All organizations, unless --organization is given here. Follows the watches of the "
+              "four\n"
+              "services, and goes on trying while a server is away. Keys: q ends; j, k, arrows, "
+              "page up\n"
+              "and down, g, G move in the NodePools. On the map: . free, h held, a assigned, b "
+              "booting,\n"
+              "r registered, P production, c reconfiguring, T triage, l leaving, s reclaimed from "
+              "spot,\n"
+              "F boot failed, R in repair, - retired. With --once, --timeout is for all of it.",
+          .flags = {{.name = "once", .meaning = "Print one page when all is known, and end."},
+                    {.name = "interval",
+                     .value = "DURATION",
+                     .meaning = "How often it is drawn at most, 100ms to 1h.",
+                     .standard = "1s"},
+                    {.name = "zone", .value = "ZONE", .meaning = "Only what is in this zone."},
+                    {.name = "color",
+                     .value = "WHEN",
+                     .meaning = "auto, always or never; auto: on a terminal, unless NO_COLOR is "
+                                "set.",
+                     .standard = "auto"}}};
+}
+
 Command WaitCommand() {
   return {
       .name = "wait",
@@ -351,23 +379,25 @@ std::vector<Command> ClusterCommands() {
 
 const std::vector<Command>& Commands() {
   static const auto& commands = *new std::vector<Command>([] {
-    std::vector<Command> all = {GetCommand(),   DescribeCommand(), ApplyCommand(),
-                                ScaleCommand(), DeleteCommand(),   WaitCommand(),
-                                CheckCommand(), ExplainCommand(),  FindCommand()};
+    std::vector<Command> all = {
+        GetCommand(),  DescribeCommand(), ApplyCommand(),   ScaleCommand(), DeleteCommand(),
+        WaitCommand(), CheckCommand(),    ExplainCommand(), FindCommand(),  TopCommand()};
     for (Command& command : OrderCommands()) all.push_back(std::move(command));
     for (Command& command : ClusterCommands()) all.push_back(std::move(command));
     for (Command& command : ConfigurationCommands()) all.push_back(std::move(command));
     all.push_back(
         {.name = "debug",
          .run = Debug,
-         .usage = "debug compare | debug audit [--settle DURATION]",
-         .summary = "Compares a server's memory, tables and journal; the books of the services.",
+         .usage = "debug compare | debug audit [--settle DURATION] | debug log-level [LEVEL]",
+         .summary = "A server's memory, tables and journal; the books of the services; its log.",
          .details =
              "compare: one line a service of the server, and one a difference.\n"
              "audit: pools, Nodes, charges, machines and configurations side by side, then a "
              "line for\n"
              "each that differs. What is on its way does not count.\n"
-             "Both ask the server's operators' listener (musterd --operator_listen).\n"
+             "log-level: what this one server logs; with debug, info, warning or error: from now "
+             "on.\n"
+             "All ask the server's operators' listener (musterd --operator_listen).\n"
              "Exit code 1 when anything differs.",
          .flags = {{.name = "settle",
                     .value = "DURATION",

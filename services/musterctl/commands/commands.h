@@ -10,6 +10,7 @@
 #include "services/common/clock.h"
 #include "services/musterctl/client/api.h"
 #include "services/musterctl/commands/args.h"
+#include "services/musterctl/commands/terminal.h"
 #include "services/musterctl/manifest/manifest.h"
 
 namespace muster::musterctl {
@@ -23,6 +24,9 @@ struct World {
   std::function<std::shared_ptr<Api>(const ApiOptions&)> connect = Api::Create;
   const Clock& clock;
   std::function<void(absl::Duration)> sleep = {};
+  Terminal* terminal = nullptr;  // null: nobody sits there
+  // What `out` shows with escape codes obeyed: for what is made here alone. Run sets it.
+  std::ostream* screen = nullptr;
 };
 
 // Exit codes.
@@ -51,6 +55,7 @@ absl::Status Check(Session& session);
 absl::Status Debug(Session& session);
 absl::Status Explain(Session& session);
 absl::Status Find(Session& session);
+absl::Status Top(Session& session);
 absl::Status Publish(Session& session);
 absl::Status Withdraw(Session& session);
 absl::Status Promote(Session& session);

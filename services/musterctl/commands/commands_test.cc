@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/musterctl/commands/commands_test_base.h"
 #include "services/musterctl/manifest/document.h"
 
@@ -39,21 +40,10 @@ lifecycle::v1::NodePool PoolWithTarget(int64_t nodes) {
 }
 
 absl::Status Refusal() {
-  google::rpc::Status status;
-  status.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
-  status.set_message("two faults");
-  google::rpc::BadRequest bad;
-  auto& first = *bad.add_field_violations();
-  first.set_field("spec.minNodes");
-  first.set_description("must be at most spec.maxNodes");
-  auto& second = *bad.add_field_violations();
-  second.set_field("spec.image.kernel");
-  second.set_description("must be empty with spec.image.name");
-  google::rpc::ErrorInfo info;
-  info.set_reason("INVALID_FIELD");
-  status.add_details()->PackFrom(info);
-  status.add_details()->PackFrom(bad);
-  return FromRpcStatus(status);
+  return error::Make(absl::StatusCode::kInvalidArgument, "two faults",
+                     {.reason = "INVALID_FIELD",
+                      .fields = {{"spec.minNodes", "must be at most spec.maxNodes"},
+                                 {"spec.image.kernel", "must be empty with spec.image.name"}}});
 }
 
 constexpr char kPool[] =
@@ -121,7 +111,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"reserve", "node", "g1"}, "reserve: node POOL/MACHINE"},
       {{"rollback", "a", "b", "c"}, "rollback: POOL_UID [PROFILE]"},
       {{"enable", "revision", "a"}, "enable: revision POOL_UID PROFILE"},
-      {{"debug"}, "debug: say compare or audit"}};
+      {{"debug"}, "debug: say compare, audit or log-level"}};
   for (const auto& [args, text] : cases) {
     EXPECT_EQ(RunLine(args), kWrongUse) << text;
     EXPECT_THAT(err(), StartsWith("error: "));
@@ -339,6 +329,18 @@ TEST_F(CommandsTest, CompareFailsOnADifference) {
   comparison.add_differences("holding x: memory 3, tables 4");
   EXPECT_EQ(RunLine({"debug", "compare"}), kFailed);
   EXPECT_THAT(out(), HasSubstr("  holding x: memory 3, tables 4\n"));
+}
+
+TEST_F(CommandsTest, TheLogsLevelIsShownAndSet) {
+  EXPECT_EQ(RunLine({"debug", "log-level"}), kDone);
+  EXPECT_EQ(out(), "log level: info\n");
+  EXPECT_EQ(RunLine({"debug", "log-level", "debug"}), kDone);
+  EXPECT_EQ(api_.log_level, debug::v1::LOG_LEVEL_DEBUG);
+  EXPECT_EQ(RunLine({"debug", "log-level", "warn"}), kDone);
+  EXPECT_THAT(out(), EndsWith("log level: warning\n"));
+  EXPECT_EQ(RunLine({"debug", "log-level", "loud"}), kWrongUse);
+  EXPECT_EQ(RunLine({"debug", "log-level", "debug", "info"}), kWrongUse);
+  EXPECT_EQ(api_.log_level, debug::v1::LOG_LEVEL_WARN);
 }
 
 TEST_F(CommandsTest, AuditShowsTheBooksSideBySide) {

@@ -9,8 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "google/rpc/error_details.pb.h"
+#include "services/common/error.h"
 #include "services/common/fake_clock.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/fake_api.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/print/test_pools.h"
@@ -40,7 +41,8 @@ class CommandsTest : public ::testing::Test {
                       return std::shared_ptr<Api>(std::shared_ptr<Api>(), &api_);
                     },
                 .clock = clock_,
-                .sleep = [this](absl::Duration duration) { clock_.Advance(duration); }};
+                .sleep = [this](absl::Duration duration) { clock_.Advance(duration); },
+                .terminal = terminal_at_};
     return musterctl::Run(args, world);
   }
   std::string out() const { return out_.str(); }
@@ -50,6 +52,7 @@ class CommandsTest : public ::testing::Test {
   FakeClock clock_{absl::FromUnixSeconds(TimestampOf("2025-06-09T14:58:54Z").seconds())};
   std::map<std::string, std::string> environment_;
   ApiOptions options_;
+  Terminal* terminal_at_ = nullptr;
 
  private:
   std::istringstream in_;
@@ -59,13 +62,8 @@ class CommandsTest : public ::testing::Test {
 
 // INVALID_ARGUMENT as the server says it.
 inline absl::Status BadField(const std::string& field, const std::string& what) {
-  google::rpc::Status status;
-  status.set_code(static_cast<int>(absl::StatusCode::kInvalidArgument));
-  google::rpc::BadRequest bad;
-  bad.add_field_violations()->set_field(field);
-  bad.mutable_field_violations(0)->set_description(what);
-  status.add_details()->PackFrom(bad);
-  return FromRpcStatus(status);
+  return FromServer(error::Make(absl::StatusCode::kInvalidArgument, "",
+                                {.reason = "INVALID_ARGUMENT", .fields = {{field, what}}}));
 }
 
 }  // namespace muster::musterctl

@@ -1,11 +1,15 @@
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/print/table.h"
 
-// What a server says of itself: whether its pictures of one state agree, and the books of the four
-// services.
+// What a server says of itself: whether its pictures of one state agree, the books of the four
+// services, what it logs.
 namespace muster::musterctl {
 namespace {
 
@@ -81,13 +85,41 @@ absl::Status Audit(Session& session) {
       absl::StrCat(books.difference_count(), " differences between the books of the services"));
 }
 
+constexpr std::pair<absl::string_view, debug::v1::LogLevel> kLevels[] = {
+    {"debug", debug::v1::LOG_LEVEL_DEBUG},
+    {"info", debug::v1::LOG_LEVEL_INFO},
+    {"warning", debug::v1::LOG_LEVEL_WARN},
+    {"error", debug::v1::LOG_LEVEL_ERROR}};
+
+std::string LevelName(debug::v1::LogLevel level) {
+  for (const auto& [name, known] : kLevels) {
+    if (known == level) return std::string(name);
+  }
+  return absl::StrCat("level ", static_cast<int>(level));
+}
+
+// `word`: the level to set; empty: only asks.
+absl::Status LogLevel(Session& session, absl::string_view word) {
+  absl::StatusOr<debug::v1::LogLevel> is =
+      WrongUse("debug log-level: say debug, info, warning or error");
+  if (word.empty()) is = session.api.GetLogLevel();
+  for (const auto& [name, level] : kLevels) {
+    if (word == name || (word == "warn" && name == "warning")) is = session.api.SetLogLevel(level);
+  }
+  if (!is.ok()) return is.status();
+  session.world.out << "log level: " << LevelName(*is) << "\n";
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Debug(Session& session) {
   const std::vector<std::string>& arguments = session.line.arguments;
   if (arguments == std::vector<std::string>{"compare"}) return Compare(session);
   if (arguments == std::vector<std::string>{"audit"}) return Audit(session);
-  return WrongUse("debug: say compare or audit");
+  if (!arguments.empty() && arguments.size() <= 2 && arguments[0] == "log-level")
+    return LogLevel(session, arguments.size() == 2 ? arguments[1] : "");
+  return WrongUse("debug: say compare, audit or log-level");
 }
 
 }  // namespace muster::musterctl

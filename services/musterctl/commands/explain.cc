@@ -1,8 +1,6 @@
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
@@ -43,13 +41,6 @@ absl::Status ExplainClaim(Session& session, const std::string& uid) {
   }
   session.world.out << TablePrinter({"OBSTACLE", "NODES", "CLAIMS", "MESSAGE"}).Print(rows);
   return absl::OkStatus();
-}
-
-// `quota admin`.
-std::string ActorWord(lifecycle::v1::NodePoolObstacle::Actor actor) {
-  const std::string name = lifecycle::v1::NodePoolObstacle::Actor_Name(actor);
-  return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(name, "ACTOR_")),
-                             {{"_", " "}});
 }
 
 // From now: `3h to 20h`, `at least 3h`, `at most 20h`.

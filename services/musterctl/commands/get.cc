@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "absl/random/random.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/backoff.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/watch_view.h"
 #include "services/musterctl/commands/commands.h"
@@ -121,14 +121,13 @@ absl::StatusOr<std::optional<capacity::v1::ListMachinesRequest>> MachineFilterOf
 absl::Status WatchKind(Session& session, Kind kind, const std::string& id, Printer& printer) {
   const std::string pool = session.line.Get("nodepool");
   WatchView view;
-  absl::BitGen random;
-  absl::Duration pause = kFirstRetry;
+  Backoff backoff(kFirstRetry, kLastRetry);
   while (true) {
     // A Quota's `held` is a sum over the whole stream, which a resumed stream does not have.
     if (kind == Kind::kQuota) view.Forget();
     const absl::Status status =
         session.api.Watch(kind, view.Begin(), [&](const WatchMessage& message) {
-          pause = kFirstRetry;
+          backoff.Reset();
           std::vector<Item> items;
           for (WatchView::Change& change : view.Feed(message)) {
             if (!id.empty() && IdOfName(kind, change.name) != id) continue;
@@ -149,8 +148,7 @@ absl::Status WatchKind(Session& session, Kind kind, const std::string& id, Print
     } else if (!absl::IsUnavailable(status) && !absl::IsResourceExhausted(status)) {
       return status;
     }
-    session.world.sleep(absl::Uniform(random, 0.5, 1.0) * pause);
-    pause = std::min(2 * pause, kLastRetry);
+    session.world.sleep(backoff.Next());
   }
 }
 

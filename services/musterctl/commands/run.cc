@@ -1,6 +1,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
+#include "services/common/trace_context.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/request_id.h"
 #include "services/musterctl/commands/commands.h"
@@ -26,6 +27,18 @@ bool IsInDoubt(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsDeadlineExceeded(status);
 }
 
+// The trace of whoever runs the command (OpenTelemetry's variable), or one of its own, which is to be
+// recorded wherever spans are.
+TraceContext TraceOf(const World& world) {
+  if (world.environment) {
+    const auto given = TraceContext::Parse(world.environment("TRACEPARENT").value_or(""));
+    if (given) return *given;
+  }
+  TraceContext trace = TraceContext::New();
+  trace.flags = TraceContext::kSampled;
+  return trace;
+}
+
 absl::Status Execute(const Command& command, const CommandLine& line, World& world) {
   ApiOptions options{
       .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
@@ -40,6 +53,7 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
   options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
   if (options.request_id.size() > kMaxGivenId)
     return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
+  const CurrentTrace scope(TraceOf(world));
   const std::shared_ptr<Api> api = world.connect(options);
   Session session{line, options.scope, *api, world};
   absl::Status status = command.run(session);
@@ -71,7 +85,9 @@ int Run(absl::Span<const std::string> args, World& shown) {
               .environment = shown.environment,
               .connect = shown.connect,
               .clock = shown.clock,
-              .sleep = shown.sleep};
+              .sleep = shown.sleep,
+              .terminal = shown.terminal,
+              .screen = &shown.out};
   const absl::StatusOr<CommandLine> line = ParseArgs(args, world.environment);
   if (!line.ok()) {
     world.err << RenderError(line.status());

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/condition_names.h"
 
 namespace muster::musterctl {
 namespace {
@@ -21,8 +22,8 @@ std::string Quota(const Preview::Quota& quota) {
                              : quota.delta() > 0 ? absl::StrCat(quota.delta(), " more than now")
                                                  : absl::StrCat(-quota.delta(), " fewer than now");
   const std::string charged = absl::StrCat(Nodes(quota.nodes()), " charged, ", change, "; ");
-  if (quota.reason() == "InternalError") return charged + "quota could not be asked";
-  if (quota.reason() == "NotSet") return charged + "NotSet: there is no quota";
+  if (quota.reason() == reason::kInternalError) return charged + "quota could not be asked";
+  if (quota.reason() == reason::kNotSet) return charged + "NotSet: there is no quota";
   return absl::StrCat(charged, quota.reason(), ": ", quota.held(), " of ", quota.limit(), " held");
 }
 

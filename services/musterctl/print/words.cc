@@ -1,5 +1,7 @@
 #include "services/musterctl/print/words.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 
@@ -29,6 +31,11 @@ std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase) {
 std::string RemovalCauseWord(lifecycle::v1::Node::RemovalCause cause) {
   if (cause == lifecycle::v1::Node::REMOVAL_CAUSE_UNSPECIFIED) return "";
   return Word(lifecycle::v1::Node::RemovalCause_Name(cause), "REMOVAL_CAUSE_");
+}
+std::string ActorWord(lifecycle::v1::NodePoolObstacle::Actor actor) {
+  const std::string name = lifecycle::v1::NodePoolObstacle::Actor_Name(actor);
+  return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(name, "ACTOR_")),
+                             {{"_", " "}});
 }
 std::string ReconfigurationStateWord(lifecycle::v1::Reconfiguration::State state) {
   return Word(lifecycle::v1::Reconfiguration::State_Name(state), "STATE_");

@@ -20,6 +20,8 @@ std::string ClaimReasonWord(capacity::v1::Claim::Reason reason);   // `SUFFICIEN
 std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase);    // `RUNNING`
 // `SCALE_DOWN`; empty: it stays.
 std::string RemovalCauseWord(lifecycle::v1::Node::RemovalCause cause);
+// `quota admin`: who must act.
+std::string ActorWord(lifecycle::v1::NodePoolObstacle::Actor actor);
 std::string ReconfigurationStateWord(lifecycle::v1::Reconfiguration::State state);  // `RUNNING`
 
 // The name of an enum's value without `prefix`.

@@ -33,15 +33,6 @@ void Census::Add(const Holding& holding, bool has_quota) {
   organization.held += holding.nodes;
 }
 
-Census CensusOf(const State& state, absl::Time now) {
-  Census census;
-  for (const auto& [name, quota] : state.table<Quota>().rows())
-    census.Add(*quota.row, state.Held(name), now);
-  for (const auto& [name, holding] : state.table<Holding>().rows())
-    census.Add(*holding.row, state.table<Quota>().Find(holding.row->quota) != nullptr);
-  return census;
-}
-
 std::vector<OrganizationCount> Largest(const Census& census, size_t most) {
   std::vector<OrganizationCount> all;
   if (most == 0) return all;

@@ -8,6 +8,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/time/time.h"
+#include "services/common/pieces.h"
 #include "services/quota/core/state.h"
 
 // What all organizations may hold and hold, counted for the metrics.
@@ -47,8 +48,19 @@ struct Census {
   void Add(const Holding& holding, bool has_quota);
 };
 
-// Of all rows.
-Census CensusOf(const State& state, absl::Time now);
+// Of all rows of a lane's memory, a piece at a time (services/common/pieces.h).
+template <class Lane>
+Census CensusOf(const Lane& lane, absl::Time now) {
+  Census census;
+  ForAllInPieces<Quota>(lane, [&](const State& state, const std::string& name, const Quota& quota) {
+    census.Add(quota, state.Held(name), now);
+  });
+  ForAllInPieces<Holding>(
+      lane, [&](const State& state, const std::string&, const Holding& holding) {
+        census.Add(holding, state.table<Quota>().Find(holding.quota) != nullptr);
+      });
+  return census;
+}
 
 // The `most` organizations that hold most, by name, and all others as one of the name `other`, if
 // there are others (one that is called so is among them). 0: none at all.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/fake_memory.h"
 #include "services/common/pieces.h"
 
 namespace muster::quota {
@@ -36,7 +37,7 @@ class CensusTest : public ::testing::Test {
                 .nodes = nodes,
                 .generation = 1});
   }
-  Census Count() const { return CensusOf(state_, kNow); }
+  Census Count() const { return CensusOf(FakeMemory(state_), kNow); }
 
   State state_;
   int64_t revision_ = 0;
@@ -81,8 +82,8 @@ TEST_F(CensusTest, ShowsTheLimitInForce) {
       .key = KeyOf("acme", ComputeClass::kDefault),
       .limit = 10,
       .overrides = {{.limit = 99, .effective_time = kNow, .expire_time = kNow + absl::Hours(1)}}});
-  EXPECT_EQ(CensusOf(state_, kNow - absl::Seconds(1)).keys.at(kKey).limit, 10);
-  EXPECT_EQ(CensusOf(state_, kNow).keys.at(kKey).limit, 99);
+  EXPECT_EQ(CensusOf(FakeMemory(state_), kNow - absl::Seconds(1)).keys.at(kKey).limit, 10);
+  EXPECT_EQ(CensusOf(FakeMemory(state_), kNow).keys.at(kKey).limit, 99);
 }
 
 TEST_F(CensusTest, TheLargestOrganizationsAreNamedAndTheRestIsOther) {

@@ -37,7 +37,7 @@ class CheckTest : public ::testing::Test {
     ASSERT_THAT(Decide(staged, UpdateQuota{kKey, limit, "", true}, kNow), IsOk());
     revision_ = staged.revision();
   }
-  absl::StatusOr<Answer> Sync(const SyncHolding& command) {
+  absl::StatusOr<HoldingOutcome> Sync(const SyncHolding& command) {
     StagedState<State> staged(state_, revision_);
     auto answer = OrError(command, Decide(staged, command, kNow));
     revision_ = staged.revision();
@@ -112,7 +112,7 @@ TEST_F(CheckTest, ACheckSaysWhatABatchGets) {
   const auto pick = [&](int64_t below) {
     return std::uniform_int_distribution<int64_t>(0, below - 1)(random);
   };
-  const auto text = [](const absl::StatusOr<Answer>& answer) {
+  const auto text = [](const absl::StatusOr<HoldingOutcome>& answer) {
     if (!answer.ok()) return answer.status().ToString();
     std::string out = absl::StrCat(static_cast<int>(answer->verdict), " ", answer->nodes, " ",
                                    answer->limit, " ", answer->held, " ", answer->refused, " ",

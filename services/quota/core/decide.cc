@@ -57,18 +57,18 @@ absl::Status Decide(StagedState<State>& staged, const DeleteQuota& command, absl
   return absl::OkStatus();
 }
 
-size_t Decide(StagedState<State>& staged, const SettleOverrides&, absl::Time now) {
-  size_t settled = 0;
+size_t Decide(StagedState<State>& staged, const ApplyOverrides&, absl::Time now) {
+  size_t applied = 0;
   // Every Put moves its Quota's next change to after `now`.
-  while (settled < kMaxSettled && staged.state().NextChangeOfAll() <= now) {
+  while (applied < kMaxApplied && staged.state().NextChangeOfAll() <= now) {
     const std::string name = staged.state().changes().begin()->second;
     Quota quota = *staged.state().table<Quota>().Find(name);
     DropLapsed(quota, now);
     quota.update_time = now;
     staged.Put(std::move(quota));
-    ++settled;
+    ++applied;
   }
-  return settled;
+  return applied;
 }
 
 }  // namespace muster::quota

@@ -46,9 +46,9 @@ struct DeleteQuota {
 absl::Status Decide(StagedState<State>& staged, const DeleteQuota& command, absl::Time now);
 
 // "It is so late now." Writes the Quotas whose limit in force has changed, without the overrides
-// that have lapsed; at most kMaxSettled. Returns how many. The same again changes nothing.
-struct SettleOverrides {};
-size_t Decide(StagedState<State>& staged, const SettleOverrides& command, absl::Time now);
+// that have lapsed; at most kMaxApplied. Returns how many. The same again changes nothing.
+struct ApplyOverrides {};
+size_t Decide(StagedState<State>& staged, const ApplyOverrides& command, absl::Time now);
 
 // "The holding of this pool is `nodes`."
 struct SyncHolding {
@@ -69,7 +69,7 @@ struct Policy {
 enum class Verdict { kUnder, kOver, kNotSet };
 
 // How the pool stands after a request. A growth that did not fit is an answer, not an error.
-struct Answer {
+struct HoldingOutcome {
   Verdict verdict = Verdict::kUnder;
   int64_t nodes = 0;
   int64_t limit = 0;
@@ -84,19 +84,20 @@ struct Answer {
 // behind, of a holding that is not there too: under whatever key, all but a release is refused for
 // it from then on (FAILED_PRECONDITION, POOL_RELEASED). What it holds under other keys goes by
 // releases of their own.
-absl::StatusOr<Answer> Decide(StagedState<State>& staged, const SyncHolding& command,
-                              absl::Time now, const Policy& policy = {});
+absl::StatusOr<HoldingOutcome> Decide(StagedState<State>& staged, const SyncHolding& command,
+                                      absl::Time now, const Policy& policy = {});
 
 // What Decide and OrError would answer to the commands, one after the other (no holding twice),
 // with nothing changed. `revision` is the state's. Copies what is held under the keys that are
 // named.
-std::vector<absl::StatusOr<Answer>> Check(const State& state,
-                                          absl::Span<const SyncHolding> commands, absl::Time now,
-                                          int64_t revision);
+std::vector<absl::StatusOr<HoldingOutcome>> Check(const State& state,
+                                                  absl::Span<const SyncHolding> commands,
+                                                  absl::Time now, int64_t revision);
 
 // The answer as the caller wants it told: with `must_fit` a growth that was not granted is an error
 // (error::QuotaExceeded, error::QuotaNotSet). What was decided stands.
-absl::StatusOr<Answer> OrError(const SyncHolding& command, absl::StatusOr<Answer> answer);
+absl::StatusOr<HoldingOutcome> OrError(const SyncHolding& command,
+                                       absl::StatusOr<HoldingOutcome> answer);
 
 // The Quota's etag: the revision of its last change.
 std::string Etag(int64_t revision);

@@ -64,9 +64,10 @@ Verdict Judge(int64_t limit, int64_t held, bool refused) {
 }
 
 // `use`: after the step.
-Answer Tell(const SyncHolding& command, int64_t limit, int64_t nodes, bool refused,
-            const KeyUse& use, int64_t revision) {
-  Answer answer{Judge(limit, use.held(), refused), nodes, limit, use.held(), revision, refused, {}};
+HoldingOutcome Tell(const SyncHolding& command, int64_t limit, int64_t nodes, bool refused,
+                    const KeyUse& use, int64_t revision) {
+  HoldingOutcome answer{
+      Judge(limit, use.held(), refused), nodes, limit, use.held(), revision, refused, {}};
   if (answer.verdict == Verdict::kOver)
     answer.holders = use.HoldersBeside(command.pool_uid, nodes, kMaxHoldersListed);
   return answer;
@@ -74,8 +75,8 @@ Answer Tell(const SyncHolding& command, int64_t limit, int64_t nodes, bool refus
 
 }  // namespace
 
-absl::StatusOr<Answer> Decide(StagedState<State>& staged, const SyncHolding& command,
-                              absl::Time now, const Policy& policy) {
+absl::StatusOr<HoldingOutcome> Decide(StagedState<State>& staged, const SyncHolding& command,
+                                      absl::Time now, const Policy& policy) {
   const State& state = staged.state();
   const int64_t limit = LimitOf(state, command.quota, now);
   const std::string name = ToString(HoldingName{command.quota, command.pool_uid});
@@ -93,9 +94,9 @@ absl::StatusOr<Answer> Decide(StagedState<State>& staged, const SyncHolding& com
   return Tell(command, limit, nodes, step.refused, state.UseOf(command.quota), staged.revision());
 }
 
-std::vector<absl::StatusOr<Answer>> Check(const State& state,
-                                          absl::Span<const SyncHolding> commands, absl::Time now,
-                                          int64_t revision) {
+std::vector<absl::StatusOr<HoldingOutcome>> Check(const State& state,
+                                                  absl::Span<const SyncHolding> commands,
+                                                  absl::Time now, int64_t revision) {
   absl::flat_hash_map<absl::string_view, KeyUse> uses;
   absl::flat_hash_map<absl::string_view, ReleasedPool> released;  // by the commands
   std::deque<Holding> rows;                                       // what `uses` points to
@@ -103,7 +104,7 @@ std::vector<absl::StatusOr<Answer>> Check(const State& state,
     const auto it = released.find(pool_uid);
     return it == released.end() ? FindReleased(state, pool_uid) : &it->second;
   };
-  const auto decide = [&](const SyncHolding& asked) -> absl::StatusOr<Answer> {
+  const auto decide = [&](const SyncHolding& asked) -> absl::StatusOr<HoldingOutcome> {
     const auto [use, fresh] = uses.try_emplace(asked.quota);
     SyncHolding command = asked;
     if (fresh) use->second = state.UseOf(command.quota);
@@ -119,7 +120,7 @@ std::vector<absl::StatusOr<Answer>> Check(const State& state,
     use->second.Replace(before, step.removed ? nullptr : &rows.back());
     return Tell(command, limit, rows.back().nodes, step.refused, use->second, revision);
   };
-  std::vector<absl::StatusOr<Answer>> answers;
+  std::vector<absl::StatusOr<HoldingOutcome>> answers;
   answers.reserve(commands.size());
   for (const SyncHolding& command : commands) {
     answers.push_back(OrError(command, decide(command)));
@@ -130,7 +131,8 @@ std::vector<absl::StatusOr<Answer>> Check(const State& state,
   return answers;
 }
 
-absl::StatusOr<Answer> OrError(const SyncHolding& command, absl::StatusOr<Answer> answer) {
+absl::StatusOr<HoldingOutcome> OrError(const SyncHolding& command,
+                                       absl::StatusOr<HoldingOutcome> answer) {
   if (!answer.ok() || !answer->refused || !command.must_fit) return answer;
   if (answer->limit == 0) return error::QuotaNotSet(command.quota, answer->held, command.nodes);
   return error::QuotaExceeded(command.quota, answer->limit, answer->held, answer->nodes,

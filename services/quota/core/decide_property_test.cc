@@ -29,7 +29,7 @@ struct Request {
   absl::Time now = absl::UnixEpoch();
   std::optional<Holding> before = {};
   std::optional<Holding> after = {};
-  absl::StatusOr<Answer> answer = absl::UnknownError("not decided");
+  absl::StatusOr<HoldingOutcome> answer = absl::UnknownError("not decided");
   size_t changes = 0;
 };
 
@@ -48,7 +48,7 @@ class History {
     } else if (Pick(4) == 0) {
       Decide(staged, CreateQuota{key, Pick(12), Overrides()}, now_).IgnoreError();
     } else if (Pick(3) == 0) {
-      Decide(staged, SettleOverrides{}, now_);
+      Decide(staged, ApplyOverrides{}, now_);
     } else {
       UpdateQuota update{key, {}, "", true};
       if (Pick(2) == 0) update.limit = Pick(12);
@@ -251,23 +251,23 @@ TEST(QuotaProperties, ARefusedGrowthChangesNothingButTheGeneration) {
   });
 }
 
-// Whatever was settled before: once settled up to now, the rows say what decisions see, and the
+// Whatever was applied before: once applied up to now, the rows say what decisions see, and the
 // next change lies ahead.
 TEST(QuotaProperties, SettlingBringsTheRowsUpToTheClockOnce) {
-  int settled = 0;
+  int applied = 0;
   ForEachStep([&](History& history) {
     history.ChangeLimits();
     State state = history.state();
     StagedState<State> staged(state, 0);
-    settled += static_cast<int>(Decide(staged, SettleOverrides{}, history.now()));
+    applied += static_cast<int>(Decide(staged, ApplyOverrides{}, history.now()));
     ASSERT_GT(state.NextChangeOfAll(), history.now());
     for (const auto& [name, quota] : state.table<Quota>().rows()) {
       ASSERT_EQ(LimitInForce(*quota.row), LimitAt(*quota.row, history.now()));
       ASSERT_EQ(LimitInForce(*quota.row), history.LimitOf(name)) << "settling changed a limit";
     }
-    ASSERT_EQ(Decide(staged, SettleOverrides{}, history.now()), 0u);
+    ASSERT_EQ(Decide(staged, ApplyOverrides{}, history.now()), 0u);
   });
-  EXPECT_GT(settled, 1'000);
+  EXPECT_GT(applied, 1'000);
 }
 
 }  // namespace

@@ -35,10 +35,10 @@ class DecideTest : public ::testing::Test {
   SyncHolding Want(const std::string& pool, int64_t nodes, int64_t generation = 1) {
     return {QuotaName(kKey), pool, nodes, generation, pool};
   }
-  Answer Sync(const SyncHolding& command) {
+  HoldingOutcome Sync(const SyncHolding& command) {
     const auto answer = Run(command);
     EXPECT_THAT(answer, IsOk());
-    return answer.value_or(Answer{});
+    return answer.value_or(HoldingOutcome{});
   }
 
   State state_;
@@ -48,7 +48,7 @@ class DecideTest : public ::testing::Test {
 
 TEST_F(DecideTest, GrowthWithinTheLimitIsGranted) {
   SetLimit(10);
-  const Answer answer = Sync(Want("a", 10));
+  const HoldingOutcome answer = Sync(Want("a", 10));
   EXPECT_EQ(answer.verdict, Verdict::kUnder);
   EXPECT_EQ(answer.nodes, 10);
   EXPECT_EQ(answer.held, 10);
@@ -59,7 +59,7 @@ TEST_F(DecideTest, GrowthThatDoesNotFitIsRefusedWholeAndTheHoldingStays) {
   SetLimit(10);
   Sync(Want("a", 6));
   Sync(Want("b", 3));
-  const Answer answer = Sync(Want("b", 5, 2));
+  const HoldingOutcome answer = Sync(Want("b", 5, 2));
   EXPECT_EQ(answer.verdict, Verdict::kOver);
   EXPECT_EQ(answer.nodes, 3);
   EXPECT_EQ(answer.held, 9);
@@ -75,7 +75,7 @@ TEST_F(DecideTest, AMissingQuotaAndALimitOfZeroAreBothNotSet) {
 TEST_F(DecideTest, TheSameRequestTwiceHasTheEffectOfOne) {
   SetLimit(10);
   Sync(Want("a", 4));
-  const Answer again = Sync(Want("a", 4));
+  const HoldingOutcome again = Sync(Want("a", 4));
   EXPECT_EQ(last_changes_, 0u);
   EXPECT_EQ(again.held, 4);
 }

@@ -12,8 +12,8 @@ inline constexpr size_t kMaxPoolNameBytes = 512;
 // Overrides of one limit, and the longest reason of one.
 inline constexpr size_t kMaxOverrides = 16;
 inline constexpr size_t kMaxReasonBytes = 512;
-// Quotas that one SettleOverrides writes; the rest is for the next.
-inline constexpr size_t kMaxSettled = 1'000;
+// Quotas that one ApplyOverrides writes; the rest is for the next.
+inline constexpr size_t kMaxApplied = 1'000;
 // Requests of one batch call.
 inline constexpr int kMaxBatch = 1'000;
 // Holders that an answer lists one by one.

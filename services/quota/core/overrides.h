@@ -7,8 +7,8 @@
 
 // Which limit is in force when.
 //
-// A row is settled up to its update_time: what is in force is what was in force then. It is written
-// again (SettleOverrides in decide.h) at every later moment at which that changes, so that whoever
+// A row is applied up to its update_time: what is in force is what was in force then. It is written
+// again (ApplyOverrides in decide.h) at every later moment at which that changes, so that whoever
 // follows the rows is told. Decisions do not wait for that: they look at LimitAt(quota, now).
 namespace muster::quota {
 

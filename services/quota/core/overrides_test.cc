@@ -74,30 +74,30 @@ TEST_F(OverridesTest, SettlingWritesWhatChangedOnceAndDropsWhatLapsed) {
   ASSERT_THAT(Run(CreateQuota{kKey, 2, {{5, At(1), At(2), ""}, {7, At(3), At(4), ""}}}, kNow),
               IsOk());
   EXPECT_EQ(state_.NextChangeOfAll(), At(1));
-  EXPECT_EQ(Run(SettleOverrides{}, kNow), 0u);
-  EXPECT_EQ(Run(SettleOverrides{}, At(1)), 1u);
+  EXPECT_EQ(Run(ApplyOverrides{}, kNow), 0u);
+  EXPECT_EQ(Run(ApplyOverrides{}, At(1)), 1u);
   EXPECT_EQ(LimitInForce(Row()), 5);
   const int64_t revision = revision_;
-  EXPECT_EQ(Run(SettleOverrides{}, At(1)), 0u);
+  EXPECT_EQ(Run(ApplyOverrides{}, At(1)), 0u);
   EXPECT_EQ(revision_, revision);
-  EXPECT_EQ(Run(SettleOverrides{}, At(2)), 1u);
+  EXPECT_EQ(Run(ApplyOverrides{}, At(2)), 1u);
   EXPECT_EQ(LimitInForce(Row()), 2);
   EXPECT_THAT(Row().overrides, ElementsAre(LimitOverride{7, At(3), At(4), ""}));
   // Nobody was there for both ends of the second one.
-  EXPECT_EQ(Run(SettleOverrides{}, At(9)), 1u);
+  EXPECT_EQ(Run(ApplyOverrides{}, At(9)), 1u);
   EXPECT_THAT(Row().overrides, IsEmpty());
   EXPECT_EQ(state_.NextChangeOfAll(), absl::InfiniteFuture());
 }
 
 TEST_F(OverridesTest, SettlingGoesOnWhereItStopped) {
-  const int many = static_cast<int>(kMaxSettled) + 10;
+  const int many = static_cast<int>(kMaxApplied) + 10;
   for (int i = 0; i < many; ++i) {
     QuotaKey key = kKey;
     key.instance_type = absl::StrCat("t", i);
     ASSERT_THAT(Run(CreateQuota{key, 2, {{5, At(1), At(2), ""}}}, kNow), IsOk());
   }
-  EXPECT_EQ(Run(SettleOverrides{}, At(1)), kMaxSettled);
-  EXPECT_EQ(Run(SettleOverrides{}, At(1)), 10u);
+  EXPECT_EQ(Run(ApplyOverrides{}, At(1)), kMaxApplied);
+  EXPECT_EQ(Run(ApplyOverrides{}, At(1)), 10u);
   EXPECT_EQ(state_.NextChangeOfAll(), At(2));
 }
 
@@ -123,7 +123,7 @@ TEST_F(OverridesTest, ADeletedQuotaIsNotWaitedFor) {
   ASSERT_THAT(Run(CreateQuota{kKey, 2, {{5, At(1), At(2), ""}}}, kNow), IsOk());
   ASSERT_THAT(Run(DeleteQuota{QuotaName(kKey)}, kNow), IsOk());
   EXPECT_EQ(state_.NextChangeOfAll(), absl::InfiniteFuture());
-  EXPECT_EQ(Run(SettleOverrides{}, At(1)), 0u);
+  EXPECT_EQ(Run(ApplyOverrides{}, At(1)), 0u);
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ v1::Holding ToProto(const Holding& holding) {
   return out;
 }
 
-v1::HoldingAnswer ToProto(const Answer& answer) {
+v1::HoldingAnswer ToProto(const HoldingOutcome& answer) {
   v1::HoldingAnswer out;
   out.set_verdict(ToProto(answer.verdict));
   out.set_nodes(answer.nodes);

@@ -17,7 +17,7 @@ namespace muster::quota {
 // A Quota with what is output only: `held` and the etag from the revision of its last change.
 v1::Quota ToProto(const Versioned<Quota>& quota, int64_t held);
 v1::Holding ToProto(const Holding& holding);
-v1::HoldingAnswer ToProto(const Answer& answer);
+v1::HoldingAnswer ToProto(const HoldingOutcome& answer);
 
 // Back from the journal. INTERNAL: a name that is none.
 absl::StatusOr<Quota> FromProto(const v1::Quota& quota);

@@ -30,8 +30,8 @@ TEST(QuotaWire, QuotaAndHoldingComeBackAsTheyWent) {
 }
 
 TEST(QuotaWire, RemainingIsNeverNegative) {
-  EXPECT_EQ(ToProto(Answer{Verdict::kOver, 3, 5, 9, 1}).remaining(), 0);
-  EXPECT_EQ(ToProto(Answer{Verdict::kUnder, 3, 9, 5, 1}).remaining(), 4);
+  EXPECT_EQ(ToProto(HoldingOutcome{Verdict::kOver, 3, 5, 9, 1}).remaining(), 0);
+  EXPECT_EQ(ToProto(HoldingOutcome{Verdict::kUnder, 3, 9, 5, 1}).remaining(), 4);
 }
 
 TEST(QuotaWire, BadNamesAreNamed) {

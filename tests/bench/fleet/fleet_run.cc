@@ -187,7 +187,7 @@ void FleetRun::Fill(Row& row, const Stack::Sample& before, const Stack::Sample& 
   row.postgres_bytes = stack_->postgres_bytes();
 }
 
-absl::Status FleetRun::Settle() const {
+absl::Status FleetRun::AwaitRest() const {
   const absl::Time end = absl::Now() + options_.limit;
   Stack::Sample last = stack_->Measure();
   while (absl::Now() < end) {
@@ -221,7 +221,7 @@ absl::Status FleetRun::Carry(const Phase& phase, std::vector<Row>& rows) {
   row.simulator = stack_->TakeSimulatorStats();
   if (!met) row.fault = absl::StrCat(watch_->progress().short_of, " pools short of it");
   if (met) row.seconds = absl::ToDoubleSeconds(reached - before.time);
-  const absl::Status settled = Settle();
+  const absl::Status settled = AwaitRest();
   const Stack::Sample end = stack_->Measure();
   for (size_t i = 0; i < row.changes.size(); ++i)
     row.changes[i] = end.revisions[i] - before.revisions[i];

@@ -66,7 +66,7 @@ class FleetRun {
   absl::Status Pass(const std::string& name, const std::function<absl::Status()>& act,
                     std::vector<Row>& rows);
   // Returns when nothing was written for a while.
-  absl::Status Settle() const;
+  absl::Status AwaitRest() const;
   Row Begin(const std::string& name);
   void Fill(Row& row, const Stack::Sample& before, const Stack::Sample& after);
   PoolWatch::Goal AllAtTarget() const;

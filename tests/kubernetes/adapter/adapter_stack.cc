@@ -28,8 +28,6 @@ using Json = nlohmann::json;
 
 constexpr char kNodePools[] = "/apis/compute.coreweave.com/v1alpha1/nodepools";
 constexpr char kNodes[] = "/api/v1/nodes";
-constexpr char kLease[] =
-    "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster-kubernetes";
 constexpr absl::Duration kStartPatience = absl::Seconds(30);
 
 Json OrThrow(absl::StatusOr<Json> answer) {
@@ -210,7 +208,7 @@ bool AdapterStack::AdapterRuns(size_t replica) {
 }
 
 int AdapterStack::LeadingReplica() {
-  const auto lease = client_->Get(kLease);
+  const auto lease = client_->Get(kAdapterLease);
   if (!lease.ok()) return -1;
   const std::string holder = (*lease)["spec"].value("holderIdentity", "");
   for (size_t replica = 0; replica < adapters_.size(); ++replica) {
@@ -386,6 +384,13 @@ bool AdapterStack::AwaitHealthy(const std::string& name, int64_t nodes, absl::Du
         return settled == nodes;
       },
       patience);
+}
+
+std::string AdapterStack::ServerLogs() const {
+  std::string logs = muster_->MusterdLogs();
+  for (size_t replica = 0; replica < adapters_.size(); ++replica)
+    logs += ReadFile(File(absl::StrCat("adapter", replica, ".log")));
+  return logs;
 }
 
 std::string AdapterStack::Logs() const {

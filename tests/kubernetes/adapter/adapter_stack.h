@@ -16,6 +16,10 @@
 
 namespace muster::testing {
 
+// By which one replica of the adapter works, and which tells the history that the cluster is in.
+inline constexpr char kAdapterLease[] =
+    "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster-kubernetes";
+
 // A cluster as a user has it: an API server with NodePools, the whole of Muster behind it, the
 // adapter between the two, and a simulated fleet that registers `v1` Nodes and runs Pods on them.
 // What a test needs that fails throws.
@@ -89,6 +93,8 @@ class AdapterStack {
   bool AwaitHealthy(const std::string& name, int64_t nodes,
                     absl::Duration patience = absl::Seconds(90));
 
+  // All that musterds and adapters have logged, one after the other.
+  std::string ServerLogs() const;
   // The ends of all logs, for failure messages.
   std::string Logs() const;
 

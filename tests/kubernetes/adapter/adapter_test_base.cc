@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/patience.h"
 
 namespace muster::testing {
 namespace {
@@ -196,6 +197,26 @@ bool AdapterTestBase::AwaitPod(const std::string& name,
     const auto found = pods.find("default/" + name);
     return wanted(found == pods.end() ? Json(nullptr) : found->second);
   });
+}
+
+void AdapterTestBase::Guard(const std::string& name, const std::string& app) {
+  const auto made = stack().client().Create(
+      kBudgetsPath,
+      {{"apiVersion", "policy/v1"},
+       {"kind", "PodDisruptionBudget"},
+       {"metadata", {{"name", name}, {"namespace", "default"}}},
+       {"spec", {{"minAvailable", 1}, {"selector", {{"matchLabels", {{"app", app}}}}}}}});
+  ASSERT_TRUE(made.ok()) << made.status();
+  stack().server().SettleBudgets();
+}
+
+void AdapterTestBase::AwaitAccepted() {
+  Until(
+      [&] {
+        const auto lease = stack().client().Get(kAdapterLease);
+        return lease.ok() && !AnnotationOf(*lease, "compute.coreweave.com/history").empty();
+      },
+      "the acceptance of Muster's history");
 }
 
 void AdapterTestBase::Ctl(const std::vector<std::string>& words) {

@@ -21,6 +21,7 @@ using Json = nlohmann::json;
 inline constexpr char kNodesPath[] = "/api/v1/nodes";
 inline constexpr char kPodsPath[] = "/api/v1/pods";
 inline constexpr char kDefaultPodsPath[] = "/api/v1/namespaces/default/pods";
+inline constexpr char kBudgetsPath[] = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 inline constexpr char kPoolUidLabel[] = "compute.coreweave.com/node-pool-uid";
 inline constexpr char kState[] = "node.coreweave.cloud/state";
 
@@ -74,9 +75,14 @@ class AdapterTestBase : public ::testing::Test {
                  const Json& changes = Json::object());
   // As its kubelet does once its containers are gone.
   void EndPod(const std::string& name);
+  // A PodDisruptionBudget of that name: one Pod with the label app={app} must stay.
+  void Guard(const std::string& name, const std::string& app);
   bool AwaitPod(const std::string& name, const std::function<bool(const Json&)>& wanted);
 
   // --- Muster ---
+  // Until the adapter has taken the history that Muster is in for the cluster's: what etcd is restored to
+  // then has the word on it.
+  void AwaitAccepted();
   // Fails the test, with what musterctl said, when it refuses.
   void Ctl(const std::vector<std::string>& words);
   void ApplyToMuster(const std::string& manifest);

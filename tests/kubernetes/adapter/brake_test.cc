@@ -9,9 +9,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kLease[] =
-    "/apis/coordination.k8s.io/v1/namespaces/muster-system/leases/muster-kubernetes";
-
 // One side's database was restored, so that it does not know what the other one has. One may go
 // unasked.
 class BrakeTest : public AdapterTest<BrakeTest> {
@@ -24,15 +21,6 @@ class BrakeTest : public AdapterTest<BrakeTest> {
   }
 
  protected:
-  // What etcd is restored to has the word on the history that Muster is in.
-  void AwaitAccepted() {
-    Until(
-        [&] {
-          const auto lease = stack().client().Get(kLease);
-          return lease.ok() && !AnnotationOf(*lease, "compute.coreweave.com/history").empty();
-        },
-        "the acceptance of Muster's history");
-  }
   void AwaitHeld(const char* kind, int count) {
     const std::string line =
         absl::StrCat("muster_kubernetes_removals_held{kind=\"", kind, "\"} ", count, "\n");
@@ -121,7 +109,7 @@ TEST_F(BrakeTest, NodesThatARestoredMusterDoesNotKnowStayThoughItsHistoryIsAccep
   for (const std::string& node : nodes) EXPECT_TRUE(AwaitEvent(node, "CWNodeUnknown"));
   const Json accepted = {
       {"metadata", {{"annotations", {{"compute.coreweave.com/history", incarnation}}}}}};
-  ASSERT_TRUE(stack().client().Patch(kubernetes::PatchType::kMerge, kLease, accepted).ok());
+  ASSERT_TRUE(stack().client().Patch(kubernetes::PatchType::kMerge, kAdapterLease, accepted).ok());
   AwaitHeld("node", 2);
   EXPECT_EQ(There(nodes), 2U);
   Ctl({"allow", "removals", "example", "--nodes=2"});

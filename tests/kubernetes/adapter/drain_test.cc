@@ -11,8 +11,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr char kBudgets[] = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
-
 // How one Pod left.
 struct Leaving {
   int64_t version = 0;               // of the Pod when it was first seen to leave
@@ -40,17 +38,6 @@ class DrainTestOn : public AdapterTest<Suite> {
                              {"uid", "0b6b0b5a"},
                              {"controller", true}};
     Base::CreatePod(name, node, {{"metadata", {{"ownerReferences", Json::array({daemon_set})}}}});
-  }
-  // Pods with that label must stay.
-  void Guard(const std::string& name, const std::string& app) {
-    const auto made = stack().client().Create(
-        kBudgets,
-        {{"apiVersion", "policy/v1"},
-         {"kind", "PodDisruptionBudget"},
-         {"metadata", {{"name", name}, {"namespace", "default"}}},
-         {"spec", {{"minAvailable", 1}, {"selector", {{"matchLabels", {{"app", app}}}}}}}});
-    ASSERT_TRUE(made.ok()) << made.status();
-    stack().server().SettleBudgets();
   }
   bool AwaitActive(const std::string& node) {
     return Base::AwaitNode(node, [](const Json& object) {
@@ -175,7 +162,7 @@ TEST_F(DrainTest, ADisruptionBudgetHoldsItUntilItIsLifted) {
   const auto found = stack().client().Get(absl::StrCat(kDefaultPodsPath, "/", web));
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_FALSE(IsLeaving(*found));
-  const absl::Status lifted = stack().client().Delete(absl::StrCat(kBudgets, "/", web));
+  const absl::Status lifted = stack().client().Delete(absl::StrCat(kBudgetsPath, "/", web));
   ASSERT_TRUE(lifted.ok()) << lifted;
   EXPECT_TRUE(AwaitPod(web, [](const Json& object) { return object.is_null(); }));
   EXPECT_TRUE(AwaitGone(node));

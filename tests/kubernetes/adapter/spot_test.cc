@@ -17,7 +17,6 @@ using ::testing::Not;
 
 constexpr char kPending[] = "qos.coreweave.cloud/pending-preemption";
 constexpr char kEvictedAt[] = "qos.coreweave.cloud/evicted-at";
-constexpr char kBudgets[] = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 
 // Three machines in all, which nobody else uses.
 constexpr char kFew[] = R"(
@@ -119,7 +118,7 @@ class SpotTestOn : public AdapterTest<Suite> {
   // No Pod `app: held` may be evicted.
   void Guard() {
     const auto made = stack().client().Create(
-        kBudgets,
+        kBudgetsPath,
         {{"apiVersion", "policy/v1"},
          {"kind", "PodDisruptionBudget"},
          {"metadata", {{"name", "held"}, {"namespace", "default"}}},

@@ -62,7 +62,7 @@ void Subtract(Fields& fields, const Fields& others) {
 }
 
 // Takes what changes away from the other managers, or refuses to.
-void Settle(std::vector<Entry>& entries, const Writer& writer, const Fields& changed, bool force) {
+void Resolve(std::vector<Entry>& entries, const Writer& writer, const Fields& changed, bool force) {
   Refusal refusal{409, "Conflict"};
   std::string first;
   for (Entry& entry : entries) {
@@ -122,7 +122,7 @@ std::optional<Json> Apply(const Json& live, const Json& config, const Writer& wr
   Json merged = config;
   if (!live.is_null()) {
     merged = Merge(live, config);
-    Settle(entries, writer, Diff(live, merged).changed, force);
+    Resolve(entries, writer, Diff(live, merged).changed, force);
   }
   RemoveAbandoned(merged, entries, writer, applied);
   Entry& own = Own(entries, writer, "Apply");

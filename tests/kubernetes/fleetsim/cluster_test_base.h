@@ -75,21 +75,22 @@ class Watched final : public kubernetes::Sink {
     Change([&] { view_.EndList(); });
   }
   void Put(const Json& object) override {
-    Change([&] { view_.Put(Seen(object)); });
+    const Seen seen(object);
+    Change([&] { view_.Put(seen.key(), seen); });
   }
   void Remove(const Json& object) override {
     const Seen seen(object);
-    Change([&] { view_.Remove(seen.key(), seen.version); });
+    Change([&] { view_.Remove(seen.key(), seen.resource_version); });
   }
 
  private:
   struct Seen {
     Seen() = default;
     explicit Seen(const Json& json)
-        : object(json), version(object["metadata"]["resourceVersion"]) {}
+        : object(json), resource_version(object["metadata"]["resourceVersion"]) {}
     std::pair<std::string, std::string> key() const { return {"", object["metadata"]["name"]}; }
     Json object = {};
-    std::string version = {};
+    std::string resource_version = {};
   };
   void Change(const std::function<void()>& change) {
     MutexLock lock(mutex_);
@@ -100,7 +101,7 @@ class Watched final : public kubernetes::Sink {
   const std::unique_ptr<Client> client_;
   Mutex mutex_;
   CondVar changed_;
-  ClusterView<Seen> view_ MUSTER_GUARDED_BY(mutex_);
+  ClusterView<Seen> view_ MUSTER_GUARDED_BY(mutex_){[](const Seen*, const Seen*) {}};
   kubernetes::Reflector reflector_;
 };
 

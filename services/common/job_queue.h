@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "services/common/mutex.h"
+
+namespace muster {
+
+// Jobs that wait for threads of their own, and are run in the order of their arrival. Thread-safe.
+template <class Job>
+class JobQueue {
+ public:
+  static constexpr size_t kUnbounded = std::numeric_limits<size_t>::max();
+
+  // `run` is called by one of the threads. At most `most` jobs wait.
+  JobQueue(int threads, std::function<void(Job&)> run, size_t most = kUnbounded)
+      : run_(std::move(run)), most_(most) {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+  }
+  ~JobQueue() { Stop(); }
+
+  // False, and the job stays its caller's: too many wait, or it is stopping.
+  bool Add(Job&& job) {
+    MutexLock lock(mutex_);
+    if (stopping_ || jobs_.size() >= most_) return false;
+    jobs_.push_back(std::move(job));
+    wakes_.Signal();
+    return true;
+  }
+
+  // Waits for jobs that run; returns those that waited. Idempotent.
+  std::deque<Job> Stop() {
+    std::deque<Job> left;
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      left.swap(jobs_);
+      wakes_.SignalAll();
+    }
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    return left;
+  }
+
+ private:
+  void Work() {
+    while (true) {
+      std::deque<Job> job;
+      {
+        MutexLock lock(mutex_);
+        while (jobs_.empty() && !stopping_) wakes_.Wait(mutex_);
+        if (stopping_) return;
+        job.push_back(std::move(jobs_.front()));
+        jobs_.pop_front();
+      }
+      run_(job.front());
+    }
+  }
+
+  const std::function<void(Job&)> run_;
+  const size_t most_;
+  Mutex mutex_;
+  CondVar wakes_;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::deque<Job> jobs_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace muster

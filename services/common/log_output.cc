@@ -1,0 +1,132 @@
+#include "services/common/log_output.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/append_file.h"
+#include "services/common/error.h"
+#include "services/common/log.h"
+#include "services/common/mutex.h"
+
+namespace muster::log {
+namespace {
+
+int64_t LinesIn(absl::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
+
+// Lines on their way, and the thread that writes them.
+class OutputQueue {
+ public:
+  explicit OutputQueue(const std::string& file) : writer_(file) {}
+  ~OutputQueue() { Close(); }
+
+  absl::Status Open() { return writer_.Open(); }
+  void Start() {
+    thread_ = std::thread([this] { Run(); });
+  }
+
+  void Add(absl::string_view line) {
+    lines_.fetch_add(1, std::memory_order_relaxed);
+    MutexLock lock(mutex_);
+    if (closing_) {
+      if (!writer_.Write(absl::StrCat(line, "\n"))) ++left_out_;
+      return;
+    }
+    if (waiting_.size() + line.size() >= kMaxWaitingBytes) {
+      ++untold_;
+      left_out_.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+    const bool first = waiting_.empty();
+    absl::StrAppend(&waiting_, line, "\n");
+    if (first) wakes_.Signal();
+  }
+
+  void Close() {
+    {
+      MutexLock lock(mutex_);
+      if (std::exchange(closing_, true)) return;
+      wakes_.Signal();
+    }
+    if (thread_.joinable()) thread_.join();
+  }
+
+  OutputStats stats() const { return {lines_, left_out_}; }
+
+ private:
+  void Run() {
+    while (true) {
+      std::string text;
+      int64_t untold = 0;
+      {
+        MutexLock lock(mutex_);
+        while (waiting_.empty() && !closing_) wakes_.Wait(mutex_);
+        if (waiting_.empty()) return;
+        text.swap(waiting_);
+        untold = std::exchange(untold_, 0);
+      }
+      if (untold > 0) {
+        const Field field{"lines", untold};
+        absl::StrAppend(
+            &text, RenderLine(Level::kWarn, absl::Now(), "log lines were left out", {&field, 1}),
+            "\n");
+      }
+      if (!writer_.Write(text)) left_out_.fetch_add(LinesIn(text), std::memory_order_relaxed);
+    }
+  }
+
+  AppendFile writer_;
+  std::atomic<int64_t> lines_ = 0;
+  std::atomic<int64_t> left_out_ = 0;
+  Mutex mutex_;
+  CondVar wakes_;
+  std::string waiting_ MUSTER_GUARDED_BY(mutex_);
+  int64_t untold_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool closing_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+// Never destroyed: a thread may still log while the process exits.
+std::atomic<OutputQueue*> g_queue = nullptr;
+
+}  // namespace
+
+absl::Status OpenOutput(const std::string& file) {
+  auto queue = std::make_unique<OutputQueue>(file);
+  const absl::Status status = queue->Open();
+  if (!status.ok()) return error::InvalidField("--log_file", status.message());
+  queue->Start();
+  g_queue = queue.release();
+  static const int registered = std::atexit(CloseOutput);
+  (void)registered;
+  return absl::OkStatus();
+}
+
+absl::Status ReopenOutput() {
+  OutputQueue* const queue = g_queue;
+  return queue == nullptr ? absl::OkStatus() : queue->Open();
+}
+
+void CloseOutput() {
+  OutputQueue* const queue = g_queue;
+  if (queue != nullptr) queue->Close();
+}
+
+OutputStats TheOutputStats() {
+  const OutputQueue* const queue = g_queue;
+  return queue == nullptr ? OutputStats{} : queue->stats();
+}
+
+bool internal::Queue(absl::string_view line) {
+  OutputQueue* const queue = g_queue;
+  if (queue == nullptr) return false;
+  queue->Add(line);
+  return true;
+}
+
+}  // namespace muster::log

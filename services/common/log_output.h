@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+// Where a program's log lines go, for its main. Until OpenOutput they are written to stderr, each at
+// once; from then on by a thread of their own, so that no call waits for a disk or a pipe. What comes
+// faster than it is written is left out and counted, and a line says how many.
+namespace muster::log {
+
+// What may wait to be written, all lines together.
+inline constexpr size_t kMaxWaitingBytes = 8 << 20;
+
+// Appends to `file`, which is made if it is not there (mode 0640); empty: stderr. Again only after
+// CloseOutput.
+// INVALID_ARGUMENT: it cannot be written.
+absl::Status OpenOutput(const std::string& file);
+// Opens the file anew by its name, as after a rotation; without effect on stderr. UNAVAILABLE: it
+// cannot be written, and lines go where they went.
+absl::Status ReopenOutput();
+// Returns once all that was logged before is written; what comes later is written at once. Called at exit too. Idempotent.
+void CloseOutput();
+
+struct OutputStats {
+  int64_t lines = 0;     // that were to be written
+  int64_t left_out = 0;  // of them: too many at once, or refused by the disk
+};
+OutputStats TheOutputStats();
+
+namespace internal {
+// False: there is no output but stderr.
+bool Queue(absl::string_view line);
+}  // namespace internal
+
+}  // namespace muster::log

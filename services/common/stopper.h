@@ -1,0 +1,56 @@
+#pragma once
+
+#include "absl/time/time.h"
+#include "services/common/deadline.h"
+#include "services/common/mutex.h"
+
+namespace muster {
+
+// What a background thread waits by, so that it can be told to stop at any moment. Waits go by a
+// clock that never jumps. Thread-safe.
+class Stopper {
+ public:
+  void Stop() {
+    MutexLock lock(mutex_);
+    stopped_ = true;
+    wakes_.SignalAll();
+  }
+  bool stopped() const {
+    MutexLock lock(mutex_);
+    return stopped_;
+  }
+  // Lets Wait return.
+  void Wake() {
+    MutexLock lock(mutex_);
+    woken_ = true;
+    wakes_.SignalAll();
+  }
+
+  // For so long. False: stopped.
+  bool Sleep(absl::Duration time) {
+    MutexLock lock(mutex_);
+    const Deadline end(time);
+    while (!stopped_ && end.WaitFor(wakes_, mutex_)) {
+    }
+    return !stopped_;
+  }
+  // Until Wake was called since the last Wait, for at most so long. False: stopped.
+  bool Wait(absl::Duration most) {
+    MutexLock lock(mutex_);
+    const Deadline end(most);
+    while (!stopped_ && !woken_ && end.WaitFor(wakes_, mutex_)) {
+    }
+    woken_ = false;
+    return !stopped_;
+  }
+
+ protected:
+  mutable Mutex mutex_;
+  CondVar wakes_;
+  bool stopped_ MUSTER_GUARDED_BY(mutex_) = false;
+
+ private:
+  bool woken_ MUSTER_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace muster

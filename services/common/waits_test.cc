@@ -1,0 +1,160 @@
+// What threads wait by: stopper.h, worker_signal.h, latch.h, job_queue.h.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "services/common/job_queue.h"
+#include "services/common/latch.h"
+#include "services/common/worker_signal.h"
+
+namespace muster {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Optional;
+
+constexpr absl::Duration kMoment = absl::Milliseconds(1);
+constexpr absl::Duration kForEver = absl::InfiniteDuration();
+
+TEST(StopperTest, EndsASleepAndAWaitWhenItIsStopped) {
+  Stopper stopper;
+  bool slept = true;
+  bool waited = true;
+  std::thread sleeper([&] { slept = stopper.Sleep(kForEver); });
+  std::thread waiter([&] { waited = stopper.Wait(kForEver); });
+  EXPECT_FALSE(stopper.stopped());
+  stopper.Stop();
+  sleeper.join();
+  waiter.join();
+  EXPECT_FALSE(slept);
+  EXPECT_FALSE(waited);
+  EXPECT_TRUE(stopper.stopped());
+  EXPECT_FALSE(stopper.Sleep(absl::ZeroDuration())) << "it stays stopped";
+}
+
+TEST(StopperTest, SleepsToTheEndWhateverWakesIt) {
+  Stopper stopper;
+  stopper.Wake();
+  const absl::Duration begin = TheSteadyClock()->Now();
+  EXPECT_TRUE(stopper.Sleep(kMoment));
+  EXPECT_GE(TheSteadyClock()->Now() - begin, kMoment);
+}
+
+TEST(StopperTest, WhatWokeItBeforeItWaitedIsNotLost) {
+  Stopper stopper;
+  stopper.Wake();
+  EXPECT_TRUE(stopper.Wait(kForEver));
+  EXPECT_TRUE(stopper.Wait(kMoment)) << "nobody woke it: the time is over";
+}
+
+TEST(WorkerSignalTest, AJobSaysHowItEndedOnce) {
+  WorkerSignal signal;
+  std::thread worker([&] { signal.JobDone(true); });
+  EXPECT_TRUE(signal.AwaitJob());
+  worker.join();
+  signal.JobDone(false);
+  EXPECT_FALSE(signal.AwaitJob());
+  std::thread stopper([&] { signal.Stop(); });
+  EXPECT_FALSE(signal.AwaitJob());
+  stopper.join();
+}
+
+TEST(AwaitedTest, TheFirstThatIsSaidCounts) {
+  Awaited<std::string> awaited;
+  std::thread other([&] {
+    awaited.Set("first");
+    awaited.Set("second");
+  });
+  other.join();
+  EXPECT_EQ(awaited.Wait(), "first");
+}
+
+TEST(AwaitedTest, IsNotWaitedForLongerThanAsked) {
+  const auto awaited = std::make_shared<Awaited<std::unique_ptr<int>>>();
+  EXPECT_EQ(awaited->WaitFor(kMoment), std::nullopt);
+  std::thread other([awaited] { awaited->Set(std::make_unique<int>(7)); });
+  EXPECT_THAT(awaited->WaitFor(kForEver), Optional(::testing::Pointee(7)));
+  other.join();
+}
+
+TEST(LatchTest, OpensWhenNothingIsUnderWay) {
+  Latch latch;
+  latch.Wait(kForEver);
+  latch.Begin();
+  latch.Begin();
+  latch.End();
+  latch.Wait(kMoment);
+  std::atomic<bool> ended = false;
+  std::thread other([&] {
+    ended = true;
+    latch.End();
+  });
+  latch.Wait(kForEver);
+  EXPECT_TRUE(ended);
+  other.join();
+}
+
+TEST(JobQueueTest, RunsWhatComesInItsOrder) {
+  Latch latch;
+  std::string run;
+  JobQueue<std::string> queue(1, [&](std::string& job) {
+    run += job;
+    latch.End();
+  });
+  for (const char* job : {"a", "b", "c"}) {
+    latch.Begin();
+    EXPECT_TRUE(queue.Add(job));
+  }
+  latch.Wait(kForEver);
+  EXPECT_EQ(run, "abc");
+}
+
+// A queue whose first job runs until it may end.
+struct Busy {
+  explicit Busy(size_t most = JobQueue<std::string>::kUnbounded)
+      : queue(
+            1,
+            [this](std::string& job) {
+              if (job != "first") return;
+              begins.Set(true);
+              may_end.Wait();
+            },
+            most) {
+    EXPECT_TRUE(queue.Add("first"));
+    begins.Wait();
+  }
+  ~Busy() { may_end.Set(true); }
+
+  Awaited<bool> begins;
+  Awaited<bool> may_end;
+  JobQueue<std::string> queue;
+};
+
+TEST(JobQueueTest, TakesNoMoreThanMayWait) {
+  Busy busy(1);
+  EXPECT_TRUE(busy.queue.Add("second"));
+  std::string third = "third";
+  EXPECT_FALSE(busy.queue.Add(std::move(third)));
+  EXPECT_EQ(third, "third") << "it stays its caller's";
+}
+
+TEST(JobQueueTest, ReturnsWhatWaitsWhenItStops) {
+  Busy busy;
+  EXPECT_TRUE(busy.queue.Add("second"));
+  std::deque<std::string> left;
+  std::thread stopper([&] { left = busy.queue.Stop(); });
+  while (busy.queue.Add("late")) {
+  }
+  busy.may_end.Set(true);
+  stopper.join();
+  ASSERT_FALSE(left.empty());
+  EXPECT_EQ(left[0], "second");
+  EXPECT_THAT(busy.queue.Stop(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace muster

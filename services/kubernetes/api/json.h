@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "nlohmann/json.hpp"
+
+// Reads objects as API servers send them: what is missing or of another type reads as empty.
+namespace muster::kubernetes {
+
+using Json = nlohmann::json;
+
+// A member, or a member of it; null when it is absent.
+inline const Json& MemberOf(const Json& object, absl::string_view key) {
+  static const Json& null = *new Json();
+  if (!object.is_object()) return null;
+  const auto found = object.find(std::string(key));
+  return found == object.end() ? null : *found;
+}
+template <class... Keys>
+const Json& MemberOf(const Json& object, absl::string_view key, Keys... keys) {
+  return MemberOf(MemberOf(object, key), keys...);
+}
+
+inline const std::string& TextOf(const Json& value) {
+  static const std::string& empty = *new std::string();
+  return value.is_string() ? value.get_ref<const std::string&>() : empty;
+}
+
+inline bool IsTrue(const Json& value) { return value.is_boolean() && value.get<bool>(); }
+
+inline int64_t NumberOf(const Json& value) {
+  return value.is_number_integer() ? value.get<int64_t>() : 0;
+}
+
+// Whether `version` is later than `other`: resource versions of one collection are numbers that
+// grow. What is no number is later than anything.
+inline bool IsLater(absl::string_view version, absl::string_view other) {
+  uint64_t a = 0;
+  uint64_t b = 0;
+  if (!absl::SimpleAtoi(version, &a) || !absl::SimpleAtoi(other, &b)) return true;
+  return a > b;
+}
+
+}  // namespace muster::kubernetes

@@ -1,0 +1,132 @@
+#include "services/lifecycle/api/advisor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "services/lifecycle/core/explain.h"
+#include "services/lifecycle/core/grantable.h"
+#include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "services/lifecycle/wire/times.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr int kThreads = 2;
+constexpr size_t kMaxObstacles = 200;
+// For an answer of another service, within the caller's deadline.
+constexpr absl::Duration kAskTimeout = absl::Seconds(5);
+// What is left to answer the caller.
+constexpr absl::Duration kMargin = absl::Milliseconds(100);
+
+absl::Duration TimeoutOf(absl::Time deadline) {
+  return std::clamp(deadline - absl::Now() - kMargin, absl::ZeroDuration(), kAskTimeout);
+}
+
+// What capacity says of the Nodes that it would be asked for.
+void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
+  if (!told.claim.here()) {
+    if (out.problem().empty()) out.set_problem(told.claim.error);
+    return;
+  }
+  const ClaimFacts& claim = told.claim.value;
+  if (claim.outstanding == 0) return;
+  if (claim.queue) {
+    out.set_place(claim.queue->place);
+    out.set_nodes_ahead(claim.queue->nodes_ahead);
+  } else {
+    out.set_problem(told.capacity);
+  }
+}
+
+}  // namespace
+
+Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue,
+                 const Lane* lane, Policy policy)
+    : peer_client_(peers),
+      what_if_(peers),
+      catalogue_(std::move(catalogue)),
+      lane_(*lane),
+      policy_(policy),
+      jobs_(kThreads, [](auto& job) { job(); }) {}
+
+void Advisor::Explain(Snapshot rows, absl::Time deadline,
+                      std::function<void(std::vector<v1::NodePoolObstacle>)> done) {
+  jobs_.Add([this, rows = std::move(rows), deadline, done = std::move(done)]() mutable {
+    Snapshot snapshot = Complete(std::move(rows), deadline);
+    if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
+      snapshot.answers.claim.value.reclaimed =
+          what_if_.AskReclaimed(snapshot.pool->uid, TimeoutOf(deadline));
+    }
+    std::vector<v1::NodePoolObstacle> obstacles;
+    for (const Obstacle& obstacle : lifecycle::Explain(snapshot, Plan(snapshot))) {
+      if (obstacles.size() == kMaxObstacles) break;
+      obstacles.push_back(ToProto(obstacle));
+    }
+    done(std::move(obstacles));
+  });
+}
+
+void Advisor::Preview(DryRun dry_run, absl::Time deadline,
+                      std::function<void(v1::NodePoolPreview)> done) {
+  jobs_.Add([this, dry_run = std::move(dry_run), deadline, done = std::move(done)] {
+    done(PreviewNow(dry_run, deadline));
+  });
+}
+
+Snapshot Advisor::Complete(Snapshot snapshot, absl::Time deadline) const {
+  PoolPass pass{std::move(snapshot)};
+  AddDemand(pass, *catalogue_);
+  peer_client_.Check(absl::MakeSpan(&pass, 1), TimeoutOf(deadline));
+  lane_.Peek([&](const State& state, int64_t) { AddTaken(state, pass.snapshot); });
+  pass.snapshot.policy = policy_;
+  pass.snapshot.now = lane_.clock().Now();
+  return std::move(pass.snapshot);
+}
+
+std::optional<Grantable> Advisor::GrantableNow(const DryRun& dry_run,
+                                               const PeerReply<HoldingFacts>& holding,
+                                               absl::Time deadline) const {
+  const Pool& pool = dry_run.after;
+  if (!pool.spec.autoscaling || pool.deleting() || !holding.here()) return std::nullopt;
+  const v1::NodePoolPreview::Capacity places = what_if_.AskPlaces(pool, 1, TimeoutOf(deadline));
+  if (!places.problem().empty()) return lifecycle::GrantableOf(holding.value, std::nullopt);
+  const int64_t own = std::count_if(
+      dry_run.nodes.begin(), dry_run.nodes.end(),
+      [](const Node& node) { return !IsReturnable(node.state) && node.preempt_time == kNever; });
+  return lifecycle::GrantableOf(holding.value,
+                                own + places.free_nodes() + places.reclaimable_nodes());
+}
+
+v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadline) const {
+  PeerReply<HoldingFacts> holding;
+  const lifecycle::Preview told = Rehearse(dry_run, [&](const State& state) {
+    Snapshot snapshot = Complete(*SnapshotOf(state, dry_run.after.name), deadline);
+    holding = snapshot.answers.holding;
+    return snapshot;
+  });
+  v1::NodePoolPreview out;
+  out.set_invalid(told.invalid);
+  *out.mutable_quota() = what_if_.AskQuota(dry_run.after, told.charge, TimeoutOf(deadline));
+  out.mutable_quota()->set_delta(told.charge_delta);
+  if (told.more_nodes > 0) {
+    *out.mutable_capacity() =
+        what_if_.AskPlaces(dry_run.after, told.more_nodes, TimeoutOf(deadline));
+    TellClaim(told, *out.mutable_capacity());
+  }
+  for (const std::string& machine : told.victims) out.add_victims(machine);
+  out.set_victim_count(told.victim_count);
+  out.set_waiting_victims(told.waiting_victims);
+  if (const auto grantable = GrantableNow(dry_run, holding, deadline)) {
+    out.set_grantable_nodes(grantable->nodes);
+    out.set_grantable_nodes_bound_by(grantable->bound_by);
+  }
+  const std::string known = dry_run.before ? dry_run.before->status.node_profile : "";
+  if (told.active != known) out.set_node_profile(told.active);
+  out.set_pending_node_profile(told.pending);
+  out.set_nodes_to_reboot(told.nodes_to_reboot);
+  return out;
+}
+
+}  // namespace muster::lifecycle

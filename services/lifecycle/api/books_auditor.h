@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/common/job_queue.h"
+#include "services/common/mutex.h"
+#include "services/common/stopper.h"
+#include "services/lifecycle/core/books_memory.h"
+#include "services/lifecycle/peers/peer_books.h"
+
+namespace muster::lifecycle {
+
+// Holds the books of the four services against each other when asked, on any replica. Reads only.
+// One audit at a time, on a thread of its own. Thread-safe.
+class BooksAuditor {
+ public:
+  struct Report {
+    std::vector<BooksLine> lines = {};
+    std::vector<Difference> differences = {};  // that stood
+    int64_t passing = 0;                       // that did not
+    int64_t orphans = 0;                       // uids without a pool
+    bool mass = false;                         // so many that none is given back
+  };
+  using Done = std::function<void(const absl::StatusOr<Report>&)>;
+
+  // `lane` must outlive it.
+  BooksAuditor(Lane* lane, const OrphanPolicy& policy) : lane_(*lane), policy_(policy) {}
+  ~BooksAuditor() { Stop(); }
+
+  void Start(const Peers& peers);
+  // What waits is answered UNAVAILABLE. Idempotent.
+  void Stop();
+
+  // With differences in a first picture, a second one is taken after `settle`, unless that is 0.
+  // `done` is called once, from any thread, also before this returns. UNAVAILABLE: a service is
+  // away, this one is stopping or does not know the others yet, or too many wait.
+  void Audit(absl::Duration settle, Done done);
+
+ private:
+  struct Job {
+    absl::Duration settle = {};
+    Done done = {};
+  };
+
+  std::shared_ptr<JobQueue<Job>> jobs();
+  absl::StatusOr<Report> AuditNow(absl::Duration settle);
+
+  Lane& lane_;
+  const OrphanPolicy policy_;
+  std::unique_ptr<PeerBooks> peers_;
+  Stopper stopper_;
+  Mutex mutex_;
+  std::shared_ptr<JobQueue<Job>> jobs_ MUSTER_GUARDED_BY(mutex_);  // null: not started
+};
+
+}  // namespace muster::lifecycle

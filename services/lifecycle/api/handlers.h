@@ -1,0 +1,113 @@
+#pragma once
+
+#include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
+
+#include <memory>
+
+#include "services/common/mutex.h"
+#include "services/lifecycle/api/advisor.h"
+#include "services/lifecycle/api/report_tally.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/lane.h"
+#include "services/lifecycle/peers/catalogue_mirror.h"
+#include "services/rpc/write.h"
+
+namespace muster::lifecycle {
+
+// Parse, validate, hand to the lane, render. Never blocks. Thread-safe. What each RPC means:
+// lifecycle_service.proto.
+class Handlers final : public v1::LifecycleService::CallbackService {
+ public:
+  explicit Handlers(const rpc::Writer<Lane>& writer) : writer_(writer), lane_(*writer.lane) {}
+
+  // From here on specs are also checked against what the catalogue says of their type, and what
+  // needs the other services' opinion is answered. Null: no longer.
+  void SetPeers(std::shared_ptr<const CatalogueMirror> catalogue,
+                std::shared_ptr<Advisor> advisor) {
+    MutexLock lock(mutex_);
+    catalogue_.swap(catalogue);
+    advisor_.swap(advisor);
+  }
+
+  std::shared_ptr<prometheus::Collectable> collectable() const { return reports_; }
+
+  template <class Response>
+  using Stream = grpc::ServerWriteReactor<Response>*;
+  using Unary = grpc::ServerUnaryReactor*;
+  using Context = grpc::CallbackServerContext*;
+
+  // writes.cc
+  Unary UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
+                      v1::Cluster* response) override;
+  Unary BindCluster(Context context, const v1::BindClusterRequest* request,
+                    v1::Cluster* response) override;
+  Unary AllowRemovals(Context context, const v1::AllowRemovalsRequest* request,
+                      v1::Cluster* response) override;
+  Unary ApplyNodePool(Context context, const v1::ApplyNodePoolRequest* request,
+                      v1::NodePool* response) override;
+  Unary ResizeNodePool(Context context, const v1::ResizeNodePoolRequest* request,
+                       v1::NodePool* response) override;
+  Unary DeleteNodePool(Context context, const v1::DeleteNodePoolRequest* request,
+                       v1::NodePool* response) override;
+  Unary UpdateNode(Context context, const v1::UpdateNodeRequest* request,
+                   v1::Node* response) override;
+  Unary ReportNodes(Context context, const v1::ReportNodesRequest* request,
+                    v1::ReportNodesResponse* response) override;
+
+  // reconfiguration.cc
+  Unary ReconfigureNodePool(Context context, const v1::ReconfigureNodePoolRequest* request,
+                            v1::NodePool* response) override;
+  Unary PauseReconfiguration(Context context, const v1::PauseReconfigurationRequest* request,
+                             v1::NodePool* response) override;
+  Unary ResumeReconfiguration(Context context, const v1::ResumeReconfigurationRequest* request,
+                              v1::NodePool* response) override;
+  Unary CancelReconfiguration(Context context, const v1::CancelReconfigurationRequest* request,
+                              v1::NodePool* response) override;
+
+  // reads.cc
+  Unary ExplainNodePool(Context context, const v1::ExplainNodePoolRequest* request,
+                        v1::ExplainNodePoolResponse* response) override;
+  Unary GetCluster(Context context, const v1::GetClusterRequest* request,
+                   v1::Cluster* response) override;
+  Unary ListClusters(Context context, const v1::ListClustersRequest* request,
+                     v1::ListClustersResponse* response) override;
+  Unary GetNodePool(Context context, const v1::GetNodePoolRequest* request,
+                    v1::NodePool* response) override;
+  Unary ListNodePools(Context context, const v1::ListNodePoolsRequest* request,
+                      v1::ListNodePoolsResponse* response) override;
+  Unary GetNode(Context context, const v1::GetNodeRequest* request, v1::Node* response) override;
+  Unary ListNodes(Context context, const v1::ListNodesRequest* request,
+                  v1::ListNodesResponse* response) override;
+  Unary ListEvents(Context context, const v1::ListEventsRequest* request,
+                   v1::ListEventsResponse* response) override;
+  Stream<v1::WatchLifecycleResponse> WatchLifecycle(
+      Context context, const v1::WatchLifecycleRequest* request) override;
+
+ private:
+  // A mutation of a pool: with `validate_only` it is answered with what it would do (write_inl.h).
+  template <class Request, class Parse>
+  Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
+  // Adds all faults of a command: in any state, and if there are any, those in this one too. What
+  // only this one finds wrong is Decide's to say.
+  template <class Command>
+  void Judge(const Command& command, Faults& faults) const;
+  std::shared_ptr<Advisor> advisor() const {
+    MutexLock lock(mutex_);
+    return advisor_;
+  }
+  // What the catalogue says of a type, and of the type of a pool.
+  std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
+  std::optional<TypeFacts> TypeOfPool(const std::string& name) const;
+
+  // For the metrics: whose agents are heard.
+  void NoteHeard(const v1::ReportNodesRequest& request) const;
+
+  const rpc::Writer<Lane> writer_;
+  Lane& lane_;
+  const std::shared_ptr<ReportTally> reports_ = std::make_shared<ReportTally>();
+  mutable Mutex mutex_;
+  std::shared_ptr<const CatalogueMirror> catalogue_ MUSTER_GUARDED_BY(mutex_);
+  std::shared_ptr<Advisor> advisor_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::lifecycle

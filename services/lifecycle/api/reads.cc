@@ -1,0 +1,207 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/common/error.h"
+#include "services/common/resource_name.h"
+#include "services/lifecycle/api/handlers.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "services/rpc/list.h"
+#include "services/rpc/read.h"
+#include "services/rpc/unary.h"
+#include "services/rpc/watch_stream.h"
+#include "services/rpc/watch_wire.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// A list's parent, in which `-` stands for any id: how the names of its children begin, and which
+// parts they must have.
+class Parent {
+ public:
+  // `pattern`: e.g. `organizations/*/clusters/*`.
+  Parent(absl::string_view pattern, absl::string_view parent, Faults& faults)
+      : parts_(absl::StrSplit(parent, '/')) {
+    faults.Require(MatchName(pattern, parent).has_value(), "parent",
+                   absl::StrCat("must be like `", pattern, "`; `-` stands for any id."));
+    for (const std::string& part : parts_) {
+      if (part == "-") break;
+      absl::StrAppend(&prefix_, part, "/");
+    }
+  }
+
+  const std::string& prefix() const { return prefix_; }
+  bool Holds(absl::string_view name) const {
+    size_t i = 0;
+    for (absl::string_view part : absl::StrSplit(name, '/')) {
+      if (i == parts_.size()) return true;
+      if (parts_[i] != "-" && parts_[i] != part) return false;
+      ++i;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<std::string> parts_;
+  std::string prefix_;
+};
+
+const char* KindName(v1::WatchLifecycleRequest::Kind kind) {
+  switch (kind) {
+    case v1::WatchLifecycleRequest::KIND_CLUSTER:
+      return Cluster::kKind;
+    case v1::WatchLifecycleRequest::KIND_NODE_POOL:
+      return Pool::kKind;
+    case v1::WatchLifecycleRequest::KIND_NODE:
+      return Node::kKind;
+    case v1::WatchLifecycleRequest::KIND_EVENT:
+      return Event::kKind;
+    default:  // unspecified, or a number that this build does not know
+      return nullptr;
+  }
+}
+
+absl::StatusOr<storage::WatchOptions> ParseWatch(const v1::WatchLifecycleRequest& request) {
+  auto options = rpc::ToWatchOptions<storage::WatchOptions>(request.start());
+  if (!options.ok()) return options;
+  for (int i = 0; i < request.kinds_size(); ++i) {
+    const char* kind = KindName(request.kinds(i));
+    if (kind == nullptr) {
+      return muster::error::InvalidField(absl::StrCat("kinds[", i, "]"),
+                                         "must be one of the known kinds.");
+    }
+    rpc::AddKind(*options, kind);
+  }
+  // The lease is nobody's business.
+  if (options->kinds.empty())
+    options->kinds = {Cluster::kKind, Pool::kKind, Node::kKind, Event::kKind};
+  options->key_prefix = request.name_prefix();
+  return options;
+}
+
+bool ParseResource(const storage::WatchItem& item, v1::WatchLifecycleResponse& response) {
+  if (item.kind == Cluster::kKind) return response.mutable_cluster()->ParseFromString(*item.bytes);
+  if (item.kind == Pool::kKind) return response.mutable_node_pool()->ParseFromString(*item.bytes);
+  if (item.kind == Node::kKind) return response.mutable_node()->ParseFromString(*item.bytes);
+  return response.mutable_event()->ParseFromString(*item.bytes);
+}
+
+v1::WatchLifecycleResponse ToWatchResponse(const storage::WatchItem& item) {
+  return rpc::ToWatchResponse<v1::WatchLifecycleResponse>(item, &ParseResource);
+}
+
+// Selects the rows below the request's parent for which `keep(request, row)` holds.
+template <class Row, class Keep>
+auto Below(absl::string_view pattern, Keep keep) {
+  return [pattern, keep](const auto& request, Faults& faults) {
+    Parent parent(pattern, request.parent(), faults);
+    std::string prefix = parent.prefix();
+    return rpc::Selection<Row>{std::move(prefix), [request, keep, parent = std::move(parent)](
+                                                      const std::string& name, const Row& row) {
+                                 return parent.Holds(name) && keep(request, row);
+                               }};
+  };
+}
+
+constexpr auto kAll = [](const auto&, const auto&) { return true; };
+constexpr auto kRender = [](const State&, const auto& row) { return ToProto(row); };
+
+// PeerReplies with what keeps the pool from where it should be.
+void AnswerExplanation(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
+                       const std::string& name, v1::ExplainNodePoolResponse* response) {
+  const absl::Time deadline = responder.deadline();
+  lane.Read(
+      [advisor = std::move(advisor), deadline, name, response,
+       shared = std::make_shared<rpc::Responder>(std::move(responder))](
+          const absl::Status& status, const State* state, int64_t) {
+        if (!status.ok()) return shared->Finish(status);
+        std::optional<Snapshot> snapshot = SnapshotOf(*state, name);
+        if (!snapshot) return shared->Finish(muster::error::NotFound(name));
+        const Versioned<Pool> pool = *state->table<Pool>().FindVersioned(name);
+        advisor->Explain(*std::move(snapshot), deadline,
+                         [pool, response, shared](std::vector<v1::NodePoolObstacle> obstacles) {
+                           shared->Reply([&] {
+                             *response->mutable_node_pool() = ToProto(pool);
+                             for (v1::NodePoolObstacle& obstacle : obstacles)
+                               *response->add_obstacles() = std::move(obstacle);
+                           });
+                         });
+      },
+      deadline);
+}
+
+}  // namespace
+
+Handlers::Unary Handlers::ExplainNodePool(Context context,
+                                          const v1::ExplainNodePoolRequest* request,
+                                          v1::ExplainNodePoolResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    if (!ParsePoolName(request->name()))
+      return responder.Finish(muster::error::InvalidField("name", kPoolNameShape));
+    std::shared_ptr<Advisor> asked = advisor();
+    if (asked == nullptr)
+      return responder.Finish(absl::UnavailableError("The other services are not known yet."));
+    AnswerExplanation(lane_, std::move(responder), std::move(asked), request->name(), response);
+  });
+}
+
+Handlers::Unary Handlers::GetCluster(Context context, const v1::GetClusterRequest* request,
+                                     v1::Cluster* response) {
+  return rpc::GetRow<Cluster>(context, lane_, *request, response,
+                              rpc::NameShape{&ParseClusterName, kClusterNameShape}, kRender);
+}
+
+Handlers::Unary Handlers::GetNodePool(Context context, const v1::GetNodePoolRequest* request,
+                                      v1::NodePool* response) {
+  return rpc::GetRow<Pool>(context, lane_, *request, response,
+                           rpc::NameShape{&ParsePoolName, kPoolNameShape}, kRender);
+}
+
+Handlers::Unary Handlers::GetNode(Context context, const v1::GetNodeRequest* request,
+                                  v1::Node* response) {
+  return rpc::GetRow<Node>(context, lane_, *request, response,
+                           rpc::NameShape{&ParseNodeName, kNodeNameShape}, kRender);
+}
+
+Handlers::Unary Handlers::ListClusters(Context context, const v1::ListClustersRequest* request,
+                                       v1::ListClustersResponse* response) {
+  return rpc::ListRows<Cluster>(
+      context, lane_, *request, response, Below<Cluster>("organizations/*", kAll),
+      [](auto& page) { return page.add_clusters(); }, kRender);
+}
+
+Handlers::Unary Handlers::ListNodePools(Context context, const v1::ListNodePoolsRequest* request,
+                                        v1::ListNodePoolsResponse* response) {
+  return rpc::ListRows<Pool>(
+      context, lane_, *request, response, Below<Pool>("organizations/*/clusters/*", kAll),
+      [](auto& page) { return page.add_node_pools(); }, kRender);
+}
+
+Handlers::Unary Handlers::ListNodes(Context context, const v1::ListNodesRequest* request,
+                                    v1::ListNodesResponse* response) {
+  return rpc::ListRows<Node>(
+      context, lane_, *request, response,
+      Below<Node>("organizations/*/clusters/*/nodePools/*", kAll),
+      [](auto& page) { return page.add_nodes(); }, kRender);
+}
+
+Handlers::Unary Handlers::ListEvents(Context context, const v1::ListEventsRequest* request,
+                                     v1::ListEventsResponse* response) {
+  const auto about = [](const v1::ListEventsRequest& asked, const Event& event) {
+    return asked.pool_uid().empty() || event.pool_uid == asked.pool_uid();
+  };
+  return rpc::ListRows<Event>(
+      context, lane_, *request, response, Below<Event>("organizations/*/clusters/*", about),
+      [](auto& page) { return page.add_events(); }, kRender);
+}
+
+Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
+    Context context, const v1::WatchLifecycleRequest* request) {
+  const auto options = ParseWatch(*request);
+  if (!options.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, options.status());
+  return rpc::WatchStream<v1::WatchLifecycleResponse>(context, lane_.Watch(*options),
+                                                      &ToWatchResponse, request->start().bundle());
+}
+
+}  // namespace muster::lifecycle

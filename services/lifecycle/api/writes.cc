@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "services/common/log.h"
+#include "services/common/resource_name.h"
+#include "services/common/timestamp.h"
+#include "services/lifecycle/api/handlers.h"
+#include "services/lifecycle/api/write_inl.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/validate_command.h"
+#include "services/lifecycle/wire/lifecycle_wire.h"
+#include "services/lifecycle/wire/times.h"
+#include "services/rpc/batch.h"
+#include "services/rpc/field_mask.h"
+#include "services/rpc/write.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// Reports of one call.
+constexpr int kMaxReports = 1'000;
+
+// A random UUID (version 4). The only chance in this service: the uid of a pool that came without
+// one.
+std::string NewUid() {
+  thread_local std::mt19937_64 random{std::random_device{}()};
+  const uint64_t high = (random() & ~uint64_t{0xf000}) | 0x4000;
+  const uint64_t low = (random() & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);
+  return absl::StrFormat("%08x-%04x-%04x-%04x-%012x", high >> 32, (high >> 16) & 0xffff,
+                         high & 0xffff, low >> 48, low & 0xffffffffffff);
+}
+
+constexpr auto kParseCluster = [](const v1::UpdateClusterRequest& request, Faults& faults) {
+  const bool named = ParseClusterName(request.cluster().name()).has_value();
+  faults.Require(named, "cluster.name", kClusterNameShape);
+  UpdateCluster command{*FromProto(request.cluster()), request.cluster().etag()};
+  Validate(command, faults);
+  return command;
+};
+
+constexpr auto kParseBind = [](const v1::BindClusterRequest& request, Faults& faults) {
+  faults.Require(ParseClusterName(request.name()).has_value(), "name", kClusterNameShape);
+  BindCluster command{request.name(), request.kubernetes_uid(), request.adopt(), request.replaces(),
+                      request.etag()};
+  Validate(command, faults);
+  return command;
+};
+
+constexpr auto kParseAllow = [](const v1::AllowRemovalsRequest& request, Faults& faults) {
+  faults.Require(ParseClusterName(request.name()).has_value(), "name", kClusterNameShape);
+  AllowRemovals command{request.name(), request.node_pools(), request.nodes(), kAllowanceTtl,
+                        request.etag()};
+  if (request.has_ttl())
+    command.ttl = absl::Seconds(request.ttl().seconds()) + absl::Nanoseconds(request.ttl().nanos());
+  Validate(command, faults);
+  return command;
+};
+
+constexpr auto kParseApply = [](const v1::ApplyNodePoolRequest& request, Faults& faults) {
+  const v1::NodePool& pool = request.node_pool();
+  faults.Require(ParsePoolName(pool.name()).has_value(), "node_pool.name", kPoolNameShape);
+  faults.Require(pool.uid().empty() || IsPoolUid(pool.uid()), "node_pool.uid",
+                 "must be 1 to 64 of lower-case letters, digits and `-`.");
+  ApplyNodePool command;
+  command.name = pool.name();
+  command.uid = pool.uid();
+  command.new_uid = NewUid();
+  command.etag = pool.etag();
+  command.spec = FromProto(pool.spec());
+  command.object_generation = pool.object_generation();
+  if (pool.spec().has_target_nodes()) command.target_nodes = pool.spec().target_nodes();
+  return command;
+};
+
+constexpr auto kParseResize = [](const v1::ResizeNodePoolRequest& request, Faults& faults) {
+  const auto& machines = request.remove_machines();
+  faults.Require(ParsePoolName(request.name()).has_value(), "name", kPoolNameShape);
+  ResizeNodePool command{request.name(), std::nullopt, request.etag()};
+  if (request.has_target_nodes()) command.target_nodes = request.target_nodes();
+  command.remove_machines.assign(machines.begin(), machines.end());
+  return command;
+};
+
+constexpr auto kParseDelete = [](const v1::DeleteNodePoolRequest& request, Faults& faults) {
+  faults.Require(ParsePoolName(request.name()).has_value(), "name", kPoolNameShape);
+  return DeleteNodePool{request.name(), request.etag(), request.allow_missing()};
+};
+
+constexpr auto kParseNode = [](const v1::UpdateNodeRequest& request, Faults& faults) {
+  const v1::Node& node = request.node();
+  faults.Require(ParseNodeName(node.name()).has_value(), "node.name", kNodeNameShape);
+  const google::protobuf::FieldMask& mask = request.update_mask();
+  rpc::CheckUpdateMask(mask, {"protect_until_time", "reserved_desired"}, faults);
+  const auto named = [&](absl::string_view field) {
+    return !mask.paths().empty() && rpc::InUpdateMask(mask, field);
+  };
+  UpdateNode command{node.name(), node.etag()};
+  if (mask.paths().empty() || named("protect_until_time")) {
+    command.protect_until_time = kNever;
+    if (node.has_protect_until_time()) {
+      const google::protobuf::Timestamp& until = node.protect_until_time();
+      const bool is_time = IsTimestamp(until.seconds(), until.nanos());
+      faults.Require(is_time, "node.protect_until_time", "is not a time");
+      if (is_time) command.protect_until_time = FromTimestamp(until);
+    }
+  }
+  if (named("reserved_desired")) {
+    const std::string& desired = node.reserved_desired();
+    faults.Require(desired.empty() || desired == kControlPlane, "node.reserved_desired",
+                   absl::StrCat("must be empty or ", kControlPlane));
+    command.reserved_desired = desired;
+  }
+  return command;
+};
+
+using Reports = std::vector<ReportNode>;
+
+constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults& faults) {
+  return rpc::ParseBatch(
+      request.reports(), {.field = "reports", .max = kMaxReports},
+      [](const v1::NodeReport&) { return absl::string_view(); },
+      [](const v1::NodeReport& report, absl::string_view path, Faults& found) {
+        return FromProto(report, path, found);
+      },
+      faults);
+};
+
+// Each on its own.
+constexpr auto kDecideReports = [](StagedState<State>& staged, const Reports& reports,
+                                   absl::Time now) {
+  std::vector<absl::Status> results;
+  for (const ReportNode& report : reports) results.push_back(Decide(staged, report, now).status());
+  return results;
+};
+
+struct RenderReports {
+  ReportTally* tally = nullptr;
+  void operator()(const std::vector<absl::Status>& results,
+                  v1::ReportNodesResponse& response) const {
+    if (const auto unknown = tally->Count(results)) {
+      log::Warn("agents report Nodes that are not known",
+                {{"reports", unknown->reports}, {"example", unknown->example}});
+    }
+    rpc::RenderResults(results, response.mutable_results());
+  }
+};
+
+}  // namespace
+
+std::optional<TypeFacts> Handlers::TypeOf(const std::string& instance_type) const {
+  MutexLock lock(mutex_);
+  return catalogue_ == nullptr ? std::nullopt : catalogue_->Type(instance_type);
+}
+
+std::optional<TypeFacts> Handlers::TypeOfPool(const std::string& name) const {
+  // The type of a pool never changes, so that memory as it is will do.
+  return TypeOf(lane_.Peek([&](const State& state, int64_t) {
+    const Pool* pool = state.table<Pool>().Find(name);
+    return pool == nullptr ? "" : pool->spec.instance_type;
+  }));
+}
+
+template <class Command>
+void Handlers::Judge(const Command& command, Faults& faults) const {
+  Validate(command, faults);
+  if (faults.empty()) return;
+  // Whoever is refused is told all of it at once; for that memory as it is will do.
+  lane_.Peek([&](const State& state, int64_t) { ValidateIn(state, command, faults); });
+}
+
+Handlers::Unary Handlers::UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
+                                        v1::Cluster* response) {
+  return rpc::Write(context, writer_, *request, response, kParseCluster, kDecide, RenderOutcome());
+}
+
+Handlers::Unary Handlers::BindCluster(Context context, const v1::BindClusterRequest* request,
+                                      v1::Cluster* response) {
+  return rpc::Write(context, writer_, *request, response, kParseBind, kDecide, RenderOutcome());
+}
+
+Handlers::Unary Handlers::AllowRemovals(Context context, const v1::AllowRemovalsRequest* request,
+                                        v1::Cluster* response) {
+  return rpc::Write(context, writer_, *request, response, kParseAllow, kDecide, RenderOutcome());
+}
+
+Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePoolRequest* request,
+                                        v1::NodePool* response) {
+  return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
+    auto command = kParseApply(asked, faults);
+    command.type = TypeOf(command.spec.instance_type);
+    Judge(command, faults);
+    return command;
+  });
+}
+
+Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePoolRequest* request,
+                                         v1::NodePool* response) {
+  return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
+    auto command = kParseResize(asked, faults);
+    command.type = TypeOfPool(command.name);
+    Judge(command, faults);
+    return command;
+  });
+}
+
+Handlers::Unary Handlers::DeleteNodePool(Context context, const v1::DeleteNodePoolRequest* request,
+                                         v1::NodePool* response) {
+  return WritePool(context, *request, response, kParseDelete);
+}
+
+Handlers::Unary Handlers::UpdateNode(Context context, const v1::UpdateNodeRequest* request,
+                                     v1::Node* response) {
+  return rpc::Write(context, writer_, *request, response, kParseNode, kDecide, RenderOutcome());
+}
+
+void Handlers::NoteHeard(const v1::ReportNodesRequest& request) const {
+  std::map<std::string, int64_t> zones;
+  const auto reports = std::min<size_t>(static_cast<size_t>(request.reports_size()), kMaxReports);
+  lane_.Peek([&](const State& state, int64_t) {
+    for (size_t i = 0; i < reports; ++i) {
+      const std::string& node = request.reports(static_cast<int>(i)).node();
+      const Pool* pool = state.table<Pool>().Find(PoolNameOf(node));
+      if (pool != nullptr) ++zones[pool->zone];
+    }
+  });
+  reports_->Heard(zones, lane_.clock().Now());
+}
+
+Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
+                                      v1::ReportNodesResponse* response) {
+  NoteHeard(*request);
+  return rpc::Write(context, writer_, *request, response, kParseReports, kDecideReports,
+                    RenderReports{reports_.get()});
+}
+
+}  // namespace muster::lifecycle

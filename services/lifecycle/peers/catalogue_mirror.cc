@@ -1,0 +1,122 @@
+#include "services/lifecycle/peers/catalogue_mirror.h"
+
+#include <utility>
+
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "services/common/log.h"
+#include "services/rpc/client/bundle.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr absl::Duration kRetry = absl::Milliseconds(500);
+
+std::string IdOf(absl::string_view name, absl::string_view prefix) {
+  return std::string(absl::StripPrefix(name, prefix));
+}
+
+}  // namespace
+
+CatalogueMirror::CatalogueMirror(std::shared_ptr<grpc::Channel> capacity)
+    : channel_(std::move(capacity)), watch_(WatchOptions()) {}
+
+CatalogueMirror::~CatalogueMirror() { Stop(); }
+
+void CatalogueMirror::Start(std::function<void()> changed) {
+  changed_ = std::move(changed);
+  watch_.Start();
+}
+
+void CatalogueMirror::Stop() { watch_.Stop(); }
+
+CatalogueFacts CatalogueMirror::Facts(absl::string_view instance_type,
+                                      absl::string_view zone) const {
+  MutexLock lock(mutex_);
+  CatalogueFacts facts;
+  facts.known = known_;
+  if (const auto it = picture_.types.find(instance_type); it != picture_.types.end())
+    facts.type = it->second;
+  if (const auto it = picture_.zones.find(zone); it != picture_.zones.end()) {
+    facts.offered = it->second.instance_types.count(std::string(instance_type)) != 0;
+    facts.general_access = it->second.general_access;
+  }
+  return facts;
+}
+
+std::optional<TypeFacts> CatalogueMirror::Type(absl::string_view instance_type) const {
+  MutexLock lock(mutex_);
+  const auto it = picture_.types.find(instance_type);
+  if (!known_ || it == picture_.types.end()) return std::nullopt;
+  return it->second;
+}
+
+rpc::Watch::Options CatalogueMirror::WatchOptions() {
+  using Response = capacity::v1::WatchCapacityResponse;
+  capacity::v1::WatchCapacityRequest request;
+  request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_ZONE);
+  request.add_kinds(capacity::v1::WatchCapacityRequest::KIND_INSTANCE_TYPE);
+  const std::shared_ptr<capacity::v1::CapacityService::Stub> stub =
+      capacity::v1::CapacityService::NewStub(channel_);
+  const auto take = [this](const Response& message) {
+    rpc::ForEachMessage(message, [this](const Response& change) {
+      complete_ |= change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+      Take(change, shown_);
+    });
+    if (complete_) Install(shown_);
+  };
+  rpc::Watch::Options options;
+  options.stream = rpc::StreamOf<Response>(
+      request, [stub](auto... call) { stub->async()->WatchCapacity(call...); }, take);
+  options.resumes = false;
+  options.first_retry = options.last_retry = kRetry;
+  options.begins = [this](bool) {
+    shown_ = {};
+    complete_ = false;
+  };
+  // Why it ends does not matter: the next one begins with a snapshot.
+  options.ended = [this](const absl::Status&) { NoteLost(); };
+  return options;
+}
+
+void CatalogueMirror::Take(const capacity::v1::WatchCapacityResponse& message, Picture& picture) {
+  if (message.has_zone()) {
+    Zone zone;
+    zone.general_access = message.zone().access() == capacity::v1::Zone::ACCESS_GENERAL;
+    zone.instance_types.insert(message.zone().instance_types().begin(),
+                               message.zone().instance_types().end());
+    picture.zones[IdOf(message.zone().name(), "zones/")] = std::move(zone);
+  } else if (message.has_instance_type()) {
+    const auto& type = message.instance_type();
+    std::string id = IdOf(type.name(), "instanceTypes/");
+    picture.types[id] = {id, type.gpus(), type.superchip(), type.nodes_per_rack()};
+  } else if (message.type() == type::v1::WATCH_EVENT_TYPE_DELETED) {
+    picture.zones.erase(IdOf(message.key(), "zones/"));
+    picture.types.erase(IdOf(message.key(), "instanceTypes/"));
+  }
+}
+
+void CatalogueMirror::Install(Picture picture) {
+  {
+    MutexLock lock(mutex_);
+    lost_since_ = absl::InfiniteFuture();
+    if (known_ && picture_ == picture) return;
+    picture_ = std::move(picture);
+    known_ = true;
+  }
+  changed_();
+}
+
+void CatalogueMirror::NoteLost() {
+  {
+    MutexLock lock(mutex_);
+    const absl::Time now = absl::Now();
+    if (lost_since_ == absl::InfiniteFuture()) lost_since_ = now;
+    if (!known_ || now - lost_since_ < kGrace) return;
+    known_ = false;
+  }
+  log::Warn("the catalogue is out of reach");
+  changed_();
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/lifecycle/core/snapshot.h"
+#include "services/rpc/client/watch.h"
+
+namespace muster::lifecycle {
+
+// What capacity's catalogue says, kept level by a watch: zones and instance types. Level-triggered:
+// after a lost connection it takes a new snapshot. Thread-safe.
+class CatalogueMirror {
+ public:
+  // `changed` is called from the mirror's thread after every change that can matter to a pool.
+  explicit CatalogueMirror(std::shared_ptr<grpc::Channel> capacity);
+  ~CatalogueMirror();
+
+  void Start(std::function<void()> changed);
+  // Ends the watch and the thread. Idempotent.
+  void Stop();
+
+  // What matters to a pool of this type in this zone. `known` is false until the first snapshot is
+  // complete, and again once capacity has been out of reach for longer than kGrace.
+  CatalogueFacts Facts(absl::string_view instance_type, absl::string_view zone) const;
+  // nullopt: unknown type, or the catalogue is not known.
+  std::optional<TypeFacts> Type(absl::string_view instance_type) const;
+
+  // A reconnection shorter than this is nobody's business.
+  static constexpr absl::Duration kGrace = absl::Seconds(3);
+
+ private:
+  struct Zone {
+    bool general_access = false;
+    std::set<std::string> instance_types = {};
+    bool operator==(const Zone&) const = default;
+  };
+  struct Picture {
+    absl::flat_hash_map<std::string, TypeFacts> types = {};
+    absl::flat_hash_map<std::string, Zone> zones = {};
+    bool operator==(const Picture&) const = default;
+  };
+
+  rpc::Watch::Options WatchOptions();
+  static void Take(const capacity::v1::WatchCapacityResponse& message, Picture& picture);
+  void Install(Picture picture);
+  void NoteLost();
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  std::function<void()> changed_;
+  mutable Mutex mutex_;
+  Picture picture_ MUSTER_GUARDED_BY(mutex_);
+  bool known_ MUSTER_GUARDED_BY(mutex_) = false;
+  absl::Time lost_since_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  // The watch's: what its stream has shown, and whether that is all there is.
+  Picture shown_;
+  bool complete_ = false;
+  rpc::Watch watch_;
+};
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,388 @@
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "services/common/error.h"
+#include "services/common/mutex.h"
+#include "services/lifecycle/peers/peers.h"
+#include "services/rpc/status.h"
+
+// For tests: quota, capacity and configuration behind real gRPC, each a few lines. Thread-safe.
+namespace muster::lifecycle {
+
+// What the watches of a fake send: a snapshot that is only its end, then what is pushed.
+template <class Response>
+class FakeFeed {
+ public:
+  void Push(Response message) {
+    MutexLock lock(mutex_);
+    message.set_revision(static_cast<int64_t>(log_.size()) + 1);
+    log_.push_back(std::move(message));
+    wakes_.SignalAll();
+  }
+  // Ends the watches that are open, as a server that restarts does. The next ones begin with what
+  // was pushed last of each key, as a snapshot.
+  void Drop() {
+    MutexLock lock(mutex_);
+    ++drops_;
+    wakes_.SignalAll();
+  }
+  // Watches that were begun.
+  int watches() {
+    MutexLock lock(mutex_);
+    return watches_;
+  }
+  grpc::Status Serve(grpc::ServerContext& context, std::vector<Response> snapshot,
+                     grpc::ServerWriter<Response>& writer) {
+    size_t next = 0;
+    int drops = 0;
+    {
+      MutexLock lock(mutex_);
+      drops = drops_;
+      ++watches_;
+      if (drops > 0) {
+        std::map<std::string, const Response*> newest;
+        for (; next < log_.size(); ++next) newest[log_[next].key()] = &log_[next];
+        for (const auto& [key, message] : newest) {
+          snapshot.push_back(*message);
+          snapshot.back().set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT);
+        }
+      }
+    }
+    Response end;
+    end.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END);
+    snapshot.push_back(end);
+    for (const Response& message : snapshot) writer.Write(message);
+    while (!context.IsCancelled()) {
+      std::vector<Response> fresh;
+      {
+        MutexLock lock(mutex_);
+        if (drops != drops_) return {grpc::StatusCode::UNAVAILABLE, "dropped"};
+        if (next == log_.size()) wakes_.WaitFor(mutex_, absl::Milliseconds(20));
+        fresh.assign(log_.begin() + static_cast<std::ptrdiff_t>(next), log_.end());
+        next = log_.size();
+      }
+      for (const Response& message : fresh) writer.Write(message);
+    }
+    return grpc::Status::OK;
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar wakes_;
+  std::vector<Response> log_ MUSTER_GUARDED_BY(mutex_);
+  int drops_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int watches_ MUSTER_GUARDED_BY(mutex_) = 0;
+};
+
+class FakeQuota final : public quota::v1::QuotaService::Service {
+ public:
+  void SetLimit(const std::string& quota, int64_t limit) {
+    {
+      MutexLock lock(mutex_);
+      limit_ = limit;
+    }
+    quota::v1::WatchQuotasResponse message;
+    message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+    message.set_key(quota);
+    message.mutable_quota()->set_name(quota);
+    feed_.Push(message);
+  }
+  void SetAway(bool away) {
+    MutexLock lock(mutex_);
+    away_ = away;
+  }
+  // Requests of older generations are refused.
+  void SetKnownGeneration(int64_t generation) {
+    MutexLock lock(mutex_);
+    known_ = generation;
+  }
+  // Nodes charged, by holding.
+  std::map<std::string, int64_t> holdings() {
+    MutexLock lock(mutex_);
+    return holdings_;
+  }
+
+  grpc::Status BatchSyncHoldings(grpc::ServerContext*,
+                                 const quota::v1::BatchSyncHoldingsRequest* request,
+                                 quota::v1::BatchSyncHoldingsResponse* response) override {
+    MutexLock lock(mutex_);
+    return Decide(*request, holdings_, *response);
+  }
+  grpc::Status CheckQuota(grpc::ServerContext*, const quota::v1::CheckQuotaRequest* request,
+                          quota::v1::CheckQuotaResponse* response) override {
+    MutexLock lock(mutex_);
+    std::map<std::string, int64_t> copy = holdings_;
+    return Decide(*request, copy, *response);
+  }
+  grpc::Status WatchQuotas(grpc::ServerContext* context, const quota::v1::WatchQuotasRequest*,
+                           grpc::ServerWriter<quota::v1::WatchQuotasResponse>* writer) override {
+    return feed_.Serve(*context, {}, *writer);
+  }
+
+ private:
+  template <class Request, class Response>
+  grpc::Status Decide(const Request& request, std::map<std::string, int64_t>& holdings,
+                      Response& response) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (away_) return {grpc::StatusCode::UNAVAILABLE, "away"};
+    for (const auto& ask : request.holdings()) {
+      if (ask.generation() != 0 && ask.generation() < known_) {
+        *response.add_results()->mutable_error() = rpc::ToRpcStatus(
+            muster::error::Make(absl::StatusCode::kAborted, "The request is older than the last.",
+                                {.reason = "GENERATION_TOO_OLD",
+                                 .metadata = {{"last_generation", std::to_string(known_)}}}));
+        continue;
+      }
+      auto* answer = response.add_results()->mutable_answer();
+      int64_t& nodes = holdings[ask.name()];
+      const bool fits = ask.nodes() <= nodes || ask.nodes() <= limit_;
+      if (fits) nodes = ask.nodes();
+      answer->set_nodes(nodes);
+      answer->set_verdict(fits ? quota::v1::HoldingAnswer::VERDICT_UNDER
+                               : quota::v1::HoldingAnswer::VERDICT_OVER);
+      if (ask.release()) holdings.erase(ask.name());
+    }
+    return grpc::Status::OK;
+  }
+
+  FakeFeed<quota::v1::WatchQuotasResponse> feed_;
+  Mutex mutex_;
+  int64_t limit_ MUSTER_GUARDED_BY(mutex_) = 10;
+  bool away_ MUSTER_GUARDED_BY(mutex_) = false;
+  int64_t known_ MUSTER_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int64_t> holdings_ MUSTER_GUARDED_BY(mutex_);
+};
+
+class FakeCapacity final : public capacity::v1::CapacityService::Service {
+ public:
+  std::map<std::string, std::set<std::string>> claims() {
+    MutexLock lock(mutex_);
+    return claims_;
+  }
+
+  // Takes calls and does not answer them, as a process that was stopped.
+  void SetSilent(bool silent) {
+    MutexLock lock(mutex_);
+    silent_ = silent;
+    speaks_.SignalAll();
+  }
+  // Takes no more claims in one request.
+  void SetMostClaims(int most) {
+    MutexLock lock(mutex_);
+    most_claims_ = most;
+  }
+  // Calls of BatchSyncClaims so far.
+  int syncs() {
+    MutexLock lock(mutex_);
+    return syncs_;
+  }
+  // Its watches break, and begin anew with what was told.
+  void DropWatches() { feed_.Drop(); }
+  int watches() { return feed_.watches(); }
+  // A claim changed for a reason of capacity's own.
+  void Touch(const std::string& uid) {
+    MutexLock lock(mutex_);
+    Tell(rows_[uid]);
+  }
+  // From now on a claim holds `most` at most, and this is why.
+  void SetShort(int64_t most, capacity::v1::Claim::Reason reason) {
+    MutexLock lock(mutex_);
+    most_ = most;
+    reason_ = reason;
+  }
+
+  grpc::Status BatchSyncClaims(grpc::ServerContext* context,
+                               const capacity::v1::BatchSyncClaimsRequest* request,
+                               capacity::v1::BatchSyncClaimsResponse* response) override {
+    MutexLock lock(mutex_);
+    ++syncs_;
+    while (silent_ && !context->IsCancelled()) speaks_.WaitFor(mutex_, absl::Milliseconds(20));
+    if (context->IsCancelled()) return grpc::Status::CANCELLED;
+    if (request->claims_size() > most_claims_)
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, "Received message larger than max"};
+    Decide(*request, claims_, next_machine_, *response);
+    for (const auto& result : response->results()) Note(result.claim());
+    return grpc::Status::OK;
+  }
+  grpc::Status CheckClaims(grpc::ServerContext*, const capacity::v1::CheckClaimsRequest* request,
+                           capacity::v1::CheckClaimsResponse* response) override {
+    MutexLock lock(mutex_);
+    Claims copy = claims_;
+    int next_machine = next_machine_;
+    Decide(*request, copy, next_machine, *response);
+    return grpc::Status::OK;
+  }
+  // So many machines are being reclaimed for every claim.
+  void SetReclaimed(int64_t nodes) {
+    MutexLock lock(mutex_);
+    reclaimed_ = nodes;
+  }
+  grpc::Status ExplainClaim(grpc::ServerContext*, const capacity::v1::ExplainClaimRequest* request,
+                            capacity::v1::ExplainClaimResponse* response) override {
+    using Obstacle = capacity::v1::ClaimObstacle;
+    MutexLock lock(mutex_);
+    if (!claims_.contains(request->name().substr(request->name().find('/') + 1)))
+      return {grpc::StatusCode::NOT_FOUND, "no such claim"};
+    response->add_obstacles()->set_code(Obstacle::CODE_QUEUED_BEHIND);
+    response->mutable_obstacles(0)->set_nodes(99);
+    if (reclaimed_ > 0) {
+      response->add_obstacles()->set_code(Obstacle::CODE_BEING_RECLAIMED);
+      response->mutable_obstacles(1)->set_nodes(reclaimed_);
+      response->mutable_obstacles(1)->add_reclaims()->set_machine("g1");
+      response->mutable_obstacles(1)->mutable_reclaims(0)->mutable_reclaim_time()->set_seconds(10);
+      response->mutable_obstacles(1)->mutable_last_reclaim_time()->set_seconds(20);
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status WatchCapacity(
+      grpc::ServerContext* context, const capacity::v1::WatchCapacityRequest* request,
+      grpc::ServerWriter<capacity::v1::WatchCapacityResponse>* writer) override {
+    const bool claims = request->kinds_size() == 1 &&
+                        request->kinds(0) == capacity::v1::WatchCapacityRequest::KIND_CLAIM;
+    if (claims) return feed_.Serve(*context, {}, *writer);
+    std::vector<capacity::v1::WatchCapacityResponse> snapshot(2);
+    snapshot[0].set_key("zones/US-EAST-04A");
+    snapshot[0].mutable_zone()->set_name("zones/US-EAST-04A");
+    snapshot[0].mutable_zone()->set_access(capacity::v1::Zone::ACCESS_GENERAL);
+    snapshot[0].mutable_zone()->add_instance_types("gd-8xa100-i128");
+    snapshot[1].set_key("instanceTypes/gd-8xa100-i128");
+    snapshot[1].mutable_instance_type()->set_name("instanceTypes/gd-8xa100-i128");
+    snapshot[1].mutable_instance_type()->set_gpus(8);
+    for (auto& message : snapshot) message.set_type(type::v1::WATCH_EVENT_TYPE_SNAPSHOT);
+    return catalogue_.Serve(*context, std::move(snapshot), *writer);
+  }
+
+ private:
+  void Tell(const capacity::v1::Claim& row) {
+    capacity::v1::WatchCapacityResponse message;
+    message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+    message.set_key(row.name());
+    *message.mutable_claim() = row;
+    feed_.Push(message);
+  }
+  // A claim that was synced, as the watches have it.
+  void Note(const capacity::v1::Claim& claim) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    capacity::v1::Claim& row = rows_[claim.name().substr(claim.name().find('/') + 1)];
+    if (row.generation() == claim.generation()) return;
+    row = claim;
+    row.clear_machines();  // as the proto says of the watches
+    row.clear_reason();
+    row.clear_in_service();
+    row.clear_matching();
+    Tell(row);
+  }
+
+  using Claims = std::map<std::string, std::set<std::string>>;
+
+  template <class Request, class Response>
+  void Decide(const Request& request, Claims& claims, int& next_machine, Response& response)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (const auto& ask : request.claims()) {
+      std::set<std::string>& held = claims[ask.pool_uid()];
+      for (const auto& back : ask.returns()) held.erase(back.machine());
+      while (static_cast<int64_t>(held.size()) < std::min(most_, ask.nodes())) {
+        held.insert("g" + std::to_string(next_machine++));
+      }
+      auto* claim = response.add_results()->mutable_claim();
+      claim->set_name("claims/" + ask.pool_uid());
+      claim->set_generation(ask.generation());
+      claim->set_nodes(ask.nodes());
+      claim->mutable_machines()->Assign(held.begin(), held.end());
+      claim->set_outstanding(ask.nodes() - static_cast<int64_t>(held.size()));
+      claim->set_in_service(9);
+      claim->set_matching(most_);
+      claim->set_reason(claim->outstanding() == 0 ? capacity::v1::Claim::REASON_SUFFICIENT
+                                                  : reason_);
+      if (ask.release()) claims.erase(ask.pool_uid());
+    }
+  }
+
+  FakeFeed<capacity::v1::WatchCapacityResponse> feed_;
+  FakeFeed<capacity::v1::WatchCapacityResponse> catalogue_;
+  Mutex mutex_;
+  CondVar speaks_;
+  bool silent_ MUSTER_GUARDED_BY(mutex_) = false;
+  int syncs_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int most_claims_ MUSTER_GUARDED_BY(mutex_) = 1'000;
+  std::map<std::string, capacity::v1::Claim> rows_ MUSTER_GUARDED_BY(mutex_);  // by pool
+  int next_machine_ MUSTER_GUARDED_BY(mutex_) = 100;
+  Claims claims_ MUSTER_GUARDED_BY(mutex_);
+  int64_t most_ MUSTER_GUARDED_BY(mutex_) = 1'000'000;
+  int64_t reclaimed_ MUSTER_GUARDED_BY(mutex_) = 0;
+  capacity::v1::Claim::Reason reason_ MUSTER_GUARDED_BY(mutex_) = {};
+};
+
+class FakeConfiguration final : public configuration::v1::ConfigurationService::Service {
+ public:
+  grpc::Status BatchSyncPoolConfigurations(
+      grpc::ServerContext*, const configuration::v1::BatchSyncPoolConfigurationsRequest* request,
+      configuration::v1::BatchSyncPoolConfigurationsResponse* response) override {
+    return Answer(*request, *response);
+  }
+  grpc::Status CheckPoolConfigurations(
+      grpc::ServerContext*, const configuration::v1::CheckPoolConfigurationsRequest* request,
+      configuration::v1::CheckPoolConfigurationsResponse* response) override {
+    return Answer(*request, *response);
+  }
+  grpc::Status WatchConfigurations(
+      grpc::ServerContext* context, const configuration::v1::WatchConfigurationsRequest*,
+      grpc::ServerWriter<configuration::v1::WatchConfigurationsResponse>* writer) override {
+    return feed_.Serve(*context, {}, *writer);
+  }
+
+ private:
+  template <class Request, class Response>
+  static grpc::Status Answer(const Request& request, Response& response) {
+    for (const auto& ask : request.configurations()) {
+      if (ask.spec().image_kernel() == "malformed") {
+        return {grpc::StatusCode::INVALID_ARGUMENT, "malformed"};
+      }
+      auto* configuration = response.add_results()->mutable_configuration();
+      configuration->set_name("poolConfigurations/" + ask.pool_uid());
+      configuration->set_active("np-000000000001");
+      auto* revision = configuration->add_revisions();
+      revision->set_node_profile("np-000000000001");
+      revision->mutable_create_time()->set_seconds(1'750'000'000);
+    }
+    return grpc::Status::OK;
+  }
+
+  FakeFeed<configuration::v1::WatchConfigurationsResponse> feed_;
+};
+
+// All three on one server.
+class FakePeers {
+ public:
+  FakePeers() {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(&quota);
+    builder.RegisterService(&capacity);
+    builder.RegisterService(&configuration);
+    server_ = builder.BuildAndStart();
+  }
+  ~FakePeers() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+  Peers channels() {
+    const auto channel = server_->InProcessChannel({});
+    return {channel, channel, channel};
+  }
+
+  FakeQuota quota;
+  FakeCapacity capacity;
+  FakeConfiguration configuration;
+
+ private:
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,229 @@
+#include "services/lifecycle/peers/peer_books.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "services/common/latch.h"
+#include "services/common/status_macros.h"
+#include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/peers/wire/peer_wire.h"
+
+namespace muster::lifecycle {
+namespace {
+
+namespace qv1 = quota::v1;
+namespace cv1 = capacity::v1;
+namespace fv1 = configuration::v1;
+
+// For one page, or one release.
+constexpr absl::Duration kCallTimeout = absl::Seconds(20);
+// For a linearizable read of our own state.
+constexpr absl::Duration kReadTimeout = absl::Seconds(20);
+// A page of claims bears the machines of each: fewer where they are large.
+constexpr int kPageSize = 500;
+
+absl::StatusOr<HoldingEntry> EntryOf(const qv1::Holding& holding) {
+  auto quota = ParseQuotaName(holding.name());
+  if (!quota || quota->pool_uid.empty())
+    return absl::InternalError(absl::StrCat("Not the name of a Holding: ", holding.name()));
+  return HoldingEntry{std::move(quota->pool_uid),
+                      holding.name(),
+                      std::move(quota->organization),
+                      std::move(quota->zone),
+                      std::move(quota->instance_type),
+                      std::move(quota->compute_class),
+                      holding.nodes(),
+                      holding.generation(),
+                      holding.pool()};
+}
+
+ClaimEntry EntryOf(const cv1::Claim& claim) {
+  ClaimEntry entry;
+  entry.pool_uid = std::string(absl::StripPrefix(claim.name(), "claims/"));
+  entry.zone = claim.zone();
+  entry.instance_type = claim.instance_type();
+  entry.compute_class = claim.compute_class() == type::v1::COMPUTE_CLASS_SPOT ? "spot" : "default";
+  entry.machines.assign(claim.machines().begin(), claim.machines().end());
+  entry.generation = claim.generation();
+  entry.pool = claim.pool();
+  entry.organization = claim.organization();
+  return entry;
+}
+
+// What `take` makes of the state, linearizably. The wait is bounded; `take` may run after it.
+template <class T, class Take>
+absl::StatusOr<T> ReadNow(Lane& lane, Take take) {
+  const auto answer = std::make_shared<Awaited<absl::StatusOr<T>>>();
+  lane.Read(
+      [answer, take = std::move(take)](const absl::Status& status, const State* state, int64_t) {
+        answer->Set(status.ok() ? absl::StatusOr<T>(take(*state)) : status);
+      },
+      absl::Now() + kReadTimeout);
+  return answer->WaitFor(kReadTimeout)
+      .value_or(absl::DeadlineExceededError("Lifecycle's own state could not be read in time."));
+}
+
+// Rows that nobody changes any more: cheap to take under the reader's lock.
+struct PoolRows {
+  std::shared_ptr<const Pool> pool = {};
+  std::vector<std::shared_ptr<const Node>> nodes = {};
+};
+
+std::vector<PoolRows> RowsOf(const State& state) {
+  std::vector<PoolRows> all;
+  all.reserve(state.table<Pool>().rows().size());
+  for (const auto& [name, pool] : state.table<Pool>().rows()) {
+    PoolRows rows{pool.row, {}};
+    for (const Node* node : state.NodesOf(name))
+      rows.nodes.push_back(state.table<Node>().FindVersioned(node->name)->row);
+    all.push_back(std::move(rows));
+  }
+  return all;
+}
+
+absl::StatusOr<int64_t> After(int64_t generation) {
+  if (generation == std::numeric_limits<int64_t>::max())
+    return absl::FailedPreconditionError("There is no generation after the one it has.");
+  return generation + 1;
+}
+
+}  // namespace
+
+PeerBooks::PeerBooks(const Peers& peers, Lane* lane)
+    : lane_(*lane),
+      quota_(qv1::QuotaService::NewStub(peers.quota)),
+      capacity_(cv1::CapacityService::NewStub(peers.capacity)),
+      configuration_(fv1::ConfigurationService::NewStub(peers.configuration)) {}
+
+void PeerBooks::Cancel() { calls_.Stop(); }
+
+template <class Stub, class Request, class Response, class Take>
+absl::Status PeerBooks::Pages(Stub& stub,
+                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                           Response*),
+                              Request request, Take take) {
+  request.set_page_size(kPageSize);
+  do {
+    const absl::StatusOr<Response> response = calls_.Call(kCallTimeout, stub, method, request);
+    if (absl::IsResourceExhausted(response.status()) && request.page_size() > 1) {
+      request.set_page_size(request.page_size() / 4 + 1);  // the page is too large for a message
+      continue;
+    }
+    RETURN_IF_ERROR(response.status());
+    RETURN_IF_ERROR(take(*response));
+    request.set_page_token(response->next_page_token());
+    if (request.page_token().empty()) return absl::OkStatus();
+  } while (true);
+}
+
+absl::StatusOr<Books> PeerBooks::Read() {
+  Books books;
+  qv1::ListHoldingsRequest holdings;
+  holdings.set_parent("organizations/-/quotas/-");
+  RETURN_IF_ERROR(Pages(*quota_, &qv1::QuotaService::Stub::ListHoldings, holdings,
+                        [&](const qv1::ListHoldingsResponse& page) -> absl::Status {
+                          for (const qv1::Holding& holding : page.holdings()) {
+                            ASSIGN_OR_RETURN(HoldingEntry entry, EntryOf(holding));
+                            books.holdings.push_back(std::move(entry));
+                          }
+                          return absl::OkStatus();
+                        }));
+  RETURN_IF_ERROR(Pages(*capacity_, &cv1::CapacityService::Stub::ListClaims,
+                        cv1::ListClaimsRequest(), [&](const cv1::ListClaimsResponse& page) {
+                          for (const cv1::Claim& claim : page.claims())
+                            books.claims.push_back(EntryOf(claim));
+                          return absl::OkStatus();
+                        }));
+  RETURN_IF_ERROR(Pages(
+      *configuration_, &fv1::ConfigurationService::Stub::ListPoolConfigurations,
+      fv1::ListPoolConfigurationsRequest(), [&](const fv1::ListPoolConfigurationsResponse& page) {
+        for (const fv1::PoolConfiguration& configuration : page.configurations()) {
+          books.configurations.push_back(
+              {std::string(absl::StripPrefix(configuration.name(), "poolConfigurations/")),
+               configuration.generation()});
+        }
+        return absl::OkStatus();
+      }));
+  ASSIGN_OR_RETURN(const std::vector<PoolRows> pools,
+                   ReadNow<std::vector<PoolRows>>(lane_, &RowsOf));
+  for (const PoolRows& rows : pools) {
+    std::vector<const Node*> nodes;
+    for (const auto& node : rows.nodes) nodes.push_back(node.get());
+    books.pools.push_back(lifecycle::EntryOf(*rows.pool, nodes));
+  }
+  return books;
+}
+
+absl::StatusOr<bool> PeerBooks::HasPool(absl::string_view uid) {
+  return ReadNow<bool>(lane_, [uid = std::string(uid)](const State& state) {
+    return state.FindPoolByUid(uid) != nullptr;
+  });
+}
+
+absl::Status PeerBooks::Release(const HoldingEntry& holding) {
+  qv1::SyncHoldingRequest request;
+  ASSIGN_OR_RETURN(const int64_t generation, After(holding.generation));
+  request.mutable_holding()->set_name(holding.name);
+  request.mutable_holding()->set_generation(generation);
+  request.mutable_holding()->set_pool(holding.pool);
+  request.mutable_holding()->set_release(true);
+  return calls_.Call(kCallTimeout, *quota_, &qv1::QuotaService::Stub::SyncHolding, request)
+      .status();
+}
+
+absl::Status PeerBooks::Sync(const ClaimEntry& claim, int64_t generation, size_t from, size_t count,
+                             bool release) {
+  cv1::SyncClaimRequest request;
+  cv1::ClaimRequest& ask = *request.mutable_claim();
+  ask.set_pool_uid(claim.pool_uid);
+  ask.set_generation(generation);
+  ask.set_zone(claim.zone);
+  ask.set_instance_type(claim.instance_type);
+  ask.set_compute_class(claim.compute_class == "spot" ? type::v1::COMPUTE_CLASS_SPOT
+                                                      : type::v1::COMPUTE_CLASS_DEFAULT);
+  ask.set_pool(claim.pool);
+  // A claim of which it is not known takes any.
+  ask.set_organization(claim.organization.empty() ? "unknown" : claim.organization);
+  ask.set_release(release);
+  for (size_t i = from; i < from + count; ++i) {
+    cv1::MachineReturn* back = ask.add_returns();
+    back->set_machine(claim.machines[i]);
+    back->set_reason(cv1::MachineReturn::REASON_RELEASED);
+  }
+  return calls_.Call(kCallTimeout, *capacity_, &cv1::CapacityService::Stub::SyncClaim, request)
+      .status();
+}
+
+absl::Status PeerBooks::Release(const ClaimEntry& claim) {
+  int64_t generation = claim.generation;
+  size_t from = 0;
+  // A request takes only so many back: the claim asks for nothing any more from the first on.
+  for (; claim.machines.size() - from > kMaxReturns; from += kMaxReturns) {
+    ASSIGN_OR_RETURN(generation, After(generation));
+    RETURN_IF_ERROR(Sync(claim, generation, from, kMaxReturns, false));
+  }
+  ASSIGN_OR_RETURN(generation, After(generation));
+  return Sync(claim, generation, from, claim.machines.size() - from, true);
+}
+
+absl::Status PeerBooks::Release(const ConfigurationEntry& configuration) {
+  fv1::SyncPoolConfigurationRequest request;
+  ASSIGN_OR_RETURN(const int64_t generation, After(configuration.generation));
+  request.mutable_configuration()->set_pool_uid(configuration.pool_uid);
+  request.mutable_configuration()->set_generation(generation);
+  request.mutable_configuration()->set_release(true);
+  return calls_
+      .Call(kCallTimeout, *configuration_, &fv1::ConfigurationService::Stub::SyncPoolConfiguration,
+            request)
+      .status();
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/lifecycle/core/books.h"
+#include "services/lifecycle/lane.h"
+#include "services/lifecycle/peers/peers.h"
+#include "services/rpc/client/calls.h"
+
+namespace muster::lifecycle {
+
+// The books of all four services as they are now: those of the other three by their lists, page by
+// page, then lifecycle's own. Calls block, for a minute at most each; thread-safe.
+class PeerBooks {
+ public:
+  // `lane` must outlive it.
+  PeerBooks(const Peers& peers, Lane* lane);
+
+  // Lifecycle's pools are read last, linearizably: what the other three know of a pool came after
+  // the pool, so a pool that is being created is in the picture. Errors: whatever kept a service
+  // from answering.
+  absl::StatusOr<Books> Read();
+  // Whether lifecycle has a pool of this uid; linearizable.
+  absl::StatusOr<bool> HasPool(absl::string_view uid);
+
+  // Gives back what belongs to no pool, under the generation after the one that was seen: when it
+  // moved since, it is refused, and stays. Of a claim the machines too, as not broken.
+  absl::Status Release(const HoldingEntry& holding);
+  absl::Status Release(const ClaimEntry& claim);
+  absl::Status Release(const ConfigurationEntry& configuration);
+
+  // Ends what is under way and all that comes: CANCELLED.
+  void Cancel();
+
+ private:
+  template <class Stub, class Request, class Response, class Take>
+  absl::Status Pages(Stub& stub,
+                     grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+                     Request request, Take take);
+  absl::Status Sync(const ClaimEntry& claim, int64_t generation, size_t from, size_t count,
+                    bool release);
+
+  Lane& lane_;
+  const std::unique_ptr<quota::v1::QuotaService::Stub> quota_;
+  const std::unique_ptr<capacity::v1::CapacityService::Stub> capacity_;
+  const std::unique_ptr<configuration::v1::ConfigurationService::Stub> configuration_;
+  rpc::Calls calls_;
+};
+
+}  // namespace muster::lifecycle

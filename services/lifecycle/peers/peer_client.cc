@@ -1,0 +1,315 @@
+#include "services/lifecycle/peers/peer_client.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/latch.h"
+#include "services/common/mutex.h"
+#include "services/lifecycle/peers/wire/peer_wire.h"
+#include "services/rpc/client/channel.h"
+#include "services/rpc/status.h"
+
+namespace muster::lifecycle {
+namespace {
+
+namespace qv1 = quota::v1;
+namespace cv1 = capacity::v1;
+namespace fv1 = configuration::v1;
+
+// --- one batch call ---
+
+template <class T>
+void NoAnswer(PeerReply<T>& slot, const absl::Status& status) {
+  slot.state = PeerReply<T>::State::kAway;
+  slot.error = status.ToString();
+  const auto detail = muster::error::DetailOf(status);
+  if (!detail || !(absl::IsAborted(status) || absl::IsFailedPrecondition(status))) return;
+  slot.state = PeerReply<T>::State::kRefused;
+  slot.reason = detail->reason;
+  const auto last = detail->metadata.find("last_generation");
+  if (last != detail->metadata.end()) (void)absl::SimpleAtoi(last->second, &slot.last_generation);
+}
+
+// How long a service may take to show that it answers again.
+constexpr absl::Duration kProbeTimeout = absl::Seconds(2);
+const grpc::Status kSilent(grpc::StatusCode::UNAVAILABLE,
+                           "It did not answer in time lately; it is asked again once it does.");
+
+PeerBreaker::Outcome OutcomeOf(const grpc::Status& status) {
+  using Outcome = PeerBreaker::Outcome;
+  if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return Outcome::kSilent;
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ? Outcome::kAway : Outcome::kAnswered;
+}
+
+// The requests of one service and where their answers go.
+template <class Request, class Response, class T>
+struct Call {
+  grpc::ClientContext context = {};
+  Request request = {};
+  Response response = {};
+  grpc::Status status = {};
+  std::vector<PeerReply<T>*> slots = {};
+  std::vector<PoolPass*> passes = {};
+  bool sent = false;
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const PoolPass* pass : passes) names.push_back(pass->snapshot.pool->name);
+    return names;
+  }
+
+  template <class Part>
+  void Add(Part& place, Part asked, PoolPass& pass, PeerReply<T>& slot) {
+    place = std::move(asked);
+    slots.push_back(&slot);
+    passes.push_back(&pass);
+  }
+
+  // `take(result)`: the answer in one result.
+  template <class Take>
+  void Distribute(Take take) {
+    const absl::Status failed =
+        status.ok() && response.results_size() != static_cast<int>(slots.size())
+            ? absl::InternalError("The number of answers is wrong.")
+            : rpc::FromGrpcStatus(status);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      if (!failed.ok()) {
+        NoAnswer(*slots[i], failed);
+        continue;
+      }
+      const auto& result = response.results(static_cast<int>(i));
+      if (result.has_error()) {
+        NoAnswer(*slots[i], rpc::FromRpcStatus(result.error()));
+        continue;
+      }
+      slots[i]->state = PeerReply<T>::State::kHere;
+      slots[i]->value = FactsOf(take(result));
+    }
+  }
+};
+
+// Refused as a whole for what one pool, or all together, have in it: malformed, or too large.
+template <class Call>
+bool IsRefusedWhole(const Call& call) {
+  return call.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ||
+         call.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+}
+
+// The calls by which the others are told what should be.
+struct Syncs {
+  using QuotaCall =
+      Call<qv1::BatchSyncHoldingsRequest, qv1::BatchSyncHoldingsResponse, HoldingFacts>;
+  using CapacityCall = Call<cv1::BatchSyncClaimsRequest, cv1::BatchSyncClaimsResponse, ClaimFacts>;
+  using ConfigurationCall = Call<fv1::BatchSyncPoolConfigurationsRequest,
+                                 fv1::BatchSyncPoolConfigurationsResponse, ConfigurationFacts>;
+  static constexpr auto kQuota = [](auto& stub, auto... call) {
+    stub.async()->BatchSyncHoldings(call...);
+  };
+  static constexpr auto kCapacity = [](auto& stub, auto... call) {
+    stub.async()->BatchSyncClaims(call...);
+  };
+  static constexpr auto kConfiguration = [](auto& stub, auto... call) {
+    stub.async()->BatchSyncPoolConfigurations(call...);
+  };
+};
+
+// The same questions, by calls that change nothing.
+struct Checks {
+  using QuotaCall = Call<qv1::CheckQuotaRequest, qv1::CheckQuotaResponse, HoldingFacts>;
+  using CapacityCall = Call<cv1::CheckClaimsRequest, cv1::CheckClaimsResponse, ClaimFacts>;
+  using ConfigurationCall = Call<fv1::CheckPoolConfigurationsRequest,
+                                 fv1::CheckPoolConfigurationsResponse, ConfigurationFacts>;
+  static constexpr auto kQuota = [](auto& stub, auto... call) {
+    stub.async()->CheckQuota(call...);
+  };
+  static constexpr auto kCapacity = [](auto& stub, auto... call) {
+    stub.async()->CheckClaims(call...);
+  };
+  static constexpr auto kConfiguration = [](auto& stub, auto... call) {
+    stub.async()->CheckPoolConfigurations(call...);
+  };
+};
+
+// What is asked for a batch of pools: one call a service.
+template <class Calls>
+struct Batch {
+  explicit Batch(absl::Span<PoolPass> passes) {
+    for (PoolPass& pass : passes) {
+      const Snapshot& snapshot = pass.snapshot;
+      const Demand& demand = pass.demand;
+      if (demand.holding)
+        quota.Add(*quota.request.add_holdings(), RequestOf(*snapshot.pool, *demand.holding), pass,
+                  pass.snapshot.answers.holding);
+      if (demand.claim)
+        capacity.Add(*capacity.request.add_claims(), RequestOf(*snapshot.pool, *demand.claim), pass,
+                     pass.snapshot.answers.claim);
+      if (demand.configuration)
+        configuration.Add(*configuration.request.add_configurations(),
+                          RequestOf(*snapshot.pool, *snapshot.cluster, *demand.configuration), pass,
+                          pass.snapshot.answers.configuration);
+    }
+  }
+
+  bool IsRefused() const {
+    return IsRefusedWhole(quota) || IsRefusedWhole(capacity) || IsRefusedWhole(configuration);
+  }
+
+  // Gives every pool its answers, and their prints.
+  void Distribute() {
+    quota.Distribute([](const auto& result) { return result.answer(); });
+    capacity.Distribute([](const auto& result) { return result.claim(); });
+    configuration.Distribute([](const auto& result) { return result.configuration(); });
+    for (size_t i = 0; i < capacity.slots.size(); ++i) {
+      if (!capacity.slots[i]->here()) continue;
+      capacity.passes[i]->claim_print =
+          PrintOf(capacity.response.results(static_cast<int>(i)).claim());
+    }
+    for (size_t i = 0; i < configuration.slots.size(); ++i) {
+      if (!configuration.slots[i]->here()) continue;
+      configuration.passes[i]->configuration_print =
+          PrintOf(configuration.response.results(static_cast<int>(i)).configuration());
+    }
+  }
+
+  typename Calls::QuotaCall quota = {};
+  typename Calls::CapacityCall capacity = {};
+  typename Calls::ConfigurationCall configuration = {};
+};
+
+// The same for one pool.
+template <class Request>
+Request FirstOf(const Request& all) {
+  Request one;
+  if constexpr (requires { all.holdings(0); }) {
+    if (all.holdings_size() > 0) *one.add_holdings() = all.holdings(0);
+  } else if constexpr (requires { all.claims(0); }) {
+    if (all.claims_size() > 0) *one.add_claims() = all.claims(0);
+  } else {
+    if (all.configurations_size() > 0) *one.add_configurations() = all.configurations(0);
+  }
+  return one;
+}
+
+}  // namespace
+
+// The breaker of a service, and what it is probed with: a request that it did not answer. Asking
+// once more does no harm: requests bear their generation.
+struct PeerClient::Guard {
+  explicit Guard(std::shared_ptr<PeerBreaker> its) : breaker(std::move(its)) {}
+
+  // `send(call, done)`; `one`: the request that the service is probed with.
+  template <class Call, class Request, class Send>
+  void Ended(const Call& call, Request one, Send send) {
+    if (!call.sent) return;
+    const PeerBreaker::Outcome outcome = OutcomeOf(call.status);
+    if (outcome != PeerBreaker::Outcome::kAnswered) {
+      probe = [its = breaker, one = std::move(one), send] {
+        auto again = std::make_shared<Call>();
+        again->request = one;
+        rpc::PrepareCall(again->context, kProbeTimeout);
+        send(*again,
+             [again, its](const grpc::Status& status) { its->ProbeEnded(OutcomeOf(status)); });
+      };
+    }
+    breaker->Ended(outcome, call.Names());
+  }
+
+  const std::shared_ptr<PeerBreaker> breaker;
+  std::function<void()> probe = {};
+};
+
+PeerClient::PeerClient(const Peers& peers, const SteadyClock* clock, PeerBreaker::OnBack on_back)
+    : PeerClient(peers) {
+  for (const char* peer : {"quota", "capacity", "configuration"}) {
+    guards_.push_back(std::make_shared<Guard>(std::make_shared<PeerBreaker>(peer, clock, on_back)));
+  }
+}
+
+void PeerClient::Probe() const {
+  for (const auto& guard : guards_) {
+    if (guard->breaker->BeginProbe()) guard->probe();
+  }
+}
+
+std::vector<std::shared_ptr<const PeerBreaker>> PeerClient::breakers() const {
+  std::vector<std::shared_ptr<const PeerBreaker>> breakers;
+  for (const auto& guard : guards_) breakers.push_back(guard->breaker);
+  return breakers;
+}
+
+PeerClient::PeerClient(const Peers& peers)
+    : quota_(qv1::QuotaService::NewStub(peers.quota)),
+      capacity_(cv1::CapacityService::NewStub(peers.capacity)),
+      configuration_(fv1::ConfigurationService::NewStub(peers.configuration)) {}
+
+void PeerClient::Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+  AskBy<Syncs>(passes, timeout);
+}
+
+void PeerClient::Check(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+  AskBy<Checks>(passes, timeout);
+}
+
+template <class Calls>
+void PeerClient::AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const {
+  Batch<Calls> batch(passes);
+  Latch pending;
+  // The deadline lets every call end, so that the wait does.
+  const auto start = [&](auto& call, size_t guard, const auto& send) {
+    if (call.slots.empty()) return;
+    if (!guards_.empty() && !guards_[guard]->breaker->MayAsk(call.Names())) {
+      call.status = kSilent;
+      return;
+    }
+    call.sent = true;
+    rpc::PrepareCall(call.context, timeout);
+    pending.Begin();
+    send(call, [&call, &pending](grpc::Status status) {
+      call.status = std::move(status);
+      pending.End();
+    });
+  };
+  const auto send_quota = [stub = quota_](auto& call, auto done) {
+    Calls::kQuota(*stub, &call.context, &call.request, &call.response, done);
+  };
+  const auto send_capacity = [stub = capacity_](auto& call, auto done) {
+    Calls::kCapacity(*stub, &call.context, &call.request, &call.response, done);
+  };
+  const auto send_configuration = [stub = configuration_](auto& call, auto done) {
+    Calls::kConfiguration(*stub, &call.context, &call.request, &call.response, done);
+  };
+  start(batch.quota, 0, send_quota);
+  start(batch.capacity, 1, send_capacity);
+  start(batch.configuration, 2, send_configuration);
+  pending.Wait(absl::InfiniteDuration());
+  if (!guards_.empty()) {
+    guards_[0]->Ended(batch.quota, FirstOf(batch.quota.request), send_quota);
+    guards_[1]->Ended(batch.capacity, FirstOf(batch.capacity.request), send_capacity);
+    guards_[2]->Ended(batch.configuration, FirstOf(batch.configuration.request),
+                      send_configuration);
+  }
+  if (passes.size() > 1 && batch.IsRefused()) {
+    // One of them spoils the whole batch: it must not hold up the others. Asking twice does no
+    // harm.
+    const size_t half = passes.size() / 2;
+    AskBy<Calls>(passes.subspan(0, half), timeout);
+    AskBy<Calls>(passes.subspan(half), timeout);
+    return;
+  }
+  batch.Distribute();
+}
+
+void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue) {
+  Snapshot& snapshot = pass.snapshot;
+  snapshot.catalogue = catalogue.Facts(snapshot.pool->spec.instance_type, snapshot.pool->zone);
+  pass.demand = DemandOf(*snapshot.pool, snapshot.nodes, snapshot.catalogue);
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+#include <muster/lifecycle/v1/lifecycle.pb.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/snapshot.h"
+#include "services/lifecycle/core/state.h"
+#include "services/lifecycle/peers/catalogue_mirror.h"
+#include "services/lifecycle/peers/peer_breaker.h"
+#include "services/lifecycle/peers/peers.h"
+
+namespace muster::lifecycle {
+
+// A pool in one pass of the loop: what is asked of the other services, and what was answered.
+struct PoolPass {
+  Snapshot snapshot = {};
+  std::string incarnation = {};  // of the history that the rows are of
+  Demand demand = {};
+  // Of what the watches would show of the answers (PrintOf); 0: no answer came.
+  size_t claim_print = 0;
+  size_t configuration_print = 0;
+};
+
+// Adds the catalogue and what is to be asked.
+void AddDemand(PoolPass& pass, const CatalogueMirror& catalogue);
+
+// Asks the other services for a whole batch of pools: three calls, at the same time. What does not
+// come within the timeout is an answer too (kAway).
+class PeerClient {
+ public:
+  explicit PeerClient(const Peers& peers);
+  // With breakers: a service that stays silent is not waited for until it answers a probe. Then
+  // `on_back` is called, from any thread, perhaps after the PeerClient is gone. One thread calls Ask and
+  // Probe.
+  PeerClient(const Peers& peers, const SteadyClock* clock, PeerBreaker::OnBack on_back);
+
+  // Sends the probes whose time has come, and does not wait for them.
+  void Probe() const;
+  // None without breakers.
+  std::vector<std::shared_ptr<const PeerBreaker>> breakers() const;
+
+  // Fills in the `answers`, which must be empty. At most 1,000 passes. Blocks for at most about
+  // `timeout`.
+  void Ask(absl::Span<PoolPass> passes, absl::Duration timeout) const;
+  // The same, of what each would answer: nothing is written anywhere, and no generation counts.
+  void Check(absl::Span<PoolPass> passes, absl::Duration timeout) const;
+
+ private:
+  struct Guard;  // of one service
+
+  template <class Calls>
+  void AskBy(absl::Span<PoolPass> passes, absl::Duration timeout) const;
+
+  const std::shared_ptr<quota::v1::QuotaService::Stub> quota_;
+  const std::shared_ptr<capacity::v1::CapacityService::Stub> capacity_;
+  const std::shared_ptr<configuration::v1::ConfigurationService::Stub> configuration_;
+  std::vector<std::shared_ptr<Guard>> guards_;  // of quota, capacity, configuration; or none
+};
+
+}  // namespace muster::lifecycle

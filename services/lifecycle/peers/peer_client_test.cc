@@ -1,0 +1,158 @@
+#include "services/lifecycle/peers/peer_client.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/peers/fake_peers.h"
+#include "services/lifecycle/peers/what_if_client.h"
+#include "tests/testing/patience.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Holding = PeerReply<HoldingFacts>;
+using Claim = PeerReply<ClaimFacts>;
+
+constexpr absl::Duration kSoon = absl::Milliseconds(100);
+constexpr absl::Duration kLong = absl::Seconds(30);
+
+class PeerClientTest : public ::testing::Test {
+ protected:
+  ~PeerClientTest() override { peers_.capacity.SetSilent(false); }
+
+  // Two pools that hold and claim one Node each.
+  std::vector<PoolPass> Passes() const {
+    std::vector<PoolPass> passes;
+    for (const char* id : {"a", "b"}) {
+      auto pool = std::make_shared<Pool>();
+      pool->name = absl::StrCat("organizations/acme/clusters/c1/nodePools/", id);
+      pool->uid = absl::StrCat("uid-", id);
+      pool->zone = "US-EAST-04A";
+      pool->spec.instance_type = "gd-8xa100-i128";
+      auto cluster = std::make_shared<Cluster>();
+      PoolPass pass;
+      pass.snapshot.cluster = cluster.get();
+      pass.snapshot.pool = pool.get();
+      pass.snapshot.keeps = {std::move(cluster), std::move(pool)};
+      pass.demand.holding = HoldingAsk{1, 7, false};
+      pass.demand.claim = ClaimAsk{1, 7, {}, false};
+      passes.push_back(std::move(pass));
+    }
+    return passes;
+  }
+  std::vector<PoolPass> Ask(absl::Duration timeout) {
+    std::vector<PoolPass> passes = Passes();
+    peer_client_.Ask(absl::MakeSpan(passes), timeout);
+    return passes;
+  }
+  PeerBreaker::State Capacity() const { return peer_client_.breakers()[1]->state(); }
+
+  FakeSteadyClock clock_;
+  FakePeers peers_;
+  Mutex mutex_;
+  std::set<std::string> back_ MUSTER_GUARDED_BY(mutex_);
+  PeerClient peer_client_{peers_.channels(), &clock_, [this](const std::set<std::string>& pools) {
+                            MutexLock lock(mutex_);
+                            back_ = pools;
+                          }};
+};
+
+// However often it is asked: two timeouts, and nobody waits for it any more; the others answer.
+TEST_F(PeerClientTest, AServiceThatStaysSilentIsNotWaitedFor) {
+  peers_.capacity.SetSilent(true);
+  for (int i = 0; i < PeerBreaker::kTimeoutsToOpen; ++i) {
+    EXPECT_EQ(Ask(kSoon)[0].snapshot.answers.claim.state, Claim::State::kAway);
+  }
+  EXPECT_EQ(Capacity(), PeerBreaker::State::kOpen);
+  for (int i = 0; i < 50; ++i) {
+    const std::vector<PoolPass> passes = Ask(kLong);
+    for (const PoolPass& pass : passes) {
+      EXPECT_EQ(pass.snapshot.answers.holding.state, Holding::State::kHere);
+      EXPECT_EQ(pass.snapshot.answers.claim.state, Claim::State::kAway);
+      EXPECT_THAT(pass.snapshot.answers.claim.error, HasSubstr("did not answer in time"));
+    }
+    peer_client_.Probe();  // its time has not come
+    ASSERT_EQ(peers_.capacity.syncs(), PeerBreaker::kTimeoutsToOpen);
+  }
+}
+
+TEST_F(PeerClientTest, OneThatAnswersAgainIsAskedAgain) {
+  peers_.capacity.SetSilent(true);
+  for (int i = 0; i < PeerBreaker::kTimeoutsToOpen; ++i) Ask(kSoon);
+  Ask(kLong);
+  clock_.Advance(PeerBreaker::kProbeEvery);
+  peer_client_.Probe();
+  peer_client_.Probe();
+  EXPECT_EQ(Capacity(), PeerBreaker::State::kHalfOpen);
+  // The probe under way is answered as soon as it can be.
+  peers_.capacity.SetSilent(false);
+  while (Capacity() == PeerBreaker::State::kHalfOpen) std::this_thread::yield();
+  while (Capacity() != PeerBreaker::State::kClosed) {
+    clock_.Advance(PeerBreaker::kProbeEvery);
+    peer_client_.Probe();
+    std::this_thread::yield();
+  }
+  // Told after the state has changed, by the thread of the call.
+  testing::Until(
+      [&] {
+        MutexLock lock(mutex_);
+        return !back_.empty();
+      },
+      "those who wait for it to be told");
+  {
+    MutexLock lock(mutex_);
+    EXPECT_THAT(back_, ElementsAre(HasSubstr("nodePools/a"), HasSubstr("nodePools/b")));
+  }
+  EXPECT_EQ(Ask(kLong)[1].snapshot.answers.claim.state, Claim::State::kHere);
+}
+
+TEST_F(PeerClientTest, OneThatSaysThatItIsAwayIsAskedEveryTime) {
+  peers_.quota.SetAway(true);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(Ask(kLong)[0].snapshot.answers.holding.state, Holding::State::kAway);
+  }
+  peers_.quota.SetAway(false);
+  EXPECT_EQ(Ask(kLong)[0].snapshot.answers.holding.state, Holding::State::kHere);
+}
+
+// Some pools have so much in their claims that all of them are too much for one request.
+TEST_F(PeerClientTest, ABatchThatIsTooLargeIsAskedInHalves) {
+  peers_.capacity.SetMostClaims(1);
+  for (const PoolPass& pass : Ask(kLong)) {
+    EXPECT_EQ(pass.snapshot.answers.claim.state, Claim::State::kHere)
+        << pass.snapshot.answers.claim.error;
+    EXPECT_EQ(pass.snapshot.answers.holding.state, Holding::State::kHere);
+  }
+  EXPECT_EQ(peers_.capacity.syncs(), 3);
+}
+
+TEST_F(PeerClientTest, ARefusalTellsWhyAndWhatTheServiceKnows) {
+  peers_.quota.SetKnownGeneration(9);
+  const std::vector<PoolPass> passes = Ask(kLong);
+  const Holding& answer = passes[0].snapshot.answers.holding;
+  EXPECT_EQ(answer.state, Holding::State::kRefused);
+  EXPECT_TRUE(answer.away());
+  EXPECT_TRUE(answer.refused("GENERATION_TOO_OLD"));
+  EXPECT_EQ(answer.last_generation, 9);
+  EXPECT_THAT(answer.error, HasSubstr("older"));
+  EXPECT_EQ(passes[0].snapshot.answers.claim.state, Claim::State::kHere);
+}
+
+TEST_F(PeerClientTest, WhatIsReclaimedForAPoolIsToldByCapacity) {
+  Ask(kLong);
+  const WhatIfClient client(peers_.channels());
+  EXPECT_EQ(client.AskReclaimed("uid-a", kLong), ReclaimedFor());
+  peers_.capacity.SetReclaimed(3);
+  EXPECT_EQ(client.AskReclaimed("uid-a", kLong),
+            (ReclaimedFor{3, {{"g1", absl::FromUnixSeconds(10)}}, absl::FromUnixSeconds(20)}));
+  EXPECT_EQ(client.AskReclaimed("uid-unknown", kLong), ReclaimedFor());
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

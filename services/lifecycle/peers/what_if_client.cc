@@ -1,0 +1,76 @@
+#include "services/lifecycle/peers/what_if_client.h"
+
+#include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
+#include "services/lifecycle/peers/wire/peer_wire.h"
+#include "services/rpc/client/calls.h"
+
+namespace muster::lifecycle {
+namespace {
+
+namespace qv1 = quota::v1;
+namespace cv1 = capacity::v1;
+
+}  // namespace
+
+WhatIfClient::WhatIfClient(const Peers& peers)
+    : quota_(qv1::QuotaService::NewStub(peers.quota)),
+      capacity_(cv1::CapacityService::NewStub(peers.capacity)) {}
+
+v1::NodePoolPreview::Quota WhatIfClient::AskQuota(const Pool& pool, int64_t charge,
+                                                  absl::Duration timeout) const {
+  v1::NodePoolPreview::Quota out;
+  out.set_nodes(charge);
+  out.set_reason(reason::kInternalError);
+  qv1::CheckQuotaRequest request;
+  *request.add_holdings() = RequestOf(pool, HoldingAsk{charge, 0, false});
+  const auto response = rpc::Call(timeout, *quota_, &qv1::QuotaService::Stub::CheckQuota, request);
+  if (!response.ok() || response->results_size() != 1 || response->results(0).has_error())
+    return out;
+  const qv1::HoldingAnswer& answer = response->results(0).answer();
+  out.set_limit(answer.limit());
+  out.set_held(answer.held());
+  switch (FactsOf(answer).verdict) {
+    case HoldingFacts::Verdict::kUnder:
+      out.set_reason(reason::kUnder);
+      break;
+    case HoldingFacts::Verdict::kOver:
+      out.set_reason(reason::kOver);
+      break;
+    case HoldingFacts::Verdict::kNotSet:
+      out.set_reason(reason::kNotSet);
+      break;
+  }
+  return out;
+}
+
+v1::NodePoolPreview::Capacity WhatIfClient::AskPlaces(const Pool& pool, int64_t nodes,
+                                                      absl::Duration timeout) const {
+  v1::NodePoolPreview::Capacity out;
+  out.set_nodes(nodes);
+  cv1::FindPlacementsRequest request;
+  request.add_zones(pool.zone);
+  request.add_requests()->set_instance_type(pool.spec.instance_type);
+  request.mutable_requests(0)->set_nodes(nodes);
+  request.mutable_requests(0)->set_compute_class(ComputeClassOf(pool));
+  const auto response =
+      rpc::Call(timeout, *capacity_, &cv1::CapacityService::Stub::FindPlacements, request);
+  if (!response.ok() || response->zones_size() != 1 || response->zones(0).placements_size() != 1) {
+    out.set_problem(response.ok() ? "Capacity knows nothing of the zone."
+                                  : std::string(response.status().message()));
+    return out;
+  }
+  out.set_free_nodes(response->zones(0).placements(0).free());
+  out.set_reclaimable_nodes(response->zones(0).placements(0).reclaimable());
+  return out;
+}
+
+ReclaimedFor WhatIfClient::AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const {
+  cv1::ExplainClaimRequest request;
+  request.set_name(absl::StrCat("claims/", pool_uid));
+  const auto response =
+      rpc::Call(timeout, *capacity_, &cv1::CapacityService::Stub::ExplainClaim, request);
+  return response.ok() ? ReclaimedOf(*response) : ReclaimedFor{};
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/lifecycle/v1/lifecycle.pb.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "services/lifecycle/core/snapshot.h"
+#include "services/lifecycle/peers/peers.h"
+
+namespace muster::lifecycle {
+
+// Asks quota and capacity, for one pool, what would be if: nothing is written anywhere. Each call
+// blocks for at most about `timeout`.
+class WhatIfClient {
+ public:
+  explicit WhatIfClient(const Peers& peers);
+
+  // What quota would say of a pool that is charged for so many Nodes; `delta` is not set.
+  v1::NodePoolPreview::Quota AskQuota(const Pool& pool, int64_t charge,
+                                      absl::Duration timeout) const;
+  // What there is for so many more Nodes of a pool, whoever waits for it; no place is told.
+  v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
+                                          absl::Duration timeout) const;
+  // What is being reclaimed from spot for a pool's claim; nothing as well when it is not told.
+  ReclaimedFor AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const;
+
+ private:
+  const std::unique_ptr<quota::v1::QuotaService::Stub> quota_;
+  const std::unique_ptr<capacity::v1::CapacityService::Stub> capacity_;
+};
+
+}  // namespace muster::lifecycle

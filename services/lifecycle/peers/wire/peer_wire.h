@@ -1,0 +1,50 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity.pb.h>
+#include <muster/capacity/v1/capacity_service.pb.h>
+#include <muster/configuration/v1/configuration.pb.h>
+#include <muster/quota/v1/quota.pb.h>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "services/lifecycle/core/demand.h"
+#include "services/lifecycle/core/snapshot.h"
+
+// What lifecycle asks of quota, capacity and configuration, and what they answer, as their messages.
+// Nothing else.
+namespace muster::lifecycle {
+
+quota::v1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask);
+capacity::v1::ClaimRequest RequestOf(const Pool& pool, const ClaimAsk& ask);
+configuration::v1::ConfigurationRequest RequestOf(const Pool& pool, const Cluster& cluster,
+                                                  const ConfigurationAsk& ask);
+
+HoldingFacts FactsOf(const quota::v1::HoldingAnswer& in);
+ClaimFacts FactsOf(const capacity::v1::Claim& in);
+ReclaimedFor ReclaimedOf(const capacity::v1::ExplainClaimResponse& in);
+ConfigurationFacts FactsOf(const configuration::v1::PoolConfiguration& in);
+
+// Of a Quota's name, `organizations/{organization}/quotas/{zone}~{type}~{class}`, or of a Holding's
+// below it. nullopt: it has another shape.
+struct QuotaName {
+  std::string organization = {};
+  std::string zone = {};
+  std::string instance_type = {};
+  std::string compute_class = {};
+  std::string pool_uid = {};  // of a Holding
+};
+std::optional<QuotaName> ParseQuotaName(absl::string_view name);
+
+// Tells what the watches show of a resource from anything else that they may show of it: the same
+// for an answer and for the watch's word of the same. Never 0.
+size_t PrintOf(const capacity::v1::Claim& claim);
+size_t PrintOf(const configuration::v1::PoolConfiguration& configuration);
+
+// `default` or `spot`.
+std::string ClassOf(const Pool& pool);
+type::v1::ComputeClass ComputeClassOf(const Pool& pool);
+
+}  // namespace muster::lifecycle

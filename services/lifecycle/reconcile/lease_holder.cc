@@ -1,0 +1,165 @@
+#include "services/lifecycle/reconcile/lease_holder.h"
+
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "services/common/latch.h"
+#include "services/common/log.h"
+#include "services/lifecycle/core/decide.h"
+
+namespace muster::lifecycle {
+namespace {
+
+std::string NewHolder() {
+  std::random_device random;
+  return absl::StrFormat("%08x%08x", random(), random());
+}
+
+}  // namespace
+
+LeaseHolder::LeaseHolder(Options options)
+    : options_(std::move(options)),
+      holder_(NewHolder()),
+      clock_(*TheSteadyClock()),
+      store_(options_.connect),
+      keeper_(options_.ttl) {}
+
+void LeaseHolder::Start() {
+  thread_ = std::thread([this] { Hold(); });
+}
+
+void LeaseHolder::Stop() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    wakes_.SignalAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void LeaseHolder::PlanEnded(const absl::Status& status, absl::Duration submitted) {
+  MutexLock lock(mutex_);
+  keeper_.CommandEnded(status, submitted);
+}
+
+void LeaseHolder::Refused() {
+  MutexLock lock(mutex_);
+  keeper_.Refused();
+}
+
+void LeaseHolder::Hold() {
+  while (!stopping()) {
+    Probe(options_.ttl / 4);
+    Beat();
+    MutexLock lock(mutex_);
+    if (!stopping_) wakes_.WaitFor(mutex_, options_.ttl / 4);
+  }
+  {
+    MutexLock lock(mutex_);
+    keeper_.StepDown();
+  }
+  Tell();
+  // The next one need not wait until it runs out; if this fails, it waits.
+  (void)store_.Release(holder_);
+}
+
+void LeaseHolder::Probe(absl::Duration most) {
+  bool writes = false;
+  bool submit = false;
+  {
+    MutexLock lock(mutex_);
+    submit = !std::exchange(probing_, true);
+    writes = keeper_.probe_writes();
+  }
+  if (submit) {
+    options_.lane->Submit(
+        [writes](StagedState<State>& staged, absl::Time) {
+          return writes ? RewriteLease(staged) : absl::OkStatus();
+        },
+        [self = shared_from_this(), since = clock_.Now(), writes](const absl::Status& status,
+                                                                  int64_t) {
+          MutexLock lock(self->mutex_);
+          self->probing_ = false;
+          self->keeper_.ProbeEnded(status, since, writes);
+          self->wakes_.SignalAll();
+        });
+  }
+  const absl::Duration until = clock_.Now() + most;
+  MutexLock lock(mutex_);
+  while (probing_ && !stopping_ && clock_.Now() < until) {
+    wakes_.WaitFor(mutex_, until - clock_.Now());
+  }
+}
+
+void LeaseHolder::Beat() {
+  const absl::Duration now = clock_.Now();
+  LeaseKeeper::Step step = LeaseKeeper::Step::kWait;
+  absl::Duration length = absl::ZeroDuration();
+  {
+    MutexLock lock(mutex_);
+    step = keeper_.Next(now);
+    if (step == LeaseKeeper::Step::kBeat) length = keeper_.Ask(now);
+  }
+  if (step == LeaseKeeper::Step::kWait) return;
+  if (step == LeaseKeeper::Step::kGiveUp) {
+    log::Warn("this replica cannot commit", {{"holder", holder_}});
+    Tell();
+    (void)store_.Release(holder_);
+    return;
+  }
+  const absl::StatusOr<int64_t> epoch = store_.Beat(holder_, length);
+  const std::string incarnation = options_.lane->PeekAt(
+      [](const State&, const auto& at) { return std::string(at.incarnation); });
+  LeaseKeeper::Verdict verdict = LeaseKeeper::Verdict::kNothing;
+  {
+    MutexLock lock(mutex_);
+    verdict = keeper_.Answered(epoch, now, incarnation);
+  }
+  Tell();
+  if (verdict != LeaseKeeper::Verdict::kTakeOver) return;
+  if (const absl::Status status = TakeOver(*epoch, incarnation); !status.ok()) {
+    // The next beat tries again, under a new epoch; another replica may be quicker, and able.
+    log::Warn("the lease could not be taken", {{"error", status}});
+    (void)store_.Release(holder_);
+    return;
+  }
+  {
+    MutexLock lock(mutex_);
+    keeper_.TookOver(*epoch);
+  }
+  Tell();
+}
+
+absl::Status LeaseHolder::TakeOver(int64_t epoch, const std::string& incarnation) {
+  const auto takeover = std::make_shared<Awaited<absl::Status>>();
+  options_.lane->Submit([command = TakeLease{holder_, epoch, incarnation}](
+                            StagedState<State>& staged,
+                            absl::Time now) { return Decide(staged, command, now).status(); },
+                        [self = shared_from_this(), takeover, since = clock_.Now()](
+                            const absl::Status& status, int64_t) {
+                          self->PlanEnded(status, since);
+                          takeover->Set(status);
+                        },
+                        absl::InfiniteFuture(), incarnation);
+  return takeover->WaitFor(options_.ttl)
+      .value_or(absl::DeadlineExceededError("The takeover was not committed in time."));
+}
+
+void LeaseHolder::Tell() {
+  int64_t epoch = 0;
+  {
+    MutexLock lock(mutex_);
+    epoch = keeper_.epoch();
+  }
+  const int64_t before = epoch_.exchange(epoch);
+  if (before == epoch) return;
+  if (epoch == 0) {
+    log::Info("not reconciling any more", {{"holder", holder_}});
+  } else {
+    log::Info("reconciling", {{"holder", holder_}, {"epoch", epoch}});
+  }
+  options_.changed(epoch != 0);
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,257 @@
+#include "services/lifecycle/reconcile/peer_watches.h"
+
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/configuration/v1/configuration_service.grpc.pb.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <map>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "services/lifecycle/peers/wire/peer_wire.h"
+#include "services/lifecycle/reconcile/heard_wire.h"
+#include "services/rpc/client/bundle.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// From the end of a stream until the next attempt.
+constexpr absl::Duration kReconnect = absl::Milliseconds(500);
+
+// Machines that change together, as a rack that fails does, make one look.
+constexpr absl::Duration kStockSettles = absl::Milliseconds(200);
+
+// What the pools of a quota leave each other is told of autoscaled ones at most this often: they may
+// be many, and each moves all the time.
+constexpr absl::Duration kRoomSettles = absl::Seconds(30);
+
+constexpr char kClaims[] = "claims/";
+constexpr char kMachines[] = "machines/";
+constexpr char kConfigurations[] = "poolConfigurations/";
+
+template <class Response>
+bool IsSnapshotEnd(const Response& change) {
+  return change.type() == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+}
+
+// Every stream begins with a snapshot.
+rpc::Watch::Options WithSnapshots(rpc::Watch::Stream stream, std::function<void()> begin) {
+  return {.stream = std::move(stream),
+          .resumes = false,
+          .first_retry = kReconnect,
+          .last_retry = kReconnect,
+          .begins = [begin = std::move(begin)](bool) { begin(); }};
+}
+
+// Capacity's resources of a kind.
+rpc::Watch::Stream StreamOfCapacity(
+    const std::shared_ptr<grpc::Channel>& capacity, capacity::v1::WatchCapacityRequest::Kind kind,
+    std::function<void(const capacity::v1::WatchCapacityResponse&)> take) {
+  capacity::v1::WatchCapacityRequest request;
+  request.add_kinds(kind);
+  const std::shared_ptr<capacity::v1::CapacityService::Stub> stub =
+      capacity::v1::CapacityService::NewStub(capacity);
+  return rpc::StreamOf<capacity::v1::WatchCapacityResponse>(
+      request, [stub](auto... call) { stub->async()->WatchCapacity(call...); }, std::move(take));
+}
+
+}  // namespace
+
+PeerWatches::PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due)
+    : peers_(peers), lane_(*lane), due_(*due) {
+  for (auto watch : {&PeerWatches::WatchQuotas, &PeerWatches::WatchClaims,
+                     &PeerWatches::WatchMachines, &PeerWatches::WatchConfigurations}) {
+    watches_.push_back(std::make_unique<rpc::Watch>((this->*watch)()));
+  }
+}
+
+PeerWatches::~PeerWatches() { Stop(); }
+
+void PeerWatches::Start() {
+  for (const auto& watch : watches_) watch->Start();
+}
+
+void PeerWatches::Stop() {
+  for (const auto& watch : watches_) watch->Stop();
+}
+
+rpc::Watch::Options PeerWatches::WatchQuotas() {
+  using Response = quota::v1::WatchQuotasResponse;
+  const std::shared_ptr<quota::v1::QuotaService::Stub> stub =
+      quota::v1::QuotaService::NewStub(peers_.quota);
+  const auto take = [this](const Response& message) {
+    std::map<std::string, bool> moved;  // Quotas, and whether the limit itself did
+    rpc::ForEachMessage(message, [&](const Response& change) {
+      if (IsSnapshotEnd(change)) heard_quotas_.EndSnapshot();
+      // A deleted one makes room, too.
+      const size_t print = change.has_quota() || change.has_holding() ? 1 : 2;
+      if (change.key().empty() ||
+          !heard_quotas_.IsNews(change.key(), {change.revision(), 0, print}))
+        return;
+      // A Holding's name begins with its Quota's.
+      const auto end = change.key().find("/holdings/");
+      moved[change.key().substr(0, end)] |= end == std::string::npos;
+    });
+    for (const auto& [quota, limit] : moved) QuotaMoved(quota, limit);
+  };
+  return WithSnapshots(rpc::StreamOf<Response>(
+                           quota::v1::WatchQuotasRequest(),
+                           [stub](auto... call) { stub->async()->WatchQuotas(call...); }, take),
+                       [this] { heard_quotas_.BeginSnapshot(); });
+}
+
+void PeerWatches::QuotaMoved(absl::string_view quota, bool limit) {
+  const auto key = ParseQuotaName(quota);
+  if (!key) return;
+  lane_.Peek([&](const State& state, int64_t) {
+    // More room is nothing to those that have what they want. A limit may have fallen below it.
+    const State::Names* pools =
+        limit ? state.PoolsOnQuota(key->organization, key->zone, key->instance_type,
+                                   key->compute_class)
+              : state.PoolsShortOfQuota(key->organization, key->zone, key->instance_type,
+                                        key->compute_class);
+    if (pools != nullptr) {
+      for (const std::string& name : *pools) due_.Add(name);
+    }
+    const State::Names* autoscaled =
+        limit ? nullptr
+              : state.AutoscaledOnQuota(key->organization, key->zone, key->instance_type,
+                                        key->compute_class);
+    if (autoscaled == nullptr) return;
+    for (const std::string& name : *autoscaled) due_.AddIn(name, kRoomSettles);
+  });
+}
+
+rpc::Watch::Options PeerWatches::WatchClaims() {
+  using Response = capacity::v1::WatchCapacityResponse;
+  const auto take = [this](const Response& message) {
+    lane_.Peek([&](const State& state, int64_t) {
+      rpc::ForEachMessage(message, [&](const Response& change) {
+        if (IsSnapshotEnd(change)) heard_claims_.EndSnapshot();
+        if (!absl::StartsWith(change.key(), kClaims)) return;
+        if (!change.has_claim()) {
+          heard_claims_.Forget(change.key());
+        } else if (!heard_claims_.IsNews(
+                       change.key(),
+                       {change.revision(), change.claim().generation(), PrintOf(change.claim())})) {
+          return;
+        }
+        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), kClaims));
+        if (pool != nullptr) due_.Add(pool->name);
+      });
+    });
+  };
+  return WithSnapshots(
+      StreamOfCapacity(peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_CLAIM, take),
+      [this] { heard_claims_.BeginSnapshot(); });
+}
+
+HeardStock::InventoryKeys PeerWatches::HearStock(
+    const capacity::v1::WatchCapacityResponse& message) {
+  using Response = capacity::v1::WatchCapacityResponse;
+  HeardStock::InventoryKeys changed;
+  MutexLock lock(stock_mutex_);
+  // Called here, under the lock, which the analysis does not see.
+  rpc::ForEachMessage(message, [&](const Response& change) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    if (IsSnapshotEnd(change)) heard_stock_.EndSnapshot(changed);
+    if (change.has_machine()) {
+      heard_stock_.Take(change.key(), StockOf(change.machine()), changed);
+    } else if (absl::StartsWith(change.key(), kMachines)) {
+      heard_stock_.Forget(change.key(), changed);
+    }
+  });
+  return changed;
+}
+
+std::optional<int64_t> PeerWatches::Obtainable(const Pool& pool) const {
+  if (!pool.spec.autoscaling || pool.deleting()) return std::nullopt;
+  MutexLock lock(stock_mutex_);
+  return heard_stock_.Obtainable({pool.zone, pool.spec.instance_type}, pool.uid, pool.spec.spot());
+}
+
+rpc::Watch::Options PeerWatches::WatchMachines() {
+  using Response = capacity::v1::WatchCapacityResponse;
+  const auto take = [this](const Response& message) {
+    const HeardStock::InventoryKeys changed = HearStock(message);
+    if (!changed.empty()) StockMoved(changed);
+    bool whole = false;
+    rpc::ForEachMessage(message, [&](const Response& change) { whole |= IsSnapshotEnd(change); });
+    if (whole) StockIsKnown();
+  };
+  return WithSnapshots(
+      StreamOfCapacity(peers_.capacity, capacity::v1::WatchCapacityRequest::KIND_MACHINE, take),
+      [this] {
+        MutexLock lock(stock_mutex_);
+        heard_stock_.BeginSnapshot();
+      });
+}
+
+void PeerWatches::StockMoved(const HeardStock::InventoryKeys& inventories) {
+  lane_.Peek([&](const State& state, int64_t) {
+    for (const auto& [zone, instance_type] : inventories) {
+      const State::Names* pools = state.PoolsShortOfCapacity(zone, instance_type);
+      if (pools == nullptr) continue;
+      for (const std::string& name : *pools) due_.AddIn(name, kStockSettles);
+    }
+  });
+}
+
+void PeerWatches::StockIsKnown() {
+  lane_.Peek([&](const State& state, int64_t) {
+    for (const auto& [name, pool] : state.table<Pool>().rows()) {
+      if (pool.row->spec.autoscaling) due_.AddIn(name, kStockSettles);
+    }
+  });
+}
+
+rpc::Watch::Options PeerWatches::WatchConfigurations() {
+  using Response = configuration::v1::WatchConfigurationsResponse;
+  const std::shared_ptr<configuration::v1::ConfigurationService::Stub> stub =
+      configuration::v1::ConfigurationService::NewStub(peers_.configuration);
+  const auto take = [this](const Response& message) {
+    lane_.Peek([&](const State& state, int64_t) {
+      rpc::ForEachMessage(message, [&](const Response& change) {
+        if (IsSnapshotEnd(change)) heard_configurations_.EndSnapshot();
+        if (!absl::StartsWith(change.key(), kConfigurations)) return;
+        if (!change.has_configuration()) return heard_configurations_.Forget(change.key());
+        if (!heard_configurations_.IsNews(change.key(),
+                                          {change.revision(), change.configuration().generation(),
+                                           PrintOf(change.configuration())})) {
+          return;
+        }
+        const Pool* pool = state.FindPoolByUid(absl::StripPrefix(change.key(), kConfigurations));
+        if (pool != nullptr) due_.Add(pool->name);
+      });
+    });
+  };
+  return WithSnapshots(
+      rpc::StreamOf<Response>(
+          configuration::v1::WatchConfigurationsRequest(),
+          [stub](auto... call) { stub->async()->WatchConfigurations(call...); }, take),
+      [this] { heard_configurations_.BeginSnapshot(); });
+}
+
+void PeerWatches::Asking(absl::Span<const PoolPass> passes) {
+  for (const PoolPass& pass : passes) {
+    if (pass.demand.claim) heard_claims_.Asking(absl::StrCat(kClaims, pass.snapshot.pool->uid));
+    if (pass.demand.configuration) {
+      heard_configurations_.Asking(absl::StrCat(kConfigurations, pass.snapshot.pool->uid));
+    }
+  }
+}
+
+void PeerWatches::Answered(absl::Span<const PoolPass> passes) {
+  for (const PoolPass& pass : passes) {
+    const std::string& uid = pass.snapshot.pool->uid;
+    bool news =
+        pass.demand.claim && heard_claims_.Answered(absl::StrCat(kClaims, uid), pass.claim_print);
+    news |= pass.demand.configuration &&
+            heard_configurations_.Answered(absl::StrCat(kConfigurations, uid),
+                                           pass.configuration_print);
+    if (news) due_.Add(pass.snapshot.pool->name);
+  }
+}
+
+}  // namespace muster::lifecycle

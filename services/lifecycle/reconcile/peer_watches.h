@@ -1,0 +1,71 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "services/common/mutex.h"
+#include "services/lifecycle/lane.h"
+#include "services/lifecycle/peers/peer_client.h"
+#include "services/lifecycle/peers/peers.h"
+#include "services/lifecycle/reconcile/delay_queue.h"
+#include "services/lifecycle/reconcile/heard_news.h"
+#include "services/lifecycle/reconcile/heard_stock.h"
+#include "services/rpc/client/watch.h"
+
+namespace muster::capacity::v1 {
+class WatchCapacityResponse;
+}
+
+namespace muster::lifecycle {
+
+// Hears of changes in quota, capacity and configuration and makes the pools due that they can
+// matter to. Level-triggered: every stream begins with a snapshot, and each of its resources counts
+// as a change; what was told or answered before is no news (heard_news.h, heard_stock.h).
+class PeerWatches {
+ public:
+  // `lane` and `due` must outlive it.
+  PeerWatches(const Peers& peers, const Lane* lane, DelayQueue* due);
+  ~PeerWatches();
+
+  void Start();
+  // Ends the streams and threads. Idempotent.
+  void Stop();
+
+  // The pools are about to be asked for, and were, with these answers: what the watches tell of our
+  // own requests is told by their answers.
+  void Asking(absl::Span<const PoolPass> passes);
+  void Answered(absl::Span<const PoolPass> passes);
+
+  // Machines that the pool holds or could hold; nullopt: not known, or it is not autoscaled and
+  // nobody asks. Any thread.
+  std::optional<int64_t> Obtainable(const Pool& pool) const;
+
+ private:
+  rpc::Watch::Options WatchQuotas();
+  rpc::Watch::Options WatchClaims();
+  rpc::Watch::Options WatchMachines();
+  rpc::Watch::Options WatchConfigurations();
+  // Where what is in service is not what it was.
+  HeardStock::InventoryKeys HearStock(const capacity::v1::WatchCapacityResponse& message);
+  void StockMoved(const HeardStock::InventoryKeys& inventories);
+  // A snapshot is complete: what autoscaled pools could have is known.
+  void StockIsKnown();
+  // There may be more room under the Quota of this name; with `limit` it may have less.
+  void QuotaMoved(absl::string_view quota, bool limit);
+
+  const Peers peers_;
+  const Lane& lane_;
+  DelayQueue& due_;
+  HeardNews heard_quotas_{true};
+  HeardNews heard_claims_{false};  // the watch does not show the machines
+  HeardNews heard_configurations_{true};
+  mutable Mutex stock_mutex_;
+  HeardStock heard_stock_ MUSTER_GUARDED_BY(stock_mutex_);
+  std::vector<std::unique_ptr<rpc::Watch>> watches_;
+};
+
+}  // namespace muster::lifecycle

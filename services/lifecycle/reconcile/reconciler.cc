@@ -1,0 +1,254 @@
+#include "services/lifecycle/reconcile/reconciler.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/latch.h"
+#include "services/common/log.h"
+#include "services/common/steady_clock.h"
+#include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/explain.h"
+#include "services/trace/span.h"
+#include "storage/postgres/commit_traces.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// How often the loop looks at the clock when nothing wakes it.
+constexpr absl::Duration kWorkerTick = absl::Milliseconds(200);
+// How often it looks whether it leads.
+constexpr absl::Duration kLeadPoll = absl::Milliseconds(50);
+// How long the loop waits for the first picture of the catalogue.
+constexpr absl::Duration kCatalogueGrace = absl::Seconds(5);
+// For a batch of plans to be committed; what takes longer is looked at again.
+constexpr absl::Duration kCommitTimeout = absl::Seconds(15);
+
+// Pools a pass; the services take at most 1,000.
+constexpr size_t kBatch = 200;
+
+absl::Duration SteadyNow() { return TheSteadyClock()->Now(); }
+
+bool HasReason(const absl::Status& status, absl::string_view reason) {
+  const auto detail = muster::error::DetailOf(status);
+  return detail && detail->reason == reason;
+}
+
+void AddPoolsOf(const State& state, const std::string& cluster, const TraceContext& cause,
+                DelayQueue& due) {
+  const std::string prefix = absl::StrCat(cluster, "/nodePools/");
+  const auto& rows = state.table<Pool>().rows();
+  for (auto it = rows.lower_bound(prefix); it != rows.end(); ++it) {
+    if (!absl::StartsWith(it->first, prefix)) return;
+    due.Add(it->first, cause);
+  }
+}
+
+void AddAll(const Lane& lane, DelayQueue& due) {
+  lane.Peek([&](const State& state, int64_t) {
+    for (const auto& [name, pool] : state.table<Pool>().rows()) due.Add(name);
+  });
+}
+
+absl::string_view PoolOfNode(absl::string_view node) {
+  return node.substr(0, node.rfind("/nodes/"));
+}
+
+// Makes due what a change of the rows can matter to.
+void AddChanged(const Lane& lane, absl::Span<const Revised<State::Change>> changes,
+                DelayQueue& due) {
+  if (changes.empty()) return AddAll(lane, due);
+  for (const Revised<State::Change>& change : changes) {
+    const absl::string_view kind = change.change.kind();
+    const TraceContext cause = storage::CommitTraces::Of(change.revision);
+    if (kind == Pool::kKind) {
+      if (!change.change.deleted()) due.Add(change.change.key, cause);
+    } else if (kind == Node::kKind) {
+      due.Add(PoolOfNode(change.change.key), cause);
+    } else if (kind == Cluster::kKind) {
+      lane.Peek(
+          [&](const State& state, int64_t) { AddPoolsOf(state, change.change.key, cause, due); });
+    }
+  }
+}
+
+}  // namespace
+
+Reconciler::Reconciler(Options options, Lane* lane)
+    : options_(std::move(options)),
+      lane_(*lane),
+      due_(std::make_shared<DelayQueue>()),
+      metrics_(std::make_shared<ReconcileMetrics>(due_.get())),
+      lease_(std::make_shared<LeaseHolder>(
+          LeaseHolder::Options{lane, options_.lane.connect, options_.lease_ttl,
+                               [this](bool leads) { LeadChanged(leads); }})) {
+  lane_.Subscribe([lane, due = due_](absl::Span<const Revised<State::Change>> changes) {
+    AddChanged(*lane, changes, *due);
+  });
+}
+
+Reconciler::~Reconciler() {
+  Stop();
+  metrics_->Detach();
+}
+
+void Reconciler::Start(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue) {
+  peer_client_ = std::make_unique<PeerClient>(peers, TheSteadyClock(),
+                                              [due = due_](const std::set<std::string>& pools) {
+                                                for (const std::string& pool : pools)
+                                                  due->Add(pool);
+                                              });
+  metrics_->SetBreakers(peer_client_->breakers());
+  catalogue_ = std::move(catalogue);
+  watches_ = std::make_unique<PeerWatches>(peers, &lane_, due_.get());
+  watches_->Start();
+  lease_->Start();
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void Reconciler::Stop() {
+  if (stopper_.stopped()) return;
+  stopper_.Stop();
+  due_->Wake();
+  lease_->Stop();
+  if (thread_.joinable()) thread_.join();
+  if (watches_ != nullptr) watches_->Stop();
+}
+
+void Reconciler::Loop() {
+  const absl::Duration started = SteadyNow();
+  while (!stopper_.stopped()) {
+    // At the start the catalogue is only a moment away: no need to tell every pool that it is out
+    // of reach.
+    const bool early = SteadyNow() - started < kCatalogueGrace && !catalogue_->Facts("", "").known;
+    if (epoch() == 0 || early) {
+      // What comes due meanwhile stays due.
+      stopper_.Sleep(kLeadPoll);
+      continue;
+    }
+    peer_client_->Probe();
+    trace::Causes causes;
+    const std::vector<std::string> names = due_->Take(kBatch, &causes);
+    if (names.empty()) {
+      due_->Wait(kWorkerTick);
+      continue;
+    }
+    const absl::Duration start = SteadyNow();
+    trace::Work work("lifecycle reconcile pass", std::move(causes));
+    work.Add("muster.node_pools", static_cast<int64_t>(names.size()));
+    Pass(names);
+    metrics_->PassDone(SteadyNow() - start);
+  }
+}
+
+std::vector<PoolPass> Reconciler::BeginPasses(const std::vector<std::string>& names) const {
+  std::vector<PoolPass> passes;
+  lane_.PeekAt([&](const State& state, const auto& at) {
+    for (const std::string& name : names) {
+      auto snapshot = SnapshotOf(state, name);
+      if (snapshot) passes.push_back({*std::move(snapshot), at.incarnation});
+    }
+  });
+  for (PoolPass& pass : passes) AddDemand(pass, *catalogue_);
+  return passes;
+}
+
+void Reconciler::Pass(const std::vector<std::string>& names) {
+  std::vector<PoolPass> passes = BeginPasses(names);
+  if (passes.empty()) return;
+  watches_->Asking(passes);
+  peer_client_->Ask(absl::MakeSpan(passes), options_.ask_timeout);
+  watches_->Answered(passes);
+  lane_.Peek([&](const State& state, int64_t) {
+    for (PoolPass& pass : passes) AddTaken(state, pass.snapshot);
+  });
+  const absl::Time now = lane_.clock().Now();
+  std::vector<PoolPlan> plans;
+  plans.reserve(passes.size());
+  for (PoolPass& pass : passes) {
+    const Pool& pool = *pass.snapshot.pool;
+    pass.snapshot.policy = options_.policy;
+    pass.snapshot.now = now;
+    pass.snapshot.obtainable = watches_->Obtainable(pool);
+    plans.push_back(Plan(pass.snapshot));
+    const PoolPlan& plan = plans.back();
+    metrics_->PlanMade(plan.actions.empty());
+    TellRaised(pool, plan);
+    for (const Defer& defer : plan.defers) {
+      log::Debug("deferred", {{"subject", defer.subject},
+                              {"reason", DeferReasonName(defer.reason)},
+                              {"message", defer.message}});
+    }
+    due_->AddIn(pool.name, std::min(plan.due - now, Spread(pool.name)));
+  }
+  SubmitPlans(passes, plans);
+}
+
+void Reconciler::TellRaised(const Pool& pool, const PoolPlan& plan) const {
+  for (const Action& action : plan.actions) {
+    const auto* raise = std::get_if<RaiseGeneration>(&action);
+    if (raise == nullptr) continue;
+    metrics_->GenerationRaised();
+    log::Warn("a service knows later requests than the pool: it goes on above them",
+              {{"pool", pool.name},
+               {"generation", pool.account.generation},
+               {"raised_to", raise->account},
+               {"pool_raised_to", raise->pool}});
+  }
+}
+
+void Reconciler::SubmitPlans(const std::vector<PoolPass>& passes, std::vector<PoolPlan>& plans) {
+  const int64_t epoch = lease_->epoch();
+  const auto commits = std::make_shared<Latch>();
+  // A callback may come after the wait is over: it holds all that it touches.
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (plans[i].actions.empty()) continue;
+    const Pool& pool = *passes[i].snapshot.pool;
+    ApplyPlan command{pool.name,        pool.uid, passes[i].snapshot.version,
+                      lease_->holder(), epoch,    std::move(plans[i].actions)};
+    commits->Begin();
+    lane_.Submit(
+        [command = std::move(command)](StagedState<State>& staged, absl::Time now) {
+          return Decide(staged, command, now).status();
+        },
+        [commits, due = due_, metrics = metrics_, lease = lease_, since = SteadyNow(),
+         retry = options_.policy.retry, name = pool.name](const absl::Status& status, int64_t) {
+          lease->PlanEnded(status, since);
+          if (!status.ok()) {
+            if (HasReason(status, "STALE_LEADER")) lease->Refused();
+            metrics->PlanRefused();
+            // One that is outdated is due again because of what outdated it.
+            if (!HasReason(status, "PLAN_OUTDATED") && !HasReason(status, "STALE_LEADER")) {
+              log::Warn("a plan was not carried out", {{"pool", name}, {"error", status}});
+            }
+            due->AddIn(name, retry);
+          }
+          commits->End();
+        },
+        absl::InfiniteFuture(), passes[i].incarnation);
+  }
+  commits->Wait(kCommitTimeout);
+}
+
+void Reconciler::LeadChanged(bool leads) {
+  metrics_->SetLeading(leads);
+  if (leads) MakeAllDue();
+}
+
+void Reconciler::MakeAllDue() {
+  AddAll(lane_, *due_);
+  due_->Wake();
+}
+
+absl::Duration Reconciler::Spread(absl::string_view pool) const {
+  // Between 75 % and 100 % of the interval, always the same for a pool.
+  const auto share = static_cast<double>(absl::Hash<absl::string_view>()(pool) % 1000) / 1000;
+  return options_.resync_interval * (0.75 + 0.25 * share);
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/common/stopper.h"
+#include "services/lifecycle/core/plan.h"
+#include "services/lifecycle/lane.h"
+#include "services/lifecycle/options.h"
+#include "services/lifecycle/peers/catalogue_mirror.h"
+#include "services/lifecycle/peers/peer_client.h"
+#include "services/lifecycle/peers/peers.h"
+#include "services/lifecycle/reconcile/delay_queue.h"
+#include "services/lifecycle/reconcile/lease_holder.h"
+#include "services/lifecycle/reconcile/peer_watches.h"
+#include "services/lifecycle/reconcile/reconcile_metrics.h"
+
+namespace muster::lifecycle {
+
+// The reconcile loop (design 3). A thread of its own takes due pools in batches, asks the other
+// services, plans, and hands each pool's plan to the lane. Only the replica that holds the lease
+// plans; the epoch in each plan keeps a frozen one from writing. Nothing here is state: all that is
+// due follows from the rows.
+class Reconciler {
+ public:
+  // Subscribes to the lane's changes; to be made before the lane's first Submit.
+  // `lane` outlives the reconciler.
+  Reconciler(Options options, Lane* lane);
+  ~Reconciler();
+
+  // Starts. `catalogue` must be started; CatalogueChanged is to be called when it changes.
+  void Start(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue);
+  // Ends the threads, gives up the lease. Idempotent.
+  void Stop();
+
+  void CatalogueChanged() { MakeAllDue(); }
+  std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
+  // 0: another replica holds the lease.
+  int64_t epoch() const { return lease_->epoch(); }
+
+ private:
+  void Loop();
+  void Pass(const std::vector<std::string>& names);
+  std::vector<PoolPass> BeginPasses(const std::vector<std::string>& names) const;
+  void TellRaised(const Pool& pool, const PoolPlan& plan) const;
+  // Submits what is to be done and waits, boundedly, until it is committed or refused.
+  void SubmitPlans(const std::vector<PoolPass>& passes, std::vector<PoolPlan>& plans);
+
+  void LeadChanged(bool leads);
+  void MakeAllDue();
+  // The resync of pools is spread, so that they do not come all at once.
+  absl::Duration Spread(absl::string_view pool) const;
+
+  const Options options_;
+  Lane& lane_;
+  const std::shared_ptr<DelayQueue> due_;  // the lane's subscription keeps it
+  const std::shared_ptr<ReconcileMetrics> metrics_;
+  const std::shared_ptr<LeaseHolder> lease_;
+  std::unique_ptr<PeerClient> peer_client_;
+  std::unique_ptr<PeerWatches> watches_;
+  std::shared_ptr<const CatalogueMirror> catalogue_;
+  Stopper stopper_;
+  std::thread thread_;
+};
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "muster/lifecycle/v1/lifecycle_service.pb.h"
+#include "services/page/core/source.h"
+#include "services/page/watch_sink.h"
+
+namespace muster::musterctl {
+
+// The fleet as it changes, by the watches of the four services, and questions about it, for as long
+// as somebody looks. Thread-safe.
+class FleetLink {
+ public:
+  // Stops.
+  virtual ~FleetLink() = default;
+
+  // How the watches are, in a fixed order.
+  virtual std::vector<page::WatchHealth> health() const = 0;
+  // Why the pool of this resource name is not where it should be. CANCELLED after Stop.
+  virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> Explain(
+      const std::string& pool) = 0;
+  // Ends the watches and all questions, those under way too. Idempotent.
+  virtual void Stop() = 0;
+};
+
+}  // namespace muster::musterctl

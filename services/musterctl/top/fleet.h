@@ -1,0 +1,132 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity_service.pb.h>
+#include <muster/lifecycle/v1/lifecycle_service.pb.h>
+#include <muster/quota/v1/quota_service.pb.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/page/core/cell.h"
+#include "services/page/core/source.h"
+
+namespace muster::musterctl::top {
+
+// A machine and the Node that it is.
+struct Machine {
+  std::string id = {};
+  std::string zone = {};
+  std::string type = {};
+  std::string rack = {};
+  int32_t slot = 0;
+  std::string claim = {};          // the holder's pool uid
+  page::MachinePart machine = {};  // `known`, `state` and `spot` of it
+  page::NodePart node = {};        // `known`, `state` and `preempted` of it
+  std::string pool = {};           // of the Node: resource name
+  // The spot clock; InfinitePast: not told.
+  absl::Time reclaim_time = absl::InfinitePast();  // T+0 in capacity's books
+  std::string earmark = {};                        // pool uid that it is expected to go to
+  absl::Time preempt_time = absl::InfinitePast();  // T+0 in lifecycle's
+  absl::Time drain_time = absl::InfinitePast();
+  absl::Time drain_deadline = absl::InfinitePast();
+  uint32_t machine_round = 0;
+  uint32_t node_round = 0;
+
+  page::CellState state() const { return page::StateOf(machine, node); }
+  bool is_preempted() const {
+    return reclaim_time != absl::InfinitePast() || preempt_time != absl::InfinitePast();
+  }
+  bool operator==(const Machine&) const = default;
+};
+
+// `rack-2` before `rack-10`.
+bool NaturalLess(absl::string_view a, absl::string_view b);
+
+// By zone, type, rack, slot and id.
+struct ByPlace {
+  bool operator()(const Machine* a, const Machine* b) const;
+};
+
+struct Quota {
+  std::optional<quota::v1::Quota> quota = {};  // nullopt: Nodes are held on a key that has none
+  int64_t held = 0;
+  uint32_t round = 0;
+};
+
+struct Pool {
+  lifecycle::v1::NodePool pool = {};
+  uint32_t round = 0;
+};
+
+// A claim that waits for machines.
+struct Claim {
+  capacity::v1::Claim claim = {};  // without its machines
+  uint32_t round = 0;
+};
+
+// What `musterctl top` shows, taken from the watches. Pure; not thread-safe.
+class Fleet {
+ public:
+  // What the source told before counts as gone unless its snapshot tells it again.
+  void BeginSnapshot(page::Source source) { ++rounds_[static_cast<size_t>(source)]; }
+  // A message with its bundle, that came at `now`.
+  void Take(const capacity::v1::WatchCapacityResponse& message, absl::Time now);
+  void Take(const quota::v1::WatchQuotasResponse& message, absl::Time now);
+  void Take(const lifecycle::v1::WatchLifecycleResponse& message, absl::Time now);
+
+  // Machines that capacity knows.
+  const std::set<const Machine*, ByPlace>& places() const { return places_; }
+  // With those that only lifecycle knows; by id.
+  const std::map<std::string, Machine>& machines() const { return machines_; }
+  const std::map<std::string, Quota>& quotas() const { return quotas_; }  // by resource name
+  const std::map<std::string, Pool>& pools() const { return pools_; }     // by resource name
+  const std::map<std::string, Claim>& claims() const { return claims_; }  // by pool uid
+  // The pool's resource name; empty: it is not known.
+  std::string PoolOfUid(const std::string& uid) const;
+  // InfinitePast: nothing changed since the snapshots.
+  absl::Time last_change() const { return last_change_; }
+
+ private:
+  struct Holding {
+    int64_t nodes = 0;
+    uint32_t round = 0;
+  };
+
+  uint32_t round(page::Source source) const { return rounds_[static_cast<size_t>(source)]; }
+  template <class Message>
+  void TakeAll(const Message& message, absl::Time now);
+  void TakeOne(const capacity::v1::WatchCapacityResponse& message);
+  void TakeOne(const quota::v1::WatchQuotasResponse& message);
+  void TakeOne(const lifecycle::v1::WatchLifecycleResponse& message);
+  void TakeMachine(const capacity::v1::Machine& told);
+  void TakeNode(const lifecycle::v1::Node& told);
+  void TakeClaim(const std::string& uid, const capacity::v1::Claim& told);
+  void ForgetMachine(const std::string& id);
+  void ForgetNode(const std::string& id, absl::string_view pool);
+  void ForgetPool(const std::string& name);
+  void SetHeld(const std::string& holding, int64_t nodes, bool there);
+  void Tidy(const std::string& quota);
+  // The parts that change are put in its place in the map anew.
+  void Replace(const std::string& id, const Machine& told);
+  void EndCapacity();
+  void EndQuotas();
+  void EndLifecycle();
+
+  uint32_t rounds_[page::kSources] = {};
+  std::map<std::string, Machine> machines_;
+  std::set<const Machine*, ByPlace> places_;
+  std::map<std::string, Quota> quotas_;
+  absl::flat_hash_map<std::string, Holding> holdings_;
+  std::map<std::string, Pool> pools_;
+  std::map<std::string, Claim> claims_;
+  absl::flat_hash_map<std::string, std::string> pool_by_uid_;
+  absl::Time last_change_ = absl::InfinitePast();
+};
+
+}  // namespace muster::musterctl::top

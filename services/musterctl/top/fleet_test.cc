@@ -1,0 +1,120 @@
+#include "services/musterctl/top/fleet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "services/musterctl/top/test_fleet.h"
+
+namespace muster::musterctl::top {
+namespace {
+
+using capacity::v1::Machine;
+using lifecycle::v1::Node;
+using page::CellState;
+using page::Source;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<std::string> Places(const Fleet& fleet) {
+  std::vector<std::string> ids;
+  for (const auto* machine : fleet.places()) ids.push_back(machine->id);
+  return ids;
+}
+
+TEST(FleetTest, MachinesStandByRackAndSlotNumbersAsNumbers) {
+  Fleet fleet;
+  fleet.Take(MachineIs("a", "r10", 0), kNow);
+  fleet.Take(MachineIs("b", "r2", 1), kNow);
+  fleet.Take(MachineIs("c", "r2", 0), kNow);
+  EXPECT_THAT(Places(fleet), ElementsAre("c", "b", "a"));
+  fleet.Take(MachineIs("a", "r1", 0), kNow);
+  EXPECT_THAT(Places(fleet), ElementsAre("a", "c", "b"));
+  fleet.Take(Gone<Capacity>("machines/c"), kNow);
+  EXPECT_THAT(Places(fleet), ElementsAre("a", "b"));
+}
+
+TEST(FleetTest, NumbersAreComparedAsNumbers) {
+  std::vector<std::string> names = {"r10", "r9b", "r9", "r09", "q", "r", "r9-10", "r9-9"};
+  std::sort(names.begin(), names.end(), NaturalLess);
+  EXPECT_THAT(names, ElementsAre("q", "r", "r09", "r9", "r9-9", "r9-10", "r9b", "r10"));
+}
+
+TEST(FleetTest, AMachineIsWhatItsNodeIs) {
+  Fleet fleet;
+  fleet.Take(MachineIs("a", "r1", 0, Machine::STATE_HELD), kNow);
+  EXPECT_EQ(fleet.machines().at("a").state(), CellState::kHeld);
+  fleet.Take(NodeIs("a", "train", Node::STATE_BOOTING), kNow);
+  EXPECT_EQ(fleet.machines().at("a").state(), CellState::kBooting);
+  fleet.Take(MachineIs("a", "r1", 0, Machine::STATE_RECLAIMING), kNow);
+  EXPECT_EQ(fleet.machines().at("a").state(), CellState::kReclaiming);
+  // It is another pool's by now.
+  fleet.Take(Gone<Lifecycle>(PoolNamed("other") + "/nodes/a"), kNow);
+  EXPECT_EQ(fleet.machines().at("a").pool, PoolNamed("train"));
+  fleet.Take(Gone<Lifecycle>(PoolNamed("train") + "/nodes/a"), kNow);
+  fleet.Take(MachineIs("a", "r1", 0, Machine::STATE_IN_REPAIR), kNow);
+  EXPECT_EQ(fleet.machines().at("a").state(), CellState::kInRepair);
+}
+
+TEST(FleetTest, ASnapshotLeavesNothingOfTheOneBefore) {
+  Fleet fleet;
+  const auto tell = [&](const std::string& id) {
+    for (const Source source : {Source::kCapacity, Source::kQuota, Source::kLifecycle})
+      fleet.BeginSnapshot(source);
+    fleet.Take(MachineIs(id, "r1", 0), kNow);
+    fleet.Take(ClaimIs(id, 4, 2, absl::Minutes(1)), kNow);
+    fleet.Take(PoolIs(id, 2), kNow);
+    fleet.Take(NodeIs(id, id, Node::STATE_PRODUCTION), kNow);
+    fleet.Take(QuotaIs(id, 5), kNow);
+    fleet.Take(HoldingIs(id, "u1", 3), kNow);
+    fleet.Take(EndOfSnapshot<Capacity>(), kNow);
+    fleet.Take(EndOfSnapshot<Quotas>(), kNow);
+    fleet.Take(EndOfSnapshot<Lifecycle>(), kNow);
+  };
+  tell("one");
+  tell("two");
+  EXPECT_THAT(Places(fleet), ElementsAre("two"));
+  EXPECT_THAT(fleet.machines(), SizeIs(1));
+  EXPECT_THAT(fleet.claims(), SizeIs(1));
+  EXPECT_THAT(fleet.pools(), SizeIs(1));
+  EXPECT_THAT(fleet.quotas(), SizeIs(1));
+  EXPECT_EQ(fleet.quotas().begin()->second.held, 3);
+  EXPECT_EQ(fleet.PoolOfUid("uid-one"), "");
+  EXPECT_EQ(fleet.PoolOfUid("uid-two"), PoolNamed("two"));
+  EXPECT_EQ(fleet.last_change(), absl::InfinitePast());
+}
+
+TEST(FleetTest, HeldIsTheSumOfTheHoldings) {
+  Fleet fleet;
+  fleet.Take(HoldingIs("acme", "u1", 3), kNow);
+  fleet.Take(HoldingIs("acme", "u2", 2), kNow);
+  fleet.Take(HoldingIs("acme", "u1", 1), kNow);
+  const std::string name = "organizations/acme/quotas/A-1A~gd-8~default";
+  EXPECT_EQ(fleet.quotas().at(name).held, 3);
+  EXPECT_FALSE(fleet.quotas().at(name).quota);
+  fleet.Take(Gone<Quotas>(name + "/holdings/u1"), kNow);
+  fleet.Take(Gone<Quotas>(name + "/holdings/u2"), kNow);
+  EXPECT_THAT(fleet.quotas(), IsEmpty());
+}
+
+TEST(FleetTest, ABundleIsTakenAsAWholeAndAClaimThatIsServedIsGone) {
+  Fleet fleet;
+  Capacity message = MachineIs("a", "r1", 0);
+  *message.add_bundle() = MachineIs("b", "r1", 1);
+  *message.add_bundle() = ClaimIs("train", 4, 2, absl::Minutes(1));
+  fleet.Take(message, kNow);
+  EXPECT_THAT(Places(fleet), ElementsAre("a", "b"));
+  EXPECT_EQ(fleet.PoolOfUid("uid-train"), PoolNamed("train"));
+  fleet.Take(ClaimIs("train", 4, 0, absl::Minutes(1)), kNow);
+  EXPECT_THAT(fleet.claims(), IsEmpty());
+  Capacity change = MachineIs("a", "r1", 0, Machine::STATE_HELD, kChanged);
+  fleet.Take(change, kNow);
+  EXPECT_EQ(fleet.last_change(), kNow);
+}
+
+}  // namespace
+}  // namespace muster::musterctl::top

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <google/protobuf/timestamp.pb.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/time/time.h"
+#include "services/common/timestamp.h"
+#include "services/musterctl/print/table.h"
+
+namespace muster::musterctl::top {
+
+// InfinitePast: not told.
+inline absl::Time TimeOf(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0 && time.nanos() == 0) return absl::InfinitePast();
+  return FromTimestamp(time);
+}
+
+// `3m`; empty where it is not told. Clocks differ: what is to come was just now.
+inline std::string Ago(absl::Time since, absl::Time now) {
+  if (since == absl::InfinitePast()) return "";
+  return HumanDuration(std::max(now - since, absl::ZeroDuration()));
+}
+
+}  // namespace muster::musterctl::top

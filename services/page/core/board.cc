@@ -1,0 +1,390 @@
+#include "services/page/core/board.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "services/rpc/client/bundle.h"
+
+namespace muster::page {
+namespace {
+
+using type::v1::WATCH_EVENT_TYPE_DELETED;
+using type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END;
+
+constexpr absl::string_view kMachines = "machines/";
+constexpr absl::string_view kClaims = "claims/";
+constexpr absl::string_view kHoldings = "/holdings/";
+constexpr absl::string_view kNodes = "/nodes/";
+constexpr absl::string_view kPools = "/nodePools/";
+
+// `machines/g1`: `g1`.
+absl::string_view LastPart(absl::string_view name) { return name.substr(name.rfind('/') + 1); }
+
+absl::string_view Before(absl::string_view name, absl::string_view part) {
+  return name.substr(0, name.find(part));
+}
+
+uint32_t FlagsOf(const lifecycle::v1::Node& node) {
+  uint32_t flags = 0;
+  if (node.observed().active()) flags |= kCellActive;
+  if (node.observed().unhealthy()) flags |= kCellUnhealthy;
+  if (node.has_protect_until_time()) flags |= kCellProtected;
+  if (node.has_reconfigure_time()) flags |= kCellChosen;
+  return flags;
+}
+
+}  // namespace
+
+void Board::Take(const capacity::v1::WatchCapacityResponse& message) {
+  rpc::ForEachMessage(message, [this](const auto& one) { TakeOne(one); });
+}
+void Board::Take(const quota::v1::WatchQuotasResponse& message) {
+  rpc::ForEachMessage(message, [this](const auto& one) { TakeOne(one); });
+}
+void Board::Take(const lifecycle::v1::WatchLifecycleResponse& message) {
+  rpc::ForEachMessage(message, [this](const auto& one) { TakeOne(one); });
+}
+void Board::Take(const configuration::v1::WatchConfigurationsResponse& message) {
+  rpc::ForEachMessage(message, [this](const auto& one) { TakeOne(one); });
+}
+
+void Board::TakeOne(const capacity::v1::WatchCapacityResponse& message) {
+  if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(Source::kCapacity);
+  const absl::string_view id = LastPart(message.key());
+  if (message.has_machine()) return TakeMachine(message.machine());
+  if (message.has_claim())
+    return Show("claim", id, ClaimDocument(message.claim()), Source::kCapacity);
+  if (message.has_zone()) return Show("zone", id, ZoneDocument(message.zone()), Source::kCapacity);
+  if (message.has_instance_type())
+    return Show("type", id, TypeDocument(message.instance_type()), Source::kCapacity);
+  if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
+  if (absl::StartsWith(message.key(), kClaims)) return Show("claim", id, "", Source::kCapacity);
+  const auto cell = cell_by_machine_.find(id);
+  if (absl::StartsWith(message.key(), kMachines) && cell != cell_by_machine_.end())
+    ForgetMachine(cell->second);
+}
+
+void Board::TakeOne(const quota::v1::WatchQuotasResponse& message) {
+  if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(Source::kQuota);
+  if (message.key().empty()) return;
+  const bool deleted = message.type() == WATCH_EVENT_TYPE_DELETED;
+  if (absl::StrContains(message.key(), kHoldings)) {
+    if (message.has_holding() || deleted)
+      SetHeld(message.key(), message.holding().nodes(), !deleted);
+    return;
+  }
+  if (!message.has_quota() && !deleted) return;
+  QuotaRow& row = quotas_[message.key()];
+  row.set = !deleted;
+  row.quota = message.quota();
+  row.round = round(Source::kQuota);
+  ShowQuota(message.key());
+}
+
+void Board::TakeOne(const lifecycle::v1::WatchLifecycleResponse& message) {
+  if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(Source::kLifecycle);
+  if (message.has_node()) return TakeNode(message.node());
+  if (message.has_node_pool()) return TakePool(message.node_pool());
+  if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
+  if (absl::StrContains(message.key(), kNodes)) {
+    const auto cell = cell_by_machine_.find(LastPart(message.key()));
+    // The machine may be another pool's Node by now.
+    if (cell != cell_by_machine_.end() &&
+        words_.at(cells_[cell->second].node.pool) == Before(message.key(), kNodes))
+      ForgetNode(cell->second);
+  } else if (absl::StrContains(message.key(), kPools)) {
+    Show("pool", message.key(), "", Source::kLifecycle);
+  }
+}
+
+void Board::TakeOne(const configuration::v1::WatchConfigurationsResponse& message) {
+  if (message.type() == WATCH_EVENT_TYPE_SNAPSHOT_END) return EndSnapshot(Source::kConfiguration);
+  if (message.has_node_profile()) {
+    Show("profile", LastPart(message.key()), ProfileDocument(message.node_profile()),
+         Source::kConfiguration);
+  }
+}
+
+void Board::EndSnapshot(Source source) {
+  const uint32_t now = round(source);
+  for (size_t i = 0; i < documents_.size(); ++i) {
+    const Document& document = documents_[i];
+    // Clocks and quotas follow from other rows.
+    const bool follows = document.kind == "clock" || document.kind == "quota";
+    if (document.source == source && document.round != now && !document.json.empty() && !follows)
+      Forget(i);
+  }
+  switch (source) {
+    case Source::kCapacity:
+      for (uint32_t i = 0; i < cells_.size(); ++i) {
+        if (cells_[i].machine_round != now) ForgetMachine(i);
+      }
+      return;
+    case Source::kLifecycle:
+      for (uint32_t i = 0; i < cells_.size(); ++i) {
+        if (cells_[i].node_round != now) ForgetNode(i);
+        // Its pool may not have been known when it was told.
+        if (!cells_[i].node.known && cells_[i].machine.claim != 0) log_.Touch(2 * i);
+      }
+      return;
+    case Source::kQuota:
+      return EndQuotas();
+    case Source::kConfiguration:
+      return;
+  }
+}
+
+void Board::EndQuotas() {
+  const uint32_t now = round(Source::kQuota);
+  std::vector<std::string> stale;
+  for (const auto& [name, row] : holdings_) {
+    if (row.round != now) stale.push_back(name);
+  }
+  for (const std::string& name : stale) SetHeld(name, 0, false);
+  stale.clear();
+  for (auto& [name, row] : quotas_) {
+    if (row.round == now || !row.set) continue;
+    row.set = false;
+    stale.push_back(name);
+  }
+  for (const std::string& name : stale) ShowQuota(name);
+}
+
+uint32_t Board::CellOf(absl::string_view machine) {
+  const auto [found, is_new] =
+      cell_by_machine_.try_emplace(machine, static_cast<uint32_t>(cells_.size()));
+  if (is_new) cells_.push_back({.id = std::string(machine)});
+  return found->second;
+}
+
+void Board::TakeMachine(const capacity::v1::Machine& machine) {
+  const absl::string_view id = LastPart(machine.name());
+  const uint32_t index = CellOf(id);
+  cells_[index].machine_round = round(Source::kCapacity);
+  MachinePart part;
+  part.known = true;
+  part.state = machine.state();
+  part.spot = !machine.claim().empty() && machine.compute_class() == type::v1::COMPUTE_CLASS_SPOT;
+  part.zone = WordOf(machine.zone());
+  part.type = WordOf(machine.instance_type());
+  part.rack = WordOf(machine.rack());
+  part.fabric = WordOf(machine.fabric());
+  part.slot = machine.slot();
+  part.claim = WordOf(machine.claim());
+  SetMachine(index, part);
+  SpotClock* const clock = ClockOf(id, machine.has_reclaim_time());
+  if (clock == nullptr) return;
+  clock->reclaim_time = Milliseconds(machine.reclaim_time());
+  clock->earmark = machine.earmark();
+  if (machine.has_reclaim_time()) clock->pool_uid = machine.claim();
+  ShowClock(id);
+}
+
+void Board::SetMachine(uint32_t index, const MachinePart& part) {
+  Cell& cell = cells_[index];
+  const MachinePart before = std::exchange(cell.machine, part);
+  if (before == part) return;
+  const bool stays = before.known && before.zone == part.zone && before.type == part.type &&
+                     before.rack == part.rack && before.slot == part.slot &&
+                     before.fabric == part.fabric;
+  const uint64_t position = log_.Touch(2 * index);
+  if (!stays) cell.placed = position;
+}
+
+void Board::TakeNode(const lifecycle::v1::Node& node) {
+  const uint32_t index = CellOf(node.machine());
+  cells_[index].node_round = round(Source::kLifecycle);
+  NodePart part;
+  part.known = true;
+  part.state = node.state();
+  part.preempted = node.has_preempt_time();
+  part.pool = WordOf(Before(node.name(), kNodes));
+  part.profile = WordOf(node.observed().node_profile());
+  part.rack = WordOf(node.rack());
+  part.flags = FlagsOf(node);
+  SetNode(index, part);
+  SpotClock* const clock = ClockOf(node.machine(), node.has_preempt_time());
+  if (clock == nullptr) return;
+  clock->preempt_time = Milliseconds(node.preempt_time());
+  clock->drain_time = Milliseconds(node.desired().drain_time());
+  clock->drain_deadline = Milliseconds(node.desired().drain_deadline());
+  if (node.has_preempt_time()) clock->pool_uid = node.pool_uid();
+  ShowClock(node.machine());
+}
+
+void Board::SetNode(uint32_t index, const NodePart& part) {
+  Cell& cell = cells_[index];
+  const NodePart before = std::exchange(cell.node, part);
+  if (before == part) return;
+  const uint64_t position = log_.Touch(2 * index);
+  if (!cell.machine.known && before.pool != part.pool) cell.placed = position;
+}
+
+void Board::ForgetMachine(uint32_t index) {
+  SetMachine(index, {});
+  SpotClock* const clock = ClockOf(cells_[index].id, false);
+  if (clock == nullptr) return;
+  clock->reclaim_time = 0;
+  ShowClock(cells_[index].id);
+}
+
+void Board::ForgetNode(uint32_t index) {
+  SetNode(index, {});
+  SpotClock* const clock = ClockOf(cells_[index].id, false);
+  if (clock == nullptr) return;
+  clock->preempt_time = 0;
+  ShowClock(cells_[index].id);
+}
+
+SpotClock* Board::ClockOf(absl::string_view machine, bool make) {
+  const auto known = clocks_.find(machine);
+  if (known != clocks_.end()) return &known->second;
+  return make ? &clocks_[machine] : nullptr;
+}
+
+void Board::ShowClock(absl::string_view machine) {
+  const auto clock = clocks_.find(machine);
+  const bool runs = clock->second.running();
+  Show("clock", machine, runs ? ClockDocument(clock->second) : "", Source::kCapacity);
+  if (!runs) clocks_.erase(clock);
+}
+
+void Board::TakePool(const lifecycle::v1::NodePool& pool) {
+  const uint32_t name = WordOf(pool.name());
+  pool_by_uid_[WordOf(pool.uid())] = name;
+  facts_by_pool_[name] = {WordOf(pool.zone()), WordOf(pool.spec().instance_type())};
+  Show("pool", pool.name(), PoolDocument(pool), Source::kLifecycle);
+}
+
+void Board::SetHeld(absl::string_view holding, int64_t nodes, bool there) {
+  const auto [row, is_new] = holdings_.try_emplace(holding);
+  const std::string quota(Before(holding, kHoldings));
+  const int64_t growth = (there ? nodes : 0) - row->second.nodes;
+  row->second = {nodes, round(Source::kQuota)};
+  if (!there) holdings_.erase(row);
+  quotas_[quota].held += growth;
+  if (growth != 0 || is_new) ShowQuota(quota);
+}
+
+void Board::ShowQuota(const std::string& name) {
+  const auto row = quotas_.find(name);
+  if (!row->second.set && row->second.held == 0) {
+    Show("quota", name, "", Source::kQuota);
+    quotas_.erase(row);
+    return;
+  }
+  Show("quota", name,
+       QuotaDocument(name, row->second.set ? &row->second.quota : nullptr, row->second.held),
+       Source::kQuota);
+}
+
+void Board::Show(absl::string_view kind, absl::string_view key, std::string json, Source source) {
+  const std::string name = absl::StrCat(kind, ":", key);
+  const auto known = document_by_name_.find(name);
+  if (known == document_by_name_.end()) {
+    if (json.empty()) return;
+    size_t index = documents_.size();
+    if (unused_documents_.empty()) {
+      documents_.emplace_back();
+    } else {
+      index = unused_documents_.back();
+      unused_documents_.pop_back();
+    }
+    document_by_name_[name] = index;
+    documents_[index] = {std::string(kind), std::string(key), std::move(json), source,
+                         round(source)};
+    log_.Touch(static_cast<ChangeLog::Row>(2 * index + 1));
+    return;
+  }
+  Document& document = documents_[known->second];
+  document.round = round(source);
+  if (document.json == json) return;
+  if (json.empty()) return Forget(known->second);
+  document.json = std::move(json);
+  log_.Touch(static_cast<ChangeLog::Row>(2 * known->second + 1));
+}
+
+void Board::Forget(size_t index) {
+  documents_[index].json.clear();
+  gone_.emplace_back(index, log_.Touch(static_cast<ChangeLog::Row>(2 * index + 1)));
+  if (gone_.size() <= kMaxGone) return;
+  const auto [oldest, position] = gone_.front();
+  gone_.pop_front();
+  const auto row = static_cast<ChangeLog::Row>(2 * oldest + 1);
+  if (log_.PositionOf(row) != position) return;  // it came back meanwhile
+  forgotten_ = position;
+  log_.Drop(row);
+  const Document& document = documents_[oldest];
+  document_by_name_.erase(absl::StrCat(document.kind, ":", document.key));
+  unused_documents_.push_back(oldest);
+}
+
+uint32_t Board::PoolOf(const Cell& cell) const {
+  if (cell.node.known) return cell.node.pool;
+  const auto pool = pool_by_uid_.find(cell.machine.claim);
+  return cell.machine.claim == 0 || pool == pool_by_uid_.end() ? 0 : pool->second;
+}
+
+Board::Frame Board::TellAfter(const Place& place, size_t most) const {
+  Frame frame;
+  std::string cells;
+  std::string documents;
+  frame.place.at = log_.TellAfter(place.at, most, [&](ChangeLog::Row row, uint64_t) {
+    if (row % 2 == 0) {
+      AppendCell(cells_[row / 2], row / 2, place.whole, cells);
+    } else if (place.at != 0 || !documents_[row / 2].json.empty()) {
+      AppendDocument(documents_[row / 2], documents);
+    }
+  });
+  frame.caught_up = frame.place.at == log_.last();
+  frame.place.whole = frame.caught_up ? frame.place.at : place.whole;
+  absl::StrAppend(&frame.json, "{\"caughtUp\":", frame.caught_up ? "true" : "false");
+  const size_t first = words_.ToldBy(place.at);
+  const size_t end = words_.ToldBy(frame.place.at);
+  if (first != end) {
+    absl::StrAppend(&frame.json, ",\"words\":[", first, ",[");
+    for (size_t i = first; i < end; ++i) {
+      absl::StrAppend(&frame.json, i == first ? "" : ",",
+                      Quoted(words_.at(static_cast<uint32_t>(i))));
+    }
+    frame.json += "]]";
+  }
+  if (!cells.empty()) absl::StrAppend(&frame.json, ",\"cells\":[", cells, "]");
+  if (!documents.empty()) absl::StrAppend(&frame.json, ",\"documents\":[", documents, "]");
+  frame.json += "}";
+  return frame;
+}
+
+void Board::AppendCell(const Cell& cell, uint32_t index, uint64_t whole, std::string& out) const {
+  if (!out.empty()) out += ",";
+  if (!cell.machine.known && !cell.node.known) {
+    absl::StrAppend(&out, "[", index, ",-1]");
+    return;
+  }
+  const uint32_t pool = PoolOf(cell);
+  uint32_t flags = cell.node.flags;
+  if (cell.machine.spot) flags |= kCellSpot;
+  absl::StrAppend(&out, "[", index, ",", static_cast<int>(StateOf(cell.machine, cell.node)), ",",
+                  flags, ",", pool, ",");
+  absl::StrAppend(&out, cell.node.profile);
+  if (cell.placed > whole) {
+    PoolFacts place{cell.machine.zone, cell.machine.type};
+    const auto facts = facts_by_pool_.find(pool);
+    if (!cell.machine.known && facts != facts_by_pool_.end()) place = facts->second;
+    absl::StrAppend(&out, ",", Quoted(cell.id), ",", place.zone, ",", place.type, ",");
+    absl::StrAppend(&out, cell.machine.known ? cell.machine.rack : cell.node.rack, ",",
+                    cell.machine.slot, ",", cell.machine.fabric);
+  }
+  out += "]";
+}
+
+void Board::AppendDocument(const Document& document, std::string& out) const {
+  absl::StrAppend(&out, out.empty() ? "" : ",", "[", Quoted(document.kind), ",",
+                  Quoted(document.key), ",");
+  absl::StrAppend(&out, document.json.empty() ? "null" : document.json, "]");
+}
+
+}  // namespace muster::page

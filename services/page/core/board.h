@@ -1,0 +1,151 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity_service.pb.h>
+#include <muster/configuration/v1/configuration_service.pb.h>
+#include <muster/lifecycle/v1/lifecycle_service.pb.h>
+#include <muster/quota/v1/quota_service.pb.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "services/page/core/cell.h"
+#include "services/page/core/change_log.h"
+#include "services/page/core/documents.h"
+#include "services/page/core/place.h"
+#include "services/page/core/source.h"
+#include "services/page/core/words.h"
+
+namespace muster::page {
+
+// Documents that are gone are told of until there are so many younger ones; whoever heard less
+// begins anew.
+inline constexpr size_t kMaxGone = 10'000;
+
+// Words are never forgotten: see Board::Overgrown.
+inline constexpr size_t kManyWords = 200'000;
+
+// All that the page shows, taken from the watches of the four services, told to each reader from
+// where he stands. A machine and its Node are one cell; all else are documents (documents.h). Not
+// thread-safe.
+//
+// A frame is one JSON object:
+//   {"caughtUp": bool,                         false: the next frame has more
+//    "words": [FIRST, ["RNO2A", ...]],        words from number FIRST on
+//    "cells": [[INDEX, STATE, FLAGS, POOL, PROFILE, (ID, ZONE, TYPE, RACK, SLOT, FABRIC)], ...],
+//    "documents": [[KIND, KEY, {...}], ...]}  null: it is gone
+// The second part of a cell is there where the reader does not know it yet. STATE -1: it is gone.
+// POOL, PROFILE, ZONE, TYPE, RACK and FABRIC are words.
+class Board {
+ public:
+  struct Frame {
+    Place place = {};
+    bool caught_up = false;
+    std::string json = {};
+  };
+
+  // What the source told before counts as gone unless its snapshot tells it again.
+  void BeginSnapshot(Source source) { ++rounds_[static_cast<size_t>(source)]; }
+  // A message with its bundle.
+  void Take(const capacity::v1::WatchCapacityResponse& message);
+  void Take(const quota::v1::WatchQuotasResponse& message);
+  void Take(const lifecycle::v1::WatchLifecycleResponse& message);
+  void Take(const configuration::v1::WatchConfigurationsResponse& message);
+
+  // What changed after `place` (Place(): all there is), `most` rows at the most.
+  Frame TellAfter(const Place& place, size_t most) const;
+  // False: a reader who stands there has missed what is not told of any more, and begins anew.
+  bool CanResumeAt(const Place& place) const {
+    return place.whole <= place.at && place.at <= log_.last() &&
+           (place.at == 0 || place.at >= forgotten_);
+  }
+  uint64_t last() const { return log_.last(); }
+  // Names of what is gone take more room than what there is: time for a new board.
+  bool Overgrown() const { return words_.size() > kManyWords + 2 * cells_.size(); }
+
+ private:
+  struct Cell {
+    std::string id = {};
+    MachinePart machine = {};
+    NodePart node = {};
+    uint32_t machine_round = 0;
+    uint32_t node_round = 0;
+    uint64_t placed = 0;  // when where it stands was last told
+  };
+  struct Document {
+    std::string kind = {};
+    std::string key = {};
+    std::string json = {};  // empty: gone
+    Source source = Source::kCapacity;
+    uint32_t round = 0;
+  };
+  struct QuotaRow {
+    bool set = false;
+    quota::v1::Quota quota = {};
+    int64_t held = 0;
+    uint32_t round = 0;
+  };
+  struct HoldingRow {
+    int64_t nodes = 0;
+    uint32_t round = 0;
+  };
+  // What cells need of a pool.
+  struct PoolFacts {
+    uint32_t zone = 0;
+    uint32_t type = 0;
+  };
+
+  uint32_t round(Source source) const { return rounds_[static_cast<size_t>(source)]; }
+  uint32_t WordOf(absl::string_view word) { return words_.NumberOf(word, log_.last() + 1); }
+
+  void TakeOne(const capacity::v1::WatchCapacityResponse& message);
+  void TakeOne(const quota::v1::WatchQuotasResponse& message);
+  void TakeOne(const lifecycle::v1::WatchLifecycleResponse& message);
+  void TakeOne(const configuration::v1::WatchConfigurationsResponse& message);
+  void EndSnapshot(Source source);
+  void EndQuotas();
+
+  uint32_t CellOf(absl::string_view machine);
+  void TakeMachine(const capacity::v1::Machine& machine);
+  void TakeNode(const lifecycle::v1::Node& node);
+  void TakePool(const lifecycle::v1::NodePool& pool);
+  void SetMachine(uint32_t index, const MachinePart& part);
+  void SetNode(uint32_t index, const NodePart& part);
+  // Null: there is none, and none is to be made.
+  SpotClock* ClockOf(absl::string_view machine, bool make);
+  void ShowClock(absl::string_view machine);
+  void ForgetMachine(uint32_t index);
+  void ForgetNode(uint32_t index);
+  void SetHeld(absl::string_view holding, int64_t nodes, bool there);
+  void ShowQuota(const std::string& name);
+
+  // An empty `json`: it is gone.
+  void Show(absl::string_view kind, absl::string_view key, std::string json, Source source);
+  void Forget(size_t document);
+
+  uint32_t PoolOf(const Cell& cell) const;
+  void AppendCell(const Cell& cell, uint32_t index, uint64_t whole, std::string& out) const;
+  void AppendDocument(const Document& document, std::string& out) const;
+
+  ChangeLog log_;  // row 2 i: cell i; 2 i + 1: document i
+  Words words_;
+  uint32_t rounds_[kSources] = {};
+  std::vector<Cell> cells_;
+  absl::flat_hash_map<std::string, uint32_t> cell_by_machine_;
+  std::vector<Document> documents_;
+  absl::flat_hash_map<std::string, size_t> document_by_name_;  // `kind:key`
+  std::vector<size_t> unused_documents_;
+  std::deque<std::pair<size_t, uint64_t>> gone_;  // documents, and the position of their end
+  uint64_t forgotten_ = 0;                        // of the last end that is not told any more
+  std::map<std::string, QuotaRow> quotas_;
+  absl::flat_hash_map<std::string, HoldingRow> holdings_;
+  absl::flat_hash_map<uint32_t, uint32_t> pool_by_uid_;     // words
+  absl::flat_hash_map<uint32_t, PoolFacts> facts_by_pool_;  // by the word of its name
+  absl::flat_hash_map<std::string, SpotClock> clocks_;      // by machine
+};
+
+}  // namespace muster::page

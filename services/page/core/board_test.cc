@@ -1,0 +1,284 @@
+#include "services/page/core/board.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "services/page/core/test_boards.h"
+
+namespace muster::page {
+namespace {
+
+using capacity::v1::Machine;
+using lifecycle::v1::Node;
+
+TEST(BoardTest, AMachineAndItsNodeAreOneCell) {
+  Board board;
+  board.Take(MachineMessage("g1", Machine::STATE_HELD, 3));
+  board.Take(NodeMessage("g1", Node::STATE_PRODUCTION));
+  Reader reader(&board);
+  reader.Read();
+  const Reader::Cell cell = reader.cell("g1");
+  EXPECT_EQ(reader.state("g1"), CellState::kProduction);
+  EXPECT_EQ(cell.pool, kPool);
+  EXPECT_EQ(cell.profile, "np-1");
+  EXPECT_EQ(cell.zone, "Z1A");
+  EXPECT_EQ(cell.rack, "r1");
+  EXPECT_EQ(cell.slot, 3);
+}
+
+TEST(BoardTest, WhereACellStandsIsToldOnce) {
+  Board board;
+  board.Take(MachineMessage("g1", Machine::STATE_FREE));
+  Reader reader(&board);
+  reader.Read();
+  EXPECT_EQ(reader.last()["cells"][0].size(), 11U);
+  board.Take(MachineMessage("g1", Machine::STATE_IN_REPAIR));
+  reader.Read();
+  EXPECT_EQ(reader.last()["cells"][0].size(), 5U);
+  EXPECT_EQ(reader.state("g1"), CellState::kInRepair);
+  board.Take(MachineMessage("g1", Machine::STATE_IN_REPAIR, 7));
+  reader.Read();
+  EXPECT_EQ(reader.cell("g1").slot, 7);
+}
+
+TEST(BoardTest, ManyChangesOfACellAreToldOnce) {
+  Board board;
+  Reader reader(&board);
+  for (int i = 0; i < 1000; ++i)
+    board.Take(MachineMessage("g1", i % 2 == 0 ? Machine::STATE_FREE : Machine::STATE_HELD));
+  reader.Read();
+  EXPECT_EQ(reader.last()["cells"].size(), 1U);
+}
+
+TEST(BoardTest, WhatIsToldAgainIsNoNews) {
+  Board board;
+  board.Take(MachineMessage("g1", Machine::STATE_FREE));
+  board.Take(PoolMessage(4));
+  const uint64_t last = board.last();
+  board.Take(MachineMessage("g1", Machine::STATE_FREE));
+  board.Take(PoolMessage(4));
+  EXPECT_EQ(board.last(), last);
+}
+
+TEST(BoardTest, PiecesComeToTheSameAsOneWhole) {
+  Board board;
+  for (int i = 0; i < 100; ++i)
+    board.Take(MachineMessage(absl::StrCat("g", i), Machine::STATE_HELD, i));
+  for (int i = 0; i < 100; ++i) board.Take(NodeMessage(absl::StrCat("g", i), Node::STATE_BOOTING));
+  board.Take(PoolMessage(100));
+  Reader whole(&board);
+  Reader pieces(&board);
+  EXPECT_EQ(whole.Read(), 1);
+  EXPECT_GT(pieces.Read(7), 10);
+  EXPECT_TRUE(whole == pieces);
+}
+
+TEST(BoardTest, ACellThatMovesAheadOfAReaderIsPlacedWhenHeReachesIt) {
+  Board board;
+  for (int i = 0; i < 3; ++i)
+    board.Take(MachineMessage(absl::StrCat("g", i), Machine::STATE_FREE, i));
+  const Board::Frame first = board.TellAfter({}, 1);
+  board.Take(MachineMessage("g1", Machine::STATE_IN_REPAIR, 1));
+  const json rest = json::parse(board.TellAfter(first.place, 1000).json);
+  EXPECT_EQ(rest["cells"].size(), 2U);
+  for (const json& cell : rest["cells"]) EXPECT_EQ(cell.size(), 11U);
+}
+
+TEST(BoardTest, ANodeThatIsGoneLeavesItsMachine) {
+  Board board;
+  board.Take(MachineMessage("g1", Machine::STATE_FREE));
+  board.Take(NodeMessage("g1", Node::STATE_DELETED));
+  board.Take(Deleted<LifecycleMessage>(absl::StrCat(kPool, "/nodes/g1")));
+  Reader reader(&board);
+  reader.Read();
+  EXPECT_EQ(reader.state("g1"), CellState::kFree);
+  EXPECT_EQ(reader.cell("g1").pool, "");
+}
+
+TEST(BoardTest, TheNodeOfAnotherPoolStays) {
+  Board board;
+  board.Take(MachineMessage("g1", Machine::STATE_HELD));
+  board.Take(NodeMessage("g1", Node::STATE_DELETED));
+  board.Take(NodeMessage("g1", Node::STATE_BOOTING, "organizations/o/clusters/c/nodePools/other"));
+  board.Take(Deleted<LifecycleMessage>(absl::StrCat(kPool, "/nodes/g1")));
+  Reader reader(&board);
+  reader.Read();
+  EXPECT_EQ(reader.state("g1"), CellState::kBooting);
+}
+
+TEST(BoardTest, AMachineHeldByAPoolShowsItBeforeItIsANode) {
+  Board board;
+  CapacityMessage held = MachineMessage("g1", Machine::STATE_HELD);
+  held.mutable_machine()->set_claim("u1");
+  board.BeginSnapshot(Source::kLifecycle);
+  board.Take(held);
+  Reader reader(&board);
+  reader.Read();
+  EXPECT_EQ(reader.cell("g1").pool, "");
+  board.Take(PoolMessage(1));
+  board.Take(EndOfSnapshot<LifecycleMessage>());
+  reader.Read();
+  EXPECT_EQ(reader.cell("g1").pool, kPool);
+}
+
+TEST(BoardTest, WithoutCapacityANodeStandsWhereItsPoolIs) {
+  Board board;
+  board.Take(PoolMessage(1));
+  board.Take(NodeMessage("g1", Node::STATE_PRODUCTION));
+  Reader reader(&board);
+  reader.Read();
+  EXPECT_EQ(reader.cell("g1").zone, "Z1A");
+  EXPECT_EQ(reader.cell("g1").type, "t");
+  board.Take(Deleted<LifecycleMessage>(absl::StrCat(kPool, "/nodes/g1")));
+  reader.Read();
+  EXPECT_EQ(reader.cell("g1"), Reader::Cell());
+}
+
+TEST(BoardTest, WhatASnapshotLeavesOutIsGone) {
+  Board board;
+  board.Take(MachineMessage("g1", Machine::STATE_FREE));
+  board.Take(MachineMessage("g2", Machine::STATE_FREE));
+  board.Take(PoolMessage(1));
+  board.Take(QuotaLimit(8));
+  board.Take(HoldingMessage("u1", 3));
+  Reader reader(&board);
+  reader.Read();
+  for (const Source source : {Source::kCapacity, Source::kLifecycle, Source::kQuota})
+    board.BeginSnapshot(source);
+  board.Take(MachineMessage("g1", Machine::STATE_FREE));
+  board.Take(EndOfSnapshot<CapacityMessage>());
+  board.Take(EndOfSnapshot<LifecycleMessage>());
+  board.Take(EndOfSnapshot<QuotaMessage>());
+  reader.Read();
+  EXPECT_EQ(reader.state("g1"), CellState::kFree);
+  EXPECT_EQ(reader.cell("g2"), Reader::Cell());
+  EXPECT_TRUE(reader.document("pool", kPool).is_null());
+  EXPECT_TRUE(reader.document("quota", kQuota).is_null());
+}
+
+TEST(BoardTest, AQuotaShowsWhatItsPoolsHold) {
+  Board board;
+  Reader reader(&board);
+  board.Take(HoldingMessage("u1", 3));
+  reader.Read();
+  EXPECT_EQ(reader.document("quota", kQuota)["set"], false);
+  board.Take(QuotaLimit(8));
+  board.Take(HoldingMessage("u2", 2));
+  board.Take(HoldingMessage("u1", 4));
+  reader.Read();
+  const json quota = reader.document("quota", kQuota);
+  EXPECT_EQ(quota["held"], 6);
+  EXPECT_EQ(quota["inForce"], 8);
+  EXPECT_EQ(quota["organization"], "acme");
+  EXPECT_EQ(quota["type"], "t");
+  board.Take(Deleted<QuotaMessage>(absl::StrCat(kQuota, "/holdings/u1")));
+  board.Take(Deleted<QuotaMessage>(absl::StrCat(kQuota, "/holdings/u2")));
+  board.Take(Deleted<QuotaMessage>(kQuota));
+  reader.Read();
+  EXPECT_TRUE(reader.document("quota", kQuota).is_null());
+}
+
+TEST(BoardTest, AClaimIsInTheQueueWhileItWaits) {
+  Board board;
+  Reader reader(&board);
+  CapacityMessage message;
+  message.set_type(type::v1::WATCH_EVENT_TYPE_CHANGED);
+  message.set_key("claims/u1");
+  message.mutable_claim()->set_outstanding(2);
+  message.mutable_claim()->add_parts()->mutable_request_time()->set_seconds(5);
+  board.Take(message);
+  reader.Read();
+  EXPECT_EQ(reader.document("claim", "u1")["turn"], 5000);
+  message.mutable_claim()->add_places()->mutable_time()->set_seconds(3);
+  board.Take(message);
+  reader.Read();
+  EXPECT_EQ(reader.document("claim", "u1")["turn"], 3000);
+  message.mutable_claim()->set_outstanding(0);
+  board.Take(message);
+  reader.Read();
+  EXPECT_TRUE(reader.document("claim", "u1").is_null());
+}
+
+TEST(BoardTest, AMachineThatIsReclaimedHasAClock) {
+  Board board;
+  Reader reader(&board);
+  CapacityMessage reclaimed = MachineMessage("g1", Machine::STATE_RECLAIMING);
+  reclaimed.mutable_machine()->set_claim("u1");
+  reclaimed.mutable_machine()->set_earmark("u2");
+  reclaimed.mutable_machine()->mutable_reclaim_time()->set_seconds(10);
+  board.Take(reclaimed);
+  LifecycleMessage node = NodeMessage("g1", Node::STATE_DRAINING);
+  node.mutable_node()->mutable_preempt_time()->set_seconds(11);
+  node.mutable_node()->mutable_desired()->mutable_drain_time()->set_seconds(130);
+  node.mutable_node()->mutable_desired()->mutable_drain_deadline()->set_seconds(430);
+  board.Take(node);
+  reader.Read();
+  EXPECT_EQ(reader.state("g1"), CellState::kReclaiming);
+  EXPECT_EQ(reader.document("clock", "g1"), (json{{"start", 10'000},
+                                                  {"for", "u2"},
+                                                  {"pool", "u1"},
+                                                  {"drain", 130'000},
+                                                  {"deadline", 430'000}}));
+  board.Take(MachineMessage("g1", Machine::STATE_FREE));
+  board.Take(Deleted<LifecycleMessage>(absl::StrCat(kPool, "/nodes/g1")));
+  reader.Read();
+  EXPECT_TRUE(reader.document("clock", "g1").is_null());
+}
+
+TEST(BoardTest, WhoMissedTheEndOfADocumentBeginsAnew) {
+  Board board;
+  Reader idle(&board);
+  board.Take(PoolMessage(1, "organizations/o/clusters/c/nodePools/first"));
+  idle.Read();
+  const uint64_t early = board.last();
+  board.Take(PoolMessage(1));
+  for (size_t i = 0; i <= kMaxGone; ++i) {
+    const std::string name = absl::StrCat("organizations/o/clusters/c/nodePools/p", i);
+    board.Take(PoolMessage(1, name));
+    board.Take(Deleted<LifecycleMessage>(name));
+  }
+  EXPECT_FALSE(board.CanResumeAt({early, early}));
+  EXPECT_TRUE(board.CanResumeAt({}));
+  EXPECT_TRUE(board.CanResumeAt({board.last(), 0}));
+  EXPECT_FALSE(board.CanResumeAt({board.last() + 1, 0}));
+  Reader fresh(&board);
+  fresh.Read();
+  idle.Read();
+  EXPECT_TRUE(fresh == idle);
+}
+
+TEST(BoardTest, NamesOfWhatIsGoneMakeItOvergrown) {
+  Board board;
+  const auto move_on = [&](size_t from, size_t until) {
+    for (size_t fabric = from; fabric < until; ++fabric) {
+      CapacityMessage message = MachineMessage("g1", Machine::STATE_FREE);
+      message.mutable_machine()->set_fabric(absl::StrCat("f", fabric));
+      board.Take(message);
+    }
+  };
+  move_on(0, kManyWords / 2);
+  EXPECT_FALSE(board.Overgrown());
+  move_on(kManyWords / 2, kManyWords + 2);
+  EXPECT_TRUE(board.Overgrown());
+}
+
+TEST(BoardTest, ADocumentThatCameBackIsNotForgotten) {
+  Board board;
+  Reader reader(&board);
+  board.Take(PoolMessage(1));
+  board.Take(Deleted<LifecycleMessage>(kPool));
+  board.Take(PoolMessage(2));
+  for (size_t i = 0; i <= kMaxGone; ++i) {
+    const std::string name = absl::StrCat("organizations/o/clusters/c/nodePools/p", i);
+    board.Take(PoolMessage(1, name));
+    board.Take(Deleted<LifecycleMessage>(name));
+  }
+  reader.Read();
+  EXPECT_EQ(reader.document("pool", kPool)["target"], 2);
+}
+
+}  // namespace
+}  // namespace muster::page

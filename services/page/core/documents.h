@@ -1,0 +1,51 @@
+#pragma once
+
+#include <muster/capacity/v1/capacity.pb.h>
+#include <muster/configuration/v1/configuration.pb.h>
+#include <muster/lifecycle/v1/lifecycle.pb.h>
+#include <muster/quota/v1/quota.pb.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+// What the page shows of everything but machines, as small JSON objects. Times are milliseconds
+// since 1970. The fields are read by the page's scripts (static/) and by nobody else: they may
+// change with them.
+namespace muster::page {
+
+// A machine that is taken back from a spot pool, as capacity and lifecycle tell of it. Times 0: not
+// told.
+struct SpotClock {
+  int64_t reclaim_time = 0;  // T+0 in capacity's books
+  std::string earmark = {};  // pool uid that it is expected to go to
+  std::string pool_uid = {};
+  int64_t preempt_time = 0;  // T+0 in lifecycle's
+  int64_t drain_time = 0;
+  int64_t drain_deadline = 0;
+  bool running() const { return reclaim_time != 0 || preempt_time != 0; }
+};
+
+// Of a claim: its oldest place in the queue and how many Nodes wait.
+std::string PoolDocument(const lifecycle::v1::NodePool& pool);
+// `quota` null: pools hold Nodes on a key that has none.
+std::string QuotaDocument(absl::string_view name, const quota::v1::Quota* quota, int64_t held);
+// Empty: nothing is outstanding.
+std::string ClaimDocument(const capacity::v1::Claim& claim);
+std::string ClockDocument(const SpotClock& clock);
+std::string ProfileDocument(const configuration::v1::NodeProfile& profile);
+std::string TypeDocument(const capacity::v1::InstanceType& type);
+std::string ZoneDocument(const capacity::v1::Zone& zone);
+
+// The text as JSON has it.
+std::string Quoted(absl::string_view text);
+
+// Milliseconds since 1970.
+template <class Timestamp>
+int64_t Milliseconds(const Timestamp& time) {
+  return time.seconds() * 1000 + time.nanos() / 1'000'000;
+}
+
+}  // namespace muster::page

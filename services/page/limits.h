@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+
+#include "absl/time/time.h"
+
+// Every limit of the page's listener.
+namespace muster::page {
+
+// Open pages at a time; another one is answered 503.
+inline constexpr int kMaxReaders = 16;
+// Questions to the services (a pool explained) under way at a time; another one is answered 503.
+inline constexpr int kMaxQuestions = 4;
+// Each reader keeps a thread; the others serve files and questions.
+inline constexpr int kThreads = kMaxReaders + kMaxQuestions + 4;
+
+// A reader gets at most ten frames a second, each with at most so many rows, so that a frame is
+// bounded (about 1 MB) and whoever begins sees something soon.
+inline constexpr absl::Duration kFrameInterval = absl::Milliseconds(100);
+inline constexpr size_t kMaxRowsAFrame = 10'000;
+// How often a reader is told the time and how the services are, also when nothing changes.
+inline constexpr absl::Duration kBeatInterval = absl::Seconds(2);
+// A request is said, and a frame is taken, within this time, or the connection is closed; a reader
+// then goes on where he was.
+inline constexpr absl::Duration kHttpTimeout = absl::Seconds(5);
+// When a reader that lost its connection comes back.
+inline constexpr absl::Duration kRetry = absl::Seconds(1);
+
+// For the answer to a question.
+inline constexpr absl::Duration kQuestionTimeout = absl::Seconds(5);
+// Events of a pool shown, the youngest; and read, at most.
+inline constexpr size_t kMaxEventsShown = 200;
+inline constexpr size_t kMaxEventsRead = 5'000;
+
+}  // namespace muster::page

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/page/live_board.h"
+#include "services/page/page_listener.h"
+#include "services/page/page_watches.h"
+#include "services/page/questions.h"
+
+namespace muster::page {
+
+// A service that runs in this process, as the page shows it.
+struct ServiceHealth {
+  std::string service = {};
+  bool ready = false;
+  int64_t revision = 0;
+  int64_t queued = 0;  // commands that wait to be committed
+  int64_t watchers = 0;
+  int64_t commands = 0;  // answered since the process began
+  int64_t failed_batches = 0;
+  std::optional<int64_t> epoch = {};  // lifecycle's: of its lead; 0: another replica leads
+};
+
+// The page for people: follows the services and serves what it knows of them.
+class Page {
+ public:
+  struct Options {
+    std::string address = {};          // `127.0.0.1:7605`
+    std::set<std::string> hosts = {};  // see PageListener
+    Channels channels = {};
+    std::function<std::vector<ServiceHealth>()> health = {};  // may be null
+    // What a spot Node gets (see --preemption_notice, --preemption_end).
+    absl::Duration preemption_notice = absl::Minutes(2);
+    absl::Duration preemption_end = absl::Minutes(7);
+  };
+
+  // UNAVAILABLE: the address cannot be bound.
+  static absl::StatusOr<std::unique_ptr<Page>> Create(const Options& options);
+  // Ends the readers' streams and the watches. Before the servers that the channels lead to.
+  ~Page();
+
+  int port() const { return listener_->port(); }
+
+ private:
+  explicit Page(const Options& options);
+  std::string Health() const;
+
+  const std::function<std::vector<ServiceHealth>()> health_;
+  LiveBoard board_;
+  const Questions questions_;
+  PageWatches watches_;
+  std::unique_ptr<PageListener> listener_;
+};
+
+// JSON of the event `begin`: what scripts know states and times by.
+std::string BeginJson(absl::Duration preemption_notice, absl::Duration preemption_end);
+
+}  // namespace muster::page

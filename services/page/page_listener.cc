@@ -1,0 +1,267 @@
+#include "services/page/page_listener.h"
+
+#include <arpa/inet.h>
+#include <civetweb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "services/common/error.h"
+#include "services/common/log.h"
+#include "services/page/core/request.h"
+#include "services/page/limits.h"
+#include "services/page/static_files.h"
+
+namespace muster::page {
+namespace {
+
+// What no answer goes without: scripts, styles and data from here alone, no frame around it, no
+// guess at what something is, nothing told to other sites.
+constexpr char kHeaders[] =
+    "Content-Security-Policy: default-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "X-Frame-Options: DENY\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
+    "Cache-Control: no-store\r\n"
+    "Connection: close\r\n";
+
+absl::string_view Text(const char* text) { return text == nullptr ? "" : text; }
+
+absl::string_view Header(const mg_connection* connection, const char* name) {
+  return Text(mg_get_header(connection, name));
+}
+
+absl::string_view Phrase(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 421:
+      return "Misdirected Request";
+    default:
+      return "Service Unavailable";
+  }
+}
+
+bool Write(mg_connection* connection, absl::string_view bytes) {
+  return mg_write(connection, bytes.data(), bytes.size()) == static_cast<int>(bytes.size());
+}
+
+std::string Head(int status, absl::string_view type, absl::string_view more) {
+  return absl::StrCat("HTTP/1.1 ", status, " ", Phrase(status), "\r\n", kHeaders,
+                      "Content-Type: ", type, "\r\n", more, "\r\n");
+}
+
+int Send(mg_connection* connection, int status, absl::string_view type, absl::string_view body,
+         bool head = false, absl::string_view more = "") {
+  const std::string start =
+      Head(status, type, absl::StrCat("Content-Length: ", body.size(), "\r\n", more));
+  if (Write(connection, start) && !head) Write(connection, body);
+  return status;
+}
+
+int Refuse(mg_connection* connection, int status, absl::string_view why,
+           absl::string_view more = "") {
+  return Send(connection, status, "text/plain; charset=utf-8", absl::StrCat(why, "\n"), false,
+              more);
+}
+
+// A page of another site may not even ask: it could not read the answer, but it would keep a
+// reader's thread.
+bool IsFromElsewhere(const mg_connection* connection) {
+  const absl::string_view site = Header(connection, "Sec-Fetch-Site");
+  return !site.empty() && site != "same-origin" && site != "none";
+}
+
+int LogMessage(const mg_connection*, const char* message) {
+  log::Debug("the page's listener says", {{"message", absl::string_view(message)}});
+  return 1;
+}
+
+// A connection from this machine to itself, closed at once.
+void Knock(int port) {
+  const int knock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (knock < 0) return;
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  [[maybe_unused]] const int ignored =
+      connect(knock, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  close(knock);
+}
+
+}  // namespace
+
+PageListener::PageListener(Options options) : options_(std::move(options)) {}
+
+absl::StatusOr<std::unique_ptr<PageListener>> PageListener::Create(Options options) {
+  auto listener = std::unique_ptr<PageListener>(new PageListener(std::move(options)));
+  mg_init_library(0);
+  const std::string threads = absl::StrCat(kThreads);
+  const std::string timeout = absl::StrCat(absl::ToInt64Milliseconds(kHttpTimeout));
+  const char* settings[] = {"listening_ports",
+                            listener->options_.address.c_str(),
+                            "num_threads",
+                            threads.c_str(),
+                            "request_timeout_ms",
+                            timeout.c_str(),
+                            "enable_keep_alive",
+                            "no",
+                            nullptr};
+  mg_callbacks callbacks;
+  std::memset(&callbacks, 0, sizeof(callbacks));
+  callbacks.begin_request = &PageListener::OnRequest;
+  callbacks.log_message = &LogMessage;
+  char text[256] = "";
+  mg_error_data failure{nullptr, text, sizeof(text)};
+  mg_init_data init{&callbacks, listener.get(), settings};
+  listener->context_ = mg_start2(&init, &failure);
+  if (listener->context_ == nullptr) {
+    return error::Unavailable(
+        absl::StrCat("Cannot serve the page on ", listener->options_.address, ": ", text));
+  }
+  return listener;
+}
+
+PageListener::~PageListener() {
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+    wakes_.SignalAll();
+  }
+  if (context_ != nullptr) Stop();
+  mg_exit_library();
+}
+
+void PageListener::Stop() {
+  const bool knocks = absl::StartsWith(options_.address, "127.0.0.1:");
+  const int own_port = port();
+  std::atomic<bool> stopped = false;
+  std::thread stop([&] {
+    mg_stop(context_);
+    stopped = true;
+  });
+  // It looks whether it is to stop when a connection comes, or every two seconds.
+  while (!stopped) {
+    if (knocks) Knock(own_port);
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  stop.join();
+}
+
+int PageListener::port() const {
+  mg_server_port ports[1];
+  return mg_get_server_ports(context_, 1, ports) > 0 ? ports[0].port : 0;
+}
+
+int PageListener::OnRequest(mg_connection* connection) {
+  return static_cast<PageListener*>(mg_get_user_data(mg_get_context(connection)))
+      ->Answer(connection);
+}
+
+int PageListener::Answer(mg_connection* connection) {
+  const mg_request_info& request = *mg_get_request_info(connection);
+  const absl::string_view method = Text(request.request_method);
+  const absl::string_view path = Text(request.local_uri);
+  if (!IsOurHost(Header(connection, "Host"), options_.hosts)) {
+    return Refuse(connection, 421,
+                  "This host name is not one of this page's: see --page_hosts of musterd.");
+  }
+  if (method != "GET" && method != "HEAD")
+    return Refuse(connection, 405, "This page is read only.", "Allow: GET, HEAD\r\n");
+  const bool head = method == "HEAD";
+  // Links from elsewhere lead to the page itself.
+  if (path != "/" && IsFromElsewhere(connection))
+    return Refuse(connection, 403, "Not for other sites.");
+  if (path == "/events") {
+    return head ? Send(connection, 200, "text/event-stream", "", true) : Stream(connection);
+  }
+  if (path == "/api/pool" || path == "/api/claim")
+    return Ask(connection, path, Text(request.query_string), head);
+  const StaticFile* const file = FindStaticFile(path);
+  if (file == nullptr) return Refuse(connection, 404, "There is no such page.");
+  return Send(connection, 200, file->type,
+              absl::string_view(reinterpret_cast<const char*>(file->bytes), file->size), head);
+}
+
+int PageListener::Ask(mg_connection* connection, absl::string_view path, absl::string_view query,
+                      bool head) {
+  const absl::Cleanup done = [this] { --questions_; };
+  if (++questions_ > kMaxQuestions)
+    return Refuse(connection, 503, "Too many questions at a time.", "Retry-After: 1\r\n");
+  const bool pool = path == "/api/pool";
+  const std::string subject = QueryField(query, pool ? "name" : "uid");
+  if (subject.empty())
+    return Refuse(connection, 400, pool ? "name= is missing." : "uid= is missing.");
+  const Questions::Answer answer = pool ? options_.pool(subject) : options_.claim(subject);
+  return Send(connection, answer.status, "application/json", answer.json, head);
+}
+
+int PageListener::Stream(mg_connection* connection) {
+  const absl::Cleanup gone = [this] { --readers_; };
+  if (++readers_ > kMaxReaders)
+    return Refuse(connection, 503, "Too many open pages.", "Retry-After: 5\r\n");
+  const std::string epoch = options_.board->epoch();
+  const Place place = ResumePlace(Header(connection, "Last-Event-ID"), epoch);
+  if (Write(connection, Head(200, "text/event-stream", "X-Accel-Buffering: no\r\n")))
+    StreamTo(connection, epoch, options_.board->CanResumeAt(epoch, place) ? place : Place());
+  return 200;
+}
+
+void PageListener::StreamTo(mg_connection* connection, const std::string& epoch, Place place) {
+  const LiveBoard& board = *options_.board;
+  const std::string retry = absl::StrCat("retry: ", absl::ToInt64Milliseconds(kRetry), "\n");
+  // Whoever resumes has it already.
+  if (place == Place() &&
+      !Write(connection, absl::StrCat(retry, "event: begin\ndata: ", options_.begin, "\n\n")))
+    return;
+  absl::Time beat = absl::InfinitePast();
+  bool begun = place != Place();
+  do {
+    // Whoever is so slow that what he missed is not told any more begins anew; so do all when the
+    // board does.
+    const auto frame = board.TellAfter(epoch, place, kMaxRowsAFrame);
+    if (!frame) return;
+    std::string out;
+    if (const absl::Time now = absl::Now(); now - beat >= kBeatInterval) {
+      beat = now;
+      absl::StrAppend(&out, "event: beat\ndata: {\"now\":", absl::ToUnixMillis(now),
+                      ",\"health\":", options_.health(), "}\n\n");
+    }
+    if (!begun || frame->place.at != place.at) {
+      begun = true;
+      place = frame->place;
+      absl::StrAppend(&out, "event: frame\nid: ", EventId(epoch, place), "\ndata: ", frame->json,
+                      "\n\n");
+    }
+    if (!out.empty() && !Write(connection, out)) return;
+  } while (Rest());
+}
+
+bool PageListener::Rest() const {
+  MutexLock lock(mutex_);
+  if (!stopping_) wakes_.WaitFor(mutex_, kFrameInterval);
+  return !stopping_;
+}
+
+}  // namespace muster::page

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/common/mutex.h"
+#include "services/page/live_board.h"
+#include "services/page/questions.h"
+
+struct mg_connection;
+struct mg_context;
+
+namespace muster::page {
+
+// The page's HTTP listener: GET and HEAD only.
+//   /, /app.js, ...          the page's files, which are part of the program
+//   /events                  text/event-stream: `begin` with what stays as it is, `frame` (Board),
+//                            `beat` with the time and the services' health
+//   /api/pool?name=          Questions::Pool
+//   /api/claim?uid=          Questions::Claim
+// Requests under a host name that is not ours, and those that other sites make, are refused; nobody
+// is known by name: whoever reaches it reads all of it.
+class PageListener {
+ public:
+  struct Options {
+    std::string address = {};                  // `127.0.0.1:7605`; port 0 picks one
+    std::set<std::string> hosts = {};          // names that it is reached by, beside addresses
+    const LiveBoard* board = nullptr;          // must outlive it, as must what the functions need
+    std::string begin = {};                    // JSON of the event `begin`
+    std::function<std::string()> health = {};  // JSON
+    std::function<Questions::Answer(const std::string& name)> pool = {};
+    std::function<Questions::Answer(const std::string& uid)> claim = {};
+  };
+
+  // UNAVAILABLE: the address cannot be bound.
+  static absl::StatusOr<std::unique_ptr<PageListener>> Create(Options options);
+  // Ends every reader's stream.
+  ~PageListener();
+
+  int port() const;
+  int readers() const { return readers_; }
+
+ private:
+  explicit PageListener(Options options);
+
+  void Stop();
+  static int OnRequest(mg_connection* connection);
+  // The status answered.
+  int Answer(mg_connection* connection);
+  int Ask(mg_connection* connection, absl::string_view path, absl::string_view query, bool head);
+  int Stream(mg_connection* connection);
+  void StreamTo(mg_connection* connection, const std::string& epoch, Place place);
+  // False: the listener is stopping.
+  bool Rest() const;
+
+  const Options options_;
+  std::atomic<int> readers_ = 0;
+  std::atomic<int> questions_ = 0;
+  mutable Mutex mutex_;
+  mutable CondVar wakes_;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  mg_context* context_ = nullptr;
+};
+
+}  // namespace muster::page

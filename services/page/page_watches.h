@@ -1,0 +1,52 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "services/common/mutex.h"
+#include "services/page/core/source.h"
+#include "services/page/watch_sink.h"
+
+namespace muster::page {
+
+// The four services, as any client reaches them. Null: the page does without.
+struct Channels {
+  std::shared_ptr<grpc::Channel> capacity = {};
+  std::shared_ptr<grpc::Channel> quota = {};
+  std::shared_ptr<grpc::Channel> lifecycle = {};
+  std::shared_ptr<grpc::Channel> configuration = {};
+};
+
+// Keeps a sink level with the services: a snapshot of each, then its changes; a broken stream goes
+// on from the last revision, or with a snapshot where that is gone.
+class PageWatches {
+ public:
+  // `sink` must outlive it.
+  PageWatches(const Channels& channels, WatchSink* sink);
+  ~PageWatches();
+
+  void Start();
+  // Ends the streams and threads. Idempotent.
+  void Stop();
+  std::vector<WatchHealth> health() const;
+
+ private:
+  struct Stream;
+
+  template <class Response, class Request, class Call>
+  void Add(const char* service, Source source, Request request, Call call);
+  void SetLive(Stream& stream);
+  void SetEnded(Stream& stream, const absl::Status& status);
+  // All begin again with a snapshot: the sink did.
+  void Restart();
+
+  WatchSink& sink_;
+  mutable Mutex mutex_;
+  std::vector<std::unique_ptr<Stream>> streams_;
+};
+
+}  // namespace muster::page

@@ -1,0 +1,122 @@
+// What stands around the map: the legend of states or profiles, and the pools that are on it, each
+// with how many machines. Pressed, the map shows only those. Items for dom.js' keep.
+
+import {outlineColour, STATES} from './colours.js';
+import {h, number} from './dom.js';
+import {shortPool} from './store.js';
+
+const SHOWN_POOLS = 40;
+
+export function stateItems(view) {
+  const {painting, app: {store}} = view;
+  const items = [];
+  store.states.forEach((name, state) => {
+    const count = store.stateCounts[state];
+    if (count === 0) return;
+    const {label, sign} = STATES[name] ?? {label: name, sign: ''};
+    const face = faceOf(painting.stateColours[state], sign);
+    const press = () => view.setHighlight((index) => store.state[index] === state, name);
+    items.push(entry(view, name, face, label, count, press));
+  });
+  return items;
+}
+
+// `counts`: machines by the word of their profile.
+export function profileItems(view, counts) {
+  const {painting, app: {store}} = view;
+  return mostFrequent(counts).map(([profile, count]) => {
+    const name = store.words[profile];
+    const face = faceOf(painting.profileColour(profile), painting.profileSign(profile));
+    const press = () => view.setHighlight((index) => store.profile[index] === profile, name);
+    return entry(view, name, face, profileLabel(store, name), count, press);
+  });
+}
+
+// `np-0123456789ab: driver 570.124.06, image 2.10.1, Kubernetes 1.33`.
+export function profileLabel(store, name) {
+  const facts = profileFacts(store, name);
+  return facts ? `${name}: ${facts}` : name;
+}
+
+export function profileFacts(store, name) {
+  const profile = store.documents.profile.get(name);
+  if (!profile) return '';
+  const facts = [`image ${profile.image}`, `Kubernetes ${profile.kubernetes}`];
+  if (profile.driver) facts.unshift(`driver ${profile.driver}`);
+  return facts.join(', ');
+}
+
+// `counts`: machines by the word of their pool.
+export function poolItems(view, counts) {
+  const all = mostFrequent(counts);
+  const items = all.slice(0, SHOWN_POOLS).map(([pool, count]) => poolItem(view, pool, count));
+  const more = all.length - SHOWN_POOLS;
+  if (more > 0) {
+    const text = `and ${number(more)} more: see Pools`;
+    items.push({key: 'more', print: text, make: () => h('p', {class: 'muted'}, text)});
+  }
+  return items;
+}
+
+function poolItem(view, pool, count) {
+  const {store} = view.app;
+  const name = store.words[pool];
+  const colour = outlineColour(pool, view.painting.scheme);
+  const ring = {
+    print: colour,
+    make: () => h('i', {class: 'ring', style: {'border-color': colour}}),
+  };
+  const press = () => view.setHighlight((index) => store.pool[index] === pool, name, pool);
+  const button = entry(view, name, ring, shortPool(name), count, press);
+  const open = {
+    href: `#/pool/${encodeURIComponent(name)}`,
+    'aria-label': `Open ${shortPool(name)}`,
+  };
+  return {
+    key: name,
+    print: button.print,
+    make: () => h('div', {class: 'pool-entry'}, button.make(), h('a', open, '›')),
+  };
+}
+
+// What an entry begins with: made only where it is shown anew.
+function faceOf(colour, sign) {
+  return {print: `${colour} ${sign}`, make: () => swatch(colour, sign)};
+}
+
+function entry(view, key, face, label, count, press) {
+  const pressed = view.highlighted === key;
+  const attributes = {
+    type: 'button',
+    class: 'entry',
+    title: 'Show only these',
+    'data-name': key,
+    'data-count': count,
+    'aria-pressed': String(pressed),
+    on: {click: () => (view.highlighted === key ? view.setHighlight(null) : press())},
+  };
+  return {
+    key,
+    print: `${face.print} ${label} ${count} ${pressed}`,
+    make: () =>
+        h('button', attributes, face.make(), h('span', {}, label), h('b', {}, number(count))),
+  };
+}
+
+// [[number, count], ...] of what there is, most first; 0 is nothing.
+function mostFrequent(counts) {
+  const all = [];
+  for (let i = 1; i < counts.length; ++i) {
+    if (counts[i] > 0) all.push([i, counts[i]]);
+  }
+  return all.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
+
+export function swatch(colour, sign = '') {
+  const attributes = {
+    class: 'swatch',
+    style: {'background-color': colour},
+    'aria-hidden': 'true',
+  };
+  return h('i', attributes, sign);
+}

@@ -1,0 +1,64 @@
+// What several views show alike.
+
+import {h} from './dom.js';
+import {shortPool} from './store.js';
+
+export function poolLink(name) {
+  return name ? h('a', {href: `#/pool/${encodeURIComponent(name)}`}, shortPool(name)) :
+                h('span', {class: 'muted'}, 'unknown');
+}
+
+// A condition is well, waits, or is not well: not every False is bad news.
+const WELL = {
+  Validated: 'True',
+  Capacity: 'True',
+  Quota: 'True',
+  AtTarget: 'True',
+  NodeReconfigurationRequired: 'False',
+  MaxNodesUnreachable: 'False'
+};
+
+export function conditionMood(condition) {
+  const well = WELL[condition.type];
+  if (well === undefined) return 'plain';
+  if (condition.status === well) return 'well';
+  return condition.status === 'Unknown' ||
+          ['AtTarget', 'NodeReconfigurationRequired'].includes(condition.type) ?
+      'waits' :
+      'ill';
+}
+
+const SIGNS = {
+  well: '✓',
+  waits: '…',
+  ill: '!',
+  plain: '·'
+};
+
+export function chip(mood, text, title) {
+  return h(
+      'span', {class: `chip ${mood}`, title}, h('i', {'aria-hidden': 'true'}, SIGNS[mood] ?? ''),
+      text);
+}
+
+// Of a pool: what is not as it should be; one chip that says so where all is.
+export function poolChips(pool) {
+  if (pool.deleting) return [chip('waits', 'Deleting')];
+  const troubled = pool.conditions.filter((one) => ['waits', 'ill'].includes(conditionMood(one)));
+  if (troubled.length === 0) return [chip('well', 'Healthy')];
+  return troubled.map((one) => chip(conditionMood(one), `${one.type}: ${one.reason}`, one.message));
+}
+
+// Parts of a whole as one bar: [[class, value, words], ...].
+export function stackedBar(parts, whole, label) {
+  return h(
+      'div', {class: 'stack', role: 'img', 'aria-label': label, title: label},
+      parts.filter(([, value]) => value > 0)
+          .map(
+              ([name, value]) =>
+                  h('i', {class: name, style: {width: `${(100 * value) / Math.max(1, whole)}%`}})));
+}
+
+export function empty(text) {
+  return h('p', {class: 'empty'}, text);
+}

@@ -1,0 +1,290 @@
+// What one replica, or one command, may cost the others: little.
+#include <atomic>
+#include <thread>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "services/quota/store/lane_test_base.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+
+constexpr char kLoseConnection[] =
+    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
+
+// Loads only when it is let.
+class SlowStore final : public Store<quota::State> {
+ public:
+  void Load(Transaction& tx, absl::FunctionRef<void(Revised<Change>)> emit) const override {
+    if (hold_) {
+      if (!begun_once_.exchange(true)) begun_.set_value();
+      release_.wait();
+    }
+    store_->Load(tx, emit);
+  }
+  void Write(Transaction& tx, absl::Span<const Revised<Change>> changes) const override {
+    store_->Write(tx, changes);
+  }
+  std::string Encode(const Revised<Change>& change) const override {
+    return store_->Encode(change);
+  }
+  absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
+                                const std::string* bytes) const override {
+    return store_->Decode(kind, key, bytes);
+  }
+
+  void Hold() { hold_ = true; }
+  void AwaitLoad() { testing::Await(begun_.get_future(), "a load"); }
+  void Release() { released_.set_value(); }
+
+ private:
+  const std::unique_ptr<const Store<quota::State>> store_ = NewQuotaStore();
+  std::atomic<bool> hold_ = false;
+  mutable std::atomic<bool> begun_once_ = false;
+  mutable std::promise<void> begun_;
+  std::promise<void> released_;
+  std::shared_future<void> release_ = released_.get_future().share();
+};
+
+class QuotaLaneLoadTest : public QuotaLaneTest {
+ protected:
+  // Another program commits and compacts at once: no replica can follow through the journal.
+  void LoseJournal() {
+    database_.Execute(
+        "BEGIN; SELECT 1 FROM quota.journal_head FOR UPDATE;"
+        "UPDATE quota.journal_head SET revision = revision + 1, compacted_revision = revision + 1;"
+        "DELETE FROM quota.journal; COMMIT");
+  }
+
+  // Of `n` commands in one batch, behind one that holds the lane until all are there.
+  std::vector<absl::Status> DoTogether(
+      Lane& lane, int n, int poisoned, const std::function<void()>& all_queued = [] {},
+      int throwing = -1) {
+    std::promise<void> begun, queued;
+    std::vector<std::promise<absl::Status>> answers(static_cast<size_t>(n));
+    std::promise<absl::Status> gate;
+    lane.Submit(
+        [&begun, once = false, wait = queued.get_future().share()](StagedState<quota::State>&,
+                                                                   absl::Time) mutable {
+          if (!std::exchange(once, true)) begun.set_value();
+          wait.wait();
+          return absl::OkStatus();
+        },
+        [&](const absl::Status& status, int64_t) { gate.set_value(status); });
+    begun.get_future().wait();
+    for (int i = 0; i < n; ++i) {
+      lane.Submit(
+          [i, poisoned, throwing](StagedState<quota::State>& staged, absl::Time) {
+            // The tables take no negative holding.
+            staged.Put(quota::Holding{QuotaName(kKey), absl::StrCat("p", i), i == poisoned ? -7 : 1,
+                                      1, ""});
+            if (i == throwing) throw std::bad_alloc();
+            return absl::OkStatus();
+          },
+          [&answers, i](const absl::Status& status, int64_t) {
+            answers[static_cast<size_t>(i)].set_value(status);
+          });
+    }
+    all_queued();
+    queued.set_value();
+    EXPECT_THAT(gate.get_future().get(), IsOk());
+    std::vector<absl::Status> statuses;
+    for (auto& answer : answers) statuses.push_back(answer.get_future().get());
+    return statuses;
+  }
+};
+
+// The tries of a lane to write, which fail while the database is away.
+struct Tries {
+  std::atomic<int> count = 0;
+  std::atomic<bool> away = false;
+};
+
+LaneOptions Counting(const std::shared_ptr<Tries>& tries) {
+  LaneOptions options;
+  options.runner.fault = [tries](absl::string_view site) -> Fault {
+    if (site != "write/journal_move" && !absl::StartsWith(site, "write/SELECT 1")) return {};
+    ++tries->count;
+    return tries->away ? Fault{.before = kLoseConnection} : Fault{};
+  };
+  return options;
+}
+
+TEST_F(QuotaLaneLoadTest, OnePoisonAmongManyCostsTheOthersAFewCommits) {
+  const auto tries = std::make_shared<Tries>();
+  Lane& lane = NewLane(Counting(tries));
+  constexpr int kCommands = 64;
+  const std::vector<absl::Status> statuses =
+      DoTogether(lane, kCommands, 37, [&] { tries->count = 0; });
+  for (int i = 0; i < kCommands; ++i) {
+    if (i == 37) {
+      EXPECT_THAT(statuses[static_cast<size_t>(i)], StatusIs(absl::StatusCode::kInternal));
+    } else {
+      EXPECT_THAT(statuses[static_cast<size_t>(i)], IsOk());
+    }
+  }
+  EXPECT_EQ(CountOf("holding"), kCommands - 1);
+  EXPECT_LE(tries->count, 1 + 1 + 2 * 6)
+      << "the one that holds the lane asks where the head is; 64 can be halved six times";
+}
+
+TEST_F(QuotaLaneLoadTest, ATransactionTakesNoMoreCommandsThanItsChangesAllow) {
+  LaneOptions few;
+  few.max_batch_changes = 10;
+  Lane& lane = NewLane(few);
+  for (const absl::Status& status : DoTogether(lane, 64, -1)) EXPECT_THAT(status, IsOk());
+  EXPECT_EQ(lane.stats().batches, 7);
+  EXPECT_EQ(lane.revision(), 64);
+}
+
+TEST_F(QuotaLaneLoadTest, ATransactionTakesNoMoreCommandsThanItsTimeAllows) {
+  LaneOptions hasty;
+  hasty.max_decide = absl::ZeroDuration();
+  Lane& lane = NewLane(hasty);
+  for (const absl::Status& status : DoTogether(lane, 64, -1)) EXPECT_THAT(status, IsOk());
+  EXPECT_EQ(lane.stats().batches, 64);
+  EXPECT_EQ(lane.revision(), 64);
+}
+
+TEST_F(QuotaLaneLoadTest, WhatIsLeftOfABatchIsAnsweredWhenTheDatabaseGoesBetweenItsTransactions) {
+  const auto tries = std::make_shared<Tries>();
+  LaneOptions options = Counting(tries);
+  options.max_batch_changes = 4;
+  options.runner.retry_budget = absl::ZeroDuration();
+  options.yield = [tries](LanePoint point) {
+    if (point == LanePoint::kBeforePublish) tries->away = true;
+  };
+  Lane& lane = NewLane(options);
+  const auto statuses = DoTogether(lane, 12, -1);
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    EXPECT_THAT(statuses[i],
+                StatusIs(i < 4 ? absl::StatusCode::kOk : absl::StatusCode::kUnavailable))
+        << i;
+  }
+  EXPECT_EQ(CountOf("holding"), 4);
+  tries->away = false;
+}
+
+TEST_F(QuotaLaneLoadTest, AnExceptionEndsOneCallOfItsBatch) {
+  Lane& lane = NewLane();
+  const std::vector<absl::Status> statuses = DoTogether(
+      lane, 8, -1, [] {}, /*throwing=*/3);
+  for (size_t i = 0; i < statuses.size(); ++i) {
+    EXPECT_THAT(statuses[i], StatusIs(i == 3 ? absl::StatusCode::kInternal : absl::StatusCode::kOk))
+        << i;
+  }
+  EXPECT_EQ(CountOf("holding"), 7) << "what it wrote before is taken back";
+}
+
+TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
+  const auto tries = std::make_shared<Tries>();
+  LaneOptions options = Counting(tries);
+  options.poll = absl::Hours(1);
+  options.runner.retry_budget = absl::ZeroDuration();
+  Lane& lane = NewLane(options);
+  std::promise<absl::Status> last, behind;
+  const auto statuses = DoTogether(lane, 12, 5, [&] {
+    tries->count = 0;
+    // The last of the batch sees to it that nothing comes after its first try, and that somebody
+    // waits behind the batch.
+    lane.Submit(
+        [&, tries](StagedState<quota::State>&, absl::Time) {
+          if (!tries->away.exchange(true)) {
+            lane.Submit([](StagedState<quota::State>&, absl::Time) { return absl::OkStatus(); },
+                        [&](const absl::Status& status, int64_t) { behind.set_value(status); });
+          }
+          return absl::OkStatus();
+        },
+        [&](const absl::Status& status, int64_t) { last.set_value(status); });
+  });
+  for (const absl::Status& status : statuses)
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(last.get_future().get(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(behind.get_future().get(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(tries->count, 2) << "tried in vain once, then again and again, or for who came behind";
+  EXPECT_FALSE(lane.ready()) << "SERVING while nothing can be written";
+  EXPECT_EQ(CountOf("holding"), 0);
+  tries->away = false;
+  EXPECT_THAT(Do(lane, Want("a", 0)), IsOk());
+  EXPECT_GE(lane.stats().failed_batches, 1);
+}
+
+TEST_F(QuotaLaneLoadTest, AReplicaThatLoadsAnewHoldsNobodyUp) {
+  const auto store = std::make_shared<SlowStore>();
+  LaneOptions options;
+  options.poll = absl::Hours(1);
+  Lane& slow = NewLane(options, store);
+  Lane& healthy = NewLane();
+  ASSERT_THAT(Do(slow, quota::UpdateQuota{kKey, 50, "", true}), IsOk());
+  LoseJournal();
+  store->Hold();
+  // Its next write finds that the journal does not reach back.
+  std::promise<absl::Status> told;
+  slow.Submit([](StagedState<quota::State>& staged,
+                 absl::Time now) { return quota::Decide(staged, Want("a", 3), now).status(); },
+              [&](const absl::Status& status, int64_t) { told.set_value(status); });
+  store->AwaitLoad();
+  EXPECT_THAT(Do(healthy, Want("b", 2)), IsOk());
+  EXPECT_FALSE(slow.ready());
+  store->Release();
+  EXPECT_THAT(told.get_future().get(), IsOk());
+  EXPECT_EQ(ReadHeld(slow).value_or(-1), 5);
+  EXPECT_TRUE(slow.ready());
+}
+
+// What waited for the head in vain was not committed: nobody need ask.
+TEST_F(QuotaLaneLoadTest, AHeadThatSomebodyHoldsIsNoDoubt) {
+  LaneOptions options;
+  options.connect.statement_timeout = absl::Seconds(1);
+  Lane& lane = NewLane(options);
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 50, "", true}), IsOk());
+  constexpr char kHeld[] =
+      "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'BEGIN;%pg_sleep(600)%' AND "
+      "state = 'active' AND wait_event = 'PgSleep' AND pid <> pg_backend_pid()";
+  std::thread holder([&] {
+    EXPECT_ANY_THROW(database_.Execute(
+        "BEGIN; SELECT * FROM quota.journal_head FOR UPDATE; SELECT pg_sleep(600)"));
+  });
+  testing::Until([&] { return database_.QueryValue(kHeld) != "0"; }, "the lock");
+  EXPECT_THAT(Do(lane, Want("a", 3)), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_EQ(lane.stats().in_doubt, 0);
+  database_.Execute(
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
+  holder.join();
+  EXPECT_THAT(Do(lane, Want("a", 3)), IsOk());
+}
+
+TEST_F(QuotaLaneLoadTest, AComparisonHoldsNobodyUp) {
+  const auto store = std::make_shared<SlowStore>();
+  Lane& lane = NewLane({}, store);
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 50, "", true}), IsOk());
+  store->Hold();
+  absl::StatusOr<Comparison> comparison = absl::UnknownError("not made");
+  std::thread comparing([&] { comparison = lane.Compare(); });
+  absl::Cleanup end = [&] {
+    store->Release();
+    comparing.join();
+  };
+  store->AwaitLoad();
+  EXPECT_THAT(Do(lane, Want("a", 3)), IsOk());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+  std::move(end).Invoke();
+  ASSERT_THAT(comparison, IsOk());
+  EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
+  EXPECT_EQ(comparison->revision, 2) << "what was committed meanwhile is compared too";
+}
+
+TEST_F(QuotaLaneLoadTest, AComparisonSeesWhatSomebodyWroteToTheTables) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 50, "", true}), IsOk());
+  ASSERT_THAT(Do(lane, Want("a", 3)), IsOk());
+  database_.Execute("UPDATE quota.holding SET nodes = 4");
+  EXPECT_EQ(lane.Compare()->differences.size(), 2u);
+  database_.Execute("UPDATE quota.holding SET nodes = 3");
+}
+
+}  // namespace
+}  // namespace muster::storage

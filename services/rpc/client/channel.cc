@@ -1,0 +1,53 @@
+#include "services/rpc/client/channel.h"
+
+#include <grpc/grpc.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+
+#include "absl/time/clock.h"
+#include "services/common/user_agent.h"
+#include "services/trace/client_calls.h"
+
+namespace muster::rpc {
+namespace {
+
+int Milliseconds(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+}  // namespace
+
+grpc::ChannelArguments ClientArguments() {
+  grpc::ChannelArguments arguments;
+  arguments.SetUserAgentPrefix(UserAgent());
+  arguments.SetLoadBalancingPolicyName("round_robin");
+  arguments.SetMaxReceiveMessageSize(kMaxClientReceiveBytes);
+  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(kClientKeepaliveTime));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Milliseconds(kKeepaliveTimeout));
+  // A watch may be silent for long: keep asking.
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, Milliseconds(kMinReconnectBackoff));
+  // Its name says pause, but gRPC takes it for the least time that an attempt gets.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Milliseconds(kConnectTimeout));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(kMaxReconnectBackoff));
+  return arguments;
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
+                                           absl::Duration longest_reconnect) {
+  grpc::ChannelArguments arguments = ClientArguments();
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(longest_reconnect));
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      target, grpc::InsecureChannelCredentials(), arguments, trace::ClientCalls());
+}
+
+void PrepareCall(grpc::ClientContext& context, absl::Time deadline) {
+  context.set_deadline(absl::ToChronoTime(deadline));
+}
+
+void PrepareCall(grpc::ClientContext& context, absl::Duration timeout) {
+  PrepareCall(context, absl::Now() + timeout);
+}
+
+}  // namespace muster::rpc

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "services/rpc/limits.h"
+
+namespace muster::rpc {
+
+// Keepalive, reconnection, message sizes and round robin over all addresses of a name, as limits.h
+// has them.
+grpc::ChannelArguments ClientArguments();
+
+// Connects when it is first used; its calls go on in the caller's trace (services/trace). `target`:
+// `host:port`, `dns:///name:port`, `unix:path`.
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
+                                           absl::Duration longest_reconnect = kMaxReconnectBackoff);
+
+// Before the call: sets its deadline.
+void PrepareCall(grpc::ClientContext& context, absl::Time deadline);
+void PrepareCall(grpc::ClientContext& context, absl::Duration timeout);
+
+}  // namespace muster::rpc

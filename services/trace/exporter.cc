@@ -1,0 +1,144 @@
+#include "services/trace/exporter.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/types/span.h"
+#include "services/common/error.h"
+#include "services/common/log.h"
+#include "services/common/status_macros.h"
+
+namespace muster::trace {
+namespace {
+
+constexpr size_t kBatch = 512;  // spans in a request
+constexpr int kAttempts = 3;
+
+// A collector that is busy or away: the same again may be taken.
+bool IsPassing(long code) { return code == 429 || code == 502 || code == 503 || code == 504; }
+
+size_t Ignore(char*, size_t size, size_t count, void*) { return size * count; }
+
+struct Outcome {
+  bool taken = false;
+  bool again = false;
+  std::string error = {};
+};
+
+Outcome PostOnce(const std::string& endpoint, const std::string& request, absl::Duration timeout) {
+  CURL* const curl = curl_easy_init();
+  if (curl == nullptr) return {.error = "no memory"};
+  curl_slist* const headers = curl_slist_append(nullptr, "Content-Type: application/json");
+  curl_easy_setopt(curl, CURLOPT_URL, endpoint.c_str());
+  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.data());
+  curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(request.size()));
+  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, Ignore);
+  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                   std::max<long>(1, static_cast<long>(absl::ToInt64Milliseconds(timeout))));
+  const CURLcode result = curl_easy_perform(curl);
+  long code = 0;
+  curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &code);
+  curl_slist_free_all(headers);
+  curl_easy_cleanup(curl);
+  if (result != CURLE_OK) return {.again = true, .error = curl_easy_strerror(result)};
+  if (code >= 200 && code < 300) return {.taken = true};
+  return {.again = IsPassing(code), .error = absl::StrCat("HTTP ", code)};
+}
+
+}  // namespace
+
+Exporter::Exporter(Options options) : options_(std::move(options)), file_(options_.file) {}
+
+absl::StatusOr<std::unique_ptr<Exporter>> Exporter::Create(Options options) {
+  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (initialised != CURLE_OK) return absl::InternalError("libcurl cannot be used.");
+  auto exporter = std::unique_ptr<Exporter>(new Exporter(std::move(options)));
+  const absl::Status opened = exporter->file_.Open();
+  if (!opened.ok()) return error::InvalidField("--trace_file", opened.message());
+  exporter->thread_ = std::thread([raw = exporter.get()] { raw->Run(); });
+  return exporter;
+}
+
+void Exporter::Stop() {
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(stopping_, true)) return;
+    end_ = absl::Now() + options_.farewell;
+    wakes_.SignalAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Exporter::Record(Span span) {
+  MutexLock lock(mutex_);
+  if (stopping_ || waiting_.size() >= options_.max_waiting) {
+    TheCounts().left_out.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  waiting_.push_back(std::move(span));
+  if (waiting_.size() == kBatch) wakes_.SignalAll();
+}
+
+void Exporter::Run() {
+  while (true) {
+    std::vector<Span> spans;
+    bool last = false;
+    {
+      MutexLock lock(mutex_);
+      if (waiting_.size() < kBatch && !stopping_) wakes_.WaitFor(mutex_, options_.interval);
+      spans.swap(waiting_);
+      last = stopping_;
+    }
+    for (size_t i = 0; i < spans.size(); i += kBatch) {
+      const auto end = spans.begin() + static_cast<long>(std::min(i + kBatch, spans.size()));
+      Send({std::make_move_iterator(spans.begin() + static_cast<long>(i)),
+            std::make_move_iterator(end)});
+    }
+    if (last && spans.empty()) return;
+  }
+}
+
+void Exporter::Send(const std::vector<Span>& spans) {
+  const std::string request = ToOtlp(options_.service, spans);
+  bool sent = true;
+  if (!options_.file.empty()) sent = file_.Write(absl::StrCat(request, "\n"));
+  if (!options_.endpoint.empty()) sent = Post(request) && sent;
+  auto& count = sent ? TheCounts().sent : TheCounts().left_out;
+  count.fetch_add(static_cast<int64_t>(spans.size()), std::memory_order_relaxed);
+}
+
+absl::Duration Exporter::TimeLeft() {
+  MutexLock lock(mutex_);
+  return end_ - absl::Now();
+}
+
+bool Exporter::Pause(absl::Duration pause) {
+  MutexLock lock(mutex_);
+  if (!stopping_) wakes_.WaitFor(mutex_, pause);
+  return end_ > absl::Now();
+}
+
+bool Exporter::Post(const std::string& request) {
+  Outcome outcome{.error = "the program ends"};
+  absl::Duration pause = options_.pause;
+  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+    const absl::Duration left = TimeLeft();
+    if (left <= absl::ZeroDuration()) break;
+    outcome = PostOnce(options_.endpoint, request, std::min(left, options_.timeout));
+    if (!outcome.again || attempt == kAttempts || !Pause(pause)) break;
+    pause *= 2;
+  }
+  if (!outcome.taken && !std::exchange(failing_, true))
+    log::Warn("spans are not taken", {{"endpoint", options_.endpoint}, {"error", outcome.error}});
+  if (outcome.taken && std::exchange(failing_, false))
+    log::Info("spans are taken again", {{"endpoint", options_.endpoint}});
+  return outcome.taken;
+}
+
+}  // namespace muster::trace

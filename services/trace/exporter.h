@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/common/append_file.h"
+#include "services/common/mutex.h"
+#include "services/trace/otlp.h"
+#include "services/trace/span.h"
+
+namespace muster::trace {
+
+// Spans on their way out, to a file or to a collector (OpenTelemetry's, Jaeger, Tempo) over HTTP, or to
+// both. What is recorded waits for a thread of its own, which sends it in batches; what does not fit,
+// and what nobody takes, is left out and counted. Thread-safe.
+class Exporter final : public Recorder {
+ public:
+  struct Options {
+    Service service = {};
+    std::string file = {};      // a request of OTLP/JSON a line; empty: none
+    std::string endpoint = {};  // e.g. http://127.0.0.1:4318/v1/traces; empty: none
+    size_t max_waiting = 8192;  // spans
+    absl::Duration interval = absl::Seconds(1);  // longest that a span waits to be sent
+    absl::Duration timeout = absl::Seconds(5);   // of a request to the collector
+    absl::Duration pause = absl::Seconds(1);  // before the first repetition; doubled for the next
+    absl::Duration farewell = absl::Seconds(3);  // for what waits when it ends
+  };
+
+  // INVALID_ARGUMENT: the file cannot be written.
+  static absl::StatusOr<std::unique_ptr<Exporter>> Create(Options options);
+  ~Exporter() override { Stop(); }
+
+  // Sends what waits, within Options::farewell; what is recorded later is left out. Idempotent.
+  void Stop();
+
+  void Record(Span span) override;
+  // Opens the file anew by its name. UNAVAILABLE.
+  absl::Status ReopenFile() { return file_.Open(); }
+
+ private:
+  explicit Exporter(Options options);
+
+  void Run();
+  void Send(const std::vector<Span>& spans);
+  // Until it is taken, or not to be; false when it was not.
+  bool Post(const std::string& request);
+  // False: there is no time left.
+  bool Pause(absl::Duration pause);
+  absl::Duration TimeLeft();
+
+  const Options options_;
+  AppendFile file_;
+  bool failing_ = false;  // of the thread: so that a failure is told once
+  Mutex mutex_;
+  CondVar wakes_;
+  std::vector<Span> waiting_ MUSTER_GUARDED_BY(mutex_);
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  absl::Time end_ MUSTER_GUARDED_BY(mutex_) = absl::InfiniteFuture();
+  std::thread thread_;
+};
+
+}  // namespace muster::trace

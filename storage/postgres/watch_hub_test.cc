@@ -1,0 +1,143 @@
+// Who is told of a change, and who is woken for it.
+#include "storage/postgres/watch_hub.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/latch.h"
+#include "services/common/mutex.h"
+
+namespace muster::storage {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class WatchHubTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Watcher> Join(std::vector<std::string> kinds, std::string key_prefix,
+                                size_t limit = 10) {
+    auto watcher = std::make_shared<Watcher>(
+        WatchOptions{.kinds = std::move(kinds), .key_prefix = std::move(key_prefix)}, limit);
+    MutexLock lock(hub_.mutex());
+    hub_.Join(watcher);
+    return watcher;
+  }
+
+  // One change, of the next revision.
+  void Send(const std::string& kind, const std::string& key) {
+    MutexLock lock(hub_.mutex());
+    hub_.Send({{++revision_, kind, key, std::make_shared<const std::string>("bytes")}});
+  }
+
+  // The keys of what waits, or what else it is.
+  static std::vector<std::string> TakeAll(Watcher& watcher) {
+    std::vector<std::string> taken;
+    while (auto item = watcher.Next())
+      taken.push_back(item->type == WatchItem::Type::kProgress ? "progress" : item->key);
+    return taken;
+  }
+
+  int64_t revision_ = 0;
+  WatchHub hub_;
+};
+
+TEST_F(WatchHubTest, AChangeReachesThoseThatWantItsKindOrItsKeysBeginning) {
+  const auto all = Join({}, "");
+  const auto nodes = Join({"node"}, "");
+  const auto pool = Join({}, "pools/a/");
+  const auto nodes_of_pool = Join({"node", "node_pool"}, "pools/a/");
+  const auto longer = Join({}, "pools/a/nodes/n1/and/more");
+  Send("node", "pools/a/nodes/n1");
+  Send("node_pool", "pools/a");
+  Send("node", "pools/ab/nodes/n2");
+  Send("claim", "claims/c");
+  EXPECT_THAT(TakeAll(*all),
+              ElementsAre("pools/a/nodes/n1", "pools/a", "pools/ab/nodes/n2", "claims/c"));
+  EXPECT_THAT(TakeAll(*nodes), ElementsAre("pools/a/nodes/n1", "pools/ab/nodes/n2"));
+  EXPECT_THAT(TakeAll(*pool), ElementsAre("pools/a/nodes/n1"));
+  EXPECT_THAT(TakeAll(*nodes_of_pool), ElementsAre("pools/a/nodes/n1"));
+  EXPECT_THAT(TakeAll(*longer), IsEmpty());
+}
+
+TEST_F(WatchHubTest, WhatIsOursAloneReachesNobody) {
+  const auto all = Join({}, "");
+  Send("_kept_request", "kept_requests/1");
+  EXPECT_THAT(TakeAll(*all), IsEmpty());
+}
+
+// The index finds whom a look at every watcher finds.
+TEST_F(WatchHubTest, NobodyIsForgottenAmongMany) {
+  const std::vector<std::string> kinds = {"node", "node_pool", "claim"};
+  const std::vector<std::string> keys = {"", "a", "ab", "abc", "b", "ba", "bab", "c"};
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  for (const std::string& key : keys) {
+    watchers.push_back(Join({}, key, 100));
+    for (size_t i = 0; i < kinds.size(); ++i)
+      watchers.push_back(Join({kinds.begin(), kinds.begin() + static_cast<long>(i) + 1}, key, 100));
+  }
+  // Some go meanwhile.
+  for (size_t i = 0; i < watchers.size(); i += 5) watchers[i]->Cancel();
+  hub_.Tend({});
+  std::erase_if(watchers, [](const auto& watcher) { return watcher->cancelled(); });
+  std::vector<std::vector<std::string>> expected(watchers.size());
+  for (const std::string& kind : kinds) {
+    for (const std::string& key : keys) {
+      Send(kind, key);
+      for (size_t i = 0; i < watchers.size(); ++i) {
+        if (watchers[i]->Matches(kind, key)) expected[i].push_back(key);
+      }
+    }
+  }
+  for (size_t i = 0; i < watchers.size(); ++i) EXPECT_EQ(TakeAll(*watchers[i]), expected[i]);
+  EXPECT_EQ(hub_.Count(), static_cast<int64_t>(watchers.size()));
+}
+
+TEST_F(WatchHubTest, OnlyWhoeverIsToldSomethingIsWoken) {
+  const auto told = Join({}, "a/");
+  const auto other = Join({}, "b/");
+  Awaited<bool> woken;
+  told->NotifyWhenReady([&] { woken.Set(true); });
+  std::atomic<bool> other_woken = false;
+  other->NotifyWhenReady([&] { other_woken = true; });
+  for (int i = 0; i < 100; ++i) Send("node", absl::StrCat("a/", i));
+  woken.Wait();
+  hub_.Stop();  // all that were to be woken are
+  EXPECT_FALSE(other_woken);
+}
+
+TEST_F(WatchHubTest, WhoeverWaitsIsWokenForProgressAndForTheEndOfASlowWatch) {
+  const auto slow = Join({}, "", 1);
+  const auto waits = Join({}, "elsewhere");
+  Awaited<bool> woken;
+  waits->NotifyWhenReady([&] { woken.Set(true); });
+  Send("node", "a");
+  Send("node", "b");
+  EXPECT_THAT(TakeAll(*slow), ElementsAre("a"));
+  ASSERT_TRUE(slow->Ended().has_value());
+  EXPECT_EQ(slow->Ended()->code(), absl::StatusCode::kResourceExhausted);
+  hub_.Tend({.revision = 2});
+  woken.Wait();
+  EXPECT_THAT(TakeAll(*waits), ElementsAre("progress"));
+  EXPECT_EQ(hub_.Count(), 1) << "the slow one is forgotten";
+}
+
+TEST_F(WatchHubTest, AllEndTogether) {
+  const auto one = Join({}, "");
+  const auto two = Join({"node"}, "x");
+  MutexLock lock(hub_.mutex());
+  hub_.EndAll(absl::UnavailableError("The server stops."));
+  EXPECT_EQ(one->Ended()->code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(two->Ended()->code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace muster::storage

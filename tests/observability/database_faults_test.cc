@@ -1,0 +1,177 @@
+// Of the database and whoever else is in it.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "tests/observability/server_faults.h"
+#include "tests/testing/sql.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr char kHolders[] =
+    "SELECT 1 FROM pg_locks WHERE relation = 'configuration.pool_configuration'::regclass AND "
+    "mode = 'ExclusiveLock' AND granted";
+constexpr char kWaitForStandby[] = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+
+class DatabaseFaults : public ServerFaults {
+ protected:
+  static MiniMuster::Options OwnDatabase() {
+    MiniMuster::Options options = Fast();
+    options.own_cluster = true;
+    return options;
+  }
+  // A session that does this and stays.
+  void Hold(const std::string& sql) {
+    holder_ = std::thread([this, sql] {
+      EXPECT_THROW(muster_->database().Execute(absl::StrCat("BEGIN; ", sql, "; ", kStay)),
+                   SqlError);
+    });
+  }
+  void LetGo() {
+    muster_->database().Execute(
+        absl::StrCat("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE "
+                     "'BEGIN;%",
+                     kStay, "' AND pid <> pg_backend_pid()"));
+    holder_.join();
+  }
+  static constexpr char kStay[] = "SELECT pg_sleep(600)";
+  std::thread holder_;
+};
+
+TEST_F(DatabaseFaults, OneThatIsAway) {
+  Start(OwnDatabase());
+  Run({.name = "PostgreSQL stopped, callers go on",
+       .inject = [&] { muster_->cluster().Stop(PostgresCluster::StopMode::kFast); },
+       .mend = [&] { muster_->cluster().Start(); },
+       .meanwhile = Resizes(),
+       .alerts = {"MusterDatabaseAway", "MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow"},
+       .may_fire = {"MusterNoLeader", "MusterFleetNotReconciled", "MusterCommandsStuck",
+                    "MusterCommitsInDoubt", "MusterSlow", "MusterAuditsFail", "MusterPeerAway"},
+       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+}
+
+TEST_F(DatabaseFaults, AHeadThatSomebodyHolds) {
+  Start(Fast());
+  Run({.name = "a session holds the lock of lifecycle's journal",
+       .inject = [&] { Hold("SELECT * FROM lifecycle.journal_head FOR UPDATE"); },
+       .mend = [&] { LetGo(); },
+       .meanwhile = Resizes(),
+       .alerts = {"MusterCommandsStuck", "MusterNoLeader", "MusterFleetNotReconciled"},
+       .may_fire = {"MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterSlow",
+                    "MusterDatabaseAway", "MusterAuditsFail"},
+       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+}
+
+TEST_F(DatabaseFaults, OneRestoredToItsPast) {
+  Start(Fast());
+  const Past past(muster_->database(), "quota");
+  ASSERT_TRUE(muster_->Resize(4).ok());
+  ASSERT_TRUE(muster_->AwaitSettled(4));
+  Run({.name = "quota's database restored under a running musterd",
+       .inject =
+           [&] {
+             kill(muster_->pid(), SIGSTOP);
+             past.Restore();
+             kill(muster_->pid(), SIGCONT);
+           },
+       .mend = [] {},
+       .meanwhile = Resizes(),
+       .alerts = {"MusterHistoryReplaced"},
+       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterOverAllocation",
+                    "MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterPeerAway"},
+       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+}
+
+TEST_F(DatabaseFaults, ATableThatSomebodyHolds) {
+  Start(Fast());
+  Run({.name = "a session holds a lock on configuration's pools when a release comes",
+       .inject =
+           [&] {
+             Hold("LOCK TABLE configuration.pool_configuration IN EXCLUSIVE MODE");
+             Until([&] { return !muster_->database().Query(kHolders).empty(); }, "the lock");
+             // In a batch with what waits for the lock it fails with it.
+             Until(
+                 [&] {
+                   return muster_->Ctl({"publish", "release", "stable~gpu-driver~580.65.06"})
+                              .exit_code == 0;
+                 },
+                 "the release");
+           },
+       .mend = [&] { LetGo(); },
+       .alerts = {"MusterReleasesUnsettled"},
+       .may_fire = {"MusterCommandsStuck", "MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow",
+                    "MusterSlow", "MusterDatabaseAway", "MusterPeerAway", "MusterAuditsFail",
+                    "MusterFleetNotReconciled"},
+       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+}
+
+TEST_F(DatabaseFaults, LocksThatComeAndGo) {
+  Start(Fast());
+  const TempFolder folder;
+  int limit = 24;
+  std::atomic<bool> ends = false;
+  std::thread batch;
+  Run({.name = "somebody's batch takes the lock of quota's journal for 1.5 s again and again",
+       .inject =
+           [&] {
+             batch = std::thread([&] {
+               while (!ends) {
+                 muster_->database().Execute(
+                     "BEGIN; SELECT * FROM quota.journal_head FOR UPDATE; SELECT pg_sleep(1.5); "
+                     "COMMIT");
+               }
+             });
+           },
+       .mend =
+           [&] {
+             ends = true;
+             batch.join();
+           },
+       .meanwhile =
+           [&] {
+             limit = limit == 24 ? 23 : 24;
+             std::ofstream(folder.Path("quota.yaml"))
+                 << "{apiVersion: muster/v1, kind: Quota, metadata: {organization: acme}, spec: "
+                    "{zone: RNO2A, instanceType: gd-8xa100-i128, computeClass: default, limit: "
+                 << limit << "}}\n";
+             Ctl({"apply", "-f", folder.Path("quota.yaml")});
+           },
+       .alerts = {"MusterSlow"},
+       .may_fire = {"MusterCommandsStuck"}});
+}
+
+TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
+  Start(OwnDatabase());
+  std::thread caller;
+  Run({.name = "the standby that COMMIT waits for is away, then PostgreSQL crashes",
+       .inject =
+           [&] {
+             const TestDatabase& database = muster_->database();
+             database.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+             database.Execute("SELECT pg_reload_conf()");
+             caller = std::thread([&] { (void)muster_->Resize(4); });
+             Until([&] { return !database.Query(kWaitForStandby).empty(); }, "a COMMIT that waits");
+             // For when it is back.
+             database.Execute("ALTER SYSTEM RESET synchronous_standby_names");
+             muster_->cluster().Stop(PostgresCluster::StopMode::kImmediate);
+           },
+       .mend =
+           [&] {
+             muster_->cluster().Start();
+             caller.join();
+           },
+       .alerts = {"MusterCommitsInDoubt", "MusterDatabaseAway"},
+       .may_fire = {"MusterNoLeader", "MusterFleetNotReconciled", "MusterCommandsStuck",
+                    "MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterSlow",
+                    "MusterAuditsFail", "MusterPeerAway"},
+       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+}
+
+}  // namespace
+}  // namespace muster::testing

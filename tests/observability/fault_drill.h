@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/observability/on_call.h"
+#include "tests/observability/prometheus_process.h"
+
+namespace muster::testing {
+
+// A fault, what of it pages whom, and its end.
+struct Fault {
+  std::string name = {};
+  std::function<void()> inject = {};
+  std::function<void()> mend = {};
+  // What callers do meanwhile, again and again; may fail.
+  std::function<void()> meanwhile = {};
+  std::set<std::string> alerts = {};    // every one of them fires
+  std::set<std::string> may_fire = {};  // these may, and no others
+  // These may still fire a while after its end: they look back for longer than a drill lasts.
+  std::set<std::string> may_linger = {};
+};
+
+// Our rules run sixty times as fast as in production.
+inline constexpr int kDrillTimes = 60;
+
+// Nothing fires; the fault is injected, and its alerts fire; it is mended, and they cease. Prints a line with how long either took, and
+// writes what the desk showed in between to on_call/SUITE.TEST.md of the build; tests/observability/day_on_call makes one of all.
+void Drill(const Prometheus& prometheus, const Fault& fault, const Desk& desk);
+
+}  // namespace muster::testing

@@ -1,0 +1,43 @@
+#include "tests/observability/on_call.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(LooksOf, AreWhatAsksAndChangesNothing) {
+  const Looks looks = LooksOf(
+      "- Look: `muster_lane_revision`, `musterctl get nodes -o wide`, `muster_<service>_audits`, "
+      "`53300`.\n"
+      "- Do: `musterctl withdraw release ...`; `musterctl debug audit`; `--orphan_grace`; `sum by "
+      "(a) (b)`.");
+  EXPECT_THAT(looks.commands, ElementsAre("musterctl get nodes -o wide", "musterctl debug audit"));
+  EXPECT_THAT(looks.queries, ElementsAre("muster_lane_revision", "sum by (a) (b)"));
+}
+
+TEST(RunbookOf, IsASectionWithoutItsHeading) {
+  EXPECT_THAT(RunbookOf("MusterDown"), HasSubstr("- Do: start it"));
+  EXPECT_EQ(RunbookOf("MusterDown").find("##"), std::string::npos);
+  EXPECT_EQ(RunbookOf("Muster"), "no section");
+}
+
+TEST(TroubleIn, CountsEqualLinesSinceThen) {
+  const absl::Time since = absl::FromUnixSeconds(1'750'000'000);  // 2025-06-15T15:06:40Z
+  EXPECT_THAT(TroubleIn(R"({"ts":"2025-06-15T15:06:39.000000Z","level":"error","msg":"before"}
+{"ts":"2025-06-15T15:06:41.000000Z","level":"warn","msg":"slow","service":"quota"}
+{"ts":"2025-06-15T15:06:42.000000Z","level":"info","msg":"fine"}
+no JSON
+{"ts":"2025-06-15T15:06:43.000000Z","level":"warn","msg":"slow","service":"quota"}
+)",
+                        since),
+              ElementsAre("2 x warn: slow service=\"quota\""));
+  EXPECT_THAT(TroubleIn("", since), IsEmpty());
+}
+
+}  // namespace
+}  // namespace muster::testing

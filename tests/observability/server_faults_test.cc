@@ -1,0 +1,117 @@
+// Of servers and their tables.
+#include "tests/observability/server_faults.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace muster::testing {
+namespace {
+
+constexpr char kFollowers[] = "muster_lifecycle_leading == 0";
+
+TEST_F(ServerFaults, AServerThatDied) {
+  Start(Fast());
+  Run({.name = "kill -9 of the only musterd",
+       .inject = [&] { muster_->Kill(); },
+       .mend = [&] { muster_->Start(); },
+       .alerts = {"MusterDown", "MusterReplicaDown"}});
+}
+
+TEST_F(ServerFaults, AServerThatHangs) {
+  Start(Fast());
+  Run({.name = "kill -STOP of the only musterd",
+       .inject = [&] { kill(muster_->pid(), SIGSTOP); },
+       .mend = [&] { kill(muster_->pid(), SIGCONT); },
+       .alerts = {"MusterDown", "MusterReplicaDown"},
+       .may_fire = {"MusterFleetNotReconciled"}});
+}
+
+TEST_F(ServerFaults, AReplicaThatDied) {
+  Start(TwoReplicas());
+  // What comes due at the one that does not lead is not for it to look at.
+  ASSERT_TRUE(muster_->Resize(4).ok());
+  ASSERT_TRUE(muster_->AwaitSettled(4));
+  Until([&] { return prometheus_->api().Ask(kFollowers).series == 1; }, "a replica that follows");
+  EXPECT_THAT(prometheus_->api().Values(
+                  absl::StrCat("muster_lifecycle_due_pools > 0 and on (instance) ", kFollowers)),
+              ::testing::IsEmpty());
+  Run({.name = "kill -9 of one of two replicas",
+       .inject = [&] { muster_->Kill(1); },
+       .mend = [&] { muster_->Start(); },
+       .alerts = {"MusterReplicaDown"}});
+}
+
+TEST_F(ServerFaults, APeerThatIsAway) {
+  MiniMuster::Options options = Fast();
+  options.processes = {"quota", "capacity,lifecycle,configuration"};
+  Start(options);
+  Run({.name = "kill -9 of the musterd that serves quota",
+       .inject = [&] { muster_->Kill(0); },
+       .mend = [&] { muster_->Start(); },
+       .meanwhile = Resizes(),
+       .alerts = {"MusterPeerAway", "MusterReplicaDown", "MusterAuditsFail"},
+       .may_fire = {"MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow"},
+       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+}
+
+TEST_F(ServerFaults, FilesThatRunOut) {
+  Start(Fast());
+  rlimit before{};
+  Run({.name = "prlimit --nofile to what musterd has open",
+       .inject =
+           [&] {
+             ASSERT_EQ(prlimit(muster_->pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+             const rlimit few{static_cast<rlim_t>(muster_->open_files() + 8), before.rlim_max};
+             ASSERT_EQ(prlimit(muster_->pid(), RLIMIT_NOFILE, &few, nullptr), 0);
+           },
+       .mend = [&] { prlimit(muster_->pid(), RLIMIT_NOFILE, &before, nullptr); },
+       .alerts = {"MusterFilesRunOut"},
+       .may_fire = {"MusterDatabaseAway", "MusterReplicaDown", "MusterDown"}});
+}
+
+TEST_F(ServerFaults, APoolThatIsChargedOnAnotherQuota) {
+  MiniMuster::Options options = Fast();
+  // What stands for less may be on its way.
+  options.musterd_flags.push_back("--orphan_grace=2s");
+  Start(options);
+  const auto pool = muster_->GetPool();
+  ASSERT_TRUE(pool.ok()) << pool.status();
+  const auto hold = [&] {
+    grpc::ClientContext context;
+    quota::v1::SyncHoldingRequest request;
+    request.mutable_holding()->set_name(absl::StrCat(
+        "organizations/acme/quotas/RNO2A~gd-8xl40-i128~default/holdings/", pool->uid()));
+    request.mutable_holding()->set_nodes(2);
+    request.mutable_holding()->set_generation(1);
+    quota::v1::SyncHoldingResponse response;
+    const auto stub = quota::v1::QuotaService::NewStub(muster_->channel());
+    return stub->SyncHolding(&context, request, &response);
+  };
+  Run({.name = "somebody charges a pool on another type's quota",
+       .inject = [&] { ASSERT_TRUE(hold().ok()); },
+       // What then belongs to no pool is given back by lifecycle.
+       .mend =
+           [&] {
+             muster_->Ctl({"delete", "nodepool", "example-nodepool", "--wait"});
+           },
+       .alerts = {"MusterOverAllocation", "MusterAuditViolations"},
+       .may_fire = {"MusterOrphansWithheld"}});
+}
+
+TEST_F(ServerFaults, ATableThatWasTamperedWith) {
+  Start(Fast());
+  Run({.name = "a machine's row holds it for a claim that there is not",
+       .inject = Tamper("UPDATE capacity.machine SET claim = 'nobody' WHERE claim IS NOT NULL"),
+       .mend = Tamper("UPDATE capacity.machine m SET claim = c.pool_uid FROM capacity.claim c "
+                      "WHERE m.claim = 'nobody'"),
+       .alerts = {"MusterAuditViolations"},
+       .may_fire = {"MusterDown", "MusterReplicaDown", "MusterOverAllocation"}});
+}
+
+}  // namespace
+}  // namespace muster::testing

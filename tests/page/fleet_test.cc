@@ -1,0 +1,154 @@
+// The fleet map in a browser, of a fleet that nobody runs: what stands where, in which colour, and
+// what a change does.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/page/browser_test_base.h"
+#include "tests/page/made_up_fleet.h"
+
+namespace muster::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The colour in the middle of a machine's cell, as `#rrggbb`, read from the canvas that shows it;
+// the sign that may stand there is passed by.
+std::string ColourOf(Browser& browser, const std::string& machine) {
+  return browser.Evaluate(absl::StrCat(R"((() => {
+    const { view, store } = muster;
+    const index = store.indexOf.get(')",
+                                       machine, R"(');
+    const block = view.viewOf.get(index);
+    const { x, y } = block.at(block.placeOf.get(index));
+    const edge = block.size.pitch >= 10 ? 4 : Math.ceil(block.size.pitch / 2);
+    const at = [(x + edge) * block.ratio, (y + block.size.pitch - edge - 1) * block.ratio];
+    const [r, g, b] = block.context.getImageData(...at, 1, 1).data;
+    return '#' + [r, g, b].map((part) => part.toString(16).padStart(2, '0')).join('');
+  })())"));
+}
+
+std::string StateColour(Browser& browser, const std::string& state) {
+  return browser.Evaluate(absl::StrCat(
+      "muster.view.painting.stateColours[muster.store.states.indexOf('", state, "')]"));
+}
+
+// The fleet's own count of a state, and the page's.
+void ExpectCount(Browser& browser, const std::string& state) {
+  const int counted = browser.Evaluate(
+      absl::StrCat("[...muster.store.cells()].filter((i) => muster.store.stateName(i) === '", state,
+                   "').length"));
+  EXPECT_GT(counted, 0);
+  EXPECT_EQ(browser.Evaluate(absl::StrCat("document.querySelector('.legend [data-name=", state,
+                                          "]').dataset.count")),
+            absl::StrCat(counted));
+}
+
+class FleetTest : public BrowserTest {
+ protected:
+  void OpenWith(int machines) {
+    fleet_.AddMachines(machines);
+    browser_.Open(fleet_.url());
+    browser_.Await(absl::StrCat("muster.store.caughtUp && muster.store.machines === ", machines));
+    browser_.Await(
+        "muster.view.blocks.length > 0 && muster.view.viewOf.size === muster.store.machines");
+  }
+
+  MadeUpFleet fleet_;
+};
+
+TEST_F(FleetTest, ShowsEveryMachineInTheColourOfItsState) {
+  OpenWith(200);
+  browser_.Screenshot(ScreenshotFile("fleet-200"));
+  EXPECT_EQ(browser_.Count("section.zone"), 1);
+  EXPECT_THAT(browser_.Text("section.zone h2"), HasSubstr("US-EAST-01A 200 machines"));
+  // Number 0 is free; 97 / 7 has the remainder that boots.
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(0)), StateColour(browser_, "free"));
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(1)), StateColour(browser_, "production"));
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(97)), StateColour(browser_, "booting"));
+  for (const char* state : {"free", "production", "booting", "triage"})
+    ExpectCount(browser_, state);
+}
+
+TEST_F(FleetTest, RepaintsAMachineThatChanges) {
+  OpenWith(200);
+  const std::string free = StateColour(browser_, "free");
+  ASSERT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(0)), free);
+  const int frames = browser_.Evaluate("muster.frames");
+  fleet_.Change(200);
+  browser_.Await(absl::StrCat("muster.frames > ", frames,
+                              " && muster.store.stateName(0) !== 'free' && !muster.scheduled"));
+  EXPECT_NE(ColourOf(browser_, MadeUpFleet::MachineId(0)), free);
+  // With the step, the free ones moved by one.
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(10)), free);
+}
+
+TEST_F(FleetTest, ColoursByProfileAndShowsOnlyWhatIsPressed) {
+  OpenWith(200);
+  browser_.Evaluate("document.getElementById('by-profile').click()");
+  EXPECT_EQ(browser_.Count(".legend .entry"), 1);
+  EXPECT_THAT(browser_.Text(".legend .entry"), HasSubstr("np-000000000000"));
+  browser_.Evaluate("document.getElementById('by-state').click()");
+  const std::string before = ColourOf(browser_, MadeUpFleet::MachineId(1));
+  browser_.Evaluate("document.querySelector('.legend [data-name=free]').click()");
+  EXPECT_NE(ColourOf(browser_, MadeUpFleet::MachineId(1)), before);
+  EXPECT_EQ(ColourOf(browser_, MadeUpFleet::MachineId(0)), StateColour(browser_, "free"));
+  browser_.Screenshot(ScreenshotFile("fleet-200-only-free"));
+}
+
+TEST_F(FleetTest, GoesFromMachineToMachineWithTheKeys) {
+  OpenWith(200);
+  const auto press = [&](const std::string& key) {
+    browser_.Evaluate(absl::StrCat(
+        "document.querySelector('canvas').dispatchEvent(new KeyboardEvent('keydown', {key: '", key,
+        "', bubbles: true}))"));
+  };
+  press("ArrowRight");
+  EXPECT_EQ(browser_.Text("#inspector h2"), MadeUpFleet::MachineId(0));
+  press("ArrowUp");
+  EXPECT_EQ(browser_.Text("#inspector h2"), MadeUpFleet::MachineId(1));
+  press("ArrowRight");
+  EXPECT_EQ(browser_.Text("#inspector h2"), MadeUpFleet::MachineId(19));
+  EXPECT_THAT(browser_.Text("#inspector"), HasSubstr("org0/main/pool-0"));
+  press("Enter");
+  browser_.Await("location.hash.startsWith('#/pool/')");
+}
+
+TEST_F(FleetTest, ComesBackAfterTheConnectionIsLost) {
+  OpenWith(200);
+  browser_.Evaluate(
+      "muster.before = muster.store; muster.counted = 0;"
+      "muster.begin = ((begin) => (data) => { ++muster.counted; begin.call(muster, data); "
+      "})(muster.begin)");
+  fleet_.RestartListener();
+  fleet_.Change(200);
+  browser_.Await("muster.store.stateName(0) !== 'free' && muster.connected");
+  for (const std::string& error : browser_.TakeErrors()) EXPECT_THAT(error, HasSubstr("/events"));
+  // It resumed: nothing was told again.
+  EXPECT_EQ(browser_.Evaluate("muster.counted"), 0);
+  EXPECT_EQ(browser_.Evaluate("muster.store.machines"), 200);
+}
+
+TEST_F(FleetTest, ShowsAHundredThousandMachines) {
+  OpenWith(100'000);
+  browser_.Screenshot(ScreenshotFile("fleet-100000"));
+  EXPECT_EQ(browser_.Count("section.zone"), 3);
+  EXPECT_EQ(browser_.Count("canvas"), 5);
+  EXPECT_THAT(browser_.Text("#time"), HasSubstr("100,000 machines"));
+  for (const int number : {0, 1, 97, 19'999, 54'321, 99'990}) {
+    const std::string machine = MadeUpFleet::MachineId(number);
+    const std::string state = browser_.Evaluate(
+        absl::StrCat("muster.store.stateName(muster.store.indexOf.get('", machine, "'))"));
+    EXPECT_EQ(ColourOf(browser_, machine), StateColour(browser_, state)) << machine << " " << state;
+  }
+  for (const char* state : {"free", "production", "booting", "triage"})
+    ExpectCount(browser_, state);
+  browser_.SetScheme("light");
+  browser_.Await("muster.view.painting.scheme === 'light'");
+  browser_.Screenshot(ScreenshotFile("fleet-100000-light"));
+}
+
+}  // namespace
+}  // namespace muster::testing

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "services/page/live_board.h"
+#include "services/page/page_listener.h"
+
+namespace muster::testing {
+
+// A board of a fleet that nobody runs, and the page's own listener that serves it: what the page
+// shows follows from what is told here. Machines stand in racks of 18 and 8, pools have 1,000
+// machines or fewer.
+class MadeUpFleet {
+ public:
+  MadeUpFleet();
+  ~MadeUpFleet();
+
+  // Machines with their pools, most of them Nodes in production.
+  void AddMachines(int machines);
+  // `count` machines change, the next ones each time: what a Node does, or who has it.
+  void Change(int count);
+
+  std::string url() const;
+  page::LiveBoard& board() { return board_; }
+  int readers() const { return listener_->readers(); }
+  // What /api/pool and /api/claim answer from now on.
+  void SetAnswers(std::string pool, std::string claim);
+  // Serves on the port that it has from now on; readers lose their connection.
+  void RestartListener();
+
+  // The id of a machine, from 0.
+  static std::string MachineId(int number);
+
+ private:
+  void TellMachine(int number, int step);
+  void TellPool(int number);
+  void Listen(const std::string& address);
+
+  page::LiveBoard board_{"made-up"};
+  std::string pool_answer_ = "{}";
+  std::string claim_answer_ = "{}";
+  std::unique_ptr<page::PageListener> listener_;
+  int machines_ = 0;
+  int next_ = 0;
+  int step_ = 0;
+};
+
+}  // namespace muster::testing

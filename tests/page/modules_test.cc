@@ -1,0 +1,158 @@
+// The pure parts of the page's scripts, asked in the browser that runs them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/page/browser_test_base.h"
+#include "tests/page/made_up_fleet.h"
+
+namespace muster::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+class ModulesTest : public BrowserTest {
+ protected:
+  ModulesTest() {
+    browser_.Open(fleet_.url());
+    browser_.Await("muster.store.caughtUp");
+  }
+
+  // What `body`, with the named things of a module at hand, returns.
+  json Run(const std::string& module, const std::string& names, const std::string& body) {
+    return browser_.Evaluate(
+        absl::StrCat("import('/", module, "').then(({", names, "}) => {", body, "})"));
+  }
+
+  MadeUpFleet fleet_;
+};
+
+constexpr char kBegin[] = "{states: ['free', 'production'], notice: 1, end: 2, version: ''}";
+
+TEST_F(ModulesTest, AStoreIsWhatItsFramesSay) {
+  const json answer = Run("store.js", "Store",
+                          absl::StrCat(R"(
+    const store = new Store();
+    store.reset()",
+                                       kBegin, R"();
+    store.apply({caughtUp: false, words: [1, ['z', 't', 'r']], cells: [[0, 0, 0, 0, 0, 'g0', 1, 2, 3, 4, 0], [5000, 1, 1, 0, 0, 'g1', 1, 2, 3, 5, 0]]});
+    const first = {machines: store.machines, counts: [...store.stateCounts], caughtUp: store.caughtUp};
+    const changes = store.apply({caughtUp: true, cells: [[0, 1, 0, 0, 0], [5000, -1]], documents: [['pool', 'p', {uid: 'u'}], ['newer', 'x', {}]]});
+    return {first, machines: store.machines, counts: store.stateCounts, rack: store.words[store.rack[0]], slot: store.slot[0],
+      changed: changes.cells, moved: changes.moved, kinds: [...changes.kinds], pool: store.poolOfUid('u')};)"));
+  EXPECT_EQ(answer["first"], (json{{"machines", 2}, {"counts", {1, 1}}, {"caughtUp", false}}));
+  EXPECT_EQ(answer["machines"], 1);
+  EXPECT_EQ(answer["counts"], (json{0, 1}));
+  EXPECT_EQ(answer["rack"], "r");
+  EXPECT_EQ(answer["slot"], 4);
+  EXPECT_EQ(answer["changed"], (json{0, 5000}));
+  EXPECT_EQ(answer["moved"], true);
+  EXPECT_EQ(answer["pool"], "p");
+}
+
+TEST_F(ModulesTest, RefusalsAreThoseOfTheQuotasKey) {
+  const json answer = Run("store.js", "Store", R"(
+    const store = new Store();
+    const pool = (reason, more) => ({zone: 'z', type: 't', class: 'default', target: 5, granted: 2, conditions: [{type: 'Quota', reason}], ...more});
+    const name = (organization, id) => `organizations/${organization}/clusters/c/nodePools/${id}`;
+    store.apply({documents: [['pool', name('a', 'over'), pool('Over')], ['pool', name('a', 'well'), pool('Under')],
+      ['pool', name('a', 'spot'), pool('Over', {class: 'spot'})], ['pool', name('b', 'other'), pool('Over')]]});
+    return [...store.refusals()];)");
+  std::map<std::string, std::string> refused;
+  for (const json& entry : answer)
+    refused[entry[0]] = absl::StrCat(entry[1][0]["name"].get<std::string>(), " ",
+                                     entry[1][0]["nodes"].get<int>(), " by ", entry[1].size());
+  EXPECT_THAT(refused,
+              UnorderedElementsAre(Pair("organizations/a/quotas/z~t~default",
+                                        "organizations/a/clusters/c/nodePools/over 3 by 1"),
+                                   Pair("organizations/a/quotas/z~t~spot",
+                                        "organizations/a/clusters/c/nodePools/spot 3 by 1"),
+                                   Pair("organizations/b/quotas/z~t~default",
+                                        "organizations/b/clusters/c/nodePools/other 3 by 1")));
+}
+
+TEST_F(ModulesTest, EverySlotIsFoundWhereItIsDrawn) {
+  const json wrong = Run("layout.js", "measure, slotAt, hit", R"(
+    const wrong = [];
+    for (const [slots, rows, columns] of [[8, 8, 1], [18, 18, 1], [40, 18, 3], [8, 2, 4]]) {
+      const block = {racks: Array.from({length: 23}), slots, rows, columns};
+      for (const pitch of [3, 4, 8, 10, 16, 24]) {
+        const size = measure(block, pitch, 300);
+        for (let rack = 0; rack < 23; ++rack) for (let slot = 0; slot < slots; ++slot) {
+          const {x, y} = slotAt(block, size, rack, slot);
+          const found = hit(block, size, x + pitch / 2, y + pitch / 2);
+          if (found?.rack !== rack || found?.slot !== slot || x + pitch > size.width || y + pitch > size.height) wrong.push([slots, pitch, rack, slot]);
+        }
+      }
+    }
+    return wrong;)");
+  EXPECT_EQ(wrong, json::array());
+}
+
+TEST_F(ModulesTest, EveryMachineHasAPlaceOfItsOwn) {
+  const json answer = Run("store.js", "Store",
+                          absl::StrCat(R"(
+    return import('/layout.js').then(({makeBlocks}) => {
+      const store = new Store();
+      store.reset()",
+                                       kBegin, R"();
+      const cells = [];
+      const slots = [0, 0, 3, -1, 900, 2];  // twice the same, none, and far too high
+      slots.forEach((slot, i) => cells.push([i, 0, 0, 0, 0, `g${i}`, 1, 2, 3, slot, 0]));
+      for (let i = 6; i < 26; ++i) cells.push([i, 0, 0, 0, 0, `g${i}`, 1, 2, 0, 0, 0]);  // no rack
+      store.apply({words: [1, ['z', 't', 'r10']], cells});
+      const [block] = makeBlocks(store);
+      const all = block.racks.flatMap((rack) => [...rack.places]).filter((index) => index >= 0);
+      return {count: block.count, all: all.length, distinct: new Set(all).size, atThree: block.racks.find((rack) => rack.name === 'r10').places[3]};
+    });)"));
+  EXPECT_EQ(answer, (json{{"count", 26}, {"all", 26}, {"distinct", 26}, {"atThree", 2}}));
+}
+
+TEST_F(ModulesTest, RacksAreNamedByWhatTellsThemApart) {
+  EXPECT_EQ(
+      Run("layout.js", "sharedStart",
+          R"(return [['a-b-r000', 'a-b-r001'], ['a-b-r000'], ['r1', 'r2'], ['x', ''], ['a-1', 'b-1']].map((names) => names[0].slice(sharedStart(names)));)"),
+      (json{"r000", "r000", "r1", "x", "a-1"}));
+}
+
+TEST_F(ModulesTest, CellsShrinkAsMachinesGrow) {
+  const json pitches = Run(
+      "layout.js", "fitPitch",
+      "return [1, 200, 2000, 20000, 100000, 1e6].map((machines) => fitPitch(machines, 1100, 700))");
+  for (size_t i = 1; i < pitches.size(); ++i) EXPECT_LE(pitches[i], pitches[i - 1]);
+  EXPECT_EQ(pitches[0], 24);
+  EXPECT_GE(pitches.back(), 3);
+}
+
+TEST_F(ModulesTest, DurationsReadAsPeopleSayThem) {
+  EXPECT_EQ(Run("dom.js", "duration",
+                "return [0, 59499, 187000, 3600000, 7500000, 273600000, -5].map(duration)"),
+            (json{"0:00", "0:59", "3:07", "1h 00m", "2h 05m", "3d 4h", "0:00"}));
+}
+
+TEST_F(ModulesTest, WhatStaysOfAListIsNotMadeAnew) {
+  EXPECT_EQ(Run("dom.js", "h, keep", R"(
+    const parent = h('div');
+    let made = 0;
+    const item = (key, print) => ({key, print, make: () => { ++made; return h('p', {}, `${key}${print}`); }});
+    keep(parent, [item('a', 1), item('b', 1), item('c', 1)]);
+    const b = parent.children[1];
+    keep(parent, [item('d', 1), item('b', 1), item('c', 2), item('a', 1)]);
+    return [made, parent.innerText, parent.children[1] === b];)"),
+            (json{5, "d1b1c2a1", true}));
+}
+
+TEST_F(ModulesTest, EveryStateOfTheServerHasALook) {
+  EXPECT_EQ(
+      Run("colours.js", "STATES", "return muster.store.states.filter((name) => !STATES[name])"),
+      json::array());
+}
+
+}  // namespace
+}  // namespace muster::testing
