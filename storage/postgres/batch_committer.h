@@ -93,8 +93,6 @@ class BatchCommitter {
   // Batches that lock the head after others wrote: a try that fails costs more than it would have
   // spared.
   static constexpr int kLockingBatches = 16;
-  // How old what the clock knows of the database's may be where the head is not read.
-  static constexpr absl::Duration kOldestTime = absl::Seconds(2);
 
   // A span of the batch in the trace of its first command, linked to the others'; none where none is
   // wanted.
@@ -198,7 +196,7 @@ void BatchCommitter<State>::Answer(absl::Span<LaneCommand<State>> batch, const a
 template <class State>
 absl::Status BatchCommitter<State>::TryBatch(absl::Span<LaneCommand<State>> batch, int64_t& shown,
                                              size_t& decided) {
-  if (locking_batches_ == 0 && clock_.SinceHead() < kOldestTime) {
+  if (locking_batches_ == 0 && clock_.SinceHead() < options_.max_time_age) {
     Attempt attempt;
     const absl::Status status = TryOnce(batch, shown, attempt);
     if (!absl::IsFailedPrecondition(status)) {

@@ -39,6 +39,9 @@ struct LaneOptions {
   // is then a fraction of any timeout. A command is never divided.
   size_t max_batch_changes = 20'000;
   absl::Duration max_decide = absl::Milliseconds(500);
+  // How old what is known of the database's clock may be where a batch is decided without a look at
+  // the head.
+  absl::Duration max_time_age = absl::Seconds(2);
   // Commands that may wait; one more is answered UNAVAILABLE at once.
   size_t max_queue = 50'000;
   // Changes that may wait for a slow watcher.

@@ -31,7 +31,7 @@ void Until(F so, absl::string_view what) {
   while (!so()) {
     if (std::chrono::steady_clock::now() > give_up)
       throw std::runtime_error(absl::StrCat("Waited a minute in vain for ", what, "."));
-    std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
