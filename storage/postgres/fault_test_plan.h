@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
 #include "storage/postgres/fault.h"
+#include "tests/testing/sql.h"
 
 namespace muster::storage {
 
@@ -35,9 +36,6 @@ inline std::string RaiseSql(absl::string_view sqlstate) {
                       "'; END$$;");
 }
 
-inline constexpr char kLoseConnectionSql[] =
-    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
-
 inline Fault FaultOf(FaultKind kind) {
   switch (kind) {
     case FaultKind::kError:
@@ -45,13 +43,13 @@ inline Fault FaultOf(FaultKind kind) {
     case FaultKind::kDoneThenTimeout:
       return {.after = RaiseSql("57014")};
     case FaultKind::kDoneThenLost:
-      return {.after = kLoseConnectionSql};
+      return {.after = testing::kLoseConnection};
     case FaultKind::kDeadlock:
       return {.before = RaiseSql("40P01")};
     case FaultKind::kSerialization:
       return {.before = RaiseSql("40001")};
     case FaultKind::kLost:
-      return {.before = kLoseConnectionSql};
+      return {.before = testing::kLoseConnection};
     case FaultKind::kReadOnly:
       return {.before = "SET transaction_read_only = on; SET default_transaction_read_only = on;"};
   }

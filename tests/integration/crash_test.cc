@@ -148,12 +148,7 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
     return muster.database().QueryValue(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND " + where);
   };
-  std::thread locker([&] {
-    EXPECT_THROW(muster.database().Execute(
-                     "SELECT 1 FROM quota.journal_head FOR UPDATE; SELECT pg_sleep(600)"),
-                 SqlError);
-  });
-  Until([&] { return sessions("wait_event = 'PgSleep'") == "1"; }, "the lock");
+  OpenTransaction locker = muster.database().Hold("SELECT 1 FROM quota.journal_head FOR UPDATE");
   absl::Status running, waiting;
   std::thread first([&] { running = set_limit("running"); });
   Until([&] { return sessions("usename = 'muster_quota' AND wait_event_type = 'Lock'") == "1"; },
@@ -168,10 +163,7 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
   std::thread ending([&] { EXPECT_EQ(muster.Terminate(), 0); });
   first.join();
   second.join();
-  muster.database().Execute(
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
-      "AND wait_event = 'PgSleep'");
-  locker.join();
+  locker.End();
   ending.join();
   EXPECT_THAT(running, StatusIs(absl::StatusCode::kUnknown)) << "it may be committed after this";
   EXPECT_THAT(waiting, StatusIs(absl::StatusCode::kUnavailable));

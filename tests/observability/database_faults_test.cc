@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <fstream>
+#include <optional>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "tests/observability/server_faults.h"
 #include "tests/testing/sql.h"
 #include "tests/testing/temp_folder.h"
@@ -14,9 +14,6 @@
 namespace muster::testing {
 namespace {
 
-constexpr char kHolders[] =
-    "SELECT 1 FROM pg_locks WHERE relation = 'configuration.pool_configuration'::regclass AND "
-    "mode = 'ExclusiveLock' AND granted";
 constexpr char kWaitForStandby[] = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
 class DatabaseFaults : public ServerFaults {
@@ -27,21 +24,10 @@ class DatabaseFaults : public ServerFaults {
     return options;
   }
   // A session that does this and stays.
-  void Hold(const std::string& sql) {
-    holder_ = std::thread([this, sql] {
-      EXPECT_THROW(muster_->database().Execute(absl::StrCat("BEGIN; ", sql, "; ", kStay)),
-                   SqlError);
-    });
-  }
-  void LetGo() {
-    muster_->database().Execute(
-        absl::StrCat("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE "
-                     "'BEGIN;%",
-                     kStay, "' AND pid <> pg_backend_pid()"));
-    holder_.join();
-  }
-  static constexpr char kStay[] = "SELECT pg_sleep(600)";
-  std::thread holder_;
+  void Hold(const std::string& sql) { holder_.emplace(muster_->database().Hold(sql)); }
+  void LetGo() { holder_.reset(); }
+
+  std::optional<OpenTransaction> holder_;
 };
 
 TEST_F(DatabaseFaults, OneThatIsAway) {
@@ -94,7 +80,6 @@ TEST_F(DatabaseFaults, ATableThatSomebodyHolds) {
        .inject =
            [&] {
              Hold("LOCK TABLE configuration.pool_configuration IN EXCLUSIVE MODE");
-             Until([&] { return !muster_->database().Query(kHolders).empty(); }, "the lock");
              // In a batch with what waits for the lock it fails with it.
              Until(
                  [&] {

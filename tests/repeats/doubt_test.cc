@@ -8,9 +8,6 @@
 namespace muster::testing {
 namespace {
 
-constexpr char kLoseConnection[] =
-    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
-
 class DoubtTest : public ::testing::Test {
  protected:
   using Stub = quota::v1::QuotaService::Stub;

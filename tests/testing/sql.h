@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -7,6 +8,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+
+struct pg_conn;
 
 namespace muster::testing {
 
@@ -17,7 +20,29 @@ using SqlRows = std::vector<std::vector<std::optional<std::string>>>;
 // last one's rows. Throws SqlError, which fails the test that does not expect it.
 SqlRows RunSql(const std::string& conninfo, const std::string& sql);
 
-// Thrown by RunSql.
+// A statement after which its session is gone, as if the server had died under it.
+inline constexpr char kLoseConnection[] =
+    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
+
+// A transaction of somebody's that has done `sql` and stays open, with the locks that it took, until
+// End or the destructor rolls it back. Throws SqlError when it could not do it.
+class OpenTransaction {
+ public:
+  OpenTransaction(const std::string& conninfo, const std::string& sql);
+  ~OpenTransaction();
+  OpenTransaction(OpenTransaction&&) noexcept;
+  OpenTransaction& operator=(OpenTransaction&&) noexcept;
+
+  void End();
+
+ private:
+  struct Finish {
+    void operator()(pg_conn* connection) const;
+  };
+  std::unique_ptr<pg_conn, Finish> connection_;
+};
+
+// Thrown by RunSql and OpenTransaction.
 class SqlError : public std::runtime_error {
  public:
   SqlError(const std::string& what, std::string state)

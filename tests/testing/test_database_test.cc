@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/testing/patience.h"
+
 namespace muster::testing {
 namespace {
 
@@ -75,6 +77,22 @@ TEST_F(TestDatabaseTest, RolesReachTheirOwnSchemaOnly) {
   EXPECT_EQ(StateOf(database.conninfo("alpha"), "INSERT INTO item VALUES (1)"), "");
   EXPECT_EQ(StateOf(database.conninfo("alpha"), "SELECT * FROM beta.item"), "42501");
   EXPECT_EQ(StateOf(database.conninfo("alpha"), "DROP TABLE alpha.item"), "42501");
+}
+
+// Databases of one template have the same oids, and the server shows everybody's sessions: the end of
+// one transaction must not be another's.
+TEST_F(TestDatabaseTest, HoldsLocksOfItsOwn) {
+  const TestDatabase one, two;
+  constexpr char kLock[] = "LOCK TABLE alpha.item IN EXCLUSIVE MODE";
+  constexpr char kTry[] = "BEGIN; LOCK TABLE alpha.item IN EXCLUSIVE MODE NOWAIT";
+  OpenTransaction of_one = one.Hold(kLock);
+  EXPECT_EQ(StateOf(one.conninfo(), kTry), "55P03");
+  EXPECT_EQ(StateOf(two.conninfo(), kTry), "");
+  const OpenTransaction of_two = two.Hold(kLock);
+  of_one.End();
+  Until([&] { return StateOf(one.conninfo(), kTry).empty(); }, "the lock's end");
+  EXPECT_EQ(StateOf(two.conninfo(), kTry), "55P03");
+  EXPECT_THROW(one.Hold("SELECT * FROM alpha.nothing"), SqlError);
 }
 
 TEST_F(TestDatabaseTest, AChangedMigrationMakesANewTemplate) {

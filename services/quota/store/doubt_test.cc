@@ -13,9 +13,6 @@ namespace {
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 
-constexpr char kLoseConnection[] =
-    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
-
 // What is to happen once: the next commit is done and reported as lost; then, before anybody asks
 // what became of it, `meanwhile`.
 struct Doubt {
@@ -26,7 +23,8 @@ struct Doubt {
 LaneOptions Doubting(const std::shared_ptr<Doubt>& doubt) {
   LaneOptions options;
   options.runner.fault = [doubt](absl::string_view site) -> Fault {
-    if (site == "write/commit" && doubt->lose.exchange(false)) return {.after = kLoseConnection};
+    if (site == "write/commit" && doubt->lose.exchange(false))
+      return {.after = testing::kLoseConnection};
     if (absl::StartsWith(site, "settle/")) {
       if (auto meanwhile = std::exchange(doubt->meanwhile, nullptr)) meanwhile();
     }

@@ -12,9 +12,6 @@ namespace {
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 
-constexpr char kLoseConnection[] =
-    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
-
 // Loads only when it is let.
 class SlowStore final : public Store<quota::State> {
  public:
@@ -108,7 +105,7 @@ LaneOptions Counting(const std::shared_ptr<Tries>& tries) {
   options.runner.fault = [tries](absl::string_view site) -> Fault {
     if (site != "write/journal_move" && !absl::StartsWith(site, "write/SELECT 1")) return {};
     ++tries->count;
-    return tries->away ? Fault{.before = kLoseConnection} : Fault{};
+    return tries->away ? Fault{.before = testing::kLoseConnection} : Fault{};
   };
   return options;
 }
@@ -241,19 +238,10 @@ TEST_F(QuotaLaneLoadTest, AHeadThatSomebodyHoldsIsNoDoubt) {
   options.connect.statement_timeout = absl::Seconds(1);
   Lane& lane = NewLane(options);
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 50, "", true}), IsOk());
-  constexpr char kHeld[] =
-      "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'BEGIN;%pg_sleep(600)%' AND "
-      "state = 'active' AND wait_event = 'PgSleep' AND pid <> pg_backend_pid()";
-  std::thread holder([&] {
-    EXPECT_ANY_THROW(database_.Execute(
-        "BEGIN; SELECT * FROM quota.journal_head FOR UPDATE; SELECT pg_sleep(600)"));
-  });
-  testing::Until([&] { return database_.QueryValue(kHeld) != "0"; }, "the lock");
+  testing::OpenTransaction holder = database_.Hold("SELECT * FROM quota.journal_head FOR UPDATE");
   EXPECT_THAT(Do(lane, Want("a", 3)), StatusIs(absl::StatusCode::kDeadlineExceeded));
   EXPECT_EQ(lane.stats().in_doubt, 0);
-  database_.Execute(
-      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'");
-  holder.join();
+  holder.End();
   EXPECT_THAT(Do(lane, Want("a", 3)), IsOk());
 }
 

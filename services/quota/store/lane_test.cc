@@ -83,9 +83,6 @@ TEST_F(QuotaLaneTest, WhatTheTablesRefuseFailsAlone) {
   EXPECT_EQ(CountOf("holding"), 2);
 }
 
-constexpr char kLoseConnection[] =
-    "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
-
 // A lane whose next writes lose their connection at the given places, once each: before the lock
 // (`lock`), before COMMIT (`commit`), or after it (`committed`).
 LaneOptions Breaking(std::shared_ptr<std::multiset<std::string>> places) {
@@ -97,10 +94,11 @@ LaneOptions Breaking(std::shared_ptr<std::multiset<std::string>> places) {
       places->erase(it);
       return true;
     };
-    if (site == "write/commit" && take("commit")) return {.before = kLoseConnection};
-    if (site == "write/commit" && take("committed")) return {.after = kLoseConnection};
-    if (site == "write/journal_move" && take("move")) return {.before = kLoseConnection};
-    if (absl::StartsWith(site, "write/SELECT") && take("lock")) return {.before = kLoseConnection};
+    if (site == "write/commit" && take("commit")) return {.before = testing::kLoseConnection};
+    if (site == "write/commit" && take("committed")) return {.after = testing::kLoseConnection};
+    if (site == "write/journal_move" && take("move")) return {.before = testing::kLoseConnection};
+    if (absl::StartsWith(site, "write/SELECT") && take("lock"))
+      return {.before = testing::kLoseConnection};
     return {};
   };
   return options;
@@ -158,7 +156,8 @@ TEST_F(QuotaLaneTest, AnotherReplicaMayCommitBeforeAnUnknownOutcomeIsSettled) {
   std::atomic<Lane*> other = nullptr;
   LaneOptions options;
   options.runner.fault = [faults, &other](absl::string_view site) -> Fault {
-    if (site == "write/commit" && faults->erase("committed") > 0) return {.after = kLoseConnection};
+    if (site == "write/commit" && faults->erase("committed") > 0)
+      return {.after = testing::kLoseConnection};
     // The head no longer bears our batch's id when we ask; the journal's row does.
     if (absl::StartsWith(site, "settle/") && faults->erase("settle") > 0) {
       EXPECT_THAT(Do(*other, Want("other", 1)), IsOk());
