@@ -24,8 +24,8 @@ SqlRows RunSql(const std::string& conninfo, const std::string& sql);
 inline constexpr char kLoseConnection[] =
     "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
 
-// A transaction of somebody's that has done `sql` and stays open, with the locks that it took, until
-// End or the destructor rolls it back. Throws SqlError when it could not do it.
+// A transaction of somebody's that has done `sql` and stays open, with the locks that it took,
+// until End or the destructor rolls it back. Throws SqlError when it could not do it.
 class OpenTransaction {
  public:
   OpenTransaction(const std::string& conninfo, const std::string& sql);

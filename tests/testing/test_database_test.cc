@@ -79,8 +79,8 @@ TEST_F(TestDatabaseTest, RolesReachTheirOwnSchemaOnly) {
   EXPECT_EQ(StateOf(database.conninfo("alpha"), "DROP TABLE alpha.item"), "42501");
 }
 
-// Databases of one template have the same oids, and the server shows everybody's sessions: the end of
-// one transaction must not be another's.
+// Databases of one template have the same oids, and the server shows everybody's sessions: the end
+// of one transaction must not be another's.
 TEST_F(TestDatabaseTest, HoldsLocksOfItsOwn) {
   const TestDatabase one, two;
   constexpr char kLock[] = "LOCK TABLE alpha.item IN EXCLUSIVE MODE";
