@@ -101,7 +101,7 @@ TEST_F(DatabaseObserverTest, IsToldOfACommitInDoubtUntilItIsSettled) {
   RunnerOptions options;
   options.fault = [&](absl::string_view site) -> Fault {
     if (site != "run/commit" || std::exchange(cut, true)) return {};
-    return {.after = "SELECT pg_terminate_backend(pg_backend_pid());"};
+    return {.after = testing::kLoseConnection};
   };
   EXPECT_THAT(Run(Write, options,
                   [&](Transaction&) -> absl::StatusOr<bool> {

@@ -144,15 +144,15 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
     quota::v1::Quota answer;
     return rpc::FromGrpcStatus(stub->UpdateQuota(&context, request, &answer));
   };
-  const auto sessions = [&](const std::string& where) {
+  const auto waiting_sessions = [&] {
     return muster.database().QueryValue(
-        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND " + where);
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
+        "usename = 'muster_quota' AND wait_event_type = 'Lock'");
   };
   OpenTransaction locker = muster.database().Hold("SELECT 1 FROM quota.journal_head FOR UPDATE");
   absl::Status running, waiting;
   std::thread first([&] { running = set_limit("running"); });
-  Until([&] { return sessions("usename = 'muster_quota' AND wait_event_type = 'Lock'") == "1"; },
-        "a write");
+  Until([&] { return waiting_sessions() == "1"; }, "a write");
   std::thread second([&] { waiting = set_limit("waiting"); });
   // Sent after it over the same connection, and answered from memory.
   grpc::ClientContext context;
@@ -163,7 +163,7 @@ TEST(Crash, WhoWaitsWhenTheServerGoesIsToldThatNothingWasDone) {
   std::thread ending([&] { EXPECT_EQ(muster.Terminate(), 0); });
   first.join();
   second.join();
-  locker.End();
+  locker.reset();
   ending.join();
   EXPECT_THAT(running, StatusIs(absl::StatusCode::kUnknown)) << "it may be committed after this";
   EXPECT_THAT(waiting, StatusIs(absl::StatusCode::kUnavailable));

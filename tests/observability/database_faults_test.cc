@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <fstream>
-#include <optional>
 #include <thread>
 
 #include "tests/observability/server_faults.h"
@@ -24,10 +23,10 @@ class DatabaseFaults : public ServerFaults {
     return options;
   }
   // A session that does this and stays.
-  void Hold(const std::string& sql) { holder_.emplace(muster_->database().Hold(sql)); }
+  void Hold(const std::string& sql) { holder_ = muster_->database().Hold(sql); }
   void LetGo() { holder_.reset(); }
 
-  std::optional<OpenTransaction> holder_;
+  OpenTransaction holder_;
 };
 
 TEST_F(DatabaseFaults, OneThatIsAway) {

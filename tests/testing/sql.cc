@@ -7,10 +7,10 @@
 namespace muster::testing {
 namespace {
 
-using Connection = std::unique_ptr<PGconn, decltype(&PQfinish)>;
+using Session = std::unique_ptr<PGconn, EndSession>;
 
-Connection Connect(const std::string& conninfo) {
-  Connection connection(PQconnectdb(conninfo.c_str()), &PQfinish);
+Session Connect(const std::string& conninfo) {
+  Session connection(PQconnectdb(conninfo.c_str()));
   if (PQstatus(connection.get()) != CONNECTION_OK) {
     throw SqlError(PQerrorMessage(connection.get()), "");
   }
@@ -48,18 +48,13 @@ SqlRows RunSql(const std::string& conninfo, const std::string& sql) {
   return RunOn(Connect(conninfo).get(), sql);
 }
 
-OpenTransaction::OpenTransaction(const std::string& conninfo, const std::string& sql)
-    : connection_(Connect(conninfo).release()) {
-  RunOn(connection_.get(), "BEGIN");
-  RunOn(connection_.get(), sql);
+OpenTransaction HoldSql(const std::string& conninfo, const std::string& sql) {
+  Session session = Connect(conninfo);
+  RunOn(session.get(), "BEGIN");
+  RunOn(session.get(), sql);
+  return session;
 }
 
-OpenTransaction::~OpenTransaction() = default;
-OpenTransaction::OpenTransaction(OpenTransaction&&) noexcept = default;
-OpenTransaction& OpenTransaction::operator=(OpenTransaction&&) noexcept = default;
-
-void OpenTransaction::End() { connection_ = nullptr; }
-
-void OpenTransaction::Finish::operator()(pg_conn* connection) const { PQfinish(connection); }
+void EndSession::operator()(pg_conn* connection) const { PQfinish(connection); }
 
 }  // namespace muster::testing

@@ -24,25 +24,17 @@ SqlRows RunSql(const std::string& conninfo, const std::string& sql);
 inline constexpr char kLoseConnection[] =
     "DO $$BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(60); END$$;";
 
-// A transaction of somebody's that has done `sql` and stays open, with the locks that it took,
-// until End or the destructor rolls it back. Throws SqlError when it could not do it.
-class OpenTransaction {
- public:
-  OpenTransaction(const std::string& conninfo, const std::string& sql);
-  ~OpenTransaction();
-  OpenTransaction(OpenTransaction&&) noexcept;
-  OpenTransaction& operator=(OpenTransaction&&) noexcept;
-
-  void End();
-
- private:
-  struct Finish {
-    void operator()(pg_conn* connection) const;
-  };
-  std::unique_ptr<pg_conn, Finish> connection_;
+struct EndSession {
+  void operator()(pg_conn* connection) const;
 };
+// A transaction of somebody's that stays open, with the locks that it took, until its pointer is
+// reset or goes: then it is rolled back.
+using OpenTransaction = std::unique_ptr<pg_conn, EndSession>;
 
-// Thrown by RunSql and OpenTransaction.
+// Does `sql` in such a transaction. Throws SqlError when it could not.
+OpenTransaction HoldSql(const std::string& conninfo, const std::string& sql);
+
+// Thrown by RunSql and HoldSql.
 class SqlError : public std::runtime_error {
  public:
   SqlError(const std::string& what, std::string state)

@@ -36,7 +36,7 @@ class TestDatabase {
   // As superuser.
   SqlRows Query(const std::string& sql) const { return RunSql(conninfo(), sql); }
   void Execute(const std::string& sql) const { RunSql(conninfo(), sql); }
-  OpenTransaction Hold(const std::string& sql) const { return {conninfo(), sql}; }
+  OpenTransaction Hold(const std::string& sql) const { return HoldSql(conninfo(), sql); }
   // The one field of the one row; throws when there is another number of them or it is NULL.
   std::string QueryValue(const std::string& sql) const;
 

@@ -89,7 +89,7 @@ TEST_F(TestDatabaseTest, HoldsLocksOfItsOwn) {
   EXPECT_EQ(StateOf(one.conninfo(), kTry), "55P03");
   EXPECT_EQ(StateOf(two.conninfo(), kTry), "");
   const OpenTransaction of_two = two.Hold(kLock);
-  of_one.End();
+  of_one.reset();
   Until([&] { return StateOf(one.conninfo(), kTry).empty(); }, "the lock's end");
   EXPECT_EQ(StateOf(two.conninfo(), kTry), "55P03");
   EXPECT_THROW(one.Hold("SELECT * FROM alpha.nothing"), SqlError);

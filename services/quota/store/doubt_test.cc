@@ -11,6 +11,7 @@ namespace muster::storage {
 namespace {
 
 using ::muster::testing::IsOk;
+using ::muster::testing::kLoseConnection;
 using ::muster::testing::StatusIs;
 
 // What is to happen once: the next commit is done and reported as lost; then, before anybody asks
@@ -23,8 +24,7 @@ struct Doubt {
 LaneOptions Doubting(const std::shared_ptr<Doubt>& doubt) {
   LaneOptions options;
   options.runner.fault = [doubt](absl::string_view site) -> Fault {
-    if (site == "write/commit" && doubt->lose.exchange(false))
-      return {.after = testing::kLoseConnection};
+    if (site == "write/commit" && doubt->lose.exchange(false)) return {.after = kLoseConnection};
     if (absl::StartsWith(site, "settle/")) {
       if (auto meanwhile = std::exchange(doubt->meanwhile, nullptr)) meanwhile();
     }

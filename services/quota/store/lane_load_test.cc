@@ -10,6 +10,7 @@ namespace muster::storage {
 namespace {
 
 using ::muster::testing::IsOk;
+using ::muster::testing::kLoseConnection;
 using ::muster::testing::StatusIs;
 
 // Loads only when it is let.
@@ -105,7 +106,7 @@ LaneOptions Counting(const std::shared_ptr<Tries>& tries) {
   options.runner.fault = [tries](absl::string_view site) -> Fault {
     if (site != "write/journal_move" && !absl::StartsWith(site, "write/SELECT 1")) return {};
     ++tries->count;
-    return tries->away ? Fault{.before = testing::kLoseConnection} : Fault{};
+    return tries->away ? Fault{.before = kLoseConnection} : Fault{};
   };
   return options;
 }
@@ -241,7 +242,7 @@ TEST_F(QuotaLaneLoadTest, AHeadThatSomebodyHoldsIsNoDoubt) {
   testing::OpenTransaction holder = database_.Hold("SELECT * FROM quota.journal_head FOR UPDATE");
   EXPECT_THAT(Do(lane, Want("a", 3)), StatusIs(absl::StatusCode::kDeadlineExceeded));
   EXPECT_EQ(lane.stats().in_doubt, 0);
-  holder.End();
+  holder.reset();
   EXPECT_THAT(Do(lane, Want("a", 3)), IsOk());
 }
 

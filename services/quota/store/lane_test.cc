@@ -14,6 +14,7 @@ namespace {
 
 using ::muster::testing::HasReason;
 using ::muster::testing::IsOk;
+using ::muster::testing::kLoseConnection;
 using ::muster::testing::StatusIs;
 using ::testing::IsEmpty;
 
@@ -94,11 +95,10 @@ LaneOptions Breaking(std::shared_ptr<std::multiset<std::string>> places) {
       places->erase(it);
       return true;
     };
-    if (site == "write/commit" && take("commit")) return {.before = testing::kLoseConnection};
-    if (site == "write/commit" && take("committed")) return {.after = testing::kLoseConnection};
-    if (site == "write/journal_move" && take("move")) return {.before = testing::kLoseConnection};
-    if (absl::StartsWith(site, "write/SELECT") && take("lock"))
-      return {.before = testing::kLoseConnection};
+    if (site == "write/commit" && take("commit")) return {.before = kLoseConnection};
+    if (site == "write/commit" && take("committed")) return {.after = kLoseConnection};
+    if (site == "write/journal_move" && take("move")) return {.before = kLoseConnection};
+    if (absl::StartsWith(site, "write/SELECT") && take("lock")) return {.before = kLoseConnection};
     return {};
   };
   return options;
@@ -156,8 +156,7 @@ TEST_F(QuotaLaneTest, AnotherReplicaMayCommitBeforeAnUnknownOutcomeIsSettled) {
   std::atomic<Lane*> other = nullptr;
   LaneOptions options;
   options.runner.fault = [faults, &other](absl::string_view site) -> Fault {
-    if (site == "write/commit" && faults->erase("committed") > 0)
-      return {.after = testing::kLoseConnection};
+    if (site == "write/commit" && faults->erase("committed") > 0) return {.after = kLoseConnection};
     // The head no longer bears our batch's id when we ask; the journal's row does.
     if (absl::StartsWith(site, "settle/") && faults->erase("settle") > 0) {
       EXPECT_THAT(Do(*other, Want("other", 1)), IsOk());
