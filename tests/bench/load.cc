@@ -79,20 +79,23 @@ Rate RateOf(int64_t operations, int64_t failed, absl::Duration took,
     return latencies_ms[std::min(latencies_ms.size() - 1, at)];
   };
   return {static_cast<double>(operations - failed) / absl::ToDoubleSeconds(took), percentile(0.5),
-          percentile(0.99), failed};
+          percentile(0.99), failed, operations - failed};
 }
 
-Rate RunClosedLoop(const Callers& callers, absl::Duration warm_up, absl::Duration measured) {
+Rate RunClosedLoop(const Callers& callers, absl::Duration warm_up, absl::Duration measured,
+                   CpuMeter& meter) {
   Loop loop(callers.size());
   std::vector<std::unique_ptr<Slot>> slots;
   for (const auto& caller : callers) slots.push_back(std::make_unique<Slot>(loop, *caller));
   for (const auto& slot : slots) slot->Next();
   std::this_thread::sleep_for(absl::ToChronoNanoseconds(warm_up));
+  meter.Begin();
   const auto begin = SteadyClock::now();
   loop.phase = Phase::kMeasured;
   std::this_thread::sleep_for(absl::ToChronoNanoseconds(measured));
   const absl::Duration took = absl::FromChrono(SteadyClock::now() - begin);
   loop.phase = Phase::kOver;
+  meter.End();
   loop.WaitUntilOver();
   Outcome all{0, 0};
   std::vector<float> latencies_ms;

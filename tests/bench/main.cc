@@ -13,7 +13,9 @@
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "services/common/status_macros.h"
+#include "tests/bench/cpu.h"
 #include "tests/bench/pgbench.h"
+#include "tests/bench/ratios.h"
 #include "tests/bench/report.h"
 #include "tests/bench/work.h"
 
@@ -22,6 +24,9 @@ ABSL_FLAG(std::string, conninfo, "",
           "libpq connection string of a superuser of the same Postgres, for the yardsticks.");
 ABSL_FLAG(std::string, pgbench, "pgbench", "The pgbench to run.");
 ABSL_FLAG(std::string, scripts_dir, "tests/bench", "Where the yardsticks' transactions are.");
+ABSL_FLAG(int, server_pid, 0,
+          "The measured musterd's process, for its CPU and memory; 0: not known.");
+ABSL_FLAG(int, postmaster_pid, 0, "The process that all of Postgres' descend from; 0: not known.");
 ABSL_FLAG(int, rounds, 3, "Rounds of everything, at least 1; medians are reported.");
 ABSL_FLAG(int, seconds, 5, "Seconds that each work is measured a round, at least 1.");
 ABSL_FLAG(std::vector<std::string>, only, {},
@@ -45,12 +50,15 @@ std::vector<Work> AllWorks(const Connections& connections, const std::string& ta
   add(PgbenchWorks({.program = absl::GetFlag(FLAGS_pgbench),
                     .conninfo = absl::GetFlag(FLAGS_conninfo),
                     .scripts_dir = absl::GetFlag(FLAGS_scripts_dir)}));
+  // While the server is as it was started.
+  add(WatchMemoryWorks(connections, target, absl::GetFlag(FLAGS_server_pid)));
   add(QuotaWorks(connections));
   add(ClaimWorks(connections));
   add(QueueWorks(connections));
   add(PlacementWorks(connections));
   add(RpcWorks(connections));
   add(WatchWorks(connections, target));
+  add(WatchLagWorks(connections, target));
   return all;
 }
 
@@ -76,6 +84,15 @@ absl::StatusOr<std::vector<Work>> Chosen(const std::vector<Work>& all,
   return chosen;
 }
 
+absl::StatusOr<Rate> Measure(const Work& work) {
+  CpuMeter meter([] {
+    return UseOf({absl::GetFlag(FLAGS_server_pid), absl::GetFlag(FLAGS_postmaster_pid)});
+  });
+  ASSIGN_OR_RETURN(Rate rate, work.measure(absl::Seconds(absl::GetFlag(FLAGS_seconds)), meter));
+  rate.cpu = CostOf(meter.used(), rate.operations);
+  return rate;
+}
+
 absl::Status Run(const std::vector<Work>& works, Report& report) {
   for (const Work& work : works) {
     if (work.set_up) RETURN_IF_ERROR(work.set_up());
@@ -85,7 +102,7 @@ absl::Status Run(const std::vector<Work>& works, Report& report) {
     std::cerr << "round " << round << " of " << rounds << ":" << std::flush;
     for (const Work& work : works) {
       std::cerr << " " << work.name << std::flush;
-      ASSIGN_OR_RETURN(const Rate rate, work.measure(absl::Seconds(absl::GetFlag(FLAGS_seconds))));
+      ASSIGN_OR_RETURN(const Rate rate, Measure(work));
       report.Add(work.name, rate);
     }
     std::cerr << "\n";
@@ -105,7 +122,12 @@ absl::Status Main() {
   report.AddBest(kBestYardstick, "pgbench_hot_");
   std::vector<Report::Row> rows;
   for (const Work& work : works) rows.push_back({work.name, work.yardsticks});
-  std::cout << (absl::GetFlag(FLAGS_json) ? report.Json(rows) : report.Table(rows));
+  const std::vector<Ratio> ratios = RatiosOf(report);
+  if (absl::GetFlag(FLAGS_json)) {
+    std::cout << report.Json(rows) << RatioJson(ratios);
+  } else {
+    std::cout << report.Table(rows) << RatioTable(ratios);
+  }
   return absl::OkStatus();
 }
 

@@ -12,17 +12,12 @@ namespace muster::bench {
 struct PgbenchOptions {
   std::string program = "pgbench";
   std::string conninfo = {};     // of a superuser, on the Postgres of the measured server
-  std::string scripts_dir = {};  // with yardstick_{hold,statements,tidy}.pgbench
+  std::string scripts_dir = {};  // with yardstick_*.pgbench
 };
 
 // The yardsticks: `pgbench_hot_N`, one function call a transaction, and `pgbench_statements_N`, the
-// same effect as separate statements, for N clients.
+// same effect as separate statements, for N clients; `pgbench_arrays_1000`, 1,000 of them that are
+// decided already as one statement a transaction, for one client.
 std::vector<Work> PgbenchWorks(const PgbenchOptions& options);
-
-// Tidies the yardstick's tables, then runs `script` with `clients` for `measured` (prepared
-// statements, as many threads as cores). A failed transaction ends pgbench. FAILED_PRECONDITION: it
-// failed; its output is in the message.
-absl::StatusOr<Rate> RunPgbench(const PgbenchOptions& options, const std::string& script,
-                                int clients, absl::Duration measured);
 
 }  // namespace muster::bench

@@ -89,7 +89,7 @@ class Queue {
   // Fills the queue, has it served, empties it. An operation is a grant, which ends when a watcher
   // has been told of it; its latency begins when the call that freed the machine was sent.
   // INTERNAL: not served in the order of semantics.md 5, or not all, or a machine granted twice.
-  absl::StatusOr<Rate> Measure();
+  absl::StatusOr<Rate> Measure(CpuMeter& meter);
 
  private:
   using Time = steady_clock::time_point;
@@ -125,7 +125,7 @@ Queue::Queue(const Connections& connections)
     : stub_(CapacityService::NewStub(connections.Of(0).channel())),
       generation_(FirstGeneration()) {}
 
-absl::StatusOr<Rate> Queue::Measure() {
+absl::StatusOr<Rate> Queue::Measure(CpuMeter& meter) {
   RETURN_IF_ERROR(Fill());
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
@@ -135,10 +135,12 @@ absl::StatusOr<Rate> Queue::Measure() {
   ASSIGN_OR_RETURN(const std::vector<std::string> queue, ReadQueue(*watch));
   std::vector<Time> sent;
   std::vector<Grant> grants;
+  meter.Begin();
   std::thread reader([&] { grants = ReadGrants(*watch); });
   const absl::Status given_back = GiveBack(sent);
   if (!given_back.ok()) context.TryCancel();
   reader.join();
+  meter.End();
   context.TryCancel();
   watch->Finish();
   RETURN_IF_ERROR(given_back);
@@ -265,8 +267,8 @@ absl::Status Queue::Empty() {
 std::vector<Work> QueueWorks(const Connections& connections) {
   Work work{"queue_grants_10k"};
   work.set_up = [&connections] { return SetUp(connections, QueueInventories()); };
-  work.measure = [queue = std::make_shared<Queue>(connections)](absl::Duration) {
-    return queue->Measure();
+  work.measure = [queue = std::make_shared<Queue>(connections)](absl::Duration, CpuMeter& meter) {
+    return queue->Measure(meter);
   };
   return {work};
 }

@@ -39,17 +39,25 @@ std::string Report::Table(const std::vector<Row>& rows) const {
   const auto number = [](double value, const char* unknown) {
     return value > 0 ? absl::StrFormat("%.2f", value) : unknown;
   };
-  std::string out = absl::StrFormat("%-22s %10s %10s %10s %8s  %s\n", "WORK", "OPS/S", "P50 MS",
-                                    "P99 MS", "FAILED", "RATIO TO");
+  std::string out =
+      absl::StrFormat("%-22s %10s %-6s %9s %9s %8s %8s %8s %7s  %s\n", "WORK", "VALUE", "",
+                      "P50 MS", "P99 MS", "SRV US", "PG US", "CLI US", "FAILED", "RATIO TO, ALSO");
   for (const Row& row : rows) {
     const Rate rate = Median(row.work);
-    std::vector<std::string> ratios;
+    std::vector<std::string> notes;
     for (const std::string& yardstick : row.yardsticks)
-      ratios.push_back(absl::StrCat(number(Ratio(row.work, yardstick), "-"), " ", yardstick));
-    absl::StrAppendFormat(&out, "%-22s %10.0f %10s %10s %8d  %s\n", row.work, rate.per_second,
-                          number(rate.p50_ms, "-"), number(rate.p99_ms, "-"), rate.failed,
-                          absl::StrJoin(ratios, ", "));
+      notes.push_back(absl::StrCat(number(Ratio(row.work, yardstick), "-"), " ", yardstick));
+    for (const auto& [name, value] : rate.also)
+      notes.push_back(absl::StrCat(number(value, "0"), " ", name));
+    absl::StrAppendFormat(&out, "%-22s %10.0f %-6s %9s %9s %8s %8s %8s %7d  %s\n", row.work,
+                          rate.per_second, rate.unit, number(rate.p50_ms, "-"),
+                          number(rate.p99_ms, "-"), number(rate.cpu.server_us, "-"),
+                          number(rate.cpu.postgres_us, "-"), number(rate.cpu.client_us, "-"),
+                          rate.failed, absl::StrJoin(notes, ", "));
   }
+  absl::StrAppend(&out,
+                  "SRV, PG, CLI US: microseconds of CPU an operation of musterd, Postgres and the "
+                  "client.\n");
   return out;
 }
 
@@ -63,10 +71,14 @@ std::string Report::JsonOf(const Row& row) const {
   std::string also;
   for (size_t i = 1; i < ratios.size(); ++i)
     absl::StrAppend(&also, also.empty() ? "" : ", ", "{", ratios[i], "}");
+  std::string more = also.empty() ? "" : absl::StrCat(R"(, "also": [)", also, "]");
+  for (const auto& [name, value] : rate.also)
+    absl::StrAppendFormat(&more, R"(, "%s": %.3f)", name, value);
   return absl::StrFormat(
-      R"({"work": "%s", "value": %.1f, "unit": "ops/s", "p50_ms": %.3f, "p99_ms": %.3f, %s, "failed": %d%s})",
-      row.work, rate.per_second, rate.p50_ms, rate.p99_ms, first, rate.failed,
-      also.empty() ? "" : absl::StrCat(R"(, "also": [)", also, "]"));
+      R"({"work": "%s", "value": %.1f, "unit": "%s", "p50_ms": %.3f, "p99_ms": %.3f, %s, "failed": %d, )"
+      R"("musterd_cpu_us": %.2f, "postgres_cpu_us": %.2f, "client_cpu_us": %.2f%s})",
+      row.work, rate.per_second, rate.unit, rate.p50_ms, rate.p99_ms, first, rate.failed,
+      rate.cpu.server_us, rate.cpu.postgres_us, rate.cpu.client_us, more);
 }
 
 std::string Report::Json(const std::vector<Row>& rows) const {

@@ -27,11 +27,12 @@ class Report {
   // `ratio` is 0 when there is none.
   std::string Json(const std::vector<Row>& rows) const;
 
- private:
-  // The median round by rate, with the failures of all rounds.
+  // The median round by rate, with the failures of all rounds; nothing when it was not measured.
   Rate Median(const std::string& work) const;
-  // 0: the yardstick was not measured.
+  // Of medians; 0: one of them was not measured.
   double Ratio(const std::string& work, const std::string& yardstick) const;
+
+ private:
   std::string JsonOf(const Row& row) const;
 
   std::map<std::string, std::vector<Rate>> rounds_;

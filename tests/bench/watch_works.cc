@@ -2,12 +2,11 @@
 
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/blocking_counter.h"
 #include "services/common/status_macros.h"
+#include "tests/bench/open_watches.h"
 #include "tests/bench/work.h"
 
 // What watches cost those who write what they do not watch: the specs of NodePools change in turn,
@@ -24,7 +23,6 @@ using lifecycle::v1::WatchLifecycleResponse;
 constexpr char kCluster[] = "organizations/bench/clusters/watched";
 constexpr size_t kCallers = 64;
 constexpr int kWatches = 10'000;
-constexpr int kWatchesPerConnection = 500;
 
 std::string PoolName(size_t caller) { return absl::StrCat(kCluster, "/nodePools/p", caller); }
 
@@ -49,60 +47,21 @@ absl::Status SetUpPools(const Connections& connections) {
   return absl::OkStatus();
 }
 
-// A watch of one pool that there is not.
-class IdleWatch final : public grpc::ClientReadReactor<WatchLifecycleResponse> {
- public:
-  IdleWatch(LifecycleService::Stub& stub, int number, absl::BlockingCounter& open,
-            absl::BlockingCounter& done)
-      : open_(open), done_(done) {
-    request_.set_name_prefix(absl::StrCat(kCluster, "/nodePools/idle-", number));
-    stub.async()->WatchLifecycle(&context_, &request_, this);
-    StartRead(&response_);
-    StartCall();
-  }
-  void Cancel() { context_.TryCancel(); }
-  void OnReadDone(bool ok) override {
-    // The first is the end of its empty snapshot.
-    if (!std::exchange(begun_, true)) open_.DecrementCount();
-    if (ok) StartRead(&response_);
-  }
-  void OnDone(const grpc::Status&) override { done_.DecrementCount(); }
+// Watches of pools that there are not.
+using IdleWatches = OpenWatches<LifecycleService, WatchLifecycleRequest, WatchLifecycleResponse>;
 
- private:
-  absl::BlockingCounter& open_;
-  absl::BlockingCounter& done_;
-  bool begun_ = false;
-  grpc::ClientContext context_;
-  WatchLifecycleRequest request_;
-  WatchLifecycleResponse response_;
-};
-
-// Many, as long as it lives.
-class IdleWatches {
- public:
-  explicit IdleWatches(const std::string& target) {
-    for (int i = 0; i < kWatches; ++i) {
-      if (i % kWatchesPerConnection == 0) {
-        grpc::ChannelArguments arguments;
-        arguments.SetInt("muster.bench.watches", i);
-        stubs_.push_back(LifecycleService::NewStub(
-            grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments)));
-      }
-      watches_.push_back(std::make_unique<IdleWatch>(*stubs_.back(), i, open_, done_));
-    }
-    open_.Wait();
-  }
-  ~IdleWatches() {
-    for (const auto& watch : watches_) watch->Cancel();
-    done_.Wait();
-  }
-
- private:
-  absl::BlockingCounter open_{kWatches};
-  absl::BlockingCounter done_{kWatches};
-  std::vector<std::unique_ptr<LifecycleService::Stub>> stubs_;
-  std::vector<std::unique_ptr<IdleWatch>> watches_;
-};
+IdleWatches::Options IdleOptions(const std::string& target) {
+  return {.target = target,
+          .count = kWatches,
+          .start = [](LifecycleService::Stub& stub, auto* context, const auto* request,
+                      auto* reactor) { stub.async()->WatchLifecycle(context, request, reactor); },
+          .request =
+              [](int number) {
+                WatchLifecycleRequest request;
+                request.set_name_prefix(absl::StrCat(kCluster, "/nodePools/idle-", number));
+                return request;
+              }};
+}
 
 }  // namespace
 
@@ -121,9 +80,10 @@ std::vector<Work> WatchWorks(const Connections& connections, const std::string& 
   std::vector<Work> works;
   works.push_back(ClosedLoop("apply_pool_64", {"empty_rpc_64"}, kCallers, apply, set_up));
   works.push_back(ClosedLoop("apply_watched_64", {"apply_pool_64"}, kCallers, apply, set_up));
-  works.back().measure = [target, alone = works.back().measure](absl::Duration duration) {
-    const IdleWatches watches(target);
-    return alone(duration);
+  works.back().measure = [target, alone = works.back().measure](absl::Duration duration,
+                                                                CpuMeter& meter) {
+    const IdleWatches watches(IdleOptions(target));
+    return alone(duration, meter);
   };
   return works;
 }

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tests/bench/calls.h"
+#include "tests/bench/cpu.h"
 #include "tests/bench/load.h"
 
 namespace muster::bench {
@@ -19,8 +20,8 @@ struct Work {
   std::vector<std::string> yardsticks = {};
   // Called once before the first round; null: nothing to set up.
   std::function<absl::Status()> set_up = {};
-  // Measures for about this long.
-  std::function<absl::StatusOr<Rate>(absl::Duration)> measure = {};
+  // Measures for about this long; the meter is told when what counts begins and ends.
+  std::function<absl::StatusOr<Rate>(absl::Duration, CpuMeter&)> measure = {};
 };
 
 inline constexpr char kBestYardstick[] = "pgbench_hot_best";
@@ -40,5 +41,9 @@ std::vector<Work> PlacementWorks(const Connections& connections);
 std::vector<Work> RpcWorks(const Connections& connections);
 // `target`: of connections of their own.
 std::vector<Work> WatchWorks(const Connections& connections, const std::string& target);
+std::vector<Work> WatchLagWorks(const Connections& connections, const std::string& target);
+// Of the memory of `server`, its process; to be measured while it is young.
+std::vector<Work> WatchMemoryWorks(const Connections& connections, const std::string& target,
+                                   pid_t server);
 
 }  // namespace muster::bench

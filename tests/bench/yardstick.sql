@@ -26,3 +26,17 @@ BEGIN
     INSERT INTO yardstick.journal VALUES (q.revision + 1, 'holding', p_name, p_nodes || ' ' || p_generation);
     RETURN 'under';
 END $$;
+
+-- The same effect for many holds that were decided beforehand (p_held: what they come to), as one statement of arrays.
+CREATE FUNCTION yardstick.put_holdings(p_quota text, p_held bigint, p_names text[], p_nodes bigint[]) RETURNS void
+LANGUAGE sql AS $$
+    WITH head AS (
+        UPDATE yardstick.quota SET held = p_held, revision = revision + cardinality(p_names)
+            WHERE name = p_quota AND p_held <= limit_nodes RETURNING revision - cardinality(p_names) AS before
+    ), put AS (
+        INSERT INTO yardstick.holding SELECT name, p_quota, nodes, 1, now() FROM unnest(p_names, p_nodes) AS put (name, nodes)
+            ON CONFLICT (name) DO UPDATE SET nodes = excluded.nodes, generation = excluded.generation, update_time = excluded.update_time
+    )
+    INSERT INTO yardstick.journal SELECT before + number, 'holding', name, nodes || ' 1'
+        FROM head, unnest(p_names, p_nodes) WITH ORDINALITY AS put (name, nodes, number)
+$$;

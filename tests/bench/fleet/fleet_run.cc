@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "services/common/status_macros.h"
 #include "tests/bench/fleet/provision.h"
-#include "tests/bench/fleet/usage.h"
+#include "tests/bench/usage.h"
 
 namespace muster::bench {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "tests/bench/fleet/usage.h"
+#include "tests/bench/usage.h"
 #include "tests/testing/sql.h"
 
 namespace muster::bench {

@@ -1,4 +1,4 @@
-#include "tests/bench/fleet/usage.h"
+#include "tests/bench/usage.h"
 
 #include <unistd.h>
 
