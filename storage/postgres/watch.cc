@@ -8,19 +8,21 @@
 #include "services/common/internal_kind.h"
 
 namespace muster::storage {
+namespace {
+
+WatchItem ItemOf(const JournalRow& change) {
+  const auto type = change.bytes == nullptr ? WatchItem::Type::kDeleted : WatchItem::Type::kChanged;
+  return {type, change.revision, change.kind, change.key, change.bytes};
+}
+
+}  // namespace
 
 std::optional<WatchItem> Watcher::Next() {
   std::function<std::optional<WatchItem>()> snapshot;
   {
     MutexLock lock(mutex_);
     if (cancelled_) return std::nullopt;
-    if (!snapshot_) {
-      if (queue_.empty()) return std::nullopt;
-      WatchItem item = std::move(queue_.front());
-      queue_.pop_front();
-      taken_revision_ = std::max(taken_revision_, item.revision);
-      return item;
-    }
+    if (!snapshot_) return TakeQueued();
     snapshot = std::move(snapshot_);
     snapshot_ = nullptr;
   }
@@ -39,9 +41,37 @@ std::optional<WatchItem> Watcher::Next() {
   return Next();
 }
 
+std::optional<WatchItem> Watcher::TakeQueued() {
+  std::optional<WatchItem> item = std::exchange(progress_, std::nullopt);
+  if (!item.has_value()) {
+    if (queue_.empty()) return std::nullopt;
+    item = ItemOf(*queue_.front());
+    queue_.pop_front();
+    TellRoom();
+  }
+  taken_revision_ = std::max(taken_revision_, item->revision);
+  return item;
+}
+
+void Watcher::TellRoom() {
+  if (room_ && (cancelled_ || queue_.size() <= room_most_)) std::exchange(room_, nullptr)();
+}
+
+size_t Watcher::waiting() const {
+  MutexLock lock(mutex_);
+  return queue_.size();
+}
+
+void Watcher::NotifyWhenRoom(size_t most, std::function<void()> room) {
+  MutexLock lock(mutex_);
+  room_ = std::move(room);
+  room_most_ = most;
+  TellRoom();
+}
+
 std::optional<absl::Status> Watcher::Ended() {
   MutexLock lock(mutex_);
-  if (!end_.has_value() || snapshot_ || !queue_.empty()) return std::nullopt;
+  if (!end_.has_value() || !HasNothing()) return std::nullopt;
   return end_;
 }
 
@@ -49,7 +79,7 @@ void Watcher::NotifyWhenReady(absl::AnyInvocable<void()> ready) {
   {
     MutexLock lock(mutex_);
     if (cancelled_) return;
-    if (!snapshot_ && queue_.empty() && !end_.has_value()) {
+    if (HasNothing() && !end_.has_value()) {
       ready_ = std::move(ready);
       return;
     }
@@ -62,9 +92,11 @@ void Watcher::Cancel() {
   MutexLock lock(mutex_);
   cancelled_ = true;
   queue_.clear();
+  progress_.reset();
   snapshot_ = nullptr;
   dropped = std::move(ready_);
   ready_ = nullptr;
+  TellRoom();
 }
 
 bool Watcher::cancelled() const {
@@ -92,11 +124,11 @@ void Watcher::StartSnapshot(std::function<std::optional<WatchItem>()> snapshot) 
   if (!cancelled_) snapshot_ = std::move(snapshot);
 }
 
-bool Watcher::Offer(int64_t revision, absl::string_view kind, absl::string_view key,
-                    std::shared_ptr<const std::string> bytes) {
+bool Watcher::Offer(const std::shared_ptr<const JournalRow>& change) {
+  const int64_t revision = change->revision;
   MutexLock lock(mutex_);
   if (cancelled_ || end_.has_value() || revision <= offered_revision_) return false;
-  if (!Matches(kind, key)) {
+  if (!Matches(change->kind, change->key)) {
     offered_revision_ = revision;
     return false;
   }
@@ -106,8 +138,7 @@ bool Watcher::Offer(int64_t revision, absl::string_view kind, absl::string_view 
     end_ = error::WatchTooSlow(offered_revision_);
     return ready_ != nullptr;
   }
-  const auto type = bytes == nullptr ? WatchItem::Type::kDeleted : WatchItem::Type::kChanged;
-  queue_.push_back({type, revision, std::string(kind), std::string(key), std::move(bytes)});
+  queue_.push_back(change);
   offered_revision_ = revision;
   return ready_ != nullptr;
 }
@@ -119,10 +150,9 @@ void Watcher::SkipThrough(int64_t revision) {
 
 bool Watcher::Progress(int64_t revision, const std::string& incarnation) {
   MutexLock lock(mutex_);
-  if (cancelled_ || end_.has_value() || snapshot_ || !queue_.empty() || taken_revision_ >= revision)
-    return false;
-  queue_.push_back(
-      {.type = WatchItem::Type::kProgress, .revision = revision, .incarnation = incarnation});
+  if (cancelled_ || end_.has_value() || !HasNothing() || taken_revision_ >= revision) return false;
+  progress_ = {
+      .type = WatchItem::Type::kProgress, .revision = revision, .incarnation = incarnation};
   return ready_ != nullptr;
 }
 

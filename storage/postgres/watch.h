@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
+#include "storage/postgres/journal.h"
 
 namespace muster::storage {
 
@@ -63,8 +64,13 @@ class Watcher {
   void StartSnapshot(std::function<std::optional<WatchItem>()> snapshot);
   // A committed change: queued if it matches and is newer than what the watcher has. Changes come
   // in order. True: the reader waits, and is to be woken.
-  bool Offer(int64_t revision, absl::string_view kind, absl::string_view key,
-             std::shared_ptr<const std::string> bytes);
+  bool Offer(const std::shared_ptr<const JournalRow>& change);
+  // Changes that wait.
+  size_t waiting() const;
+  // Calls `room` once, at once or later from another thread, when no more than `most` changes wait
+  // or the reader is gone; with the watcher locked, so that it can but take note, and is not called
+  // any more when another, or null, was given. At most one at a time.
+  void NotifyWhenRoom(size_t most, std::function<void()> room);
   // Changes up to `revision` are not to be sent.
   void SkipThrough(int64_t revision);
   // Everything up to `revision` was pushed or did not match. Told when nothing else waits. True: as
@@ -75,13 +81,23 @@ class Watcher {
   void Wake() ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
+  bool HasNothing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !snapshot_ && !progress_.has_value() && queue_.empty();
+  }
+  std::optional<WatchItem> TakeQueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const WatchOptions options_;
   const size_t limit_;
   mutable Mutex mutex_;
   std::function<std::optional<WatchItem>()> snapshot_ MUSTER_GUARDED_BY(mutex_);
-  std::deque<WatchItem> queue_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<WatchItem> progress_ MUSTER_GUARDED_BY(mutex_);  // goes before the queue
+  // Many watchers have the same.
+  std::deque<std::shared_ptr<const JournalRow>> queue_ MUSTER_GUARDED_BY(mutex_);
   std::optional<absl::Status> end_ MUSTER_GUARDED_BY(mutex_);
   absl::AnyInvocable<void()> ready_ MUSTER_GUARDED_BY(mutex_);
+  std::function<void()> room_ MUSTER_GUARDED_BY(mutex_);
+  size_t room_most_ MUSTER_GUARDED_BY(mutex_) = 0;
   int64_t offered_revision_ MUSTER_GUARDED_BY(mutex_) = 0;  // newest change seen or skipped
   int64_t taken_revision_ MUSTER_GUARDED_BY(mutex_) = 0;    // newest that the reader has
   bool cancelled_ MUSTER_GUARDED_BY(mutex_) = false;

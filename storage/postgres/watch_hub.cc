@@ -6,6 +6,11 @@
 namespace muster::storage {
 namespace {
 
+// Of more watchers than the first, as large a part as the second is told of progress at a time:
+// a mark each for ten thousand that nothing happens to costs more than what happens to others.
+constexpr size_t kToldTogether = 1'000;
+constexpr size_t kTurns = 5;
+
 bool IsGone(const Watcher& watcher) { return watcher.cancelled() || watcher.ended(); }
 
 }  // namespace
@@ -19,8 +24,10 @@ void WatchHub::Join(std::shared_ptr<Watcher> watcher) { watchers_.Add(std::move(
 void WatchHub::Send(const std::vector<JournalRow>& rows) {
   Watchers to_wake;
   for (const JournalRow& row : rows) {
+    std::shared_ptr<const JournalRow> shared;
     watchers_.ForEachOf(row.kind, row.key, [&](const std::shared_ptr<Watcher>& watcher) {
-      if (watcher->Offer(row.revision, row.kind, row.key, row.bytes)) to_wake.push_back(watcher);
+      if (shared == nullptr) shared = std::make_shared<const JournalRow>(row);
+      if (watcher->Offer(shared)) to_wake.push_back(watcher);
     });
   }
   WakeSoon(std::move(to_wake));
@@ -36,11 +43,21 @@ void WatchHub::Tend(const Position& at) {
   {
     MutexLock lock(mutex_);
     watchers_.RemoveIf(IsGone);
-    for (const auto& watcher : watchers_.all()) {
+    for (const auto& watcher : TakeTurn()) {
       if (watcher->Progress(at.revision, at.incarnation)) to_wake.push_back(watcher);
     }
   }
   WakeSoon(std::move(to_wake));
+}
+
+WatchHub::Watchers WatchHub::TakeTurn() {
+  const Watchers& all = watchers_.all();
+  const size_t count = std::min(all.size(), std::max(kToldTogether, all.size() / kTurns));
+  Watchers turn;
+  turn.reserve(count);
+  for (size_t i = 0; i < count; ++i) turn.push_back(all[(next_told_ + i) % all.size()]);
+  next_told_ += count;
+  return turn;
 }
 
 int64_t WatchHub::Count() const {

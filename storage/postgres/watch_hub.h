@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -31,7 +32,8 @@ class WatchHub {
   void Send(const std::vector<JournalRow>& rows) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void EndAll(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  // Forgets those who are gone, and tells the others that they have come to `at`.
+  // Forgets those who are gone, and tells others that they have come to `at`: all of them, or where
+  // they are many a part, the next ones the next time.
   void Tend(const Position& at);
   // How many are being served.
   int64_t Count() const;
@@ -39,11 +41,14 @@ class WatchHub {
  private:
   using Watchers = std::vector<std::shared_ptr<Watcher>>;
 
+  // Who is to be told of progress now.
+  Watchers TakeTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeSoon(Watchers watchers);
   static void WakeAll(const Watchers& watchers);
 
   mutable Mutex mutex_;
   WatchIndex watchers_ MUSTER_GUARDED_BY(mutex_);
+  size_t next_told_ MUSTER_GUARDED_BY(mutex_) = 0;  // of the index's watchers
   JobQueue<Watchers> waker_{1, &WatchHub::WakeAll};
 };
 

@@ -130,6 +130,23 @@ TEST_F(WatchHubTest, WhoeverWaitsIsWokenForProgressAndForTheEndOfASlowWatch) {
   EXPECT_EQ(hub_.Count(), 1) << "the slow one is forgotten";
 }
 
+TEST_F(WatchHubTest, ManyAreToldOfProgressInTurns) {
+  std::vector<std::shared_ptr<Watcher>> watchers;
+  for (int i = 0; i < 10'000; ++i) watchers.push_back(Join({}, absl::StrCat(i)));
+  std::vector<int> told(watchers.size());
+  for (int64_t turn = 1; turn <= 5; ++turn) {
+    hub_.Tend({.revision = turn});
+    size_t now = 0;
+    for (size_t i = 0; i < watchers.size(); ++i) {
+      if (TakeAll(*watchers[i]).empty()) continue;
+      ++told[i];
+      ++now;
+    }
+    EXPECT_EQ(now, watchers.size() / 5);
+  }
+  EXPECT_THAT(told, ::testing::Each(1));
+}
+
 TEST_F(WatchHubTest, AllEndTogether) {
   const auto one = Join({}, "");
   const auto two = Join({"node"}, "x");

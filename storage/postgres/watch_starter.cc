@@ -12,6 +12,14 @@
 #include "storage/postgres/journal.h"
 
 namespace muster::storage {
+namespace {
+
+// Readers' connections are few, and readers wait for them, too.
+constexpr int kResumeThreads = 2;
+
+absl::Status Stopping() { return error::Unavailable("The server stops."); }
+
+}  // namespace
 
 WatchStarter::WatchStarter(const LaneOptions& options, LaneDb& db, const ServedPosition& memory,
                            WatchHub& hub, SnapshotOf snapshot_of, std::function<void()> poke)
@@ -20,7 +28,8 @@ WatchStarter::WatchStarter(const LaneOptions& options, LaneDb& db, const ServedP
       memory_(memory),
       hub_(hub),
       snapshot_of_(std::move(snapshot_of)),
-      poke_(std::move(poke)) {}
+      poke_(std::move(poke)),
+      resumes_(kResumeThreads, [this](Resuming& resuming) { Resume(resuming); }) {}
 
 void WatchStarter::Start() {
   thread_ = std::thread([this] { Run(); });
@@ -28,13 +37,14 @@ void WatchStarter::Start() {
 
 std::shared_ptr<Watcher> WatchStarter::Watch(WatchOptions options) {
   auto watcher = std::make_shared<Watcher>(std::move(options), options_.max_watch_queue);
-  MutexLock lock(mutex_);
-  if (stopping_) {
-    watcher->End(error::Unavailable("The server stops."));
-  } else {
-    new_watches_.push_back(watcher);
+  bool begins = false;
+  {
+    MutexLock lock(mutex_);
+    begins = !stopping_;
+    if (begins) new_watches_.push_back(watcher);
     wakes_.Signal();
   }
+  if (!begins) watcher->End(Stopping());
   return watcher;
 }
 
@@ -46,6 +56,16 @@ void WatchStarter::Stop() {
 
 void WatchStarter::Join() {
   if (thread_.joinable()) thread_.join();
+  for (Resuming& left : resumes_.Stop()) left.watcher->End(Stopping());
+  std::map<const Watcher*, Resuming> waiting;
+  {
+    MutexLock lock(mutex_);
+    waiting.swap(waiting_);
+  }
+  for (const auto& [watcher, resuming] : waiting) {
+    resuming.watcher->NotifyWhenRoom(0, nullptr);
+    resuming.watcher->End(Stopping());
+  }
 }
 
 void WatchStarter::Run() {
@@ -55,10 +75,10 @@ void WatchStarter::Run() {
       MutexLock lock(mutex_);
       while (new_watches_.empty() && !stopping_) wakes_.Wait(mutex_);
       watchers.swap(new_watches_);
-      if (stopping_) {
-        for (const auto& waiting : watchers) waiting->End(error::Unavailable("The server stops."));
-        return;
-      }
+    }
+    if (stopping()) {
+      for (const auto& waiting : watchers) waiting->End(Stopping());
+      return;
     }
     const auto resumed = std::stable_partition(
         watchers.begin(), watchers.end(),
@@ -66,6 +86,10 @@ void WatchStarter::Run() {
     BeginWithSnapshots({watchers.begin(), resumed});
     for (auto it = resumed; it != watchers.end(); ++it) BeginResumed(*it);
   }
+}
+
+size_t WatchStarter::Window() const {
+  return std::min(options_.max_watch_queue, static_cast<size_t>(options_.catch_up_chunk));
 }
 
 bool WatchStarter::stopping() const {
@@ -89,39 +113,88 @@ void WatchStarter::BeginWithSnapshots(const std::vector<std::shared_ptr<Watcher>
   for (const auto& watcher : watchers) watcher->Wake();
 }
 
-void WatchStarter::BeginResumed(const std::shared_ptr<Watcher>& watcher) {
-  absl::Status status = stopping() ? error::Unavailable("The server stops.")
-                                   : Resume(watcher, *watcher->options().after_revision);
-  if (!status.ok()) watcher->End(std::move(status));
+void WatchStarter::BeginResumed(std::shared_ptr<Watcher> watcher) {
+  Resuming resuming{std::move(watcher)};
+  resuming.at = *resuming.watcher->options().after_revision;
+  resuming.began = memory_.served_at();
+  resuming.watcher->SkipThrough(resuming.at);
+  ResumeLater(std::move(resuming));
 }
 
-absl::Status WatchStarter::Resume(const std::shared_ptr<Watcher>& watcher, int64_t at) {
-  watcher->SkipThrough(at);
-  const Position began = memory_.served_at();
+void WatchStarter::ResumeLater(Resuming resuming) {
+  if (!resumes_.Add(std::move(resuming))) resuming.watcher->End(Stopping());
+}
+
+void WatchStarter::Resume(Resuming& resuming) {
+  const absl::StatusOr<Step> step = stopping() ? Stopping() : ResumeSome(resuming);
+  if (!step.ok()) return resuming.watcher->End(step.status());
+  switch (*step) {
+    case Step::kOver:
+      return;
+    case Step::kAgain:
+      return ResumeLater(std::move(resuming));
+    case Step::kWaitsForRoom:
+      return AwaitRoom(resuming);
+  }
+}
+
+void WatchStarter::AwaitRoom(const Resuming& resuming) {
+  {
+    MutexLock lock(mutex_);
+    waiting_[resuming.watcher.get()] = resuming;
+  }
+  resuming.watcher->NotifyWhenRoom(Window() / 2, [this, watcher = resuming.watcher.get()] {
+    MutexLock lock(mutex_);
+    const auto it = waiting_.find(watcher);
+    // Whoever stops this ends it.
+    if (it == waiting_.end() || !resumes_.Add(Resuming(it->second))) return;
+    waiting_.erase(it);
+  });
+}
+
+absl::StatusOr<WatchStarter::Step> WatchStarter::ResumeSome(Resuming& resuming) {
+  Watcher& watcher = *resuming.watcher;
+  if (watcher.cancelled() || watcher.ended()) return Step::kOver;
+  RETURN_IF_ERROR(CheckResume(resuming));
+  const int64_t served = memory_.served_revision();
+  if (resuming.at < served) {
+    const size_t waiting = watcher.waiting();
+    if (waiting > Window() / 2) return Step::kWaitsForRoom;
+    const auto room = static_cast<int64_t>(Window() - waiting);
+    RETURN_IF_ERROR(OfferJournal(watcher, resuming.at, std::min(served, resuming.at + room)));
+    if (resuming.at < served) return Step::kAgain;
+  }
+  options_.Yield(LanePoint::kResumeLevel);
+  return JoinHub(resuming);
+}
+
+absl::Status WatchStarter::CheckResume(const Resuming& resuming) {
+  const auto& [watcher, at, began, levels] = resuming;
+  ASSIGN_OR_RETURN(const Head head, db_.PeekHead(began.revision));
+  const Continuity continuity = Judge(began, head);
+  const std::string& wanted = watcher->options().incarnation;
+  if (continuity.replaced() || (!wanted.empty() && wanted != head.incarnation)) {
+    poke_();
+    return HistoryReplaced(continuity.reason);
+  }
+  if (at > head.revision) return error::RevisionInFuture(at, head.revision);
+  if (at < head.compacted_revision) return error::RevisionCompacted(at, head.compacted_revision);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<WatchStarter::Step> WatchStarter::JoinHub(Resuming& resuming) {
   // The journal is read without holding up the lane; one that cannot be caught up with so is read
   // with the lock held.
-  constexpr int kFreeReads = 20;
-  for (int reads = 0; !watcher->cancelled(); ++reads) {
-    ASSIGN_OR_RETURN(const Head head, db_.PeekHead(began.revision));
-    const Continuity continuity = Judge(began, head);
-    const std::string& wanted = watcher->options().incarnation;
-    if (continuity.replaced() || (!wanted.empty() && wanted != head.incarnation)) {
-      poke_();
-      return HistoryReplaced(continuity.reason);
-    }
-    if (at > head.revision) return error::RevisionInFuture(at, head.revision);
-    if (at < head.compacted_revision) return error::RevisionCompacted(at, head.compacted_revision);
-    RETURN_IF_ERROR(OfferJournal(*watcher, at, memory_.served_revision()));
-    options_.Yield(LanePoint::kResumeLevel);
-    MutexLock lock(hub_.mutex());
-    if (memory_.served_at().incarnation != began.incarnation)
-      return HistoryReplaced("It was replaced meanwhile.");
-    if (reads >= kFreeReads) RETURN_IF_ERROR(OfferJournal(*watcher, at, memory_.served_revision()));
-    if (at < memory_.served_revision()) continue;
-    hub_.Join(watcher);
-    break;
-  }
-  return absl::OkStatus();
+  constexpr int kFreeLevels = 20;
+  Watcher& watcher = *resuming.watcher;
+  MutexLock lock(hub_.mutex());
+  if (memory_.served_at().incarnation != resuming.began.incarnation)
+    return HistoryReplaced("It was replaced meanwhile.");
+  if (++resuming.levels > kFreeLevels)
+    RETURN_IF_ERROR(OfferJournal(watcher, resuming.at, memory_.served_revision()));
+  if (resuming.at < memory_.served_revision()) return Step::kAgain;
+  hub_.Join(resuming.watcher);
+  return Step::kOver;
 }
 
 absl::Status WatchStarter::OfferJournal(Watcher& watcher, int64_t& at, int64_t upto) {
@@ -130,7 +203,7 @@ absl::Status WatchStarter::OfferJournal(Watcher& watcher, int64_t& at, int64_t u
     if (rows.empty()) return error::RevisionCompacted(at, upto);
     for (const JournalRow& row : rows) {
       if (row.revision != at + 1) return error::RevisionCompacted(at, upto);
-      if (watcher.Offer(row.revision, row.kind, row.key, row.bytes)) watcher.Wake();
+      if (watcher.Offer(std::make_shared<const JournalRow>(row))) watcher.Wake();
       at = row.revision;
     }
   }

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "services/common/job_queue.h"
 #include "services/common/mutex.h"
+#include "storage/postgres/history.h"
 #include "storage/postgres/lane_db.h"
 #include "storage/postgres/served_position.h"
 #include "storage/postgres/watch.h"
@@ -16,8 +21,9 @@
 
 namespace muster::storage {
 
-// Begins watches on a thread of its own: those that wait together with a snapshot of memory or, where
-// the watcher has one, with what the journal tells since. Then they are the hub's. Thread-safe.
+// Begins watches: with a snapshot of memory, those that wait together, on a thread of its own; or,
+// where the watcher has a revision, with what the journal tells since, read as its reader takes it,
+// many watches in turn, on threads of their own. Then they are the hub's. Thread-safe.
 class WatchStarter {
  public:
   // Of the rows of memory that a watcher wants; for Watcher::StartSnapshot.
@@ -31,19 +37,38 @@ class WatchStarter {
   void Start();
   // The watch ends by its own status; nothing fails here.
   std::shared_ptr<Watcher> Watch(WatchOptions options);
-  // Tells the thread to end; what has not begun ends with UNAVAILABLE. Join waits for that.
+  // Tells the threads to end; what has not begun ends with UNAVAILABLE. Join waits for that.
   void Stop();
   void Join();
 
  private:
+  // A watch that is on its way from a revision to the present.
+  struct Resuming {
+    std::shared_ptr<Watcher> watcher = {};
+    int64_t at = 0;       // what was offered
+    Position began = {};  // where memory was
+    int levels = 0;       // times that it came up with memory, and memory had moved on
+  };
+  // What becomes of it after a step.
+  enum class Step { kOver, kAgain, kWaitsForRoom };
+
   void Run();
   bool stopping() const;
+  // As much of the journal is read ahead of a reader.
+  size_t Window() const;
   void BeginWithSnapshots(const std::vector<std::shared_ptr<Watcher>>& watchers);
-  void BeginResumed(const std::shared_ptr<Watcher>& watcher);
-  // OK: it is sent changes from here on, or nobody wants it any more. Else: how it ends.
-  absl::Status Resume(const std::shared_ptr<Watcher>& watcher, int64_t at);
+  void BeginResumed(std::shared_ptr<Watcher> watcher);
+  void Resume(Resuming& resuming);
+  // A part of the way. An error is how the watch ends.
+  absl::StatusOr<Step> ResumeSome(Resuming& resuming);
+  // Whether the journal goes on from there.
+  absl::Status CheckResume(const Resuming& resuming);
+  // From then on it is sent changes, unless there are such that it has not.
+  absl::StatusOr<Step> JoinHub(Resuming& resuming);
   // Offers the journal from `at`, which moves, up to `upto`.
   absl::Status OfferJournal(Watcher& watcher, int64_t& at, int64_t upto);
+  void ResumeLater(Resuming resuming);
+  void AwaitRoom(const Resuming& resuming);
 
   const LaneOptions& options_;
   LaneDb& db_;
@@ -54,7 +79,10 @@ class WatchStarter {
   mutable Mutex mutex_;
   CondVar wakes_;
   std::vector<std::shared_ptr<Watcher>> new_watches_ MUSTER_GUARDED_BY(mutex_);
+  // Those whose readers have much to take.
+  std::map<const Watcher*, Resuming> waiting_ MUSTER_GUARDED_BY(mutex_);
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  JobQueue<Resuming> resumes_;
   std::thread thread_;
 };
 

@@ -260,5 +260,80 @@ TEST_F(QuotaLaneWatchTest, ASlowWatcherIsCutOffWithTheRevisionToResumeFrom) {
     EXPECT_EQ(NextOf(*again)->revision, revision);
 }
 
+// A watch far behind: each of its changes is read as its reader takes it.
+class QuotaLaneResumeTest : public QuotaLaneWatchTest {
+ protected:
+  static constexpr size_t kWindow = 3;
+  static constexpr int64_t kChanges = 30;
+
+  Lane& NewLongLane() {
+    LaneOptions options;
+    options.max_watch_queue = kWindow;
+    options.runner.fault = [this](absl::string_view site) -> Fault {
+      if (absl::StrContains(site, "journal_read")) ++journal_reads_;
+      return {};
+    };
+    Lane& lane = NewLane(options);
+    EXPECT_THAT(Do(lane, quota::UpdateQuota{kKey, 100, "", true}), IsOk());
+    for (int i = 2; i <= kChanges; ++i) EXPECT_THAT(Do(lane, Want("a", i, i)), IsOk());
+    return lane;
+  }
+  static void ExpectAll(Watcher& watcher, int64_t from) {
+    const std::vector<int64_t> revisions =
+        Changes(watcher, static_cast<size_t>(kChanges - from + 1));
+    ASSERT_EQ(revisions.size(), static_cast<size_t>(kChanges - from + 1));
+    for (size_t i = 0; i < revisions.size(); ++i)
+      EXPECT_EQ(revisions[i], from + static_cast<int64_t>(i));
+  }
+
+  std::atomic<int> journal_reads_ = 0;
+};
+
+TEST_F(QuotaLaneResumeTest, IsNotCutOffHoweverFarBehind) {
+  Lane& lane = NewLongLane();
+  const auto watcher = lane.Watch({.after_revision = 0});
+  ExpectAll(*watcher, 1);
+  ASSERT_THAT(Do(lane, Want("a", 1, kChanges + 1)), IsOk());
+  EXPECT_EQ(Changes(*watcher, 1), std::vector<int64_t>{kChanges + 1});
+}
+
+TEST_F(QuotaLaneResumeTest, DoesNotWaitForThoseWhoseReadersTakeNothing) {
+  Lane& lane = NewLongLane();
+  std::vector<std::shared_ptr<Watcher>> unread;
+  for (int i = 0; i < 8; ++i) unread.push_back(lane.Watch({.after_revision = 0}));
+  const auto read = lane.Watch({.after_revision = 0});
+  ExpectAll(*read, 1);
+  // They are where they were, and can go on.
+  for (const auto& watcher : unread) {
+    EXPECT_LE(watcher->waiting(), kWindow);
+    EXPECT_FALSE(watcher->ended());
+  }
+  for (const auto& watcher : unread) ExpectAll(*watcher, 1);
+}
+
+TEST_F(QuotaLaneResumeTest, IsForgottenWhenItsReaderIsGone) {
+  Lane& lane = NewLongLane();
+  auto gone = lane.Watch({.after_revision = 0});
+  ExpectAll(*lane.Watch({.after_revision = 0}), 1);
+  const int reads = journal_reads_;
+  gone->Cancel();
+  const std::weak_ptr<Watcher> kept = gone;
+  gone.reset();
+  ExpectAll(*lane.Watch({.after_revision = kChanges - 1}), kChanges);
+  while (!kept.expired()) std::this_thread::yield();
+  EXPECT_LE(journal_reads_, reads + 2) << "nobody wants the rest of it";
+}
+
+TEST_F(QuotaLaneResumeTest, EndsWithTheServer) {
+  Lane& lane = NewLongLane();
+  const auto watcher = lane.Watch({.after_revision = 0});
+  const auto first = NextOf(*watcher);
+  ASSERT_TRUE(first.has_value());
+  lanes_.clear();
+  while (NextOf(*watcher).has_value()) {
+  }
+  EXPECT_THAT(*watcher->Ended(), StatusIs(absl::StatusCode::kUnavailable));
+}
+
 }  // namespace
 }  // namespace muster::storage
