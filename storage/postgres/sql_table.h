@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,10 +36,29 @@ class SqlTableText {
   const std::string& name() const { return name_; }
   const std::vector<SqlColumnText>& columns() const { return columns_; }
 
+  const SqlStatements& sql() const { return sql_; }
   // As fault.h sees them: by name, or by text where there is none.
   std::vector<std::string> statements() const { return {sql_.select, names_[0], names_[1]}; }
 
-  pqxx::result Select(Transaction& tx) const { return tx.Exec(sql_.select); }
+  // Calls f(const pqxx::row&) for every row. They are fetched some at a time, the next while f looks
+  // at the last: what a statement takes, and what is held of the table, does not grow with it. Once
+  // a transaction.
+  template <class F>
+  void ForEachRow(Transaction& tx, F f) const {
+    constexpr int kFetch = 5'000;
+    const std::string cursor = absl::StrCat("all_", name_);
+    const std::string fetch = absl::StrCat("FETCH ", kFetch, " FROM ", cursor);
+    pqxx::result rows = tx.ExecAs(
+        sql_.select,
+        absl::StrCat("DECLARE ", cursor, " NO SCROLL CURSOR FOR ", sql_.select, "; ", fetch));
+    while (!rows.empty()) {
+      std::future<pqxx::result> next;
+      if (rows.size() == kFetch)
+        next = std::async(std::launch::async, [&] { return tx.ExecAs(cursor, fetch); });
+      for (const auto& row : rows) f(row);
+      rows = next.valid() ? next.get() : pqxx::result();
+    }
+  }
   void Put(Transaction& tx, absl::Span<const SqlArray> columns) const {
     Send(tx, {names_[0].c_str(), sql_.put.c_str()}, columns);
   }
@@ -105,7 +125,7 @@ class ListTable final : public ElementTable<typename MemberPath<List>::Row> {
 
   std::function<void(absl::string_view, Row&)> Load(Transaction& tx) const override {
     auto lists = std::make_shared<std::map<std::string, std::vector<Element>, std::less<>>>();
-    for (const auto& row : text_.Select(tx)) {
+    text_.ForEachRow(tx, [&](const pqxx::row& row) {
       Element element;
       int at = 1;
       for (const SqlColumn<Element>& column : columns_) {
@@ -114,7 +134,7 @@ class ListTable final : public ElementTable<typename MemberPath<List>::Row> {
         ++at;
       }
       (*lists)[row[0].c_str()].push_back(std::move(element));
-    }
+    });
     return [lists](absl::string_view owner, Row& row) {
       const auto it = lists->find(owner);
       if (it != lists->end()) row.*List = std::move(it->second);
@@ -201,7 +221,7 @@ class SqlTable {
   void Load(Transaction& tx, absl::FunctionRef<void(Row, int64_t)> emit) const {
     std::vector<std::function<void(absl::string_view, Row&)>> fill;
     for (const auto& list : lists_) fill.push_back(list->Load(tx));
-    for (const auto& row : text_.Select(tx)) {
+    text_.ForEachRow(tx, [&](const pqxx::row& row) {
       Row loaded;
       int at = 0;
       for (const SqlColumn<Row>& column : columns_) {
@@ -214,7 +234,7 @@ class SqlTable {
         for (const auto& into : fill) into(WithoutKind(key), loaded);
       }
       emit(std::move(loaded), SqlValue<int64_t>::Read(row[at].c_str()));
-    }
+    });
   }
 
   // What is to be written: rows to put and keys to remove, each at most once.

@@ -1,5 +1,6 @@
 // What one replica, or one command, may cost the others: little.
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "absl/cleanup/cleanup.h"
@@ -273,6 +274,69 @@ TEST_F(QuotaLaneLoadTest, AComparisonSeesWhatSomebodyWroteToTheTables) {
   database_.Execute("UPDATE quota.holding SET nodes = 4");
   EXPECT_EQ(lane.Compare()->differences.size(), 2u);
   database_.Execute("UPDATE quota.holding SET nodes = 3");
+}
+
+// A table is fetched in parts; that the last is full, or has one row, leaves nothing out.
+TEST_F(QuotaLaneLoadTest, ALargeTableIsLoadedInPartsAndWhole) {
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 20'000, "", true}), IsOk());
+  int64_t pools = 0;
+  for (const int64_t upto : {10'000, 10'001}) {
+    ASSERT_THAT(
+        DoDecide(lane,
+                 [=](StagedState<quota::State>& staged, absl::Time now) -> absl::Status {
+                   for (int64_t i = pools; i < upto; ++i) {
+                     RETURN_IF_ERROR(
+                         quota::Decide(staged, Want(absl::StrCat("p", i), 1), now).status());
+                   }
+                   return absl::OkStatus();
+                 }),
+        IsOk());
+    pools = upto;
+    std::atomic<int> parts = 0;
+    LaneOptions options;
+    options.runner.fault = [&parts](absl::string_view site) -> Fault {
+      if (absl::EndsWith(site, "all_holding")) ++parts;
+      return {};
+    };
+    Lane& loaded = NewLane(options);
+    EXPECT_EQ(ReadHeld(loaded).value_or(-1), upto);
+    EXPECT_EQ(parts, 2) << "after the first";
+    EXPECT_THAT(loaded.Compare()->differences, ::testing::IsEmpty());
+    lanes_.pop_back();
+  }
+}
+
+// What rows leave behind when they change is used again, by them and by their indexes, without
+// waiting for a vacuum.
+TEST_F(QuotaLaneLoadTest, ALongChurnLeavesTablesAsLargeAsTheyWere) {
+  constexpr int64_t kPools = 1'000;
+  constexpr int kEarly = 10;
+  constexpr int kLate = 60;
+  Lane& lane = NewLane();
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 2 * kPools, "", true}), IsOk());
+  const auto sizes = [&] {
+    std::map<std::string, double> bytes;
+    for (const auto& row : database_.Query(
+             "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relnamespace = "
+             "'quota'::regnamespace AND relkind IN ('r', 'i') AND relname !~ '^journal_?(pkey)?$'"))
+      bytes[*row[0]] = std::stod(*row[1]);
+    return bytes;
+  };
+  std::map<std::string, double> early;
+  for (int turn = 1; turn <= kLate; ++turn) {
+    ASSERT_THAT(DoDecide(lane,
+                         [=](StagedState<quota::State>& staged, absl::Time now) -> absl::Status {
+                           for (int64_t i = 0; i < kPools; ++i) {
+                             const auto want = Want(absl::StrCat("p", i), turn % 2, turn);
+                             RETURN_IF_ERROR(quota::Decide(staged, want, now).status());
+                           }
+                           return absl::OkStatus();
+                         }),
+                IsOk());
+    if (turn == kEarly) early = sizes();
+  }
+  for (const auto& [table, bytes] : sizes()) EXPECT_LE(bytes, 1.5 * early[table]) << table;
 }
 
 }  // namespace
