@@ -48,6 +48,7 @@ absl::Status FleetRun::Run(std::vector<Row>& rows) {
   RETURN_IF_ERROR(Register(rows));
   RETURN_IF_ERROR(ScaleUp(rows));
   if (wanted("quiet")) RETURN_IF_ERROR(Quiet(rows));
+  if (wanted("restart_all")) RETURN_IF_ERROR(RestartAll(rows));
   if (wanted("release")) RETURN_IF_ERROR(Release(rows));
   if (wanted("failures")) RETURN_IF_ERROR(Failures(rows));
   if (wanted("outage")) RETURN_IF_ERROR(Outage(rows));
@@ -88,6 +89,22 @@ absl::Status FleetRun::Quiet(std::vector<Row>& rows) {
   }
   if (row.tuples != 0) row.fault = "it wrote";
   return absl::OkStatus();
+}
+
+absl::Status FleetRun::RestartAll(std::vector<Row>& rows) {
+  Row row = Begin("restart_all");
+  Stack::Sample before = stack_->Measure();
+  // A new process begins to count anew.
+  before.server_cpu_s = 0;
+  stack_->CrashServer();
+  Fill(row, before, stack_->Measure());
+  watch_->Await(AllAtTarget());
+  absl::Time reached;
+  if (!watch_->WaitFor(options_.limit, reached)) row.fault = "pools are not as they were";
+  const absl::Status settled = AwaitRest();
+  Settle(row, before);
+  rows.push_back(row);
+  return settled;
 }
 
 absl::Status FleetRun::Release(std::vector<Row>& rows) {
@@ -185,6 +202,16 @@ void FleetRun::Fill(Row& row, const Stack::Sample& before, const Stack::Sample& 
   row.load_average = LoadAverage();
   row.server_bytes = stack_->server_bytes();
   row.postgres_bytes = stack_->postgres_bytes();
+  row.disk_bytes = stack_->disk_bytes();
+}
+
+void FleetRun::Settle(Row& row, const Stack::Sample& before) const {
+  const Stack::Sample end = stack_->Measure();
+  for (size_t i = 0; i < row.changes.size(); ++i)
+    row.changes[i] = end.revisions[i] - before.revisions[i];
+  row.tuples = end.tuples - before.tuples;
+  row.wal_bytes = end.wal_bytes - before.wal_bytes;
+  row.disk_bytes = stack_->disk_bytes();
 }
 
 absl::Status FleetRun::AwaitRest() const {
@@ -222,11 +249,7 @@ absl::Status FleetRun::Carry(const Phase& phase, std::vector<Row>& rows) {
   if (!met) row.fault = absl::StrCat(watch_->progress().short_of, " pools short of it");
   if (met) row.seconds = absl::ToDoubleSeconds(reached - before.time);
   const absl::Status settled = AwaitRest();
-  const Stack::Sample end = stack_->Measure();
-  for (size_t i = 0; i < row.changes.size(); ++i)
-    row.changes[i] = end.revisions[i] - before.revisions[i];
-  row.tuples = end.tuples - before.tuples;
-  row.wal_bytes = end.wal_bytes - before.wal_bytes;
+  Settle(row, before);
   if (options_.stack.statements) std::cerr << stack_->TakeStatements();
   rows.push_back(row);
   if (!met) return absl::DeadlineExceededError(absl::StrCat(phase.name, ": ", row.fault));

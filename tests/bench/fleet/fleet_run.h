@@ -23,13 +23,14 @@ struct FleetRunOptions {
 };
 
 // In this order; `register` and `scale_up` are always there.
-inline constexpr const char* kPhases[] = {"register", "scale_up", "quiet",
+inline constexpr const char* kPhases[] = {"register", "scale_up", "quiet", "restart_all",
                                           "release",  "failures", "outage"};
 
 // One fleet from nothing to the end, on a stack of its own:
 //   register   catalogue, quotas, clusters and machines
 //   scale_up   all pools created at once, until every one is TargetMet
 //   quiet      ten simulated minutes in which nothing happens: nothing may be written
+//   restart_all musterd is killed and started again, until it says that it serves
 //   release    a new image is published, until every pool under Always has it staged
 //   failures   5 % of the Nodes fail at once, until as many have left and every pool is TargetMet
 //   restart    capacity moves to a process of its own, until every pool is seen as it was
@@ -57,6 +58,7 @@ class FleetRun {
   absl::Status Register(std::vector<Row>& rows);
   absl::Status ScaleUp(std::vector<Row>& rows);
   absl::Status Quiet(std::vector<Row>& rows);
+  absl::Status RestartAll(std::vector<Row>& rows);
   absl::Status Release(std::vector<Row>& rows);
   absl::Status Failures(std::vector<Row>& rows);
   absl::Status Outage(std::vector<Row>& rows);
@@ -69,6 +71,8 @@ class FleetRun {
   absl::Status AwaitRest() const;
   Row Begin(const std::string& name);
   void Fill(Row& row, const Stack::Sample& before, const Stack::Sample& after);
+  // What was written until all was quiet.
+  void Settle(Row& row, const Stack::Sample& before) const;
   PoolWatch::Goal AllAtTarget() const;
   void Connect();
 

@@ -20,7 +20,8 @@ ABSL_FLAG(std::vector<std::string>, nodes, (std::vector<std::string>{"1000", "10
 ABSL_FLAG(std::vector<std::string>, phases,
           std::vector<std::string>(std::begin(muster::bench::kPhases),
                                    std::end(muster::bench::kPhases)),
-          "What to measure beside register and scale_up: any of quiet,release,failures,outage.");
+          "What to measure beside register and scale_up: any of "
+          "quiet,restart_all,release,failures,outage.");
 ABSL_FLAG(double, speed, 10, "Simulated minutes a minute, 1 to 600.");
 ABSL_FLAG(absl::Duration, limit, absl::Minutes(10), "A phase that takes longer has failed.");
 ABSL_FLAG(std::string, bin_dir, "build/release/bin", "Where musterd and fleetsim are.");
@@ -40,6 +41,7 @@ absl::StatusOr<std::vector<FleetRunOptions>> TrialsFromFlags() {
                                     .speed = absl::GetFlag(FLAGS_speed),
                                     .statements = absl::GetFlag(FLAGS_statements)},
                           .limit = absl::GetFlag(FLAGS_limit)};
+  options.stack.patience = std::max(options.stack.patience, options.limit);
   if (!(options.stack.speed >= 1 && options.stack.speed <= 600))
     return absl::InvalidArgumentError("--speed must be 1 to 600.");
   for (const std::string& phase : absl::GetFlag(FLAGS_phases)) {

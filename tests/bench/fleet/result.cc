@@ -13,23 +13,33 @@ double PerSecond(int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
+double ANode(int64_t count, const Row& row) {
+  return row.changed > 0 ? static_cast<double>(count) / static_cast<double>(row.changed) : 0;
+}
+
 double Mib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); }
 
 }  // namespace
 
+double WalBytesANode(const Row& row) { return ANode(row.wal_bytes, row); }
+
+double LifecycleChangesANode(const Row& row) { return ANode(row.changes.back(), row); }
+
 std::string Table(const std::vector<Row>& rows) {
   std::string out = absl::StrFormat(
-      "%8s %-12s %8s %8s %8s %9s %9s %7s | %6s %6s %6s %6s %6s %6s | %7s %7s | %5s %8s %8s %8s  "
+      "%8s %-12s %8s %8s %8s %9s %9s %7s %6s %6s %7s | %6s %6s %6s %6s %6s %6s | %7s %7s | %5s %8s "
+      "%8s %8s  "
       "%s\n",
-      "NODES", "PHASE", "SECONDS", "POOLS/S", "NODES/S", "CHANGES", "TUPLES", "WAL MB", "SERVER",
-      "PGSQL", "SIM", "SIM 1T", "BENCH", "OTHERS", "SRV MB", "PG MB", "WAIT", "LAG P50", "LAG P99",
-      "LAG MAX", "FAULT");
+      "NODES", "PHASE", "SECONDS", "POOLS/S", "NODES/S", "CHANGES", "TUPLES", "WAL MB", "WAL KB",
+      "LC CHG", "DISK MB", "SERVER", "PGSQL", "SIM", "SIM 1T", "BENCH", "OTHERS", "SRV MB", "PG MB",
+      "WAIT", "LAG P50", "LAG P99", "LAG MAX", "FAULT");
   for (const Row& row : rows) {
     const int64_t changes = std::accumulate(row.changes.begin(), row.changes.end(), int64_t{0});
-    absl::StrAppendFormat(&out, "%8d %-12s %8.1f %8.0f %8.0f %9d %9d %7.1f |", row.nodes, row.phase,
-                          row.seconds, PerSecond(row.pools, row.seconds),
+    absl::StrAppendFormat(&out, "%8d %-12s %8.1f %8.0f %8.0f %9d %9d %7.1f %6.1f %6.1f %7.0f |",
+                          row.nodes, row.phase, row.seconds, PerSecond(row.pools, row.seconds),
                           PerSecond(row.changed, row.seconds), changes, row.tuples,
-                          Mib(row.wal_bytes));
+                          Mib(row.wal_bytes), WalBytesANode(row) / 1024, LifecycleChangesANode(row),
+                          Mib(row.disk_bytes));
     absl::StrAppendFormat(&out, " %6.2f %6.2f %6.2f %6.2f %6.2f %6.2f | %7.0f %7.0f |",
                           row.server_cores, row.postgres_cores, row.simulator_cores,
                           row.simulator_thread_cores, row.own_cores, row.other_cores,
@@ -38,11 +48,13 @@ std::string Table(const std::vector<Row>& rows) {
     absl::StrAppendFormat(&out, " %5.2f %8.1f %8.1f %8.1f  %s\n", waiting, row.simulator.lag_p50_ms,
                           row.simulator.lag_p99_ms, row.simulator.lag_max_ms, row.fault);
   }
-  absl::StrAppend(&out,
-                  "CHANGES: journal entries of all services. SERVER to OTHERS: cores used (SIM 1T: "
-                  "the simulator's busiest thread).\n"
-                  "WAIT: of the simulator's two calls, how many wait for the server's answer on "
-                  "average. LAG: ms from when a report was due until it was sent.\n");
+  absl::StrAppend(
+      &out,
+      "CHANGES: journal entries of all services. WAL KB, LC CHG: a Node that had to "
+      "change, write-ahead log and lifecycle's entries. SERVER to OTHERS: cores used (SIM 1T: "
+      "the simulator's busiest thread).\n"
+      "WAIT: of the simulator's two calls, how many wait for the server's answer on "
+      "average. LAG: ms from when a report was due until it was sent.\n");
   return out;
 }
 
@@ -58,6 +70,9 @@ std::string Json(const std::vector<Row>& rows) {
       line["changes"][Stack::kServices[i]] = row.changes[i];
     line["tuples"] = row.tuples;
     line["wal_bytes"] = row.wal_bytes;
+    line["wal_bytes_a_node"] = WalBytesANode(row);
+    line["lifecycle_changes_a_node"] = LifecycleChangesANode(row);
+    line["disk_bytes"] = row.disk_bytes;
     line["cores"] = {{"server", row.server_cores},
                      {"postgres", row.postgres_cores},
                      {"simulator", row.simulator_cores},

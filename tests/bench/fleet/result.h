@@ -19,6 +19,7 @@ struct Row {
   std::array<int64_t, 4> changes = {};  // journal entries of Stack::kServices until all was quiet
   int64_t tuples = 0;                   // rows written but for the journals
   int64_t wal_bytes = 0;
+  int64_t disk_bytes = 0;  // of the database, at the end
   // Cores: CPU seconds a second until it was there.
   double server_cores = 0;
   double postgres_cores = 0;
@@ -32,6 +33,10 @@ struct Row {
   Stack::SimulatorStats simulator = {};
   std::string fault = {};  // empty: it went as it should
 };
+
+// Shares of the Nodes that had to change; 0: none had to.
+double WalBytesANode(const Row& row);
+double LifecycleChangesANode(const Row& row);
 
 // For people.
 std::string Table(const std::vector<Row>& rows);

@@ -1,5 +1,7 @@
 #include "tests/bench/fleet/stack.h"
 
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -7,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <thread>
@@ -24,8 +27,6 @@ namespace {
 
 using testing::Child;
 
-constexpr absl::Duration kStartPatience = absl::Minutes(2);
-constexpr absl::Duration kRegisterPatience = absl::Minutes(5);
 constexpr absl::Duration kSignalPatience = absl::Seconds(10);
 constexpr char kStatistics[] = "fleetsim statistics";
 constexpr char kFailed[] = "nodes fail";
@@ -114,7 +115,7 @@ std::unique_ptr<Child> Stack::Serve(const std::string& name,
   command.insert(command.end(), flags.begin(), flags.end());
   const std::string log = absl::StrCat(folder_, "/", name, ".log");
   auto child = std::make_unique<Child>(command, log);
-  const absl::Time end = absl::Now() + kStartPatience;
+  const absl::Time end = absl::Now() + options_.patience;
   while (!std::filesystem::exists(port_file)) {
     if (!child->running() || absl::Now() > end)
       throw std::runtime_error(absl::StrCat("musterd did not start, see ", log));
@@ -148,6 +149,35 @@ void Stack::StartApart() {
   server_ = Serve("musterd", flags);
 }
 
+bool Stack::IsServing() const {
+  // Debian ships no stub of the health service. Its request is empty; field 1 of its answer is 1
+  // when it serves.
+  grpc::GenericStub stub(grpc::CreateChannel(target(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
+  const grpc::Slice empty;
+  const grpc::ByteBuffer request(&empty, 1);
+  grpc::ByteBuffer response;
+  std::promise<bool> done;
+  stub.UnaryCall(&context, "/grpc.health.v1.Health/Check", {}, &request, &response,
+                 [&](const grpc::Status& status) { done.set_value(status.ok()); });
+  if (!done.get_future().get()) return false;
+  std::vector<grpc::Slice> slices;
+  if (!response.Dump(&slices).ok() || slices.empty()) return false;
+  return absl::string_view(reinterpret_cast<const char*>(slices[0].begin()), slices[0].size()) ==
+         "\x08\x01";
+}
+
+void Stack::CrashServer() {
+  server_->Kill();
+  StartServer();
+  const absl::Time end = absl::Now() + options_.patience;
+  while (!IsServing()) {
+    if (absl::Now() > end) throw std::runtime_error("musterd does not serve");
+    absl::SleepFor(kLook);
+  }
+}
+
 void Stack::KillCapacity() { capacity_->Kill(); }
 
 void Stack::StartSimulator(const Shape& shape) {
@@ -161,7 +191,7 @@ void Stack::StartSimulator(const Shape& shape) {
           "--drain_time=20s", "--terminate_time=20s", absl::StrCat("--fail_share=", kFailShare),
           absl::StrCat("--register_machines=", absl::StrJoin(shape.machines, ",", lot))},
       absl::StrCat(folder_, "/fleetsim.log"));
-  SimulatorLine(kRegistered, 0, kRegisterPatience);
+  SimulatorLine(kRegistered, 0, options_.patience);
 }
 
 size_t Stack::SimulatorLines(absl::string_view message) const {
@@ -236,6 +266,10 @@ std::string Stack::TakeStatements() const {
   }
   testing::RunSql(conninfo(), "SELECT pg_stat_statements_reset()");
   return out;
+}
+
+int64_t Stack::disk_bytes() const {
+  return std::stoll(*testing::RunSql(conninfo(), "SELECT pg_database_size('muster')")[0][0]);
 }
 
 int64_t Stack::server_bytes() const {

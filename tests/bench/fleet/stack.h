@@ -19,7 +19,9 @@ struct StackOptions {
   std::string bin_dir = {};         // with musterd and fleetsim
   std::string migrations_dir = {};  // of the same sources
   double speed = 1;                 // simulated time is so many times as fast
-  bool statements = false;          // Postgres keeps count of what each statement costs
+  // For the simulator to register all machines, and for a server to come up.
+  absl::Duration patience = absl::Minutes(5);
+  bool statements = false;  // Postgres keeps count of what each statement costs
 };
 
 // A Postgres, a musterd and a fleetsim of our own, ended and deleted with this object. What fails
@@ -62,6 +64,8 @@ class Stack {
   void StartServer();
   // Ends it; then capacity in a process of its own, the others in another one at the same address.
   void StartApart();
+  // Kills it as a crash would, and starts it again; returns when it says that it serves.
+  void CrashServer();
   void KillCapacity();
   void StartCapacity();
   // Registers the machines of `shape`; returns when they are registered.
@@ -75,6 +79,8 @@ class Stack {
   // Where Postgres' time went since this was last asked, a line a statement, the costliest first.
   // Only with StackOptions::statements.
   std::string TakeStatements() const;
+  // What the database takes on the disk, write-ahead log left out.
+  int64_t disk_bytes() const;
   int64_t server_bytes() const;
   int64_t postgres_bytes() const;
 
@@ -85,6 +91,7 @@ class Stack {
   std::unique_ptr<testing::Child> Serve(const std::string& name,
                                         const std::vector<std::string>& flags) const;
   std::string Address(absl::string_view name) const;
+  bool IsServing() const;
   // The last line of the simulator's log with this message, once there are more than `before`.
   std::string SimulatorLine(absl::string_view message, size_t before,
                             absl::Duration patience) const;
