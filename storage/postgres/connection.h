@@ -1,12 +1,44 @@
 #pragma once
 
 // Includes libpqxx: for storage/ only.
+#include <functional>
 #include <pqxx/pqxx>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "absl/strings/string_view.h"
+
+// libpq's connection.
+struct pg_conn;
+
 namespace muster::storage {
+
+// Keeps what libpqxx does not give away: libpq's connection below its own.
+class ConnectPolicy : public pqxx::connect_direct {
+ public:
+  using pqxx::connect_direct::connect_direct;
+  handle do_startconnect(handle before) override {
+    return handle_ = pqxx::connect_direct::do_startconnect(before);
+  }
+  pg_conn* libpq() const { return handle_; }
+
+ private:
+  handle handle_ = nullptr;
+};
+
+// A connection of libpqxx whose libpq is at hand.
+class RawConnection : private ConnectPolicy, public pqxx::connection_base {
+ public:
+  // Throws pqxx::broken_connection.
+  explicit RawConnection(const std::string& conninfo)
+      : ConnectPolicy(conninfo),
+        pqxx::connection_base(static_cast<pqxx::connectionpolicy&>(*this)) {
+    init();
+  }
+  ~RawConnection() { close(); }
+  pg_conn* libpq() const { return ConnectPolicy::libpq(); }
+};
 
 // One connection, and which statements were prepared on it. Not thread-safe.
 class Connection {
@@ -20,12 +52,13 @@ class Connection {
 #pragma GCC diagnostic pop
   }
 
-  pqxx::connection& raw() { return raw_; }
-  // True the first time it is asked for `name`.
+  pqxx::connection_base& raw() { return raw_; }
+  pg_conn* libpq() { return raw_.libpq(); }
+  // True the first time it is asked for `name`: libpqxx is to be told what it stands for.
   bool FirstUse(const std::string& name) { return prepared_.insert(name).second; }
-  // The same for statements that are sent as SQL's EXECUTE: libpqxx prepares them on the server
-  // only when told to.
-  bool FirstQueued(const std::string& name) { return queued_.insert(name).second; }
+  // Statements that a StatementPipeline has prepared, under names that libpqxx does not use.
+  bool IsPipelined(absl::string_view name) const { return pipelined_.count(name) > 0; }
+  void SetPipelined(absl::string_view name) { pipelined_.emplace(name); }
   // What the server has warned of since it was last asked; empty: of nothing.
   std::string TakeWarning() { return std::exchange(warning_, std::string()); }
   // The connection must not be used again.
@@ -35,7 +68,7 @@ class Connection {
  private:
   class Warnings final : public pqxx::errorhandler {
    public:
-    Warnings(pqxx::connection& connection, std::string& last)
+    Warnings(pqxx::connection_base& connection, std::string& last)
         : pqxx::errorhandler(connection), last_(last) {}
     bool operator()(const char message[]) noexcept override {
       try {
@@ -51,11 +84,11 @@ class Connection {
     std::string& last_;
   };
 
-  pqxx::connection raw_;
+  RawConnection raw_;
   std::string warning_;
   Warnings warnings_;  // after what it refers to
   std::set<std::string> prepared_;
-  std::set<std::string> queued_;
+  std::set<std::string, std::less<>> pipelined_;
   bool broken_ = false;
 };
 

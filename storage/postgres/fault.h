@@ -8,8 +8,9 @@
 namespace muster::storage {
 
 // SQL that a test has said just before and just after one call of the database, where possible in
-// the same round trip, so that what goes wrong does so in Postgres itself. Each must end in `;` or
-// be empty, and must fail unless it only changes how the session behaves.
+// the same round trip, so that what goes wrong does so in Postgres itself. Each is empty or
+// statements that end in `;`, one a line, and must fail unless it only changes how the session
+// behaves.
 struct Fault {
   std::string before = {};
   std::string after = {};

@@ -51,7 +51,7 @@ inline Fault FaultOf(FaultKind kind) {
     case FaultKind::kLost:
       return {.before = testing::kLoseConnection};
     case FaultKind::kReadOnly:
-      return {.before = "SET transaction_read_only = on; SET default_transaction_read_only = on;"};
+      return {.before = "SET transaction_read_only = on;\nSET default_transaction_read_only = on;"};
   }
   return {};
 }

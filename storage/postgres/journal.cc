@@ -77,12 +77,12 @@ std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64
 
 void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_view batch,
           absl::Time commit_time) {
-  tx.Queue(kMove, from.revision, from.batch, from.incarnation, revision, std::string(batch),
-           ToSqlTime(commit_time));
+  tx.Queue(kMove,
+           {from.revision, from.batch, from.incarnation, revision, batch, ToSqlTime(commit_time)});
 }
 
 void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch) {
-  SqlArray revisions, kinds, keys, changes;
+  SqlArray revisions("bigint"), kinds("text"), keys("text"), changes("bytea");
   for (const JournalRow& row : rows) {
     revisions.Add(row.revision);
     kinds.Add(row.kind);
@@ -93,8 +93,7 @@ void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_vie
       changes.AddBytes(*row.bytes);
     }
   }
-  tx.Queue(kAppend, std::string(batch), revisions.Text(), kinds.Text(), keys.Text(),
-           changes.Text());
+  tx.Queue(kAppend, {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param()});
 }
 
 void Rename(Transaction& tx) { tx.Exec(kRename); }

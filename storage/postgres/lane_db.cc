@@ -29,7 +29,7 @@ constexpr std::chrono::milliseconds kAnnounceGap{1};
 
 class Receiver final : public pqxx::notification_receiver {
  public:
-  Receiver(pqxx::connection& connection, const std::string& channel,
+  Receiver(pqxx::connection_base& connection, const std::string& channel,
            const std::function<void(int64_t)>& on_notify)
       : pqxx::notification_receiver(connection, channel), on_notify_(on_notify) {}
 

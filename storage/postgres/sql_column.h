@@ -118,27 +118,6 @@ SqlColumn<Row> Derived(const char* name, const char* type,
   return {name, type, std::move(add), nullptr, false};
 }
 
-// One member of all elements of a list, as an array.
-template <auto List, auto Member>
-auto Elements(const char* name) {
-  using At = MemberPath<List>;
-  using Row = typename At::Row;
-  using Value = SqlValue<typename MemberPath<Member>::Value>;
-  return SqlColumn<Row>{name, absl::StrCat(Value::kType, "[]"),
-                        [](const Row& row, SqlArray& out) {
-                          SqlArray list;
-                          for (const auto& element : At::In(row)) Value::Add(element.*Member, list);
-                          out.Add(list.Text());
-                        },
-                        [](const char* text, Row& row) {
-                          const std::vector<std::string> values = FromSqlArray(text);
-                          auto& list = At::In(row);
-                          list.resize(values.size());
-                          for (size_t i = 0; i < values.size(); ++i)
-                            list[i].*Member = Value::Read(values[i]);
-                        }};
-}
-
 // A map of texts as two arrays; the keys are to be read first.
 template <auto Map>
 auto MapKeys(const char* name) {
@@ -146,7 +125,7 @@ auto MapKeys(const char* name) {
   using Row = typename At::Row;
   return SqlColumn<Row>{name, "text[]",
                         [](const Row& row, SqlArray& out) {
-                          SqlArray list;
+                          SqlTextArray list;
                           for (const auto& [key, value] : At::In(row)) list.Add(key);
                           out.Add(list.Text());
                         },
@@ -160,7 +139,7 @@ auto MapValues(const char* name) {
   using Row = typename At::Row;
   return SqlColumn<Row>{name, "text[]",
                         [](const Row& row, SqlArray& out) {
-                          SqlArray list;
+                          SqlTextArray list;
                           for (const auto& [key, value] : At::In(row)) list.Add(value);
                           out.Add(list.Text());
                         },

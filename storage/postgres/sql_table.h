@@ -37,6 +37,13 @@ class SqlTableText {
   const std::vector<SqlColumnText>& columns() const { return columns_; }
 
   const SqlStatements& sql() const { return sql_; }
+  // An array for each column, and for each that is part of the key.
+  std::vector<SqlArray> NewArrays() const {
+    return ArraysOf([](const auto&) { return true; });
+  }
+  std::vector<SqlArray> NewKeyArrays() const {
+    return ArraysOf([](const SqlColumnText& column) { return column.is_key; });
+  }
   // As fault.h sees them: by name, or by text where there is none.
   std::vector<std::string> statements() const { return {sql_.select, names_[0], names_[1]}; }
 
@@ -67,11 +74,20 @@ class SqlTableText {
   }
 
  private:
+  template <class Wanted>
+  std::vector<SqlArray> ArraysOf(Wanted wanted) const {
+    std::vector<SqlArray> arrays;
+    for (const SqlColumnText& column : columns_) {
+      if (wanted(column)) arrays.emplace_back(column.type);
+    }
+    return arrays;
+  }
+
   static void Send(Transaction& tx, const Statement& statement, absl::Span<const SqlArray> arrays) {
-    std::vector<std::string> texts;
-    texts.reserve(arrays.size());
-    for (const SqlArray& array : arrays) texts.push_back(array.Text());
-    tx.QueueAll(statement, texts);
+    std::vector<SqlParam> params;
+    params.reserve(arrays.size());
+    for (const SqlArray& array : arrays) params.push_back(array.Param());
+    tx.Queue(statement, std::move(params));
   }
 
   std::string name_;
@@ -144,8 +160,7 @@ class ListTable final : public ElementTable<typename MemberPath<List>::Row> {
  private:
   class Write final : public ElementsToWrite<Row> {
    public:
-    explicit Write(const ListTable& table)
-        : table_(table), columns_(table.text_.columns().size()) {}
+    explicit Write(const ListTable& table) : table_(table), columns_(table.text_.NewArrays()) {}
 
     void Add(absl::string_view owner, const Row& row) override {
       owners_.Add(owner);
@@ -171,7 +186,7 @@ class ListTable final : public ElementTable<typename MemberPath<List>::Row> {
 
    private:
     const ListTable& table_;
-    SqlArray owners_;
+    SqlArray owners_{"text"};
     std::vector<SqlArray> columns_;
   };
 
@@ -241,7 +256,7 @@ class SqlTable {
   class Write {
    public:
     explicit Write(const SqlTable& table)
-        : table_(table), columns_(table.columns_.size() + 1), removed_(table.KeyCount()) {
+        : table_(table), columns_(table.text_.NewArrays()), removed_(table.text_.NewKeyArrays()) {
       for (const auto& list : table.lists_) lists_.push_back(list->NewWrite());
     }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -11,17 +11,14 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 
-// Values at the edge to Postgres: libpqxx sends text only.
+// Values at the edge to Postgres: what is read comes as text, rows are written in binary form.
 namespace muster::storage {
 
 // A `timestamptz` with microseconds, and back (as Postgres prints it with TimeZone = UTC, datestyle
 // ISO).
 std::string ToSqlTime(absl::Time time);
 absl::Time FromSqlTime(absl::string_view text);
-// A `bytea` in hex format, and back.
-inline std::string ToSqlBytes(absl::string_view bytes) {
-  return absl::StrCat("\\x", absl::BytesToHexString(bytes));
-}
+// A `bytea` as Postgres prints it, in hex format.
 inline std::string FromSqlBytes(absl::string_view text) {
   return absl::HexStringToBytes(text.substr(2));
 }
@@ -29,51 +26,59 @@ inline std::string FromSqlBytes(absl::string_view text) {
 // of arrays are not meant.
 std::vector<std::string> FromSqlArray(absl::string_view text);
 
-// A Postgres array as text, for `unnest($1::bigint[])` and the like.
-class SqlArray {
+// A value of a statement as it travels: as text, or in Postgres' binary form.
+struct SqlParam {
+  SqlParam(std::string text) : bytes(std::move(text)) {}     // NOLINT: a value
+  SqlParam(absl::string_view text) : bytes(text) {}          // NOLINT: a value
+  SqlParam(int64_t number) : bytes(absl::StrCat(number)) {}  // NOLINT: a value
+  SqlParam(std::string binary_form, bool is_binary)
+      : bytes(std::move(binary_form)), binary(is_binary) {}
+
+  std::string bytes = {};
+  bool binary = false;
+};
+
+// An array of texts as Postgres reads it from text: for a column that is an array itself.
+class SqlTextArray {
  public:
-  void Add(absl::string_view text) {
-    Separate();
-    text_ += '"';
-    // Hardly any text has something to escape.
-    const size_t plain = std::min({text.find('"'), text.find('\\'), text.size()});
-    text_.append(text.data(), plain);
-    for (const char c : text.substr(plain)) {
-      if (c == '"' || c == '\\') text_ += '\\';
-      text_ += c;
-    }
-    text_ += '"';
-  }
-  void Add(const char* text) { Add(absl::string_view(text)); }
-  void Add(const std::string& text) { Add(absl::string_view(text)); }
-  void Add(bool value) {
-    Separate();
-    text_ += value ? 't' : 'f';
-  }
-  template <class Int,
-            std::enable_if_t<std::is_integral_v<Int> && !std::is_same_v<Int, bool>, int> = 0>
-  void Add(Int value) {
-    Separate();
-    absl::StrAppend(&text_, value);
-  }
-  void Add(absl::Time time) { Add(ToSqlTime(time)); }
-  void AddBytes(absl::string_view bytes) {
-    Separate();
-    absl::StrAppend(&text_, "\"\\\\x", absl::BytesToHexString(bytes), "\"");
-  }
-  void AddNull() {
-    Separate();
-    text_ += "NULL";
-  }
-  bool empty() const { return text_.empty(); }
+  void Add(absl::string_view text);
   std::string Text() const { return absl::StrCat("{", text_, "}"); }
 
  private:
-  void Separate() {
-    if (!text_.empty()) text_ += ',';
-  }
-
   std::string text_;
+};
+
+// A Postgres array in its binary form, for `unnest($1::bigint[])` and the like. What is added must
+// fit `type`, that of the elements: another is a fault of the program, and throws std::logic_error.
+class SqlArray {
+ public:
+  // `type` as information_schema has it; of an array, text: it travels so (SqlStatements).
+  explicit SqlArray(absl::string_view type);
+
+  void Add(absl::string_view text);
+  void Add(const char* text) { Add(absl::string_view(text)); }
+  void Add(const std::string& text) { Add(absl::string_view(text)); }
+  void Add(bool value);
+  template <class Int,
+            std::enable_if_t<std::is_integral_v<Int> && !std::is_same_v<Int, bool>, int> = 0>
+  void Add(Int value) {
+    AddInteger(static_cast<int64_t>(value));
+  }
+  void Add(absl::Time time);
+  void AddBytes(absl::string_view bytes);
+  void AddNull();
+
+  bool empty() const { return count_ == 0; }
+  SqlParam Param() const;
+
+ private:
+  void AddInteger(int64_t value);
+  void Append(absl::string_view element);
+
+  uint32_t type_ = 0;  // an oid
+  int32_t count_ = 0;
+  bool has_null_ = false;
+  std::string elements_;
 };
 
 }  // namespace muster::storage

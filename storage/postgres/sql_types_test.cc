@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
 #include "tests/testing/status_matchers.h"
@@ -15,8 +18,14 @@
 namespace muster::storage {
 namespace {
 
-constexpr Statement kTimes = {"test_times", "SELECT unnest($1::timestamptz[])"};
-constexpr Statement kBytes = {"test_bytes", "SELECT $1::bytea"};
+// Columns of all types that our tables have, as they are written.
+constexpr Statement kPut = {
+    "test_put",
+    "INSERT INTO written SELECT * FROM unnest($1::bigint[], $2::integer[], $3::boolean[], "
+    "$4::text[], $5::jsonb[], $6::bytea[], $7::timestamptz[])"};
+
+constexpr char kText[] = "a \"quoted\" \\ and {braced}, text: \xc3\xa4\n";
+constexpr absl::string_view kBytes("\x01\xff'\\ab\0c", 8);
 
 absl::Time At(absl::string_view text) {
   absl::Time time;
@@ -46,30 +55,58 @@ std::vector<absl::Time> Times() {
 
 class SqlTypesTest : public ::testing::Test {
  protected:
-  // Sends `times` and reads them, on a connection of ours.
+  // Writes `times`, and with each a value of every other type, and reads them, on a connection of
+  // ours.
   std::vector<absl::Time> RoundTrip(const std::vector<absl::Time>& times) {
     ConnectionPool pool({.conninfo = database_.conninfo("quota"), .schema = "quota"}, 1);
     TransactionRunner runner(&pool, {});
     std::vector<absl::Time> back;
     EXPECT_THAT(runner.Run([&](Transaction& tx) {
-      SqlArray array;
-      for (const absl::Time time : times) array.Add(time);
+      tx.Exec(
+          "CREATE TEMP TABLE written (b bigint, i integer, t boolean, s text, j jsonb, y bytea, w "
+          "timestamptz) ON COMMIT DROP");
+      Write(tx, times);
       back.clear();
-      for (const auto& row : tx.Exec(kTimes, array.Text()))
-        back.push_back(FromSqlTime(row[0].c_str()));
-      EXPECT_EQ(FromSqlBytes(tx.Exec(kBytes, ToSqlBytes("\x01\xff'\\ab"))[0][0].c_str()),
-                "\x01\xff'\\ab");
+      for (const auto& row : tx.Exec("SELECT b, i, t, s, j ->> 'a', y, w FROM written")) {
+        EXPECT_EQ(row[0].as<int64_t>(), std::numeric_limits<int64_t>::min());
+        EXPECT_EQ(row[1].as<int32_t>(), std::numeric_limits<int32_t>::max());
+        EXPECT_STREQ(row[2].c_str(), back.size() % 2 == 0 ? "t" : "f");
+        EXPECT_STREQ(row[3].c_str(), kText);
+        EXPECT_TRUE(row[4].is_null() == (back.size() % 2 == 0));
+        EXPECT_EQ(FromSqlBytes(row[5].c_str()), kBytes);
+        back.push_back(FromSqlTime(row[6].c_str()));
+      }
       return absl::OkStatus();
     }),
                 testing::IsOk());
     return back;
   }
+
+  static void Write(Transaction& tx, const std::vector<absl::Time>& times) {
+    SqlArray b("bigint"), i("integer"), t("boolean"), s("text"), j("jsonb"), y("bytea"),
+        w("timestamp with time zone");
+    bool even = true;
+    for (const absl::Time time : times) {
+      b.Add(std::numeric_limits<int64_t>::min());
+      i.Add(std::numeric_limits<int32_t>::max());
+      t.Add(even);
+      s.Add(kText);
+      even ? j.AddNull() : j.Add("{\"a\": 1}");
+      y.AddBytes(kBytes);
+      w.Add(time);
+      even = !even;
+    }
+    tx.Queue(kPut, {b.Param(), i.Param(), t.Param(), s.Param(), j.Param(), y.Param(), w.Param()});
+  }
+
   testing::TestDatabase database_;
 };
 
 TEST_F(SqlTypesTest, EveryTimeThatTheApiTakesComesBackAsItWent) {
   EXPECT_EQ(RoundTrip(Times()), Times());
 }
+
+TEST_F(SqlTypesTest, NothingIsWrittenAsNothing) { EXPECT_EQ(RoundTrip({}).size(), 0u); }
 
 TEST_F(SqlTypesTest, WhateverTheServerPrefers) {
   for (const char* setting :
@@ -79,6 +116,16 @@ TEST_F(SqlTypesTest, WhateverTheServerPrefers) {
   database_.Execute("ALTER ROLE muster_quota IN DATABASE " + database_.name() +
                     " SET datestyle = 'German'");
   EXPECT_EQ(RoundTrip(Times()), Times());
+}
+
+TEST(SqlArrayTest, ValueOfAnotherTypeIsAFaultOfTheProgram) {
+  EXPECT_THROW(SqlArray("bigint").Add("1"), std::logic_error);
+  EXPECT_THROW(SqlArray("text").Add(1), std::logic_error);
+  EXPECT_THROW(SqlArray("text").Add(true), std::logic_error);
+  EXPECT_THROW(SqlArray("bigint").Add(absl::Now()), std::logic_error);
+  EXPECT_THROW(SqlArray("text").AddBytes("a"), std::logic_error);
+  EXPECT_THROW(SqlArray("integer").Add(int64_t{1} << 31), std::logic_error);
+  EXPECT_THROW(SqlArray("point"), std::logic_error);
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ template <>
 struct SqlValue<std::vector<std::string>> {
   static constexpr char kType[] = "text[]";
   static void Add(const std::vector<std::string>& values, SqlArray& out) {
-    SqlArray list;
+    SqlTextArray list;
     for (const std::string& value : values) list.Add(value);
     out.Add(list.Text());
   }

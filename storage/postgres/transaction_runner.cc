@@ -1,6 +1,7 @@
 #include "storage/postgres/transaction_runner.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -88,30 +89,20 @@ absl::Status TransactionRunner::RunLoop(const TransactionBody& body, bool in_tra
   const absl::Time give_up = absl::Now() + options_.retry_budget;
   for (int attempt = 1;; ++attempt) {
     Attempt result = Try(body, in_transaction, purpose);
-    switch (result.outcome) {
-      case Outcome::kDone:
-      case Outcome::kFailed:
-        return result.status;
-      case Outcome::kInDoubt: {
-        ++in_doubt_;
-        if (!resolve) return result.status;
-        absl::StatusOr<bool> committed = ResolveOutcome(resolve);
-        if (!committed.ok()) return committed.status();
-        if (*committed) return absl::OkStatus();
-        result.status = error::Unavailable("The database went away; nothing was committed.");
-        break;
-      }
-      case Outcome::kConflict:
-      case Outcome::kLost:
-        break;
-    }
-    ++retries_;
-    if (observer() != nullptr)
-      observer()->Failed(result.sqlstate.empty() ? kNoSqlState : result.sqlstate);
+    if (result.outcome == Outcome::kInDoubt) result = SettleDoubt(std::move(result), resolve);
+    if (result.outcome == Outcome::kDone || result.outcome == Outcome::kFailed)
+      return result.status;
+    CountRetry(result);
     if (aborted_ || attempt >= options_.max_attempts || absl::Now() >= give_up)
       return result.status;
     Sleep(attempt);
   }
+}
+
+void TransactionRunner::CountRetry(const Attempt& attempt) {
+  ++retries_;
+  if (observer() != nullptr)
+    observer()->Failed(attempt.sqlstate.empty() ? kNoSqlState : attempt.sqlstate);
 }
 
 TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, bool in_transaction,
@@ -120,17 +111,8 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
   if (!loan.ok()) return {Outcome::kLost, loan.status()};
   Connection& connection = **loan;
   bool committing = false;
-  const auto lost = [&](absl::string_view what, const std::string& sqlstate = "") -> Attempt {
-    connection.MarkBroken();
-    // What broke one has most likely broken those that nobody uses.
-    pool_->DropIdle();
-    if (committing) return {Outcome::kInDoubt, InDoubt(what), sqlstate};
-    return {Outcome::kLost, error::WithCause(error::Unavailable("The database is away."), what),
-            sqlstate};
-  };
   const absl::Time began = absl::Now();
-  // The order of the handlers matters: the first three do not derive from sql_error.
-  try {
+  return Guard(connection, committing, [&]() -> Attempt {
     Transaction tx(connection, &options_.fault, purpose);
     if (!in_transaction) tx.begun_ = true;
     absl::Status status = body(tx);
@@ -144,57 +126,162 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
     connection.TakeWarning();
     const absl::Time commits = absl::Now();
     tx.Commit();
-    // A COMMIT that is cancelled while it waits for its synchronous standby says OK all the same:
-    // it is done here, and may be lost with this server.
-    const std::string warning = committing ? connection.TakeWarning() : "";
-    if (!warning.empty()) return {Outcome::kInDoubt, InDoubt(warning)};
-    if (committing && observer() != nullptr)
-      observer()->Committed(absl::Now() - began, absl::Now() - commits);
+    return Committed(connection, committing, began, commits);
+  });
+}
+
+struct TransactionRunner::Sent::Parts {
+  // Of what came of sending it; done: it is on its way.
+  Attempt attempt = {};
+  std::string purpose = {};
+  std::optional<ConnectionPool::Loan> loan = {};
+  std::optional<Transaction> tx = {};  // on the loan
+  bool committing = false;
+  absl::Time began = absl::Now();
+  absl::Time commits = {};
+};
+
+TransactionRunner::Sent::Sent(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+TransactionRunner::Sent::Sent(Sent&&) noexcept = default;
+TransactionRunner::Sent& TransactionRunner::Sent::operator=(Sent&&) noexcept = default;
+TransactionRunner::Sent::~Sent() {
+  if (parts_ != nullptr && parts_->loan) (*parts_->loan)->MarkBroken();
+}
+
+int TransactionRunner::Sent::socket() const {
+  const bool waits = parts_->attempt.outcome == Outcome::kDone && parts_->committing;
+  return waits ? (*parts_->loan)->raw().sock() : -1;
+}
+
+TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
+                                                absl::string_view purpose) {
+  auto parts = std::make_unique<Sent::Parts>();
+  parts->purpose = std::string(purpose);
+  absl::StatusOr<ConnectionPool::Loan> loan = pool_->Acquire(absl::Now() + kAcquireTimeout);
+  if (!loan.ok()) {
+    parts->attempt = {Outcome::kLost, loan.status()};
+    return Sent(std::move(parts));
+  }
+  Connection& connection = *parts->loan.emplace(*std::move(loan));
+  parts->attempt = Guard(connection, parts->committing, [&]() -> Attempt {
+    Transaction& tx = parts->tx.emplace(connection, &options_.fault, parts->purpose);
+    absl::Cleanup unsent = [&] { parts->tx.reset(); };
+    absl::Status status = body(tx);
+    if (!status.ok()) {
+      tx.RollBack();
+      return {Outcome::kFailed, std::move(status)};
+    }
+    connection.TakeWarning();
+    parts->commits = absl::Now();
+    parts->committing = tx.Writes();
+    tx.SendCommit();
+    std::move(unsent).Cancel();
     return {};
+  });
+  return Sent(std::move(parts));
+}
+
+absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve, bool& again) {
+  std::unique_ptr<Sent::Parts> parts = std::move(sent.parts_);
+  Attempt result = std::move(parts->attempt);
+  if (result.outcome == Outcome::kDone) {
+    Connection& connection = **parts->loan;
+    result = Guard(connection, parts->committing, [&] {
+      const absl::Cleanup ended = [&] { parts->tx.reset(); };
+      parts->tx->FinishCommit();
+      return Committed(connection, parts->committing, parts->began, parts->commits);
+    });
+  }
+  parts.reset();  // its connection serves whoever settles
+  if (result.outcome == Outcome::kInDoubt) result = SettleDoubt(std::move(result), resolve);
+  again = result.outcome != Outcome::kDone && result.outcome != Outcome::kFailed && !aborted_;
+  if (again) CountRetry(result);
+  return result.status;
+}
+
+TransactionRunner::Attempt TransactionRunner::Committed(Connection& connection, bool wrote,
+                                                        absl::Time began, absl::Time commits) {
+  if (!wrote) return {};
+  // A COMMIT that is cancelled while it waits for its synchronous standby says OK all the same: it
+  // is done here, and may be lost with this server.
+  const std::string warning = connection.TakeWarning();
+  if (!warning.empty()) return {Outcome::kInDoubt, InDoubt(warning)};
+  if (observer() != nullptr) observer()->Committed(absl::Now() - began, absl::Now() - commits);
+  return {};
+}
+
+TransactionRunner::Attempt TransactionRunner::Guard(Connection& connection, const bool& committing,
+                                                    const std::function<Attempt()>& step) {
+  // The order of the handlers matters: the first three do not derive from sql_error.
+  try {
+    return step();
   } catch (const pqxx::in_doubt_error& e) {
-    committing = true;
-    return lost(e.what());
+    return Lost(connection, true, e.what());
   } catch (const pqxx::statement_completion_unknown& e) {
-    committing = true;
-    return lost(e.what());
+    return Lost(connection, true, e.what());
   } catch (const pqxx::transaction_rollback& e) {
     connection.MarkBroken();
     return {Outcome::kConflict,
             error::WithCause(absl::AbortedError("Lost a race in the database."), e.what()),
             SqlStateOf(e)};
   } catch (const pqxx::broken_connection& e) {
-    return lost(e.what());
+    return Lost(connection, committing, e.what());
   } catch (const pqxx::insufficient_resources& e) {
     // Out of disk or memory. (libpqxx fills in no SQLSTATE for what has a class of its own.)
-    return lost(e.what(), "53000");
+    return Lost(connection, committing, e.what(), "53000");
   } catch (const pqxx::sql_error& e) {
-    // What a read-only server refused leaves no doubt, which only one that writes could resolve.
-    if (e.sqlstate() == kReadOnly) committing = false;
-    if (IsAway(e.sqlstate())) return lost(e.what(), e.sqlstate());
-    // A timeout may be another's than the server's: whether what was sent had its effect is to be
-    // asked.
-    if (e.sqlstate() == kCancelled && committing) return lost(e.what(), e.sqlstate());
-    if (e.sqlstate() == kHeadIsElsewhere) {
-      EndFailed(connection);
-      return {Outcome::kFailed, absl::FailedPreconditionError("The head is elsewhere.")};
-    }
-    if (e.sqlstate() == kLockTimeout) {
-      EndFailed(connection);
-      return {Outcome::kFailed, TookTooLong(e.what())};
-    }
-    // A failed statement has rolled the transaction back on the server, even a COMMIT's (deferred
-    // constraints).
-    connection.MarkBroken();
-    if (e.sqlstate() == kCancelled) {
-      return {Outcome::kFailed, TookTooLong(e.what())};
-    }
-    return {
-        Outcome::kFailed,
-        error::WithCause(absl::InternalError("The database refused a statement."),
-                         absl::StrCat(e.sqlstate(), e.sqlstate().empty() ? "" : ": ", e.what()))};
+    return Refused(connection, committing, e.what(), e.sqlstate());
   } catch (const std::exception& e) {
-    return lost(e.what());
+    return Lost(connection, committing, e.what());
   }
+}
+
+TransactionRunner::Attempt TransactionRunner::Lost(Connection& connection, bool committing,
+                                                   absl::string_view what,
+                                                   absl::string_view sqlstate) {
+  connection.MarkBroken();
+  // What broke one has most likely broken those that nobody uses.
+  pool_->DropIdle();
+  if (committing) return {Outcome::kInDoubt, InDoubt(what), std::string(sqlstate)};
+  return {Outcome::kLost, error::WithCause(error::Unavailable("The database is away."), what),
+          std::string(sqlstate)};
+}
+
+TransactionRunner::Attempt TransactionRunner::Refused(Connection& connection, bool committing,
+                                                      absl::string_view what,
+                                                      absl::string_view sqlstate) {
+  // What a read-only server refused leaves no doubt, which only one that writes could resolve.
+  if (sqlstate == kReadOnly) committing = false;
+  // A timeout may be another's than the server's: whether what was sent had its effect is to be
+  // asked.
+  if (IsAway(sqlstate) || (sqlstate == kCancelled && committing))
+    return Lost(connection, committing, what, sqlstate);
+  if (sqlstate == kHeadIsElsewhere) {
+    EndFailed(connection);
+    return {Outcome::kFailed, absl::FailedPreconditionError("The head is elsewhere.")};
+  }
+  if (sqlstate == kLockTimeout) {
+    EndFailed(connection);
+    return {Outcome::kFailed, TookTooLong(what)};
+  }
+  // A failed statement has rolled the transaction back on the server, even a COMMIT's (deferred
+  // constraints).
+  connection.MarkBroken();
+  if (sqlstate == kCancelled) return {Outcome::kFailed, TookTooLong(what)};
+  return {Outcome::kFailed,
+          error::WithCause(absl::InternalError("The database refused a statement."),
+                           absl::StrCat(sqlstate, sqlstate.empty() ? "" : ": ", what))};
+}
+
+TransactionRunner::Attempt TransactionRunner::SettleDoubt(Attempt in_doubt,
+                                                          const OutcomeResolver& resolve) {
+  ++in_doubt_;
+  if (!resolve) return {Outcome::kFailed, std::move(in_doubt.status)};
+  const absl::StatusOr<bool> committed = ResolveOutcome(resolve);
+  if (!committed.ok()) return {Outcome::kFailed, committed.status()};
+  if (*committed) return {};
+  return {Outcome::kLost, error::Unavailable("The database went away; nothing was committed."),
+          std::move(in_doubt.sqlstate)};
 }
 
 absl::StatusOr<bool> TransactionRunner::ResolveOutcome(const OutcomeResolver& resolve) {

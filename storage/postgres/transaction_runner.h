@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 
 namespace muster::storage {
 
+class Connection;
 class Transaction;
 
 // What runs in a transaction. (absl::FunctionRef of this Abseil wants the argument's type complete,
@@ -55,6 +57,31 @@ class TransactionRunner {
   // A body of one statement that needs no transaction around it: one round trip. Otherwise as Run.
   absl::Status RunStatement(const TransactionBody& body, absl::string_view purpose = "run");
 
+  // A transaction that is on its way to the database, COMMIT included. Movable. Unless it goes to
+  // Finish, what became of it is never known.
+  class Sent {
+   public:
+    struct Parts;
+    explicit Sent(std::unique_ptr<Parts> parts);
+    Sent(Sent&&) noexcept;
+    Sent& operator=(Sent&&) noexcept;
+    ~Sent();
+
+    // Becomes readable when the database answers; -1: Finish has nothing to wait for.
+    int socket() const;
+
+   private:
+    friend class TransactionRunner;
+    std::unique_ptr<Parts> parts_;
+  };
+
+  // Runs `body` once, and sends what it queued and COMMIT, in one round trip that is not waited
+  // for. What `body` wants an answer to is. Whatever fails here is told by Finish.
+  Sent Send(const TransactionBody& body, absl::string_view purpose);
+  // Waits for the end of `sent`; an unknown outcome is settled as by Run. Errors as of Run.
+  // `again`: nothing was committed, and it may go through if it is tried again.
+  absl::Status Finish(Sent sent, const OutcomeResolver& resolve, bool& again);
+
   // Waits for nothing any more: what runs ends with UNAVAILABLE (or UNKNOWN, if it cannot be
   // settled).
   void Abort() { aborted_ = true; }
@@ -76,6 +103,20 @@ class TransactionRunner {
   absl::Status RunLoop(const TransactionBody& body, bool in_transaction,
                        const OutcomeResolver& resolve, absl::string_view purpose);
   Attempt Try(const TransactionBody& body, bool in_transaction, absl::string_view purpose);
+  // COMMIT went through, if the transaction wrote anything.
+  Attempt Committed(Connection& connection, bool wrote, absl::Time began, absl::Time commits);
+  // Calls `step`, which may throw what libpqxx throws, and sets `committing` before the outcome
+  // can be unknown.
+  Attempt Guard(Connection& connection, const bool& committing,
+                const std::function<Attempt()>& step);
+  Attempt Lost(Connection& connection, bool committing, absl::string_view what,
+               absl::string_view sqlstate = "");
+  Attempt Refused(Connection& connection, bool committing, absl::string_view what,
+                  absl::string_view sqlstate);
+  // Settles an unknown outcome: it is done, or nothing was committed, or nobody can tell.
+  Attempt SettleDoubt(Attempt in_doubt, const OutcomeResolver& resolve);
+  // Counts a try that is to be followed by another.
+  void CountRetry(const Attempt& attempt);
   // True: it committed. UNKNOWN: aborted, or the database says again and again what it should not.
   absl::StatusOr<bool> ResolveOutcome(const OutcomeResolver& resolve);
   void Sleep(int attempt);

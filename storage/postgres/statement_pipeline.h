@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "storage/postgres/connection.h"
+#include "storage/postgres/sql_types.h"
+
+struct pg_result;
+
+namespace muster::storage {
+
+// A statement that is prepared once a connection. Its texts outlive the connection.
+struct Statement {
+  const char* name;
+  const char* sql;
+};
+
+// Statements that travel together, by libpq's pipeline: one round trip, whatever their number, and
+// values in binary form, neither of which libpqxx 6.4 can do. What they return is not seen. Where
+// one fails, those behind it are not done.
+class StatementPipeline {
+ public:
+  // `connection` must outlive this.
+  explicit StatementPipeline(Connection& connection) : connection_(connection) {}
+
+  bool empty() const { return steps_.empty(); }
+  // Whether Send was called and Finish was not.
+  bool sent() const { return sent_; }
+
+  // SQL without parameters: statements that end in `;`, one a line.
+  void Add(absl::string_view lines);
+  // A prepared statement. It is prepared by this pipeline where it was not yet; `before` and
+  // `after`, lines as above, then stand around that (see FaultHook).
+  void Add(const Statement& statement, std::vector<SqlParam> params);
+  // Whether Add(statement, ...) would prepare it.
+  bool Prepares(const Statement& statement) const;
+  // Prepares `statement`.
+  void Prepare(const Statement& statement);
+  void Clear() { steps_.clear(); }
+
+  // Sends all, and does not wait for the answers. Throws pqxx::broken_connection.
+  void Send();
+  // Waits for the answers. Throws what the first statement that failed met, as libpqxx would.
+  void Finish();
+
+ private:
+  struct Step {
+    const char* prepares = nullptr;   // a statement's name
+    const char* statement = nullptr;  // likewise; null: `sql` is run as it is
+    std::string sql = {};
+    std::vector<SqlParam> params = {};
+  };
+
+  void SendStep(const Step& step);
+  // Takes an answer to steps_[at]; throws nothing.
+  void Take(const pg_result* result, size_t at);
+  [[noreturn]] void Throw() const;
+
+  Connection& connection_;
+  std::vector<Step> steps_;
+  bool sent_ = false;
+  bool failed_ = false;
+  std::string sqlstate_;  // of what failed
+  std::string message_;
+};
+
+}  // namespace muster::storage
