@@ -50,7 +50,11 @@ TEST_F(QuotaHistoryTest, AWriterForgetsWhatTheDatabaseLost) {
 }
 
 TEST_F(QuotaHistoryTest, AReplicaIsNotFooledByAHistoryThatGrewPastItsOwn) {
-  Lane& stale = NewLane();
+  // Not until it is asked: as soon as it looks, the history gets another name, and who meets that
+  // is told so.
+  LaneOptions idle;
+  idle.poll = absl::Hours(1);
+  Lane& stale = NewLane(idle);
   ASSERT_THAT(Do(stale, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(stale, Want("a", 1)), IsOk());
   GoBackTo(1);
@@ -64,7 +68,11 @@ TEST_F(QuotaHistoryTest, AReplicaIsNotFooledByAHistoryThatGrewPastItsOwn) {
 }
 
 TEST_F(QuotaHistoryTest, AHistoryOfTheSameLengthIsNotTheSame) {
-  Lane& stale = NewLane();
+  // Not until it is asked: as soon as it looks, the history gets another name, and who meets that
+  // is told so.
+  LaneOptions idle;
+  idle.poll = absl::Hours(1);
+  Lane& stale = NewLane(idle);
   ASSERT_THAT(Do(stale, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(stale, Want("a", 1)), IsOk());
   GoBackTo(1);
@@ -133,7 +141,9 @@ TEST_F(QuotaHistoryTest, AnIdleReplicaFindsOutByItself) {
 }
 
 TEST_F(QuotaHistoryTest, AClientThatResumesInALostHistoryIsToldSo) {
-  Lane& lane = NewLane();
+  LaneOptions idle;
+  idle.poll = absl::Hours(1);
+  Lane& lane = NewLane(idle);
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
   ASSERT_THAT(Do(lane, Want("a", 9)), IsOk());
   const WatchItem mark = MarkOf(*lane.Watch({}));

@@ -30,6 +30,9 @@ inline const quota::QuotaKey kKey{"acme", "US-EAST-04A", "gd-8xa100-i128",
 
 class QuotaLaneTest : public ::testing::Test {
  public:
+  explicit QuotaLaneTest(
+      const testing::PostgresCluster& cluster = testing::PostgresCluster::Shared())
+      : database_({}, cluster) {}
   ~QuotaLaneTest() override {
     for (const auto& lane : lanes_) {
       const auto comparison = lane->Compare();
