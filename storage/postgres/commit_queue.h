@@ -18,6 +18,7 @@
 #include "services/common/state.h"
 #include "services/common/trace_context.h"
 #include "storage/postgres/lane_db.h"
+#include "storage/postgres/wakeup.h"
 
 namespace muster::storage {
 
@@ -51,6 +52,8 @@ class CommitQueue {
   struct Work {
     std::vector<LaneCommand<State>> batch = {};
     std::function<void()> inspection = {};  // null: none
+    bool look = false;                      // there may be something new at the head
+    bool answered = false;                  // the socket is readable
   };
 
   explicit CommitQueue(const LaneOptions& options) : options_(options) {}
@@ -71,17 +74,26 @@ class CommitQueue {
   bool Stop();
   int64_t size() const;
 
-  // The lane's thread waits for work, at most LaneOptions::poll; then there is none. False: the
+  // The lane's thread waits for work, of at most `room` commands, and for `socket`, unless that is
+  // -1, to become readable; at most LaneOptions::poll, then it is to look at the head. False: the
   // lane stops.
-  bool Await(Work& work);
+  bool Await(Work& work, size_t room, int socket = -1);
 
  private:
+  bool HasWork(size_t room) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopping_ || poked_ || inspection_ || (room > 0 && !commands_.empty());
+  }
+  // The lane's thread looks again what there is to do.
+  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (std::exchange(sleeping_, false)) wakeup_.Signal();
+  }
   // Takes back the inspection that has not begun and never will. Else it is to be waited for.
   bool TakeBackInspection();
 
   const LaneOptions& options_;
   mutable Mutex mutex_;
-  CondVar wakes_;
+  Wakeup wakeup_;
+  bool sleeping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::deque<LaneCommand<State>> commands_ MUSTER_GUARDED_BY(mutex_);
   std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
   bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
@@ -100,7 +112,7 @@ void CommitQueue<State>::Submit(LaneCommand<State> command) {
       refused = error::Unavailable("Too many requests wait to be committed.");
     } else {
       commands_.push_back(std::move(command));
-      if (commands_.size() == 1) wakes_.Signal();
+      Wake();
       return;
     }
   }
@@ -111,7 +123,7 @@ template <class State>
 void CommitQueue<State>::Poke() {
   MutexLock lock(mutex_);
   poked_ = true;
-  wakes_.Signal();
+  Wake();
 }
 
 template <class State>
@@ -129,7 +141,7 @@ absl::Status CommitQueue<State>::Inspect(const std::function<void()>& inspection
       done = true;
       done_condition.Signal();
     };
-    wakes_.Signal();
+    Wake();
   }
   while (true) {
     MutexLock lock(done_mutex);
@@ -169,7 +181,7 @@ bool CommitQueue<State>::Stop() {
   MutexLock lock(mutex_);
   if (stopping_) return false;
   stopping_ = true;
-  wakes_.SignalAll();
+  Wake();
   return true;
 }
 
@@ -180,17 +192,22 @@ int64_t CommitQueue<State>::size() const {
 }
 
 template <class State>
-bool CommitQueue<State>::Await(Work& work) {
+bool CommitQueue<State>::Await(Work& work, size_t room, int socket) {
+  bool sleeps = false;
+  {
+    MutexLock lock(mutex_);
+    sleeps = sleeping_ = !HasWork(room);
+  }
+  work.answered = sleeps ? wakeup_.Wait(socket, options_.poll) : socket >= 0 && IsReadable(socket);
   MutexLock lock(mutex_);
-  if (commands_.empty() && !poked_ && !stopping_ && !inspection_)
-    wakes_.WaitFor(mutex_, options_.poll);
+  sleeping_ = false;
   if (stopping_) return false;
-  poked_ = false;
-  work.inspection = std::exchange(inspection_, nullptr);
-  const auto end =
-      commands_.begin() + static_cast<long>(std::min(commands_.size(), options_.max_batch));
+  const auto end = commands_.begin() + static_cast<long>(std::min(commands_.size(), room));
   work.batch.assign(std::make_move_iterator(commands_.begin()), std::make_move_iterator(end));
   commands_.erase(commands_.begin(), end);
+  work.inspection = std::exchange(inspection_, nullptr);
+  const bool nothing = work.batch.empty() && !work.answered && !work.inspection;
+  work.look = std::exchange(poked_, false) || nothing;
   return true;
 }
 

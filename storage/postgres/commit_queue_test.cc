@@ -40,7 +40,7 @@ class CommitQueueTest : public ::testing::Test {
   }
   std::vector<std::string> NextBatch() {
     Queue::Work work;
-    if (!queue_.Await(work)) return {"stopped"};
+    if (!queue_.Await(work, options_.max_batch)) return {"stopped"};
     std::vector<std::string> names;
     for (const auto& command : work.batch) names.push_back(command.incarnation);
     return names;
@@ -95,7 +95,7 @@ TEST_F(CommitQueueTest, AnInspectionRunsOnTheThreadThatWorks) {
   std::thread caller(
       [&] { status = queue_.Inspect([&] { inspected_on = std::this_thread::get_id(); }); });
   Queue::Work work;
-  ASSERT_TRUE(queue_.Await(work));
+  ASSERT_TRUE(queue_.Await(work, 0));
   ASSERT_TRUE(work.inspection);
   work.inspection();
   caller.join();

@@ -18,8 +18,13 @@ constexpr Statement kPeek = {"journal_peek",
 constexpr Statement kRead = {"journal_read",
                              "SELECT revision, kind, key, change, batch FROM journal"
                              " WHERE revision > $1 AND revision <= $2 ORDER BY revision LIMIT $3"};
-// Divides by zero, which no other statement does (kHeadIsElsewhere), unless the head is where it is
+// Both divide by zero, which no other statement does (kHeadIsElsewhere), unless the head is where it is
 // expected: an error alone stops what travels in the same message.
+constexpr Statement kExpect = {
+    "journal_expect",
+    "WITH there AS (SELECT 1 FROM journal_head"
+    " WHERE revision = $1 AND batch = $2 AND incarnation = $3 FOR UPDATE)"
+    " SELECT 1 / count(*) FROM there"};
 constexpr Statement kMove = {"journal_move",
                              "WITH moved AS (UPDATE journal_head"
                              " SET revision = $4, batch = $5, commit_time = $6"
@@ -73,6 +78,10 @@ std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64
     rows.push_back(std::move(change));
   }
   return rows;
+}
+
+void Expect(Transaction& tx, const Position& at) {
+  tx.Queue(kExpect, {at.revision, at.batch, at.incarnation});
 }
 
 void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_view batch,

@@ -55,6 +55,9 @@ Head Lock(Transaction& tx, int64_t known);
 Head Peek(Transaction& tx, int64_t known);
 // Changes with after < revision <= upto, at most `limit`, in order.
 std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64_t limit);
+// Locks the head where `at` knows it, until the transaction ends. Is sent with the next statement;
+// where the head is elsewhere, as Move.
+void Expect(Transaction& tx, const Position& at);
 // Moves the head on from where `from` knows it, at no time before its last, and locks it until the
 // transaction ends. Is sent with the next statement: where the head is elsewhere, that one fails,
 // and the runner says FAILED_PRECONDITION.

@@ -153,7 +153,8 @@ class CommitLane {
 
   // --- the lane's thread ---
   void Run();
-  void Commit(std::vector<LaneCommand<State>> batch);
+  // While the database is away (`status`) nobody should wait behind the next futile try.
+  void FailBehind(const absl::Status& status);
   void TendWatchers();
 
   const LaneOptions options_;
@@ -206,7 +207,7 @@ template <class State>
 LaneOptions CommitLane<State>::WithDoubtHook(LaneOptions options) {
   options.runner.on_doubt = [this] {
     db_.set_ready(false);
-    FailWaiting(error::Unavailable("The database is away."));
+    FailBehind(error::Unavailable("The database is away."));
   };
   return options;
 }
@@ -265,25 +266,31 @@ void CommitLane<State>::Read(ReadDone done, absl::Time deadline) {
 
 template <class State>
 void CommitLane<State>::Run() {
-  while (true) {
-    typename CommitQueue<State>::Work work;
-    if (!queue_.Await(work)) return;
-    if (work.inspection) work.inspection();
-    if (work.batch.empty()) {
+  typename CommitQueue<State>::Work work;
+  bool look = false;
+  while (queue_.Await(work, committer_.room(), committer_.socket())) {
+    FailBehind(committer_.Advance(std::move(work.batch), work.answered));
+    if (work.inspection) {
+      FailBehind(committer_.Drain());
+      work.inspection();
+    }
+    look = look || work.look;
+    // What is under way looks at the head itself.
+    if (look && committer_.idle()) {
       follower_.CatchUpIdle();
-    } else {
-      Commit(std::move(work.batch));
+      look = false;
     }
     TendWatchers();
+    work = {};
   }
+  committer_.Finish(error::Unavailable("The server stops."));
 }
 
 template <class State>
-void CommitLane<State>::Commit(std::vector<LaneCommand<State>> batch) {
-  const absl::Status status = committer_.Commit(std::move(batch));
-  db_.set_ready(!absl::IsUnavailable(status));
-  // While the database is away nobody should wait behind the next futile try.
-  if (absl::IsUnavailable(status)) FailWaiting(status);
+void CommitLane<State>::FailBehind(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return;
+  committer_.FailUnsent(status);
+  FailWaiting(status);
 }
 
 template <class State>

@@ -101,15 +101,23 @@ void LaneDb::RunTailer() {
 absl::Status LaneDb::Write(const TransactionBody& body, const int64_t* first_revision,
                            const std::string* batch) {
   return writer_.Run(
-      body,
-      [=](Transaction& tx) -> absl::StatusOr<bool> {
-        // The lock waits for a backend that may still be committing on our behalf.
-        const Head head = journal::Lock(tx, *first_revision);
-        if (head.batch == *batch || head.known_batch == *batch) return true;
-        if (*first_revision > head.compacted_revision) return false;
-        return absl::UnknownError("The journal no longer tells whether it was committed.");
-      },
-      "write");
+      body, [=](Transaction& tx) { return WasCommitted(tx, *first_revision, *batch); }, "write");
+}
+
+absl::Status LaneDb::Finish(TransactionRunner::Sent sent, int64_t first_revision,
+                            const std::string& batch, bool& again) {
+  return writer_.Finish(
+      std::move(sent), [&](Transaction& tx) { return WasCommitted(tx, first_revision, batch); },
+      again);
+}
+
+absl::StatusOr<bool> LaneDb::WasCommitted(Transaction& tx, int64_t first_revision,
+                                          const std::string& batch) {
+  // The lock waits for a backend that may still be committing on our behalf.
+  const Head head = journal::Lock(tx, first_revision);
+  if (head.batch == batch || head.known_batch == batch) return true;
+  if (first_revision > head.compacted_revision) return false;
+  return absl::UnknownError("The journal no longer tells whether it was committed.");
 }
 
 absl::Status LaneDb::Read(const TransactionBody& body) {

@@ -39,6 +39,8 @@ struct LaneOptions {
   // is then a fraction of any timeout. A command is never divided.
   size_t max_batch_changes = 20'000;
   absl::Duration max_decide = absl::Milliseconds(500);
+  // Commands decided in a row while a batch is on its way to the database: its end is seen soon.
+  size_t decide_ahead = 64;
   // How old what is known of the database's clock may be where a batch is decided without a look at
   // the head.
   absl::Duration max_time_age = absl::Seconds(2);
@@ -109,6 +111,11 @@ class LaneDb {
   // the change with `*first_revision`, bears `*batch`; UNKNOWN when that change is compacted away.
   absl::Status Write(const TransactionBody& body, const int64_t* first_revision,
                      const std::string* batch);
+  // The same, once, and in two steps: what `body` queues is on its way when Send returns. See
+  // TransactionRunner.
+  TransactionRunner::Sent Send(const TransactionBody& body) { return writer_.Send(body, "write"); }
+  absl::Status Finish(TransactionRunner::Sent sent, int64_t first_revision,
+                      const std::string& batch, bool& again);
   // A repeatable-read snapshot, read only.
   absl::Status Read(const TransactionBody& body);
   // Journal rows with after < revision <= upto.
@@ -135,6 +142,9 @@ class LaneDb {
   TransactionRunner::Stats stats() const { return writer_.stats(); }
 
  private:
+  // Whether the batch that wrote the revision was committed.
+  static absl::StatusOr<bool> WasCommitted(Transaction& tx, int64_t first_revision,
+                                           const std::string& batch);
   void RunTailer();
   void RunAnnouncer();
   void RunCompactor();

@@ -183,6 +183,8 @@ TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
 
 absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve, bool& again) {
   std::unique_ptr<Sent::Parts> parts = std::move(sent.parts_);
+  const absl::Time began = parts->began;
+  again = false;
   Attempt result = std::move(parts->attempt);
   if (result.outcome == Outcome::kDone) {
     Connection& connection = **parts->loan;
@@ -194,8 +196,9 @@ absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve
   }
   parts.reset();  // its connection serves whoever settles
   if (result.outcome == Outcome::kInDoubt) result = SettleDoubt(std::move(result), resolve);
-  again = result.outcome != Outcome::kDone && result.outcome != Outcome::kFailed && !aborted_;
-  if (again) CountRetry(result);
+  if (result.outcome == Outcome::kDone || result.outcome == Outcome::kFailed) return result.status;
+  CountRetry(result);
+  again = !aborted_ && options_.max_attempts > 1 && absl::Now() < began + options_.retry_budget;
   return result.status;
 }
 

@@ -96,17 +96,20 @@ class QuotaLaneLoadTest : public QuotaLaneTest {
   }
 };
 
-// The tries of a lane to write, which fail while the database is away.
+// The tries of a lane to write, and to lock the head first, which fail while the database is away.
 struct Tries {
   std::atomic<int> count = 0;
+  std::atomic<int> locks = 0;
   std::atomic<bool> away = false;
 };
 
 LaneOptions Counting(const std::shared_ptr<Tries>& tries) {
   LaneOptions options;
   options.runner.fault = [tries](absl::string_view site) -> Fault {
-    if (site != "write/journal_move" && !absl::StartsWith(site, "write/SELECT 1")) return {};
-    ++tries->count;
+    const bool locks = absl::StartsWith(site, "write/SELECT 1");
+    const bool writes = site == "write/journal_move" || site == "write/journal_expect";
+    if (!locks && !writes) return {};
+    ++(writes ? tries->count : tries->locks);
     return tries->away ? Fault{.before = kLoseConnection} : Fault{};
   };
   return options;
@@ -182,16 +185,21 @@ TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
   const auto tries = std::make_shared<Tries>();
   LaneOptions options = Counting(tries);
   options.poll = absl::Hours(1);
+  options.max_time_age = absl::InfiniteDuration();
   options.runner.retry_budget = absl::ZeroDuration();
+  // The database goes when the batch was refused, and its halves are to be tried.
+  options.runner.fault = [tries, counting = options.runner.fault](absl::string_view site) {
+    if (absl::StartsWith(site, "write/SELECT 1")) tries->away = true;
+    return counting(site);
+  };
   Lane& lane = NewLane(options);
   std::promise<absl::Status> last, behind;
   const auto statuses = DoTogether(lane, 12, 5, [&] {
     tries->count = 0;
-    // The last of the batch sees to it that nothing comes after its first try, and that somebody
-    // waits behind the batch.
+    // The last of the batch sees to it that somebody waits behind it.
     lane.Submit(
-        [&, tries](StagedState<quota::State>&, absl::Time) {
-          if (!tries->away.exchange(true)) {
+        [&, once = false](StagedState<quota::State>&, absl::Time) mutable {
+          if (!std::exchange(once, true)) {
             lane.Submit([](StagedState<quota::State>&, absl::Time) { return absl::OkStatus(); },
                         [&](const absl::Status& status, int64_t) { behind.set_value(status); });
           }
@@ -203,7 +211,8 @@ TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(last.get_future().get(), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_THAT(behind.get_future().get(), StatusIs(absl::StatusCode::kUnavailable));
-  EXPECT_EQ(tries->count, 2) << "tried in vain once, then again and again, or for who came behind";
+  EXPECT_EQ(tries->count, 2) << "the one that holds the lane, and the batch";
+  EXPECT_EQ(tries->locks, 1) << "tried in vain once, then again, or for who came behind";
   EXPECT_FALSE(lane.ready()) << "SERVING while nothing can be written";
   EXPECT_EQ(CountOf("holding"), 0);
   tries->away = false;
@@ -307,9 +316,24 @@ TEST_F(QuotaLaneLoadTest, ALargeTableIsLoadedInPartsAndWhole) {
   }
 }
 
+class OwnCluster {
+ protected:
+  const std::unique_ptr<testing::PostgresCluster> cluster_ = testing::PostgresCluster::StartOwn();
+};
+
+// On a server of its own: a transaction of anybody's that stays open, in whatever database, keeps
+// what rows leave behind.
+class QuotaChurnTest : private OwnCluster, public QuotaLaneTest {
+ protected:
+  QuotaChurnTest() : QuotaLaneTest(*cluster_) {
+    database_.Execute("ALTER SYSTEM SET autovacuum = off");
+    database_.Execute("SELECT pg_reload_conf()");
+  }
+};
+
 // What rows leave behind when they change is used again, by them and by their indexes, without
 // waiting for a vacuum.
-TEST_F(QuotaLaneLoadTest, ALongChurnLeavesTablesAsLargeAsTheyWere) {
+TEST_F(QuotaChurnTest, ALongChurnLeavesTablesAsLargeAsTheyWere) {
   constexpr int64_t kPools = 1'000;
   constexpr int kEarly = 10;
   constexpr int kLate = 60;

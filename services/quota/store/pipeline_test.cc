@@ -1,0 +1,252 @@
+// One batch is on its way to the database, the next is decided on top of it.
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "services/quota/store/lane_test_base.h"
+#include "tests/testing/sql.h"
+
+namespace muster::storage {
+namespace {
+
+using testing::Await;
+using testing::IsOk;
+using testing::StatusIs;
+
+class QuotaPipelineTest : public QuotaLaneTest {
+ protected:
+  // A command under way.
+  struct Asked {
+    std::promise<void> decided_once = {};
+    std::atomic<int> decisions = 0;
+    std::atomic<int64_t> held_before = -1;  // as its last decision saw it
+    std::promise<absl::Status> answer = {};
+    std::future<absl::Status> status = answer.get_future();
+
+    void AwaitDecision() { Await(decided_once.get_future(), "a decision"); }
+    bool answered() const {
+      return status.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    }
+    absl::Status Status() { return Await(std::move(status), "an answer"); }
+  };
+
+  // Never locks the head only because it has not looked for long.
+  static LaneOptions Lone() {
+    LaneOptions options;
+    options.max_time_age = absl::InfiniteDuration();
+    return options;
+  }
+
+  // Puts a holding of `nodes`; the tables take none below zero.
+  static std::shared_ptr<Asked> Ask(Lane& lane, const std::string& pool, int64_t nodes) {
+    auto asked = std::make_shared<Asked>();
+    lane.Submit(
+        [asked, pool, nodes](StagedState<quota::State>& staged, absl::Time) {
+          asked->held_before = staged.state().Held(QuotaName(kKey));
+          staged.Put(quota::Holding{QuotaName(kKey), pool, nodes, 1, ""});
+          if (++asked->decisions == 1) asked->decided_once.set_value();
+          return absl::OkStatus();
+        },
+        [asked](const absl::Status& status, int64_t) { asked->answer.set_value(status); });
+    return asked;
+  }
+
+  // Nobody commits as long as it is held.
+  testing::OpenTransaction HoldHead() {
+    return database_.Hold("SELECT 1 FROM quota.journal_head FOR UPDATE");
+  }
+
+  // Two under way: what is sent waits for the head, what is decided on it for that.
+  void AskTwo(Lane& lane, int64_t first, int64_t second) {
+    first_ = Ask(lane, "first", first);
+    first_->AwaitDecision();
+    second_ = Ask(lane, "second", second);
+    second_->AwaitDecision();
+  }
+
+  std::shared_ptr<Asked> first_;
+  std::shared_ptr<Asked> second_;
+};
+
+TEST_F(QuotaPipelineTest, TheNextIsDecidedOnWhatIsOnItsWay) {
+  Lane& lane = NewLane(Lone());
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  EXPECT_EQ(second_->held_before, 1) << "decided without the one before";
+  EXPECT_FALSE(first_->answered());
+  EXPECT_FALSE(second_->answered());
+  EXPECT_EQ(
+      lane.Peek([](const quota::State& state, int64_t) { return state.Held(QuotaName(kKey)); }), 0)
+      << "shown before it was committed";
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(second_->Status(), IsOk());
+  EXPECT_EQ(first_->decisions, 1);
+  EXPECT_EQ(second_->decisions, 1);
+  EXPECT_EQ(lane.stats().batches, 2);
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+}
+
+TEST_F(QuotaPipelineTest, WhatStandsOnARefusedOneIsDecidedAgain) {
+  Lane& lane = NewLane(Lone());
+  auto head = HoldHead();
+  AskTwo(lane, -7, 2);
+  EXPECT_EQ(second_->held_before, -7);
+  head.reset();
+  EXPECT_THAT(first_->Status(), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_THAT(second_->Status(), IsOk());
+  EXPECT_EQ(second_->decisions, 2);
+  EXPECT_EQ(second_->held_before, 0) << "decided on what was never committed";
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 2);
+}
+
+TEST_F(QuotaPipelineTest, TheSecondIsRefusedAlone) {
+  Lane& lane = NewLane(Lone());
+  auto head = HoldHead();
+  AskTwo(lane, 1, -7);
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(second_->Status(), StatusIs(absl::StatusCode::kInternal));
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 1);
+}
+
+// A lane whose next COMMITs are done and reported as lost, so many, and whose doubt is settled in
+// vain, so often.
+LaneOptions Doubtful(const std::shared_ptr<std::atomic<int>>& commits,
+                     const std::shared_ptr<std::atomic<int>>& settles) {
+  LaneOptions options;
+  options.max_time_age = absl::InfiniteDuration();
+  options.runner.fault = [=](absl::string_view site) -> Fault {
+    if (site == "write/commit" && commits->fetch_sub(1) > 0)
+      return {.after = testing::kLoseConnection};
+    if (site == "settle/SELECT 1 FROM journal_head FOR UPDATE" && settles->fetch_sub(1) > 0)
+      return {.before = testing::kLoseConnection};
+    return {};
+  };
+  return options;
+}
+
+TEST_F(QuotaPipelineTest, DoubtOfBothIsSettledForBoth) {
+  const auto commits = std::make_shared<std::atomic<int>>(2);
+  Lane& lane = NewLane(Doubtful(commits, std::make_shared<std::atomic<int>>(0)));
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(second_->Status(), IsOk());
+  EXPECT_EQ(lane.stats().in_doubt, 2);
+  EXPECT_EQ(lane.stats().changes, 2) << "done twice";
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+}
+
+TEST_F(QuotaPipelineTest, NobodyWaitsBehindADoubtThatLasts) {
+  const auto commits = std::make_shared<std::atomic<int>>(1);
+  Lane& lane = NewLane(Doubtful(commits, std::make_shared<std::atomic<int>>(2)));
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  head.reset();
+  EXPECT_THAT(second_->Status(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 1) << "what was answered as not done was done";
+}
+
+TEST_F(QuotaPipelineTest, AnotherReplicaMayCommitBetweenThem) {
+  std::atomic<Lane*> other = nullptr;
+  LaneOptions options = Lone();
+  options.poll = absl::Hours(1);
+  options.yield = [&](LanePoint point) {
+    if (point != LanePoint::kBeforePublish) return;
+    if (Lane* const lane = other.exchange(nullptr)) {
+      EXPECT_THAT(Do(*lane, Want("between", 0)), IsOk());
+    }
+  };
+  Lane& lane = NewLane(options);
+  Lane& between = NewLane();
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  other = &between;
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(second_->Status(), IsOk());
+  EXPECT_EQ(second_->decisions, 2) << "committed without a look at what came before";
+  EXPECT_EQ(lane.revision(), 3);
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+}
+
+TEST_F(QuotaPipelineTest, ALostConnectionCostsNeither) {
+  Lane& lane = NewLane(Lone());
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  testing::Until([&] { return database_.TerminateBackends("quota") > 0; }, "a session to end");
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_THAT(second_->Status(), IsOk());
+  EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
+  EXPECT_EQ(CountOf("journal"), 2);
+}
+
+TEST_F(QuotaPipelineTest, AComparisonFindsNothingUnderWay) {
+  Lane& lane = NewLane(Lone());
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  auto compared = std::async(std::launch::async, [&] { return lane.Compare(); });
+  head.reset();
+  const absl::StatusOr<Comparison> comparison = Await(std::move(compared), "a comparison");
+  ASSERT_THAT(comparison, IsOk());
+  EXPECT_THAT(comparison->differences, ::testing::IsEmpty());
+  EXPECT_THAT(second_->Status(), IsOk());
+}
+
+// What the end of a process leaves is what it answered: the next one goes on from there.
+TEST_F(QuotaPipelineTest, TheEndLeavesWhatWasAnswered) {
+  Lane& lane = NewLane(Lone());
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  auto stopped = std::async(std::launch::async, [&] { lane.Stop(); });
+  EXPECT_FALSE(first_->answered());
+  head.reset();
+  const absl::Status first = first_->Status();
+  const absl::Status second = second_->Status();
+  Await(std::move(stopped), "the lane's end");
+  lanes_.clear();
+  EXPECT_EQ(ReadHeld(NewLane()).value_or(-1), (first.ok() ? 1 : 0) + (second.ok() ? 2 : 0));
+}
+
+// One that takes long to decide does not hold up the answer to who came before.
+TEST_F(QuotaPipelineTest, FewAreDecidedBeforeTheLaneLooksForAnAnswer) {
+  LaneOptions options = Lone();
+  options.decide_ahead = 1;
+  Lane& lane = NewLane(options);
+  auto head = HoldHead();
+  first_ = Ask(lane, "first", 1);
+  first_->AwaitDecision();
+  std::promise<void> blocks, goes_on;
+  std::vector<std::future<absl::Status>> others;
+  std::atomic<int> decided = 0;
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = std::make_shared<std::promise<absl::Status>>();
+    others.push_back(answer->get_future());
+    lane.Submit(
+        [&, i](StagedState<quota::State>&, absl::Time) {
+          if (++decided == 1) {
+            blocks.set_value();
+            goes_on.get_future().wait();
+          } else if (i == 2) {
+            EXPECT_EQ(lane.revision(), 1) << "its answer was there before this was decided";
+          }
+          return absl::OkStatus();
+        },
+        [answer](const absl::Status& status, int64_t) { answer->set_value(status); });
+  }
+  Await(blocks.get_future(), "the lane at its next decision");
+  head.reset();
+  testing::Until([&] { return CountOf("journal") == 1; }, "the first commit");
+  goes_on.set_value();
+  for (auto& other : others) EXPECT_THAT(Await(std::move(other), "an answer"), IsOk());
+}
+
+}  // namespace
+}  // namespace muster::storage

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/common/cause.h"
+#include "services/common/error.h"
+#include "services/common/log.h"
+#include "services/common/state.h"
+#include "services/common/steady_clock.h"
+#include "services/common/trace_context.h"
+#include "storage/postgres/commit_queue.h"
+#include "storage/postgres/commit_traces.h"
+#include "storage/postgres/history.h"
+#include "storage/postgres/journal.h"
+#include "storage/postgres/store.h"
+
+namespace muster::storage {
+
+// What is decided to be committed in one transaction, staged on the lane's working state. Several may
+// be staged on one another; they are taken back from the last on.
+template <class State>
+class Batch {
+ public:
+  // Decided on `state`, which is `from` and outlives this, at the time `now`.
+  Batch(State& state, Position from, absl::Time now)
+      : from_(std::move(from)), now_(now), staged_(state, from_.revision) {}
+
+  // Decides `command`: its status says what came of it. What it wrote is taken back unless that is
+  // OK. One that throws ends its own call.
+  void Decide(LaneCommand<State>& command);
+  // Whether another command should wait for another transaction; never before the first.
+  bool Full(const LaneOptions& options) const {
+    return decided_ >= options.max_batch ||
+           (decided_ > 0 && (staged_.changes().size() >= options.max_batch_changes ||
+                             spent_ >= options.max_decide));
+  }
+
+  // Says all that is to be stored, and fills rows(). Throws what libpqxx throws.
+  void Store(Transaction& tx, const storage::Store<State>& store);
+  void TakeBack() { staged_.RollBack(); }
+
+  const std::string& id() const { return id_; }
+  const Position& from() const { return from_; }
+  // Where the history is when this is committed.
+  Position after() const {
+    return changes().empty() ? from_ : Position{from_.incarnation, staged_.revision(), id_};
+  }
+  int64_t first_revision() const { return from_.revision + 1; }
+  absl::Time now() const { return now_; }
+  size_t decided() const { return decided_; }
+  const std::vector<Revised<typename State::Change>>& changes() const { return staged_.changes(); }
+  // The same as the journal has them, after Store.
+  const std::vector<JournalRow>& rows() const { return rows_; }
+  const CommitTraces& traces() const { return traces_; }
+
+ private:
+  using Entries = std::vector<Revised<typename State::Change>>;
+
+  absl::Status Run(LaneCommand<State>& command);
+  Entries LastPerKey() const;
+  std::vector<JournalRow> ToJournal(const storage::Store<State>& store) const;
+
+  const std::string id_ = LaneDb::NewBatchId();
+  const Position from_;
+  const absl::Time now_;
+  StagedState<State> staged_;
+  size_t decided_ = 0;
+  absl::Duration spent_ = absl::ZeroDuration();  // on decisions
+  std::vector<JournalRow> rows_;
+  CommitTraces traces_;
+};
+
+inline absl::Status HistoryLost() {
+  return error::Unavailable("The database lost the history that this was asked in.");
+}
+
+template <class State>
+void Batch<State>::Decide(LaneCommand<State>& command) {
+  const absl::Duration began = TheSteadyClock()->Now();
+  ++decided_;
+  if (absl::IsDeadlineExceeded(command.status)) return;
+  if (!command.incarnation.empty() && command.incarnation != from_.incarnation) {
+    command.status = HistoryLost();
+    return;
+  }
+  const size_t mark = staged_.Mark();
+  command.status = Run(command);
+  if (!command.status.ok()) staged_.RollBack(mark);
+  traces_.Add(staged_.revision(), command.trace);
+  spent_ += TheSteadyClock()->Now() - began;
+}
+
+template <class State>
+absl::Status Batch<State>::Run(LaneCommand<State>& command) {
+  const CurrentTrace scope(command.trace);
+  try {
+    return command.decide(staged_, now_);
+  } catch (const std::exception& e) {
+    log::Error("a decision threw an exception", {{"error", e.what()}});
+    return error::WithCause(absl::InternalError("The decision failed."), e.what());
+  }
+}
+
+template <class State>
+void Batch<State>::Store(Transaction& tx, const storage::Store<State>& store) {
+  // Also what changes nothing is decided by all that was committed before.
+  if (changes().empty()) return journal::Expect(tx, from_);
+  journal::Move(tx, from_, staged_.revision(), id_, now_);
+  store.Write(tx, LastPerKey());
+  rows_ = ToJournal(store);
+  journal::Append(tx, rows_, id_);
+}
+
+template <class State>
+typename Batch<State>::Entries Batch<State>::LastPerKey() const {
+  // Ordered by kind and key, so that all writers lock rows in one order.
+  struct Last {
+    absl::string_view kind;
+    absl::string_view key;
+    const Revised<typename State::Change>* change;
+  };
+  std::vector<Last> sorted;
+  sorted.reserve(changes().size());
+  for (const auto& change : changes())
+    sorted.push_back({change.change.kind(), change.change.key, &change});
+  std::sort(sorted.begin(), sorted.end(), [](const Last& a, const Last& b) {
+    return std::tie(a.kind, a.key, a.change->revision) <
+           std::tie(b.kind, b.key, b.change->revision);
+  });
+  Entries result;
+  result.reserve(sorted.size());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const bool last = i + 1 == sorted.size() || sorted[i].key != sorted[i + 1].key ||
+                      sorted[i].kind != sorted[i + 1].kind;
+    if (last) result.push_back(*sorted[i].change);
+  }
+  return result;
+}
+
+template <class State>
+std::vector<JournalRow> Batch<State>::ToJournal(const storage::Store<State>& store) const {
+  std::vector<JournalRow> rows;
+  rows.reserve(changes().size());
+  for (const auto& change : changes()) {
+    JournalRow row{change.revision, std::string(change.change.kind()), change.change.key};
+    if (!change.change.deleted())
+      row.bytes = std::make_shared<const std::string>(store.Encode(change));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace muster::storage
