@@ -85,8 +85,10 @@ void Fill(Memory<lifecycle::State>& memory) {
           .state = static_cast<lifecycle::NodeState>(n < 8 ? 3 : i % lifecycle::kNodeStates),
           .state_time = kNow - absl::Minutes(i % 3'000),
           .create_time = kNow - absl::Hours(60)};
+      lifecycle::StringMap labels;
       for (int label = 0; label < 10; ++label)
-        node.desired.labels[absl::StrCat("label.example.com/", label)] = pool.uid;
+        labels[absl::StrCat("label.example.com/", label)] = pool.uid;
+      node.desired.labels = std::move(labels);
       memory.Put(node);
     }
   }

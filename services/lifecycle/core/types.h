@@ -4,10 +4,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/common/interned.h"
 
 // The rows of the lifecycle domain. Plain values; words that manifests write (`spot`, `Manual`)
 // are kept as written.
@@ -44,6 +46,10 @@ struct Taint {
   std::string value = {};
   std::string effect = {};
   bool operator==(const Taint&) const = default;
+  template <class H>
+  friend H AbslHashValue(H hash, const Taint& taint) {
+    return H::combine(std::move(hash), taint.key, taint.value, taint.effect);
+  }
 };
 
 struct Image {
@@ -275,9 +281,10 @@ struct Desired {
   bool cordoned = false;
   bool drain = false;
   absl::Time drain_deadline = kNever;
-  StringMap labels = {};
-  StringMap annotations = {};
-  std::vector<Taint> taints = {};
+  // The same for nearly all Nodes of a pool.
+  Interned<StringMap> labels = {};
+  Interned<StringMap> annotations = {};
+  Interned<std::vector<Taint>> taints = {};
   bool force_drain = false;
   absl::Time drain_time = kNever;  // since when `drain`
   bool operator==(const Desired&) const = default;

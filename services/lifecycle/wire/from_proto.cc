@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
@@ -159,9 +161,11 @@ Desired DesiredOf(const v1::NodeDesired& in, Phase phase) {
   out.cordoned = in.cordoned();
   out.drain = in.drain();
   out.drain_deadline = MUSTER_GET_TIME(in, drain_deadline);
-  out.labels.insert(in.labels().begin(), in.labels().end());
-  out.annotations.insert(in.annotations().begin(), in.annotations().end());
-  for (const v1::Taint& taint : in.taints()) out.taints.push_back(TaintOf(taint));
+  out.labels = StringMap(in.labels().begin(), in.labels().end());
+  out.annotations = StringMap(in.annotations().begin(), in.annotations().end());
+  std::vector<Taint> taints;
+  for (const v1::Taint& taint : in.taints()) taints.push_back(TaintOf(taint));
+  out.taints = std::move(taints);
   out.force_drain = in.force_drain();
   out.drain_time = MUSTER_GET_TIME(in, drain_time);
   return out;
