@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -15,12 +16,6 @@ namespace {
 
 int64_t Size(const std::vector<const Node*>& nodes) { return static_cast<int64_t>(nodes.size()); }
 
-// Nodes that an invalid pool keeps: all whose machine is not on its way back.
-int64_t Kept(const std::vector<const Node*>& nodes) {
-  return std::count_if(nodes.begin(), nodes.end(),
-                       [](const Node* node) { return !IsReturnable(node->state); });
-}
-
 MachineReturn::Reason ReturnReason(const Node& node) {
   using Reason = MachineReturn::Reason;
   const bool broken = node.state == NodeState::kDeliveryFailed ||
@@ -30,24 +25,67 @@ MachineReturn::Reason ReturnReason(const Node& node) {
   return node.preempt_time != kNever ? Reason::kPreempted : Reason::kReleased;
 }
 
-ClaimAsk ClaimOf(const Pool& pool, const std::vector<const Node*>& nodes) {
+// Of the profiles that the pool knows: an agent may say anything. Most Nodes have the same, so that
+// one that repeats is not looked for again.
+class KnownProfiles {
+ public:
+  explicit KnownProfiles(const Pool& pool) : pool_(pool) {}
+
+  void Add(const std::string& profile) {
+    if (last_ != nullptr && *last_ == profile) return;
+    last_ = &profile;
+    if (FindRevision(pool_, profile) != nullptr) known_.insert(profile);
+  }
+  const std::set<std::string>& known() const { return known_; }
+
+ private:
+  const Pool& pool_;
+  const std::string* last_ = nullptr;
+  std::set<std::string> known_;
+};
+
+// What a demand is made of, gathered in one walk.
+struct Gathered {
+  Gathered(const Pool& pool, const std::vector<const Node*>& nodes);
+
+  int64_t kept = 0;      // that an invalid pool keeps: all whose machine is not on its way back
+  int64_t released = 0;  // whose machine is given back and not broken
+  bool delivering = false;
+  std::vector<MachineReturn> returns = {};
+  std::vector<std::string> running_profiles = {};  // that Nodes run or are to boot, sorted
+};
+
+Gathered::Gathered(const Pool& pool, const std::vector<const Node*>& nodes) {
+  KnownProfiles observed(pool);
+  KnownProfiles desired(pool);
+  for (const Node* node : nodes) {
+    observed.Add(node->observed.node_profile);
+    desired.Add(node->desired.node_profile);
+    delivering |= IsInProgress(node->state) && node->desired.phase == Phase::kRunning;
+    if (!IsReturnable(node->state)) {
+      ++kept;
+      continue;
+    }
+    const MachineReturn::Reason reason = ReturnReason(*node);
+    released += reason != MachineReturn::Reason::kBroken ? 1 : 0;
+    if (returns.size() < kMaxReturns) returns.push_back({node->machine, reason});
+  }
+  std::set<std::string> profiles = observed.known();
+  profiles.insert(desired.known().begin(), desired.known().end());
+  running_profiles.assign(profiles.begin(), profiles.end());
+}
+
+ClaimAsk ClaimOf(const Pool& pool, int64_t nodes, Gathered& gathered) {
   ClaimAsk ask;
   ask.generation = pool.account.generation;
   int64_t wanted = pool.wanted_nodes();
-  if (AsksForNoMore(pool)) wanted = std::min(wanted, Kept(nodes));
+  if (AsksForNoMore(pool)) wanted = std::min(wanted, gathered.kept);
   ask.nodes = std::min(wanted, pool.account.requested_nodes);
   // A machine is not given back and got again by the same request: whether it still is the old
   // Node's could not be told, and a late copy of this request would take it away from the new one.
   // A broken one goes to repair.
-  const int64_t released = std::count_if(nodes.begin(), nodes.end(), [](const Node* node) {
-    return IsReturnable(node->state) && ReturnReason(*node) != MachineReturn::Reason::kBroken;
-  });
-  if (released > 0) ask.nodes = std::min(ask.nodes, Size(nodes) - released);
-  for (const Node* node : nodes) {
-    if (ask.returns.size() == kMaxReturns) break;
-    if (!IsReturnable(node->state)) continue;
-    ask.returns.push_back({node->machine, ReturnReason(*node)});
-  }
+  if (gathered.released > 0) ask.nodes = std::min(ask.nodes, nodes - gathered.released);
+  ask.returns = std::move(gathered.returns);
   return ask;
 }
 
@@ -137,17 +175,6 @@ bool IsReadyToRelease(const Pool& pool, const std::vector<const Node*>& nodes) {
 
 namespace {
 
-// What the Nodes run and are to boot, of what the pool knows: an agent may say anything.
-std::vector<std::string> RunningProfiles(const Pool& pool, const std::vector<const Node*>& nodes) {
-  std::set<std::string> profiles;
-  for (const Node* node : nodes) {
-    for (const std::string* profile : {&node->observed.node_profile, &node->desired.node_profile}) {
-      if (FindRevision(pool, *profile) != nullptr) profiles.insert(*profile);
-    }
-  }
-  return {profiles.begin(), profiles.end()};
-}
-
 // Up to this order its end was told.
 int64_t OrdersTold(const PoolAccount& account) {
   const int64_t waiting = account.waiting_configuration_order;
@@ -178,22 +205,20 @@ Demand DemandOf(const Pool& pool, const std::vector<const Node*>& nodes,
   // What capacity says of an affinity is learned by asking, also for nothing.
   const bool unmet = !pool.spec.node_affinity.empty() && !pool.deleting() &&
                      ReasonOf(pool.status.conditions, condition::kValidated) == reason::kInvalid;
+  Gathered gathered(pool, nodes);
   demand.holding = HoldingAsk{ChargedNodes(pool, Size(nodes)), account.generation, false};
   // Also for nothing: a claim that grew in a future which was lost holds what the rows do not know.
   const bool unknown = !pool.deleting()
                            ? IsPublishedValid(pool)
                            : ReasonOf(pool.status.conditions, condition::kNodesRemoved) != "";
   if (account.requested_nodes > 0 || !nodes.empty() || unmet || unknown) {
-    demand.claim = ClaimOf(pool, nodes);
+    demand.claim = ClaimOf(pool, Size(nodes), gathered);
   }
   if (validity == Validity::kValid && !pool.deleting()) {
-    const bool delivering = std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
-      return IsInProgress(node->state) && node->desired.phase == Phase::kRunning;
-    });
-    demand.configuration =
-        ConfigurationAsk{pool.generation,    catalogue.type->gpus > 0, false,
-                         delivering,         account.boot_failures,    RunningProfiles(pool, nodes),
-                         OrdersTold(account)};
+    demand.configuration = ConfigurationAsk{
+        pool.generation,     catalogue.type->gpus > 0, false,
+        gathered.delivering, account.boot_failures,    std::move(gathered.running_profiles),
+        OrdersTold(account)};
   }
   return demand;
 }

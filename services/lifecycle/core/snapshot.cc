@@ -1,6 +1,10 @@
 #include "services/lifecycle/core/snapshot.h"
 
+#include <algorithm>
+
+#include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/state.h"
 
 namespace muster::lifecycle {
@@ -13,18 +17,26 @@ std::optional<Snapshot> SnapshotOf(const State& state, const std::string& name) 
   snapshot.pool = pool->row.get();
   snapshot.cluster = cluster.row.get();
   snapshot.keeps = {pool->row, cluster.row};
-  for (const Node* node : state.NodesOf(name)) {
-    snapshot.keeps.push_back(state.table<Node>().FindVersioned(node->name)->row);
-    snapshot.nodes.push_back(node);
-  }
-  snapshot.version = state.VersionOf(name);
+  snapshot.version = pool->revision;  // State::VersionOf, in the same walk
+  state.ForEachNodeOf(name, [&](const Versioned<Node>& node) {
+    snapshot.keeps.push_back(node.row);
+    snapshot.nodes.push_back(node.row.get());
+    snapshot.version = std::max(snapshot.version, node.revision);
+  });
   return snapshot;
 }
 
 void AddTaken(const State& state, Snapshot& snapshot) {
   if (!snapshot.answers.claim.here()) return;
   ClaimFacts& claim = snapshot.answers.claim.value;
-  claim.taken = state.TakenElsewhere(snapshot.pool->uid, claim.machines);
+  // A machine that is a Node of the pool becomes none, unless its row goes first.
+  MachineCursor<const Node*> nodes(snapshot.nodes);
+  std::vector<std::string> asked;
+  for (const std::string& machine : claim.machines) {
+    const Node* const* node = nodes.Find(machine);
+    if (node == nullptr || IsReturnable((*node)->state)) asked.push_back(machine);
+  }
+  claim.taken = state.TakenElsewhere(snapshot.pool->uid, asked);
 }
 
 }  // namespace muster::lifecycle

@@ -90,7 +90,7 @@ struct ClaimFacts {
   Reason reason = Reason::kSufficient;
   int64_t nodes = 0;                       // that the claim wants in all, as capacity knows it
   std::vector<std::string> machines = {};  // held, sorted
-  // Of these: Nodes of another pool, by lifecycle's own rows (State::TakenElsewhere).
+  // Of these: Nodes of another pool, by lifecycle's own rows (AddTaken).
   std::vector<std::string> taken = {};
   int64_t outstanding = 0;
   int64_t in_service = 0;
@@ -155,7 +155,8 @@ struct Snapshot {
 // the caller to fill in. nullopt: there is no such pool. Cheap: for within a lane's Peek or Read.
 std::optional<Snapshot> SnapshotOf(const State& state, const std::string& pool);
 
-// Adds to what capacity answered which machines are Nodes of another pool.
+// Adds to what capacity answered which machines are Nodes of another pool: of those that may become
+// Nodes of this one.
 void AddTaken(const State& state, Snapshot& snapshot);
 
 }  // namespace muster::lifecycle

@@ -48,5 +48,21 @@ TEST(AddTaken, NamesTheMachinesThatAreNodesOfAnother) {
             std::vector<std::string>{sim.state().NodesOf(kSimPool)[0]->machine});
 }
 
+TEST(AddTaken, LooksOnlyForMachinesThatMayBecomeNodes) {
+  Running sim(2);
+  const Snapshot rows = *SnapshotOf(sim.state(), kSimPool);
+  Pool other = *sim.pool();
+  other.uid = "uid-2";
+  Node leaving = *rows.nodes[1];
+  leaving.state = NodeState::kDeleted;
+  Snapshot snapshot;
+  snapshot.pool = &other;
+  snapshot.nodes = {rows.nodes[0], &leaving};
+  snapshot.answers.claim.state = PeerReply<ClaimFacts>::State::kHere;
+  snapshot.answers.claim.value.machines = {rows.nodes[0]->machine, leaving.machine};
+  AddTaken(sim.state(), snapshot);
+  EXPECT_EQ(snapshot.answers.claim.value.taken, std::vector<std::string>{leaving.machine});
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/lifecycle/core/conditions.h"
@@ -31,17 +30,6 @@ std::string CapacityKeyOf(const Pool& pool) {
   return CapacityKey(pool.zone, pool.spec.instance_type);
 }
 
-// Calls f(key, versioned) for each Node of the pool, in order.
-template <class F>
-void ForEachNode(const State& state, absl::string_view pool_name, F f) {
-  const std::string prefix = absl::StrCat(pool_name, "/nodes/");
-  const auto& rows = state.table<Node>().rows();
-  for (auto it = rows.lower_bound(prefix); it != rows.end(); ++it) {
-    if (!absl::StartsWith(it->first, prefix)) return;
-    f(it->second);
-  }
-}
-
 template <class Map, class Value>
 void EraseFrom(Map& map, const std::string& key, const Value& value) {
   const auto it = map.find(key);
@@ -64,10 +52,18 @@ const Pool* State::FindPoolByUid(absl::string_view uid) const {
   return it == pool_by_uid_.end() ? nullptr : table<Pool>().Find(it->second);
 }
 
+void State::ForEachNodeOf(absl::string_view pool_name,
+                          absl::FunctionRef<void(const Versioned<Node>&)> f) const {
+  const auto& rows = table<Node>().rows();
+  // Between the pool's Nodes: '0' is what comes after '/'. No name is looked at.
+  const auto end = rows.lower_bound(absl::StrCat(pool_name, "/nodes0"));
+  for (auto it = rows.lower_bound(absl::StrCat(pool_name, "/nodes/")); it != end; ++it)
+    f(it->second);
+}
+
 std::vector<const Node*> State::NodesOf(absl::string_view pool_name) const {
   std::vector<const Node*> nodes;
-  ForEachNode(*this, pool_name,
-              [&](const Versioned<Node>& node) { nodes.push_back(node.row.get()); });
+  ForEachNodeOf(pool_name, [&](const Versioned<Node>& node) { nodes.push_back(node.row.get()); });
   return nodes;
 }
 
@@ -75,8 +71,8 @@ int64_t State::VersionOf(absl::string_view pool_name) const {
   const Versioned<Pool>* pool = table<Pool>().FindVersioned(pool_name);
   if (pool == nullptr) return 0;
   int64_t version = pool->revision;
-  ForEachNode(*this, pool_name,
-              [&](const Versioned<Node>& node) { version = std::max(version, node.revision); });
+  ForEachNodeOf(pool_name,
+                [&](const Versioned<Node>& node) { version = std::max(version, node.revision); });
   return version;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "services/common/kept_request.h"
 #include "services/common/state.h"
@@ -32,6 +33,9 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
 
   // Null when there is none.
   const Pool* FindPoolByUid(absl::string_view uid) const;
+  // Calls f for each of the pool's Nodes, by name.
+  void ForEachNodeOf(absl::string_view pool_name,
+                     absl::FunctionRef<void(const Versioned<Node>&)> f) const;
   // The pool's Nodes by name.
   std::vector<const Node*> NodesOf(absl::string_view pool_name) const;
   // The revision of the last change of the pool's row or one of its Nodes'; 0 when there is no such
