@@ -74,42 +74,50 @@ const char* DisruptionOf(const Node& node) {
   return ill ? kUnhealthy : nullptr;
 }
 
-Budget::Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes)
-    : text_(text), size_(std::max(target, Here(nodes))), limit_(MaxUnavailable(text, size_)) {
+Budget::Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes,
+               int64_t others)
+    : text_(text),
+      size_(std::max(target, Here(nodes) + others)),
+      limit_(MaxUnavailable(text, size_)) {
   for (const Node* node : nodes) {
     const char* cause = DisruptionOf(*node);
-    if (cause != nullptr) uses_.push_back({node->machine, cause});
+    if (cause != nullptr) Add(node->machine, cause);
   }
 }
 
+void Budget::Add(const std::string& machine, const char* cause) {
+  by_machine_.try_emplace(machine, uses_.size());
+  uses_.push_back({machine, cause});
+  taken_ += cause == kUnhealthy ? 0 : 1;
+  denial_.clear();
+}
+
 bool Budget::Spend(const std::string& machine, const char* cause) {
-  const auto own = std::find_if(uses_.begin(), uses_.end(), [&](const Use& use) {
-    return use.machine == machine && use.cause == kUnhealthy;
-  });
-  const bool ill = own != uses_.end();
-  const auto against = ill ? std::count_if(uses_.begin(), uses_.end(),
-                                           [](const Use& use) { return use.cause != kUnhealthy; })
-                           : used();
-  if (limit_ && against >= *limit_) return false;
-  if (ill) {
-    own->cause = cause;
-  } else {
-    uses_.push_back({machine, cause});
+  const auto own = by_machine_.find(machine);
+  const bool ill = own != by_machine_.end() && uses_[own->second].cause == kUnhealthy;
+  if (limit_ && (ill ? taken_ : used()) >= *limit_) return false;
+  if (!ill) {
+    Add(machine, cause);
+    return true;
   }
+  uses_[own->second].cause = cause;
+  ++taken_;
+  denial_.clear();
   return true;
 }
 
 void Budget::FallIll(const std::string& machine) {
-  const bool counts = std::any_of(uses_.begin(), uses_.end(),
-                                  [&](const Use& use) { return use.machine == machine; });
-  if (!counts) uses_.push_back({machine, kUnhealthy});
+  if (!by_machine_.contains(machine)) Add(machine, kUnhealthy);
 }
 
-std::string Budget::Denial() const {
+// Many may wait for the same.
+const std::string& Budget::Denial() const {
+  if (!denial_.empty()) return denial_;
   std::vector<std::string> uses;
   for (const Use& use : uses_) uses.push_back(absl::StrCat(use.machine, " (", use.cause, ")"));
-  return absl::StrCat("maxUnavailable ", text_, " (", limit_.value_or(size_), " of ",
-                      CountText(size_, "Node"), ") is used up by ", ListText(uses));
+  denial_ = absl::StrCat("maxUnavailable ", text_, " (", limit_.value_or(size_), " of ",
+                         CountText(size_, "Node"), ") is used up by ", ListText(uses));
+  return denial_;
 }
 
 }  // namespace muster::lifecycle

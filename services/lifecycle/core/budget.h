@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "services/lifecycle/core/types.h"
 
@@ -29,7 +30,9 @@ class Budget {
  public:
   // `text`: well-formed or empty; a percentage of the target, or of the Nodes where they are more.
   // `nodes`: all of the pool; those whose machine only waits to be given back count for nothing.
-  Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes);
+  // `others`: so many more are there, all as they should be.
+  Budget(absl::string_view text, int64_t target, const std::vector<const Node*>& nodes,
+         int64_t others = 0);
 
   // False: it is used up. A Node in triage may be taken away when those that were are not too many:
   // it is out of service already.
@@ -40,17 +43,22 @@ class Budget {
   std::optional<int64_t> limit() const { return limit_; }
   // Which budget refuses and what is using it: "maxUnavailable 25% (2 of 8 Nodes) is used up by g1
   // (scale-down), g2 (repair)".
-  std::string Denial() const;
+  const std::string& Denial() const;
 
  private:
   struct Use {
     std::string machine = {};
     const char* cause = nullptr;
   };
+  void Add(const std::string& machine, const char* cause);
+
   const std::string text_;
   const int64_t size_;
   const std::optional<int64_t> limit_;
   std::vector<Use> uses_;
+  absl::flat_hash_map<std::string, size_t> by_machine_;  // its first use
+  int64_t taken_ = 0;                                    // uses that are not ill health
+  mutable std::string denial_;                           // empty: not worded since the last use
 };
 
 }  // namespace muster::lifecycle

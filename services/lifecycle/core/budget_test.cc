@@ -14,6 +14,25 @@ TEST(Budget, NodesThatAreGoneAlreadyAreNoPartOfAPercentage) {
   for (const Node& node : nodes) all.push_back(&node);
   EXPECT_EQ(Budget("25%", 2, all).limit(), 1);
   EXPECT_EQ(Budget("25%", 8, all).limit(), 2);
+  EXPECT_EQ(Budget("25%", 2, all, 3).limit(), 2) << "others are there";
+}
+
+TEST(Budget, SaysWhoUsesItNow) {
+  Budget budget("2", 1, {}, 3);
+  EXPECT_TRUE(budget.Spend("g1", "repair"));
+  budget.FallIll("g2");
+  budget.FallIll("g1");
+  EXPECT_FALSE(budget.Spend("g3", "scale-down"));
+  EXPECT_EQ(budget.Denial(),
+            "maxUnavailable 2 (2 of 3 Nodes) is used up by g1 (repair), g2 (unhealthy)");
+  EXPECT_TRUE(budget.Spend("g2", "repair")) << "it is out of service already";
+  EXPECT_EQ(budget.Denial(),
+            "maxUnavailable 2 (2 of 3 Nodes) is used up by g1 (repair), g2 (repair)");
+  budget.FallIll("g4");
+  EXPECT_FALSE(budget.Spend("g4", "repair")) << "those that were taken are too many";
+  EXPECT_EQ(
+      budget.Denial(),
+      "maxUnavailable 2 (2 of 3 Nodes) is used up by g1 (repair), g2 (repair), g4 (unhealthy)");
 }
 
 }  // namespace

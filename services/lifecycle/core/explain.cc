@@ -230,9 +230,11 @@ class Explainer {
     found_.back().subject = waiting[0]->subject;
   }
   bool Disrupts(const Defer& defer) const {
-    return std::any_of(snapshot_.nodes.begin(), snapshot_.nodes.end(), [&](const Node* node) {
-      return node->name == defer.subject && DisruptionOf(*node) != nullptr;
-    });
+    const auto& nodes = snapshot_.nodes;
+    const auto it = std::lower_bound(
+        nodes.begin(), nodes.end(), defer.subject,
+        [](const Node* node, const std::string& name) { return node->name < name; });
+    return it != nodes.end() && (*it)->name == defer.subject && DisruptionOf(**it) != nullptr;
   }
 
   static bool Boots(const Node& node) {
