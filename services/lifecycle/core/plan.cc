@@ -18,9 +18,9 @@ bool AnyAway(const PeerReplies& answers) {
   return ask_again(answers.holding) || ask_again(answers.claim) || ask_again(answers.configuration);
 }
 
-PoolPlan PlanOf(const Snapshot& snapshot) {
+PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   const PlanFacts facts(snapshot);
-  Draft draft(facts);
+  Draft draft(facts, look_at_all);
 
   RaiseGenerations(facts, draft);
   if (FinishDeletion(facts, draft)) return draft.TakePlan();
@@ -62,16 +62,22 @@ PoolPlan PlanOf(const Snapshot& snapshot) {
   return draft.TakePlan();
 }
 
-}  // namespace
-
-PoolPlan Plan(const Snapshot& snapshot) {
+PoolPlan PlanSettled(const Snapshot& snapshot, bool look_at_all) {
   const PeerReplies& answers = snapshot.answers;
   const bool released = answers.holding.released() || answers.claim.released();
-  if (!released || !snapshot.pool->deleting()) return PlanOf(snapshot);
+  if (!released || !snapshot.pool->deleting()) return PlanOf(snapshot, look_at_all);
   Snapshot settled = snapshot;
   TakeAsEmpty(settled.answers.holding);
   TakeAsEmpty(settled.answers.claim);
-  return PlanOf(settled);
+  return PlanOf(settled, look_at_all);
+}
+
+}  // namespace
+
+PoolPlan Plan(const Snapshot& snapshot) { return PlanSettled(snapshot, /*look_at_all=*/false); }
+
+PoolPlan PlanLookingAtAll(const Snapshot& snapshot) {
+  return PlanSettled(snapshot, /*look_at_all=*/true);
 }
 
 }  // namespace muster::lifecycle

@@ -9,6 +9,11 @@ namespace muster::lifecycle {
 // same plan, and once the actions are carried out the next plan with the same answers is empty
 // unless an action changed what is asked. `snapshot.answers` must be the answers to DemandOf(pool,
 // nodes, catalogue).
+//
+// Nodes about which there is nothing to do or to say are only counted (quiet_nodes.h).
 PoolPlan Plan(const Snapshot& snapshot);
+
+// For tests: the same plan, every Node looked at.
+PoolPlan PlanLookingAtAll(const Snapshot& snapshot);
 
 }  // namespace muster::lifecycle

@@ -1,8 +1,10 @@
 #include "services/lifecycle/core/plan_draft.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/removals.h"
 
 namespace muster::lifecycle {
@@ -21,6 +23,8 @@ bool IsProfileDisabled(const Pool& pool, const PeerReply<ConfigurationFacts>& co
     return revision.node_profile == profile && revision.disabled;
   });
 }
+
+bool IsBefore(const Node* node, const std::string& name) { return node->name < name; }
 
 }  // namespace
 
@@ -41,12 +45,20 @@ bool PlanFacts::IsUnheld(const Node& node) const {
   return lifecycle::IsUnheld(pool, node, answers.claim);
 }
 
-Draft::Draft(const PlanFacts& facts)
-    : account(facts.pool.account),
+Draft::Draft(const PlanFacts& facts, bool look_at_all)
+    : Draft(facts, SortOut(facts, look_at_all)) {}
+
+Draft::Draft(const PlanFacts& facts, SortedNodes sorted)
+    : quiet(std::move(sorted.quiet)),
+      nodes(std::move(sorted.looked_at)),
+      account(facts.pool.account),
       reconfiguration(facts.pool.reconfiguration),
-      budget(facts.pool.spec.max_unavailable, facts.pool.spec.target_nodes, facts.snapshot.nodes),
-      facts_(facts) {
-  for (const Node* node : facts.snapshot.nodes) nodes.emplace_hint(nodes.end(), node->name, *node);
+      budget(facts.pool.spec.max_unavailable, facts.pool.spec.target_nodes, LookedAt(),
+             quiet.size()),
+      facts_(facts),
+      quiet_rows_(std::move(sorted.quiet_rows)),
+      kept_(quiet.size()) {
+  for (const auto& [name, node] : nodes) kept_ += Keeps(node);
 }
 
 void Draft::AddEvent(EventReason reason, std::string message) {
@@ -66,15 +78,66 @@ bool Draft::Step(Node& node, NodeEvent event, absl::string_view reason, RemovalC
   return Apply(node, StepNode{node.name, event, cause, drain_deadline, "", std::string(reason)});
 }
 
-std::vector<const Node*> Draft::Nodes() const {
+void Draft::Assign(AssignNode action) {
+  Node node = NodeOf(facts_.pool, action, facts_.now);
+  kept_ += Keeps(node);
+  nodes[node.name] = std::move(node);
+  AddStep(std::move(action));
+}
+
+std::map<std::string, Node>::iterator Draft::Purge(std::map<std::string, Node>::iterator node,
+                                                   absl::string_view reason) {
+  AddAction(PurgeNode{node->first, std::string(reason)});
+  kept_ -= Keeps(node->second);
+  purged_.insert(node->second.machine);
+  return nodes.erase(node);
+}
+
+std::vector<const Node*> Draft::LookedAt() const {
   std::vector<const Node*> all;
   all.reserve(nodes.size());
   for (const auto& [name, node] : nodes) all.push_back(&node);
   return all;
 }
 
-int64_t Draft::KeptNodes() const {
-  return lifecycle::KeptNodes(facts_.pool, Nodes(), facts_.answers.claim);
+std::vector<const Node*> Draft::Nodes() const {
+  std::vector<const Node*> all;
+  all.reserve(nodes.size() + quiet_rows_.size());
+  auto from = quiet_rows_.begin();
+  for (const auto& [name, node] : nodes) {
+    const auto to = std::lower_bound(from, quiet_rows_.end(), name, IsBefore);
+    all.insert(all.end(), from, to);
+    all.push_back(&node);
+    // It was quiet once.
+    from = to != quiet_rows_.end() && (*to)->name == name ? std::next(to) : to;
+  }
+  all.insert(all.end(), from, quiet_rows_.end());
+  return all;
+}
+
+const Node* Draft::QuietRow(const std::string& name) const {
+  const auto row = std::lower_bound(quiet_rows_.begin(), quiet_rows_.end(), name, IsBefore);
+  return row != quiet_rows_.end() && (*row)->name == name ? *row : nullptr;
+}
+
+bool Draft::Has(const std::string& name) const {
+  return nodes.contains(name) || QuietRow(name) != nullptr;
+}
+
+Node& Draft::LookAt(const std::string& name) {
+  if (const auto it = nodes.find(name); it != nodes.end()) return it->second;
+  const Node& row = *QuietRow(name);
+  quiet.Add(row, -1);
+  return nodes.emplace(name, row).first->second;
+}
+
+int64_t Draft::Keeps(const Node& node) const {
+  const bool stays = IsInProgress(node.state) || IsInService(node.state);
+  return stays && !facts_.IsUnheld(node) ? 1 : 0;
+}
+
+Budget Draft::BudgetOf(absl::string_view text) const {
+  return Budget(text, facts_.pool.spec.target_nodes, LookedAt(), quiet.size());
 }
 
 bool Draft::MayDisrupt(const Node& node, const char* cause) {

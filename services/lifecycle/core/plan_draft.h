@@ -1,15 +1,18 @@
 #pragma once
 
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/event_reasons.h"
 #include "services/lifecycle/core/pool_plan.h"
+#include "services/lifecycle/core/quiet_nodes.h"
 #include "services/lifecycle/core/snapshot.h"
 
 // The two things that every part of a plan is given (plan_parts.h): what is known, which does not
@@ -39,11 +42,20 @@ struct PlanFacts {
   const bool profile_disabled;
 };
 
+// The Nodes of a snapshot, by whether the plan looks at them.
+struct SortedNodes {
+  QuietNodes quiet = {};
+  std::vector<const Node*> quiet_rows = {};    // by name
+  std::map<std::string, Node> looked_at = {};  // by name
+};
+// `look_at_all`: as if none was quiet. In plan_quiet.cc.
+SortedNodes SortOut(const PlanFacts& facts, bool look_at_all);
+
 // The plan so far, and the pool's Nodes as they will be once its actions are carried out.
 class Draft {
  public:
-  // The facts must outlive it.
-  explicit Draft(const PlanFacts& facts);
+  // The facts must outlive it. `look_at_all`: no Node is quiet.
+  explicit Draft(const PlanFacts& facts, bool look_at_all = false);
 
   void AddAction(Action action) { plan_.actions.push_back(std::move(action)); }
   void AddEvent(EventReason reason, std::string message);
@@ -68,6 +80,7 @@ class Draft {
     Node after = node;
     if (!CarryOut(after, facts_.pool, action, facts_.now).ok()) return false;
     if (after == node) return false;
+    kept_ += Keeps(after) - Keeps(node);
     node = std::move(after);
     AddStep(std::move(action));
     return true;
@@ -75,21 +88,50 @@ class Draft {
   bool Step(Node& node, NodeEvent event, absl::string_view reason,
             RemovalCause cause = RemovalCause::kNone, absl::Time drain_deadline = kNever);
 
+  // A machine becomes a Node.
+  void Assign(AssignNode action);
+  // A Node's row goes. Returns the next one.
+  std::map<std::string, Node>::iterator Purge(std::map<std::string, Node>::iterator node,
+                                              absl::string_view reason);
+
+  bool IsPurged(const std::string& machine) const { return purged_.contains(machine); }
+  // Whether there is a Node of that name, quiet or not.
+  bool Has(const std::string& name) const;
+
+  // Those that are not quiet, by name.
+  std::vector<const Node*> LookedAt() const;
+  // All, by name: for what chooses among them.
   std::vector<const Node*> Nodes() const;
+  // How many.
+  int64_t size() const { return std::ssize(nodes) + quiet.size(); }
+  // The Node of that name, which must be there; it is quiet no more.
+  Node& LookAt(const std::string& name);
   // Nodes that are here or come, and are not on their way out; their machines are the pool's.
-  int64_t KeptNodes() const;
+  int64_t KeptNodes() const { return kept_; }
+  // `text` as in budget.h, of the Nodes as they are now.
+  Budget BudgetOf(absl::string_view text) const;
   // True: the budget lets the Node go out of service for that cause. False: that is deferred.
   bool MayDisrupt(const Node& node, const char* cause);
 
   PoolPlan TakePlan() { return std::move(plan_); }
 
-  std::map<std::string, Node> nodes;  // by name
+  QuietNodes quiet;
+  std::map<std::string, Node> nodes;  // by name; those that are not quiet
   PoolAccount account;
   std::optional<Reconfiguration> reconfiguration;
   Budget budget;
 
  private:
+  Draft(const PlanFacts& facts, SortedNodes sorted);
+  // Null when there is none.
+  const Node* QuietRow(const std::string& name) const;
+  // 1 of a Node that KeptNodes counts.
+  int64_t Keeps(const Node& node) const;
+
   const PlanFacts& facts_;
+  std::vector<const Node*> quiet_rows_;      // by name; some are looked at since
+  absl::flat_hash_set<std::string> purged_;  // machines
+  int64_t kept_ = 0;
   size_t steps_ = 0;
   PoolPlan plan_;
 };

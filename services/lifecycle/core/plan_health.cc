@@ -90,7 +90,7 @@ bool Replace(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacem
 
 int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft) {
   int64_t in_triage = 0;
-  int64_t healthy = 0;
+  int64_t healthy = draft.quiet.in_production();
   for (auto& [name, node] : draft.nodes) {
     if (node.state == NodeState::kProduction && node.observed.unhealthy) {
       if (draft.Step(node, NodeEvent::kUnhealthy, "it was seen to be unhealthy"))

@@ -7,7 +7,8 @@
 #include "services/lifecycle/core/plan_draft.h"
 
 // The parts of a plan, by the file that has them. Plan (plan.cc) calls them in an order that it
-// explains. Each reads the facts, and the draft as the parts before have left it.
+// explains. Each reads the facts, and the draft as the parts before have left it. What a part looks
+// for in Nodes stands in plan_quiet.cc too: it is not shown those about which there is nothing.
 namespace muster::lifecycle {
 
 // --- plan_rebase.cc: services that know more than the rows ---
@@ -33,8 +34,8 @@ void OrderBoots(const PlanFacts& facts, Draft& draft);
 void UpdateAccount(const PlanFacts& facts, Draft& draft);
 
 // --- plan_unheld.cc: Nodes whose machine the claim does not hold, and the reverse ---
-// True, and deferred: the machine is a Node of another pool.
-bool DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine);
+// The machine is a Node of another pool.
+void DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine);
 // PeerReplies how many would be given up, were those not too many.
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft);
 

@@ -159,9 +159,9 @@ void RefreshAllMetadata(const PlanFacts& facts, Draft& draft) {
 }
 
 void Publish(const PlanFacts& facts, Draft& draft) {
-  Status status = RenderStatus(
-      facts.snapshot, facts.demand,
-      PlannedState{draft.Nodes(), draft.account, facts.catalogue_check, draft.reconfiguration});
+  Status status = RenderStatus(facts.snapshot, facts.demand,
+                               PlannedState{draft.LookedAt(), draft.account, facts.catalogue_check,
+                                            draft.reconfiguration, draft.quiet});
   if (status == facts.pool.status) return;
   for (const Condition& condition : status.conditions) Announce(facts, draft, condition, status);
   AnnounceConfiguration(facts, draft, status);

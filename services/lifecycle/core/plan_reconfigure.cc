@@ -153,7 +153,7 @@ void RebootOutdated(const PlanFacts& facts, Draft& draft,
   const bool bounded = !asked.max_unavailable.empty() || !facts.pool.spec.max_unavailable.empty();
   const std::string own =
       asked.max_unavailable.empty() ? (bounded ? "" : "1") : asked.max_unavailable;
-  Budget budget(own, facts.pool.spec.target_nodes, draft.Nodes());
+  Budget budget = draft.BudgetOf(own);
   Reboot(facts, draft, budget);
 }
 

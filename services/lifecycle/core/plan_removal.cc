@@ -164,9 +164,10 @@ void CancelRemovals(const PlanFacts& facts, Draft& draft) {
 }
 
 void StartRemovals(const PlanFacts& facts, Draft& draft) {
+  const int64_t surplus = draft.KeptNodes() - facts.pool.wanted_nodes();
+  if (surplus <= 0) return;
   const Removals removals =
-      SelectRemovals(facts.pool, draft.Nodes(), draft.KeptNodes() - facts.pool.wanted_nodes(),
-                     draft.budget, facts.now);
+      SelectRemovals(facts.pool, draft.Nodes(), surplus, draft.budget, facts.now);
   for (const DelayedRemoval& delayed : removals.delayed) DeferRemoval(facts, draft, delayed);
   const auto busy = std::count_if(
       removals.delayed.begin(), removals.delayed.end(), [](const DelayedRemoval& delayed) {
@@ -186,7 +187,7 @@ void StartRemovals(const PlanFacts& facts, Draft& draft) {
   const RemovalCause cause =
       facts.pool.deleting() ? RemovalCause::kDeletion : RemovalCause::kScaleDown;
   for (size_t i = 0; i < now_going; ++i) {
-    StartRemoval(draft, draft.nodes[removals.going[i]->name], cause,
+    StartRemoval(draft, draft.LookAt(removals.going[i]->name), cause,
                  facts.pool.deleting() ? "the pool is being deleted" : "the pool is over target");
   }
 }

@@ -1,8 +1,11 @@
 // Machines become Nodes, boot, and go back; what is agreed on with quota and capacity.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/machine_cursor.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/plan_parts.h"
@@ -90,8 +93,7 @@ void PurgeReturned(const PlanFacts& facts, Draft& draft) {
     // In the cluster it was also if a boot failed after it had registered.
     const bool was_here = node.state == NodeState::kDeleted || !node.observed.node_profile.empty();
     removed += was_here ? 1 : 0;
-    draft.AddAction(PurgeNode{node.name, "its machine was given back"});
-    it = draft.nodes.erase(it);
+    it = draft.Purge(it, "its machine was given back");
   }
   if (removed > 0) {
     draft.AddEvent(EventReason::kNodePoolNodesRemoved,
@@ -104,7 +106,7 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
   if (!facts.answers.claim.here()) return;
   const ClaimFacts& claim = facts.answers.claim.value;
   if (!facts.snapshot.catalogue.known || !facts.snapshot.catalogue.type) {
-    if (claim.machines.size() > draft.nodes.size()) {
+    if (std::ssize(claim.machines) > draft.size()) {
       draft.AddDefer(DeferReason::kCatalogueUnknown, facts.pool.name,
                      "Machines that were granted wait until the catalogue can be read.");
     }
@@ -112,21 +114,23 @@ void AssignGranted(const PlanFacts& facts, Draft& draft) {
   }
   const bool gpu = facts.snapshot.catalogue.type->gpus > 0;
   int64_t slots = facts.pool.wanted_nodes() - draft.KeptNodes();
+  const absl::flat_hash_set<absl::string_view> taken(claim.taken.begin(), claim.taken.end());
+  MachineCursor known(facts.snapshot.nodes);
   for (const std::string& machine : claim.machines) {
-    const std::string name = NodeName(facts.pool.name, machine);
-    if (draft.nodes.contains(name) || DeferTaken(facts, draft, machine) || !draft.HasStepsLeft())
+    if (!draft.HasStepsLeft() && taken.empty()) break;
+    if (known.Find(machine) != nullptr && !draft.IsPurged(machine)) continue;
+    if (draft.Has(NodeName(facts.pool.name, machine))) continue;
+    if (taken.contains(machine)) {
+      DeferTaken(facts, draft, machine);
       continue;
+    }
+    if (!draft.HasStepsLeft()) continue;
     const bool wanted = slots-- > 0;
     const auto rack = claim.racks.find(machine);
     const auto asked = claim.request_times.find(machine);
-    AssignNode action{machine,
-                      rack == claim.racks.end() ? "" : rack->second,
-                      wanted ? facts.BootProfile() : "",
-                      gpu,
-                      "capacity granted it",
-                      asked == claim.request_times.end() ? kNever : asked->second};
-    draft.nodes[name] = NodeOf(facts.pool, action, facts.now);
-    draft.AddStep(std::move(action));
+    draft.Assign({machine, rack == claim.racks.end() ? "" : rack->second,
+                  wanted ? facts.BootProfile() : "", gpu, "capacity granted it",
+                  asked == claim.request_times.end() ? kNever : asked->second});
   }
 }
 
@@ -144,9 +148,11 @@ void AbortBrokenBoots(const PlanFacts& facts, Draft& draft) {
   if (!leaves) return;
   const BootFailures& failures = draft.account.boot_failures;
   const bool failed = failures.node_profile == facts.profile && !failures.machines.empty();
-  const bool runs = std::any_of(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
-    return entry.second.observed.node_profile == facts.profile && IsInService(entry.second.state);
-  });
+  const bool runs = draft.quiet.InServiceOn(facts.profile) > 0 ||
+                    std::any_of(draft.nodes.begin(), draft.nodes.end(), [&](const auto& entry) {
+                      return entry.second.observed.node_profile == facts.profile &&
+                             IsInService(entry.second.state);
+                    });
   if (runs && !failed && !facts.profile_disabled) return;
   for (auto& [name, node] : draft.nodes) {
     const bool boots = IsInProgress(node.state) && node.desired.phase == Phase::kRunning;
@@ -157,6 +163,7 @@ void AbortBrokenBoots(const PlanFacts& facts, Draft& draft) {
 
 BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft) {
   BootTimeouts out;
+  draft.MoveDue(draft.quiet.due());
   std::vector<std::pair<absl::Time, Node*>> late;
   for (auto& [name, node] : draft.nodes) {
     if (Next(node.state, NodeEvent::kBootTimedOut) == std::nullopt) continue;
@@ -229,8 +236,7 @@ void UpdateAccount(const PlanFacts& facts, Draft& draft) {
     draft.account.requested_nodes =
         std::max(draft.account.requested_nodes, std::min(wanted, covered));
   }
-  const int64_t needed =
-      std::max({wanted, draft.account.requested_nodes, static_cast<int64_t>(draft.nodes.size())});
+  const int64_t needed = std::max({wanted, draft.account.requested_nodes, draft.size()});
   draft.account.granted_nodes = std::min(covered, needed);
   draft.account.prefill_nodes = prefill;
   const int64_t more = draft.account.requested_nodes - before;

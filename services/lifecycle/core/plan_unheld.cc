@@ -42,13 +42,10 @@ bool LeaveNode(const PlanFacts& facts, Draft& draft, Node& node, absl::Time from
 
 }  // namespace
 
-bool DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine) {
-  const std::vector<std::string>& taken = facts.answers.claim.value.taken;
-  if (std::find(taken.begin(), taken.end(), machine) == taken.end()) return false;
+void DeferTaken(const PlanFacts& facts, Draft& draft, const std::string& machine) {
   draft.AddDefer(DeferReason::kMachineTaken, NodeName(facts.pool.name, machine),
                  absl::StrCat("Machine ", machine, " is still a Node of another NodePool."),
                  facts.now + facts.policy.retry);
-  return true;
 }
 
 int64_t LeaveUnheld(const PlanFacts& facts, Draft& draft) {

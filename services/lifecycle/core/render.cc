@@ -1,6 +1,7 @@
 #include "services/lifecycle/core/render.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -92,8 +93,9 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimFacts& claim, const Cl
 // Of an invalid pool, which asks for no more than it has.
 Condition CapacityOfInvalid(const Pool& pool, const PlannedState& planned) {
   const int64_t target = pool.target_nodes();
-  const auto held = std::count_if(planned.nodes.begin(), planned.nodes.end(),
-                                  [](const Node* node) { return !IsReturnable(node->state); });
+  const int64_t held = planned.quiet.size() +
+                       std::count_if(planned.nodes.begin(), planned.nodes.end(),
+                                     [](const Node* node) { return !IsReturnable(node->state); });
   if (held >= target) return CapacityOf({.pool = &pool}, {}, {});
   return {condition::kCapacity, "False", held > 0 ? reason::kPartial : reason::kNoneAvailable,
           absl::StrCat(Of(held, target),
@@ -159,6 +161,24 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
                                   " in zone ", pool.zone, ".")});
       return;
   }
+}
+
+// How many Nodes are in the cluster, on their way into it, and there to stay.
+struct NodeCounts {
+  int64_t present = 0;
+  int64_t in_progress = 0;
+  int64_t in_service = 0;
+};
+
+NodeCounts Count(const PlannedState& planned) {
+  NodeCounts counts{planned.quiet.present(), planned.quiet.in_progress(),
+                    planned.quiet.in_service()};
+  for (const Node* node : planned.nodes) {
+    counts.present += IsPresent(*node) ? 1 : 0;
+    counts.in_progress += IsInProgress(node->state) ? 1 : 0;
+    counts.in_service += IsInService(node->state) ? 1 : 0;
+  }
+  return counts;
 }
 
 // Machines of Nodes in service that the pool's claim does not hold: what is known of the Nodes
@@ -253,20 +273,35 @@ bool IsOutdated(const Node& node, const std::string& profile) {
          (node.state == NodeState::kReconfiguring && node.desired.node_profile != profile);
 }
 
-// How far the active configuration has reached.
-Condition ReachOf(const Snapshot& snapshot, const PlannedState& planned,
-                  const std::string& profile) {
+// How far a configuration has reached.
+struct Reach {
   int64_t here = 0;
-  int64_t outdated = 0;
-  int64_t leaving = 0;
+  int64_t outdated = 0;  // that stay
+  int64_t leaving = 0;   // outdated ones that do not
+};
+
+Reach ReachOf(const PlannedState& planned, const std::string& profile) {
+  Reach reach;
+  for (const QuietNodes::OnProfile& on : planned.quiet.profiles()) {
+    const bool is_outdated = on.node_profile != profile;
+    reach.here += on.present;
+    reach.outdated += is_outdated ? on.in_service : 0;
+    reach.leaving += is_outdated ? on.present_to_come : 0;
+  }
   for (const Node* node : planned.nodes) {
     const bool is_outdated = IsOutdated(*node, profile);
     const bool stays = IsInService(node->state);
-    here += IsPresent(*node) ? 1 : 0;
-    outdated += stays && is_outdated ? 1 : 0;
-    leaving += !stays && IsPresent(*node) && is_outdated ? 1 : 0;
+    reach.here += IsPresent(*node) ? 1 : 0;
+    reach.outdated += stays && is_outdated ? 1 : 0;
+    reach.leaving += !stays && IsPresent(*node) && is_outdated ? 1 : 0;
   }
-  const int64_t in_service = Count(planned.nodes).in_service;
+  return reach;
+}
+
+Condition ReconfigurationOf(const Snapshot& snapshot, const PlannedState& planned,
+                            const std::string& profile) {
+  const auto [here, outdated, leaving] = ReachOf(planned, profile);
+  const int64_t in_service = Count(planned).in_service;
   Pool after = *snapshot.pool;
   after.status.node_profile = profile;
   if (snapshot.answers.configuration.here())
@@ -319,13 +354,13 @@ void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot
                    absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")});
     return;
   }
-  out.push_back(ReachOf(snapshot, planned, profile));
+  out.push_back(ReconfigurationOf(snapshot, planned, profile));
 }
 
 void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
                         const PlannedState& planned) {
   if (!snapshot.pool->deleting()) return;
-  const auto left = static_cast<int64_t>(planned.nodes.size());
+  const int64_t left = std::ssize(planned.nodes) + planned.quiet.size();
   std::vector<std::string> failed;
   for (const Node* node : planned.nodes) {
     if (node->observed.removal_error.empty()) continue;
@@ -355,27 +390,18 @@ void RenderConfiguration(Status& status, const Snapshot& snapshot, const Planned
   }
   for (NodeConfiguration& revision : status.revisions) {
     revision.active_nodes =
+        planned.quiet.PresentOn(revision.node_profile) +
         std::count_if(planned.nodes.begin(), planned.nodes.end(), [&](const Node* node) {
-          return IsPresent(*node) && node->observed.node_profile == revision.node_profile;
+          return node->observed.node_profile == revision.node_profile && IsPresent(*node);
         });
   }
 }
 
 }  // namespace
 
-NodeCounts Count(const std::vector<const Node*>& nodes) {
-  NodeCounts counts;
-  for (const Node* node : nodes) {
-    counts.present += IsPresent(*node) ? 1 : 0;
-    counts.in_progress += IsInProgress(node->state) ? 1 : 0;
-    counts.in_service += IsInService(node->state) ? 1 : 0;
-  }
-  return counts;
-}
-
 Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const PlannedState& planned) {
   const Pool& pool = *snapshot.pool;
-  const NodeCounts counts = Count(planned.nodes);
+  const NodeCounts counts = Count(planned);
   Status status = pool.status;
   RenderConfiguration(status, snapshot, planned);
   status.current_nodes = counts.present;

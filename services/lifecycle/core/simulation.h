@@ -142,7 +142,7 @@ class Simulation : public SimPeers, public SimAgents {
     if (pool() == nullptr) return false;
     const Snapshot snapshot = Look();
     last_plan = Plan(snapshot);
-    same_twice &= Plan(snapshot) == last_plan;
+    same_twice &= Plan(snapshot) == last_plan && PlanLookingAtAll(snapshot) == last_plan;
     if (dies || last_plan.actions.empty()) return false;
     const Lease& lease = *state().table<Lease>().Find(Lease::kName);
     Must(ApplyPlan{kSimPool, pool()->uid, snapshot.version, lease.holder, lease.epoch,
@@ -253,7 +253,7 @@ class Simulation : public SimPeers, public SimAgents {
   }
 
   PoolPlan last_plan = {};
-  bool same_twice = true;  // every plan made twice was the same
+  bool same_twice = true;  // every plan made twice was the same, also with every Node looked at
   bool never_over = true;  // machines held <= requested <= granted <= holding <= limit at the time
   bool fenced = true;      // one generation always asked the same
 

@@ -1,0 +1,129 @@
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+
+#include "services/lifecycle/core/plan_draft.h"
+#include "services/lifecycle/core/test_pools.h"
+#include "services/lifecycle/core/test_random_world.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr uint64_t kSeeds = 20'000;
+
+int64_t QuietOf(const Snapshot& snapshot) {
+  const PlanFacts facts(snapshot);
+  return Draft(facts).quiet.size();
+}
+
+// Also as time goes by and the plans are carried out.
+TEST(QuietNodes, NoPlanChangesBecauseTheyAreNotLookedAt) {
+  int64_t quiet = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomWorld world(seed);
+    for (int pass = 0; pass < 3 && world.pool() != nullptr; ++pass) {
+      const Snapshot snapshot = world.Look();
+      const PoolPlan plan = Plan(snapshot);
+      ASSERT_TRUE(plan == PlanLookingAtAll(snapshot));
+      quiet += QuietOf(snapshot);
+      ASSERT_TRUE(world.Apply(snapshot, plan).ok());
+      world.now += absl::Minutes(pass * 20);
+    }
+  }
+  EXPECT_GT(quiet, static_cast<int64_t>(kSeeds)) << "else this shows nothing";
+}
+
+TEST(QuietNodes, AreAllOfAPoolThatIsAsItShouldBe) {
+  Running sim(5);
+  sim.SetActive("g101", true);
+  EXPECT_EQ(QuietOf(sim.Look()), 5);
+  EXPECT_TRUE(Plan(sim.Look()).actions.empty());
+}
+
+TEST(QuietNodes, BootInGoodTime) {
+  Simulation sim;
+  sim.Create(3);
+  while (sim.node("g102") == nullptr) sim.Pass();
+  sim.Pass();
+  const Snapshot booting = sim.Look();
+  EXPECT_EQ(QuietOf(booting), 3);
+  const absl::Time deadline = booting.nodes[0]->desired.phase_time + booting.policy.boot_deadline;
+  EXPECT_EQ(Plan(booting).due, deadline);
+  Snapshot late = booting;
+  late.now = deadline;
+  EXPECT_EQ(QuietOf(late), 0);
+}
+
+// What makes a Node one to look at.
+TEST(QuietNodes, AreThoseAboutWhichThereIsNothing) {
+  Running sim(1);
+  const Snapshot before = sim.Look();
+  using Change = std::function<void(Node&)>;
+  const std::pair<const char*, Change> changes[] = {
+      {"unhealthy", [](Node& n) { n.observed.unhealthy = true; }},
+      {"marked", [](Node& n) { n.observed.autoscaler_marked = true; }},
+      {"drain blocked", [](Node& n) { n.observed.drain_blocked_by = "default/web"; }},
+      {"staging failed", [](Node& n) { n.observed.staging_error = "the disk is full"; }},
+      {"removal failed", [](Node& n) { n.observed.removal_error = "stuck"; }},
+      {"in triage", [](Node& n) { n.state = NodeState::kTriage; }},
+      {"drained", [](Node& n) { n.desired.drain = true; }},
+      {"to stage", [](Node& n) { n.desired.node_profile = "np-000000000002"; }},
+      {"to be preempted", [](Node& n) { n.preempt_time = absl::UnixEpoch(); }},
+      {"to be replaced", [](Node& n) { n.replace_time = absl::UnixEpoch(); }},
+      {"chosen", [](Node& n) { n.reconfigure_time = absl::UnixEpoch(); }},
+      {"reserved", [](Node& n) { n.reserved_desired = kControlPlane; }},
+      {"leaving", [](Node& n) { n.removal_cause = RemovalCause::kRepair; }},
+      {"other labels",
+       [](Node& n) {
+         n.desired.labels = StringMap{{"team", "ml"}};
+       }},
+      {"other annotations",
+       [](Node& n) {
+         n.desired.annotations = StringMap{{"a", "b"}};
+       }},
+      {"other taints", [](Node& n) { n.desired.taints = {}; }},
+      {"not held", [](Node& n) { n.machine = "g999"; }},
+  };
+  for (const auto& [what, change] : changes) {
+    Node node = *before.nodes[0];
+    change(node);
+    Snapshot snapshot = before;
+    snapshot.nodes = {&node};
+    EXPECT_EQ(QuietOf(snapshot), 0) << what;
+  }
+  Snapshot reclaimed = before;
+  reclaimed.answers.claim.value.reclaims = {{before.nodes[0]->machine, before.now}};
+  EXPECT_EQ(QuietOf(reclaimed), 0);
+  Snapshot unread = before;
+  unread.catalogue = {};
+  EXPECT_EQ(QuietOf(unread), 0) << "no metadata is known to be right";
+}
+
+TEST(QuietNodes, AreCountedUntilTheyAreLookedAt) {
+  Running sim(3);
+  const Snapshot snapshot = sim.Look();
+  const PlanFacts facts(snapshot);
+  Draft draft(facts);
+  const std::string name = snapshot.nodes[1]->name;
+  EXPECT_EQ(draft.quiet.in_production(), 3);
+  EXPECT_EQ(draft.quiet.PresentOn(kSimProfile), 3);
+  EXPECT_TRUE(draft.Has(name));
+  Node& node = draft.LookAt(name);
+  EXPECT_EQ(node.name, name);
+  EXPECT_EQ(draft.quiet.size(), 2);
+  EXPECT_EQ(draft.quiet.PresentOn(kSimProfile), 2);
+  EXPECT_EQ(draft.KeptNodes(), 3);
+  EXPECT_TRUE(draft.Step(node, NodeEvent::kCordon, "why not", RemovalCause::kScaleDown));
+  EXPECT_EQ(&draft.LookAt(name), &node);
+  EXPECT_EQ(draft.KeptNodes(), 2);
+  EXPECT_EQ(draft.size(), 3);
+  const std::vector<const Node*> all = draft.Nodes();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[1], &node);
+  EXPECT_EQ(all[2], snapshot.nodes[2]);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle
