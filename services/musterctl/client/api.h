@@ -94,7 +94,7 @@ class Api {
 
   // One Watch stream over the scope, until it breaks (its error; UNAVAILABLE when the server ended
   // it) or `receive` returns false (OK). Without a revision in `start` it begins with a
-  // snapshot. No deadline.
+  // snapshot, within a call's timeout (DEADLINE_EXCEEDED). No deadline for the whole.
   virtual absl::Status Watch(Kind kind, const type::v1::WatchStart& start,
                              const WatchReceiver& receive) = 0;
   // Keeps the sink, which must outlive the link, level with the whole fleet.

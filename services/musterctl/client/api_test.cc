@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <map>
 
@@ -330,6 +333,25 @@ TEST_F(ApiTest, AServerThatIsNotThereIsUnavailable) {
   const absl::Status status = api->List(Kind::kQuota, "").status();
   EXPECT_TRUE(absl::IsUnavailable(status));
   EXPECT_THAT(RenderError(status), ::testing::EndsWith(" (UNAVAILABLE)\n"));
+}
+
+TEST_F(ApiTest, AWatchEndsWhenNoAnswerBeginsInTime) {
+  // Takes connections and never says a word.
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(socket, 8), 0);
+  ASSERT_EQ(::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  const std::string server = absl::StrCat("127.0.0.1:", ntohs(address.sin_port));
+  const auto api = Api::Create({.server = server, .timeout = absl::Milliseconds(20)});
+  const absl::Status status =
+      api->Watch(Kind::kNode, type::v1::WatchStart(), [](const WatchMessage&) { return true; });
+  EXPECT_EQ(RenderError(status),
+            absl::StrCat("error: no answer from ", server, " within 20ms (DEADLINE_EXCEEDED)\n"));
+  ::close(socket);
 }
 
 TEST_F(ApiTest, AWatchOfQuotasAddsUpTheirHoldings) {

@@ -18,7 +18,7 @@ namespace muster::musterctl {
 struct ApiOptions {
   std::string server = {};
   Scope scope = {};
-  absl::Duration timeout = absl::Seconds(10);  // of each call
+  absl::Duration timeout = absl::Seconds(10);  // of each call, and until a watch begins
   // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...
   // Empty: a random one.
   std::string request_id = {};

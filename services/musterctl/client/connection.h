@@ -51,6 +51,7 @@ class Connection {
   }
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+  const std::string& server() const { return options_.server; }
   absl::Duration timeout() const { return options_.timeout; }
 
   template <class Stub, class Request, class Response>

@@ -1,23 +1,55 @@
+#include <atomic>
 #include <map>
+#include <thread>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "services/common/stopper.h"
 #include "services/musterctl/client/connection.h"
 #include "services/rpc/status.h"
 
 namespace muster::musterctl {
 namespace {
 
+// Cancels a stream that does not begin in time: it has no deadline of its own.
+class BeginsWithin {
+ public:
+  BeginsWithin(absl::Duration limit, grpc::ClientContext& context)
+      : thread_([this, limit, &context] {
+          if (!begun_.Sleep(limit)) return;
+          late_ = true;
+          context.TryCancel();
+        }) {}
+  ~BeginsWithin() {
+    begun_.Stop();
+    thread_.join();
+  }
+  BeginsWithin(const BeginsWithin&) = delete;
+  BeginsWithin& operator=(const BeginsWithin&) = delete;
+
+  void Begun() { begun_.Stop(); }
+  bool late() const { return late_; }
+
+ private:
+  Stopper begun_;
+  std::atomic<bool> late_ = false;
+  std::thread thread_;
+};
+
 // `convert` makes an Item of a response, or nothing when it is not about a resource of the kind.
 template <class Stub, class Method, class Request, class Convert>
-absl::Status Stream(const std::unique_ptr<Stub>& stub, Method method, Request request,
-                    const type::v1::WatchStart& start, Convert convert,
+absl::Status Stream(const Connection& connection, const std::unique_ptr<Stub>& stub, Method method,
+                    Request request, const type::v1::WatchStart& start, Convert convert,
                     const WatchReceiver& receive) {
   *request.mutable_start() = start;
   grpc::ClientContext context;
+  // One that goes on after a revision may have nothing to say for long.
+  BeginsWithin limit(start.has_after_revision() ? absl::InfiniteDuration() : connection.timeout(),
+                     context);
   auto reader = (stub.get()->*method)(&context, request);
   typename std::decay_t<decltype(convert)>::Response response;
   while (reader->Read(&response)) {
+    limit.Begun();
     WatchMessage message{.type = response.type(),
                          .revision = response.revision(),
                          .incarnation = response.incarnation(),
@@ -31,6 +63,11 @@ absl::Status Stream(const std::unique_ptr<Stub>& stub, Method method, Request re
     return absl::OkStatus();
   }
   const grpc::Status status = reader->Finish();
+  if (limit.late()) {
+    return FromServer(
+        absl::DeadlineExceededError(absl::StrCat("no answer from ", connection.server(), " within ",
+                                                 absl::FormatDuration(connection.timeout()))));
+  }
   return status.ok() ? absl::UnavailableError("the server ended the watch")
                      : FromServer(rpc::FromGrpcStatus(status));
 }
@@ -153,22 +190,23 @@ absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::Watc
       machines.add_kinds(capacity::v1::WatchCapacityRequest::KIND_CLAIM);
       break;
     case Kind::kQuota:
-      return Stream(connection.quota, &Connection::Quota::WatchQuotas,
+      return Stream(connection, connection.quota, &Connection::Quota::WatchQuotas,
                     quota::v1::WatchQuotasRequest(), start,
                     FromQuotas(absl::StrCat(connection.Organization(), "/quotas/")), receive);
     case Kind::kRelease:
     case Kind::kConfiguration:
     case Kind::kNodeProfile:
-      return Stream(connection.configuration, &Connection::Configuration::WatchConfigurations,
+      return Stream(connection, connection.configuration,
+                    &Connection::Configuration::WatchConfigurations,
                     configuration::v1::WatchConfigurationsRequest(), start,
                     FromConfigurations{kind}, receive);
   }
   if (machines.kinds_size() > 0) {
-    return Stream(connection.capacity, &Connection::Capacity::WatchCapacity, machines, start,
-                  FromCapacity(), receive);
+    return Stream(connection, connection.capacity, &Connection::Capacity::WatchCapacity, machines,
+                  start, FromCapacity(), receive);
   }
-  return Stream(connection.lifecycle, &Connection::Lifecycle::WatchLifecycle, nodes, start,
-                FromLifecycle(), receive);
+  return Stream(connection, connection.lifecycle, &Connection::Lifecycle::WatchLifecycle, nodes,
+                start, FromLifecycle(), receive);
 }
 
 }  // namespace muster::musterctl

@@ -59,7 +59,8 @@ Command GetCommand() {
           OutputFlag(),
           {.name = "watch",
            .letter = 'w',
-           .meaning = "Go on with every change, until interrupted."},
+           .meaning = "Go on with every change, until interrupted. Ends when no server answers "
+                      "within --timeout at first; reconnects later."},
           PoolFlag(),
           OfMachines("zone", "ZONE", "in this zone"),
           OfMachines("instance-type", "TYPE", "of this instance type"),

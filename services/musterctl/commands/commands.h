@@ -44,6 +44,7 @@ struct Session {
   const Scope& scope;
   Api& api;
   World& world;
+  absl::Duration timeout = {};  // of each call
 };
 absl::Status Get(Session& session);
 absl::Status Describe(Session& session);

@@ -418,5 +418,38 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
   EXPECT_THAT(api_.watched_from, ElementsAre("", "", "6@h", "9@h", ""));
 }
 
+TEST_F(CommandsTest, AWatchThatNobodyAnswersEndsWithinTheTimeout) {
+  const FakeApi::Stream refused{{}, FromServer(absl::UnavailableError("connection refused"))};
+  api_.streams = {1000, refused};
+  const absl::Time begin = clock_.Now();
+  EXPECT_EQ(RunLine({"get", "nodes", "-w"}), kFailed);
+  EXPECT_EQ(err(), "error: connection refused (UNAVAILABLE)\n");
+  EXPECT_EQ(clock_.Now() - begin, absl::Seconds(10));
+  EXPECT_EQ(RunLine({"get", "nodes", "-w", "--timeout=1ms"}), kFailed);
+  EXPECT_EQ(clock_.Now() - begin, absl::Seconds(10) + absl::Milliseconds(1));
+  api_.streams = {refused, {{}, FromServer(absl::DeadlineExceededError("no answer"))}, refused};
+  EXPECT_EQ(RunLine({"get", "nodes", "-w"}), kFailed);
+  EXPECT_EQ(err(), "error: no answer (DEADLINE_EXCEEDED)\n");
+}
+
+TEST_F(CommandsTest, AWatchThatWasConnectedReconnectsForeverAndSaysSo) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  const FakeApi::Stream away{{}, absl::UnavailableError("connection refused")};
+  const FakeApi::Stream silent{{}, absl::DeadlineExceededError("no answer")};
+  api_.streams = {away,
+                  {{Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 1)}, absl::UnavailableError("cut")}};
+  api_.streams.insert(api_.streams.end(), 1000, away);
+  api_.streams.push_back(silent);
+  api_.streams.push_back({{Message(WATCH_EVENT_TYPE_PROGRESS, 2)}, absl::OutOfRangeError("gone")});
+  api_.streams.push_back(
+      {{Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 3)}, absl::ResourceExhaustedError("slow")});
+  EXPECT_EQ(RunLine({"get", "nodes", "-w"}), kFailed);
+  EXPECT_THAT(api_.streams, IsEmpty());
+  EXPECT_EQ(err(),
+            "note: the watch broke off (cut), reconnecting\n"
+            "note: the watch broke off (slow), reconnecting\n"
+            "error: the test ends\n");
+}
+
 }  // namespace
 }  // namespace muster::musterctl

@@ -118,16 +118,58 @@ absl::StatusOr<std::optional<capacity::v1::ListMachinesRequest>> MachineFilterOf
   return std::optional(filter);
 }
 
+// The streams of one watch, one after the other. The first must begin within the timeout of a call;
+// then it goes on for ever.
+class Streams {
+ public:
+  explicit Streams(Session& session)
+      : world_(session.world), first_until_(world_.clock.Now() + session.timeout) {}
+
+  void Heard() {
+    connected_ = true;
+    told_ = false;
+    backoff_.Reset();
+  }
+  // Waits until the next one is due. False: there is none, the watch ends as this one did.
+  bool AwaitNext(const absl::Status& end) {
+    if (!Passes(end)) return false;
+    absl::Duration pause = backoff_.Next();
+    if (!connected_) {
+      const absl::Duration left = first_until_ - world_.clock.Now();
+      if (left <= absl::ZeroDuration()) return false;
+      pause = std::min(pause, left);
+    } else if (!told_ && !absl::IsOutOfRange(end)) {
+      told_ = true;
+      world_.err << "note: the watch broke off (" << end.message() << "), reconnecting"
+                 << std::endl;
+    }
+    world_.sleep(pause);
+    return true;
+  }
+
+ private:
+  bool Passes(const absl::Status& end) const {
+    return absl::IsOutOfRange(end) || absl::IsUnavailable(end) || absl::IsResourceExhausted(end) ||
+           (connected_ && absl::IsDeadlineExceeded(end));
+  }
+
+  World& world_;
+  const absl::Time first_until_;
+  bool connected_ = false;
+  bool told_ = false;  // that the last one broke
+  Backoff backoff_{kFirstRetry, kLastRetry};
+};
+
 absl::Status WatchKind(Session& session, Kind kind, const std::string& id, Printer& printer) {
   const std::string pool = session.line.Get("nodepool");
   WatchView view;
-  Backoff backoff(kFirstRetry, kLastRetry);
+  Streams streams(session);
   while (true) {
     // A Quota's `held` is a sum over the whole stream, which a resumed stream does not have.
     if (kind == Kind::kQuota) view.Forget();
     const absl::Status status =
         session.api.Watch(kind, view.Begin(), [&](const WatchMessage& message) {
-          backoff.Reset();
+          streams.Heard();
           std::vector<Item> items;
           for (WatchView::Change& change : view.Feed(message)) {
             if (!id.empty() && IdOfName(kind, change.name) != id) continue;
@@ -143,12 +185,8 @@ absl::Status WatchKind(Session& session, Kind kind, const std::string& id, Print
             printer.Print(items);
           return true;
         });
-    if (absl::IsOutOfRange(status)) {
-      view.Forget();
-    } else if (!absl::IsUnavailable(status) && !absl::IsResourceExhausted(status)) {
-      return status;
-    }
-    session.world.sleep(backoff.Next());
+    if (absl::IsOutOfRange(status)) view.Forget();
+    if (!streams.AwaitNext(status)) return status;
   }
 }
 

@@ -55,7 +55,7 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
     return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));
   const CurrentTrace scope(TraceOf(world));
   const std::shared_ptr<Api> api = world.connect(options);
-  Session session{line, options.scope, *api, world};
+  Session session{line, options.scope, *api, world, options.timeout};
   absl::Status status = command.run(session);
   if (TakesRequestId(command, line) && IsInDoubt(status)) {
     world.err << "note: whether it was done is not known; with --request-id=" << options.request_id

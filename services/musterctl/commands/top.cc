@@ -24,7 +24,6 @@ constexpr absl::Duration kLeastInterval = absl::Milliseconds(100);
 constexpr absl::Duration kMostInterval = absl::Hours(1);
 constexpr absl::Duration kLookAgain = absl::Milliseconds(50);
 constexpr absl::Duration kFirstPatience = absl::Seconds(1);
-constexpr absl::Duration kStandardTimeout = absl::Seconds(10);
 // How long an explanation counts while the pool itself does not change.
 constexpr absl::Duration kVerdictAge = absl::Seconds(10);
 // Pools that lifecycle is asked about: those next to what is looked at.
@@ -35,7 +34,6 @@ struct Wishes {
   bool once = false;
   bool colour = false;
   absl::Duration interval = {};
-  absl::Duration timeout = kStandardTimeout;  // of --once
   top::Filter filter = {};
 };
 
@@ -66,10 +64,6 @@ absl::StatusOr<Wishes> WishesOf(const Session& session) {
         absl::StrCat("--interval: must be 100ms to 1h, is \"", line.Get("interval"), "\""));
   }
   wishes.interval = *interval;
-  // Run has refused what is no duration.
-  if (line.Has("timeout")) {
-    ASSIGN_OR_RETURN(wishes.timeout, ParseTimeout("--timeout", line.Get("timeout")));
-  }
   wishes.filter.zone = line.Get("zone");
   if (line.given.contains("organization")) wishes.filter.organization = line.Get("organization");
   if (!wishes.once && session.world.terminal == nullptr)
@@ -253,7 +247,7 @@ top::View ViewOf(Session& session, const Wishes& wishes) {
 }
 
 absl::Status Once(Session& session, const Wishes& wishes, const LiveFleet& fleet, FleetLink& link) {
-  ASSIGN_OR_RETURN(auto watches, AwaitAll(session, link, wishes.timeout));
+  ASSIGN_OR_RETURN(auto watches, AwaitAll(session, link, session.timeout));
   top::View view = ViewOf(session, wishes);
   view.watches = std::move(watches);
   if (session.world.terminal != nullptr) view.width = session.world.terminal->size().width;
