@@ -19,12 +19,13 @@ std::string UserAgent(size_t replica) {
 // Two replicas, and a drain that one of them has begun.
 class Replicas : public ::testing::Test {
  protected:
-  // `lease_duration`: how long the other would wait for a leader that gives no sign.
-  void Begin(absl::string_view lease_duration = "3s") {
+  // `lease_duration`: how long the other would wait for a leader that gives no sign. A leader that is
+  // only slow, on a machine that is too busy, must not lose its lease.
+  void Begin(absl::string_view lease_duration = "9s") {
     AdapterStack::Options options;
     options.replicas = 2;
     options.adapter_flags = {absl::StrCat("--lease_duration=", lease_duration),
-                             "--lease_renew_deadline=2s"};
+                             "--lease_renew_deadline=8s"};
     stack_ = std::make_unique<AdapterStack>(options);
     stack_->Create(WorkingPool(kPool, kNodes));
     ASSERT_TRUE(stack_->AwaitHealthy(kPool, kNodes)) << Describe(*stack_);
