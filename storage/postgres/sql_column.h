@@ -118,6 +118,27 @@ SqlColumn<Row> Derived(const char* name, const char* type,
   return {name, type, std::move(add), nullptr, false};
 }
 
+// One member of all elements of a list, as an array.
+template <auto List, auto Member>
+auto Elements(const char* name) {
+  using At = MemberPath<List>;
+  using Row = typename At::Row;
+  using Value = SqlValue<typename MemberPath<Member>::Value>;
+  return SqlColumn<Row>{name, absl::StrCat(Value::kType, "[]"),
+                        [](const Row& row, SqlArray& out) {
+                          SqlTextArray list;
+                          for (const auto& element : At::In(row)) Value::Add(element.*Member, list);
+                          out.Add(list.Text());
+                        },
+                        [](const char* text, Row& row) {
+                          const std::vector<std::string> values = FromSqlArray(text);
+                          auto& list = At::In(row);
+                          list.resize(values.size());
+                          for (size_t i = 0; i < values.size(); ++i)
+                            list[i].*Member = Value::Read(values[i]);
+                        }};
+}
+
 // A map of texts as two arrays; the keys are to be read first.
 template <auto Map>
 auto MapKeys(const char* name) {

@@ -42,6 +42,9 @@ struct SqlParam {
 class SqlTextArray {
  public:
   void Add(absl::string_view text);
+  void Add(const std::string& text) { Add(absl::string_view(text)); }
+  void Add(int64_t number) { Add(absl::StrCat(number)); }
+  void Add(absl::Time time) { Add(ToSqlTime(time)); }
   std::string Text() const { return absl::StrCat("{", text_, "}"); }
 
  private:

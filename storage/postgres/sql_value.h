@@ -11,8 +11,8 @@
 #include "absl/time/time.h"
 #include "storage/postgres/sql_types.h"
 
-// How a C++ value stands in a column: the column's type, the way in, and the way back from what
-// Postgres prints. An enum of a domain gets a specialization that inherits from SqlWords.
+// How a C++ value stands in a column: the column's type, the way in (a SqlArray, or a SqlTextArray
+// where it is an element), and the way back from what Postgres prints. An enum of a domain gets a specialization that inherits from SqlWords.
 namespace muster::storage {
 
 template <class T>
@@ -21,13 +21,19 @@ struct SqlValue;
 template <>
 struct SqlValue<std::string> {
   static constexpr char kType[] = "text";
-  static void Add(const std::string& value, SqlArray& out) { out.Add(value); }
+  template <class Array>
+  static void Add(const std::string& value, Array& out) {
+    out.Add(value);
+  }
   static std::string Read(absl::string_view text) { return std::string(text); }
 };
 
 template <class Int>
 struct SqlInteger {
-  static void Add(Int value, SqlArray& out) { out.Add(value); }
+  template <class Array>
+  static void Add(Int value, Array& out) {
+    out.Add(value);
+  }
   static Int Read(absl::string_view text) {
     Int value = 0;
     if (!absl::SimpleAtoi(text, &value))
@@ -47,14 +53,20 @@ struct SqlValue<int32_t> : SqlInteger<int32_t> {
 template <>
 struct SqlValue<bool> {
   static constexpr char kType[] = "boolean";
-  static void Add(bool value, SqlArray& out) { out.Add(value); }
+  template <class Array>
+  static void Add(bool value, Array& out) {
+    out.Add(value);
+  }
   static bool Read(absl::string_view text) { return text == "t"; }
 };
 
 template <>
 struct SqlValue<absl::Time> {
   static constexpr char kType[] = "timestamp with time zone";
-  static void Add(absl::Time value, SqlArray& out) { out.Add(value); }
+  template <class Array>
+  static void Add(absl::Time value, Array& out) {
+    out.Add(value);
+  }
   static absl::Time Read(absl::string_view text) { return FromSqlTime(text); }
 };
 
@@ -74,7 +86,10 @@ struct SqlValue<std::vector<std::string>> {
 template <class Enum, int count, auto name_of>
 struct SqlWords {
   static constexpr char kType[] = "text";
-  static void Add(Enum value, SqlArray& out) { out.Add(absl::string_view(name_of(value))); }
+  template <class Array>
+  static void Add(Enum value, Array& out) {
+    out.Add(absl::string_view(name_of(value)));
+  }
   static Enum Read(absl::string_view text) {
     for (int i = 0; i < count; ++i) {
       if (text == name_of(static_cast<Enum>(i))) return static_cast<Enum>(i);

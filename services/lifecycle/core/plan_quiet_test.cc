@@ -10,7 +10,7 @@
 namespace muster::lifecycle {
 namespace {
 
-constexpr uint64_t kSeeds = 20'000;
+constexpr uint64_t kWorlds = 20'000;
 
 int64_t QuietOf(const Snapshot& snapshot) {
   const PlanFacts facts(snapshot);
@@ -20,7 +20,7 @@ int64_t QuietOf(const Snapshot& snapshot) {
 // Also as time goes by and the plans are carried out.
 TEST(QuietNodes, NoPlanChangesBecauseTheyAreNotLookedAt) {
   int64_t quiet = 0;
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (uint64_t seed = 0; seed < kWorlds; ++seed) {
     SCOPED_TRACE(seed);
     RandomWorld world(seed);
     for (int pass = 0; pass < 3 && world.pool() != nullptr; ++pass) {
@@ -32,7 +32,7 @@ TEST(QuietNodes, NoPlanChangesBecauseTheyAreNotLookedAt) {
       world.now += absl::Minutes(pass * 20);
     }
   }
-  EXPECT_GT(quiet, static_cast<int64_t>(kSeeds)) << "else this shows nothing";
+  EXPECT_GT(quiet, static_cast<int64_t>(kWorlds)) << "else this shows nothing";
 }
 
 TEST(QuietNodes, AreAllOfAPoolThatIsAsItShouldBe) {
