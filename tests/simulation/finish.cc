@@ -207,12 +207,16 @@ void World::CheckPool(const Pool& pool) {
   const auto view =
       claim == nullptr ? capacity::ClaimView() : ViewOf(cloud_.capacity.state(), *claim);
   const int64_t outstanding = FactsOf(view).outstanding;
-  fail("current_nodes", pool.status.current_nodes, lifecycle::Count(nodes).present);
-  fail("in_progress", pool.status.in_progress, lifecycle::Count(nodes).in_progress);
+  const int64_t present = std::count_if(
+      nodes.begin(), nodes.end(), [](const Node* node) { return lifecycle::IsPresent(*node); });
+  const int64_t in_progress = std::count_if(nodes.begin(), nodes.end(), [](const Node* node) {
+    return lifecycle::IsInProgress(node->state);
+  });
+  fail("current_nodes", pool.status.current_nodes, present);
+  fail("in_progress", pool.status.in_progress, in_progress);
   // What may not be asked for, because nothing could boot, is counted as queued.
-  const lifecycle::NodeCounts counts = lifecycle::Count(nodes);
   const int64_t covered = std::min(pool.target_nodes(), pool.account.granted_nodes);
-  const int64_t unasked = IsDisabled(pool) ? covered - counts.present - counts.in_progress : 0;
+  const int64_t unasked = IsDisabled(pool) ? covered - present - in_progress : 0;
   fail("queued_nodes", pool.status.queued_nodes, std::max(outstanding, unasked));
   fail("machines held", static_cast<int64_t>(view.machines.size()), size);
   if (ReasonOf(pool.status.conditions, "Validated") != "Valid") {

@@ -61,9 +61,15 @@ lifecycle::Node FullNode(const std::string& machine, lifecycle::NodeState state)
                        .state = state,
                        .state_time = kTime,
                        .create_time = kTime};
-  node.desired = {
-      lifecycle::Phase::kRunning, kTime, "np-1", true, true, kTime, {{"a", "b"}}, {{"c", "d"}},
-      {{"k", "v", "NoExecute"}}};
+  node.desired = {lifecycle::Phase::kRunning,
+                  kTime,
+                  "np-1",
+                  true,
+                  true,
+                  kTime,
+                  lifecycle::StringMap{{"a", "b"}},
+                  lifecycle::StringMap{{"c", "d"}},
+                  std::vector<lifecycle::Taint>{{"k", "v", "NoExecute"}}};
   node.observed = {"np-1", true, {"default/p"}, kTime, true};
   node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0}};
   return node;
