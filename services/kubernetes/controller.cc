@@ -64,10 +64,25 @@ void Controller::Finish(const std::string& key, const Outcome& outcome) {
     if (outcome.again < absl::InfiniteDuration()) queue_.AddAfter(key, outcome.again);
     return;
   }
-  const log::Level level = IsPassing(outcome.status) ? log::Level::kDebug : log::Level::kWarn;
-  log::Write(level, "reconciliation failed",
-             {{"controller", name_}, {"key", key}, {"error", outcome.status}});
-  queue_.Retry(key, ErrorOf(outcome.status).retry_after);
+  TellFailure(key, outcome.status, queue_.Retry(key, ErrorOf(outcome.status).retry_after));
+}
+
+void Controller::TellFailure(const std::string& key, const absl::Status& status, int failures) {
+  std::optional<int64_t> others;
+  {
+    MutexLock lock(mutex_);
+    others = stubborn_.Tell(failures, absl::Now());
+  }
+  if (others) {
+    return log::Warn("reconciliation fails again and again", {{"controller", name_},
+                                                              {"key", key},
+                                                              {"error", status},
+                                                              {"failures", failures},
+                                                              {"others_not_told", *others}});
+  }
+  const bool quiet = IsPassing(status) || failures > kStubbornFailures;
+  log::Write(quiet ? log::Level::kDebug : log::Level::kWarn, "reconciliation failed",
+             {{"controller", name_}, {"key", key}, {"error", status}});
 }
 
 }  // namespace muster::kubernetes

@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/kubernetes/core/stubborn.h"
 #include "services/kubernetes/metrics.h"
 #include "services/kubernetes/work_queue.h"
 
@@ -53,12 +55,16 @@ class Controller {
  private:
   void Work();
   void Finish(const std::string& key, const Outcome& outcome);
+  // The so manieth failure of a key in a row.
+  void TellFailure(const std::string& key, const absl::Status& status, int failures);
 
   const std::string name_;
   const int workers_;
   const Reconcile reconcile_;
   Metrics& metrics_;
   WorkQueue queue_;
+  Mutex mutex_;
+  StubbornFailures stubborn_ MUSTER_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 

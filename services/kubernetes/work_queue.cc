@@ -46,13 +46,15 @@ void WorkQueue::AddAfter(const std::string& key, absl::Duration delay) {
   Schedule(key, absl::Now() + delay);
 }
 
-void WorkQueue::Retry(const std::string& key, absl::Duration at_least) {
+int WorkQueue::Retry(const std::string& key, absl::Duration at_least) {
   MutexLock lock(mutex_);
   State& state = states_[key];
   const absl::Duration pause =
       PauseAfter(++state.failures, options_.first_retry, options_.last_retry);
   ++counts_.retries;
+  const int failures = state.failures;
   Schedule(key, absl::Now() + Jittered(pause, random_, at_least));
+  return failures;
 }
 
 void WorkQueue::Forget(const std::string& key) {

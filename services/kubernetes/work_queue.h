@@ -44,8 +44,8 @@ class WorkQueue {
   // Not before then; an earlier time that is there already wins.
   void AddAfter(const std::string& key, absl::Duration delay);
   // After a pause that doubles with every failure since Forget, less up to half; at least
-  // `at_least`.
-  void Retry(const std::string& key, absl::Duration at_least = absl::ZeroDuration());
+  // `at_least`. How many failures these are by now.
+  int Retry(const std::string& key, absl::Duration at_least = absl::ZeroDuration());
   void Forget(const std::string& key);
 
   // Waits for a key. Nullopt: stopped. Every key taken must be given to Done.

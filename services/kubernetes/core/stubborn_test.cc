@@ -1,0 +1,38 @@
+#include "services/kubernetes/core/stubborn.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace muster::kubernetes {
+namespace {
+
+const absl::Time kNow = absl::FromUnixSeconds(1'760'000'000);
+
+TEST(StubbornFailures, AreToldAtGrowingDistances) {
+  StubbornFailures failures;
+  std::vector<int> told;
+  for (int i = 1; i <= 200; ++i) {
+    if (failures.Tell(i, kNow)) told.push_back(i);
+  }
+  EXPECT_THAT(told, ::testing::ElementsAre(8, 16, 32, 64, 128));
+}
+
+TEST(StubbornFailures, OfManyObjectsAFewAreToldAMinuteAndTheOthersCounted) {
+  StubbornFailures failures;
+  int told = 0;
+  for (int object = 0; object < 1'000; ++object) {
+    const auto others = failures.Tell(kStubbornFailures, kNow + object * absl::Milliseconds(1));
+    if (!others) continue;
+    EXPECT_EQ(*others, 0);
+    ++told;
+  }
+  EXPECT_EQ(told, kMostToldAMinute);
+  EXPECT_EQ(failures.Tell(1, kNow + absl::Minutes(1)), std::nullopt) << "not stubborn";
+  EXPECT_EQ(failures.Tell(16, kNow + absl::Minutes(1)), 1'000 - kMostToldAMinute);
+  EXPECT_EQ(failures.Tell(16, kNow + absl::Minutes(1)), 0);
+}
+
+}  // namespace
+}  // namespace muster::kubernetes
