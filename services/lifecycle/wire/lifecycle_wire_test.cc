@@ -84,9 +84,17 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
               .state = static_cast<NodeState>(i),
               .state_time = kTime,
               .create_time = kTime};
-    node.desired = {
-        Phase::kRunning,           kTime, "np-1", true, true, kTime, {{"a", "b"}}, {{"c", "d"}},
-        {{"k", "v", "NoExecute"}}, true,  kTime};
+    node.desired = {Phase::kRunning,
+                    kTime,
+                    "np-1",
+                    true,
+                    true,
+                    kTime,
+                    StringMap{{"a", "b"}},
+                    StringMap{{"c", "d"}},
+                    std::vector<Taint>{{"k", "v", "NoExecute"}},
+                    true,
+                    kTime};
     node.observed = {"np-1", true,  {"p"}, kTime, true, 12,  true, "h",
                      kTime,  kTime, kTime, 2,     true, "b", "s",  "r"};
     node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0, "CWSome"}};
