@@ -54,6 +54,7 @@ class CommitQueue {
     std::function<void()> inspection = {};  // null: none
     bool look = false;                      // there may be something new at the head
     bool answered = false;                  // the socket is readable
+    bool closed = false;                    // what is not sent will not be done any more
   };
 
   explicit CommitQueue(const LaneOptions& options) : options_(options) {}
@@ -68,7 +69,7 @@ class CommitQueue {
 
   // Answers the commands that wait.
   void Fail(const absl::Status& status);
-  // No command is taken any more.
+  // No command is taken any more, and the lane's thread is told so, once.
   void CloseIntake();
   // Nor any work handed out. False: so it was already.
   bool Stop();
@@ -81,7 +82,7 @@ class CommitQueue {
 
  private:
   bool HasWork(size_t room) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return stopping_ || poked_ || inspection_ || (room > 0 && !commands_.empty());
+    return stopping_ || closing_ || poked_ || inspection_ || (room > 0 && !commands_.empty());
   }
   // The lane's thread looks again what there is to do.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -98,6 +99,7 @@ class CommitQueue {
   std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
   bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
   bool intake_over_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool closing_ MUSTER_GUARDED_BY(mutex_) = false;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
 };
 
@@ -173,7 +175,8 @@ void CommitQueue<State>::Fail(const absl::Status& status) {
 template <class State>
 void CommitQueue<State>::CloseIntake() {
   MutexLock lock(mutex_);
-  intake_over_ = true;
+  if (!std::exchange(intake_over_, true)) closing_ = true;
+  Wake();
 }
 
 template <class State>
@@ -206,6 +209,7 @@ bool CommitQueue<State>::Await(Work& work, size_t room, int socket) {
   work.batch.assign(std::make_move_iterator(commands_.begin()), std::make_move_iterator(end));
   commands_.erase(commands_.begin(), end);
   work.inspection = std::exchange(inspection_, nullptr);
+  work.closed = std::exchange(closing_, false);
   const bool nothing = work.batch.empty() && !work.answered && !work.inspection;
   work.look = std::exchange(poked_, false) || nothing;
   return true;

@@ -26,6 +26,8 @@ struct ConnectOptions {
   std::string schema = {};
   // Shown in pg_stat_activity; the schema is appended.
   std::string application_name = "musterd";
+  // Longest that a new connection may take, in whole seconds.
+  absl::Duration connect_timeout = absl::Seconds(3);
   // Longest that one statement may take.
   absl::Duration statement_timeout = absl::Seconds(15);
   // A process that freezes while it holds the journal's head loses it after this time.

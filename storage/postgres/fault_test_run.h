@@ -98,6 +98,8 @@ class FaultRun {
       LaneOptions options;
       options.connect = {.conninfo = bench_.database.conninfo(bench_.schema),
                          .schema = bench_.schema};
+      // What fails here is what a fault makes fail, however busy the machine is.
+      options.connect.connect_timeout = absl::Seconds(60);
       options.poll = absl::Milliseconds(50);
       // A machine that stands still makes no other calls.
       options.max_time_age = absl::InfiniteDuration();

@@ -270,6 +270,7 @@ void CommitLane<State>::Run() {
   bool look = false;
   while (queue_.Await(work, committer_.room(), committer_.socket())) {
     FailBehind(committer_.Advance(std::move(work.batch), work.answered));
+    if (work.closed) committer_.FailUnsent(error::Unavailable("The server stops."));
     if (work.inspection) {
       FailBehind(committer_.Drain());
       work.inspection();

@@ -200,6 +200,21 @@ TEST_F(QuotaPipelineTest, AComparisonFindsNothingUnderWay) {
   EXPECT_THAT(second_->Status(), IsOk());
 }
 
+// Who is decided and not sent is told so at once, not when what is sent is through.
+TEST_F(QuotaPipelineTest, WhatIsNotSentWhenTheIntakeEndsIsNotDone) {
+  Lane& lane = NewLane(Lone());
+  auto head = HoldHead();
+  AskTwo(lane, 1, 2);
+  lane.StopIntake();
+  EXPECT_THAT(second_->Status(), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_FALSE(first_->answered());
+  head.reset();
+  EXPECT_THAT(first_->Status(), IsOk());
+  EXPECT_EQ(CountOf("holding"), 1);
+  lane.Stop();
+  lanes_.clear();
+}
+
 // What the end of a process leaves is what it answered: the next one goes on from there.
 TEST_F(QuotaPipelineTest, TheEndLeavesWhatWasAnswered) {
   Lane& lane = NewLane(Lone());
