@@ -32,8 +32,8 @@ inline std::vector<std::string> StatementsIn(const std::string& path) {
   return statements;
 }
 
-// Much of a run is waiting for threads to end; each has a dozen of the server's processes.
-inline constexpr int kWorkers = 6;
+// Most of a run is waiting for threads to end.
+inline constexpr int kWorkers = 12;
 
 template <class State>
 struct SweepResult {
