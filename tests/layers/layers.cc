@@ -51,8 +51,9 @@ const std::vector<Layer>& Layers() {
       {"storage/postgres",
        "layer 2: storage/postgres may include services/common, services/trace, the shared proto "
        "types "
-       "and libpqxx only",
-       {"services/common/", "services/trace/", "muster/type/", "google/protobuf/", "pqxx/"}},
+       "and libpqxx (and libpq below it) only",
+       {"services/common/", "services/trace/", "muster/type/", "google/protobuf/", "pqxx/",
+        "libpq-fe.h"}},
       {"services/$D/store",
        "layer 2: a store may include services/common, its domain's core, wire and proto, and "
        "storage/postgres only",
