@@ -29,7 +29,7 @@ void StatementPipeline::Add(absl::string_view lines) {
     steps_.push_back({.sql = std::string(line)});
 }
 
-bool StatementPipeline::Prepares(const Statement& statement) const {
+bool StatementPipeline::NeedsPrepare(const Statement& statement) const {
   if (connection_.IsPipelined(statement.name)) return false;
   for (const Step& step : steps_) {
     if (step.prepares != nullptr && absl::string_view(step.prepares) == statement.name)
@@ -43,7 +43,6 @@ void StatementPipeline::Prepare(const Statement& statement) {
 }
 
 void StatementPipeline::Add(const Statement& statement, std::vector<SqlParam> params) {
-  if (Prepares(statement)) Prepare(statement);
   steps_.push_back({.statement = statement.name, .params = std::move(params)});
 }
 

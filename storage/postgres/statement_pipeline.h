@@ -33,13 +33,12 @@ class StatementPipeline {
 
   // SQL without parameters: statements that end in `;`, one a line.
   void Add(absl::string_view lines);
-  // A prepared statement. It is prepared by this pipeline where it was not yet; `before` and
-  // `after`, lines as above, then stand around that (see FaultHook).
-  void Add(const Statement& statement, std::vector<SqlParam> params);
-  // Whether Add(statement, ...) would prepare it.
-  bool Prepares(const Statement& statement) const;
-  // Prepares `statement`.
+  // Whether `statement` is to be prepared before it is added: it was not on this connection, nor is
+  // it by this pipeline.
+  bool NeedsPrepare(const Statement& statement) const;
   void Prepare(const Statement& statement);
+  // A statement that was, or is to be, prepared.
+  void Add(const Statement& statement, std::vector<SqlParam> params);
   void Clear() { steps_.clear(); }
 
   // Sends all, and does not wait for the answers. Throws pqxx::broken_connection.

@@ -53,7 +53,7 @@ class Transaction {
   // one round trip. What it returns is not seen; an error is thrown by what it travels with.
   void Queue(const Statement& statement, std::vector<SqlParam> params) {
     if (!begun_ && queued_.empty()) queued_.Add("BEGIN;");
-    if (queued_.Prepares(statement)) {
+    if (queued_.NeedsPrepare(statement)) {
       const Fault fault = FaultAt(absl::StrCat("prepare ", statement.name));
       queued_.Add(fault.before);
       queued_.Prepare(statement);
