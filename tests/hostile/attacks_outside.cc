@@ -82,7 +82,7 @@ void IdleCrowdAtTheLimit(Target& target) {
   while (muster.Runs() && !TakesConnections(muster) && absl::Now() < give_up)
     absl::SleepFor(absl::Milliseconds(100));
   if (muster.Runs()) return target.Expect(TakesConnections(muster), "it neither answers nor ends");
-  target.Expect(absl::StrContains(muster.Logs(), "The listener is dead"),
+  target.Expect(absl::StrContains(muster.MusterdLogs(), "The listener is dead"),
                 "it ended without a word");
 }
 

@@ -17,8 +17,11 @@ void Crowd(const MiniMuster& muster) {
   const Idle idle(muster.address(), 400);
   // That all were open is seen by this alone: a listener that died of it opens no more, and the count
   // has fallen before anybody looks.
-  Until([&] { return absl::StrContains(muster.Logs(), "\"given_back\":32"); },
-        "the reserve to be given back");
+  const auto given_back = [&] {
+    return absl::StrContains(muster.MusterdLogs(), "\"given_back\":32");
+  };
+  Until([&] { return given_back() || !muster.Runs(); }, "the reserve to be given back");
+  ASSERT_TRUE(given_back()) << "musterd ended:\n" << muster.LogEnds();
 }
 
 // "Idle connections up to the limit of files, gone again: the next call is answered, or the process
@@ -42,7 +45,7 @@ TEST(HostileSockets, AListenerThatDiedEndsTheProcessWithItsReason) {
   Until([&] { return !muster.Runs() || muster.IsServing(); }, "an answer, or the end");
   if (muster.Runs()) return;
   EXPECT_EQ(muster.Terminate(), 1);
-  EXPECT_THAT(muster.Logs(), HasSubstr("The listener is dead: nothing was heard"));
+  EXPECT_THAT(muster.MusterdLogs(), HasSubstr("The listener is dead: nothing was heard"));
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ TEST(Apart, FourProcessesBringTheSamePoolUp) {
   MiniMuster muster({.processes = {"capacity", "quota", "configuration", "lifecycle"}});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   ASSERT_TRUE(muster.Resize(4).ok());
-  ASSERT_TRUE(muster.AwaitSettled(4)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(4)) << muster.LogEnds();
   EXPECT_EQ(muster.CheckBooks(4), "");
 }
 
@@ -31,7 +31,7 @@ TEST(Apart, AServiceThatIsAwayIsAFactAndHeals) {
   MiniMuster muster({.processes = {"capacity", "quota", "configuration", "lifecycle"}});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   // What says that the service of this process is away.
   const std::vector<std::string> types = {"Capacity", "Quota", "NodeReconfigurationRequired"};
   for (size_t process = 0; process < types.size(); ++process) {
@@ -46,9 +46,9 @@ TEST(Apart, AServiceThatIsAwayIsAFactAndHeals) {
                  condition.observed_generation() == pool->generation();
       }
       return false;
-    })) << muster.Logs();
+    })) << muster.LogEnds();
     muster.Start();
-    EXPECT_TRUE(muster.AwaitSettled(nodes)) << muster.Logs();
+    EXPECT_TRUE(muster.AwaitSettled(nodes)) << muster.LogEnds();
     EXPECT_EQ(muster.CheckBooks(nodes), "");
   }
 }
@@ -57,7 +57,7 @@ TEST(Apart, AnotherReplicaReconcilesWhenTheLeaderDies) {
   MiniMuster muster({.processes = {kAll, kAll}});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   for (size_t dead = 0; dead < 2; ++dead) {
     muster.Kill(dead);
     grpc::ClientContext context;
@@ -71,7 +71,7 @@ TEST(Apart, AnotherReplicaReconcilesWhenTheLeaderDies) {
                             ->ResizeNodePool(&context, request, &pool);
     ASSERT_TRUE(status.ok()) << status.error_message();
     muster.Start();
-    ASSERT_TRUE(muster.AwaitSettled(static_cast<int64_t>(3 + dead))) << muster.Logs();
+    ASSERT_TRUE(muster.AwaitSettled(static_cast<int64_t>(3 + dead))) << muster.LogEnds();
   }
   EXPECT_EQ(muster.CheckBooks(4), "");
 }

@@ -26,7 +26,7 @@ class AutoscaledTest : public ::testing::Test {
   AutoscaledTest() : life_(lv1::LifecycleService::NewStub(muster_.channel())) {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
-    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
     SetLimit(4);
   }
   ~AutoscaledTest() override { EXPECT_EQ(muster_.CompareStates(), ""); }
@@ -79,17 +79,17 @@ TEST_F(AutoscaledTest, AMaxNodesAboveQuotaIsWarnedOfAndFollowsTheLimit) {
   EXPECT_THAT(tried.warnings(), ElementsAre(HasSubstr("quota grants the NodePool 4 Nodes")));
 
   Apply(1, 6);
-  ASSERT_TRUE(AwaitGrantable(4, true)) << muster_.Logs();
+  ASSERT_TRUE(AwaitGrantable(4, true)) << muster_.LogEnds();
   EXPECT_THAT(muster_.GetPool()->warnings(), IsEmpty()) << "of an answer to a mutation only";
-  EXPECT_TRUE(muster_.AwaitSettled(1)) << "it is healthy: " << muster_.Logs();
+  EXPECT_TRUE(muster_.AwaitSettled(1)) << "it is healthy: " << muster_.LogEnds();
   EXPECT_THAT(Apply(2, 6).warnings(), ElementsAre(HasSubstr("quota grants the NodePool 4 Nodes")));
   EXPECT_THAT(Apply(4, 4).warnings(), IsEmpty());
-  ASSERT_TRUE(muster_.AwaitSettled(4)) << muster_.Logs();
-  ASSERT_TRUE(AwaitGrantable(4, false)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(4)) << muster_.LogEnds();
+  ASSERT_TRUE(AwaitGrantable(4, false)) << muster_.LogEnds();
   SetLimit(3);
-  EXPECT_TRUE(AwaitGrantable(3, true)) << muster_.Logs();
+  EXPECT_TRUE(AwaitGrantable(3, true)) << muster_.LogEnds();
   SetLimit(5);
-  EXPECT_TRUE(AwaitGrantable(5, false)) << muster_.Logs();
+  EXPECT_TRUE(AwaitGrantable(5, false)) << muster_.LogEnds();
 }
 
 TEST_F(AutoscaledTest, MachinesAreTheOtherBound) {
@@ -98,9 +98,9 @@ TEST_F(AutoscaledTest, MachinesAreTheOtherBound) {
   EXPECT_EQ(tried.preview().grantable_nodes_bound_by(), "Capacity");
   EXPECT_THAT(tried.warnings(), ElementsAre(HasSubstr("capacity has the NodePool")));
   Apply(1, 80'000);
-  EXPECT_TRUE(AwaitGrantable(tried.preview().grantable_nodes(), true)) << muster_.Logs();
+  EXPECT_TRUE(AwaitGrantable(tried.preview().grantable_nodes(), true)) << muster_.LogEnds();
   EXPECT_EQ(muster_.GetPool()->status().grantable_nodes_bound_by(), "Capacity");
-  EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+  EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(Books, AGhostIsSeenByTheCheckerAndByAnOperator) {
   MiniMuster muster({.audit_books = false});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   EXPECT_EQ(muster.AuditBooks(), "");
   const Finished sound = muster.Ctl({"debug", "audit", "--settle=100ms"});
   EXPECT_EQ(sound.exit_code, 0) << sound.output;
@@ -93,10 +93,10 @@ TEST(Books, AGhostIsGivenBackByTheServicesThemselves) {
   MiniMuster muster({.musterd_flags = {"--orphan_interval=1s", "--orphan_grace=2s"}});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   ASSERT_TRUE(HoldForGhost(muster).ok());
   ASSERT_TRUE(ClaimForGhost(muster).ok());
-  EXPECT_EQ(muster.AuditBooks(), "") << muster.Logs();
+  EXPECT_EQ(muster.AuditBooks(), "") << muster.LogEnds();
   EXPECT_EQ(muster.CheckBooks(1), "") << "the living pool keeps what it has";
   EXPECT_EQ(HoldForGhost(muster, 9).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(ClaimForGhost(muster, 9).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -110,7 +110,7 @@ TEST(Books, WhenTheLeaderDiesTheOtherGivesAGhostBackOnceAndNotTooEarly) {
       {.processes = {kAll, kAll}, .musterd_flags = {"--orphan_interval=1s", "--orphan_grace=8s"}});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   const size_t follower = KillTheLeader(muster);
   muster.Start();
   ASSERT_TRUE(HoldForGhost(muster).ok());
@@ -134,7 +134,7 @@ TEST(Books, WhenTheLeaderDiesTheOtherGivesAGhostBackOnceAndNotTooEarly) {
   muster.Start();
   KillTheLeader(muster);
   muster.Start();
-  EXPECT_EQ(muster.AuditBooks(), "") << muster.Logs();
+  EXPECT_EQ(muster.AuditBooks(), "") << muster.LogEnds();
   EXPECT_EQ(muster.CheckBooks(1), "");
   for (const char* schema : {"quota", "capacity"}) EXPECT_EQ(released(schema), "1") << schema;
 }

@@ -35,7 +35,7 @@ TEST(Crash, KillNineAtTwentyMomentsOfAScaling) {
   MiniMuster muster;
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   std::mt19937 random(20);  // which moments; the scheduler of the machine has its say too
   const auto kill_ten_times = [&] {
     for (int i = 0; i < 10; ++i) {
@@ -49,11 +49,11 @@ TEST(Crash, KillNineAtTwentyMomentsOfAScaling) {
   };
   ASSERT_TRUE(muster.Resize(20).ok());
   kill_ten_times();
-  ASSERT_TRUE(muster.AwaitSettled(20)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(20)) << muster.LogEnds();
   EXPECT_EQ(muster.CheckBooks(20), "");
   ASSERT_TRUE(muster.Resize(3).ok());
   kill_ten_times();
-  ASSERT_TRUE(muster.AwaitSettled(3)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(3)) << muster.LogEnds();
   EXPECT_EQ(muster.CheckBooks(3), "");
   ExpectEventsOnce(muster,
                    {{"CWNodePoolCreated", 1}, {"CWNodeAssigned", 20}, {"CWNodeDeleted", 17}});
@@ -63,7 +63,7 @@ TEST(Crash, PostgresAwayForTenSecondsInTheMidstOfAScaling) {
   MiniMuster muster({.own_cluster = true});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   ASSERT_TRUE(muster.Resize(20).ok());
 
   // Callers that raise a limit each all the while, and remember what was acknowledged. Those whose
@@ -116,7 +116,7 @@ TEST(Crash, PostgresAwayForTenSecondsInTheMidstOfAScaling) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 
-  ASSERT_TRUE(muster.AwaitSettled(20)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(20)) << muster.LogEnds();
   stop = true;
   for (size_t i = 0; i < kCallers; ++i) {
     callers[i].join();
@@ -178,9 +178,9 @@ TEST(Crash, SigtermEndsInOrder) {
   MiniMuster muster;
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  EXPECT_EQ(muster.Terminate(), 0) << muster.Logs();
+  EXPECT_EQ(muster.Terminate(), 0) << muster.LogEnds();
   muster.Start();
-  EXPECT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  EXPECT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   EXPECT_EQ(muster.CheckBooks(1), "");
 }
 

@@ -45,7 +45,7 @@ class ExampleTest : public ::testing::Test {
     muster_.ApplyExample();
   }
   ~ExampleTest() override {
-    if (HasFailure()) std::cerr << muster_.Logs();
+    if (HasFailure()) std::cerr << muster_.LogEnds();
   }
 
   // Reasons of the events about the pool and its Nodes since the last call, each as often as it was

@@ -312,7 +312,7 @@ class Ghosts {
 };
 
 void ExpectNoGhosts(Ghosts& ghosts, int pools) {
-  EXPECT_EQ(ghosts.AwaitBooks(absl::Seconds(60)), "") << ghosts.muster().Logs();
+  EXPECT_EQ(ghosts.AwaitBooks(absl::Seconds(60)), "") << ghosts.muster().LogEnds();
   EXPECT_EQ(ghosts.muster().CompareStates(), "");
   std::cout << ghosts.tally().Text();
   EXPECT_GE(ghosts.tally().All("explanations"), pools);
@@ -327,7 +327,7 @@ TEST(GhostsTest, NothingComesBackOnOneReplica) {
   const int pools = PoolsToDelete();
   Ghosts ghosts({});
   ghosts.Create(kSurvivors + pools);
-  ASSERT_FALSE(::testing::Test::HasFailure()) << ghosts.muster().Logs();
+  ASSERT_FALSE(::testing::Test::HasFailure()) << ghosts.muster().LogEnds();
   ghosts.DeleteFrom(kSurvivors);
   EXPECT_EQ(ghosts.gone(), pools);
   ExpectNoGhosts(ghosts, pools);
@@ -338,7 +338,7 @@ TEST(GhostsTest, NothingComesBackOnTwoReplicasThatAreKilled) {
   Ghosts ghosts({.processes = {"capacity,quota,lifecycle,configuration",
                                "capacity,quota,lifecycle,configuration"}});
   ghosts.Create(kSurvivors + pools);
-  ASSERT_FALSE(::testing::Test::HasFailure()) << ghosts.muster().Logs();
+  ASSERT_FALSE(::testing::Test::HasFailure()) << ghosts.muster().LogEnds();
   // Each in turn, while deletions are under way. (A program dies with the thread that started it.)
   std::thread deleter([&] { ghosts.DeleteFrom(kSurvivors); });
   for (int kill = 1; kill <= 4; ++kill) {

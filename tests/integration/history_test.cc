@@ -103,7 +103,7 @@ TEST(History, IsNamedAnewByAnOperatorAndServersThatRunNoticeIt) {
   MiniMuster muster;
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   QuotaWatch watch(muster);
   const qv1::WatchQuotasResponse mark = watch.Mark();
   const std::string capacity = NameOf(muster, "capacity");
@@ -139,7 +139,7 @@ TEST(History, IsNamedAnewByAnOperatorAndServersThatRunNoticeIt) {
       },
       "the new history");
   ASSERT_THAT(resized, IsOk());
-  ASSERT_TRUE(muster.AwaitSettled(3)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(3)) << muster.LogEnds();
   EXPECT_EQ(muster.CheckBooks(3), "");
 }
 

@@ -27,7 +27,7 @@ class LostAnswer : public ::testing::Test {
   LostAnswer() {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
-    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
   }
 
   static lv1::ResizeNodePoolRequest Resize(int64_t nodes, const std::string& id) {
@@ -87,7 +87,7 @@ TEST_F(LostAnswer, KillNineBetweenTheChangeAndItsAnswer) {
   EXPECT_EQ(again->spec().target_nodes(), 4);
   EXPECT_EQ(again->generation(), 2);
   EXPECT_THAT(Call(channel, Resize(5, "four")), HasReason("REQUEST_ID_REUSED"));
-  ASSERT_TRUE(muster_.AwaitSettled(2)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(2)) << muster_.LogEnds();
   EXPECT_EQ(muster_.GetPool()->generation(), 3);
   EXPECT_EQ(muster_.CheckBooks(2), "");
 }
@@ -106,7 +106,7 @@ TEST_F(LostAnswer, MusterctlRepeatsWhatItWasNotTold) {
   cutter.join();
   EXPECT_EQ(scaled.exit_code, 0) << scaled.output;
   EXPECT_THAT(scaled.output, ::testing::HasSubstr("scaled to 3"));
-  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.LogEnds();
   EXPECT_EQ(muster_.GetPool()->generation(), 2);
 }
 

@@ -83,7 +83,7 @@ MiniMuster::MiniMuster(Options options)
 MiniMuster::~MiniMuster() {
   if (options_.audit_books && AllRun() && !::testing::Test::HasFatalFailure()) {
     if (const std::string wrong = AuditBooks(); !wrong.empty())
-      ADD_FAILURE() << "the books are not closed:\n" << wrong << Logs();
+      ADD_FAILURE() << "the books are not closed:\n" << wrong << LogEnds();
   }
   fleetsim_.reset();
   musterds_.clear();
@@ -133,7 +133,7 @@ void MiniMuster::StartMusterd(size_t process) {
   for (const absl::Time give_up = absl::Now() + kStartPatience;
        !std::filesystem::exists(port_file);) {
     if (!musterds_[process]->running() || absl::Now() > give_up)
-      throw std::runtime_error("musterd did not start:\n" + Logs());
+      throw std::runtime_error("musterd did not start:\n" + LogEnds());
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   std::ifstream in(port_file);
@@ -219,14 +219,14 @@ void MiniMuster::ApplyCatalogue() {
     const Finished applied = RunProgram(
         {Binary("musterctl"), absl::StrCat("--server=", address(process)), "apply", "-f", file});
     if (applied.exit_code != 0)
-      throw std::runtime_error("the catalogue was refused:\n" + applied.output + Logs());
+      throw std::runtime_error("the catalogue was refused:\n" + applied.output + LogEnds());
   }
 }
 
 void MiniMuster::ApplyExample() {
   const Finished applied = Ctl({"apply", "-f", SourceFile("deploy/local/example-nodepool.yaml")});
   if (applied.exit_code != 0)
-    throw std::runtime_error("the example was refused:\n" + applied.output + Logs());
+    throw std::runtime_error("the example was refused:\n" + applied.output + LogEnds());
 }
 
 bool MiniMuster::IsServing(size_t process) const {
@@ -422,7 +422,7 @@ std::string MiniMuster::MusterdLogs() const {
   return all;
 }
 
-std::string MiniMuster::Logs() const {
+std::string MiniMuster::LogEnds() const {
   std::string logs;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
     if (entry.path().extension() != ".log") continue;

@@ -115,7 +115,7 @@ class MiniMuster {
   // All that musterds have logged, one after the other.
   std::string MusterdLogs() const;
   // The end of the logs of all programs, for failure messages.
-  std::string Logs() const;
+  std::string LogEnds() const;
 
  private:
   struct Ports {

@@ -38,7 +38,7 @@ class NodesTest : public ::testing::Test {
         configuration_(cv1::ConfigurationService::NewStub(muster_.channel())) {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
-    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
   }
   ~NodesTest() override { EXPECT_EQ(muster_.CompareStates(), ""); }
 
@@ -146,16 +146,16 @@ TEST_F(NodesTest, AMutationThatIsOnlyTriedSaysWhatItWouldDoAndWritesNothing) {
 TEST_F(NodesTest, ThePoolSaysWhoMustAct) {
   EXPECT_THAT(Reasons(), IsEmpty());
   ASSERT_THAT(muster_.Resize(90'000), IsOk());
-  ASSERT_TRUE(AwaitReason("Quota", "Over")) << muster_.Logs();
+  ASSERT_TRUE(AwaitReason("Quota", "Over")) << muster_.LogEnds();
   EXPECT_THAT(Reasons(), ::testing::Contains("OVER_QUOTA/ACTOR_QUOTA_ADMIN"));
   ASSERT_THAT(muster_.Resize(1), IsOk());
-  ASSERT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
   EXPECT_THAT(Reasons(), IsEmpty());
 }
 
 TEST_F(NodesTest, NamedNodesGoAndNoOthersAndProtectedOnesStay) {
   ASSERT_THAT(muster_.Resize(4), IsOk());
-  ASSERT_TRUE(muster_.AwaitSettled(4)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(4)) << muster_.LogEnds();
   const std::set<std::string> before = Machines();
   const std::string kept = *before.begin();
   const std::string named = *before.rbegin();
@@ -178,7 +178,7 @@ TEST_F(NodesTest, NamedNodesGoAndNoOthersAndProtectedOnesStay) {
   remove.set_name(MiniMuster::kPool);
   remove.add_remove_machines(named);
   ASSERT_THAT(Call(*life_, &Life::ResizeNodePool, remove), IsOk());
-  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.LogEnds();
   std::set<std::string> left = before;
   left.erase(named);
   EXPECT_EQ(Machines(), left);
@@ -189,7 +189,7 @@ TEST_F(NodesTest, NamedNodesGoAndNoOthersAndProtectedOnesStay) {
   EXPECT_THAT(Reasons(), ::testing::Contains("PROTECTED/ACTOR_NOBODY"));
   protect.mutable_node()->clear_protect_until_time();
   ASSERT_THAT(Call(*life_, &Life::UpdateNode, protect), IsOk());
-  EXPECT_TRUE(muster_.AwaitSettled(0)) << muster_.Logs();
+  EXPECT_TRUE(muster_.AwaitSettled(0)) << muster_.LogEnds();
 }
 
 // Its claim does not change: only what is in service does.
@@ -234,7 +234,7 @@ TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
   // Nothing of its own moves any more.
   ASSERT_TRUE(muster_.Await([](const auto* now) {
     return now->status().current_nodes() == 2 && now->status().in_progress() == 0;
-  })) << muster_.Logs();
+  })) << muster_.LogEnds();
   const auto set_all = [&](kv1::Machine::State state) {
     for (const std::string& name : spare) {
       kv1::SetMachineStateRequest order;
@@ -244,14 +244,14 @@ TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
     }
   };
   set_all(kv1::Machine::STATE_IN_REPAIR);
-  ASSERT_TRUE(AwaitReason("Capacity", "Partial")) << muster_.Logs();
+  ASSERT_TRUE(AwaitReason("Capacity", "Partial")) << muster_.LogEnds();
   set_all(kv1::Machine::STATE_FREE);
-  EXPECT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity")) << muster_.Logs();
+  EXPECT_TRUE(AwaitReason("Capacity", "PartialNodeAffinity")) << muster_.LogEnds();
 }
 
 TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
   ASSERT_THAT(muster_.Resize(3), IsOk());
-  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.LogEnds();
   const std::string old_profile = Pool().status().node_profile();
   cv1::PublishReleaseRequest publish;
   publish.mutable_release()->set_name("channels/stable/components/gpu-driver/releases/999.1");
@@ -259,13 +259,13 @@ TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
               IsOk());
   ASSERT_TRUE(muster_.Await([](const auto* pool) {
     return pool->status().has_pending_node_configuration();
-  })) << muster_.Logs();
+  })) << muster_.LogEnds();
   cv1::PromoteConfigurationRequest promote;
   promote.set_name(absl::StrCat("poolConfigurations/", Pool().uid()));
   ASSERT_THAT(
       Call(*configuration_, &cv1::ConfigurationService::Stub::PromoteConfiguration, promote),
       IsOk());
-  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "StagedNodeConfig")) << muster_.Logs();
+  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "StagedNodeConfig")) << muster_.LogEnds();
   EXPECT_NE(Pool().status().node_profile(), old_profile);
 
   lv1::ReconfigureNodePoolRequest reboot;
@@ -273,9 +273,9 @@ TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
   ASSERT_THAT(Call(*life_, &Life::ReconfigureNodePool, reboot), IsOk());
   ASSERT_TRUE(muster_.Await([](const auto* pool) {
     return pool->reconfiguration().state() == lv1::Reconfiguration::STATE_DONE;
-  })) << muster_.Logs();
+  })) << muster_.LogEnds();
   EXPECT_EQ(Pool().reconfiguration().rebooted_nodes(), 3);
-  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.LogEnds();
   for (const lv1::Node& node : Nodes()) {
     EXPECT_EQ(node.observed().node_profile(), Pool().status().node_profile());
   }
@@ -293,7 +293,7 @@ TEST_F(NodesTest, ANewDriverIsPromotedAndBootedByRollingReboots) {
               IsOk());
   EXPECT_TRUE(muster_.Await([&](const auto* pool) {
     return pool->status().node_profile() == old_profile;
-  })) << muster_.Logs();
+  })) << muster_.LogEnds();
 }
 
 // What a configuration lacks is told by its watch, and so is that it lacks it no more.
@@ -314,14 +314,14 @@ TEST_F(NodesTest, AWithdrawnDriverIsToldAndHeals) {
     withdraw.set_name(driver);
     ASSERT_THAT(Call(*configuration_, &Stub::WithdrawRelease, withdraw), IsOk());
   }
-  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "InternalError")) << muster_.Logs();
+  ASSERT_TRUE(AwaitReason("NodeReconfigurationRequired", "InternalError")) << muster_.LogEnds();
   EXPECT_THAT(Reasons(), ::testing::Contains(::testing::StartsWith("CONFIGURATION_PROBLEM/")));
   for (const std::string& driver : drivers) {
     cv1::PublishReleaseRequest publish;
     publish.mutable_release()->set_name(driver);
     ASSERT_THAT(Call(*configuration_, &Stub::PublishRelease, publish), IsOk());
   }
-  EXPECT_TRUE(AwaitReason("NodeReconfigurationRequired", "AllNodesUpToDate")) << muster_.Logs();
+  EXPECT_TRUE(AwaitReason("NodeReconfigurationRequired", "AllNodesUpToDate")) << muster_.LogEnds();
   EXPECT_THAT(Reasons(), IsEmpty());
 }
 
@@ -336,12 +336,12 @@ TEST_F(NodesTest, ADriverThatNobodyReleasedMakesThePoolInvalidUntilSomebodyDoes)
     ASSERT_THAT(Call(*life_, &Life::ApplyNodePool, apply), IsOk());
   };
   set_driver("998");
-  ASSERT_TRUE(AwaitReason("Validated", "Invalid")) << muster_.Logs();
+  ASSERT_TRUE(AwaitReason("Validated", "Invalid")) << muster_.LogEnds();
   EXPECT_THAT(Reasons(), ::testing::ElementsAre("INVALID_SPEC/ACTOR_USER"));
   cv1::PublishReleaseRequest publish;
   publish.mutable_release()->set_name("channels/stable/components/gpu-driver/releases/998.1");
   ASSERT_THAT(Call(*configuration_, &Stub::PublishRelease, publish), IsOk());
-  EXPECT_TRUE(AwaitReason("Validated", "Valid")) << muster_.Logs();
+  EXPECT_TRUE(AwaitReason("Validated", "Valid")) << muster_.LogEnds();
 }
 
 // Orders in a burst: each is told, and counted.

@@ -34,7 +34,7 @@ class PastTest : public ::testing::Test {
     muster_.ApplyExample();
   }
   void TearDown() override {
-    if (HasFailure()) std::cerr << muster_.Logs();
+    if (HasFailure()) std::cerr << muster_.LogEnds();
   }
   const TestDatabase& database() { return muster_.database(); }
   std::string Migrate() {

@@ -25,7 +25,7 @@ class QuotaWakes : public ::testing::Test {
   QuotaWakes() : stub_(quota::v1::QuotaService::NewStub(muster_.channel())) {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
-    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
   }
   ~QuotaWakes() override { EXPECT_EQ(muster_.CompareStates(), ""); }
 
@@ -57,9 +57,9 @@ class QuotaWakes : public ::testing::Test {
     const absl::Time raised = absl::Now();
     EXPECT_TRUE(muster_.Await([](const lifecycle::v1::NodePool* pool) {
       return pool != nullptr && pool->status().in_progress() + pool->status().current_nodes() > 1;
-    })) << muster_.Logs();
+    })) << muster_.LogEnds();
     std::cout << "growth was seen after " << absl::Now() - raised << "\n";
-    EXPECT_TRUE(muster_.AwaitSettled(nodes)) << muster_.Logs();
+    EXPECT_TRUE(muster_.AwaitSettled(nodes)) << muster_.LogEnds();
     EXPECT_EQ(muster_.CheckBooks(nodes), "");
   }
 
@@ -70,7 +70,7 @@ class QuotaWakes : public ::testing::Test {
 TEST_F(QuotaWakes, ARaisedLimitWakesEveryPoolThatIsOverAtOnce) {
   Update(1);
   ASSERT_TRUE(muster_.Resize(3).ok());
-  ASSERT_TRUE(AwaitQuota("Over")) << muster_.Logs();
+  ASSERT_TRUE(AwaitQuota("Over")) << muster_.LogEnds();
   Update(3);
   ExpectGrowth(3);
 }
@@ -82,9 +82,9 @@ TEST_F(QuotaWakes, ANewQuotaWakesThePoolsThatFoundNone) {
   google::protobuf::Empty nothing;
   ASSERT_TRUE(stub_->DeleteQuota(&gone, remove, &nothing).ok());
   // Nothing was asked for anew: the pool is told, and keeps its Node.
-  ASSERT_TRUE(AwaitQuota("NotSet")) << muster_.Logs();
+  ASSERT_TRUE(AwaitQuota("NotSet")) << muster_.LogEnds();
   ASSERT_TRUE(muster_.Resize(3).ok());
-  ASSERT_TRUE(AwaitQuota("NotSet")) << muster_.Logs();
+  ASSERT_TRUE(AwaitQuota("NotSet")) << muster_.LogEnds();
   grpc::ClientContext context;
   quota::v1::CreateQuotaRequest create;
   create.set_parent(kParent);
@@ -98,7 +98,7 @@ TEST_F(QuotaWakes, ANewQuotaWakesThePoolsThatFoundNone) {
 TEST_F(QuotaWakes, AnOverrideThatComesIntoForceWakesThem) {
   Update(1);
   ASSERT_TRUE(muster_.Resize(3).ok());
-  ASSERT_TRUE(AwaitQuota("Over")) << muster_.Logs();
+  ASSERT_TRUE(AwaitQuota("Over")) << muster_.LogEnds();
   Update(1, [](quota::v1::Quota& quota) {
     quota::v1::LimitOverride* launch = quota.add_overrides();
     launch->set_limit(3);
@@ -111,12 +111,12 @@ TEST_F(QuotaWakes, AnOverrideThatComesIntoForceWakesThem) {
 
 TEST_F(QuotaWakes, NoNodeIsTakenAwayBecauseALimitFellAndThePoolSaysSo) {
   ASSERT_TRUE(muster_.Resize(3).ok());
-  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.Logs();
+  ASSERT_TRUE(muster_.AwaitSettled(3)) << muster_.LogEnds();
   Update(1);
-  ASSERT_TRUE(AwaitQuota("Over")) << muster_.Logs();
+  ASSERT_TRUE(AwaitQuota("Over")) << muster_.LogEnds();
   EXPECT_EQ(muster_.CheckBooks(3), "");
   ASSERT_TRUE(muster_.Resize(1).ok());
-  EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+  EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
 }
 
 }  // namespace

@@ -250,10 +250,10 @@ class Reads : public ::testing::Test {
   Reads() : muster_({.musterd_flags = {"--resync_interval=24h", "--audit_interval=24h"}}) {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
-    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
     life_ = lv1::LifecycleService::NewStub(muster_.channel());
     const auto leaving = Apply("leaving");
-    EXPECT_TRUE(AwaitNodes(2)) << muster_.Logs();
+    EXPECT_TRUE(AwaitNodes(2)) << muster_.LogEnds();
     StopReconciling();
     // What the others have not been asked for yet: more Nodes, a pool, and no pool.
     EXPECT_THAT(muster_.Resize(5), IsOk());

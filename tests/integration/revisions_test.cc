@@ -33,7 +33,7 @@ TEST(Revisions, WhatANodeRunsIsNeverForgotten) {
   MiniMuster muster;
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   lv1::NodePool pool = muster.GetPool().value();
   const std::string running = pool.status().node_profile();
   const auto configuration = cv1::ConfigurationService::NewStub(muster.channel());
@@ -47,7 +47,7 @@ TEST(Revisions, WhatANodeRunsIsNeverForgotten) {
     ASSERT_TRUE(configuration->PublishRelease(&context, publish, &release).ok());
     ASSERT_TRUE(muster.Await([&](const lv1::NodePool* now) {
       return now->status().has_pending_node_configuration();
-    })) << muster.Logs();
+    })) << muster.LogEnds();
     grpc::ClientContext another;
     cv1::PromoteConfigurationRequest promote;
     promote.set_name(name);
@@ -55,7 +55,7 @@ TEST(Revisions, WhatANodeRunsIsNeverForgotten) {
     ASSERT_TRUE(configuration->PromoteConfiguration(&another, promote, &promoted).ok());
     ASSERT_TRUE(muster.Await([&](const lv1::NodePool* now) {
       return !now->status().has_pending_node_configuration();
-    })) << muster.Logs();
+    })) << muster.LogEnds();
   }
   pool = muster.GetPool().value();
   EXPECT_LT(pool.status().node_configuration_revisions_size(), kReleases);
@@ -72,7 +72,7 @@ TEST(Revisions, WhatANodeRunsIsNeverForgotten) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_TRUE(muster.Await([&](const lv1::NodePool* now) {
     return now->status().node_profile() == running;
-  })) << muster.Logs();
+  })) << muster.LogEnds();
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class TopTest : public ::testing::Test {
   TopTest() {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
-    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.Logs();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
   }
 
   MiniMuster muster_;
@@ -45,7 +45,7 @@ TEST_F(TopTest, OnceSaysWhoMustActForAPoolThatIsOverItsQuota) {
       if (condition.type() == "Quota" && condition.reason() == "Over") return true;
     }
     return false;
-  })) << muster_.Logs();
+  })) << muster_.LogEnds();
   const Finished top = muster_.Ctl({"top", "--once"});
   EXPECT_EQ(top.exit_code, 0) << top.output;
   EXPECT_THAT(

@@ -62,7 +62,7 @@ TEST_F(LogsTest, AMutationIsOneLineAndWhoAsksBeforeItIsNone) {
   MiniMuster muster({.musterd_flags = {"--log_file=" + Path("log")}});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   Until([&] { return !Calls("log", "ApplyNodePool").empty(); }, "the line of ApplyNodePool");
   const std::vector<json> applied = Calls("log", "ApplyNodePool");
   ASSERT_EQ(applied.size(), 1u);
@@ -181,14 +181,14 @@ TEST_F(LogsTest, OneTraceGoesThroughAllThatAnOrderCauses) {
                      .musterd_flags = {"--trace_file=" + Path("spans"), "--trace_sample=0"}});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   TraceContext order = TraceContext::New();
   order.flags = TraceContext::kSampled;
   setenv("TRACEPARENT", order.ToHeader().c_str(), 1);
   const Finished scaled = muster.Ctl({"scale", "nodepool", "example-nodepool", "--nodes=3"});
   unsetenv("TRACEPARENT");
   ASSERT_EQ(scaled.exit_code, 0) << scaled.output;
-  ASSERT_TRUE(muster.AwaitSettled(3)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(3)) << muster.LogEnds();
   for (size_t process = 0; process < muster.processes(); ++process)
     EXPECT_EQ(muster.Terminate(process), 0);
 

@@ -114,13 +114,13 @@ TEST(MetricsPage, OfABusyFleetIsSoundTrueAndAsTheReferenceSays) {
                                        "--preemption_end=3s"}});
   muster.ApplyCatalogue();
   muster.ApplyExample();
-  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.Logs();
+  ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   ApplySpot(muster, 4);
-  ASSERT_EQ(muster.Ctl({"wait", "nodepool", "spot"}).exit_code, 0) << muster.Logs();
+  ASSERT_EQ(muster.Ctl({"wait", "nodepool", "spot"}).exit_code, 0) << muster.LogEnds();
   ASSERT_TRUE(muster.Resize(22).ok());
   ASSERT_TRUE(muster.Await([](const lifecycle::v1::NodePool* pool) {
     return pool != nullptr && IsHealthy(*pool, 22);
-  })) << muster.Logs();
+  })) << muster.LogEnds();
 
   std::string page;
   const auto value = [&](const std::string& sample) { return SampleIn(page, sample); };

@@ -81,7 +81,7 @@ class ServerFaults : public ::testing::Test {
     Drill(prometheus_->api(), fault, desk);
   }
   void TearDown() override {
-    if (HasFailure() && muster_ != nullptr) std::cerr << muster_->Logs();
+    if (HasFailure() && muster_ != nullptr) std::cerr << muster_->LogEnds();
   }
   // Writes, one after the other.
   std::function<void()> Resizes() {

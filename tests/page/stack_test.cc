@@ -51,7 +51,7 @@ class StackTest : public BrowserTest {
 
   static void Ctl(const std::vector<std::string>& words) {
     const Finished finished = muster_->Ctl(words);
-    if (finished.exit_code != 0) throw std::runtime_error(finished.output + muster_->Logs());
+    if (finished.exit_code != 0) throw std::runtime_error(finished.output + muster_->LogEnds());
   }
   static void Apply(const std::string& manifest) {
     const std::string file = absl::StrCat(::testing::TempDir(), "/page-", getpid(), ".yaml");
@@ -84,7 +84,7 @@ class StackTest : public BrowserTest {
         absl::StrCat(kClusterName, "/nodePools/", pool),
         [&](const auto* row) { return row != nullptr && IsHealthy(*row, nodes); });
     if (!settled)
-      throw std::runtime_error(absl::StrCat(pool, " did not settle\n", muster_->Logs()));
+      throw std::runtime_error(absl::StrCat(pool, " did not settle\n", muster_->LogEnds()));
   }
 
   void Open(const std::string& view) {

@@ -117,7 +117,7 @@ void AwaitMirrored(AdapterStack& stack, int pools, int nodes) {
     }
     std::this_thread::sleep_for(std::chrono::seconds(2));
   }
-  throw std::runtime_error("it was not mirrored in time\n" + stack.Logs());
+  throw std::runtime_error("it was not mirrored in time\n" + stack.LogEnds());
 }
 
 void AwaitReady(AdapterStack& stack) {
@@ -130,7 +130,7 @@ void AwaitReady(AdapterStack& stack) {
       return;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  throw std::runtime_error("the adapter did not come back\n" + stack.Logs());
+  throw std::runtime_error("the adapter did not come back\n" + stack.LogEnds());
 }
 
 double Requests(const std::string& metrics, const std::string& method = "") {

@@ -186,7 +186,7 @@ void AdapterStack::StartAdapter(size_t replica, const std::vector<std::string>& 
   for (const absl::Time give_up = absl::Now() + kStartPatience;
        !std::filesystem::exists(port_file);) {
     if (!adapters_[replica]->running() || absl::Now() > give_up)
-      throw std::runtime_error("muster-kubernetes did not start:\n" + Logs());
+      throw std::runtime_error("muster-kubernetes did not start:\n" + LogEnds());
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
@@ -393,8 +393,8 @@ std::string AdapterStack::ServerLogs() const {
   return logs;
 }
 
-std::string AdapterStack::Logs() const {
-  std::string logs = muster_ == nullptr ? "" : muster_->Logs();
+std::string AdapterStack::LogEnds() const {
+  std::string logs = muster_ == nullptr ? "" : muster_->LogEnds();
   for (size_t replica = 0; replica < adapters_.size(); ++replica) {
     const std::string log = ReadFile(File(absl::StrCat("adapter", replica, ".log")));
     absl::StrAppend(&logs, "--- adapter ", replica, "\n",

@@ -96,7 +96,7 @@ class AdapterStack {
   // All that musterds and adapters have logged, one after the other.
   std::string ServerLogs() const;
   // The ends of all logs, for failure messages.
-  std::string Logs() const;
+  std::string LogEnds() const;
 
  private:
   std::string File(absl::string_view name) const;

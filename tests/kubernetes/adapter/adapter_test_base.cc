@@ -29,7 +29,7 @@ std::string Entry(const Json& object, const char* map, absl::string_view key) {
 }  // namespace
 
 void AdapterTestBase::TearDown() {
-  if (HasFailure()) std::cerr << stack().Logs();
+  if (HasFailure()) std::cerr << stack().LogEnds();
   for (const std::string& pod : pods_) EndPod(pod);
   for (const std::string& pool : pools_)
     (void)stack().client().Delete(absl::StrCat(kNodePoolsPath, "/", pool));

@@ -164,7 +164,7 @@ std::vector<std::string> FillNode(AdapterStack& stack, const std::string& node,
              found->second.value("status", Json::object()).value("phase", "") == "Running";
     });
   });
-  if (!running) throw std::runtime_error("the Pods do not run\n" + stack.Logs());
+  if (!running) throw std::runtime_error("the Pods do not run\n" + stack.LogEnds());
   moved.pop_back();
   return moved;
 }
@@ -374,7 +374,7 @@ std::string Describe(AdapterStack& stack) {
   }
   const Finished nodes =
       stack.muster().Ctl({"get", "nodes", "--organization", "acme", "--cluster", "example"});
-  return absl::StrCat(text, nodes.output, "\n", stack.Logs());
+  return absl::StrCat(text, nodes.output, "\n", stack.LogEnds());
 }
 
 int AwaitAdapterEnd(AdapterStack& stack, size_t replica, absl::Duration patience) {

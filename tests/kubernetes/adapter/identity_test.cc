@@ -67,7 +67,7 @@ TEST_F(IdentityTest, AnotherKubernetesOfThatNameIsRefusedAndNothingGoes) {
   if (other->fake_or_null() != nullptr) {
     EXPECT_EQ(other->fake_or_null()->WritesBy("muster-kubernetes"), 0) << "no Lease either";
   }
-  EXPECT_THAT(stack_.Logs(),
+  EXPECT_THAT(stack_.ServerLogs(),
               HasSubstr(absl::StrCat(
                   "musterctl bind cluster example --kubernetes-uid=", KubernetesOf(*other),
                   " --replaces=", KubernetesOf(stack_.server()))));
@@ -118,7 +118,7 @@ TEST_F(IdentityTest, OneWithPoolsIsNotAdoptedUnasked) {
   Ctl({"apply", "-f", file, "--cluster=second"});
   StartAt(stack_.server(), {"--cluster=second", "--lease_name=second"});
   Until([&] { return StatusMatches(kRefused); }, "the refusal");
-  EXPECT_THAT(stack_.Logs(), HasSubstr("The cluster has NodePools, and nobody has said yet"));
+  EXPECT_THAT(stack_.ServerLogs(), HasSubstr("The cluster has NodePools, and nobody has said yet"));
   stack_.KillAdapter();
   StartAt(stack_.server(), {"--cluster=second", "--lease_name=second", "--adopt_cluster"});
   Until([&] { return StatusMatches("leader_election_master_status{name=\"second\"} 1\n"); },

@@ -292,7 +292,7 @@ class EditionTest : public ::testing::Test {
                                          types_.push_back(condition["type"]);
                                        return true;
                                      }))
-        << stack_.GetNodePool(kPool).dump(2) << stack_.Logs();
+        << stack_.GetNodePool(kPool).dump(2) << stack_.LogEnds();
   }
   bool AwaitEvent(const std::string& reason) {
     return stack_.Await("/apis/events.k8s.io/v1/events", [&](const AdapterStack::Objects& events) {
