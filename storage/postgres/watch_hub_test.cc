@@ -74,6 +74,20 @@ TEST_F(WatchHubTest, WhatIsOursAloneReachesNobody) {
   EXPECT_THAT(TakeAll(*all), IsEmpty());
 }
 
+// He heard of another replica, before which this one's memory is behind.
+TEST_F(WatchHubTest, WhoResumesIsNotToldThatHeIsWhereHeWasBefore) {
+  const auto watcher = std::make_shared<Watcher>(WatchOptions{.after_revision = 7}, 10);
+  watcher->SkipThrough(7);
+  {
+    MutexLock lock(hub_.mutex());
+    hub_.Join(watcher);
+  }
+  hub_.Tend({.revision = 5});
+  EXPECT_THAT(TakeAll(*watcher), IsEmpty());
+  hub_.Tend({.revision = 8});
+  EXPECT_THAT(TakeAll(*watcher), ElementsAre("progress"));
+}
+
 // The index finds whom a look at every watcher finds.
 TEST_F(WatchHubTest, NobodyIsForgottenAmongMany) {
   const std::vector<std::string> kinds = {"node", "node_pool", "claim"};
