@@ -113,7 +113,8 @@ absl::Status LaneDb::Finish(TransactionRunner::Sent sent, int64_t first_revision
 
 absl::StatusOr<bool> LaneDb::WasCommitted(Transaction& tx, int64_t first_revision,
                                           const std::string& batch) {
-  // The lock waits for a backend that may still be committing on our behalf.
+  // The lock waits for a session that has it and may still commit on our behalf. One that may not have it yet was ended
+  // (TransactionRunner::Finish).
   const Head head = journal::Lock(tx, first_revision);
   if (head.batch == batch || head.known_batch == batch) return true;
   if (first_revision > head.compacted_revision) return false;

@@ -13,6 +13,7 @@
 #include "services/common/backoff.h"
 #include "services/common/cause.h"
 #include "services/common/error.h"
+#include "services/common/status_macros.h"
 #include "storage/postgres/transaction.h"
 
 namespace muster::storage {
@@ -49,6 +50,22 @@ std::string SqlStateOf(const pqxx::transaction_rollback& error) {
   if (dynamic_cast<const pqxx::serialization_failure*>(&error) != nullptr) return "40001";
   if (dynamic_cast<const pqxx::deadlock_detected*>(&error) != nullptr) return "40P01";
   return "40000";
+}
+
+// Waits for 250 ms at most; it is asked again.
+constexpr Statement kEndSession = {"session_end",
+                                   "SELECT pg_terminate_backend(pid, 250) FROM pg_stat_activity"
+                                   " WHERE pid = $1 AND datname = current_database()"
+                                   " AND usename = current_user AND pid <> pg_backend_pid()"};
+
+// Makes sure that the session commits nothing any more: its server's process may not even have read
+// yet what was sent to it.
+absl::Status EndSession(Transaction& tx, int pid) {
+  for (const auto& row : tx.Exec(kEndSession, pid)) {
+    if (!row[0].as<bool>())
+      return absl::DeadlineExceededError("The lost session has not ended yet.");
+  }
+  return absl::OkStatus();
 }
 
 // Ends a transaction of which a statement failed, so that the connection serves others.
@@ -137,6 +154,7 @@ struct TransactionRunner::Sent::Parts {
   std::optional<ConnectionPool::Loan> loan = {};
   std::optional<Transaction> tx = {};  // on the loan
   bool committing = false;
+  int session = 0;  // the process that serves it
   absl::Time began = absl::Now();
   absl::Time commits = {};
 };
@@ -174,6 +192,7 @@ TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
     connection.TakeWarning();
     parts->commits = absl::Now();
     parts->committing = tx.Writes();
+    parts->session = connection.raw().backendpid();
     tx.SendCommit();
     std::move(unsent).Cancel();
     return {};
@@ -194,8 +213,14 @@ absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve
       return Committed(connection, parts->committing, parts->began, parts->commits);
     });
   }
+  const int session = parts->session;
   parts.reset();  // its connection serves whoever settles
-  if (result.outcome == Outcome::kInDoubt) result = SettleDoubt(std::move(result), resolve);
+  if (result.outcome == Outcome::kInDoubt) {
+    result = SettleDoubt(std::move(result), [&](Transaction& tx) -> absl::StatusOr<bool> {
+      RETURN_IF_ERROR(EndSession(tx, session));
+      return resolve(tx);
+    });
+  }
   if (result.outcome == Outcome::kDone || result.outcome == Outcome::kFailed) return result.status;
   CountRetry(result);
   again = !aborted_ && options_.max_attempts > 1 && absl::Now() < began + options_.retry_budget;

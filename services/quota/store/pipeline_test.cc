@@ -1,11 +1,21 @@
 // One batch is on its way to the database, the next is decided on top of it.
+#include <linux/sockios.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <future>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "services/quota/store/lane_test_base.h"
 #include "tests/testing/sql.h"
 
@@ -186,6 +196,54 @@ TEST_F(QuotaPipelineTest, ALostConnectionCostsNeither) {
   EXPECT_THAT(second_->Status(), IsOk());
   EXPECT_EQ(ReadHeld(lane).value_or(-1), 3);
   EXPECT_EQ(CountOf("journal"), 2);
+}
+
+// The files of this process that are sockets.
+std::set<int> Sockets() {
+  std::set<int> sockets;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (absl::StartsWith(target, "socket:")) sockets.insert(std::stoi(entry.path().filename()));
+  }
+  return sockets;
+}
+
+// What was sent to a session that does not run is committed when that session goes on, however long
+// its client has been gone, unless somebody sees to it.
+TEST_F(QuotaPipelineTest, WhatALostSessionMayStillCommitIsNotCalledUndone) {
+  LaneOptions options = Lone();
+  options.runner.retry_budget = absl::ZeroDuration();
+  Lane& lane = NewLane(std::move(options));
+  const std::set<int> before = Sockets();
+  ASSERT_THAT(Ask(lane, "first", 1)->Status(), IsOk());
+  std::set<int> writers = Sockets();
+  for (const int socket : before) writers.erase(socket);
+  const std::string session = absl::StrCat(
+      "FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'COMMIT%'");
+  const int pid = std::stoi(database_.QueryValue("SELECT pid " + session));
+
+  kill(pid, SIGSTOP);
+  const auto asked = Ask(lane, "second", 2);
+  const auto unread = [](int socket) {
+    int bytes = 0;
+    return ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+  };
+  testing::Until([&] { return std::any_of(writers.begin(), writers.end(), unread); },
+                 "a batch on its way");
+  for (const int socket : writers) shutdown(socket, SHUT_RDWR);
+  testing::Until(
+      [&] {
+        return asked->answered() || database_.QueryValue(
+                                        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
+                                        "'%pg_terminate_backend(pid%' AND pid <> "
+                                        "pg_backend_pid()") != "0";
+      },
+      "an answer, or that somebody ends the session");
+  kill(pid, SIGCONT);
+  testing::Until([&] { return kill(pid, 0) != 0; }, "the end of the session");
+  const bool committed = CountOf("journal") == 2;
+  EXPECT_EQ(asked->Status().ok(), committed);
 }
 
 TEST_F(QuotaPipelineTest, AComparisonFindsNothingUnderWay) {
