@@ -1,5 +1,4 @@
 // One batch is on its way to the database, the next is decided on top of it.
-#include <linux/sockios.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -227,7 +226,7 @@ TEST_F(QuotaPipelineTest, WhatALostSessionMayStillCommitIsNotCalledUndone) {
   const auto asked = Ask(lane, "second", 2);
   const auto unread = [](int socket) {
     int bytes = 0;
-    return ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0;
+    return ioctl(socket, TIOCOUTQ, &bytes) == 0 && bytes > 0;
   };
   testing::Until([&] { return std::any_of(writers.begin(), writers.end(), unread); },
                  "a batch on its way");
