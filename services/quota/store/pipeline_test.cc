@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "services/quota/store/lane_test_base.h"
 #include "tests/testing/sql.h"
 
@@ -218,9 +217,9 @@ TEST_F(QuotaPipelineTest, WhatALostSessionMayStillCommitIsNotCalledUndone) {
   ASSERT_THAT(Ask(lane, "first", 1)->Status(), IsOk());
   std::set<int> writers = Sockets();
   for (const int socket : before) writers.erase(socket);
-  const std::string session = absl::StrCat(
-      "FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'COMMIT%'");
-  const int pid = std::stoi(database_.QueryValue("SELECT pid " + session));
+  const int pid = std::stoi(database_.QueryValue(
+      "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE "
+      "'COMMIT%'"));
 
   kill(pid, SIGSTOP);
   const auto asked = Ask(lane, "second", 2);
