@@ -1,6 +1,5 @@
 // The page of services that run apart: it shows those whose addresses it has, says which it hears
 // nothing of, and goes on when they are back.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -11,8 +10,6 @@
 
 namespace muster::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr size_t kOthers = 0;
 constexpr size_t kLifecycle = 1;
@@ -42,18 +39,18 @@ class ApartTest : public BrowserTest {
 TEST_F(ApartTest, ShowsWhatItHears) {
   muster_.ApplyCatalogue();
   Open(kOthers, "health");
-  EXPECT_THAT(browser_.Text("[data-service=lifecycle]"), HasSubstr("no address"));
-  EXPECT_THAT(browser_.Text("[data-service=capacity]"), HasSubstr("ready"));
+  browser_.AwaitText("[data-service=lifecycle]", "no address");
+  browser_.AwaitText("[data-service=capacity]", "ready");
   browser_.Await("muster.store.machines === 214");
 
   Open(kLifecycle, "health");
-  EXPECT_THAT(browser_.Text("[data-service=lifecycle]"), HasSubstr("this one, epoch"));
-  EXPECT_THAT(browser_.Text("[data-service=quota]"), HasSubstr("runs elsewhere"));
+  browser_.AwaitText("[data-service=lifecycle]", "this one, epoch");
+  browser_.AwaitText("[data-service=quota]", "runs elsewhere");
   browser_.Await("muster.store.machines === 214");
 
   muster_.Kill(kOthers);
   AwaitState("stale");
-  EXPECT_THAT(browser_.Text("#connection"), HasSubstr("no news of capacity, quota, configuration"));
+  browser_.AwaitText("#connection", "no news of capacity, quota, configuration");
   // What was known last stays.
   EXPECT_EQ(browser_.Evaluate("muster.store.machines"), 214);
   browser_.Screenshot(ScreenshotFile("apart-no-news"));

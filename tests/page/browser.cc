@@ -129,6 +129,11 @@ void Browser::Await(const std::string& expression) {
       expression);
 }
 
+void Browser::AwaitText(const std::string& selector, const std::string& part) {
+  Await(absl::StrCat("document.querySelector(", json(selector).dump(),
+                     ").innerText.replace(/\\s+/g, ' ').includes(", json(part).dump(), ")"));
+}
+
 std::string Browser::Text(const std::string& selector) {
   return Evaluate(absl::StrCat("document.querySelector(", json(selector).dump(),
                                ")?.innerText.replace(/\\s+/g, ' ') ?? ''"));

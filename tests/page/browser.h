@@ -30,6 +30,8 @@ class Browser {
   void Await(const std::string& expression);
   // The text of the first element that the CSS selector finds, in one line; empty: there is none.
   std::string Text(const std::string& selector);
+  // Waits until that text contains `part`.
+  void AwaitText(const std::string& selector, const std::string& part);
   // How many elements the selector finds.
   int Count(const std::string& selector);
   // A picture of the window, as PNG.
