@@ -146,8 +146,9 @@ bool Watcher::Offer(const std::shared_ptr<const JournalRow>& change) {
 void Watcher::SkipThrough(int64_t revision) {
   MutexLock lock(mutex_);
   offered_revision_ = std::max(offered_revision_, revision);
-  // Who resumes has them; memory may be behind what he heard of another replica.
-  taken_revision_ = std::max(taken_revision_, revision);
+  // Who resumes is there, and is told so once, though nothing may happen for long. Memory may be
+  // behind what he heard of another replica: of less he is not told.
+  taken_revision_ = std::max(taken_revision_, revision - 1);
 }
 
 bool Watcher::Progress(int64_t revision, const std::string& incarnation) {

@@ -74,18 +74,25 @@ TEST_F(WatchHubTest, WhatIsOursAloneReachesNobody) {
   EXPECT_THAT(TakeAll(*all), IsEmpty());
 }
 
-// He heard of another replica, before which this one's memory is behind.
-TEST_F(WatchHubTest, WhoResumesIsNotToldThatHeIsWhereHeWasBefore) {
+// He heard of another replica, before which this one's memory is behind. When it is where he is, he
+// hears so once, or a watch of a service in which nothing happens would seem dead.
+TEST_F(WatchHubTest, WhoResumesIsToldWhenMemoryIsWhereHeIs) {
   const auto watcher = std::make_shared<Watcher>(WatchOptions{.after_revision = 7}, 10);
   watcher->SkipThrough(7);
   {
     MutexLock lock(hub_.mutex());
     hub_.Join(watcher);
   }
-  hub_.Tend({.revision = 5});
-  EXPECT_THAT(TakeAll(*watcher), IsEmpty());
-  hub_.Tend({.revision = 8});
-  EXPECT_THAT(TakeAll(*watcher), ElementsAre("progress"));
+  for (const int64_t behind : {5, 6}) {
+    hub_.Tend({.revision = behind});
+    EXPECT_THAT(TakeAll(*watcher), IsEmpty());
+  }
+  for (const int64_t there : {7, 8}) {
+    hub_.Tend({.revision = there});
+    EXPECT_THAT(TakeAll(*watcher), ElementsAre("progress"));
+    hub_.Tend({.revision = there});
+    EXPECT_THAT(TakeAll(*watcher), IsEmpty());
+  }
 }
 
 // The index finds whom a look at every watcher finds.
