@@ -95,6 +95,7 @@ class CommitQueue {
   mutable Mutex mutex_;
   Wakeup wakeup_;
   bool sleeping_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool takes_commands_ MUSTER_GUARDED_BY(mutex_) = false;  // whoever sleeps has room for some
   std::deque<LaneCommand<State>> commands_ MUSTER_GUARDED_BY(mutex_);
   std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
   bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
@@ -114,7 +115,7 @@ void CommitQueue<State>::Submit(LaneCommand<State> command) {
       refused = error::Unavailable("Too many requests wait to be committed.");
     } else {
       commands_.push_back(std::move(command));
-      Wake();
+      if (takes_commands_) Wake();
       return;
     }
   }
@@ -200,18 +201,18 @@ bool CommitQueue<State>::Await(Work& work, size_t room, int socket) {
   {
     MutexLock lock(mutex_);
     sleeps = sleeping_ = !HasWork(room);
+    takes_commands_ = room > 0;
   }
   work.answered = sleeps ? wakeup_.Wait(socket, options_.poll) : socket >= 0 && IsReadable(socket);
   MutexLock lock(mutex_);
-  sleeping_ = false;
+  const bool in_vain = std::exchange(sleeping_, false) && !work.answered;
   if (stopping_) return false;
   const auto end = commands_.begin() + static_cast<long>(std::min(commands_.size(), room));
   work.batch.assign(std::make_move_iterator(commands_.begin()), std::make_move_iterator(end));
   commands_.erase(commands_.begin(), end);
   work.inspection = std::exchange(inspection_, nullptr);
   work.closed = std::exchange(closing_, false);
-  const bool nothing = work.batch.empty() && !work.answered && !work.inspection;
-  work.look = std::exchange(poked_, false) || nothing;
+  work.look = std::exchange(poked_, false) || in_vain;
   return true;
 }
 

@@ -1,8 +1,10 @@
 #include "storage/postgres/commit_queue.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
@@ -80,6 +82,33 @@ TEST_F(CommitQueueTest, FailsWhatWaits) {
 TEST_F(CommitQueueTest, APokeIsWorkWithoutABatch) {
   queue_.Poke();
   EXPECT_EQ(NextBatch(), Names{});
+}
+
+TEST_F(CommitQueueTest, WhoWaitsInVainIsToLookAtTheHead) {
+  options_.poll = absl::Milliseconds(1);
+  Queue::Work work;
+  ASSERT_TRUE(queue_.Await(work, options_.max_batch));
+  EXPECT_TRUE(work.look);
+}
+
+// Else each call costs a look at the head while the lane waits for its commit: when it is busiest.
+TEST_F(CommitQueueTest, ACommandWakesNobodyWhoHasNoRoomForIt) {
+  int answers[2];
+  ASSERT_EQ(pipe(answers), 0);
+  std::thread caller([&] {
+    // Most likely it sleeps by then. Where it does not, nothing could wake it.
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    Submit("a");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    close(answers[1]);
+  });
+  Queue::Work work;
+  ASSERT_TRUE(queue_.Await(work, 0, answers[0]));
+  EXPECT_TRUE(work.answered) << "it was woken by a command that it cannot take";
+  EXPECT_FALSE(work.look);
+  caller.join();
+  close(answers[0]);
+  EXPECT_EQ(NextBatch(), Names{"a"});
 }
 
 TEST_F(CommitQueueTest, StopsOnceAndHandsOutNothingMore) {
