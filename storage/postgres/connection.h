@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "storage/postgres/wakeup.h"
 
 // libpq's connection.
 struct pg_conn;
@@ -61,6 +62,9 @@ class Connection {
   void SetPipelined(absl::string_view name) { pipelined_.emplace(name); }
   // What the server has warned of since it was last asked; empty: of nothing.
   std::string TakeWarning() { return std::exchange(warning_, std::string()); }
+  // Whether the server said something since its last answer: as a rule that it has ended the
+  // session. Whatever were sent to it then would have an unknown outcome.
+  bool HasNews() const { return IsReadable(raw_.sock()); }
   // The connection must not be used again.
   void MarkBroken() { broken_ = true; }
   bool broken() const { return broken_; }

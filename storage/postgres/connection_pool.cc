@@ -39,6 +39,8 @@ ConnectionPool::Loan::~Loan() {
 }
 
 absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline) {
+  std::vector<std::unique_ptr<Connection>> ended;  // closed when the lock is free
+  std::unique_ptr<Connection> kept;
   {
     MutexLock lock(mutex_);
     while (lent_ >= size_) {
@@ -48,14 +50,16 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
       free_.WaitFor(mutex_, left);
     }
     ++lent_;
-    const bool reused = !idle_.empty();
-    Tell(1, reused ? -1 : 0);
-    if (reused) {
-      Loan loan(this, std::move(idle_.back()));
+    const size_t idle = idle_.size();
+    while (kept == nullptr && !idle_.empty()) {
+      std::unique_ptr<Connection>& last = idle_.back();
+      (last->HasNews() ? ended.emplace_back() : kept) = std::move(last);
       idle_.pop_back();
-      return loan;
     }
+    Tell(1, static_cast<int>(idle_.size()) - static_cast<int>(idle));
   }
+  ended.clear();
+  if (kept != nullptr) return Loan(this, std::move(kept));
   try {
     return Loan(this, std::make_unique<Connection>(EffectiveConninfo(options_)));
   } catch (const std::exception& e) {

@@ -65,8 +65,8 @@ class ConnectionPool {
     std::unique_ptr<Connection> connection_;
   };
 
-  // Waits for a free place at most until `deadline`. DEADLINE_EXCEEDED: none came free;
-  // UNAVAILABLE: Postgres did not take the connection.
+  // Waits for a free place at most until `deadline`. What its server has ended meanwhile is not
+  // lent. DEADLINE_EXCEEDED: none came free; UNAVAILABLE: Postgres did not take the connection.
   absl::StatusOr<Loan> Acquire(absl::Time deadline);
 
   // Closes the connections that nobody has on loan: the next ones are new.

@@ -1,0 +1,85 @@
+#include "storage/postgres/connection_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "storage/postgres/connection.h"
+#include "storage/postgres/transaction.h"
+#include "storage/postgres/transaction_runner.h"
+#include "tests/testing/status_matchers.h"
+#include "tests/testing/test_database.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::IsOk;
+
+constexpr Statement kWrite = {"test_write", "UPDATE journal_head SET batch = 'x'"};
+
+class ConnectionPoolTest : public ::testing::Test {
+ protected:
+  ConnectOptions Connect() {
+    return {.conninfo = database_.conninfo("quota"),
+            .current_conninfo = [this] { return conninfo_; },
+            .schema = "quota"};
+  }
+  // The server's process.
+  int LendOnce() {
+    const auto loan = pool_.Acquire(absl::InfiniteFuture());
+    EXPECT_THAT(loan.status(), IsOk());
+    return loan.ok() ? (*loan)->raw().backendpid() : 0;
+  }
+  // As a server that is stopped does, with whoever is connected and says nothing.
+  void End(int session) {
+    EXPECT_EQ(
+        database_.QueryValue(absl::StrCat("SELECT pg_terminate_backend(", session, ", 60000)")),
+        "t");
+  }
+  // What comes of a transaction that writes, as a lane sends it.
+  absl::Status SendOne() {
+    bool again = false;
+    return runner_.Finish(
+        runner_.Send(
+            [](Transaction& tx) {
+              tx.Queue(kWrite, {});
+              return absl::OkStatus();
+            },
+            "run"),
+        [](Transaction&) -> absl::StatusOr<bool> { return false; }, again);
+  }
+
+  testing::TestDatabase database_;
+  std::string conninfo_ = database_.conninfo("quota");
+  ConnectionPool pool_{Connect(), 1};
+  // A doubt that cannot be settled would be waited for.
+  TransactionRunner runner_{&pool_, {.on_doubt = [this] { runner_.Abort(); }}};
+};
+
+TEST_F(ConnectionPoolTest, LendsAgainWhatCameBack) { EXPECT_EQ(LendOnce(), LendOnce()); }
+
+TEST_F(ConnectionPoolTest, DoesNotLendWhatItsServerHasEnded) {
+  const int session = LendOnce();
+  End(session);
+  EXPECT_NE(LendOnce(), session);
+}
+
+TEST_F(ConnectionPoolTest, WhatIsSentAfterAServersEndIsNotInDoubt) {
+  End(LendOnce());
+  EXPECT_THAT(SendOne(), IsOk());
+  EXPECT_EQ(runner_.stats().in_doubt, 0);
+}
+
+// Else its callers would wait for the end of the outage, for an answer that is known.
+TEST_F(ConnectionPoolTest, NorIsItWhereNoServerIsThereAnyMore) {
+  End(LendOnce());
+  conninfo_ = "host=/nowhere user=nobody";
+  EXPECT_TRUE(absl::IsUnavailable(SendOne()));
+  EXPECT_EQ(runner_.stats().in_doubt, 0);
+}
+
+}  // namespace
+}  // namespace muster::storage
