@@ -23,6 +23,7 @@ namespace muster::storage {
 enum class LanePoint {
   kBeforeBarrier,  // reads wait, the head is about to be asked
   kAfterBarrier,   // the head has answered, no read has
+  kReadsKept,  // memory does not show yet what reads must see, and they are about to wait for it
   kSnapshotTaken,  // of a watch that is not yet sent changes
   kResumeLevel,    // a resumed watch has read the journal as far as memory and is not yet sent
                    // changes
@@ -53,6 +54,8 @@ struct LaneOptions {
   // How often an idle lane looks at the head: the back-up of LISTEN, and how soon readiness follows
   // the database.
   absl::Duration poll = absl::Seconds(1);
+  // How often reads that wait for memory are looked at because of their deadlines.
+  absl::Duration read_poll = absl::Milliseconds(100);
   // Revisions that the journal keeps for watches that resume; older ones are forgotten now and
   // then.
   int64_t journal_keep = 1'000'000;

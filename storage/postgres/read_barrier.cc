@@ -33,6 +33,7 @@ void ReadBarrier::Read(Done done, absl::Time deadline) {
 
 void ReadBarrier::Wake() {
   MutexLock lock(mutex_);
+  moved_ = true;
   wakes_.Signal();
 }
 
@@ -74,6 +75,7 @@ void ReadBarrier::Run() {
       AskHead(unasked, waiting);
     }
     AnswerReads(unasked, waiting);
+    if (!waiting.empty()) options_.Yield(LanePoint::kReadsKept);
   }
   for (auto* reads : {&unasked, &waiting}) {
     for (PendingRead& read : *reads) read.done(error::Unavailable("The server stops."));
@@ -85,10 +87,11 @@ bool ReadBarrier::Await(std::vector<PendingRead>& unasked, bool none_waits) {
   if (new_reads_.empty() && !stopping_) {
     if (none_waits) {
       wakes_.Wait(mutex_);
-    } else {
-      wakes_.WaitFor(mutex_, absl::Milliseconds(100));
+    } else if (!moved_) {
+      wakes_.WaitFor(mutex_, options_.read_poll);
     }
   }
+  moved_ = false;
   std::move(new_reads_.begin(), new_reads_.end(), std::back_inserter(unasked));
   new_reads_.clear();
   return !stopping_;

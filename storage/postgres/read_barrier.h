@@ -72,6 +72,7 @@ class ReadBarrier {
   Mutex mutex_;
   CondVar wakes_;
   std::vector<PendingRead> new_reads_ MUSTER_GUARDED_BY(mutex_);
+  bool moved_ MUSTER_GUARDED_BY(mutex_) = false;  // memory, since the reads looked at it
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

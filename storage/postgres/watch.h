@@ -71,7 +71,7 @@ class Watcher {
   // or the reader is gone; with the watcher locked, so that it can but take note, and is not called
   // any more when another, or null, was given. At most one at a time.
   void NotifyWhenRoom(size_t most, std::function<void()> room);
-  // Changes up to `revision` are not to be sent.
+  // Changes up to `revision` are not to be sent, nor is progress of less.
   void SkipThrough(int64_t revision);
   // Everything up to `revision` was pushed or did not match. Told when nothing else waits. True: as
   // for Offer.

@@ -71,6 +71,27 @@ TEST_F(QuotaLaneWatchTest, AReadSeesWhatIsCommittedBeforeItAndPublishedAfterIt) 
   EXPECT_EQ(early.get(), 7);
 }
 
+TEST_F(QuotaLaneWatchTest, MemoryThatMovesBeforeAReadWaitsForItIsSeen) {
+  LaneOptions options = Trapped();
+  options.read_poll = absl::Hours(1);
+  Lane& lane = NewLane(options);
+  ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
+  const auto kept = std::make_shared<std::promise<void>>();
+  const auto published = std::make_shared<std::promise<void>>();
+  std::future<int64_t> read;
+  trap_.Set(LanePoint::kReadsKept, [kept, published] {
+    kept->set_value();
+    published->get_future().wait();
+  });
+  trap_.Set(LanePoint::kBeforePublish, [&] {
+    read = ReadLater(lane);
+    kept->get_future().wait();
+  });
+  ASSERT_THAT(Do(lane, Want("a", 7)), IsOk());
+  published->set_value();
+  EXPECT_EQ(testing::Await(std::move(read), "the read"), 7);
+}
+
 TEST_F(QuotaLaneWatchTest, ASnapshotAndTheChangesAfterItLeaveNothingOutAndSendNothingTwice) {
   Lane& lane = NewLane(Trapped());
   ASSERT_THAT(Do(lane, quota::UpdateQuota{kKey, 10, "", true}), IsOk());
