@@ -113,7 +113,9 @@ TEST(Causes, AnAgentThatIsSilentPastADeadlineIsNamed) {
   sim.Resize(0);
   ASSERT_TRUE(sim.Converge());
   ASSERT_EQ(sim.node("g100")->state, NodeState::kDraining);
-  EXPECT_THAT(sim.Obstacles(), ElementsAre("LEAVING"));
+  EXPECT_THAT(
+      sim.ObstacleTexts(),
+      ElementsAre("LEAVING nobody: Nodes on their way out: 1. Still at work: g100 (default/job)."));
   sim.Advance(sim.policy.drain_deadline);
   ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(
@@ -121,7 +123,9 @@ TEST(Causes, AnAgentThatIsSilentPastADeadlineIsNamed) {
       HasSubstr("AGENT_SILENT operator: The agent of Node g100 was to have it drained by "));
   ASSERT_TRUE(sim.Report("g100", O::kDrained).ok());
   ASSERT_TRUE(sim.Converge());
-  EXPECT_THAT(sim.Obstacles(), ElementsAre("LEAVING"));
+  EXPECT_THAT(sim.ObstacleTexts(),
+              ElementsAre("LEAVING nobody: Nodes on their way out: 1. To be shut down by their "
+                          "agents: 1."));
   // It does not end the Node either.
   sim.Advance(kTerminationGrace);
   ASSERT_TRUE(sim.Converge());
@@ -130,6 +134,20 @@ TEST(Causes, AnAgentThatIsSilentPastADeadlineIsNamed) {
   sim.stuck.clear();
   ASSERT_TRUE(sim.Converge());
   EXPECT_THAT(sim.Obstacles(), IsEmpty());
+}
+
+// Who waits for Nodes to leave is told what they wait for.
+TEST(Causes, WhatHoldsLeavingNodesIsTold) {
+  Simulation sim;
+  sim.Create(3, ScaleDownStrategy::kPreferIdle);
+  ASSERT_TRUE(sim.Converge());
+  sim.SetActive("g100", true, 5);
+  sim.stuck = {"g100", "g101", "g102"};
+  sim.Resize(0);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_THAT(sim.ObstacleTexts()[0],
+              HasSubstr("Nodes on their way out: 3. Still at work: g100 (default/job and 4 more "
+                        "Pods). To be drained: 2."));
 }
 
 // --- spot ---

@@ -6,11 +6,46 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/budget.h"
+#include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/render.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
 namespace {
+
+// `g100 (default/job and 4 more Pods)`.
+std::string AtWorkText(const Node& node) {
+  const std::vector<std::string>& pods = node.observed.active_pods;
+  if (pods.empty()) return node.machine;
+  const int64_t all = std::max(static_cast<int64_t>(pods.size()), node.observed.active_pod_count);
+  const std::string more = all > 1 ? absl::StrCat(" and ", CountText(all - 1, "more Pod")) : "";
+  return absl::StrCat(node.machine, " (", pods.front(), more, ")");
+}
+
+// What Nodes on their way out wait for, in the order of their steps.
+std::string LeavingText(const std::vector<const Node*>& leaving) {
+  std::vector<std::string> at_work;
+  int64_t to_drain = 0;
+  int64_t to_end = 0;
+  int64_t to_return = 0;
+  for (const Node* node : leaving) {
+    if (IsReturnable(node->state)) {
+      ++to_return;
+    } else if (node->state == NodeState::kPreparedForTerminate) {
+      ++to_end;
+    } else if (node->observed.active) {
+      at_work.push_back(AtWorkText(*node));
+    } else {
+      ++to_drain;
+    }
+  }
+  std::string text = absl::StrCat("Nodes on their way out: ", leaving.size(), ".");
+  if (!at_work.empty()) absl::StrAppend(&text, " Still at work: ", ListText(at_work), ".");
+  if (to_drain > 0) absl::StrAppend(&text, " To be drained: ", to_drain, ".");
+  if (to_end > 0) absl::StrAppend(&text, " To be shut down by their agents: ", to_end, ".");
+  if (to_return > 0) absl::StrAppend(&text, " To be taken back by capacity: ", to_return, ".");
+  return text;
+}
 
 class Explainer {
  public:
@@ -269,21 +304,20 @@ class Explainer {
   // Nodes that are where they should be, only not yet.
   void OnTheirWay() {
     int64_t booting = 0;
-    int64_t leaving = 0;
+    std::vector<const Node*> leaving;
     absl::Time gone_by = absl::InfinitePast();
     for (const Node* node : snapshot_.nodes) {
       booting += Boots(*node) ? 1 : 0;
       if (!Leaves(*node)) continue;
-      ++leaving;
+      leaving.push_back(node);
       gone_by = std::max(gone_by, GoneBy(*node));
     }
     if (booting > 0) {
       Add(ObstacleReason::kBooting, absl::StrCat("Nodes that boot: ", booting, "."), Actor::kNobody,
           kNever, BootedBy());
     }
-    if (leaving > 0) {
-      Add(ObstacleReason::kLeaving, absl::StrCat("Nodes on their way out: ", leaving, "."),
-          Actor::kNobody, kNever, gone_by);
+    if (!leaving.empty()) {
+      Add(ObstacleReason::kLeaving, LeavingText(leaving), Actor::kNobody, kNever, gone_by);
     }
   }
 
