@@ -58,7 +58,6 @@ absl::StatusOr<ConnectionPool::Loan> ConnectionPool::Acquire(absl::Time deadline
     }
     Tell(1, static_cast<int>(idle_.size()) - static_cast<int>(idle));
   }
-  ended.clear();
   if (kept != nullptr) return Loan(this, std::move(kept));
   try {
     return Loan(this, std::make_unique<Connection>(EffectiveConninfo(options_)));

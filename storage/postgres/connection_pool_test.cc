@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "storage/postgres/connection.h"
 #include "storage/postgres/transaction.h"
 #include "storage/postgres/transaction_runner.h"
@@ -23,9 +23,7 @@ constexpr Statement kWrite = {"test_write", "UPDATE journal_head SET batch = 'x'
 class ConnectionPoolTest : public ::testing::Test {
  protected:
   ConnectOptions Connect() {
-    return {.conninfo = database_.conninfo("quota"),
-            .current_conninfo = [this] { return conninfo_; },
-            .schema = "quota"};
+    return {.current_conninfo = [this] { return conninfo_; }, .schema = "quota"};
   }
   // The server's process.
   int LendOnce() {

@@ -23,7 +23,7 @@ namespace muster::storage {
 enum class LanePoint {
   kBeforeBarrier,  // reads wait, the head is about to be asked
   kAfterBarrier,   // the head has answered, no read has
-  kReadsKept,  // memory does not show yet what reads must see, and they are about to wait for it
+  kReadsKept,      // reads are about to wait until memory shows what they must see
   kSnapshotTaken,  // of a watch that is not yet sent changes
   kResumeLevel,    // a resumed watch has read the journal as far as memory and is not yet sent
                    // changes

@@ -41,6 +41,12 @@ using nlohmann::json;
   _exit(127);
 }
 
+// As JavaScript: see Text.
+std::string TextOf(const std::string& selector) {
+  return absl::StrCat("(document.querySelector(", json(selector).dump(),
+                      ")?.innerText.replace(/\\s+/g, ' ') ?? '')");
+}
+
 }  // namespace
 
 Browser::Browser() {
@@ -130,14 +136,10 @@ void Browser::Await(const std::string& expression) {
 }
 
 void Browser::AwaitText(const std::string& selector, const std::string& part) {
-  Await(absl::StrCat("document.querySelector(", json(selector).dump(),
-                     ").innerText.replace(/\\s+/g, ' ').includes(", json(part).dump(), ")"));
+  Await(absl::StrCat(TextOf(selector), ".includes(", json(part).dump(), ")"));
 }
 
-std::string Browser::Text(const std::string& selector) {
-  return Evaluate(absl::StrCat("document.querySelector(", json(selector).dump(),
-                               ")?.innerText.replace(/\\s+/g, ' ') ?? ''"));
-}
+std::string Browser::Text(const std::string& selector) { return Evaluate(TextOf(selector)); }
 
 int Browser::Count(const std::string& selector) {
   return Evaluate(absl::StrCat("document.querySelectorAll(", json(selector).dump(), ").length"));

@@ -164,8 +164,7 @@ TEST_F(StackTest, TheQueueShowsWhoWaitsAndTheClocksOfSpotMachines) {
               HasSubstr("acme/example/cheap → acme/example/example-nodepool"));
   EXPECT_THAT(browser_.Text(".clock"), HasSubstr("warned"));
   browser_.Evaluate(absl::StrCat("document.querySelector(\"", row, " button\").click()"));
-  browser_.Await(absl::StrCat("document.querySelector(\"", row,
-                              " .why\").innerText.includes('BEING_RECLAIMED')"));
+  browser_.AwaitText(row + " .why", "BEING_RECLAIMED");
   browser_.Screenshot(ScreenshotFile("stack-queue"));
   Open("fleet");
   browser_.Await("document.querySelector('.legend [data-name=reclaiming]')?.dataset.count === '4'");

@@ -17,7 +17,7 @@ namespace {
 std::string AtWorkText(const Node& node) {
   const std::vector<std::string>& pods = node.observed.active_pods;
   if (pods.empty()) return node.machine;
-  const int64_t all = std::max(static_cast<int64_t>(pods.size()), node.observed.active_pod_count);
+  const int64_t all = ActivePods(node.observed);
   const std::string more = all > 1 ? absl::StrCat(" and ", CountText(all - 1, "more Pod")) : "";
   return absl::StrCat(node.machine, " (", pods.front(), more, ")");
 }

@@ -233,6 +233,10 @@ bool IsInService(NodeState state) {
 
 bool IsReturnable(NodeState state) { return state == kDeleted || state == kDeliveryFailed; }
 
+int64_t ActivePods(const Observed& observed) {
+  return std::max(static_cast<int64_t>(observed.active_pods.size()), observed.active_pod_count);
+}
+
 bool MayBeReserved(NodeState state) {
   return state != kDraining && state != kPreparedForTerminate && !IsReturnable(state);
 }

@@ -82,6 +82,9 @@ bool IsInProgress(NodeState state);
 bool IsInService(NodeState state);
 // Its machine can be given back.
 bool IsReturnable(NodeState state);
+// How many Pods keep a Node active. Agents may name fewer than they count, and Nodes that reported
+// before there was a count have names alone.
+int64_t ActivePods(const Observed& observed);
 // Its drain has not begun: an operator may reserve it, or take that back.
 bool MayBeReserved(NodeState state);
 // In the cluster: it registered and is not off yet.

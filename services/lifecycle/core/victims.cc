@@ -25,8 +25,7 @@ Rank RankOf(const Node& node) {
     const absl::Time since = seen.active_time == kNever ? node.create_time : seen.active_time;
     return {4, absl::ToUnixMicros(since), 0};
   }
-  return {5, std::max(static_cast<int64_t>(seen.active_pods.size()), seen.active_pod_count),
-          -absl::ToUnixMicros(node.create_time)};
+  return {5, ActivePods(seen), -absl::ToUnixMicros(node.create_time)};
 }
 
 bool MayGo(const Node& node) {
