@@ -17,6 +17,9 @@
 namespace muster::log {
 namespace {
 
+// How much later than the first of several lines the others may be written: not each wakes the thread.
+constexpr absl::Duration kRest = absl::Milliseconds(5);
+
 int64_t LinesIn(absl::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
 
 // Lines on their way, and the thread that writes them.
@@ -52,6 +55,7 @@ class OutputQueue {
       MutexLock lock(mutex_);
       if (std::exchange(closing_, true)) return;
       wakes_.Signal();
+      closes_.Signal();
     }
     if (thread_.joinable()) thread_.join();
   }
@@ -77,6 +81,8 @@ class OutputQueue {
             "\n");
       }
       if (!writer_.Write(text)) left_out_.fetch_add(LinesIn(text), std::memory_order_relaxed);
+      MutexLock lock(mutex_);
+      if (!closing_) closes_.WaitFor(mutex_, kRest);
     }
   }
 
@@ -85,6 +91,7 @@ class OutputQueue {
   std::atomic<int64_t> left_out_ = 0;
   Mutex mutex_;
   CondVar wakes_;
+  CondVar closes_;
   std::string waiting_ MUSTER_GUARDED_BY(mutex_);
   int64_t untold_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool closing_ MUSTER_GUARDED_BY(mutex_) = false;
