@@ -24,8 +24,9 @@ constexpr long kListenMicros = 200'000;
 constexpr absl::Duration kCompactInterval = absl::Minutes(1);
 constexpr int64_t kCompactChunk = 20'000;
 
-// Commits of so short a time are announced together.
-constexpr std::chrono::milliseconds kAnnounceGap{1};
+// Commits of so short a time are announced together: one announcement costs Postgres more than a small commit does (every
+// session that listens in the database is woken for it, whatever its channel), and only other replicas' watches wait for it.
+constexpr std::chrono::milliseconds kAnnounceGap{10};
 
 class Receiver final : public pqxx::notification_receiver {
  public:

@@ -34,7 +34,8 @@ void ReadBarrier::Read(Done done, absl::Time deadline) {
 void ReadBarrier::Wake() {
   MutexLock lock(mutex_);
   moved_ = true;
-  wakes_.Signal();
+  // Nearly never does a read wait for it, and a thread that is woken by each commit for nothing costs as much as the commit.
+  if (awaits_memory_) wakes_.Signal();
 }
 
 void ReadBarrier::FailUnasked(const absl::Status& status) {
@@ -88,7 +89,9 @@ bool ReadBarrier::Await(std::vector<PendingRead>& unasked, bool none_waits) {
     if (none_waits) {
       wakes_.Wait(mutex_);
     } else if (!moved_) {
+      awaits_memory_ = true;
       wakes_.WaitFor(mutex_, options_.read_poll);
+      awaits_memory_ = false;
     }
   }
   moved_ = false;

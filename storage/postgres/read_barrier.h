@@ -72,7 +72,8 @@ class ReadBarrier {
   Mutex mutex_;
   CondVar wakes_;
   std::vector<PendingRead> new_reads_ MUSTER_GUARDED_BY(mutex_);
-  bool moved_ MUSTER_GUARDED_BY(mutex_) = false;  // memory, since the reads looked at it
+  bool moved_ MUSTER_GUARDED_BY(mutex_) = false;          // memory, since the reads looked at it
+  bool awaits_memory_ MUSTER_GUARDED_BY(mutex_) = false;  // a read does, and the thread sleeps
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };

@@ -15,10 +15,6 @@ bool IsGone(const Watcher& watcher) { return watcher.cancelled() || watcher.ende
 
 }  // namespace
 
-void WatchHub::Stop() {
-  for (const Watchers& left : waker_.Stop()) WakeAll(left);
-}
-
 void WatchHub::Join(std::shared_ptr<Watcher> watcher) { watchers_.Add(std::move(watcher)); }
 
 void WatchHub::Send(const std::vector<JournalRow>& rows) {
@@ -30,7 +26,7 @@ void WatchHub::Send(const std::vector<JournalRow>& rows) {
       if (watcher->Offer(shared)) to_wake.push_back(watcher);
     });
   }
-  WakeSoon(std::move(to_wake));
+  waker_.Add(std::move(to_wake));
 }
 
 void WatchHub::EndAll(const absl::Status& status) {
@@ -47,7 +43,7 @@ void WatchHub::Tend(const Position& at) {
       if (watcher->Progress(at.revision, at.incarnation)) to_wake.push_back(watcher);
     }
   }
-  WakeSoon(std::move(to_wake));
+  waker_.Add(std::move(to_wake));
 }
 
 WatchHub::Watchers WatchHub::TakeTurn() {
@@ -64,15 +60,6 @@ int64_t WatchHub::Count() const {
   MutexLock lock(mutex_);
   return std::count_if(watchers_.all().begin(), watchers_.all().end(),
                        [](const auto& watcher) { return !IsGone(*watcher); });
-}
-
-void WatchHub::WakeSoon(Watchers watchers) {
-  // False: it stops, and all watches end.
-  if (!watchers.empty()) (void)waker_.Add(std::move(watchers));
-}
-
-void WatchHub::WakeAll(const Watchers& watchers) {
-  for (const auto& watcher : watchers) watcher->Wake();
 }
 
 }  // namespace muster::storage

@@ -6,22 +6,22 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "services/common/job_queue.h"
+#include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
 #include "storage/postgres/watch.h"
 #include "storage/postgres/watch_index.h"
+#include "storage/postgres/watch_waker.h"
 
 namespace muster::storage {
 
-// The watchers that are sent changes: each those that it wants, and nobody is woken for others'. A
-// thread of its own wakes their readers, so that no stream is written by whoever commits.
+// The watchers that are sent changes: each those that it wants, and nobody is woken for others'.
 // Thread-safe.
 class WatchHub {
  public:
-  // Ends the thread, with nobody left to be woken; to be called after the last Send. Idempotent.
-  void Stop();
+  // Wakes who is still to be woken; to be called after the last Send. Idempotent.
+  void Stop() { waker_.Stop(); }
 
   // Held from before memory shows a change until watchers were sent it: who looks at memory and
   // joins under it sees the change there or is sent it, never both. Taken before the memory's
@@ -39,17 +39,18 @@ class WatchHub {
   int64_t Count() const;
 
  private:
-  using Watchers = std::vector<std::shared_ptr<Watcher>>;
+  using Watchers = WatchWaker::Watchers;
+
+  // How much later than the first of several changes a reader may hear of the others.
+  static constexpr absl::Duration kWakeRest = absl::Milliseconds(4);
 
   // Who is to be told of progress now.
   Watchers TakeTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WakeSoon(Watchers watchers);
-  static void WakeAll(const Watchers& watchers);
 
   mutable Mutex mutex_;
   WatchIndex watchers_ MUSTER_GUARDED_BY(mutex_);
   size_t next_told_ MUSTER_GUARDED_BY(mutex_) = 0;  // of the index's watchers
-  JobQueue<Watchers> waker_{1, &WatchHub::WakeAll};
+  WatchWaker waker_{kWakeRest};
 };
 
 }  // namespace muster::storage

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "storage/postgres/watch.h"
+
+namespace muster::storage {
+
+// Wakes the readers of watches on a thread of its own, so that no stream is written by whoever
+// commits; then it rests for a moment. What is committed meanwhile reaches a reader together, as one
+// bundle and by one wake. Thread-safe.
+class WatchWaker {
+ public:
+  using Watchers = std::vector<std::shared_ptr<Watcher>>;
+
+  explicit WatchWaker(absl::Duration rest);
+  ~WatchWaker() { Stop(); }
+
+  // They are woken soon, at once after a quiet time. Who was added twice is woken twice: the second
+  // time for nothing.
+  void Add(Watchers watchers);
+  // Ends the thread, with nobody left to be woken; to be called after the last Add. Idempotent.
+  void Stop();
+
+ private:
+  void Run();
+
+  const absl::Duration rest_;
+  Mutex mutex_;
+  CondVar wakes_;
+  CondVar stops_;
+  Watchers waiting_ MUSTER_GUARDED_BY(mutex_);
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace muster::storage
