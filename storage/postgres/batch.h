@@ -113,8 +113,11 @@ absl::Status Batch<State>::Run(LaneCommand<State>& command) {
 
 template <class State>
 void Batch<State>::Store(Transaction& tx, const storage::Store<State>& store) {
-  // Also what changes nothing is decided by all that was committed before.
-  if (changes().empty()) return journal::Expect(tx, from_);
+  if (changes().empty()) {
+    journal::ChangesNothing(tx);
+    // It too is decided by all that was committed before.
+    return journal::Expect(tx, from_);
+  }
   journal::Move(tx, from_, staged_.revision(), id_, now_);
   store.Write(tx, LastPerKey());
   rows_ = ToJournal(store);

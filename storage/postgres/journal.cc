@@ -84,6 +84,8 @@ void Expect(Transaction& tx, const Position& at) {
   tx.Queue(kExpect, {at.revision, at.batch, at.incarnation});
 }
 
+void ChangesNothing(Transaction& tx) { tx.ChangesNothing(); }
+
 void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_view batch,
           absl::Time commit_time) {
   tx.Queue(kMove,

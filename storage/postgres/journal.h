@@ -58,6 +58,8 @@ std::vector<JournalRow> Read(Transaction& tx, int64_t after, int64_t upto, int64
 // Locks the head where `at` knows it, until the transaction ends. Is sent with the next statement;
 // where the head is elsewhere, as Move.
 void Expect(Transaction& tx, const Position& at);
+// `tx` locks rows at most: whatever becomes of its COMMIT, nothing is in doubt.
+void ChangesNothing(Transaction& tx);
 // Moves the head on from where `from` knows it, at no time before its last, and locks it until the
 // transaction ends. Is sent with the next statement: where the head is elsewhere, that one fails,
 // and the runner says FAILED_PRECONDITION.

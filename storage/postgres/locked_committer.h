@@ -165,7 +165,11 @@ absl::Status LockedCommitter<State>::DecideAndStore(Transaction& tx,
     if (attempt.batch->Full(options_)) break;
     attempt.batch->Decide(command);
   }
-  if (!attempt.batch->changes().empty()) attempt.batch->Store(tx, store_);
+  if (attempt.batch->changes().empty()) {
+    journal::ChangesNothing(tx);
+  } else {
+    attempt.batch->Store(tx, store_);
+  }
   return absl::OkStatus();
 }
 

@@ -65,6 +65,9 @@ class Transaction {
     queued_.Add(fault.after);
   }
 
+  // What was said and is queued locks rows at most: if COMMIT's outcome is lost, nothing is in doubt.
+  void ChangesNothing() { changes_nothing_ = true; }
+
   // Says BEGIN with another isolation level; must be the first.
   void BeginRepeatableRead() {
     begun_ = read_only_ = true;
@@ -89,7 +92,9 @@ class Transaction {
   }
 
   // Whether the end of this transaction matters to anybody.
-  bool Writes() const { return !read_only_ && (begun_ || !queued_.empty()); }
+  bool Matters() const { return !read_only_ && (begun_ || !queued_.empty()); }
+  // Whether it must be known what became of it.
+  bool Changes() const { return Matters() && !changes_nothing_; }
 
   // Sends what is queued, and BEGIN if that was not said yet, and waits for the answers.
   void Flush() {
@@ -136,6 +141,7 @@ class Transaction {
   const absl::string_view purpose_;
   bool begun_ = false;
   bool read_only_ = false;
+  bool changes_nothing_ = false;
 };
 
 }  // namespace muster::storage

@@ -139,11 +139,12 @@ TransactionRunner::Attempt TransactionRunner::Try(const TransactionBody& body, b
       tx.RollBack();
       return {Outcome::kFailed, std::move(status)};
     }
-    committing = tx.Writes();
+    committing = tx.Changes();
+    const bool matters = tx.Matters();
     connection.TakeWarning();
     const absl::Time commits = absl::Now();
     tx.Commit();
-    return Committed(connection, committing, began, commits);
+    return Committed(connection, matters, committing, began, commits);
   });
 }
 
@@ -153,8 +154,9 @@ struct TransactionRunner::Sent::Parts {
   std::string purpose = {};
   std::optional<ConnectionPool::Loan> loan = {};
   std::optional<Transaction> tx = {};  // on the loan
-  bool committing = false;
-  int session = 0;  // the process that serves it
+  bool matters = false;                // its end does
+  bool committing = false;             // and what became of it must be known
+  int session = 0;                     // the process that serves it
   absl::Time began = absl::Now();
   absl::Time commits = {};
 };
@@ -167,7 +169,7 @@ TransactionRunner::Sent::~Sent() {
 }
 
 int TransactionRunner::Sent::socket() const {
-  const bool waits = parts_->attempt.outcome == Outcome::kDone && parts_->committing;
+  const bool waits = parts_->attempt.outcome == Outcome::kDone && parts_->matters;
   return waits ? (*parts_->loan)->raw().sock() : -1;
 }
 
@@ -191,7 +193,8 @@ TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
     }
     connection.TakeWarning();
     parts->commits = absl::Now();
-    parts->committing = tx.Writes();
+    parts->matters = tx.Matters();
+    parts->committing = tx.Changes();
     parts->session = connection.raw().backendpid();
     tx.SendCommit();
     std::move(unsent).Cancel();
@@ -210,7 +213,7 @@ absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve
     result = Guard(connection, parts->committing, [&] {
       const absl::Cleanup ended = [&] { parts->tx.reset(); };
       parts->tx->FinishCommit();
-      return Committed(connection, parts->committing, parts->began, parts->commits);
+      return Committed(connection, parts->matters, parts->committing, parts->began, parts->commits);
     });
   }
   const int session = parts->session;
@@ -227,13 +230,14 @@ absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve
   return result.status;
 }
 
-TransactionRunner::Attempt TransactionRunner::Committed(Connection& connection, bool wrote,
-                                                        absl::Time began, absl::Time commits) {
-  if (!wrote) return {};
+TransactionRunner::Attempt TransactionRunner::Committed(Connection& connection, bool mattered,
+                                                        bool committing, absl::Time began,
+                                                        absl::Time commits) {
+  if (!mattered) return {};
   // A COMMIT that is cancelled while it waits for its synchronous standby says OK all the same: it
   // is done here, and may be lost with this server.
   const std::string warning = connection.TakeWarning();
-  if (!warning.empty()) return {Outcome::kInDoubt, InDoubt(warning)};
+  if (!warning.empty()) return Lost(connection, committing, warning);
   if (observer() != nullptr) observer()->Committed(absl::Now() - began, absl::Now() - commits);
   return {};
 }

@@ -103,8 +103,9 @@ class TransactionRunner {
   absl::Status RunLoop(const TransactionBody& body, bool in_transaction,
                        const OutcomeResolver& resolve, absl::string_view purpose);
   Attempt Try(const TransactionBody& body, bool in_transaction, absl::string_view purpose);
-  // COMMIT went through, if the transaction wrote anything.
-  Attempt Committed(Connection& connection, bool wrote, absl::Time began, absl::Time commits);
+  // COMMIT went through, if the transaction had one that matters. `committing`: as for Guard.
+  Attempt Committed(Connection& connection, bool mattered, bool committing, absl::Time began,
+                    absl::Time commits);
   // Calls `step`, which may throw what libpqxx throws, and sets `committing` before the outcome
   // can be unknown.
   Attempt Guard(Connection& connection, const bool& committing,

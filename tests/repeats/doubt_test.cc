@@ -30,13 +30,20 @@ class DoubtTest : public ::testing::Test {
     database_.Execute(
         "UPDATE quota.journal_head SET compacted_revision = revision; DELETE FROM quota.journal");
   }
-  static absl::StatusOr<quota::v1::Quota> Create(Replica& replica, const std::string& id,
-                                                 const std::string& parent) {
+  static quota::v1::CreateQuotaRequest Asked(const std::string& id, const std::string& parent) {
     quota::v1::CreateQuotaRequest request;
     request.set_parent(parent);
     request.set_quota_id("RNO2A~gd-8xa100-i128~default");
     request.mutable_quota()->set_limit(3);
     request.set_request_id(id);
+    return request;
+  }
+  static absl::StatusOr<quota::v1::Quota> Create(Replica& replica, const std::string& id,
+                                                 const std::string& parent) {
+    return Create(replica, Asked(id, parent));
+  }
+  static absl::StatusOr<quota::v1::Quota> Create(Replica& replica,
+                                                 const quota::v1::CreateQuotaRequest& request) {
     grpc::ClientContext context;
     quota::v1::Quota answer;
     const auto stub = quota::v1::QuotaService::NewStub(replica.channel());
@@ -69,6 +76,18 @@ class DoubtTest : public ::testing::Test {
   std::atomic<bool> is_done_ = true;
   const std::unique_ptr<Replica> other_ = std::make_unique<Replica>(database_, &clock_);
 };
+
+// Nothing of it can have been done: it is asked again, and nobody waits to learn what became of it.
+TEST_F(DoubtTest, WhatWouldChangeNothingIsNotInDoubt) {
+  const auto one = Doubting();
+  lose_ = true;
+  quota::v1::CreateQuotaRequest request = Asked("r", "organizations/acme");
+  request.set_validate_only(true);
+  EXPECT_THAT(Create(*one, request), IsOk());
+  EXPECT_FALSE(lose_);
+  EXPECT_FALSE(hidden_) << "somebody asked what became of it";
+  EXPECT_EQ(Created(), "0");
+}
 
 TEST_F(DoubtTest, WhatWasDoneIsTold) { ExpectOnce(); }
 
