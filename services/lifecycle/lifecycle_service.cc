@@ -59,13 +59,16 @@ storage::Auditor::Stats LifecycleService::audit_stats() const { return orphans_-
 
 int64_t LifecycleService::epoch() const { return reconciler_->epoch(); }
 
+bool LifecycleService::leaderless() const { return reconciler_->loop_facts()().leaderless; }
+
 absl::Status LifecycleService::StartReconciling(const Peers& peers) {
   if (peers.quota == nullptr || peers.capacity == nullptr || peers.configuration == nullptr) {
     return absl::InvalidArgumentError("Lifecycle needs channels to its three peers.");
   }
   catalogue_ = std::make_shared<CatalogueMirror>(peers.capacity);
   handlers_->SetPeers(catalogue_,
-                      std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.policy));
+                      std::make_shared<Advisor>(peers, catalogue_, lane_.get(), options_.policy,
+                                                reconciler_->loop_facts()));
   catalogue_->Start([reconciler = reconciler_.get()] { reconciler->CatalogueChanged(); });
   reconciler_->Start(peers, catalogue_);
   orphans_->Start(peers);

@@ -48,6 +48,8 @@ class LifecycleService {
   BooksAuditor& books_auditor() { return *auditor_; }
   // Of this replica's leadership; 0: another one reconciles.
   int64_t epoch() const;
+  // No replica leads, nor has for a while.
+  bool leaderless() const;
 
   // Starts to follow the catalogue and to reconcile. Once the server takes calls.
   absl::Status StartReconciling(const Peers& peers);

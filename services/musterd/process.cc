@@ -244,7 +244,10 @@ std::vector<page::ServiceHealth> Process::HealthOfParts() const {
                    .watchers = stats.watchers,
                    .commands = stats.commands,
                    .failed_batches = stats.failed_batches});
-    if (part.name == "lifecycle") all.back().epoch = lifecycle_->epoch();
+    if (part.name == "lifecycle") {
+      all.back().epoch = lifecycle_->epoch();
+      all.back().leaderless = lifecycle_->leaderless();
+    }
   }
   return all;
 }

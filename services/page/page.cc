@@ -27,6 +27,7 @@ json ToJson(const ServiceHealth& health) {
               {"commands", health.commands},
               {"failedBatches", health.failed_batches}};
   if (health.epoch) out["epoch"] = *health.epoch;
+  if (health.leaderless) out["leaderless"] = true;
   return out;
 }
 

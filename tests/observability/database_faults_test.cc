@@ -1,4 +1,5 @@
 // Of the database and whoever else is in it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -12,6 +13,9 @@
 
 namespace muster::testing {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kWaitForStandby[] = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
 
@@ -50,6 +54,25 @@ TEST_F(DatabaseFaults, AHeadThatSomebodyHolds) {
        .alerts = {"MusterCommandsStuck", "MusterNoLeader", "MusterFleetNotReconciled"},
        .may_fire = {"MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterSlow",
                     "MusterDatabaseAway", "MusterAuditsFail"},
+       .may_linger = {"MusterErrorBudgetBurnSlow"}});
+}
+
+// What is asked is committed, and nobody does it: `explain` and the page say so.
+TEST_F(DatabaseFaults, ALeaseThatSomebodyHolds) {
+  Start(Fast());
+  Run({.name = "a session holds the lock of lifecycle's lease",
+       .inject = [&] { Hold("SELECT * FROM lifecycle.lease_heartbeat FOR UPDATE"); },
+       .mend =
+           [&] {
+             EXPECT_TRUE(muster_->Resize(5).ok());
+             const Finished said = muster_->Ctl({"explain", "nodepool", "example-nodepool"});
+             EXPECT_THAT(said.output, HasSubstr("NO_LEADER"));
+             EXPECT_THAT(said.output, Not(HasSubstr("cannot commit")));
+             LetGo();
+           },
+       .alerts = {"MusterNoLeader", "MusterFleetNotReconciled"},
+       .may_fire = {"MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow", "MusterSlow",
+                    "MusterAuditsFail"},
        .may_linger = {"MusterErrorBudgetBurnSlow"}});
 }
 

@@ -43,12 +43,13 @@ void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
 }  // namespace
 
 Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue,
-                 const Lane* lane, Policy policy)
+                 const Lane* lane, Policy policy, std::function<LoopFacts()> loop)
     : peer_client_(peers),
       what_if_(peers),
       catalogue_(std::move(catalogue)),
       lane_(*lane),
       policy_(policy),
+      loop_(std::move(loop)),
       jobs_(kThreads, [](auto& job) { job(); }) {}
 
 void Advisor::Explain(Snapshot rows, absl::Time deadline,
@@ -59,6 +60,7 @@ void Advisor::Explain(Snapshot rows, absl::Time deadline,
       snapshot.answers.claim.value.reclaimed =
           what_if_.AskReclaimed(snapshot.pool->uid, TimeoutOf(deadline));
     }
+    snapshot.loop = loop_();
     std::vector<v1::NodePoolObstacle> obstacles;
     for (const Obstacle& obstacle : lifecycle::Explain(snapshot, Plan(snapshot))) {
       if (obstacles.size() == kMaxObstacles) break;

@@ -25,9 +25,9 @@ namespace muster::lifecycle {
 // themselves.
 class Advisor {
  public:
-  // `lane` outlives the advisor.
+  // `lane` outlives the advisor. `loop` says at any time whether somebody reconciles.
   Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Lane* lane,
-          Policy policy);
+          Policy policy, std::function<LoopFacts()> loop);
 
   // Calls `done` on one of the advisor's threads, at `deadline` at about the latest; never when the
   // advisor ends first. `rows`: as SnapshotOf made them.
@@ -50,6 +50,7 @@ class Advisor {
   const std::shared_ptr<const CatalogueMirror> catalogue_;
   const Lane& lane_;
   const Policy policy_;
+  const std::function<LoopFacts()> loop_;
   JobQueue<absl::AnyInvocable<void()>> jobs_;
 };
 

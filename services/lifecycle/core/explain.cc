@@ -68,7 +68,9 @@ class Explainer {
     }
     DisruptionBudget();
     OnTheirWay();
-    if (found_.empty() && !plan_.actions.empty()) {
+    if (snapshot_.loop.leaderless) {
+      NobodyReconciles();
+    } else if (found_.empty() && !plan_.actions.empty()) {
       Add(ObstacleReason::kChanging,
           "Changes are being carried out: the next pass goes on from them.", Actor::kNobody);
     }
@@ -97,6 +99,17 @@ class Explainer {
     if (catalogue_check_.validity == Validity::kUnknown) {
       Add(ObstacleReason::kCatalogueUnknown, "The catalogue could not be read.", Actor::kOperator);
     }
+  }
+
+  // A pool that is where it should be does not need them.
+  void NobodyReconciles() {
+    if (found_.empty() && plan_.actions.empty()) return;
+    std::string message =
+        "No replica of lifecycle reconciles: nothing happens to the pool until one does.";
+    if (!snapshot_.loop.can_commit)
+      absl::StrAppend(&message, " The one that says so cannot commit, and so cannot lead.");
+    Add(ObstacleReason::kNoLeader, std::move(message), Actor::kOperator);
+    std::rotate(found_.begin(), found_.end() - 1, found_.end());
   }
 
   // What a pool runs already was taken from under it by whoever runs the zone.

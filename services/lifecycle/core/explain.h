@@ -12,6 +12,7 @@ enum class Actor { kNobody, kUser, kQuotaAdmin, kCapacity, kOperator };
 
 // What an obstacle is, beside what a plan defers (DeferReason).
 enum class ObstacleReason {
+  kNoLeader,
   kChanging,
   kInvalidSpec,
   kCatalogueUnknown,
@@ -31,7 +32,7 @@ enum class ObstacleReason {
   kBooting,
   kLeaving,
 };
-inline constexpr int kObstacleReasons = 18;
+inline constexpr int kObstacleReasons = 19;
 
 // See muster.lifecycle.v1.NodePoolObstacle.
 struct Obstacle {
@@ -50,8 +51,8 @@ const char* ObstacleReasonName(ObstacleReason reason);
 // Who must act so that what is deferred is done.
 Actor ActorOf(DeferReason reason);
 
-// Why the pool is not where it should be, most important first: what keeps it from all (its spec,
-// services out of reach), from growing (quota, capacity, configuration), and then what single Nodes
+// Why the pool is not where it should be, most important first: what keeps it from all (nobody
+// reconciles, its spec, services out of reach), from growing (quota, capacity, configuration), and then what single Nodes
 // wait for. Empty: it is where it should be. `plan` must be Plan(snapshot). Pure.
 std::vector<Obstacle> Explain(const Snapshot& snapshot, const PoolPlan& plan);
 

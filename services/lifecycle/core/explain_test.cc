@@ -75,6 +75,14 @@ Sim Releasing() {
 
 const std::map<std::string, Case>& Cases() {
   static const auto& cases = *new std::map<std::string, Case>{
+      {"NO_LEADER",
+       {Actor::kOperator, When::kOpen,
+        [] {
+          return At(Live(1), [](Simulation& s) {
+            s.Resize(51);
+            s.loop.leaderless = true;
+          });
+        }}},
       // --- what the pool is, and what the other services say ---
       {"INVALID_SPEC",
        {Actor::kUser, When::kOpen,
@@ -369,6 +377,19 @@ TEST(Obstacles, EachHasACase) {
   for (const auto& [reason, unused] : Cases()) covered.insert(reason);
   EXPECT_EQ(covered, AllReasons());
   EXPECT_FALSE(covered.contains("")) << "an enumerator without a word, or too high a count";
+}
+
+TEST(Obstacles, ThatNobodyReconcilesComesFirstAndOnlyOfWhatHasToHappen) {
+  const Sim sim = Live(1);
+  sim->loop.leaderless = true;
+  EXPECT_TRUE(sim->Obstacles().empty()) << "it is where it should be";
+  sim->Resize(51);
+  EXPECT_THAT(sim->Obstacles(), ::testing::ElementsAre("NO_LEADER", "OVER_QUOTA"));
+  EXPECT_THAT(sim->ObstacleTexts()[0], ::testing::Not(::testing::HasSubstr("cannot commit")));
+  sim->loop.can_commit = false;
+  EXPECT_THAT(sim->ObstacleTexts()[0], ::testing::HasSubstr("cannot commit"));
+  sim->loop.leaderless = false;
+  EXPECT_THAT(sim->Obstacles(), ::testing::ElementsAre("OVER_QUOTA")) << "another replica can";
 }
 
 // "What callers are promised in a status message, an event or explain names who must act and by

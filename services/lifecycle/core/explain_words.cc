@@ -86,6 +86,8 @@ const char* DeferReasonName(DeferReason reason) {
 
 const char* ObstacleReasonName(ObstacleReason reason) {
   switch (reason) {
+    case ObstacleReason::kNoLeader:
+      return "NO_LEADER";
     case ObstacleReason::kChanging:
       return "CHANGING";
     case ObstacleReason::kInvalidSpec:

@@ -58,6 +58,7 @@ void LeaseKeeper::CommandEnded(const absl::Status& status, absl::Duration submit
 }
 
 void LeaseKeeper::ProbeEnded(const absl::Status& status, absl::Duration submitted, bool wrote) {
+  probe_failed_ = !status.ok();
   if (!status.ok()) return;
   if (wrote) failing_ = false;
   // An empty command shows nothing while those that write fail.
@@ -83,12 +84,16 @@ LeaseKeeper::Verdict LeaseKeeper::Answered(const absl::StatusOr<int64_t>& epoch,
     return Verdict::kStepDown;
   }
   if (*epoch == 0) {
+    SawLeader(asked);
     epoch_ = 0;
     return Verdict::kStepDown;
   }
   good_until_ = asked_until_;
   const bool same_history = std::exchange(incarnation_, std::string(incarnation)) == incarnation;
-  if (*epoch == epoch_ && same_history && !std::exchange(refused_, false)) return Verdict::kNothing;
+  if (*epoch == epoch_ && same_history && !std::exchange(refused_, false)) {
+    SawLeader(asked);
+    return Verdict::kNothing;
+  }
   epoch_ = 0;
   return Verdict::kTakeOver;
 }

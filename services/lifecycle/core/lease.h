@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/state.h"
 
 // Who reconciles. Two rows say it: the heartbeat, which is outside the journal, beat by beat; and
@@ -92,14 +94,24 @@ class LeaseKeeper {
   // Under which it leads; 0: it does not.
   int64_t epoch() const { return epoch_; }
 
+  // --- whether anybody leads ---
+  // At `now` some replica had the lease, this one or another. Beats that were answered need not be told.
+  void SawLeader(absl::Duration now) { led_ = std::max(led_, now); }
+  // Longer than a handover takes nobody was seen to lead.
+  LoopFacts Facts(absl::Duration now) const {
+    return {.leaderless = now - led_ > ttl_, .can_commit = !failing_ && !probe_failed_};
+  }
+
  private:
   const absl::Duration ttl_;
   absl::Duration proven_ = -absl::InfiniteDuration();  // since when a proof was under way
   bool failing_ = false;                               // the last that wrote was not committed
+  bool probe_failed_ = false;                          // the last one
   absl::Duration asked_until_ = -absl::InfiniteDuration();
   absl::Duration good_until_ = -absl::InfiniteDuration();
   int64_t epoch_ = 0;
-  std::string incarnation_;  // of its last beat that was answered
+  absl::Duration led_ = -absl::InfiniteDuration();  // when somebody was last seen to lead
+  std::string incarnation_;                         // of its last beat that was answered
   bool refused_ = false;
 };
 

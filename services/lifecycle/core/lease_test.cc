@@ -204,6 +204,38 @@ TEST_F(Keeper, TakesOverAnewWithEveryEpochHistoryAndRefusal) {
   EXPECT_EQ(Answered(4, "h2"), Verdict::kNothing);
 }
 
+TEST_F(Keeper, SaysThatNobodyLeadsOnceNobodyWasSeenToForATtl) {
+  keeper_.SawLeader(now_);
+  EXPECT_EQ(keeper_.Facts(now_ + kTtl), LoopFacts());
+  Pass(kTtl + absl::Milliseconds(1));
+  EXPECT_TRUE(keeper_.Facts(now_).leaderless);
+  // Another has the lease, and then no more.
+  Prove();
+  EXPECT_EQ(Answered(0), Verdict::kStepDown);
+  EXPECT_EQ(keeper_.Facts(now_), LoopFacts());
+  Pass(kTtl + absl::Milliseconds(1));
+  EXPECT_EQ(keeper_.Facts(now_), (LoopFacts{.leaderless = true, .can_commit = true}));
+  // A lease that is granted leads nobody before the takeover is committed.
+  Prove();
+  ASSERT_EQ(Answered(3), Verdict::kTakeOver);
+  EXPECT_TRUE(keeper_.Facts(now_).leaderless);
+  keeper_.TookOver(3);
+  EXPECT_EQ(Answered(3), Verdict::kNothing);
+  EXPECT_EQ(keeper_.Facts(now_), LoopFacts());
+}
+
+TEST_F(Keeper, SaysThatItCanNotCommitWhileThatFails) {
+  Lead(3);
+  keeper_.CommandEnded(absl::InternalError("a constraint"), now_);
+  EXPECT_FALSE(keeper_.Facts(now_).can_commit);
+  keeper_.CommandEnded(absl::OkStatus(), now_);
+  EXPECT_TRUE(keeper_.Facts(now_).can_commit);
+  keeper_.ProbeEnded(absl::UnavailableError("away"), now_, false);
+  EXPECT_FALSE(keeper_.Facts(now_).can_commit);
+  Prove();
+  EXPECT_TRUE(keeper_.Facts(now_).can_commit);
+}
+
 // Two replicas and their row under a clock that is set at random: whoever asks, no epoch is ever
 // given to two, nor twice to one that another came after.
 TEST(Lease, NoEpochIsGivenToTwo) {

@@ -52,6 +52,7 @@ class Simulation : public SimPeers, public SimAgents {
   CatalogueFacts catalogue{true, TypeFacts{"gd-8xa100-i128", 8, false, 0}, true, true};
   Policy policy = {};
   std::optional<int64_t> obtainable = {};  // see Snapshot
+  LoopFacts loop = {};                     // likewise
   // Told of all that is committed, as a subscriber of a lane.
   std::function<void(absl::Span<const Revised<State::Change>>)> on_commit = {};
 
@@ -134,6 +135,7 @@ class Simulation : public SimPeers, public SimAgents {
     snapshot.policy = policy;
     snapshot.now = now_;
     snapshot.obtainable = obtainable;
+    snapshot.loop = loop;
     snapshot.answers = Ask(demand);
     return snapshot;
   }

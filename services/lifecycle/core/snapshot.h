@@ -136,6 +136,13 @@ struct PeerReplies {
   PeerReply<ConfigurationFacts> configuration = {};
 };
 
+// Of the reconcile loop, as the replica knows it that is asked.
+struct LoopFacts {
+  bool leaderless = false;  // no replica leads, nor has for a while: nothing is reconciled
+  bool can_commit = true;   // this replica can, as far as it has tried
+  bool operator==(const LoopFacts&) const = default;
+};
+
 // The rows must outlive it, unless `keeps` has them.
 struct Snapshot {
   const Cluster* cluster = nullptr;
@@ -148,6 +155,7 @@ struct Snapshot {
   absl::Time now = kNever;
   // Of an autoscaled pool: machines that it could hold (HeardStock::Obtainable); nullopt: not known.
   std::optional<int64_t> obtainable = {};
+  LoopFacts loop = {};  // only explanations ask
   std::vector<std::shared_ptr<const void>> keeps = {};
 };
 

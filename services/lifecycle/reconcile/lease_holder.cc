@@ -49,6 +49,11 @@ void LeaseHolder::Refused() {
 }
 
 void LeaseHolder::Hold() {
+  {
+    // Nobody is blamed before there was time to lead.
+    MutexLock lock(mutex_);
+    keeper_.SawLeader(clock_.Now());
+  }
   while (!stopping()) {
     Probe(options_.ttl / 4);
     Beat();
@@ -101,7 +106,7 @@ void LeaseHolder::Beat() {
     step = keeper_.Next(now);
     if (step == LeaseKeeper::Step::kBeat) length = keeper_.Ask(now);
   }
-  if (step == LeaseKeeper::Step::kWait) return;
+  if (step == LeaseKeeper::Step::kWait) return Look();
   if (step == LeaseKeeper::Step::kGiveUp) {
     log::Warn("this replica cannot commit", {{"holder", holder_}});
     Tell();
@@ -129,6 +134,14 @@ void LeaseHolder::Beat() {
     keeper_.TookOver(*epoch);
   }
   Tell();
+}
+
+void LeaseHolder::Look() {
+  const absl::Duration now = clock_.Now();
+  const absl::StatusOr<bool> is_held = store_.IsHeld();
+  if (!is_held.ok() || !*is_held) return;
+  MutexLock lock(mutex_);
+  keeper_.SawLeader(now);
 }
 
 absl::Status LeaseHolder::TakeOver(int64_t epoch, const std::string& incarnation) {

@@ -39,6 +39,11 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   const std::string& holder() const { return holder_; }
   // Under which this replica leads; 0: it does not.
   int64_t epoch() const { return epoch_; }
+  // Whether anybody leads, and this replica could.
+  LoopFacts facts() {
+    MutexLock lock(mutex_);
+    return keeper_.Facts(clock_.Now());
+  }
 
   // A plan that was submitted at `submitted` of the steady clock ended so.
   void PlanEnded(const absl::Status& status, absl::Duration submitted);
@@ -50,6 +55,8 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   // Submits a probe unless one is under way, and waits for its end, at most for `most`.
   void Probe(absl::Duration most);
   void Beat();
+  // Looks whether another replica has what this one may not ask for.
+  void Look();
   absl::Status TakeOver(int64_t epoch, const std::string& incarnation);
   // Says what the keeper decided.
   void Tell();

@@ -2,6 +2,7 @@
 
 #include <prometheus/collectable.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -43,6 +44,10 @@ class Reconciler {
   std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
   // 0: another replica holds the lease.
   int64_t epoch() const { return lease_->epoch(); }
+  // Says at any time, also after this ended, whether somebody reconciles.
+  std::function<LoopFacts()> loop_facts() const {
+    return [lease = lease_] { return lease->facts(); };
+  }
 
  private:
   void Loop();

@@ -23,6 +23,9 @@ constexpr Statement kUpdateBeat = {
     "update_beat",
     "UPDATE lease_heartbeat SET holder = $1::text, epoch = $2::bigint, write_time = "
     "$3::timestamptz, expire_time = $4::timestamptz WHERE name = 'reconciler' RETURNING epoch"};
+constexpr Statement kLook = {"look_at_beat",
+                             "SELECT holder, epoch, write_time, expire_time, clock_timestamp()"
+                             " FROM lease_heartbeat WHERE name = 'reconciler'"};
 // Another's that came first stays.
 constexpr Statement kInsertBeat = {
     "insert_beat",
@@ -30,11 +33,15 @@ constexpr Statement kInsertBeat = {
     "('reconciler', $1::text, $2::bigint, $3::timestamptz, $4::timestamptz) ON CONFLICT DO NOTHING "
     "RETURNING epoch"};
 
+Heartbeat ToHeartbeat(const pqxx::row& row) {
+  return {row[0].c_str(), row[1].as<int64_t>(), FromSqlTime(row[2].c_str()),
+          FromSqlTime(row[3].c_str())};
+}
+
 std::optional<Heartbeat> Read(Transaction& tx) {
   const pqxx::result rows = tx.Exec(kReadBeat);
   if (rows.empty()) return std::nullopt;
-  return Heartbeat{rows[0][0].c_str(), rows[0][1].as<int64_t>(), FromSqlTime(rows[0][2].c_str()),
-                   FromSqlTime(rows[0][3].c_str())};
+  return ToHeartbeat(rows[0]);
 }
 
 // False: another replica was first.
@@ -62,6 +69,18 @@ absl::StatusOr<int64_t> LeaseStore::Beat(const std::string& holder, absl::Durati
   });
   if (!status.ok()) return status;
   return epoch;
+}
+
+absl::StatusOr<bool> LeaseStore::IsHeld() {
+  bool is_held = false;
+  const absl::Status status = runner_.RunStatement([&](Transaction& tx) {
+    const pqxx::result rows = tx.Exec(kLook);
+    is_held =
+        !rows.empty() && !lifecycle::IsOver(ToHeartbeat(rows[0]), FromSqlTime(rows[0][4].c_str()));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return is_held;
 }
 
 absl::Status LeaseStore::Release(const std::string& holder) {

@@ -22,6 +22,9 @@ class LeaseStore {
   // the database is away. UNKNOWN: it went away before it said whether this was written.
   absl::StatusOr<int64_t> Beat(const std::string& holder, absl::Duration ttl);
 
+  // Whether a replica has it, and its time is not over. UNAVAILABLE: the database is away.
+  absl::StatusOr<bool> IsHeld();
+
   // Gives it up at once, if `holder` has it.
   absl::Status Release(const std::string& holder);
 

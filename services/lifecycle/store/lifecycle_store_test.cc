@@ -273,6 +273,19 @@ TEST_F(LifecycleStoreTest, OneReplicaHoldsTheLease) {
   EXPECT_EQ(a.Beat("a", absl::Seconds(5)).value(), 10);
 }
 
+TEST_F(LifecycleStoreTest, WhetherAReplicaHasTheLeaseIsSeenByAll) {
+  LeaseStore a({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"});
+  EXPECT_EQ(a.IsHeld().value(), false) << "nobody ever had it";
+  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 1);
+  LeaseStore b({.conninfo = database_.conninfo("lifecycle"), .schema = "lifecycle"});
+  EXPECT_EQ(b.IsHeld().value(), true);
+  database_.Execute("UPDATE lifecycle.lease_heartbeat SET expire_time = now() - interval '1 s'");
+  EXPECT_EQ(b.IsHeld().value(), false);
+  EXPECT_EQ(a.Beat("a", absl::Hours(1)).value(), 2);
+  ASSERT_THAT(a.Release("a"), IsOk());
+  EXPECT_EQ(b.IsHeld().value(), false);
+}
+
 TEST(LifecycleSchema, IsWhatTheTablesAreDescribedAs) {
   ExpectDescribesSchema(*NewLifecycleStore(), "lifecycle");
 }

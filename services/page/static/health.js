@@ -43,6 +43,12 @@ export class HealthView {
   }
 }
 
+function leader(lane) {
+  if (lane.leaderless) return chip('ill', 'none');
+  return lane.epoch > 0 ? chip('well', `this one, epoch ${lane.epoch}`) :
+                          chip('plain', 'another replica');
+}
+
 function card(name, watch, lane, rate) {
   const row = (label, value, title) => [h('dt', {title}, label), h('dd', {}, value)];
   const rows = [];
@@ -61,11 +67,7 @@ function card(name, watch, lane, rate) {
   if (lane) {
     rows.push(...row('Database', lane.ready ? chip('well', 'ready') : chip('ill', 'out of reach')));
     if (lane.epoch !== undefined)
-      rows.push(...row(
-          'Leader',
-          lane.epoch > 0 ? chip('well', `this one, epoch ${lane.epoch}`) :
-                           chip('plain', 'another replica'),
-          'Which replica reconciles'));
+      rows.push(...row('Leader', leader(lane), 'Which replica reconciles'));
     rows.push(
         ...row('Revision', number(lane.revision)), ...row('Commands waiting', number(lane.queued)),
         ...row('Commands', rate === undefined ? '…' : `${number(Math.round(rate))}/s`),
