@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "services/common/latch.h"
@@ -39,6 +41,8 @@ TEST(WatchWakerTest, WhoIsToBeWokenWhileItRestsWaitsForItsEnd) {
   const auto second = Waiting([&] { ++later; });
   waker.Add({second, second});
   waker.Add({Waiting([&] { ++later; })});
+  // Long enough for one that does not rest.
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
   EXPECT_EQ(later, 0);
   waker.Stop();
   EXPECT_EQ(later, 2);
