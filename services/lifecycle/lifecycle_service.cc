@@ -59,7 +59,7 @@ storage::Auditor::Stats LifecycleService::audit_stats() const { return orphans_-
 
 int64_t LifecycleService::epoch() const { return reconciler_->epoch(); }
 
-bool LifecycleService::leaderless() const { return reconciler_->loop_facts()().leaderless; }
+bool LifecycleService::leaderless() const { return reconciler_->leaderless(); }
 
 absl::Status LifecycleService::StartReconciling(const Peers& peers) {
   if (peers.quota == nullptr || peers.capacity == nullptr || peers.configuration == nullptr) {

@@ -25,7 +25,8 @@ constexpr absl::Duration kCompactInterval = absl::Minutes(1);
 constexpr int64_t kCompactChunk = 20'000;
 
 // Commits of so short a time are announced together: one announcement costs Postgres more than a small commit does (every
-// session that listens in the database is woken for it, whatever its channel), and only other replicas' watches wait for it.
+// session that listens in the database is woken for it, whatever its channel), and only what other replicas do unasked waits
+// for it: their watches and loops.
 constexpr std::chrono::milliseconds kAnnounceGap{10};
 
 class Receiver final : public pqxx::notification_receiver {

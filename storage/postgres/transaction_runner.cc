@@ -154,8 +154,7 @@ struct TransactionRunner::Sent::Parts {
   std::string purpose = {};
   std::optional<ConnectionPool::Loan> loan = {};
   std::optional<Transaction> tx = {};  // on the loan
-  bool matters = false;                // its end does
-  bool committing = false;             // and what became of it must be known
+  bool committing = false;             // what became of it must be known
   int session = 0;                     // the process that serves it
   absl::Time began = absl::Now();
   absl::Time commits = {};
@@ -169,7 +168,7 @@ TransactionRunner::Sent::~Sent() {
 }
 
 int TransactionRunner::Sent::socket() const {
-  const bool waits = parts_->attempt.outcome == Outcome::kDone && parts_->matters;
+  const bool waits = parts_->attempt.outcome == Outcome::kDone && parts_->tx->Matters();
   return waits ? (*parts_->loan)->raw().sock() : -1;
 }
 
@@ -193,7 +192,6 @@ TransactionRunner::Sent TransactionRunner::Send(const TransactionBody& body,
     }
     connection.TakeWarning();
     parts->commits = absl::Now();
-    parts->matters = tx.Matters();
     parts->committing = tx.Changes();
     parts->session = connection.raw().backendpid();
     tx.SendCommit();
@@ -212,8 +210,9 @@ absl::Status TransactionRunner::Finish(Sent sent, const OutcomeResolver& resolve
     Connection& connection = **parts->loan;
     result = Guard(connection, parts->committing, [&] {
       const absl::Cleanup ended = [&] { parts->tx.reset(); };
+      const bool matters = parts->tx->Matters();
       parts->tx->FinishCommit();
-      return Committed(connection, parts->matters, parts->committing, parts->began, parts->commits);
+      return Committed(connection, matters, parts->committing, parts->began, parts->commits);
     });
   }
   const int session = parts->session;

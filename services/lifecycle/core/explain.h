@@ -52,8 +52,9 @@ const char* ObstacleReasonName(ObstacleReason reason);
 Actor ActorOf(DeferReason reason);
 
 // Why the pool is not where it should be, most important first: what keeps it from all (nobody
-// reconciles, its spec, services out of reach), from growing (quota, capacity, configuration), and then what single Nodes
-// wait for. Empty: it is where it should be. `plan` must be Plan(snapshot). Pure.
+// reconciles, its spec, services out of reach), from growing (quota, capacity, configuration), and
+// then what single Nodes wait for. Empty: it is where it should be. `plan` must be Plan(snapshot).
+// Pure.
 std::vector<Obstacle> Explain(const Snapshot& snapshot, const PoolPlan& plan);
 
 }  // namespace muster::lifecycle

@@ -44,6 +44,8 @@ class Reconciler {
   std::shared_ptr<prometheus::Collectable> collectable() const { return metrics_; }
   // 0: another replica holds the lease.
   int64_t epoch() const { return lease_->epoch(); }
+  // No replica leads, nor has for a while.
+  bool leaderless() const { return lease_->facts().leaderless; }
   // Says at any time, also after this ended, whether somebody reconciles.
   std::function<LoopFacts()> loop_facts() const {
     return [lease = lease_] { return lease->facts(); };
