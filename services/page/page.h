@@ -27,7 +27,7 @@ struct ServiceHealth {
   int64_t commands = 0;  // answered since the process began
   int64_t failed_batches = 0;
   std::optional<int64_t> epoch = {};  // lifecycle's: of its lead; 0: another replica leads
-  bool leaderless = false;            // lifecycle: none does
+  bool leaderless = false;            // lifecycle: no replica leads
 };
 
 // The page for people: follows the services and serves what it knows of them.

@@ -84,16 +84,18 @@ LeaseKeeper::Verdict LeaseKeeper::Answered(const absl::StatusOr<int64_t>& epoch,
     return Verdict::kStepDown;
   }
   if (*epoch == 0) {
-    SawLeader(asked);
+    Saw(true, asked);
     epoch_ = 0;
     return Verdict::kStepDown;
   }
   good_until_ = asked_until_;
   const bool same_history = std::exchange(incarnation_, std::string(incarnation)) == incarnation;
   if (*epoch == epoch_ && same_history && !std::exchange(refused_, false)) {
-    SawLeader(asked);
+    Saw(true, asked);
     return Verdict::kNothing;
   }
+  // Nobody leads by it before the takeover is committed.
+  Saw(false, asked);
   epoch_ = 0;
   return Verdict::kTakeOver;
 }

@@ -95,11 +95,15 @@ class LeaseKeeper {
   int64_t epoch() const { return epoch_; }
 
   // --- whether anybody leads ---
-  // At `now` some replica had the lease, this one or another. Beats that were answered need not be told.
-  void SawLeader(absl::Duration now) { led_ = std::max(led_, now); }
-  // Longer than a handover takes nobody was seen to lead.
+  // Whether some replica had the lease at `now`; nullopt: that could not be seen. What beats were answered need not be told.
+  void Saw(std::optional<bool> is_held, absl::Duration now) {
+    free_ = is_held == false;
+    if (is_held == true) held_ = std::max(held_, now);
+  }
+  // Leaderless: longer than a handover takes nobody had it, as far as was seen. Who cannot look does not know.
   LoopFacts Facts(absl::Duration now) const {
-    return {.leaderless = now - led_ > ttl_, .can_commit = !failing_ && !probe_failed_};
+    return {.leaderless = epoch_ == 0 && free_ && now - held_ > ttl_,
+            .can_commit = !failing_ && !probe_failed_};
   }
 
  private:
@@ -110,8 +114,9 @@ class LeaseKeeper {
   absl::Duration asked_until_ = -absl::InfiniteDuration();
   absl::Duration good_until_ = -absl::InfiniteDuration();
   int64_t epoch_ = 0;
-  absl::Duration led_ = -absl::InfiniteDuration();  // when somebody was last seen to lead
-  std::string incarnation_;                         // of its last beat that was answered
+  bool free_ = false;                                // nobody had the lease, when last looked at
+  absl::Duration held_ = -absl::InfiniteDuration();  // when somebody was last seen to have it
+  std::string incarnation_;                          // of its last beat that was answered
   bool refused_ = false;
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <random>
 
 namespace muster::lifecycle {
@@ -204,24 +205,41 @@ TEST_F(Keeper, TakesOverAnewWithEveryEpochHistoryAndRefusal) {
   EXPECT_EQ(Answered(4, "h2"), Verdict::kNothing);
 }
 
-TEST_F(Keeper, SaysThatNobodyLeadsOnceNobodyWasSeenToForATtl) {
-  keeper_.SawLeader(now_);
-  EXPECT_EQ(keeper_.Facts(now_ + kTtl), LoopFacts());
-  Pass(kTtl + absl::Milliseconds(1));
+TEST_F(Keeper, SaysThatNobodyLeadsOnceNobodyHadTheLeaseForATtl) {
+  Prove();
+  EXPECT_FALSE(keeper_.Facts(now_).leaderless) << "it has not looked yet";
+  keeper_.Saw(true, now_);
+  Pass(kTtl);
+  keeper_.Saw(false, now_);
+  EXPECT_FALSE(keeper_.Facts(now_).leaderless) << "another may be taking over";
+  Pass(absl::Milliseconds(1));
   EXPECT_TRUE(keeper_.Facts(now_).leaderless);
-  // Another has the lease, and then no more.
+  // Another has it, and then no more.
   Prove();
   EXPECT_EQ(Answered(0), Verdict::kStepDown);
-  EXPECT_EQ(keeper_.Facts(now_), LoopFacts());
+  EXPECT_FALSE(keeper_.Facts(now_).leaderless);
   Pass(kTtl + absl::Milliseconds(1));
-  EXPECT_EQ(keeper_.Facts(now_), (LoopFacts{.leaderless = true, .can_commit = true}));
+  keeper_.Saw(false, now_);
+  EXPECT_TRUE(keeper_.Facts(now_).leaderless);
   // A lease that is granted leads nobody before the takeover is committed.
   Prove();
   ASSERT_EQ(Answered(3), Verdict::kTakeOver);
   EXPECT_TRUE(keeper_.Facts(now_).leaderless);
   keeper_.TookOver(3);
-  EXPECT_EQ(Answered(3), Verdict::kNothing);
-  EXPECT_EQ(keeper_.Facts(now_), LoopFacts());
+  EXPECT_FALSE(keeper_.Facts(now_).leaderless);
+}
+
+TEST_F(Keeper, WhoCanNotLookDoesNotSayThatNobodyLeads) {
+  keeper_.Saw(true, now_);
+  Pass(2 * kTtl);
+  EXPECT_EQ(Answered(absl::UnavailableError("away")), Verdict::kStepDown);
+  EXPECT_FALSE(keeper_.Facts(now_).leaderless);
+  keeper_.Saw(false, now_);
+  EXPECT_TRUE(keeper_.Facts(now_).leaderless);
+  Pass(2 * kTtl);
+  EXPECT_TRUE(keeper_.Facts(now_).leaderless) << "a beat may wait for long";
+  keeper_.Saw(std::nullopt, now_);
+  EXPECT_FALSE(keeper_.Facts(now_).leaderless);
 }
 
 TEST_F(Keeper, SaysThatItCanNotCommitWhileThatFails) {

@@ -138,7 +138,7 @@ struct PeerReplies {
 
 // Of the reconcile loop, as the replica knows it that is asked.
 struct LoopFacts {
-  bool leaderless = false;  // no replica leads, nor has for a while: nothing is reconciled
+  bool leaderless = false;  // no replica has the lease, nor had for a while: nothing is reconciled
   bool can_commit = true;   // this replica can, as far as it has tried
   bool operator==(const LoopFacts&) const = default;
 };

@@ -1,5 +1,6 @@
 #include "services/lifecycle/reconcile/lease_holder.h"
 
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -52,7 +53,7 @@ void LeaseHolder::Hold() {
   {
     // Nobody is blamed before there was time to lead.
     MutexLock lock(mutex_);
-    keeper_.SawLeader(clock_.Now());
+    keeper_.Saw(true, clock_.Now());
   }
   while (!stopping()) {
     Probe(options_.ttl / 4);
@@ -122,6 +123,7 @@ void LeaseHolder::Beat() {
     verdict = keeper_.Answered(epoch, now, incarnation);
   }
   Tell();
+  if (!epoch.ok()) return Look();
   if (verdict != LeaseKeeper::Verdict::kTakeOver) return;
   if (const absl::Status status = TakeOver(*epoch, incarnation); !status.ok()) {
     // The next beat tries again, under a new epoch; another replica may be quicker, and able.
@@ -139,9 +141,8 @@ void LeaseHolder::Beat() {
 void LeaseHolder::Look() {
   const absl::Duration now = clock_.Now();
   const absl::StatusOr<bool> is_held = store_.IsHeld();
-  if (!is_held.ok() || !*is_held) return;
   MutexLock lock(mutex_);
-  keeper_.SawLeader(now);
+  keeper_.Saw(is_held.ok() ? std::optional<bool>(*is_held) : std::nullopt, now);
 }
 
 absl::Status LeaseHolder::TakeOver(int64_t epoch, const std::string& incarnation) {

@@ -55,7 +55,7 @@ class LeaseHolder : public std::enable_shared_from_this<LeaseHolder> {
   // Submits a probe unless one is under way, and waits for its end, at most for `most`.
   void Probe(absl::Duration most);
   void Beat();
-  // Looks whether another replica has what this one may not ask for.
+  // Looks whether another replica has what this one may not ask for, or could not.
   void Look();
   absl::Status TakeOver(int64_t epoch, const std::string& incarnation);
   // Says what the keeper decided.
