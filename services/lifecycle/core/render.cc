@@ -9,16 +9,28 @@
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/node_machine.h"
-#include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/removals.h"
+#include "services/lifecycle/core/render_parts.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
-namespace {
 
-std::string Of(int64_t part, int64_t whole) {
+std::string ShareText(int64_t part, int64_t whole) {
   return absl::StrCat(part, " of ", whole, whole == 1 ? " Node" : " Nodes");
 }
+
+NodeCounts CountNodes(const PlannedState& planned) {
+  NodeCounts counts{planned.quiet.present(), planned.quiet.in_progress(),
+                    planned.quiet.in_service()};
+  for (const Node* node : planned.nodes) {
+    counts.present += IsPresent(*node) ? 1 : 0;
+    counts.in_progress += IsInProgress(node->state) ? 1 : 0;
+    counts.in_service += IsInService(node->state) ? 1 : 0;
+  }
+  return counts;
+}
+
+namespace {
 
 // The condition as it was; one that nothing is known of yet stays away.
 void Keep(std::vector<Condition>& out, const Snapshot& snapshot, absl::string_view type) {
@@ -66,11 +78,11 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimFacts& claim, const Cl
       break;
     case ClaimFacts::Reason::kQueued:
       return {condition::kCapacity, "False", reason::kQueuedAwaitingCapacity,
-              absl::StrCat(Of(claim.outstanding, ask.nodes), " queued, awaiting capacity of ",
-                           where, ".")};
+              absl::StrCat(ShareText(claim.outstanding, ask.nodes),
+                           " queued, awaiting capacity of ", where, ".")};
     case ClaimFacts::Reason::kPartial:
       return {condition::kCapacity, "False", reason::kPartial,
-              absl::StrCat(Of(held, ask.nodes), " granted: only ",
+              absl::StrCat(ShareText(held, ask.nodes), " granted: only ",
                            CountText(claim.in_service, "machine"), " of ", where,
                            claim.in_service == 1 ? " is" : " are", " in service.")};
     case ClaimFacts::Reason::kNoneAvailable:
@@ -78,7 +90,7 @@ Condition CapacityOf(const Snapshot& snapshot, const ClaimFacts& claim, const Cl
               NoneAvailableText(snapshot, claim, where)};
     case ClaimFacts::Reason::kPartialNodeAffinity:
       return {condition::kCapacity, "False", reason::kPartialNodeAffinity,
-              absl::StrCat(Of(held, ask.nodes), " granted: only ", claim.matching, " of ",
+              absl::StrCat(ShareText(held, ask.nodes), " granted: only ", claim.matching, " of ",
                            CountText(claim.in_service, "machine"), " of ", where,
                            " in service match the node affinity.")};
     case ClaimFacts::Reason::kNoneAvailableNodeAffinity:
@@ -98,7 +110,7 @@ Condition CapacityOfInvalid(const Pool& pool, const PlannedState& planned) {
                                      [](const Node* node) { return !IsReturnable(node->state); });
   if (held >= target) return CapacityOf({.pool = &pool}, {}, {});
   return {condition::kCapacity, "False", held > 0 ? reason::kPartial : reason::kNoneAvailable,
-          absl::StrCat(Of(held, target),
+          absl::StrCat(ShareText(held, target),
                        " granted: no more are asked for while the NodePool is invalid.")};
 }
 
@@ -163,24 +175,6 @@ void RenderQuota(std::vector<Condition>& out, const Snapshot& snapshot) {
   }
 }
 
-// How many Nodes are in the cluster, on their way into it, and there to stay.
-struct NodeCounts {
-  int64_t present = 0;
-  int64_t in_progress = 0;
-  int64_t in_service = 0;
-};
-
-NodeCounts Count(const PlannedState& planned) {
-  NodeCounts counts{planned.quiet.present(), planned.quiet.in_progress(),
-                    planned.quiet.in_service()};
-  for (const Node* node : planned.nodes) {
-    counts.present += IsPresent(*node) ? 1 : 0;
-    counts.in_progress += IsInProgress(node->state) ? 1 : 0;
-    counts.in_service += IsInService(node->state) ? 1 : 0;
-  }
-  return counts;
-}
-
 // Machines of Nodes in service that the pool's claim does not hold: what is known of the Nodes
 // contradicts itself.
 std::vector<std::string> NotHeld(const Snapshot& snapshot, const PlannedState& planned) {
@@ -223,7 +217,7 @@ std::string PresenceText(const PlannedState& planned, const NodeCounts& counts, 
   }
   const int64_t leaving = counts.present - counts.in_service;
   std::string text =
-      absl::StrCat(Of(counts.in_service, target), leaving > 0 ? " in service" : " present");
+      absl::StrCat(ShareText(counts.in_service, target), leaving > 0 ? " in service" : " present");
   if (leaving > 0)
     absl::StrAppend(&text, ", ", leaving, " leaving", PreemptedText(planned, policy));
   if (!unhealthy.empty())
@@ -267,96 +261,6 @@ void RenderAtTarget(std::vector<Condition>& out, const Snapshot& snapshot,
   }
 }
 
-// Runs another configuration, or reboots into another.
-bool IsOutdated(const Node& node, const std::string& profile) {
-  return node.observed.node_profile != profile ||
-         (node.state == NodeState::kReconfiguring && node.desired.node_profile != profile);
-}
-
-// How far a configuration has reached.
-struct Reach {
-  int64_t here = 0;
-  int64_t outdated = 0;  // that stay
-  int64_t leaving = 0;   // outdated ones that do not
-};
-
-Reach ReachOf(const PlannedState& planned, const std::string& profile) {
-  Reach reach;
-  for (const QuietNodes::OnProfile& on : planned.quiet.profiles()) {
-    const bool is_outdated = on.node_profile != profile;
-    reach.here += on.present;
-    reach.outdated += is_outdated ? on.in_service : 0;
-    reach.leaving += is_outdated ? on.present_to_come : 0;
-  }
-  for (const Node* node : planned.nodes) {
-    const bool is_outdated = IsOutdated(*node, profile);
-    const bool stays = IsInService(node->state);
-    reach.here += IsPresent(*node) ? 1 : 0;
-    reach.outdated += stays && is_outdated ? 1 : 0;
-    reach.leaving += !stays && IsPresent(*node) && is_outdated ? 1 : 0;
-  }
-  return reach;
-}
-
-Condition ReconfigurationOf(const Snapshot& snapshot, const PlannedState& planned,
-                            const std::string& profile) {
-  const auto [here, outdated, leaving] = ReachOf(planned, profile);
-  const int64_t in_service = Count(planned).in_service;
-  Pool after = *snapshot.pool;
-  after.status.node_profile = profile;
-  if (snapshot.answers.configuration.here())
-    after.status.revisions = snapshot.answers.configuration.value.revisions;
-  if (IsDisabled(after) && (outdated > 0 || in_service < after.target_nodes())) {
-    return {
-        condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
-        absl::StrCat("Configuration ", profile,
-                     " is disabled: too many boots failed, and no further Node boots into it.")};
-  }
-  if (outdated > 0) {
-    const std::string reboots =
-        planned.reconfiguration ? SayReconfiguration(*planned.reconfiguration) : "";
-    return {condition::kNodeReconfigurationRequired, "True", reason::kStagedNodeConfig,
-            absl::StrCat(Of(outdated, in_service), " must be reconfigure-rebooted to reach ",
-                         profile, ".", reboots.empty() ? "" : " ", reboots)};
-  }
-  std::string message = "All nodes are on the current configuration.";
-  if (here == 0) message = "NodePool has no Nodes.";
-  if (leaving > 0) {
-    message = absl::StrCat("All nodes that stay are on the current configuration; ", leaving,
-                           leaving == 1 ? " that leaves is not." : " that leave are not.");
-  }
-  return {condition::kNodeReconfigurationRequired, "False", reason::kAllNodesUpToDate,
-          std::move(message)};
-}
-
-void RenderReconfiguration(std::vector<Condition>& out, const Snapshot& snapshot,
-                           const PlannedState& planned, const std::string& profile) {
-  const PeerReply<ConfigurationFacts>& answer = snapshot.answers.configuration;
-  if (answer.away()) {
-    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
-                   answer.released() ? ReleasedText("configuration")
-                                     : "The configuration could not be read."});
-    return;
-  }
-  if (answer.here() && !answer.value.problem.empty()) {
-    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
-                   answer.value.problem});
-    return;
-  }
-  std::vector<std::string> failed;
-  for (const Node* node : planned.nodes) {
-    if (!node->observed.staging_error.empty() && IsInService(node->state)) {
-      failed.push_back(absl::StrCat(node->machine, " (", node->observed.staging_error, ")"));
-    }
-  }
-  if (!failed.empty()) {
-    out.push_back({condition::kNodeReconfigurationRequired, "Unknown", reason::kInternalError,
-                   absl::StrCat(profile, " could not be staged on Node ", ListText(failed), ".")});
-    return;
-  }
-  out.push_back(ReconfigurationOf(snapshot, planned, profile));
-}
-
 void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
                         const PlannedState& planned) {
   if (!snapshot.pool->deleting()) return;
@@ -380,28 +284,11 @@ void RenderNodesRemoved(std::vector<Condition>& out, const Snapshot& snapshot,
   }
 }
 
-void RenderConfiguration(Status& status, const Snapshot& snapshot, const PlannedState& planned) {
-  const PeerReply<ConfigurationFacts>& answer = snapshot.answers.configuration;
-  if (answer.here() && !snapshot.pool->deleting()) {
-    if (!answer.value.active.empty()) status.node_profile = answer.value.active;
-    status.pending = answer.value.pending;
-    status.waiting = answer.value.waiting;
-    status.revisions = answer.value.revisions;
-  }
-  for (NodeConfiguration& revision : status.revisions) {
-    revision.active_nodes =
-        planned.quiet.PresentOn(revision.node_profile) +
-        std::count_if(planned.nodes.begin(), planned.nodes.end(), [&](const Node* node) {
-          return node->observed.node_profile == revision.node_profile && IsPresent(*node);
-        });
-  }
-}
-
 }  // namespace
 
 Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const PlannedState& planned) {
   const Pool& pool = *snapshot.pool;
-  const NodeCounts counts = Count(planned);
+  const NodeCounts counts = CountNodes(planned);
   Status status = pool.status;
   RenderConfiguration(status, snapshot, planned);
   status.current_nodes = counts.present;
