@@ -21,6 +21,9 @@ inline constexpr int kMaxMetadataBytes = 16 << 10;
 // Calls at a time on one connection; more wait in the client.
 inline constexpr int kMaxStreamsPerConnection = 1000;
 
+// A watch whose reader has not taken a message for so long is late: what it shows is from then.
+inline constexpr absl::Duration kLateReader = absl::Seconds(10);
+
 // A call without a deadline gets this one.
 inline constexpr absl::Duration kDefaultDeadline = absl::Seconds(30);
 // How late, at most, a call whose deadline has passed is answered.

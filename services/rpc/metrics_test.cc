@@ -9,12 +9,15 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "services/common/steady_clock.h"
+#include "services/rpc/limits.h"
 
 namespace muster::rpc {
 namespace {
@@ -142,7 +145,7 @@ TEST(ServerMetricsTest, CountsByCodeAndBucket) {
   method->Handled(grpc::StatusCode::UNAUTHENTICATED, absl::Seconds(11));
   method->Handled(grpc::StatusCode::DO_NOT_USE, absl::ZeroDuration());
   const auto families = metrics.Collect();
-  ASSERT_EQ(families.size(), 5u);
+  ASSERT_EQ(families.size(), 7u);
   const auto& histogram = families[4].metric[0].histogram;
   ASSERT_EQ(histogram.bucket.size(), 14u);
   EXPECT_EQ(histogram.bucket[0].cumulative_count, 1u);
@@ -166,6 +169,32 @@ TEST(ServerMetricsTest, OfAMethodThatNobodyCalledThereIsWhatDashboardsNeed) {
   EXPECT_EQ(families[0].metric.size(), 1u);
   EXPECT_THAT(CodesOf(families[1]), ElementsAre(Pair("OK", 0), Pair("Unavailable", 0)));
   EXPECT_EQ(families[4].metric.size(), 0u);
+}
+
+// Who does not read sees what was long ago, and nobody else would tell.
+TEST(ServerMetricsTest, AWatchWhoseReaderTakesNothingIsLate) {
+  ServerMetrics metrics;
+  metrics.Add("/p.S/M", MethodMetrics::Type::kUnary);
+  MethodMetrics* const watch = metrics.Add("/p.S/W", MethodMetrics::Type::kServerStream);
+  const auto seen = [&] {
+    const auto families = metrics.Collect();
+    EXPECT_EQ(families[5].metric.size(), 1u) << "of watches only";
+    EXPECT_EQ(families[5].metric[0].label.size(), 2u);
+    return std::pair(families[5].metric[0].gauge.value, families[6].metric[0].gauge.value);
+  };
+  EXPECT_THAT(seen(), Pair(0, 0));
+  const absl::Duration now = TheSteadyClock()->Now();
+  std::optional<OpenWrites::Stream> stalled(std::in_place, &watch->writes());
+  OpenWrites::Stream quick(&watch->writes());
+  stalled->Began(now - kLateReader);
+  quick.Began(now + absl::Hours(1));
+  EXPECT_THAT(seen(), Pair(1, ::testing::Ge(absl::ToDoubleSeconds(kLateReader))));
+  stalled->Ended();
+  EXPECT_THAT(seen(), Pair(0, 0)) << "the other takes what it is sent";
+  stalled->Began(now - absl::Hours(1));
+  stalled.reset();
+  quick.Ended();
+  EXPECT_THAT(seen(), Pair(0, 0)) << "the stream has ended";
 }
 
 TEST(MetricFamilyTest, AHistogramCountsWhatItIsTold) {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "services/common/steady_clock.h"
+#include "services/rpc/limits.h"
 #include "services/rpc/status.h"
 
 namespace muster::rpc {
@@ -34,6 +36,8 @@ Labels LabelsOf(const MethodMetrics& method) {
           {"grpc_method", std::string(name.substr(slash + 1))}};
 }
 
+Labels WithoutType(const Labels& labels) { return {labels.begin() + 1, labels.end()}; }
+
 // There is a sample of these codes even if it is 0.
 bool IsAlwaysShown(grpc::StatusCode code) {
   return code == grpc::StatusCode::OK || code == grpc::StatusCode::UNAVAILABLE;
@@ -62,6 +66,13 @@ std::vector<MetricFamily> ServerMetrics::Collect() const {
   MetricFamily sent = Counters("grpc_server_msg_sent_total", "Messages sent.");
   MetricFamily handling =
       Histograms("grpc_server_handling_seconds", "Time from the start of a call to its end.");
+  MetricFamily late =
+      Gauges("muster_watch_late_readers",
+             "Watches whose reader has not taken the message that is under way for ten seconds.");
+  MetricFamily longest =
+      Gauges("muster_watch_longest_write_seconds",
+             "For how long the message has been under way that waits longest for its reader.");
+  const absl::Duration now = TheSteadyClock()->Now();
   MutexLock lock(mutex_);
   for (const auto& [name, method] : methods_) {
     const Labels labels = LabelsOf(*method);
@@ -77,9 +88,13 @@ std::vector<MetricFamily> ServerMetrics::Collect() const {
       AddSample(handled, std::move(with_code), calls);
     }
     if (!method->took_.empty()) method->took_.AddTo(handling, labels);
+    if (method->type() != MethodMetrics::Type::kServerStream) continue;
+    const OpenWrites::Late found = method->writes_.Look(now, kLateReader);
+    AddSample(late, WithoutType(labels), found.readers);
+    AddSample(longest, WithoutType(labels), absl::ToDoubleSeconds(found.longest));
   }
-  return {std::move(started), std::move(handled), std::move(received), std::move(sent),
-          std::move(handling)};
+  return {std::move(started),  std::move(handled), std::move(received), std::move(sent),
+          std::move(handling), std::move(late),    std::move(longest)};
 }
 
 }  // namespace muster::rpc

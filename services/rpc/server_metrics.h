@@ -15,10 +15,12 @@
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
 #include "services/rpc/metric_family.h"
+#include "services/rpc/open_writes.h"
 
 namespace muster::rpc {
 
-// The counters of one method. Thread-safe; no locks, no allocation: this is the hot path.
+// The counters of one method. Thread-safe; no locks, no allocation: this is the hot path. (A watch takes a lock as it begins and
+// ends.)
 class MethodMetrics {
  public:
   enum class Type { kUnary, kClientStream, kServerStream, kBidiStream };
@@ -33,6 +35,8 @@ class MethodMetrics {
   void Received() { received_.fetch_add(1, std::memory_order_relaxed); }
   void Sent() { sent_.fetch_add(1, std::memory_order_relaxed); }
   void Handled(grpc::StatusCode code, absl::Duration took);
+  // Of its watches.
+  OpenWrites& writes() { return writes_; }
 
  private:
   friend class ServerMetrics;
@@ -46,9 +50,10 @@ class MethodMetrics {
   Counter sent_ = 0;
   std::array<Counter, kCodes> handled_ = {};
   Histogram took_{kCallBuckets};
+  OpenWrites writes_;
 };
 
-// The `grpc_server_*` metrics of a process, under the names and labels of go-grpc-prometheus. Of a
+// The `grpc_server_*` metrics of a process, under the names and labels of go-grpc-prometheus, and beside them `muster_watch_*`. Of a
 // method there is from Add on what stock dashboards and alerts count with before its first call:
 // what was started (the rate of requests, and what streams are open, once those that are handled
 // are taken away, with any code), and handled with the codes OK and Unavailable (the share of

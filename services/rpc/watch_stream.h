@@ -11,8 +11,10 @@
 #include "absl/status/status.h"
 #include "services/common/cause.h"
 #include "services/common/mutex.h"
+#include "services/common/steady_clock.h"
 #include "services/rpc/dispatch.h"
 #include "services/rpc/limits.h"
+#include "services/rpc/open_writes.h"
 #include "services/rpc/status.h"
 #include "services/rpc/stream_registry.h"
 
@@ -48,6 +50,7 @@ class WatchReactor final
                std::shared_ptr<Watcher> watcher, Convert convert, bool bundle)
       : core_(dispatch.core),
         accounting_(context, dispatch),
+        write_(dispatch.method == nullptr ? nullptr : &dispatch.method->writes()),
         watcher_(std::move(watcher)),
         convert_(std::move(convert)),
         bundle_(bundle) {}
@@ -71,6 +74,7 @@ class WatchReactor final
   }
 
   void OnWriteDone(bool ok) override {
+    write_.Ended();
     {
       MutexLock lock(mutex_);
       writing_ = false;
@@ -83,6 +87,7 @@ class WatchReactor final
 
   void OnDone() override {
     watcher_->Cancel();
+    write_.Leave();
     if (core_ != nullptr) {
       core_->streams.Remove(this);
       core_->open.Leave();
@@ -157,6 +162,7 @@ class WatchReactor final
       writing_ = true;
     }
     accounting_.Sent();
+    write_.Began(TheSteadyClock()->Now());
     this->StartWrite(&response_);
   }
 
@@ -175,6 +181,7 @@ class WatchReactor final
 
   ServerCore* const core_;
   Accounting accounting_;
+  OpenWrites::Stream write_;
   const std::shared_ptr<Watcher> watcher_;
   Convert convert_;
   const bool bundle_;

@@ -35,6 +35,7 @@ constexpr absl::string_view kEvolving[] = {
     "muster_lifecycle_peer_unanswered_pools",
     "muster_lifecycle_plans_total",
     "muster_lifecycle_scheduled_pools",
+    "muster_watch_",
 };
 
 // Of `name{a="x",b="y"} 1`; values have no quotes in them.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -57,6 +58,31 @@ TEST_F(ServerFaults, APeerThatIsAway) {
        .alerts = {"MusterPeerAway", "MusterReplicaDown", "MusterAuditsFail"},
        .may_fire = {"MusterErrorBudgetBurn", "MusterErrorBudgetBurnSlow"},
        .may_linger = {"MusterErrorBudgetBurnSlow"}});
+}
+
+// It hangs, or is kept from its connection: nobody notices but who looks how old its picture is.
+TEST_F(ServerFaults, AWatchThatIsNotRead) {
+  Start(Fast());
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, 1'024);  // takes no more unasked
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  const auto channel =
+      grpc::CreateCustomChannel(muster_->address(), grpc::InsecureChannelCredentials(), arguments);
+  const auto stub = capacity::v1::CapacityService::NewStub(channel);
+  std::unique_ptr<grpc::ClientContext> context;
+  std::unique_ptr<grpc::ClientReader<capacity::v1::WatchCapacityResponse>> reader;
+  Run({.name = "a client that does not read its watch",
+       .inject =
+           [&] {
+             context = std::make_unique<grpc::ClientContext>();
+             reader = stub->WatchCapacity(context.get(), capacity::v1::WatchCapacityRequest());
+           },
+       .mend =
+           [&] {
+             context->TryCancel();
+             (void)reader->Finish();
+           },
+       .alerts = {"MusterWatchesLate"}});
 }
 
 TEST_F(ServerFaults, FilesThatRunOut) {
