@@ -4,12 +4,12 @@
 #include <atomic>
 #include <cstdlib>
 #include <memory>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/common/append_file.h"
+#include "services/common/coalesced_job.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/mutex.h"
@@ -22,16 +22,12 @@ constexpr absl::Duration kRest = absl::Milliseconds(5);
 
 int64_t LinesIn(absl::string_view text) { return std::count(text.begin(), text.end(), '\n'); }
 
-// Lines on their way, and the thread that writes them.
+// Lines on their way to the file, and who writes them.
 class OutputQueue {
  public:
   explicit OutputQueue(const std::string& file) : writer_(file) {}
-  ~OutputQueue() { Close(); }
 
   absl::Status Open() { return writer_.Open(); }
-  void Start() {
-    thread_ = std::thread([this] { Run(); });
-  }
 
   void Add(absl::string_view line) {
     lines_.fetch_add(1, std::memory_order_relaxed);
@@ -47,55 +43,45 @@ class OutputQueue {
     }
     const bool first = waiting_.empty();
     absl::StrAppend(&waiting_, line, "\n");
-    if (first) wakes_.Signal();
+    if (first) job_.Request();
   }
 
   void Close() {
     {
       MutexLock lock(mutex_);
       if (std::exchange(closing_, true)) return;
-      wakes_.Signal();
-      closes_.Signal();
     }
-    if (thread_.joinable()) thread_.join();
+    job_.Stop();
   }
 
   OutputStats stats() const { return {lines_, left_out_}; }
 
  private:
-  void Run() {
-    while (true) {
-      std::string text;
-      int64_t untold = 0;
-      {
-        MutexLock lock(mutex_);
-        while (waiting_.empty() && !closing_) wakes_.Wait(mutex_);
-        if (waiting_.empty()) return;
-        text.swap(waiting_);
-        untold = std::exchange(untold_, 0);
-      }
-      if (untold > 0) {
-        const Field field{"lines", untold};
-        absl::StrAppend(
-            &text, RenderLine(Level::kWarn, absl::Now(), "log lines were left out", {&field, 1}),
-            "\n");
-      }
-      if (!writer_.Write(text)) left_out_.fetch_add(LinesIn(text), std::memory_order_relaxed);
+  void Write() {
+    std::string text;
+    int64_t untold = 0;
+    {
       MutexLock lock(mutex_);
-      if (!closing_) closes_.WaitFor(mutex_, kRest);
+      text.swap(waiting_);
+      untold = std::exchange(untold_, 0);
     }
+    if (untold > 0) {
+      const Field field{"lines", untold};
+      absl::StrAppend(
+          &text, RenderLine(Level::kWarn, absl::Now(), "log lines were left out", {&field, 1}),
+          "\n");
+    }
+    if (!writer_.Write(text)) left_out_.fetch_add(LinesIn(text), std::memory_order_relaxed);
   }
 
   AppendFile writer_;
   std::atomic<int64_t> lines_ = 0;
   std::atomic<int64_t> left_out_ = 0;
   Mutex mutex_;
-  CondVar wakes_;
-  CondVar closes_;
   std::string waiting_ MUSTER_GUARDED_BY(mutex_);
   int64_t untold_ MUSTER_GUARDED_BY(mutex_) = 0;
   bool closing_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  CoalescedJob job_{kRest, [this] { Write(); }};
 };
 
 // Never destroyed: a thread may still log while the process exits.
@@ -107,7 +93,6 @@ absl::Status OpenOutput(const std::string& file) {
   auto queue = std::make_unique<OutputQueue>(file);
   const absl::Status status = queue->Open();
   if (!status.ok()) return error::InvalidField("--log_file", status.message());
-  queue->Start();
   g_queue = queue.release();
   static const int registered = std::atexit(CloseOutput);
   (void)registered;

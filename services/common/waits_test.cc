@@ -1,12 +1,14 @@
-// What threads wait by: stopper.h, worker_signal.h, latch.h, job_queue.h.
+// What threads wait by: stopper.h, worker_signal.h, latch.h, job_queue.h, coalesced_job.h.
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 
+#include "services/common/coalesced_job.h"
 #include "services/common/job_queue.h"
 #include "services/common/latch.h"
 #include "services/common/worker_signal.h"
@@ -154,6 +156,52 @@ TEST(JobQueueTest, ReturnsWhatWaitsWhenItStops) {
   ASSERT_FALSE(left.empty());
   EXPECT_EQ(left[0], "second");
   EXPECT_THAT(busy.queue.Stop(), ElementsAre());
+}
+
+TEST(CoalescedJobTest, AfterAQuietTimeItRunsAtOnce) {
+  Awaited<bool> runs;
+  CoalescedJob job(kForEver, [&] { runs.Set(true); });
+  job.Request();
+  runs.Wait();
+}
+
+TEST(CoalescedJobTest, WhatIsRequestedWhileItRunsOrRestsIsOneMoreRun) {
+  std::atomic<int> runs = 0;
+  Awaited<bool> begins;
+  Awaited<bool> may_end;
+  CoalescedJob job(kForEver, [&] {
+    if (++runs > 1) return;
+    begins.Set(true);
+    may_end.Wait();
+  });
+  job.Request();
+  begins.Wait();
+  job.Request();
+  may_end.Set(true);
+  job.Request();
+  // Long enough for one that does not rest.
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_EQ(runs, 1);
+  job.Stop();
+  EXPECT_EQ(runs, 2) << "nothing that was requested is left undone";
+  job.Request();
+  job.Stop();
+  EXPECT_EQ(runs, 2);
+}
+
+TEST(CoalescedJobTest, TheRestEnds) {
+  std::atomic<int> runs = 0;
+  Latch latch;
+  CoalescedJob job(absl::Milliseconds(1), [&] {
+    ++runs;
+    latch.End();
+  });
+  for (int i = 1; i <= 3; ++i) {
+    latch.Begin();
+    job.Request();
+    latch.Wait(kForEver);
+    EXPECT_EQ(runs, i);
+  }
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ constexpr int64_t kCompactChunk = 20'000;
 // Commits of so short a time are announced together: one announcement costs Postgres more than a small commit does (every
 // session that listens in the database is woken for it, whatever its channel), and only what other replicas do unasked waits
 // for it: their watches and loops.
-constexpr std::chrono::milliseconds kAnnounceGap{10};
+constexpr absl::Duration kAnnounceGap = absl::Milliseconds(10);
 
 class Receiver final : public pqxx::notification_receiver {
  public:
@@ -60,14 +60,14 @@ LaneDb::LaneDb(const LaneOptions& options)
       write_pool_(options.connect, 1),
       read_pool_(options.connect, kReadConnections),
       writer_(&write_pool_, options.runner),
-      reader_(&read_pool_, ReaderOptions(options.runner)) {}
+      reader_(&read_pool_, ReaderOptions(options.runner)),
+      announcer_(kAnnounceGap, [this] { NotifyOthers(); }) {}
 
 LaneDb::~LaneDb() { Stop(); }
 
 void LaneDb::StartTailer(std::function<void(int64_t)> on_notify) {
   on_notify_ = std::move(on_notify);
   tailer_ = std::thread([this] { RunTailer(); });
-  announcer_ = std::thread([this] { RunAnnouncer(); });
   compactor_ = std::thread([this] { RunCompactor(); });
 }
 
@@ -75,13 +75,9 @@ void LaneDb::Stop() {
   stopping_ = true;
   writer_.Abort();
   reader_.Abort();
-  {
-    MutexLock lock(announce_mutex_);
-    announce_wakes_.SignalAll();
-    compact_wakes_.SignalAll();
-  }
+  announcer_.Stop();
+  compactor_stopper_.Stop();
   if (tailer_.joinable()) tailer_.join();
-  if (announcer_.joinable()) announcer_.join();
   if (compactor_.joinable()) compactor_.join();
 }
 
@@ -200,45 +196,28 @@ absl::StatusOr<bool> LaneDb::CompactSome() {
 }
 
 void LaneDb::RunCompactor() {
-  while (true) {
-    {
-      MutexLock lock(announce_mutex_);
-      if (!stopping_) compact_wakes_.WaitFor(announce_mutex_, kCompactInterval);
-    }
+  while (compactor_stopper_.Sleep(kCompactInterval)) {
     // What fails is tried again the next time.
     absl::StatusOr<bool> more = true;
     while (!stopping_ && more.ok() && *more) more = CompactSome();
-    if (stopping_) return;
   }
 }
 
 void LaneDb::Announce(int64_t revision) {
-  MutexLock lock(announce_mutex_);
   to_announce_ = revision;
-  announce_wakes_.Signal();
+  announcer_.Request();
 }
 
-void LaneDb::RunAnnouncer() {
-  int64_t announced = 0;
-  while (!stopping_) {
-    int64_t revision = 0;
-    {
-      MutexLock lock(announce_mutex_);
-      while (to_announce_ == announced && !stopping_) announce_wakes_.Wait(announce_mutex_);
-      revision = announced = to_announce_;
-    }
-    if (stopping_) return;
-    // A lost announcement is made good by the others' polls.
-    reader_
-        .RunStatement(
-            [&](Transaction& tx) {
-              journal::Notify(tx, channel_, revision);
-              return absl::OkStatus();
-            },
-            "announce")
-        .IgnoreError();
-    std::this_thread::sleep_for(kAnnounceGap);
-  }
+void LaneDb::NotifyOthers() {
+  // A lost announcement is made good by the others' polls.
+  reader_
+      .RunStatement(
+          [&](Transaction& tx) {
+            journal::Notify(tx, channel_, to_announce_);
+            return absl::OkStatus();
+          },
+          "announce")
+      .IgnoreError();
 }
 
 std::string LaneDb::NewBatchId() {

@@ -11,7 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "services/common/mutex.h"
+#include "services/common/coalesced_job.h"
+#include "services/common/stopper.h"
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/journal.h"
@@ -149,7 +150,7 @@ class LaneDb {
   static absl::StatusOr<bool> WasCommitted(Transaction& tx, int64_t first_revision,
                                            const std::string& batch);
   void RunTailer();
-  void RunAnnouncer();
+  void NotifyOthers();
   void RunCompactor();
 
   const LaneOptions& options_;
@@ -161,12 +162,10 @@ class LaneDb {
   std::function<void(int64_t)> on_notify_;
   std::atomic<bool> ready_ = true;
   std::atomic<bool> stopping_ = false;
+  std::atomic<int64_t> to_announce_ = 0;
+  CoalescedJob announcer_;
   std::thread tailer_;
-  Mutex announce_mutex_;
-  CondVar announce_wakes_;
-  CondVar compact_wakes_;
-  int64_t to_announce_ MUSTER_GUARDED_BY(announce_mutex_) = 0;
-  std::thread announcer_;
+  Stopper compactor_stopper_;
   std::thread compactor_;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "services/common/coalesced_job.h"
 #include "services/common/mutex.h"
 #include "storage/postgres/watch.h"
 
@@ -18,24 +18,19 @@ class WatchWaker {
   using Watchers = std::vector<std::shared_ptr<Watcher>>;
 
   explicit WatchWaker(absl::Duration rest);
-  ~WatchWaker() { Stop(); }
 
   // They are woken soon, at once after a quiet time. Who was added twice is woken twice: the second
   // time for nothing.
   void Add(Watchers watchers);
   // Ends the thread, with nobody left to be woken; to be called after the last Add. Idempotent.
-  void Stop();
+  void Stop() { job_.Stop(); }
 
  private:
   void Run();
 
-  const absl::Duration rest_;
   Mutex mutex_;
-  CondVar wakes_;
-  CondVar stops_;
   Watchers waiting_ MUSTER_GUARDED_BY(mutex_);
-  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
+  CoalescedJob job_;
 };
 
 }  // namespace muster::storage
