@@ -67,9 +67,9 @@ class OutputQueue {
     }
     if (untold > 0) {
       const Field field{"lines", untold};
-      absl::StrAppend(
-          &text, RenderLine(Level::kWarn, absl::Now(), "log lines were left out", {&field, 1}),
-          "\n");
+      absl::StrAppend(&text,
+                      RenderLine(Level::kWarn, absl::Now(), "log lines were left out", {&field, 1}),
+                      "\n");
     }
     if (!writer_.Write(text)) left_out_.fetch_add(LinesIn(text), std::memory_order_relaxed);
   }
