@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
 namespace {
@@ -18,11 +17,6 @@ void RunScript(const std::string& script, const std::string& arguments) {
   const std::string command =
       absl::StrCat(MUSTER_SOURCE_DIR, "/tests/postgres/", script, " ", arguments);
   if (system(command.c_str()) != 0) throw std::runtime_error("failed: " + command);
-}
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 std::string NewFolder() {

@@ -1,20 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "services/kubernetes/api/client.h"
 #include "services/kubernetes/api/test_server.h"
+#include "tests/testing/authority.h"
 #include "tests/testing/status_matchers.h"
 
 namespace muster::kubernetes {
 namespace {
 
+using ::muster::testing::Authority;
 using ::muster::testing::IsOk;
 using ::muster::testing::StatusIs;
 
@@ -22,37 +17,14 @@ using ::muster::testing::StatusIs;
 class TlsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = absl::StrCat(::testing::TempDir(), "/tls-", getpid());
-    mkdir(folder_.c_str(), 0700);
-    MakeAuthority("ca");
-    MakeAuthority("stranger");
-    MakeCertificate("server", "subjectAltName=DNS:api.test");
-    MakeCertificate("client", "extendedKeyUsage=clientAuth");
+    authority_ = new Authority();
+    authority_->IssueAuthority("stranger");
+    authority_->Issue("server", "subjectAltName=DNS:api.test");
+    authority_->Issue("client", "extendedKeyUsage=clientAuth");
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
-  static void Run(const std::string& arguments) {
-    const std::string command =
-        absl::StrCat("cd ", folder_, " && openssl ", arguments, " 2>>openssl.log");
-    ASSERT_EQ(std::system(command.c_str()), 0) << command;
-  }
-  static void MakeAuthority(const std::string& name) {
-    Run(absl::StrCat(
-        "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=", name,
-        " -keyout ", name, ".key -out ", name, ".crt"));
-  }
-  static void MakeCertificate(const std::string& name, const std::string& extension) {
-    Run(absl::StrCat("req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=", name,
-                     " -keyout ", name, ".key -out ", name, ".csr"));
-    std::ofstream(absl::StrCat(folder_, "/", name, ".ext")) << extension << "\n";
-    Run(absl::StrCat("x509 -req -in ", name,
-                     ".csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 ", "-extfile ", name,
-                     ".ext -out ", name, ".crt"));
-  }
-  static std::string Path(absl::string_view name) { return absl::StrCat(folder_, "/", name); }
-  static std::string Read(absl::string_view name) {
-    std::ifstream file(Path(name));
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  }
+  static void TearDownTestSuite() { delete authority_; }
+  static std::string Path(const std::string& name) { return authority_->Path(name); }
+  static std::string Read(const std::string& name) { return authority_->Text(name); }
 
   TlsTest() {
     endpoint_.server = absl::StrCat("https://", server_.host());
@@ -66,7 +38,7 @@ class TlsTest : public ::testing::Test {
     return client.ok() ? (*client)->Get("/x").status() : client.status();
   }
 
-  static inline std::string folder_;
+  static inline Authority* authority_ = nullptr;
   TestServer server_{
       [](auto&, const auto&, auto& response) { SendJson(response, "{}"); },
       std::make_unique<httplib::SSLServer>(Path("server.crt").c_str(), Path("server.key").c_str(),

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/common/stopper.h"
+#include "services/tls/certificate.h"
+#include "services/tls/pem_folder.h"
+
+namespace muster::tls {
+
+struct Files {
+  std::string certificates = {};
+  std::string key = {};
+  std::string authorities = {};
+  std::string trust_domain = {};  // empty: a client's, whose server has one
+  Use use = Use::kServer;
+  absl::Duration interval = absl::Seconds(1);  // how often they are looked at
+  // What errors call them.
+  struct Flags {
+    std::string certificates = "--tls_cert_file";
+    std::string key = "--tls_key_file";
+    std::string authorities = "--tls_ca_file";
+  } flags = {};
+};
+
+// To call servers by what the files say now: for a program that soon ends. INVALID_ARGUMENT: as below.
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(Files files);
+
+// Credentials of files, for as long as a program runs: what is put in their place is taken for handshakes from then on, within a
+// few seconds, once it can be used as a whole; until then the last that could stays. Connections that stand are not touched.
+// Thread-safe.
+class CertificateFiles {
+ public:
+  // INVALID_ARGUMENT: a file cannot be read, or what they say cannot be used (field: the flag); UNAVAILABLE: no
+  // folder can be made for copies.
+  static absl::StatusOr<std::unique_ptr<CertificateFiles>> Create(Files files);
+  ~CertificateFiles();
+
+  // A caller must show a certificate of the authorities with one SPIFFE ID of the trust domain.
+  std::shared_ptr<grpc::ServerCredentials> ForServer() const;
+  // The server must show a certificate of the authorities for the name that it was called by.
+  std::shared_ptr<grpc::ChannelCredentials> ForClient() const;
+  // Likewise, for any name: to call oneself.
+  std::shared_ptr<grpc::ChannelCredentials> ForOwnServer() const;
+
+  struct Stats {
+    Identity identity = {};          // that is shown now
+    int64_t taken = 0;               // times that the files were taken, the first included
+    int64_t refused = 0;             // times that they changed into what cannot be used
+    int64_t refused_handshakes = 0;  // callers whose certificate has no identity here
+  };
+  Stats stats() const;
+
+  // Looks at the files now; what cannot be used is refused at once. INVALID_ARGUMENT, UNAVAILABLE as above.
+  absl::Status Reload();
+
+ private:
+  CertificateFiles(Files files, PemFolder folder);
+
+  // `patient`: what cannot be used may be half written, and is looked at again before it is refused.
+  absl::Status Look(bool patient);
+  void Run();
+
+  const Files files_;
+  PemFolder copies_;  // of what was taken last, for gRPC; put by whoever holds looking_
+  const std::shared_ptr<std::atomic<int64_t>> refused_handshakes_;
+  std::shared_ptr<grpc::experimental::CertificateProviderInterface>
+      provider_;  // of copies_, once there are any
+  Mutex looking_;
+  absl::StatusOr<Pem> seen_ MUSTER_GUARDED_BY(looking_) = Pem();  // when last looked
+  bool decided_ MUSTER_GUARDED_BY(looking_) = false;  // whether that was taken or refused
+  absl::Status said_ MUSTER_GUARDED_BY(looking_);     // of it
+  mutable Mutex mutex_;
+  Stats stats_ MUSTER_GUARDED_BY(mutex_);
+  Stopper stopper_;
+  std::thread thread_;
+};
+
+}  // namespace muster::tls

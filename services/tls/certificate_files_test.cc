@@ -1,0 +1,236 @@
+// Who is let in, and what becomes of files that change, on real connections.
+#include "services/tls/certificate_files.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/server_builder.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tests/testing/authority.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::tls {
+namespace {
+
+using ::muster::testing::Authority;
+using ::muster::testing::StatusIs;
+using ::muster::testing::TempFolder;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kServer[] = "subjectAltName=DNS:localhost,URI:spiffe://muster.test/musterd";
+
+class CertificateFilesTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    authority_ = new Authority();
+    authority_->Issue("server", kServer);
+    authority_->Issue("renewed", kServer);
+    authority_->Issue("elsewhere",
+                      "subjectAltName=DNS:elsewhere.test,URI:spiffe://muster.test/musterd");
+    authority_->Issue("client",
+                      "subjectAltName=URI:spiffe://muster.test/ci\nextendedKeyUsage=clientAuth");
+    authority_->Issue("guest",
+                      "subjectAltName=URI:spiffe://other.test/ci\nextendedKeyUsage=clientAuth");
+    authority_->Issue("nameless", "subjectAltName=DNS:localhost");
+    stranger_ = new Authority();
+    stranger_->Issue("client", "subjectAltName=URI:spiffe://muster.test/ci");
+  }
+  static void TearDownTestSuite() {
+    delete authority_;
+    delete stranger_;
+  }
+
+  void SetUp() override {
+    Place("server");
+    auto files = CertificateFiles::Create(Of("now"));
+    ASSERT_TRUE(files.ok()) << files.status();
+    files_ = *std::move(files);
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("localhost:0", files_->ForServer(), &port);
+    builder.RegisterCallbackGenericService(&service_);
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+    address_ = absl::StrCat("localhost:", port);
+  }
+
+  // Puts a certificate and its key where the server's are.
+  void Place(const std::string& name) {
+    Copy(authority_->certificate(name), "now.crt");
+    Copy(authority_->key(name), "now.key");
+  }
+  void Copy(const std::string& from, const std::string& to) {
+    std::filesystem::copy_file(from, folder_.Path(to),
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  Files Of(const std::string& name, Use use = Use::kServer) const {
+    Files files{.authorities = authority_->authority(),
+                .trust_domain = "muster.test",
+                .use = use,
+                .interval = absl::Milliseconds(10)};
+    files.certificates = name == "now" ? folder_.Path("now.crt") : authority_->certificate(name);
+    files.key = name == "now" ? folder_.Path("now.key") : authority_->key(name);
+    return files;
+  }
+
+  // Whether a connection of its own comes to be. Refusals are told by silence: gRPC tries again.
+  bool Connects(const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                absl::Duration patience) const {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    const auto channel = grpc::CreateCustomChannel(address_, credentials, arguments);
+    return channel->WaitForConnected(absl::ToChronoTime(absl::Now() + patience));
+  }
+  bool IsLetIn(const std::shared_ptr<grpc::ChannelCredentials>& credentials) const {
+    return Connects(credentials, absl::Minutes(1));
+  }
+  bool IsRefused(const std::shared_ptr<grpc::ChannelCredentials>& credentials) const {
+    return !Connects(credentials, absl::Milliseconds(500));
+  }
+  static std::shared_ptr<grpc::ChannelCredentials> Client(const Files& files) {
+    auto credentials = ClientCredentials(files);
+    if (!credentials.ok()) throw std::runtime_error(credentials.status().ToString());
+    return *credentials;
+  }
+  // A client's, of any trust domain.
+  std::shared_ptr<grpc::ChannelCredentials> ClientOf(const Authority& authority,
+                                                     const std::string& name) const {
+    return Client({.certificates = authority.certificate(name),
+                   .key = authority.key(name),
+                   .authorities = authority.authority()});
+  }
+  static inline Authority* authority_ = nullptr;
+  static inline Authority* stranger_ = nullptr;
+  TempFolder folder_;
+  std::unique_ptr<CertificateFiles> files_;
+  grpc::CallbackGenericService service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+TEST_F(CertificateFilesTest, ACallerOfTheTrustDomainIsLetIn) {
+  EXPECT_EQ(files_->stats().identity.id, "spiffe://muster.test/musterd");
+  EXPECT_TRUE(IsLetIn(ClientOf(*authority_, "client")));
+  EXPECT_TRUE(IsLetIn(files_->ForClient())) << "one server calls another";
+  EXPECT_EQ(files_->stats().refused_handshakes, 0);
+}
+
+TEST_F(CertificateFilesTest, WhoHasNoNameHereIsRefused) {
+  EXPECT_TRUE(IsRefused(ClientOf(*authority_, "guest"))) << "of another trust domain";
+  const int64_t refused = files_->stats().refused_handshakes;
+  EXPECT_GT(refused, 0);
+  EXPECT_TRUE(IsRefused(ClientOf(*authority_, "nameless")));
+  EXPECT_GT(files_->stats().refused_handshakes, refused);
+}
+
+TEST_F(CertificateFilesTest, WhoShowsNoCertificateOrAStrangersIsRefused) {
+  EXPECT_TRUE(IsRefused(grpc::InsecureChannelCredentials()));
+  grpc::SslCredentialsOptions none;
+  none.pem_root_certs = authority_->Text("ca.crt");
+  EXPECT_TRUE(IsRefused(grpc::SslCredentials(none)));
+  none.pem_private_key = stranger_->Text("client.key");
+  none.pem_cert_chain = stranger_->Text("client.crt");
+  EXPECT_TRUE(IsRefused(grpc::SslCredentials(none)));
+}
+
+TEST_F(CertificateFilesTest, AServerThatIsNotWhomWeCalledIsRefused) {
+  EXPECT_TRUE(IsRefused(ClientOf(*stranger_, "client"))) << "its authority is none of ours";
+  Place("elsewhere");
+  ASSERT_TRUE(files_->Reload().ok());
+  const auto own = files_->ForOwnServer();
+  EXPECT_TRUE(IsLetIn(own)) << "to call oneself any name will do";
+  testing::Until([&] { return IsRefused(ClientOf(*authority_, "client")); }, "its name is another");
+}
+
+TEST_F(CertificateFilesTest, NewFilesAreUsedFromThenOn) {
+  const absl::Time expires = files_->stats().identity.expires;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // certificates count seconds
+  authority_->Issue("renewed", kServer);
+  Place("renewed");
+  testing::Until([&] { return files_->stats().identity.expires > expires; }, "the new certificate");
+  EXPECT_EQ(files_->stats().taken, 2);
+  EXPECT_EQ(files_->stats().refused, 0);
+  EXPECT_TRUE(IsLetIn(ClientOf(*authority_, "client")));
+}
+
+// A key that does not fit would end every new handshake, without a word.
+TEST_F(CertificateFilesTest, FilesThatDoNotFitAreRefusedAndTheLastStay) {
+  Copy(authority_->key("client"), "now.key");
+  testing::Until([&] { return files_->stats().refused == 1; }, "the refusal");
+  EXPECT_EQ(files_->stats().identity.id, "spiffe://muster.test/musterd");
+  // Longer than gRPC takes to look at its copies.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2'500));
+  EXPECT_TRUE(IsLetIn(ClientOf(*authority_, "client")));
+  EXPECT_EQ(files_->stats().refused, 1) << "told once";
+  EXPECT_THAT(
+      files_->Reload(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               HasSubstr(absl::StrCat("--tls_key_file: ", folder_.Path("now.key"), " is not"))));
+  std::filesystem::remove(folder_.Path("now.key"));
+  testing::Until([&] { return files_->stats().refused == 2; }, "a file that is gone");
+  EXPECT_TRUE(IsLetIn(ClientOf(*authority_, "client")));
+  Place("renewed");
+  testing::Until([&] { return files_->stats().taken == 2; }, "what fits again");
+}
+
+TEST_F(CertificateFilesTest, AtTheStartEverythingMustBeThere) {
+  Files files = Of("server");
+  files.key = "/nowhere";
+  EXPECT_THAT(CertificateFiles::Create(files).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--tls_key_file: /nowhere cannot be read.")));
+  EXPECT_THAT(CertificateFiles::Create(Of("client")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("must be for servers")));
+  EXPECT_TRUE(CertificateFiles::Create(Of("client", Use::kClient)).ok());
+  EXPECT_THAT(CertificateFiles::Create(Of("guest", Use::kClient)).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("--tls_cert_file: "), HasSubstr("muster.test"))));
+}
+
+// Nothing that a program does at its end can be relied on.
+TEST_F(CertificateFilesTest, CopiesOfWhoWasKilledGoWhenTheNextStarts) {
+  TempFolder top;
+  setenv("RUNTIME_DIRECTORY", top.path().c_str(), 1);
+  const auto alive = CertificateFiles::Create(Of("server"));
+  const std::string abandoned = top.Path("muster-tls-killed");
+  std::filesystem::create_directories(abandoned + "/version-0");
+  std::ofstream(abandoned + "/version-0/key") << "secret";
+  std::ofstream(abandoned + "/lock") << "";  // held by nobody
+  const auto folders = [&] {
+    return std::distance(std::filesystem::directory_iterator(top.path()),
+                         std::filesystem::directory_iterator());
+  };
+  EXPECT_EQ(folders(), 2);
+  ASSERT_TRUE(alive.ok());
+  const auto next = CertificateFiles::Create(Of("server"));
+  unsetenv("RUNTIME_DIRECTORY");
+  EXPECT_EQ(folders(), 2) << "the living one's, and the next one's";
+  EXPECT_TRUE((*alive)->Reload().ok());
+}
+
+// Copies of keys are left nowhere, and nobody else reads them meanwhile.
+TEST_F(CertificateFilesTest, TheCopiesAreOursAloneAndGo) {
+  TempFolder top;
+  setenv("RUNTIME_DIRECTORY", top.path().c_str(), 1);
+  auto made = CertificateFiles::Create(Of("server"));
+  unsetenv("RUNTIME_DIRECTORY");
+  ASSERT_TRUE(made.ok());
+  ASSERT_NE(std::filesystem::directory_iterator(top.path()), std::filesystem::directory_iterator());
+  const auto folder = *std::filesystem::directory_iterator(top.path());
+  EXPECT_EQ(folder.status().permissions(), std::filesystem::perms::owner_all);
+  *made = nullptr;
+  EXPECT_TRUE(std::filesystem::is_empty(top.path()));
+}
+
+}  // namespace
+}  // namespace muster::tls

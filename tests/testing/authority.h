@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::testing {
+
+// A certificate authority made by openssl, and the certificates that it issues: NAME.crt and NAME.key in a folder.
+class Authority {
+ public:
+  Authority();
+
+  // `extensions`: as of an openssl configuration, a line each, e.g. `subjectAltName=DNS:a.test,URI:spiffe://x.test/a`.
+  // `days`: how long it is good for; negative: it was.
+  void Issue(const std::string& name, const std::string& extensions, int days = 2);
+  // Another authority, as `name`.
+  void IssueAuthority(const std::string& name);
+
+  std::string authority() const { return Path("ca.crt"); }
+  std::string certificate(const std::string& name) const { return Path(name + ".crt"); }
+  std::string key(const std::string& name) const { return Path(name + ".key"); }
+  std::string Path(const std::string& file) const { return folder_.Path(file); }
+  std::string Text(const std::string& file) const { return folder_.Text(file); }
+
+ private:
+  void OpenSsl(const std::string& arguments);
+
+  TempFolder folder_;
+};
+
+}  // namespace muster::testing
