@@ -38,7 +38,8 @@ namespace muster::daemon {
 void ShowInHelp(const std::string& folder) {
   absl::FlagsUsageConfig config;
   config.contains_help_flags = [folder](absl::string_view file) {
-    return absl::StrContains(file, folder) || absl::StrContains(file, "services/daemon/");
+    return absl::StrContains(file, folder) || absl::StrContains(file, "services/daemon/") ||
+           absl::StrContains(file, "services/tls/");
   };
   config.contains_helpshort_flags = config.contains_help_flags;
   absl::SetFlagsUsageConfig(config);

@@ -37,8 +37,8 @@ bool IsFinal(const absl::Status& status) { return absl::IsInvalidArgument(status
 }  // namespace
 
 struct Agent::Rpc {
-  explicit Rpc(const std::string& server) {
-    const auto channel = rpc::MakeChannel(server, kLongestReconnect);
+  explicit Rpc(const AgentOptions& options) {
+    const auto channel = rpc::MakeChannel(options.server, options.credentials, kLongestReconnect);
     lifecycle = LifecycleService::NewStub(channel);
     capacity = CapacityService::NewStub(channel);
   }
@@ -60,7 +60,7 @@ Agent::Agent(AgentOptions options, const Clock& clock, Cluster* cluster)
     : options_(std::move(options)),
       clock_(clock),
       cluster_(cluster),
-      rpc_(std::make_unique<Rpc>(options_.server)),
+      rpc_(std::make_unique<Rpc>(options_)),
       model_(options_.fleet),
       watch_(WatchOptions()) {}
 

@@ -18,12 +18,14 @@
 #include "services/fleetsim/cluster.h"
 #include "services/fleetsim/fleet_model.h"
 #include "services/fleetsim/lag.h"
+#include "services/rpc/client/channel.h"
 #include "services/rpc/client/watch.h"
 
 namespace muster::fleetsim {
 
 struct AgentOptions {
-  std::string server = {};  // gRPC target
+  std::string server = {};                                     // gRPC target
+  std::shared_ptr<grpc::ChannelCredentials> credentials = {};  // null: plain text
   FleetOptions fleet = {};
   int report_batch = 500;                            // most Nodes a ReportNodes call, 1 to 500
   int report_calls = 2;                              // most ReportNodes calls at a time, 1 to 16

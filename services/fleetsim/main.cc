@@ -9,6 +9,7 @@
 #include "services/daemon/daemon.h"
 #include "services/daemon/flags.h"
 #include "services/fleetsim/flags.h"
+#include "services/tls/flags.h"
 
 namespace {
 
@@ -70,6 +71,14 @@ void Run(const muster::fleetsim::AgentOptions& options, muster::daemon::Daemon& 
   LogStatistics(agent, cluster.get(), "fleetsim stopped");
 }
 
+// Null: plain text.
+absl::StatusOr<std::unique_ptr<muster::tls::CertificateFiles>> ReadCertificates() {
+  const auto files = muster::tls::FilesFromFlags(muster::tls::Use::kClient);
+  if (!files.ok()) return files.status();
+  if (!*files) return nullptr;
+  return muster::tls::CertificateFiles::Create(**files);
+}
+
 int Fail(const absl::Status& status) {
   std::cerr << "error: " << status.message() << "\n";
   return 2;
@@ -78,13 +87,16 @@ int Fail(const absl::Status& status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto options = muster::fleetsim::MakeOptions(muster::fleetsim::ParseFlags(argc, argv));
+  auto options = muster::fleetsim::MakeOptions(muster::fleetsim::ParseFlags(argc, argv));
   if (!options.ok()) return Fail(options.status());
   const auto daemon_options = muster::daemon::OptionsFromFlags();
   if (!daemon_options.ok()) return Fail(daemon_options.status());
   muster::daemon::Daemon::BlockSignals({SIGUSR1, SIGUSR2});
   const auto daemon = muster::daemon::Daemon::Start(*daemon_options);
   if (!daemon.ok()) return Fail(daemon.status());
+  const auto certificates = ReadCertificates();
+  if (!certificates.ok()) return Fail(certificates.status());
+  if (*certificates != nullptr) options->credentials = (*certificates)->ForClient();
   Run(*options, **daemon);
   return 0;
 }

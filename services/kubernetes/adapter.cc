@@ -67,7 +67,8 @@ absl::Status Adapter::Connect() {
   ASSIGN_OR_RETURN(api_, Client::Create(options_.endpoint, client));
   writer_ = std::make_unique<Writer>(api_.get());
   muster_ = std::make_unique<MusterClient>(
-      MusterClient::Options{options_.muster_server, options_.organization, options_.cluster});
+      MusterClient::Options{options_.muster_server, options_.organization, options_.cluster,
+                            options_.muster_credentials});
   identity_ = std::make_unique<Identity>(Identity::Parts{.api = api_.get(),
                                                          .muster = muster_.get(),
                                                          .metrics = metrics_.get(),

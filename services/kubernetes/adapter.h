@@ -37,7 +37,8 @@ struct AdapterOptions {
   std::string zone = {};
   std::string kubernetes_version = {};  // of the cluster, for Muster; empty: as it is there
   std::string muster_server = {};       // gRPC target
-  Endpoint endpoint = {};               // of the API server
+  std::shared_ptr<grpc::ChannelCredentials> muster_credentials = {};  // null: plain text
+  Endpoint endpoint = {};                                             // of the API server
   Edition edition = Edition::kCurrent;
   bool ready_condition = false;
   std::set<std::string> control_plane_namespaces = {};

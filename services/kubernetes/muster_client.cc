@@ -9,7 +9,6 @@
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "services/rpc/client/calls.h"
-#include "services/rpc/client/channel.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -22,8 +21,8 @@ constexpr absl::Duration kCallTimeout = absl::Seconds(20);
 }  // namespace
 
 struct MusterClient::Rpc {
-  explicit Rpc(const std::string& server) {
-    const auto channel = rpc::MakeChannel(server);
+  explicit Rpc(const Options& options) {
+    const auto channel = rpc::MakeChannel(options.server, options.credentials);
     lifecycle = LifecycleService::NewStub(channel);
     configuration = ConfigurationService::NewStub(channel);
   }
@@ -43,7 +42,7 @@ struct MusterClient::Rpc {
 
 MusterClient::MusterClient(Options options)
     : cluster_(absl::StrCat("organizations/", options.organization, "/clusters/", options.cluster)),
-      rpc_(std::make_unique<Rpc>(options.server)) {}
+      rpc_(std::make_unique<Rpc>(options)) {}
 
 MusterClient::~MusterClient() = default;
 

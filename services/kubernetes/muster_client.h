@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "muster/configuration/v1/configuration.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
+#include "services/rpc/client/channel.h"
 #include "services/rpc/client/watch.h"
 
 namespace muster::kubernetes {
@@ -25,6 +26,7 @@ class MusterClient {
     std::string server = {};  // gRPC target
     std::string organization = {};
     std::string cluster = {};
+    std::shared_ptr<grpc::ChannelCredentials> credentials = {};  // null: plain text
   };
   explicit MusterClient(Options options);
   ~MusterClient();

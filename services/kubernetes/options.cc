@@ -17,6 +17,7 @@
 #include "services/common/resource_name.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/api/kubeconfig.h"
+#include "services/tls/flags.h"
 
 ABSL_FLAG(std::string, organization, "", "Muster's id of the organization. Required.");
 ABSL_FLAG(std::string, cluster, "",
@@ -198,6 +199,7 @@ absl::StatusOr<Options> OptionsFromFlags() {
   // Not on the stack: there g++ 12 warns of members that were never set.
   const auto options = std::make_unique<Options>();
   RETURN_IF_ERROR(Read(*options));
+  ASSIGN_OR_RETURN(options->tls, tls::FilesFromFlags(tls::Use::kClient));
   return *options;
 }
 

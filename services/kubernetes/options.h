@@ -1,15 +1,18 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "services/kubernetes/adapter.h"
+#include "services/tls/certificate_files.h"
 
 namespace muster::kubernetes {
 
 // The command line, checked.
 struct Options {
   AdapterOptions adapter = {};
+  std::optional<tls::Files> tls = {};  // towards Muster; nullopt: plain text
   std::string metrics_listen = {};
   std::string health_listen = {};
   std::string port_file = {};

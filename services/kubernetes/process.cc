@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/rpc/certificate_collector.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -23,7 +24,13 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const Options& options) 
 }
 
 absl::Status Process::Open() {
-  ASSIGN_OR_RETURN(adapter_, Adapter::Create(options_.adapter, metrics_.registry()));
+  AdapterOptions adapter = options_.adapter;
+  if (options_.tls) {
+    ASSIGN_OR_RETURN(certificates_, tls::CertificateFiles::Create(*options_.tls));
+    metrics_.Add(rpc::MakeCertificateCollector(*certificates_));
+    adapter.muster_credentials = certificates_->ForClient();
+  }
+  ASSIGN_OR_RETURN(adapter_, Adapter::Create(std::move(adapter), metrics_.registry()));
   metrics_.Add(adapter_->collectable());
   rpc::ServerOptions server{.addresses = {options_.health_listen}, .metrics = &metrics_};
   server.drain_delay = absl::ZeroDuration();

@@ -33,6 +33,7 @@ class Process {
   void FollowReadiness();
 
   const Options options_;
+  std::unique_ptr<tls::CertificateFiles> certificates_;  // null: plain text
   rpc::Metrics metrics_;
   std::unique_ptr<Adapter> adapter_;
   std::unique_ptr<rpc::Server> server_;

@@ -38,6 +38,7 @@ int Serve(muster::daemon::Daemon& daemon) {
   const auto process = muster::musterd::Process::Start(*options);
   if (!process.ok()) return Fail(process.status());
   daemon.OnReload("db_conninfo_file", [&] { return ReadConninfo(**process); });
+  daemon.OnReload("TLS files", [&] { return (*process)->ReloadCertificates(); });
   daemon.WaitForSignal();
   const std::string failure = (*process)->failure();
   (*process)->Shutdown();

@@ -17,6 +17,7 @@
 #include "services/common/kept_request.h"
 #include "services/common/released_pool.h"
 #include "services/common/status_macros.h"
+#include "services/tls/flags.h"
 
 namespace {
 
@@ -37,6 +38,10 @@ ABSL_FLAG(
     "comparisons and reflection, which are as dear as the state is large. Whoever reaches it "
     "may ask for them: keep it on loopback, or behind a network of the operators' own. Port 0 "
     "picks a free one.");
+ABSL_FLAG(bool, allow_plaintext, false,
+          "Takes calls in plain text, from callers without a name, also where others than this "
+          "machine reach --listen or "
+          "--operator_listen. Without it that needs the flags of TLS.");
 ABSL_FLAG(std::string, page_listen, "",
           "host:port that a page for people is served on over HTTP: the fleet, its pools, quotas "
           "and queue as they change, read only, of all organizations. Whoever reaches it reads all "
@@ -161,6 +166,18 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
   required("--listen", options.listen);
   required("--metrics_listen", options.metrics_listen);
   required("--operator_listen", options.operator_listen);
+  const auto guarded = [&](absl::string_view flag, const std::string& value) {
+    if (options.tls || options.allow_plaintext || tls::IsLocal(value)) return;
+    faults.push_back(
+        {std::string(flag),
+         absl::StrCat(value,
+                      " is reached from other machines, in plain text and by callers without a "
+                      "name: it needs "
+                      "--tls_cert_file, --tls_key_file, --tls_ca_file and --trust_domain, or "
+                      "--allow_plaintext.")});
+  };
+  guarded("--listen", options.listen);
+  guarded("--operator_listen", options.operator_listen);
   if (!options.page_listen.empty()) required("--page_listen", options.page_listen);
   if (options.services.count("lifecycle") == 0) return;
   const auto peer = [&](absl::string_view service, absl::string_view flag,
@@ -269,6 +286,8 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.listen = absl::GetFlag(FLAGS_listen);
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.operator_listen = absl::GetFlag(FLAGS_operator_listen);
+  ASSIGN_OR_RETURN(options.tls, tls::FilesFromFlags(tls::Use::kServer));
+  options.allow_plaintext = absl::GetFlag(FLAGS_allow_plaintext);
   options.page_listen = absl::GetFlag(FLAGS_page_listen);
   for (const std::string& host : absl::GetFlag(FLAGS_page_hosts))
     options.page_hosts.insert(absl::AsciiStrToLower(host));

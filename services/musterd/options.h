@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "services/configuration/configuration_service.h"
 #include "services/lifecycle/options.h"
 #include "services/quota/quota_service.h"
+#include "services/tls/certificate_files.h"
 
 // What `musterd serve` is told. Flags are read here and nowhere else.
 namespace muster::musterd {
@@ -20,6 +22,8 @@ struct ServeOptions {
   std::string listen = {};
   std::string metrics_listen = {};
   std::string operator_listen = {};
+  std::optional<tls::Files> tls = {};     // nullopt: plain text
+  bool allow_plaintext = false;           // beyond this machine, too
   std::string page_listen = {};           // empty: no page
   std::set<std::string> page_hosts = {};  // lower case
   std::string port_file = {};             // empty: none

@@ -1,5 +1,6 @@
 #include "services/musterd/options.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/testing/status_matchers.h"
@@ -30,6 +31,26 @@ TEST(Options, LifecycleAloneNeedsTheAddressesOfWhatItAsks) {
   EXPECT_THAT(status, HasFieldViolation("--capacity_address"));
   EXPECT_THAT(status, HasFieldViolation("--configuration_address"));
   options.quota_address = options.capacity_address = options.configuration_address = "127.0.0.1:1";
+  EXPECT_THAT(Validate(options), IsOk());
+}
+
+TEST(Options, PlainTextIsTakenOnThisMachineOnly) {
+  ServeOptions options = Good();
+  options.listen = "0.0.0.0:7600";
+  options.operator_listen = "[::]:7603";
+  const absl::Status status = Validate(options);
+  EXPECT_THAT(status, HasFieldViolation("--listen"));
+  EXPECT_THAT(status, HasFieldViolation("--operator_listen"));
+  EXPECT_THAT(
+      status.message(),
+      ::testing::HasSubstr("--tls_cert_file, --tls_key_file, --tls_ca_file and --trust_domain"));
+  options.allow_plaintext = true;
+  EXPECT_THAT(Validate(options), IsOk());
+  options.allow_plaintext = false;
+  options.tls = tls::Files();
+  EXPECT_THAT(Validate(options), IsOk());
+  options = Good();
+  options.listen = "unix:/run/muster.sock";
   EXPECT_THAT(Validate(options), IsOk());
 }
 

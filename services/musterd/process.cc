@@ -24,6 +24,7 @@
 #include "services/musterd/lane_metrics.h"
 #include "services/page/page.h"
 #include "services/quota/quota_service.h"
+#include "services/rpc/certificate_collector.h"
 #include "services/rpc/client/channel.h"
 #include "storage/postgres/migrator.h"
 
@@ -59,6 +60,7 @@ Process::~Process() { Shutdown(); }
 absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& options) {
   RETURN_IF_ERROR(Validate(options));
   auto process = std::unique_ptr<Process>(new Process(options));
+  RETURN_IF_ERROR(process->ReadCertificates());
   RETURN_IF_ERROR(process->CheckSchemas());
   RETURN_IF_ERROR(process->CreateServices());
   RETURN_IF_ERROR(process->StartServer());
@@ -129,6 +131,17 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
   }
 }
 
+absl::Status Process::ReadCertificates() {
+  if (!options_.tls) return absl::OkStatus();
+  ASSIGN_OR_RETURN(certificates_, tls::CertificateFiles::Create(*options_.tls));
+  metrics_.Add(rpc::MakeCertificateCollector(*certificates_));
+  return absl::OkStatus();
+}
+
+absl::Status Process::ReloadCertificates() {
+  return certificates_ == nullptr ? absl::OkStatus() : certificates_->Reload();
+}
+
 absl::Status Process::CreateServices() {
   if (options_.services.count("quota") != 0) {
     ASSIGN_OR_RETURN(quota_, quota::QuotaService::Create(WithLane("quota", options_.quota)));
@@ -169,6 +182,7 @@ absl::Status Process::StartServer() {
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
   rpc::ServerOptions server;
   server.addresses = {options_.listen};
+  server.credentials = ServerCredentials(options_.listen);
   server.metrics = &metrics_;
   server.drain_delay = options_.drain_delay;
   server.stop_intake = [this] {
@@ -188,6 +202,7 @@ absl::Status Process::StartOperatorServer() {
   debug_ = std::make_unique<DebugHandlers>(&parts_, lifecycle_.get());
   rpc::ServerOptions server;
   server.addresses = {options_.operator_listen};
+  server.credentials = ServerCredentials(options_.operator_listen);
   server.metrics = &metrics_;
   server.drain_delay = absl::ZeroDuration();
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
@@ -196,10 +211,17 @@ absl::Status Process::StartOperatorServer() {
   return operator_server_->Start();
 }
 
+std::shared_ptr<grpc::ServerCredentials> Process::ServerCredentials(
+    const std::string& address) const {
+  // A socket is guarded by its file's permissions.
+  if (certificates_ == nullptr || absl::StartsWith(address, "unix:")) return nullptr;
+  return certificates_->ForServer();
+}
+
 std::shared_ptr<grpc::Channel> Process::ChannelTo(absl::string_view service,
                                                   const std::string& address) {
   if (options_.services.count(std::string(service)) != 0) return server_->InProcessChannel();
-  return rpc::MakeChannel(address);
+  return rpc::MakeChannel(address, certificates_ == nullptr ? nullptr : certificates_->ForClient());
 }
 
 absl::Status Process::StartReconciling() {
@@ -271,6 +293,8 @@ absl::Status Process::WritePortFile() const {
 void Process::WatchListener() {
   rpc::ListenerWatch::Options watch;
   watch.address = OwnAddress(options_.listen, port());
+  if (ServerCredentials(options_.listen) != nullptr)
+    watch.credentials = certificates_->ForOwnServer();
   watch.on_dead = [this](const std::string& what) {
     {
       MutexLock lock(failure_mutex_);

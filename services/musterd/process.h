@@ -16,6 +16,7 @@
 #include "services/rpc/listener_watch.h"
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
+#include "services/tls/certificate_files.h"
 
 namespace muster::capacity {
 class CapacityService;
@@ -58,6 +59,9 @@ class Process {
   // Connections to the database are made so from now on; those that are open stay.
   void SetConninfo(std::string conninfo) { conninfo_->Set(std::move(conninfo)); }
 
+  // Looks at the files of TLS now. INVALID_ARGUMENT: they cannot be used, and the last stay.
+  absl::Status ReloadCertificates();
+
   // Why it ends by itself: it has sent its own process a SIGTERM. Empty: it does not.
   std::string failure() const;
 
@@ -72,6 +76,7 @@ class Process {
   explicit Process(ServeOptions options);
 
   absl::Status CheckSchemas() const;
+  absl::Status ReadCertificates();
   absl::Status CreateServices();
   absl::Status StartServer();
   absl::Status StartOperatorServer();
@@ -82,6 +87,8 @@ class Process {
   storage::LaneOptions LaneOptionsFor(absl::string_view service) const;
   template <class Options>
   Options WithLane(absl::string_view service, Options options) const;
+  // Of what listens at `address`; null: plain text.
+  std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& address) const;
   std::shared_ptr<grpc::Channel> ChannelTo(absl::string_view service, const std::string& address);
   template <class Service>
   void AddPart(absl::string_view name, const char* full_name, Service& service);
@@ -91,6 +98,7 @@ class Process {
   void LookAtFiles();
 
   const ServeOptions options_;
+  std::unique_ptr<tls::CertificateFiles> certificates_;  // null: plain text
   const std::shared_ptr<Conninfo> conninfo_;
   rpc::Metrics metrics_;
   std::shared_ptr<DatabaseMetrics> database_metrics_;

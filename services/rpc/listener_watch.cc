@@ -3,7 +3,6 @@
 #include <grpc/grpc.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <utility>
@@ -17,11 +16,14 @@ namespace {
 constexpr absl::Duration kStep = absl::Milliseconds(100);
 
 // A channel that shares no connection with any other.
-std::shared_ptr<grpc::Channel> NewConnection(const std::string& address) {
+std::shared_ptr<grpc::Channel> NewConnection(
+    const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(
+      address, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(),
+      arguments);
 }
 
 }  // namespace
@@ -34,9 +36,10 @@ ListenerWatch::~ListenerWatch() {
   thread_.join();
 }
 
-std::string ListenerWatch::Look(const std::string& address, absl::Duration patience,
-                                const std::function<bool()>& stopped) {
-  const auto channel = NewConnection(address);
+std::string ListenerWatch::Look(const std::string& address,
+                                const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                absl::Duration patience, const std::function<bool()>& stopped) {
+  const auto channel = NewConnection(address, credentials);
   const absl::Time give_up = absl::Now() + patience;
   while (absl::Now() < give_up && !stopped()) {
     if (channel->WaitForConnected(absl::ToChronoTime(absl::Now() + kStep))) return "";
@@ -48,8 +51,8 @@ std::string ListenerWatch::Look(const std::string& address, absl::Duration patie
 void ListenerWatch::Run() {
   int failures = 0;
   while (stopper_.Sleep(options_.interval)) {
-    const std::string wrong =
-        Look(options_.address, options_.patience, [this] { return stopper_.stopped(); });
+    const std::string wrong = Look(options_.address, options_.credentials, options_.patience,
+                                   [this] { return stopper_.stopped(); });
     if (stopper_.stopped()) return;
     failures = wrong.empty() ? 0 : failures + 1;
     if (failures < options_.failures_to_tell) continue;

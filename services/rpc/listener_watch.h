@@ -1,5 +1,7 @@
 #pragma once
 
+#include <grpcpp/security/credentials.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -18,7 +20,8 @@ namespace muster::rpc {
 class ListenerWatch {
  public:
   struct Options {
-    std::string address = {};  // `127.0.0.1:7600`
+    std::string address = {};                                    // `127.0.0.1:7600`
+    std::shared_ptr<grpc::ChannelCredentials> credentials = {};  // null: plain text
     absl::Duration interval = absl::Seconds(2);
     absl::Duration patience = absl::Seconds(5);  // with one connection
     int failures_to_tell = 3;                    // in a row
@@ -33,8 +36,9 @@ class ListenerWatch {
   // One look: connects and waits for HTTP/2's first frame, which comes from the threads of gRPC
   // however busy the handlers are. Empty: it answers; else what is wrong. `stopped` is looked at
   // every 100 ms.
-  static std::string Look(const std::string& address, absl::Duration patience,
-                          const std::function<bool()>& stopped);
+  static std::string Look(const std::string& address,
+                          const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                          absl::Duration patience, const std::function<bool()>& stopped);
 
  private:
   void Run();

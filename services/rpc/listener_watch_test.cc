@@ -41,8 +41,8 @@ class DeafListener {
 
 TEST(ListenerWatch, OneThatAnswersIsAlive) {
   FakeServer server;
-  EXPECT_EQ(ListenerWatch::Look(absl::StrCat("127.0.0.1:", server.server->port()), absl::Minutes(1),
-                                [] { return false; }),
+  EXPECT_EQ(ListenerWatch::Look(absl::StrCat("127.0.0.1:", server.server->port()), nullptr,
+                                absl::Minutes(1), [] { return false; }),
             "");
 }
 

@@ -30,11 +30,6 @@ std::string SourceFile(const std::string& path) {
   return absl::StrCat(MigrationsDir(), "/../", path);
 }
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 absl::Status ToStatus(const grpc::Status& status) {
   return {static_cast<absl::StatusCode>(status.error_code()), status.error_message()};
 }
@@ -77,6 +72,14 @@ MiniMuster::MiniMuster(Options options)
                   ? std::make_unique<TestDatabase>(std::vector<std::string>{}, *own_cluster_)
                   : std::make_unique<TestDatabase>();
   musterds_.resize(options_.processes.size());
+  if (options_.tls) {
+    authority_ = std::make_unique<Authority>();
+    authority_->Issue("musterd", "subjectAltName=IP:127.0.0.1,URI:spiffe://muster.test/musterd");
+    for (const std::string client : {"fleetsim", "ci"}) {
+      authority_->Issue(client, absl::StrCat("subjectAltName=URI:spiffe://muster.test/", client,
+                                             "\nextendedKeyUsage=clientAuth"));
+    }
+  }
   Start();
 }
 
@@ -101,6 +104,7 @@ void MiniMuster::Start() {
   std::vector<std::string> command = {Binary("fleetsim"),
                                       absl::StrCat("--target=", address(LifecycleProcess()))};
   command.insert(command.end(), options_.fleetsim_flags.begin(), options_.fleetsim_flags.end());
+  for (const std::string& flag : TlsFlags("fleetsim")) command.push_back(flag);
   fleetsim_ = std::make_unique<Child>(command, File("fleetsim.log"));
 }
 
@@ -122,6 +126,7 @@ void MiniMuster::StartMusterd(size_t process) {
       "--lease_ttl=1s"};
   command.insert(command.end(), musterd.begin(), musterd.end());
   command.insert(command.end(), options_.musterd_flags.begin(), options_.musterd_flags.end());
+  for (const std::string& flag : TlsFlags("musterd")) command.push_back(flag);
   for (size_t peer = 0; peer < process; ++peer) {
     for (absl::string_view service : absl::StrSplit(options_.processes[peer], ',')) {
       if (service != "lifecycle")
@@ -180,19 +185,42 @@ std::shared_ptr<grpc::Channel> MiniMuster::operator_channel(size_t process) cons
   return ChannelTo(ports_[process].operators.number());
 }
 
-std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port) {
+std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port) const {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-  return grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
-                                   grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(
+      absl::StrCat("127.0.0.1:", port),
+      authority_ == nullptr ? grpc::InsecureChannelCredentials() : CredentialsOf("ci"), arguments);
+}
+
+std::vector<std::string> MiniMuster::TlsFlags(const std::string& name) const {
+  if (authority_ == nullptr) return {};
+  return {"--trust_domain=muster.test",
+          absl::StrCat("--tls_cert_file=", authority_->certificate(name)),
+          absl::StrCat("--tls_key_file=", authority_->key(name)),
+          absl::StrCat("--tls_ca_file=", authority_->authority())};
+}
+
+std::shared_ptr<grpc::ChannelCredentials> MiniMuster::CredentialsOf(const std::string& name) const {
+  return grpc::SslCredentials({.pem_root_certs = authority_->Text("ca.crt"),
+                               .pem_private_key = authority_->Text(name + ".key"),
+                               .pem_cert_chain = authority_->Text(name + ".crt")});
 }
 
 Finished MiniMuster::Ctl(std::vector<std::string> words) const {
-  const size_t process = LifecycleProcess();
+  return CtlTo(LifecycleProcess(), std::move(words));
+}
+
+Finished MiniMuster::CtlTo(size_t process, std::vector<std::string> words) const {
   if (words.front() == "debug") {
     words.push_back(
         absl::StrCat("--operator-server=127.0.0.1:", ports_[process].operators.number()));
+  }
+  if (authority_ != nullptr) {
+    words.insert(words.begin(), {"--certificate-authority=" + authority_->authority(),
+                                 "--client-certificate=" + authority_->certificate("ci"),
+                                 "--client-key=" + authority_->key("ci")});
   }
   words.insert(words.begin(), {Binary("musterctl"), absl::StrCat("--server=", address(process))});
   return RunProgram(words);
@@ -216,8 +244,7 @@ void MiniMuster::ApplyCatalogue() {
       }
     }
     out.close();
-    const Finished applied = RunProgram(
-        {Binary("musterctl"), absl::StrCat("--server=", address(process)), "apply", "-f", file});
+    const Finished applied = CtlTo(process, {"apply", "-f", file});
     if (applied.exit_code != 0)
       throw std::runtime_error("the catalogue was refused:\n" + applied.output + LogEnds());
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 #include <muster/debug/v1/debug_service.grpc.pb.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tests/integration/child.h"
+#include "tests/testing/authority.h"
 #include "tests/testing/reserved_port.h"
 #include "tests/testing/test_database.h"
 
@@ -39,6 +41,9 @@ class MiniMuster {
     // At its end the Muster audits the books of the four services (AuditBooks), if all its processes
     // run. False: the test's callers hold and claim for pools that lifecycle does not know.
     bool audit_books = true;
+    // All calls by mutual TLS: certificates of its authority for `musterd`, `fleetsim` and `ci`, which is who the test and
+    // musterctl are, in the trust domain muster.test.
+    bool tls = false;
   };
 
   MiniMuster() : MiniMuster(Options()) {}
@@ -77,6 +82,12 @@ class MiniMuster {
   std::string metrics_address(size_t process = 0) const;
   // With the flag --page_listen only.
   std::string page_address(size_t process = 0) const;
+  // Null: plain text.
+  Authority* authority() { return authority_.get(); }
+  // The flags that make a program of ours call, or serve, as `name`.
+  std::vector<std::string> TlsFlags(const std::string& name) const;
+  // Who shows the certificate `name`.
+  std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const std::string& name) const;
   const TestDatabase& database() const { return *database_; }
   PostgresCluster& cluster() { return *own_cluster_; }
 
@@ -124,7 +135,8 @@ class MiniMuster {
     ::muster::testing::ReservedPort operators = {};
     int page = 0;
   };
-  static std::shared_ptr<grpc::Channel> ChannelTo(int port);
+  std::shared_ptr<grpc::Channel> ChannelTo(int port) const;
+  Finished CtlTo(size_t process, std::vector<std::string> words) const;
   size_t LifecycleProcess() const;
   bool AllRun() const;
   void StartMusterd(size_t process);
@@ -132,6 +144,7 @@ class MiniMuster {
 
   Options options_;
   std::string folder_;
+  std::unique_ptr<Authority> authority_;
   std::unique_ptr<PostgresCluster> own_cluster_;
   std::unique_ptr<TestDatabase> database_;
   std::vector<std::unique_ptr<Child>> musterds_;

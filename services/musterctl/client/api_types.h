@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,11 +13,16 @@
 #include "services/musterctl/manifest/kinds.h"
 #include "services/musterctl/manifest/resources.h"
 
+namespace grpc {
+class ChannelCredentials;
+}
+
 // What goes into the Api and comes out of it, beside API messages.
 namespace muster::musterctl {
 
 struct ApiOptions {
   std::string server = {};
+  std::shared_ptr<grpc::ChannelCredentials> credentials = {};  // null: plain text
   Scope scope = {};
   absl::Duration timeout = absl::Seconds(10);  // of each call, and until a watch begins
   // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...

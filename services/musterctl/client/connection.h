@@ -38,7 +38,8 @@ class Connection {
   using Quota = quota::v1::QuotaService::Stub;
 
   explicit Connection(const ApiOptions& options)
-      : options_(options), channel_(rpc::MakeChannel(options.server, kLongestReconnect)) {}
+      : options_(options),
+        channel_(rpc::MakeChannel(options.server, options.credentials, kLongestReconnect)) {}
 
   std::string Organization() const {
     return absl::StrCat("organizations/", options_.scope.organization);

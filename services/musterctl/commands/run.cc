@@ -2,6 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/common/trace_context.h"
+#include "services/musterctl/client/credentials.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/request_id.h"
 #include "services/musterctl/commands/commands.h"
@@ -49,6 +50,10 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
     // `wait` means it for the whole; its calls keep the standard one.
     if (line.command != "wait") options.timeout = *timeout;
   }
+  ASSIGN_OR_RETURN(options.credentials,
+                   ReadCredentials({.authority = line.Get("certificate-authority"),
+                                    .certificate = line.Get("client-certificate"),
+                                    .key = line.Get("client-key")}));
   options.sleep = world.sleep;
   options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
   if (options.request_id.size() > kMaxGivenId)

@@ -2,7 +2,6 @@
 
 #include <grpc/grpc.h>
 #include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
 
 #include "absl/time/clock.h"
 #include "services/common/user_agent.h"
@@ -34,12 +33,14 @@ grpc::ChannelArguments ClientArguments() {
   return arguments;
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
-                                           absl::Duration longest_reconnect) {
+std::shared_ptr<grpc::Channel> MakeChannel(
+    const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    absl::Duration longest_reconnect) {
   grpc::ChannelArguments arguments = ClientArguments();
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(longest_reconnect));
   return grpc::experimental::CreateCustomChannelWithInterceptors(
-      target, grpc::InsecureChannelCredentials(), arguments, trace::ClientCalls());
+      target, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(), arguments,
+      trace::ClientCalls());
 }
 
 void PrepareCall(grpc::ClientContext& context, absl::Time deadline) {

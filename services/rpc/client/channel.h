@@ -2,6 +2,7 @@
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <memory>
@@ -17,9 +18,11 @@ namespace muster::rpc {
 grpc::ChannelArguments ClientArguments();
 
 // Connects when it is first used; its calls go on in the caller's trace (services/trace). `target`:
-// `host:port`, `dns:///name:port`, `unix:path`.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target,
-                                           absl::Duration longest_reconnect = kMaxReconnectBackoff);
+// `host:port`, `dns:///name:port`, `unix:path`. `credentials`: null for plain text.
+std::shared_ptr<grpc::Channel> MakeChannel(
+    const std::string& target,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr,
+    absl::Duration longest_reconnect = kMaxReconnectBackoff);
 
 // Before the call: sets its deadline.
 void PrepareCall(grpc::ClientContext& context, absl::Time deadline);

@@ -74,11 +74,6 @@ class Timer {
   std::thread thread_;
 };
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 }  // namespace
 
 Json ConditionOf(const Json& object, absl::string_view type) {
