@@ -113,6 +113,9 @@ start_adapter() {
   local command=("$BIN/muster-kubernetes" --organization=acme --cluster=example --zone=RNO2A --server="127.0.0.1:$1"
     --kubeconfig="$STATE/run/adapter.kubeconfig" --adopt_cluster --metrics_listen=127.0.0.1:0 --health_listen=127.0.0.1:0
     --port_file="$STATE/run/adapter-ports")
+  local flags=()
+  mapfile -t flags < <(tls_flags muster-kubernetes)
+  command+=("${flags[@]}")
   realpath "$MUSTER_KUBECONFIG" >"$STATE/run/kubeconfig"
   put -k crd
   put -f base/namespace.yaml

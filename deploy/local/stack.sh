@@ -4,7 +4,8 @@
 # Environment: MUSTER_STATE_DIR (default <tree>/.state), MUSTER_PORT (7600), MUSTER_METRICS_PORT (7601),
 # MUSTER_OPERATOR_PORT (7603), MUSTER_POSTGRES_PORT (7602), MUSTER_PROMETHEUS_PORT (7604), MUSTER_PAGE_PORT (7605),
 # MUSTER_ALERTMANAGER_PORT (7606). Port 0: a free one, but no TCP at all for Postgres (its unix socket is always there).
-# MUSTER_PAGE=0: without the page for people. MUSTER_PRESET: which build runs (release). MUSTER_KUBECONFIG: kubernetes.sh; MUSTER_PROMETHEUS: prometheus.sh.
+# MUSTER_PAGE=0: without the page for people. MUSTER_PRESET: which build runs (release). MUSTER_KUBECONFIG: kubernetes.sh; MUSTER_PROMETHEUS: prometheus.sh;
+# MUSTER_TLS: tls.sh.
 
 # shellcheck source=deploy/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"

@@ -1,0 +1,67 @@
+# shellcheck shell=bash
+# MUSTER_TLS=1: every call of the stack by mutual TLS. A certificate authority of its own, in $STATE/tls, and certificates of it
+# for musterd, fleetsim, muster-kubernetes and the person at the terminal (admin), good for ten days; `up` renews them when less
+# than three are left, and what runs takes the new ones.
+
+MUSTER_TLS="${MUSTER_TLS:-0}"
+TLS_DOMAIN=muster.local
+
+wants_tls() { [[ "$MUSTER_TLS" != 0 ]]; }
+
+# new_key: what openssl is told to make one.
+new_key() { echo "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"; }
+
+# is_fresh FILE DAYS: whether the certificate is there and good for so many days more.
+is_fresh() { [[ -s "$1" ]] && openssl x509 -checkend $(($2 * 86400)) -noout -in "$1" >/dev/null; }
+
+make_authority() {
+  local ca="$STATE/tls/ca"
+  if is_fresh "$ca.crt" 30; then return; fi
+  rm -f "$STATE"/tls/*.crt
+  # shellcheck disable=SC2046  # several words
+  openssl req -x509 $(new_key) -days 365 -subj "/CN=Muster on $(hostname)" -keyout "$ca.key" -out "$ca.crt" 2>/dev/null
+}
+
+# issue NAME EXTENSIONS: key and certificate, put in place as a whole.
+issue() {
+  local file="$STATE/tls/$1"
+  if is_fresh "$file.crt" 3; then return; fi
+  # shellcheck disable=SC2046
+  openssl req $(new_key) -subj "/CN=$1" -keyout "$file.key.new" -out "$file.csr" 2>/dev/null
+  openssl x509 -req -in "$file.csr" -CA "$STATE/tls/ca.crt" -CAkey "$STATE/tls/ca.key" -CAcreateserial -days 10 \
+    -extfile <(printf '%s\n' "$2") -out "$file.crt.new" 2>/dev/null
+  mv "$file.key.new" "$file.key"
+  mv "$file.crt.new" "$file.crt"
+  rm -f "$file.csr"
+}
+
+# prepare_tls: the authority and the certificates.
+prepare_tls() {
+  wants_tls || return 0
+  command -v openssl >/dev/null || die "MUSTER_TLS=1 needs openssl"
+  (
+    umask 077
+    mkdir -p "$STATE/tls"
+    make_authority
+    issue musterd "subjectAltName=IP:127.0.0.1,DNS:localhost,URI:spiffe://$TLS_DOMAIN/musterd"
+    local client
+    for client in fleetsim muster-kubernetes admin; do
+      issue "$client" "subjectAltName=URI:spiffe://$TLS_DOMAIN/$client
+extendedKeyUsage=clientAuth"
+    done
+  )
+}
+
+# tls_flags NAME: what the program NAME is told, a flag a line.
+tls_flags() {
+  wants_tls || return 0
+  printf '%s\n' "--trust_domain=$TLS_DOMAIN" "--tls_cert_file=$STATE/tls/$1.crt" "--tls_key_file=$STATE/tls/$1.key" \
+    "--tls_ca_file=$STATE/tls/ca.crt"
+}
+
+# tls_variables: what musterctl is told, a variable a line.
+tls_variables() {
+  wants_tls || return 0
+  printf '%s\n' "MUSTER_CERTIFICATE_AUTHORITY=$STATE/tls/ca.crt" "MUSTER_CLIENT_CERTIFICATE=$STATE/tls/admin.crt" \
+    "MUSTER_CLIENT_KEY=$STATE/tls/admin.key"
+}
