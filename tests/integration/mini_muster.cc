@@ -75,7 +75,7 @@ MiniMuster::MiniMuster(Options options)
   if (options_.tls) {
     authority_ = std::make_unique<Authority>();
     authority_->Issue("musterd", "subjectAltName=IP:127.0.0.1,URI:spiffe://muster.test/musterd");
-    for (const std::string client : {"fleetsim", "ci"}) {
+    for (const std::string client : {"fleetsim", "muster-kubernetes", "ci"}) {
       authority_->Issue(client, absl::StrCat("subjectAltName=URI:spiffe://muster.test/", client,
                                              "\nextendedKeyUsage=clientAuth"));
     }

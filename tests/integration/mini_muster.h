@@ -41,7 +41,7 @@ class MiniMuster {
     // At its end the Muster audits the books of the four services (AuditBooks), if all its processes
     // run. False: the test's callers hold and claim for pools that lifecycle does not know.
     bool audit_books = true;
-    // All calls by mutual TLS: certificates of its authority for `musterd`, `fleetsim` and `ci`, which is who the test and
+    // All calls by mutual TLS: certificates of its authority for every program by its name, and `ci`, who is the test and
     // musterctl are, in the trust domain muster.test.
     bool tls = false;
   };

@@ -175,6 +175,7 @@ void AdapterStack::StartAdapter(size_t replica, const std::vector<std::string>& 
       "--lease_duration=60s", "--lease_renew_deadline=40s", "--lease_retry_period=200ms"};
   command.insert(command.end(), options_.adapter_flags.begin(), options_.adapter_flags.end());
   command.insert(command.end(), flags.begin(), flags.end());
+  for (const std::string& flag : muster_->TlsFlags("muster-kubernetes")) command.push_back(flag);
   adapters_[replica].reset();
   adapters_[replica] =
       std::make_unique<Child>(command, File(absl::StrCat("adapter", replica, ".log")));
