@@ -21,6 +21,9 @@ class CertificateCollector final : public prometheus::Collectable {
     AddSample(reloads, {{"result", "taken"}}, stats.taken);
     AddSample(reloads, {{"result", "refused"}}, stats.refused);
     return {
+        Gauge("muster_tls_certificate_not_before_timestamp_seconds",
+              "Since when the certificate that this process shows is good, as Unix time.",
+              absl::ToDoubleSeconds(stats.identity.begins - absl::UnixEpoch())),
         Gauge("muster_tls_certificate_expiry_timestamp_seconds",
               "When the first of the certificates that this process shows expires, as Unix time.",
               absl::ToDoubleSeconds(stats.identity.expires - absl::UnixEpoch())),

@@ -77,13 +77,16 @@ std::vector<std::string> UrisOf(X509* certificate) {
   return uris;
 }
 
+absl::Time ToTime(const ASN1_TIME* time) {
+  std::tm at = {};
+  return ASN1_TIME_to_tm(time, &at) == 1 ? absl::FromTM(at, absl::UTCTimeZone())
+                                         : absl::InfiniteFuture();
+}
+
 absl::Time ExpiryOf(const std::vector<Certificate>& certificates) {
   absl::Time first = absl::InfiniteFuture();
-  for (const Certificate& certificate : certificates) {
-    std::tm at = {};
-    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate.get()), &at) == 1)
-      first = std::min(first, absl::FromTM(at, absl::UTCTimeZone()));
-  }
+  for (const Certificate& certificate : certificates)
+    first = std::min(first, ToTime(X509_get0_notAfter(certificate.get())));
   return first;
 }
 
@@ -167,9 +170,10 @@ absl::StatusOr<Identity> CheckPem(const Pem& pem, absl::string_view trust_domain
                             : "must be for servers and, towards others, for clients (extended key "
                               "usage serverAuth and clientAuth).");
   }
-  if (trust_domain.empty()) return Identity{.expires = ExpiryOf(certificates)};
-  ASSIGN_OR_RETURN(std::string id, SpiffeIdOf(UrisOf(own), trust_domain));
-  return Identity{std::move(id), ExpiryOf(certificates)};
+  Identity identity{.begins = ToTime(X509_get0_notBefore(own)), .expires = ExpiryOf(certificates)};
+  if (trust_domain.empty()) return identity;
+  ASSIGN_OR_RETURN(identity.id, SpiffeIdOf(UrisOf(own), trust_domain));
+  return identity;
 }
 
 }  // namespace muster::tls

@@ -19,7 +19,8 @@ struct Pem {
 
 struct Identity {
   std::string id = {};      // `spiffe://TRUST_DOMAIN/PATH`
-  absl::Time expires = {};  // when the first of `certificates` that does expires
+  absl::Time begins = {};   // since when the first of `certificates` is good
+  absl::Time expires = {};  // when the first of them that does expires
   bool operator==(const Identity&) const = default;
 };
 

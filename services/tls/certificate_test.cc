@@ -26,7 +26,8 @@ class CertificateTest : public ::testing::Test {
     authority_->Issue("client",
                       "subjectAltName=URI:spiffe://muster.test/ci\nextendedKeyUsage=clientAuth");
     authority_->Issue("nameless", "subjectAltName=DNS:localhost");
-    authority_->Issue("old", "subjectAltName=URI:spiffe://muster.test/old", -1);
+    authority_->Issue("old", "subjectAltName=URI:spiffe://muster.test/old",
+                      absl::Now() - absl::Hours(2), absl::Now() - absl::Hours(1));
     authority_->IssueAuthority("stranger");
   }
   static void TearDownTestSuite() { delete authority_; }
@@ -53,6 +54,8 @@ TEST_F(CertificateTest, WhatFitsHasAnIdentityAndAnEnd) {
   EXPECT_EQ(identity->id, "spiffe://muster.test/musterd");
   EXPECT_GT(identity->expires, absl::Now() + absl::Hours(47));
   EXPECT_LE(identity->expires, absl::Now() + absl::Hours(48));
+  EXPECT_LT(identity->begins, absl::Now());
+  EXPECT_GT(identity->begins, absl::Now() - absl::Hours(1));
 }
 
 TEST_F(CertificateTest, AKeyMustFitItsCertificate) {

@@ -86,7 +86,9 @@ std::string ReferenceOf(const std::string& server, const std::string& adapter) {
       "  the same on every replica, whoever committed: take `max by (...)` over replicas, not "
       "`sum`.\n"
       "  Counters begin at a replica's start.\n"
-      "- `grpc_server_*`, `muster_watch_*`, `process_*`, `muster_log_*`, `muster_trace_*`, audits, "
+      "- `grpc_server_*`, `muster_watch_*`, `process_*`, `muster_log_*`, `muster_trace_*`, "
+      "`muster_tls_*`, "
+      "audits, "
       "`muster_lane_*`,\n"
       "  `muster_database_*`, the loop, the settler and agents' reports are of one replica: `sum` "
       "them.\n"
@@ -97,7 +99,7 @@ std::string ReferenceOf(const std::string& server, const std::string& adapter) {
       "- stable: name, labels and meaning stay. evolving: goes with how Muster works inside.\n\n"
       "## musterd\n\n",
       TableOf(of_server), "\n## muster-kubernetes\n\nThese, and of the above `grpc_server_*`, ",
-      "`process_*`, `muster_build_info`, `muster_log_*` and `muster_trace_*`.\n\n",
+      "`process_*`, `muster_build_info`, `muster_log_*`, `muster_tls_*` and `muster_trace_*`.\n\n",
       TableOf(of_adapter));
 }
 
@@ -112,7 +114,8 @@ void ExpectReference(const std::string& now) {
 // 24 machines: of 4 spot Nodes two give way when the example wants 22.
 TEST(MetricsPage, OfABusyFleetIsSoundTrueAndAsTheReferenceSays) {
   MiniMuster muster({.musterd_flags = {"--metrics_organizations=5", "--preemption_notice=1s",
-                                       "--preemption_end=3s"}});
+                                       "--preemption_end=3s"},
+                     .tls = true});
   muster.ApplyCatalogue();
   muster.ApplyExample();
   ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();

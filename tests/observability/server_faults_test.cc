@@ -85,6 +85,22 @@ TEST_F(ServerFaults, AWatchThatIsNotRead) {
        .alerts = {"MusterWatchesLate"}});
 }
 
+TEST_F(ServerFaults, ACertificateThatNobodyRenews) {
+  constexpr char kExtensions[] = "subjectAltName=IP:127.0.0.1,URI:spiffe://muster.test/musterd";
+  MiniMuster::Options options = Fast();
+  options.tls = true;
+  Start(options);
+  Run({.name = "a certificate with a tenth of its time left",
+       .inject =
+           [&] {
+             const absl::Time now = absl::Now();
+             muster_->authority()->Issue("musterd", kExtensions, now - absl::Minutes(90),
+                                         now + absl::Minutes(10));
+           },
+       .mend = [&] { muster_->authority()->Issue("musterd", kExtensions); },
+       .alerts = {"MusterCertificateExpires"}});
+}
+
 TEST_F(ServerFaults, FilesThatRunOut) {
   Start(Fast());
   rlimit before{};

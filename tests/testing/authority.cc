@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace muster::testing {
 namespace {
@@ -13,7 +14,14 @@ constexpr absl::string_view kNewKey = "-newkey ec -pkeyopt ec_paramgen_curve:P-2
 
 }  // namespace
 
-Authority::Authority() { IssueAuthority("ca"); }
+Authority::Authority() {
+  IssueAuthority("ca");
+  std::ofstream(Path("index")) << "";
+  std::ofstream(Path("ca.cnf"))
+      << "[ca]\ndefault_ca=own\n[own]\ndatabase=index\nnew_certs_dir=.\ndefault_md=sha256\n"
+         "rand_serial=yes\n"
+         "policy=any\nunique_subject=no\n[any]\ncommonName=supplied\n";
+}
 
 void Authority::OpenSsl(const std::string& arguments) {
   const std::string command =
@@ -27,13 +35,17 @@ void Authority::IssueAuthority(const std::string& name) {
                        ".key -out ", name, ".crt"));
 }
 
-void Authority::Issue(const std::string& name, const std::string& extensions, int days) {
+void Authority::Issue(const std::string& name, const std::string& extensions, absl::Time begins,
+                      absl::Time ends) {
+  const auto text = [](absl::Time time) {
+    return absl::FormatTime("%Y%m%d%H%M%SZ", time, absl::UTCTimeZone());
+  };
   OpenSsl(absl::StrCat("req ", kNewKey, " -subj /CN=", name, " -keyout ", name, ".key -out ", name,
                        ".csr"));
   std::ofstream(Path(name + ".ext")) << extensions << "\n";
-  OpenSsl(absl::StrCat("x509 -req -in ", name,
-                       ".csr -CA ca.crt -CAkey ca.key -CAcreateserial -days ", days, " -extfile ",
-                       name, ".ext -out ", name, ".crt"));
+  OpenSsl(absl::StrCat("ca -batch -notext -config ca.cnf -cert ca.crt -keyfile ca.key",
+                       " -startdate ", text(begins), " -enddate ", text(ends), " -extfile ", name,
+                       ".ext -in ", name, ".csr -out ", name, ".crt"));
 }
 
 }  // namespace muster::testing

@@ -2,7 +2,8 @@
 
 #include <string>
 
-#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
@@ -13,8 +14,10 @@ class Authority {
   Authority();
 
   // `extensions`: as of an openssl configuration, a line each, e.g. `subjectAltName=DNS:a.test,URI:spiffe://x.test/a`.
-  // `days`: how long it is good for; negative: it was.
-  void Issue(const std::string& name, const std::string& extensions, int days = 2);
+  // Good from `begins` to `ends`, in whole seconds.
+  void Issue(const std::string& name, const std::string& extensions,
+             absl::Time begins = absl::Now() - absl::Minutes(1),
+             absl::Time ends = absl::Now() + absl::Hours(48));
   // Another authority, as `name`.
   void IssueAuthority(const std::string& name);
 
