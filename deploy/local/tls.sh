@@ -30,6 +30,8 @@ issue() {
   openssl req $(new_key) -subj "/CN=$1" -keyout "$file.key.new" -out "$file.csr" 2>/dev/null
   openssl x509 -req -in "$file.csr" -CA "$STATE/tls/ca.crt" -CAkey "$STATE/tls/ca.key" -CAcreateserial -days 10 \
     -extfile <(printf '%s\n' "$2") -out "$file.crt.new" 2>/dev/null
+  # Whoever is stopped here finds no certificate the next time.
+  rm -f "$file.crt"
   mv "$file.key.new" "$file.key"
   mv "$file.crt.new" "$file.crt"
   rm -f "$file.csr"

@@ -293,8 +293,11 @@ absl::Status Process::WritePortFile() const {
 void Process::WatchListener() {
   rpc::ListenerWatch::Options watch;
   watch.address = OwnAddress(options_.listen, port());
-  if (ServerCredentials(options_.listen) != nullptr)
+  if (ServerCredentials(options_.listen) != nullptr) {
     watch.credentials = certificates_->ForOwnServer();
+    // Then no connection is made, and those that stand go on: no reason to end them.
+    watch.excused = [this] { return certificates_->stats().identity.expires <= absl::Now(); };
+  }
   watch.on_dead = [this](const std::string& what) {
     {
       MutexLock lock(failure_mutex_);

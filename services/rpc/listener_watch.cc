@@ -54,7 +54,8 @@ void ListenerWatch::Run() {
     const std::string wrong = Look(options_.address, options_.credentials, options_.patience,
                                    [this] { return stopper_.stopped(); });
     if (stopper_.stopped()) return;
-    failures = wrong.empty() ? 0 : failures + 1;
+    const bool well = wrong.empty() || (options_.excused && options_.excused());
+    failures = well ? 0 : failures + 1;
     if (failures < options_.failures_to_tell) continue;
     return options_.on_dead(absl::StrCat(wrong, ", ", failures, " times in a row"));
   }

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <future>
 #include <string>
 
@@ -56,6 +57,18 @@ TEST(ListenerWatch, OneThatTakesNoConnectionIsToldOnce) {
                        .on_dead = [&](const std::string& what) { told.set_value(what); }});
   EXPECT_THAT(testing::Await(told.get_future(), "the dead listener"),
               HasSubstr("nothing was heard"));
+}
+
+TEST(ListenerWatch, AFailureThatIsExcusedDoesNotCount) {
+  DeafListener deaf;
+  std::atomic<int> asked = 0;
+  ListenerWatch watch({.address = deaf.address(),
+                       .interval = absl::Milliseconds(1),
+                       .patience = absl::Milliseconds(1),
+                       .failures_to_tell = 1,
+                       .excused = [&] { return ++asked > 0; },
+                       .on_dead = [](const std::string&) { ADD_FAILURE(); }});
+  testing::Until([&] { return asked > 3; }, "some looks");
 }
 
 TEST(ListenerWatch, EndsInTheMiddleOfALook) {

@@ -83,16 +83,14 @@ absl::Time ToTime(const ASN1_TIME* time) {
                                          : absl::InfiniteFuture();
 }
 
-absl::Time ExpiryOf(const std::vector<Certificate>& certificates) {
-  absl::Time first = absl::InfiniteFuture();
-  for (const Certificate& certificate : certificates)
-    first = std::min(first, ToTime(X509_get0_notAfter(certificate.get())));
-  return first;
-}
+// What Debian's OpenSSL asks of the certificates of a handshake: 112 bits, no SHA-1.
+constexpr int kSecurityLevel = 2;
 
-// What OpenSSL says against the chain; empty: nothing.
-std::string FaultOfChain(const std::vector<Certificate>& certificates,
-                         const std::vector<Certificate>& authorities, absl::Time now) {
+// When the first of the chain to an authority that serves `purpose` expires. INVALID_ARGUMENT: there is none now, in OpenSSL's
+// words.
+absl::StatusOr<absl::Time> ExpiryOfChain(const std::vector<Certificate>& certificates,
+                                         const std::vector<Certificate>& authorities, int purpose,
+                                         absl::Time now) {
   const Store store(X509_STORE_new());
   for (const Certificate& authority : authorities)
     X509_STORE_add_cert(store.get(), authority.get());
@@ -102,9 +100,21 @@ std::string FaultOfChain(const std::vector<Certificate>& certificates,
   const StoreContext context(X509_STORE_CTX_new());
   X509_STORE_CTX_init(context.get(), store.get(), certificates[0].get(), between.get());
   X509_STORE_CTX_set_time(context.get(), 0, absl::ToTimeT(now));
-  if (X509_verify_cert(context.get()) == 1) return "";
+  X509_STORE_CTX_set_purpose(context.get(), purpose);
+  X509_VERIFY_PARAM_set_auth_level(X509_STORE_CTX_get0_param(context.get()), kSecurityLevel);
+  const bool leads = X509_verify_cert(context.get()) == 1;
   ERR_clear_error();
-  return X509_verify_cert_error_string(X509_STORE_CTX_get_error(context.get()));
+  if (!leads) {
+    const int fault = X509_STORE_CTX_get_error(context.get());
+    return error::InvalidField("certificates",
+                               absl::StrCat("cannot be used with these authorities now: ",
+                                            X509_verify_cert_error_string(fault), "."));
+  }
+  absl::Time first = absl::InfiniteFuture();
+  const STACK_OF(X509)* const chain = X509_STORE_CTX_get0_chain(context.get());
+  for (int i = 0; i < sk_X509_num(chain); ++i)
+    first = std::min(first, ToTime(X509_get0_notAfter(sk_X509_value(chain, i))));
+  return first;
 }
 
 bool MayBeUsed(X509* certificate, Use use) {
@@ -158,11 +168,6 @@ absl::StatusOr<Identity> CheckPem(const Pem& pem, absl::string_view trust_domain
   const bool fits = X509_check_private_key(own, key.get()) == 1;
   ERR_clear_error();
   if (!fits) return error::InvalidField("key", "is not the key of the first of the certificates.");
-  const std::string fault = FaultOfChain(certificates, authorities, now);
-  if (!fault.empty()) {
-    return error::InvalidField(
-        "certificates", absl::StrCat("cannot be used with these authorities now: ", fault, "."));
-  }
   if (!MayBeUsed(own, use)) {
     return error::InvalidField(
         "certificates", use == Use::kClient
@@ -170,7 +175,13 @@ absl::StatusOr<Identity> CheckPem(const Pem& pem, absl::string_view trust_domain
                             : "must be for servers and, towards others, for clients (extended key "
                               "usage serverAuth and clientAuth).");
   }
-  Identity identity{.begins = ToTime(X509_get0_notBefore(own)), .expires = ExpiryOf(certificates)};
+  Identity identity{.begins = ToTime(X509_get0_notBefore(own))};
+  ASSIGN_OR_RETURN(identity.expires,
+                   ExpiryOfChain(certificates, authorities, X509_PURPOSE_SSL_CLIENT, now));
+  if (use == Use::kServer) {
+    RETURN_IF_ERROR(
+        ExpiryOfChain(certificates, authorities, X509_PURPOSE_SSL_SERVER, now).status());
+  }
   if (trust_domain.empty()) return identity;
   ASSIGN_OR_RETURN(identity.id, SpiffeIdOf(UrisOf(own), trust_domain));
   return identity;

@@ -20,7 +20,7 @@ struct Pem {
 struct Identity {
   std::string id = {};      // `spiffe://TRUST_DOMAIN/PATH`
   absl::Time begins = {};   // since when the first of `certificates` is good
-  absl::Time expires = {};  // when the first of them that does expires
+  absl::Time expires = {};  // when the first on the way from it to an authority does
   bool operator==(const Identity&) const = default;
 };
 

@@ -4,8 +4,8 @@
 #include <grpcpp/security/tls_credentials_options.h>
 
 #include <fstream>
-#include <iterator>
 #include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -61,10 +61,12 @@ std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(
 
 absl::StatusOr<std::string> ReadText(absl::string_view flag, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(in), {});
-  if (!in.good() && !in.eof())
-    return error::InvalidField(flag, absl::StrCat(path, " cannot be read."));
-  return text;
+  std::ostringstream text;
+  // Of a folder, or where the disk fails, libstdc++ throws, and this operator takes it for nothing.
+  text << in.rdbuf();
+  if (text.str().empty())
+    return error::InvalidField(flag, absl::StrCat(path, " cannot be read, or is empty."));
+  return text.str();
 }
 
 absl::StatusOr<Pem> ReadPem(const Files& files) {
@@ -148,40 +150,41 @@ CertificateFiles::Stats CertificateFiles::stats() const {
   return stats;
 }
 
+absl::Status CertificateFiles::Look() { return Look(true); }
+
 absl::Status CertificateFiles::Reload() { return Look(false); }
 
 absl::Status CertificateFiles::Look(bool patient) {
   MutexLock looking(looking_);
   const absl::StatusOr<Pem> pem = ReadPem(files_);
   const bool same = pem.ok() ? seen_.ok() && *seen_ == *pem : seen_.status() == pem.status();
-  if (same && decided_) return said_;
   seen_ = pem;
+  if (pem.ok() && in_use_ == *pem) return said_ = absl::OkStatus();
+  // Again at every look: what is not good yet may be by and by.
   const absl::StatusOr<Identity> identity = pem.ok() ? CheckInFiles(*pem, files_) : pem.status();
-  // Written one after the other, they do not fit for a moment.
-  decided_ = identity.ok() || !patient || same;
-  said_ = identity.ok() ? copies_.Put(*pem) : identity.status();
+  const absl::Status status = identity.ok() ? copies_.Put(*pem) : identity.status();
   MutexLock lock(mutex_);
-  if (said_.ok()) {
+  if (status.ok()) {
+    in_use_ = *pem;
     ++stats_.taken;
     stats_.identity = *identity;
-  } else if (decided_) {
+  } else if (patient && !same) {
+    return status;
+  } else if (status != said_) {
     ++stats_.refused;
   }
-  // What could not be put may be the next time.
-  if (identity.ok() && !said_.ok()) decided_ = false;
-  return said_;
+  return said_ = status;
 }
 
 void CertificateFiles::Run() {
   while (stopper_.Sleep(files_.interval)) {
-    const int64_t refused = stats().refused;
-    const int64_t taken = stats().taken;
-    const absl::Status status = Look(true);
+    const Stats before = stats();
+    const absl::Status status = Look();
     const Stats now = stats();
-    if (now.refused > refused) {
-      log::Error("new certificates cannot be used, and the last stay",
+    if (now.refused > before.refused) {
+      log::Error("new certificates are not used, and the last stay",
                  {{"error", status}, {"expires", absl::FormatTime(now.identity.expires)}});
-    } else if (now.taken > taken) {
+    } else if (now.taken > before.taken) {
       log::Info("new certificates are used from now on",
                 {{"id", now.identity.id}, {"expires", absl::FormatTime(now.identity.expires)}});
     }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -65,11 +66,12 @@ class CertificateFiles {
 
   // Looks at the files now; what cannot be used is refused at once. INVALID_ARGUMENT, UNAVAILABLE as above.
   absl::Status Reload();
+  // One of the looks at every interval: what cannot be used may be half written, and is refused when the next one finds the same.
+  absl::Status Look();
 
  private:
   CertificateFiles(Files files, PemFolder folder);
 
-  // `patient`: what cannot be used may be half written, and is looked at again before it is refused.
   absl::Status Look(bool patient);
   void Run();
 
@@ -80,8 +82,8 @@ class CertificateFiles {
       provider_;  // of copies_, once there are any
   Mutex looking_;
   absl::StatusOr<Pem> seen_ MUSTER_GUARDED_BY(looking_) = Pem();  // when last looked
-  bool decided_ MUSTER_GUARDED_BY(looking_) = false;  // whether that was taken or refused
-  absl::Status said_ MUSTER_GUARDED_BY(looking_);     // of it
+  std::optional<Pem> in_use_ MUSTER_GUARDED_BY(looking_);
+  absl::Status said_ MUSTER_GUARDED_BY(looking_);  // of what was taken or refused last
   mutable Mutex mutex_;
   Stats stats_ MUSTER_GUARDED_BY(mutex_);
   Stopper stopper_;

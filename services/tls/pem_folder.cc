@@ -28,26 +28,39 @@ void SetTime(const std::string& file, time_t seconds) {
   (void)utimensat(AT_FDCWD, file.c_str(), times, 0);
 }
 
-// systemd's variable comes first: it empties that folder itself, whatever ends the program.
+// systemd's variable comes first: it empties that folder itself, whatever ends the program. Of several, `a:b`, the first.
 std::string Top() {
   for (const char* variable : {"RUNTIME_DIRECTORY", "TMPDIR"}) {
     const char* const folder = std::getenv(variable);
-    if (folder != nullptr && *folder != '\0') return folder;
+    const std::string first =
+        folder == nullptr ? "" : std::string(folder).substr(0, absl::string_view(folder).find(':'));
+    if (!first.empty()) return first;
   }
   return "/tmp";
 }
 
 constexpr absl::string_view kPrefix = "muster-tls-";
 
+// A folder of this user's that is open, and nobody else's by a lock. -1: it is none, or somebody has it.
+int Lock(const std::string& folder) {
+  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (file < 0) return -1;
+  struct stat is = {};
+  if (fstat(file, &is) == 0 && is.st_uid == geteuid() && flock(file, LOCK_EX | LOCK_NB) == 0)
+    return file;
+  close(file);
+  return -1;
+}
+
 // Those of programs that were killed.
 void RemoveAbandoned() {
   std::error_code failed;
   for (const auto& entry : fs::directory_iterator(Top(), failed)) {
     if (!absl::StartsWith(entry.path().filename().string(), kPrefix)) continue;
-    const int lock = open((entry.path() / "lock").c_str(), O_RDWR | O_CLOEXEC);
+    const int lock = Lock(entry.path());
     if (lock < 0) continue;
     std::error_code ignored;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0) fs::remove_all(entry.path(), ignored);
+    fs::remove_all(entry.path(), ignored);
     close(lock);
   }
 }
@@ -80,13 +93,10 @@ absl::StatusOr<PemFolder> PemFolder::Create() {
   std::string path = absl::StrCat(Top(), "/", kPrefix, "XXXXXX");
   if (mkdtemp(path.data()) == nullptr)
     return error::Unavailable(absl::StrCat("A private folder cannot be made as ", path, "."));
-  // Locked before it has its name, so that nobody takes the folder for abandoned.
-  const std::string draft = absl::StrCat(path, "/lock.new");
-  const int lock = open(draft.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+  const int lock = Lock(path);
   PemFolder folder(path, lock);
-  if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ||
-      std::rename(draft.c_str(), absl::StrCat(path, "/lock").c_str()) != 0)
-    return error::Unavailable(absl::StrCat(path, " cannot be locked."));
+  // Whoever removed abandoned ones just then took it for one.
+  if (lock < 0) return error::Unavailable(absl::StrCat(path, " cannot be locked."));
   return folder;
 }
 
@@ -95,6 +105,11 @@ absl::Status PemFolder::Put(const Pem& pem) {
   const std::string folder = absl::StrCat(path_, "/", name);
   const time_t seconds = std::time(nullptr) + puts_;
   std::error_code failed;
+  // Where somebody tidied up, it is made anew.
+  if (mkdir(path_.c_str(), 0700) == 0) {
+    close(lock_);
+    lock_ = Lock(path_);
+  }
   fs::remove_all(folder, failed);
   if (!fs::create_directory(folder, failed))
     return error::Unavailable(absl::StrCat(folder, " cannot be made."));

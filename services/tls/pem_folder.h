@@ -29,7 +29,7 @@ class PemFolder {
   PemFolder(std::string path, int lock);
 
   std::string path_;  // empty: moved away
-  int lock_ = -1;     // a file of it that is locked for as long as somebody has it
+  int lock_ = -1;     // it is open and locked for as long as somebody has it
   int puts_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <grpc/grpc.h>
 #include <grpcpp/create_channel.h>
 
+#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "services/common/user_agent.h"
 #include "services/trace/client_calls.h"
@@ -38,8 +39,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(
     absl::Duration longest_reconnect) {
   grpc::ChannelArguments arguments = ClientArguments();
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(longest_reconnect));
+  const bool plain = credentials == nullptr || absl::StartsWith(target, "unix:");
   return grpc::experimental::CreateCustomChannelWithInterceptors(
-      target, credentials != nullptr ? credentials : grpc::InsecureChannelCredentials(), arguments,
+      target, plain ? grpc::InsecureChannelCredentials() : credentials, arguments,
       trace::ClientCalls());
 }
 

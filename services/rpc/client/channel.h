@@ -18,7 +18,7 @@ namespace muster::rpc {
 grpc::ChannelArguments ClientArguments();
 
 // Connects when it is first used; its calls go on in the caller's trace (services/trace). `target`:
-// `host:port`, `dns:///name:port`, `unix:path`. `credentials`: null for plain text.
+// `host:port`, `dns:///name:port`, `unix:path`. `credentials`: null for plain text, which goes through unix sockets in any case.
 std::shared_ptr<grpc::Channel> MakeChannel(
     const std::string& target,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials = nullptr,
