@@ -1,8 +1,10 @@
 #include "services/rpc/call_info.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "services/common/random_bits.h"
 #include "services/rpc/limits.h"
@@ -40,6 +42,28 @@ CallInfo ReadCallInfo(grpc::ServerContextBase& context) {
   info.trace = trace::ChildOf(caller);
   info.parent_span_id = caller.span_id;
   return info;
+}
+
+std::string PrincipalOf(const grpc::ServerContextBase& context) {
+  std::vector<std::string> ids;
+  if (const auto caller = context.auth_context(); caller != nullptr) {
+    for (const grpc::string_ref& id : caller->FindPropertyValues("peer_spiffe_id"))
+      ids.emplace_back(id.data(), id.size());
+  }
+  return PrincipalOf(ids, context.peer());
+}
+
+std::string PrincipalOf(const std::vector<std::string>& ids, absl::string_view peer) {
+  // The handshake takes no certificate with another number of them.
+  if (ids.size() == 1) return ids[0];
+  // gRPC knows no address of a call within the process.
+  constexpr absl::string_view kHere[] = {"ipv4:127.",
+                                         "ipv6:[::1]:", "ipv6:%5B::1%5D:", "unix:", "unknown"};
+  const bool is_here =
+      ids.empty() && std::any_of(std::begin(kHere), std::end(kHere), [&](absl::string_view here) {
+        return absl::StartsWith(peer, here);
+      });
+  return is_here ? "local" : "anonymous";
 }
 
 std::string NewId() {

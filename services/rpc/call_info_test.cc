@@ -19,5 +19,21 @@ TEST(NewIdTest, IsFifteenHexDigitsAndNew) {
   EXPECT_EQ(ids.size(), 1000u);
 }
 
+TEST(PrincipalTest, IsWhomTheCertificateNames) {
+  EXPECT_EQ(PrincipalOf({"spiffe://muster.test/ci"}, "ipv4:10.0.0.1:5000"),
+            "spiffe://muster.test/ci");
+  EXPECT_EQ(PrincipalOf({"spiffe://a.test/x", "spiffe://b.test/y"}, "ipv4:127.0.0.1:5000"),
+            "anonymous");
+}
+
+TEST(PrincipalTest, WithoutOneItIsLocalOrNobody) {
+  for (const char* peer : {"ipv4:127.0.0.1:5000", "ipv4:127.8.0.1:5000", "ipv6:[::1]:5000",
+                           "ipv6:%5B::1%5D:5000", "unix:", "unix:/run/x", "unknown"})
+    EXPECT_EQ(PrincipalOf({}, peer), "local") << peer;
+  for (const char* peer :
+       {"ipv4:10.0.0.1:5000", "ipv4:128.0.0.1:5000", "ipv6:%5B2001:db8::1%5D:5000", ""})
+    EXPECT_EQ(PrincipalOf({}, peer), "anonymous") << peer;
+}
+
 }  // namespace
 }  // namespace muster::rpc

@@ -137,7 +137,8 @@ TEST_F(CallLogTest, AMutationIsOneLineThatSaysWhoAndWhat) {
   for (const char* part :
        {R"("level":"info","msg":"call handled")", R"(QuotaService/CreateQuota","code":"OK",)",
         R"("duration_ms":)", R"("request_id":")", R"("trace_id":")", R"("user_agent":"rpc_test/)",
-        R"("peer":")", R"("resource":"organizations/acme\n{\"level\":\"error\"}")"}) {
+        R"("principal":"local")", R"("peer":")",
+        R"("resource":"organizations/acme\n{\"level\":\"error\"}")"}) {
     EXPECT_THAT(line, HasSubstr(part));
   }
   // One that is only tried changes nothing.

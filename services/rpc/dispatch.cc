@@ -97,6 +97,7 @@ void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
     trace::Span span = trace::RpcSpan(trace::SpanKind::kServer, info_.trace, info_.parent_span_id,
                                       method_name(), start_);
     span.attributes.push_back({"client.address", context_.peer()});
+    span.attributes.push_back({"muster.principal", PrincipalOf(context_)});
     span.attributes.push_back({"muster.request_id", info_.request_id});
     trace::EndRpcSpan(span, code, message, now);
     trace::Record(std::move(span));
@@ -124,9 +125,11 @@ void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::str
     fields.push_back({"resource_count", subjects.count});
   }
   const std::string peer = context_.peer();
+  const std::string principal = PrincipalOf(context_);
   // None: within the process.
   const absl::string_view user_agent = ReadHeader(context_, "user-agent");
   if (!user_agent.empty()) fields.push_back({"user_agent", user_agent});
+  fields.push_back({"principal", principal});
   fields.push_back({"peer", peer});
   if (code != grpc::StatusCode::OK) fields.push_back({"error", message});
   if (!cause.empty()) fields.push_back({"cause", cause});

@@ -36,6 +36,10 @@ TEST(Tls, FourProcessesBringAPoolUp) {
   ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();
   ASSERT_TRUE(muster.Resize(4).ok());
   ASSERT_TRUE(muster.AwaitSettled(4)) << muster.LogEnds();
+  for (const char* caller : {"ci", "fleetsim", "musterd"}) {
+    EXPECT_THAT(muster.MusterdLogs(),
+                HasSubstr(absl::StrCat(R"("principal":"spiffe://muster.test/)", caller, "\"")));
+  }
   EXPECT_EQ(muster.CheckBooks(4), "");
 }
 

@@ -72,6 +72,7 @@ TEST_F(LogsTest, AMutationIsOneLineAndWhoAsksBeforeItIsNone) {
   EXPECT_EQ(line["method"], "/muster.lifecycle.v1.LifecycleService/ApplyNodePool");
   EXPECT_EQ(line["resource"], MiniMuster::kPool);
   EXPECT_THAT(line["user_agent"].get<std::string>(), HasSubstr("musterctl/"));
+  EXPECT_EQ(line["principal"], "local");
   EXPECT_THAT(line["peer"].get<std::string>(), HasSubstr("127.0.0.1"));
   EXPECT_GT(line["duration_ms"], 0);
   EXPECT_FALSE(line["request_id"].get<std::string>().empty());
