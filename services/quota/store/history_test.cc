@@ -247,12 +247,13 @@ absl::Time DecidedAt(Lane& lane, const std::string& pool) {
 
 TEST_F(QuotaHistoryTest, CommandsAreDecidedAtTheDatabasesTime) {
   database_clock_ = true;
-  Lane& lane = NewLane();
   const auto database_now = [&] {
     return absl::FromUnixMicros(std::stoll(
         database_.QueryValue("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")));
   };
+  // A lane learns the time when it loads, and is behind it from then on by as long as that answer took.
   const absl::Time before = database_now();
+  Lane& lane = NewLane();
   const absl::Time decided = DecidedAt(lane, "a");
   EXPECT_LE(before, decided);
   EXPECT_LE(decided, database_now());
