@@ -22,6 +22,10 @@ namespace muster::bench {
 // 10,000 requests a second, each with the next one.
 int64_t FirstGeneration();
 
+// What all calls are made with, by the flags of services/tls: mutual TLS, or plain text where none is given. Throws where a file
+// cannot be used.
+std::shared_ptr<grpc::ChannelCredentials> Credentials();
+
 // What is told of the end of a call by its connection's thread.
 class Completion {
  public:

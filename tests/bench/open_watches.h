@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
+#include "tests/bench/calls.h"
 
 namespace muster::bench {
 
@@ -85,8 +86,8 @@ class OpenWatches {
     grpc::ChannelArguments arguments;
     // Channels with equal arguments would share a connection.
     arguments.SetString("muster.bench.watches", absl::StrCat(options_.reads, "-", number));
-    stubs_.push_back(Service::NewStub(
-        grpc::CreateCustomChannel(options_.target, grpc::InsecureChannelCredentials(), arguments)));
+    stubs_.push_back(
+        Service::NewStub(grpc::CreateCustomChannel(options_.target, Credentials(), arguments)));
   }
 
   const Options options_;
