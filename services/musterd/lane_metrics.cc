@@ -20,7 +20,7 @@ struct Series {
 constexpr Series kSeries[] = {
     {"muster_lane_revision", "Revision of the last change that memory shows.",
      prometheus::MetricType::Gauge, &LaneStats::revision},
-    {"muster_lane_queued_commands", "Commands that wait to be committed.",
+    {"muster_lane_queued_commands", "Commands that wait to be committed, those under way too.",
      prometheus::MetricType::Gauge, &LaneStats::queued},
     {"muster_lane_watchers", "Watches that are being served.", prometheus::MetricType::Gauge,
      &LaneStats::watchers},
@@ -28,6 +28,10 @@ constexpr Series kSeries[] = {
      &LaneStats::batches},
     {"muster_lane_commands_total", "Commands answered.", prometheus::MetricType::Counter,
      &LaneStats::commands},
+    {"muster_lane_done_commands_total",
+     "Commands that were committed or refused by their own decision: of those answered, all but "
+     "those that failed with their batch.",
+     prometheus::MetricType::Counter, &LaneStats::done_commands},
     {"muster_lane_changes_total", "Changes journaled by this process.",
      prometheus::MetricType::Counter, &LaneStats::changes},
     {"muster_lane_failed_batches_total", "Batches that failed as a whole.",

@@ -46,6 +46,7 @@ class BatchOutcome {
   // Counts since the start; see LaneStats. Any thread may ask.
   int64_t batches() const { return batches_; }
   int64_t commands() const { return commands_; }
+  int64_t done_commands() const { return done_commands_; }
   int64_t changes() const { return changes_; }
   int64_t failed_batches() const { return failed_batches_; }
 
@@ -58,6 +59,7 @@ class BatchOutcome {
   AnswerQueue<State>& answers_;
   std::atomic<int64_t> batches_ = 0;
   std::atomic<int64_t> commands_ = 0;
+  std::atomic<int64_t> done_commands_ = 0;
   std::atomic<int64_t> changes_ = 0;
   std::atomic<int64_t> failed_batches_ = 0;
 };
@@ -80,9 +82,14 @@ void BatchOutcome<State>::Publish(const Batch<State>& batch) {
 template <class State>
 void BatchOutcome<State>::Answer(absl::Span<LaneCommand<State>> commands,
                                  const absl::Status& status, int64_t shown) {
-  if (!status.ok()) ++failed_batches_;
+  const auto count = static_cast<int64_t>(commands.size());
+  if (status.ok()) {
+    done_commands_ += count;
+  } else {
+    ++failed_batches_;
+  }
   db_.set_ready(!absl::IsUnavailable(status));
-  commands_ += static_cast<int64_t>(commands.size());
+  commands_ += count;
   answers_.Add(commands, status, shown);
 }
 

@@ -73,7 +73,11 @@ class CommitQueue {
   void CloseIntake();
   // Nor any work handed out. False: so it was already.
   bool Stop();
-  int64_t size() const;
+  // Commands that were taken in so far, but for those that Fail answered.
+  int64_t accepted() const {
+    MutexLock lock(mutex_);
+    return accepted_;
+  }
 
   // The lane's thread waits for work, of at most `room` commands, and for `socket`, unless that is
   // -1, to become readable; at most LaneOptions::poll, then it is to look at the head. False: the
@@ -97,6 +101,7 @@ class CommitQueue {
   bool sleeping_ MUSTER_GUARDED_BY(mutex_) = false;
   bool takes_commands_ MUSTER_GUARDED_BY(mutex_) = false;  // whoever sleeps has room for some
   std::deque<LaneCommand<State>> commands_ MUSTER_GUARDED_BY(mutex_);
+  int64_t accepted_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
   bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
   bool intake_over_ MUSTER_GUARDED_BY(mutex_) = false;
@@ -115,6 +120,7 @@ void CommitQueue<State>::Submit(LaneCommand<State> command) {
       refused = error::Unavailable("Too many requests wait to be committed.");
     } else {
       commands_.push_back(std::move(command));
+      ++accepted_;
       if (takes_commands_) Wake();
       return;
     }
@@ -169,6 +175,7 @@ void CommitQueue<State>::Fail(const absl::Status& status) {
   {
     MutexLock lock(mutex_);
     failed.swap(commands_);
+    accepted_ -= static_cast<int64_t>(failed.size());
   }
   for (LaneCommand<State>& command : failed) command.done(status, 0);
 }
@@ -187,12 +194,6 @@ bool CommitQueue<State>::Stop() {
   stopping_ = true;
   Wake();
   return true;
-}
-
-template <class State>
-int64_t CommitQueue<State>::size() const {
-  MutexLock lock(mutex_);
-  return static_cast<int64_t>(commands_.size());
 }
 
 template <class State>

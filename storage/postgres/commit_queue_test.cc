@@ -58,14 +58,15 @@ class CommitQueueTest : public ::testing::Test {
 TEST_F(CommitQueueTest, HandsOutBatchesInTheOrderOfTheirComing) {
   for (const char* name : {"a", "b", "c"}) Submit(name);
   EXPECT_EQ(NextBatch(), (Names{"a", "b"}));
-  EXPECT_EQ(queue_.size(), 1);
   EXPECT_EQ(NextBatch(), Names{"c"});
+  EXPECT_EQ(queue_.accepted(), 3);
   EXPECT_TRUE(answers_.empty());
 }
 
 TEST_F(CommitQueueTest, RefusesWhatIsTooMuchAndWhatComesAfterTheEnd) {
   for (const char* name : {"a", "b", "c", "d"}) Submit(name);
   EXPECT_EQ(answers_, Names{"d: Too many requests wait to be committed."});
+  EXPECT_EQ(queue_.accepted(), 3);
   queue_.CloseIntake();
   Submit("e");
   EXPECT_EQ(answers_.back(), "e: The server stops.");
@@ -76,7 +77,7 @@ TEST_F(CommitQueueTest, FailsWhatWaits) {
   for (const char* name : {"a", "b"}) Submit(name);
   queue_.Fail(absl::UnavailableError("Away."));
   EXPECT_EQ(answers_, (Names{"a: Away.", "b: Away."}));
-  EXPECT_EQ(queue_.size(), 0);
+  EXPECT_EQ(queue_.accepted(), 0);
 }
 
 TEST_F(CommitQueueTest, APokeIsWorkWithoutABatch) {

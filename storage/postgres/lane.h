@@ -304,10 +304,13 @@ void CommitLane<State>::TendWatchers() {
 
 template <class State>
 LaneStats CommitLane<State>::stats() const {
+  // Before what was accepted: none is answered that was not.
+  const int64_t answered = committer_.outcome().commands();
   return {.revision = memory_.served_revision(),
-          .queued = queue_.size(),
+          .queued = queue_.accepted() - answered,
           .batches = committer_.outcome().batches(),
-          .commands = committer_.outcome().commands(),
+          .commands = answered,
+          .done_commands = committer_.outcome().done_commands(),
           .changes = committer_.outcome().changes(),
           .failed_batches = committer_.outcome().failed_batches(),
           .retries = db_.stats().retries,

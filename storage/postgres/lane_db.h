@@ -74,9 +74,10 @@ struct LaneOptions {
 // Counters since the start, for metrics.
 struct LaneStats {
   int64_t revision = 0;
-  int64_t queued = 0;          // commands that wait now
+  int64_t queued = 0;          // commands that are not answered, those under way too
   int64_t batches = 0;         // committed
   int64_t commands = 0;        // answered
+  int64_t done_commands = 0;   // of those, but for what their batch's failure was told to
   int64_t changes = 0;         // journaled by this process
   int64_t failed_batches = 0;  // answered UNAVAILABLE as a whole
   int64_t retries = 0;         // transactions tried again

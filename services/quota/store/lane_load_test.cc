@@ -218,6 +218,7 @@ TEST_F(QuotaLaneLoadTest, APoisonedBatchStopsWhenTheDatabaseGoes) {
   tries->away = false;
   EXPECT_THAT(Do(lane, Want("a", 0)), IsOk());
   EXPECT_GE(lane.stats().failed_batches, 1);
+  EXPECT_LT(lane.stats().done_commands, lane.stats().commands);
 }
 
 TEST_F(QuotaLaneLoadTest, AReplicaThatLoadsAnewHoldsNobodyUp) {
