@@ -74,7 +74,7 @@ MiniMuster::MiniMuster(Options options)
   musterds_.resize(options_.processes.size());
   if (options_.tls) {
     authority_ = std::make_unique<Authority>();
-    authority_->Issue("musterd", "subjectAltName=IP:127.0.0.1,URI:spiffe://muster.test/musterd");
+    RenewCertificate();
     for (const std::string client : {"fleetsim", "muster-kubernetes", "ci"}) {
       authority_->Issue(client, absl::StrCat("subjectAltName=URI:spiffe://muster.test/", client,
                                              "\nextendedKeyUsage=clientAuth"));
@@ -192,6 +192,11 @@ std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port) const {
   return grpc::CreateCustomChannel(
       absl::StrCat("127.0.0.1:", port),
       authority_ == nullptr ? grpc::InsecureChannelCredentials() : CredentialsOf("ci"), arguments);
+}
+
+void MiniMuster::RenewCertificate(absl::Time begins, absl::Time ends) {
+  authority_->Issue("musterd", "subjectAltName=IP:127.0.0.1,URI:spiffe://muster.test/musterd",
+                    begins, ends);
 }
 
 std::vector<std::string> MiniMuster::TlsFlags(const std::string& name) const {

@@ -84,6 +84,9 @@ class MiniMuster {
   std::string page_address(size_t process = 0) const;
   // Null: plain text.
   Authority* authority() { return authority_.get(); }
+  // Another certificate for every musterd, in the place of the one that it has.
+  void RenewCertificate(absl::Time begins = absl::Now() - absl::Minutes(1),
+                        absl::Time ends = absl::Now() + absl::Hours(48));
   // The flags that make a program of ours call, or serve, as `name`.
   std::vector<std::string> TlsFlags(const std::string& name) const;
   // Who shows the certificate `name`.

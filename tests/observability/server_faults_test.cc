@@ -86,7 +86,6 @@ TEST_F(ServerFaults, AWatchThatIsNotRead) {
 }
 
 TEST_F(ServerFaults, ACertificateThatNobodyRenews) {
-  constexpr char kExtensions[] = "subjectAltName=IP:127.0.0.1,URI:spiffe://muster.test/musterd";
   MiniMuster::Options options = Fast();
   options.tls = true;
   Start(options);
@@ -94,10 +93,9 @@ TEST_F(ServerFaults, ACertificateThatNobodyRenews) {
        .inject =
            [&] {
              const absl::Time now = absl::Now();
-             muster_->authority()->Issue("musterd", kExtensions, now - absl::Minutes(90),
-                                         now + absl::Minutes(10));
+             muster_->RenewCertificate(now - absl::Minutes(90), now + absl::Minutes(10));
            },
-       .mend = [&] { muster_->authority()->Issue("musterd", kExtensions); },
+       .mend = [&] { muster_->RenewCertificate(); },
        .alerts = {"MusterCertificateExpires"}});
 }
 
