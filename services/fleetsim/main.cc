@@ -6,6 +6,7 @@
 
 #include "absl/strings/string_view.h"
 #include "services/common/log.h"
+#include "services/common/status_macros.h"
 #include "services/daemon/daemon.h"
 #include "services/daemon/flags.h"
 #include "services/fleetsim/flags.h"
@@ -73,10 +74,8 @@ void Run(const muster::fleetsim::AgentOptions& options, muster::daemon::Daemon& 
 
 // Null: plain text.
 absl::StatusOr<std::unique_ptr<muster::tls::CertificateFiles>> ReadCertificates() {
-  const auto files = muster::tls::FilesFromFlags(muster::tls::Use::kClient);
-  if (!files.ok()) return files.status();
-  if (!*files) return nullptr;
-  return muster::tls::CertificateFiles::Create(**files);
+  ASSIGN_OR_RETURN(const auto files, muster::tls::FilesFromFlags(muster::tls::Use::kClient));
+  return muster::tls::CertificateFiles::CreateIfAny(files);
 }
 
 int Fail(const absl::Status& status) {

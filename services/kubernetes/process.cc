@@ -25,8 +25,8 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const Options& options) 
 
 absl::Status Process::Open() {
   AdapterOptions adapter = options_.adapter;
-  if (options_.tls) {
-    ASSIGN_OR_RETURN(certificates_, tls::CertificateFiles::Create(*options_.tls));
+  ASSIGN_OR_RETURN(certificates_, tls::CertificateFiles::CreateIfAny(options_.tls));
+  if (certificates_ != nullptr) {
     metrics_.Add(rpc::MakeCertificateCollector(*certificates_));
     adapter.muster_credentials = certificates_->ForClient();
   }

@@ -132,9 +132,8 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
 }
 
 absl::Status Process::ReadCertificates() {
-  if (!options_.tls) return absl::OkStatus();
-  ASSIGN_OR_RETURN(certificates_, tls::CertificateFiles::Create(*options_.tls));
-  metrics_.Add(rpc::MakeCertificateCollector(*certificates_));
+  ASSIGN_OR_RETURN(certificates_, tls::CertificateFiles::CreateIfAny(options_.tls));
+  if (certificates_ != nullptr) metrics_.Add(rpc::MakeCertificateCollector(*certificates_));
   return absl::OkStatus();
 }
 
@@ -213,9 +212,12 @@ absl::Status Process::StartOperatorServer() {
 
 std::shared_ptr<grpc::ServerCredentials> Process::ServerCredentials(
     const std::string& address) const {
+  return Secured(address) ? certificates_->ForServer() : nullptr;
+}
+
+bool Process::Secured(const std::string& address) const {
   // A socket is guarded by its file's permissions.
-  if (certificates_ == nullptr || absl::StartsWith(address, "unix:")) return nullptr;
-  return certificates_->ForServer();
+  return certificates_ != nullptr && !absl::StartsWith(address, "unix:");
 }
 
 std::shared_ptr<grpc::Channel> Process::ChannelTo(absl::string_view service,
@@ -293,7 +295,7 @@ absl::Status Process::WritePortFile() const {
 void Process::WatchListener() {
   rpc::ListenerWatch::Options watch;
   watch.address = OwnAddress(options_.listen, port());
-  if (ServerCredentials(options_.listen) != nullptr) {
+  if (Secured(options_.listen)) {
     watch.credentials = certificates_->ForOwnServer();
     // Then no connection is made, and those that stand go on: no reason to end them.
     watch.excused = [this] { return certificates_->stats().identity.expires <= absl::Now(); };

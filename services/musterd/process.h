@@ -87,6 +87,8 @@ class Process {
   storage::LaneOptions LaneOptionsFor(absl::string_view service) const;
   template <class Options>
   Options WithLane(absl::string_view service, Options options) const;
+  // Whether what listens at `address` takes mutual TLS; else plain text.
+  bool Secured(const std::string& address) const;
   // Of what listens at `address`; null: plain text.
   std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& address) const;
   std::shared_ptr<grpc::Channel> ChannelTo(absl::string_view service, const std::string& address);

@@ -3,9 +3,7 @@
 #include <grpcpp/security/tls_certificate_verifier.h>
 #include <grpcpp/security/tls_credentials_options.h>
 
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
+#include "services/common/read_file.h"
 #include "services/common/status_macros.h"
 
 namespace muster::tls {
@@ -60,13 +59,10 @@ std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(
 }
 
 absl::StatusOr<std::string> ReadText(absl::string_view flag, const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  // Of a folder, or where the disk fails, libstdc++ throws, and this operator takes it for nothing.
-  text << in.rdbuf();
-  if (text.str().empty())
+  std::optional<std::string> text = ReadFile(path);
+  if (!text || text->empty())
     return error::InvalidField(flag, absl::StrCat(path, " cannot be read, or is empty."));
-  return text.str();
+  return *std::move(text);
 }
 
 absl::StatusOr<Pem> ReadPem(const Files& files) {
@@ -113,6 +109,12 @@ absl::StatusOr<std::unique_ptr<CertificateFiles>> CertificateFiles::Create(Files
       kRefreshSeconds);
   made->thread_ = std::thread([raw = made.get()] { raw->Run(); });
   return made;
+}
+
+absl::StatusOr<std::unique_ptr<CertificateFiles>> CertificateFiles::CreateIfAny(
+    const std::optional<Files>& files) {
+  if (!files) return nullptr;
+  return Create(*files);
 }
 
 CertificateFiles::CertificateFiles(Files files, PemFolder copies)

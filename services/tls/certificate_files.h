@@ -47,6 +47,9 @@ class CertificateFiles {
   // INVALID_ARGUMENT: a file cannot be read, or what they say cannot be used (field: the flag); UNAVAILABLE: no
   // folder can be made for copies.
   static absl::StatusOr<std::unique_ptr<CertificateFiles>> Create(Files files);
+  // Likewise. Null where there are none: plain text.
+  static absl::StatusOr<std::unique_ptr<CertificateFiles>> CreateIfAny(
+      const std::optional<Files>& files);
   ~CertificateFiles();
 
   // A caller must show a certificate of the authorities with one SPIFFE ID of the trust domain.

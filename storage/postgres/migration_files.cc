@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <optional>
 #include <system_error>
 
 #include "absl/strings/ascii.h"
@@ -10,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "services/common/error.h"
+#include "services/common/read_file.h"
 #include "services/common/sha256.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/migrator.h"
@@ -51,9 +51,9 @@ absl::StatusOr<Migration> ParseName(const std::string& schema, const fs::path& p
 }
 
 absl::Status ReadContent(Migration& migration) {
-  std::ifstream file(migration.path, std::ios::binary);
-  migration.sql.assign(std::istreambuf_iterator<char>(file), {});
-  if (!file) return Invalid(migration.path, "cannot be read.");
+  std::optional<std::string> sql = ReadFile(migration.path);
+  if (!sql) return Invalid(migration.path, "cannot be read.");
+  migration.sql = *std::move(sql);
   migration.checksum = Sha256Hex(migration.sql);
   return absl::OkStatus();
 }

@@ -3,8 +3,6 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,19 +12,12 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/read_file.h"
 #include "services/common/status_macros.h"
 #include "services/kubernetes/api/server_address.h"
 
 namespace muster::kubernetes {
 namespace {
-
-std::optional<std::string> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (file.bad()) return std::nullopt;
-  return text;
-}
 
 // A mapping of a kubeconfig, with its place for messages.
 class Section {

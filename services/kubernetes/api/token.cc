@@ -1,20 +1,18 @@
 #include "services/kubernetes/api/token.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/read_file.h"
 
 namespace muster::kubernetes {
 namespace {
 
 std::string Read(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string token(std::istreambuf_iterator<char>(file), {});
+  std::string token = ReadFile(path).value_or("");
   absl::StripAsciiWhitespace(&token);
   return IsToken(token) ? token : "";
 }
