@@ -1,7 +1,6 @@
 #include "storage/postgres/lane_db.h"
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include "absl/strings/numbers.h"
@@ -72,11 +71,10 @@ void LaneDb::StartTailer(std::function<void(int64_t)> on_notify) {
 }
 
 void LaneDb::Stop() {
-  stopping_ = true;
+  stopper_.Stop();
   writer_.Abort();
   reader_.Abort();
   announcer_.Stop();
-  compactor_stopper_.Stop();
   if (tailer_.joinable()) tailer_.join();
   if (compactor_.joinable()) compactor_.join();
 }
@@ -84,14 +82,15 @@ void LaneDb::Stop() {
 void LaneDb::RunTailer() {
   ConnectOptions connect = options_.connect;
   connect.application_name = absl::StrCat(connect.application_name, "-tailer");
-  while (!stopping_) {
+  while (!stopper_.stopped()) {
     // Whatever goes wrong here costs time, never truth: the lane polls the head by itself.
     try {
       Connection connection(EffectiveConninfo(connect));
       Receiver receiver(connection.raw(), channel_, on_notify_);
-      while (!stopping_) connection.raw().await_notification(kListenSeconds, kListenMicros);
+      while (!stopper_.stopped())
+        connection.raw().await_notification(kListenSeconds, kListenMicros);
     } catch (const std::exception&) {
-      std::this_thread::sleep_for(std::chrono::microseconds(kListenMicros));
+      stopper_.Sleep(absl::Microseconds(kListenMicros));
     }
   }
 }
@@ -196,10 +195,10 @@ absl::StatusOr<bool> LaneDb::CompactSome() {
 }
 
 void LaneDb::RunCompactor() {
-  while (compactor_stopper_.Sleep(kCompactInterval)) {
+  while (stopper_.Sleep(kCompactInterval)) {
     // What fails is tried again the next time.
     absl::StatusOr<bool> more = true;
-    while (!stopping_ && more.ok() && *more) more = CompactSome();
+    while (!stopper_.stopped() && more.ok() && *more) more = CompactSome();
   }
 }
 

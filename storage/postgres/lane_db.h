@@ -162,11 +162,10 @@ class LaneDb {
   TransactionRunner reader_;
   std::function<void(int64_t)> on_notify_;
   std::atomic<bool> ready_ = true;
-  std::atomic<bool> stopping_ = false;
+  Stopper stopper_;  // of the tailer and the compactor
   std::atomic<int64_t> to_announce_ = 0;
   CoalescedJob announcer_;
   std::thread tailer_;
-  Stopper compactor_stopper_;
   std::thread compactor_;
 };
 
