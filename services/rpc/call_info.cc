@@ -44,13 +44,13 @@ CallInfo ReadCallInfo(grpc::ServerContextBase& context) {
   return info;
 }
 
-std::string PrincipalOf(const grpc::ServerContextBase& context) {
+std::vector<std::string> SpiffeIdsOf(const grpc::ServerContextBase& context) {
   std::vector<std::string> ids;
   if (const auto caller = context.auth_context(); caller != nullptr) {
     for (const grpc::string_ref& id : caller->FindPropertyValues("peer_spiffe_id"))
       ids.emplace_back(id.data(), id.size());
   }
-  return PrincipalOf(ids, context.peer());
+  return ids;
 }
 
 std::string PrincipalOf(const std::vector<std::string>& ids, absl::string_view peer) {

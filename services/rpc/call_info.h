@@ -27,10 +27,11 @@ CallInfo ReadCallInfo(grpc::ServerContextBase& context);
 // A header that the caller sent; empty without one. Lives as long as `context`.
 absl::string_view ReadHeader(const grpc::ServerContextBase& context, const char* name);
 
-// Who calls: the SPIFFE ID of the certificate that it showed; `local`: in plain text from this machine or this process;
-// `anonymous`: in plain text from elsewhere.
-std::string PrincipalOf(const grpc::ServerContextBase& context);
-// Likewise. `ids`: of its certificate; `peer`: its address, as gRPC writes it.
+// Of the certificate that the caller showed; none in plain text.
+std::vector<std::string> SpiffeIdsOf(const grpc::ServerContextBase& context);
+
+// Who calls: the SPIFFE ID of its certificate; `local`: in plain text from this machine or this
+// process; `anonymous`: in plain text from elsewhere. `peer`: its address, as gRPC writes it.
 std::string PrincipalOf(const std::vector<std::string>& ids, absl::string_view peer);
 
 // 15 random hex digits. Not a secret.

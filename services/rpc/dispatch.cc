@@ -96,8 +96,9 @@ void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
   if (trace::Recording(info_.trace)) {
     trace::Span span = trace::RpcSpan(trace::SpanKind::kServer, info_.trace, info_.parent_span_id,
                                       method_name(), start_);
-    span.attributes.push_back({"client.address", context_.peer()});
-    span.attributes.push_back({"muster.principal", PrincipalOf(context_)});
+    const std::string peer = context_.peer();
+    span.attributes.push_back({"client.address", peer});
+    span.attributes.push_back({"muster.principal", PrincipalOf(SpiffeIdsOf(context_), peer)});
     span.attributes.push_back({"muster.request_id", info_.request_id});
     trace::EndRpcSpan(span, code, message, now);
     trace::Record(std::move(span));
@@ -125,7 +126,7 @@ void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::str
     fields.push_back({"resource_count", subjects.count});
   }
   const std::string peer = context_.peer();
-  const std::string principal = PrincipalOf(context_);
+  const std::string principal = PrincipalOf(SpiffeIdsOf(context_), peer);
   // None: within the process.
   const absl::string_view user_agent = ReadHeader(context_, "user-agent");
   if (!user_agent.empty()) fields.push_back({"user_agent", user_agent});

@@ -7,7 +7,6 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
-#include "services/common/steady_clock.h"
 
 namespace muster::rpc {
 

@@ -86,8 +86,7 @@ absl::Time ToTime(const ASN1_TIME* time) {
 // What Debian's OpenSSL asks of the certificates of a handshake: 112 bits, no SHA-1.
 constexpr int kSecurityLevel = 2;
 
-// When the first of the chain to an authority that serves `purpose` expires. INVALID_ARGUMENT: there is none now, in OpenSSL's
-// words.
+// When the first of the chain to an authority that serves `purpose` expires. INVALID_ARGUMENT: there is none now.
 absl::StatusOr<absl::Time> ExpiryOfChain(const std::vector<Certificate>& certificates,
                                          const std::vector<Certificate>& authorities, int purpose,
                                          absl::Time now) {
@@ -106,6 +105,13 @@ absl::StatusOr<absl::Time> ExpiryOfChain(const std::vector<Certificate>& certifi
   ERR_clear_error();
   if (!leads) {
     const int fault = X509_STORE_CTX_get_error(context.get());
+    if (fault == X509_V_ERR_INVALID_PURPOSE) {
+      return error::InvalidField(
+          "certificates", purpose == X509_PURPOSE_SSL_CLIENT
+                              ? "must be for clients (extended key usage clientAuth)."
+                              : "must be for servers and, towards others, for clients (extended "
+                                "key usage serverAuth and clientAuth).");
+    }
     return error::InvalidField("certificates",
                                absl::StrCat("cannot be used with these authorities now: ",
                                             X509_verify_cert_error_string(fault), "."));
@@ -115,11 +121,6 @@ absl::StatusOr<absl::Time> ExpiryOfChain(const std::vector<Certificate>& certifi
   for (int i = 0; i < sk_X509_num(chain); ++i)
     first = std::min(first, ToTime(X509_get0_notAfter(sk_X509_value(chain, i))));
   return first;
-}
-
-bool MayBeUsed(X509* certificate, Use use) {
-  return X509_check_purpose(certificate, X509_PURPOSE_SSL_CLIENT, 0) == 1 &&
-         (use == Use::kClient || X509_check_purpose(certificate, X509_PURPOSE_SSL_SERVER, 0) == 1);
 }
 
 }  // namespace
@@ -168,13 +169,6 @@ absl::StatusOr<Identity> CheckPem(const Pem& pem, absl::string_view trust_domain
   const bool fits = X509_check_private_key(own, key.get()) == 1;
   ERR_clear_error();
   if (!fits) return error::InvalidField("key", "is not the key of the first of the certificates.");
-  if (!MayBeUsed(own, use)) {
-    return error::InvalidField(
-        "certificates", use == Use::kClient
-                            ? "must be for clients (extended key usage clientAuth)."
-                            : "must be for servers and, towards others, for clients (extended key "
-                              "usage serverAuth and clientAuth).");
-  }
   Identity identity{.begins = ToTime(X509_get0_notBefore(own))};
   ASSIGN_OR_RETURN(identity.expires,
                    ExpiryOfChain(certificates, authorities, X509_PURPOSE_SSL_CLIENT, now));
