@@ -56,7 +56,7 @@ absl::Status Adapter::Connect() {
   client.on_request = [metrics = metrics_](const RequestEnd& end) { metrics->Requested(end); };
   // A request that hangs must not outlast what it is to prolong.
   client.timeout = options_.lease.renew_deadline / 2;
-  client.may_write = [this] { return !identity_->foreign(); };
+  client.may_write = [this] { return leader_->MayWrite() && !identity_->foreign(); };
   ASSIGN_OR_RETURN(lease_client_, Client::Create(options_.endpoint, client));
   client.timeout = ClientOptions().timeout;
   Leader::Options lease = options_.lease;

@@ -33,6 +33,16 @@ bool Leader::Leads() const {
   return renewed_ && Uptime() - *renewed_ < options_.renew_deadline;
 }
 
+bool Leader::MayWrite() const {
+  MutexLock lock(mutex_);
+  return Uptime() - begun_ < options_.renew_deadline;
+}
+
+absl::Duration Leader::Begin() {
+  MutexLock lock(mutex_);
+  return begun_ = Uptime();
+}
+
 absl::Status Leader::Write(const Json& lease, bool exists, absl::Duration begin) {
   const std::string collection =
       absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/", options_.name_space, "/leases");
@@ -46,7 +56,7 @@ absl::Status Leader::Write(const Json& lease, bool exists, absl::Duration begin)
 }
 
 absl::Status Leader::Try() {
-  const absl::Duration begin = Uptime();
+  const absl::Duration begin = Begin();
   const std::string path = absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/",
                                         options_.name_space, "/leases/", options_.lease);
   auto found = client_.Get(path);
@@ -130,6 +140,7 @@ void Leader::GiveBack() {
     if (!renewed_) return;
     renewed_.reset();
   }
+  Begin();
   const std::string path = absl::StrCat("/apis/coordination.k8s.io/v1/namespaces/",
                                         options_.name_space, "/leases/", options_.lease);
   auto lease = client_.Get(path);

@@ -30,7 +30,7 @@ class Leader {
     std::function<absl::Status()> may_create = {};
   };
 
-  // `client` is its own: the others' may write only while this one leads. Must outlive it.
+  // `client` is its own: the others' may write only while this one leads, and this one by MayWrite. Must outlive it.
   Leader(Client* client, Options options);
   ~Leader();
 
@@ -40,6 +40,9 @@ class Leader {
   void Hold(std::function<void()> lost);
   // Whether it may act, by its own clock. Thread-safe, cheap.
   bool Leads() const;
+  // Whether what it read of the Lease last is new enough to be written on. Who was frozen meanwhile writes nothing, though the API server
+  // would refuse it. Thread-safe.
+  bool MayWrite() const;
   // Stops renewing; gives the Lease back if it leads, so that another need not wait.
   void Stop();
 
@@ -53,6 +56,7 @@ class Leader {
 
   // One attempt to take or renew it. OK: it is ours. ABORTED: another's.
   absl::Status Try();
+  absl::Duration Begin();
   absl::Status Write(const Json& lease, bool exists, absl::Duration begin);
   void Renew();
   // So that another need not wait, if it may still be ours.
@@ -67,6 +71,8 @@ class Leader {
   Stopper stopper_;
   // When the last renewal that succeeded was begun, on a clock that runs on while we are frozen.
   std::optional<absl::Duration> renewed_ MUSTER_GUARDED_BY(mutex_);
+  // When what was read last was asked for, by the same clock.
+  absl::Duration begun_ MUSTER_GUARDED_BY(mutex_) = absl::ZeroDuration();
   std::thread thread_;
 };
 

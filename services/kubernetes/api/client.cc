@@ -136,9 +136,7 @@ absl::StatusOr<HttpAnswer> Client::Impl::Send(
   bool again = false;
   while (true) {
     ASSIGN_OR_RETURN(request.token, tokens.Current());
-    if (request.method != "GET" && options.may_write && !options.may_write()) {
-      return absl::AbortedError(absl::StrCat(Describe(request), ": not sent, may not write now"));
-    }
+    if (request.method != "GET" && options.may_write) request.may_send = &options.may_write;
     ASSIGN_OR_RETURN(HttpAnswer answer, send(request));
     if (IsGood(answer.code)) return answer;
     // A token may be renewed between its reading and its use.

@@ -30,7 +30,7 @@ struct ClientOptions {
   int list_chunk = 500;                        // objects a page
   // A watch on which nothing arrives for so long is dead. Bookmarks come about once a minute.
   absl::Duration watch_silence = absl::Seconds(150);
-  // Asked before every request that may change something; false: it is not sent (ABORTED).
+  // Asked just before a request goes out that may change something; false: it does not (ABORTED).
   std::function<bool()> may_write = {};
   std::function<void(const RequestEnd&)> on_request = {};  // thread-safe
 };

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -326,6 +327,29 @@ TEST(ClientTest, WritesOnlyWhileItMay) {
   EXPECT_THAT(client->Get("/x").status(), IsOk());
   may = true;
   EXPECT_THAT(client->Create("/x", object).status(), IsOk());
+}
+
+// Whoever is stopped while a connection is made, and goes on when it may write no more, sends nothing.
+TEST(ClientTest, AsksWhetherItMayWriteWhenTheConnectionStands) {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(bind(listener, reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(listener, 1), 0);
+  ASSERT_EQ(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  bool connected = false;
+  const auto may_write = [&] {
+    pollfd waits = {listener, POLLIN, 0};
+    connected = poll(&waits, 1, 1000) == 1;
+    return !connected;
+  };
+  const auto client = ClientOf(absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port)),
+                               {.timeout = absl::Seconds(5), .may_write = may_write});
+  EXPECT_THAT(client->Delete("/x"), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_TRUE(connected);
+  close(listener);
 }
 
 TEST(ClientTest, TellsOfEveryRequest) {

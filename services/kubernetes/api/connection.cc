@@ -77,6 +77,12 @@ struct Connection::Handles {
 
 namespace {
 
+// Of HttpRequest::may_send. Until here a connection was made, which takes its time, and longer where the process is stopped meanwhile.
+int AskWhetherToSend(void* may_send, char*, char*, int, int) {
+  return (*static_cast<const std::function<bool()>*>(may_send))() ? CURL_PREREQFUNC_OK
+                                                                  : CURL_PREREQFUNC_ABORT;
+}
+
 // One request on its way and its answer. Taken off the handles when it goes out of scope.
 class Transfer {
  public:
@@ -150,6 +156,8 @@ absl::Status Transfer::Result(absl::string_view what) {
     if (message->msg == CURLMSG_DONE) result = message->data.result;
   }
   if (result == CURLE_OK) return absl::OkStatus();
+  if (result == CURLE_ABORTED_BY_CALLBACK)
+    return absl::AbortedError(absl::StrCat(what, ": not sent, may not write now"));
   const std::string message =
       absl::StrCat(what, ": ", said_[0] == '\0' ? curl_easy_strerror(result) : said_);
   if (result == CURLE_WRITE_ERROR) {
@@ -246,6 +254,11 @@ void Connection::SetUp(const HttpRequest& request, bool stream) const {
   }
   if (request.method != "GET") {
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, std::string(request.method).c_str());
+  }
+  if (request.may_send != nullptr) {
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, &AskWhetherToSend);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA,
+                     const_cast<std::function<bool()>*>(request.may_send));
   }
   if (settings_.address.tls) SetTls();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ struct HttpRequest {
   std::string token = {};               // bearer token; empty: none
   absl::string_view content_type = {};  // of `body`
   std::string body = {};                // empty: none is sent
+  // Asked when the connection stands, just before the request goes out; false: it does not (ABORTED). Null: it goes.
+  const std::function<bool()>* may_send = nullptr;
 };
 
 struct HttpAnswer {

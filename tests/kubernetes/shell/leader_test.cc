@@ -170,6 +170,27 @@ TEST_F(LeaderTest, StopsWhenItCannotRenew) {
   server_.SetRefusing(false);
 }
 
+// Whoever was frozen between what it read and what it makes of it writes nothing.
+TEST_F(LeaderTest, WritesNothingOnWhatItReadLongAgo) {
+  Leader::Options options = MakeOptions("one");
+  options.renew_deadline = absl::Nanoseconds(1);
+  absl::Notification asked;
+  std::unique_ptr<Leader> leader;
+  auto client = Client::Create({.server = server_.url()}, {.may_write = [&] {
+                                 if (!asked.HasBeenNotified()) asked.Notify();
+                                 return leader->MayWrite();
+                               }});
+  ASSERT_TRUE(client.ok()) << client.status();
+  leader = std::make_unique<Leader>(client->get(), options);
+  std::thread stopper([&] {
+    asked.WaitForNotification();
+    leader->Stop();
+  });
+  EXPECT_FALSE(leader->Acquire());
+  stopper.join();
+  EXPECT_TRUE(absl::IsNotFound(client_->Get(kLease).status()));
+}
+
 TEST_F(LeaderTest, FindsItsOwnAfterAnAnswerThatWasLost) {
   server_.FailNext({.verb = "POST", .path_prefix = kLeases, .code = 500, .is_carried_out = true});
   Leader leader(client_.get(), MakeOptions("one"));
