@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # MUSTER_TLS=1: every call of the stack by mutual TLS. A certificate authority of its own, in $STATE/tls, and certificates of it
 # for musterd, fleetsim, muster-kubernetes and the person at the terminal (admin), good for ten days; `up` renews them when less
-# than three are left, and what runs takes the new ones.
+# than three are left, and what runs takes the new ones. Who may do what is in $STATE/tls/policy.yaml, which is yours to change.
 
 MUSTER_TLS="${MUSTER_TLS:-0}"
 TLS_DOMAIN=muster.local
@@ -37,7 +37,24 @@ issue() {
   rm -f "$file.csr"
 }
 
-# prepare_tls: the authority and the certificates.
+# Who may do what: the programs what they are made for, the person at the terminal everything that an operator may.
+write_policy() {
+  local file="$STATE/tls/policy.yaml" id="spiffe://$TLS_DOMAIN"
+  if [[ -s "$file" ]]; then return; fi
+  cat >"$file.new" <<EOF
+# deploy/security.md says what the roles are. A change counts within seconds; musterd check-policy tells what is wrong with it.
+bindings:
+- {role: service, principals: ["$id/musterd"], everywhere: true}
+- {role: agent, principals: ["$id/fleetsim"], everywhere: true}
+# It registers its machines, too.
+- {role: operator, principals: ["$id/fleetsim"], everywhere: true}
+- {role: adapter, principals: ["$id/muster-kubernetes"], clusters: ["organizations/acme/clusters/example"]}
+- {role: operator, principals: ["$id/admin"], everywhere: true}
+EOF
+  mv "$file.new" "$file"
+}
+
+# prepare_tls: the authority, the certificates and the policy.
 prepare_tls() {
   wants_tls || return 0
   command -v openssl >/dev/null || die "MUSTER_TLS=1 needs openssl"
@@ -51,6 +68,7 @@ prepare_tls() {
       issue "$client" "subjectAltName=URI:spiffe://$TLS_DOMAIN/$client
 extendedKeyUsage=clientAuth"
     done
+    write_policy
   )
 }
 
@@ -59,6 +77,7 @@ tls_flags() {
   wants_tls || return 0
   printf '%s\n' "--trust_domain=$TLS_DOMAIN" "--tls_cert_file=$STATE/tls/$1.crt" "--tls_key_file=$STATE/tls/$1.key" \
     "--tls_ca_file=$STATE/tls/ca.crt"
+  if [[ "$1" == musterd ]]; then echo "--policy_file=$STATE/tls/policy.yaml"; fi
 }
 
 # tls_variables: what musterctl is told, a variable a line.

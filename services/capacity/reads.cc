@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "services/capacity/core/claim_answer.h"
 #include "services/capacity/core/machine_list.h"
+#include "services/capacity/core/place.h"
 #include "services/capacity/handlers.h"
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/common/error.h"
@@ -26,9 +27,6 @@ struct RenderClaim {
   }
 };
 
-MachineFilter ParseFilter(const v1::ListMachinesRequest& request, Faults& faults) {
-  return ParseRequest(request, faults);
-}
 // Its order is not that of the table.
 void FillPage(const State& state, const v1::ListMachinesRequest& request, const rpc::Page& page,
               const MachineFilter& filter, v1::ListMachinesResponse& response) {
@@ -127,7 +125,13 @@ Handlers::Unary Handlers::GetMachine(Context context, const v1::GetMachineReques
 
 Handlers::Unary Handlers::ListMachines(Context context, const v1::ListMachinesRequest* request,
                                        v1::ListMachinesResponse* response) {
-  return rpc::ReadPaged(context, lane_, *request, response, &ParseFilter, &FillPage);
+  const auto scope = rpc::NarrowedTo(*context);
+  const auto parse = [&](const v1::ListMachinesRequest& asked, Faults& faults) {
+    MachineFilter filter = ParseRequest(asked, faults);
+    if (scope != nullptr) filter.zones = scope->zones();
+    return filter;
+  };
+  return rpc::ReadPaged(context, lane_, *request, response, parse, &FillPage);
 }
 
 Handlers::Unary Handlers::GetClaim(Context context, const v1::GetClaimRequest* request,

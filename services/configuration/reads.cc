@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "services/configuration/core/names.h"
+#include "services/configuration/core/place.h"
 #include "services/configuration/handlers.h"
 #include "services/configuration/wire/configuration_wire.h"
 #include "services/rpc/list.h"

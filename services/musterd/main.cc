@@ -10,6 +10,7 @@
 #include "services/common/open_files.h"
 #include "services/daemon/daemon.h"
 #include "services/daemon/flags.h"
+#include "services/musterd/check_policy_command.h"
 #include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
 #include "services/musterd/process.h"
@@ -39,6 +40,7 @@ int Serve(muster::daemon::Daemon& daemon) {
   if (!process.ok()) return Fail(process.status());
   daemon.OnReload("db_conninfo_file", [&] { return ReadConninfo(**process); });
   daemon.OnReload("TLS files", [&] { return (*process)->ReloadCertificates(); });
+  daemon.OnReload("policy_file", [&] { return (*process)->ReloadPolicy(); });
   daemon.WaitForSignal();
   const std::string failure = (*process)->failure();
   (*process)->Shutdown();
@@ -61,9 +63,15 @@ int main(int argc, char** argv) {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   absl::SetProgramUsageMessage(
       "Muster's server: musterd serve --services=... | musterd migrate "
-      "[--dry_run|--status|--new_history [--schemas=...]]");
+      "[--dry_run|--status|--new_history [--schemas=...]] | musterd check-policy FILE "
+      "[PRINCIPAL ...]");
   muster::daemon::ShowInHelp("services/musterd/");
   const std::vector<char*> words = absl::ParseCommandLine(argc, argv);
+  if (words.size() >= 3 && absl::string_view(words[1]) == "check-policy") {
+    const absl::Status status =
+        muster::musterd::RunCheckPolicy(words[2], {words.begin() + 3, words.end()}, std::cout);
+    return status.ok() ? 0 : Fail(status);
+  }
   const absl::string_view verb = words.size() == 2 ? words[1] : "";
   if (verb == "serve") {
     muster::daemon::Daemon::BlockSignals();

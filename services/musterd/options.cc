@@ -42,6 +42,11 @@ ABSL_FLAG(bool, allow_plaintext, false,
           "Takes calls in plain text, from callers without a name, also where others than this "
           "machine reach --listen or "
           "--operator_listen. Without it that needs the flags of TLS.");
+ABSL_FLAG(
+    std::string, policy_file, "",
+    "File that says who may do what (YAML; deploy/security.md). One that is put in its place "
+    "counts within seconds, whole, once it can be used; `musterd check-policy FILE` tells "
+    "before. Required with the flags of TLS. Empty: who calls in plain text may do everything.");
 ABSL_FLAG(std::string, page_listen, "",
           "host:port that a page for people is served on over HTTP: the fleet, its pools, quotas "
           "and queue as they change, read only, of all organizations. Whoever reaches it reads all "
@@ -176,6 +181,11 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
                       "--tls_cert_file, --tls_key_file, --tls_ca_file and --trust_domain, or "
                       "--allow_plaintext.")});
   };
+  if (options.tls && options.policy_file.empty()) {
+    faults.push_back({"--policy_file",
+                      "is required with the flags of TLS: it says what callers that have a name "
+                      "may do."});
+  }
   guarded("--listen", options.listen);
   guarded("--operator_listen", options.operator_listen);
   if (!options.page_listen.empty()) required("--page_listen", options.page_listen);
@@ -288,6 +298,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.operator_listen = absl::GetFlag(FLAGS_operator_listen);
   ASSIGN_OR_RETURN(options.tls, tls::FilesFromFlags(tls::Use::kServer));
   options.allow_plaintext = absl::GetFlag(FLAGS_allow_plaintext);
+  options.policy_file = absl::GetFlag(FLAGS_policy_file);
   options.page_listen = absl::GetFlag(FLAGS_page_listen);
   for (const std::string& host : absl::GetFlag(FLAGS_page_hosts))
     options.page_hosts.insert(absl::AsciiStrToLower(host));

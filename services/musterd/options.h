@@ -24,6 +24,7 @@ struct ServeOptions {
   std::string operator_listen = {};
   std::optional<tls::Files> tls = {};     // nullopt: plain text
   bool allow_plaintext = false;           // beyond this machine, too
+  std::string policy_file = {};           // empty: who is let in in plain text may do everything
   std::string page_listen = {};           // empty: no page
   std::set<std::string> page_hosts = {};  // lower case
   std::string port_file = {};             // empty: none

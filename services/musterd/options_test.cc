@@ -34,6 +34,14 @@ TEST(Options, LifecycleAloneNeedsTheAddressesOfWhatItAsks) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
+TEST(Options, WhoHasANameNeedsAPolicy) {
+  ServeOptions options = Good();
+  options.tls = tls::Files();
+  EXPECT_THAT(Validate(options), HasFieldViolation("--policy_file"));
+  options.policy_file = "policy.yaml";
+  EXPECT_THAT(Validate(options), IsOk());
+}
+
 TEST(Options, PlainTextIsTakenOnThisMachineOnly) {
   ServeOptions options = Good();
   options.listen = "0.0.0.0:7600";
@@ -48,6 +56,7 @@ TEST(Options, PlainTextIsTakenOnThisMachineOnly) {
   EXPECT_THAT(Validate(options), IsOk());
   options.allow_plaintext = false;
   options.tls = tls::Files();
+  options.policy_file = "policy.yaml";
   EXPECT_THAT(Validate(options), IsOk());
   options = Good();
   options.listen = "unix:/run/muster.sock";

@@ -14,15 +14,20 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/capacity/capacity_service.h"
+#include "services/capacity/core/place.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/configuration/configuration_service.h"
+#include "services/configuration/core/place.h"
+#include "services/lifecycle/core/place.h"
 #include "services/lifecycle/lifecycle_service.h"
+#include "services/musterd/access_handlers.h"
 #include "services/musterd/database_metrics.h"
 #include "services/musterd/debug_handlers.h"
 #include "services/musterd/lane_metrics.h"
 #include "services/page/page.h"
+#include "services/quota/core/place.h"
 #include "services/quota/quota_service.h"
 #include "services/rpc/certificate_collector.h"
 #include "services/rpc/client/channel.h"
@@ -61,10 +66,15 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
   RETURN_IF_ERROR(Validate(options));
   auto process = std::unique_ptr<Process>(new Process(options));
   RETURN_IF_ERROR(process->ReadCertificates());
+  RETURN_IF_ERROR(process->ReadPolicy());
   RETURN_IF_ERROR(process->CheckSchemas());
   RETURN_IF_ERROR(process->CreateServices());
   RETURN_IF_ERROR(process->StartServer());
   RETURN_IF_ERROR(process->StartOperatorServer());
+  process->policy_->OnChange([raw = process.get()] {
+    for (rpc::Server* server : {raw->server_.get(), raw->operator_server_.get()})
+      server->EndOutdatedWatches();
+  });
   RETURN_IF_ERROR(process->StartReconciling());
   RETURN_IF_ERROR(process->StartPage());
   process->readiness_ = std::thread([raw = process.get()] { raw->FollowReadiness(); });
@@ -118,7 +128,11 @@ template <class Service>
 void Process::AddPart(absl::string_view name, const char* full_name, Service& service) {
   auto& lane = service.lane();
   parts_.push_back({std::string(name),
-                    {full_name, service.grpc_service()},
+                    {full_name, service.grpc_service(),
+                     [&lane](absl::string_view resource) {
+                       return lane.Peek(
+                           [&](const auto& state, int64_t) { return PlaceOf(state, resource); });
+                     }},
                     [&lane] { return lane.ready(); },
                     [&lane] { return lane.stats(); },
                     [&lane] { return lane.Compare(); },
@@ -134,6 +148,15 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
 absl::Status Process::ReadCertificates() {
   ASSIGN_OR_RETURN(certificates_, tls::CertificateFiles::CreateIfAny(options_.tls));
   if (certificates_ != nullptr) metrics_.Add(rpc::MakeCertificateCollector(*certificates_));
+  return absl::OkStatus();
+}
+
+absl::Status Process::ReadPolicy() {
+  ASSIGN_OR_RETURN(policy_, access::PolicyFile::Create(
+                                {.path = options_.policy_file,
+                                 .fixed = access::Policy::Open(options_.allow_plaintext)}));
+  guard_ = std::make_unique<rpc::Guard>(policy_.get());
+  metrics_.Add(rpc::MakePolicyCollector(*guard_));
   return absl::OkStatus();
 }
 
@@ -179,8 +202,10 @@ absl::Status Process::StartServer() {
   metrics_.Add(database_metrics_);
   metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
+  access_ = std::make_unique<AccessHandlers>(&parts_);
   rpc::ServerOptions server;
   server.addresses = {options_.listen};
+  server.guard = guard_.get();
   server.credentials = ServerCredentials(options_.listen);
   server.metrics = &metrics_;
   server.drain_delay = options_.drain_delay;
@@ -188,6 +213,7 @@ absl::Status Process::StartServer() {
     for (const ServicePart& part : parts_) part.stop_intake();
   };
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
+  server.services.push_back({access::v1::AccessService::service_full_name(), access_.get()});
   server.closed = {std::begin(kOperatorsOnly), std::end(kOperatorsOnly)};
   server.reflection = false;
   ASSIGN_OR_RETURN(server_, rpc::Server::Create(std::move(server)));
@@ -201,10 +227,12 @@ absl::Status Process::StartOperatorServer() {
   debug_ = std::make_unique<DebugHandlers>(&parts_, lifecycle_.get());
   rpc::ServerOptions server;
   server.addresses = {options_.operator_listen};
+  server.guard = guard_.get();
   server.credentials = ServerCredentials(options_.operator_listen);
   server.metrics = &metrics_;
   server.drain_delay = absl::ZeroDuration();
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
+  server.services.push_back({access::v1::AccessService::service_full_name(), access_.get()});
   server.services.push_back({debug::v1::DebugService::service_full_name(), debug_.get()});
   ASSIGN_OR_RETURN(operator_server_, rpc::Server::Create(std::move(server)));
   return operator_server_->Start();

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "services/access/policy_file.h"
 #include "services/common/mutex.h"
 #include "services/common/open_files.h"
 #include "services/musterd/conninfo.h"
 #include "services/musterd/options.h"
 #include "services/musterd/service_part.h"
+#include "services/rpc/guard.h"
 #include "services/rpc/listener_watch.h"
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
@@ -37,6 +39,7 @@ class QuotaService;
 
 namespace muster::musterd {
 
+class AccessHandlers;
 class DatabaseMetrics;
 class DebugHandlers;
 
@@ -61,6 +64,8 @@ class Process {
 
   // Looks at the files of TLS now. INVALID_ARGUMENT: they cannot be used, and the last stay.
   absl::Status ReloadCertificates();
+  // Looks at the policy file now. INVALID_ARGUMENT: it cannot be used, and the last policy stays.
+  absl::Status ReloadPolicy() { return policy_->Reload(); }
 
   // Why it ends by itself: it has sent its own process a SIGTERM. Empty: it does not.
   std::string failure() const;
@@ -77,6 +82,7 @@ class Process {
 
   absl::Status CheckSchemas() const;
   absl::Status ReadCertificates();
+  absl::Status ReadPolicy();
   absl::Status CreateServices();
   absl::Status StartServer();
   absl::Status StartOperatorServer();
@@ -101,6 +107,8 @@ class Process {
 
   const ServeOptions options_;
   std::unique_ptr<tls::CertificateFiles> certificates_;  // null: plain text
+  std::unique_ptr<access::PolicyFile> policy_;
+  std::unique_ptr<rpc::Guard> guard_;
   const std::shared_ptr<Conninfo> conninfo_;
   rpc::Metrics metrics_;
   std::shared_ptr<DatabaseMetrics> database_metrics_;
@@ -109,6 +117,7 @@ class Process {
   std::unique_ptr<configuration::ConfigurationService> configuration_;
   std::unique_ptr<lifecycle::LifecycleService> lifecycle_;
   std::vector<ServicePart> parts_;
+  std::unique_ptr<AccessHandlers> access_;
   std::unique_ptr<DebugHandlers> debug_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Server> operator_server_;

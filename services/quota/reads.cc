@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "services/common/resource_name.h"
+#include "services/quota/core/place.h"
 #include "services/quota/handlers.h"
 #include "services/quota/wire/quota_wire.h"
 #include "services/rpc/list.h"
@@ -99,8 +100,10 @@ Handlers::Unary Handlers::ListHoldings(Context context, const v1::ListHoldingsRe
 
 Handlers::Stream<v1::WatchQuotasResponse> Handlers::WatchQuotas(
     Context context, const v1::WatchQuotasRequest* request) {
-  const auto options = rpc::ToWatchOptions<storage::WatchOptions>(request->start());
+  auto options = rpc::ToWatchOptions<storage::WatchOptions>(request->start());
   if (!options.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, options.status());
+  rpc::Narrow(*options, rpc::NarrowedTo(*context),
+              [](absl::string_view key) { return PlaceOf(key).zone; });
   return rpc::WatchStream<v1::WatchQuotasResponse>(context, lane_.Watch(*options), &ToWatchResponse,
                                                    request->start().bundle());
 }

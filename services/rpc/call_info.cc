@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "services/access/policy.h"
 #include "services/common/random_bits.h"
 #include "services/rpc/limits.h"
 #include "services/trace/span.h"
@@ -56,14 +57,14 @@ std::vector<std::string> SpiffeIdsOf(const grpc::ServerContextBase& context) {
 std::string PrincipalOf(const std::vector<std::string>& ids, absl::string_view peer) {
   // The handshake takes no certificate with another number of them.
   if (ids.size() == 1) return ids[0];
+  if (!ids.empty()) return access::kAnonymous;
   // gRPC knows no address of a call within the process.
-  constexpr absl::string_view kHere[] = {"ipv4:127.",
-                                         "ipv6:[::1]:", "ipv6:%5B::1%5D:", "unix:", "unknown"};
-  const bool is_here =
-      ids.empty() && std::any_of(std::begin(kHere), std::end(kHere), [&](absl::string_view here) {
-        return absl::StartsWith(peer, here);
-      });
-  return is_here ? "local" : "anonymous";
+  if (peer == "unknown") return access::kSelf;
+  constexpr absl::string_view kHere[] = {"ipv4:127.", "ipv6:[::1]:", "ipv6:%5B::1%5D:", "unix:"};
+  const bool is_here = std::any_of(std::begin(kHere), std::end(kHere), [&](absl::string_view here) {
+    return absl::StartsWith(peer, here);
+  });
+  return is_here ? access::kLocal : access::kAnonymous;
 }
 
 std::string NewId() {

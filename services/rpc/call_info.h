@@ -30,8 +30,8 @@ absl::string_view ReadHeader(const grpc::ServerContextBase& context, const char*
 // Of the certificate that the caller showed; none in plain text.
 std::vector<std::string> SpiffeIdsOf(const grpc::ServerContextBase& context);
 
-// Who calls: the SPIFFE ID of its certificate; `local`: in plain text from this machine or this
-// process; `anonymous`: in plain text from elsewhere. `peer`: its address, as gRPC writes it.
+// Who calls: the SPIFFE ID of its certificate; `self`: this process; `local`: in plain text from this
+// machine; `anonymous`: in plain text from elsewhere. `peer`: its address, as gRPC writes it.
 std::string PrincipalOf(const std::vector<std::string>& ids, absl::string_view peer);
 
 // 15 random hex digits. Not a secret.

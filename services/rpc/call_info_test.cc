@@ -28,11 +28,12 @@ TEST(PrincipalTest, IsWhomTheCertificateNames) {
 
 TEST(PrincipalTest, WithoutOneItIsLocalOrNobody) {
   for (const char* peer : {"ipv4:127.0.0.1:5000", "ipv4:127.8.0.1:5000", "ipv6:[::1]:5000",
-                           "ipv6:%5B::1%5D:5000", "unix:", "unix:/run/x", "unknown"})
+                           "ipv6:%5B::1%5D:5000", "unix:", "unix:/run/x"})
     EXPECT_EQ(PrincipalOf({}, peer), "local") << peer;
   for (const char* peer :
        {"ipv4:10.0.0.1:5000", "ipv4:128.0.0.1:5000", "ipv6:%5B2001:db8::1%5D:5000", ""})
     EXPECT_EQ(PrincipalOf({}, peer), "anonymous") << peer;
+  EXPECT_EQ(PrincipalOf({}, "unknown"), "self") << "within the process";
 }
 
 }  // namespace

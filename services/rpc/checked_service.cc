@@ -56,10 +56,14 @@ class Payload {
 
 class CheckedHandler final : public MethodHandler {
  public:
-  CheckedHandler(const MethodDescriptor& method, MethodHandler& inner, bool closed)
+  CheckedHandler(const MethodDescriptor& method, MethodHandler& inner, bool closed,
+                 const Guard& guard, const access::PlaceOf& place_of)
       : type_(*method.input_type()),
         stream_(method.server_streaming()),
         closed_(closed),
+        access_(access::MethodAccess::Of(method)),
+        guard_(guard),
+        place_of_(place_of),
         inner_(inner) {}
 
   void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
@@ -83,13 +87,19 @@ class CheckedHandler final : public MethodHandler {
 
   void RunHandler(const HandlerParameter& param) override {
     const std::unique_ptr<Held> held(static_cast<Held*>(param.internal_data));
+    auto caller = guard_.CallerOf(*param.server_context);
     if (held->refusal.ok()) {
       // What Deserialize made: a message of the method's type.
-      NoteRequest(*param.server_context,
-                  static_cast<const google::protobuf::Message*>(param.request));
+      const auto* request = static_cast<const google::protobuf::Message*>(param.request);
+      absl::Status refusal = guard_.Admit(access_, *caller, *request, place_of_);
+      Note(*param.server_context, {request, std::move(caller), std::move(refusal)});
       inner_.RunHandler({param.call, param.server_context, param.request, param.status, held->inner,
                          param.call_requester});
-    } else if (stream_) {
+      return;
+    }
+    // Who asks for what cannot be read is named in the log all the same.
+    Note(*param.server_context, {.caller = std::move(caller)});
+    if (stream_) {
       RefuseStream handler([&](grpc::CallbackServerContext* context, const grpc::ByteBuffer*) {
         return FailStream<grpc::ByteBuffer>(context, held->refusal);
       });
@@ -138,6 +148,9 @@ class CheckedHandler final : public MethodHandler {
   const Descriptor& type_;
   const bool stream_;
   const bool closed_;
+  const absl::StatusOr<access::MethodAccess> access_;
+  const Guard& guard_;
+  const access::PlaceOf& place_of_;
   MethodHandler& inner_;
 };
 
@@ -151,15 +164,17 @@ struct Handlers : grpc::Service {
 }  // namespace
 
 CheckedService::CheckedService(const google::protobuf::ServiceDescriptor& type,
-                               grpc::Service& service, const std::set<std::string>& closed) {
+                               grpc::Service& service, const std::set<std::string>& closed,
+                               const Guard* guard, access::PlaceOf place_of)
+    : place_of_(std::move(place_of)) {
   for (int i = 0; i < type.method_count(); ++i) {
     const MethodDescriptor& method = *type.method(i);
     names_.push_back(absl::StrCat("/", type.full_name(), "/", method.name()));
     AddMethod(new RpcServiceMethod(
         names_.back().c_str(),
         method.server_streaming() ? RpcMethod::SERVER_STREAMING : RpcMethod::NORMAL_RPC, nullptr));
-    MarkMethodCallback(
-        i, new CheckedHandler(method, *Handlers::Of(service, i), closed.contains(names_.back())));
+    MarkMethodCallback(i, new CheckedHandler(method, *Handlers::Of(service, i),
+                                             closed.contains(names_.back()), *guard, place_of_));
   }
 }
 

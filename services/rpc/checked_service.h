@@ -7,23 +7,29 @@
 #include <set>
 #include <string>
 
+#include "services/access/method_access.h"
+#include "services/rpc/guard.h"
+
 namespace muster::rpc::internal {
 
 // Another service, whose requests are held against CheckBounds (request_bounds.h) before they are
 // parsed. What is out of bounds, and bytes that are no such message, are answered INVALID_ARGUMENT,
 // counted and logged as any other call (gRPC's callback API says UNIMPLEMENTED to the latter, which
-// clients take for an old server); a request for which there is no memory, RESOURCE_EXHAUSTED.
+// clients take for an old server); a request for which there is no memory, RESOURCE_EXHAUSTED; whom
+// the policy does not let in, what `guard` says.
 //
 // The one place that knows gRPC's handlers from within: it stands between gRPC and those of the
 // generated code, which it finds by their order.
 class CheckedService final : public grpc::Service {
  public:
   // `service`: of the callback API, each method unary or a stream of answers; `type`: its own. It
-  // must outlive this. `closed`: methods, `/package.Service/Method`, that are refused.
+  // and `guard` must outlive this. `closed`: methods, `/package.Service/Method`, that are refused.
+  // `place_of`: of the service's resources; null: their names say it.
   CheckedService(const google::protobuf::ServiceDescriptor& type, grpc::Service& service,
-                 const std::set<std::string>& closed);
+                 const std::set<std::string>& closed, const Guard* guard, access::PlaceOf place_of);
 
  private:
+  const access::PlaceOf place_of_;
   std::deque<std::string> names_;  // of the methods, which gRPC keeps by their address
 };
 

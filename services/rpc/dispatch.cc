@@ -16,11 +16,12 @@
 namespace muster::rpc::internal {
 namespace {
 
-struct Noted {
+// The call that this thread serves next.
+struct Next {
   const grpc::ServerContextBase* context = nullptr;
   Dispatch dispatch = {};
 };
-thread_local Noted t_noted;
+thread_local Next t_next;
 
 // Counts the calls of services that are not ours.
 class CountingInterceptor final : public grpc::experimental::Interceptor {
@@ -59,13 +60,16 @@ std::optional<int64_t> AdmitFailureLine(absl::Time now) {
 
 }  // namespace
 
-void NoteRequest(const grpc::ServerContextBase& context, const google::protobuf::Message* request) {
-  if (t_noted.context == &context) t_noted.dispatch.request = request;
+void Note(const grpc::ServerContextBase& context, Noted noted) {
+  if (t_next.context != &context) t_next = {&context, {}};
+  t_next.dispatch.request = noted.request;
+  t_next.dispatch.caller = std::move(noted.caller);
+  t_next.dispatch.refusal = std::move(noted.refusal);
 }
 
 Dispatch TakeDispatch(const grpc::ServerContextBase& context) {
-  const Noted noted = std::exchange(t_noted, Noted{});
-  return noted.context == &context ? noted.dispatch : Dispatch{};
+  Next next = std::exchange(t_next, Next{});
+  return next.context == &context ? std::move(next.dispatch) : Dispatch{};
 }
 
 grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
@@ -74,7 +78,7 @@ grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
   if (it == methods_.end()) return nullptr;
   const auto& [method, own] = it->second;
   if (!own) return new CountingInterceptor(method);
-  t_noted = {info->server_context(), {core_, method}};
+  t_next = {info->server_context(), {core_, method}};
   return nullptr;
 }
 
@@ -82,6 +86,7 @@ Accounting::Accounting(grpc::ServerContextBase& context, const Dispatch& dispatc
     : context_(context),
       method_(dispatch.method),
       request_(dispatch.request),
+      caller_(dispatch.caller),
       start_(absl::Now()),
       info_(ReadCallInfo(context)) {
   if (method_ == nullptr) return;
@@ -98,12 +103,16 @@ void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
                                       method_name(), start_);
     const std::string peer = context_.peer();
     span.attributes.push_back({"client.address", peer});
-    span.attributes.push_back({"muster.principal", PrincipalOf(SpiffeIdsOf(context_), peer)});
+    span.attributes.push_back({"muster.principal", Principal(peer)});
     span.attributes.push_back({"muster.request_id", info_.request_id});
     trace::EndRpcSpan(span, code, message, now);
     trace::Record(std::move(span));
   }
   Log(code, message, cause, now);
+}
+
+std::string Accounting::Principal(const std::string& peer) const {
+  return caller_ != nullptr ? caller_->principal : PrincipalOf(SpiffeIdsOf(context_), peer);
 }
 
 void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
@@ -126,7 +135,7 @@ void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::str
     fields.push_back({"resource_count", subjects.count});
   }
   const std::string peer = context_.peer();
-  const std::string principal = PrincipalOf(SpiffeIdsOf(context_), peer);
+  const std::string principal = Principal(peer);
   // None: within the process.
   const absl::string_view user_agent = ReadHeader(context_, "user-agent");
   if (!user_agent.empty()) fields.push_back({"user_agent", user_agent});
@@ -159,3 +168,12 @@ absl::Status LogThrown(const Accounting& accounting, absl::string_view what) {
 }
 
 }  // namespace muster::rpc::internal
+
+namespace muster::rpc {
+
+std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& context) {
+  const auto& caller = internal::t_next.dispatch.caller;
+  return internal::t_next.context == &context && caller != nullptr ? caller->narrowed_to : nullptr;
+}
+
+}  // namespace muster::rpc

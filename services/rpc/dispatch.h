@@ -11,8 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/access/caller.h"
 #include "services/rpc/call_info.h"
 #include "services/rpc/call_table.h"
+#include "services/rpc/guard.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/open_count.h"
 #include "services/rpc/server_metrics.h"
@@ -29,6 +31,9 @@ namespace muster::rpc::internal {
 
 // What the calls of one server share.
 struct ServerCore {
+  explicit ServerCore(const Guard* guard) : guard(*guard) {}
+
+  const Guard& guard;
   absl::Duration default_deadline = kDefaultDeadline;
   OpenCount open = {};  // calls and streams that gRPC has not finished with
   CallTable calls = {};
@@ -40,10 +45,18 @@ struct Dispatch {
   ServerCore* core = nullptr;
   MethodMetrics* method = nullptr;
   const google::protobuf::Message* request = nullptr;  // gRPC's, until the call is answered
+  std::shared_ptr<const access::Caller> caller = {};   // null: nobody asked who it is
+  absl::Status refusal =
+      {};  // with which the call is to be answered instead of its handler's answer
 };
 
-// Before the handler, on its thread: what is asked. Null: it could not be parsed.
-void NoteRequest(const grpc::ServerContextBase& context, const google::protobuf::Message* request);
+// Before the handler, on its thread: what is asked, and by whom. OK: the handler may answer.
+struct Noted {
+  const google::protobuf::Message* request = nullptr;
+  std::shared_ptr<const access::Caller> caller = {};
+  absl::Status refusal = {};
+};
+void Note(const grpc::ServerContextBase& context, Noted noted);
 // Once, within the handler, on the thread that gRPC called it on.
 Dispatch TakeDispatch(const grpc::ServerContextBase& context);
 
@@ -73,6 +86,8 @@ class Accounting {
   Accounting(grpc::ServerContextBase& context, const Dispatch& dispatch);
 
   const CallInfo& info() const { return info_; }
+  // Null: nobody asked who it is.
+  const std::shared_ptr<const access::Caller>& caller() const { return caller_; }
   void Received() {
     if (method_ != nullptr) method_->Received();
   }
@@ -85,12 +100,14 @@ class Accounting {
   absl::string_view method_name() const;
 
  private:
+  std::string Principal(const std::string& peer) const;
   void Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
            absl::Time now) const;
 
   grpc::ServerContextBase& context_;
   MethodMetrics* const method_;
   const google::protobuf::Message* const request_;
+  const std::shared_ptr<const access::Caller> caller_;
   const absl::Time start_;
   const CallInfo info_;
 };

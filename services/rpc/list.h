@@ -3,11 +3,13 @@
 #include <grpcpp/server_context.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
+#include "services/access/scope.h"
 #include "services/common/faults.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/page.h"
@@ -73,27 +75,51 @@ struct SelectAll {
   }
 };
 
+// Whether the caller, who sees `scope` (null: all), sees the row with that key. `PlaceOf(state, key)` of the state's domain says where
+// it is.
+template <class State>
+bool Sees(const std::shared_ptr<const access::Scope>& scope, const State& state,
+          const std::string& key) {
+  if (scope == nullptr) return true;
+  if constexpr (requires { PlaceOf(state, key); }) {
+    return scope->Covers(PlaceOf(state, key));
+  } else {
+    return scope->Covers(key);
+  }
+}
+
+// Where a caller who sees `scope` has to begin to look, of keys that begin with `prefix`.
+inline std::string NarrowedPrefix(const std::shared_ptr<const access::Scope>& scope,
+                                  const std::string& prefix) {
+  const std::string common = scope == nullptr ? "" : scope->CommonPrefix();
+  const bool is_below = !prefix.empty() && absl::StartsWith(common, prefix);
+  return is_below ? common : prefix;
+}
+
 // A whole handler: one page of the Rows that `select(request, faults)` selects.
-// `add(response) = render(state, versioned_row)` for each.
+// `add(response) = render(state, versioned_row)` for each. A caller sees none beyond its scope.
 template <class Row, class Lane, class Request, class Response, class Select, class Add,
           class Render>
 grpc::ServerUnaryReactor* ListRows(grpc::CallbackServerContext* context, Lane& lane,
                                    const Request& request, Response* response, Select select,
                                    Add add, Render render) {
-  return ReadPaged(context, lane, request, response, std::move(select),
-                   [add, render](const auto& state, const Request& asked, const Page& page,
-                                 const Selection<Row>& wanted, Response& out) {
-                     out.set_next_page_token(ListPage(
-                         state.template table<Row>().rows(), asked, page, wanted.prefix,
-                         [&](const auto& row) {
-                           return !wanted.keep || wanted.keep(row.first, *row.second.row);
-                         },
-                         [&](const auto& row) {
-                           auto& added = *add(out);
-                           added = render(state, row.second);
-                           return added.ByteSizeLong();
-                         }));
-                   });
+  return ReadPaged(
+      context, lane, request, response, std::move(select),
+      [add, render, scope = NarrowedTo(*context)](const auto& state, const Request& asked,
+                                                  const Page& page, const Selection<Row>& wanted,
+                                                  Response& out) {
+        out.set_next_page_token(ListPage(
+            state.template table<Row>().rows(), asked, page, NarrowedPrefix(scope, wanted.prefix),
+            [&](const auto& row) {
+              return Sees(scope, state, row.first) &&
+                     (!wanted.keep || wanted.keep(row.first, *row.second.row));
+            },
+            [&](const auto& row) {
+              auto& added = *add(out);
+              added = render(state, row.second);
+              return added.ByteSizeLong();
+            }));
+      });
 }
 
 }  // namespace muster::rpc

@@ -81,10 +81,18 @@ class WithoutReflection final : public grpc::ServerBuilderOption {
   }
 };
 
+// Lets everybody in.
+const Guard* OpenGuard() {
+  static const auto* const open = new Guard(nullptr);
+  return open;
+}
+
 }  // namespace
 
 Server::Server(ServerOptions options)
-    : options_(std::move(options)), core_(std::make_unique<internal::ServerCore>()) {
+    : options_(std::move(options)),
+      core_(std::make_unique<internal::ServerCore>(options_.guard != nullptr ? options_.guard
+                                                                             : OpenGuard())) {
   core_->default_deadline = options_.default_deadline;
 }
 
@@ -112,8 +120,8 @@ absl::Status Server::Start() {
     builder.AddListeningPort(options_.addresses[i], credentials, &ports_[i]);
   }
   for (const NamedService& named : options_.services) {
-    checked_.push_back(std::make_unique<internal::CheckedService>(*Find(named.name), *named.service,
-                                                                  options_.closed));
+    checked_.push_back(std::make_unique<internal::CheckedService>(
+        *Find(named.name), *named.service, options_.closed, &core_->guard, named.place_of));
     builder.RegisterService(checked_.back().get());
   }
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
@@ -163,6 +171,12 @@ void Server::SetServing(const std::string& service, bool serving) {
 void Server::SetAllServing(bool serving) {
   for (const NamedService& service : options_.services) SetServing(service.name, serving);
   SetServing("", serving);
+}
+
+void Server::EndOutdatedWatches() {
+  core_->streams.EndThoseOf(
+      [this](const access::Caller& caller) { return core_->guard.IsOutdated(caller); },
+      error::Unavailable("The policy has changed: begin anew.", absl::ZeroDuration()));
 }
 
 void Server::Shutdown() {

@@ -15,7 +15,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/access/policy_file.h"
 #include "services/common/mutex.h"
+#include "services/rpc/guard.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/metrics.h"
 
@@ -29,6 +31,7 @@ class InterceptorFactory;
 struct NamedService {
   std::string name = {};
   grpc::Service* service = nullptr;  // not owned; must outlive the Server
+  access::PlaceOf place_of = {};     // of its resources; null: their names say it
 };
 
 struct ServerOptions {
@@ -37,6 +40,8 @@ struct ServerOptions {
       {};                      // their unary RPCs use unary.h, their streams watch_stream.h
   Metrics* metrics = nullptr;  // required; must outlive the Server
   std::shared_ptr<grpc::ServerCredentials> credentials = {};  // null: plain text
+  // Who may call what; must outlive the Server. Null: everybody may call everything.
+  const Guard* guard = nullptr;
   bool reflection = true;
   // Methods, e.g. `/muster.quota.v1.QuotaService/AuditQuotas`, that are answered PERMISSION_DENIED.
   std::set<std::string> closed = {};
@@ -73,6 +78,9 @@ class Server {
   void SetServing(const std::string& service, bool serving);
   // Of the server and of all its services.
   void SetAllServing(bool serving);
+
+  // Another policy counts: ends the watches of those that have other rights by now with UNAVAILABLE. They may begin anew by these.
+  void EndOutdatedWatches();
 
   // Ends in order: health says NOT_SERVING; after drain_delay open watches end with UNAVAILABLE,
   // and no call is taken any more; after shutdown_grace stop_intake is called, and what is still

@@ -1,6 +1,7 @@
 #include "services/rpc/stream_registry.h"
 
 #include <utility>
+#include <vector>
 
 namespace muster::rpc {
 
@@ -24,6 +25,21 @@ void StreamRegistry::EndAll(const absl::Status& status) {
   }
   for (const auto& [key, weak] : streams) {
     if (const auto stream = weak.lock()) stream->End(status);
+  }
+}
+
+void StreamRegistry::EndThoseOf(const std::function<bool(const access::Caller&)>& such,
+                                const absl::Status& status) {
+  std::vector<std::shared_ptr<OpenStream>> streams;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [key, weak] : streams_) {
+      if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+    }
+  }
+  for (const auto& stream : streams) {
+    const access::Caller* caller = stream->caller();
+    if (caller != nullptr && such(*caller)) stream->End(status);
   }
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "services/access/caller.h"
 #include "services/common/mutex.h"
 
 namespace muster::rpc {
@@ -16,6 +18,8 @@ class OpenStream {
   // Ends the stream with `status` as soon as the message that is under way has gone out. Called
   // without locks.
   virtual void End(const absl::Status& status) = 0;
+  // Whose it is; null: not known. Lives as long as the stream.
+  virtual const access::Caller* caller() const { return nullptr; }
 };
 
 // The open watch streams of a server. Thread-safe.
@@ -26,6 +30,9 @@ class StreamRegistry {
   void Remove(const OpenStream* stream);
   // Ends all streams, and all that come later.
   void EndAll(const absl::Status& status);
+  // Ends those of such callers.
+  void EndThoseOf(const std::function<bool(const access::Caller&)>& such,
+                  const absl::Status& status);
   size_t size() const;
 
  private:

@@ -21,6 +21,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
  public:
   UnaryCall(grpc::CallbackServerContext& context, Dispatch dispatch)
       : core_(dispatch.core),
+        refusal_(std::move(dispatch.refusal)),
         accounting_(context, dispatch),
         deadline_(DeadlineOf(context, core_)) {}
 
@@ -78,13 +79,15 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   }
   const std::string& error_id() const { return error_id_; }
 
-  // Set when the server takes no more calls.
+  // Set when the policy does not let the caller in, and when the server takes no more calls.
   std::optional<absl::Status> refusal() const {
+    if (!refusal_.ok()) return refusal_;
     return core_ != nullptr ? core_->open.refusal() : std::nullopt;
   }
   absl::Time deadline() const { return deadline_; }
   bool gone() const { return cancelled_ || answered_.load(std::memory_order_acquire); }
   const CallInfo& info() const { return accounting_.info(); }
+  const std::shared_ptr<const access::Caller>& caller() const { return accounting_.caller(); }
 
  private:
   static absl::Time DeadlineOf(const grpc::CallbackServerContext& context, const ServerCore* core) {
@@ -96,6 +99,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   }
 
   ServerCore* const core_;
+  const absl::Status refusal_;
   Accounting accounting_;
   const absl::Time deadline_;
   const std::string error_id_ = NewId();
@@ -152,5 +156,6 @@ void Responder::ReplyWith(absl::FunctionRef<absl::Status()> fill) {
 bool Responder::gone() const { return call_->gone(); }
 absl::Time Responder::deadline() const { return call_->deadline(); }
 const CallInfo& Responder::info() const { return call_->info(); }
+std::shared_ptr<const access::Caller> Responder::caller() const { return call_->caller(); }
 
 }  // namespace muster::rpc

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "services/access/caller.h"
 #include "services/rpc/call_info.h"
 
 // Unary RPCs on gRPC's callback API.
@@ -73,6 +74,8 @@ class Responder {
   // Request id and trace: for logs, and for calls to other services (channel.h).
   const CallInfo& info() const;
   absl::string_view request_id() const { return info().request_id; }
+  // Null: the call did not come through rpc::Server.
+  std::shared_ptr<const access::Caller> caller() const;
 
  private:
   void ReplyWith(absl::FunctionRef<absl::Status()> fill);
@@ -80,10 +83,13 @@ class Responder {
   std::shared_ptr<internal::UnaryCall> call_;
 };
 
+// What the answer is to be narrowed to (access::Caller::narrowed_to). Within the handler, before Unary or WatchStream.
+std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& context);
+
 namespace internal {
 std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context);
 grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call);
-// What to answer without the handler: the server is stopping.
+// What to answer without the handler: the caller may not, or the server is stopping.
 std::optional<absl::Status> Refusal(const UnaryCall& call);
 // The handler let an exception out: logs it and answers INTERNAL if nobody did.
 void HandlerThrew(UnaryCall& call, const char* what);

@@ -84,6 +84,7 @@ class WatchReactor final
   }
 
   void OnCancel() override { End(absl::CancelledError("The client is gone.")); }
+  const access::Caller* caller() const override { return accounting_.caller().get(); }
 
   void OnDone() override {
     watcher_->Cancel();
@@ -200,10 +201,13 @@ class WatchReactor final
 template <class Response>
 class FailedReactor final : public grpc::ServerWriteReactor<Response> {
  public:
-  FailedReactor(grpc::CallbackServerContext& context, Dispatch dispatch,
-                const absl::Status& status) {
+  // Who is not let in is told nothing else.
+  FailedReactor(grpc::CallbackServerContext& context, const Dispatch& dispatch,
+                const absl::Status& failure) {
+    const absl::Status& status = dispatch.refusal.ok() ? failure : dispatch.refusal;
     grpc::Status converted = ToGrpcStatus(status);
-    Accounting(context, dispatch).Handled(converted.error_code(), converted.error_message());
+    Accounting(context, dispatch)
+        .Handled(converted.error_code(), converted.error_message(), error::CauseOf(status));
     this->Finish(std::move(converted));
   }
   void OnDone() override { delete this; }
@@ -220,8 +224,13 @@ template <class Response, class Watcher, class Convert>
 grpc::ServerWriteReactor<Response>* WatchStream(grpc::CallbackServerContext* context,
                                                 std::shared_ptr<Watcher> watcher, Convert convert,
                                                 bool bundle = false) {
+  internal::Dispatch dispatch = internal::TakeDispatch(*context);
+  if (!dispatch.refusal.ok()) {
+    watcher->Cancel();
+    return new internal::FailedReactor<Response>(*context, dispatch, dispatch.refusal);
+  }
   auto reactor = std::make_shared<internal::WatchReactor<Response, Watcher, Convert>>(
-      *context, internal::TakeDispatch(*context), std::move(watcher), std::move(convert), bundle);
+      *context, std::move(dispatch), std::move(watcher), std::move(convert), bundle);
   reactor->Start();
   return reactor.get();
 }

@@ -3,11 +3,16 @@
 #include <muster/type/v1/watch.pb.h>
 
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "services/access/scope.h"
 #include "services/common/error.h"
 
 // The parts that every Watch RPC's messages share (muster.type.v1.WatchStart). The lane's types are
@@ -24,6 +29,18 @@ absl::StatusOr<WatchOptions> ToWatchOptions(const type::v1::WatchStart& start) {
   options.after_revision = start.after_revision();
   options.incarnation = start.incarnation();
   return options;
+}
+
+// Narrows a watch to what a caller sees who has `scope`: null is all. `zone_of(key)`: of what it is about.
+template <class WatchOptions, class ZoneOf>
+void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& scope,
+            ZoneOf zone_of) {
+  if (scope == nullptr) return;
+  options.sees = [scope, zone_of = std::move(zone_of)](absl::string_view key) {
+    return scope->Covers(key) || (scope->has_zones() && scope->Covers(key, zone_of(key)));
+  };
+  const std::string common = scope->CommonPrefix();
+  if (absl::StartsWith(common, options.key_prefix)) options.key_prefix = common;
 }
 
 // Fills in all of a Watch response but its resource. True: the resource is to be parsed from

@@ -116,7 +116,7 @@ bool Watcher::MatchesKind(absl::string_view kind) const {
 }
 
 bool Watcher::Matches(absl::string_view kind, absl::string_view key) const {
-  return MatchesKind(kind) && absl::StartsWith(key, options_.key_prefix);
+  return MatchesKind(kind) && absl::StartsWith(key, options_.key_prefix) && Sees(key);
 }
 
 void Watcher::StartSnapshot(std::function<std::optional<WatchItem>()> snapshot) {

@@ -34,6 +34,8 @@ struct WatchOptions {
   std::string incarnation = {};                // of the history that it is of; empty: not known
   std::vector<std::string> kinds = {};         // empty: all
   std::string key_prefix = {};                 // empty: all
+  // What the watcher may know of; null: all. Asked under locks of the lane, whose functions it must not call.
+  std::function<bool(absl::string_view key)> sees = {};
 };
 
 // The receiving end of a watch: a bounded queue that the lane fills. Thread-safe.
@@ -59,6 +61,7 @@ class Watcher {
   bool ended() const;
   bool MatchesKind(absl::string_view kind) const;
   bool Matches(absl::string_view kind, absl::string_view key) const;
+  bool Sees(absl::string_view key) const { return !options_.sees || options_.sees(key); }
   // The snapshot, produced one by one as the reader takes it, goes before all queued changes. Wake
   // is to be called thereafter.
   void StartSnapshot(std::function<std::optional<WatchItem>()> snapshot);

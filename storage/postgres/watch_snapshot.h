@@ -56,7 +56,7 @@ class WatchSnapshots {
     const WatchOptions& options = watcher.options();
     ReaderLock lock(memory_.served_mutex());
     // Few rows are not worth to be shared, and beginnings of keys are many.
-    if (!options.key_prefix.empty()) return Copy(watcher);
+    if (!options.key_prefix.empty() || options.sees) return Copy(watcher);
     std::weak_ptr<const Snapshot>& last = last_[absl::StrJoin(options.kinds, ",")];
     std::shared_ptr<const Snapshot> snapshot = last.lock();
     if (snapshot == nullptr || snapshot->at != memory_.held_at()) {
@@ -72,7 +72,10 @@ class WatchSnapshots {
     copy->at = memory_.held_at();
     memory_.held().ForEachUnder([&](absl::string_view kind) { return watcher.MatchesKind(kind); },
                                 watcher.options().key_prefix,
-                                [&](Revised<Change> row) { copy->rows.push_back(std::move(row)); });
+                                [&](Revised<Change> row) {
+                                  if (watcher.Sees(row.change.key))
+                                    copy->rows.push_back(std::move(row));
+                                });
     return copy;
   }
 

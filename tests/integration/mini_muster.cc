@@ -75,10 +75,13 @@ MiniMuster::MiniMuster(Options options)
   if (options_.tls) {
     authority_ = std::make_unique<Authority>();
     RenewCertificate();
-    for (const std::string client : {"fleetsim", "muster-kubernetes", "ci"}) {
+    std::vector<std::string> clients = {"fleetsim", "muster-kubernetes", "ci"};
+    clients.insert(clients.end(), options_.callers.begin(), options_.callers.end());
+    for (const std::string& client : clients) {
       authority_->Issue(client, absl::StrCat("subjectAltName=URI:spiffe://muster.test/", client,
                                              "\nextendedKeyUsage=clientAuth"));
     }
+    WritePolicy(options_.bindings);
   }
   Start();
 }
@@ -127,6 +130,7 @@ void MiniMuster::StartMusterd(size_t process) {
   command.insert(command.end(), musterd.begin(), musterd.end());
   command.insert(command.end(), options_.musterd_flags.begin(), options_.musterd_flags.end());
   for (const std::string& flag : TlsFlags("musterd")) command.push_back(flag);
+  if (options_.tls) command.push_back(absl::StrCat("--policy_file=", File("policy.yaml")));
   for (size_t peer = 0; peer < process; ++peer) {
     for (absl::string_view service : absl::StrSplit(options_.processes[peer], ',')) {
       if (service != "lifecycle")
@@ -185,18 +189,42 @@ std::shared_ptr<grpc::Channel> MiniMuster::operator_channel(size_t process) cons
   return ChannelTo(ports_[process].operators.number());
 }
 
-std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port) const {
+std::shared_ptr<grpc::Channel> MiniMuster::ChannelAs(const std::string& name,
+                                                     bool to_operators) const {
+  const Ports& ports = ports_[0];
+  return ChannelTo((to_operators ? ports.operators : ports.grpc).number(), name);
+}
+
+std::shared_ptr<grpc::Channel> MiniMuster::ChannelTo(int port, const std::string& name) const {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   return grpc::CreateCustomChannel(
       absl::StrCat("127.0.0.1:", port),
-      authority_ == nullptr ? grpc::InsecureChannelCredentials() : CredentialsOf("ci"), arguments);
+      authority_ == nullptr ? grpc::InsecureChannelCredentials() : CredentialsOf(name), arguments);
 }
 
 void MiniMuster::RenewCertificate(absl::Time begins, absl::Time ends) {
   authority_->Issue("musterd", "subjectAltName=IP:127.0.0.1,URI:spiffe://muster.test/musterd",
                     begins, ends);
+}
+
+void MiniMuster::WritePolicy(const std::vector<std::string>& bindings) const {
+  std::vector<std::string> lines = {"bindings:"};
+  const auto bind = [&](absl::string_view role, absl::string_view caller, absl::string_view scope) {
+    lines.push_back(absl::StrCat("- {role: ", role, ", principals: [\"spiffe://muster.test/",
+                                 caller, "\"], ", scope, "}"));
+  };
+  constexpr char kAll[] = "everywhere: true";
+  bind("service", "musterd", kAll);
+  bind("agent", "fleetsim", kAll);
+  bind("operator", "fleetsim", kAll);
+  for (const char* role : {"operator", "service", "agent"}) bind(role, "ci", kAll);
+  bind("adapter", "muster-kubernetes", "clusters: [organizations/acme/clusters/example]");
+  lines.insert(lines.end(), bindings.begin(), bindings.end());
+  const std::string path = File("policy.yaml");
+  std::ofstream(absl::StrCat(path, ".new")) << absl::StrJoin(lines, "\n") << "\n";
+  std::filesystem::rename(absl::StrCat(path, ".new"), path);
 }
 
 std::vector<std::string> MiniMuster::TlsFlags(const std::string& name) const {

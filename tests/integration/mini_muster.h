@@ -42,8 +42,11 @@ class MiniMuster {
     // run. False: the test's callers hold and claim for pools that lifecycle does not know.
     bool audit_books = true;
     // All calls by mutual TLS: certificates of its authority for every program by its name, and `ci`, who is the test and
-    // musterctl are, in the trust domain muster.test.
+    // musterctl are, in the trust domain muster.test. The policy lets each of them do its work, and `ci` everything.
     bool tls = false;
+    // With tls: others that have certificates, and what the policy has beside, a binding a line (deploy/security.md).
+    std::vector<std::string> callers = {};
+    std::vector<std::string> bindings = {};
   };
 
   MiniMuster() : MiniMuster(Options()) {}
@@ -78,6 +81,9 @@ class MiniMuster {
   std::shared_ptr<grpc::Channel> channel(size_t process = 0) const;
   // To its operators' listener, which serves more.
   std::shared_ptr<grpc::Channel> operator_channel(size_t process = 0) const;
+  // As who shows the certificate `name`, to the operators' listener if asked; with tls only.
+  std::shared_ptr<grpc::Channel> ChannelAs(const std::string& name,
+                                           bool to_operators = false) const;
   std::string address(size_t process = 0) const;
   std::string metrics_address(size_t process = 0) const;
   // With the flag --page_listen only.
@@ -87,6 +93,8 @@ class MiniMuster {
   // Another certificate for every musterd, in the place of the one that it has.
   void RenewCertificate(absl::Time begins = absl::Now() - absl::Minutes(1),
                         absl::Time ends = absl::Now() + absl::Hours(48));
+  // Puts another policy in the place of the one that there is: what it lets the programs do, and these bindings.
+  void WritePolicy(const std::vector<std::string>& bindings) const;
   // The flags that make a program of ours call, or serve, as `name`.
   std::vector<std::string> TlsFlags(const std::string& name) const;
   // Who shows the certificate `name`.
@@ -138,7 +146,8 @@ class MiniMuster {
     ::muster::testing::ReservedPort operators = {};
     int page = 0;
   };
-  std::shared_ptr<grpc::Channel> ChannelTo(int port) const;
+  // `name`: whose certificate is shown, with tls.
+  std::shared_ptr<grpc::Channel> ChannelTo(int port, const std::string& name = "ci") const;
   Finished CtlTo(size_t process, std::vector<std::string> words) const;
   size_t LifecycleProcess() const;
   bool AllRun() const;

@@ -16,6 +16,7 @@ struct Cursor {
 
 bool Matches(const MachineRow& machine, const MachineFilter& filter) {
   return (filter.zone.empty() || machine.zone == filter.zone) &&
+         (!filter.zones || filter.zones->contains(machine.zone)) &&
          (filter.instance_type.empty() || machine.instance_type == filter.instance_type) &&
          (filter.claim.empty() || machine.claim == filter.claim) &&
          (!filter.state || machine.state == *filter.state);
@@ -23,6 +24,7 @@ bool Matches(const MachineRow& machine, const MachineFilter& filter) {
 
 bool MayHold(const State& state, const InventoryKey& key, const MachineFilter& filter) {
   if (!filter.zone.empty() && key.first != filter.zone) return false;
+  if (filter.zones && !filter.zones->contains(key.first)) return false;
   if (!filter.instance_type.empty() && key.second != filter.instance_type) return false;
   return !filter.state || state.FindInventory(key)->count(*filter.state) > 0;
 }

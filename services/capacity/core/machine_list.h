@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,7 @@ struct MachineFilter {
   std::string instance_type = {};
   std::string claim = {};
   std::optional<MachineState> state = {};
+  std::optional<std::set<std::string, std::less<>>> zones = {};  // these alone; not set: all
 };
 
 // The first `limit` machines that match, in order of id, after `after` ("": from the start). The

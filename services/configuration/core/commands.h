@@ -40,6 +40,7 @@ struct SyncPool {
   std::optional<BootFailures> boot_failures = {};
   std::vector<std::string> running_profiles = {};  // what the pool's Nodes boot or run
   int64_t orders_told = 0;  // up to this number the ends of orders were told of
+  std::string pool = {};    // the pool's name; empty: as it is known
 };
 
 // A promotion or a rollback. `requested`: a profile id, `pending` or `previous`. `rollback`: read

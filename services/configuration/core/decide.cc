@@ -103,6 +103,7 @@ absl::StatusOr<PoolConfiguration> Decide(StagedState<State>& staged, const SyncP
     if (OwnPart(pool.spec) == OwnPart(command.spec)) trigger = Trigger::kUpstream;
   }
   pool.generation = command.generation;
+  if (!command.pool.empty()) pool.pool = command.pool;
   pool.spec = command.spec;
   pool.mid_delivery = command.nodes_in_delivery > 0;
   if (command.boot_failures) {

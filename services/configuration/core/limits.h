@@ -5,6 +5,8 @@
 
 namespace muster::configuration {
 
+inline constexpr size_t kMaxPoolNameBytes = 512;
+
 // Numbers of a version: `570.124.06` has three.
 constexpr size_t kMaxVersionNumbers = 4;
 // Digits of one number of a version, so that it fits 32 bits.

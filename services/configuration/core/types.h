@@ -114,6 +114,7 @@ struct PoolConfiguration {
   bool mid_delivery = false;             // Nodes are in delivery: the active one does not switch
   bool spec_unmet = false;               // the problem holds up the spec's own change
   bool problem_of_spec = false;          // the problem is about what the spec names
+  std::string pool = {};                 // the pool's name; empty: not told yet
 
   // Profile id that Nodes should boot; empty until the first resolution.
   std::string active() const { return revisions.empty() ? "" : revisions.back().node_profile; }

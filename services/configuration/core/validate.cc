@@ -80,6 +80,8 @@ void Validate(const SyncPool& request, absl::string_view path, Faults& faults) {
             kProfileIdShape);
   }
   require(request.orders_told >= 0, "orders_told", "must be at least 0.");
+  require(request.pool.size() <= kMaxPoolNameBytes, "pool",
+          absl::StrCat("must be at most ", kMaxPoolNameBytes, " bytes."));
   if (request.boot_failures) {
     ValidateFailures(*request.boot_failures, Below(path, "boot_failures"), faults);
   }

@@ -94,7 +94,8 @@ SqlTable<PoolConfiguration> Pools() {
        Lines<&P::pinned>("pinned"),
        Field<&P::mid_delivery>("mid_delivery"),
        Field<&P::spec_unmet>("spec_unmet"),
-       Field<&P::problem_of_spec>("problem_of_spec")},
+       Field<&P::problem_of_spec>("problem_of_spec"),
+       Field<&P::pool>("pool")},
       {revisions, orders}};
 }
 

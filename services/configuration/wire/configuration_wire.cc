@@ -154,6 +154,7 @@ v1::PoolConfiguration ToProto(const PoolConfiguration& row) {
   message.set_mid_delivery(row.mid_delivery);
   message.set_spec_unmet(row.spec_unmet);
   message.set_problem_of_spec(row.problem_of_spec);
+  message.set_pool(row.pool);
   return message;
 }
 
@@ -189,7 +190,8 @@ absl::StatusOr<PoolConfiguration> FromProto(const v1::PoolConfiguration& message
                            .pinned = {message.pinned().begin(), message.pinned().end()},
                            .mid_delivery = message.mid_delivery(),
                            .spec_unmet = message.spec_unmet(),
-                           .problem_of_spec = message.problem_of_spec()};
+                           .problem_of_spec = message.problem_of_spec(),
+                           .pool = message.pool()};
   row.spec.release_train = *train;
   row.spec.strategy = *strategy;
   if (message.has_pending()) row.pending = FromProto(message.pending());
@@ -215,6 +217,7 @@ SyncPool FromProto(const v1::ConfigurationRequest& request, absl::string_view pa
   command.nodes_in_delivery = request.nodes_in_delivery();
   command.running_profiles = {request.running_profiles().begin(), request.running_profiles().end()};
   command.orders_told = request.orders_told();
+  command.pool = request.pool();
   if (request.has_boot_failures()) {
     const v1::BootFailures& failures = request.boot_failures();
     command.boot_failures = {failures.node_profile(),

@@ -6,6 +6,7 @@
 
 #include "services/common/mutex.h"
 #include "services/lifecycle/api/advisor.h"
+#include "services/lifecycle/api/cluster_zones.h"
 #include "services/lifecycle/api/report_tally.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/lane.h"
@@ -18,7 +19,9 @@ namespace muster::lifecycle {
 // lifecycle_service.proto.
 class Handlers final : public v1::LifecycleService::CallbackService {
  public:
-  explicit Handlers(const rpc::Writer<Lane>& writer) : writer_(writer), lane_(*writer.lane) {}
+  // Before the lane's first Submit.
+  explicit Handlers(const rpc::Writer<Lane>& writer)
+      : writer_(writer), lane_(*writer.lane), zones_(ClusterZones::Of(writer.lane)) {}
 
   // From here on specs are also checked against what the catalogue says of their type, and what
   // needs the other services' opinion is answered. Null: no longer.
@@ -104,6 +107,7 @@ class Handlers final : public v1::LifecycleService::CallbackService {
 
   const rpc::Writer<Lane> writer_;
   Lane& lane_;
+  const std::shared_ptr<const ClusterZones> zones_;
   const std::shared_ptr<ReportTally> reports_ = std::make_shared<ReportTally>();
   mutable Mutex mutex_;
   std::shared_ptr<const CatalogueMirror> catalogue_ MUSTER_GUARDED_BY(mutex_);

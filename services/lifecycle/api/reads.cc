@@ -6,6 +6,7 @@
 #include "services/common/resource_name.h"
 #include "services/lifecycle/api/handlers.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/place.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/rpc/list.h"
 #include "services/rpc/read.h"
@@ -198,8 +199,10 @@ Handlers::Unary Handlers::ListEvents(Context context, const v1::ListEventsReques
 
 Handlers::Stream<v1::WatchLifecycleResponse> Handlers::WatchLifecycle(
     Context context, const v1::WatchLifecycleRequest* request) {
-  const auto options = ParseWatch(*request);
+  auto options = ParseWatch(*request);
   if (!options.ok()) return rpc::FailStream<v1::WatchLifecycleResponse>(context, options.status());
+  rpc::Narrow(*options, rpc::NarrowedTo(*context),
+              [zones = zones_](absl::string_view key) { return zones->ZoneOf(key); });
   return rpc::WatchStream<v1::WatchLifecycleResponse>(context, lane_.Watch(*options),
                                                       &ToWatchResponse, request->start().bundle());
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <random>
 #include <utility>
@@ -7,6 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "services/access/scope.h"
+#include "services/common/error.h"
 #include "services/common/log.h"
 #include "services/common/resource_name.h"
 #include "services/common/timestamp.h"
@@ -15,6 +18,7 @@
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/place.h"
 #include "services/lifecycle/core/validate_command.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
@@ -133,12 +137,19 @@ constexpr auto kParseReports = [](const v1::ReportNodesRequest& request, Faults&
       faults);
 };
 
-// Each on its own.
-constexpr auto kDecideReports = [](StagedState<State>& staged, const Reports& reports,
-                                   absl::Time now) {
-  std::vector<absl::Status> results;
-  for (const ReportNode& report : reports) results.push_back(Decide(staged, report, now).status());
-  return results;
+// Each on its own; a Node beyond `scope` does not exist.
+struct DecideReports {
+  std::shared_ptr<const access::Scope> scope = {};
+  std::vector<absl::Status> operator()(StagedState<State>& staged, const Reports& reports,
+                                       absl::Time now) const {
+    std::vector<absl::Status> results;
+    for (const ReportNode& report : reports) {
+      const bool seen = scope == nullptr || scope->Covers(PlaceOf(staged.state(), report.node));
+      results.push_back(seen ? Decide(staged, report, now).status()
+                             : muster::error::NotFound(report.node));
+    }
+    return results;
+  }
 };
 
 struct RenderReports {
@@ -236,8 +247,13 @@ void Handlers::NoteHeard(const v1::ReportNodesRequest& request) const {
 
 Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
                                       v1::ReportNodesResponse* response) {
-  NoteHeard(*request);
-  return rpc::Write(context, writer_, *request, response, kParseReports, kDecideReports,
+  const auto scope = rpc::NarrowedTo(*context);
+  const auto parse = [this](const v1::ReportNodesRequest& asked, Faults& faults) {
+    Reports reports = kParseReports(asked, faults);
+    NoteHeard(asked);
+    return reports;
+  };
+  return rpc::Write(context, writer_, *request, response, parse, DecideReports{scope},
                     RenderReports{reports_.get()});
 }
 

@@ -191,6 +191,7 @@ fv1::ConfigurationRequest RequestOf(const Pool& pool, const Cluster& cluster,
   out.set_nodes_in_delivery(ask.delivering ? 1 : 0);
   out.mutable_running_profiles()->Assign(ask.running_profiles.begin(), ask.running_profiles.end());
   out.set_orders_told(ask.orders_told);
+  out.set_pool(pool.name);
   if (!ask.boot_failures.machines.empty()) {
     fv1::BootFailures* failures = out.mutable_boot_failures();
     failures->set_node_profile(ask.boot_failures.node_profile);

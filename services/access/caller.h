@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "services/access/policy.h"
+
+namespace muster::access {
+
+// Who calls, and what it may do.
+struct Caller {
+  std::string principal = {};
+  std::shared_ptr<const Rights> rights = Rights::None();
+  // What the answer is to be narrowed to (muster.type.v1.Access.REACH_NARROWED); null: it is not.
+  std::shared_ptr<const Scope> narrowed_to = {};
+
+  // The caller's scope for a verb; lives as long as the shared_ptr.
+  std::shared_ptr<const Scope> ScopeOf(Verb verb) const { return {rights, &rights->Of(verb)}; }
+};
+
+// Whether a place is to be shown to whom `scope` is; null: everything is.
+inline bool Shows(const std::shared_ptr<const Scope>& scope, const Place& place) {
+  return scope == nullptr || scope->Covers(place);
+}
+
+}  // namespace muster::access

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <muster/type/v1/access.pb.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "services/access/caller.h"
+#include "services/access/scope.h"
+
+namespace muster::access {
+
+// Where a resource is, by the state as it is now.
+using PlaceOf = std::function<Place(absl::string_view name)>;
+type::v1::Access::Verb ToProto(Verb verb);
+// Names speak for themselves.
+Place PlaceOfName(absl::string_view name);
+
+// What one method asks of its callers: its option muster.type.v1.access, checked against its request's fields.
+// Thread-safe.
+class MethodAccess {
+ public:
+  // INVALID_ARGUMENT: it has none, or it does not make sense.
+  static absl::StatusOr<MethodAccess> Of(const google::protobuf::MethodDescriptor& method);
+
+  // Whether the caller is let in with that request; sets caller.narrowed_to. UNAUTHENTICATED; PERMISSION_DENIED;
+  // NOT_FOUND. Costs nothing that depends on the request for who has the verb everywhere.
+  absl::Status Admit(Caller& caller, const google::protobuf::Message& request,
+                     const PlaceOf& place_of) const;
+
+  // The same without a request: whether it may be called at all, and at `place` where it asks for a resource.
+  absl::Status AdmitAt(const Caller& caller, absl::string_view resource,
+                       const PlaceOf& place_of) const;
+
+  const std::vector<Verb>& verbs() const { return verbs_; }
+  type::v1::Access::Reach reach() const { return reach_; }
+
+ private:
+  // From a message to a field, or to nothing.
+  using Path = std::vector<const google::protobuf::FieldDescriptor*>;
+  struct FieldRule {
+    Path path = {};
+    std::string name = {};
+    Verb verb = Verb::kOperate;
+  };
+
+  explicit MethodAccess(const google::protobuf::MethodDescriptor& method) : method_(&method) {}
+
+  static absl::StatusOr<Path> Resolve(const google::protobuf::Descriptor& type,
+                                      absl::string_view path);
+  bool IsWritten(const FieldRule& rule, const google::protobuf::Message& request) const;
+  absl::Status AdmitResource(const Caller& caller, const std::string& name,
+                             const PlaceOf& place_of) const;
+  absl::Status AdmitFields(const Caller& caller, const google::protobuf::Message& request,
+                           const PlaceOf& place_of) const;
+  // Whether any of the verbs holds there; a null place: everywhere.
+  bool Holds(const Caller& caller, const Place* place) const;
+  // Whether any of the verbs holds somewhere.
+  bool HoldsSomewhere(const Caller& caller) const;
+  absl::Status Refuse(const Caller& caller, absl::string_view why) const;
+  std::string VerbNames() const;
+
+  const google::protobuf::MethodDescriptor* method_;
+  std::vector<Verb> verbs_;
+  type::v1::Access::Reach reach_ = type::v1::Access::REACH_UNSPECIFIED;
+  Path resource_;
+  bool creates_ = false;
+  std::vector<FieldRule> fields_;
+};
+
+}  // namespace muster::access

@@ -1,0 +1,283 @@
+#include "services/access/method_access.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <muster/capacity/v1/capacity_service.pb.h>
+#include <muster/configuration/v1/configuration_service.pb.h>
+#include <muster/lifecycle/v1/lifecycle_service.pb.h>
+#include <muster/quota/v1/quota_service.pb.h>
+
+#include "services/common/error.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::access {
+namespace {
+
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::testing::HasSubstr;
+
+namespace lv1 = lifecycle::v1;
+namespace qv1 = quota::v1;
+
+// Has the messages' files linked in, and their services with them.
+const google::protobuf::ServiceDescriptor& ServiceOf(const google::protobuf::Descriptor& request) {
+  return *request.file()->service(0);
+}
+
+template <class Request>
+MethodAccess AccessOf() {
+  const google::protobuf::ServiceDescriptor& service = ServiceOf(*Request::descriptor());
+  for (int i = 0; i < service.method_count(); ++i) {
+    if (service.method(i)->input_type() != Request::descriptor()) continue;
+    absl::StatusOr<MethodAccess> access = MethodAccess::Of(*service.method(i));
+    EXPECT_THAT(access.status(), IsOk());
+    return *std::move(access);
+  }
+  ADD_FAILURE() << Request::descriptor()->name();
+  std::abort();
+}
+
+Caller CallerWith(Role role, const Scope& scope, std::string principal = "spiffe://m.test/a") {
+  Rights rights;
+  rights.Add(role, scope);
+  return {.principal = std::move(principal), .rights = std::make_shared<const Rights>(rights)};
+}
+Scope Acme() {
+  Scope scope;
+  scope.AddOrganization("acme");
+  return scope;
+}
+
+template <class Request>
+absl::Status Admit(Caller caller, const Request& request) {
+  return AccessOf<Request>().Admit(caller, request, &PlaceOfName);
+}
+
+constexpr char kOwn[] = "organizations/acme/clusters/c1/nodePools/a";
+constexpr char kForeign[] = "organizations/beta/clusters/c1/nodePools/a";
+
+TEST(MethodAccess, EveryMethodSaysWhatItAsksFor) {
+  for (const auto* file :
+       {lv1::GetNodeRequest::descriptor()->file(), qv1::GetQuotaRequest::descriptor()->file(),
+        capacity::v1::GetZoneRequest::descriptor()->file(),
+        configuration::v1::GetReleaseRequest::descriptor()->file()}) {
+    for (int i = 0; i < file->service(0)->method_count(); ++i)
+      EXPECT_THAT(MethodAccess::Of(*file->service(0)->method(i)).status(), IsOk());
+  }
+}
+
+TEST(MethodAccess, OneThatDoesNotSayItLetsNobodyIn) {
+  google::protobuf::DescriptorPool pool(google::protobuf::DescriptorPool::generated_pool());
+  google::protobuf::FileDescriptorProto file;
+  file.set_name("x.proto");
+  file.set_package("x");
+  file.add_dependency("muster/type/v1/access.proto");
+  auto* message = file.add_message_type();
+  message->set_name("Request");
+  auto* field = message->add_field();
+  field->set_name("name");
+  field->set_number(1);
+  field->set_type(google::protobuf::FieldDescriptorProto::TYPE_INT64);
+  field->set_label(google::protobuf::FieldDescriptorProto::LABEL_OPTIONAL);
+  auto* service = file.add_service();
+  service->set_name("Service");
+  using type::v1::Access;
+  const auto add = [&](const std::function<void(Access&)>& fill) {
+    auto* method = service->add_method();
+    method->set_name("M" + std::to_string(service->method_size()));
+    method->set_input_type(".x.Request");
+    method->set_output_type(".x.Request");
+    if (fill) fill(*method->mutable_options()->MutableExtension(type::v1::access));
+  };
+  add(nullptr);
+  add([](Access& access) { access.set_reach(Access::REACH_EVERYWHERE); });
+  add([](Access& access) { access.add_verbs(Access::VERB_READ); });
+  add([](Access& access) {
+    access.add_verbs(Access::VERB_UNSPECIFIED);
+    access.set_reach(Access::REACH_SHARED);
+  });
+  add([](Access& access) {
+    access.add_verbs(Access::VERB_READ);
+    access.set_reach(Access::REACH_CALLER);
+  });
+  add([](Access& access) {
+    access.add_verbs(Access::VERB_READ);
+    access.set_reach(Access::REACH_RESOURCE);
+  });
+  for (const char* path : {"nowhere", "name", "name.more", ""}) {
+    add([path](Access& access) {
+      access.add_verbs(Access::VERB_READ);
+      access.set_reach(Access::REACH_RESOURCE);
+      access.set_resource(path);
+    });
+  }
+  add([](Access& access) {
+    access.add_verbs(Access::VERB_READ);
+    access.set_reach(Access::REACH_SHARED);
+    access.set_resource("name");
+  });
+  const auto* built = pool.BuildFile(file);
+  ASSERT_NE(built, nullptr);
+  for (int i = 0; i < built->service(0)->method_count(); ++i)
+    EXPECT_FALSE(MethodAccess::Of(*built->service(0)->method(i)).ok()) << i;
+}
+
+TEST(MethodAccess, AResourceBeyondTheScopeDoesNotExist) {
+  const Caller editor = CallerWith(Role::kEditor, Acme());
+  lv1::GetNodePoolRequest request;
+  request.set_name(kOwn);
+  EXPECT_THAT(Admit(editor, request), IsOk());
+  request.set_name(kForeign);
+  // As the method itself says it of what there is not.
+  EXPECT_EQ(Admit(editor, request), error::NotFound(kForeign));
+  lv1::DeleteNodePoolRequest deletion;
+  deletion.set_name(kForeign);
+  EXPECT_EQ(Admit(editor, deletion), error::NotFound(kForeign));
+  deletion.set_name(kOwn);
+  EXPECT_THAT(Admit(editor, deletion), IsOk());
+}
+
+TEST(MethodAccess, WhatIsToBeMadeElsewhereIsDenied) {
+  lv1::ApplyNodePoolRequest request;
+  request.mutable_node_pool()->set_name(kForeign);
+  EXPECT_THAT(Admit(CallerWith(Role::kEditor, Acme()), request),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  request.mutable_node_pool()->set_name(kOwn);
+  EXPECT_THAT(Admit(CallerWith(Role::kEditor, Acme()), request), IsOk());
+}
+
+TEST(MethodAccess, WhoMayLookIsToldThatItMayNotTouch) {
+  lv1::DeleteNodePoolRequest request;
+  request.set_name(kOwn);
+  Rights rights;
+  rights.Add(Role::kViewer, Acme());
+  Scope one;
+  one.AddCluster("organizations/acme/clusters/c2");
+  rights.Add(Role::kEditor, one);
+  const Caller caller{.principal = "p", .rights = std::make_shared<const Rights>(rights)};
+  EXPECT_THAT(Admit(caller, request), StatusIs(absl::StatusCode::kPermissionDenied,
+                                               HasSubstr("it takes a role with write")));
+}
+
+TEST(MethodAccess, WithoutTheVerbNobodyIsLetIn) {
+  const Caller viewer = CallerWith(Role::kViewer, Scope::Everywhere());
+  qv1::UpdateQuotaRequest request;
+  EXPECT_THAT(Admit(viewer, request), StatusIs(absl::StatusCode::kPermissionDenied,
+                                               HasSubstr("UpdateQuota: it takes a role with "
+                                                         "operate")));
+  EXPECT_THAT(Admit(Caller{.principal = "spiffe://m.test/x"}, qv1::ListQuotasRequest()),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_THAT(Admit(Caller{.principal = kAnonymous}, qv1::ListQuotasRequest()),
+              StatusIs(absl::StatusCode::kUnauthenticated));
+}
+
+TEST(MethodAccess, ListsAreNarrowed) {
+  Caller caller = CallerWith(Role::kViewer, Acme());
+  EXPECT_THAT(
+      AccessOf<qv1::ListQuotasRequest>().Admit(caller, qv1::ListQuotasRequest(), &PlaceOfName),
+      IsOk());
+  ASSERT_NE(caller.narrowed_to, nullptr);
+  EXPECT_EQ(*caller.narrowed_to, Acme());
+  Caller all = CallerWith(Role::kViewer, Scope::Everywhere());
+  EXPECT_THAT(AccessOf<qv1::ListQuotasRequest>().Admit(all, qv1::ListQuotasRequest(), &PlaceOfName),
+              IsOk());
+  EXPECT_EQ(all.narrowed_to, nullptr);
+}
+
+TEST(MethodAccess, WhatIsAboutAllTakesTheVerbEverywhere) {
+  qv1::BatchSyncHoldingsRequest request;
+  request.add_holdings()->set_name("organizations/acme/quotas/US-EAST-04A~t~default/holdings/u");
+  Scope cluster;
+  cluster.AddCluster("organizations/acme/clusters/c1");
+  EXPECT_THAT(Admit(CallerWith(Role::kAdapter, cluster), request),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("sync everywhere")));
+  EXPECT_THAT(Admit(CallerWith(Role::kService, Scope::Everywhere()), request), IsOk());
+}
+
+TEST(MethodAccess, TheCatalogueIsEverybodys) {
+  EXPECT_THAT(Admit(CallerWith(Role::kViewer, Acme()), capacity::v1::ListZonesRequest()), IsOk());
+  EXPECT_THAT(Admit(Caller(), capacity::v1::ListZonesRequest()),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+}
+
+TEST(MethodAccess, EveryNameOfABatchMustBeCovered) {
+  qv1::CheckQuotaRequest request;
+  request.add_holdings()->set_name("organizations/acme/quotas/US-EAST-04A~t~default/holdings/u");
+  const Caller viewer = CallerWith(Role::kViewer, Acme());
+  EXPECT_THAT(Admit(viewer, request), IsOk());
+  const std::string foreign = "organizations/beta/quotas/US-EAST-04A~t~default/holdings/u";
+  request.add_holdings()->set_name(foreign);
+  EXPECT_EQ(Admit(viewer, request), error::NotFound(foreign));
+}
+
+TEST(MethodAccess, FieldsMayAskForMore) {
+  const Caller editor = CallerWith(Role::kEditor, Acme());
+  lv1::UpdateNodeRequest request;
+  request.mutable_node()->set_name(std::string(kOwn) + "/nodes/m1");
+  request.mutable_node()->set_reserved_desired("control-plane");
+  EXPECT_THAT(Admit(editor, request), IsOk()) << "the mask does not name it";
+  request.mutable_update_mask()->add_paths("protect_until_time");
+  EXPECT_THAT(Admit(editor, request), IsOk());
+  request.mutable_update_mask()->add_paths("reserved_desired");
+  EXPECT_THAT(Admit(editor, request), StatusIs(absl::StatusCode::kPermissionDenied,
+                                               HasSubstr("with node.reserved_desired")));
+  request.mutable_update_mask()->clear_paths();
+  request.mutable_update_mask()->add_paths("*");
+  EXPECT_THAT(Admit(editor, request), StatusIs(absl::StatusCode::kPermissionDenied));
+  Rights rights;
+  rights.Add(Role::kOperator, Acme());
+  EXPECT_THAT(Admit({.principal = "p", .rights = std::make_shared<const Rights>(rights)}, request),
+              IsOk());
+}
+
+TEST(MethodAccess, AnAdapterBindsItsClusterAndReplacesNoOther) {
+  Scope cluster;
+  cluster.AddCluster("organizations/acme/clusters/c1");
+  const Caller adapter = CallerWith(Role::kAdapter, cluster);
+  lv1::BindClusterRequest request;
+  request.set_name("organizations/acme/clusters/c1");
+  EXPECT_THAT(Admit(adapter, request), IsOk());
+  request.set_replaces("u");
+  EXPECT_THAT(Admit(adapter, request),
+              StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("with replaces")));
+  request.clear_replaces();
+  request.set_name("organizations/acme/clusters/c2");
+  EXPECT_THAT(Admit(adapter, request), StatusIs(absl::StatusCode::kNotFound));
+  const Caller everywhere = CallerWith(Role::kOperator, Scope::Everywhere());
+  request.set_replaces("u");
+  EXPECT_THAT(Admit(everywhere, request), IsOk());
+}
+
+// What names nothing is refused by the method itself.
+TEST(MethodAccess, AnEmptyNameIsTheMethodsToRefuse) {
+  EXPECT_THAT(Admit(CallerWith(Role::kViewer, Acme()), lv1::GetNodePoolRequest()), IsOk());
+}
+
+TEST(MethodAccess, ANameMayBeElsewhereThanItSays) {
+  const auto place_of = [](absl::string_view name) {
+    return name == "poolConfigurations/u1" ? Place{.name = kOwn} : Place();
+  };
+  Caller editor = CallerWith(Role::kEditor, Acme());
+  const auto access = AccessOf<configuration::v1::PromoteConfigurationRequest>();
+  configuration::v1::PromoteConfigurationRequest request;
+  request.set_name("poolConfigurations/u1");
+  EXPECT_THAT(access.Admit(editor, request, place_of), IsOk());
+  request.set_name("poolConfigurations/u2");
+  EXPECT_EQ(access.Admit(editor, request, place_of), error::NotFound("poolConfigurations/u2"));
+}
+
+TEST(MethodAccess, CanBeAskedWithoutARequest) {
+  const Caller editor = CallerWith(Role::kEditor, Acme());
+  const auto apply = AccessOf<lv1::ApplyNodePoolRequest>();
+  EXPECT_THAT(apply.AdmitAt(editor, kOwn, &PlaceOfName), IsOk());
+  EXPECT_THAT(apply.AdmitAt(editor, kForeign, &PlaceOfName),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_THAT(AccessOf<qv1::UpdateQuotaRequest>().AdmitAt(editor, "organizations/acme/quotas/x",
+                                                          &PlaceOfName),
+              StatusIs(absl::StatusCode::kPermissionDenied));
+  EXPECT_THAT(AccessOf<qv1::ListQuotasRequest>().AdmitAt(editor, "", &PlaceOfName), IsOk());
+}
+
+}  // namespace
+}  // namespace muster::access

@@ -1,0 +1,161 @@
+#include "services/access/policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "tests/testing/status_matchers.h"
+
+namespace muster::access {
+namespace {
+
+using ::muster::testing::HasFieldViolation;
+using ::muster::testing::IsOk;
+using ::testing::HasSubstr;
+
+std::shared_ptr<const Policy> PolicyOf(absl::string_view text) {
+  const auto policy = Policy::Parse(text);
+  EXPECT_THAT(policy.status(), IsOk());
+  return policy.ok() ? *policy : Policy::Open(false);
+}
+
+TEST(Policy, RolesHaveTheirVerbs) {
+  std::map<std::string, std::set<std::string>> verbs;
+  for (const Role role : kRoles) {
+    for (const Verb verb : VerbsOf(role))
+      verbs[std::string(RoleName(role))].emplace(VerbName(verb));
+  }
+  const std::map<std::string, std::set<std::string>> expected = {
+      {"viewer", {"read"}},
+      {"editor", {"read", "write"}},
+      {"operator", {"read", "write", "operate", "debug"}},
+      {"agent", {"read", "report"}},
+      {"adapter", {"read", "write", "report", "sync"}},
+      {"service", {"read", "sync"}},
+      {"auditor", {"read"}}};
+  EXPECT_EQ(verbs, expected);
+}
+
+TEST(Policy, ACallerHasWhatAllItsBindingsGive) {
+  const auto policy = PolicyOf(R"(
+bindings:
+- role: editor
+  principals: ["spiffe://m.test/org/acme/*"]
+  organizations: [acme]
+- role: viewer
+  principals: ["spiffe://m.test/org/*", local]
+  zones: [US-EAST-04A]
+- role: operator
+  principals: ["spiffe://m.test/admin"]
+  everywhere: true
+)");
+  const auto ann = policy->RightsOf("spiffe://m.test/org/acme/ann");
+  EXPECT_TRUE(ann->Of(Verb::kRead).Covers("organizations/acme/clusters/c1"));
+  EXPECT_TRUE(ann->Of(Verb::kRead).Covers("organizations/beta", "US-EAST-04A"));
+  EXPECT_TRUE(ann->Of(Verb::kWrite).Covers("organizations/acme/clusters/c1"));
+  EXPECT_FALSE(ann->Of(Verb::kWrite).Covers("organizations/beta", "US-EAST-04A"));
+  EXPECT_TRUE(ann->Of(Verb::kOperate).empty());
+  EXPECT_EQ(policy->RightsOf("spiffe://m.test/org/acme/ann"), ann) << "kept";
+  EXPECT_TRUE(policy->RightsOf("spiffe://m.test/admin")->Of(Verb::kDebug).everywhere());
+  EXPECT_FALSE(policy->RightsOf("local")->none());
+  for (const char* stranger :
+       {"anonymous", "spiffe://m.test/org", "spiffe://m.test/organization/acme/ann",
+        "spiffe://other.test/org/acme/ann", "spiffe://m.test/admin/x", "spiffe://m.test/adm", ""})
+    EXPECT_TRUE(policy->RightsOf(stranger)->none()) << stranger;
+}
+
+TEST(Policy, AProcessMayCallItself) {
+  const auto policy = PolicyOf("bindings: [{role: viewer, principals: [local], everywhere: true}]");
+  EXPECT_EQ(*policy->RightsOf(kSelf), Rights::All());
+}
+
+TEST(Policy, WithoutAFileWhoCallsInPlainTextMayDoEverything) {
+  EXPECT_EQ(*Policy::Open(false)->RightsOf("local"), Rights::All());
+  EXPECT_TRUE(Policy::Open(false)->RightsOf("anonymous")->none());
+  EXPECT_EQ(*Policy::Open(true)->RightsOf("anonymous"), Rights::All());
+  EXPECT_TRUE(Policy::Open(true)->RightsOf("spiffe://m.test/a")->none());
+}
+
+TEST(Policy, ItsHashIsThatOfItsText) {
+  constexpr char kText[] = "bindings: [{role: viewer, principals: [local], everywhere: true}]";
+  EXPECT_EQ(PolicyOf(kText)->hash().size(), 12u);
+  EXPECT_EQ(PolicyOf(kText)->hash(), PolicyOf(kText)->hash());
+  EXPECT_NE(PolicyOf(kText)->hash(), PolicyOf(absl::StrCat(kText, " "))->hash());
+  EXPECT_EQ(Policy::Open(true)->hash(), "");
+}
+
+struct BadCase {
+  const char* text;
+  const char* field;
+  const char* says;
+};
+
+TEST(Policy, SaysWhatIsWrongAndWhere) {
+  const BadCase kCases[] = {
+      {"", "policy", "must be a map"},
+      {"[]", "policy", "must be a map"},
+      {"bindings: [", "policy", "is no YAML: line"},
+      {"{}", "bindings", "must be a list of 1 to 10000"},
+      {"bindings: []", "bindings", "must be a list"},
+      {"bindings: 1", "bindings", "must be a list"},
+      {"bindings: [{role: viewer, principals: [local], everywhere: true}]\nmore: 1", "policy",
+       "has \"more\"; allowed are bindings. (line 2)"},
+      {"bindings: [x]", "bindings[0]", "must be a map"},
+      {"bindings: [{principals: [local], everywhere: true}]", "bindings[0].role",
+       "must be one of viewer, editor, operator, agent, adapter, service, auditor."},
+      {"bindings: [{role: root, principals: [local], everywhere: true}]", "bindings[0].role",
+       "must be one of viewer"},
+      {"bindings: [{role: viewer, everywhere: true}]", "bindings[0].principals", "at least one"},
+      {"bindings: [{role: viewer, principals: local, everywhere: true}]", "bindings[0].principals",
+       "must be a list"},
+      {"bindings: [{role: viewer, principals: [\"*\"], everywhere: true}]",
+       "bindings[0].principals", "has \"*\""},
+      {"bindings: [{role: viewer, principals: [self], everywhere: true}]", "bindings[0].principals",
+       "has \"self\""},
+      {"bindings: [{role: viewer, principals: [\"spiffe://a/b*\"], everywhere: true}]",
+       "bindings[0].principals", "with `/*` at its end"},
+      {"bindings: [{role: viewer, principals: [\"spiffe://a/*/b\"], everywhere: true}]",
+       "bindings[0].principals", "has"},
+      {"bindings: [{role: viewer, principals: [\"spiffe://*\"], everywhere: true}]",
+       "bindings[0].principals", "has"},
+      {"bindings: [{role: viewer, principals: [local]}]", "bindings[0]", "says nowhere"},
+      {"bindings: [{role: viewer, principals: [local], everywhere: false}]",
+       "bindings[0].everywhere", "must be true, or left out"},
+      {"bindings: [{role: viewer, principals: [local], everywhere: true, zones: [US-EAST-04A]}]",
+       "bindings[0]", "and for less"},
+      {"bindings: [{role: viewer, principals: [local], organizations: [Acme]}]",
+       "bindings[0].organizations", "is not a DNS label"},
+      {"bindings: [{role: viewer, principals: [local], organizations: []}]",
+       "bindings[0].organizations", "not empty"},
+      {"bindings: [{role: viewer, principals: [local], clusters: [c1]}]", "bindings[0].clusters",
+       "organizations/{organization}/clusters/{cluster}"},
+      {"bindings: [{role: viewer, principals: [local], zones: [east]}]", "bindings[0].zones",
+       "is not a zone id"},
+      {"bindings: [{role: adapter, principals: [local], everywhere: true}]", "bindings[0]",
+       "is an adapter's"},
+      {"bindings: [{role: adapter, principals: [local], organizations: [acme]}]", "bindings[0]",
+       "is an adapter's"},
+      {"bindings: [{role: viewer, role: editor, principals: [local], everywhere: true}]",
+       "bindings[0]", "has \"role\" twice"},
+  };
+  for (const BadCase& bad : kCases) {
+    const absl::Status status = Policy::Parse(bad.text).status();
+    EXPECT_THAT(status, HasFieldViolation(bad.field)) << bad.text;
+    EXPECT_THAT(status.message(), HasSubstr(bad.says)) << bad.text;
+  }
+}
+
+TEST(Policy, TellsAllFaultsAtOnce) {
+  const absl::Status status =
+      Policy::Parse("bindings:\n- {role: root, principals: [], zones: [x]}\n- {role: viewer}\n")
+          .status();
+  for (const char* field : {"bindings[0].role", "bindings[0].principals", "bindings[0].zones",
+                            "bindings[1].principals", "bindings[1]"})
+    EXPECT_THAT(status, HasFieldViolation(field));
+}
+
+}  // namespace
+}  // namespace muster::access

@@ -1,0 +1,61 @@
+#include "services/access/scope.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace muster::access {
+namespace {
+
+constexpr absl::string_view kOrganizations = "organizations/";
+
+// The first `parts` parts of a name: all of it when it has no more.
+absl::string_view Front(absl::string_view name, int parts) {
+  size_t end = 0;
+  for (int i = 0; i < parts; ++i) {
+    end = name.find('/', i == 0 ? 0 : end + 1);
+    if (end == absl::string_view::npos) return name;
+  }
+  return name.substr(0, end);
+}
+
+void Describe(absl::string_view what, const std::set<std::string, std::less<>>& ids,
+              std::vector<std::string>& parts) {
+  if (!ids.empty()) parts.push_back(absl::StrCat(what, " ", absl::StrJoin(ids, ", ")));
+}
+
+}  // namespace
+
+void Scope::Add(const Scope& other) {
+  everywhere_ = everywhere_ || other.everywhere_;
+  organizations_.insert(other.organizations_.begin(), other.organizations_.end());
+  clusters_.insert(other.clusters_.begin(), other.clusters_.end());
+  zones_.insert(other.zones_.begin(), other.zones_.end());
+}
+
+bool Scope::Covers(absl::string_view name, absl::string_view zone) const {
+  if (everywhere_) return true;
+  if (!zone.empty() && zones_.contains(zone)) return true;
+  if (name.substr(0, kOrganizations.size()) != kOrganizations) return false;
+  return organizations_.contains(Front(name, 2).substr(kOrganizations.size())) ||
+         clusters_.contains(Front(name, 4));
+}
+
+std::string Scope::CommonPrefix() const {
+  if (everywhere_ || !zones_.empty()) return "";
+  if (organizations_.size() + clusters_.size() != 1) return "";
+  return organizations_.empty() ? *clusters_.begin()
+                                : absl::StrCat(kOrganizations, *organizations_.begin(), "/");
+}
+
+std::string Scope::ToString() const {
+  if (everywhere_) return "everywhere";
+  std::vector<std::string> parts;
+  Describe("organizations", organizations_, parts);
+  Describe("clusters", clusters_, parts);
+  Describe("zones", zones_, parts);
+  return parts.empty() ? "nowhere" : absl::StrJoin(parts, "; ");
+}
+
+}  // namespace muster::access

@@ -1,0 +1,62 @@
+#include "services/access/scope.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::access {
+namespace {
+
+TEST(Scope, AnOrganizationCoversWhatHasItsNameInFront) {
+  Scope scope;
+  EXPECT_TRUE(scope.empty());
+  scope.AddOrganization("acme");
+  EXPECT_TRUE(scope.Covers("organizations/acme"));
+  EXPECT_TRUE(scope.Covers("organizations/acme/clusters/c1/nodePools/a"));
+  EXPECT_TRUE(scope.Covers("organizations/acme/quotas/US-EAST-04A~t~spot"));
+  for (const char* foreign :
+       {"organizations/acme2", "organizations/acm", "organizations/acme2/clusters/c1",
+        "organizations/beta/clusters/acme", "organizations/", "organizations/-", "acme", "",
+        "zones/acme", "Organizations/acme", "/organizations/acme"})
+    EXPECT_FALSE(scope.Covers(foreign)) << foreign;
+  EXPECT_EQ(scope.CommonPrefix(), "organizations/acme/");
+}
+
+TEST(Scope, AClusterCoversItselfAndWhatIsInIt) {
+  Scope scope;
+  scope.AddCluster("organizations/acme/clusters/c1");
+  EXPECT_TRUE(scope.only_clusters());
+  EXPECT_TRUE(scope.Covers("organizations/acme/clusters/c1"));
+  EXPECT_TRUE(scope.Covers("organizations/acme/clusters/c1/nodePools/a/nodes/m1"));
+  for (const char* foreign : {"organizations/acme/clusters/c10", "organizations/acme",
+                              "organizations/acme/quotas/c1", "organizations/beta/clusters/c1"})
+    EXPECT_FALSE(scope.Covers(foreign)) << foreign;
+  EXPECT_EQ(scope.CommonPrefix(), "organizations/acme/clusters/c1");
+}
+
+TEST(Scope, AZoneCoversWhatIsInIt) {
+  Scope scope;
+  scope.AddZone("US-EAST-04A");
+  EXPECT_TRUE(scope.Covers("organizations/acme/clusters/c1", "US-EAST-04A"));
+  EXPECT_TRUE(scope.Covers("", "US-EAST-04A"));
+  EXPECT_FALSE(scope.Covers("organizations/acme/clusters/c1", "US-EAST-04B"));
+  EXPECT_FALSE(scope.Covers("organizations/acme/clusters/c1"));
+  EXPECT_EQ(scope.CommonPrefix(), "");
+}
+
+TEST(Scope, TwoAreWhatEitherCovers) {
+  Scope scope;
+  scope.AddOrganization("acme");
+  Scope other;
+  other.AddCluster("organizations/beta/clusters/b1");
+  scope.Add(other);
+  EXPECT_TRUE(scope.Covers("organizations/acme/clusters/c1"));
+  EXPECT_TRUE(scope.Covers("organizations/beta/clusters/b1"));
+  EXPECT_FALSE(scope.Covers("organizations/beta/clusters/b2"));
+  EXPECT_EQ(scope.CommonPrefix(), "");
+  EXPECT_EQ(scope.ToString(), "organizations acme; clusters organizations/beta/clusters/b1");
+  scope.Add(Scope::Everywhere());
+  EXPECT_TRUE(scope.Covers("anything"));
+  EXPECT_EQ(scope.ToString(), "everywhere");
+}
+
+}  // namespace
+}  // namespace muster::access

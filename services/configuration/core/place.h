@@ -1,0 +1,15 @@
+#pragma once
+
+#include "absl/strings/string_view.h"
+#include "services/common/place.h"
+#include "services/configuration/core/state.h"
+
+namespace muster::configuration {
+
+// Of what a pool boots: where the pool is.
+inline Place PlaceOf(const State& state, absl::string_view name) {
+  const PoolConfiguration* row = state.table<PoolConfiguration>().Find(name);
+  return row == nullptr ? Place() : Place{.name = row->pool};
+}
+
+}  // namespace muster::configuration

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "services/common/mutex.h"
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/lane.h"
+
+namespace muster::lifecycle {
+
+// In which zone each cluster is, for those who may not wait for the state: watches ask while it is being changed. No cluster
+// ever changes its zone or goes. Thread-safe.
+class ClusterZones {
+ public:
+  // Before the lane's first Submit.
+  static std::shared_ptr<const ClusterZones> Of(Lane* lane) {
+    auto zones = std::make_shared<ClusterZones>();
+    lane->Subscribe([lane, zones](absl::Span<const Revised<State::Change>> changes) {
+      if (changes.empty()) zones->LearnAll(*lane);
+      for (const Revised<State::Change>& change : changes) {
+        const auto* cluster = std::get_if<std::shared_ptr<const Cluster>>(&change.change.row);
+        if (cluster != nullptr && *cluster != nullptr) zones->Learn(**cluster);
+      }
+    });
+    zones->LearnAll(*lane);
+    return zones;
+  }
+
+  // Of the cluster that the name is in; empty: not known.
+  std::string ZoneOf(absl::string_view name) const {
+    MutexLock lock(mutex_);
+    const auto found = zones_.find(ClusterNameOf(name));
+    return found == zones_.end() ? "" : found->second;
+  }
+
+ private:
+  void LearnAll(const Lane& lane) {
+    lane.Peek([this](const State& state, int64_t) {
+      for (const auto& [name, cluster] : state.table<Cluster>().rows()) Learn(*cluster.row);
+    });
+  }
+  void Learn(const Cluster& cluster) {
+    MutexLock lock(mutex_);
+    zones_.emplace(cluster.name, cluster.zone);
+  }
+
+  mutable Mutex mutex_;
+  std::map<std::string, std::string, std::less<>> zones_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::lifecycle

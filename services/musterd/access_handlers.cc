@@ -1,0 +1,87 @@
+#include "services/musterd/access_handlers.h"
+
+#include <google/protobuf/descriptor.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "services/access/method_access.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+
+namespace muster::musterd {
+namespace {
+
+using google::protobuf::MethodDescriptor;
+
+access::v1::Caller ToProto(const access::Caller& caller) {
+  access::v1::Caller message;
+  message.set_principal(caller.principal);
+  for (const access::Verb verb : access::kVerbs) {
+    const access::Scope& scope = caller.rights->Of(verb);
+    if (scope.empty()) continue;
+    access::v1::Caller::Grant& grant = *message.add_grants();
+    grant.set_verb(access::ToProto(verb));
+    grant.set_everywhere(scope.everywhere());
+    if (scope.everywhere()) continue;
+    for (const std::string& id : scope.organizations()) grant.add_organizations(id);
+    for (const std::string& name : scope.clusters()) grant.add_clusters(name);
+    for (const std::string& id : scope.zones()) grant.add_zones(id);
+  }
+  return message;
+}
+
+// The part that serves a method of that name, full or short, and the method; nulls: none does.
+std::pair<const ServicePart*, const MethodDescriptor*> Find(const std::vector<ServicePart>& parts,
+                                                            absl::string_view method) {
+  for (const ServicePart& part : parts) {
+    const auto* service =
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(part.rpc.name);
+    for (int i = 0; service != nullptr && i < service->method_count(); ++i) {
+      const MethodDescriptor* found = service->method(i);
+      if (method == found->name() || method == absl::StrCat(part.rpc.name, "/", found->name()))
+        return {&part, found};
+    }
+  }
+  return {};
+}
+
+absl::StatusOr<absl::Status> Check(const std::vector<ServicePart>& parts,
+                                   const access::Caller& caller,
+                                   const access::v1::CheckAccessRequest& request) {
+  const auto [part, method] = Find(parts, request.method());
+  if (method == nullptr)
+    return error::InvalidField("method", "must be a method of a service that is served here.");
+  ASSIGN_OR_RETURN(const access::MethodAccess access, access::MethodAccess::Of(*method));
+  if (access.reach() == type::v1::Access::REACH_RESOURCE && request.resource().empty())
+    return error::InvalidField(
+        "resource", absl::StrCat("is required: ", method->name(), " is about a resource."));
+  return access.AdmitAt(caller, request.resource(), part->rpc.place_of);
+}
+
+}  // namespace
+
+grpc::ServerUnaryReactor* AccessHandlers::GetCaller(grpc::CallbackServerContext* context,
+                                                    const access::v1::GetCallerRequest*,
+                                                    access::v1::GetCallerResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    *response->mutable_caller() = ToProto(*responder.caller());
+    responder.Finish(absl::OkStatus());
+  });
+}
+
+grpc::ServerUnaryReactor* AccessHandlers::CheckAccess(grpc::CallbackServerContext* context,
+                                                      const access::v1::CheckAccessRequest* request,
+                                                      access::v1::CheckAccessResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    const absl::StatusOr<absl::Status> admitted = Check(parts_, *responder.caller(), *request);
+    if (!admitted.ok()) return responder.Finish(admitted.status());
+    response->set_allowed(admitted->ok());
+    response->set_reason(std::string(admitted->message()));
+    responder.Finish(absl::OkStatus());
+  });
+}
+
+}  // namespace muster::musterd

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "absl/strings/string_view.h"
+#include "services/common/place.h"
+#include "services/quota/core/state.h"
+
+namespace muster::quota {
+
+// Of an organization, a Quota or a Holding: names say it all.
+Place PlaceOf(absl::string_view name);
+inline Place PlaceOf(const State&, absl::string_view name) { return PlaceOf(name); }
+
+}  // namespace muster::quota

@@ -1,0 +1,97 @@
+#include "services/rpc/guard.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/cause.h"
+#include "services/common/error.h"
+#include "services/rpc/call_info.h"
+#include "services/rpc/metric_family.h"
+
+namespace muster::rpc {
+namespace {
+
+class PolicyCollector final : public prometheus::Collectable {
+ public:
+  explicit PolicyCollector(const Guard& guard) : guard_(guard) {}
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    prometheus::MetricFamily info =
+        Gauges("muster_policy_info",
+               "1, with the first 12 digits of the SHA-256 of the policy file that counts; empty: "
+               "there is none.");
+    AddSample(info, {{"hash", guard_.policy()->current()->hash()}}, 1);
+    const access::PolicyFile::Stats stats = guard_.policy()->stats();
+    prometheus::MetricFamily reloads =
+        Counters("muster_policy_reloads_total",
+                 "Times that the policy file was taken, the first included, or changed into what "
+                 "cannot be used, so that the last stayed.");
+    AddSample(reloads, {{"result", "taken"}}, stats.taken);
+    AddSample(reloads, {{"result", "refused"}}, stats.refused);
+    const Guard::Stats calls = guard_.stats();
+    prometheus::MetricFamily denied =
+        Counters("muster_denied_calls_total",
+                 "Calls that the policy did not let in, by what they were answered: NOT_FOUND is "
+                 "said of what the caller may not see, whether it exists or not.");
+    AddSample(denied, {{"code", "UNAUTHENTICATED"}}, calls.unauthenticated);
+    AddSample(denied, {{"code", "PERMISSION_DENIED"}}, calls.denied);
+    AddSample(denied, {{"code", "NOT_FOUND"}}, calls.not_visible);
+    return {std::move(info), std::move(reloads), std::move(denied)};
+  }
+
+ private:
+  const Guard& guard_;
+};
+
+}  // namespace
+
+std::shared_ptr<access::Caller> Guard::CallerOf(const grpc::ServerContextBase& context) const {
+  auto caller = std::make_shared<access::Caller>();
+  caller->principal = PrincipalOf(SpiffeIdsOf(context), context.peer());
+  if (policy_ != nullptr) {
+    caller->rights = policy_->current()->RightsOf(caller->principal);
+  } else {
+    static const auto& all =
+        *new std::shared_ptr<const access::Rights>(new access::Rights(access::Rights::All()));
+    caller->rights = all;
+  }
+  return caller;
+}
+
+absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
+                          access::Caller& caller, const google::protobuf::Message& request,
+                          const access::PlaceOf& place_of) const {
+  absl::Status status;
+  if (method.ok()) {
+    status =
+        method->Admit(caller, request, place_of ? place_of : access::PlaceOf(&access::PlaceOfName));
+  } else {
+    status = error::WithCause(absl::PermissionDeniedError("Nobody may call this method."),
+                              method.status().message());
+  }
+  if (status.ok()) return status;
+  if (absl::IsNotFound(status)) {
+    not_visible_.fetch_add(1, std::memory_order_relaxed);
+    return error::WithCause(std::move(status), absl::StrCat("The policy does not let `",
+                                                            caller.principal, "` see it."));
+  }
+  (absl::IsUnauthenticated(status) ? unauthenticated_ : denied_)
+      .fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+bool Guard::IsOutdated(const access::Caller& caller) const {
+  return policy_ != nullptr && !(*policy_->current()->RightsOf(caller.principal) == *caller.rights);
+}
+
+Guard::Stats Guard::stats() const {
+  return {.unauthenticated = unauthenticated_, .denied = denied_, .not_visible = not_visible_};
+}
+
+std::shared_ptr<prometheus::Collectable> MakePolicyCollector(const Guard& guard) {
+  return std::make_shared<PolicyCollector>(guard);
+}
+
+}  // namespace muster::rpc

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <google/protobuf/message.h>
+#include <grpcpp/server_context.h>
+#include <prometheus/collectable.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "services/access/caller.h"
+#include "services/access/method_access.h"
+#include "services/access/policy_file.h"
+
+namespace muster::rpc {
+
+// Holds every call against the policy. Thread-safe.
+class Guard {
+ public:
+  // `policy`, unless null, must outlive it; null: everybody may do everything.
+  explicit Guard(const access::PolicyFile* policy) : policy_(policy) {}
+
+  // By the policy as it is now.
+  std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context) const;
+  // access::MethodAccess::Admit; a method that does not say what it asks for lets nobody in.
+  absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
+                     const google::protobuf::Message& request,
+                     const access::PlaceOf& place_of) const;
+  // Whether the policy has other rights for it by now.
+  bool IsOutdated(const access::Caller& caller) const;
+
+  struct Stats {
+    int64_t unauthenticated = 0;
+    int64_t denied = 0;
+    int64_t not_visible = 0;  // answered NOT_FOUND, whatever there is
+  };
+  Stats stats() const;
+  // Null: none.
+  const access::PolicyFile* policy() const { return policy_; }
+
+ private:
+  const access::PolicyFile* const policy_;
+  mutable std::atomic<int64_t> unauthenticated_ = 0;
+  mutable std::atomic<int64_t> denied_ = 0;
+  mutable std::atomic<int64_t> not_visible_ = 0;
+};
+
+// `muster_policy_*`, `muster_denied_calls_total` of a guard that has a policy, which must outlive it.
+std::shared_ptr<prometheus::Collectable> MakePolicyCollector(const Guard& guard);
+
+}  // namespace muster::rpc

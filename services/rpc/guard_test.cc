@@ -1,0 +1,193 @@
+// What the policy lets through a server, and what it does not.
+#include "services/rpc/guard.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/create_channel.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "services/common/cause.h"
+#include "services/common/error.h"
+#include "services/rpc/client/channel.h"
+#include "services/rpc/fake_quota_service.h"
+#include "services/rpc/status.h"
+#include "services/rpc/unary.h"
+#include "services/rpc/watch_stream.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::rpc {
+namespace {
+
+using ::testing::HasSubstr;
+using Context = grpc::CallbackServerContext*;
+
+// Ends when it is told to.
+struct EndlessWatcher {
+  struct Item {};
+  std::optional<Item> Next() { return std::nullopt; }
+  std::optional<absl::Status> Ended() { return std::nullopt; }
+  void NotifyWhenReady(const std::function<void()>&) {}
+  void Cancel() { cancelled = true; }
+  std::atomic<bool> cancelled = false;
+};
+
+class GuardTest : public ::testing::Test {
+ protected:
+  // The caller of this machine has `role` in the organization acme, or everywhere.
+  void Serve(const std::string& role, const std::string& scope = "organizations: [acme]") {
+    const auto policy = access::Policy::Parse("bindings: [{role: " + role +
+                                              ", principals: [local], " + scope + "}]");
+    ASSERT_TRUE(policy.ok()) << policy.status();
+    policy_ = *access::PolicyFile::Create({.fixed = *policy});
+    guard_ = std::make_unique<Guard>(policy_.get());
+    server_ =
+        std::make_unique<FakeServer>([&](ServerOptions& options) { options.guard = guard_.get(); });
+    server_->service.get = [this](Context context, const v1::GetQuotaRequest*, v1::Quota*) {
+      return Unary(context, [&](Responder responder) {
+        ++handled_;
+        principal_ = responder.caller()->principal;
+        responder.Finish(absl::OkStatus());
+      });
+    };
+    server_->service.watch = [this](Context context) {
+      narrowed_to_ = NarrowedTo(*context);
+      watcher_ = std::make_shared<EndlessWatcher>();
+      return WatchStream<v1::WatchQuotasResponse>(
+          context, watcher_, [](const EndlessWatcher::Item&) { return v1::WatchQuotasResponse(); });
+    };
+    stub_ = v1::QuotaService::NewStub(MakeChannel(server_->address()));
+  }
+
+  absl::Status Get(v1::QuotaService::Stub& stub, const std::string& name) {
+    grpc::ClientContext context;
+    v1::GetQuotaRequest request;
+    request.set_name(name);
+    v1::Quota response;
+    return FromGrpcStatus(stub.GetQuota(&context, request, &response));
+  }
+
+  std::unique_ptr<access::PolicyFile> policy_;
+  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<FakeServer> server_;
+  std::unique_ptr<v1::QuotaService::Stub> stub_;
+  std::atomic<int> handled_ = 0;
+  std::string principal_;
+  std::shared_ptr<const access::Scope> narrowed_to_;
+  std::shared_ptr<EndlessWatcher> watcher_;
+};
+
+constexpr char kOwn[] = "organizations/acme/quotas/US-EAST-04A~t~default";
+constexpr char kForeign[] = "organizations/beta/quotas/US-EAST-04A~t~default";
+
+TEST_F(GuardTest, WhatIsBeyondTheScopeDoesNotExistAndTheLogSaysWhy) {
+  Serve("viewer");
+  EXPECT_EQ(Get(*stub_, kOwn), absl::OkStatus());
+  EXPECT_EQ(principal_, "local");
+  CaughtLog log;
+  log::SetLevel(log::Level::kDebug);
+  const absl::Status status = Get(*stub_, kForeign);
+  log::SetLevel(log::Level::kInfo);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(status.message(), error::NotFound(kForeign).message());
+  EXPECT_EQ(handled_, 1) << "the handler is not asked";
+  EXPECT_THAT(log.text(), HasSubstr("The policy does not let `local` see it."));
+  EXPECT_EQ(guard_->stats().not_visible, 1);
+}
+
+TEST_F(GuardTest, WhoHasNoRoleIsDenied) {
+  Serve("agent");
+  grpc::ClientContext context;
+  v1::Quota response;
+  v1::CreateQuotaRequest request;
+  request.set_parent("organizations/acme");
+  const absl::Status status = FromGrpcStatus(stub_->CreateQuota(&context, request, &response));
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("`local` may not call CreateQuota: it takes a role with operate."));
+  const auto detail = error::DetailOf(status);
+  ASSERT_TRUE(detail);
+  EXPECT_EQ(detail->reason, "PERMISSION_DENIED");
+  EXPECT_EQ(guard_->stats().denied, 1);
+}
+
+TEST_F(GuardTest, AProcessMayCallItself) {
+  Serve("agent");
+  EXPECT_EQ(Get(*server_->stub, kForeign), absl::OkStatus());
+  EXPECT_EQ(principal_, "self");
+}
+
+TEST_F(GuardTest, AWatchIsToldItsScopeAndDeniedWithoutTheVerb) {
+  Serve("viewer");
+  {
+    grpc::ClientContext context;
+    const auto reader = stub_->WatchQuotas(&context, {});
+    reader->WaitForInitialMetadata();
+    ASSERT_NE(narrowed_to_, nullptr);
+    EXPECT_EQ(narrowed_to_->ToString(), "organizations acme");
+    context.TryCancel();
+    reader->Finish();
+  }
+  Serve("viewer", "everywhere: true");
+  {
+    grpc::ClientContext context;
+    const auto reader = stub_->WatchQuotas(&context, {});
+    reader->WaitForInitialMetadata();
+    EXPECT_EQ(narrowed_to_, nullptr);
+    context.TryCancel();
+    reader->Finish();
+  }
+}
+
+TEST_F(GuardTest, OutdatedWatchesEndAndOthersStay) {
+  testing::TempFolder folder;
+  const std::string path = folder.Path("policy.yaml");
+  std::ofstream(path) << "bindings: [{role: viewer, principals: [local], everywhere: true}]";
+  Serve("viewer");
+  server_.reset();
+  policy_ = *access::PolicyFile::Create({.path = path, .interval = absl::Hours(1)});
+  guard_ = std::make_unique<Guard>(policy_.get());
+  FakeServer server([&](ServerOptions& options) { options.guard = guard_.get(); });
+  server.service.watch = [this](Context context) {
+    return WatchStream<v1::WatchQuotasResponse>(
+        context, std::make_shared<EndlessWatcher>(),
+        [](const EndlessWatcher::Item&) { return v1::WatchQuotasResponse(); });
+  };
+  const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
+  grpc::ClientContext context;
+  grpc::ClientContext own_context;
+  const auto reader = stub->WatchQuotas(&context, {});
+  const auto own = server.stub->WatchQuotas(&own_context, {});
+  reader->WaitForInitialMetadata();
+  own->WaitForInitialMetadata();
+  std::ofstream(path) << "bindings: [{role: agent, principals: [local], zones: [US-EAST-04A]}]";
+  ASSERT_TRUE(policy_->Reload().ok());
+  server.server->EndOutdatedWatches();
+  v1::WatchQuotasResponse message;
+  EXPECT_FALSE(reader->Read(&message));
+  const absl::Status status = FromGrpcStatus(reader->Finish());
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("The policy has changed"));
+  own_context.TryCancel();
+  EXPECT_EQ(own->Finish().error_code(), grpc::StatusCode::CANCELLED) << "it stayed until then";
+}
+
+TEST_F(GuardTest, ItsFiguresAreMetrics) {
+  Serve("viewer");
+  EXPECT_FALSE(Get(*stub_, kForeign).ok());
+  Metrics metrics;
+  metrics.Add(MakePolicyCollector(*guard_));
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("muster_policy_info{hash=\"" + policy_->current()->hash() + "\"} 1"));
+  EXPECT_THAT(text, HasSubstr("muster_denied_calls_total{code=\"NOT_FOUND\"} 1"));
+  EXPECT_THAT(text, HasSubstr("muster_denied_calls_total{code=\"PERMISSION_DENIED\"} 0"));
+}
+
+}  // namespace
+}  // namespace muster::rpc
