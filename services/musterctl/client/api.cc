@@ -133,6 +133,16 @@ class GrpcApi final : public Api {
     return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
                             debug::v1::CompareStateRequest());
   }
+  absl::StatusOr<access::v1::Caller> GetCaller() override {
+    ASSIGN_OR_RETURN(const access::v1::GetCallerResponse response,
+                     connection_.Call(connection_.access, &Connection::Access::GetCaller,
+                                      access::v1::GetCallerRequest()));
+    return response.caller();
+  }
+  absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(
+      const access::v1::CheckAccessRequest& request) override {
+    return connection_.Call(connection_.access, &Connection::Access::CheckAccess, request);
+  }
   absl::StatusOr<debug::v1::LogLevel> GetLogLevel() override {
     ASSIGN_OR_RETURN(const auto response,
                      connection_.Call(connection_.debug, &Connection::Debug::GetLogLevel,

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "muster/access/v1/access_service.pb.h"
 #include "muster/capacity/v1/capacity_service.pb.h"
 #include "muster/debug/v1/debug_service.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
@@ -84,6 +85,11 @@ class Api {
       const std::string& pool_uid, const std::string& profile) = 0;
   virtual absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
       const std::string& pool_uid, const std::string& profile) = 0;
+
+  // Who the caller is to the server, and what it may do.
+  virtual absl::StatusOr<access::v1::Caller> GetCaller() = 0;
+  virtual absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(
+      const access::v1::CheckAccessRequest& request) = 0;
 
   virtual absl::StatusOr<debug::v1::CompareStateResponse> CompareState() = 0;
   virtual absl::StatusOr<debug::v1::AuditBooksResponse> AuditBooks(

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "muster/access/v1/access_service.grpc.pb.h"
 #include "muster/capacity/v1/capacity_service.grpc.pb.h"
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/debug/v1/debug_service.grpc.pb.h"
@@ -31,6 +32,7 @@ namespace muster::musterctl {
 // Api only.
 class Connection {
  public:
+  using Access = access::v1::AccessService::Stub;
   using Capacity = capacity::v1::CapacityService::Stub;
   using Configuration = configuration::v1::ConfigurationService::Stub;
   using Debug = debug::v1::DebugService::Stub;
@@ -152,6 +154,7 @@ class Connection {
   const std::unique_ptr<Quota> quota = quota::v1::QuotaService::NewStub(channel_);
   const std::unique_ptr<Configuration> configuration =
       configuration::v1::ConfigurationService::NewStub(channel_);
+  const std::unique_ptr<Access> access = access::v1::AccessService::NewStub(channel_);
   const std::unique_ptr<Debug> debug = debug::v1::DebugService::NewStub(channel_);
 };
 

@@ -25,6 +25,9 @@ class FakeApi final : public Api {
   lifecycle::v1::NodePool changed = {};  // what changes of a NodePool answer
   lifecycle::v1::ExplainNodePoolResponse obstacles = {};
   debug::v1::CompareStateResponse comparison = {};
+  access::v1::Caller caller = {};
+  access::v1::CheckAccessRequest access_asked = {};
+  access::v1::CheckAccessResponse access_answer = {};
   debug::v1::LogLevel log_level = debug::v1::LOG_LEVEL_INFO;
   debug::v1::AuditBooksRequest asked_books = {};
   debug::v1::AuditBooksResponse books = {};
@@ -164,6 +167,12 @@ class FakeApi final : public Api {
     return configuration;
   }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override { return comparison; }
+  absl::StatusOr<access::v1::Caller> GetCaller() override { return caller; }
+  absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(
+      const access::v1::CheckAccessRequest& request) override {
+    access_asked = request;
+    return access_answer;
+  }
   absl::StatusOr<debug::v1::LogLevel> GetLogLevel() override { return log_level; }
   absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) override {
     log_level = level;

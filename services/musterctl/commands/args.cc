@@ -132,6 +132,11 @@ const std::vector<Flag>& GlobalFlags() {
        .value = "FILE",
        .meaning = "Its private key in PEM, without a passphrase.",
        .variable = "MUSTER_CLIENT_KEY"},
+      {.name = "context",
+       .value = "NAME",
+       .meaning = "What to call by: of those that musterctl config keeps. What flags say counts "
+                  "more. Default: the current one.",
+       .variable = "MUSTER_CONTEXT"},
       {.name = "timeout",
        .value = "DURATION",
        .meaning = "Deadline of each call, e.g. 30s. Default: 10s (wait: 5m in all)."},

@@ -39,6 +39,7 @@ struct Command {
   std::string summary = {};  // one line
   std::string details = {};  // for its own help, may be empty
   std::vector<Flag> flags = {};
+  bool is_offline = false;  // asks no server
 };
 
 // What was said. Every flag that the command knows has its value here, given or standard.

@@ -53,6 +53,8 @@ absl::Status Scale(Session& session);
 absl::Status Delete(Session& session);
 absl::Status Wait(Session& session);
 absl::Status Check(Session& session);
+absl::Status Auth(Session& session);
+absl::Status Config(Session& session);
 absl::Status Debug(Session& session);
 absl::Status Explain(Session& session);
 absl::Status Find(Session& session);

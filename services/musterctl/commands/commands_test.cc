@@ -343,6 +343,42 @@ TEST_F(CommandsTest, TheLogsLevelIsShownAndSet) {
   EXPECT_EQ(api_.log_level, debug::v1::LOG_LEVEL_WARN);
 }
 
+TEST_F(CommandsTest, WhoAmISaysNameAndGrants) {
+  api_.caller.set_principal("spiffe://m.test/ann");
+  EXPECT_EQ(RunLine({"auth", "whoami"}), kDone);
+  EXPECT_EQ(out(), "spiffe://m.test/ann\nNo role: the server's policy lets you do nothing.\n");
+  auto& read = *api_.caller.add_grants();
+  read.set_verb(type::v1::Access::VERB_READ);
+  read.set_everywhere(true);
+  auto& write = *api_.caller.add_grants();
+  write.set_verb(type::v1::Access::VERB_WRITE);
+  write.add_organizations("acme");
+  write.add_organizations("beta");
+  write.add_zones("US-EAST-04A");
+  EXPECT_EQ(RunLine({"auth", "whoami"}), kDone);
+  EXPECT_THAT(out(), EndsWith("spiffe://m.test/ann\n"
+                              "MAY     WHERE\n"
+                              "read    everywhere\n"
+                              "write   organizations acme, beta; zones US-EAST-04A\n"));
+}
+
+TEST_F(CommandsTest, CanISaysYesOrNoAndWhy) {
+  api_.access_answer.set_allowed(true);
+  EXPECT_EQ(
+      RunLine({"auth", "can-i", "ApplyNodePool", "organizations/acme/clusters/c1/nodePools/a"}),
+      kDone);
+  EXPECT_EQ(out(), "yes\n");
+  EXPECT_EQ(api_.access_asked.method(), "ApplyNodePool");
+  EXPECT_EQ(api_.access_asked.resource(), "organizations/acme/clusters/c1/nodePools/a");
+  api_.access_answer.set_allowed(false);
+  api_.access_answer.set_reason("it takes a role with operate.");
+  EXPECT_EQ(RunLine({"auth", "can-i", "UpdateZone"}), kFailed);
+  EXPECT_THAT(out(), EndsWith("no\n"));
+  EXPECT_THAT(err(), HasSubstr("it takes a role with operate."));
+  EXPECT_EQ(RunLine({"auth"}), kWrongUse);
+  EXPECT_EQ(RunLine({"auth", "can-i"}), kWrongUse);
+}
+
 TEST_F(CommandsTest, AuditShowsTheBooksSideBySide) {
   auto& line = *api_.books.add_lines();
   line.set_organization("acme");

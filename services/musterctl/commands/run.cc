@@ -6,6 +6,7 @@
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/client/request_id.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/contexts.h"
 #include "services/musterctl/print/printable.h"
 
 namespace muster::musterctl {
@@ -40,6 +41,17 @@ TraceContext TraceOf(const World& world) {
   return trace;
 }
 
+// The line, with what its context says where it says nothing itself.
+absl::StatusOr<CommandLine> ReadLine(absl::Span<const std::string> args,
+                                     const Environment& environment) {
+  ASSIGN_OR_RETURN(CommandLine line, ParseArgs(args, environment));
+  const Command* command = FindCommand(line.command);
+  if (line.help || command == nullptr || command->run == nullptr || command->is_offline)
+    return line;
+  ASSIGN_OR_RETURN(const Environment with_context, WithContext(line, environment));
+  return ParseArgs(args, with_context);
+}
+
 absl::Status Execute(const Command& command, const CommandLine& line, World& world) {
   ApiOptions options{
       .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
@@ -50,10 +62,12 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
     // `wait` means it for the whole; its calls keep the standard one.
     if (line.command != "wait") options.timeout = *timeout;
   }
-  ASSIGN_OR_RETURN(options.credentials,
-                   ReadCredentials({.authority = line.Get("certificate-authority"),
-                                    .certificate = line.Get("client-certificate"),
-                                    .key = line.Get("client-key")}));
+  if (!command.is_offline) {
+    ASSIGN_OR_RETURN(options.credentials,
+                     ReadCredentials({.authority = line.Get("certificate-authority"),
+                                      .certificate = line.Get("client-certificate"),
+                                      .key = line.Get("client-key")}));
+  }
   options.sleep = world.sleep;
   options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
   if (options.request_id.size() > kMaxGivenId)
@@ -93,7 +107,7 @@ int Run(absl::Span<const std::string> args, World& shown) {
               .sleep = shown.sleep,
               .terminal = shown.terminal,
               .screen = &shown.out};
-  const absl::StatusOr<CommandLine> line = ParseArgs(args, world.environment);
+  const absl::StatusOr<CommandLine> line = ReadLine(args, world.environment);
   if (!line.ok()) {
     world.err << RenderError(line.status());
     return kWrongUse;

@@ -1,0 +1,96 @@
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/contexts.h"
+#include "services/musterctl/print/table.h"
+
+// Contexts: servers by name.
+namespace muster::musterctl {
+namespace {
+
+std::string ValueOf(const Context& context, const char* key) {
+  const auto found = context.values.find(key);
+  return found == context.values.end() ? "<none>" : found->second;
+}
+
+absl::Status Show(Session& session, const Contexts& contexts) {
+  std::vector<std::vector<std::string>> rows;
+  for (const Context& context : contexts.all) {
+    rows.push_back({context.name == contexts.current ? "*" : "", context.name,
+                    ValueOf(context, "server"), ValueOf(context, "organization"),
+                    ValueOf(context, "cluster"), ValueOf(context, "clientCertificate")});
+  }
+  if (rows.empty()) {
+    session.world.out << "No contexts. musterctl config set-context NAME --server=HOST:PORT makes "
+                         "one.\n";
+    return absl::OkStatus();
+  }
+  session.world.out << TablePrinter(
+                           {"CURRENT", "NAME", "SERVER", "ORGANIZATION", "CLUSTER", "CERTIFICATE"})
+                           .Print(rows);
+  return absl::OkStatus();
+}
+
+absl::Status SetContext(Session& session, const std::string& path, Contexts contexts,
+                        const std::string& name) {
+  Context* context = contexts.Find(name);
+  if (context == nullptr) context = &contexts.all.emplace_back(Context{.name = name});
+  for (const ContextKey& key : kContextKeys) {
+    if (!session.line.given.contains(key.flag)) continue;
+    std::string value = session.line.Get(key.flag);
+    if (value.empty()) {
+      context->values.erase(key.key);
+      continue;
+    }
+    // It is meant from here, and kept for wherever it is used.
+    if (key.is_file) value = std::filesystem::absolute(value).string();
+    context->values[key.key] = value;
+  }
+  if (contexts.current.empty()) contexts.current = name;
+  RETURN_IF_ERROR(WriteContexts(path, contexts));
+  session.world.out << "context " << name << " is set in " << path << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status UseContext(Session& session, const std::string& path, Contexts contexts,
+                        const std::string& name) {
+  if (contexts.Find(name) == nullptr)
+    return absl::NotFoundError(absl::StrCat("there is no context \"", name, "\" in ", path));
+  contexts.current = name;
+  RETURN_IF_ERROR(WriteContexts(path, contexts));
+  session.world.out << "context " << name << " is used from now on\n";
+  return absl::OkStatus();
+}
+
+absl::Status DeleteContext(Session& session, const std::string& path, Contexts contexts,
+                           const std::string& name) {
+  if (std::erase_if(contexts.all, [&](const Context& each) { return each.name == name; }) == 0)
+    return absl::NotFoundError(absl::StrCat("there is no context \"", name, "\" in ", path));
+  if (contexts.current == name) contexts.current.clear();
+  RETURN_IF_ERROR(WriteContexts(path, contexts));
+  session.world.out << "context " << name << " is deleted\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Config(Session& session) {
+  const std::vector<std::string>& words = session.line.arguments;
+  const std::string path = ConfigPath(session.world.environment);
+  ASSIGN_OR_RETURN(Contexts contexts, ReadContexts(path));
+  if (words == std::vector<std::string>{"get-contexts"}) return Show(session, contexts);
+  if (words.size() == 2 && words[0] == "set-context")
+    return SetContext(session, path, std::move(contexts), words[1]);
+  if (words.size() == 2 && words[0] == "use-context")
+    return UseContext(session, path, std::move(contexts), words[1]);
+  if (words.size() == 2 && words[0] == "delete-context")
+    return DeleteContext(session, path, std::move(contexts), words[1]);
+  return WrongUse(
+      "config: say get-contexts, set-context NAME, use-context NAME or delete-context NAME");
+}
+
+}  // namespace muster::musterctl

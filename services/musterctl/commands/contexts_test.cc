@@ -1,0 +1,140 @@
+#include "services/musterctl/commands/contexts.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "services/musterctl/commands/commands_test_base.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::musterctl {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+class ContextsTest : public CommandsTest {
+ protected:
+  ContextsTest() { environment_["MUSTER_CONFIG"] = path_; }
+
+  void Write(absl::string_view text) { std::ofstream(path_) << text; }
+  // Which server a call goes to.
+  std::string ServerOf(std::vector<std::string> args) {
+    args.insert(args.end(), {"auth", "whoami"});
+    EXPECT_EQ(RunLine(args), kDone) << err();
+    return options_.server;
+  }
+
+  testing::TempFolder folder_;
+  const std::string path_ = folder_.Path("a/config.yaml");
+};
+
+TEST_F(ContextsTest, AreSetShownUsedAndDeleted) {
+  EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("No contexts."));
+  EXPECT_EQ(RunLine({"config", "set-context", "prod", "--server=m.example.org:7600",
+                     "--organization=acme", "--cluster=it's"}),
+            kDone)
+      << err();
+  EXPECT_EQ(RunLine({"config", "set-context", "lab", "--server=lab:1"}), kDone);
+  EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
+  EXPECT_EQ(out(),
+            "CURRENT   NAME   SERVER               ORGANIZATION   CLUSTER   CERTIFICATE\n"
+            "*         prod   m.example.org:7600   acme           it's      <none>\n"
+            "          lab    lab:1                <none>         <none>    <none>\n");
+  EXPECT_EQ(ServerOf({}), "m.example.org:7600");
+  EXPECT_EQ(options_.scope.organization, "acme");
+  EXPECT_EQ(options_.scope.cluster, "it's");
+  EXPECT_EQ(RunLine({"config", "use-context", "lab"}), kDone);
+  EXPECT_EQ(ServerOf({}), "lab:1");
+  EXPECT_EQ(options_.scope.organization, "acme") << "the standard";
+  EXPECT_EQ(options_.scope.cluster, "example");
+  EXPECT_EQ(RunLine({"config", "delete-context", "lab"}), kDone);
+  EXPECT_EQ(ServerOf({}), "127.0.0.1:7600");
+  EXPECT_EQ(RunLine({"config", "use-context", "lab"}), kFailed);
+  EXPECT_EQ(RunLine({"config", "delete-context", "lab"}), kFailed);
+  EXPECT_EQ(RunLine({"config"}), kWrongUse);
+}
+
+TEST_F(ContextsTest, FlagsCountMostThenTheNamedContextThenTheEnvironmentThenTheCurrent) {
+  ASSERT_EQ(RunLine({"config", "set-context", "one", "--server=one:1"}), kDone) << err();
+  ASSERT_EQ(RunLine({"config", "set-context", "two", "--server=two:2"}), kDone);
+  EXPECT_EQ(ServerOf({}), "one:1");
+  environment_["MUSTER_CONTEXT"] = "two";
+  EXPECT_EQ(ServerOf({}), "two:2");
+  environment_["MUSTER_SERVER"] = "env:3";
+  EXPECT_EQ(ServerOf({}), "env:3");
+  EXPECT_EQ(ServerOf({"--context=one"}), "one:1");
+  EXPECT_EQ(ServerOf({"--context=one", "--server=flag:4"}), "flag:4");
+}
+
+TEST_F(ContextsTest, AnOrderOfOperatorsGoesToTheirListener) {
+  ASSERT_EQ(RunLine({"config", "set-context", "one", "--server=one:1", "--operator-server=one:3"}),
+            kDone);
+  EXPECT_EQ(RunLine({"debug", "log-level"}), kDone);
+  EXPECT_EQ(options_.server, "one:3");
+}
+
+TEST_F(ContextsTest, SettingChangesOnlyWhatIsSaid) {
+  ASSERT_EQ(RunLine({"config", "set-context", "one", "--server=one:1", "--cluster=c"}), kDone);
+  ASSERT_EQ(RunLine({"config", "set-context", "one", "--server=two:2"}), kDone);
+  EXPECT_EQ(ServerOf({}), "two:2");
+  EXPECT_EQ(options_.scope.cluster, "c");
+  ASSERT_EQ(RunLine({"config", "set-context", "one", "--cluster="}), kDone);
+  EXPECT_EQ(ServerOf({}), "two:2");
+  EXPECT_EQ(options_.scope.cluster, "example");
+}
+
+TEST_F(ContextsTest, TheFileIsItsOwnersAlone) {
+  ASSERT_EQ(RunLine({"config", "set-context", "one", "--server=one:1"}), kDone);
+  struct stat file = {};
+  ASSERT_EQ(stat(path_.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600u);
+}
+
+TEST_F(ContextsTest, FilesAreMeantFromWhereTheConfigurationIs) {
+  mkdir(folder_.Path("a").c_str(), 0700);
+  Write("currentContext: one\ncontexts:\n- {name: one, certificateAuthority: ca.crt}\n");
+  const auto contexts = ReadContexts(path_);
+  ASSERT_TRUE(contexts.ok()) << contexts.status();
+  EXPECT_EQ(contexts->all.at(0).values.at("certificateAuthority"), folder_.Path("a/ca.crt"));
+  EXPECT_EQ(RunLine({"auth", "whoami"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("--client-certificate: is required"));
+  EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone) << "needs none of them";
+}
+
+TEST_F(ContextsTest, SaysWhatIsWrongWithTheFile) {
+  mkdir(folder_.Path("a").c_str(), 0700);
+  for (const auto& [text, says] :
+       {std::pair("contexts: [", "line"), std::pair("[]", "it is one map"),
+        std::pair("more: 1", "it has currentContext, and contexts"),
+        std::pair("contexts: 1", "a list"), std::pair("contexts: [1]", "a context is a map"),
+        std::pair("contexts: [{server: a}]", "needs a name"),
+        std::pair("contexts:\n- {name: a, token: x}",
+                  "line 2: unknown \"token\"; allowed are name, server"),
+        std::pair("contexts: [{name: a, server: [x]}]", "is a word"),
+        std::pair("contexts: [{name: a}, {name: a}]", "is there twice"),
+        std::pair("currentContext: b\ncontexts: [{name: a}]", "there is no context \"b\"")}) {
+    Write(text);
+    EXPECT_EQ(RunLine({"auth", "whoami"}), kWrongUse) << text;
+    EXPECT_THAT(err(), HasSubstr(says)) << text;
+    EXPECT_THAT(err(), HasSubstr(path_)) << text;
+  }
+}
+
+TEST_F(ContextsTest, WithoutAHomeThereAreNone) {
+  environment_.clear();
+  EXPECT_EQ(ServerOf({}), "127.0.0.1:7600");
+  EXPECT_EQ(RunLine({"config", "set-context", "one", "--server=one:1"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("neither MUSTER_CONFIG nor HOME"));
+  environment_["HOME"] = folder_.path();
+  EXPECT_EQ(RunLine({"config", "set-context", "one", "--server=one:1"}), kDone);
+  EXPECT_THAT(out(), EndsWith(folder_.Path(".config/muster/config.yaml\n")));
+  environment_["XDG_CONFIG_HOME"] = folder_.Path("xdg");
+  EXPECT_EQ(RunLine({"config", "get-contexts"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("No contexts."));
+}
+
+}  // namespace
+}  // namespace muster::musterctl
