@@ -100,6 +100,8 @@ class FaultRun {
                          .schema = bench_.schema};
       // What fails here is what a fault makes fail, however busy the machine is.
       options.connect.connect_timeout = absl::Seconds(60);
+      options.connect.statement_timeout = absl::Seconds(60);
+      options.connect.idle_in_transaction_timeout = absl::Seconds(60);
       options.runner.retry_budget = absl::Seconds(60);
       options.poll = absl::Milliseconds(50);
       // A machine that stands still makes no other calls.
