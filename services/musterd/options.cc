@@ -47,6 +47,16 @@ ABSL_FLAG(
     "File that says who may do what (YAML; deploy/security.md). One that is put in its place "
     "counts within seconds, whole, once it can be used; `musterd check-policy FILE` tells "
     "before. Required with the flags of TLS. Empty: who calls in plain text may do everything.");
+ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
+          "Most calls that one caller may have under way at a time, 1 to 1000000; one more is "
+          "answered RESOURCE_EXHAUSTED. A caller is who a policy file knows: a SPIFFE ID, or all "
+          "who call in plain text from this machine.");
+ABSL_FLAG(int64_t, max_watches_per_caller, Defaults().caller_limits.watches,
+          "Most watches that one caller may have open, 1 to 1000000, likewise.");
+ABSL_FLAG(
+    double, max_calls_per_second_per_caller, Defaults().caller_limits.calls_per_second,
+    "Most calls that one caller may make a second, on average, likewise; 0 to 1000000; 0: any "
+    "number.");
 ABSL_FLAG(std::string, page_listen, "",
           "host:port that a page for people is served on over HTTP: the fleet, its pools, quotas "
           "and queue as they change, read only, of all organizations. Whoever reaches it reads all "
@@ -241,6 +251,10 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(event_keep, absl::Minutes(1), kYear, orphans.event_keep);
   MUSTER_VISIT(orphan_releases, 0, 1000, orphans.policy.most_a_round);
   MUSTER_VISIT(orphan_mass_percent, 0, 100, orphans.policy.mass_percent);
+  MUSTER_VISIT(max_calls_per_caller, 1, 1'000'000, options.caller_limits.calls);
+  MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, options.caller_limits.watches);
+  MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000,
+               options.caller_limits.calls_per_second);
   MUSTER_VISIT(metrics_organizations, 0, 1000, quota.metrics_organizations);
 #undef MUSTER_VISIT
 }
@@ -250,7 +264,8 @@ std::string FaultOf(absl::Duration value, absl::Duration least, absl::Duration m
                       absl::FormatDuration(least), " to ", absl::FormatDuration(most), ".");
 }
 
-std::string FaultOf(int64_t, int least, int most) {
+template <class Number>
+std::string FaultOf(Number, int least, int most) {
   return absl::StrCat("must be between ", least, " and ", most, ".");
 }
 

@@ -12,6 +12,7 @@
 #include "services/configuration/configuration_service.h"
 #include "services/lifecycle/options.h"
 #include "services/quota/quota_service.h"
+#include "services/rpc/caller_limits.h"
 #include "services/tls/certificate_files.h"
 
 // What `musterd serve` is told. Flags are read here and nowhere else.
@@ -22,9 +23,10 @@ struct ServeOptions {
   std::string listen = {};
   std::string metrics_listen = {};
   std::string operator_listen = {};
-  std::optional<tls::Files> tls = {};     // nullopt: plain text
-  bool allow_plaintext = false;           // beyond this machine, too
-  std::string policy_file = {};           // empty: who is let in in plain text may do everything
+  std::optional<tls::Files> tls = {};  // nullopt: plain text
+  bool allow_plaintext = false;        // beyond this machine, too
+  std::string policy_file = {};        // empty: who is let in in plain text may do everything
+  rpc::CallerLimitOptions caller_limits = {};
   std::string page_listen = {};           // empty: no page
   std::set<std::string> page_hosts = {};  // lower case
   std::string port_file = {};             // empty: none

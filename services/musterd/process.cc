@@ -155,7 +155,7 @@ absl::Status Process::ReadPolicy() {
   ASSIGN_OR_RETURN(policy_, access::PolicyFile::Create(
                                 {.path = options_.policy_file,
                                  .fixed = access::Policy::Open(options_.allow_plaintext)}));
-  guard_ = std::make_unique<rpc::Guard>(policy_.get());
+  guard_ = std::make_unique<rpc::Guard>(policy_.get(), options_.caller_limits);
   metrics_.Add(rpc::MakePolicyCollector(*guard_));
   return absl::OkStatus();
 }

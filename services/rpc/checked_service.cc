@@ -2,9 +2,11 @@
 
 #include <grpc/byte_buffer.h>
 #include <grpc/byte_buffer_reader.h>
+#include <grpc/grpc.h>
 #include <grpc/slice.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/message_allocator.h>
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
@@ -14,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/common/status_macros.h"
 #include "services/rpc/dispatch.h"
 #include "services/rpc/request_bounds.h"
 #include "services/rpc/unary.h"
@@ -87,30 +90,24 @@ class CheckedHandler final : public MethodHandler {
 
   void RunHandler(const HandlerParameter& param) override {
     const std::unique_ptr<Held> held(static_cast<Held*>(param.internal_data));
-    auto caller = guard_.CallerOf(*param.server_context);
-    if (held->refusal.ok()) {
-      // What Deserialize made: a message of the method's type.
-      const auto* request = static_cast<const google::protobuf::Message*>(param.request);
-      absl::Status refusal = guard_.Admit(access_, *caller, *request, place_of_);
-      Note(*param.server_context, {request, std::move(caller), std::move(refusal)});
+    // What Deserialize made: a message of the method's type; null: it could not.
+    const auto* request = static_cast<const google::protobuf::Message*>(param.request);
+    std::shared_ptr<access::Caller> caller = guard_.CallerOf(*param.server_context);
+    CallerLimits::Place place;
+    if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, place);
+    const bool admitted = held->refusal.ok();
+    Note(*param.server_context, {request, std::move(caller), std::move(place)});
+    if (admitted) {
       inner_.RunHandler({param.call, param.server_context, param.request, param.status, held->inner,
                          param.call_requester});
       return;
     }
-    // Who asks for what cannot be read is named in the log all the same.
-    Note(*param.server_context, {.caller = std::move(caller)});
-    if (stream_) {
-      RefuseStream handler([&](grpc::CallbackServerContext* context, const grpc::ByteBuffer*) {
-        return FailStream<grpc::ByteBuffer>(context, held->refusal);
-      });
-      Refuse(handler, param);
-    } else {
-      RefuseUnary handler(
-          [&](grpc::CallbackServerContext* context, const grpc::ByteBuffer*, grpc::ByteBuffer*) {
-            return Unary(context, [&](Responder responder) { responder.Finish(held->refusal); });
-          });
-      Refuse(handler, param);
-    }
+    // The request lies in the call's memory, which is else gone with the answer.
+    grpc_call* const call = param.call->call();
+    grpc_call_ref(call);
+    Refuse(param, held->refusal);
+    Discard(param, *held);
+    grpc_call_unref(call);
   }
 
  private:
@@ -119,6 +116,40 @@ class CheckedHandler final : public MethodHandler {
     absl::Status refusal = {};
     void* inner = nullptr;  // what the inner handler holds
   };
+
+  absl::Status LetIn(access::Caller& caller, const google::protobuf::Message& request,
+                     CallerLimits::Place& place) const {
+    RETURN_IF_ERROR(guard_.Admit(access_, caller, request, place_of_));
+    ASSIGN_OR_RETURN(place, guard_.Enter(caller, stream_ ? CallerLimits::Kind::kWatch
+                                                         : CallerLimits::Kind::kCall));
+    return absl::OkStatus();
+  }
+
+  // Answers instead of the inner handler.
+  void Refuse(const HandlerParameter& param, const absl::Status& refusal) const {
+    if (stream_) {
+      RefuseStream handler([&](grpc::CallbackServerContext* context, const grpc::ByteBuffer*) {
+        return FailStream<grpc::ByteBuffer>(context, refusal);
+      });
+      Run(handler, param);
+    } else {
+      RefuseUnary handler(
+          [&](grpc::CallbackServerContext* context, const grpc::ByteBuffer*, grpc::ByteBuffer*) {
+            return Unary(context, [&](Responder responder) { responder.Finish(refusal); });
+          });
+      Run(handler, param);
+    }
+  }
+
+  // Destroys what the inner handler's Deserialize made, as that handler would have done.
+  static void Discard(const HandlerParameter& param, const Held& held) {
+    if (held.inner != nullptr) {
+      // Of a unary method: holds request and response, also where the request could not be parsed.
+      static_cast<grpc::RpcAllocatorState*>(held.inner)->~RpcAllocatorState();
+    } else if (param.request != nullptr) {
+      static_cast<google::protobuf::Message*>(param.request)->~Message();
+    }
+  }
 
   absl::Status Check(grpc_byte_buffer* bytes) const {
     if (closed_)
@@ -136,7 +167,7 @@ class CheckedHandler final : public MethodHandler {
 
   // The handler is asked for its reactor once, within RunHandler.
   template <class Handler>
-  static void Refuse(Handler& handler, const HandlerParameter& param) {
+  static void Run(Handler& handler, const HandlerParameter& param) {
     grpc::Status status;
     void* data = nullptr;
     grpc_byte_buffer* nothing = grpc_raw_byte_buffer_create(nullptr, 0);

@@ -64,7 +64,7 @@ void Note(const grpc::ServerContextBase& context, Noted noted) {
   if (t_next.context != &context) t_next = {&context, {}};
   t_next.dispatch.request = noted.request;
   t_next.dispatch.caller = std::move(noted.caller);
-  t_next.dispatch.refusal = std::move(noted.refusal);
+  t_next.dispatch.place = std::move(noted.place);
 }
 
 Dispatch TakeDispatch(const grpc::ServerContextBase& context) {

@@ -14,6 +14,7 @@
 #include "services/access/caller.h"
 #include "services/rpc/call_info.h"
 #include "services/rpc/call_table.h"
+#include "services/rpc/caller_limits.h"
 #include "services/rpc/guard.h"
 #include "services/rpc/limits.h"
 #include "services/rpc/open_count.h"
@@ -46,15 +47,14 @@ struct Dispatch {
   MethodMetrics* method = nullptr;
   const google::protobuf::Message* request = nullptr;  // gRPC's, until the call is answered
   std::shared_ptr<const access::Caller> caller = {};   // null: nobody asked who it is
-  absl::Status refusal =
-      {};  // with which the call is to be answered instead of its handler's answer
+  CallerLimits::Place place = {};                      // of the call, until it is over
 };
 
-// Before the handler, on its thread: what is asked, and by whom. OK: the handler may answer.
+// Before the handler, on its thread: what is asked, and by whom.
 struct Noted {
   const google::protobuf::Message* request = nullptr;
   std::shared_ptr<const access::Caller> caller = {};
-  absl::Status refusal = {};
+  CallerLimits::Place place = {};
 };
 void Note(const grpc::ServerContextBase& context, Noted noted);
 // Once, within the handler, on the thread that gRPC called it on.

@@ -38,7 +38,15 @@ class PolicyCollector final : public prometheus::Collectable {
     AddSample(denied, {{"code", "UNAUTHENTICATED"}}, calls.unauthenticated);
     AddSample(denied, {{"code", "PERMISSION_DENIED"}}, calls.denied);
     AddSample(denied, {{"code", "NOT_FOUND"}}, calls.not_visible);
-    return {std::move(info), std::move(reloads), std::move(denied)};
+    const CallerLimits::Stats over = guard_.limited();
+    prometheus::MetricFamily limited =
+        Counters("muster_limited_calls_total",
+                 "Calls that were refused because their caller had as much as one caller may have: "
+                 "calls or watches under way, calls a second.");
+    AddSample(limited, {{"limit", "calls"}}, over.too_many_calls);
+    AddSample(limited, {{"limit", "watches"}}, over.too_many_watches);
+    AddSample(limited, {{"limit", "calls_per_second"}}, over.too_fast);
+    return {std::move(info), std::move(reloads), std::move(denied), std::move(limited)};
   }
 
  private:
@@ -80,6 +88,12 @@ absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
   (absl::IsUnauthenticated(status) ? unauthenticated_ : denied_)
       .fetch_add(1, std::memory_order_relaxed);
   return status;
+}
+
+absl::StatusOr<CallerLimits::Place> Guard::Enter(const access::Caller& caller,
+                                                 CallerLimits::Kind kind) const {
+  if (caller.principal == access::kSelf) return CallerLimits::Place();
+  return limits_.Enter(caller.principal, kind);
 }
 
 bool Guard::IsOutdated(const access::Caller& caller) const {

@@ -13,6 +13,7 @@
 #include "services/access/caller.h"
 #include "services/access/method_access.h"
 #include "services/access/policy_file.h"
+#include "services/rpc/caller_limits.h"
 
 namespace muster::rpc {
 
@@ -20,7 +21,8 @@ namespace muster::rpc {
 class Guard {
  public:
   // `policy`, unless null, must outlive it; null: everybody may do everything.
-  explicit Guard(const access::PolicyFile* policy) : policy_(policy) {}
+  explicit Guard(const access::PolicyFile* policy, const CallerLimitOptions& limits = {})
+      : policy_(policy), limits_(limits) {}
 
   // By the policy as it is now.
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context) const;
@@ -28,6 +30,9 @@ class Guard {
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
                      const google::protobuf::Message& request,
                      const access::PlaceOf& place_of) const;
+  // CallerLimits::Enter; a process does not hold up itself.
+  absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller,
+                                            CallerLimits::Kind kind) const;
   // Whether the policy has other rights for it by now.
   bool IsOutdated(const access::Caller& caller) const;
 
@@ -37,17 +42,19 @@ class Guard {
     int64_t not_visible = 0;  // answered NOT_FOUND, whatever there is
   };
   Stats stats() const;
+  CallerLimits::Stats limited() const { return limits_.stats(); }
   // Null: none.
   const access::PolicyFile* policy() const { return policy_; }
 
  private:
   const access::PolicyFile* const policy_;
+  mutable CallerLimits limits_;
   mutable std::atomic<int64_t> unauthenticated_ = 0;
   mutable std::atomic<int64_t> denied_ = 0;
   mutable std::atomic<int64_t> not_visible_ = 0;
 };
 
-// `muster_policy_*`, `muster_denied_calls_total` of a guard that has a policy, which must outlive it.
+// `muster_policy_*`, `muster_denied_calls_total`, `muster_limited_calls_total` of a guard that has a policy, which must outlive it.
 std::shared_ptr<prometheus::Collectable> MakePolicyCollector(const Guard& guard);
 
 }  // namespace muster::rpc

@@ -8,9 +8,11 @@
 #include <atomic>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "services/common/cause.h"
@@ -45,6 +47,7 @@ class GuardTest : public ::testing::Test {
     const auto policy = access::Policy::Parse("bindings: [{role: " + role +
                                               ", principals: [local], " + scope + "}]");
     ASSERT_TRUE(policy.ok()) << policy.status();
+    server_.reset();  // before the guard that it asks
     policy_ = *access::PolicyFile::Create({.fixed = *policy});
     guard_ = std::make_unique<Guard>(policy_.get());
     server_ =
@@ -115,6 +118,46 @@ TEST_F(GuardTest, WhoHasNoRoleIsDenied) {
   ASSERT_TRUE(detail);
   EXPECT_EQ(detail->reason, "PERMISSION_DENIED");
   EXPECT_EQ(guard_->stats().denied, 1);
+}
+
+TEST_F(GuardTest, WhoHasTooMuchUnderWayIsToldToWait) {
+  Serve("viewer", "everywhere: true");
+  server_.reset();
+  guard_ = std::make_unique<Guard>(policy_.get(), CallerLimitOptions{.calls = 1, .watches = 1});
+  FakeServer server([&](ServerOptions& options) { options.guard = guard_.get(); });
+  std::promise<Responder> held;
+  server.service.get = [&](Context context, const v1::GetQuotaRequest*, v1::Quota*) {
+    return Unary(context, [&](Responder responder) { held.set_value(std::move(responder)); });
+  };
+  server.service.watch = [](Context context) {
+    return WatchStream<v1::WatchQuotasResponse>(
+        context, std::make_shared<EndlessWatcher>(),
+        [](const EndlessWatcher::Item&) { return v1::WatchQuotasResponse(); });
+  };
+  const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
+  std::thread first([&] { EXPECT_TRUE(Get(*stub, kOwn).ok()); });
+  Responder responder = held.get_future().get();
+  const absl::Status refused = Get(*stub, kOwn);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(error::DetailOf(refused)->reason, "TOO_MANY_CALLS");
+  EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Milliseconds(100));
+  responder.Finish(absl::OkStatus());
+  first.join();
+  // Its place is given back soon after its answer has gone out.
+  server.service.get = [](Context context, const v1::GetQuotaRequest*, v1::Quota*) {
+    return Unary(context, [](Responder now) { now.Finish(absl::OkStatus()); });
+  };
+  while (absl::IsResourceExhausted(Get(*stub, kOwn))) {
+  }
+  grpc::ClientContext context;
+  grpc::ClientContext other;
+  const auto watch = stub->WatchQuotas(&context, {});
+  watch->WaitForInitialMetadata();
+  EXPECT_EQ(stub->WatchQuotas(&other, {})->Finish().error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_GE(guard_->limited().too_many_calls, 1);
+  EXPECT_EQ(guard_->limited().too_many_watches, 1);
+  context.TryCancel();
 }
 
 TEST_F(GuardTest, AProcessMayCallItself) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/time/time.h"
 
@@ -20,6 +21,10 @@ inline constexpr int kMaxClientReceiveBytes = 16 << 20;
 inline constexpr int kMaxMetadataBytes = 16 << 10;
 // Calls at a time on one connection; more wait in the client.
 inline constexpr int kMaxStreamsPerConnection = 1000;
+
+// What one caller (call_info.h, PrincipalOf) may have under way at a time, unless flags say otherwise.
+inline constexpr int64_t kMaxCallsOfACaller = 10'000;
+inline constexpr int64_t kMaxWatchesOfACaller = 5'000;
 
 // A watch whose reader has not taken a message for so long is late: what it shows is from then.
 inline constexpr absl::Duration kLateReader = absl::Seconds(10);

@@ -21,7 +21,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
  public:
   UnaryCall(grpc::CallbackServerContext& context, Dispatch dispatch)
       : core_(dispatch.core),
-        refusal_(std::move(dispatch.refusal)),
+        place_(std::move(dispatch.place)),
         accounting_(context, dispatch),
         deadline_(DeadlineOf(context, core_)) {}
 
@@ -56,6 +56,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
 
   // gRPC has sent the answer.
   void OnDone() override {
+    place_ = CallerLimits::Place();
     if (core_ != nullptr) core_->open.Leave();
     self_.reset();
   }
@@ -79,9 +80,8 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   }
   const std::string& error_id() const { return error_id_; }
 
-  // Set when the policy does not let the caller in, and when the server takes no more calls.
+  // Set when the server takes no more calls.
   std::optional<absl::Status> refusal() const {
-    if (!refusal_.ok()) return refusal_;
     return core_ != nullptr ? core_->open.refusal() : std::nullopt;
   }
   absl::Time deadline() const { return deadline_; }
@@ -99,7 +99,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   }
 
   ServerCore* const core_;
-  const absl::Status refusal_;
+  CallerLimits::Place place_;
   Accounting accounting_;
   const absl::Time deadline_;
   const std::string error_id_ = NewId();

@@ -89,7 +89,7 @@ std::shared_ptr<const access::Scope> NarrowedTo(const grpc::ServerContextBase& c
 namespace internal {
 std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context);
 grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call);
-// What to answer without the handler: the caller may not, or the server is stopping.
+// What to answer without the handler: the server is stopping.
 std::optional<absl::Status> Refusal(const UnaryCall& call);
 // The handler let an exception out: logs it and answers INTERNAL if nobody did.
 void HandlerThrew(UnaryCall& call, const char* what);

@@ -49,6 +49,7 @@ class WatchReactor final
   WatchReactor(grpc::CallbackServerContext& context, Dispatch dispatch,
                std::shared_ptr<Watcher> watcher, Convert convert, bool bundle)
       : core_(dispatch.core),
+        place_(std::move(dispatch.place)),
         accounting_(context, dispatch),
         write_(dispatch.method == nullptr ? nullptr : &dispatch.method->writes()),
         watcher_(std::move(watcher)),
@@ -89,6 +90,7 @@ class WatchReactor final
   void OnDone() override {
     watcher_->Cancel();
     write_.Leave();
+    place_ = CallerLimits::Place();
     if (core_ != nullptr) {
       core_->streams.Remove(this);
       core_->open.Leave();
@@ -181,6 +183,7 @@ class WatchReactor final
   }
 
   ServerCore* const core_;
+  CallerLimits::Place place_;
   Accounting accounting_;
   OpenWrites::Stream write_;
   const std::shared_ptr<Watcher> watcher_;
@@ -201,10 +204,8 @@ class WatchReactor final
 template <class Response>
 class FailedReactor final : public grpc::ServerWriteReactor<Response> {
  public:
-  // Who is not let in is told nothing else.
   FailedReactor(grpc::CallbackServerContext& context, const Dispatch& dispatch,
-                const absl::Status& failure) {
-    const absl::Status& status = dispatch.refusal.ok() ? failure : dispatch.refusal;
+                const absl::Status& status) {
     grpc::Status converted = ToGrpcStatus(status);
     Accounting(context, dispatch)
         .Handled(converted.error_code(), converted.error_message(), error::CauseOf(status));
@@ -224,13 +225,8 @@ template <class Response, class Watcher, class Convert>
 grpc::ServerWriteReactor<Response>* WatchStream(grpc::CallbackServerContext* context,
                                                 std::shared_ptr<Watcher> watcher, Convert convert,
                                                 bool bundle = false) {
-  internal::Dispatch dispatch = internal::TakeDispatch(*context);
-  if (!dispatch.refusal.ok()) {
-    watcher->Cancel();
-    return new internal::FailedReactor<Response>(*context, dispatch, dispatch.refusal);
-  }
   auto reactor = std::make_shared<internal::WatchReactor<Response, Watcher, Convert>>(
-      *context, std::move(dispatch), std::move(watcher), std::move(convert), bundle);
+      *context, internal::TakeDispatch(*context), std::move(watcher), std::move(convert), bundle);
   reactor->Start();
   return reactor.get();
 }

@@ -58,5 +58,24 @@ TEST(HostileRequests, TheWorstOfEveryFieldCostsLittleAndHurtsNobody) {
       neighbour.failed(), neighbour.calls());
 }
 
+// Within the bounds, and in its last byte no UTF-8: all of it was parsed by then.
+TEST(HostileRequests, WhatCannotBeParsedIsNotKept) {
+  MiniMuster muster({.audit_books = false});
+  quota::v1::BatchSyncHoldingsRequest request;
+  for (int i = 0; i < rpc::kMaxEntries; ++i)
+    request.add_holdings()->set_pool(std::string(3'000, 'a'));
+  std::string bytes = request.SerializeAsString();
+  bytes.back() = '\xff';
+  Meter meter(muster.pid());
+  for (int i = 0; i < 100; ++i) {
+    const grpc::Status status =
+        CallRaw(muster.channel(), "/muster.quota.v1.QuotaService/BatchSyncHoldings", bytes);
+    ASSERT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+  }
+  std::cout << absl::StrFormat("%.1f MB more memory\n",
+                               static_cast<double>(meter.PeakBytes()) / 1e6);
+  EXPECT_LE(meter.PeakBytes(), kMostMemory);
+}
+
 }  // namespace
 }  // namespace muster::testing
