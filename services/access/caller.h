@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,10 @@ struct Caller {
   // The caller's scope for a verb; lives as long as the shared_ptr.
   std::shared_ptr<const Scope> ScopeOf(Verb verb) const { return {rights, &rights->Of(verb)}; }
 };
+
+// With whose calls the caller's take turns, as a number: those of an organization together, whatever their names; others each
+// by itself. 0: the process's own.
+uint64_t TurnOf(const Caller& caller);
 
 // Whether a place is to be shown to whom `scope` is; null: everything is.
 inline bool Shows(const std::shared_ptr<const Scope>& scope, const Place& place) {

@@ -49,6 +49,14 @@ std::string Scope::CommonPrefix() const {
                                 : absl::StrCat(kOrganizations, *organizations_.begin(), "/");
 }
 
+std::string Scope::OnlyOrganization() const {
+  if (everywhere_ || !zones_.empty()) return "";
+  std::set<std::string> owners;
+  for (const std::string& id : organizations_) owners.insert(absl::StrCat(kOrganizations, id));
+  for (const std::string& name : clusters_) owners.emplace(Front(name, 2));
+  return owners.size() == 1 ? *owners.begin() : "";
+}
+
 std::string Scope::ToString() const {
   if (everywhere_) return "everywhere";
   std::vector<std::string> parts;

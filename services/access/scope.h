@@ -37,6 +37,8 @@ class Scope {
   bool Covers(absl::string_view name, absl::string_view zone = "") const;
   // What all names that it covers begin with; empty: nothing in common.
   std::string CommonPrefix() const;
+  // `organizations/{organization}` when all that it covers is one organization's; else empty.
+  std::string OnlyOrganization() const;
   // For people: `everywhere`, or e.g. `organizations acme, beta; zones US-EAST-04A`.
   std::string ToString() const;
 

@@ -42,6 +42,19 @@ TEST(Scope, AZoneCoversWhatIsInIt) {
   EXPECT_EQ(scope.CommonPrefix(), "");
 }
 
+TEST(Scope, KnowsWhenItIsOneOrganizations) {
+  Scope scope;
+  EXPECT_EQ(scope.OnlyOrganization(), "");
+  scope.AddCluster("organizations/acme/clusters/c1");
+  scope.AddCluster("organizations/acme/clusters/c2");
+  EXPECT_EQ(scope.OnlyOrganization(), "organizations/acme");
+  scope.AddOrganization("acme");
+  EXPECT_EQ(scope.OnlyOrganization(), "organizations/acme");
+  scope.AddOrganization("beta");
+  EXPECT_EQ(scope.OnlyOrganization(), "");
+  EXPECT_EQ(Scope::Everywhere().OnlyOrganization(), "");
+}
+
 TEST(Scope, TwoAreWhatEitherCovers) {
   Scope scope;
   scope.AddOrganization("acme");

@@ -118,6 +118,10 @@ grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call) { return &call; }
 
 std::optional<absl::Status> Refusal(const UnaryCall& call) { return call.refusal(); }
 
+uint64_t TurnOf(const UnaryCall& call) {
+  return call.caller() == nullptr ? 0 : access::TurnOf(*call.caller());
+}
+
 void HandlerThrew(UnaryCall& call, const char* what) {
   call.LogError("handler threw an exception", what);
   call.Expire(InternalError(call.error_id()));

@@ -3,6 +3,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/access/caller.h"
+#include "services/common/current_caller.h"
 #include "services/rpc/call_info.h"
 
 // Unary RPCs on gRPC's callback API.
@@ -91,6 +93,8 @@ std::shared_ptr<UnaryCall> StartUnary(grpc::CallbackServerContext* context);
 grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call);
 // What to answer without the handler: the server is stopping.
 std::optional<absl::Status> Refusal(const UnaryCall& call);
+// With whose calls its commands take turns.
+uint64_t TurnOf(const UnaryCall& call);
 // The handler let an exception out: logs it and answers INTERNAL if nobody did.
 void HandlerThrew(UnaryCall& call, const char* what);
 }  // namespace internal
@@ -106,6 +110,7 @@ grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, F&& handle
       responder.Finish(*refusal);
     } else {
       const CurrentTrace scope(responder.info().trace);
+      const CurrentCaller caller(internal::TurnOf(*call));
       std::forward<F>(handle)(std::move(responder));
     }
   } catch (const std::exception& e) {

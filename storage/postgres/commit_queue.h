@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -13,11 +12,13 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "services/common/current_caller.h"
 #include "services/common/error.h"
 #include "services/common/mutex.h"
 #include "services/common/state.h"
 #include "services/common/trace_context.h"
 #include "storage/postgres/lane_db.h"
+#include "storage/postgres/turn_queue.h"
 #include "storage/postgres/wakeup.h"
 
 namespace muster::storage {
@@ -42,10 +43,11 @@ struct LaneCommand {
   std::string incarnation = {};
   absl::Status status = {};                  // what Decide said
   TraceContext trace = CurrentTrace::Get();  // of whoever submits it
+  uint64_t caller = CurrentCaller::Get();    // whose turn it takes
 };
 
-// What the lane's thread is to do: commands, which it takes in batches; looks at the head; and
-// inspections. Thread-safe.
+// What the lane's thread is to do: commands, which it takes in batches, of all callers in turns; looks at
+// the head; and inspections. Thread-safe.
 template <class State>
 class CommitQueue {
  public:
@@ -59,7 +61,7 @@ class CommitQueue {
 
   explicit CommitQueue(const LaneOptions& options) : options_(options) {}
 
-  // Where it is refused, `done` is called at once, with UNAVAILABLE.
+  // Where it is refused, `done` is called at once, with UNAVAILABLE. One caller fills no more than half of the queue.
   void Submit(LaneCommand<State> command);
   // There is something new at the head.
   void Poke();
@@ -88,6 +90,10 @@ class CommitQueue {
   bool HasWork(size_t room) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return stopping_ || closing_ || poked_ || inspection_ || (room > 0 && !commands_.empty());
   }
+  // The process itself need not leave room for others.
+  bool HasHisShare(uint64_t caller) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return caller != 0 && commands_.size_of(caller) * 2 > options_.max_queue;
+  }
   // The lane's thread looks again what there is to do.
   void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (std::exchange(sleeping_, false)) wakeup_.Signal();
@@ -100,7 +106,7 @@ class CommitQueue {
   Wakeup wakeup_;
   bool sleeping_ MUSTER_GUARDED_BY(mutex_) = false;
   bool takes_commands_ MUSTER_GUARDED_BY(mutex_) = false;  // whoever sleeps has room for some
-  std::deque<LaneCommand<State>> commands_ MUSTER_GUARDED_BY(mutex_);
+  TurnQueue<LaneCommand<State>> commands_ MUSTER_GUARDED_BY(mutex_);
   int64_t accepted_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::function<void()> inspection_ MUSTER_GUARDED_BY(mutex_);
   bool poked_ MUSTER_GUARDED_BY(mutex_) = false;
@@ -116,10 +122,11 @@ void CommitQueue<State>::Submit(LaneCommand<State> command) {
     MutexLock lock(mutex_);
     if (intake_over_) {
       refused = error::Unavailable("The server stops.");
-    } else if (commands_.size() >= options_.max_queue) {
+    } else if (commands_.size() >= options_.max_queue || HasHisShare(command.caller)) {
       refused = error::Unavailable("Too many requests wait to be committed.");
     } else {
-      commands_.push_back(std::move(command));
+      const uint64_t caller = command.caller;
+      commands_.Push(caller, std::move(command));
       ++accepted_;
       if (takes_commands_) Wake();
       return;
@@ -171,10 +178,10 @@ bool CommitQueue<State>::TakeBackInspection() {
 
 template <class State>
 void CommitQueue<State>::Fail(const absl::Status& status) {
-  std::deque<LaneCommand<State>> failed;
+  std::vector<LaneCommand<State>> failed;
   {
     MutexLock lock(mutex_);
-    failed.swap(commands_);
+    failed = commands_.TakeAll();
     accepted_ -= static_cast<int64_t>(failed.size());
   }
   for (LaneCommand<State>& command : failed) command.done(status, 0);
@@ -208,9 +215,7 @@ bool CommitQueue<State>::Await(Work& work, size_t room, int socket) {
   MutexLock lock(mutex_);
   const bool in_vain = std::exchange(sleeping_, false) && !work.answered;
   if (stopping_) return false;
-  const auto end = commands_.begin() + static_cast<long>(std::min(commands_.size(), room));
-  work.batch.assign(std::make_move_iterator(commands_.begin()), std::make_move_iterator(end));
-  commands_.erase(commands_.begin(), end);
+  work.batch = commands_.Take(room);
   work.inspection = std::exchange(inspection_, nullptr);
   work.closed = std::exchange(closing_, false);
   work.look = std::exchange(poked_, false) || in_vain;

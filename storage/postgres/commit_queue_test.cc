@@ -55,6 +55,25 @@ class CommitQueueTest : public ::testing::Test {
   Names answers_;
 };
 
+TEST_F(CommitQueueTest, CallersTakeTurnsAndNoneFillsTheQueue) {
+  options_.max_queue = 10;
+  {
+    const CurrentCaller scope(1);
+    for (const char* name : {"a1", "a2", "a3", "a4", "a5", "a6"}) Submit(name);
+    EXPECT_EQ(answers_, Names());
+    Submit("a7");
+    EXPECT_EQ(answers_, (Names{"a7: Too many requests wait to be committed."}));
+  }
+  {
+    const CurrentCaller scope(2);
+    Submit("b1");
+  }
+  Submit("own");
+  EXPECT_EQ(NextBatch(), (Names{"a1", "b1"}));
+  EXPECT_EQ(NextBatch(), (Names{"own", "a2"}));
+  EXPECT_EQ(NextBatch(), (Names{"a3", "a4"}));
+}
+
 TEST_F(CommitQueueTest, HandsOutBatchesInTheOrderOfTheirComing) {
   for (const char* name : {"a", "b", "c"}) Submit(name);
   EXPECT_EQ(NextBatch(), (Names{"a", "b"}));
