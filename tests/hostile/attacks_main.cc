@@ -76,7 +76,7 @@ Result Make(const Attack& attack) {
 
 int Run(const std::vector<std::string>& rows) {
   std::vector<Attack> attacks;
-  for (auto& some : {RequestAttacks(), StateAttacks(), OutsideAttacks()})
+  for (auto& some : {RequestAttacks(), StateAttacks(), OutsideAttacks(), FloodAttacks()})
     attacks.insert(attacks.end(), some.begin(), some.end());
   std::stable_sort(attacks.begin(), attacks.end(), [](const Attack& a, const Attack& b) {
     return std::stoi(a.row) < std::stoi(b.row);
@@ -106,7 +106,9 @@ int Run(const std::vector<std::string>& rows) {
 std::shared_ptr<grpc::Channel> OwnChannel(const MiniMuster& muster) {
   grpc::ChannelArguments own;
   own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(muster.address(), grpc::InsecureChannelCredentials(), own);
+  return grpc::CreateCustomChannel(
+      muster.address(),
+      muster.is_tls() ? muster.CredentialsOf("ci") : grpc::InsecureChannelCredentials(), own);
 }
 
 void AtOnce(int count, const std::function<void(int)>& call) {

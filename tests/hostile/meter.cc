@@ -4,6 +4,7 @@
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -95,7 +96,8 @@ void Neighbour::Run() {
   const std::string quota = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
   for (int i = 1; !stopped_; ++i) {
     grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(1)));
+    const absl::Time begin = absl::Now();
+    context.set_deadline(absl::ToChronoTime(begin + absl::Seconds(1)));
     grpc::Status status;
     if (i % 2 == 0) {
       quota::v1::GetQuotaRequest request;
@@ -113,8 +115,20 @@ void Neighbour::Run() {
     }
     ++calls_;
     if (!status.ok()) ++failed_;
+    {
+      MutexLock lock(mutex_);
+      took_.push_back(absl::Now() - begin);
+    }
     absl::SleepFor(absl::Milliseconds(50));
   }
+}
+
+absl::Duration Neighbour::Percentile(double share) const {
+  MutexLock lock(mutex_);
+  if (took_.empty()) return absl::ZeroDuration();
+  std::vector<absl::Duration> sorted = took_;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
 }  // namespace muster::testing

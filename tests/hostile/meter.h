@@ -8,8 +8,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "absl/time/time.h"
+#include "services/common/mutex.h"
 
 // What an attack costs the process that it is made on, and the others who use it meanwhile.
 namespace muster::testing {
@@ -61,6 +63,8 @@ class Neighbour {
   ~Neighbour();
   int calls() const { return calls_; }
   int failed() const { return failed_; }
+  // How long that share of its calls took at most, those that failed too; 0: it made none.
+  absl::Duration Percentile(double share) const;
 
  private:
   void Run();
@@ -68,6 +72,8 @@ class Neighbour {
   const std::shared_ptr<grpc::Channel> channel_;
   std::atomic<int> calls_ = 0;
   std::atomic<int> failed_ = 0;
+  mutable Mutex mutex_;
+  std::vector<absl::Duration> took_ MUSTER_GUARDED_BY(mutex_);
   std::atomic<bool> stopped_ = false;
   std::thread thread_;
 };

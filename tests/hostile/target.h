@@ -64,10 +64,11 @@ struct Attack {
   bool outage = false;
 };
 
-// attacks_requests.cc, attacks_state.cc, attacks_outside.cc
+// attacks_requests.cc, attacks_state.cc, attacks_outside.cc, attacks_floods.cc
 std::vector<Attack> RequestAttacks();
 std::vector<Attack> StateAttacks();
 std::vector<Attack> OutsideAttacks();
+std::vector<Attack> FloodAttacks();
 
 // A connection of its own: who shares one with an attack waits behind its bytes, and notices
 // nothing of a listener that is dead.

@@ -90,6 +90,7 @@ class MiniMuster {
   std::string page_address(size_t process = 0) const;
   // Null: plain text.
   Authority* authority() { return authority_.get(); }
+  bool is_tls() const { return authority_ != nullptr; }
   // Another certificate for every musterd, in the place of the one that it has.
   void RenewCertificate(absl::Time begins = absl::Now() - absl::Minutes(1),
                         absl::Time ends = absl::Now() + absl::Hours(48));
