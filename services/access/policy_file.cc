@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<PolicyFile>> PolicyFile::Create(Options options) 
   return made;
 }
 
-PolicyFile::~PolicyFile() {
+void PolicyFile::Stop() {
   stopper_.Stop();
   if (thread_.joinable()) thread_.join();
 }

@@ -35,7 +35,7 @@ class PolicyFile {
 
   // INVALID_ARGUMENT, as ReadPolicy.
   static absl::StatusOr<std::unique_ptr<PolicyFile>> Create(Options options);
-  ~PolicyFile();
+  ~PolicyFile() { Stop(); }
 
   // Never null.
   std::shared_ptr<const Policy> current() const;
@@ -43,6 +43,8 @@ class PolicyFile {
   // Called after another policy has begun to count, by the thread that looks. To be set once, and before the file changes.
   void OnChange(std::function<void()> changed);
 
+  // The file is not looked at any more, and OnChange's function not called. Idempotent.
+  void Stop();
   // Looks now: what cannot be used is refused at once. INVALID_ARGUMENT as above.
   absl::Status Reload() { return Look(false); }
   // One of the looks at every interval.

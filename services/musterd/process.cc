@@ -71,10 +71,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
   RETURN_IF_ERROR(process->CreateServices());
   RETURN_IF_ERROR(process->StartServer());
   RETURN_IF_ERROR(process->StartOperatorServer());
-  process->policy_->OnChange([raw = process.get()] {
-    for (rpc::Server* server : {raw->server_.get(), raw->operator_server_.get()})
-      server->EndOutdatedWatches();
-  });
+  process->FollowPolicy();
   RETURN_IF_ERROR(process->StartReconciling());
   RETURN_IF_ERROR(process->StartPage());
   process->readiness_ = std::thread([raw = process.get()] { raw->FollowReadiness(); });
@@ -89,6 +86,7 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
 
 void Process::Shutdown() {
   if (stopping_.exchange(true)) return;
+  if (policy_ != nullptr) policy_->Stop();
   listener_watch_.reset();
   if (readiness_.joinable()) readiness_.join();
   page_.reset();
@@ -158,6 +156,16 @@ absl::Status Process::ReadPolicy() {
   guard_ = std::make_unique<rpc::Guard>(policy_.get(), options_.caller_limits);
   metrics_.Add(rpc::MakePolicyCollector(*guard_));
   return absl::OkStatus();
+}
+
+void Process::FollowPolicy() {
+  const auto end_outdated = [this] {
+    for (rpc::Server* server : {server_.get(), operator_server_.get()})
+      server->EndOutdatedWatches();
+  };
+  policy_->OnChange(end_outdated);
+  // It may have changed since the ports were opened.
+  end_outdated();
 }
 
 absl::Status Process::ReloadCertificates() {

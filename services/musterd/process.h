@@ -83,6 +83,8 @@ class Process {
   absl::Status CheckSchemas() const;
   absl::Status ReadCertificates();
   absl::Status ReadPolicy();
+  // Until Shutdown: watches of those whose rights change end.
+  void FollowPolicy();
   absl::Status CreateServices();
   absl::Status StartServer();
   absl::Status StartOperatorServer();

@@ -62,6 +62,7 @@ absl::Status CallerLimits::Check(const Use& use, Kind kind, absl::Duration now) 
 absl::StatusOr<CallerLimits::Place> CallerLimits::Enter(absl::string_view principal, Kind kind) {
   const absl::Duration now = clock_.Now();
   MutexLock lock(mutex_);
+  Sweep(now);
   std::shared_ptr<Use>& use = uses_[principal];
   if (use == nullptr) use = std::make_shared<Use>(Use{.principal = std::string(principal)});
   const absl::Status status = Check(*use, kind, now);
@@ -70,6 +71,12 @@ absl::StatusOr<CallerLimits::Place> CallerLimits::Enter(absl::string_view princi
   if (options_.calls_per_second > 0)
     use->due = std::max(use->due, now) + absl::Seconds(1) / options_.calls_per_second;
   return Place(this, use, kind);
+}
+
+void CallerLimits::Sweep(absl::Duration now) {
+  if (uses_.size() < sweep_at_) return;
+  absl::erase_if(uses_, [&](const auto& use) { return IsIdle(*use.second, now); });
+  sweep_at_ = std::max(kSweepAtLeast, 2 * uses_.size());
 }
 
 void CallerLimits::Leave(const std::shared_ptr<Use>& use, Kind kind) {

@@ -70,6 +70,8 @@ class CallerLimits {
   size_t size() const;
 
  private:
+  static constexpr size_t kSweepAtLeast = 1'000;
+
   // Of one caller.
   struct Use {
     std::string principal = {};
@@ -91,7 +93,11 @@ class CallerLimits {
   const CallerLimitOptions options_;
   const SteadyClock& clock_;
   mutable Mutex mutex_;
+  // Forgets those that are idle, when they have become twice as many as were left the last time.
+  void Sweep(absl::Duration now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   absl::flat_hash_map<std::string, std::shared_ptr<Use>> uses_ MUSTER_GUARDED_BY(mutex_);
+  size_t sweep_at_ MUSTER_GUARDED_BY(mutex_) = kSweepAtLeast;
   Stats stats_ MUSTER_GUARDED_BY(mutex_);
 };
 

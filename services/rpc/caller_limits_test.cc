@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -82,6 +83,16 @@ TEST(CallerLimits, CallersThatAreIdleAreForgotten) {
   EXPECT_EQ(limits.size(), 2u);
   places.clear();
   EXPECT_EQ(limits.size(), 0u);
+}
+
+TEST(CallerLimits, NorAreThoseWithARateRememberedForEver) {
+  FakeSteadyClock clock;
+  CallerLimits limits({.calls_per_second = 1}, &clock);
+  for (int i = 0; i < 5'000; ++i) {
+    EXPECT_TRUE(limits.Enter(std::to_string(i), Kind::kCall).ok());
+    clock.Advance(absl::Milliseconds(10));
+  }
+  EXPECT_LE(limits.size(), 1'000u);
 }
 
 }  // namespace

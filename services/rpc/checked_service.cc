@@ -13,6 +13,7 @@
 #include <new>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
@@ -79,7 +80,7 @@ class CheckedHandler final : public MethodHandler {
         request = inner_.Deserialize(call, bytes, status, &held->inner);
         if (!status->ok()) held->refusal = Unparsable();
       } catch (const std::bad_alloc&) {
-        held->refusal = absl::ResourceExhaustedError("There is no memory left for this request.");
+        held->refusal = NoMemory();
       }
     } else {
       grpc_byte_buffer_destroy(bytes);
@@ -92,22 +93,25 @@ class CheckedHandler final : public MethodHandler {
     const std::unique_ptr<Held> held(static_cast<Held*>(param.internal_data));
     // What Deserialize made: a message of the method's type; null: it could not.
     const auto* request = static_cast<const google::protobuf::Message*>(param.request);
-    std::shared_ptr<access::Caller> caller = guard_.CallerOf(*param.server_context);
-    CallerLimits::Place place;
-    if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, place);
+    Noted noted{.request = request};
+    try {
+      std::shared_ptr<access::Caller> caller = guard_.CallerOf(*param.server_context);
+      if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, noted.place);
+      noted.caller = std::move(caller);
+    } catch (const std::bad_alloc&) {
+      held->refusal = NoMemory();
+    }
     const bool admitted = held->refusal.ok();
-    Note(*param.server_context, {request, std::move(caller), std::move(place)});
+    if (!admitted) noted.keeps = Keep(param, *held);
+    Note(*param.server_context, std::move(noted));
+    // Whoever threw before it took what was noted leaves nothing behind.
+    const absl::Cleanup forget = [] { Forget(); };
     if (admitted) {
       inner_.RunHandler({param.call, param.server_context, param.request, param.status, held->inner,
                          param.call_requester});
-      return;
+    } else {
+      Refuse(param, held->refusal);
     }
-    // The request lies in the call's memory, which is else gone with the answer.
-    grpc_call* const call = param.call->call();
-    grpc_call_ref(call);
-    Refuse(param, held->refusal);
-    Discard(param, *held);
-    grpc_call_unref(call);
   }
 
  private:
@@ -117,12 +121,32 @@ class CheckedHandler final : public MethodHandler {
     void* inner = nullptr;  // what the inner handler holds
   };
 
+  static absl::Status NoMemory() {
+    return absl::ResourceExhaustedError("There is no memory left for this request.");
+  }
+
   absl::Status LetIn(access::Caller& caller, const google::protobuf::Message& request,
                      CallerLimits::Place& place) const {
-    RETURN_IF_ERROR(guard_.Admit(access_, caller, request, place_of_));
     ASSIGN_OR_RETURN(place, guard_.Enter(caller, stream_ ? CallerLimits::Kind::kWatch
                                                          : CallerLimits::Kind::kCall));
-    return absl::OkStatus();
+    return guard_.Admit(access_, caller, request, place_of_);
+  }
+
+  // Owns what the inner handler's Deserialize made, since that handler, which would destroy it, does not run. It lies in the
+  // call's memory, and is read until the call is answered and logged, by whichever thread.
+  std::shared_ptr<const void> Keep(const HandlerParameter& param, const Held& held) const {
+    grpc_call* const call = param.call->call();
+    grpc_call_ref(call);
+    auto discard = [call, request = param.request, inner = held.inner](const void*) {
+      if (inner != nullptr) {
+        // Of a unary method: holds request and response, also where the request could not be parsed.
+        static_cast<grpc::RpcAllocatorState*>(inner)->~RpcAllocatorState();
+      } else if (request != nullptr) {
+        static_cast<google::protobuf::Message*>(request)->~Message();
+      }
+      grpc_call_unref(call);
+    };
+    return {this, std::move(discard)};
   }
 
   // Answers instead of the inner handler.
@@ -138,16 +162,6 @@ class CheckedHandler final : public MethodHandler {
             return Unary(context, [&](Responder responder) { responder.Finish(refusal); });
           });
       Run(handler, param);
-    }
-  }
-
-  // Destroys what the inner handler's Deserialize made, as that handler would have done.
-  static void Discard(const HandlerParameter& param, const Held& held) {
-    if (held.inner != nullptr) {
-      // Of a unary method: holds request and response, also where the request could not be parsed.
-      static_cast<grpc::RpcAllocatorState*>(held.inner)->~RpcAllocatorState();
-    } else if (param.request != nullptr) {
-      static_cast<google::protobuf::Message*>(param.request)->~Message();
     }
   }
 

@@ -65,7 +65,10 @@ void Note(const grpc::ServerContextBase& context, Noted noted) {
   t_next.dispatch.request = noted.request;
   t_next.dispatch.caller = std::move(noted.caller);
   t_next.dispatch.place = std::move(noted.place);
+  t_next.dispatch.keeps = std::move(noted.keeps);
 }
+
+void Forget() { t_next = Next{}; }
 
 Dispatch TakeDispatch(const grpc::ServerContextBase& context) {
   Next next = std::exchange(t_next, Next{});
@@ -85,6 +88,7 @@ grpc::experimental::Interceptor* InterceptorFactory::CreateServerInterceptor(
 Accounting::Accounting(grpc::ServerContextBase& context, const Dispatch& dispatch)
     : context_(context),
       method_(dispatch.method),
+      keeps_(dispatch.keeps),
       request_(dispatch.request),
       caller_(dispatch.caller),
       start_(absl::Now()),

@@ -48,6 +48,7 @@ struct Dispatch {
   const google::protobuf::Message* request = nullptr;  // gRPC's, until the call is answered
   std::shared_ptr<const access::Caller> caller = {};   // null: nobody asked who it is
   CallerLimits::Place place = {};                      // of the call, until it is over
+  std::shared_ptr<const void> keeps = {};              // what else lives until then
 };
 
 // Before the handler, on its thread: what is asked, and by whom.
@@ -55,8 +56,11 @@ struct Noted {
   const google::protobuf::Message* request = nullptr;
   std::shared_ptr<const access::Caller> caller = {};
   CallerLimits::Place place = {};
+  std::shared_ptr<const void> keeps = {};  // what else is to live as long as the call
 };
 void Note(const grpc::ServerContextBase& context, Noted noted);
+// What nobody took.
+void Forget();
 // Once, within the handler, on the thread that gRPC called it on.
 Dispatch TakeDispatch(const grpc::ServerContextBase& context);
 
@@ -106,6 +110,7 @@ class Accounting {
 
   grpc::ServerContextBase& context_;
   MethodMetrics* const method_;
+  const std::shared_ptr<const void> keeps_;  // the request among it, where no handler does
   const google::protobuf::Message* const request_;
   const std::shared_ptr<const access::Caller> caller_;
   const absl::Time start_;

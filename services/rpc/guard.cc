@@ -100,6 +100,12 @@ bool Guard::IsOutdated(const access::Caller& caller) const {
   return policy_ != nullptr && !(*policy_->current()->RightsOf(caller.principal) == *caller.rights);
 }
 
+absl::Status Guard::Outdated() {
+  return error::Make(absl::StatusCode::kOutOfRange,
+                     "The policy has changed, and with it what you may see: take a snapshot again.",
+                     {.reason = "POLICY_CHANGED"});
+}
+
 Guard::Stats Guard::stats() const {
   return {.unauthenticated = unauthenticated_, .denied = denied_, .not_visible = not_visible_};
 }

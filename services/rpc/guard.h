@@ -35,6 +35,8 @@ class Guard {
                                             CallerLimits::Kind kind) const;
   // Whether the policy has other rights for it by now.
   bool IsOutdated(const access::Caller& caller) const;
+  // With which watches of such callers end: OUT_OF_RANGE (POLICY_CHANGED), since who sees more or less by now has to take a snapshot.
+  static absl::Status Outdated();
 
   struct Stats {
     int64_t unauthenticated = 0;

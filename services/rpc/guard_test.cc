@@ -215,7 +215,7 @@ TEST_F(GuardTest, OutdatedWatchesEndAndOthersStay) {
   v1::WatchQuotasResponse message;
   EXPECT_FALSE(reader->Read(&message));
   const absl::Status status = FromGrpcStatus(reader->Finish());
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(std::string(status.message()), HasSubstr("The policy has changed"));
   own_context.TryCancel();
   EXPECT_EQ(own->Finish().error_code(), grpc::StatusCode::CANCELLED) << "it stayed until then";

@@ -176,7 +176,7 @@ void Server::SetAllServing(bool serving) {
 void Server::EndOutdatedWatches() {
   core_->streams.EndThoseOf(
       [this](const access::Caller& caller) { return core_->guard.IsOutdated(caller); },
-      error::Unavailable("The policy has changed: begin anew.", absl::ZeroDuration()));
+      Guard::Outdated());
 }
 
 void Server::Shutdown() {

@@ -79,7 +79,7 @@ class Server {
   // Of the server and of all its services.
   void SetAllServing(bool serving);
 
-  // Another policy counts: ends the watches of those that have other rights by now with UNAVAILABLE. They may begin anew by these.
+  // Another policy counts: ends the watches of those that have other rights by now (Guard::Outdated). They may begin anew by these.
   void EndOutdatedWatches();
 
   // Ends in order: health says NOT_SERVING; after drain_delay open watches end with UNAVAILABLE,

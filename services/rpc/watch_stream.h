@@ -62,6 +62,8 @@ class WatchReactor final
     if (core_ != nullptr) {
       core_->open.Enter();
       if (const auto ended = core_->streams.Add(self_)) return End(*ended);
+      // The policy may have changed while nobody knew of the stream.
+      if (caller() != nullptr && core_->guard.IsOutdated(*caller())) return End(Guard::Outdated());
     }
     Pump();
   }

@@ -27,11 +27,19 @@ std::string RequestDigest(const google::protobuf::Message& request) {
   return Sha256Hex(bytes);
 }
 
+std::string KeptIdOf(const access::Caller* caller, const std::string& request_id) {
+  if (caller == nullptr) return request_id;
+  const std::string organization = caller->rights->Of(access::Verb::kRead).OnlyOrganization();
+  // As long as an id may be.
+  return organization.empty() ? request_id
+                              : Sha256Hex(absl::StrCat(organization, "\n", request_id));
+}
+
 namespace internal {
 
 KeptRequest AnswerToKeep(const WriteOptions& options, const absl::Status& status,
                          const google::protobuf::Message& response, absl::Time now) {
-  return {.request_id = options.request_id,
+  return {.request_id = options.kept_id,
           .method = options.method,
           .digest = options.digest,
           .code = static_cast<int32_t>(status.code()),

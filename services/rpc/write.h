@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "services/access/caller.h"
 #include "services/common/faults.h"
 #include "services/common/kept_request.h"
 #include "services/common/state.h"
@@ -44,17 +45,22 @@ struct WriteOptions {
   bool validate_only = false;  // decide and answer, write nothing, keep nothing
   // Empty: done as often as it comes. Else what a request is known by.
   std::string request_id = {};
-  std::string method = {};  // the full name of its message
-  std::string digest = {};  // RequestDigest
+  std::string kept_id = {};  // under which its answer is kept: KeptIdOf
+  std::string method = {};   // the full name of its message
+  std::string digest = {};   // RequestDigest
 };
 
 // SHA-256 of a request's full name and content, without its `request_id`.
 std::string RequestDigest(const google::protobuf::Message& request);
 
+// An organization's ids are its own: nobody else takes them, or learns of them. `caller`: null is who sees all.
+std::string KeptIdOf(const access::Caller* caller, const std::string& request_id);
+
 // What the request says of how it is to be written; a field that it does not have is not set. A
 // fault: its `request_id` is none.
 template <class Request>
-WriteOptions OptionsOf(const Request& request, error::Faults& faults) {
+WriteOptions OptionsOf(const Request& request, const access::Caller* caller,
+                       error::Faults& faults) {
   WriteOptions options;
   if constexpr (requires { request.validate_only(); }) {
     options.validate_only = request.validate_only();
@@ -63,6 +69,7 @@ WriteOptions OptionsOf(const Request& request, error::Faults& faults) {
     ValidateRequestId(request.request_id(), faults);
     if (request.request_id().empty() || options.validate_only || !faults.empty()) return options;
     options.request_id = request.request_id();
+    options.kept_id = KeptIdOf(caller, options.request_id);
     options.method = request.GetTypeName();
     options.digest = RequestDigest(request);
   }
@@ -144,9 +151,10 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
   writer.lane->Submit(
       [decide = std::move(decide), render = std::move(render), options = std::move(options),
        policy = writer.keep, kept](StagedState& staged, absl::Time now) mutable -> absl::Status {
-        if (const auto* before = FindKept(staged.state(), options.request_id, now, policy.keep)) {
+        if (const auto* before = FindKept(staged.state(), options.kept_id, now, policy.keep)) {
           *kept = *before;
-          return CheckSameRequest(*before, options.method, options.digest);
+          kept->request_id = options.request_id;  // for people
+          return CheckSameRequest(*kept, options.method, options.digest);
         }
         const size_t mark = staged.Mark();
         const auto outcome = Decided(decide(staged, now));
@@ -188,7 +196,7 @@ void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOption
 
 namespace internal {
 
-// `options_of(faults)`: how it is to be written.
+// `options_of(caller, faults)`: how it is to be written.
 template <class Lane, class Request, class Response, class OptionsOf, class Parse, class Decide,
           class Render>
 grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const Writer<Lane>& writer,
@@ -197,7 +205,7 @@ grpc::ServerUnaryReactor* Handle(grpc::CallbackServerContext* context, const Wri
   return Unary(context, [&](Responder responder) {
     error::Faults faults;
     auto command = parse(request, faults);
-    const WriteOptions options = options_of(faults);
+    const WriteOptions options = options_of(responder.caller().get(), faults);
     if (!faults.empty()) return responder.Finish(faults.status());
     CommitTo(
         writer, std::move(responder), options, response,
@@ -218,8 +226,10 @@ grpc::ServerUnaryReactor* Write(grpc::CallbackServerContext* context, const Writ
                                 Decide decide, Render render) {
   return internal::Handle(
       context, writer, request, response,
-      [&request](error::Faults& faults) { return OptionsOf(request, faults); }, parse, decide,
-      std::move(render));
+      [&request](const access::Caller* caller, error::Faults& faults) {
+        return OptionsOf(request, caller, faults);
+      },
+      parse, decide, std::move(render));
 }
 
 // As Write with validate_only, whatever the request says: for a question that only the decision
@@ -231,8 +241,8 @@ grpc::ServerUnaryReactor* Try(grpc::CallbackServerContext* context, Lane& lane,
                               Decide decide, Render render) {
   return internal::Handle(
       context, Writer<Lane>{&lane}, request, response,
-      [](error::Faults&) { return WriteOptions{.validate_only = true}; }, parse, decide,
-      std::move(render));
+      [](const access::Caller*, error::Faults&) { return WriteOptions{.validate_only = true}; },
+      parse, decide, std::move(render));
 }
 
 }  // namespace muster::rpc

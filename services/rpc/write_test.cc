@@ -309,5 +309,25 @@ TEST(RequestDigest, TellsRequestsApartButNotTheirIds) {
   EXPECT_NE(RequestDigest(v1::CreateQuotaRequest()), RequestDigest(v1::UpdateQuotaRequest()));
 }
 
+TEST(KeptId, AnOrganizationsIdsAreItsOwn) {
+  const auto caller = [](const std::string& scope) {
+    const auto policy =
+        access::Policy::Parse("bindings: [{role: editor, principals: [local], " + scope + "}]");
+    EXPECT_TRUE(policy.ok()) << policy.status();
+    return access::Caller{.principal = "local", .rights = (*policy)->RightsOf("local")};
+  };
+  const access::Caller acme = caller("organizations: [acme]");
+  const access::Caller cluster = caller("clusters: [organizations/acme/clusters/c1]");
+  const access::Caller beta = caller("organizations: [beta]");
+  const access::Caller all = caller("everywhere: true");
+  EXPECT_EQ(KeptIdOf(nullptr, "r1"), "r1");
+  EXPECT_EQ(KeptIdOf(&all, "r1"), "r1");
+  EXPECT_NE(KeptIdOf(&acme, "r1"), "r1");
+  EXPECT_EQ(KeptIdOf(&acme, "r1"), KeptIdOf(&cluster, "r1"));
+  EXPECT_NE(KeptIdOf(&acme, "r1"), KeptIdOf(&beta, "r1"));
+  EXPECT_NE(KeptIdOf(&acme, "r1"), KeptIdOf(&acme, "r2"));
+  EXPECT_LE(KeptIdOf(&acme, std::string(64, 'x')).size(), ::muster::kMaxRequestIdBytes);
+}
+
 }  // namespace
 }  // namespace muster::rpc

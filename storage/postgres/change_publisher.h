@@ -37,8 +37,9 @@ class ChangePublisher {
   void Publish(const std::vector<Revised<Change>>& changes, const std::vector<JournalRow>& rows) {
     MutexLock watch_lock(watchers_.mutex());
     memory_.Publish(changes);
-    watchers_.Send(rows);
+    // Before the watchers: what these may see may hang on what subscribers know.
     Tell(changes);
+    watchers_.Send(rows);
   }
   // The working copy was loaded anew, because of `why`: no watch can go on.
   void PublishReload(const Continuity& why) {

@@ -332,7 +332,7 @@ TEST_F(Isolation, APolicyThatChangesEndsTheWatchesOfThoseItTakesFrom) {
   muster_.WritePolicy({});
   while (tenant->Read(&message)) {
   }
-  EXPECT_EQ(tenant->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(tenant->Finish().error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_TRUE(ci->Read(&message)) << "its rights are what they were";
   ci_context.TryCancel();
   grpc::ClientContext again;

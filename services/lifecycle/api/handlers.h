@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "services/access/scope.h"
 #include "services/common/mutex.h"
 #include "services/lifecycle/api/advisor.h"
 #include "services/lifecycle/api/cluster_zones.h"
@@ -102,8 +103,8 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   std::optional<TypeFacts> TypeOf(const std::string& instance_type) const;
   std::optional<TypeFacts> TypeOfPool(const std::string& name) const;
 
-  // For the metrics: whose agents are heard.
-  void NoteHeard(const v1::ReportNodesRequest& request) const;
+  // For the metrics: whose agents are heard, of what the caller sees; null: all.
+  void NoteHeard(const v1::ReportNodesRequest& request, const access::Scope* scope) const;
 
   const rpc::Writer<Lane> writer_;
   Lane& lane_;

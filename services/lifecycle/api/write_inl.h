@@ -84,7 +84,7 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
   return rpc::Unary(context, [&](rpc::Responder responder) {
     Faults faults;
     auto command = parse(request, faults);
-    const rpc::WriteOptions options = rpc::OptionsOf(request, faults);
+    const rpc::WriteOptions options = rpc::OptionsOf(request, responder.caller().get(), faults);
     if (!faults.empty()) return responder.Finish(faults.status());
     AnswerPreview(lane_, std::move(responder), std::move(asked), options, std::move(command),
                   response);

@@ -232,14 +232,15 @@ Handlers::Unary Handlers::UpdateNode(Context context, const v1::UpdateNodeReques
   return rpc::Write(context, writer_, *request, response, kParseNode, kDecide, RenderOutcome());
 }
 
-void Handlers::NoteHeard(const v1::ReportNodesRequest& request) const {
+void Handlers::NoteHeard(const v1::ReportNodesRequest& request, const access::Scope* scope) const {
   std::map<std::string, int64_t> zones;
   const auto reports = std::min<size_t>(static_cast<size_t>(request.reports_size()), kMaxReports);
   lane_.Peek([&](const State& state, int64_t) {
     for (size_t i = 0; i < reports; ++i) {
       const std::string& node = request.reports(static_cast<int>(i)).node();
       const Pool* pool = state.table<Pool>().Find(PoolNameOf(node));
-      if (pool != nullptr) ++zones[pool->zone];
+      const bool seen = scope == nullptr || scope->Covers(PlaceOf(state, node));
+      if (pool != nullptr && seen) ++zones[pool->zone];
     }
   });
   reports_->Heard(zones, lane_.clock().Now());
@@ -248,9 +249,9 @@ void Handlers::NoteHeard(const v1::ReportNodesRequest& request) const {
 Handlers::Unary Handlers::ReportNodes(Context context, const v1::ReportNodesRequest* request,
                                       v1::ReportNodesResponse* response) {
   const auto scope = rpc::NarrowedTo(*context);
-  const auto parse = [this](const v1::ReportNodesRequest& asked, Faults& faults) {
+  const auto parse = [&](const v1::ReportNodesRequest& asked, Faults& faults) {
     Reports reports = kParseReports(asked, faults);
-    NoteHeard(asked);
+    NoteHeard(asked, scope.get());
     return reports;
   };
   return rpc::Write(context, writer_, *request, response, parse, DecideReports{scope},
