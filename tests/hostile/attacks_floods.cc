@@ -110,7 +110,8 @@ class Caller {
   std::atomic<int64_t> late_ = 0;
 };
 
-// `ci` floods; the neighbour is another caller.
+// The flood comes from one thread of this process, which the neighbour is in too: it asks for no more than that thread can, and what
+// the neighbour waits for is this process's queues as well.
 void Flood(Target& target, Caller::Rpc rpc) {
   MiniMuster& muster = target.muster();
   Caller caller(muster, "flooder", rpc);

@@ -94,6 +94,9 @@ Neighbour::~Neighbour() {
 void Neighbour::Run() {
   const auto stub = quota::v1::QuotaService::NewStub(channel_);
   const std::string quota = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
+  // Each counts its generations from 1.
+  static std::atomic<int> neighbours = 0;
+  const std::string holding = absl::StrCat(quota, "/holdings/neighbour-", ++neighbours);
   for (int i = 1; !stopped_; ++i) {
     grpc::ClientContext context;
     const absl::Time begin = absl::Now();
@@ -106,7 +109,7 @@ void Neighbour::Run() {
       status = stub->GetQuota(&context, request, &answer);
     } else {
       quota::v1::SyncHoldingRequest request;
-      request.mutable_holding()->set_name(absl::StrCat(quota, "/holdings/neighbour"));
+      request.mutable_holding()->set_name(holding);
       request.mutable_holding()->set_pool("the neighbour's");
       request.mutable_holding()->set_nodes(i % 4 == 1 ? 1 : 0);
       request.mutable_holding()->set_generation(i);
