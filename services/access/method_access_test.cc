@@ -241,6 +241,11 @@ TEST(MethodAccess, AnAdapterBindsItsClusterAndReplacesNoOther) {
   request.set_replaces("u");
   EXPECT_THAT(Admit(adapter, request),
               StatusIs(absl::StatusCode::kPermissionDenied, HasSubstr("with replaces")));
+  lv1::UpdateClusterRequest update;
+  update.mutable_cluster()->set_name("organizations/acme/clusters/c1");
+  EXPECT_THAT(Admit(adapter, update), IsOk());
+  update.mutable_cluster()->set_name("organizations/acme/clusters/c2");
+  EXPECT_THAT(Admit(adapter, update), StatusIs(absl::StatusCode::kPermissionDenied));
   request.clear_replaces();
   request.set_name("organizations/acme/clusters/c2");
   EXPECT_THAT(Admit(adapter, request), StatusIs(absl::StatusCode::kNotFound));

@@ -67,14 +67,15 @@ TEST(HostileRequests, WhatCannotBeParsedIsNotKept) {
   std::string bytes = request.SerializeAsString();
   bytes.back() = '\xff';
   Meter meter(muster.pid());
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 300; ++i) {
     const grpc::Status status =
         CallRaw(muster.channel(), "/muster.quota.v1.QuotaService/BatchSyncHoldings", bytes);
     ASSERT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
   }
   std::cout << absl::StrFormat("%.1f MB more memory\n",
                                static_cast<double>(meter.PeakBytes()) / 1e6);
-  EXPECT_LE(meter.PeakBytes(), kMostMemory);
+  // What each of the threads keeps for its next request; all of them would be 900 MB.
+  EXPECT_LE(meter.PeakBytes(), 4 * kMostMemory);
 }
 
 }  // namespace

@@ -162,6 +162,9 @@ TEST(QuotaLinearizabilityTest, LateAnswersAndAForgetfulJournal) {
 // The head's row behind a view that cannot be locked, and the journal behind one that takes a
 // revision twice and shows the first: as if the lock had been left out of the program.
 constexpr char kTakeTheLockAway[] =
+    // In the order in which replicas look: head, then journal.
+    "LOCK TABLE quota.journal_head IN ACCESS EXCLUSIVE MODE;"
+    "LOCK TABLE quota.journal IN ACCESS EXCLUSIVE MODE;"
     "ALTER TABLE quota.journal DROP CONSTRAINT journal_pkey;"
     "ALTER TABLE quota.journal ADD COLUMN nth bigint GENERATED ALWAYS AS IDENTITY;"
     "ALTER TABLE quota.journal RENAME TO real_journal;"

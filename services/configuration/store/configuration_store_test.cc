@@ -219,8 +219,12 @@ TEST_F(ConfigurationStoreTest, OrdersPinsAndFailuresGiveBackTheState) {
   for (int i = 0; i < 12; ++i) Do(OrderPool{"p", OrderKind::kPromote, "np-000000000000"});
   ASSERT_EQ(Pool("p").orders.size(), 15u);
   ExpectAllTheSame();
-  Do(SyncPool{
-      .pool_uid = "p", .generation = 1, .spec = spec, .nodes_in_delivery = 2, .orders_told = 15});
+  Do(SyncPool{.pool_uid = "p",
+              .generation = 1,
+              .spec = spec,
+              .nodes_in_delivery = 2,
+              .orders_told = 15,
+              .pool = "organizations/acme/clusters/c1/nodePools/train"});
   ASSERT_EQ(Pool("p").orders.front().outcome, configuration::OrderOutcome::kWaiting);
   ASSERT_EQ(Pool("p").orders[1].number, 7);
   ExpectAllTheSame();

@@ -45,7 +45,8 @@ PoolConfiguration FullPool() {
                       .create_time = kTime}},
           .mid_delivery = true,
           .spec_unmet = true,
-          .problem_of_spec = true};
+          .problem_of_spec = true,
+          .pool = "organizations/acme/clusters/c1/nodePools/train"};
 }
 
 TEST(WireTest, PoolConfiguration) {
@@ -105,6 +106,7 @@ TEST(WireTest, PoolConfiguration) {
                 mid_delivery: true
                 spec_unmet: true
                 problem_of_spec: true
+                pool: "organizations/acme/clusters/c1/nodePools/train"
               )pb"));
 }
 

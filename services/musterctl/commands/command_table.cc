@@ -36,14 +36,6 @@ Flag DryRunFlag() {
   return {.name = "dry-run", .meaning = "Change nothing; say what would come of it."};
 }
 
-Flag OperatorServerFlag() {
-  return {.name = "operator-server",
-          .value = "HOST:PORT",
-          .meaning = "Where the operators' listener is.",
-          .standard = "127.0.0.1:7603",
-          .variable = "MUSTER_OPERATOR_SERVER"};
-}
-
 Flag RequestIdFlag() {
   return {.name = "request-id",
           .value = "ID",
@@ -384,24 +376,6 @@ std::vector<Command> ClusterCommands() {
                  RequestIdFlag()}}};
 }
 
-Command ConfigCommand() {
-  return {.name = "config",
-          .run = Config,
-          .usage =
-              "config get-contexts | use-context NAME | set-context NAME [FLAG ...] | "
-              "delete-context NAME",
-          .summary = "Keeps servers by name, with what they are called by.",
-          .details =
-              "A context is what --server, --operator-server, --organization, --cluster and the "
-              "three files of\n"
-              "TLS say when it is set; an empty value takes one out. They are kept in "
-              "$MUSTER_CONFIG, or\n"
-              "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
-              "What counts, most first: flags, --context, environment, the current context.",
-          .flags = {OperatorServerFlag()},
-          .is_offline = true};
-}
-
 }  // namespace
 
 const std::vector<Command>& Commands() {
@@ -412,35 +386,7 @@ const std::vector<Command>& Commands() {
     for (Command& command : OrderCommands()) all.push_back(std::move(command));
     for (Command& command : ClusterCommands()) all.push_back(std::move(command));
     for (Command& command : ConfigurationCommands()) all.push_back(std::move(command));
-    all.push_back(
-        {.name = "auth",
-         .run = Auth,
-         .usage = "auth whoami | auth can-i METHOD [RESOURCE]",
-         .summary = "Who you are to the server, and what its policy lets you do.",
-         .details =
-             "METHOD: of the API, e.g. ApplyNodePool. RESOURCE: its full name, e.g.\n"
-             "organizations/acme/clusters/c1/nodePools/train; needed where the method is about "
-             "one.\n"
-             "can-i: exit code 1 when you may not."});
-    all.push_back(
-        {.name = "debug",
-         .run = Debug,
-         .usage = "debug compare | debug audit [--settle DURATION] | debug log-level [LEVEL]",
-         .summary = "A server's memory, tables and journal; the books of the services; its log.",
-         .details =
-             "compare: one line a service of the server, and one a difference.\n"
-             "audit: pools, Nodes, charges, machines and configurations side by side, then a "
-             "line for\n"
-             "each that differs. What is on its way does not count.\n"
-             "log-level: what this one server logs; with debug, info, warning or error: from now "
-             "on.\n"
-             "All ask the server's operators' listener (musterd --operator_listen).\n"
-             "Exit code 1 when anything differs.",
-         .flags = {{.name = "settle",
-                    .value = "DURATION",
-                    .meaning = "How long a difference must stand, up to 60s. Default: 5s."},
-                   OperatorServerFlag()}});
-    all.push_back(ConfigCommand());
+    for (Command& command : ServerCommands()) all.push_back(std::move(command));
     all.push_back({.name = "version",
                    .run = nullptr,
                    .usage = "version",

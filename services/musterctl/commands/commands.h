@@ -75,6 +75,9 @@ absl::Status Unreserve(Session& session);
 absl::Status Bind(Session& session);
 absl::Status Allow(Session& session);
 
+// A part of Commands(): those that are about servers.
+std::vector<Command> ServerCommands();
+
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server
 // is away.

@@ -111,7 +111,8 @@ TEST(PeerWire, AConfigurationIsAskedForWithAll) {
   EXPECT_THAT(Unset(request.spec()), ElementsAre("gpu_version"));
   EXPECT_THAT(Unset(request.boot_failures()), IsEmpty());
   ExpectSays(request, R"(
-    pool_uid: "u1" generation: 7 nodes_in_delivery: 1 orders_told: 5
+    pool_uid: "u1" pool: "organizations/acme/clusters/c1/nodePools/train"
+    generation: 7 nodes_in_delivery: 1 orders_told: 5
     running_profiles: "np-1" running_profiles: "np-2"
     boot_failures { node_profile: "np-1" enable_count: 2 machines: "g1" machines: "g2" }
     spec {

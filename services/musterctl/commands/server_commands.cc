@@ -1,0 +1,72 @@
+#include <vector>
+
+#include "services/musterctl/commands/args.h"
+#include "services/musterctl/commands/commands.h"
+
+// What is about servers, not about what they keep. As data, as in command_table.cc.
+namespace muster::musterctl {
+namespace {
+
+Flag OperatorServerFlag() {
+  return {.name = "operator-server",
+          .value = "HOST:PORT",
+          .meaning = "Where the operators' listener is.",
+          .standard = "127.0.0.1:7603",
+          .variable = "MUSTER_OPERATOR_SERVER"};
+}
+
+Command AuthCommand() {
+  return {.name = "auth",
+          .run = Auth,
+          .usage = "auth whoami | auth can-i METHOD [RESOURCE]",
+          .summary = "Who you are to the server, and what its policy lets you do.",
+          .details =
+              "METHOD: of the API, e.g. ApplyNodePool. RESOURCE: its full name, e.g.\n"
+              "organizations/acme/clusters/c1/nodePools/train; needed where the method is about "
+              "one.\n"
+              "can-i: exit code 1 when you may not."};
+}
+
+Command DebugCommand() {
+  return {.name = "debug",
+          .run = Debug,
+          .usage = "debug compare | debug audit [--settle DURATION] | debug log-level [LEVEL]",
+          .summary = "A server's memory, tables and journal; the books of the services; its log.",
+          .details =
+              "compare: one line a service of the server, and one a difference.\n"
+              "audit: pools, Nodes, charges, machines and configurations side by side, then a "
+              "line for\n"
+              "each that differs. What is on its way does not count.\n"
+              "log-level: what this one server logs; with debug, info, warning or error: from now "
+              "on.\n"
+              "All ask the server's operators' listener (musterd --operator_listen).\n"
+              "Exit code 1 when anything differs.",
+          .flags = {{.name = "settle",
+                     .value = "DURATION",
+                     .meaning = "How long a difference must stand, up to 60s. Default: 5s."},
+                    OperatorServerFlag()}};
+}
+
+Command ConfigCommand() {
+  return {.name = "config",
+          .run = Config,
+          .usage =
+              "config get-contexts | use-context NAME | set-context NAME [FLAG ...] | "
+              "delete-context NAME",
+          .summary = "Keeps servers by name, with what they are called by.",
+          .details =
+              "A context is what --server, --operator-server, --organization, --cluster and the "
+              "three files of\n"
+              "TLS say when it is set; an empty value takes one out. They are kept in "
+              "$MUSTER_CONFIG, or\n"
+              "~/.config/muster/config.yaml, which names files of secrets and holds none.\n"
+              "What counts, most first: flags, --context, environment, the current context.",
+          .flags = {OperatorServerFlag()},
+          .is_offline = true};
+}
+
+}  // namespace
+
+std::vector<Command> ServerCommands() { return {AuthCommand(), DebugCommand(), ConfigCommand()}; }
+
+}  // namespace muster::musterctl
