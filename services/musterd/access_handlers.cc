@@ -55,9 +55,10 @@ std::pair<const ServicePart*, const MethodDescriptor*> Find(const std::vector<Se
   return {};
 }
 
-absl::StatusOr<absl::Status> Check(const std::vector<ServicePart>& parts,
-                                   const access::Caller& caller,
-                                   const access::v1::CheckAccessRequest& request) {
+// INVALID_ARGUMENT: what is asked is no question.
+absl::Status Check(const std::vector<ServicePart>& parts, const access::Caller& caller,
+                   const access::v1::CheckAccessRequest& request,
+                   access::v1::CheckAccessResponse& response) {
   const auto [part, method] = Find(parts, request.method());
   if (method == nullptr)
     return error::InvalidField("method", "must be a method of a service that is served here.");
@@ -65,7 +66,12 @@ absl::StatusOr<absl::Status> Check(const std::vector<ServicePart>& parts,
   if (access.reach() == type::v1::Access::REACH_RESOURCE && request.resource().empty())
     return error::InvalidField(
         "resource", absl::StrCat("is required: ", method->name(), " is about a resource."));
-  return access.AdmitAt(caller, request.resource(), part->rpc.place_of);
+  const absl::Status admitted = access.AdmitAt(
+      caller, request.resource(),
+      part->rpc.place_of ? part->rpc.place_of : access::PlaceOf(&access::PlaceOfName));
+  response.set_allowed(admitted.ok());
+  response.set_reason(std::string(admitted.message()));
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -83,11 +89,7 @@ grpc::ServerUnaryReactor* AccessHandlers::CheckAccess(grpc::CallbackServerContex
                                                       const access::v1::CheckAccessRequest* request,
                                                       access::v1::CheckAccessResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    const absl::StatusOr<absl::Status> admitted = Check(parts_, *responder.caller(), *request);
-    if (!admitted.ok()) return responder.Finish(admitted.status());
-    response->set_allowed(admitted->ok());
-    response->set_reason(std::string(admitted->message()));
-    responder.Finish(absl::OkStatus());
+    responder.Finish(Check(parts_, *responder.caller(), *request, *response));
   });
 }
 

@@ -5,7 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <muster/access/v1/access_service.pb.h>
+#include <muster/access/v1/access_service.grpc.pb.h>
 #include <muster/capacity/v1/capacity_service.pb.h>
 #include <muster/configuration/v1/configuration_service.pb.h>
 #include <muster/debug/v1/debug_service.pb.h>
@@ -280,6 +280,38 @@ TEST_F(Isolation, NoMethodTellsOfAnotherOrganization) {
                   .ok());
   EXPECT_EQ(after.spec().SerializeAsString(), before.spec().SerializeAsString());
   EXPECT_EQ(after.generation(), before.generation());
+}
+
+TEST_F(Isolation, ACallerLearnsWhatItMayDo) {
+  const auto stub = access::v1::AccessService::NewStub(muster_.ChannelAs("tenant"));
+  {
+    grpc::ClientContext context;
+    access::v1::GetCallerResponse response;
+    ASSERT_TRUE(stub->GetCaller(&context, {}, &response).ok());
+    EXPECT_EQ(response.caller().principal(), "spiffe://muster.test/tenant");
+    ASSERT_EQ(response.caller().grants_size(), 2);
+    EXPECT_EQ(response.caller().grants(1).verb(), type::v1::Access::VERB_WRITE);
+    EXPECT_EQ(response.caller().grants(1).organizations(0), "acme");
+  }
+  const auto ask = [&](const std::string& method, const std::string& resource) {
+    grpc::ClientContext context;
+    access::v1::CheckAccessRequest request;
+    request.set_method(method);
+    request.set_resource(resource);
+    access::v1::CheckAccessResponse response;
+    const grpc::Status status = stub->CheckAccess(&context, request, &response);
+    return status.ok() ? std::string(response.allowed() ? "yes" : "no: ") + response.reason()
+                       : "wrong: " + status.error_message();
+  };
+  EXPECT_EQ(ask("ApplyNodePool", MiniMuster::kPool), "yes");
+  EXPECT_EQ(ask("muster.lifecycle.v1.LifecycleService/ApplyNodePool", MiniMuster::kPool), "yes");
+  EXPECT_EQ(ask("ListNodePools", ""), "yes");
+  EXPECT_THAT(ask("ApplyNodePool", kRivalPool), ::testing::StartsWith("no: "));
+  EXPECT_THAT(ask("GetNodePool", kRivalPool), ::testing::StartsWith("no: "));
+  EXPECT_THAT(ask("SyncClaim", ""), ::testing::HasSubstr("it takes a role with sync"));
+  EXPECT_THAT(ask("SetLogLevel", ""), ::testing::HasSubstr("it takes a role with debug"));
+  EXPECT_THAT(ask("Nothing", ""), ::testing::StartsWith("wrong: "));
+  EXPECT_THAT(ask("GetNodePool", ""), ::testing::HasSubstr("is required"));
 }
 
 // A watch that runs is told of nothing either, and does not fall behind for it.
