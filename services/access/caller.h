@@ -24,9 +24,4 @@ struct Caller {
 // by itself. 0: the process's own.
 uint64_t TurnOf(const Caller& caller);
 
-// Whether a place is to be shown to whom `scope` is; null: everything is.
-inline bool Shows(const std::shared_ptr<const Scope>& scope, const Place& place) {
-  return scope == nullptr || scope->Covers(place);
-}
-
 }  // namespace muster::access

@@ -1,7 +1,6 @@
 #include "services/musterd/access_handlers.h"
 
 #include <google/protobuf/descriptor.h>
-#include <muster/debug/v1/debug_service.grpc.pb.h>
 
 #include <string>
 #include <utility>
@@ -34,41 +33,33 @@ access::v1::Caller ToProto(const access::Caller& caller) {
   return message;
 }
 
-// The part that serves a method of that name, full or short, and the method; nulls: none does.
-std::pair<const ServicePart*, const MethodDescriptor*> Find(const std::vector<ServicePart>& parts,
-                                                            absl::string_view method) {
-  static const ServicePart& debug = *new ServicePart{
-      .name = "debug", .rpc = {.name = debug::v1::DebugService::service_full_name()}};
-  std::vector<const ServicePart*> all;
-  for (const ServicePart& part : parts) all.push_back(&part);
-  all.push_back(&debug);
-  for (const ServicePart* each : all) {
-    const ServicePart& part = *each;
+// The service that has a method of that name, full or short, and the method; nulls: none has.
+std::pair<const rpc::NamedService*, const MethodDescriptor*> Find(
+    const std::vector<rpc::NamedService>& services, absl::string_view method) {
+  for (const rpc::NamedService& named : services) {
     const auto* service =
-        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(part.rpc.name);
+        google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(named.name);
     for (int i = 0; service != nullptr && i < service->method_count(); ++i) {
       const MethodDescriptor* found = service->method(i);
-      if (method == found->name() || method == absl::StrCat(part.rpc.name, "/", found->name()))
-        return {&part, found};
+      if (method == found->name() || method == absl::StrCat(named.name, "/", found->name()))
+        return {&named, found};
     }
   }
   return {};
 }
 
 // INVALID_ARGUMENT: what is asked is no question.
-absl::Status Check(const std::vector<ServicePart>& parts, const access::Caller& caller,
+absl::Status Check(const std::vector<rpc::NamedService>& services, const access::Caller& caller,
                    const access::v1::CheckAccessRequest& request,
                    access::v1::CheckAccessResponse& response) {
-  const auto [part, method] = Find(parts, request.method());
+  const auto [service, method] = Find(services, request.method());
   if (method == nullptr)
     return error::InvalidField("method", "must be a method of a service that is served here.");
   ASSIGN_OR_RETURN(const access::MethodAccess access, access::MethodAccess::Of(*method));
   if (access.reach() == type::v1::Access::REACH_RESOURCE && request.resource().empty())
     return error::InvalidField(
         "resource", absl::StrCat("is required: ", method->name(), " is about a resource."));
-  const absl::Status admitted = access.AdmitAt(
-      caller, request.resource(),
-      part->rpc.place_of ? part->rpc.place_of : access::PlaceOf(&access::PlaceOfName));
+  const absl::Status admitted = access.AdmitAt(caller, request.resource(), service->place_of);
   response.set_allowed(admitted.ok());
   response.set_reason(std::string(admitted.message()));
   return absl::OkStatus();
@@ -89,7 +80,7 @@ grpc::ServerUnaryReactor* AccessHandlers::CheckAccess(grpc::CallbackServerContex
                                                       const access::v1::CheckAccessRequest* request,
                                                       access::v1::CheckAccessResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    responder.Finish(Check(parts_, *responder.caller(), *request, *response));
+    responder.Finish(Check(services_, *responder.caller(), *request, *response));
   });
 }
 

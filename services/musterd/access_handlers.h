@@ -2,18 +2,20 @@
 
 #include <muster/access/v1/access_service.grpc.pb.h>
 
+#include <utility>
 #include <vector>
 
-#include "services/musterd/service_part.h"
+#include "services/rpc/server.h"
 #include "services/rpc/unary.h"
 
 namespace muster::musterd {
 
-// muster.access.v1.AccessService over all services of the process.
+// muster.access.v1.AccessService.
 class AccessHandlers final : public access::v1::AccessService::CallbackService {
  public:
-  // Must outlive it.
-  explicit AccessHandlers(const std::vector<ServicePart>* parts) : parts_(*parts) {}
+  // `services`: whose methods may be asked about.
+  explicit AccessHandlers(std::vector<rpc::NamedService> services)
+      : services_(std::move(services)) {}
 
   grpc::ServerUnaryReactor* GetCaller(grpc::CallbackServerContext* context,
                                       const access::v1::GetCallerRequest* request,
@@ -23,7 +25,7 @@ class AccessHandlers final : public access::v1::AccessService::CallbackService {
                                         access::v1::CheckAccessResponse* response) override;
 
  private:
-  const std::vector<ServicePart>& parts_;
+  const std::vector<rpc::NamedService> services_;
 };
 
 }  // namespace muster::musterd

@@ -210,7 +210,9 @@ absl::Status Process::StartServer() {
   metrics_.Add(database_metrics_);
   metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
-  access_ = std::make_unique<AccessHandlers>(&parts_);
+  std::vector<rpc::NamedService> asked_about = {{debug::v1::DebugService::service_full_name()}};
+  for (const ServicePart& part : parts_) asked_about.push_back(part.rpc);
+  access_ = std::make_unique<AccessHandlers>(std::move(asked_about));
   rpc::ServerOptions server;
   server.addresses = {options_.listen};
   server.guard = guard_.get();

@@ -24,7 +24,7 @@ class CheckedService final : public grpc::Service {
  public:
   // `service`: of the callback API, each method unary or a stream of answers; `type`: its own. It
   // and `guard` must outlive this. `closed`: methods, `/package.Service/Method`, that are refused.
-  // `place_of`: of the service's resources; null: their names say it.
+  // `place_of`: of the service's resources.
   CheckedService(const google::protobuf::ServiceDescriptor& type, grpc::Service& service,
                  const std::set<std::string>& closed, const Guard* guard, access::PlaceOf place_of);
 

@@ -73,8 +73,7 @@ absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
                           const access::PlaceOf& place_of) const {
   absl::Status status;
   if (method.ok()) {
-    status =
-        method->Admit(caller, request, place_of ? place_of : access::PlaceOf(&access::PlaceOfName));
+    status = method->Admit(caller, request, place_of);
   } else {
     status = error::WithCause(absl::PermissionDeniedError("Nobody may call this method."),
                               method.status().message());

@@ -30,8 +30,8 @@ class InterceptorFactory;
 // A service and its full name, e.g. {QuotaService::service_full_name(), &handlers}.
 struct NamedService {
   std::string name = {};
-  grpc::Service* service = nullptr;  // not owned; must outlive the Server
-  access::PlaceOf place_of = {};     // of its resources; null: their names say it
+  grpc::Service* service = nullptr;                 // not owned; must outlive the Server
+  access::PlaceOf place_of = &access::PlaceOfName;  // of its resources
 };
 
 struct ServerOptions {

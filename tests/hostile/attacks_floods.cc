@@ -32,12 +32,8 @@ class Caller {
   enum class Rpc { kGetQuota, kSyncHolding };
 
   Caller(const MiniMuster& muster, const std::string& name, Rpc rpc) : rpc_(rpc) {
-    for (int i = 0; i < kChannels; ++i) {
-      grpc::ChannelArguments own;
-      own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-      stubs_.push_back(quota::v1::QuotaService::NewStub(
-          grpc::CreateCustomChannel(muster.address(), muster.CredentialsOf(name), own)));
-    }
+    for (int i = 0; i < kChannels; ++i)
+      stubs_.push_back(quota::v1::QuotaService::NewStub(OwnChannel(muster, name)));
     get_.set_name(kQuota);
     sync_.mutable_holding()->set_name(absl::StrCat(kQuota, "/holdings/flood"));
     sync_.mutable_holding()->set_generation(1);
