@@ -124,13 +124,6 @@ class FaultPlan {
     MutexLock lock(mutex_);
     while (counts_.count(site) == 0) called_.Wait(mutex_);
   }
-  // Waits until it is called once more.
-  void AwaitNext(const std::string& site) {
-    MutexLock lock(mutex_);
-    const int before = counts_[site];
-    while (counts_[site] == before) called_.Wait(mutex_);
-  }
-
   std::map<std::string, int> counts() const {
     MutexLock lock(mutex_);
     return counts_;

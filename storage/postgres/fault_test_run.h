@@ -163,10 +163,11 @@ class FaultRun {
   }
 
   // A read must show what was committed before it. One that failed is tried again when the replica
-  // has looked for the database anew.
+  // has found the database anew.
   void Read(const std::string& name) {
     Attempt("read", [&, first = true]() mutable {
-      if (!std::exchange(first, false)) plan_->AwaitNext("peek/journal_peek");
+      if (!std::exchange(first, false))
+        testing::Until([&] { return lanes_.at(name)->ready(); }, name + " finds the database");
       std::promise<absl::Status> done;
       lanes_.at(name)->Read([&](const absl::Status& status, const State* state, int64_t revision) {
         if (status.ok()) {
