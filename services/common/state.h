@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -118,9 +119,25 @@ class StateBase {
     (ForEachOfUnder<Rows>(wanted, prefix, f), ...);
   }
 
+  // The row with that key, of the kinds that `wanted(kind)` is true for.
+  template <class Wanted>
+  std::optional<Revised<Change>> FindKey(const Wanted& wanted, absl::string_view key) const {
+    std::optional<Revised<Change>> found;
+    (FindKeyOf<Rows>(wanted, key, found), ...);
+    return found;
+  }
+
   size_t size() const { return (table<Rows>().size() + ...); }
 
  private:
+  template <class Row, class Wanted>
+  void FindKeyOf(const Wanted& wanted, absl::string_view key,
+                 std::optional<Revised<Change>>& found) const {
+    if (!wanted(absl::string_view(Row::kKind))) return;
+    if (const Versioned<Row>* row = table<Row>().FindVersioned(key))
+      found = Revised<Change>{Change{std::string(key), row->row}, row->revision};
+  }
+
   template <class Row, class F>
   void ForEachOf(F& f) const {
     for (const auto& [key, versioned] : table<Row>().rows()) {
@@ -190,8 +207,8 @@ class StagedState {
 
   // What was changed, in order, with revisions base + 1, base + 2, ...
   const std::vector<Revised<Change>>& changes() const { return changes_; }
-  // The resource as it was before changes()[i].
-  const Change& before(size_t i) const { return undo_[i].change; }
+  // The resource as it was before changes()[i], with the revision that it had; 0: there was none.
+  const Revised<Change>& before(size_t i) const { return undo_[i]; }
   // The revision of the last change.
   int64_t revision() const { return base_ + static_cast<int64_t>(changes_.size()); }
 

@@ -15,12 +15,22 @@ namespace muster::rpc {
 namespace {
 
 constexpr char kRequestIdHeader[] = "x-request-id";
+constexpr char kReasonHeader[] = "x-muster-reason";
 constexpr char kTraceHeader[] = "traceparent";
 
 bool IsRequestId(absl::string_view text) {
   return !text.empty() && text.size() <= kMaxRequestIdBytes &&
          std::all_of(text.begin(), text.end(),
                      [](unsigned char c) { return absl::ascii_isgraph(c); });
+}
+
+// gRPC lets every byte through.
+std::string Printable(absl::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = '?';
+  }
+  return result;
 }
 
 }  // namespace
@@ -36,6 +46,7 @@ CallInfo ReadCallInfo(grpc::ServerContextBase& context) {
   CallInfo info;
   const absl::string_view given = ReadHeader(context, kRequestIdHeader);
   info.request_id = IsRequestId(given) ? std::string(given) : NewId();
+  info.reason = Printable(ReadHeader(context, kReasonHeader).substr(0, kMaxReasonBytes));
   static const std::string* const key = new std::string(kRequestIdHeader);
   context.AddInitialMetadata(*key, info.request_id);
   const auto caller =

@@ -16,11 +16,13 @@ namespace muster::rpc {
 // that it calls.
 struct CallInfo {
   std::string request_id = {};
+  std::string reason =
+      {};  // why the caller does it, in its own words (`x-muster-reason`); empty: it does not say
   TraceContext trace = {};  // this server's own span: of the caller's trace, or of one begun here
   uint64_t parent_span_id = 0;  // the caller's; 0: the trace begins here
 };
 
-// Reads both headers (what is no `traceparent` is as if there was none) and puts `x-request-id` into the answer's initial metadata. Must be called
+// Reads its headers (what is no `traceparent` is as if there was none; of a reason the first kMaxReasonBytes count) and puts `x-request-id` into the answer's initial metadata. Must be called
 // before anything is sent.
 CallInfo ReadCallInfo(grpc::ServerContextBase& context);
 

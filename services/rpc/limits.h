@@ -70,6 +70,8 @@ inline constexpr size_t kMaxErrorMessageBytes = 1024;
 inline constexpr size_t kMaxErrorDetailBytes = 4096;
 // A longer `x-request-id` is replaced by one of ours.
 inline constexpr size_t kMaxRequestIdBytes = 128;
+// Of the header `x-muster-reason`; what is longer is cut off.
+inline constexpr size_t kMaxReasonBytes = 256;
 
 // Access log lines of failed calls a second; more are counted, and told with the next line.
 inline constexpr int kMaxFailureLinesPerSecond = 100;

@@ -87,6 +87,7 @@ class UnaryCall final : public OpenCall, public grpc::ServerUnaryReactor {
   absl::Time deadline() const { return deadline_; }
   bool gone() const { return cancelled_ || answered_.load(std::memory_order_acquire); }
   const CallInfo& info() const { return accounting_.info(); }
+  absl::string_view method_name() const { return accounting_.method_name(); }
   const std::shared_ptr<const access::Caller>& caller() const { return accounting_.caller(); }
 
  private:
@@ -120,6 +121,15 @@ std::optional<absl::Status> Refusal(const UnaryCall& call) { return call.refusal
 
 uint64_t TurnOf(const UnaryCall& call) {
   return call.caller() == nullptr ? 0 : access::TurnOf(*call.caller());
+}
+
+Author AuthorOf(const UnaryCall& call) {
+  const CallInfo& info = call.info();
+  return {.principal = call.caller() == nullptr ? "" : call.caller()->principal,
+          .method = std::string(call.method_name()),
+          .request_id = info.request_id,
+          .reason = info.reason,
+          .trace_id = info.trace.valid() ? info.trace.TraceId() : ""};
 }
 
 void HandlerThrew(UnaryCall& call, const char* what) {

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/access/caller.h"
+#include "services/common/author.h"
 #include "services/common/current_caller.h"
 #include "services/rpc/call_info.h"
 
@@ -95,6 +96,8 @@ grpc::ServerUnaryReactor* ReactorOf(UnaryCall& call);
 std::optional<absl::Status> Refusal(const UnaryCall& call);
 // With whose calls its commands take turns.
 uint64_t TurnOf(const UnaryCall& call);
+// In whose name it changes what it changes.
+Author AuthorOf(const UnaryCall& call);
 // The handler let an exception out: logs it and answers INTERNAL if nobody did.
 void HandlerThrew(UnaryCall& call, const char* what);
 }  // namespace internal
@@ -110,7 +113,8 @@ grpc::ServerUnaryReactor* Unary(grpc::CallbackServerContext* context, F&& handle
       responder.Finish(*refusal);
     } else {
       const CurrentTrace scope(responder.info().trace);
-      const CurrentCaller caller(internal::TurnOf(*call));
+      const auto author = [&] { return internal::AuthorOf(*call); };
+      const CurrentCaller caller(internal::TurnOf(*call), author);
       std::forward<F>(handle)(std::move(responder));
     }
   } catch (const std::exception& e) {

@@ -18,6 +18,7 @@
 #include "services/common/state.h"
 #include "services/common/steady_clock.h"
 #include "services/common/trace_context.h"
+#include "storage/postgres/commit_authors.h"
 #include "storage/postgres/commit_queue.h"
 #include "storage/postgres/commit_traces.h"
 #include "storage/postgres/history.h"
@@ -78,6 +79,7 @@ class Batch {
   absl::Duration spent_ = absl::ZeroDuration();  // on decisions
   std::vector<JournalRow> rows_;
   CommitTraces traces_;
+  CommitAuthors authors_;
 };
 
 inline absl::Status HistoryLost() {
@@ -97,6 +99,7 @@ void Batch<State>::Decide(LaneCommand<State>& command) {
   command.status = Run(command);
   if (!command.status.ok()) staged_.RollBack(mark);
   traces_.Add(staged_.revision(), command.trace);
+  if (staged_.Mark() > mark) authors_.Add(staged_.revision(), command.author);
   spent_ += TheSteadyClock()->Now() - began;
 }
 
@@ -121,7 +124,7 @@ void Batch<State>::Store(Transaction& tx, const storage::Store<State>& store) {
   journal::Move(tx, from_, staged_.revision(), id_, now_);
   store.Write(tx, LastPerKey());
   rows_ = ToJournal(store);
-  journal::Append(tx, rows_, id_);
+  journal::Append(tx, rows_, id_, authors_.Encode());
 }
 
 template <class State>
@@ -154,8 +157,10 @@ template <class State>
 std::vector<JournalRow> Batch<State>::ToJournal(const storage::Store<State>& store) const {
   std::vector<JournalRow> rows;
   rows.reserve(changes().size());
-  for (const auto& change : changes()) {
+  for (size_t i = 0; i < changes().size(); ++i) {
+    const auto& change = changes()[i];
     JournalRow row{change.revision, std::string(change.change.kind()), change.change.key};
+    row.previous = staged_.before(i).revision;
     if (!change.change.deleted())
       row.bytes = std::make_shared<const std::string>(store.Encode(change));
     rows.push_back(std::move(row));

@@ -12,6 +12,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "services/common/author.h"
 #include "services/common/current_caller.h"
 #include "services/common/error.h"
 #include "services/common/mutex.h"
@@ -43,7 +44,8 @@ struct LaneCommand {
   std::string incarnation = {};
   absl::Status status = {};                  // what Decide said
   TraceContext trace = CurrentTrace::Get();  // of whoever submits it
-  uint64_t caller = CurrentCaller::Get();    // whose turn it takes
+  uint64_t caller = CurrentCaller::Turn();   // whose turn it takes
+  Author author = CurrentCaller::GetAuthor();
 };
 
 // What the lane's thread is to do: commands, which it takes in batches, of all callers in turns; looks at

@@ -57,15 +57,16 @@ class CommitQueueTest : public ::testing::Test {
 
 TEST_F(CommitQueueTest, CallersTakeTurnsAndNoneFillsTheQueue) {
   options_.max_queue = 10;
+  const auto author = [] { return Author(); };
   {
-    const CurrentCaller scope(1);
+    const CurrentCaller scope(1, author);
     for (const char* name : {"a1", "a2", "a3", "a4", "a5", "a6"}) Submit(name);
     EXPECT_EQ(answers_, Names());
     Submit("a7");
     EXPECT_EQ(answers_, (Names{"a7: Too many requests wait to be committed."}));
   }
   {
-    const CurrentCaller scope(2);
+    const CurrentCaller scope(2, author);
     Submit("b1");
   }
   Submit("own");

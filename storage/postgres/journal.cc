@@ -33,10 +33,11 @@ constexpr Statement kMove = {"journal_move",
                              " SELECT 1 / count(*) FROM moved"};
 constexpr Statement kAppend = {
     "journal_append",
-    "INSERT INTO journal (revision, batch, kind, key, change)"
-    " SELECT c.revision, $1, c.kind, c.key, c.change"
-    " FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[]) AS c (revision, kind, key, "
-    "change)"};
+    "WITH whose AS (INSERT INTO journal_author (last_revision, authors) VALUES ($7, $8))"
+    " INSERT INTO journal (revision, batch, kind, key, change, previous)"
+    " SELECT c.revision, $1, c.kind, c.key, c.change, c.previous"
+    " FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::bigint[])"
+    " AS c (revision, kind, key, change, previous)"};
 constexpr char kRename[] =
     "UPDATE journal_head SET incarnation = replace(gen_random_uuid()::text, '-', '')";
 constexpr Statement kCompactHead = {"journal_compact_head",
@@ -44,7 +45,9 @@ constexpr Statement kCompactHead = {"journal_compact_head",
                                     "compacted_revision < $1 AND revision >= $1"};
 constexpr Statement kCompact = {
     "journal_compact",
-    "DELETE FROM journal WHERE revision <= (SELECT compacted_revision FROM journal_head)"};
+    "WITH whose AS (DELETE FROM journal_author"
+    " WHERE last_revision <= (SELECT compacted_revision FROM journal_head))"
+    " DELETE FROM journal WHERE revision <= (SELECT compacted_revision FROM journal_head)"};
 constexpr Statement kNotify = {"journal_notify", "SELECT pg_notify($1, $2)"};
 
 Head ToHead(const pqxx::row& row) {
@@ -92,19 +95,22 @@ void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_
            {from.revision, from.batch, from.incarnation, revision, batch, ToSqlTime(commit_time)});
 }
 
-void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch) {
-  SqlArray revisions("bigint"), kinds("text"), keys("text"), changes("bytea");
+void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch,
+            absl::string_view authors) {
+  SqlArray revisions("bigint"), kinds("text"), keys("text"), changes("bytea"), previous("bigint");
   for (const JournalRow& row : rows) {
     revisions.Add(row.revision);
     kinds.Add(row.kind);
     keys.Add(row.key);
+    previous.Add(row.previous);
     if (row.bytes == nullptr) {
       changes.AddNull();
     } else {
       changes.AddBytes(*row.bytes);
     }
   }
-  tx.Queue(kAppend, {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param()});
+  tx.Queue(kAppend, {batch, revisions.Param(), kinds.Param(), keys.Param(), changes.Param(),
+                     previous.Param(), rows.back().revision, SqlParam(std::string(authors), true)});
 }
 
 void Rename(Transaction& tx) { tx.Exec(kRename); }

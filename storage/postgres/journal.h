@@ -42,6 +42,8 @@ struct JournalRow {
   std::string key = {};
   std::shared_ptr<const std::string> bytes = {};  // null: the resource is gone
   std::string batch = {};                         // set by Read
+  int64_t previous =
+      0;  // for Append: the revision of the resource's change before this; 0: there was none
 };
 
 // The journal of one schema: tables `journal_head` and `journal` (migrations/<schema>/0001_*.sql).
@@ -65,14 +67,15 @@ void ChangesNothing(Transaction& tx);
 // and the runner says FAILED_PRECONDITION.
 void Move(Transaction& tx, const Position& from, int64_t revision, absl::string_view batch,
           absl::Time commit_time);
-// Appends `rows`, to which the head was moved.
-void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch);
+// Appends `rows`, at least one, to which the head was moved, with who made them (CommitAuthors::Encode).
+void Append(Transaction& tx, absl::Span<const JournalRow> rows, absl::string_view batch,
+            absl::string_view authors);
 // Names the history anew.
 void Rename(Transaction& tx);
 // Changes up to `revision` are forgotten: watches can no longer begin before it. Never beyond the
 // head.
 void MoveCompacted(Transaction& tx, int64_t revision);
-// Deletes the rows of forgotten changes.
+// Deletes the rows of forgotten changes, and who made them.
 void DeleteCompacted(Transaction& tx);
 // Tells the tailers of other processes that the head is at `revision`. To be sent after the commit.
 void Notify(Transaction& tx, absl::string_view channel, int64_t revision);

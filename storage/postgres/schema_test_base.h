@@ -33,7 +33,7 @@ inline std::set<std::string> ColumnsInDatabase(const std::string& schema) {
              "WHERE c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND "
              "c.relnamespace = '",
              schema,
-             "'::regnamespace AND c.relname NOT IN ('journal', 'journal_head', "
+             "'::regnamespace AND c.relname NOT IN ('journal', 'journal_author', 'journal_head', "
              "'lease_heartbeat', 'schema_migration')")))
       columns.insert(row[0].c_str());
     return absl::OkStatus();

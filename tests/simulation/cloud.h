@@ -231,7 +231,7 @@ void ForEachChanged(const StagedState<State>& staged, F f) {
   for (size_t i = 0; i < staged.changes().size(); ++i) {
     const Pointer* after = std::get_if<Pointer>(&staged.changes()[i].change.row);
     if (after == nullptr) continue;
-    f(std::get<Pointer>(staged.before(i).row).get(), after->get());
+    f(std::get<Pointer>(staged.before(i).change.row).get(), after->get());
   }
 }
 

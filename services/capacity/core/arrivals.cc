@@ -35,7 +35,8 @@ ByClass ArrivedAfter(const StagedState<State>& staged, size_t mark) {
     const Row* after = std::get_if<Row>(&staged.changes()[i].change.row);
     if (after == nullptr || *after == nullptr) continue;
     const MachineRow& at_last = *staged.state().FindMachine((*after)->id);
-    const auto since = CameAfter(std::get<Row>(staged.before(i).row).get(), **after, at_last);
+    const auto since =
+        CameAfter(std::get<Row>(staged.before(i).change.row).get(), **after, at_last);
     if (!since) continue;
     for (const ComputeClass one : {ComputeClass::kDefault, ComputeClass::kSpot}) {
       const bool taken = !at_last.claim.empty() && at_last.compute_class == ComputeClass::kDefault;

@@ -167,7 +167,7 @@ std::map<std::string, std::vector<std::string>> GrantsAfter(const StagedState<St
   for (size_t i = mark; i < staged.changes().size(); ++i) {
     const Row* after = std::get_if<Row>(&staged.changes()[i].change.row);
     if (after == nullptr || *after == nullptr || (*after)->claim.empty()) continue;
-    const Row& before = std::get<Row>(staged.before(i).row);
+    const Row& before = std::get<Row>(staged.before(i).change.row);
     if (before != nullptr && before->claim == (*after)->claim) continue;
     if (staged.state().FindMachine((*after)->id)->claim != (*after)->claim) continue;
     grants[(*after)->claim].push_back((*after)->id);

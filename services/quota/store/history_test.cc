@@ -17,7 +17,8 @@ class QuotaHistoryTest : public QuotaLaneTest {
     database_.Execute(absl::StrCat(
         "BEGIN; SELECT 1 FROM quota.journal_head FOR UPDATE;"
         "DELETE FROM quota.journal WHERE revision > ",
-        revision, "; DELETE FROM quota.holding WHERE revision > ", revision,
+        revision, "; DELETE FROM quota.journal_author WHERE last_revision > ", revision,
+        "; DELETE FROM quota.holding WHERE revision > ", revision,
         "; DELETE FROM quota.quota WHERE revision > ", revision,
         "; UPDATE quota.journal_head SET revision = ", revision,
         ", batch = coalesce((SELECT batch FROM quota.journal WHERE revision = ", revision,

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <muster/type/v1/change_authors.pb.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "services/common/author.h"
+
+namespace muster::storage {
+
+// Who made which changes of a batch, as the journal keeps it: muster.type.v1.ChangeAuthors.
+class CommitAuthors {
+ public:
+  // Of all changes after those that were added before, up to `last_revision`.
+  void Add(int64_t last_revision, const Author& author);
+  std::string Encode() const { return message_.SerializeAsString(); }
+
+  // Whose change `revision` is, by what Encode made. All empty: it does not say, or cannot be read.
+  static Author Find(absl::string_view encoded, int64_t revision);
+
+ private:
+  type::v1::ChangeAuthors message_;
+  absl::flat_hash_map<std::string, int32_t> principals_;
+  absl::flat_hash_map<std::string, int32_t> methods_;
+};
+
+}  // namespace muster::storage

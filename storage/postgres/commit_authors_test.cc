@@ -1,0 +1,40 @@
+#include "storage/postgres/commit_authors.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::storage {
+namespace {
+
+TEST(CommitAuthorsTest, KnowsWhoseChangeEachRevisionIs) {
+  const Author ann{"ann", "/s/Scale", "r1", "why not", "4bf9"};
+  const Author itself;
+  const Author again{"ann", "/s/Delete", "r2"};
+  CommitAuthors authors;
+  authors.Add(5, ann);
+  authors.Add(6, itself);
+  authors.Add(9, again);
+  const std::string encoded = authors.Encode();
+  EXPECT_EQ(CommitAuthors::Find(encoded, 4), ann);
+  EXPECT_EQ(CommitAuthors::Find(encoded, 5), ann);
+  EXPECT_EQ(CommitAuthors::Find(encoded, 6), itself);
+  EXPECT_EQ(CommitAuthors::Find(encoded, 7), again);
+  EXPECT_EQ(CommitAuthors::Find(encoded, 9), again);
+  EXPECT_EQ(CommitAuthors::Find(encoded, 10), Author());
+  type::v1::ChangeAuthors message;
+  ASSERT_TRUE(message.ParseFromString(encoded));
+  EXPECT_EQ(message.principals_size(), 2);
+  EXPECT_EQ(message.methods_size(), 3);
+}
+
+TEST(CommitAuthorsTest, WhatCannotBeReadIsNobodys) {
+  EXPECT_EQ(CommitAuthors::Find("", 1), Author());
+  EXPECT_EQ(CommitAuthors::Find("\xff\xff", 1), Author());
+  type::v1::ChangeAuthors message;
+  message.add_commands()->set_last_revision(1);
+  message.mutable_commands(0)->set_principal(7);
+  message.mutable_commands(0)->set_method(-1);
+  EXPECT_EQ(CommitAuthors::Find(message.SerializeAsString(), 1), Author());
+}
+
+}  // namespace
+}  // namespace muster::storage
