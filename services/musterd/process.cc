@@ -25,6 +25,7 @@
 #include "services/musterd/access_handlers.h"
 #include "services/musterd/database_metrics.h"
 #include "services/musterd/debug_handlers.h"
+#include "services/musterd/history_handlers.h"
 #include "services/musterd/lane_metrics.h"
 #include "services/page/page.h"
 #include "services/quota/core/place.h"
@@ -51,6 +52,19 @@ std::string OwnAddress(const std::string& listen, int port) {
   if (host == "0.0.0.0") return absl::StrCat("127.0.0.1:", port);
   if (host == "[::]") return absl::StrCat("[::1]:", port);
   return absl::StrCat(host, ":", port);
+}
+
+template <class Lane>
+History HistoryOf(Lane& lane) {
+  return {[&lane](const std::string& name, int64_t newest, int64_t limit, absl::Time deadline) {
+            return lane.ListChanges(name, newest, limit, deadline);
+          },
+          [&lane](const std::string& name, const storage::Moment& then, absl::Time deadline) {
+            return lane.GetPast(name, then, deadline);
+          },
+          [&lane](const std::string& kind, const std::string& bytes) {
+            return lane.store().Parse(kind, bytes);
+          }};
 }
 
 }  // namespace
@@ -134,6 +148,7 @@ void Process::AddPart(absl::string_view name, const char* full_name, Service& se
                     [&lane] { return lane.ready(); },
                     [&lane] { return lane.stats(); },
                     [&lane] { return lane.Compare(); },
+                    HistoryOf(lane),
                     [&lane] { lane.StopIntake(); },
                     [&lane] { lane.Stop(); }});
   if constexpr (requires { service.auditor(); }) {
@@ -212,6 +227,11 @@ absl::Status Process::StartServer() {
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
   std::vector<rpc::NamedService> asked_about = {{debug::v1::DebugService::service_full_name()}};
   for (const ServicePart& part : parts_) asked_about.push_back(part.rpc);
+  history_ = std::make_unique<HistoryHandlers>(&parts_);
+  const rpc::NamedService history = {
+      history::v1::HistoryService::service_full_name(), history_.get(),
+      [this](absl::string_view name) { return history_->PlaceOf(name); }};
+  asked_about.push_back(history);
   access_ = std::make_unique<AccessHandlers>(std::move(asked_about));
   rpc::ServerOptions server;
   server.addresses = {options_.listen};
@@ -224,6 +244,7 @@ absl::Status Process::StartServer() {
   };
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
   server.services.push_back({access::v1::AccessService::service_full_name(), access_.get()});
+  server.services.push_back(history);
   server.closed = {std::begin(kOperatorsOnly), std::end(kOperatorsOnly)};
   server.reflection = false;
   ASSIGN_OR_RETURN(server_, rpc::Server::Create(std::move(server)));

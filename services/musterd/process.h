@@ -40,6 +40,7 @@ class QuotaService;
 namespace muster::musterd {
 
 class AccessHandlers;
+class HistoryHandlers;
 class DatabaseMetrics;
 class DebugHandlers;
 
@@ -120,6 +121,7 @@ class Process {
   std::unique_ptr<lifecycle::LifecycleService> lifecycle_;
   std::vector<ServicePart> parts_;
   std::unique_ptr<AccessHandlers> access_;
+  std::unique_ptr<HistoryHandlers> history_;
   std::unique_ptr<DebugHandlers> debug_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Server> operator_server_;

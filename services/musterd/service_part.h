@@ -1,15 +1,34 @@
 #pragma once
 
+#include <google/protobuf/message.h>
+
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "services/rpc/server.h"
 #include "storage/postgres/auditor.h"
+#include "storage/postgres/change_log.h"
 #include "storage/postgres/lane_db.h"
 
 namespace muster::musterd {
+
+// What a service's journal knows (storage::LaneChanges).
+struct History {
+  std::function<absl::StatusOr<storage::ChangeLog>(const std::string& name, int64_t newest,
+                                                   int64_t limit, absl::Time deadline)>
+      list = {};
+  std::function<absl::StatusOr<storage::ChangeLog>(
+      const std::string& name, const storage::Moment& then, absl::Time deadline)>
+      get_past = {};
+  // Null: not understood.
+  std::function<std::unique_ptr<google::protobuf::Message>(const std::string& kind,
+                                                           const std::string& bytes)>
+      parse = {};
+};
 
 // One service in this process, as health, metrics and the debug service see it.
 struct ServicePart {
@@ -18,6 +37,7 @@ struct ServicePart {
   std::function<bool()> ready = {};
   std::function<storage::LaneStats()> stats = {};
   std::function<absl::StatusOr<storage::Comparison>()> compare = {};
+  History history = {};
   std::function<void()> stop_intake = {};  // of its lane
   std::function<void()> stop = {};         // ends its lane
   // Null: it does not audit itself.

@@ -25,6 +25,7 @@
 #include "storage/postgres/history.h"
 #include "storage/postgres/journal_follower.h"
 #include "storage/postgres/lane_audit.h"
+#include "storage/postgres/lane_changes.h"
 #include "storage/postgres/lane_clock.h"
 #include "storage/postgres/lane_context.h"
 #include "storage/postgres/lane_db.h"
@@ -135,6 +136,17 @@ class CommitLane {
   // state. UNAVAILABLE: the database is away.
   absl::StatusOr<AuditReport> Audit(const Check& check) { return audit_.Audit(check); }
 
+  // What the journal knows of one resource; block. See LaneChanges.
+  absl::StatusOr<ChangeLog> ListChanges(const std::string& key, int64_t newest, int64_t limit,
+                                        absl::Time deadline) {
+    return changes_.List(key, newest, limit, deadline);
+  }
+  absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
+                                    absl::Time deadline) {
+    return changes_.GetPast(key, then, deadline);
+  }
+  const Store<State>& store() const { return store_; }
+
   // Forgets the journal up to `revision`, so that it does not grow for ever. Blocks.
   absl::Status Compact(int64_t revision) { return db_.Compact(revision); }
   // The lane does so by itself with what is older than LaneOptions::journal_keep, a chunk at a
@@ -172,6 +184,7 @@ class CommitLane {
   JournalFollower<State> follower_;
   BatchCommitter<State> committer_;
   LaneAudit<State> audit_;
+  LaneChanges<State> changes_;
   std::chrono::steady_clock::time_point tend_at_ = {};
   std::thread thread_;
 };
@@ -192,7 +205,8 @@ CommitLane<State>::CommitLane(LaneOptions options, const Store<State>* store, co
       publisher_(memory_, watchers_, reads_),
       follower_(Context(), publisher_),
       committer_(Context(), publisher_, follower_, answers_),
-      audit_(Context(), reads_, queue_) {}
+      audit_(Context(), reads_, queue_),
+      changes_(Context(), reads_) {}
 
 template <class State>
 absl::StatusOr<std::unique_ptr<CommitLane<State>>> CommitLane<State>::Create(

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "services/common/error.h"
-#include "services/common/mutex.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 #include "storage/postgres/auditor.h"
@@ -146,27 +144,12 @@ absl::StatusOr<AuditReport> LaneAudit<State>::Audit(const Check& check) {
 
 template <class State>
 absl::Status LaneAudit<State>::CopyState(State& copy, Position& at) {
-  struct Waiting {
-    Mutex mutex;
-    CondVar over;
-    std::optional<absl::Status> status MUSTER_GUARDED_BY(mutex);
-  };
-  Waiting waiting;
-  reads_.Read(
-      // Where the status is OK, memory is held for reading.
-      [&](const absl::Status& status) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-        if (status.ok()) {
-          copy = memory_.held();
-          at = memory_.held_at();
-        }
-        MutexLock lock(waiting.mutex);
-        waiting.status = status;
-        waiting.over.Signal();
-      },
-      absl::InfiniteFuture());
-  MutexLock lock(waiting.mutex);
-  while (!waiting.status.has_value()) waiting.over.Wait(waiting.mutex);
-  return *waiting.status;
+  return ReadNow(reads_, absl::InfiniteFuture(),
+                 // Memory is held for reading.
+                 [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+                   copy = memory_.held();
+                   at = memory_.held_at();
+                 });
 }
 
 template <class State>

@@ -1,6 +1,7 @@
 #include "storage/postgres/read_barrier.h"
 
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -143,6 +144,26 @@ void ReadBarrier::AnswerReads(std::vector<PendingRead>& unasked,
   }
   unasked = std::move(again);
   waiting = std::move(still);
+}
+
+absl::Status ReadNow(ReadBarrier& reads, absl::Time deadline, absl::FunctionRef<void()> show) {
+  struct Waiting {
+    Mutex mutex;
+    CondVar over;
+    std::optional<absl::Status> status MUSTER_GUARDED_BY(mutex);
+  };
+  Waiting waiting;
+  reads.Read(
+      [&](const absl::Status& status) {
+        if (status.ok()) show();
+        MutexLock lock(waiting.mutex);
+        waiting.status = status;
+        waiting.over.Signal();
+      },
+      deadline);
+  MutexLock lock(waiting.mutex);
+  while (!waiting.status.has_value()) waiting.over.Wait(waiting.mutex);
+  return *waiting.status;
 }
 
 }  // namespace muster::storage

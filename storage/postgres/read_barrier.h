@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "services/common/mutex.h"
@@ -15,6 +16,11 @@
 #include "storage/postgres/served_position.h"
 
 namespace muster::storage {
+
+class ReadBarrier;
+
+// Waits for a read, and calls `show` where memory may be read. Errors as ReadBarrier::Done.
+absl::Status ReadNow(ReadBarrier& reads, absl::Time deadline, absl::FunctionRef<void()> show);
 
 // Linearizable reads: one is answered once memory shows every change that was committed before it
 // came. All that come while the journal's head is being asked share the next question. On a thread

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <google/protobuf/message.h>
+
+#include <memory>
 #include <string>
 
 #include "absl/functional/function_ref.h"
@@ -36,6 +39,10 @@ class Store {
   // The way back. `bytes` is null for a deletion. INTERNAL when kind or bytes are not understood.
   virtual absl::StatusOr<Change> Decode(absl::string_view kind, absl::string_view key,
                                         const std::string* bytes) const = 0;
+
+  // What Encode made, as the API's message. Null: not understood.
+  virtual std::unique_ptr<google::protobuf::Message> Parse(absl::string_view kind,
+                                                           const std::string& bytes) const = 0;
 };
 
 }  // namespace muster::storage

@@ -46,6 +46,7 @@ struct Stored {
   SqlTable<Row> table;
   std::function<std::string(const Versioned<Row>&)> encode;
   std::function<absl::StatusOr<Row>(absl::string_view key, absl::string_view bytes)> decode;
+  const google::protobuf::Message* prototype = nullptr;  // of what `encode` gives
 };
 
 template <class Row>
@@ -64,7 +65,8 @@ Stored<Row> StoredAs(SqlTable<Row> table, ToProto to_proto, FromProto from_proto
             if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
               return NotA<Row>(key);
             return from_proto(message);
-          }};
+          },
+          &Message::default_instance()};
 }
 
 template <class State, class Change = typename State::Change>
@@ -115,6 +117,18 @@ class TableStore<State, ChangeOf<Rows...>> : public Store<State> {
     };
     (decode_if.template operator()<Rows>(), ...);
     return change;
+  }
+
+  std::unique_ptr<google::protobuf::Message> Parse(absl::string_view kind,
+                                                   const std::string& bytes) const override {
+    std::unique_ptr<google::protobuf::Message> message;
+    const auto parse_if = [&]<class Row>() {
+      if (kind != Row::kKind) return;
+      message.reset(Kind<Row>().prototype->New());
+      if (!message->ParseFromString(bytes)) message = nullptr;
+    };
+    (parse_if.template operator()<Rows>(), ...);
+    return message;
   }
 
   // All tables, those of lists included.

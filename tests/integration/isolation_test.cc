@@ -9,6 +9,7 @@
 #include <muster/capacity/v1/capacity_service.pb.h>
 #include <muster/configuration/v1/configuration_service.pb.h>
 #include <muster/debug/v1/debug_service.pb.h>
+#include <muster/history/v1/history_service.pb.h>
 
 #include <algorithm>
 #include <fstream>
@@ -44,7 +45,8 @@ std::vector<const MethodDescriptor*> AllMethods() {
   for (const Descriptor* message :
        {access::v1::GetCallerRequest::descriptor(), capacity::v1::GetZoneRequest::descriptor(),
         configuration::v1::GetReleaseRequest::descriptor(), debug::v1::PingRequest::descriptor(),
-        lifecycle::v1::GetNodeRequest::descriptor(), quota::v1::GetQuotaRequest::descriptor()}) {
+        history::v1::GetPastRequest::descriptor(), lifecycle::v1::GetNodeRequest::descriptor(),
+        quota::v1::GetQuotaRequest::descriptor()}) {
     const auto* service = message->file()->service(0);
     for (int i = 0; i < service->method_count(); ++i) methods.push_back(service->method(i));
   }

@@ -34,6 +34,10 @@ class SlowStore final : public Store<quota::State> {
                                 const std::string* bytes) const override {
     return store_->Decode(kind, key, bytes);
   }
+  std::unique_ptr<google::protobuf::Message> Parse(absl::string_view kind,
+                                                   const std::string& bytes) const override {
+    return store_->Parse(kind, bytes);
+  }
 
   void Hold() { hold_ = true; }
   void AwaitLoad() { testing::Await(begun_.get_future(), "a load"); }

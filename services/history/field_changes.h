@@ -1,0 +1,24 @@
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <vector>
+
+namespace muster::history {
+
+// One field of a message, or one element of a list or map, that two messages have otherwise.
+struct FieldChange {
+  std::string path = {};    // e.g. `spec.nodes`, `taints[0].key`, `labels[team]`
+  std::string before = {};  // empty: not set
+  std::string after = {};   // empty: not set
+
+  friend bool operator==(const FieldChange&, const FieldChange&) = default;
+};
+
+// What changed from `before` to `after`, two messages of one type, in order of their fields. An element of a list is known by its
+// place.
+std::vector<FieldChange> FieldChangesOf(const google::protobuf::Message& before,
+                                        const google::protobuf::Message& after);
+
+}  // namespace muster::history

@@ -1,0 +1,266 @@
+#include "services/musterd/history_handlers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/access/method_access.h"
+#include "services/common/error.h"
+#include "services/common/faults.h"
+#include "services/common/status_macros.h"
+#include "services/common/timestamp.h"
+#include "services/history/field_changes.h"
+#include "services/rpc/page.h"
+
+namespace muster::musterd {
+namespace {
+
+using storage::ChangeLog;
+using storage::LoggedChange;
+
+constexpr int kThreads = 2;
+constexpr size_t kMostWaiting = 64;
+constexpr int kMostOfACaller = 8;
+
+constexpr int kDefaultChanges = 50;
+constexpr int kMostChanges = 200;
+constexpr size_t kMostFields = 100;
+constexpr size_t kMostValueBytes = 1'000;
+
+// Who keeps the resources whose names end with such a collection and an id.
+struct Collection {
+  absl::string_view id;
+  absl::string_view service;
+};
+constexpr Collection kCollections[] = {{"quotas", "quota"},
+                                       {"holdings", "quota"},
+                                       {"zones", "capacity"},
+                                       {"instanceTypes", "capacity"},
+                                       {"machines", "capacity"},
+                                       {"claims", "capacity"},
+                                       {"releases", "configuration"},
+                                       {"nodeProfiles", "configuration"},
+                                       {"poolConfigurations", "configuration"},
+                                       {"clusters", "lifecycle"},
+                                       {"nodePools", "lifecycle"},
+                                       {"nodes", "lifecycle"},
+                                       {"events", "lifecycle"},
+                                       {"leases", "lifecycle"}};
+
+absl::string_view CollectionOf(absl::string_view name) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
+  return parts.size() < 2 ? "" : parts[parts.size() - 2];
+}
+
+void Fill(const Author& author, history::v1::Author& out) {
+  out.set_principal(author.principal);
+  out.set_method(author.method);
+  out.set_request_id(author.request_id);
+  out.set_trace_id(author.trace_id);
+  out.set_reason(author.reason);
+}
+
+history::v1::Change::Type TypeOf(const LoggedChange& change) {
+  if (change.bytes == nullptr) return history::v1::Change::TYPE_DELETED;
+  return change.previous == 0 ? history::v1::Change::TYPE_CREATED
+                              : history::v1::Change::TYPE_UPDATED;
+}
+
+void FillFields(const google::protobuf::Message& before, const google::protobuf::Message& after,
+                history::v1::Change& out) {
+  const std::vector<history::FieldChange> changes = history::FieldChangesOf(before, after);
+  for (size_t i = 0; i < std::min(changes.size(), kMostFields); ++i) {
+    history::v1::Change::Field& field = *out.add_fields();
+    field.set_path(changes[i].path);
+    field.set_before(changes[i].before.substr(0, kMostValueBytes));
+    field.set_after(changes[i].after.substr(0, kMostValueBytes));
+  }
+}
+
+// INTERNAL: the journal cannot be understood.
+absl::Status Fill(const ServicePart& part, const std::string& kind, const LoggedChange& change,
+                  history::v1::Change& out) {
+  out.set_revision(change.revision);
+  SetTimestamp(change.commit_time, out.mutable_change_time());
+  out.set_type(TypeOf(change));
+  Fill(change.author, *out.mutable_author());
+  out.set_before_known(change.previous == 0 || change.before != nullptr);
+  if (change.bytes == nullptr || !out.before_known()) return absl::OkStatus();
+  const auto after = part.history.parse(kind, *change.bytes);
+  const auto before = after == nullptr || change.before == nullptr
+                          ? nullptr
+                          : part.history.parse(kind, *change.before);
+  if (after == nullptr || (change.before != nullptr && before == nullptr))
+    return absl::InternalError(
+        absl::StrCat("The journal's revision ", change.revision, " cannot be read."));
+  const std::unique_ptr<google::protobuf::Message> none(after->New());
+  FillFields(before == nullptr ? *none : *before, *after, out);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<history::v1::ListChangesResponse> ToResponse(
+    const history::v1::ListChangesRequest& request, const ServicePart& part, const ChangeLog& log) {
+  history::v1::ListChangesResponse response;
+  response.set_service(part.name);
+  for (const LoggedChange& change : log.changes)
+    RETURN_IF_ERROR(Fill(part, log.kind, change, *response.add_changes()));
+  if (log.next > 0) {
+    response.set_next_page_token(rpc::PageToken(request, absl::StrCat(log.next)));
+  } else {
+    response.set_complete(!log.changes.empty() && log.changes.back().previous == 0);
+  }
+  return response;
+}
+
+absl::StatusOr<history::v1::GetPastResponse> ToPast(const ServicePart& part, const ChangeLog& log) {
+  const LoggedChange& change = log.changes.front();
+  const auto resource = part.history.parse(log.kind, *change.bytes);
+  if (resource == nullptr)
+    return absl::InternalError(
+        absl::StrCat("The journal's revision ", change.revision, " cannot be read."));
+  history::v1::GetPastResponse past;
+  past.mutable_resource()->PackFrom(*resource);
+  past.set_revision(change.revision);
+  if (change.commit_time != absl::UnixEpoch())
+    SetTimestamp(change.commit_time, past.mutable_change_time());
+  Fill(change.author, *past.mutable_author());
+  return past;
+}
+
+int SizeOf(const history::v1::ListChangesRequest& request, error::Faults& faults) {
+  faults.Require(request.page_size() >= 0, "page_size", "must not be negative.");
+  return request.page_size() == 0 ? kDefaultChanges : std::min(request.page_size(), kMostChanges);
+}
+
+absl::StatusOr<storage::Moment> MomentOf(const history::v1::GetPastRequest& request) {
+  storage::Moment then;
+  switch (request.at_case()) {
+    case history::v1::GetPastRequest::kRevision:
+      if (request.revision() < 1) return error::InvalidField("revision", "must be at least 1.");
+      then.revision = request.revision();
+      return then;
+    case history::v1::GetPastRequest::kTime:
+      if (!IsTimestamp(request.time().seconds(), request.time().nanos()))
+        return error::InvalidField("time", "must be in the years 1 to 9999.");
+      then.time = FromTimestamp(request.time());
+      return then;
+    case history::v1::GetPastRequest::AT_NOT_SET:
+      break;
+  }
+  return error::InvalidField("time", "or `revision` is required.");
+}
+
+}  // namespace
+
+HistoryHandlers::HistoryHandlers(const std::vector<ServicePart>* parts)
+    : parts_(*parts),
+      jobs_(
+          kThreads, [this](Job& job) { Run(job); }, kMostWaiting) {}
+
+Place HistoryHandlers::PlaceOf(absl::string_view name) const {
+  const absl::string_view collection = CollectionOf(name);
+  const ServicePart* part = PartOf(name);
+  // A pool's own: its uid is never another's.
+  const bool of_a_pool = collection == "claims" || collection == "poolConfigurations";
+  return of_a_pool && part != nullptr ? part->rpc.place_of(name) : access::PlaceOfName(name);
+}
+
+const ServicePart* HistoryHandlers::PartOf(absl::string_view name) const {
+  const auto* collection = std::find_if(
+      std::begin(kCollections), std::end(kCollections),
+      [id = CollectionOf(name)](const Collection& candidate) { return candidate.id == id; });
+  if (collection == std::end(kCollections)) return nullptr;
+  const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const ServicePart& candidate) {
+    return candidate.name == collection->service;
+  });
+  return part == parts_.end() ? nullptr : &*part;
+}
+
+grpc::ServerUnaryReactor* HistoryHandlers::ListChanges(
+    grpc::CallbackServerContext* context, const history::v1::ListChangesRequest* request,
+    history::v1::ListChangesResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    error::Faults faults;
+    const ServicePart* part = PartOf(request->name());
+    faults.Require(part != nullptr, "name", "must be the name of a resource that is kept here.");
+    const int size = SizeOf(*request, faults);
+    if (!faults.empty()) return responder.Finish(faults.status());
+    const absl::StatusOr<std::string> token = rpc::ParsePageToken(*request, request->page_token());
+    if (!token.ok()) return responder.Finish(token.status());
+    int64_t newest = 0;
+    if (!token->empty() && !absl::SimpleAtoi(*token, &newest))
+      return responder.Finish(error::InvalidField("page_token", "is not one of this list."));
+    Enqueue(std::move(responder), [part, request = *request, size, newest,
+                                   response](rpc::Responder& waiting) {
+      absl::StatusOr<history::v1::ListChangesResponse> answer = [&] {
+        const auto log = part->history.list(request.name(), newest, size, waiting.deadline());
+        return log.ok() ? ToResponse(request, *part, *log) : log.status();
+      }();
+      waiting.Reply([&] {
+        if (answer.ok()) *response = *std::move(answer);
+        return answer.status();
+      });
+    });
+  });
+}
+
+grpc::ServerUnaryReactor* HistoryHandlers::GetPast(grpc::CallbackServerContext* context,
+                                                   const history::v1::GetPastRequest* request,
+                                                   history::v1::GetPastResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    const ServicePart* part = PartOf(request->name());
+    if (part == nullptr) {
+      return responder.Finish(
+          error::InvalidField("name", "must be the name of a resource that is kept here."));
+    }
+    const absl::StatusOr<storage::Moment> then = MomentOf(*request);
+    if (!then.ok()) return responder.Finish(then.status());
+    Enqueue(std::move(responder),
+            [part, name = request->name(), then = *then, response](rpc::Responder& waiting) {
+              absl::StatusOr<history::v1::GetPastResponse> answer = [&] {
+                const auto log = part->history.get_past(name, then, waiting.deadline());
+                return log.ok() ? ToPast(*part, *log) : log.status();
+              }();
+              waiting.Reply([&] {
+                if (answer.ok()) *response = *std::move(answer);
+                return answer.status();
+              });
+            });
+  });
+}
+
+void HistoryHandlers::Enqueue(rpc::Responder responder, std::function<void(rpc::Responder&)> read) {
+  Job job{std::make_shared<rpc::Responder>(std::move(responder)), {}, std::move(read)};
+  if (const auto caller = job.responder->caller()) job.principal = caller->principal;
+  const std::shared_ptr<rpc::Responder> refused = job.responder;
+  const std::string principal = job.principal;
+  {
+    MutexLock lock(mutex_);
+    int& waiting = waiting_[principal];
+    if (waiting >= kMostOfACaller) {
+      return refused->Finish(
+          error::Make(absl::StatusCode::kResourceExhausted,
+                      absl::StrCat("`", principal, "` waits for ", waiting,
+                                   " answers about the past, as many as one caller may."),
+                      {.reason = "TOO_MANY_CALLS", .retry_after = absl::Milliseconds(100)}));
+    }
+    ++waiting;
+  }
+  if (jobs_.Add(std::move(job))) return;
+  {
+    MutexLock lock(mutex_);
+    if (--waiting_[principal] == 0) waiting_.erase(principal);
+  }
+  refused->Finish(error::Unavailable("Too many ask about the past."));
+}
+
+void HistoryHandlers::Run(Job& job) {
+  if (!job.responder->gone()) job.read(*job.responder);
+  MutexLock lock(mutex_);
+  if (--waiting_[job.principal] == 0) waiting_.erase(job.principal);
+}
+
+}  // namespace muster::musterd

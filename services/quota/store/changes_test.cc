@@ -1,0 +1,190 @@
+// Who changed what, and what was: by the journal of a lane.
+#include <muster/quota/v1/quota.pb.h>
+
+#include "services/common/current_caller.h"
+#include "services/quota/store/lane_test_base.h"
+
+namespace muster::storage {
+namespace {
+
+using ::muster::testing::IsOk;
+using ::muster::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class QuotaChangesTest : public QuotaLaneTest {
+ protected:
+  void SetUp() override {
+    lane_ = &NewLane();
+    ASSERT_THAT(DoAs({.principal = "ann", .reason = "new customer"}, 10, true), IsOk());  // 1
+    clock_.Advance(absl::Seconds(10));
+    ASSERT_THAT(DoAs({.principal = "bob", .request_id = "r2"}, 20), IsOk());  // 2
+    ASSERT_THAT(Do(*lane_, Want("p1", 4)), IsOk());                           // 3: a holding
+    ASSERT_THAT(DoAs({.principal = "ann"}, 30), IsOk());                      // 4
+  }
+
+  absl::Status DoAs(const Author& who, int64_t limit, bool create = false) {
+    const auto author = [&] { return who; };
+    const CurrentCaller caller(1, author);
+    return Do(*lane_, quota::UpdateQuota{kKey, limit, "", create});
+  }
+  absl::StatusOr<ChangeLog> List(int64_t newest = 0, int64_t limit = 10) {
+    return lane_->ListChanges(QuotaName(kKey), newest, limit, absl::InfiniteFuture());
+  }
+  absl::StatusOr<ChangeLog> Past(const Moment& then) {
+    return lane_->GetPast(QuotaName(kKey), then, absl::InfiniteFuture());
+  }
+  int64_t LimitOf(const std::shared_ptr<const std::string>& bytes) const {
+    if (bytes == nullptr) return -1;
+    const auto message = store_->Parse("quota", *bytes);
+    return dynamic_cast<const quota::v1::Quota&>(*message).limit();
+  }
+  static std::string HoldingOf(const std::string& pool) {
+    return absl::StrCat(QuotaName(kKey), "/holdings/", pool);
+  }
+  static std::vector<int64_t> RevisionsOf(const ChangeLog& log) {
+    std::vector<int64_t> revisions;
+    for (const LoggedChange& change : log.changes) revisions.push_back(change.revision);
+    return revisions;
+  }
+
+  Lane* lane_ = nullptr;
+};
+
+TEST_F(QuotaChangesTest, TheNewestIsFirstAndEachKnowsItsAuthorAndWhatWasBefore) {
+  const auto log = List();
+  ASSERT_THAT(log, IsOk());
+  ASSERT_THAT(RevisionsOf(*log), ElementsAre(4, 2, 1));
+  EXPECT_EQ(log->kind, "quota");
+  EXPECT_EQ(log->next, 0);
+  EXPECT_EQ(log->changes[0].author, (Author{.principal = "ann"}));
+  EXPECT_EQ(log->changes[1].author, (Author{.principal = "bob", .request_id = "r2"}));
+  EXPECT_EQ(log->changes[2].author, (Author{.principal = "ann", .reason = "new customer"}));
+  EXPECT_EQ(LimitOf(log->changes[1].bytes), 20);
+  EXPECT_EQ(LimitOf(log->changes[1].before), 10);
+  EXPECT_EQ(log->changes[1].previous, 1);
+  EXPECT_EQ(log->changes[2].before, nullptr);
+  EXPECT_EQ(log->changes[2].previous, 0);
+  // What the process does of its own accord is nobody's.
+  const auto holding = lane_->ListChanges(HoldingOf("p1"), 0, 10, absl::InfiniteFuture());
+  ASSERT_THAT(holding, IsOk());
+  ASSERT_THAT(holding->changes, SizeIs(1));
+  EXPECT_EQ(holding->changes[0].author, Author());
+}
+
+TEST_F(QuotaChangesTest, PagesFollowOneAnother) {
+  const auto first = List(0, 2);
+  ASSERT_THAT(first, IsOk());
+  EXPECT_THAT(RevisionsOf(*first), ElementsAre(4, 2));
+  EXPECT_EQ(LimitOf(first->changes[1].before), 10);
+  EXPECT_EQ(first->next, 1);
+  const auto second = List(first->next, 2);
+  ASSERT_THAT(second, IsOk());
+  EXPECT_THAT(RevisionsOf(*second), ElementsAre(1));
+  EXPECT_EQ(second->next, 0);
+}
+
+TEST_F(QuotaChangesTest, WhatIsGoneIsStillTold) {
+  ASSERT_THAT(Do(*lane_, quota::DeleteQuota{QuotaName(kKey)}), IsOk());
+  const auto log = List();
+  ASSERT_THAT(log, IsOk());
+  EXPECT_THAT(RevisionsOf(*log), ElementsAre(5, 4, 2, 1));
+  EXPECT_EQ(log->changes[0].bytes, nullptr);
+  EXPECT_EQ(LimitOf(log->changes[0].before), 30);
+  EXPECT_THAT(Past({}), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_EQ(LimitOf(Past({.revision = 4})->changes[0].bytes), 30);
+  // And made anew, it begins anew.
+  ASSERT_THAT(DoAs({}, 5, true), IsOk());
+  EXPECT_EQ(List()->changes[0].previous, 0);
+}
+
+TEST_F(QuotaChangesTest, ThePastIsAsItWas) {
+  EXPECT_EQ(LimitOf(Past({.revision = 1})->changes[0].bytes), 10);
+  EXPECT_EQ(LimitOf(Past({.revision = 3})->changes[0].bytes), 20);
+  EXPECT_EQ(Past({.revision = 3})->changes[0].author.principal, "bob");
+  EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 30);
+  EXPECT_THAT(Past({.revision = 5}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("last revision is 4")));
+  // By the database's clock.
+  const auto log = List();
+  EXPECT_EQ(LimitOf(Past({.time = log->changes[1].commit_time})->changes[0].bytes), 20);
+  EXPECT_THAT(Past({.time = log->changes[2].commit_time - absl::Microseconds(1)}),
+              StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST_F(QuotaChangesTest, WhatTheJournalHasForgottenIsSaidToBeForgotten) {
+  ASSERT_THAT(lane_->Compact(2), IsOk());
+  EXPECT_EQ(CountOf("journal_author"), 2);
+  const auto log = List();
+  ASSERT_THAT(log, IsOk());
+  EXPECT_THAT(RevisionsOf(*log), ElementsAre(4));
+  EXPECT_EQ(log->changes[0].previous, 2);
+  EXPECT_EQ(log->changes[0].before, nullptr);
+  EXPECT_EQ(LimitOf(Past({.revision = 4})->changes[0].bytes), 30);
+  EXPECT_THAT(Past({.revision = 3}),
+              StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("from revision 4 on")));
+  // Then memory alone knows it.
+  ASSERT_THAT(lane_->Compact(4), IsOk());
+  EXPECT_EQ(CountOf("journal_author"), 0);
+  ASSERT_THAT(List(), IsOk());
+  EXPECT_THAT(List()->changes, SizeIs(0));
+  EXPECT_EQ(LimitOf(Past({.revision = 4})->changes[0].bytes), 30);
+  EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 30);
+  EXPECT_THAT(Past({.revision = 3}), StatusIs(absl::StatusCode::kOutOfRange));
+  EXPECT_THAT(Past({.time = absl::UnixEpoch()}), StatusIs(absl::StatusCode::kOutOfRange));
+}
+
+TEST_F(QuotaChangesTest, BeforeTheMigrationNothingIsKnownOfWhatWas) {
+  database_.Execute("UPDATE quota.journal SET previous = NULL WHERE revision = 2");
+  database_.Execute("DELETE FROM quota.journal_author");
+  const auto log = List();
+  ASSERT_THAT(log, IsOk());
+  EXPECT_THAT(RevisionsOf(*log), ElementsAre(4, 2));
+  EXPECT_EQ(log->changes[1].previous, std::nullopt);
+  EXPECT_EQ(log->changes[1].author, Author());
+  EXPECT_THAT(Past({.revision = 1}), StatusIs(absl::StatusCode::kOutOfRange));
+}
+
+TEST_F(QuotaChangesTest, WhatNobodyKnowsIsNotFoundNorIsWhatTheServiceKeepsForItself) {
+  EXPECT_THAT(lane_->ListChanges("organizations/acme/quotas/none", 0, 10, absl::InfiniteFuture()),
+              StatusIs(absl::StatusCode::kNotFound));
+  ASSERT_THAT(DoDecide(*lane_,
+                       [](StagedState<quota::State>& staged, absl::Time) {
+                         staged.Put(KeptRequest{.request_id = "secret"});
+                         return absl::OkStatus();
+                       }),
+              IsOk());
+  EXPECT_THAT(lane_->ListChanges("secret", 0, 10, absl::InfiniteFuture()),
+              StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(lane_->GetPast("secret", {}, absl::InfiniteFuture()),
+              StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_EQ(store_->Parse("spoon", ""), nullptr);
+  EXPECT_EQ(store_->Parse("quota", "\xff"), nullptr);
+}
+
+TEST_F(QuotaChangesTest, AllCommandsOfABatchHaveTheirOwnAuthors) {
+  testing::OpenTransaction holder = database_.Hold("SELECT * FROM quota.journal_head FOR UPDATE");
+  std::vector<std::future<absl::Status>> answers;
+  for (const char* name : {"c1", "c2", "c3"}) {
+    const auto author = [&] { return Author{.principal = name}; };
+    const CurrentCaller caller(1, author);
+    const auto promise = std::make_shared<std::promise<absl::Status>>();
+    answers.push_back(promise->get_future());
+    lane_->Submit(
+        [name](StagedState<quota::State>& staged, absl::Time now) {
+          return quota::Decide(staged, Want(name, 1), now).status();
+        },
+        [promise](const absl::Status& status, int64_t) { promise->set_value(status); });
+  }
+  holder.reset();
+  for (auto& answer : answers) ASSERT_THAT(testing::Await(std::move(answer), "an answer"), IsOk());
+  for (const char* name : {"c1", "c2", "c3"}) {
+    const auto log = lane_->ListChanges(HoldingOf(name), 0, 1, absl::InfiniteFuture());
+    ASSERT_THAT(log, IsOk());
+    EXPECT_EQ(log->changes.at(0).author.principal, name);
+  }
+}
+
+}  // namespace
+}  // namespace muster::storage

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/author.h"
+
+namespace muster::storage {
+
+class Transaction;
+
+// One change of one resource, as the journal tells it.
+struct LoggedChange {
+  int64_t revision = 0;
+  absl::Time commit_time = absl::UnixEpoch();
+  std::shared_ptr<const std::string> bytes = {};   // as Store::Encode gives it; null: it is gone
+  std::shared_ptr<const std::string> before = {};  // the same before; null: none, or not known
+  // The revision of the resource's change before this one; 0: there was none; nullopt: not known.
+  std::optional<int64_t> previous = {};
+  Author author = {};
+};
+
+// Changes of one resource, newest first.
+struct ChangeLog {
+  std::string kind = {};  // of the resource; empty: the journal has nothing of it
+  std::vector<LoggedChange> changes = {};
+  int64_t next = 0;  // revision of the change after the last of these; 0: the journal has no more
+};
+
+// When: the last change counts that is neither after the revision nor after the time.
+struct Moment {
+  int64_t revision = std::numeric_limits<int64_t>::max();
+  absl::Time time = absl::InfiniteFuture();
+};
+
+// The way back through the journal is from change to change: each knows the one before it.
+namespace journal {
+
+// The resource's last change; 0: the journal has none. Where memory has the resource it knows better: this costs as much as the
+// journal holds when that is all of others.
+int64_t FindLastChange(Transaction& tx, absl::string_view key);
+// Changes of the resource from the one with the revision `newest` back, at most `limit`.
+ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, int64_t limit);
+// The revision of the resource's change that counted then, from the one with the revision `newest` back; else of the oldest that there
+// is, which came later. nullopt: the journal has none.
+std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int64_t newest,
+                                    const Moment& then);
+// When the oldest change was committed that the journal has, of whatever resource; when the last was, if it has none.
+absl::Time ReachesBackTo(Transaction& tx);
+
+}  // namespace journal
+
+// OUT_OF_RANGE (REVISION_COMPACTED): the journal no longer tells of that moment, but of the resource from that on.
+absl::Status Forgotten(int64_t oldest_revision, absl::Time oldest);
+
+}  // namespace muster::storage

@@ -1,0 +1,215 @@
+// Who did what, when and why, and how it was before: with certificates, through the API and musterctl.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <muster/capacity/v1/capacity.pb.h>
+#include <muster/history/v1/history_service.grpc.pb.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/mini_muster.h"
+
+namespace muster::testing {
+namespace {
+
+using history::v1::Change;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kTenant[] = "spiffe://muster.test/tenant";
+constexpr char kTraceId[] = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+class Authors : public ::testing::Test {
+ protected:
+  Authors()
+      : muster_({.tls = true,
+                 .callers = {"tenant"},
+                 .bindings = {absl::StrCat("- {role: editor, principals: [\"", kTenant,
+                                           "\"], organizations: [acme]}")}}) {
+    muster_.ApplyCatalogue();
+    muster_.ApplyExample();
+    EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
+    const auto pool = muster_.GetPool();
+    EXPECT_TRUE(pool.ok()) << pool.status();
+    uid_ = pool->uid();
+  }
+
+  // As the tenant, with all that a caller can say of himself.
+  void ResizeAsTenant(int64_t nodes) {
+    const auto stub = lifecycle::v1::LifecycleService::NewStub(muster_.ChannelAs("tenant"));
+    grpc::ClientContext context;
+    context.AddMetadata("x-request-id", "call-7");
+    context.AddMetadata("x-muster-reason", "black friday");
+    context.AddMetadata("traceparent", absl::StrCat("00-", kTraceId, "-00f067aa0ba902b7-00"));
+    lifecycle::v1::ResizeNodePoolRequest request;
+    request.set_name(MiniMuster::kPool);
+    request.set_target_nodes(nodes);
+    lifecycle::v1::NodePool answer;
+    const grpc::Status status = stub->ResizeNodePool(&context, request, &answer);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    ASSERT_TRUE(muster_.AwaitSettled(nodes)) << muster_.LogEnds();
+  }
+
+  grpc::Status List(const std::string& name, history::v1::ListChangesResponse& answer,
+                    const std::string& as = "tenant", int page_size = 0) {
+    grpc::ClientContext context;
+    history::v1::ListChangesRequest request;
+    request.set_name(name);
+    request.set_page_size(page_size);
+    return history::v1::HistoryService::NewStub(muster_.ChannelAs(as))
+        ->ListChanges(&context, request, &answer);
+  }
+  grpc::Status Past(history::v1::GetPastRequest request, history::v1::GetPastResponse& answer,
+                    const std::string& as = "tenant") {
+    grpc::ClientContext context;
+    return history::v1::HistoryService::NewStub(muster_.ChannelAs(as))
+        ->GetPast(&context, request, &answer);
+  }
+  // The newest change that was made by calling that method; fails without one.
+  static Change MadeWith(const history::v1::ListChangesResponse& answer,
+                         const std::string& method) {
+    for (const Change& change : answer.changes()) {
+      if (change.author().method() == method) return change;
+    }
+    ADD_FAILURE() << "nobody called " << method << ": " << answer.DebugString();
+    return {};
+  }
+
+  MiniMuster muster_;
+  std::string uid_;
+};
+
+TEST_F(Authors, EveryChangeBearsItsAuthorThroughAllBooks) {
+  ResizeAsTenant(2);
+  history::v1::ListChangesResponse pool;
+  ASSERT_TRUE(List(MiniMuster::kPool, pool).ok());
+  EXPECT_EQ(pool.service(), "lifecycle");
+  const Change resized = MadeWith(pool, "/muster.lifecycle.v1.LifecycleService/ResizeNodePool");
+  EXPECT_EQ(resized.type(), Change::TYPE_UPDATED);
+  EXPECT_EQ(resized.author().principal(), kTenant);
+  EXPECT_EQ(resized.author().request_id(), "call-7");
+  EXPECT_EQ(resized.author().reason(), "black friday");
+  EXPECT_EQ(resized.author().trace_id(), kTraceId);
+  ASSERT_GE(resized.fields_size(), 1);
+  EXPECT_THAT(resized.DebugString(),
+              HasSubstr("path: \"spec.target_nodes\"\n  before: \"1\"\n  after: \"2\""));
+  const Change created = MadeWith(pool, "/muster.lifecycle.v1.LifecycleService/ApplyNodePool");
+  EXPECT_EQ(created.type(), Change::TYPE_CREATED);
+  EXPECT_EQ(created.author().principal(), "spiffe://muster.test/ci");
+  EXPECT_EQ(created.author().reason(), "");
+  // What came of it in the other books leads back to the call by its trace.
+  history::v1::ListChangesResponse claim;
+  ASSERT_TRUE(List(absl::StrCat("claims/", uid_), claim).ok());
+  EXPECT_EQ(claim.service(), "capacity");
+  EXPECT_EQ(claim.changes(0).author().principal(), "self");
+  EXPECT_THAT(claim.DebugString(), HasSubstr(kTraceId));
+  history::v1::ListChangesResponse quota;
+  ASSERT_TRUE(List("organizations/acme/quotas/RNO2A~gd-8xa100-i128~default", quota).ok());
+  MadeWith(quota, "/muster.quota.v1.QuotaService/UpdateQuota");
+}
+
+TEST_F(Authors, ThePastOfOthersIsNotThere) {
+  history::v1::ListChangesResponse answer;
+  // Machines pass from hand to hand: for who sees all.
+  const std::string machine = muster_.database().QueryValue(
+      "SELECT 'machines/' || id FROM capacity.machine WHERE claim <> '' LIMIT 1");
+  EXPECT_EQ(List(machine, answer).error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_TRUE(List(machine, answer, "ci").ok());
+  EXPECT_GE(answer.changes_size(), 2);
+  const grpc::Status foreign = List("organizations/rival/clusters/c", answer);
+  EXPECT_EQ(foreign.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(List("organizations/acme/clusters/none", answer).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(List("leases/reconciler", answer).error_code(), grpc::StatusCode::NOT_FOUND);
+  history::v1::GetPastRequest past;
+  past.set_name(machine);
+  past.set_revision(1'000'000);
+  history::v1::GetPastResponse resource;
+  EXPECT_EQ(Past(past, resource).error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+TEST_F(Authors, WhatMakesNoSenseIsRefused) {
+  history::v1::ListChangesResponse answer;
+  const auto refused = [&](const grpc::Status& status, const std::string& field) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT) << status.error_message();
+    EXPECT_THAT(status.error_message(), HasSubstr(field));
+  };
+  refused(List("spoons/1", answer, "ci"), "name");
+  refused(List(MiniMuster::kPool, answer, "ci", -1), "page_size");
+  history::v1::GetPastRequest past;
+  history::v1::GetPastResponse resource;
+  past.set_name(MiniMuster::kPool);
+  refused(Past(past, resource), "time");
+  past.set_revision(0);
+  refused(Past(past, resource), "revision");
+  past.mutable_time()->set_nanos(-1);
+  refused(Past(past, resource), "time");
+  past.set_revision(1'000'000'000);
+  EXPECT_EQ(Past(past, resource).error_code(), grpc::StatusCode::OUT_OF_RANGE);
+}
+
+TEST_F(Authors, PagesFollowOneAnother) {
+  ResizeAsTenant(2);
+  history::v1::ListChangesResponse all, page;
+  ASSERT_TRUE(List(MiniMuster::kPool, all).ok());
+  EXPECT_TRUE(all.complete());
+  EXPECT_EQ(all.next_page_token(), "");
+  history::v1::ListChangesRequest request;
+  request.set_name(MiniMuster::kPool);
+  request.set_page_size(2);
+  const auto stub = history::v1::HistoryService::NewStub(muster_.ChannelAs("tenant"));
+  for (int at = 0; at < all.changes_size();) {
+    grpc::ClientContext context;
+    ASSERT_TRUE(stub->ListChanges(&context, request, &page).ok());
+    for (const Change& change : page.changes())
+      EXPECT_EQ(change.DebugString(), all.changes(at++).DebugString());
+    EXPECT_EQ(page.complete(), at == all.changes_size());
+    request.set_page_token(page.next_page_token());
+  }
+  request.set_page_token("nonsense");
+  grpc::ClientContext context;
+  EXPECT_EQ(stub->ListChanges(&context, request, &page).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(Authors, MusterctlTellsIt) {
+  const Finished scaled =
+      muster_.Ctl({"scale", "nodepool", "example-nodepool", "--nodes=2", "--reason=a drill"});
+  ASSERT_EQ(scaled.exit_code, 0) << scaled.output;
+  ASSERT_TRUE(muster_.AwaitSettled(2)) << muster_.LogEnds();
+  const Finished history = muster_.Ctl({"history", "nodepool", "example-nodepool", "--limit=1000"});
+  ASSERT_EQ(history.exit_code, 0) << history.output;
+  EXPECT_THAT(history.output,
+              AllOf(HasSubstr("by spiffe://muster.test/ci with ResizeNodePool"),
+                    HasSubstr("  reason: a drill\n"), HasSubstr("  spec.target_nodes: 1 -> 2\n"),
+                    HasSubstr(" created by spiffe://muster.test/ci with ApplyNodePool"),
+                    Not(HasSubstr("no longer known"))));
+  // The revision of the call, from `(revision N)` of its line.
+  const size_t line = history.output.find("with ResizeNodePool");
+  const size_t begin = history.output.find("(revision ", line) + 10;
+  const int64_t revision = std::stoll(history.output.substr(begin));
+  const std::string before = absl::StrCat(revision - 1);
+  const Finished was =
+      muster_.Ctl({"get", "nodepool", "example-nodepool", "-o", "yaml", "--at", before});
+  ASSERT_EQ(was.exit_code, 0) << was.output;
+  EXPECT_THAT(was.output, HasSubstr("targetNodes: 1"));
+  const Finished diff = muster_.Ctl({"diff", "nodepool", "example-nodepool", "--since", before});
+  ASSERT_EQ(diff.exit_code, 0) << diff.output;
+  EXPECT_THAT(diff.output, HasSubstr("  spec.target_nodes: 1 -> 2\n"));
+  const Finished early = muster_.Ctl({"get", "nodepool", "example-nodepool", "--at=8760h"});
+  EXPECT_EQ(early.exit_code, 1);
+  EXPECT_THAT(early.output, HasSubstr("not known"));
+  // And when it is gone.
+  ASSERT_EQ(muster_.Ctl({"delete", "nodepool", "example-nodepool", "--wait"}).exit_code, 0);
+  const Finished gone = muster_.Ctl({"history", "nodepool", "example-nodepool", "--limit=1000"});
+  ASSERT_EQ(gone.exit_code, 0) << gone.output;
+  EXPECT_THAT(gone.output, AllOf(HasSubstr(" deleted by "),
+                                 HasSubstr("by spiffe://muster.test/ci with DeleteNodePool")));
+  EXPECT_EQ(muster_.Ctl({"get", "nodepool", "example-nodepool", "--at", before}).exit_code, 0);
+}
+
+}  // namespace
+}  // namespace muster::testing
