@@ -133,6 +133,15 @@ class GrpcApi final : public Api {
     return connection_.Call(connection_.debug, &Connection::Debug::CompareState,
                             debug::v1::CompareStateRequest());
   }
+  absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
+                                                               int limit,
+                                                               absl::Time since) override {
+    return musterctl::ListChanges(connection_, resource, limit, since);
+  }
+  absl::StatusOr<history::v1::GetPastResponse> GetPast(const ResourceId& resource,
+                                                       const Moment& then) override {
+    return musterctl::GetPast(connection_, resource, then);
+  }
   absl::StatusOr<access::v1::Caller> GetCaller() override {
     ASSIGN_OR_RETURN(const access::v1::GetCallerResponse response,
                      connection_.Call(connection_.access, &Connection::Access::GetCaller,

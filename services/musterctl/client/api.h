@@ -9,6 +9,7 @@
 #include "muster/access/v1/access_service.pb.h"
 #include "muster/capacity/v1/capacity_service.pb.h"
 #include "muster/debug/v1/debug_service.pb.h"
+#include "muster/history/v1/history_service.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "muster/quota/v1/quota_service.pb.h"
 #include "muster/type/v1/watch.pb.h"
@@ -85,6 +86,14 @@ class Api {
       const std::string& pool_uid, const std::string& profile) = 0;
   virtual absl::StatusOr<configuration::v1::PoolConfiguration> EnableRevision(
       const std::string& pool_uid, const std::string& profile) = 0;
+
+  // What became of a resource, the newest change first: at most `limit`, none before `since`.
+  virtual absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
+                                                                       int limit,
+                                                                       absl::Time since) = 0;
+  // As it was then.
+  virtual absl::StatusOr<history::v1::GetPastResponse> GetPast(const ResourceId& resource,
+                                                               const Moment& then) = 0;
 
   // Who the caller is to the server, and what it may do.
   virtual absl::StatusOr<access::v1::Caller> GetCaller() = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -28,9 +29,19 @@ struct ApiOptions {
   // What the first mutation that takes a request_id is named by; the next ones `ID.2`, `ID.3`, ...
   // Empty: a random one.
   std::string request_id = {};
+  std::string reason = {};  // why, for the history of what is changed; empty: not said
   std::function<void(absl::Duration)> sleep =
       {};  // between a call and its repetition; null: really
 };
+
+// One resource, as people name it.
+struct ResourceId {
+  Kind kind = {};
+  std::string id = {};  // as IdOf; of a Node POOL/MACHINE; or its whole resource name
+};
+
+// A revision of the service that keeps the resource, or a time.
+using Moment = std::variant<int64_t, absl::Time>;
 
 // What a manifest did, or would do.
 enum class Outcome { kCreated, kConfigured, kUnchanged };

@@ -15,6 +15,7 @@
 #include "muster/capacity/v1/capacity_service.grpc.pb.h"
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/debug/v1/debug_service.grpc.pb.h"
+#include "muster/history/v1/history_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
 #include "muster/quota/v1/quota_service.grpc.pb.h"
 #include "services/common/status_macros.h"
@@ -36,6 +37,7 @@ class Connection {
   using Capacity = capacity::v1::CapacityService::Stub;
   using Configuration = configuration::v1::ConfigurationService::Stub;
   using Debug = debug::v1::DebugService::Stub;
+  using History = history::v1::HistoryService::Stub;
   using Lifecycle = lifecycle::v1::LifecycleService::Stub;
   using Quota = quota::v1::QuotaService::Stub;
 
@@ -66,6 +68,7 @@ class Connection {
     const auto call = [&](const Request& sent) -> absl::StatusOr<Response> {
       grpc::ClientContext context;
       rpc::PrepareCall(context, deadline);
+      if (!options_.reason.empty()) context.AddMetadata("x-muster-reason", options_.reason);
       absl::StatusOr<Response> answer = rpc::Call(context, *stub, method, sent);
       if (!answer.ok()) return FromServer(answer.status());
       return answer;
@@ -155,6 +158,7 @@ class Connection {
   const std::unique_ptr<Configuration> configuration =
       configuration::v1::ConfigurationService::NewStub(channel_);
   const std::unique_ptr<Access> access = access::v1::AccessService::NewStub(channel_);
+  const std::unique_ptr<History> history = history::v1::HistoryService::NewStub(channel_);
   const std::unique_ptr<Debug> debug = debug::v1::DebugService::NewStub(channel_);
 };
 
@@ -162,6 +166,12 @@ class Connection {
 absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource,
                                       bool dry_run);
 std::unique_ptr<FleetLink> OpenFleetLink(const Connection& connection, page::WatchSink& sink);
+absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connection,
+                                                             const ResourceId& resource, int limit,
+                                                             absl::Time since);
+absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
+                                                     const ResourceId& resource,
+                                                     const Moment& then);
 absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
                          const WatchReceiver& receive);
 

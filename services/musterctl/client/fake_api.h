@@ -28,6 +28,9 @@ class FakeApi final : public Api {
   access::v1::Caller caller = {};
   access::v1::CheckAccessRequest access_asked = {};
   access::v1::CheckAccessResponse access_answer = {};
+  history::v1::ListChangesResponse changes = {};
+  // Answers of GetPast one after the other, the last one for ever.
+  std::deque<absl::StatusOr<history::v1::GetPastResponse>> past = {};
   debug::v1::LogLevel log_level = debug::v1::LOG_LEVEL_INFO;
   debug::v1::AuditBooksRequest asked_books = {};
   debug::v1::AuditBooksResponse books = {};
@@ -172,6 +175,24 @@ class FakeApi final : public Api {
       const access::v1::CheckAccessRequest& request) override {
     access_asked = request;
     return access_answer;
+  }
+  absl::StatusOr<history::v1::ListChangesResponse> ListChanges(const ResourceId& resource,
+                                                               int limit,
+                                                               absl::Time since) override {
+    calls.push_back(absl::StrCat("changes ", KindWord(resource.kind), " ", resource.id, " ", limit,
+                                 " ", absl::FormatTime(since, absl::UTCTimeZone())));
+    return changes;
+  }
+  absl::StatusOr<history::v1::GetPastResponse> GetPast(const ResourceId& resource,
+                                                       const Moment& then) override {
+    const auto* revision = std::get_if<int64_t>(&then);
+    calls.push_back(absl::StrCat(
+        "past ", KindWord(resource.kind), " ", resource.id, " ",
+        revision != nullptr ? absl::StrCat(*revision)
+                            : absl::FormatTime(std::get<absl::Time>(then), absl::UTCTimeZone())));
+    absl::StatusOr<history::v1::GetPastResponse> answer = past.front();
+    if (past.size() > 1) past.pop_front();
+    return answer;
   }
   absl::StatusOr<debug::v1::LogLevel> GetLogLevel() override { return log_level; }
   absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) override {

@@ -137,6 +137,10 @@ const std::vector<Flag>& GlobalFlags() {
        .meaning = "What to call by: of those that musterctl config keeps. What flags say counts "
                   "more. Default: the current one.",
        .variable = "MUSTER_CONTEXT"},
+      {.name = "reason",
+       .value = "TEXT",
+       .meaning = "Why, for the history of what is changed; up to 256 printable ASCII characters.",
+       .variable = "MUSTER_REASON"},
       {.name = "timeout",
        .value = "DURATION",
        .meaning = "Deadline of each call, e.g. 30s. Default: 10s (wait: 5m in all)."},

@@ -61,6 +61,10 @@ Command GetCommand() {
            .letter = 'w',
            .meaning = "Go on with every change, until interrupted. Ends when no server answers "
                       "within --timeout at first; reconnects later."},
+          {.name = "at",
+           .value = "WHEN",
+           .meaning = "As it was then: how long ago (1h), a time (2026-11-26T09:00:00Z) or a "
+                      "revision. Needs a NAME; of a Node POOL/MACHINE."},
           PoolFlag(),
           OfMachines("zone", "ZONE", "in this zone"),
           OfMachines("instance-type", "TYPE", "of this instance type"),
@@ -383,6 +387,7 @@ const std::vector<Command>& Commands() {
     std::vector<Command> all = {
         GetCommand(),  DescribeCommand(), ApplyCommand(),   ScaleCommand(), DeleteCommand(),
         WaitCommand(), CheckCommand(),    ExplainCommand(), FindCommand(),  TopCommand()};
+    for (Command& command : PastCommands()) all.push_back(std::move(command));
     for (Command& command : OrderCommands()) all.push_back(std::move(command));
     for (Command& command : ClusterCommands()) all.push_back(std::move(command));
     for (Command& command : ConfigurationCommands()) all.push_back(std::move(command));

@@ -58,6 +58,8 @@ absl::Status Config(Session& session);
 absl::Status Debug(Session& session);
 absl::Status Explain(Session& session);
 absl::Status Find(Session& session);
+absl::Status History(Session& session);
+absl::Status Diff(Session& session);
 absl::Status Top(Session& session);
 absl::Status Publish(Session& session);
 absl::Status Withdraw(Session& session);
@@ -75,8 +77,16 @@ absl::Status Unreserve(Session& session);
 absl::Status Bind(Session& session);
 absl::Status Allow(Session& session);
 
-// A part of Commands(): those that are about servers.
+// Parts of Commands(): those that are about servers, and about the past.
 std::vector<Command> ServerCommands();
+std::vector<Command> PastCommands();
+
+// KIND and NAME, the only two arguments.
+absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line);
+// `1h` ago, a time such as 2026-11-26T09:00:00Z, or a revision.
+absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
+// A resource as it was, of a kind that can be shown.
+absl::StatusOr<Item> ToItem(const history::v1::GetPastResponse& past);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

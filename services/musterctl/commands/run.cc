@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
@@ -16,6 +19,7 @@ constexpr char kWrongUseUrl[] = "musterctl/wrong-use";
 constexpr char kVersion[] = "0.1.0";
 
 constexpr absl::string_view kRequestId = "request-id";
+constexpr size_t kMaxReason = 256;
 constexpr size_t kMaxGivenId = 60;  // leaves room for the numbers of the next ones
 
 bool TakesRequestId(const Command& command, const CommandLine& line) {
@@ -52,6 +56,17 @@ absl::StatusOr<CommandLine> ReadLine(absl::Span<const std::string> args,
   return ParseArgs(args, with_context);
 }
 
+absl::StatusOr<std::string> ReadReason(const CommandLine& line) {
+  const std::string reason = line.Get("reason");
+  const bool printable = std::all_of(reason.begin(), reason.end(),
+                                     [](unsigned char c) { return absl::ascii_isprint(c); });
+  if (!printable || reason.size() > kMaxReason) {
+    return WrongUse(
+        absl::StrCat("--reason: at most ", kMaxReason, " printable ASCII characters, on one line"));
+  }
+  return reason;
+}
+
 absl::Status Execute(const Command& command, const CommandLine& line, World& world) {
   ApiOptions options{
       .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
@@ -69,6 +84,7 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
                                       .key = line.Get("client-key")}));
   }
   options.sleep = world.sleep;
+  ASSIGN_OR_RETURN(options.reason, ReadReason(line));
   options.request_id = line.Has(kRequestId) ? line.Get(kRequestId) : NewRequestId();
   if (options.request_id.size() > kMaxGivenId)
     return WrongUse(absl::StrCat("--request-id: at most ", kMaxGivenId, " characters"));

@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/common/timestamp.h"
+#include "services/musterctl/client/connection.h"
+
+// What was: muster.history.v1.
+namespace muster::musterctl {
+namespace {
+
+constexpr int kPage = 200;
+
+// The name that `id` stands for.
+absl::StatusOr<std::string> NameOf(const Connection& connection, const ResourceId& resource) {
+  const std::string& id = resource.id;
+  const auto below = [&](absl::string_view parent, absl::string_view collection) {
+    return absl::StrCat(parent, parent.empty() ? "" : "/", collection, "/", id);
+  };
+  switch (resource.kind) {
+    case Kind::kNodePool:
+      return connection.PoolName(id);
+    case Kind::kNode: {
+      const std::vector<std::string> parts = absl::StrSplit(id, '/');
+      if (parts.size() != 2)
+        return absl::InvalidArgumentError(
+            absl::StrCat("node: is named POOL/MACHINE, not \"", id, "\""));
+      return absl::StrCat(connection.PoolName(parts[0]), "/nodes/", parts[1]);
+    }
+    case Kind::kCluster:
+      return below(connection.Organization(), "clusters");
+    case Kind::kQuota:
+      return below(connection.Organization(), "quotas");
+    case Kind::kZone:
+      return below("", "zones");
+    case Kind::kInstanceType:
+      return below("", "instanceTypes");
+    case Kind::kMachine:
+      return below("", "machines");
+    case Kind::kClaim:
+      return below("", "claims");
+    case Kind::kConfiguration:
+      return below("", "poolConfigurations");
+    case Kind::kNodeProfile:
+      return below("", "nodeProfiles");
+    case Kind::kRelease: {
+      const std::vector<std::string> parts = absl::StrSplit(id, '~');
+      if (parts.size() != 3) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("release: is named CHANNEL~COMPONENT~VERSION, not \"", id, "\""));
+      }
+      return absl::StrCat("channels/", parts[0], "/components/", parts[1], "/releases/", parts[2]);
+    }
+    case Kind::kEvent:
+      break;
+  }
+  return absl::InvalidArgumentError("events: each tells of the past itself; see get events");
+}
+
+// A whole name is one already.
+absl::StatusOr<std::string> Resolve(const Connection& connection, const ResourceId& resource) {
+  for (const char* begin : {"organizations/", "zones/", "instanceTypes/", "machines/", "claims/",
+                            "poolConfigurations/", "nodeProfiles/", "channels/"}) {
+    if (absl::StartsWith(resource.id, begin)) return resource.id;
+  }
+  return NameOf(connection, resource);
+}
+
+}  // namespace
+
+absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connection,
+                                                             const ResourceId& resource, int limit,
+                                                             absl::Time since) {
+  history::v1::ListChangesRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_name(), Resolve(connection, resource));
+  request.set_page_size(std::min(limit, kPage));
+  history::v1::ListChangesResponse all;
+  while (true) {
+    ASSIGN_OR_RETURN(
+        auto page, connection.Call(connection.history, &Connection::History::ListChanges, request));
+    all.set_service(page.service());
+    all.set_complete(page.complete());
+    all.set_next_page_token(page.next_page_token());
+    for (history::v1::Change& change : *page.mutable_changes()) {
+      if (all.changes_size() == limit || FromTimestamp(change.change_time()) < since) return all;
+      *all.add_changes() = std::move(change);
+    }
+    if (page.next_page_token().empty() || all.changes_size() >= limit) return all;
+    request.set_page_token(page.next_page_token());
+  }
+}
+
+absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
+                                                     const ResourceId& resource,
+                                                     const Moment& then) {
+  history::v1::GetPastRequest request;
+  ASSIGN_OR_RETURN(*request.mutable_name(), Resolve(connection, resource));
+  if (const auto* revision = std::get_if<int64_t>(&then)) {
+    request.set_revision(*revision);
+  } else {
+    SetTimestamp(std::get<absl::Time>(then), request.mutable_time());
+  }
+  return connection.Call(connection.history, &Connection::History::GetPast, request);
+}
+
+}  // namespace muster::musterctl

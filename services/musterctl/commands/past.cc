@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "services/common/status_macros.h"
+#include "services/common/timestamp.h"
+#include "services/history/field_changes.h"
+#include "services/musterctl/commands/commands.h"
+
+// What was, and who changed it: the commands and what they are called.
+namespace muster::musterctl {
+namespace {
+
+using history::v1::Change;
+
+constexpr int kMostChanges = 10'000;
+
+std::string TimeText(absl::Time time) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
+}
+
+absl::string_view TypeWord(Change::Type type) {
+  switch (type) {
+    case Change::TYPE_CREATED:
+      return "created";
+    case Change::TYPE_DELETED:
+      return "deleted";
+    default:
+      return "updated";
+  }
+}
+
+// E.g. `by local with ApplyNodePool, request 5f..., trace 4b...`.
+std::string AuthorText(const history::v1::Author& author) {
+  std::string text = absl::StrCat("by ", author.principal().empty() ? "?" : author.principal());
+  const std::vector<absl::string_view> parts = absl::StrSplit(author.method(), '/');
+  if (!author.method().empty()) absl::StrAppend(&text, " with ", parts.back());
+  if (!author.request_id().empty()) absl::StrAppend(&text, ", request ", author.request_id());
+  if (!author.trace_id().empty()) absl::StrAppend(&text, ", trace ", author.trace_id());
+  return text;
+}
+
+std::string ValueText(const std::string& value) { return value.empty() ? "(none)" : value; }
+
+std::string FieldText(const std::string& path, const std::string& before,
+                      const std::string& after) {
+  return absl::StrCat("  ", path, ": ", ValueText(before), " -> ", ValueText(after), "\n");
+}
+
+void Print(const Change& change, std::ostream& out) {
+  out << TimeText(FromTimestamp(change.change_time())) << " " << TypeWord(change.type()) << " "
+      << AuthorText(change.author()) << " (revision " << change.revision() << ")\n";
+  if (!change.author().reason().empty()) out << "  reason: " << change.author().reason() << "\n";
+  for (const Change::Field& field : change.fields())
+    out << FieldText(field.path(), field.before(), field.after());
+  if (!change.before_known() && change.type() != Change::TYPE_DELETED)
+    out << "  what it was before is no longer known\n";
+}
+
+// Everything that is told of an item, without its wrapping.
+const google::protobuf::Message& MessageOf(const Item& item) {
+  return std::visit([](const auto& message) -> const google::protobuf::Message& { return message; },
+                    item);
+}
+
+// Sets `item` when the resource is of the alternative `at` or a later one.
+template <size_t at = 0>
+bool Unpack(const google::protobuf::Any& resource, Item& item) {
+  if constexpr (at < std::variant_size_v<Item>) {
+    if (resource.Is<std::variant_alternative_t<at, Item>>())
+      return resource.UnpackTo(&item.emplace<at>());
+    return Unpack<at + 1>(resource, item);
+  }
+  return false;
+}
+
+}  // namespace
+
+absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line) {
+  if (line.arguments.size() != 2) return WrongUse(absl::StrCat(line.command, ": KIND and NAME"));
+  const auto kind = ParseKind(line.arguments[0]);
+  if (!kind) {
+    return WrongUse(absl::StrCat("unknown kind \"", line.arguments[0], "\"; known: ", KindWords()));
+  }
+  return ResourceId{*kind, line.arguments[1]};
+}
+
+absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now) {
+  int64_t revision = 0;
+  if (absl::SimpleAtoi(text, &revision) && revision > 0) return revision;
+  absl::Duration ago;
+  if (absl::ParseDuration(text, &ago) && ago > absl::ZeroDuration()) return now - ago;
+  absl::Time time;
+  if (absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) return time;
+  return WrongUse(absl::StrCat("--", flag, ": must be how long ago, such as 1h, a time such as ",
+                               TimeText(now), ", or a revision, is \"", text, "\""));
+}
+
+absl::StatusOr<Item> ToItem(const history::v1::GetPastResponse& past) {
+  Item item;
+  if (!Unpack(past.resource(), item))
+    return absl::InternalError(
+        absl::StrCat("The server tells of a ", past.resource().type_url(), "."));
+  return item;
+}
+
+absl::Status History(Session& session) {
+  ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(session.line));
+  ASSIGN_OR_RETURN(const int64_t limit, ParseCount("--limit", session.line.Get("limit")));
+  if (limit < 1 || limit > kMostChanges)
+    return WrongUse(absl::StrCat("--limit: must be 1 to ", kMostChanges));
+  absl::Time since = absl::InfinitePast();
+  if (session.line.Has("since")) {
+    ASSIGN_OR_RETURN(const Moment moment,
+                     ReadMoment("since", session.line.Get("since"), session.world.clock.Now()));
+    const auto* time = std::get_if<absl::Time>(&moment);
+    if (time == nullptr) return WrongUse("--since: of history, a time or how long ago");
+    since = *time;
+  }
+  ASSIGN_OR_RETURN(const auto answer,
+                   session.api.ListChanges(resource, static_cast<int>(limit), since));
+  std::ostream& out = session.world.out;
+  for (const Change& change : answer.changes()) Print(change, out);
+  const bool at_the_end = answer.next_page_token().empty();
+  if (answer.changes().empty()) {
+    out << "No change of it is known" << (session.line.Has("since") ? " since then" : "") << ".\n";
+  } else if (at_the_end && !answer.complete() && since == absl::InfinitePast()) {
+    out << "What was before is no longer known.\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Diff(Session& session) {
+  ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(session.line));
+  if (!session.line.Has("since")) return WrongUse("diff: needs --since");
+  ASSIGN_OR_RETURN(const Moment since,
+                   ReadMoment("since", session.line.Get("since"), session.world.clock.Now()));
+  ASSIGN_OR_RETURN(const auto was, session.api.GetPast(resource, since));
+  // Whatever the server's clock says by now.
+  ASSIGN_OR_RETURN(const auto is,
+                   session.api.GetPast(resource, absl::FromUnixSeconds(253'402'300'799)));
+  ASSIGN_OR_RETURN(const Item before, ToItem(was));
+  ASSIGN_OR_RETURN(const Item after, ToItem(is));
+  const auto changes = history::FieldChangesOf(MessageOf(before), MessageOf(after));
+  for (const history::FieldChange& change : changes)
+    session.world.out << FieldText(change.path, change.before, change.after);
+  if (changes.empty()) session.world.out << "No difference.\n";
+  return absl::OkStatus();
+}
+
+std::vector<Command> PastCommands() {
+  return {{.name = "history",
+           .run = History,
+           .usage = "history KIND NAME [--since WHEN] [--limit N]",
+           .summary = "Says who changed a resource, when, why and what, the newest change first.",
+           .details = "Also of one that is gone, as far back as the server's journal reaches. NAME "
+                      "may be a whole\n"
+                      "resource name; of a Node it is POOL/MACHINE. See --reason.",
+           .flags = {{.name = "since",
+                      .value = "WHEN",
+                      .meaning = "Only later changes: how long ago (1h), or a time."},
+                     {.name = "limit",
+                      .value = "N",
+                      .meaning = "Changes at most, 1 to 10000.",
+                      .standard = "20"}}},
+          {.name = "diff",
+           .run = Diff,
+           .usage = "diff KIND NAME --since WHEN",
+           .summary = "Says what of a resource is otherwise than it was then.",
+           .flags = {{.name = "since",
+                      .value = "WHEN",
+                      .meaning = "How long ago (1h), a time, or a revision."}}}};
+}
+
+}  // namespace muster::musterctl

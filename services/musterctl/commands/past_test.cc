@@ -1,0 +1,122 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "services/musterctl/commands/commands_test_base.h"
+
+namespace muster::musterctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using PastTest = CommandsTest;
+
+history::v1::Change AChange(int64_t revision, history::v1::Change::Type type) {
+  history::v1::Change change;
+  change.set_revision(revision);
+  change.mutable_change_time()->set_seconds(1'749'480'000 + revision);
+  change.set_type(type);
+  change.set_before_known(true);
+  return change;
+}
+
+history::v1::GetPastResponse APast(int64_t nodes) {
+  lifecycle::v1::NodePool pool;
+  pool.set_name("organizations/acme/clusters/example/nodePools/train");
+  pool.mutable_spec()->set_target_nodes(nodes);
+  history::v1::GetPastResponse past;
+  past.mutable_resource()->PackFrom(pool);
+  return past;
+}
+
+TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
+  history::v1::Change scaled = AChange(41, history::v1::Change::TYPE_UPDATED);
+  scaled.mutable_author()->set_principal("spiffe://muster/user/ann");
+  scaled.mutable_author()->set_method("/muster.lifecycle.v1.LifecycleService/ResizeNodePool");
+  scaled.mutable_author()->set_request_id("r1");
+  scaled.mutable_author()->set_trace_id("4bf9");
+  scaled.mutable_author()->set_reason("black friday");
+  auto* field = scaled.add_fields();
+  field->set_path("spec.target_nodes");
+  field->set_before("2");
+  field->set_after("3");
+  *api_.changes.add_changes() = AChange(50, history::v1::Change::TYPE_DELETED);
+  *api_.changes.add_changes() = scaled;
+  history::v1::Change first = AChange(7, history::v1::Change::TYPE_UPDATED);
+  first.set_before_known(false);
+  *api_.changes.add_changes() = first;
+  EXPECT_EQ(RunLine({"history", "nodepool", "train"}), kDone) << err();
+  EXPECT_EQ(out(),
+            "2025-06-09T14:40:50Z deleted by ? (revision 50)\n"
+            "2025-06-09T14:40:41Z updated by spiffe://muster/user/ann with ResizeNodePool, request "
+            "r1, trace 4bf9 (revision 41)\n"
+            "  reason: black friday\n"
+            "  spec.target_nodes: 2 -> 3\n"
+            "2025-06-09T14:40:07Z updated by ? (revision 7)\n"
+            "  what it was before is no longer known\n"
+            "What was before is no longer known.\n");
+  EXPECT_EQ(RunLine({"history", "np", "train", "--since=1h", "--limit=3"}), kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("changes nodepool train 20 infinite-past",
+                                      "changes nodepool train 3 2025-06-09T13:58:54+00:00"));
+  api_.changes.Clear();
+  EXPECT_EQ(RunLine({"history", "np", "train"}), kDone);
+  EXPECT_EQ(out(), "No change of it is known.\n");
+  EXPECT_EQ(RunLine({"history", "np", "train", "--since=1h"}), kDone);
+  EXPECT_EQ(out(), "No change of it is known since then.\n");
+}
+
+TEST_F(PastTest, DiffSaysWhatIsOtherwise) {
+  api_.past = {APast(2), APast(3)};
+  EXPECT_EQ(RunLine({"diff", "nodepool", "train", "--since=2025-06-09T14:00:00Z"}), kDone) << err();
+  EXPECT_EQ(out(), "  spec.target_nodes: 2 -> 3\n");
+  EXPECT_EQ(RunLine({"diff", "nodepool", "train", "--since=41"}), kDone) << err();
+  EXPECT_EQ(out(), "No difference.\n");
+  EXPECT_THAT(api_.calls,
+              ElementsAre("past nodepool train 2025-06-09T14:00:00+00:00",
+                          "past nodepool train 9999-12-31T23:59:59+00:00", "past nodepool train 41",
+                          "past nodepool train 9999-12-31T23:59:59+00:00"));
+}
+
+TEST_F(PastTest, GetShowsAResourceAsItWas) {
+  api_.past = {APast(2)};
+  EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=90m", "-o", "yaml"}), kDone) << err();
+  EXPECT_THAT(out(), HasSubstr("targetNodes: 2"));
+  EXPECT_THAT(api_.calls, ElementsAre("past nodepool train 2025-06-09T13:28:54+00:00"));
+  api_.past = {absl::OutOfRangeError("The journal no longer tells of that moment.")};
+  EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=90m"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("The journal no longer tells of that moment."));
+  history::v1::GetPastResponse strange;
+  strange.mutable_resource()->set_type_url("type.googleapis.com/x");
+  api_.past = {strange};
+  EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=90m"}), kFailed);
+}
+
+TEST_F(PastTest, RefusesWhatMakesNoSense) {
+  const auto expect_wrong = [&](const std::vector<std::string>& line, const std::string& says) {
+    EXPECT_EQ(RunLine(line), kWrongUse);
+    EXPECT_THAT(err(), HasSubstr(says));
+  };
+  expect_wrong({"history", "nodepool"}, "history: KIND and NAME");
+  expect_wrong({"history", "spoon", "x"}, "unknown kind \"spoon\"");
+  expect_wrong({"history", "np", "x", "--limit=0"}, "--limit: must be 1 to 10000");
+  expect_wrong({"history", "np", "x", "--since=7"}, "--since: of history, a time or how long ago");
+  expect_wrong({"history", "np", "x", "--since=soon"}, "--since: must be how long ago, such as 1h");
+  expect_wrong({"diff", "np", "x"}, "diff: needs --since");
+  expect_wrong({"get", "np", "--at=1h"}, "get: KIND and NAME");
+  expect_wrong({"get", "np", "x", "--at=-1h"}, "--at: must be how long ago");
+  expect_wrong({"get", "np", "x", "--at=1h", "--watch"}, "--at: not with --watch");
+  expect_wrong({"get", "np", "x", "--reason=a\nb"}, "--reason: at most 256 printable ASCII");
+  expect_wrong({"get", "np", "x", "--reason=" + std::string(257, 'a')}, "--reason: at most 256");
+  EXPECT_THAT(api_.calls, ElementsAre());
+}
+
+TEST_F(PastTest, AReasonTravelsWithTheCalls) {
+  EXPECT_EQ(RunLine({"scale", "np", "train", "--nodes=3", "--reason", "black friday"}), kDone);
+  EXPECT_EQ(options_.reason, "black friday");
+  environment_["MUSTER_REASON"] = "drill";
+  EXPECT_EQ(RunLine({"scale", "np", "train", "--nodes=3"}), kDone);
+  EXPECT_EQ(options_.reason, "drill");
+}
+
+}  // namespace
+}  // namespace muster::musterctl
