@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
-#include "services/common/log.h"
 #include "services/common/read_file.h"
 #include "services/common/status_macros.h"
 
@@ -33,82 +32,20 @@ absl::StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& path
 }
 
 absl::StatusOr<std::unique_ptr<PolicyFile>> PolicyFile::Create(Options options) {
-  std::unique_ptr<PolicyFile> made(new PolicyFile(std::move(options)));
-  if (made->options_.path.empty()) {
-    MutexLock lock(made->mutex_);
-    made->current_ = made->options_.fixed;
+  std::unique_ptr<PolicyFile> made(new PolicyFile());
+  if (options.path.empty()) {
+    made->fixed_ = std::move(options.fixed);
     return made;
   }
-  RETURN_IF_ERROR(made->Reload());
-  made->thread_ = std::thread([raw = made.get()] { raw->Run(); });
+  ASSIGN_OR_RETURN(
+      made->file_,
+      WatchedFile<Policy>::Create(
+          {.path = options.path,
+           .what = "policy",
+           .interval = options.interval,
+           .parse = [path = options.path](const auto& text) { return ParseOf(path, text); },
+           .name = [](const Policy& policy) { return policy.hash(); }}));
   return made;
-}
-
-void PolicyFile::Stop() {
-  stopper_.Stop();
-  if (thread_.joinable()) thread_.join();
-}
-
-std::shared_ptr<const Policy> PolicyFile::current() const {
-  MutexLock lock(mutex_);
-  return current_;
-}
-
-PolicyFile::Stats PolicyFile::stats() const {
-  MutexLock lock(mutex_);
-  return stats_;
-}
-
-void PolicyFile::OnChange(std::function<void()> changed) {
-  MutexLock lock(mutex_);
-  changed_ = std::move(changed);
-}
-
-absl::Status PolicyFile::Look(bool patient) {
-  if (options_.path.empty()) return absl::OkStatus();
-  std::function<void()> changed;
-  {
-    MutexLock looking(looking_);
-    const std::optional<std::string> text = ReadFile(options_.path);
-    const bool settled = text == seen_;
-    seen_ = text;
-    // It may be half written.
-    if (patient && !settled) return said_;
-    const bool is_first = current() == nullptr;
-    if (!is_first && text == judged_) return said_;
-    judged_ = text;
-    said_ = Take(text);
-    if (!said_.ok() || is_first) return said_;
-    MutexLock lock(mutex_);
-    changed = changed_;
-  }
-  if (changed) changed();
-  return absl::OkStatus();
-}
-
-absl::Status PolicyFile::Take(const std::optional<std::string>& text) {
-  const absl::StatusOr<std::shared_ptr<const Policy>> policy = ParseOf(options_.path, text);
-  MutexLock lock(mutex_);
-  if (!policy.ok()) {
-    ++stats_.refused;
-    return policy.status();
-  }
-  ++stats_.taken;
-  current_ = *policy;
-  return absl::OkStatus();
-}
-
-void PolicyFile::Run() {
-  while (stopper_.Sleep(options_.interval)) {
-    const Stats before = stats();
-    const absl::Status status = Look();
-    const Stats now = stats();
-    if (now.refused > before.refused) {
-      log::Error("the new policy is not used, and the last stays", {{"error", status}});
-    } else if (now.taken > before.taken) {
-      log::Info("a new policy counts from now on", {{"hash", current()->hash()}});
-    }
-  }
 }
 
 }  // namespace muster::access

@@ -1,26 +1,22 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/access/policy.h"
-#include "services/common/mutex.h"
-#include "services/common/stopper.h"
+#include "services/common/watched_file.h"
 
 namespace muster::access {
 
 // INVALID_ARGUMENT: the file cannot be read, or what is wrong with it.
 absl::StatusOr<std::shared_ptr<const Policy>> ReadPolicy(const std::string& path);
 
-// The policy that a server goes by: of a file that is looked at every second. What is put in its place counts from then on, whole,
-// once two looks found the same and it can be used; until then the last that could does. Thread-safe.
+// The policy that a server goes by: of a file that is looked at every second (WatchedFile), or a fixed one. Thread-safe.
 class PolicyFile {
  public:
   struct Options {
@@ -28,46 +24,31 @@ class PolicyFile {
     std::shared_ptr<const Policy> fixed = {};
     absl::Duration interval = absl::Seconds(1);
   };
-  struct Stats {
-    int64_t taken = 0;    // times that the file was taken, the first included
-    int64_t refused = 0;  // times that it changed into what cannot be used
-  };
+  using Stats = FileReloads;
 
   // INVALID_ARGUMENT, as ReadPolicy.
   static absl::StatusOr<std::unique_ptr<PolicyFile>> Create(Options options);
-  ~PolicyFile() { Stop(); }
 
   // Never null.
-  std::shared_ptr<const Policy> current() const;
-  Stats stats() const;
-  // Called after another policy has begun to count, by the thread that looks. To be set once, and before the file changes.
-  void OnChange(std::function<void()> changed);
-
-  // The file is not looked at any more, and OnChange's function not called. Idempotent.
-  void Stop();
-  // Looks now: what cannot be used is refused at once. INVALID_ARGUMENT as above.
-  absl::Status Reload() { return Look(false); }
-  // One of the looks at every interval.
-  absl::Status Look() { return Look(true); }
+  std::shared_ptr<const Policy> current() const {
+    return file_ == nullptr ? fixed_ : file_->current();
+  }
+  Stats stats() const { return file_ == nullptr ? Stats() : file_->reloads(); }
+  // As of WatchedFile.
+  void OnChange(std::function<void()> changed) {
+    if (file_ != nullptr) file_->OnChange(std::move(changed));
+  }
+  void Stop() {
+    if (file_ != nullptr) file_->Stop();
+  }
+  absl::Status Reload() { return file_ == nullptr ? absl::OkStatus() : file_->Reload(); }
+  absl::Status Look() { return file_ == nullptr ? absl::OkStatus() : file_->Look(); }
 
  private:
-  explicit PolicyFile(Options options) : options_(std::move(options)) {}
+  PolicyFile() = default;
 
-  absl::Status Look(bool patient);
-  absl::Status Take(const std::optional<std::string>& text);
-  void Run();
-
-  const Options options_;
-  Mutex looking_;
-  std::optional<std::string> seen_ MUSTER_GUARDED_BY(looking_);    // when last looked
-  std::optional<std::string> judged_ MUSTER_GUARDED_BY(looking_);  // that was taken or refused last
-  absl::Status said_ MUSTER_GUARDED_BY(looking_);                  // of judged_
-  mutable Mutex mutex_;
-  std::shared_ptr<const Policy> current_ MUSTER_GUARDED_BY(mutex_);
-  Stats stats_ MUSTER_GUARDED_BY(mutex_);
-  std::function<void()> changed_ MUSTER_GUARDED_BY(mutex_);
-  Stopper stopper_;
-  std::thread thread_;
+  std::shared_ptr<const Policy> fixed_;
+  std::unique_ptr<WatchedFile<Policy>> file_;  // null: there is none
 };
 
 }  // namespace muster::access
