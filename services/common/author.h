@@ -12,7 +12,8 @@ struct Author {
       {};  // full name of the method that was called, e.g. `muster.quota.v1.QuotaService/UpdateQuota`
   std::string request_id = {};  // of the call: the header `x-request-id`
   std::string reason = {};      // the caller's own words: the header `x-muster-reason`
-  std::string trace_id = {};    // 32 hex digits
+  std::string trace_id =
+      {};  // 32 hex digits; set where it is read, committed by that of its command
 
   friend bool operator==(const Author&, const Author&) = default;
 };

@@ -128,8 +128,7 @@ Author AuthorOf(const UnaryCall& call) {
   return {.principal = call.caller() == nullptr ? "" : call.caller()->principal,
           .method = std::string(call.method_name()),
           .request_id = info.request_id,
-          .reason = info.reason,
-          .trace_id = info.trace.valid() ? info.trace.TraceId() : ""};
+          .reason = info.reason};
 }
 
 void HandlerThrew(UnaryCall& call, const char* what) {

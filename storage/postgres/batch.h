@@ -99,7 +99,7 @@ void Batch<State>::Decide(LaneCommand<State>& command) {
   command.status = Run(command);
   if (!command.status.ok()) staged_.RollBack(mark);
   traces_.Add(staged_.revision(), command.trace);
-  if (staged_.Mark() > mark) authors_.Add(staged_.revision(), command.author);
+  if (staged_.Mark() > mark) authors_.Add(staged_.revision(), command.author, command.trace);
   spent_ += TheSteadyClock()->Now() - began;
 }
 

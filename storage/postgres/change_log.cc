@@ -44,6 +44,12 @@ constexpr Statement kReachesBackTo = {
     "1),"
     " (SELECT commit_time FROM journal_head))) * 1000000)::bigint"};
 
+constexpr Statement kLastOlderThan = {
+    "journal_last_older_than",
+    "SELECT coalesce(max(revision), $1::bigint) FROM (SELECT revision, commit_time FROM journal"
+    " WHERE revision > $1::bigint ORDER BY revision LIMIT $2) AS next"
+    " WHERE commit_time < clock_timestamp() - make_interval(secs => $3)"};
+
 std::shared_ptr<const std::string> BytesOf(const pqxx::field& field) {
   if (field.is_null()) return nullptr;
   return std::make_shared<const std::string>(FromSqlBytes(field.c_str()));
@@ -94,6 +100,11 @@ std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int6
 
 absl::Time ReachesBackTo(Transaction& tx) {
   return absl::FromUnixMicros(tx.Exec(kReachesBackTo)[0][0].as<int64_t>());
+}
+
+int64_t LastOlderThan(Transaction& tx, int64_t after, int64_t limit, absl::Duration age) {
+  const std::string seconds = absl::StrCat(absl::ToDoubleSeconds(age));
+  return tx.Exec(kLastOlderThan, after, limit, seconds)[0][0].as<int64_t>();
 }
 
 }  // namespace journal

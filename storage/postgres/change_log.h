@@ -54,6 +54,8 @@ std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int6
                                     const Moment& then);
 // When the oldest change was committed that the journal has, of whatever resource; when the last was, if it has none.
 absl::Time ReachesBackTo(Transaction& tx);
+// Of the `limit` changes after `after`, the last one that was committed longer ago than `age`, by the database's clock; `after`: none was.
+int64_t LastOlderThan(Transaction& tx, int64_t after, int64_t limit, absl::Duration age);
 
 }  // namespace journal
 

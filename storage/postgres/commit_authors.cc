@@ -5,6 +5,9 @@
 namespace muster::storage {
 namespace {
 
+// As callers of their own services are named (access::kSelf).
+const std::string& kItself = *new std::string("self");
+
 using Indices = absl::flat_hash_map<std::string, int32_t>;
 
 int32_t IndexOf(const std::string& name, Indices& known,
@@ -20,13 +23,14 @@ std::string At(const google::protobuf::RepeatedPtrField<std::string>& names, int
 
 }  // namespace
 
-void CommitAuthors::Add(int64_t last_revision, const Author& author) {
+void CommitAuthors::Add(int64_t last_revision, const Author& author, const TraceContext& trace) {
   type::v1::ChangeAuthors::Command& command = *message_.add_commands();
   command.set_last_revision(last_revision);
-  command.set_principal(IndexOf(author.principal, principals_, *message_.mutable_principals()));
+  const std::string& name = author.principal.empty() ? kItself : author.principal;
+  command.set_principal(IndexOf(name, principals_, *message_.mutable_principals()));
   command.set_method(IndexOf(author.method, methods_, *message_.mutable_methods()));
   command.set_request_id(author.request_id);
-  command.set_trace_id(author.trace_id);
+  if (trace.valid()) command.set_trace_id(trace.TraceId());
   command.set_reason(author.reason);
 }
 

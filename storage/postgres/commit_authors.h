@@ -8,14 +8,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "services/common/author.h"
+#include "services/common/trace_context.h"
 
 namespace muster::storage {
 
 // Who made which changes of a batch, as the journal keeps it: muster.type.v1.ChangeAuthors.
 class CommitAuthors {
  public:
-  // Of all changes after those that were added before, up to `last_revision`.
-  void Add(int64_t last_revision, const Author& author);
+  // Of all changes after those that were added before, up to `last_revision`. Who has no name is the service itself.
+  void Add(int64_t last_revision, const Author& author, const TraceContext& trace);
   std::string Encode() const { return message_.SerializeAsString(); }
 
   // Whose change `revision` is, by what Encode made. All empty: it does not say, or cannot be read.

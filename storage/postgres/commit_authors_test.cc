@@ -6,13 +6,15 @@ namespace muster::storage {
 namespace {
 
 TEST(CommitAuthorsTest, KnowsWhoseChangeEachRevisionIs) {
-  const Author ann{"ann", "/s/Scale", "r1", "why not", "4bf9"};
-  const Author itself;
+  TraceContext trace{.trace_high = 1, .trace_low = 2, .span_id = 3};
+  Author ann{"ann", "/s/Scale", "r1", "why not"};
   const Author again{"ann", "/s/Delete", "r2"};
   CommitAuthors authors;
-  authors.Add(5, ann);
-  authors.Add(6, itself);
-  authors.Add(9, again);
+  authors.Add(5, ann, trace);
+  authors.Add(6, {}, {});
+  authors.Add(9, again, {});
+  ann.trace_id = "00000000000000010000000000000002";
+  const Author itself{.principal = "self"};
   const std::string encoded = authors.Encode();
   EXPECT_EQ(CommitAuthors::Find(encoded, 4), ann);
   EXPECT_EQ(CommitAuthors::Find(encoded, 5), ann);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "services/common/status_macros.h"
+#include "storage/postgres/change_log.h"
 #include "storage/postgres/transaction.h"
 
 namespace muster::storage {
@@ -187,11 +188,25 @@ absl::Status LaneDb::Compact(int64_t revision) {
 
 absl::StatusOr<bool> LaneDb::CompactSome() {
   ASSIGN_OR_RETURN(const Head head, PeekHead(0));
-  const int64_t all = head.revision - options_.journal_keep;
-  const int64_t some = std::min(all, head.compacted_revision + kCompactChunk);
+  const int64_t chunk_end = head.compacted_revision + kCompactChunk;
+  ASSIGN_OR_RETURN(const int64_t too_old, TooOld(head.compacted_revision));
+  const int64_t all = std::max(head.revision - options_.journal_keep, too_old);
+  const int64_t some = std::min(all, chunk_end);
   if (some <= head.compacted_revision) return false;
   RETURN_IF_ERROR(Compact(some));
-  return some < all;
+  return some == chunk_end;
+}
+
+absl::StatusOr<int64_t> LaneDb::TooOld(int64_t compacted) {
+  if (options_.journal_keep_time == absl::InfiniteDuration()) return compacted;
+  int64_t last = compacted;
+  RETURN_IF_ERROR(reader_.RunStatement(
+      [&](Transaction& tx) {
+        last = journal::LastOlderThan(tx, compacted, kCompactChunk, options_.journal_keep_time);
+        return absl::OkStatus();
+      },
+      "compact"));
+  return last;
 }
 
 void LaneDb::RunCompactor() {

@@ -57,9 +57,10 @@ struct LaneOptions {
   absl::Duration poll = absl::Seconds(1);
   // How often reads that wait for memory are looked at because of their deadlines.
   absl::Duration read_poll = absl::Milliseconds(100);
-  // Revisions that the journal keeps for watches that resume; older ones are forgotten now and
-  // then.
+  // What the journal keeps at most, for watches that resume and for who asks for the past: so many
+  // changes, none of them older than this. The rest is forgotten now and then.
   int64_t journal_keep = 1'000'000;
+  absl::Duration journal_keep_time = absl::InfiniteDuration();
   // How often watches are told how far they have come, and gone ones are forgotten.
   absl::Duration progress_interval = absl::Seconds(1);
   RunnerOptions runner = {};
@@ -134,8 +135,8 @@ class LaneDb {
   // Closes what readers' connections are idle: their server is not the writer's.
   void DropReaders() { read_pool_.DropIdle(); }
   absl::Status Compact(int64_t revision);
-  // Forgets what is older than journal_keep, but at most kCompactChunk revisions. True: there is
-  // more to forget.
+  // Forgets what is beyond journal_keep or journal_keep_time, but at most kCompactChunk revisions.
+  // True: there is more to forget.
   absl::StatusOr<bool> CompactSome();
   // Announces a commit, soon and from a thread of its own; several at once are one announcement.
   // Best effort: the others poll.
@@ -150,6 +151,9 @@ class LaneDb {
   // Whether the batch that wrote the revision was committed.
   static absl::StatusOr<bool> WasCommitted(Transaction& tx, int64_t first_revision,
                                            const std::string& batch);
+  // The last of the next kCompactChunk changes after `compacted` that is older than journal_keep_time;
+  // `compacted` when none is.
+  absl::StatusOr<int64_t> TooOld(int64_t compacted);
   void RunTailer();
   void NotifyOthers();
   void RunCompactor();

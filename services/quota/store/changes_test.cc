@@ -66,11 +66,11 @@ TEST_F(QuotaChangesTest, TheNewestIsFirstAndEachKnowsItsAuthorAndWhatWasBefore) 
   EXPECT_EQ(log->changes[1].previous, 1);
   EXPECT_EQ(log->changes[2].before, nullptr);
   EXPECT_EQ(log->changes[2].previous, 0);
-  // What the process does of its own accord is nobody's.
+  // What the process does of its own accord is its own.
   const auto holding = lane_->ListChanges(HoldingOf("p1"), 0, 10, absl::InfiniteFuture());
   ASSERT_THAT(holding, IsOk());
   ASSERT_THAT(holding->changes, SizeIs(1));
-  EXPECT_EQ(holding->changes[0].author, Author());
+  EXPECT_EQ(holding->changes[0].author, (Author{.principal = "self"}));
 }
 
 TEST_F(QuotaChangesTest, PagesFollowOneAnother) {
@@ -133,6 +133,23 @@ TEST_F(QuotaChangesTest, WhatTheJournalHasForgottenIsSaidToBeForgotten) {
   EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 30);
   EXPECT_THAT(Past({.revision = 3}), StatusIs(absl::StatusCode::kOutOfRange));
   EXPECT_THAT(Past({.time = absl::UnixEpoch()}), StatusIs(absl::StatusCode::kOutOfRange));
+}
+
+TEST_F(QuotaChangesTest, WhatIsTooOldIsForgotten) {
+  LaneOptions options;
+  options.journal_keep_time = absl::Hours(1);
+  Lane& lane = NewLane(options);
+  EXPECT_THAT(lane.CompactSome(), testing::IsOkAndHolds(false));
+  EXPECT_EQ(CountOf("journal"), 4);
+  database_.Execute(
+      "UPDATE quota.journal SET commit_time = commit_time - interval '61 minutes' WHERE revision < "
+      "3");
+  EXPECT_THAT(lane.CompactSome(), testing::IsOkAndHolds(false));
+  EXPECT_EQ(CountOf("journal"), 2);
+  database_.Execute("UPDATE quota.journal SET commit_time = commit_time - interval '61 minutes'");
+  EXPECT_THAT(lane.CompactSome(), testing::IsOkAndHolds(false));
+  EXPECT_EQ(CountOf("journal"), 0);
+  EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 30);
 }
 
 TEST_F(QuotaChangesTest, BeforeTheMigrationNothingIsKnownOfWhatWas) {
