@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "services/access/policy.h"
 
 namespace muster::access {
@@ -12,6 +13,8 @@ namespace muster::access {
 // Who calls, and what it may do.
 struct Caller {
   std::string principal = {};
+  // Why what it showed of itself is not believed: UNAUTHENTICATED to all it asks.
+  absl::Status unproven = {};
   std::shared_ptr<const Rights> rights = Rights::None();
   // What the answer is to be narrowed to (muster.type.v1.Access.REACH_NARROWED); null: it is not.
   std::shared_ptr<const Scope> narrowed_to = {};

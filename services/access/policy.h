@@ -56,6 +56,8 @@ struct Binding {
 // The callers of this machine in plain text, and those of others.
 inline constexpr char kLocal[] = "local";
 inline constexpr char kAnonymous[] = "anonymous";
+// What stands before the subject of a token.
+inline constexpr absl::string_view kTokenPrefix = "token/";
 // A process's calls of its own services.
 inline constexpr char kSelf[] = "self";
 

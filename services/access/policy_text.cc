@@ -28,12 +28,15 @@ bool IsClusterName(const std::string& name) {
   return parts && IsDnsLabel((*parts)[0]) && IsDnsLabel((*parts)[1]);
 }
 
-// A caller's name: `local`, `anonymous`, `spiffe://DOMAIN/PATH`, `spiffe://DOMAIN/PATH/*`.
+// A caller's name: `local`, `anonymous`, `spiffe://DOMAIN/PATH`, `token/SUBJECT`; the last two perhaps with `/*` at their end.
 bool IsPrincipal(absl::string_view name) {
   if (name == kLocal || name == kAnonymous) return true;
-  if (!absl::ConsumePrefix(&name, "spiffe://")) return false;
-  const size_t slash = name.find('/');
-  if (slash == 0 || slash == absl::string_view::npos || slash + 1 == name.size()) return false;
+  if (absl::ConsumePrefix(&name, "spiffe://")) {
+    const size_t slash = name.find('/');
+    if (slash == 0 || slash == absl::string_view::npos || slash + 1 == name.size()) return false;
+  } else if (!absl::StartsWith(name, kTokenPrefix) || name == kTokenPrefix) {
+    return false;
+  }
   const size_t star = name.find('*');
   return name.find(' ') == absl::string_view::npos &&
          (star == absl::string_view::npos || (star + 1 == name.size() && name[star - 1] == '/'));
@@ -116,9 +119,10 @@ class Reader {
     if (!role)
       Fault(node, absl::StrCat(path, ".role"), absl::StrCat("must be one of ", AllRoles(), "."));
     binding.role = role.value_or(Role::kViewer);
-    binding.principals =
-        Strings(node, path, "principals", &IsPrincipal,
-                "`local`, `anonymous` or `spiffe://DOMAIN/PATH`, perhaps with `/*` at its end");
+    binding.principals = Strings(
+        node, path, "principals", &IsPrincipal,
+        "`local`, `anonymous`, `spiffe://DOMAIN/PATH` or `token/SUBJECT`, perhaps with `/*` at its "
+        "end");
     if (binding.principals.empty())
       Fault(node, absl::StrCat(path, ".principals"), "must name at least one caller.");
     ReadScope(node, path, binding.scope);

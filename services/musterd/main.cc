@@ -40,6 +40,7 @@ int Serve(muster::daemon::Daemon& daemon) {
   if (!process.ok()) return Fail(process.status());
   daemon.OnReload("db_conninfo_file", [&] { return ReadConninfo(**process); });
   daemon.OnReload("TLS files", [&] { return (*process)->ReloadCertificates(); });
+  daemon.OnReload("token_keys_file", [&] { return (*process)->ReloadTokenKeys(); });
   daemon.OnReload("policy_file", [&] { return (*process)->ReloadPolicy(); });
   daemon.WaitForSignal();
   const std::string failure = (*process)->failure();

@@ -23,6 +23,7 @@ namespace {
 
 // The flags': those of the services are theirs.
 muster::musterd::ServeOptions Defaults() { return {}; }
+std::vector<std::string> Algorithms() { return {"RS256", "ES256"}; }
 
 }  // namespace
 
@@ -47,6 +48,23 @@ ABSL_FLAG(
     "File that says who may do what (YAML; deploy/security.md). One that is put in its place "
     "counts within seconds, whole, once it can be used; `musterd check-policy FILE` tells "
     "before. Required with the flags of TLS. Empty: who calls in plain text may do everything.");
+ABSL_FLAG(
+    std::string, token_keys_file, "",
+    "File with the public keys of the issuer of bearer tokens, a JWK Set (RFC 7517): callers "
+    "by TLS may show a token instead of a certificate, and are `token/SUBJECT` to the policy. "
+    "One that is put in its place counts within seconds, once it can be used. With it go "
+    "--token_issuer and --token_audience, and the flags of TLS. Empty: no token is taken.");
+ABSL_FLAG(std::string, token_issuer, "",
+          "Who issues the tokens: their claim `iss`, e.g. https://kubernetes.default.svc.");
+ABSL_FLAG(std::string, token_audience, "",
+          "Whom the tokens are for: it must be among their claim `aud`, e.g. muster.");
+ABSL_FLAG(std::vector<std::string>, token_algorithms, Algorithms(),
+          "Algorithms that a token may be signed by: of RS256,RS384,RS512,ES256,ES384,ES512.");
+ABSL_FLAG(int64_t, journal_keep, Defaults().journal_keep,
+          "Changes that each service's journal keeps at most, 1000 to 1000000000: watches resume, "
+          "and `musterctl history` reaches back, so far. About 1 KB each.");
+ABSL_FLAG(absl::Duration, journal_keep_time, Defaults().journal_keep_time,
+          "How long it keeps them at most, 1m or more; `inf`: as long as --journal_keep lets it.");
 ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
           "Most calls that one caller may have under way at a time, 1 to 1000000; one more is "
           "answered RESOURCE_EXHAUSTED. A caller is who a policy file knows: a SPIFFE ID, or all "
@@ -173,6 +191,27 @@ void CheckServices(const ServeOptions& options, Faults& faults) {
   }
 }
 
+void CheckTokens(const ServeOptions& options, Faults& faults) {
+  if (!options.tokens) return;
+  const auto required = [&](absl::string_view flag, bool given) {
+    if (!given)
+      faults.push_back({std::string(flag), "is required where a flag of tokens is given."});
+  };
+  required("--token_keys_file", !options.tokens->keys_file.empty());
+  required("--token_issuer", !options.tokens->issuer.empty());
+  required("--token_audience", !options.tokens->audience.empty());
+  required("--token_algorithms", !options.tokens->algorithms.empty());
+  required("--tls_cert_file", options.tls.has_value());
+  for (const std::string& algorithm : options.tokens->algorithms) {
+    if (std::find(std::begin(tokens::kAlgorithms), std::end(tokens::kAlgorithms), algorithm) ==
+        std::end(tokens::kAlgorithms)) {
+      faults.push_back(
+          {"--token_algorithms", absl::StrCat("has \"", algorithm, "\"; allowed are ",
+                                              absl::StrJoin(tokens::kAlgorithms, ","), ".")});
+    }
+  }
+}
+
 void CheckAddresses(const ServeOptions& options, Faults& faults) {
   const auto required = [&](absl::string_view flag, const std::string& value) {
     if (value.find(':') == std::string::npos)
@@ -196,6 +235,7 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
                       "is required with the flags of TLS: it says what callers that have a name "
                       "may do."});
   }
+  CheckTokens(options, faults);
   guarded("--listen", options.listen);
   guarded("--operator_listen", options.operator_listen);
   if (!options.page_listen.empty()) required("--page_listen", options.page_listen);
@@ -251,6 +291,9 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(event_keep, absl::Minutes(1), kYear, orphans.event_keep);
   MUSTER_VISIT(orphan_releases, 0, 1000, orphans.policy.most_a_round);
   MUSTER_VISIT(orphan_mass_percent, 0, 100, orphans.policy.mass_percent);
+  MUSTER_VISIT(journal_keep, 1'000, 1'000'000'000, options.journal_keep);
+  MUSTER_VISIT(journal_keep_time, absl::Minutes(1), absl::InfiniteDuration(),
+               options.journal_keep_time);
   MUSTER_VISIT(max_calls_per_caller, 1, 1'000'000, options.caller_limits.calls);
   MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, options.caller_limits.watches);
   MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000,
@@ -305,6 +348,17 @@ absl::StatusOr<std::string> ConninfoFromFlags() {
 
 std::string MigrationsDirFromFlags() { return absl::GetFlag(FLAGS_migrations_dir); }
 
+std::optional<tokens::Options> TokensFromFlags() {
+  tokens::Options options{.keys_file = absl::GetFlag(FLAGS_token_keys_file),
+                          .issuer = absl::GetFlag(FLAGS_token_issuer),
+                          .audience = absl::GetFlag(FLAGS_token_audience),
+                          .algorithms = absl::GetFlag(FLAGS_token_algorithms)};
+  const bool given =
+      !options.keys_file.empty() || !options.issuer.empty() || !options.audience.empty();
+  if (!given) return std::nullopt;
+  return options;
+}
+
 absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   ServeOptions options;
   for (const std::string& service : absl::GetFlag(FLAGS_services)) options.services.insert(service);
@@ -314,6 +368,8 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   ASSIGN_OR_RETURN(options.tls, tls::FilesFromFlags(tls::Use::kServer));
   options.allow_plaintext = absl::GetFlag(FLAGS_allow_plaintext);
   options.policy_file = absl::GetFlag(FLAGS_policy_file);
+  options.tokens = TokensFromFlags();
+  if (options.tls) options.tls->names_optional = options.tokens.has_value();
   options.page_listen = absl::GetFlag(FLAGS_page_listen);
   for (const std::string& host : absl::GetFlag(FLAGS_page_hosts))
     options.page_hosts.insert(absl::AsciiStrToLower(host));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "services/quota/quota_service.h"
 #include "services/rpc/caller_limits.h"
 #include "services/tls/certificate_files.h"
+#include "services/tokens/token_checker.h"
 
 // What `musterd serve` is told. Flags are read here and nowhere else.
 namespace muster::musterd {
@@ -26,7 +28,10 @@ struct ServeOptions {
   std::optional<tls::Files> tls = {};  // nullopt: plain text
   bool allow_plaintext = false;        // beyond this machine, too
   std::string policy_file = {};        // empty: who is let in in plain text may do everything
+  std::optional<tokens::Options> tokens = {};  // nullopt: none is taken
   rpc::CallerLimitOptions caller_limits = {};
+  int64_t journal_keep = 1'000'000;  // of each service; as storage::LaneOptions
+  absl::Duration journal_keep_time = absl::InfiniteDuration();
   std::string page_listen = {};           // empty: no page
   std::set<std::string> page_hosts = {};  // lower case
   std::string port_file = {};             // empty: none

@@ -42,6 +42,23 @@ TEST(Options, WhoHasANameNeedsAPolicy) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
+TEST(Options, TokensNeedTheirIssuerAndTls) {
+  ServeOptions options = Good();
+  options.tokens = tokens::Options{.keys_file = "keys.json", .algorithms = {"RS256", "HS256"}};
+  const absl::Status status = Validate(options);
+  EXPECT_THAT(status, HasFieldViolation("--token_issuer"));
+  EXPECT_THAT(status, HasFieldViolation("--token_audience"));
+  EXPECT_THAT(status, HasFieldViolation("--token_algorithms"));
+  EXPECT_THAT(status, HasFieldViolation("--tls_cert_file"));
+  options.tokens = tokens::Options{
+      .keys_file = "keys.json", .issuer = "i", .audience = "a", .algorithms = {"RS256"}};
+  options.tls = tls::Files();
+  options.policy_file = "policy.yaml";
+  EXPECT_THAT(Validate(options), IsOk());
+  options.tokens->algorithms = {};
+  EXPECT_THAT(Validate(options), HasFieldViolation("--token_algorithms"));
+}
+
 TEST(Options, PlainTextIsTakenOnThisMachineOnly) {
   ServeOptions options = Good();
   options.listen = "0.0.0.0:7600";

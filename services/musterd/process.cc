@@ -27,6 +27,7 @@
 #include "services/musterd/debug_handlers.h"
 #include "services/musterd/history_handlers.h"
 #include "services/musterd/lane_metrics.h"
+#include "services/musterd/token_metrics.h"
 #include "services/page/page.h"
 #include "services/quota/core/place.h"
 #include "services/quota/quota_service.h"
@@ -118,6 +119,8 @@ storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
     return absl::StrCat(conninfo->Get(), " user=", role);
   };
   lane.connect.schema = std::string(service);
+  lane.journal_keep = options_.journal_keep;
+  lane.journal_keep_time = options_.journal_keep_time;
   lane.connect.observer = database_metrics_->ObserverOf(lane.connect.schema);
   return lane;
 }
@@ -168,7 +171,13 @@ absl::Status Process::ReadPolicy() {
   ASSIGN_OR_RETURN(policy_, access::PolicyFile::Create(
                                 {.path = options_.policy_file,
                                  .fixed = access::Policy::Open(options_.allow_plaintext)}));
-  guard_ = std::make_unique<rpc::Guard>(policy_.get(), options_.caller_limits);
+  rpc::Guard::TokenCheck check;
+  if (options_.tokens) {
+    ASSIGN_OR_RETURN(tokens_, tokens::TokenChecker::Create(*options_.tokens, &system_clock_));
+    metrics_.Add(std::make_shared<TokenMetrics>(tokens_.get()));
+    check = [this](absl::string_view header) { return tokens_->PrincipalOf(header); };
+  }
+  guard_ = std::make_unique<rpc::Guard>(policy_.get(), options_.caller_limits, std::move(check));
   metrics_.Add(rpc::MakePolicyCollector(*guard_));
   return absl::OkStatus();
 }
@@ -185,6 +194,10 @@ void Process::FollowPolicy() {
 
 absl::Status Process::ReloadCertificates() {
   return certificates_ == nullptr ? absl::OkStatus() : certificates_->Reload();
+}
+
+absl::Status Process::ReloadTokenKeys() {
+  return tokens_ == nullptr ? absl::OkStatus() : tokens_->Reload();
 }
 
 absl::Status Process::CreateServices() {

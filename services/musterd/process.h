@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "services/access/policy_file.h"
+#include "services/common/clock.h"
 #include "services/common/mutex.h"
 #include "services/common/open_files.h"
 #include "services/musterd/conninfo.h"
@@ -19,6 +20,7 @@
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
 #include "services/tls/certificate_files.h"
+#include "services/tokens/token_checker.h"
 
 namespace muster::capacity {
 class CapacityService;
@@ -67,6 +69,8 @@ class Process {
   absl::Status ReloadCertificates();
   // Looks at the policy file now. INVALID_ARGUMENT: it cannot be used, and the last policy stays.
   absl::Status ReloadPolicy() { return policy_->Reload(); }
+  // Looks at the keys of tokens now. INVALID_ARGUMENT: they cannot be used, and the last stay.
+  absl::Status ReloadTokenKeys();
 
   // Why it ends by itself: it has sent its own process a SIGTERM. Empty: it does not.
   std::string failure() const;
@@ -111,6 +115,8 @@ class Process {
   const ServeOptions options_;
   std::unique_ptr<tls::CertificateFiles> certificates_;  // null: plain text
   std::unique_ptr<access::PolicyFile> policy_;
+  const SystemClock system_clock_;
+  std::unique_ptr<tokens::TokenChecker> tokens_;  // null: none is taken
   std::unique_ptr<rpc::Guard> guard_;
   const std::shared_ptr<Conninfo> conninfo_;
   rpc::Metrics metrics_;

@@ -56,24 +56,26 @@ CallInfo ReadCallInfo(grpc::ServerContextBase& context) {
   return info;
 }
 
-std::vector<std::string> SpiffeIdsOf(const grpc::ServerContextBase& context) {
-  std::vector<std::string> ids;
-  if (const auto caller = context.auth_context(); caller != nullptr) {
-    for (const grpc::string_ref& id : caller->FindPropertyValues("peer_spiffe_id"))
-      ids.emplace_back(id.data(), id.size());
-  }
-  return ids;
+Peer PeerOf(const grpc::ServerContextBase& context) {
+  Peer peer{.address = context.peer()};
+  const auto shown = context.auth_context();
+  if (shown == nullptr) return peer;
+  for (const grpc::string_ref& id : shown->FindPropertyValues("peer_spiffe_id"))
+    peer.ids.emplace_back(id.data(), id.size());
+  for (const grpc::string_ref& type : shown->FindPropertyValues("transport_security_type"))
+    peer.encrypted = type == "ssl" || type == "tls";
+  return peer;
 }
 
-std::string PrincipalOf(const std::vector<std::string>& ids, absl::string_view peer) {
+std::string PrincipalOf(const Peer& peer) {
   // The handshake takes no certificate with another number of them.
-  if (ids.size() == 1) return ids[0];
-  if (!ids.empty()) return access::kAnonymous;
+  if (peer.ids.size() == 1) return peer.ids[0];
+  if (!peer.ids.empty() || peer.encrypted) return access::kAnonymous;
   // gRPC knows no address of a call within the process.
-  if (peer == "unknown") return access::kSelf;
+  if (peer.address == "unknown") return access::kSelf;
   constexpr absl::string_view kHere[] = {"ipv4:127.", "ipv6:[::1]:", "ipv6:%5B::1%5D:", "unix:"};
   const bool is_here = std::any_of(std::begin(kHere), std::end(kHere), [&](absl::string_view here) {
-    return absl::StartsWith(peer, here);
+    return absl::StartsWith(peer.address, here);
   });
   return is_here ? access::kLocal : access::kAnonymous;
 }

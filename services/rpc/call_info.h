@@ -29,12 +29,18 @@ CallInfo ReadCallInfo(grpc::ServerContextBase& context);
 // A header that the caller sent; empty without one. Lives as long as `context`.
 absl::string_view ReadHeader(const grpc::ServerContextBase& context, const char* name);
 
-// Of the certificate that the caller showed; none in plain text.
-std::vector<std::string> SpiffeIdsOf(const grpc::ServerContextBase& context);
+// The other end of a connection.
+struct Peer {
+  std::vector<std::string> ids =
+      {};                    // SPIFFE IDs of the certificate that it showed; none: it showed none
+  bool encrypted = false;    // by TLS
+  std::string address = {};  // as gRPC writes it
+};
+Peer PeerOf(const grpc::ServerContextBase& context);
 
-// Who calls: the SPIFFE ID of its certificate; `self`: this process; `local`: in plain text from this
-// machine; `anonymous`: in plain text from elsewhere. `peer`: its address, as gRPC writes it.
-std::string PrincipalOf(const std::vector<std::string>& ids, absl::string_view peer);
+// Who calls by such a connection: the SPIFFE ID of its certificate; `self`: this process; `local`: in plain text from
+// this machine; `anonymous`: without a certificate from elsewhere, or by TLS.
+std::string PrincipalOf(const Peer& peer);
 
 // 15 random hex digits. Not a secret.
 std::string NewId();

@@ -107,7 +107,7 @@ void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
                                       method_name(), start_);
     const std::string peer = context_.peer();
     span.attributes.push_back({"client.address", peer});
-    span.attributes.push_back({"muster.principal", Principal(peer)});
+    span.attributes.push_back({"muster.principal", Principal()});
     span.attributes.push_back({"muster.request_id", info_.request_id});
     trace::EndRpcSpan(span, code, message, now);
     trace::Record(std::move(span));
@@ -115,8 +115,8 @@ void Accounting::Handled(grpc::StatusCode code, absl::string_view message,
   Log(code, message, cause, now);
 }
 
-std::string Accounting::Principal(const std::string& peer) const {
-  return caller_ != nullptr ? caller_->principal : PrincipalOf(SpiffeIdsOf(context_), peer);
+std::string Accounting::Principal() const {
+  return caller_ != nullptr ? caller_->principal : PrincipalOf(PeerOf(context_));
 }
 
 void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
@@ -139,7 +139,7 @@ void Accounting::Log(grpc::StatusCode code, absl::string_view message, absl::str
     fields.push_back({"resource_count", subjects.count});
   }
   const std::string peer = context_.peer();
-  const std::string principal = Principal(peer);
+  const std::string principal = Principal();
   // None: within the process.
   const absl::string_view user_agent = ReadHeader(context_, "user-agent");
   if (!user_agent.empty()) fields.push_back({"user_agent", user_agent});

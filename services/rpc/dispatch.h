@@ -104,7 +104,7 @@ class Accounting {
   absl::string_view method_name() const;
 
  private:
-  std::string Principal(const std::string& peer) const;
+  std::string Principal() const;
   void Log(grpc::StatusCode code, absl::string_view message, absl::string_view cause,
            absl::Time now) const;
 

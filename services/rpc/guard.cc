@@ -57,7 +57,16 @@ class PolicyCollector final : public prometheus::Collectable {
 
 std::shared_ptr<access::Caller> Guard::CallerOf(const grpc::ServerContextBase& context) const {
   auto caller = std::make_shared<access::Caller>();
-  caller->principal = PrincipalOf(SpiffeIdsOf(context), context.peer());
+  const Peer peer = PeerOf(context);
+  caller->principal = PrincipalOf(peer);
+  if (tokens_ && peer.encrypted && peer.ids.empty()) {
+    const absl::string_view header = ReadHeader(context, "authorization");
+    if (!header.empty()) {
+      absl::StatusOr<std::string> shown = tokens_(header);
+      caller->unproven = shown.status();
+      if (shown.ok()) caller->principal = *std::move(shown);
+    }
+  }
   if (policy_ != nullptr) {
     caller->rights = policy_->current()->RightsOf(caller->principal);
   } else {
@@ -72,7 +81,9 @@ absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
                           access::Caller& caller, const google::protobuf::Message& request,
                           const access::PlaceOf& place_of) const {
   absl::Status status;
-  if (method.ok()) {
+  if (!caller.unproven.ok()) {
+    status = caller.unproven;
+  } else if (method.ok()) {
     status = method->Admit(caller, request, place_of);
   } else {
     status = error::WithCause(absl::PermissionDeniedError("Nobody may call this method."),

@@ -6,10 +6,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "services/access/caller.h"
 #include "services/access/method_access.h"
 #include "services/access/policy_file.h"
@@ -20,9 +24,14 @@ namespace muster::rpc {
 // Holds every call against the policy. Thread-safe.
 class Guard {
  public:
-  // `policy`, unless null, must outlive it; null: everybody may do everything.
-  explicit Guard(const access::PolicyFile* policy, const CallerLimitOptions& limits = {})
-      : policy_(policy), limits_(limits) {}
+  // Whom a header `Bearer TOKEN` names; UNAUTHENTICATED: nobody, and why. Thread-safe.
+  using TokenCheck = std::function<absl::StatusOr<std::string>(absl::string_view header)>;
+
+  // `policy`, unless null, must outlive it; null: everybody may do everything. `tokens`, unless null, reads the header
+  // `authorization` of callers by TLS who show no certificate.
+  explicit Guard(const access::PolicyFile* policy, const CallerLimitOptions& limits = {},
+                 TokenCheck tokens = nullptr)
+      : policy_(policy), tokens_(std::move(tokens)), limits_(limits) {}
 
   // By the policy as it is now.
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context) const;
@@ -50,6 +59,7 @@ class Guard {
 
  private:
   const access::PolicyFile* const policy_;
+  const TokenCheck tokens_;
   mutable CallerLimits limits_;
   mutable std::atomic<int64_t> unauthenticated_ = 0;
   mutable std::atomic<int64_t> denied_ = 0;

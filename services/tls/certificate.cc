@@ -155,13 +155,18 @@ absl::StatusOr<std::string> SpiffeIdOf(const std::vector<std::string>& uris,
   return ids[0];
 }
 
+absl::Status CheckAuthorities(const std::string& authorities) {
+  if (!ReadCertificates(authorities).empty()) return absl::OkStatus();
+  return error::InvalidField("authorities", "has no certificate in PEM.");
+}
+
 absl::StatusOr<Identity> CheckPem(const Pem& pem, absl::string_view trust_domain, Use use,
                                   absl::Time now) {
   const std::vector<Certificate> certificates = ReadCertificates(pem.certificates);
   if (certificates.empty())
     return error::InvalidField("certificates", "has no certificate in PEM.");
   const std::vector<Certificate> authorities = ReadCertificates(pem.authorities);
-  if (authorities.empty()) return error::InvalidField("authorities", "has no certificate in PEM.");
+  RETURN_IF_ERROR(CheckAuthorities(pem.authorities));
   const Key key = ReadKey(pem.key);
   if (key == nullptr)
     return error::InvalidField("key", "has no private key in PEM without a passphrase.");

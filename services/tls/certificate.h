@@ -33,6 +33,9 @@ enum class Use { kClient, kServer };
 absl::StatusOr<Identity> CheckPem(const Pem& pem, absl::string_view trust_domain, Use use,
                                   absl::Time now);
 
+// That there is a certificate among them. INVALID_ARGUMENT, field `authorities`.
+absl::Status CheckAuthorities(const std::string& authorities);
+
 // Of a certificate's URIs the only one with the scheme `spiffe`, which must be the trust domain's. INVALID_ARGUMENT otherwise.
 absl::StatusOr<std::string> SpiffeIdOf(const std::vector<std::string>& uris,
                                        absl::string_view trust_domain);

@@ -24,11 +24,13 @@ constexpr unsigned kRefreshSeconds = 1;
 // The handshake has shown that the certificate is an authority's: this looks whose.
 class IdentityVerifier final : public gx::ExternalCertificateVerifier {
  public:
-  IdentityVerifier(std::string trust_domain, std::shared_ptr<std::atomic<int64_t>> refused)
-      : trust_domain_(std::move(trust_domain)), refused_(std::move(refused)) {}
+  IdentityVerifier(std::string trust_domain, bool optional,
+                   std::shared_ptr<std::atomic<int64_t>> refused)
+      : trust_domain_(std::move(trust_domain)), optional_(optional), refused_(std::move(refused)) {}
 
   bool Verify(gx::TlsCustomVerificationCheckRequest* request, std::function<void(grpc::Status)>,
               grpc::Status* status) override {
+    if (optional_ && request->peer_cert().empty()) return true;
     std::vector<std::string> uris;
     for (const grpc::string_ref& uri : request->uri_names())
       uris.emplace_back(uri.data(), uri.size());
@@ -43,16 +45,17 @@ class IdentityVerifier final : public gx::ExternalCertificateVerifier {
 
  private:
   const std::string trust_domain_;
+  const bool optional_;
   const std::shared_ptr<std::atomic<int64_t>> refused_;
 };
 
 std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(
     const std::shared_ptr<gx::CertificateProviderInterface>& provider,
-    std::shared_ptr<gx::CertificateVerifier> verifier, bool checks_name) {
+    std::shared_ptr<gx::CertificateVerifier> verifier, bool checks_name, bool shows_own = true) {
   gx::TlsChannelCredentialsOptions options;
   options.set_certificate_provider(provider);
   options.watch_root_certs();
-  options.watch_identity_key_cert_pairs();
+  if (shows_own) options.watch_identity_key_cert_pairs();
   options.set_certificate_verifier(std::move(verifier));
   options.set_check_call_host(checks_name);
   return gx::TlsCredentials(options);
@@ -100,6 +103,19 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(File
       std::make_shared<gx::HostNameCertificateVerifier>(), true);
 }
 
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> NamelessCredentials(const Files& files) {
+  ASSIGN_OR_RETURN(const std::string authorities,
+                   ReadText(files.flags.authorities, files.authorities));
+  const absl::Status status = CheckAuthorities(authorities);
+  if (!status.ok()) {
+    return error::InvalidField(
+        files.flags.authorities,
+        absl::StrCat(files.authorities, " ", error::DetailOf(status)->fields[0].description));
+  }
+  return ChannelCredentials(std::make_shared<gx::StaticDataCertificateProvider>(authorities),
+                            std::make_shared<gx::HostNameCertificateVerifier>(), true, false);
+}
+
 absl::StatusOr<std::unique_ptr<CertificateFiles>> CertificateFiles::Create(Files files) {
   ASSIGN_OR_RETURN(PemFolder copies, PemFolder::Create());
   std::unique_ptr<CertificateFiles> made(new CertificateFiles(std::move(files), std::move(copies)));
@@ -131,9 +147,11 @@ std::shared_ptr<grpc::ServerCredentials> CertificateFiles::ForServer() const {
   gx::TlsServerCredentialsOptions options(provider_);
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.set_cert_request_type(files_.names_optional
+                                    ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
+                                    : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.set_certificate_verifier(gx::ExternalCertificateVerifier::Create<IdentityVerifier>(
-      files_.trust_domain, refused_handshakes_));
+      files_.trust_domain, files_.names_optional, refused_handshakes_));
   return gx::TlsServerCredentials(options);
 }
 

@@ -27,6 +27,7 @@ struct Files {
   std::string authorities = {};
   std::string trust_domain = {};  // empty: a client's, whose server has one
   Use use = Use::kServer;
+  bool names_optional = false;  // a server's: callers may show no certificate (and a token instead)
   absl::Duration interval = absl::Seconds(1);  // how often they are looked at
   // What errors call them.
   struct Flags {
@@ -38,6 +39,9 @@ struct Files {
 
 // To call servers by what the files say now: for a program that soon ends. INVALID_ARGUMENT: as below.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(Files files);
+
+// To call servers and show no certificate of one's own: `files.authorities` alone counts. INVALID_ARGUMENT: it cannot be used.
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> NamelessCredentials(const Files& files);
 
 // Credentials of files, for as long as a program runs: what is put in their place is taken for handshakes from then on, within a
 // few seconds, once it can be used as a whole; until then the last that could stays. Connections that stand are not touched.
@@ -52,7 +56,7 @@ class CertificateFiles {
       const std::optional<Files>& files);
   ~CertificateFiles();
 
-  // A caller must show a certificate of the authorities with one SPIFFE ID of the trust domain.
+  // A caller must show a certificate of the authorities with one SPIFFE ID of the trust domain; or, with names_optional, none.
   std::shared_ptr<grpc::ServerCredentials> ForServer() const;
   // The server must show a certificate of the authorities for the name that it was called by.
   std::shared_ptr<grpc::ChannelCredentials> ForClient() const;

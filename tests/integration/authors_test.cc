@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <muster/capacity/v1/capacity.pb.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
 #include <muster/history/v1/history_service.grpc.pb.h>
 
 #include <memory>
@@ -26,9 +26,12 @@ class Authors : public ::testing::Test {
  protected:
   Authors()
       : muster_({.tls = true,
-                 .callers = {"tenant"},
-                 .bindings = {absl::StrCat("- {role: editor, principals: [\"", kTenant,
-                                           "\"], organizations: [acme]}")}}) {
+                 .callers = {"tenant", "zone-agent"},
+                 .bindings = {
+                     absl::StrCat("- {role: editor, principals: [\"", kTenant,
+                                  "\"], organizations: [acme]}"),
+                     "- {role: agent, principals: [\"spiffe://muster.test/zone-agent\"], zones: "
+                     "[RNO2A]}"}}) {
     muster_.ApplyCatalogue();
     muster_.ApplyExample();
     EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
@@ -117,6 +120,15 @@ TEST_F(Authors, ThePastOfOthersIsNotThere) {
   const std::string machine = muster_.database().QueryValue(
       "SELECT 'machines/' || id FROM capacity.machine WHERE claim <> '' LIMIT 1");
   EXPECT_EQ(List(machine, answer).error_code(), grpc::StatusCode::NOT_FOUND);
+  // Also not for who sees it as it is.
+  grpc::ClientContext context;
+  capacity::v1::GetMachineRequest get;
+  get.set_name(machine);
+  capacity::v1::Machine now;
+  EXPECT_TRUE(capacity::v1::CapacityService::NewStub(muster_.ChannelAs("zone-agent"))
+                  ->GetMachine(&context, get, &now)
+                  .ok());
+  EXPECT_EQ(List(machine, answer, "zone-agent").error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_TRUE(List(machine, answer, "ci").ok());
   EXPECT_GE(answer.changes_size(), 2);
   const grpc::Status foreign = List("organizations/rival/clusters/c", answer);

@@ -17,6 +17,7 @@
 #include "tests/integration/child.h"
 #include "tests/integration/mini_muster.h"
 #include "tests/metrics/reference.h"
+#include "tests/testing/issuer.h"
 #include "tests/testing/patience.h"
 #include "tests/testing/temp_folder.h"
 
@@ -111,9 +112,16 @@ void ExpectReference(const std::string& now) {
 
 // 24 machines: of 4 spot Nodes two give way when the example wants 22.
 TEST(MetricsPage, OfABusyFleetIsSoundTrueAndAsTheReferenceSays) {
-  MiniMuster muster({.musterd_flags = {"--metrics_organizations=5", "--preemption_notice=1s",
-                                       "--preemption_end=3s"},
-                     .tls = true});
+  TempFolder folder;
+  Issuer issuer;
+  issuer.AddRsaKey("rsa");
+  std::ofstream(folder.Path("keys.json")) << issuer.KeySet();
+  MiniMuster muster(
+      {.musterd_flags = {"--metrics_organizations=5", "--preemption_notice=1s",
+                         "--preemption_end=3s", "--token_keys_file=" + folder.Path("keys.json"),
+                         absl::StrCat("--token_issuer=", Issuer::kName),
+                         absl::StrCat("--token_audience=", Issuer::kAudience)},
+       .tls = true});
   muster.ApplyCatalogue();
   muster.ApplyExample();
   ASSERT_TRUE(muster.AwaitSettled(1)) << muster.LogEnds();

@@ -11,14 +11,15 @@ class ChannelCredentials;
 
 namespace muster::musterctl {
 
-// Files in PEM; of all or none.
+// What says who calls: a certificate with its key, or a token; or none of it, and calls are in plain text.
 struct CredentialFiles {
-  std::string authority = {};    // whose certificates servers show
-  std::string certificate = {};  // ours
+  std::string authority = {};    // in PEM: whose certificates servers show
+  std::string certificate = {};  // in PEM: ours
   std::string key = {};          // of it
+  std::string token = {};  // a bearer token, which is read at each call: it may be another by then
 };
 
-// Null: none is given, and calls are in plain text. INVALID_ARGUMENT: one is missing or cannot be used.
+// Null: none is given. INVALID_ARGUMENT: one is missing or cannot be used.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ReadCredentials(
     const CredentialFiles& files);
 

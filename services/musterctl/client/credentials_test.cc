@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tests/testing/authority.h"
 #include "tests/testing/status_matchers.h"
 
@@ -23,6 +25,27 @@ TEST(CredentialsTest, AreOfAllFilesOrNone) {
                        AllOf(HasSubstr("--certificate-authority: is required"),
                              HasSubstr("--client-certificate: is required"),
                              Not(HasSubstr("--client-key")))));
+}
+
+TEST(CredentialsTest, ATokenStandsInTheStead) {
+  testing::Authority authority;
+  authority.Issue("ci", "subjectAltName=URI:spiffe://muster.test/ci");
+  const auto refused = [](const CredentialFiles& files, const std::string& says) {
+    EXPECT_THAT(ReadCredentials(files).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(says)));
+  };
+  const std::string token = authority.Path("token");
+  refused({.token = token}, "--certificate-authority: is required with a token");
+  refused({.authority = authority.authority(), .token = token},
+          "--token-file: " + token + " cannot be read, or is empty");
+  std::ofstream(token) << "abc\n";
+  refused({authority.authority(), authority.certificate("ci"), "", token},
+          "--token-file: is given beside a certificate");
+  refused({.authority = token, .token = token},
+          "--certificate-authority: " + token + " has no certificate in PEM");
+  const auto good = ReadCredentials({.authority = authority.authority(), .token = token});
+  ASSERT_TRUE(good.ok()) << good.status();
+  EXPECT_NE(*good, nullptr);
 }
 
 TEST(CredentialsTest, WhatCannotBeUsedIsNamedByFlagAndFile) {

@@ -132,6 +132,10 @@ const std::vector<Flag>& GlobalFlags() {
        .value = "FILE",
        .meaning = "Its private key in PEM, without a passphrase.",
        .variable = "MUSTER_CLIENT_KEY"},
+      {.name = "token-file",
+       .value = "FILE",
+       .meaning = "Your bearer token, instead of a certificate; with --certificate-authority.",
+       .variable = "MUSTER_TOKEN_FILE"},
       {.name = "context",
        .value = "NAME",
        .meaning = "What to call by: of those that musterctl config keeps. What flags say counts "

@@ -26,6 +26,7 @@ inline constexpr ContextKey kContextKeys[] = {
     {"certificateAuthority", "certificate-authority", true},
     {"clientCertificate", "client-certificate", true},
     {"clientKey", "client-key", true},
+    {"tokenFile", "token-file", true},
 };
 
 struct Context {

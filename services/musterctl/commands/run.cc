@@ -81,7 +81,8 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
     ASSIGN_OR_RETURN(options.credentials,
                      ReadCredentials({.authority = line.Get("certificate-authority"),
                                       .certificate = line.Get("client-certificate"),
-                                      .key = line.Get("client-key")}));
+                                      .key = line.Get("client-key"),
+                                      .token = line.Get("token-file")}));
   }
   options.sleep = world.sleep;
   ASSIGN_OR_RETURN(options.reason, ReadReason(line));

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::tokens {
+
+enum class KeyType { kRsa, kP256, kP384, kP521 };
+
+// A public key to check signatures with.
+struct PublicKey {
+  KeyType type = KeyType::kRsa;
+  std::string pem = {};
+};
+
+// The public keys of an issuer of tokens, by their ids. Value type.
+class KeySet {
+ public:
+  // Of a JWK Set (RFC 7517). Keys for encryption, and of other kinds than RSA and EC, are passed over. INVALID_ARGUMENT, naming the
+  // field: it is none, a key cannot be used, two have one id, or there is none to check signatures with.
+  static absl::StatusOr<KeySet> Parse(absl::string_view json);
+
+  // The key with that id; with an empty one, the only key. Null: there is none.
+  const PublicKey* Find(absl::string_view id) const;
+  size_t size() const { return keys_.size(); }
+  // For people: the ids, in order.
+  std::string Ids() const;
+
+ private:
+  std::map<std::string, PublicKey, std::less<>> keys_;
+};
+
+}  // namespace muster::tokens

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "services/common/clock.h"
+#include "services/common/mutex.h"
+#include "services/common/watched_file.h"
+#include "services/tokens/key_set.h"
+
+namespace muster::tokens {
+
+// Which tokens are taken. All are required.
+struct Options {
+  std::string keys_file = {};                // a JWK Set; looked at every second (WatchedFile)
+  std::string issuer = {};                   // of the claim `iss`
+  std::string audience = {};                 // among those of the claim `aud`
+  std::vector<std::string> algorithms = {};  // of kAlgorithms
+
+  bool operator==(const Options&) const = default;
+};
+
+// Those that a signature may have: with a key of one's own, not with a shared secret.
+inline constexpr absl::string_view kAlgorithms[] = {"RS256", "RS384", "RS512",
+                                                    "ES256", "ES384", "ES512"};
+
+// Whom bearer tokens name: JSON Web Tokens of one issuer. Thread-safe.
+class TokenChecker {
+ public:
+  // INVALID_ARGUMENT (field: the flag): the file cannot be used.
+  static absl::StatusOr<std::unique_ptr<TokenChecker>> Create(Options options, const Clock* clock);
+
+  // Of a header `Bearer TOKEN`: `token/SUBJECT`, from the claim `sub`. UNAUTHENTICATED (TOKEN_REFUSED): why not.
+  absl::StatusOr<std::string> PrincipalOf(absl::string_view header);
+
+  struct Stats {
+    FileReloads keys = {};
+    int64_t refused = 0;  // tokens
+  };
+  Stats stats() const;
+  // Looks at the keys now. INVALID_ARGUMENT: they cannot be used, and the last stay.
+  absl::Status Reload() { return keys_->Reload(); }
+
+ private:
+  // A token whose signature was found good.
+  struct Known {
+    std::string principal = {};
+    absl::Time from = absl::InfinitePast();
+    absl::Time until = absl::InfiniteFuture();
+  };
+
+  TokenChecker(Options options, const Clock* clock)
+      : options_(std::move(options)), clock_(*clock) {}
+
+  absl::StatusOr<std::string> Check(absl::string_view header);
+  // All that does not hang on the time.
+  absl::StatusOr<Known> Verify(absl::string_view token, const KeySet& keys) const;
+  absl::StatusOr<Known> ReadClaims(absl::string_view part) const;
+  // What was found out about it with these keys.
+  absl::StatusOr<Known> Find(absl::string_view token, const std::shared_ptr<const KeySet>& keys);
+
+  const Options options_;
+  const Clock& clock_;
+  std::unique_ptr<WatchedFile<KeySet>> keys_;
+  std::atomic<int64_t> refused_ = 0;
+  Mutex mutex_;
+  std::shared_ptr<const KeySet> known_by_ MUSTER_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Known> known_ MUSTER_GUARDED_BY(mutex_);
+};
+
+}  // namespace muster::tokens
