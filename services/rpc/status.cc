@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "services/common/cut.h"
 #include "services/common/error.h"
 #include "services/rpc/limits.h"
 
@@ -16,13 +17,6 @@ namespace {
 constexpr char kDomain[] = "muster";
 // What it takes to say that not all fields are named.
 constexpr size_t kAndMoreBytes = 16;
-
-// At most `size` bytes, cut before a character that does not fit whole.
-std::string Cut(absl::string_view text, size_t size) {
-  if (text.size() <= size) return std::string(text);
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-  return std::string(text.substr(0, size));
-}
 
 // Adds details as long as they fit into the trailers.
 class Packer {

@@ -12,30 +12,42 @@ namespace muster::storage {
 namespace {
 
 // What services keep for themselves is of kinds with a `_` in front.
-constexpr Statement kFindLastChange = {
-    "journal_find_last_change",
-    "SELECT revision FROM journal WHERE key = $1 AND left(kind, 1) <> '_'"
-    " ORDER BY revision DESC LIMIT 1"};
-// Both follow `previous` by the journal's primary key alone.
+#define MUSTER_SHOWN "left(kind, 1) <> '_'"
+// The way back, by the primary key; from a creation, by the index of deletions.
+#define MUSTER_NEXT                                                               \
+  "CASE WHEN log.previous > 0 THEN log.previous WHEN log.previous = 0 THEN"       \
+  " (SELECT max(d.revision) FROM journal d WHERE d.key = $2 AND d.change IS NULL" \
+  " AND d.revision < log.revision) END"
+
+constexpr Statement kFindDeletion = {
+    "journal_find_deletion",
+    "SELECT max(revision) FROM journal WHERE key = $1 AND change IS NULL AND " MUSTER_SHOWN};
+// The row of authors is of the change's own batch: others' have none, if they were committed by who keeps none.
 constexpr Statement kReadChanges = {
     "journal_read_changes",
     "WITH RECURSIVE log AS ("
-    " SELECT revision, previous, kind, change, commit_time, 1 AS nth FROM journal"
-    " WHERE revision = $1 AND key = $2 AND left(kind, 1) <> '_'"
+    " SELECT revision, previous, kind, change, commit_time, batch, 1 AS nth,"
+    " length(change)::bigint AS bytes FROM journal"
+    " WHERE revision = $1 AND key = $2 AND " MUSTER_SHOWN
     " UNION ALL"
-    " SELECT j.revision, j.previous, j.kind, j.change, j.commit_time, log.nth + 1 FROM log"
-    " JOIN journal j ON j.revision = log.previous WHERE log.nth < $3)"
+    " SELECT j.revision, j.previous, j.kind, j.change, j.commit_time, j.batch, log.nth + 1,"
+    " coalesce(log.bytes, 0) + coalesce(length(j.change), 0) FROM log"
+    " JOIN journal j ON j.revision = " MUSTER_NEXT
+    " WHERE log.nth < $3 AND (log.nth = 1 OR log.bytes < $4))"
     " SELECT revision, previous, kind, change, (extract(epoch FROM commit_time) * 1000000)::bigint,"
-    " (SELECT a.authors FROM journal_author a WHERE a.last_revision >= log.revision"
-    " ORDER BY a.last_revision LIMIT 1)"
+    " (SELECT a.last_revision FROM (SELECT last_revision FROM journal_author"
+    " WHERE last_revision >= log.revision ORDER BY last_revision LIMIT 1) AS a"
+    " JOIN journal l ON l.revision = a.last_revision AND l.batch = log.batch), bytes"
     " FROM log ORDER BY revision DESC"};
+constexpr Statement kReadAuthors = {"journal_read_authors",
+                                    "SELECT authors FROM journal_author WHERE last_revision = $1"};
 constexpr Statement kFindChangeAt = {"journal_find_change_at",
                                      "WITH RECURSIVE log AS ("
                                      " SELECT revision, previous, commit_time FROM journal"
-                                     " WHERE revision = $1 AND key = $2 AND left(kind, 1) <> '_'"
+                                     " WHERE revision = $1 AND key = $2 AND " MUSTER_SHOWN
                                      " UNION ALL"
                                      " SELECT j.revision, j.previous, j.commit_time FROM log"
-                                     " JOIN journal j ON j.revision = log.previous"
+                                     " JOIN journal j ON j.revision = " MUSTER_NEXT
                                      " WHERE log.revision > $3 OR log.commit_time > $4)"
                                      " SELECT revision FROM log ORDER BY revision LIMIT 1"};
 constexpr Statement kReachesBackTo = {
@@ -44,6 +56,19 @@ constexpr Statement kReachesBackTo = {
     "1),"
     " (SELECT commit_time FROM journal_head))) * 1000000)::bigint"};
 
+#undef MUSTER_NEXT
+#undef MUSTER_SHOWN
+constexpr Statement kRevisionAt = {
+    "journal_revision_at",
+    "SELECT revision FROM journal WHERE commit_time <= $1 ORDER BY revision DESC LIMIT 1"};
+constexpr Statement kFirstChangesAfter = {
+    "journal_first_changes_after",
+    "SELECT DISTINCT ON (key) key, previous FROM journal"
+    " WHERE revision > $1 AND starts_with(key, $2) AND left(kind, 1) <> '_'"
+    " ORDER BY key, revision"};
+constexpr Statement kReadRevisions = {
+    "journal_read_revisions",
+    "SELECT revision, kind, key, change FROM journal WHERE revision = ANY ($1::bigint[])"};
 constexpr Statement kLastOlderThan = {
     "journal_last_older_than",
     "SELECT coalesce(max(revision), $1::bigint) FROM (SELECT revision, commit_time FROM journal"
@@ -60,31 +85,59 @@ LoggedChange ToChange(const pqxx::row& row) {
                       .commit_time = absl::FromUnixMicros(row[4].as<int64_t>()),
                       .bytes = BytesOf(row[3])};
   if (!row[1].is_null()) change.previous = row[1].as<int64_t>();
-  if (!row[5].is_null())
-    change.author = CommitAuthors::Find(FromSqlBytes(row[5].c_str()), change.revision);
   return change;
 }
+
+// Of each batch they are read once, and apart: they may be many.
+class Authors {
+ public:
+  explicit Authors(Transaction& tx) : tx_(tx) {}
+
+  Author Find(int64_t row, int64_t revision) {
+    if (row != row_) {
+      const auto rows = tx_.Exec(kReadAuthors, row);
+      encoded_ = rows.empty() ? "" : FromSqlBytes(rows[0][0].c_str());
+      row_ = row;
+    }
+    return CommitAuthors::Find(encoded_, revision);
+  }
+
+ private:
+  Transaction& tx_;
+  int64_t row_ = 0;
+  std::string encoded_;
+};
 
 }  // namespace
 
 namespace journal {
 
-int64_t FindLastChange(Transaction& tx, absl::string_view key) {
-  const auto rows = tx.Exec(kFindLastChange, std::string(key));
-  return rows.empty() ? 0 : rows[0][0].as<int64_t>();
+int64_t FindDeletion(Transaction& tx, absl::string_view key) {
+  const auto rows = tx.Exec(kFindDeletion, std::string(key));
+  return rows[0][0].is_null() ? 0 : rows[0][0].as<int64_t>();
 }
 
 ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, int64_t limit) {
   ChangeLog log;
+  Authors authors(tx);
   // One more, which tells what was before the last.
-  for (const auto& row : tx.Exec(kReadChanges, newest, std::string(key), limit + 1)) {
+  const auto rows = tx.Exec(kReadChanges, newest, std::string(key), limit + 1, kMaxLogBytes);
+  for (const auto& row : rows) {
     LoggedChange change = ToChange(row);
-    if (!log.changes.empty()) log.changes.back().before = change.bytes;
-    if (static_cast<int64_t>(log.changes.size()) == limit) {
-      log.next = change.revision;
-      break;
+    const bool is_last = log.changes.size() + 1 == static_cast<size_t>(rows.size());
+    const bool is_full = static_cast<int64_t>(log.changes.size()) == limit ||
+                         (is_last && !row[6].is_null() && row[6].as<int64_t>() >= kMaxLogBytes);
+    if (!log.changes.empty()) {
+      LoggedChange& after = log.changes.back();
+      // A creation has nothing before it, whatever bore the name then.
+      if (after.previous != 0) after.before = change.bytes;
+      if (is_full) {
+        log.next = change.revision;
+        break;
+      }
     }
     log.kind = row[2].c_str();
+    if (!row[5].is_null()) change.author = authors.Find(row[5].as<int64_t>(), change.revision);
     log.changes.push_back(std::move(change));
   }
   return log;
@@ -100,6 +153,34 @@ std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int6
 
 absl::Time ReachesBackTo(Transaction& tx) {
   return absl::FromUnixMicros(tx.Exec(kReachesBackTo)[0][0].as<int64_t>());
+}
+
+int64_t RevisionAt(Transaction& tx, absl::Time then) {
+  const auto rows = tx.Exec(kRevisionAt, ToSqlTime(then));
+  return rows.empty() ? 0 : rows[0][0].as<int64_t>();
+}
+
+std::vector<FirstChange> FirstChangesAfter(Transaction& tx, int64_t revision,
+                                           absl::string_view prefix) {
+  std::vector<FirstChange> changes;
+  for (const auto& row : tx.Exec(kFirstChangesAfter, revision, std::string(prefix))) {
+    changes.push_back({.key = row[0].c_str()});
+    if (!row[1].is_null()) changes.back().previous = row[1].as<int64_t>();
+  }
+  return changes;
+}
+
+std::vector<PastRow> ReadRevisions(Transaction& tx, const std::vector<int64_t>& revisions) {
+  SqlTextArray wanted;
+  for (const int64_t revision : revisions) wanted.Add(revision);
+  std::vector<PastRow> found;
+  for (const auto& row : tx.Exec(kReadRevisions, wanted.Text())) {
+    found.push_back({.key = row[2].c_str(),
+                     .kind = row[1].c_str(),
+                     .revision = row[0].as<int64_t>(),
+                     .bytes = BytesOf(row[3])});
+  }
+  return found;
 }
 
 int64_t LastOlderThan(Transaction& tx, int64_t after, int64_t limit, absl::Duration age) {

@@ -27,6 +27,9 @@ struct LoggedChange {
   Author author = {};
 };
 
+// What the changes of one log have together, but for the last two.
+inline constexpr int64_t kMaxLogBytes = 4 << 20;
+
 // Changes of one resource, newest first.
 struct ChangeLog {
   std::string kind = {};  // of the resource; empty: the journal has nothing of it
@@ -40,13 +43,35 @@ struct Moment {
   absl::Time time = absl::InfiniteFuture();
 };
 
+// A resource as it was, as the journal or memory has it.
+struct PastRow {
+  std::string key = {};
+  std::string kind = {};
+  int64_t revision = 0;
+  std::shared_ptr<const std::string> bytes = {};  // as Store::Encode gives it
+};
+
+// Resources as they were at one revision, by key.
+struct PastPage {
+  int64_t revision = 0;
+  std::vector<PastRow> rows = {};
+  bool more = false;
+  std::string last = {};  // the key after which the next page begins
+};
+
+// The first change of a resource after some revision.
+struct FirstChange {
+  std::string key = {};
+  std::optional<int64_t> previous = {};  // as LoggedChange.previous
+};
+
 // The way back through the journal is from change to change: each knows the one before it.
 namespace journal {
 
-// The resource's last change; 0: the journal has none. Where memory has the resource it knows better: this costs as much as the
-// journal holds when that is all of others.
-int64_t FindLastChange(Transaction& tx, absl::string_view key);
-// Changes of the resource from the one with the revision `newest` back, at most `limit`.
+// Where the past of what memory does not have begins: the last time that a resource of that name went. 0: the journal knows of none.
+int64_t FindDeletion(Transaction& tx, absl::string_view key);
+// Changes of the resource from the one with the revision `newest` back, at most `limit`, and fewer when they have kMaxLogBytes; past
+// its creation those of what bore the name before.
 ChangeLog ReadChanges(Transaction& tx, absl::string_view key, int64_t newest, int64_t limit);
 // The revision of the resource's change that counted then, from the one with the revision `newest` back; else of the oldest that there
 // is, which came later. nullopt: the journal has none.
@@ -54,6 +79,13 @@ std::optional<int64_t> FindChangeAt(Transaction& tx, absl::string_view key, int6
                                     const Moment& then);
 // When the oldest change was committed that the journal has, of whatever resource; when the last was, if it has none.
 absl::Time ReachesBackTo(Transaction& tx);
+// The last revision that was committed then or before; 0: the journal has none. Costs as much as was committed since.
+int64_t RevisionAt(Transaction& tx, absl::Time then);
+// Of each resource whose key begins with `prefix` and that changed after `revision`, in order of key. Costs as much as was committed since.
+std::vector<FirstChange> FirstChangesAfter(Transaction& tx, int64_t revision,
+                                           absl::string_view prefix);
+// What the journal has at these revisions; of one that it has forgotten nothing, of what was gone then `bytes` is null.
+std::vector<PastRow> ReadRevisions(Transaction& tx, const std::vector<int64_t>& revisions);
 // Of the `limit` changes after `after`, the last one that was committed longer ago than `age`, by the database's clock; `after`: none was.
 int64_t LastOlderThan(Transaction& tx, int64_t after, int64_t limit, absl::Duration age);
 

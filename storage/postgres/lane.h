@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -144,6 +145,12 @@ class CommitLane {
   absl::StatusOr<ChangeLog> GetPast(const std::string& key, const Moment& then,
                                     absl::Time deadline) {
     return changes_.GetPast(key, then, deadline);
+  }
+  absl::StatusOr<PastPage> ListPast(const std::string& prefix,
+                                    absl::FunctionRef<bool(absl::string_view key)> wanted,
+                                    const Moment& then, const std::string& after, size_t limit,
+                                    absl::Time deadline) {
+    return changes_.ListPast(prefix, wanted, then, after, limit, deadline);
   }
   const Store<State>& store() const { return store_; }
 

@@ -94,9 +94,16 @@ TEST_F(QuotaChangesTest, WhatIsGoneIsStillTold) {
   EXPECT_EQ(LimitOf(log->changes[0].before), 30);
   EXPECT_THAT(Past({}), StatusIs(absl::StatusCode::kNotFound));
   EXPECT_EQ(LimitOf(Past({.revision = 4})->changes[0].bytes), 30);
-  // And made anew, it begins anew.
-  ASSERT_THAT(DoAs({}, 5, true), IsOk());
-  EXPECT_EQ(List()->changes[0].previous, 0);
+  // Made anew, it has the past of what bore the name.
+  ASSERT_THAT(DoAs({.principal = "eve"}, 5, true), IsOk());
+  const auto whole = List();
+  EXPECT_THAT(RevisionsOf(*whole), ElementsAre(6, 5, 4, 2, 1));
+  EXPECT_EQ(whole->changes[0].previous, 0);
+  EXPECT_EQ(whole->changes[0].before, nullptr);
+  EXPECT_EQ(whole->changes[1].author, (Author{.principal = "self"})) << "who deleted it";
+  EXPECT_EQ(LimitOf(Past({.revision = 4})->changes[0].bytes), 30);
+  EXPECT_THAT(Past({.revision = 5}), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_EQ(LimitOf(Past({.revision = 6})->changes[0].bytes), 5);
 }
 
 TEST_F(QuotaChangesTest, ThePastIsAsItWas) {
@@ -152,15 +159,86 @@ TEST_F(QuotaChangesTest, WhatIsTooOldIsForgotten) {
   EXPECT_EQ(LimitOf(Past({})->changes[0].bytes), 30);
 }
 
+TEST_F(QuotaChangesTest, AListIsAsItWas) {
+  const auto list = [&](const Moment& then, const std::string& after = "", size_t limit = 10) {
+    return lane_->ListPast(
+        "organizations/acme/", [](absl::string_view) { return true; }, then, after, limit,
+        absl::InfiniteFuture());
+  };
+  const auto told = [](const absl::StatusOr<PastPage>& page) {
+    if (!page.ok()) return page.status().ToString();
+    return absl::StrJoin(page->rows, " ", [](std::string* out, const PastRow& row) {
+      absl::StrAppend(out, row.kind, "@", row.revision);
+    });
+  };
+  ASSERT_THAT(Do(*lane_, Want("p2", 1)), IsOk());                        // 5
+  ASSERT_THAT(Do(*lane_, Want("p1", 6, 2)), IsOk());                     // 6
+  ASSERT_THAT(Do(*lane_, quota::DeleteQuota{QuotaName(kKey)}), IsOk());  // 7
+  EXPECT_EQ(told(list({.revision = 1})), "quota@1");
+  EXPECT_EQ(told(list({.revision = 3})), "quota@2 holding@3");
+  EXPECT_EQ(told(list({.revision = 5})), "quota@4 holding@3 holding@5");
+  EXPECT_EQ(told(list({.revision = 6})), "quota@4 holding@6 holding@5");
+  EXPECT_EQ(told(list({.revision = 7})), "holding@6 holding@5");
+  EXPECT_EQ(told(list({})), "holding@6 holding@5");
+  EXPECT_THAT(list({.revision = 8}), StatusIs(absl::StatusCode::kOutOfRange));
+  // By time, and in pages of one moment.
+  const auto log = List();
+  const Moment then{.time = log->changes[2].commit_time};
+  const auto whole = list(then);
+  ASSERT_THAT(whole, IsOk());
+  EXPECT_EQ(whole->revision, 2);
+  const auto first = list({.revision = 5}, "", 2);
+  ASSERT_THAT(first, IsOk());
+  EXPECT_EQ(told(first), "quota@4 holding@3");
+  EXPECT_TRUE(first->more);
+  const auto second = list({.revision = 5}, first->rows.back().key, 2);
+  EXPECT_EQ(told(second), "holding@5");
+  EXPECT_FALSE(second->more);
+  // What was made anew was gone in between.
+  ASSERT_THAT(DoAs({}, 5, true), IsOk());  // 8
+  EXPECT_EQ(told(list({.revision = 7})), "holding@6 holding@5");
+  EXPECT_EQ(told(list({.revision = 6})), "quota@4 holding@6 holding@5");
+  // As far back as the journal tells of all that changed.
+  ASSERT_THAT(lane_->Compact(5), IsOk());
+  EXPECT_THAT(list({.revision = 4}), StatusIs(absl::StatusCode::kOutOfRange));
+  EXPECT_THAT(list({.revision = 5}), StatusIs(absl::StatusCode::kOutOfRange))
+      << "what the quota was at 4 is forgotten";
+  EXPECT_EQ(told(list({.revision = 7})), "holding@6 holding@5");
+}
+
 TEST_F(QuotaChangesTest, BeforeTheMigrationNothingIsKnownOfWhatWas) {
   database_.Execute("UPDATE quota.journal SET previous = NULL WHERE revision = 2");
-  database_.Execute("DELETE FROM quota.journal_author");
+  // Revision 2 by who keeps no authors; the next that there are, are of another batch.
+  database_.Execute("DELETE FROM quota.journal_author WHERE last_revision = 2");
   const auto log = List();
   ASSERT_THAT(log, IsOk());
   EXPECT_THAT(RevisionsOf(*log), ElementsAre(4, 2));
+  EXPECT_EQ(log->changes[0].author.principal, "ann");
   EXPECT_EQ(log->changes[1].previous, std::nullopt);
   EXPECT_EQ(log->changes[1].author, Author());
   EXPECT_THAT(Past({.revision = 1}), StatusIs(absl::StatusCode::kOutOfRange));
+  database_.Execute("DELETE FROM quota.journal_author");
+  EXPECT_EQ(List()->changes[0].author, Author());
+}
+
+TEST_F(QuotaChangesTest, APageHasItsBytes) {
+  // As if the newest two were large.
+  database_.Execute(
+      "UPDATE quota.journal SET change = change || "
+      "convert_to(repeat('x', 3000000), 'UTF8') WHERE revision IN (2, 4)");
+  const auto first = List();
+  ASSERT_THAT(first, IsOk());
+  EXPECT_THAT(RevisionsOf(*first), ElementsAre(4));
+  EXPECT_NE(first->changes[0].before, nullptr);
+  EXPECT_EQ(first->next, 2);
+  const auto second = List(first->next);
+  ASSERT_THAT(second, IsOk());
+  EXPECT_THAT(RevisionsOf(*second), ElementsAre(2, 1));
+  EXPECT_EQ(second->next, 0);
+  database_.Execute(
+      "UPDATE quota.journal SET change = left_bytes.change FROM (SELECT revision, "
+      "substr(change, 1, length(change) - 3000000) AS change FROM quota.journal WHERE "
+      "revision IN (2, 4)) AS left_bytes WHERE left_bytes.revision = journal.revision");
 }
 
 TEST_F(QuotaChangesTest, WhatNobodyKnowsIsNotFoundNorIsWhatTheServiceKeepsForItself) {
