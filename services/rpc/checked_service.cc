@@ -95,7 +95,8 @@ class CheckedHandler final : public MethodHandler {
     const auto* request = static_cast<const google::protobuf::Message*>(param.request);
     Noted noted{.request = request};
     try {
-      std::shared_ptr<access::Caller> caller = guard_.CallerOf(*param.server_context);
+      std::shared_ptr<access::Caller> caller =
+          guard_.CallerOf(*param.server_context, held->refusal.ok());
       if (held->refusal.ok()) held->refusal = LetIn(*caller, *request, noted.place);
       noted.caller = std::move(caller);
     } catch (const std::bad_alloc&) {

@@ -55,11 +55,12 @@ class PolicyCollector final : public prometheus::Collectable {
 
 }  // namespace
 
-std::shared_ptr<access::Caller> Guard::CallerOf(const grpc::ServerContextBase& context) const {
+std::shared_ptr<access::Caller> Guard::CallerOf(const grpc::ServerContextBase& context,
+                                                bool proves) const {
   auto caller = std::make_shared<access::Caller>();
   const Peer peer = PeerOf(context);
   caller->principal = PrincipalOf(peer);
-  if (tokens_ && peer.encrypted && peer.ids.empty()) {
+  if (proves && tokens_ && peer.encrypted && peer.ids.empty()) {
     const absl::string_view header = ReadHeader(context, "authorization");
     if (!header.empty()) {
       absl::StatusOr<std::string> shown = tokens_(header);

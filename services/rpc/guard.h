@@ -33,8 +33,9 @@ class Guard {
                  TokenCheck tokens = nullptr)
       : policy_(policy), tokens_(std::move(tokens)), limits_(limits) {}
 
-  // By the policy as it is now.
-  std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context) const;
+  // By the policy as it is now. A token is looked at if `proves`: that is not free.
+  std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context,
+                                           bool proves = true) const;
   // access::MethodAccess::Admit; a method that does not say what it asks for lets nobody in.
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
                      const google::protobuf::Message& request,

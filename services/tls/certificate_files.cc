@@ -143,15 +143,15 @@ CertificateFiles::~CertificateFiles() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::shared_ptr<grpc::ServerCredentials> CertificateFiles::ForServer() const {
+std::shared_ptr<grpc::ServerCredentials> CertificateFiles::ForServer(bool optional) const {
   gx::TlsServerCredentialsOptions options(provider_);
   options.watch_root_certs();
   options.watch_identity_key_cert_pairs();
-  options.set_cert_request_type(files_.names_optional
+  options.set_cert_request_type(optional
                                     ? GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY
                                     : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.set_certificate_verifier(gx::ExternalCertificateVerifier::Create<IdentityVerifier>(
-      files_.trust_domain, files_.names_optional, refused_handshakes_));
+      files_.trust_domain, optional, refused_handshakes_));
   return gx::TlsServerCredentials(options);
 }
 

@@ -27,7 +27,6 @@ struct Files {
   std::string authorities = {};
   std::string trust_domain = {};  // empty: a client's, whose server has one
   Use use = Use::kServer;
-  bool names_optional = false;  // a server's: callers may show no certificate (and a token instead)
   absl::Duration interval = absl::Seconds(1);  // how often they are looked at
   // What errors call them.
   struct Flags {
@@ -56,8 +55,9 @@ class CertificateFiles {
       const std::optional<Files>& files);
   ~CertificateFiles();
 
-  // A caller must show a certificate of the authorities with one SPIFFE ID of the trust domain; or, with names_optional, none.
-  std::shared_ptr<grpc::ServerCredentials> ForServer() const;
+  // A caller must show a certificate of the authorities with one SPIFFE ID of the trust domain; or, with `optional`, none (and a
+  // token instead).
+  std::shared_ptr<grpc::ServerCredentials> ForServer(bool optional = false) const;
   // The server must show a certificate of the authorities for the name that it was called by.
   std::shared_ptr<grpc::ChannelCredentials> ForClient() const;
   // Likewise, for any name: to call oneself.

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -150,16 +151,20 @@ absl::StatusOr<KeySet> KeySet::Parse(absl::string_view json) {
   if (list.size() > kMaxKeys)
     return error::InvalidField("keys", absl::StrCat("must be ", kMaxKeys, " at most."));
   KeySet set;
+  std::vector<error::FieldViolation> passed_over;
   for (size_t i = 0; i < list.size(); ++i) {
     const std::string path = absl::StrCat("keys[", i, "]");
-    ASSIGN_OR_RETURN(std::optional<PublicKey> key, ToKey(list[i], path));
-    if (!key) continue;
-    if (!set.keys_.emplace(TextOf(list[i], "kid"), *std::move(key)).second)
-      return error::InvalidField(absl::StrCat(path, ".kid"), "is another key's, too.");
+    absl::StatusOr<std::optional<PublicKey>> key = ToKey(list[i], path);
+    if (!key.ok()) {
+      passed_over.push_back(error::DetailOf(key.status())->fields[0]);
+    } else if (*key && !set.keys_.emplace(TextOf(list[i], "kid"), **key).second) {
+      passed_over.push_back({absl::StrCat(path, ".kid"), "is another key's, too."});
+    }
   }
-  if (set.keys_.empty())
-    return error::InvalidField("keys", "has none to check signatures with, of kind RSA or EC.");
-  return set;
+  set.passed_over_ = static_cast<int>(passed_over.size());
+  if (!set.keys_.empty()) return set;
+  if (!passed_over.empty()) return error::InvalidFields(std::move(passed_over));
+  return error::InvalidField("keys", "has none to check signatures with, of kind RSA or EC.");
 }
 
 const PublicKey* KeySet::Find(absl::string_view id) const {
@@ -169,8 +174,10 @@ const PublicKey* KeySet::Find(absl::string_view id) const {
 }
 
 std::string KeySet::Ids() const {
-  return absl::StrJoin(keys_, " ",
-                       [](std::string* out, const auto& key) { absl::StrAppend(out, key.first); });
+  std::string ids = absl::StrJoin(
+      keys_, " ", [](std::string* out, const auto& key) { absl::StrAppend(out, key.first); });
+  if (passed_over_ > 0) absl::StrAppend(&ids, " (", passed_over_, " cannot be used)");
+  return ids;
 }
 
 }  // namespace muster::tokens

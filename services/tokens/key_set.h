@@ -20,18 +20,19 @@ struct PublicKey {
 // The public keys of an issuer of tokens, by their ids. Value type.
 class KeySet {
  public:
-  // Of a JWK Set (RFC 7517). Keys for encryption, and of other kinds than RSA and EC, are passed over. INVALID_ARGUMENT, naming the
-  // field: it is none, a key cannot be used, two have one id, or there is none to check signatures with.
+  // Of a JWK Set (RFC 7517). Keys for encryption and of other kinds than RSA and EC are passed over, and so is what cannot be used:
+  // other curves, RSA of less than 2048 bits, a second key of one id. INVALID_ARGUMENT, naming the fields: it is none, or no key is left.
   static absl::StatusOr<KeySet> Parse(absl::string_view json);
 
   // The key with that id; with an empty one, the only key. Null: there is none.
   const PublicKey* Find(absl::string_view id) const;
   size_t size() const { return keys_.size(); }
-  // For people: the ids, in order.
+  // For people: the ids, in order, and how many cannot be used.
   std::string Ids() const;
 
  private:
   std::map<std::string, PublicKey, std::less<>> keys_;
+  int passed_over_ = 0;  // that cannot be used
 };
 
 }  // namespace muster::tokens

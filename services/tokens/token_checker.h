@@ -44,7 +44,8 @@ class TokenChecker {
 
   struct Stats {
     FileReloads keys = {};
-    int64_t refused = 0;  // tokens
+    int64_t refused = 0;   // tokens
+    int64_t verified = 0;  // signatures: of a token that was good, once while it is remembered
   };
   Stats stats() const;
   // Looks at the keys now. INVALID_ARGUMENT: they cannot be used, and the last stay.
@@ -72,9 +73,10 @@ class TokenChecker {
   const Clock& clock_;
   std::unique_ptr<WatchedFile<KeySet>> keys_;
   std::atomic<int64_t> refused_ = 0;
+  std::atomic<int64_t> verified_ = 0;
   Mutex mutex_;
   std::shared_ptr<const KeySet> known_by_ MUSTER_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, Known> known_ MUSTER_GUARDED_BY(mutex_);
+  absl::flat_hash_map<std::string, Known> known_ MUSTER_GUARDED_BY(mutex_);  // by their SHA-256
 };
 
 }  // namespace muster::tokens

@@ -106,6 +106,25 @@ TEST_F(TokenCheckerTest, RefusesWhatIsNoTokenOfTheIssuer) {
               HasSubstr("its signature is wrong"));
 }
 
+TEST_F(TokenCheckerTest, ASignatureIsCheckedOnceAndWrittenInOneWay) {
+  const std::string good = "Bearer " + issuer_.TokenOf("a", InAnHour());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Told(good), "token/a");
+  EXPECT_EQ(checker_->stats().verified, 1);
+  EXPECT_THAT(Told(good + "="), HasSubstr("no JSON Web Token"));
+  EXPECT_THAT(Told(good + "!and more"), HasSubstr("no JSON Web Token"));
+}
+
+TEST_F(TokenCheckerTest, RefusesHeadersThatAskForMore) {
+  const std::string claims = testing::Issuer::ClaimsOf("a", InAnHour());
+  const auto told = [&](const std::string& header) {
+    return Told("Bearer " + issuer_.SignWith("rsa", "RS256", header, claims));
+  };
+  EXPECT_EQ(told(R"({"alg":"RS256","kid":"rsa","typ":"jwt"})"), "token/a");
+  EXPECT_EQ(told(R"({"alg":"RS256","kid":"rsa"})"), "token/a");
+  EXPECT_THAT(told(R"({"alg":"RS256","kid":"rsa","typ":"at+jwt"})"), HasSubstr("(`typ`)"));
+  EXPECT_THAT(told(R"({"alg":"RS256","kid":"rsa","crit":["exp"]})"), HasSubstr("(`crit`)"));
+}
+
 TEST_F(TokenCheckerTest, TakesNoOtherAlgorithmNorAKeyForAnother) {
   const std::string claims = testing::Issuer::ClaimsOf("a", InAnHour());
   const std::string content = absl::StrCat(absl::WebSafeBase64Escape(R"({"alg":"none"})"), ".",
