@@ -59,7 +59,7 @@ using Path = std::vector<MessageDifferencer::SpecificField>;
 
 class Reporter final : public MessageDifferencer::Reporter {
  public:
-  explicit Reporter(std::vector<FieldChange>& changes) : changes_(changes) {}
+  Reporter(std::vector<FieldChange>& changes, size_t most) : changes_(changes), most_(most) {}
 
   // The messages are those that the last step of the path is a field of.
   void ReportAdded(const Message& before, const Message& after, const Path& path) override {
@@ -78,7 +78,7 @@ class Reporter final : public MessageDifferencer::Reporter {
  private:
   void Add(const Message& before, const Message& after, Path path, bool was, bool is) {
     // Of fields that this build does not know there is nothing to say.
-    if (path.empty() || path.back().field == nullptr) return;
+    if (changes_.size() >= most_ || path.empty() || path.back().field == nullptr) return;
     MessageDifferencer::SpecificField& last = path.back();
     // Which of the two entries a step bears depends on what happened to them.
     if (last.field->is_map())
@@ -132,13 +132,14 @@ class Reporter final : public MessageDifferencer::Reporter {
   }
 
   std::vector<FieldChange>& changes_;
+  const size_t most_;
 };
 
 }  // namespace
 
-std::vector<FieldChange> FieldChangesOf(const Message& before, const Message& after) {
+std::vector<FieldChange> FieldChangesOf(const Message& before, const Message& after, size_t most) {
   std::vector<FieldChange> changes;
-  Reporter reporter(changes);
+  Reporter reporter(changes, most);
   MessageDifferencer differencer;
   differencer.ReportDifferencesTo(&reporter);
   differencer.Compare(before, after);

@@ -2,6 +2,8 @@
 
 #include <google/protobuf/message.h>
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,9 +18,10 @@ struct FieldChange {
   friend bool operator==(const FieldChange&, const FieldChange&) = default;
 };
 
-// What changed from `before` to `after`, two messages of one type, in order of their fields. An element of a list is known by its
-// place.
+// What changed from `before` to `after`, two messages of one type, in order of their fields; the first `most`. An element of a list
+// is known by its place.
 std::vector<FieldChange> FieldChangesOf(const google::protobuf::Message& before,
-                                        const google::protobuf::Message& after);
+                                        const google::protobuf::Message& after,
+                                        size_t most = std::numeric_limits<size_t>::max());
 
 }  // namespace muster::history

@@ -44,6 +44,7 @@ TEST(FieldChangesTest, SaysWhatWasAndWhatIsInTheApisWords) {
                   "spec.node_labels[tier]: gold -> ", "spec.node_labels[new]:  -> ",
                   "spec.node_taints[0].key: a -> b", "spec.node_taints[1]:  -> {key: \"c\"}",
                   "create_time: 1970-01-01T00:00:01Z -> 1970-01-01T00:01:02.000005Z"));
+  EXPECT_EQ(FieldChangesOf(before, after, 2).size(), 2);
 }
 
 TEST(FieldChangesTest, WhatThisBuildDoesNotKnowIsPassedOver) {

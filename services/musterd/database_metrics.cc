@@ -64,10 +64,10 @@ std::shared_ptr<storage::DatabaseObserver> DatabaseMetrics::ObserverOf(const std
   return observer;
 }
 
-void DatabaseMetrics::WatchJournal(const std::string& service,
-                                   const storage::ConnectOptions& connect) {
+void DatabaseMetrics::WatchJournal(const std::string& service, const storage::LaneOptions& lane) {
   MutexLock lock(mutex_);
-  journals_[service] = std::make_unique<storage::JournalGauge>(connect);
+  journals_[service] = std::make_unique<storage::JournalGauge>(lane.connect);
+  journal_keep_ = lane.journal_keep;
 }
 
 void DatabaseMetrics::StopWatching() {
@@ -99,6 +99,8 @@ std::vector<MetricFamily> DatabaseMetrics::Collect() const {
                                     "Changes that the journal of a service holds.");
   MetricFamily age = rpc::Gauges("muster_database_journal_age_seconds",
                                  "How old the oldest change in the journal of a service is.");
+  MetricFamily keep = rpc::Gauges("muster_database_journal_keep_changes",
+                                  "Changes that it is to hold at most (--journal_keep).");
   MetricFamily revision =
       rpc::Gauges("muster_database_revision",
                   "Revision of a service's last change, as the database said in the last 30 s.");
@@ -115,15 +117,16 @@ std::vector<MetricFamily> DatabaseMetrics::Collect() const {
     rpc::AddSample(in_doubt, labels, observer->in_doubt());
   }
   for (const auto& [service, journal] : journals_) {
+    rpc::AddSample(keep, {{"service", service}}, journal_keep_);
     const std::optional<storage::JournalGauge::Figures> last = journal->last();
     if (!last.has_value()) continue;
     rpc::AddSample(length, {{"service", service}}, last->changes);
     rpc::AddSample(age, {{"service", service}}, absl::ToDoubleSeconds(last->age));
     rpc::AddSample(revision, {{"service", service}}, last->revision);
   }
-  return {std::move(connections), std::move(refused),  std::move(transactions),
-          std::move(commits),     std::move(failures), std::move(in_doubt),
-          std::move(length),      std::move(age),      std::move(revision)};
+  return {std::move(connections), std::move(refused),  std::move(transactions), std::move(commits),
+          std::move(failures),    std::move(in_doubt), std::move(length),       std::move(age),
+          std::move(revision),    std::move(keep)};
 }
 
 }  // namespace muster::musterd

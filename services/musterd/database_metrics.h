@@ -3,6 +3,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include "storage/postgres/connection_pool.h"
 #include "storage/postgres/database_observer.h"
 #include "storage/postgres/journal_gauge.h"
+#include "storage/postgres/lane_db.h"
 
 namespace muster::musterd {
 
@@ -25,7 +27,7 @@ class DatabaseMetrics final : public prometheus::Collectable {
   // To be told of all that a service does with its database.
   std::shared_ptr<storage::DatabaseObserver> ObserverOf(const std::string& service);
   // Has its journal looked at from here on.
-  void WatchJournal(const std::string& service, const storage::ConnectOptions& connect);
+  void WatchJournal(const std::string& service, const storage::LaneOptions& lane);
   // No longer. Waits for a look under way.
   void StopWatching();
 
@@ -37,6 +39,7 @@ class DatabaseMetrics final : public prometheus::Collectable {
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<Observer>> observers_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::string, std::unique_ptr<storage::JournalGauge>> journals_ MUSTER_GUARDED_BY(mutex_);
+  int64_t journal_keep_ MUSTER_GUARDED_BY(mutex_) = 0;  // of each
 };
 
 }  // namespace muster::musterd

@@ -1,18 +1,24 @@
 #include "services/musterd/history_handlers.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "services/access/caller.h"
 #include "services/access/method_access.h"
+#include "services/common/cut.h"
 #include "services/common/error.h"
 #include "services/common/faults.h"
+#include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
 #include "services/history/field_changes.h"
+#include "services/rpc/limits.h"
 #include "services/rpc/page.h"
 
 namespace muster::musterd {
@@ -71,13 +77,18 @@ history::v1::Change::Type TypeOf(const LoggedChange& change) {
 
 void FillFields(const google::protobuf::Message& before, const google::protobuf::Message& after,
                 history::v1::Change& out) {
-  const std::vector<history::FieldChange> changes = history::FieldChangesOf(before, after);
-  for (size_t i = 0; i < std::min(changes.size(), kMostFields); ++i) {
+  const std::vector<history::FieldChange> changes =
+      history::FieldChangesOf(before, after, kMostFields);
+  for (size_t i = 0; i < changes.size(); ++i) {
     history::v1::Change::Field& field = *out.add_fields();
     field.set_path(changes[i].path);
-    field.set_before(changes[i].before.substr(0, kMostValueBytes));
-    field.set_after(changes[i].after.substr(0, kMostValueBytes));
+    field.set_before(Cut(changes[i].before, kMostValueBytes));
+    field.set_after(Cut(changes[i].after, kMostValueBytes));
   }
+}
+
+absl::Status Unreadable(int64_t revision) {
+  return absl::InternalError(absl::StrCat("The journal's revision ", revision, " cannot be read."));
 }
 
 // INTERNAL: the journal cannot be understood.
@@ -94,8 +105,7 @@ absl::Status Fill(const ServicePart& part, const std::string& kind, const Logged
                           ? nullptr
                           : part.history.parse(kind, *change.before);
   if (after == nullptr || (change.before != nullptr && before == nullptr))
-    return absl::InternalError(
-        absl::StrCat("The journal's revision ", change.revision, " cannot be read."));
+    return Unreadable(change.revision);
   const std::unique_ptr<google::protobuf::Message> none(after->New());
   FillFields(before == nullptr ? *none : *before, *after, out);
   return absl::OkStatus();
@@ -105,10 +115,16 @@ absl::StatusOr<history::v1::ListChangesResponse> ToResponse(
     const history::v1::ListChangesRequest& request, const ServicePart& part, const ChangeLog& log) {
   history::v1::ListChangesResponse response;
   response.set_service(part.name);
-  for (const LoggedChange& change : log.changes)
+  int64_t next = log.next;
+  for (const LoggedChange& change : log.changes) {
+    if (response.ByteSizeLong() >= rpc::kMaxPageBytes) {
+      next = change.revision;
+      break;
+    }
     RETURN_IF_ERROR(Fill(part, log.kind, change, *response.add_changes()));
-  if (log.next > 0) {
-    response.set_next_page_token(rpc::PageToken(request, absl::StrCat(log.next)));
+  }
+  if (next > 0) {
+    response.set_next_page_token(rpc::PageToken(request, absl::StrCat(next)));
   } else {
     response.set_complete(!log.changes.empty() && log.changes.back().previous == 0);
   }
@@ -118,9 +134,7 @@ absl::StatusOr<history::v1::ListChangesResponse> ToResponse(
 absl::StatusOr<history::v1::GetPastResponse> ToPast(const ServicePart& part, const ChangeLog& log) {
   const LoggedChange& change = log.changes.front();
   const auto resource = part.history.parse(log.kind, *change.bytes);
-  if (resource == nullptr)
-    return absl::InternalError(
-        absl::StrCat("The journal's revision ", change.revision, " cannot be read."));
+  if (resource == nullptr) return Unreadable(change.revision);
   history::v1::GetPastResponse past;
   past.mutable_resource()->PackFrom(*resource);
   past.set_revision(change.revision);
@@ -135,22 +149,76 @@ int SizeOf(const history::v1::ListChangesRequest& request, error::Faults& faults
   return request.page_size() == 0 ? kDefaultChanges : std::min(request.page_size(), kMostChanges);
 }
 
-absl::StatusOr<storage::Moment> MomentOf(const history::v1::GetPastRequest& request) {
+template <class Request>
+absl::StatusOr<storage::Moment> MomentOf(const Request& request) {
   storage::Moment then;
   switch (request.at_case()) {
-    case history::v1::GetPastRequest::kRevision:
+    case Request::kRevision:
       if (request.revision() < 1) return error::InvalidField("revision", "must be at least 1.");
       then.revision = request.revision();
       return then;
-    case history::v1::GetPastRequest::kTime:
+    case Request::kTime:
       if (!IsTimestamp(request.time().seconds(), request.time().nanos()))
         return error::InvalidField("time", "must be in the years 1 to 9999.");
       then.time = FromTimestamp(request.time());
       return then;
-    case history::v1::GetPastRequest::AT_NOT_SET:
+    case Request::AT_NOT_SET:
       break;
   }
   return error::InvalidField("time", "or `revision` is required.");
+}
+
+// Those below an organization.
+bool IsOrganizations(absl::string_view collection) {
+  constexpr absl::string_view kTheirs[] = {"clusters", "nodePools", "nodes",
+                                           "events",   "quotas",    "holdings"};
+  return std::find(std::begin(kTheirs), std::end(kTheirs), collection) != std::end(kTheirs);
+}
+
+// Where a page of a past list begins: all pages are of the moment that the first one was of.
+struct PastPlace {
+  storage::Moment then = {};
+  std::string after = {};
+};
+
+// Of what a token holds: `REVISION KEY`.
+absl::StatusOr<PastPlace> ReadPlace(const std::string& token, const storage::Moment& then) {
+  if (token.empty()) return PastPlace{then};
+  const std::pair<std::string, std::string> parts = absl::StrSplit(token, absl::MaxSplits(' ', 1));
+  PastPlace place{.after = parts.second};
+  if (!absl::SimpleAtoi(parts.first, &place.then.revision))
+    return error::InvalidField("page_token", "is not one of this list.");
+  return place;
+}
+
+absl::StatusOr<history::v1::ListPastResponse> PastOf(const ServicePart& part,
+                                                     const history::v1::ListPastRequest& request,
+                                                     const PastPlace& place, size_t size,
+                                                     absl::Time deadline) {
+  ASSIGN_OR_RETURN(
+      const storage::PastPage page,
+      part.history.list_past(
+          absl::StrCat(request.parent(), "/"),
+          [&](absl::string_view key) { return CollectionOf(key) == request.collection(); },
+          place.then, place.after, size, deadline));
+  history::v1::ListPastResponse response;
+  response.set_revision(page.revision);
+  std::string last;
+  for (const storage::PastRow& row : page.rows) {
+    if (response.ByteSizeLong() >= rpc::kMaxPageBytes) break;
+    last = row.key;
+    const auto resource = part.history.parse(row.kind, *row.bytes);
+    if (resource == nullptr) return Unreadable(row.revision);
+    auto& out = *response.add_resources();
+    out.mutable_resource()->PackFrom(*resource);
+    out.set_revision(row.revision);
+  }
+  const bool all = static_cast<size_t>(response.resources_size()) == page.rows.size();
+  if (page.more || !all) {
+    const std::string& after = all ? page.last : last;
+    response.set_next_page_token(rpc::PageToken(request, absl::StrCat(page.revision, " ", after)));
+  }
+  return response;
 }
 
 }  // namespace
@@ -169,9 +237,13 @@ Place HistoryHandlers::PlaceOf(absl::string_view name) const {
 }
 
 const ServicePart* HistoryHandlers::PartOf(absl::string_view name) const {
-  const auto* collection = std::find_if(
-      std::begin(kCollections), std::end(kCollections),
-      [id = CollectionOf(name)](const Collection& candidate) { return candidate.id == id; });
+  return PartOfCollection(CollectionOf(name));
+}
+
+const ServicePart* HistoryHandlers::PartOfCollection(absl::string_view id) const {
+  const auto* collection =
+      std::find_if(std::begin(kCollections), std::end(kCollections),
+                   [&](const Collection& candidate) { return candidate.id == id; });
   if (collection == std::end(kCollections)) return nullptr;
   const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const ServicePart& candidate) {
     return candidate.name == collection->service;
@@ -232,35 +304,76 @@ grpc::ServerUnaryReactor* HistoryHandlers::GetPast(grpc::CallbackServerContext* 
   });
 }
 
+grpc::ServerUnaryReactor* HistoryHandlers::ListPast(grpc::CallbackServerContext* context,
+                                                    const history::v1::ListPastRequest* request,
+                                                    history::v1::ListPastResponse* response) {
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    error::Faults faults;
+    const ServicePart* part = PartOfCollection(request->collection());
+    faults.Require(absl::StartsWith(request->parent(), "organizations/"), "parent",
+                   "must be the name of an organization, a cluster or a NodePool.");
+    faults.Require(
+        part != nullptr && IsOrganizations(request->collection()), "collection",
+        "must be clusters, nodePools, nodes, events, quotas or holdings, and kept here.");
+    if (!faults.empty()) return responder.Finish(faults.status());
+    const absl::StatusOr<storage::Moment> then = MomentOf(*request);
+    if (!then.ok()) return responder.Finish(then.status());
+    const absl::StatusOr<rpc::Page> page = rpc::ReadPage(*request);
+    if (!page.ok()) return responder.Finish(page.status());
+    const absl::StatusOr<PastPlace> place = ReadPlace(page->after, *then);
+    if (!place.ok()) return responder.Finish(place.status());
+    Enqueue(std::move(responder), [part, request = *request, size = page->size, place = *place,
+                                   response](rpc::Responder& waiting) {
+      absl::StatusOr<history::v1::ListPastResponse> answer =
+          PastOf(*part, request, place, static_cast<size_t>(size), waiting.deadline());
+      waiting.Reply([&] {
+        if (answer.ok()) *response = *std::move(answer);
+        return answer.status();
+      });
+    });
+  });
+}
+
 void HistoryHandlers::Enqueue(rpc::Responder responder, std::function<void(rpc::Responder&)> read) {
-  Job job{std::make_shared<rpc::Responder>(std::move(responder)), {}, std::move(read)};
-  if (const auto caller = job.responder->caller()) job.principal = caller->principal;
+  const auto caller = responder.caller();
+  const uint64_t turn = caller == nullptr ? 0 : access::TurnOf(*caller);
+  Job job{std::make_shared<rpc::Responder>(std::move(responder)), turn, std::move(read)};
   const std::shared_ptr<rpc::Responder> refused = job.responder;
-  const std::string principal = job.principal;
-  {
-    MutexLock lock(mutex_);
-    int& waiting = waiting_[principal];
-    if (waiting >= kMostOfACaller) {
-      return refused->Finish(
-          error::Make(absl::StatusCode::kResourceExhausted,
-                      absl::StrCat("`", principal, "` waits for ", waiting,
-                                   " answers about the past, as many as one caller may."),
-                      {.reason = "TOO_MANY_CALLS", .retry_after = absl::Milliseconds(100)}));
-    }
-    ++waiting;
+  if (!Enter(turn)) {
+    return refused->Finish(error::Make(
+        absl::StatusCode::kResourceExhausted,
+        absl::StrCat("You wait for ", kMostOfACaller,
+                     " answers about the past, as many as one caller, or organization, may."),
+        {.reason = "TOO_MANY_CALLS", .retry_after = absl::Milliseconds(100)}));
   }
   if (jobs_.Add(std::move(job))) return;
-  {
-    MutexLock lock(mutex_);
-    if (--waiting_[principal] == 0) waiting_.erase(principal);
-  }
+  Leave(turn);
   refused->Finish(error::Unavailable("Too many ask about the past."));
 }
 
-void HistoryHandlers::Run(Job& job) {
-  if (!job.responder->gone()) job.read(*job.responder);
+bool HistoryHandlers::Enter(uint64_t turn) {
   MutexLock lock(mutex_);
-  if (--waiting_[job.principal] == 0) waiting_.erase(job.principal);
+  int& waiting = waiting_[turn];
+  if (waiting >= kMostOfACaller) return false;
+  ++waiting;
+  return true;
+}
+
+void HistoryHandlers::Leave(uint64_t turn) {
+  MutexLock lock(mutex_);
+  if (--waiting_[turn] == 0) waiting_.erase(turn);
+}
+
+void HistoryHandlers::Run(Job& job) {
+  const absl::Cleanup leave = [&] { Leave(job.turn); };
+  if (job.responder->gone()) return;
+  try {
+    job.read(*job.responder);
+  } catch (const std::exception& e) {
+    // Of one call, not of the process.
+    log::Error("a question about the past threw an exception", {{"error", e.what()}});
+    job.responder->Reply([] { return absl::InternalError("The answer could not be made."); });
+  }
 }
 
 }  // namespace muster::musterd

@@ -2,6 +2,7 @@
 
 #include <muster/history/v1/history_service.grpc.pb.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -30,6 +31,9 @@ class HistoryHandlers final : public history::v1::HistoryService::CallbackServic
   grpc::ServerUnaryReactor* GetPast(grpc::CallbackServerContext* context,
                                     const history::v1::GetPastRequest* request,
                                     history::v1::GetPastResponse* response) override;
+  grpc::ServerUnaryReactor* ListPast(grpc::CallbackServerContext* context,
+                                     const history::v1::ListPastRequest* request,
+                                     history::v1::ListPastResponse* response) override;
 
   // Where a resource is for who asks for its past: machines, zones and what is in them pass from hand to hand, so their name alone
   // counts.
@@ -38,19 +42,23 @@ class HistoryHandlers final : public history::v1::HistoryService::CallbackServic
  private:
   struct Job {
     std::shared_ptr<rpc::Responder> responder = {};
-    std::string principal = {};
+    uint64_t turn = 0;  // access::TurnOf its caller
     std::function<void(rpc::Responder&)> read = {};
   };
 
   // The service that keeps resources of such names; null: none of this process does.
   const ServicePart* PartOf(absl::string_view name) const;
+  const ServicePart* PartOfCollection(absl::string_view collection) const;
   // Has `read` called, which answers, or refuses the call.
   void Enqueue(rpc::Responder responder, std::function<void(rpc::Responder&)> read);
+  // Whether there is room for one more of such callers; then it is taken until Leave.
+  bool Enter(uint64_t turn);
+  void Leave(uint64_t turn);
   void Run(Job& job);
 
   const std::vector<ServicePart>& parts_;
   Mutex mutex_;
-  std::map<std::string, int> waiting_ MUSTER_GUARDED_BY(mutex_);  // jobs, by principal
+  std::map<uint64_t, int> waiting_ MUSTER_GUARDED_BY(mutex_);  // jobs, by their callers' turns
   JobQueue<Job> jobs_;
 };
 

@@ -64,7 +64,7 @@ ABSL_FLAG(int64_t, journal_keep, Defaults().journal_keep,
           "Changes that each service's journal keeps at most, 1000 to 1000000000: watches resume, "
           "and `musterctl history` reaches back, so far. About 1 KB each.");
 ABSL_FLAG(absl::Duration, journal_keep_time, Defaults().journal_keep_time,
-          "How long it keeps them at most, 1m or more; `inf`: as long as --journal_keep lets it.");
+          "How long it keeps them at most, up to 100 years; 0: as long as --journal_keep lets it.");
 ABSL_FLAG(int64_t, max_calls_per_caller, Defaults().caller_limits.calls,
           "Most calls that one caller may have under way at a time, 1 to 1000000; one more is "
           "answered RESOURCE_EXHAUSTED. A caller is who a policy file knows: a SPIFFE ID, or all "
@@ -191,6 +191,16 @@ void CheckServices(const ServeOptions& options, Faults& faults) {
   }
 }
 
+std::optional<tokens::Options> TokensFromFlags() {
+  tokens::Options options{.keys_file = absl::GetFlag(FLAGS_token_keys_file),
+                          .issuer = absl::GetFlag(FLAGS_token_issuer),
+                          .audience = absl::GetFlag(FLAGS_token_audience),
+                          .algorithms = absl::GetFlag(FLAGS_token_algorithms)};
+  const tokens::Options none{.algorithms = Algorithms()};
+  if (options == none) return std::nullopt;
+  return options;
+}
+
 void CheckTokens(const ServeOptions& options, Faults& faults) {
   if (!options.tokens) return;
   const auto required = [&](absl::string_view flag, bool given) {
@@ -292,8 +302,7 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(orphan_releases, 0, 1000, orphans.policy.most_a_round);
   MUSTER_VISIT(orphan_mass_percent, 0, 100, orphans.policy.mass_percent);
   MUSTER_VISIT(journal_keep, 1'000, 1'000'000'000, options.journal_keep);
-  MUSTER_VISIT(journal_keep_time, absl::Minutes(1), absl::InfiniteDuration(),
-               options.journal_keep_time);
+  MUSTER_VISIT(journal_keep_time, kNone, 100 * kYear, options.journal_keep_time);
   MUSTER_VISIT(max_calls_per_caller, 1, 1'000'000, options.caller_limits.calls);
   MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, options.caller_limits.watches);
   MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000,
@@ -348,17 +357,6 @@ absl::StatusOr<std::string> ConninfoFromFlags() {
 
 std::string MigrationsDirFromFlags() { return absl::GetFlag(FLAGS_migrations_dir); }
 
-std::optional<tokens::Options> TokensFromFlags() {
-  tokens::Options options{.keys_file = absl::GetFlag(FLAGS_token_keys_file),
-                          .issuer = absl::GetFlag(FLAGS_token_issuer),
-                          .audience = absl::GetFlag(FLAGS_token_audience),
-                          .algorithms = absl::GetFlag(FLAGS_token_algorithms)};
-  const bool given =
-      !options.keys_file.empty() || !options.issuer.empty() || !options.audience.empty();
-  if (!given) return std::nullopt;
-  return options;
-}
-
 absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   ServeOptions options;
   for (const std::string& service : absl::GetFlag(FLAGS_services)) options.services.insert(service);
@@ -369,7 +367,6 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.allow_plaintext = absl::GetFlag(FLAGS_allow_plaintext);
   options.policy_file = absl::GetFlag(FLAGS_policy_file);
   options.tokens = TokensFromFlags();
-  if (options.tls) options.tls->names_optional = options.tokens.has_value();
   options.page_listen = absl::GetFlag(FLAGS_page_listen);
   for (const std::string& host : absl::GetFlag(FLAGS_page_hosts))
     options.page_hosts.insert(absl::AsciiStrToLower(host));

@@ -31,11 +31,11 @@ struct ServeOptions {
   std::optional<tokens::Options> tokens = {};  // nullopt: none is taken
   rpc::CallerLimitOptions caller_limits = {};
   int64_t journal_keep = 1'000'000;  // of each service; as storage::LaneOptions
-  absl::Duration journal_keep_time = absl::InfiniteDuration();
-  std::string page_listen = {};           // empty: no page
-  std::set<std::string> page_hosts = {};  // lower case
-  std::string port_file = {};             // empty: none
-  std::string conninfo = {};              // without user: each service connects as muster_<service>
+  absl::Duration journal_keep_time = absl::ZeroDuration();  // 0: any
+  std::string page_listen = {};                             // empty: no page
+  std::set<std::string> page_hosts = {};                    // lower case
+  std::string port_file = {};                               // empty: none
+  std::string conninfo = {};  // without user: each service connects as muster_<service>
   std::string migrations_dir = {};
   // Where the services are that lifecycle asks and that do not run in this process.
   std::string quota_address = {};

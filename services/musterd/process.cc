@@ -63,6 +63,11 @@ History HistoryOf(Lane& lane) {
           [&lane](const std::string& name, const storage::Moment& then, absl::Time deadline) {
             return lane.GetPast(name, then, deadline);
           },
+          [&lane](const std::string& prefix, absl::FunctionRef<bool(absl::string_view)> wanted,
+                  const storage::Moment& then, const std::string& after, size_t limit,
+                  absl::Time deadline) {
+            return lane.ListPast(prefix, wanted, then, after, limit, deadline);
+          },
           [&lane](const std::string& kind, const std::string& bytes) {
             return lane.store().Parse(kind, bytes);
           }};
@@ -120,7 +125,8 @@ storage::LaneOptions Process::LaneOptionsFor(absl::string_view service) const {
   };
   lane.connect.schema = std::string(service);
   lane.journal_keep = options_.journal_keep;
-  lane.journal_keep_time = options_.journal_keep_time;
+  if (options_.journal_keep_time > absl::ZeroDuration())
+    lane.journal_keep_time = options_.journal_keep_time;
   lane.connect.observer = database_metrics_->ObserverOf(lane.connect.schema);
   return lane;
 }
@@ -234,7 +240,7 @@ absl::Status Process::CreateServices() {
 
 absl::Status Process::StartServer() {
   for (const std::string& service : options_.services)
-    database_metrics_->WatchJournal(service, LaneOptionsFor(service).connect);
+    database_metrics_->WatchJournal(service, LaneOptionsFor(service));
   metrics_.Add(database_metrics_);
   metrics_.Add(std::make_shared<LaneMetrics>(&parts_));
   metrics_.Add(std::make_shared<AuditMetrics>(&parts_));
@@ -249,7 +255,7 @@ absl::Status Process::StartServer() {
   rpc::ServerOptions server;
   server.addresses = {options_.listen};
   server.guard = guard_.get();
-  server.credentials = ServerCredentials(options_.listen);
+  server.credentials = ServerCredentials(options_.listen, tokens_ != nullptr);
   server.metrics = &metrics_;
   server.drain_delay = options_.drain_delay;
   server.stop_intake = [this] {
@@ -272,7 +278,8 @@ absl::Status Process::StartOperatorServer() {
   rpc::ServerOptions server;
   server.addresses = {options_.operator_listen};
   server.guard = guard_.get();
-  server.credentials = ServerCredentials(options_.operator_listen);
+  // Has more than the guard stands before: reflection, health as often as one likes.
+  server.credentials = ServerCredentials(options_.operator_listen, false);
   server.metrics = &metrics_;
   server.drain_delay = absl::ZeroDuration();
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
@@ -282,9 +289,9 @@ absl::Status Process::StartOperatorServer() {
   return operator_server_->Start();
 }
 
-std::shared_ptr<grpc::ServerCredentials> Process::ServerCredentials(
-    const std::string& address) const {
-  return Secured(address) ? certificates_->ForServer() : nullptr;
+std::shared_ptr<grpc::ServerCredentials> Process::ServerCredentials(const std::string& address,
+                                                                    bool names_optional) const {
+  return Secured(address) ? certificates_->ForServer(names_optional) : nullptr;
 }
 
 bool Process::Secured(const std::string& address) const {
@@ -404,7 +411,12 @@ void Process::FollowReadiness() {
       for (rpc::Server* server : {server_.get(), operator_server_.get()})
         server->SetServing(part.rpc.name, ready);
     }
-    for (rpc::Server* server : {server_.get(), operator_server_.get()}) server->SetServing("", all);
+    for (rpc::Server* server : {server_.get(), operator_server_.get()}) {
+      for (const char* name : {"", access::v1::AccessService::service_full_name(),
+                               history::v1::HistoryService::service_full_name()})
+        server->SetServing(name, all);
+    }
+    operator_server_->SetServing(debug::v1::DebugService::service_full_name(), all);
     std::this_thread::sleep_for(kReadinessInterval);
   }
 }

@@ -103,7 +103,8 @@ class Process {
   // Whether what listens at `address` takes mutual TLS; else plain text.
   bool Secured(const std::string& address) const;
   // Of what listens at `address`; null: plain text.
-  std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& address) const;
+  std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& address,
+                                                             bool names_optional) const;
   std::shared_ptr<grpc::Channel> ChannelTo(absl::string_view service, const std::string& address);
   template <class Service>
   void AddPart(absl::string_view name, const char* full_name, Service& service);

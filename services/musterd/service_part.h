@@ -7,7 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "services/rpc/server.h"
 #include "storage/postgres/auditor.h"
@@ -24,6 +26,10 @@ struct History {
   std::function<absl::StatusOr<storage::ChangeLog>(
       const std::string& name, const storage::Moment& then, absl::Time deadline)>
       get_past = {};
+  std::function<absl::StatusOr<storage::PastPage>(
+      const std::string& prefix, absl::FunctionRef<bool(absl::string_view key)> wanted,
+      const storage::Moment& then, const std::string& after, size_t limit, absl::Time deadline)>
+      list_past = {};
   // Null: not understood.
   std::function<std::unique_ptr<google::protobuf::Message>(const std::string& kind,
                                                            const std::string& bytes)>

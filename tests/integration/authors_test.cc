@@ -5,6 +5,7 @@
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 #include <muster/history/v1/history_service.grpc.pb.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -159,6 +160,22 @@ TEST_F(Authors, WhatMakesNoSenseIsRefused) {
   refused(Past(past, resource), "revision");
   past.mutable_time()->set_nanos(-1);
   refused(Past(past, resource), "time");
+  history::v1::ListPastRequest list;
+  const auto list_past = [&] {
+    grpc::ClientContext context;
+    history::v1::ListPastResponse listed;
+    return history::v1::HistoryService::NewStub(muster_.ChannelAs("ci"))
+        ->ListPast(&context, list, &listed);
+  };
+  refused(list_past(), "parent");
+  list.set_parent("organizations/acme");
+  refused(list_past(), "collection");
+  list.set_collection("machines");
+  refused(list_past(), "collection");
+  list.set_collection("nodes");
+  refused(list_past(), "time");
+  list.set_revision(1'000'000'000);
+  EXPECT_EQ(list_past().error_code(), grpc::StatusCode::OUT_OF_RANGE);
   past.set_revision(1'000'000'000);
   EXPECT_EQ(Past(past, resource).error_code(), grpc::StatusCode::OUT_OF_RANGE);
 }
@@ -211,6 +228,14 @@ TEST_F(Authors, MusterctlTellsIt) {
   const Finished diff = muster_.Ctl({"diff", "nodepool", "example-nodepool", "--since", before});
   ASSERT_EQ(diff.exit_code, 0) << diff.output;
   EXPECT_THAT(diff.output, HasSubstr("  spec.target_nodes: 1 -> 2\n"));
+  const Finished list = muster_.Ctl({"get", "nodes", "-o", "name", "--at", before});
+  ASSERT_EQ(list.exit_code, 0) << list.output;
+  EXPECT_EQ(std::count(list.output.begin(), list.output.end(), '\n'), 1) << list.output;
+  const Finished quotas = muster_.Ctl({"get", "quotas", "-o", "name", "--at=1ms"});
+  EXPECT_EQ(quotas.output, muster_.Ctl({"get", "quotas", "-o", "name"}).output);
+  const Finished machines = muster_.Ctl({"get", "machines", "--at=1ms"});
+  EXPECT_EQ(machines.exit_code, 1);
+  EXPECT_THAT(machines.output, HasSubstr("name one"));
   const Finished early = muster_.Ctl({"get", "nodepool", "example-nodepool", "--at=8760h"});
   EXPECT_EQ(early.exit_code, 1);
   EXPECT_THAT(early.output, HasSubstr("not known"));

@@ -142,6 +142,10 @@ class GrpcApi final : public Api {
                                                        const Moment& then) override {
     return musterctl::GetPast(connection_, resource, then);
   }
+  absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
+                                             const Moment& then) override {
+    return musterctl::ListPast(connection_, kind, pool, then);
+  }
   absl::StatusOr<access::v1::Caller> GetCaller() override {
     ASSIGN_OR_RETURN(const access::v1::GetCallerResponse response,
                      connection_.Call(connection_.access, &Connection::Access::GetCaller,

@@ -95,6 +95,10 @@ class Api {
   virtual absl::StatusOr<history::v1::GetPastResponse> GetPast(const ResourceId& resource,
                                                                const Moment& then) = 0;
 
+  // All of a kind in the scope as they were then: clusters, NodePools, Nodes (of the NodePool `pool`; empty: all), events, quotas.
+  virtual absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
+                                                     const Moment& then) = 0;
+
   // Who the caller is to the server, and what it may do.
   virtual absl::StatusOr<access::v1::Caller> GetCaller() = 0;
   virtual absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <google/protobuf/any.pb.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle_service.pb.h"
 #include "muster/type/v1/watch.pb.h"
@@ -42,6 +45,9 @@ struct ResourceId {
 
 // A revision of the service that keeps the resource, or a time.
 using Moment = std::variant<int64_t, absl::Time>;
+
+// A resource that the server tells of, as it was. INTERNAL: it is of no kind that can be shown.
+absl::StatusOr<Item> ToItem(const google::protobuf::Any& resource);
 
 // What a manifest did, or would do.
 enum class Outcome { kCreated, kConfigured, kUnchanged };

@@ -172,6 +172,8 @@ absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connect
 absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
                                                      const ResourceId& resource,
                                                      const Moment& then);
+absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
+                                           const std::string& pool, const Moment& then);
 absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::WatchStart& start,
                          const WatchReceiver& receive);
 

@@ -194,6 +194,12 @@ class FakeApi final : public Api {
     if (past.size() > 1) past.pop_front();
     return answer;
   }
+  absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
+                                             const Moment& then) override {
+    calls.push_back(absl::StrCat("past list ", KindWord(kind), " ", pool, " ",
+                                 std::holds_alternative<int64_t>(then) ? "revision" : "time"));
+    return items[kind];
+  }
   absl::StatusOr<debug::v1::LogLevel> GetLogLevel() override { return log_level; }
   absl::StatusOr<debug::v1::LogLevel> SetLogLevel(debug::v1::LogLevel level) override {
     log_level = level;

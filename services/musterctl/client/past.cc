@@ -69,7 +69,33 @@ absl::StatusOr<std::string> Resolve(const Connection& connection, const Resource
   return NameOf(connection, resource);
 }
 
+template <class Request>
+void SetMoment(const Moment& then, Request& request) {
+  if (const auto* revision = std::get_if<int64_t>(&then)) {
+    request.set_revision(*revision);
+  } else {
+    SetTimestamp(std::get<absl::Time>(then), request.mutable_time());
+  }
+}
+
+// Sets `item` when the resource is of the alternative `at` or a later one.
+template <size_t at = 0>
+bool Unpack(const google::protobuf::Any& resource, Item& item) {
+  if constexpr (at < std::variant_size_v<Item>) {
+    if (resource.Is<std::variant_alternative_t<at, Item>>())
+      return resource.UnpackTo(&item.emplace<at>());
+    return Unpack<at + 1>(resource, item);
+  }
+  return false;
+}
+
 }  // namespace
+
+absl::StatusOr<Item> ToItem(const google::protobuf::Any& resource) {
+  Item item;
+  if (Unpack(resource, item)) return item;
+  return absl::InternalError(absl::StrCat("The server tells of a ", resource.type_url(), "."));
+}
 
 absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connection,
                                                              const ResourceId& resource, int limit,
@@ -98,12 +124,45 @@ absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
                                                      const Moment& then) {
   history::v1::GetPastRequest request;
   ASSIGN_OR_RETURN(*request.mutable_name(), Resolve(connection, resource));
-  if (const auto* revision = std::get_if<int64_t>(&then)) {
-    request.set_revision(*revision);
-  } else {
-    SetTimestamp(std::get<absl::Time>(then), request.mutable_time());
-  }
+  SetMoment(then, request);
   return connection.Call(connection.history, &Connection::History::GetPast, request);
+}
+
+absl::StatusOr<std::vector<Item>> ListPast(Connection& connection, Kind kind,
+                                           const std::string& pool, const Moment& then) {
+  history::v1::ListPastRequest request;
+  request.set_parent(kind == Kind::kCluster || kind == Kind::kQuota ? connection.Organization()
+                     : pool.empty()                                 ? connection.Cluster()
+                                                                    : connection.PoolName(pool));
+  switch (kind) {
+    case Kind::kCluster:
+      request.set_collection("clusters");
+      break;
+    case Kind::kQuota:
+      request.set_collection("quotas");
+      break;
+    case Kind::kNodePool:
+      request.set_collection("nodePools");
+      break;
+    case Kind::kNode:
+      request.set_collection("nodes");
+      break;
+    default:
+      return absl::InvalidArgumentError(
+          "--at: lists are told of clusters, NodePools, Nodes and quotas; of others name one");
+  }
+  SetMoment(then, request);
+  std::vector<Item> items;
+  do {
+    ASSIGN_OR_RETURN(const auto page,
+                     connection.Call(connection.history, &Connection::History::ListPast, request));
+    for (const auto& past : page.resources()) {
+      ASSIGN_OR_RETURN(Item item, ToItem(past.resource()));
+      items.push_back(std::move(item));
+    }
+    request.set_page_token(page.next_page_token());
+  } while (!request.page_token().empty());
+  return items;
 }
 
 }  // namespace muster::musterctl

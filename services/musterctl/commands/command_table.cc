@@ -63,8 +63,10 @@ Command GetCommand() {
                       "within --timeout at first; reconnects later."},
           {.name = "at",
            .value = "WHEN",
-           .meaning = "As it was then: how long ago (1h), a time (2026-11-26T09:00:00Z) or a "
-                      "revision. Needs a NAME; of a Node POOL/MACHINE."},
+           .meaning =
+               "As it was then: how long ago (1h), a time (2026-11-26T09:00:00Z) or a "
+               "revision. A Node's NAME is POOL/MACHINE then; lists are of clusters, NodePools, "
+               "Nodes and quotas."},
           PoolFlag(),
           OfMachines("zone", "ZONE", "in this zone"),
           OfMachines("instance-type", "TYPE", "of this instance type"),

@@ -85,8 +85,6 @@ std::vector<Command> PastCommands();
 absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line);
 // `1h` ago, a time such as 2026-11-26T09:00:00Z, or a revision.
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
-// A resource as it was, of a kind that can be shown.
-absl::StatusOr<Item> ToItem(const history::v1::GetPastResponse& past);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server

@@ -190,13 +190,19 @@ absl::Status WatchKind(Session& session, Kind kind, const std::string& id, Print
   }
 }
 
-absl::Status GetAt(Session& session, Printer& printer) {
-  if (session.line.Has("watch")) return WrongUse("--at: not with --watch");
-  ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(session.line));
-  ASSIGN_OR_RETURN(const Moment then,
-                   ReadMoment("at", session.line.Get("at"), session.world.clock.Now()));
+absl::Status GetAt(Session& session, Kind kind, Printer& printer) {
+  const CommandLine& line = session.line;
+  if (line.Has("watch")) return WrongUse("--at: not with --watch");
+  ASSIGN_OR_RETURN(const Moment then, ReadMoment("at", line.Get("at"), session.world.clock.Now()));
+  if (line.arguments.size() == 1) {
+    ASSIGN_OR_RETURN(const std::vector<Item> items,
+                     session.api.ListPast(kind, line.Get("nodepool"), then));
+    printer.PrintList(items);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(line));
   ASSIGN_OR_RETURN(const auto past, session.api.GetPast(resource, then));
-  ASSIGN_OR_RETURN(Item item, ToItem(past));
+  ASSIGN_OR_RETURN(Item item, ToItem(past.resource()));
   printer.Print({std::move(item)});
   return absl::OkStatus();
 }
@@ -215,7 +221,7 @@ absl::Status Get(Session& session) {
   ASSIGN_OR_RETURN(const auto filter, MachineFilterOf(line, kind));
   const std::string id = line.arguments.size() == 2 ? line.arguments[1] : "";
   Printer printer(kind, format, session.world);
-  if (line.Has("at")) return GetAt(session, printer);
+  if (line.Has("at")) return GetAt(session, kind, printer);
   if (line.Has("watch")) return WatchKind(session, kind, id, printer);
   if (!id.empty()) {
     ASSIGN_OR_RETURN(Item item, session.api.Get(kind, id));

@@ -13,6 +13,7 @@
 #include "services/common/timestamp.h"
 #include "services/history/field_changes.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/printable.h"
 
 // What was, and who changed it: the commands and what they are called.
 namespace muster::musterctl {
@@ -47,11 +48,15 @@ std::string AuthorText(const history::v1::Author& author) {
   return text;
 }
 
-std::string ValueText(const std::string& value) { return value.empty() ? "(none)" : value; }
+// Others wrote them: none may look like another line.
+std::string ValueText(const std::string& value) {
+  return value.empty() ? "(none)" : Printable(value);
+}
 
 std::string FieldText(const std::string& path, const std::string& before,
                       const std::string& after) {
-  return absl::StrCat("  ", path, ": ", ValueText(before), " -> ", ValueText(after), "\n");
+  return absl::StrCat("  ", Printable(path), ": ", ValueText(before), " -> ", ValueText(after),
+                      "\n");
 }
 
 void Print(const Change& change, std::ostream& out) {
@@ -68,17 +73,6 @@ void Print(const Change& change, std::ostream& out) {
 const google::protobuf::Message& MessageOf(const Item& item) {
   return std::visit([](const auto& message) -> const google::protobuf::Message& { return message; },
                     item);
-}
-
-// Sets `item` when the resource is of the alternative `at` or a later one.
-template <size_t at = 0>
-bool Unpack(const google::protobuf::Any& resource, Item& item) {
-  if constexpr (at < std::variant_size_v<Item>) {
-    if (resource.Is<std::variant_alternative_t<at, Item>>())
-      return resource.UnpackTo(&item.emplace<at>());
-    return Unpack<at + 1>(resource, item);
-  }
-  return false;
 }
 
 }  // namespace
@@ -101,14 +95,6 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
   if (absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) return time;
   return WrongUse(absl::StrCat("--", flag, ": must be how long ago, such as 1h, a time such as ",
                                TimeText(now), ", or a revision, is \"", text, "\""));
-}
-
-absl::StatusOr<Item> ToItem(const history::v1::GetPastResponse& past) {
-  Item item;
-  if (!Unpack(past.resource(), item))
-    return absl::InternalError(
-        absl::StrCat("The server tells of a ", past.resource().type_url(), "."));
-  return item;
 }
 
 absl::Status History(Session& session) {
@@ -146,8 +132,8 @@ absl::Status Diff(Session& session) {
   // Whatever the server's clock says by now.
   ASSIGN_OR_RETURN(const auto is,
                    session.api.GetPast(resource, absl::FromUnixSeconds(253'402'300'799)));
-  ASSIGN_OR_RETURN(const Item before, ToItem(was));
-  ASSIGN_OR_RETURN(const Item after, ToItem(is));
+  ASSIGN_OR_RETURN(const Item before, ToItem(was.resource()));
+  ASSIGN_OR_RETURN(const Item after, ToItem(is.resource()));
   const auto changes = history::FieldChangesOf(MessageOf(before), MessageOf(after));
   for (const history::FieldChange& change : changes)
     session.world.out << FieldText(change.path, change.before, change.after);

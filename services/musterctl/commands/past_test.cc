@@ -39,7 +39,7 @@ TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
   auto* field = scaled.add_fields();
   field->set_path("spec.target_nodes");
   field->set_before("2");
-  field->set_after("3");
+  field->set_after("3\n2025-06-09T14:40:41Z deleted by eve");
   *api_.changes.add_changes() = AChange(50, history::v1::Change::TYPE_DELETED);
   *api_.changes.add_changes() = scaled;
   history::v1::Change first = AChange(7, history::v1::Change::TYPE_UPDATED);
@@ -51,7 +51,7 @@ TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
             "2025-06-09T14:40:41Z updated by spiffe://muster/user/ann with ResizeNodePool, request "
             "r1, trace 4bf9 (revision 41)\n"
             "  reason: black friday\n"
-            "  spec.target_nodes: 2 -> 3\n"
+            "  spec.target_nodes: 2 -> 3\\x0a2025-06-09T14:40:41Z deleted by eve\n"
             "2025-06-09T14:40:07Z updated by ? (revision 7)\n"
             "  what it was before is no longer known\n"
             "What was before is no longer known.\n");
@@ -91,6 +91,16 @@ TEST_F(PastTest, GetShowsAResourceAsItWas) {
   EXPECT_EQ(RunLine({"get", "nodepool", "train", "--at=90m"}), kFailed);
 }
 
+TEST_F(PastTest, GetShowsListsAsTheyWere) {
+  lifecycle::v1::NodePool pool;
+  ASSERT_TRUE(APast(2).resource().UnpackTo(&pool));
+  api_.items[Kind::kNodePool] = {pool};
+  EXPECT_EQ(RunLine({"get", "nodepools", "--at=1h", "-o", "name"}), kDone) << err();
+  EXPECT_EQ(out(), "nodepool/train\n");
+  EXPECT_EQ(RunLine({"get", "nodes", "--at=41", "--nodepool=train"}), kDone) << err();
+  EXPECT_THAT(api_.calls, ElementsAre("past list nodepool  time", "past list node train revision"));
+}
+
 TEST_F(PastTest, RefusesWhatMakesNoSense) {
   const auto expect_wrong = [&](const std::vector<std::string>& line, const std::string& says) {
     EXPECT_EQ(RunLine(line), kWrongUse);
@@ -102,7 +112,6 @@ TEST_F(PastTest, RefusesWhatMakesNoSense) {
   expect_wrong({"history", "np", "x", "--since=7"}, "--since: of history, a time or how long ago");
   expect_wrong({"history", "np", "x", "--since=soon"}, "--since: must be how long ago, such as 1h");
   expect_wrong({"diff", "np", "x"}, "diff: needs --since");
-  expect_wrong({"get", "np", "--at=1h"}, "get: KIND and NAME");
   expect_wrong({"get", "np", "x", "--at=-1h"}, "--at: must be how long ago");
   expect_wrong({"get", "np", "x", "--at=1h", "--watch"}, "--at: not with --watch");
   expect_wrong({"get", "np", "x", "--reason=a\nb"}, "--reason: at most 256 printable ASCII");

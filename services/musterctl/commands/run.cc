@@ -56,6 +56,20 @@ absl::StatusOr<CommandLine> ReadLine(absl::Span<const std::string> args,
   return ParseArgs(args, with_context);
 }
 
+// What the line says of a token counts more than what environment and context say of a certificate, and the other way round.
+CredentialFiles FilesOf(const CommandLine& line) {
+  CredentialFiles files{.authority = line.Get("certificate-authority"),
+                        .certificate = line.Get("client-certificate"),
+                        .key = line.Get("client-key"),
+                        .token = line.Get("token-file")};
+  const bool says_token = line.given.contains("token-file");
+  const bool says_certificate =
+      line.given.contains("client-certificate") || line.given.contains("client-key");
+  if (says_token && !says_certificate) files.certificate = files.key = "";
+  if (says_certificate && !says_token) files.token = "";
+  return files;
+}
+
 absl::StatusOr<std::string> ReadReason(const CommandLine& line) {
   const std::string reason = line.Get("reason");
   const bool printable = std::all_of(reason.begin(), reason.end(),
@@ -78,11 +92,7 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
     if (line.command != "wait") options.timeout = *timeout;
   }
   if (!command.is_offline) {
-    ASSIGN_OR_RETURN(options.credentials,
-                     ReadCredentials({.authority = line.Get("certificate-authority"),
-                                      .certificate = line.Get("client-certificate"),
-                                      .key = line.Get("client-key"),
-                                      .token = line.Get("token-file")}));
+    ASSIGN_OR_RETURN(options.credentials, ReadCredentials(FilesOf(line)));
   }
   options.sleep = world.sleep;
   ASSIGN_OR_RETURN(options.reason, ReadReason(line));
