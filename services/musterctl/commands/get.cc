@@ -194,6 +194,8 @@ absl::Status GetAt(Session& session, Kind kind, Printer& printer) {
   const CommandLine& line = session.line;
   if (line.Has("watch")) return WrongUse("--at: not with --watch");
   ASSIGN_OR_RETURN(const Moment then, ReadMoment("at", line.Get("at"), session.world.clock.Now()));
+  // It is worked out when a quota is read.
+  if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
   if (line.arguments.size() == 1) {
     ASSIGN_OR_RETURN(const std::vector<Item> items,
                      session.api.ListPast(kind, line.Get("nodepool"), then));

@@ -98,7 +98,11 @@ TEST_F(PastTest, GetShowsListsAsTheyWere) {
   EXPECT_EQ(RunLine({"get", "nodepools", "--at=1h", "-o", "name"}), kDone) << err();
   EXPECT_EQ(out(), "nodepool/train\n");
   EXPECT_EQ(RunLine({"get", "nodes", "--at=41", "--nodepool=train"}), kDone) << err();
-  EXPECT_THAT(api_.calls, ElementsAre("past list nodepool  time", "past list node train revision"));
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(RunLine({"get", "quotas", "--at=41"}), kDone);
+  EXPECT_EQ(err(), "note: what quotas held then is not told\n");
+  EXPECT_THAT(api_.calls, ElementsAre("past list nodepool  time", "past list node train revision",
+                                      "past list quota  revision"));
 }
 
 TEST_F(PastTest, RefusesWhatMakesNoSense) {
