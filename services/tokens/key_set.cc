@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/tokens/json_fields.h"
 
 namespace muster::tokens {
 namespace {
@@ -50,15 +51,10 @@ constexpr Curve kCurves[] = {{"P-256", KeyType::kP256, "prime256v1", 32},
                              {"P-384", KeyType::kP384, "secp384r1", 48},
                              {"P-521", KeyType::kP521, "secp521r1", 66}};
 
-std::string TextOf(const nlohmann::json& key, const char* field) {
-  const auto found = key.find(field);
-  return found != key.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 // The bytes of a base64url field; empty: there are none.
 std::string Bytes(const nlohmann::json& key, const char* field) {
   std::string bytes;
-  if (!absl::WebSafeBase64Unescape(TextOf(key, field), &bytes)) bytes.clear();
+  if (!absl::WebSafeBase64Unescape(StringIn(key, field), &bytes)) bytes.clear();
   return bytes;
 }
 
@@ -105,7 +101,7 @@ absl::StatusOr<PublicKey> RsaKey(const nlohmann::json& json, const std::string& 
 }
 
 absl::StatusOr<PublicKey> EcKey(const nlohmann::json& json, const std::string& path) {
-  const std::string id = TextOf(json, "crv");
+  const std::string id = StringIn(json, "crv");
   for (const Curve& curve : kCurves) {
     if (curve.id != id) continue;
     const std::string x = Bytes(json, "x"), y = Bytes(json, "y");
@@ -129,9 +125,9 @@ absl::StatusOr<PublicKey> EcKey(const nlohmann::json& json, const std::string& p
 absl::StatusOr<std::optional<PublicKey>> ToKey(const nlohmann::json& json,
                                                const std::string& path) {
   if (!json.is_object()) return error::InvalidField(path, "must be an object.");
-  const std::string use = TextOf(json, "use");
+  const std::string use = StringIn(json, "use");
   if (!use.empty() && use != "sig") return std::optional<PublicKey>();
-  const std::string kind = TextOf(json, "kty");
+  const std::string kind = StringIn(json, "kty");
   if (kind.empty()) return error::InvalidField(absl::StrCat(path, ".kty"), "is required.");
   if (kind != "RSA" && kind != "EC") return std::optional<PublicKey>();
   ASSIGN_OR_RETURN(PublicKey key, kind == "RSA" ? RsaKey(json, path) : EcKey(json, path));
@@ -157,7 +153,7 @@ absl::StatusOr<KeySet> KeySet::Parse(absl::string_view json) {
     absl::StatusOr<std::optional<PublicKey>> key = ToKey(list[i], path);
     if (!key.ok()) {
       passed_over.push_back(error::DetailOf(key.status())->fields[0]);
-    } else if (*key && !set.keys_.emplace(TextOf(list[i], "kid"), **key).second) {
+    } else if (*key && !set.keys_.emplace(StringIn(list[i], "kid"), **key).second) {
       passed_over.push_back({absl::StrCat(path, ".kid"), "is another key's, too."});
     }
   }

@@ -17,6 +17,7 @@
 #include "services/common/error.h"
 #include "services/common/sha256.h"
 #include "services/common/status_macros.h"
+#include "services/tokens/json_fields.h"
 
 namespace muster::tokens {
 namespace {
@@ -51,11 +52,6 @@ nlohmann::json ObjectIn(absl::string_view part) {
   if (!absl::WebSafeBase64Unescape(part, &text)) return nlohmann::json::value_t::discarded;
   auto object = nlohmann::json::parse(text, nullptr, false);
   return object.is_object() ? object : nlohmann::json(nlohmann::json::value_t::discarded);
-}
-
-std::string ClaimOf(const nlohmann::json& object, const char* field) {
-  const auto found = object.find(field);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // A NumericDate; nullopt: there is none, or it is none.
@@ -105,6 +101,28 @@ bool IsSubject(const std::string& subject) {
                      [](unsigned char c) { return absl::ascii_isgraph(c) && c != '*'; });
 }
 
+// Of a token whose signature is good.
+absl::StatusOr<KnownToken> ReadClaims(const nlohmann::json& claims, const Options& options) {
+  if (StringIn(claims, "iss") != options.issuer)
+    return Refused("its issuer (`iss`) is not --token_issuer.");
+  if (!IsFor(claims, options.audience))
+    return Refused("--token_audience is not of its audience (`aud`).");
+  const std::string subject = StringIn(claims, "sub");
+  if (!IsSubject(subject)) {
+    return Refused(absl::StrCat("its subject (`sub`) must be 1 to ", kMaxSubjectBytes,
+                                " printable characters without `*`."));
+  }
+  const std::optional<absl::Time> until = TimeOf(claims, "exp");
+  if (!until) return Refused("it does not say when it expires (`exp`).");
+  KnownToken known{.principal = absl::StrCat(access::kTokenPrefix, subject), .until = *until};
+  if (claims.contains("nbf")) {
+    const std::optional<absl::Time> from = TimeOf(claims, "nbf");
+    if (!from) return Refused("`nbf` is no time.");
+    known.from = *from;
+  }
+  return known;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TokenChecker>> TokenChecker::Create(Options options,
@@ -133,15 +151,15 @@ absl::StatusOr<std::string> TokenChecker::Check(absl::string_view header) {
   const absl::string_view token = absl::StripAsciiWhitespace(header.substr(kScheme.size()));
   if (token.size() > kMaxTokenBytes)
     return Refused(absl::StrCat("it must have ", kMaxTokenBytes, " bytes at most."));
-  ASSIGN_OR_RETURN(Known known, Find(token, keys_->current()));
+  ASSIGN_OR_RETURN(KnownToken known, Find(token, keys_->current()));
   const absl::Time now = clock_.Now();
   if (now >= known.until + kLeeway) return Refused("it has expired (`exp`).");
   if (now < known.from - kLeeway) return Refused("it does not hold yet (`nbf`).");
   return std::move(known.principal);
 }
 
-absl::StatusOr<TokenChecker::Known> TokenChecker::Find(absl::string_view token,
-                                                       const std::shared_ptr<const KeySet>& keys) {
+absl::StatusOr<KnownToken> TokenChecker::Find(absl::string_view token,
+                                              const std::shared_ptr<const KeySet>& keys) {
   // Secrets are not kept.
   const std::string name = Sha256Hex(token);
   {
@@ -153,53 +171,30 @@ absl::StatusOr<TokenChecker::Known> TokenChecker::Find(absl::string_view token,
     if (found != known_.end()) return found->second;
   }
   verified_.fetch_add(1, std::memory_order_relaxed);
-  ASSIGN_OR_RETURN(Known known, Verify(token, *keys));
+  ASSIGN_OR_RETURN(KnownToken known, Verify(token, *keys));
   MutexLock lock(mutex_);
   if (known_by_ == keys) known_[name] = known;
   return known;
 }
 
-absl::StatusOr<TokenChecker::Known> TokenChecker::Verify(absl::string_view token,
-                                                         const KeySet& keys) const {
+absl::StatusOr<KnownToken> TokenChecker::Verify(absl::string_view token, const KeySet& keys) const {
   const std::vector<std::string> parts = absl::StrSplit(token, '.');
   const nlohmann::json header =
       parts.size() == 3 ? ObjectIn(parts[0]) : nlohmann::json(nlohmann::json::value_t::discarded);
   const nlohmann::json claims = header.is_discarded() ? header : ObjectIn(parts[1]);
   if (claims.is_discarded() || !IsCanonical(parts[2])) return Refused("it is no JSON Web Token.");
-  if (header.contains("typ") && !absl::EqualsIgnoreCase(ClaimOf(header, "typ"), "JWT"))
+  if (header.contains("typ") && !absl::EqualsIgnoreCase(StringIn(header, "typ"), "JWT"))
     return Refused("its type (`typ`) must be JWT, or not said.");
   if (header.contains("crit")) return Refused("it asks for what is not known here (`crit`).");
-  const std::string algorithm = ClaimOf(header, "alg");
+  const std::string algorithm = StringIn(header, "alg");
   const auto& allowed = options_.algorithms;
   if (std::find(allowed.begin(), allowed.end(), algorithm) == allowed.end())
     return Refused("its algorithm (`alg`) is not one of --token_algorithms.");
-  const PublicKey* key = keys.Find(ClaimOf(header, "kid"));
+  const PublicKey* key = keys.Find(StringIn(header, "kid"));
   if (key == nullptr) return Refused("its key (`kid`) is not one of --token_keys_file.");
   if (!Fits(algorithm, key->type)) return Refused("its key is not for its algorithm (`alg`).");
   if (!IsSigned(std::string(token), algorithm, *key)) return Refused("its signature is wrong.");
-  return ReadClaims(parts[1]);
-}
-
-absl::StatusOr<TokenChecker::Known> TokenChecker::ReadClaims(absl::string_view part) const {
-  const nlohmann::json claims = ObjectIn(part);
-  if (ClaimOf(claims, "iss") != options_.issuer)
-    return Refused("its issuer (`iss`) is not --token_issuer.");
-  if (!IsFor(claims, options_.audience))
-    return Refused("--token_audience is not of its audience (`aud`).");
-  const std::string subject = ClaimOf(claims, "sub");
-  if (!IsSubject(subject)) {
-    return Refused(absl::StrCat("its subject (`sub`) must be 1 to ", kMaxSubjectBytes,
-                                " printable characters without `*`."));
-  }
-  const std::optional<absl::Time> until = TimeOf(claims, "exp");
-  if (!until) return Refused("it does not say when it expires (`exp`).");
-  Known known{.principal = absl::StrCat(access::kTokenPrefix, subject), .until = *until};
-  if (claims.contains("nbf")) {
-    const std::optional<absl::Time> from = TimeOf(claims, "nbf");
-    if (!from) return Refused("`nbf` is no time.");
-    known.from = *from;
-  }
-  return known;
+  return ReadClaims(claims, options_);
 }
 
 TokenChecker::Stats TokenChecker::stats() const {

@@ -33,6 +33,13 @@ struct Options {
 inline constexpr absl::string_view kAlgorithms[] = {"RS256", "RS384", "RS512",
                                                     "ES256", "ES384", "ES512"};
 
+// A token whose signature was found good.
+struct KnownToken {
+  std::string principal = {};
+  absl::Time from = absl::InfinitePast();
+  absl::Time until = absl::InfiniteFuture();
+};
+
 // Whom bearer tokens name: JSON Web Tokens of one issuer. Thread-safe.
 class TokenChecker {
  public:
@@ -52,22 +59,15 @@ class TokenChecker {
   absl::Status Reload() { return keys_->Reload(); }
 
  private:
-  // A token whose signature was found good.
-  struct Known {
-    std::string principal = {};
-    absl::Time from = absl::InfinitePast();
-    absl::Time until = absl::InfiniteFuture();
-  };
-
   TokenChecker(Options options, const Clock* clock)
       : options_(std::move(options)), clock_(*clock) {}
 
   absl::StatusOr<std::string> Check(absl::string_view header);
   // All that does not hang on the time.
-  absl::StatusOr<Known> Verify(absl::string_view token, const KeySet& keys) const;
-  absl::StatusOr<Known> ReadClaims(absl::string_view part) const;
+  absl::StatusOr<KnownToken> Verify(absl::string_view token, const KeySet& keys) const;
   // What was found out about it with these keys.
-  absl::StatusOr<Known> Find(absl::string_view token, const std::shared_ptr<const KeySet>& keys);
+  absl::StatusOr<KnownToken> Find(absl::string_view token,
+                                  const std::shared_ptr<const KeySet>& keys);
 
   const Options options_;
   const Clock& clock_;
@@ -76,7 +76,8 @@ class TokenChecker {
   std::atomic<int64_t> verified_ = 0;
   Mutex mutex_;
   std::shared_ptr<const KeySet> known_by_ MUSTER_GUARDED_BY(mutex_);
-  absl::flat_hash_map<std::string, Known> known_ MUSTER_GUARDED_BY(mutex_);  // by their SHA-256
+  absl::flat_hash_map<std::string, KnownToken> known_
+      MUSTER_GUARDED_BY(mutex_);  // by their SHA-256
 };
 
 }  // namespace muster::tokens
