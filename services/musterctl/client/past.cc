@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -46,14 +48,10 @@ absl::StatusOr<std::string> NameOf(const Connection& connection, const ResourceI
       return below("", "poolConfigurations");
     case Kind::kNodeProfile:
       return below("", "nodeProfiles");
-    case Kind::kRelease: {
-      const std::vector<std::string> parts = absl::StrSplit(id, '~');
-      if (parts.size() != 3) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("release: is named CHANNEL~COMPONENT~VERSION, not \"", id, "\""));
-      }
-      return absl::StrCat("channels/", parts[0], "/components/", parts[1], "/releases/", parts[2]);
-    }
+    case Kind::kRelease:
+      if (std::optional<std::string> name = ReleaseName(id)) return *std::move(name);
+      return absl::InvalidArgumentError(
+          absl::StrCat("release: is named CHANNEL~COMPONENT~VERSION, not \"", id, "\""));
     case Kind::kEvent:
       break;
   }

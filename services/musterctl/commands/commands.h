@@ -81,6 +81,8 @@ absl::Status Allow(Session& session);
 std::vector<Command> ServerCommands();
 std::vector<Command> PastCommands();
 
+// KIND, the first argument.
+absl::StatusOr<Kind> ParseKindArgument(const CommandLine& line);
 // KIND and NAME, the only two arguments.
 absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line);
 // `1h` ago, a time such as 2026-11-26T09:00:00Z, or a revision.

@@ -1,6 +1,8 @@
+#include <optional>
+#include <utility>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
 
@@ -13,10 +15,8 @@ absl::StatusOr<std::string> ReleaseArgument(const CommandLine& line) {
   if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kRelease)
     return WrongUse(absl::StrCat(line.command, ": release CHANNEL~COMPONENT~VERSION"));
   if (absl::StrContains(arguments[1], "/")) return arguments[1];
-  const std::vector<std::string> parts = absl::StrSplit(arguments[1], '~');
-  if (parts.size() != 3)
-    return WrongUse(absl::StrCat("\"", arguments[1], "\": must be CHANNEL~COMPONENT~VERSION"));
-  return absl::StrCat("channels/", parts[0], "/components/", parts[1], "/releases/", parts[2]);
+  if (std::optional<std::string> name = ReleaseName(arguments[1])) return *std::move(name);
+  return WrongUse(absl::StrCat("\"", arguments[1], "\": must be CHANNEL~COMPONENT~VERSION"));
 }
 
 using OrderCall = absl::StatusOr<configuration::v1::PoolConfiguration> (Api::*)(const std::string&,

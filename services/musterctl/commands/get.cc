@@ -29,13 +29,6 @@ absl::StatusOr<Format> ParseFormat(const std::string& text) {
   return WrongUse(absl::StrCat("--output: must be wide, json, yaml or name, is \"", text, "\""));
 }
 
-absl::StatusOr<Kind> ParseKindArgument(const CommandLine& line) {
-  if (line.arguments.empty())
-    return WrongUse(absl::StrCat(line.command, ": say what: ", KindWords()));
-  if (const auto kind = ParseKind(line.arguments[0])) return *kind;
-  return WrongUse(absl::StrCat("unknown kind \"", line.arguments[0], "\"; known: ", KindWords()));
-}
-
 // Prints resources in one format, one batch after the other.
 class Printer {
  public:
@@ -202,14 +195,20 @@ absl::Status GetAt(Session& session, Kind kind, Printer& printer) {
     printer.PrintList(items);
     return absl::OkStatus();
   }
-  ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(line));
-  ASSIGN_OR_RETURN(const auto past, session.api.GetPast(resource, then));
+  ASSIGN_OR_RETURN(const auto past, session.api.GetPast({kind, line.arguments[1]}, then));
   ASSIGN_OR_RETURN(Item item, ToItem(past.resource()));
   printer.Print({std::move(item)});
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::StatusOr<Kind> ParseKindArgument(const CommandLine& line) {
+  if (line.arguments.empty())
+    return WrongUse(absl::StrCat(line.command, ": say what: ", KindWords()));
+  if (const auto kind = ParseKind(line.arguments[0])) return *kind;
+  return WrongUse(absl::StrCat("unknown kind \"", line.arguments[0], "\"; known: ", KindWords()));
+}
 
 absl::Status Get(Session& session) {
   const CommandLine& line = session.line;

@@ -1,19 +1,16 @@
-#include <algorithm>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
 #include "services/history/field_changes.h"
 #include "services/musterctl/commands/commands.h"
 #include "services/musterctl/print/printable.h"
+#include "services/musterctl/print/words.h"
 
 // What was, and who changed it: the commands and what they are called.
 namespace muster::musterctl {
@@ -22,10 +19,6 @@ namespace {
 using history::v1::Change;
 
 constexpr int kMostChanges = 10'000;
-
-std::string TimeText(absl::Time time) {
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
-}
 
 absl::string_view TypeWord(Change::Type type) {
   switch (type) {
@@ -60,7 +53,7 @@ std::string FieldText(const std::string& path, const std::string& before,
 }
 
 void Print(const Change& change, std::ostream& out) {
-  out << TimeText(FromTimestamp(change.change_time())) << " " << TypeWord(change.type()) << " "
+  out << FormatTime(change.change_time()) << " " << TypeWord(change.type()) << " "
       << AuthorText(change.author()) << " (revision " << change.revision() << ")\n";
   if (!change.author().reason().empty()) out << "  reason: " << change.author().reason() << "\n";
   for (const Change::Field& field : change.fields())
@@ -79,11 +72,8 @@ const google::protobuf::Message& MessageOf(const Item& item) {
 
 absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line) {
   if (line.arguments.size() != 2) return WrongUse(absl::StrCat(line.command, ": KIND and NAME"));
-  const auto kind = ParseKind(line.arguments[0]);
-  if (!kind) {
-    return WrongUse(absl::StrCat("unknown kind \"", line.arguments[0], "\"; known: ", KindWords()));
-  }
-  return ResourceId{*kind, line.arguments[1]};
+  ASSIGN_OR_RETURN(const Kind kind, ParseKindArgument(line));
+  return ResourceId{kind, line.arguments[1]};
 }
 
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now) {
@@ -93,8 +83,10 @@ absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& tex
   if (absl::ParseDuration(text, &ago) && ago > absl::ZeroDuration()) return now - ago;
   absl::Time time;
   if (absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) return time;
+  google::protobuf::Timestamp example;
+  SetTimestamp(now, &example);
   return WrongUse(absl::StrCat("--", flag, ": must be how long ago, such as 1h, a time such as ",
-                               TimeText(now), ", or a revision, is \"", text, "\""));
+                               FormatTime(example), ", or a revision, is \"", text, "\""));
 }
 
 absl::Status History(Session& session) {

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "services/common/resource_name.h"
 
 namespace muster::musterctl {
@@ -65,6 +66,17 @@ std::string IdOfName(Kind kind, absl::string_view name) {
   }
   const size_t slash = name.rfind('/');
   return std::string(slash == absl::string_view::npos ? name : name.substr(slash + 1));
+}
+
+std::string ReleaseName(absl::string_view channel, absl::string_view component,
+                        absl::string_view version) {
+  return absl::StrCat("channels/", channel, "/components/", component, "/releases/", version);
+}
+
+std::optional<std::string> ReleaseName(absl::string_view id) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(id, '~');
+  if (parts.size() != 3) return std::nullopt;
+  return ReleaseName(parts[0], parts[1], parts[2]);
 }
 
 std::string IdOf(const Item& item) { return IdOfName(KindOf(item), NameOf(item)); }

@@ -50,5 +50,9 @@ const std::string& NameOf(const Item& item);
 // configuration its pool's uid.
 std::string IdOf(const Item& item);
 std::string IdOfName(Kind kind, absl::string_view name);
+// The resource name of a release, by its parts or its id; nullopt: that is none.
+std::string ReleaseName(absl::string_view channel, absl::string_view component,
+                        absl::string_view version);
+std::optional<std::string> ReleaseName(absl::string_view id);
 
 }  // namespace muster::musterctl

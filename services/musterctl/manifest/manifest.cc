@@ -137,8 +137,7 @@ Resource ReadRelease(Reading& in) {
   const std::string component =
       in.spec.Word("component", kComponents, Need::kRequired).value_or("");
   const std::string version = in.spec.Id("version", Need::kRequired).value_or("");
-  release.set_name(
-      absl::StrCat("channels/", channel, "/components/", component, "/releases/", version));
+  release.set_name(ReleaseName(channel, component, version));
   in.label = absl::StrCat("release/", channel, "~", component, "~", version);
   return release;
 }
