@@ -251,6 +251,17 @@ const ServicePart* HistoryHandlers::PartOfCollection(absl::string_view id) const
   return part == parts_.end() ? nullptr : &*part;
 }
 
+template <class Response, class Ask>
+void HistoryHandlers::Answer(rpc::Responder responder, Response* response, Ask ask) {
+  Enqueue(std::move(responder), [response, ask = std::move(ask)](rpc::Responder& waiting) {
+    absl::StatusOr<Response> answer = ask(waiting.deadline());
+    waiting.Reply([&] {
+      if (answer.ok()) *response = *std::move(answer);
+      return answer.status();
+    });
+  });
+}
+
 grpc::ServerUnaryReactor* HistoryHandlers::ListChanges(
     grpc::CallbackServerContext* context, const history::v1::ListChangesRequest* request,
     history::v1::ListChangesResponse* response) {
@@ -265,17 +276,13 @@ grpc::ServerUnaryReactor* HistoryHandlers::ListChanges(
     int64_t newest = 0;
     if (!token->empty() && !absl::SimpleAtoi(*token, &newest))
       return responder.Finish(error::InvalidField("page_token", "is not one of this list."));
-    Enqueue(std::move(responder), [part, request = *request, size, newest,
-                                   response](rpc::Responder& waiting) {
-      absl::StatusOr<history::v1::ListChangesResponse> answer = [&] {
-        const auto log = part->history.list(request.name(), newest, size, waiting.deadline());
-        return log.ok() ? ToResponse(request, *part, *log) : log.status();
-      }();
-      waiting.Reply([&] {
-        if (answer.ok()) *response = *std::move(answer);
-        return answer.status();
-      });
-    });
+    Answer(std::move(responder), response,
+           [part, request = *request, size,
+            newest](absl::Time deadline) -> absl::StatusOr<history::v1::ListChangesResponse> {
+             ASSIGN_OR_RETURN(const ChangeLog log,
+                              part->history.list(request.name(), newest, size, deadline));
+             return ToResponse(request, *part, log);
+           });
   });
 }
 
@@ -290,17 +297,12 @@ grpc::ServerUnaryReactor* HistoryHandlers::GetPast(grpc::CallbackServerContext* 
     }
     const absl::StatusOr<storage::Moment> then = MomentOf(*request);
     if (!then.ok()) return responder.Finish(then.status());
-    Enqueue(std::move(responder),
-            [part, name = request->name(), then = *then, response](rpc::Responder& waiting) {
-              absl::StatusOr<history::v1::GetPastResponse> answer = [&] {
-                const auto log = part->history.get_past(name, then, waiting.deadline());
-                return log.ok() ? ToPast(*part, *log) : log.status();
-              }();
-              waiting.Reply([&] {
-                if (answer.ok()) *response = *std::move(answer);
-                return answer.status();
-              });
-            });
+    Answer(std::move(responder), response,
+           [part, name = request->name(),
+            then = *then](absl::Time deadline) -> absl::StatusOr<history::v1::GetPastResponse> {
+             ASSIGN_OR_RETURN(const ChangeLog log, part->history.get_past(name, then, deadline));
+             return ToPast(*part, log);
+           });
   });
 }
 
@@ -322,15 +324,9 @@ grpc::ServerUnaryReactor* HistoryHandlers::ListPast(grpc::CallbackServerContext*
     if (!page.ok()) return responder.Finish(page.status());
     const absl::StatusOr<PastPlace> place = ReadPlace(page->after, *then);
     if (!place.ok()) return responder.Finish(place.status());
-    Enqueue(std::move(responder), [part, request = *request, size = page->size, place = *place,
-                                   response](rpc::Responder& waiting) {
-      absl::StatusOr<history::v1::ListPastResponse> answer =
-          PastOf(*part, request, place, static_cast<size_t>(size), waiting.deadline());
-      waiting.Reply([&] {
-        if (answer.ok()) *response = *std::move(answer);
-        return answer.status();
-      });
-    });
+    Answer(std::move(responder), response,
+           [part, request = *request, size = static_cast<size_t>(page->size), place = *place](
+               absl::Time deadline) { return PastOf(*part, request, place, size, deadline); });
   });
 }
 

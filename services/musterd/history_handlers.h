@@ -49,6 +49,9 @@ class HistoryHandlers final : public history::v1::HistoryService::CallbackServic
   // The service that keeps resources of such names; null: none of this process does.
   const ServicePart* PartOf(absl::string_view name) const;
   const ServicePart* PartOfCollection(absl::string_view collection) const;
+  // Answers with what `ask(deadline)` gives, a StatusOr<Response>, when its turn has come.
+  template <class Response, class Ask>
+  void Answer(rpc::Responder responder, Response* response, Ask ask);
   // Has `read` called, which answers, or refuses the call.
   void Enqueue(rpc::Responder responder, std::function<void(rpc::Responder&)> read);
   // Whether there is room for one more of such callers; then it is taken until Leave.
