@@ -62,6 +62,9 @@ Peer PeerOf(const grpc::ServerContextBase& context) {
   if (shown == nullptr) return peer;
   for (const grpc::string_ref& id : shown->FindPropertyValues("peer_spiffe_id"))
     peer.ids.emplace_back(id.data(), id.size());
+  // Who shows a certificate comes by TLS.
+  peer.encrypted = !peer.ids.empty();
+  if (peer.encrypted) return peer;
   for (const grpc::string_ref& type : shown->FindPropertyValues("transport_security_type"))
     peer.encrypted = type == "ssl" || type == "tls";
   return peer;

@@ -56,16 +56,13 @@ constexpr Statement kReachesBackTo = {
     "1),"
     " (SELECT commit_time FROM journal_head))) * 1000000)::bigint"};
 
-#undef MUSTER_NEXT
-#undef MUSTER_SHOWN
 constexpr Statement kRevisionAt = {
     "journal_revision_at",
     "SELECT revision FROM journal WHERE commit_time <= $1 ORDER BY revision DESC LIMIT 1"};
 constexpr Statement kFirstChangesAfter = {
     "journal_first_changes_after",
     "SELECT DISTINCT ON (key) key, previous FROM journal"
-    " WHERE revision > $1 AND starts_with(key, $2) AND left(kind, 1) <> '_'"
-    " ORDER BY key, revision"};
+    " WHERE revision > $1 AND starts_with(key, $2) AND " MUSTER_SHOWN " ORDER BY key, revision"};
 constexpr Statement kReadRevisions = {
     "journal_read_revisions",
     "SELECT revision, kind, key, change FROM journal WHERE revision = ANY ($1::bigint[])"};
@@ -74,6 +71,9 @@ constexpr Statement kLastOlderThan = {
     "SELECT coalesce(max(revision), $1::bigint) FROM (SELECT revision, commit_time FROM journal"
     " WHERE revision > $1::bigint ORDER BY revision LIMIT $2) AS next"
     " WHERE commit_time < clock_timestamp() - make_interval(secs => $3)"};
+
+#undef MUSTER_NEXT
+#undef MUSTER_SHOWN
 
 std::shared_ptr<const std::string> BytesOf(const pqxx::field& field) {
   if (field.is_null()) return nullptr;
