@@ -2,10 +2,13 @@
 
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
+#include <memory>
+
 #include "services/capacity/core/decide.h"
 #include "services/capacity/lane.h"
 #include "services/common/clock.h"
 #include "services/rpc/audit.h"
+#include "services/rpc/slow_calls.h"
 #include "services/rpc/write.h"
 #include "storage/postgres/auditor.h"
 
@@ -19,6 +22,7 @@ class Handlers final : public v1::CapacityService::CallbackService {
   Handlers(const rpc::Writer<Lane>& writer, storage::Auditor* auditor, const Clock* clock,
            const Policy& policy)
       : writer_(writer), lane_(*writer.lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
+  ~Handlers() override { slow_->Stop(); }
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -77,6 +81,9 @@ class Handlers final : public v1::CapacityService::CallbackService {
   storage::Auditor& auditor_;
   const Clock& clock_;
   const Policy policy_;
+  // Each question may look at every machine.
+  const std::shared_ptr<rpc::SlowCalls> slow_ =
+      std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions());
 };
 
 }  // namespace muster::capacity

@@ -9,7 +9,6 @@
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
-#include "services/rpc/read.h"
 
 namespace muster::capacity {
 namespace {
@@ -61,14 +60,14 @@ struct FillPlacements {
 
 Handlers::Unary Handlers::ExplainClaim(Context context, const v1::ExplainClaimRequest* request,
                                        v1::ExplainClaimResponse* response) {
-  return rpc::Read(context, lane_, *request, response, &ParseExplain,
-                   FillExplanation{clock_, policy_});
+  return rpc::ReadSlowly(context, slow_, lane_, *request, response, &ParseExplain,
+                         FillExplanation{clock_, policy_});
 }
 
 Handlers::Unary Handlers::FindPlacements(Context context, const v1::FindPlacementsRequest* request,
                                          v1::FindPlacementsResponse* response) {
-  return rpc::Read(context, lane_, *request, response, &ParseQuery,
-                   FillPlacements{clock_, policy_});
+  return rpc::ReadSlowly(context, slow_, lane_, *request, response, &ParseQuery,
+                         FillPlacements{clock_, policy_});
 }
 
 }  // namespace muster::capacity

@@ -7,6 +7,8 @@
 #include "absl/time/time.h"
 #include "services/common/error.h"
 #include "services/common/log.h"
+#include "services/common/shared_runs.h"
+#include "services/common/status_macros.h"
 #include "services/lifecycle/api/books_auditor.h"
 #include "services/lifecycle/lifecycle_service.h"
 #include "services/rpc/unary.h"
@@ -18,6 +20,28 @@ namespace {
 constexpr absl::Duration kDefaultSettle = absl::Seconds(5);
 constexpr absl::Duration kMaxSettle = absl::Seconds(60);
 constexpr size_t kMaxShown = 1000;
+// For a comparison.
+constexpr size_t kMostWaiting = 64;
+
+// Who is left without an answer had gone.
+std::shared_ptr<rpc::Responder> Shared(rpc::Responder responder) {
+  return {new rpc::Responder(std::move(responder)), [](rpc::Responder* shared) {
+            shared->Finish(absl::CancelledError("Its caller has gone."));
+            delete shared;
+          }};
+}
+
+// `fill(value)` writes the response.
+template <class Answer, class Fill>
+RunAsker<Answer> AskerOf(std::shared_ptr<rpc::Responder> responder, Fill fill) {
+  return {[responder] { return responder->gone(); },
+          [responder, fill](const Answer& answer) {
+            responder->Reply([&] {
+              if (answer.ok()) fill(*answer);
+              return answer.status();
+            });
+          }};
+}
 
 absl::StatusOr<absl::Duration> SettleOf(const debug::v1::AuditBooksRequest& request) {
   if (!request.has_settle()) return kDefaultSettle;
@@ -94,15 +118,22 @@ std::optional<log::Level> FromProto(debug::v1::LogLevel level) {
 
 DebugHandlers::DebugHandlers(const std::vector<ServicePart>* parts,
                              lifecycle::LifecycleService* lifecycle)
-    : parts_(*parts), lifecycle_(lifecycle), jobs_(1, [this](const Job& job) { Compare(job); }) {}
+    : parts_(*parts),
+      lifecycle_(lifecycle),
+      comparisons_([this](std::monostate,
+                          absl::FunctionRef<bool()> abandoned) { return Compare(abandoned); },
+                   kMostWaiting) {}
 
 grpc::ServerUnaryReactor* DebugHandlers::CompareState(grpc::CallbackServerContext* context,
                                                       const debug::v1::CompareStateRequest*,
                                                       debug::v1::CompareStateResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
-    if (busy_.exchange(true))
-      return responder.Finish(error::Unavailable("Another comparison runs."));
-    jobs_.Add({std::make_shared<rpc::Responder>(std::move(responder)), response});
+    const auto shared = Shared(std::move(responder));
+    const auto fill = [response](const debug::v1::CompareStateResponse& compared) {
+      *response = compared;
+    };
+    if (!comparisons_.Ask({}, AskerOf<Comparisons>(shared, fill)))
+      shared->Finish(error::Unavailable("Too many wait for a comparison."));
   });
 }
 
@@ -116,14 +147,12 @@ grpc::ServerUnaryReactor* DebugHandlers::AuditBooks(grpc::CallbackServerContext*
       return responder.Finish(
           absl::FailedPreconditionError("Ask a server of lifecycle: this one is none."));
     }
-    lifecycle_->books_auditor().Audit(
-        *settle, [response, shared = std::make_shared<rpc::Responder>(std::move(responder))](
-                     const absl::StatusOr<lifecycle::BooksAuditor::Report>& report) {
-          shared->Reply([&] {
-            if (report.ok()) Fill(*report, *response);
-            return report.status();
-          });
-        });
+    const auto fill = [response](const lifecycle::BooksAuditor::Report& report) {
+      Fill(report, *response);
+    };
+    lifecycle_->books_auditor().Audit(*settle,
+                                      AskerOf<absl::StatusOr<lifecycle::BooksAuditor::Report>>(
+                                          Shared(std::move(responder)), fill));
   });
 }
 
@@ -159,21 +188,14 @@ grpc::ServerUnaryReactor* DebugHandlers::Ping(grpc::CallbackServerContext* conte
   return rpc::Unary(context, [](rpc::Responder responder) { responder.Finish(absl::OkStatus()); });
 }
 
-void DebugHandlers::Compare(const Job& job) {
+DebugHandlers::Comparisons DebugHandlers::Compare(absl::FunctionRef<bool()> abandoned) const {
   debug::v1::CompareStateResponse compared;
-  absl::Status status;
   for (const ServicePart& part : parts_) {
-    if (!status.ok() || job.responder->gone()) break;
-    const absl::StatusOr<storage::Comparison> comparison = part.compare();
-    status = comparison.status();
-    if (status.ok()) Fill(part.name, *comparison, *compared.add_comparisons());
+    if (abandoned()) return absl::CancelledError("Nobody waits for it any more.");
+    ASSIGN_OR_RETURN(const storage::Comparison comparison, part.compare());
+    Fill(part.name, comparison, *compared.add_comparisons());
   }
-  // Whoever has the answer may ask for the next one.
-  busy_ = false;
-  job.responder->Reply([&] {
-    if (status.ok()) *job.response = std::move(compared);
-    return status;
-  });
+  return compared;
 }
 
 }  // namespace muster::musterd

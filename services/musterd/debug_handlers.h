@@ -2,11 +2,12 @@
 
 #include <muster/debug/v1/debug_service.grpc.pb.h>
 
-#include <atomic>
-#include <memory>
+#include <variant>
 #include <vector>
 
-#include "services/common/job_queue.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "services/common/shared_runs.h"
 #include "services/musterd/service_part.h"
 #include "services/rpc/unary.h"
 
@@ -16,9 +17,8 @@ class LifecycleService;
 
 namespace muster::musterd {
 
-// muster.debug.v1.DebugService over all services of the process. One comparison runs at a time, on
-// a thread of its own, because they block; one that nobody waits for any more ends with the service
-// it is at.
+// muster.debug.v1.DebugService over all services of the process. One comparison runs at a time, on a thread of its own, because they
+// block, and for all who had asked for one; one that nobody waits for any more ends with the service it is at.
 class DebugHandlers final : public debug::v1::DebugService::CallbackService {
  public:
   // Both must outlive it. `lifecycle` is null where this process does not serve it.
@@ -41,18 +41,13 @@ class DebugHandlers final : public debug::v1::DebugService::CallbackService {
                                  debug::v1::PingResponse* response) override;
 
  private:
-  // A caller, and where its answer goes.
-  struct Job {
-    std::shared_ptr<rpc::Responder> responder = {};
-    debug::v1::CompareStateResponse* response = nullptr;
-  };
+  using Comparisons = absl::StatusOr<debug::v1::CompareStateResponse>;
 
-  void Compare(const Job& job);
+  Comparisons Compare(absl::FunctionRef<bool()> abandoned) const;
 
   const std::vector<ServicePart>& parts_;
   lifecycle::LifecycleService* const lifecycle_;
-  std::atomic<bool> busy_ = false;  // a comparison waits or runs
-  JobQueue<Job> jobs_;              // one that waits at the end is answered by its Responder
+  SharedRuns<std::monostate, Comparisons> comparisons_;
 };
 
 }  // namespace muster::musterd

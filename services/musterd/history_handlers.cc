@@ -1,20 +1,16 @@
 #include "services/musterd/history_handlers.h"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "services/access/caller.h"
 #include "services/access/method_access.h"
 #include "services/common/cut.h"
 #include "services/common/error.h"
 #include "services/common/faults.h"
-#include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/common/timestamp.h"
 #include "services/history/field_changes.h"
@@ -26,10 +22,6 @@ namespace {
 
 using storage::ChangeLog;
 using storage::LoggedChange;
-
-constexpr int kThreads = 2;
-constexpr size_t kMostWaiting = 64;
-constexpr int kMostOfACaller = 8;
 
 constexpr int kDefaultChanges = 50;
 constexpr int kMostChanges = 200;
@@ -223,10 +215,7 @@ absl::StatusOr<history::v1::ListPastResponse> PastOf(const ServicePart& part,
 
 }  // namespace
 
-HistoryHandlers::HistoryHandlers(const std::vector<ServicePart>* parts)
-    : parts_(*parts),
-      jobs_(
-          kThreads, [this](Job& job) { Run(job); }, kMostWaiting) {}
+HistoryHandlers::HistoryHandlers(const std::vector<ServicePart>* parts) : parts_(*parts) {}
 
 Place HistoryHandlers::PlaceOf(absl::string_view name) const {
   const absl::string_view collection = CollectionOf(name);
@@ -253,7 +242,7 @@ const ServicePart* HistoryHandlers::PartOfCollection(absl::string_view id) const
 
 template <class Response, class Ask>
 void HistoryHandlers::Answer(rpc::Responder responder, Response* response, Ask ask) {
-  Enqueue(std::move(responder), [response, ask = std::move(ask)](rpc::Responder& waiting) {
+  calls_.Add(std::move(responder), [response, ask = std::move(ask)](rpc::Responder& waiting) {
     absl::StatusOr<Response> answer = ask(waiting.deadline());
     waiting.Reply([&] {
       if (answer.ok()) *response = *std::move(answer);
@@ -328,48 +317,6 @@ grpc::ServerUnaryReactor* HistoryHandlers::ListPast(grpc::CallbackServerContext*
            [part, request = *request, size = static_cast<size_t>(page->size), place = *place](
                absl::Time deadline) { return PastOf(*part, request, place, size, deadline); });
   });
-}
-
-void HistoryHandlers::Enqueue(rpc::Responder responder, std::function<void(rpc::Responder&)> read) {
-  const auto caller = responder.caller();
-  const uint64_t turn = caller == nullptr ? 0 : access::TurnOf(*caller);
-  Job job{std::make_shared<rpc::Responder>(std::move(responder)), turn, std::move(read)};
-  const std::shared_ptr<rpc::Responder> refused = job.responder;
-  if (!Enter(turn)) {
-    return refused->Finish(error::Make(
-        absl::StatusCode::kResourceExhausted,
-        absl::StrCat("You wait for ", kMostOfACaller,
-                     " answers about the past, as many as one caller, or organization, may."),
-        {.reason = "TOO_MANY_CALLS", .retry_after = absl::Milliseconds(100)}));
-  }
-  if (jobs_.Add(std::move(job))) return;
-  Leave(turn);
-  refused->Finish(error::Unavailable("Too many ask about the past."));
-}
-
-bool HistoryHandlers::Enter(uint64_t turn) {
-  MutexLock lock(mutex_);
-  int& waiting = waiting_[turn];
-  if (waiting >= kMostOfACaller) return false;
-  ++waiting;
-  return true;
-}
-
-void HistoryHandlers::Leave(uint64_t turn) {
-  MutexLock lock(mutex_);
-  if (--waiting_[turn] == 0) waiting_.erase(turn);
-}
-
-void HistoryHandlers::Run(Job& job) {
-  const absl::Cleanup leave = [&] { Leave(job.turn); };
-  if (job.responder->gone()) return;
-  try {
-    job.read(*job.responder);
-  } catch (const std::exception& e) {
-    // Of one call, not of the process.
-    log::Error("a question about the past threw an exception", {{"error", e.what()}});
-    job.responder->Reply([] { return absl::InternalError("The answer could not be made."); });
-  }
 }
 
 }  // namespace muster::musterd

@@ -59,6 +59,11 @@ class FakeLane {
     done(lost, lost.ok() ? &state : nullptr, revision);
   }
 
+  template <class F>
+  auto Peek(F f) const {
+    return f(state, revision);
+  }
+
   State state;
   int64_t revision = 0;
   absl::Time now = absl::FromUnixSeconds(1'760'000'000);

@@ -18,8 +18,8 @@
 #include "services/common/mutex.h"
 #include "services/common/state.h"
 #include "services/common/trace_context.h"
+#include "services/common/turn_queue.h"
 #include "storage/postgres/lane_db.h"
-#include "storage/postgres/turn_queue.h"
 #include "storage/postgres/wakeup.h"
 
 namespace muster::storage {

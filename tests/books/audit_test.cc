@@ -26,7 +26,7 @@ class Audits : public Cloud {
   std::future<Answer> Ask(absl::Duration settle) {
     const auto answer = std::make_shared<std::promise<Answer>>();
     auto future = answer->get_future();
-    auditor_.Audit(settle, [answer](const Answer& report) { answer->set_value(report); });
+    auditor_.Audit(settle, {.done = [answer](const Answer& report) { answer->set_value(report); }});
     return future;
   }
 
@@ -105,7 +105,7 @@ TEST_F(Audits, OnlySoManyWait) {
   auditor_.Start(Peers());
   Haunt("ghost", 0);
   std::vector<std::future<Answer>> asked;
-  for (int i = 0; i < 12; ++i) asked.push_back(Ask(absl::Hours(1)));
+  for (int i = 0; i < 12; ++i) asked.push_back(Ask(absl::Hours(1) + absl::Seconds(i)));
   EXPECT_THAT(asked.back().get(), StatusIs(absl::StatusCode::kUnavailable));
   auditor_.Stop();
 }

@@ -4,6 +4,10 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 #include <muster/capacity/v1/capacity_service.grpc.pb.h>
+#include <muster/debug/v1/debug_service.grpc.pb.h>
+
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/integration/mini_muster.h"
@@ -137,6 +141,24 @@ TEST(Books, WhenTheLeaderDiesTheOtherGivesAGhostBackOnceAndNotTooEarly) {
   EXPECT_EQ(muster.AuditBooks(), "") << muster.LogEnds();
   EXPECT_EQ(muster.CheckBooks(1), "");
   for (const char* schema : {"quota", "capacity"}) EXPECT_EQ(released(schema), "1") << schema;
+}
+
+// Each is dear: those who wait are told by one, and nobody is sent away.
+TEST(Comparisons, AskedForAtOnceAreAllAnswered) {
+  MiniMuster muster({.audit_books = false});
+  muster.ApplyCatalogue();
+  const auto stub = debug::v1::DebugService::NewStub(muster.operator_channel());
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 8; ++i) {
+    askers.emplace_back([&] {
+      grpc::ClientContext context;
+      debug::v1::CompareStateResponse response;
+      const grpc::Status status = stub->CompareState(&context, {}, &response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      EXPECT_EQ(response.comparisons_size(), 4);
+    });
+  }
+  for (std::thread& asker : askers) asker.join();
 }
 
 }  // namespace

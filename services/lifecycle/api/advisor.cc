@@ -13,7 +13,6 @@
 namespace muster::lifecycle {
 namespace {
 
-constexpr int kThreads = 2;
 constexpr size_t kMaxObstacles = 200;
 // For an answer of another service, within the caller's deadline.
 constexpr absl::Duration kAskTimeout = absl::Seconds(5);
@@ -49,32 +48,39 @@ Advisor::Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> cata
       catalogue_(std::move(catalogue)),
       lane_(*lane),
       policy_(policy),
-      loop_(std::move(loop)),
-      jobs_(kThreads, [](auto& job) { job(); }) {}
+      loop_(std::move(loop)) {}
 
-void Advisor::Explain(Snapshot rows, absl::Time deadline,
-                      std::function<void(std::vector<v1::NodePoolObstacle>)> done) {
-  jobs_.Add([this, rows = std::move(rows), deadline, done = std::move(done)]() mutable {
-    Snapshot snapshot = Complete(std::move(rows), deadline);
-    if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
-      snapshot.answers.claim.value.reclaimed =
-          what_if_.AskReclaimed(snapshot.pool->uid, TimeoutOf(deadline));
-    }
-    snapshot.loop = loop_();
-    std::vector<v1::NodePoolObstacle> obstacles;
-    for (const Obstacle& obstacle : lifecycle::Explain(snapshot, Plan(snapshot))) {
-      if (obstacles.size() == kMaxObstacles) break;
-      obstacles.push_back(ToProto(obstacle));
-    }
-    done(std::move(obstacles));
+void Advisor::Explain(Snapshot rows, rpc::Responder responder,
+                      absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill) {
+  calls_.Add(std::move(responder), [this, rows = std::move(rows),
+                                    fill = std::move(fill)](rpc::Responder& waiting) mutable {
+    std::vector<v1::NodePoolObstacle> told = ExplainNow(std::move(rows), waiting.deadline());
+    waiting.Reply([&] { fill(std::move(told)); });
   });
 }
 
-void Advisor::Preview(DryRun dry_run, absl::Time deadline,
-                      std::function<void(v1::NodePoolPreview)> done) {
-  jobs_.Add([this, dry_run = std::move(dry_run), deadline, done = std::move(done)] {
-    done(PreviewNow(dry_run, deadline));
+void Advisor::Preview(DryRun dry_run, rpc::Responder responder,
+                      absl::AnyInvocable<void(v1::NodePoolPreview)> fill) {
+  calls_.Add(std::move(responder), [this, dry_run = std::move(dry_run),
+                                    fill = std::move(fill)](rpc::Responder& waiting) mutable {
+    v1::NodePoolPreview told = PreviewNow(dry_run, waiting.deadline());
+    waiting.Reply([&] { fill(std::move(told)); });
   });
+}
+
+std::vector<v1::NodePoolObstacle> Advisor::ExplainNow(Snapshot rows, absl::Time deadline) const {
+  Snapshot snapshot = Complete(std::move(rows), deadline);
+  if (snapshot.answers.claim.here() && snapshot.answers.claim.value.outstanding > 0) {
+    snapshot.answers.claim.value.reclaimed =
+        what_if_.AskReclaimed(snapshot.pool->uid, TimeoutOf(deadline));
+  }
+  snapshot.loop = loop_();
+  std::vector<v1::NodePoolObstacle> told;
+  for (const Obstacle& obstacle : lifecycle::Explain(snapshot, Plan(snapshot))) {
+    if (told.size() == kMaxObstacles) break;
+    told.push_back(ToProto(obstacle));
+  }
+  return told;
 }
 
 Snapshot Advisor::Complete(Snapshot snapshot, absl::Time deadline) const {

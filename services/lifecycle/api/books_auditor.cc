@@ -4,14 +4,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 
 namespace muster::lifecycle {
 namespace {
 
-// Each costs a list of everything in four services.
-constexpr size_t kMaxWaiting = 8;
+constexpr size_t kMaxWaiting = 64;
 
 bool IsOrphan(DifferenceKind kind) {
   return kind == DifferenceKind::kOrphanHolding || kind == DifferenceKind::kOrphanClaim ||
@@ -27,45 +27,48 @@ int64_t UidsOf(const Books& books) {
   return static_cast<int64_t>(uids.size());
 }
 
+absl::Status Stopping() { return error::Unavailable("Lifecycle is stopping."); }
+
 }  // namespace
 
 void BooksAuditor::Start(const Peers& peers) {
   peers_ = std::make_unique<PeerBooks>(peers, &lane_);
-  const auto run = [this](Job& job) {
-    absl::StatusOr<Report> report = AuditNow(job.settle);
-    if (absl::IsCancelled(report.status())) report = error::Unavailable("Lifecycle is stopping.");
-    job.done(report);
+  const auto run = [this](absl::Duration settle, absl::FunctionRef<bool()> abandoned) {
+    absl::StatusOr<Report> report = AuditNow(settle, abandoned);
+    if (absl::IsCancelled(report.status())) report = Stopping();
+    return report;
   };
   MutexLock lock(mutex_);
-  jobs_ = std::make_shared<JobQueue<Job>>(1, run, kMaxWaiting);
+  runs_ = std::make_shared<Runs>(run, kMaxWaiting);
 }
 
-std::shared_ptr<JobQueue<BooksAuditor::Job>> BooksAuditor::jobs() {
+std::shared_ptr<BooksAuditor::Runs> BooksAuditor::runs() {
   MutexLock lock(mutex_);
-  return jobs_;
+  return runs_;
 }
 
 void BooksAuditor::Stop() {
   stopper_.Stop();
-  const auto jobs = this->jobs();
-  if (jobs == nullptr) return;
+  const auto runs = this->runs();
+  if (runs == nullptr) return;
   peers_->Cancel();
-  for (const Job& job : jobs->Stop()) job.done(error::Unavailable("Lifecycle is stopping."));
+  for (Asker& asker : runs->Stop()) asker.done(Stopping());
 }
 
-void BooksAuditor::Audit(absl::Duration settle, Done done) {
-  Job job{settle, std::move(done)};
-  const auto jobs = this->jobs();
-  if (jobs == nullptr || !jobs->Add(std::move(job)))
-    job.done(error::Unavailable("Lifecycle cannot audit the books now."));
+void BooksAuditor::Audit(absl::Duration settle, Asker asker) {
+  const auto runs = this->runs();
+  if (runs == nullptr || !runs->Ask(settle, std::move(asker)))
+    asker.done(error::Unavailable("Lifecycle cannot audit the books now."));
 }
 
-absl::StatusOr<BooksAuditor::Report> BooksAuditor::AuditNow(absl::Duration settle) {
+absl::StatusOr<BooksAuditor::Report> BooksAuditor::AuditNow(absl::Duration settle,
+                                                            absl::FunctionRef<bool()> abandoned) {
   BooksMemory memory;
   ASSIGN_OR_RETURN(Books books, peers_->Read());
   memory.Note(books, absl::ZeroDuration());
   if (settle > absl::ZeroDuration() && !memory.Stood(absl::ZeroDuration()).empty()) {
-    if (!stopper_.Sleep(settle)) return absl::CancelledError("It is to stop.");
+    if (abandoned() || !stopper_.Sleep(settle) || abandoned())
+      return absl::CancelledError("It is to stop, or nobody waits for it any more.");
     ASSIGN_OR_RETURN(books, peers_->Read());
     memory.Note(books, settle);
   }

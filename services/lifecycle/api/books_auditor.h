@@ -1,22 +1,22 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "services/common/job_queue.h"
 #include "services/common/mutex.h"
+#include "services/common/shared_runs.h"
 #include "services/common/stopper.h"
 #include "services/lifecycle/core/books_memory.h"
 #include "services/lifecycle/peers/peer_books.h"
 
 namespace muster::lifecycle {
 
-// Holds the books of the four services against each other when asked, on any replica. Reads only.
-// One audit at a time, on a thread of its own. Thread-safe.
+// Holds the books of the four services against each other when asked, on any replica. Reads only. One audit at a time, on a thread of
+// its own, for all who had asked for it. Thread-safe.
 class BooksAuditor {
  public:
   struct Report {
@@ -26,7 +26,8 @@ class BooksAuditor {
     int64_t orphans = 0;                       // uids without a pool
     bool mass = false;                         // so many that none is given back
   };
-  using Done = std::function<void(const absl::StatusOr<Report>&)>;
+  using Runs = SharedRuns<absl::Duration, absl::StatusOr<Report>>;
+  using Asker = Runs::Asker;
 
   // `lane` must outlive it.
   BooksAuditor(Lane* lane, const OrphanPolicy& policy) : lane_(*lane), policy_(policy) {}
@@ -37,25 +38,20 @@ class BooksAuditor {
   void Stop();
 
   // With differences in a first picture, a second one is taken after `settle`, unless that is 0.
-  // `done` is called once, from any thread, also before this returns. UNAVAILABLE: a service is
-  // away, this one is stopping or does not know the others yet, or too many wait.
-  void Audit(absl::Duration settle, Done done);
+  // The asker is told once, from any thread, also before this returns, unless it has gone. UNAVAILABLE: a service is away, this one
+  // is stopping or does not know the others yet, or too many wait.
+  void Audit(absl::Duration settle, Asker asker);
 
  private:
-  struct Job {
-    absl::Duration settle = {};
-    Done done = {};
-  };
-
-  std::shared_ptr<JobQueue<Job>> jobs();
-  absl::StatusOr<Report> AuditNow(absl::Duration settle);
+  std::shared_ptr<Runs> runs();
+  absl::StatusOr<Report> AuditNow(absl::Duration settle, absl::FunctionRef<bool()> abandoned);
 
   Lane& lane_;
   const OrphanPolicy policy_;
   std::unique_ptr<PeerBooks> peers_;
   Stopper stopper_;
   Mutex mutex_;
-  std::shared_ptr<JobQueue<Job>> jobs_ MUSTER_GUARDED_BY(mutex_);  // null: not started
+  std::shared_ptr<Runs> runs_ MUSTER_GUARDED_BY(mutex_);  // null: not started
 };
 
 }  // namespace muster::lifecycle

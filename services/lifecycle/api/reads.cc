@@ -108,25 +108,22 @@ auto Below(absl::string_view pattern, Keep keep) {
 constexpr auto kAll = [](const auto&, const auto&) { return true; };
 constexpr auto kRender = [](const State&, const auto& row) { return ToProto(row); };
 
-// PeerReplies with what keeps the pool from where it should be.
+// Answers with what keeps the pool from where it should be.
 void AnswerExplanation(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
                        const std::string& name, v1::ExplainNodePoolResponse* response) {
   const absl::Time deadline = responder.deadline();
   lane.Read(
-      [advisor = std::move(advisor), deadline, name, response,
-       shared = std::make_shared<rpc::Responder>(std::move(responder))](
-          const absl::Status& status, const State* state, int64_t) {
-        if (!status.ok()) return shared->Finish(status);
+      [advisor = std::move(advisor), name, response, responder = std::move(responder)](
+          const absl::Status& status, const State* state, int64_t) mutable {
+        if (!status.ok()) return responder.Finish(status);
         std::optional<Snapshot> snapshot = SnapshotOf(*state, name);
-        if (!snapshot) return shared->Finish(muster::error::NotFound(name));
+        if (!snapshot) return responder.Finish(muster::error::NotFound(name));
         const Versioned<Pool> pool = *state->table<Pool>().FindVersioned(name);
-        advisor->Explain(*std::move(snapshot), deadline,
-                         [pool, response, shared](std::vector<v1::NodePoolObstacle> obstacles) {
-                           shared->Reply([&] {
-                             *response->mutable_node_pool() = ToProto(pool);
-                             for (v1::NodePoolObstacle& obstacle : obstacles)
-                               *response->add_obstacles() = std::move(obstacle);
-                           });
+        advisor->Explain(*std::move(snapshot), std::move(responder),
+                         [pool, response](std::vector<v1::NodePoolObstacle> obstacles) {
+                           *response->mutable_node_pool() = ToProto(pool);
+                           for (v1::NodePoolObstacle& obstacle : obstacles)
+                             *response->add_obstacles() = std::move(obstacle);
                          });
       },
       deadline);

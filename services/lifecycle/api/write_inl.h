@@ -57,20 +57,16 @@ void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor
     return Try(staged, command, now);
   };
   rpc::Commit(lane, deadline, options, decide,
-              [advisor = std::move(advisor), deadline, response,
-               shared = std::make_shared<rpc::Responder>(std::move(responder))](
-                  absl::StatusOr<Tried> tried) {
-                if (!tried.ok() || !tried->dry_run) {
-                  return shared->Reply([&] { return tried.status(); });
-                }
-                advisor->Preview(std::move(*tried->dry_run), deadline,
-                                 [outcome = std::move(tried->outcome), response,
-                                  shared](v1::NodePoolPreview preview) {
-                                   shared->Reply([&] {
-                                     RenderOutcome()(outcome, *response);
-                                     RenderPreview(outcome, std::move(preview), *response);
-                                   });
-                                 });
+              [advisor = std::move(advisor), response,
+               responder = std::move(responder)](absl::StatusOr<Tried> tried) mutable {
+                if (!tried.ok() || !tried->dry_run)
+                  return responder.Reply([&] { return tried.status(); });
+                advisor->Preview(
+                    std::move(*tried->dry_run), std::move(responder),
+                    [outcome = std::move(tried->outcome), response](v1::NodePoolPreview preview) {
+                      RenderOutcome()(outcome, *response);
+                      RenderPreview(outcome, std::move(preview), *response);
+                    });
               });
 }
 

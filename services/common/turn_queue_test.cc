@@ -1,4 +1,4 @@
-#include "storage/postgres/turn_queue.h"
+#include "services/common/turn_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-namespace muster::storage {
+namespace muster {
 namespace {
 
 using ::testing::ElementsAre;
@@ -68,4 +68,4 @@ TEST(TurnQueue, NobodyIsPassedOver) {
 }
 
 }  // namespace
-}  // namespace muster::storage
+}  // namespace muster

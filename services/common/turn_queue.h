@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
-namespace muster::storage {
+namespace muster {
 
 // What waits, by whose it is: those who have something waiting are served in turns, each one's own in its order. Who has much
 // waiting makes nobody else wait longer than for one of his at a time. Not thread-safe.
@@ -61,4 +61,4 @@ class TurnQueue {
   size_t size_ = 0;
 };
 
-}  // namespace muster::storage
+}  // namespace muster

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "services/common/faults.h"
+#include "services/common/mutex.h"
+#include "services/common/turn_queue.h"
+#include "services/rpc/unary.h"
+
+namespace muster::rpc {
+
+struct SlowCallsOptions {
+  int threads = 1;
+  size_t most = 64;             // calls that wait
+  size_t most_of_a_caller = 8;  // of these, of one caller, or of one organization
+};
+
+// Answers calls that take long, on a few threads of its own, callers in turns. How many wait is bounded, but for the process's own; what
+// nobody waits for any more is not begun. A thread rests for as long as its last answer took of a processor: the rest goes on. Thread-safe.
+class SlowCalls {
+ public:
+  // On one of the threads. What it throws ends its call with INTERNAL.
+  using Answer = absl::AnyInvocable<void(Responder&)>;
+
+  explicit SlowCalls(const SlowCallsOptions& options);
+  ~SlowCalls() { Stop(); }
+
+  // Where there is no room, the call is answered at once: RESOURCE_EXHAUSTED (TOO_MANY_CALLS), of one caller or of all.
+  void Add(Responder responder, Answer answer);
+  // The same, in another's turn than its caller's (access::TurnOf).
+  void AddInTurn(uint64_t turn, Responder responder, Answer answer);
+  // Waits for answers that are being made; calls that wait, and later ones, are answered UNAVAILABLE. Idempotent.
+  void Stop();
+  // Calls that wait.
+  size_t waiting() const {
+    MutexLock lock(mutex_);
+    return waiting_.size();
+  }
+
+ private:
+  struct Call {
+    uint64_t turn = 0;
+    Responder responder;
+    Answer answer;
+  };
+
+  // What is wrong with one more call of such a caller.
+  absl::Status Check(uint64_t turn) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Those that nobody waits for any more.
+  std::vector<Call> TakeGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Work();
+  static void Make(Call& call);
+  // Nothing: it stops.
+  std::vector<Call> Await();
+  void Rest(absl::Duration time);
+
+  const SlowCallsOptions options_;
+  mutable Mutex mutex_;
+  CondVar wakes_;
+  CondVar stops_;
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  TurnQueue<Call> waiting_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;
+};
+
+// As Read (read.h), for what costs much: `fill` is called by one of `slow`'s threads, on memory as it is by then.
+template <class Lane, class Request, class Response, class Parse, class Fill>
+grpc::ServerUnaryReactor* ReadSlowly(grpc::CallbackServerContext* context,
+                                     const std::shared_ptr<SlowCalls>& slow, Lane& lane,
+                                     const Request& request, Response* response, Parse parse,
+                                     Fill fill) {
+  return Unary(context, [&](Responder responder) {
+    error::Faults faults;
+    auto query = parse(request, faults);
+    if (!faults.empty()) return responder.Finish(faults.status());
+    const absl::Time deadline = responder.deadline();
+    SlowCalls::Answer answer = [&lane, query = std::move(query), response,
+                                fill = std::move(fill)](Responder& waiting) {
+      Response told;
+      const absl::Status said = lane.Peek(
+          [&](const auto& state, int64_t revision) { return fill(state, revision, query, told); });
+      waiting.Reply([&] {
+        if (said.ok()) *response = std::move(told);
+        return said;
+      });
+    };
+    // It may be answered after all of the service has gone but `slow`, which is stopped by then.
+    lane.Read(
+        [slow, answer = std::move(answer), responder = std::move(responder)](
+            const absl::Status& status, const auto*, int64_t) mutable {
+          if (!status.ok()) return responder.Finish(status);
+          slow->Add(std::move(responder), std::move(answer));
+        },
+        deadline);
+  });
+}
+
+}  // namespace muster::rpc
