@@ -26,8 +26,8 @@ absl::StatusOr<std::unique_ptr<LifecycleService>> LifecycleService::Create(Optio
                                                 service->options_.clock));
   service->metrics_ = LifecycleMetrics::Create(service->lane_.get());
   const Options& all = service->options_;
-  service->handlers_ =
-      std::make_unique<Handlers>(rpc::Writer<Lane>{service->lane_.get(), all.request_keep});
+  service->handlers_ = std::make_unique<Handlers>(
+      rpc::Writer<Lane>{service->lane_.get(), all.request_keep}, all.organizations);
   service->reconciler_ = std::make_unique<Reconciler>(all, service->lane_.get());
   service->orphans_ = std::make_unique<OrphanCollector>(OrphanCollector::Options{
       .lane = service->lane_.get(), .orphans = all.orphans, .epoch = [raw = service.get()] {

@@ -27,6 +27,7 @@ struct Options {
   absl::Duration ask_timeout = absl::Seconds(5);  // for an answer of another service; no flag
   Policy policy = {};
   OrphanOptions orphans = {};
+  OrganizationLimits organizations = {};
   KeepPolicy request_keep = {};  // keep: at least kMinRequestKeep
 };
 

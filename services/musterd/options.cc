@@ -75,6 +75,12 @@ ABSL_FLAG(
     double, max_calls_per_second_per_caller, Defaults().caller_limits.calls_per_second,
     "Most calls that one caller may make a second, on average, likewise; 0 to 1000000; 0: any "
     "number.");
+ABSL_FLAG(
+    int64_t, max_pools_per_organization, Defaults().lifecycle.organizations.pools,
+    "Most NodePools that one organization may have, 1 to 1000000, those that are being deleted "
+    "among them; one more is answered RESOURCE_EXHAUSTED.");
+ABSL_FLAG(int64_t, max_clusters_per_organization, Defaults().lifecycle.organizations.clusters,
+          "Most clusters that one organization may have, 1 to 1000000, likewise.");
 ABSL_FLAG(std::string, page_listen, "",
           "host:port that a page for people is served on over HTTP: the fleet, its pools, quotas "
           "and queue as they change, read only, of all organizations. Whoever reaches it reads all "
@@ -307,6 +313,8 @@ void ForEachBounded(Options& options, Visit visit) {
   MUSTER_VISIT(max_watches_per_caller, 1, 1'000'000, options.caller_limits.watches);
   MUSTER_VISIT(max_calls_per_second_per_caller, 0, 1'000'000,
                options.caller_limits.calls_per_second);
+  MUSTER_VISIT(max_pools_per_organization, 1, 1'000'000, lifecycle.organizations.pools);
+  MUSTER_VISIT(max_clusters_per_organization, 1, 1'000'000, lifecycle.organizations.clusters);
   MUSTER_VISIT(metrics_organizations, 0, 1000, quota.metrics_organizations);
 #undef MUSTER_VISIT
 }

@@ -21,8 +21,11 @@ namespace muster::lifecycle {
 class Handlers final : public v1::LifecycleService::CallbackService {
  public:
   // Before the lane's first Submit.
-  explicit Handlers(const rpc::Writer<Lane>& writer)
-      : writer_(writer), lane_(*writer.lane), zones_(ClusterZones::Of(writer.lane)) {}
+  Handlers(const rpc::Writer<Lane>& writer, const OrganizationLimits& limits)
+      : writer_(writer),
+        lane_(*writer.lane),
+        limits_(limits),
+        zones_(ClusterZones::Of(writer.lane)) {}
 
   // From here on specs are also checked against what the catalogue says of their type, and what
   // needs the other services' opinion is answered. Null: no longer.
@@ -108,6 +111,7 @@ class Handlers final : public v1::LifecycleService::CallbackService {
 
   const rpc::Writer<Lane> writer_;
   Lane& lane_;
+  const OrganizationLimits limits_;
   const std::shared_ptr<const ClusterZones> zones_;
   const std::shared_ptr<ReportTally> reports_ = std::make_shared<ReportTally>();
   mutable Mutex mutex_;

@@ -189,7 +189,12 @@ void Handlers::Judge(const Command& command, Faults& faults) const {
 
 Handlers::Unary Handlers::UpdateCluster(Context context, const v1::UpdateClusterRequest* request,
                                         v1::Cluster* response) {
-  return rpc::Write(context, writer_, *request, response, kParseCluster, kDecide, RenderOutcome());
+  const auto parse = [this](const auto& asked, Faults& faults) {
+    auto command = kParseCluster(asked, faults);
+    command.limits = limits_;
+    return command;
+  };
+  return rpc::Write(context, writer_, *request, response, parse, kDecide, RenderOutcome());
 }
 
 Handlers::Unary Handlers::BindCluster(Context context, const v1::BindClusterRequest* request,
@@ -207,6 +212,7 @@ Handlers::Unary Handlers::ApplyNodePool(Context context, const v1::ApplyNodePool
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
     auto command = kParseApply(asked, faults);
     command.type = TypeOf(command.spec.instance_type);
+    command.limits = limits_;
     Judge(command, faults);
     return command;
   });

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "services/lifecycle/core/actions.h"
+#include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/types.h"
 #include "services/lifecycle/core/validate.h"
 
@@ -18,6 +19,7 @@ namespace muster::lifecycle {
 struct UpdateCluster {
   Cluster cluster = {};   // create_time is not read
   std::string etag = {};  // empty: any
+  OrganizationLimits limits = {};
 };
 
 // Says which Kubernetes a cluster is.
@@ -48,6 +50,7 @@ struct ApplyNodePool {
   int64_t object_generation = 0;
   std::optional<int64_t> target_nodes = {};
   std::optional<TypeFacts> type = {};  // nullopt: not known
+  OrganizationLimits limits = {};
 };
 
 struct ResizeNodePool {

@@ -117,6 +117,9 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ApplyNodePool& command,
 
   if (before == nullptr) {
     RETURN_IF_ERROR(CheckGeneration(command.name, command.object_generation, 0));
+    const absl::string_view organization = OrganizationOf(command.name);
+    if (state.CountOf(organization).pools >= command.limits.pools)
+      return error::TooManyPools(organization, command.limits.pools);
     Pool pool = NewPool(command, *cluster, std::move(spec), now);
     // Its uid may be one of the future that is lost.
     if (const Lease* lease = state.table<Lease>().Find(Lease::kName); lease != nullptr)

@@ -5,6 +5,7 @@
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/decide.h"
 #include "services/lifecycle/core/errors.h"
+#include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/put_pool.h"
 
 namespace muster::lifecycle {
@@ -40,6 +41,9 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateCluster& command,
   RETURN_IF_ERROR(CheckEtag<Cluster>(staged.state(), cluster.name, command.etag));
   const Cluster* before = staged.state().table<Cluster>().Find(cluster.name);
   if (before != nullptr && before->zone != cluster.zone) return error::ZoneChanged(cluster.name);
+  const absl::string_view organization = OrganizationOf(cluster.name);
+  if (before == nullptr && staged.state().CountOf(organization).clusters >= command.limits.clusters)
+    return error::TooManyClusters(organization, command.limits.clusters);
   cluster.create_time = before == nullptr ? now : before->create_time;
   // These have orders of their own.
   cluster.kubernetes_uid = before == nullptr ? "" : before->kubernetes_uid;

@@ -9,6 +9,28 @@ using muster::error::Detail;
 using muster::error::FailedPrecondition;
 using muster::error::Make;
 
+namespace {
+
+absl::Status TooMany(absl::string_view organization, int64_t most, absl::string_view what,
+                     absl::string_view reason) {
+  return Make(absl::StatusCode::kResourceExhausted,
+              absl::StrCat("Organization ", organization, " has ", most, " ", what,
+                           ", as many as an organization may have."),
+              {.reason = std::string(reason),
+               .metadata = {{"limit", absl::StrCat(most)}},
+               .resource = absl::StrCat("organizations/", organization)});
+}
+
+}  // namespace
+
+absl::Status TooManyPools(absl::string_view organization, int64_t most) {
+  return TooMany(organization, most, "NodePools", "TOO_MANY_POOLS");
+}
+
+absl::Status TooManyClusters(absl::string_view organization, int64_t most) {
+  return TooMany(organization, most, "clusters", "TOO_MANY_CLUSTERS");
+}
+
 absl::Status ZoneChanged(absl::string_view cluster) {
   return FailedPrecondition("ZONE_CHANGED", cluster, "A cluster's zone cannot be changed.");
 }

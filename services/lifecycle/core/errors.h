@@ -11,6 +11,9 @@ namespace muster::lifecycle::error {
 
 // FAILED_PRECONDITION, ZONE_CHANGED.
 absl::Status ZoneChanged(absl::string_view cluster);
+// RESOURCE_EXHAUSTED, TOO_MANY_POOLS, TOO_MANY_CLUSTERS: the organization has as many as it may have.
+absl::Status TooManyPools(absl::string_view organization, int64_t most);
+absl::Status TooManyClusters(absl::string_view organization, int64_t most);
 // FAILED_PRECONDITION, CLUSTER_BOUND. `bound`: to which Kubernetes it is; empty: to none.
 absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
                           absl::string_view given);

@@ -86,6 +86,12 @@ inline constexpr absl::Duration kUnheldGrace = absl::Minutes(15);
 // this.
 inline constexpr absl::Duration kUnbootableGrace = absl::Minutes(30);
 
+// What one organization may have. Flags of the server.
+struct OrganizationLimits {
+  int64_t pools = 10'000;  // those that are being deleted, too
+  int64_t clusters = 1'000;
+};
+
 // How long things may take. All are flags of the server.
 struct Policy {
   // From the order to boot until the Node takes work; then it counts as failed.

@@ -138,7 +138,22 @@ const State::EventsByTime* State::EventsOf(absl::string_view pool_uid) const {
   return it == events_by_pool_.end() ? nullptr : &it->second;
 }
 
+State::Count State::CountOf(absl::string_view organization) const {
+  const auto found = counts_.find(organization);
+  return found == counts_.end() ? Count() : found->second;
+}
+
+void State::Reindex(const Cluster* before, const Cluster* after) {
+  if ((before == nullptr) == (after == nullptr)) return;
+  const std::string& name = (before == nullptr ? after : before)->name;
+  counts_[std::string(OrganizationOf(name))].clusters += before == nullptr ? 1 : -1;
+}
+
 void State::Reindex(const Pool* before, const Pool* after) {
+  if ((before == nullptr) != (after == nullptr)) {
+    const std::string& name = (before == nullptr ? after : before)->name;
+    counts_[std::string(OrganizationOf(name))].pools += before == nullptr ? 1 : -1;
+  }
   if (before != nullptr) {
     pool_by_uid_.erase(before->uid);
     EraseFrom(pools_by_quota_, QuotaKeyOf(*before), before->name);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,10 +64,16 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   // Events of pools that are gone.
   const EventsByTime& EventsOfGone() const { return events_of_gone_; }
   const KeptByTime& kept() const { return kept_; }
+  // What an organization has.
+  struct Count {
+    int64_t pools = 0;
+    int64_t clusters = 0;
+  };
+  Count CountOf(absl::string_view organization) const;
 
   void Reindex(const Pool* before, const Pool* after);
   void Reindex(const Event* before, const Event* after);
-  void Reindex(const Cluster*, const Cluster*) {}
+  void Reindex(const Cluster* before, const Cluster* after);
   void Reindex(const Node* before, const Node* after);
   void Reindex(const Lease*, const Lease*) {}
   void Reindex(const KeptRequest* before, const KeptRequest* after);
@@ -80,6 +87,7 @@ class State : public StateBase<State, Cluster, Pool, Node, Event, Lease, KeptReq
   absl::flat_hash_map<std::string, Names> nodes_by_machine_;  // that are to stay
   absl::flat_hash_map<std::string, EventsByTime> events_by_pool_;
   EventsByTime events_of_gone_;
+  absl::flat_hash_map<std::string, Count> counts_;  // by organization
   KeptByTime kept_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "services/lifecycle/core/names.h"
 
 namespace muster::lifecycle {
@@ -13,6 +14,29 @@ Pool SomePool() {
   Pool pool{.name = kPool, .uid = "uid-1", .zone = "US-EAST-04A"};
   pool.spec.instance_type = "gd-8xa100-i128";
   return pool;
+}
+
+TEST(State, CountsWhatAnOrganizationHas) {
+  State state;
+  StagedState<State> staged(state, 0);
+  for (const char* organization : {"acme", "acmes"}) {
+    const std::string cluster = absl::StrCat("organizations/", organization, "/clusters/c");
+    staged.Put(Cluster{.name = cluster});
+    for (const char* pool : {"p", "q"})
+      staged.Put(Pool{.name = absl::StrCat(cluster, "/nodePools/", pool),
+                      .uid = absl::StrCat(organization, pool)});
+  }
+  staged.Put(
+      Pool{.name = "organizations/acme/clusters/c/nodePools/p", .uid = "acmep", .zone = "z"});
+  EXPECT_EQ(state.CountOf("acme").pools, 2);
+  EXPECT_EQ(state.CountOf("acme").clusters, 1);
+  EXPECT_EQ(state.CountOf("beta").pools, 0);
+  staged.Delete<Pool>("organizations/acme/clusters/c/nodePools/p");
+  EXPECT_EQ(state.CountOf("acme").pools, 1);
+  EXPECT_EQ(state.CountOf("acmes").pools, 2);
+  staged.RollBack();
+  EXPECT_EQ(state.CountOf("acme").pools, 0);
+  EXPECT_EQ(state.CountOf("acmes").clusters, 0);
 }
 
 TEST(State, IndexesFollowAndGoBack) {
