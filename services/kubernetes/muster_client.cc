@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "muster/configuration/v1/configuration_service.grpc.pb.h"
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
+#include "services/common/status_macros.h"
+#include "services/rpc/client/batches.h"
 #include "services/rpc/client/calls.h"
 
 namespace muster::kubernetes {
@@ -17,6 +19,7 @@ using configuration::v1::ConfigurationService;
 using lifecycle::v1::LifecycleService;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(20);
+constexpr size_t kMostReports = 1000;  // a call
 
 }  // namespace
 
@@ -125,15 +128,19 @@ absl::StatusOr<lifecycle::v1::Node> MusterClient::GetNode(const std::string& nam
 
 absl::StatusOr<std::vector<absl::StatusCode>> MusterClient::ReportNodes(
     const std::vector<lifecycle::v1::NodeReport>& reports) {
-  lifecycle::v1::ReportNodesRequest request;
-  for (const auto& report : reports) *request.add_reports() = report;
-  const auto response = rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ReportNodes, request);
-  if (!response.ok()) return response.status();
   std::vector<absl::StatusCode> codes;
-  for (const auto& result : response->results())
-    codes.push_back(static_cast<absl::StatusCode>(result.code()));
-  if (codes.size() == reports.size()) return codes;
-  return absl::InternalError(absl::StrCat(codes.size(), " results for ", reports.size()));
+  for (size_t begin = 0, end = 0; begin < reports.size(); begin = end) {
+    end = rpc::BatchEnd(reports, begin, kMostReports);
+    lifecycle::v1::ReportNodesRequest request;
+    for (size_t i = begin; i < end; ++i) *request.add_reports() = reports[i];
+    ASSIGN_OR_RETURN(const auto response,
+                     rpc_->Unary(rpc_->lifecycle, &LifecycleService::Stub::ReportNodes, request));
+    for (const auto& result : response.results())
+      codes.push_back(static_cast<absl::StatusCode>(result.code()));
+    if (codes.size() != end)
+      return absl::InternalError(absl::StrCat(codes.size(), " results for ", end));
+  }
+  return codes;
 }
 
 absl::StatusOr<configuration::v1::PoolConfiguration> MusterClient::GetConfiguration(

@@ -53,7 +53,7 @@ class MusterClient {
   // deleted.
   absl::Status DeleteNodePool(const lifecycle::v1::NodePool& pool);
   absl::StatusOr<lifecycle::v1::Node> GetNode(const std::string& name);
-  // At most 1,000. One code a report, in their order.
+  // In as many calls as it takes. One code a report, in their order.
   absl::StatusOr<std::vector<absl::StatusCode>> ReportNodes(
       const std::vector<lifecycle::v1::NodeReport>& reports);
 

@@ -9,7 +9,7 @@
 namespace muster::kubernetes {
 namespace {
 
-constexpr size_t kMostReports = 1000;  // a call
+constexpr size_t kMostReports = 1000;  // at a time
 // What is seen at the same time travels together.
 constexpr absl::Duration kGather = absl::Milliseconds(5);
 constexpr absl::Duration kFirstRetry = absl::Milliseconds(100);
@@ -36,16 +36,7 @@ void Reporter::Report(const std::string& machine, std::vector<lifecycle::v1::Nod
 
 absl::StatusOr<std::vector<absl::StatusCode>> Reporter::ReportNow(
     const std::vector<lifecycle::v1::NodeReport>& reports) {
-  std::vector<absl::StatusCode> codes;
-  for (size_t begin = 0; begin < reports.size(); begin += kMostReports) {
-    const auto from = reports.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto to =
-        from + static_cast<std::ptrdiff_t>(std::min(kMostReports, reports.size() - begin));
-    const auto some = client_.ReportNodes({from, to});
-    if (!some.ok()) return some.status();
-    codes.insert(codes.end(), some->begin(), some->end());
-  }
-  return codes;
+  return client_.ReportNodes(reports);
 }
 
 void Reporter::Start() {

@@ -81,6 +81,10 @@ ABSL_FLAG(
     "among them; one more is answered RESOURCE_EXHAUSTED.");
 ABSL_FLAG(int64_t, max_clusters_per_organization, Defaults().lifecycle.organizations.clusters,
           "Most clusters that one organization may have, 1 to 1000000, likewise.");
+ABSL_FLAG(int, max_request_bytes, Defaults().max_request_bytes,
+          "Largest request that is taken, 1048576 to 67108864; a larger one is answered "
+          "RESOURCE_EXHAUSTED before it is read. Muster's own clients make batches of 524288 at "
+          "most.");
 ABSL_FLAG(std::string, page_listen, "",
           "host:port that a page for people is served on over HTTP: the fleet, its pools, quotas "
           "and queue as they change, read only, of all organizations. Whoever reaches it reads all "
@@ -315,6 +319,7 @@ void ForEachBounded(Options& options, Visit visit) {
                options.caller_limits.calls_per_second);
   MUSTER_VISIT(max_pools_per_organization, 1, 1'000'000, lifecycle.organizations.pools);
   MUSTER_VISIT(max_clusters_per_organization, 1, 1'000'000, lifecycle.organizations.clusters);
+  MUSTER_VISIT(max_request_bytes, 1 << 20, 64 << 20, options.max_request_bytes);
   MUSTER_VISIT(metrics_organizations, 0, 1000, quota.metrics_organizations);
 #undef MUSTER_VISIT
 }

@@ -14,6 +14,7 @@
 #include "services/lifecycle/options.h"
 #include "services/quota/quota_service.h"
 #include "services/rpc/caller_limits.h"
+#include "services/rpc/limits.h"
 #include "services/tls/certificate_files.h"
 #include "services/tokens/token_checker.h"
 
@@ -30,6 +31,7 @@ struct ServeOptions {
   std::string policy_file = {};        // empty: who is let in in plain text may do everything
   std::optional<tokens::Options> tokens = {};  // nullopt: none is taken
   rpc::CallerLimitOptions caller_limits = {};
+  int max_request_bytes = rpc::kMaxReceiveBytes;
   int64_t journal_keep = 1'000'000;  // of each service; as storage::LaneOptions
   absl::Duration journal_keep_time = absl::ZeroDuration();  // 0: any
   std::string page_listen = {};                             // empty: no page

@@ -42,6 +42,14 @@ TEST(Options, WhoHasANameNeedsAPolicy) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
+TEST(Options, RequestsHaveBounds) {
+  ServeOptions options = Good();
+  options.max_request_bytes = (1 << 20) - 1;
+  EXPECT_THAT(Validate(options), HasFieldViolation("--max_request_bytes"));
+  options.max_request_bytes = 64 << 20;
+  EXPECT_THAT(Validate(options), IsOk());
+}
+
 TEST(Options, TokensNeedTheirIssuerAndTls) {
   ServeOptions options = Good();
   options.tokens = tokens::Options{.keys_file = "keys.json", .algorithms = {"RS256", "HS256"}};

@@ -257,6 +257,7 @@ absl::Status Process::StartServer() {
   server.guard = guard_.get();
   server.credentials = ServerCredentials(options_.listen, tokens_ != nullptr);
   server.metrics = &metrics_;
+  server.max_receive_bytes = options_.max_request_bytes;
   server.drain_delay = options_.drain_delay;
   server.stop_intake = [this] {
     for (const ServicePart& part : parts_) part.stop_intake();
@@ -281,6 +282,7 @@ absl::Status Process::StartOperatorServer() {
   // Has more than the guard stands before: reflection, health as often as one likes.
   server.credentials = ServerCredentials(options_.operator_listen, false);
   server.metrics = &metrics_;
+  server.max_receive_bytes = options_.max_request_bytes;
   server.drain_delay = absl::ZeroDuration();
   for (const ServicePart& part : parts_) server.services.push_back(part.rpc);
   server.services.push_back({access::v1::AccessService::service_full_name(), access_.get()});

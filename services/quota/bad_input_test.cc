@@ -189,7 +189,7 @@ TEST_F(QuotaBadInputTest, MillionsOfFaults) {
   v1::CreateQuotaRequest create;
   create.set_parent("organizations/acme");
   create.set_quota_id("US-EAST-04A~gd-8xa100-i128~default");
-  for (int i = 0; i < 2'000'000; ++i) create.mutable_quota()->add_overrides();
+  for (int i = 0; i < 500'000; ++i) create.mutable_quota()->add_overrides();
   absl::Status refusal = Call(&Stub::CreateQuota, create).status();
   EXPECT_THAT(refusal, HasFieldViolation("quota.overrides"));
   EXPECT_EQ(error::DetailOf(refusal)->fields.size(), 1u);

@@ -8,8 +8,9 @@
 // Every limit of the RPC layer, in one place.
 namespace muster::rpc {
 
-// The largest message taken. Our largest requests, batches of 1,000 resources, need up to 4 MiB.
-inline constexpr int kMaxReceiveBytes = 4 << 20;
+// The largest request taken, unless a flag says otherwise; and what our own clients make batches of at most, so that they fit.
+inline constexpr int kMaxReceiveBytes = 1 << 20;
+inline constexpr size_t kMaxBatchBytes = kMaxReceiveBytes / 2;
 // What a request may be before it is parsed (request_bounds.h): entries of one list or map, bytes
 // of one string, entries of all lists together. Many fields take less, and say so.
 inline constexpr int kMaxEntries = 1000;

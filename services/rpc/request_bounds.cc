@@ -32,7 +32,8 @@ constexpr size_t kMaxDepth = 100;
 class Walk {
  public:
   explicit Walk(absl::string_view bytes)
-      : in_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
+      : bytes_(bytes.size()),
+        in_(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size())) {}
 
   absl::Status Over(const Descriptor& type) {
     Message(type);
@@ -80,7 +81,7 @@ class Walk {
   }
 
   bool Nested(const Descriptor& type, uint32_t length) {
-    if (path_.size() > kMaxDepth || length > static_cast<uint32_t>(kMaxReceiveBytes)) return false;
+    if (path_.size() > kMaxDepth || length > bytes_) return false;
     const CodedInputStream::Limit outer = in_.PushLimit(static_cast<int>(length));
     if (!Message(type) || !in_.ConsumedEntireMessage()) return false;
     in_.PopLimit(outer);
@@ -139,6 +140,7 @@ class Walk {
     return path.empty() ? "request" : path;
   }
 
+  const size_t bytes_;  // of the whole request
   CodedInputStream in_;
   std::vector<Step> path_;
   int entries_ = 0;

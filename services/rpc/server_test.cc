@@ -123,7 +123,7 @@ TEST_F(ServerTest, EveryMethodIsCountedFromTheStart) {
 
 TEST_F(ServerTest, TooLargeAMessageIsRefusedAndTheServerLives) {
   const auto channel = MakeChannel(address());
-  const grpc::Status status = Get(channel, std::string(5 << 20, 'x'));
+  const grpc::Status status = Get(channel, std::string(kMaxReceiveBytes, 'x'));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("larger than max"));
   EXPECT_TRUE(Get(channel, std::string(kMaxStringBytes, 'x')).ok());
@@ -132,9 +132,9 @@ TEST_F(ServerTest, TooLargeAMessageIsRefusedAndTheServerLives) {
 TEST_F(ServerTest, WhatIsOutOfBoundsReachesNoHandler) {
   const auto channel = MakeChannel(address());
   server_.service.get = nullptr;  // would throw
-  const grpc::Status status = Get(channel, std::string(3 << 20, 'x'));
+  const grpc::Status status = Get(channel, std::string(1 << 19, 'x'));
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(status.error_message(), "name: has 3145728 bytes; allowed are at most 16384.");
+  EXPECT_EQ(status.error_message(), "name: has 524288 bytes; allowed are at most 16384.");
   EXPECT_THAT(FromGrpcStatus(status), HasFieldViolation("name"));
   // Of a stream too.
   std::string starts;

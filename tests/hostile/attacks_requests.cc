@@ -1,4 +1,4 @@
-// Requests that are as bad as 4 MiB allow.
+// Requests that are as bad as 1 MiB allows.
 #include <google/protobuf/descriptor.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ void Send(Target& target, const WorstRequest& request, int at_once, int rounds) 
 Attack Repeated(const std::string& row, const std::string& method, const std::string& field,
                 int at_once, int rounds) {
   return {.row = row,
-          .what = absl::StrCat(method.substr(method.rfind('/') + 1), ".", field, ", 4 MiB, ",
+          .what = absl::StrCat(method.substr(method.rfind('/') + 1), ".", field, ", 1 MiB, ",
                                at_once * rounds, " calls, ", at_once, " at once"),
           .load = {.requests = at_once * rounds, .at_once = at_once},
           .run = [=](Target& target) { Send(target, Worst(method, field), at_once, rounds); }};

@@ -17,7 +17,7 @@ namespace muster::testing {
 // (as they came, and in one piece to be looked at); 0.1 s of CPU a request, and 0.4 s a second for
 // all that the server does anyway, its neighbours' calls among it.
 struct Load {
-  int requests = 1;  // of 4 MiB each
+  int requests = 1;  // of 1 MiB each
   int at_once = 1;
   int64_t bytes = 0;        // what else it may hold
   absl::Duration cpu = {};  // what else it may take

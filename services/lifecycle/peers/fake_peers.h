@@ -181,6 +181,11 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     MutexLock lock(mutex_);
     most_claims_ = most;
   }
+  // It takes no call, as of one who makes too many.
+  void SetHeldBack(bool held_back) {
+    MutexLock lock(mutex_);
+    held_back_ = held_back;
+  }
   // Calls of BatchSyncClaims so far.
   int syncs() {
     MutexLock lock(mutex_);
@@ -208,6 +213,9 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
     ++syncs_;
     while (silent_ && !context->IsCancelled()) speaks_.WaitFor(mutex_, absl::Milliseconds(20));
     if (context->IsCancelled()) return grpc::Status::CANCELLED;
+    if (held_back_)
+      return rpc::ToGrpcStatus(muster::error::Make(absl::StatusCode::kResourceExhausted,
+                                                   "Too fast.", {.reason = "TOO_FAST"}));
     if (request->claims_size() > most_claims_)
       return {grpc::StatusCode::RESOURCE_EXHAUSTED, "Received message larger than max"};
     Decide(*request, claims_, next_machine_, *response);
@@ -313,6 +321,7 @@ class FakeCapacity final : public capacity::v1::CapacityService::Service {
   CondVar speaks_;
   bool silent_ MUSTER_GUARDED_BY(mutex_) = false;
   int syncs_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool held_back_ MUSTER_GUARDED_BY(mutex_) = false;
   int most_claims_ MUSTER_GUARDED_BY(mutex_) = 1'000;
   std::map<std::string, capacity::v1::Claim> rows_ MUSTER_GUARDED_BY(mutex_);  // by pool
   int next_machine_ MUSTER_GUARDED_BY(mutex_) = 100;

@@ -113,7 +113,8 @@ absl::Status PeerBooks::Pages(Stub& stub,
   request.set_page_size(kPageSize);
   do {
     const absl::StatusOr<Response> response = calls_.Call(kCallTimeout, stub, method, request);
-    if (absl::IsResourceExhausted(response.status()) && request.page_size() > 1) {
+    if (absl::IsResourceExhausted(response.status()) && request.page_size() > 1 &&
+        !muster::error::DetailOf(response.status())) {
       request.set_page_size(request.page_size() / 4 + 1);  // the page is too large for a message
       continue;
     }

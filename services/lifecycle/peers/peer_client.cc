@@ -42,10 +42,17 @@ constexpr absl::Duration kProbeTimeout = absl::Seconds(2);
 const grpc::Status kSilent(grpc::StatusCode::UNAVAILABLE,
                            "It did not answer in time lately; it is asked again once it does.");
 
+// It takes no more of us for now; without a reason it is gRPC that finds a message too large.
+bool IsHeldBack(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
+         muster::error::DetailOf(rpc::FromGrpcStatus(status)).has_value();
+}
+
 PeerBreaker::Outcome OutcomeOf(const grpc::Status& status) {
   using Outcome = PeerBreaker::Outcome;
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) return Outcome::kSilent;
-  return status.error_code() == grpc::StatusCode::UNAVAILABLE ? Outcome::kAway : Outcome::kAnswered;
+  const bool away = status.error_code() == grpc::StatusCode::UNAVAILABLE || IsHeldBack(status);
+  return away ? Outcome::kAway : Outcome::kAnswered;
 }
 
 // The requests of one service and where their answers go.
@@ -99,7 +106,8 @@ struct Call {
 template <class Call>
 bool IsRefusedWhole(const Call& call) {
   return call.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT ||
-         call.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+         (call.status.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED &&
+          !IsHeldBack(call.status));
 }
 
 // The calls by which the others are told what should be.

@@ -132,6 +132,16 @@ TEST_F(PeerClientTest, ABatchThatIsTooLargeIsAskedInHalves) {
   EXPECT_EQ(peers_.capacity.syncs(), 3);
 }
 
+// Half of a batch is one call more for somebody who takes none.
+TEST_F(PeerClientTest, WhoIsHeldBackIsNotAskedInHalves) {
+  peers_.capacity.SetHeldBack(true);
+  for (const PoolPass& pass : Ask(kLong)) {
+    EXPECT_EQ(pass.snapshot.answers.claim.state, Claim::State::kAway);
+    EXPECT_EQ(pass.snapshot.answers.holding.state, Holding::State::kHere);
+  }
+  EXPECT_EQ(peers_.capacity.syncs(), 1);
+}
+
 TEST_F(PeerClientTest, ARefusalTellsWhyAndWhatTheServiceKnows) {
   peers_.quota.SetKnownGeneration(9);
   const std::vector<PoolPass> passes = Ask(kLong);

@@ -5,6 +5,7 @@
 
 #include "absl/types/span.h"
 #include "services/musterctl/client/connection.h"
+#include "services/rpc/client/batches.h"
 
 // Sends one resource, and finds out by a look before it what that changed or, with `dry_run`,
 // would.
@@ -69,10 +70,10 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Ins
 }
 
 absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Machine> machines) {
-  for (; !machines.empty(); machines.remove_prefix(std::min(kRegisterChunk, machines.size()))) {
+  for (size_t end = 0; !machines.empty(); machines.remove_prefix(end)) {
+    end = rpc::BatchEnd(machines, 0, kRegisterChunk);
     capacity::v1::BatchRegisterMachinesRequest request;
-    for (const auto& machine : machines.first(std::min(kRegisterChunk, machines.size())))
-      *request.add_machines() = machine;
+    for (const auto& machine : machines.first(end)) *request.add_machines() = machine;
     RETURN_IF_ERROR(
         connection.Call(connection.capacity, &Connection::Capacity::BatchRegisterMachines, request)
             .status());
