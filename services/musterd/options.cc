@@ -85,6 +85,10 @@ ABSL_FLAG(int, max_request_bytes, Defaults().max_request_bytes,
           "Largest request that is taken, 1048576 to 67108864; a larger one is answered "
           "RESOURCE_EXHAUSTED before it is read. Muster's own clients make batches of 524288 at "
           "most.");
+ABSL_FLAG(int64_t, memory_limit, Defaults().memory_limit,
+          "Memory that the process may take, in bytes: above nine tenths of it every new call is "
+          "answered UNAVAILABLE. At least 67108864; 0: that of its control group, if there "
+          "is one.");
 ABSL_FLAG(std::string, page_listen, "",
           "host:port that a page for people is served on over HTTP: the fleet, its pools, quotas "
           "and queue as they change, read only, of all organizations. Whoever reaches it reads all "
@@ -186,6 +190,8 @@ namespace muster::musterd {
 namespace {
 
 using Faults = std::vector<error::FieldViolation>;
+
+constexpr int64_t kLeastMemory = int64_t{64} << 20;
 
 void CheckServices(const ServeOptions& options, Faults& faults) {
   if (options.services.empty()) {
@@ -355,6 +361,9 @@ absl::Status Validate(const ServeOptions& options) {
   if (options.conninfo.empty())
     faults.push_back({"--db_conninfo", "or --db_conninfo_file is required."});
   CheckBounds(options, faults);
+  if (options.memory_limit != 0 && options.memory_limit < kLeastMemory)
+    faults.push_back(
+        {"--memory_limit", absl::StrCat("must be 0, or at least ", kLeastMemory, ".")});
   return faults.empty() ? absl::OkStatus() : error::InvalidFields(std::move(faults));
 }
 
@@ -384,6 +393,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   for (const std::string& host : absl::GetFlag(FLAGS_page_hosts))
     options.page_hosts.insert(absl::AsciiStrToLower(host));
   options.port_file = absl::GetFlag(FLAGS_port_file);
+  options.memory_limit = absl::GetFlag(FLAGS_memory_limit);
   ASSIGN_OR_RETURN(options.conninfo, ConninfoFromFlags());
   options.migrations_dir = MigrationsDirFromFlags();
   options.quota_address = absl::GetFlag(FLAGS_quota_address);

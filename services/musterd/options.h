@@ -32,6 +32,7 @@ struct ServeOptions {
   std::optional<tokens::Options> tokens = {};  // nullopt: none is taken
   rpc::CallerLimitOptions caller_limits = {};
   int max_request_bytes = rpc::kMaxReceiveBytes;
+  int64_t memory_limit = 0;          // bytes; 0: the control group's
   int64_t journal_keep = 1'000'000;  // of each service; as storage::LaneOptions
   absl::Duration journal_keep_time = absl::ZeroDuration();  // 0: any
   std::string page_listen = {};                             // empty: no page

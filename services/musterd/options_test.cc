@@ -42,10 +42,13 @@ TEST(Options, WhoHasANameNeedsAPolicy) {
   EXPECT_THAT(Validate(options), IsOk());
 }
 
-TEST(Options, RequestsHaveBounds) {
+TEST(Options, RequestsAndMemoryHaveBounds) {
   ServeOptions options = Good();
+  options.memory_limit = (int64_t{64} << 20) - 1;
   options.max_request_bytes = (1 << 20) - 1;
+  EXPECT_THAT(Validate(options), HasFieldViolation("--memory_limit"));
   EXPECT_THAT(Validate(options), HasFieldViolation("--max_request_bytes"));
+  options.memory_limit = int64_t{64} << 20;
   options.max_request_bytes = 64 << 20;
   EXPECT_THAT(Validate(options), IsOk());
 }

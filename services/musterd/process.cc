@@ -77,6 +77,7 @@ History HistoryOf(Lane& lane) {
 
 Process::Process(ServeOptions options)
     : options_(std::move(options)),
+      memory_(options_.memory_limit == 0 ? CgroupMemoryLimit() : options_.memory_limit),
       conninfo_(std::make_shared<Conninfo>(options_.conninfo)),
       database_metrics_(std::make_shared<DatabaseMetrics>()) {}
 
@@ -183,7 +184,8 @@ absl::Status Process::ReadPolicy() {
     metrics_.Add(std::make_shared<TokenMetrics>(tokens_.get()));
     check = [this](absl::string_view header) { return tokens_->PrincipalOf(header); };
   }
-  guard_ = std::make_unique<rpc::Guard>(policy_.get(), options_.caller_limits, std::move(check));
+  guard_ = std::make_unique<rpc::Guard>(policy_.get(), options_.caller_limits, std::move(check),
+                                        &memory_);
   metrics_.Add(rpc::MakePolicyCollector(*guard_));
   return absl::OkStatus();
 }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "services/access/policy_file.h"
 #include "services/common/clock.h"
+#include "services/common/memory_limit.h"
 #include "services/common/mutex.h"
 #include "services/common/open_files.h"
 #include "services/musterd/conninfo.h"
@@ -118,6 +119,7 @@ class Process {
   std::unique_ptr<access::PolicyFile> policy_;
   const SystemClock system_clock_;
   std::unique_ptr<tokens::TokenChecker> tokens_;  // null: none is taken
+  MemoryLimit memory_;
   std::unique_ptr<rpc::Guard> guard_;
   const std::shared_ptr<Conninfo> conninfo_;
   rpc::Metrics metrics_;

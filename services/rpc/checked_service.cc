@@ -4,6 +4,7 @@
 #include <grpc/byte_buffer_reader.h>
 #include <grpc/grpc.h>
 #include <grpc/slice.h>
+#include <grpc/support/alloc.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/message_allocator.h>
@@ -73,7 +74,7 @@ class CheckedHandler final : public MethodHandler {
   void* Deserialize(grpc_call* call, grpc_byte_buffer* bytes, grpc::Status* status,
                     void** data) override {
     auto held = std::make_unique<Held>();
-    held->refusal = Check(bytes);
+    held->refusal = Check(call, bytes);
     void* request = nullptr;
     if (held->refusal.ok()) {
       try {
@@ -166,11 +167,18 @@ class CheckedHandler final : public MethodHandler {
     }
   }
 
-  absl::Status Check(grpc_byte_buffer* bytes) const {
+  absl::Status Check(grpc_call* call, grpc_byte_buffer* bytes) const {
+    if (guard_.IsMemoryShort() && !IsOwn(call)) return guard_.NoMemory();
     if (closed_)
       return absl::PermissionDeniedError("Served to operators only, at a listener of their own.");
     if (bytes == nullptr) return error::InvalidField("request", "is required.");
     return CheckBounds(type_, Payload(bytes).bytes());
+  }
+
+  // Made within the process (call_info.cc has the same word of it).
+  static bool IsOwn(grpc_call* call) {
+    const std::unique_ptr<char, decltype(&gpr_free)> peer(grpc_call_get_peer(call), &gpr_free);
+    return absl::string_view(peer.get()) == "unknown";
   }
 
   absl::Status Unparsable() const {

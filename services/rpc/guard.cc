@@ -41,12 +41,20 @@ class PolicyCollector final : public prometheus::Collectable {
     const CallerLimits::Stats over = guard_.limited();
     prometheus::MetricFamily limited =
         Counters("muster_limited_calls_total",
-                 "Calls that were refused because their caller had as much as one caller may have: "
-                 "calls or watches under way, calls a second.");
+                 "Calls that were refused because their caller had as much as one caller may have "
+                 "(calls or watches under way, calls a second), or the process nearly all of its "
+                 "memory.");
     AddSample(limited, {{"limit", "calls"}}, over.too_many_calls);
     AddSample(limited, {{"limit", "watches"}}, over.too_many_watches);
     AddSample(limited, {{"limit", "calls_per_second"}}, over.too_fast);
-    return {std::move(info), std::move(reloads), std::move(denied), std::move(limited)};
+    AddSample(limited, {{"limit", "memory"}}, calls.no_memory);
+    prometheus::MetricFamily memory =
+        Gauges("muster_memory_limit_bytes",
+               "Memory that the process may take (--memory_limit, or its control group's): above "
+               "nine tenths of it nothing new is taken. 0: none is known.");
+    AddSample(memory, {}, guard_.memory_limit());
+    return {std::move(info), std::move(reloads), std::move(denied), std::move(limited),
+            std::move(memory)};
   }
 
  private:
@@ -101,6 +109,13 @@ absl::Status Guard::Admit(const absl::StatusOr<access::MethodAccess>& method,
   return status;
 }
 
+absl::Status Guard::NoMemory() const {
+  no_memory_.fetch_add(1, std::memory_order_relaxed);
+  return error::Make(absl::StatusCode::kUnavailable,
+                     "The server is near the limit of its memory and takes nothing new.",
+                     {.reason = "NO_MEMORY", .retry_after = absl::Seconds(1)});
+}
+
 absl::StatusOr<CallerLimits::Place> Guard::Enter(const access::Caller& caller,
                                                  CallerLimits::Kind kind) const {
   if (caller.principal == access::kSelf) return CallerLimits::Place();
@@ -118,7 +133,10 @@ absl::Status Guard::Outdated() {
 }
 
 Guard::Stats Guard::stats() const {
-  return {.unauthenticated = unauthenticated_, .denied = denied_, .not_visible = not_visible_};
+  return {.unauthenticated = unauthenticated_,
+          .denied = denied_,
+          .not_visible = not_visible_,
+          .no_memory = no_memory_};
 }
 
 std::shared_ptr<prometheus::Collectable> MakePolicyCollector(const Guard& guard) {

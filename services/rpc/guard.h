@@ -17,6 +17,7 @@
 #include "services/access/caller.h"
 #include "services/access/method_access.h"
 #include "services/access/policy_file.h"
+#include "services/common/memory_limit.h"
 #include "services/rpc/caller_limits.h"
 
 namespace muster::rpc {
@@ -28,10 +29,10 @@ class Guard {
   using TokenCheck = std::function<absl::StatusOr<std::string>(absl::string_view header)>;
 
   // `policy`, unless null, must outlive it; null: everybody may do everything. `tokens`, unless null, reads the header
-  // `authorization` of callers by TLS who show no certificate.
+  // `authorization` of callers by TLS who show no certificate. `memory`, unless null, must outlive it.
   explicit Guard(const access::PolicyFile* policy, const CallerLimitOptions& limits = {},
-                 TokenCheck tokens = nullptr)
-      : policy_(policy), tokens_(std::move(tokens)), limits_(limits) {}
+                 TokenCheck tokens = nullptr, MemoryLimit* memory = nullptr)
+      : policy_(policy), tokens_(std::move(tokens)), memory_(memory), limits_(limits) {}
 
   // By the policy as it is now. A token is looked at if `proves`: that is not free.
   std::shared_ptr<access::Caller> CallerOf(const grpc::ServerContextBase& context,
@@ -40,6 +41,10 @@ class Guard {
   absl::Status Admit(const absl::StatusOr<access::MethodAccess>& method, access::Caller& caller,
                      const google::protobuf::Message& request,
                      const access::PlaceOf& place_of) const;
+  // While memory is short nothing new is taken, but from the process itself: calls are answered UNAVAILABLE (NO_MEMORY) before they are
+  // parsed, so that their callers go to another replica, or wait.
+  bool IsMemoryShort() const { return memory_ != nullptr && memory_->IsNear(); }
+  absl::Status NoMemory() const;
   // CallerLimits::Enter; a process does not hold up itself.
   absl::StatusOr<CallerLimits::Place> Enter(const access::Caller& caller,
                                             CallerLimits::Kind kind) const;
@@ -52,22 +57,28 @@ class Guard {
     int64_t unauthenticated = 0;
     int64_t denied = 0;
     int64_t not_visible = 0;  // answered NOT_FOUND, whatever there is
+    int64_t no_memory = 0;
   };
   Stats stats() const;
   CallerLimits::Stats limited() const { return limits_.stats(); }
   // Null: none.
   const access::PolicyFile* policy() const { return policy_; }
+  // Of the process, in bytes; 0: none is known.
+  int64_t memory_limit() const { return memory_ == nullptr ? 0 : memory_->bytes(); }
 
  private:
   const access::PolicyFile* const policy_;
   const TokenCheck tokens_;
+  MemoryLimit* const memory_;
   mutable CallerLimits limits_;
   mutable std::atomic<int64_t> unauthenticated_ = 0;
   mutable std::atomic<int64_t> denied_ = 0;
   mutable std::atomic<int64_t> not_visible_ = 0;
+  mutable std::atomic<int64_t> no_memory_ = 0;
 };
 
-// `muster_policy_*`, `muster_denied_calls_total`, `muster_limited_calls_total` of a guard that has a policy, which must outlive it.
+// `muster_policy_*`, `muster_denied_calls_total`, `muster_limited_calls_total`, `muster_memory_limit_bytes` of a guard that has a policy,
+// which must outlive it.
 std::shared_ptr<prometheus::Collectable> MakePolicyCollector(const Guard& guard);
 
 }  // namespace muster::rpc

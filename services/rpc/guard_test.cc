@@ -17,6 +17,8 @@
 
 #include "services/common/cause.h"
 #include "services/common/error.h"
+#include "services/common/memory_limit.h"
+#include "services/common/steady_clock.h"
 #include "services/rpc/client/channel.h"
 #include "services/rpc/fake_quota_service.h"
 #include "services/rpc/status.h"
@@ -158,6 +160,40 @@ TEST_F(GuardTest, WhoHasTooMuchUnderWayIsToldToWait) {
   EXPECT_GE(guard_->limited().too_many_calls, 1);
   EXPECT_EQ(guard_->limited().too_many_watches, 1);
   context.TryCancel();
+}
+
+TEST_F(GuardTest, WhileMemoryIsShortNothingNewIsTakenButFromItself) {
+  Serve("viewer", "everywhere: true");
+  server_.reset();
+  std::atomic<int64_t> resident = 950;
+  FakeSteadyClock clock;
+  MemoryLimit memory(1000, &clock, [&] { return resident.load(); });
+  guard_ = std::make_unique<Guard>(policy_.get(), CallerLimitOptions(), nullptr, &memory);
+  FakeServer server([&](ServerOptions& options) { options.guard = guard_.get(); });
+  server.service.get = [](Context context, const v1::GetQuotaRequest*, v1::Quota*) {
+    return Unary(context, [](Responder now) { now.Finish(absl::OkStatus()); });
+  };
+  server.service.watch = [](Context context) {
+    return WatchStream<v1::WatchQuotasResponse>(
+        context, std::make_shared<EndlessWatcher>(),
+        [](const EndlessWatcher::Item&) { return v1::WatchQuotasResponse(); });
+  };
+  const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
+  const absl::Status refused = Get(*stub, kOwn);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(error::DetailOf(refused)->reason, "NO_MEMORY");
+  EXPECT_EQ(error::DetailOf(refused)->retry_after, absl::Seconds(1));
+  grpc::ClientContext context;
+  EXPECT_EQ(stub->WatchQuotas(&context, {})->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_EQ(Get(*server.stub, kOwn), absl::OkStatus()) << "of the process itself";
+  EXPECT_EQ(guard_->stats().no_memory, 2);
+  Metrics metrics;
+  metrics.Add(MakePolicyCollector(*guard_));
+  EXPECT_THAT(metrics.Text(), HasSubstr("muster_limited_calls_total{limit=\"memory\"} 2"));
+  EXPECT_THAT(metrics.Text(), HasSubstr("muster_memory_limit_bytes 1000"));
+  resident = 900;
+  clock.Advance(MemoryLimit::kLook);
+  EXPECT_EQ(Get(*stub, kOwn), absl::OkStatus());
 }
 
 TEST_F(GuardTest, AProcessMayCallItself) {

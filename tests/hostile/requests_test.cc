@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <muster/capacity/v1/capacity_service.grpc.pb.h>
 
 #include <algorithm>
 #include <iostream>
@@ -6,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "services/common/error.h"
 #include "services/rpc/limits.h"
+#include "services/rpc/status.h"
 #include "tests/hostile/meter.h"
 #include "tests/hostile/worst_requests.h"
 #include "tests/integration/mini_muster.h"
@@ -75,6 +78,45 @@ TEST(HostileRequests, WhatCannotBeParsedIsNotKept) {
                                static_cast<double>(meter.PeakBytes()) / 1e6);
   // What each of the threads keeps for its next request; all of them would be 300 MB.
   EXPECT_LE(meter.PeakBytes(), 2 * kMostMemory);
+}
+
+// Machines with all the labels that fit, until there is no memory for more. What was promised stays, and the process goes on.
+TEST(HostileRequests, NearTheLimitOfItsMemoryAServerTakesNothingNewAndLives) {
+  int64_t limit = 0;
+  {
+    MiniMuster idle({.audit_books = false});
+    idle.ApplyCatalogue();
+    limit = std::max(int64_t{64} << 20, Meter::PeakOf(idle.pid()) / 2 * 3);
+  }
+  MiniMuster muster(
+      {.musterd_flags = {absl::StrCat("--memory_limit=", limit)}, .audit_books = false});
+  muster.ApplyCatalogue();
+  const auto stub = capacity::v1::CapacityService::NewStub(muster.channel());
+  const std::string word(60, 'a');
+  const std::string prefix = absl::StrCat(word, ".", word, ".", word);
+  grpc::Status status;
+  int batches = 0;
+  for (; status.ok() && batches < 500; ++batches) {
+    capacity::v1::BatchRegisterMachinesRequest request;
+    for (int i = 0; i < 60; ++i) {
+      capacity::v1::Machine& machine = *request.add_machines();
+      machine.set_name(absl::StrCat("machines/fat-", batches, "-", i));
+      machine.set_zone("RNO2A");
+      machine.set_instance_type("gd-8xa100-i128");
+      for (int label = 0; label < 40; ++label)
+        (*machine.mutable_labels())[absl::StrCat(prefix, "/", batches, "-", i, "-", label)] = "v";
+    }
+    grpc::ClientContext context;
+    capacity::v1::BatchRegisterMachinesResponse response;
+    status = stub->BatchRegisterMachines(&context, request, &response);
+  }
+  ASSERT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+  EXPECT_EQ(error::DetailOf(rpc::FromGrpcStatus(status))->reason, "NO_MEMORY");
+  EXPECT_TRUE(muster.IsServing());
+  const int64_t peak = Meter::PeakOf(muster.pid());
+  std::cout << absl::StrFormat("%d batches of about 0.6 MB; at most %.1f MB of %.1f MB\n", batches,
+                               static_cast<double>(peak) / 1e6, static_cast<double>(limit) / 1e6);
+  EXPECT_LE(peak, limit);
 }
 
 }  // namespace
