@@ -67,6 +67,7 @@ TEST_F(PolicyFileTest, WhatCannotBeUsedLeavesTheLast) {
     EXPECT_FALSE(file->Look().ok()) << bad;
     EXPECT_FALSE(file->Look().ok()) << bad;
     EXPECT_EQ(file->stats().refused, before + 1) << "told of once";
+    EXPECT_TRUE(file->stats().refused_now);
     EXPECT_EQ(file->current()->hash(), hash);
   }
   std::filesystem::remove(path_);
@@ -75,6 +76,7 @@ TEST_F(PolicyFileTest, WhatCannotBeUsedLeavesTheLast) {
   Write(kViewer);
   EXPECT_THAT(file->Reload(), IsOk()) << "who asks for it need not be patient";
   EXPECT_FALSE(MayWrite(*file));
+  EXPECT_FALSE(file->stats().refused_now);
 }
 
 TEST_F(PolicyFileTest, TheFaultNamesFileAndField) {

@@ -22,8 +22,9 @@ namespace muster {
 
 // How often a watched file was another.
 struct FileReloads {
-  int64_t taken = 0;    // times that it was taken, the first included
-  int64_t refused = 0;  // times that it changed into what cannot be used
+  int64_t taken = 0;         // times that it was taken, the first included
+  int64_t refused = 0;       // times that it changed into what cannot be used
+  bool refused_now = false;  // what is there now cannot be used, and the last that could counts
 };
 
 // A T made of a file's text, for as long as a program runs. The file is looked at every `interval`. What is put in its place counts
@@ -122,6 +123,7 @@ template <class T>
 absl::Status WatchedFile<T>::Take(const std::optional<std::string>& text) {
   absl::StatusOr<std::shared_ptr<const T>> made = options_.parse(text);
   MutexLock lock(mutex_);
+  reloads_.refused_now = !made.ok();
   if (!made.ok()) {
     ++reloads_.refused;
     return made.status();

@@ -15,6 +15,10 @@ std::vector<prometheus::MetricFamily> TokenMetrics::Collect() const {
   rpc::AddSample(reloads, {{"result", "taken"}}, stats.keys.taken);
   rpc::AddSample(reloads, {{"result", "refused"}}, stats.keys.refused);
   return {std::move(reloads),
+          rpc::Gauge("muster_token_keys_refused",
+                     "1: the file with the keys of tokens that is there now cannot be used, and "
+                     "the last that could counts on; else 0.",
+                     stats.keys.refused_now ? 1 : 0),
           rpc::Counter("muster_refused_tokens_total",
                        "Bearer tokens that were not taken; why, their callers were told.",
                        stats.refused)};

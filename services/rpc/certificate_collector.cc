@@ -28,6 +28,10 @@ class CertificateCollector final : public prometheus::Collectable {
               "When the first of the certificates that this process shows expires, as Unix time.",
               absl::ToDoubleSeconds(stats.identity.expires - absl::UnixEpoch())),
         std::move(reloads),
+        Gauge("muster_tls_certificate_refused",
+              "1: the files of TLS that are there now cannot be used, and the last that could are "
+              "shown on; else 0.",
+              stats.refused_now ? 1 : 0),
         Counter("muster_tls_refused_handshakes_total",
                 "Connections of callers whose certificate is an authority's, and names no SPIFFE "
                 "ID of the trust domain.",

@@ -30,6 +30,11 @@ class PolicyCollector final : public prometheus::Collectable {
                  "cannot be used, so that the last stayed.");
     AddSample(reloads, {{"result", "taken"}}, stats.taken);
     AddSample(reloads, {{"result", "refused"}}, stats.refused);
+    prometheus::MetricFamily refused = Gauge(
+        "muster_policy_refused",
+        "1: the policy file that is there now cannot be used, and the last that could counts on; "
+        "else 0.",
+        stats.refused_now ? 1 : 0);
     const Guard::Stats calls = guard_.stats();
     prometheus::MetricFamily denied =
         Counters("muster_denied_calls_total",
@@ -53,8 +58,8 @@ class PolicyCollector final : public prometheus::Collectable {
                "Memory that the process may take (--memory_limit, or its control group's): above "
                "nine tenths of it nothing new is taken. 0: none is known.");
     AddSample(memory, {}, guard_.memory_limit());
-    return {std::move(info), std::move(reloads), std::move(denied), std::move(limited),
-            std::move(memory)};
+    return {std::move(info),   std::move(reloads), std::move(refused),
+            std::move(denied), std::move(limited), std::move(memory)};
   }
 
  private:

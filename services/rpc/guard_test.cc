@@ -264,6 +264,7 @@ TEST_F(GuardTest, ItsFiguresAreMetrics) {
   metrics.Add(MakePolicyCollector(*guard_));
   const std::string text = metrics.Text();
   EXPECT_THAT(text, HasSubstr("muster_policy_info{hash=\"" + policy_->current()->hash() + "\"} 1"));
+  EXPECT_THAT(text, HasSubstr("muster_policy_refused 0"));
   EXPECT_THAT(text, HasSubstr("muster_denied_calls_total{code=\"NOT_FOUND\"} 1"));
   EXPECT_THAT(text, HasSubstr("muster_denied_calls_total{code=\"PERMISSION_DENIED\"} 0"));
 }

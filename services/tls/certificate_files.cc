@@ -179,7 +179,11 @@ absl::Status CertificateFiles::Look(bool patient) {
   const absl::StatusOr<Pem> pem = ReadPem(files_);
   const bool same = pem.ok() ? seen_.ok() && *seen_ == *pem : seen_.status() == pem.status();
   seen_ = pem;
-  if (pem.ok() && in_use_ == *pem) return said_ = absl::OkStatus();
+  if (pem.ok() && in_use_ == *pem) {
+    MutexLock lock(mutex_);
+    stats_.refused_now = false;
+    return said_ = absl::OkStatus();
+  }
   // Again at every look: what is not good yet may be by and by.
   const absl::StatusOr<Identity> identity = pem.ok() ? CheckInFiles(*pem, files_) : pem.status();
   const absl::Status status = identity.ok() ? copies_.Put(*pem) : identity.status();
@@ -187,11 +191,13 @@ absl::Status CertificateFiles::Look(bool patient) {
   if (status.ok()) {
     in_use_ = *pem;
     ++stats_.taken;
+    stats_.refused_now = false;
     stats_.identity = *identity;
   } else if (patient && !same) {
     return status;
-  } else if (status != said_) {
-    ++stats_.refused;
+  } else {
+    stats_.refused_now = true;
+    if (status != said_) ++stats_.refused;
   }
   return said_ = status;
 }

@@ -67,6 +67,7 @@ class CertificateFiles {
     Identity identity = {};          // that is shown now
     int64_t taken = 0;               // times that the files were taken, the first included
     int64_t refused = 0;             // times that they changed into what cannot be used
+    bool refused_now = false;        // what is there now cannot be used
     int64_t refused_handshakes = 0;  // callers whose certificate has no identity here
   };
   Stats stats() const;

@@ -206,9 +206,11 @@ TEST_F(CertificateFilesTest, FilesThatDoNotFitAreRefusedAndTheLastStay) {
   EXPECT_THAT(files_->Reload(),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be read")));
   EXPECT_EQ(files_->stats().refused, 2);
+  EXPECT_TRUE(files_->stats().refused_now);
   EXPECT_TRUE(IsLetIn(ClientOf(*authority_, "client")));
   Place("renewed");
   EXPECT_TRUE(files_->Look().ok());
+  EXPECT_FALSE(files_->stats().refused_now);
   EXPECT_EQ(files_->stats().taken, 2);
 }
 

@@ -99,6 +99,16 @@ TEST_F(ServerFaults, ACertificateThatNobodyRenews) {
        .alerts = {"MusterCertificateExpires"}});
 }
 
+TEST_F(ServerFaults, APolicyThatCannotBeUsed) {
+  MiniMuster::Options options = Fast();
+  options.tls = true;
+  Start(options);
+  Run({.name = "a policy file with a role that there is not",
+       .inject = [&] { muster_->WritePolicy({"- {role: king, principals: [token/ann]}"}); },
+       .mend = [&] { muster_->WritePolicy({}); },
+       .alerts = {"MusterFileRefused"}});
+}
+
 TEST_F(ServerFaults, FilesThatRunOut) {
   Start(Fast());
   rlimit before{};
