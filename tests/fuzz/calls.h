@@ -1,0 +1,42 @@
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+// What a fuzzer's input is: calls of one service, one after the other.
+namespace muster::testing {
+
+struct FuzzCall {
+  const google::protobuf::MethodDescriptor* method = nullptr;
+  std::string request = {};  // its bytes, whatever they are
+};
+
+// Each call: a byte for the method, two for the length, the request. Of any bytes: what a number is too large for is taken by its
+// remainder, what is missing is empty; at most kMostCalls.
+inline constexpr size_t kMostCalls = 16;
+std::vector<FuzzCall> DecodeCalls(const google::protobuf::ServiceDescriptor& service,
+                                  absl::string_view bytes);
+// Requests longer than 65535 bytes are left out.
+std::string EncodeCalls(const std::vector<FuzzCall>& calls);
+
+// `/muster.quota.v1.QuotaService/GetQuota`
+std::string PathOf(const google::protobuf::MethodDescriptor& method);
+// An empty request of the method.
+std::unique_ptr<google::protobuf::Message> NewRequest(
+    const google::protobuf::MethodDescriptor& method);
+
+// Calls of a file: `[GetQuota]` on a line of its own, then the request as text, and so on; what follows the line `[[calls]]` comes second.
+// Lines that begin with # are comments. Ends the process where it cannot be read.
+struct Seeds {
+  std::vector<FuzzCall> world = {};  // what there is before an input
+  std::vector<FuzzCall> calls = {};
+};
+Seeds ReadSeeds(const google::protobuf::ServiceDescriptor& service, const std::string& path);
+
+}  // namespace muster::testing

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/support/status.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "services/rpc/metrics.h"
+#include "services/rpc/server.h"
+#include "tests/fuzz/calls.h"
+#include "tests/fuzz/mutator.h"
+
+namespace muster::testing {
+
+// A service as it is, from the bytes of a request to those of the answer, over memory instead of a database.
+struct FuzzedService {
+  const google::protobuf::ServiceDescriptor* descriptor = nullptr;
+  grpc::Service* handlers = nullptr;
+  std::string seeds = {};            // ReadSeeds
+  std::function<void()> keep = {};   // what there is now is what each input finds
+  std::function<void()> reset = {};  // as it was kept
+  std::function<void()> pass = {};   // a minute, after each call
+  std::function<std::vector<std::string>()> audit = {};  // what is wrong with what there is
+  std::shared_ptr<void> owns = {};                       // what all of these need
+};
+
+// Made once by the fuzzer's program (fuzz_main.cc).
+FuzzedService MakeFuzzedService();
+
+// Serves inputs. A call that is answered INTERNAL or UNKNOWN, and what the audit finds, ends the process, as a fault of memory does.
+class Harness {
+ public:
+  explicit Harness(FuzzedService service);
+
+  // What each call was answered.
+  std::vector<grpc::Status> Run(absl::string_view input);
+  const Seeds& seeds() const { return seeds_; }
+  const google::protobuf::ServiceDescriptor& descriptor() const { return *service_.descriptor; }
+
+ private:
+  grpc::Status Make(const FuzzCall& call, bool must);
+  [[noreturn]] void Fault(absl::string_view what) const;
+
+  const FuzzedService service_;
+  const Seeds seeds_;
+  std::vector<FuzzCall> input_;  // that runs
+  rpc::Metrics metrics_;
+  std::unique_ptr<rpc::Server> server_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+}  // namespace muster::testing
