@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 
 namespace muster {
@@ -63,6 +64,12 @@ bool IsInstanceTypeId(absl::string_view text) {
 bool IsPoolUid(absl::string_view text) {
   return !text.empty() && text.size() <= 64 &&
          All(text, [](unsigned char c) { return IsLowerAlnum(c) || c == '-'; });
+}
+
+bool IsUnder(absl::string_view key, absl::string_view prefix) {
+  if (prefix.empty()) return true;
+  if (!absl::StartsWith(key, prefix)) return false;
+  return key.size() == prefix.size() || prefix.back() == '/' || key[prefix.size()] == '/';
 }
 
 }  // namespace muster

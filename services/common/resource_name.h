@@ -28,4 +28,7 @@ bool IsInstanceTypeId(absl::string_view text);
 // A pool uid: 1 to 64 of lower-case letters, digits and `-`.
 bool IsPoolUid(absl::string_view text);
 
+// Whether `key` is the resource `prefix` or one below it; with a `/` at the end one below it. Empty: all are.
+bool IsUnder(absl::string_view key, absl::string_view prefix);
+
 }  // namespace muster

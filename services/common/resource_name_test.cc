@@ -68,5 +68,15 @@ TEST(ResourceIdTest, PoolUid) {
   EXPECT_FALSE(IsPoolUid(std::string(65, 'a')));
 }
 
+TEST(ResourceNameTest, APrefixEndsWhereAPartEnds) {
+  EXPECT_TRUE(IsUnder("clusters/example", ""));
+  EXPECT_TRUE(IsUnder("clusters/example", "clusters/example"));
+  EXPECT_TRUE(IsUnder("clusters/example/nodePools/a", "clusters/example"));
+  EXPECT_FALSE(IsUnder("clusters/example", "clusters/exa"));
+  EXPECT_FALSE(IsUnder("clusters/example", "clusters/example/"));
+  EXPECT_TRUE(IsUnder("clusters/example/nodePools/a", "clusters/example/"));
+  EXPECT_FALSE(IsUnder("clusters", "clusters/example"));
+}
+
 }  // namespace
 }  // namespace muster

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "services/access/scope.h"
 #include "services/common/error.h"
+#include "services/common/resource_name.h"
 
 // The parts that every Watch RPC's messages share (muster.type.v1.WatchStart). The lane's types are
 // template arguments, so that this folder does not know storage/.
@@ -40,7 +40,7 @@ void Narrow(WatchOptions& options, const std::shared_ptr<const access::Scope>& s
     return scope->Covers(key) || (scope->has_zones() && scope->Covers(key, zone_of(key)));
   };
   const std::string common = scope->CommonPrefix();
-  if (absl::StartsWith(common, options.key_prefix)) options.key_prefix = common;
+  if (IsUnder(common, options.key_prefix)) options.key_prefix = common;
 }
 
 // Fills in all of a Watch response but its resource. True: the resource is to be parsed from

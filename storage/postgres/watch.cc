@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "services/common/error.h"
 #include "services/common/internal_kind.h"
+#include "services/common/resource_name.h"
 
 namespace muster::storage {
 namespace {
@@ -116,7 +116,7 @@ bool Watcher::MatchesKind(absl::string_view kind) const {
 }
 
 bool Watcher::Matches(absl::string_view kind, absl::string_view key) const {
-  return MatchesKind(kind) && absl::StartsWith(key, options_.key_prefix) && Sees(key);
+  return MatchesKind(kind) && IsUnder(key, options_.key_prefix) && Sees(key);
 }
 
 void Watcher::StartSnapshot(std::function<std::optional<WatchItem>()> snapshot) {

@@ -33,7 +33,7 @@ struct WatchOptions {
   std::optional<int64_t> after_revision = {};  // not set: a snapshot first
   std::string incarnation = {};                // of the history that it is of; empty: not known
   std::vector<std::string> kinds = {};         // empty: all
-  std::string key_prefix = {};                 // empty: all
+  std::string key_prefix = {};                 // as IsUnder has it; empty: all
   // What the watcher may know of; null: all. Asked under locks of the lane, whose functions it must not call.
   std::function<bool(absl::string_view key)> sees = {};
 };

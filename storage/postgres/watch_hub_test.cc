@@ -68,6 +68,18 @@ TEST_F(WatchHubTest, AChangeReachesThoseThatWantItsKindOrItsKeysBeginning) {
   EXPECT_THAT(TakeAll(*longer), IsEmpty());
 }
 
+TEST_F(WatchHubTest, APrefixEndsWhereAPartOfANameEnds) {
+  const auto pool = Join({}, "pools/a");
+  const auto part = Join({}, "pools/");
+  const auto none = Join({}, "pools/a/nod");
+  Send("node_pool", "pools/a");
+  Send("node_pool", "pools/ab");
+  Send("node", "pools/a/nodes/n1");
+  EXPECT_THAT(TakeAll(*pool), ElementsAre("pools/a", "pools/a/nodes/n1"));
+  EXPECT_THAT(TakeAll(*part), ElementsAre("pools/a", "pools/ab", "pools/a/nodes/n1"));
+  EXPECT_THAT(TakeAll(*none), IsEmpty());
+}
+
 TEST_F(WatchHubTest, WhatIsOursAloneReachesNobody) {
   const auto all = Join({}, "");
   Send("_kept_request", "kept_requests/1");

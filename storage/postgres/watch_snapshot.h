@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "services/common/mutex.h"
+#include "services/common/resource_name.h"
 #include "services/common/state.h"
 #include "storage/postgres/history.h"
 #include "storage/postgres/state_cell.h"
@@ -70,12 +71,13 @@ class WatchSnapshots {
       ABSL_SHARED_LOCKS_REQUIRED(memory_.served_mutex()) {
     auto copy = std::make_shared<Snapshot>();
     copy->at = memory_.held_at();
-    memory_.held().ForEachUnder([&](absl::string_view kind) { return watcher.MatchesKind(kind); },
-                                watcher.options().key_prefix,
-                                [&](Revised<Change> row) {
-                                  if (watcher.Sees(row.change.key))
-                                    copy->rows.push_back(std::move(row));
-                                });
+    memory_.held().ForEachUnder(
+        [&](absl::string_view kind) { return watcher.MatchesKind(kind); },
+        watcher.options().key_prefix,
+        [&](Revised<Change> row) {
+          if (IsUnder(row.change.key, watcher.options().key_prefix) && watcher.Sees(row.change.key))
+            copy->rows.push_back(std::move(row));
+        });
     return copy;
   }
 
