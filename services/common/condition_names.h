@@ -17,11 +17,21 @@ inline constexpr char kNodeReconfigurationRequired[] = "NodeReconfigurationRequi
 inline constexpr char kMaxNodesUnreachable[] = "MaxNodesUnreachable";
 inline constexpr char kNodesRemoved[] = "NodesRemoved";
 inline constexpr char kAccepted[] = "Accepted";
+// What sums the others up (kstatus).
+inline constexpr char kReady[] = "Ready";
+inline constexpr char kReconciling[] = "Reconciling";
+inline constexpr char kStalled[] = "Stalled";
 // Of a Node.
 inline constexpr char kRegistered[] = "CWRegistered";
 inline constexpr char kActive[] = "CWActive";
 inline constexpr char kNodeRemoval[] = "CWNodeRemoval";
 }  // namespace condition
+
+// Whether it sums up the others.
+constexpr bool IsSummaryCondition(absl::string_view type) {
+  return type == condition::kReady || type == condition::kReconciling ||
+         type == condition::kStalled;
+}
 
 namespace reason {
 inline constexpr char kInternalError[] = "InternalError";  // of any type: not known
@@ -50,6 +60,10 @@ inline constexpr char kPending[] = "Pending";
 // NodeReconfigurationRequired.
 inline constexpr char kAllNodesUpToDate[] = "AllNodesUpToDate";
 inline constexpr char kStagedNodeConfig[] = "StagedNodeConfig";
+// Ready.
+inline constexpr char kReady[] = "Ready";
+inline constexpr char kNotObserved[] = "NotObserved";
+inline constexpr char kNodesNotInService[] = "NodesNotInService";
 // Of a Node.
 inline constexpr char kRegistered[] = "Registered";
 inline constexpr char kNotRegistered[] = "NotRegistered";

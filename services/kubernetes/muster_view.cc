@@ -48,13 +48,11 @@ void MusterView::BeginSnapshot() {
     if (pool.view.pool != nullptr) unnamed_.insert(pool.view.pool->name());
   }
   for (const auto& [name, node] : nodes_) unnamed_.insert(name);
-  in_snapshot_ = true;
   listeners_.history(std::nullopt);
 }
 
 void MusterView::EndSnapshot(const std::string& incarnation) {
   listeners_.history(incarnation);
-  in_snapshot_ = false;
   const bool another = std::exchange(incarnation_, incarnation) != incarnation;
   if (another) ended_.clear();
   for (const std::string& name : std::exchange(unnamed_, {})) Remove(name, false);
@@ -65,9 +63,8 @@ void MusterView::EndSnapshot(const std::string& incarnation) {
 }
 
 template <class Message>
-bool MusterView::IsSame(const Message& known, const Message& told) const {
-  return known.etag() == told.etag() &&
-         (!in_snapshot_ || google::protobuf::util::MessageDifferencer::Equals(known, told));
+bool MusterView::IsSame(const Message& known, const Message& told) {
+  return google::protobuf::util::MessageDifferencer::Equals(known, told);
 }
 
 void MusterView::Put(const NodePool& pool, absl::Time now) {

@@ -71,11 +71,8 @@ class MusterView {
 
   void TakeOne(const lifecycle::v1::WatchLifecycleResponse& message, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // By its etag, which tells the changes of one history apart; in a snapshot, which may be of
-  // another, by all that it says.
   template <class Message>
-  bool IsSame(const Message& known, const Message& told) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static bool IsSame(const Message& known, const Message& told);
   void Put(const NodePool& pool, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Put(const Node& node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // By resource name; `told`: by a message of its own.
@@ -86,7 +83,6 @@ class MusterView {
   const Listeners listeners_;
   mutable Mutex mutex_;
   bool synced_ MUSTER_GUARDED_BY(mutex_) = false;
-  bool in_snapshot_ MUSTER_GUARDED_BY(mutex_) = false;
   std::string incarnation_ MUSTER_GUARDED_BY(mutex_);
   absl::flat_hash_map<std::string, std::string> ended_
       MUSTER_GUARDED_BY(mutex_);                                             // machine -> LifeMark

@@ -2,10 +2,13 @@
 
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
+#include <memory>
+
 #include "services/common/clock.h"
 #include "services/quota/core/decide.h"
 #include "services/quota/lane.h"
 #include "services/rpc/audit.h"
+#include "services/rpc/slow_calls.h"
 #include "services/rpc/write.h"
 #include "storage/postgres/auditor.h"
 
@@ -19,6 +22,7 @@ class Handlers final : public v1::QuotaService::CallbackService {
   Handlers(const rpc::Writer<Lane>& writer, storage::Auditor* auditor, const Clock* clock,
            const Policy& policy)
       : writer_(writer), lane_(*writer.lane), auditor_(*auditor), clock_(*clock), policy_(policy) {}
+  ~Handlers() override { slow_->Stop(); }
 
   template <class Response>
   using Stream = grpc::ServerWriteReactor<Response>*;
@@ -62,6 +66,8 @@ class Handlers final : public v1::QuotaService::CallbackService {
   storage::Auditor& auditor_;
   const Clock& clock_;
   const Policy policy_;
+  const std::shared_ptr<rpc::SlowCalls> slow_ =
+      std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions());
 };
 
 }  // namespace muster::quota

@@ -227,6 +227,38 @@ TEST_F(QuotaServiceTest, ListsShowWhatTheirFiltersName) {
   EXPECT_EQ(page->next_page_token(), "");
 }
 
+TEST_F(QuotaServiceTest, ListsAreFilteredAndOrderedByWhatIsHeld) {
+  for (const char* id : {"A-1A~t1~default", "A-1A~t2~default", "A-1A~t3~default"})
+    ASSERT_THAT(SetLimit(5, absl::StrCat("organizations/acme/quotas/", id)), IsOk());
+  v1::HoldingRequest holding = Holding("p1", 3);
+  holding.set_name("organizations/acme/quotas/A-1A~t2~default/holdings/p1");
+  ASSERT_THAT(Sync(holding), IsOk());
+  v1::ListQuotasRequest list;
+  list.set_parent("organizations/acme");
+  list.set_order_by("held desc, name desc");
+  auto page = Call(&Stub::ListQuotas, list);
+  ASSERT_THAT(page, IsOk());
+  ASSERT_EQ(page->quotas_size(), 3);
+  EXPECT_EQ(page->quotas(0).name(), "organizations/acme/quotas/A-1A~t2~default");
+  EXPECT_EQ(page->quotas(1).name(), "organizations/acme/quotas/A-1A~t3~default");
+  list.set_filter("held > 0");
+  page = Call(&Stub::ListQuotas, list);
+  ASSERT_THAT(page, IsOk());
+  EXPECT_EQ(page->quotas_size(), 1);
+  EXPECT_GT(page->revision(), 0);
+}
+
+TEST_F(QuotaServiceTest, AnUpdateThatIsOnlyCheckedDeletesNothing) {
+  ASSERT_THAT(SetLimit(5, kQuota), IsOk());
+  v1::DeleteQuotaRequest request;
+  request.set_name(kQuota);
+  request.set_validate_only(true);
+  EXPECT_THAT(Call(&Stub::DeleteQuota, request), IsOk());
+  v1::GetQuotaRequest get;
+  get.set_name(kQuota);
+  EXPECT_THAT(Call(&Stub::GetQuota, get), IsOk());
+}
+
 TEST_F(QuotaServiceTest, ListsArePagedInOrder) {
   for (const char* organization : {"b", "a", "c"}) {
     ASSERT_THAT(

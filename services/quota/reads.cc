@@ -8,6 +8,7 @@
 #include "services/quota/core/place.h"
 #include "services/quota/handlers.h"
 #include "services/quota/wire/quota_wire.h"
+#include "services/rpc/choose.h"
 #include "services/rpc/list.h"
 #include "services/rpc/read.h"
 #include "services/rpc/watch_stream.h"
@@ -86,8 +87,8 @@ Handlers::Unary Handlers::GetHolding(Context context, const v1::GetHoldingReques
 
 Handlers::Unary Handlers::ListQuotas(Context context, const v1::ListQuotasRequest* request,
                                      v1::ListQuotasResponse* response) {
-  return rpc::ListRows<Quota>(
-      context, lane_, *request, response, kSelectQuotas,
+  return rpc::ChooseRows<Quota>(
+      context, slow_, lane_, *request, response, kSelectQuotas,
       [](auto& page) { return page.add_quotas(); }, kRenderQuota);
 }
 
@@ -102,6 +103,7 @@ Handlers::Stream<v1::WatchQuotasResponse> Handlers::WatchQuotas(
     Context context, const v1::WatchQuotasRequest* request) {
   auto options = rpc::ToWatchOptions<storage::WatchOptions>(request->start());
   if (!options.ok()) return rpc::FailStream<v1::WatchQuotasResponse>(context, options.status());
+  options->key_prefix = request->name_prefix();
   rpc::Narrow(*options, rpc::NarrowedTo(*context),
               [](absl::string_view key) { return PlaceOf(key).zone; });
   return rpc::WatchStream<v1::WatchQuotasResponse>(context, lane_.Watch(*options), &ToWatchResponse,

@@ -14,6 +14,7 @@
 #include "services/rpc/limits.h"
 #include "services/rpc/page.h"
 #include "services/rpc/read.h"
+#include "services/rpc/revision.h"
 #include "services/rpc/unary.h"
 
 namespace muster::rpc {
@@ -52,8 +53,9 @@ grpc::ServerUnaryReactor* ReadPaged(grpc::CallbackServerContext* context, Lane& 
     if (!page.ok()) return responder.Finish(page.status());
     AnswerFrom(lane, std::move(responder),
                [request, page = *std::move(page), query = std::move(query), response,
-                fill = std::move(fill)](const auto& state, int64_t) {
+                fill = std::move(fill)](const auto& state, int64_t revision) {
                  fill(state, request, page, query, *response);
+                 SetRevision(*response, revision);
                  return absl::OkStatus();
                });
   });

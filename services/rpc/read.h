@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "services/common/error.h"
 #include "services/common/faults.h"
+#include "services/rpc/revision.h"
 #include "services/rpc/unary.h"
 
 // The one way to read. A Lane is a storage::CommitLane; what `fill` and `render` are given must not
@@ -75,11 +76,12 @@ grpc::ServerUnaryReactor* GetRow(grpc::CallbackServerContext* context, Lane& lan
         faults.Require(static_cast<bool>(shape.parse(asked.name())), "name", shape.description);
         return std::string(asked.name());
       },
-      [render = std::move(render)](const auto& state, int64_t, const std::string& name,
+      [render = std::move(render)](const auto& state, int64_t revision, const std::string& name,
                                    Response& out) -> absl::Status {
         const auto* row = state.template table<Row>().FindVersioned(name);
         if (row == nullptr) return error::NotFound(name);
         out = render(state, *row);
+        SetRevision(out, revision);
         return absl::OkStatus();
       });
 }

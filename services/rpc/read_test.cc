@@ -91,6 +91,7 @@ TEST_F(ReadTest, GetsTheRowThatIsNamed) {
   EXPECT_EQ(row->name(), "a/3");
   EXPECT_EQ(row->limit(), 3);
   EXPECT_EQ(row->etag(), "4");
+  EXPECT_EQ(row->revision(), 6) << "of what is shown, not of the row's last change";
 }
 
 TEST_F(ReadTest, GetRefusesWhatIsNoNameAndKnowsWhatIsNotThere) {

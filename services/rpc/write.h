@@ -16,6 +16,7 @@
 #include "services/common/faults.h"
 #include "services/common/kept_request.h"
 #include "services/common/state.h"
+#include "services/rpc/revision.h"
 #include "services/rpc/unary.h"
 
 // The one way to write. A handler of a mutation is one line:
@@ -117,24 +118,25 @@ absl::Status Rendered(Render& render, const Outcome& outcome, Response& response
 }  // namespace internal
 
 // Has `lane` decide and commit. `decide(staged state, now)` may run again; it gives a StatusOr<Outcome>,
-// an Outcome or a Status. `then(StatusOr<Outcome>)` is called once, after the commit, on the lane's
-// threads, and must not block.
+// an Outcome or a Status. `then(StatusOr<Outcome>, revision)` is called once, after the commit, on the lane's
+// threads, and must not block; `revision`: that of the state in which the outcome was found, no later one.
 template <class Lane, class Decide, class Then>
 void Commit(Lane& lane, absl::Time deadline, const WriteOptions& options, Decide decide,
             Then then) {
   using StagedState = typename internal::LaneOf<Lane>::StagedState;
   using Outcome = decltype(internal::Decided(decide(std::declval<StagedState&>(), absl::Time())));
-  auto outcome = std::make_shared<Outcome>();
+  auto found = std::make_shared<std::pair<Outcome, int64_t>>();
   lane.Submit(
-      [decide = std::move(decide), options, outcome](StagedState& staged, absl::Time now) mutable {
+      [decide = std::move(decide), options, found](StagedState& staged, absl::Time now) mutable {
         const size_t mark = staged.Mark();
-        *outcome = internal::Decided(decide(staged, now));
+        found->first = internal::Decided(decide(staged, now));
         if (options.validate_only) staged.RollBack(mark);
-        return outcome->status();
+        found->second = staged.revision();
+        return found->first.status();
       },
-      [outcome, then = std::move(then)](const absl::Status& status, int64_t) mutable {
-        if (!status.ok()) *outcome = status;
-        then(std::move(*outcome));
+      [found, then = std::move(then)](const absl::Status& status, int64_t) mutable {
+        if (!status.ok()) found->first = status;
+        then(std::move(found->first), found->second);
       },
       deadline);
 }
@@ -162,6 +164,7 @@ void CommitOnce(const Writer<Lane>& writer, Responder responder, WriteOptions op
         Response told;
         const absl::Status status = Rendered(render, *outcome, told);
         if (!status.ok() && staged.Mark() == mark) return status;
+        SetRevision(told, staged.revision());
         *kept = AnswerToKeep(options, status, told, now);
         return Keep(staged, *kept, policy);
       },
@@ -185,11 +188,13 @@ void CommitTo(const Writer<Lane>& writer, Responder responder, const WriteOption
   }
   const absl::Time deadline = responder.deadline();
   Commit(*writer.lane, deadline, options, std::move(decide),
-         [response, render = std::move(render),
-          responder = std::move(responder)](auto outcome) mutable {
-           responder.Reply([&] {
-             return outcome.ok() ? internal::Rendered(render, *outcome, *response)
-                                 : outcome.status();
+         [response, render = std::move(render), responder = std::move(responder)](
+             auto outcome, int64_t revision) mutable {
+           responder.Reply([&]() -> absl::Status {
+             if (!outcome.ok()) return outcome.status();
+             const absl::Status status = internal::Rendered(render, *outcome, *response);
+             SetRevision(*response, revision);
+             return status;
            });
          });
 }

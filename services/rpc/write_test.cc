@@ -75,6 +75,7 @@ TEST_F(WriteTest, CommitsAndAnswers) {
   ASSERT_NE(Find("apple"), nullptr);
   EXPECT_EQ(Find("apple")->weight, 7);
   EXPECT_EQ(lane_.revision, 1);
+  EXPECT_EQ(answer->revision(), 1) << "a watch after it tells of all that comes later";
 }
 
 TEST_F(WriteTest, EveryFaultIsToldAndNothingIsDecided) {
@@ -96,6 +97,7 @@ TEST_F(WriteTest, ValidateOnlyAnswersTheSameAndWritesNothing) {
   const auto tried = Create("apple", 7, true);
   ASSERT_TRUE(tried.ok()) << tried.status();
   EXPECT_EQ(tried->limit(), 7);
+  EXPECT_EQ(tried->revision(), 0);
   EXPECT_EQ(Find("apple"), nullptr);
   EXPECT_EQ(lane_.revision, 0);
   ASSERT_TRUE(Create("apple", 7).ok());
@@ -130,7 +132,7 @@ TEST_F(WriteTest, CommitHandsOverWhatWasDecidedOrWhyNot) {
     staged.Put(Fruit{"plum", 3});
     return staged.state().table<Fruit>().Find("plum")->weight;
   };
-  const auto keep = [&](absl::StatusOr<int64_t> outcome) { outcomes.push_back(outcome); };
+  const auto keep = [&](absl::StatusOr<int64_t> outcome, int64_t) { outcomes.push_back(outcome); };
   Commit(lane_, absl::InfiniteFuture(), {.validate_only = true}, weigh, keep);
   EXPECT_EQ(Find("plum"), nullptr);
   lane_.lost = absl::UnavailableError("away");
@@ -166,6 +168,7 @@ TEST_F(RequestIdTest, TheSameAgainIsAnsweredTheSameAndDoneOnce) {
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(again->name(), "apple");
   EXPECT_EQ(again->limit(), 7);
+  EXPECT_EQ(again->revision(), revision) << "of what it shows";
   EXPECT_EQ(Find("apple"), nullptr);
   EXPECT_EQ(lane_.revision, revision + 1);
   EXPECT_TRUE(CreateAs("r2", "apple", 7).ok());

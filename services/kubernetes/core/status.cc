@@ -245,6 +245,8 @@ Json ConditionsOf(const StatusFacts& facts, absl::Time now) {
   const v1::NodePoolStatus& said = facts.pool == nullptr ? none : facts.pool->status();
   for (const v1::Condition& condition : said.conditions()) {
     if (facts.refusal && condition.type() == condition::kValidated) continue;
+    // What sums up is made here: it knows of the object, too.
+    if (IsSummaryCondition(condition.type())) continue;
     PutCondition(facts, condition, now, conditions);
   }
   PutFirstEdition(facts, now, conditions);

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "services/common/current_caller.h"
+#include "services/common/trace_context.h"
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -60,12 +62,24 @@ void Advisor::Explain(Snapshot rows, rpc::Responder responder,
 }
 
 void Advisor::Preview(DryRun dry_run, rpc::Responder responder,
-                      absl::AnyInvocable<void(v1::NodePoolPreview)> fill) {
+                      absl::AnyInvocable<absl::Status(v1::NodePoolPreview)> fill) {
   calls_.Add(std::move(responder), [this, dry_run = std::move(dry_run),
                                     fill = std::move(fill)](rpc::Responder& waiting) mutable {
     v1::NodePoolPreview told = PreviewNow(dry_run, waiting.deadline());
-    waiting.Reply([&] { fill(std::move(told)); });
+    waiting.Reply([&] { return fill(std::move(told)); });
   });
+}
+
+void Advisor::AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::Told then) const {
+  what_if_.AskQuota(growth.pool, growth.charge, TimeoutOf(deadline),
+                    [turn = CurrentCaller::Turn(), author = CurrentCaller::GetAuthor(),
+                     trace = CurrentTrace::Get(),
+                     then = std::move(then)](v1::NodePoolPreview::Quota told) mutable {
+                      const CurrentTrace scope(trace);
+                      const auto who = [&author] { return author; };
+                      const CurrentCaller caller(turn, who);
+                      then(std::move(told));
+                    });
 }
 
 std::vector<v1::NodePoolObstacle> Advisor::ExplainNow(Snapshot rows, absl::Time deadline) const {

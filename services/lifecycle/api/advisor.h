@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
+#include "services/lifecycle/core/growth.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/preview.h"
 #include "services/lifecycle/lane.h"
@@ -27,11 +28,14 @@ class Advisor {
   Advisor(const Peers& peers, std::shared_ptr<const CatalogueMirror> catalogue, const Lane* lane,
           Policy policy, std::function<LoopFacts()> loop);
 
-  // `fill` writes the response, on one of the advisor's threads, unless nobody waits for it by then. `rows`: as SnapshotOf made them.
+  // `fill` writes the response, or says with what the call ends instead, on one of the advisor's threads, unless nobody waits for it by then. `rows`: as SnapshotOf made them.
   void Explain(Snapshot rows, rpc::Responder responder,
                absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill);
   void Preview(DryRun dry_run, rpc::Responder responder,
-               absl::AnyInvocable<void(v1::NodePoolPreview)> fill);
+               absl::AnyInvocable<absl::Status(v1::NodePoolPreview)> fill);
+  // Asks quota, by `deadline`, whether a pool may grow so; waits for nothing. `then`: on another thread, for the caller for whom this
+  // one works (CurrentCaller, CurrentTrace), and must not block.
+  void AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::Told then) const;
 
  private:
   // Fills in what a pool's next pass sees besides its rows; the other services say what they would

@@ -3,6 +3,7 @@
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 
 #include <memory>
+#include <optional>
 
 #include "services/access/scope.h"
 #include "services/common/mutex.h"
@@ -10,8 +11,10 @@
 #include "services/lifecycle/api/cluster_zones.h"
 #include "services/lifecycle/api/report_tally.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/growth.h"
 #include "services/lifecycle/lane.h"
 #include "services/lifecycle/peers/catalogue_mirror.h"
+#include "services/rpc/slow_calls.h"
 #include "services/rpc/write.h"
 
 namespace muster::lifecycle {
@@ -26,6 +29,7 @@ class Handlers final : public v1::LifecycleService::CallbackService {
         lane_(*writer.lane),
         limits_(limits),
         zones_(ClusterZones::Of(writer.lane)) {}
+  ~Handlers() override { slow_->Stop(); }
 
   // From here on specs are also checked against what the catalogue says of their type, and what
   // needs the other services' opinion is answered. Null: no longer.
@@ -56,6 +60,10 @@ class Handlers final : public v1::LifecycleService::CallbackService {
                        v1::NodePool* response) override;
   Unary DeleteNodePool(Context context, const v1::DeleteNodePoolRequest* request,
                        v1::NodePool* response) override;
+  Unary UpdateNodePool(Context context, const v1::UpdateNodePoolRequest* request,
+                       v1::NodePool* response) override;
+  Unary DeleteCluster(Context context, const v1::DeleteClusterRequest* request,
+                      google::protobuf::Empty* response) override;
   Unary UpdateNode(Context context, const v1::UpdateNodeRequest* request,
                    v1::Node* response) override;
   Unary ReportNodes(Context context, const v1::ReportNodesRequest* request,
@@ -94,6 +102,13 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   // A mutation of a pool: with `validate_only` it is answered with what it would do (write_inl.h).
   template <class Request, class Parse>
   Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
+  // What quota is to be asked before the command is carried out; nullopt: nothing.
+  template <class Command>
+  std::optional<Growth> GrowthToAsk(const Command& command, const rpc::WriteOptions& options) const;
+  // Asks quota first: `commit(responder, warning)` unless it refuses what must fit. `asked`: null: quota is not known yet.
+  template <class Commit>
+  static void CommitIfItFits(Growth growth, bool must_fit, const Advisor* asked,
+                             rpc::Responder responder, Commit commit);
   // Adds all faults of a command: in any state, and if there are any, those in this one too. What
   // only this one finds wrong is Decide's to say.
   template <class Command>
@@ -114,6 +129,8 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   const OrganizationLimits limits_;
   const std::shared_ptr<const ClusterZones> zones_;
   const std::shared_ptr<ReportTally> reports_ = std::make_shared<ReportTally>();
+  const std::shared_ptr<rpc::SlowCalls> slow_ =
+      std::make_shared<rpc::SlowCalls>(rpc::SlowCallsOptions());
   mutable Mutex mutex_;
   std::shared_ptr<const CatalogueMirror> catalogue_ MUSTER_GUARDED_BY(mutex_);
   std::shared_ptr<Advisor> advisor_ MUSTER_GUARDED_BY(mutex_);

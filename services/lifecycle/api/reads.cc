@@ -8,7 +8,7 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/place.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
-#include "services/rpc/list.h"
+#include "services/rpc/choose.h"
 #include "services/rpc/read.h"
 #include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
@@ -164,22 +164,22 @@ Handlers::Unary Handlers::GetNode(Context context, const v1::GetNodeRequest* req
 
 Handlers::Unary Handlers::ListClusters(Context context, const v1::ListClustersRequest* request,
                                        v1::ListClustersResponse* response) {
-  return rpc::ListRows<Cluster>(
-      context, lane_, *request, response, Below<Cluster>("organizations/*", kAll),
+  return rpc::ChooseRows<Cluster>(
+      context, slow_, lane_, *request, response, Below<Cluster>("organizations/*", kAll),
       [](auto& page) { return page.add_clusters(); }, kRender);
 }
 
 Handlers::Unary Handlers::ListNodePools(Context context, const v1::ListNodePoolsRequest* request,
                                         v1::ListNodePoolsResponse* response) {
-  return rpc::ListRows<Pool>(
-      context, lane_, *request, response, Below<Pool>("organizations/*/clusters/*", kAll),
+  return rpc::ChooseRows<Pool>(
+      context, slow_, lane_, *request, response, Below<Pool>("organizations/*/clusters/*", kAll),
       [](auto& page) { return page.add_node_pools(); }, kRender);
 }
 
 Handlers::Unary Handlers::ListNodes(Context context, const v1::ListNodesRequest* request,
                                     v1::ListNodesResponse* response) {
-  return rpc::ListRows<Node>(
-      context, lane_, *request, response,
+  return rpc::ChooseRows<Node>(
+      context, slow_, lane_, *request, response,
       Below<Node>("organizations/*/clusters/*/nodePools/*", kAll),
       [](auto& page) { return page.add_nodes(); }, kRender);
 }
@@ -189,8 +189,8 @@ Handlers::Unary Handlers::ListEvents(Context context, const v1::ListEventsReques
   const auto about = [](const v1::ListEventsRequest& asked, const Event& event) {
     return asked.pool_uid().empty() || event.pool_uid == asked.pool_uid();
   };
-  return rpc::ListRows<Event>(
-      context, lane_, *request, response, Below<Event>("organizations/*/clusters/*", about),
+  return rpc::ChooseRows<Event>(
+      context, slow_, lane_, *request, response, Below<Event>("organizations/*/clusters/*", about),
       [](auto& page) { return page.add_events(); }, kRender);
 }
 

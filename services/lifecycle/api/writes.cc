@@ -19,6 +19,7 @@
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/place.h"
+#include "services/lifecycle/core/spec_fields.h"
 #include "services/lifecycle/core/validate_command.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
@@ -82,6 +83,29 @@ constexpr auto kParseApply = [](const v1::ApplyNodePoolRequest& request, Faults&
   command.object_generation = pool.object_generation();
   if (pool.spec().has_target_nodes()) command.target_nodes = pool.spec().target_nodes();
   return command;
+};
+
+constexpr auto kParseUpdate = [](const v1::UpdateNodePoolRequest& request, Faults& faults) {
+  const v1::NodePool& pool = request.node_pool();
+  faults.Require(ParsePoolName(pool.name()).has_value(), "node_pool.name", kPoolNameShape);
+  const google::protobuf::FieldMask& mask = request.update_mask();
+  std::vector<absl::string_view> known = SpecPaths();
+  known.insert(known.begin(),
+               {"spec", "spec.lifecycle", "spec.node_configuration_update_strategy"});
+  rpc::CheckUpdateMask(mask, known, faults);
+  UpdateNodePool command{.name = pool.name(), .etag = pool.etag()};
+  command.paths.assign(mask.paths().begin(), mask.paths().end());
+  if (command.paths.empty()) command.paths = SetPaths(pool.spec());
+  faults.Require(!command.paths.empty(), "update_mask",
+                 "must name a field, or `node_pool.spec` have one that is set.");
+  command.values = FromProto(pool.spec());
+  if (pool.spec().has_target_nodes()) command.target_nodes = pool.spec().target_nodes();
+  return command;
+};
+
+constexpr auto kParseDeleteCluster = [](const v1::DeleteClusterRequest& request, Faults& faults) {
+  faults.Require(ParseClusterName(request.name()).has_value(), "name", kClusterNameShape);
+  return DeleteCluster{request.name(), request.etag(), request.allow_missing()};
 };
 
 constexpr auto kParseResize = [](const v1::ResizeNodePoolRequest& request, Faults& faults) {
@@ -226,6 +250,30 @@ Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePo
     Judge(command, faults);
     return command;
   });
+}
+
+Handlers::Unary Handlers::UpdateNodePool(Context context, const v1::UpdateNodePoolRequest* request,
+                                         v1::NodePool* response) {
+  return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
+    auto command = kParseUpdate(asked, faults);
+    command.type = TypeOfPool(command.name);
+    if (!faults.empty()) return command;
+    // As of the pool that there is; for that memory as it is will do.
+    lane_.Peek([&](const State& state, int64_t) {
+      const Pool* pool = state.table<Pool>().Find(command.name);
+      if (pool == nullptr) return;
+      const lifecycle::ApplyNodePool whole = WholeOf(*pool, command);
+      Validate(whole, faults);
+      if (!faults.empty()) ValidateIn(state, whole, faults);
+    });
+    return command;
+  });
+}
+
+Handlers::Unary Handlers::DeleteCluster(Context context, const v1::DeleteClusterRequest* request,
+                                        google::protobuf::Empty* response) {
+  return rpc::Write(context, writer_, *request, response, kParseDeleteCluster, kDecide,
+                    RenderOutcome());
 }
 
 Handlers::Unary Handlers::DeleteNodePool(Context context, const v1::DeleteNodePoolRequest* request,

@@ -53,6 +53,22 @@ struct ApplyNodePool {
   OrganizationLimits limits = {};
 };
 
+// Some fields of a pool's spec.
+struct UpdateNodePool {
+  std::string name = {};
+  std::string etag = {};
+  std::vector<std::string> paths = {};  // of SpecPaths(), or `spec`, or `*`
+  Spec values = {};                     // where `paths` name them; target_nodes of the next line
+  std::optional<int64_t> target_nodes = {};
+  std::optional<TypeFacts> type = {};
+};
+
+struct DeleteCluster {
+  std::string name = {};
+  std::string etag = {};
+  bool allow_missing = false;
+};
+
 struct ResizeNodePool {
   std::string name = {};
   std::optional<int64_t> target_nodes = {};  // nullopt: lowered by the number of machines named
@@ -160,6 +176,7 @@ struct Outcome {
   std::optional<Pool> pool = {};
   std::optional<Node> node = {};
   int64_t revision = 0;
+  std::vector<std::string> changed_fields = {};  // of a pool's spec, by its owner: ChangedFields
 };
 
 using StatusOrOutcome = absl::StatusOr<Outcome>;

@@ -16,6 +16,8 @@
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/put_pool.h"
 #include "services/lifecycle/core/reconfiguration.h"
+#include "services/lifecycle/core/spec_fields.h"
+#include "services/lifecycle/core/summary.h"
 #include "services/lifecycle/core/validate_command.h"
 
 namespace muster::lifecycle {
@@ -29,6 +31,7 @@ Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, Spec spec, ab
   pool.object_generation = command.object_generation;
   pool.create_time = now;
   pool.spec = std::move(spec);
+  SummarizeUnobserved(pool, now);
   return pool;
 }
 
@@ -89,8 +92,7 @@ void Replace(StagedState<State>& staged, const Pool& row, const ApplyNodePool& c
   Pool pool = before;
   const bool rises = spec.target_nodes > pool.spec.target_nodes;
   const std::string metadata = ChangedMetadata(pool.spec, spec);
-  if (pool.spec != spec) ++pool.generation;
-  pool.spec = std::move(spec);
+  ChangeSpec(pool, std::move(spec), now);
   pool.object_generation = std::max(pool.object_generation, command.object_generation);
   PutPool(staged, before, std::move(pool));
   if (rises) ForgetVictims(staged, command.name);
@@ -115,6 +117,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ApplyNodePool& command,
   if (cluster == nullptr) return muster::error::NotFound(cluster_name);
   RETURN_IF_ERROR(CheckIdentity(state, command, before));
 
+  std::vector<std::string> changed = {"spec"};
   if (before == nullptr) {
     RETURN_IF_ERROR(CheckGeneration(command.name, command.object_generation, 0));
     const absl::string_view organization = OrganizationOf(command.name);
@@ -130,9 +133,22 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ApplyNodePool& command,
               absl::StrCat("NodePool ", LastIdOf(pool.name), " was created."));
   } else {
     RETURN_IF_ERROR(CheckFits(*before, command, spec));
+    changed = ChangedFields(before->spec, spec);
     Replace(staged, *before, command, std::move(spec), now);
   }
-  return PoolOutcome(staged.state(), command.name);
+  Outcome outcome = PoolOutcome(staged.state(), command.name);
+  outcome.changed_fields = std::move(changed);
+  return outcome;
+}
+
+StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNodePool& command, absl::Time now) {
+  const Pool* before = staged.state().table<Pool>().Find(command.name);
+  if (before == nullptr) return muster::error::NotFound(command.name);
+  const ApplyNodePool whole = WholeOf(*before, command);
+  Faults faults;
+  Validate(whole, faults);
+  RETURN_IF_ERROR(faults.status());
+  return Decide(staged, whole, now);
 }
 
 StatusOrOutcome Decide(StagedState<State>& staged, const DeleteNodePool& command, absl::Time now) {
@@ -146,6 +162,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const DeleteNodePool& command
   if (!before->deleting()) {
     Pool pool = *before;
     pool.delete_time = now;
+    SummarizeUnobserved(pool, now);
     if (pool.reconfiguring()) {
       MoveTo(*pool.reconfiguration, Reconfiguration::State::kCancelled, "", now);
       EventLog events(staged, now);

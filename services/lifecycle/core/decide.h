@@ -11,6 +11,8 @@ namespace muster::lifecycle {
 
 // ZONE_CHANGED, ETAG_MISMATCH.
 StatusOrOutcome Decide(StagedState<State>& staged, const UpdateCluster& command, absl::Time now);
+// NOT_FOUND, CLUSTER_IN_USE, ETAG_MISMATCH. Without a cluster the outcome has none.
+StatusOrOutcome Decide(StagedState<State>& staged, const DeleteCluster& command, absl::Time now);
 // NOT_FOUND, CLUSTER_BOUND, CLUSTER_HAS_POOLS, ETAG_MISMATCH.
 StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, absl::Time now);
 // NOT_FOUND, ETAG_MISMATCH.
@@ -20,6 +22,8 @@ StatusOrOutcome Decide(StagedState<State>& staged, const AllowRemovals& command,
 // pool's own generation then stays. Of a pool that is being deleted too, because Kubernetes counts
 // a deletion as a generation: the same spec of an object is taken there, all else is POOL_DELETING.
 StatusOrOutcome Decide(StagedState<State>& staged, const ApplyNodePool& command, absl::Time now);
+// NOT_FOUND, and as ApplyNodePool of the spec that comes of it.
+StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNodePool& command, absl::Time now);
 // INVALID_FIELD, NOT_FOUND, POOL_DELETING, NODE_PROTECTED, ETAG_MISMATCH.
 StatusOrOutcome Decide(StagedState<State>& staged, const ResizeNodePool& command, absl::Time now);
 // NOT_FOUND (pool or Node), POOL_DELETING, RECONFIGURATION_RUNNING,

@@ -1,4 +1,5 @@
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "services/common/error.h"
@@ -27,11 +28,16 @@ absl::StatusOr<Cluster> FindCluster(const State& state, const std::string& name,
   return *cluster;
 }
 
-bool HasPools(const State& state, const std::string& cluster) {
+// Ids of the cluster's pools, a few of them.
+std::vector<absl::string_view> SomePools(const State& state, const std::string& cluster) {
+  constexpr size_t kSome = 3;
   const std::string prefix = absl::StrCat(cluster, "/nodePools/");
   const auto& pools = state.table<Pool>().rows();
-  const auto first = pools.lower_bound(prefix);
-  return first != pools.end() && first->first.starts_with(prefix);
+  std::vector<absl::string_view> some;
+  for (auto it = pools.lower_bound(prefix);
+       it != pools.end() && it->first.starts_with(prefix) && some.size() < kSome; ++it)
+    some.push_back(LastIdOf(it->first));
+  return some;
 }
 
 }  // namespace
@@ -51,6 +57,17 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateCluster& command,
   return PutCluster(staged, std::move(cluster));
 }
 
+StatusOrOutcome Decide(StagedState<State>& staged, const DeleteCluster& command,
+                       absl::Time /*now*/) {
+  const absl::StatusOr<Cluster> cluster = FindCluster(staged.state(), command.name, command.etag);
+  if (absl::IsNotFound(cluster.status()) && command.allow_missing) return Outcome{};
+  RETURN_IF_ERROR(cluster.status());
+  const std::vector<absl::string_view> pools = SomePools(staged.state(), command.name);
+  if (!pools.empty()) return error::ClusterInUse(command.name, pools);
+  staged.Delete<Cluster>(command.name);
+  return Outcome{};
+}
+
 StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, absl::Time /*now*/) {
   const State& state = staged.state();
   ASSIGN_OR_RETURN(Cluster cluster, FindCluster(state, command.name, command.etag));
@@ -60,7 +77,7 @@ StatusOrOutcome Decide(StagedState<State>& staged, const BindCluster& command, a
   if (bound != command.replaces)
     return error::ClusterBound(command.name, bound,
                                bound.empty() ? command.replaces : command.kubernetes_uid);
-  if (bound.empty() && !command.adopt && HasPools(state, command.name))
+  if (bound.empty() && !command.adopt && !SomePools(state, command.name).empty())
     return error::ClusterHasPools(command.name, command.kubernetes_uid);
   cluster.kubernetes_uid = command.kubernetes_uid;
   // It was given for what was seen of the other one.

@@ -93,5 +93,18 @@ TEST_F(DecideClusterTest, TheRevisionThatWasSeenCounts) {
       "ETAG_MISMATCH");
 }
 
+TEST_F(DecideClusterTest, OneWithoutPoolsCanBeRemoved) {
+  EXPECT_EQ(ReasonOf(sim_.Run(DeleteCluster{.name = kSimCluster})), "CLUSTER_IN_USE");
+  EXPECT_NE(sim_.Run(DeleteCluster{.name = kSimCluster}).status().message().find("e.g. train"),
+            absl::string_view::npos);
+  EXPECT_EQ(ReasonOf(sim_.Run(DeleteCluster{.name = kEmpty, .etag = "other"})), "ETAG_MISMATCH");
+  const int64_t before = sim_.state().CountOf("acme").clusters;
+  sim_.Must(DeleteCluster{.name = kEmpty});
+  EXPECT_EQ(sim_.state().table<Cluster>().Find(kEmpty), nullptr);
+  EXPECT_EQ(sim_.state().CountOf("acme").clusters, before - 1);
+  EXPECT_EQ(ReasonOf(sim_.Run(DeleteCluster{.name = kEmpty})), "NOT_FOUND");
+  sim_.Must(DeleteCluster{.name = kEmpty, .allow_missing = true});
+}
+
 }  // namespace
 }  // namespace muster::lifecycle

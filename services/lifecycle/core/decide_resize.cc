@@ -7,6 +7,7 @@
 #include "services/lifecycle/core/errors.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/put_pool.h"
+#include "services/lifecycle/core/spec_fields.h"
 #include "services/lifecycle/core/text.h"
 #include "services/lifecycle/core/validate_command.h"
 #include "services/lifecycle/core/victims.h"
@@ -37,15 +38,20 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ResizeNodePool& command
   RETURN_IF_ERROR(CheckUnprotected(state, command, now));
   const int64_t target = TargetOf(state, *before, command).value();
   const bool rises = target > before->spec.target_nodes;
+  std::vector<std::string> changed;
   if (target != before->spec.target_nodes) {
     Pool pool = *before;
-    pool.spec.target_nodes = target;
-    ++pool.generation;
+    Spec spec = pool.spec;
+    spec.target_nodes = target;
+    changed = ChangedFields(before->spec, spec);
+    ChangeSpec(pool, std::move(spec), now);
     PutPool(staged, *before, std::move(pool));
   }
   if (rises) ForgetVictims(staged, command.name);
   NameVictims(staged, command.name, command.remove_machines);
-  return PoolOutcome(staged.state(), command.name);
+  Outcome outcome = PoolOutcome(staged.state(), command.name);
+  outcome.changed_fields = std::move(changed);
+  return outcome;
 }
 
 StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, absl::Time now) {

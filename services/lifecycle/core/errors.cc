@@ -1,6 +1,7 @@
 #include "services/lifecycle/core/errors.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "services/common/error.h"
 
 namespace muster::lifecycle::error {
@@ -49,6 +50,12 @@ absl::Status ClusterHasPools(absl::string_view cluster, absl::string_view given)
       "CLUSTER_HAS_POOLS", cluster,
       absl::StrCat("The cluster has NodePools, and nobody has said yet that it is the Kubernetes ",
                    given, " (uid of the namespace kube-system)."));
+}
+
+absl::Status ClusterInUse(absl::string_view cluster, absl::Span<const absl::string_view> pools) {
+  return FailedPrecondition(
+      "CLUSTER_IN_USE", cluster,
+      absl::StrCat("The cluster has NodePools, e.g. ", absl::StrJoin(pools, ", "), "."));
 }
 
 absl::Status PoolDeleting(absl::string_view pool) {

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 // The lifecycle domain's own errors; the common ones are in services/common/error.h.
 namespace muster::lifecycle::error {
@@ -20,6 +21,8 @@ absl::Status ClusterBound(absl::string_view cluster, absl::string_view bound,
 // FAILED_PRECONDITION, CLUSTER_HAS_POOLS: it is not bound yet, and that would be no mere matter of
 // form.
 absl::Status ClusterHasPools(absl::string_view cluster, absl::string_view given);
+// FAILED_PRECONDITION, CLUSTER_IN_USE. `pools`: ids of some that it has.
+absl::Status ClusterInUse(absl::string_view cluster, absl::Span<const absl::string_view> pools);
 // FAILED_PRECONDITION, POOL_DELETING.
 absl::Status PoolDeleting(absl::string_view pool);
 // FAILED_PRECONDITION, UID_MISMATCH: another pool has the uid, or the pool has another uid.

@@ -7,6 +7,7 @@
 #include "services/lifecycle/core/conditions.h"
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/summary.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -31,6 +32,13 @@ bool AsksTheSame(const Pool& a, const Pool& b) {
 void PutPool(StagedState<State>& staged, const Pool& before, Pool after, bool asks_anew) {
   if (asks_anew || !AsksTheSame(before, after)) ++after.account.generation;
   staged.Put(std::move(after));
+}
+
+void ChangeSpec(Pool& pool, Spec spec, absl::Time now) {
+  if (pool.spec == spec) return;
+  pool.spec = std::move(spec);
+  ++pool.generation;
+  SummarizeUnobserved(pool, now);
 }
 
 Outcome PoolOutcome(const State& state, const std::string& name) {

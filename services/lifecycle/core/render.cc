@@ -11,6 +11,7 @@
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/render_parts.h"
+#include "services/lifecycle/core/summary.h"
 #include "services/lifecycle/core/text.h"
 
 namespace muster::lifecycle {
@@ -21,11 +22,12 @@ std::string ShareText(int64_t part, int64_t whole) {
 
 NodeCounts CountNodes(const PlannedState& planned) {
   NodeCounts counts{planned.quiet.present(), planned.quiet.in_progress(),
-                    planned.quiet.in_service()};
+                    planned.quiet.in_service(), planned.quiet.in_production()};
   for (const Node* node : planned.nodes) {
     counts.present += IsPresent(*node) ? 1 : 0;
     counts.in_progress += IsInProgress(node->state) ? 1 : 0;
     counts.in_service += IsInService(node->state) ? 1 : 0;
+    counts.in_production += node->state == NodeState::kProduction ? 1 : 0;
   }
   return counts;
 }
@@ -315,6 +317,7 @@ Status RenderStatus(const Snapshot& snapshot, const Demand& demand, const Planne
   RenderNodesRemoved(wanted, snapshot, planned);
   RenderMaxNodes(wanted, pool.spec, status.grantable);
   SetConditions(status.conditions, std::move(wanted), pool.generation, snapshot.now);
+  Summarize(pool, status, counts.in_production, snapshot.now);
   return status;
 }
 

@@ -17,6 +17,7 @@ struct NodeCounts {
   int64_t present = 0;
   int64_t in_progress = 0;
   int64_t in_service = 0;
+  int64_t in_production = 0;
 };
 
 NodeCounts CountNodes(const PlannedState& planned);

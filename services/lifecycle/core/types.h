@@ -167,6 +167,7 @@ struct Status {
   std::optional<NodeConfiguration> pending = {};
   std::vector<NodeConfiguration> revisions = {};
   std::vector<Condition> conditions = {};
+  std::vector<Condition> summary = {};  // see summary.h
   std::optional<NodeConfiguration> waiting = {};
   std::optional<Grantable> grantable = {};
   bool operator==(const Status&) const = default;

@@ -8,6 +8,7 @@
 #include "services/lifecycle/core/budget.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/spec_fields.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -89,6 +90,16 @@ void ValidateIn(const State& state, const ResizeNodePool& command, Faults& fault
   ValidateAutoscaledTarget(before->spec, *target, faults);
   ValidateFit(before->spec, target, nullptr, Known(command.type), faults);
   faults.Rename("spec.targetNodes", kTarget);
+}
+
+ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command) {
+  ApplyNodePool whole{.name = command.name, .etag = command.etag};
+  whole.type = command.type;
+  whole.spec = pool.spec;
+  CopyFields(command.paths, command.values, whole.spec);
+  whole.target_nodes = NamesField(command.paths, "spec.target_nodes") ? command.target_nodes
+                                                                      : pool.spec.target_nodes;
+  return whole;
 }
 
 // Names of those that are on their way out already count for nothing.

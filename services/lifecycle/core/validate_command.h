@@ -21,6 +21,9 @@ void Validate(const ReconfigureNodePool& command, Faults& faults);
 void ValidateIn(const State& state, const ApplyNodePool& command, Faults& faults);
 void ValidateIn(const State& state, const ResizeNodePool& command, Faults& faults);
 
+// What an update comes to: the whole spec, as if it were applied to this pool.
+ApplyNodePool WholeOf(const Pool& pool, const UpdateNodePool& command);
+
 // How many Nodes are wanted after it; nullopt: it does not say. A machine that is named is a Node
 // of the pool.
 std::optional<int64_t> TargetOf(const State& state, const Pool& pool,

@@ -1,9 +1,12 @@
 #include "services/lifecycle/peers/what_if_client.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/lifecycle/peers/wire/peer_wire.h"
 #include "services/rpc/client/calls.h"
+#include "services/rpc/status.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -11,20 +14,17 @@ namespace {
 namespace qv1 = quota::v1;
 namespace cv1 = capacity::v1;
 
-}  // namespace
+qv1::CheckQuotaRequest QuestionOf(const Pool& pool, int64_t charge) {
+  qv1::CheckQuotaRequest request;
+  *request.add_holdings() = RequestOf(pool, HoldingAsk{charge, 0, false});
+  return request;
+}
 
-WhatIfClient::WhatIfClient(const Peers& peers)
-    : quota_(qv1::QuotaService::NewStub(peers.quota)),
-      capacity_(cv1::CapacityService::NewStub(peers.capacity)) {}
-
-v1::NodePoolPreview::Quota WhatIfClient::AskQuota(const Pool& pool, int64_t charge,
-                                                  absl::Duration timeout) const {
+v1::NodePoolPreview::Quota ToldOf(int64_t charge,
+                                  const absl::StatusOr<qv1::CheckQuotaResponse>& response) {
   v1::NodePoolPreview::Quota out;
   out.set_nodes(charge);
   out.set_reason(reason::kInternalError);
-  qv1::CheckQuotaRequest request;
-  *request.add_holdings() = RequestOf(pool, HoldingAsk{charge, 0, false});
-  const auto response = rpc::Call(timeout, *quota_, &qv1::QuotaService::Stub::CheckQuota, request);
   if (!response.ok() || response->results_size() != 1 || response->results(0).has_error())
     return out;
   const qv1::HoldingAnswer& answer = response->results(0).answer();
@@ -42,6 +42,52 @@ v1::NodePoolPreview::Quota WhatIfClient::AskQuota(const Pool& pool, int64_t char
       break;
   }
   return out;
+}
+
+}  // namespace
+
+struct WhatIfClient::QuotaCall {
+  grpc::ClientContext context = {};
+  qv1::CheckQuotaRequest request = {};
+  qv1::CheckQuotaResponse response = {};
+};
+
+WhatIfClient::WhatIfClient(const Peers& peers)
+    : quota_(qv1::QuotaService::NewStub(peers.quota)),
+      capacity_(cv1::CapacityService::NewStub(peers.capacity)) {}
+
+WhatIfClient::~WhatIfClient() {
+  MutexLock lock(mutex_);
+  for (QuotaCall* call : open_) call->context.TryCancel();
+  while (!open_.empty()) ended_.Wait(mutex_);
+}
+
+v1::NodePoolPreview::Quota WhatIfClient::AskQuota(const Pool& pool, int64_t charge,
+                                                  absl::Duration timeout) const {
+  return ToldOf(charge, rpc::Call(timeout, *quota_, &qv1::QuotaService::Stub::CheckQuota,
+                                  QuestionOf(pool, charge)));
+}
+
+void WhatIfClient::AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout,
+                            Told then) const {
+  auto owned = std::make_unique<QuotaCall>();
+  QuotaCall* call = owned.release();  // until it ends
+  call->request = QuestionOf(pool, charge);
+  rpc::PrepareCall(call->context, timeout);
+  {
+    MutexLock lock(mutex_);
+    open_.insert(call);
+  }
+  quota_->async()->CheckQuota(
+      &call->context, &call->request, &call->response,
+      [this, call, charge, then = std::make_shared<Told>(std::move(then))](grpc::Status status) {
+        (*then)(status.ok() ? ToldOf(charge, std::move(call->response))
+                            : ToldOf(charge, rpc::FromGrpcStatus(status)));
+        const std::unique_ptr<QuotaCall> ended(call);
+        MutexLock lock(mutex_);
+        open_.erase(call);
+        ended_.SignalAll();
+      });
 }
 
 v1::NodePoolPreview::Capacity WhatIfClient::AskPlaces(const Pool& pool, int64_t nodes,

@@ -5,23 +5,31 @@
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
 #include <memory>
+#include <set>
 #include <string>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
+#include "services/common/mutex.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/peers/peers.h"
 
 namespace muster::lifecycle {
 
-// Asks quota and capacity, for one pool, what would be if: nothing is written anywhere. Each call
-// blocks for at most about `timeout`.
+// Asks quota and capacity, for one pool, what would be if: nothing is written anywhere. Each call takes at most about `timeout`, and
+// blocks so long, but for the one that calls back.
 class WhatIfClient {
  public:
   explicit WhatIfClient(const Peers& peers);
+  // Waits for the calls that will call back; ends them.
+  ~WhatIfClient();
 
   // What quota would say of a pool that is charged for so many Nodes; `delta` is not set.
   v1::NodePoolPreview::Quota AskQuota(const Pool& pool, int64_t charge,
                                       absl::Duration timeout) const;
+  // The same; `then` is called once, from another thread, and must not block.
+  using Told = absl::AnyInvocable<void(v1::NodePoolPreview::Quota)>;
+  void AskQuota(const Pool& pool, int64_t charge, absl::Duration timeout, Told then) const;
   // What there is for so many more Nodes of a pool, whoever waits for it; no place is told.
   v1::NodePoolPreview::Capacity AskPlaces(const Pool& pool, int64_t nodes,
                                           absl::Duration timeout) const;
@@ -29,8 +37,12 @@ class WhatIfClient {
   ReclaimedFor AskReclaimed(const std::string& pool_uid, absl::Duration timeout) const;
 
  private:
+  struct QuotaCall;
   const std::unique_ptr<quota::v1::QuotaService::Stub> quota_;
   const std::unique_ptr<capacity::v1::CapacityService::Stub> capacity_;
+  mutable Mutex mutex_;
+  mutable CondVar ended_;
+  mutable std::set<QuotaCall*> open_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::lifecycle

@@ -88,7 +88,7 @@ void SetDetail(const lifecycle::v1::Node& stored, Node& node) {
 }
 
 lifecycle::v1::NodePool DetailOf(const Pool& pool) {
-  lifecycle::v1::NodePool whole = lifecycle::ToProto(pool, 0);
+  lifecycle::v1::NodePool whole = lifecycle::ToProto(pool);
   lifecycle::v1::NodePool detail;
   detail.mutable_account()->Swap(whole.mutable_account());
   if (whole.has_reconfiguration())

@@ -35,7 +35,7 @@ Pool InsertPool(const testing::EmptyDatabase& database, int version) {
              "\"2\"}', '{}', 1, 0, 0, 0, 2",
              version == 1 ? "" : ", '{}'",
              "); INSERT INTO lifecycle.journal VALUES (2, 'b', 'node_pool', '", kPool, "', '\\x",
-             absl::BytesToHexString(lifecycle::ToProto(pool, 2).SerializeAsString()), "')"));
+             absl::BytesToHexString(lifecycle::ToProto(pool).SerializeAsString()), "')"));
   return pool;
 }
 

@@ -3,11 +3,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/limits.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/spec_fields.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
 
@@ -252,7 +255,9 @@ Status FromProto(const v1::NodePoolStatus& in) {
   for (const auto& revision : in.node_configuration_revisions()) {
     out.revisions.push_back(ConfigurationOf(revision));
   }
-  for (const auto& condition : in.conditions()) out.conditions.push_back(ConditionOf(condition));
+  for (const auto& condition : in.conditions())
+    (IsSummaryCondition(condition.type()) ? out.summary : out.conditions)
+        .push_back(ConditionOf(condition));
   if (in.has_waiting_node_configuration()) {
     out.waiting = ConfigurationOf(in.waiting_node_configuration());
   }
@@ -260,6 +265,35 @@ Status FromProto(const v1::NodePoolStatus& in) {
     out.grantable = Grantable{in.grantable_nodes(), in.grantable_nodes_bound_by()};
   }
   return out;
+}
+
+namespace {
+
+void AddSetPaths(const google::protobuf::Message& message, const std::string& path,
+                 std::vector<std::string>& paths) {
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  message.GetReflection()->ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    const std::string below = absl::StrCat(path, ".", field->name());
+    const auto known = SpecPaths();
+    const bool has_parts =
+        std::any_of(known.begin(), known.end(), [&](absl::string_view path_known) {
+          return absl::StartsWith(path_known, absl::StrCat(below, "."));
+        });
+    if (has_parts) {
+      AddSetPaths(message.GetReflection()->GetMessage(message, field), below, paths);
+    } else {
+      paths.push_back(below);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> SetPaths(const v1::NodePoolSpec& spec) {
+  std::vector<std::string> paths;
+  AddSetPaths(spec, "spec", paths);
+  return paths;
 }
 
 absl::StatusOr<Pool> FromProto(const v1::NodePool& in) {

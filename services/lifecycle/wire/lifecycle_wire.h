@@ -14,13 +14,13 @@
 // core/validate.h.
 namespace muster::lifecycle {
 
-// A row as the API shows it; the etag is the revision of its last change.
+// A row as the API shows it; the etag of a cluster is the revision of its last change, others are etag.h's.
 v1::Cluster ToProto(const Versioned<Cluster>& cluster);
 v1::NodePool ToProto(const Versioned<Pool>& pool);
 v1::Node ToProto(const Versioned<Node>& node);
 v1::Event ToProto(const Versioned<Event>& event);
 v1::Lease ToProto(const Versioned<Lease>& lease);
-v1::NodePool ToProto(const Pool& pool, int64_t revision);
+v1::NodePool ToProto(const Pool& pool);
 v1::Cluster ToProto(const Cluster& cluster, int64_t revision);
 v1::NodePoolSpec ToProto(const Spec& spec);
 v1::NodePoolStatus ToProto(const Status& status);
@@ -36,6 +36,8 @@ absl::StatusOr<Lease> FromProto(const v1::Lease& lease);
 // Nodes.
 Spec FromProto(const v1::NodePoolSpec& spec);
 Status FromProto(const v1::NodePoolStatus& status);
+// Paths of the fields of a spec that are set, as far as they can be written by themselves (spec_fields.h).
+std::vector<std::string> SetPaths(const v1::NodePoolSpec& spec);
 
 // A report as a command, checked; `path` is the report's, e.g. `reports[3]`.
 ReportNode FromProto(const v1::NodeReport& report, absl::string_view path, Faults& faults);

@@ -1,9 +1,20 @@
 #include "services/lifecycle/wire/lifecycle_wire.h"
 
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "services/common/error.h"
+#include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/core/metadata.h"
+#include "services/lifecycle/core/spec_fields.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -52,6 +63,7 @@ Pool FullPool() {
                  configuration,
                  {configuration},
                  {{"Quota", "True", "Under", "m", kTime, 3}},
+                 {{"Ready", "False", "Over", "m", kTime, 3}},
                  configuration};
   pool.account = {4, 3, 2, 1, 5, {"np-1", 2, {"g1"}}, 6, true, {3, kTime, true}, 4};
   pool.reconfiguration = Reconfiguration{2,
@@ -71,9 +83,9 @@ Pool FullPool() {
 TEST(Wire, PoolsThereAndBack) {
   const Pool full = FullPool();
   EXPECT_EQ(FromProto(ToProto(At(full, 12))).value(), full);
-  EXPECT_EQ(ToProto(At(full, 12)).etag(), "12");
+  EXPECT_EQ(ToProto(At(full, 12)).etag(), ToProto(At(full, 13)).etag());
   const Pool bare{.name = kPool};
-  EXPECT_EQ(FromProto(ToProto(bare, 1)).value(), bare);
+  EXPECT_EQ(FromProto(ToProto(bare)).value(), bare);
 }
 
 TEST(Wire, NodesInEveryStateThereAndBack) {
@@ -126,6 +138,63 @@ TEST(Wire, SpecsGetTheirWrittenDefaults) {
 
 // Image: "image and gpu are mutually exclusive; if both are set, gpu will be ignored". One without
 // any field set is not set, so gpu is not ignored.
+// Gives a field something that is not its default; a message its first field.
+void SetField(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field) {
+  using Field = google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection& in = *message.GetReflection();
+  if (field.cpp_type() == Field::CPPTYPE_MESSAGE) {
+    google::protobuf::Message& part = field.is_repeated() ? *in.AddMessage(&message, &field)
+                                                          : *in.MutableMessage(&message, &field);
+    return SetField(part, *field.message_type()->field(0));
+  }
+  if (field.cpp_type() == Field::CPPTYPE_STRING) return in.SetString(&message, &field, "x");
+  if (field.cpp_type() == Field::CPPTYPE_INT32) return in.SetInt32(&message, &field, 7);
+  if (field.cpp_type() == Field::CPPTYPE_INT64) return in.SetInt64(&message, &field, 7);
+  ASSERT_EQ(field.cpp_type(), Field::CPPTYPE_BOOL);
+  in.SetBool(&message, &field, !field.has_presence());
+}
+
+// Each field of the spec, and each part of one, can be written by itself, and is part of the etag.
+void CheckField(const google::protobuf::FieldDescriptor& field, const std::string& below,
+                v1::NodePoolSpec& spec, google::protobuf::Message& message) {
+  const std::string path = absl::StrCat(below, ".", field.name());
+  const std::vector<absl::string_view> known = SpecPaths();
+  const bool has_parts = std::any_of(known.begin(), known.end(), [&](absl::string_view other) {
+    return absl::StartsWith(other, absl::StrCat(path, "."));
+  });
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  if (has_parts) {
+    google::protobuf::Message& part = *reflection.MutableMessage(&message, &field);
+    for (int i = 0; i < field.message_type()->field_count(); ++i)
+      CheckField(*field.message_type()->field(i), path, spec, part);
+    reflection.ClearField(&message, &field);
+    return;
+  }
+  EXPECT_THAT(known, ::testing::Contains(path));
+  const std::string before = EtagOf(Pool{.spec = FromProto(spec)});
+  SetField(message, field);
+  EXPECT_THAT(SetPaths(spec), ::testing::ElementsAre(path));
+  EXPECT_NE(EtagOf(Pool{.spec = FromProto(spec)}), before) << path;
+  reflection.ClearField(&message, &field);
+}
+
+TEST(Wire, EveryFieldOfTheSpecCanBeUpdatedAndIsPartOfTheEtag) {
+  v1::NodePoolSpec spec;
+  for (int i = 0; i < spec.GetDescriptor()->field_count(); ++i)
+    CheckField(*spec.GetDescriptor()->field(i), "spec", spec, spec);
+}
+
+TEST(Wire, WhatSumsUpIsToldBehindTheOtherConditions) {
+  Pool pool{.name = kPool};
+  pool.status.conditions = {{.type = "Quota", .status = "True", .reason = "Under"}};
+  pool.status.summary = {{.type = "Ready", .status = "False", .reason = "NotObserved"},
+                         {.type = "Reconciling", .status = "True", .reason = "NotObserved"}};
+  const v1::NodePool told = ToProto(pool);
+  ASSERT_EQ(told.status().conditions_size(), 3);
+  EXPECT_EQ(told.status().conditions(1).type(), "Ready");
+  EXPECT_EQ(FromProto(told).value(), pool);
+}
+
 TEST(Wire, AnEmptyImageCountsAsNotSet) {
   v1::NodePoolSpec spec;
   spec.mutable_gpu()->set_version("550");

@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/etag.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/lifecycle/wire/times.h"
 
@@ -285,6 +286,7 @@ v1::NodePoolStatus ToProto(const Status& status) {
   for (const Condition& condition : status.conditions) {
     SetCondition(condition, out.add_conditions());
   }
+  for (const Condition& condition : status.summary) SetCondition(condition, out.add_conditions());
   if (status.waiting) SetConfiguration(*status.waiting, out.mutable_waiting_node_configuration());
   if (status.grantable) {
     out.set_grantable_nodes(status.grantable->nodes);
@@ -293,14 +295,14 @@ v1::NodePoolStatus ToProto(const Status& status) {
   return out;
 }
 
-v1::NodePool ToProto(const Pool& pool, int64_t revision) {
+v1::NodePool ToProto(const Pool& pool) {
   v1::NodePool out;
   out.set_name(pool.name);
   out.set_uid(pool.uid);
   out.set_zone(pool.zone);
   out.set_generation(pool.generation);
   out.set_object_generation(pool.object_generation);
-  out.set_etag(absl::StrCat(revision));
+  out.set_etag(EtagOf(pool));
   MUSTER_SET_TIME(out, create_time, pool.create_time);
   MUSTER_SET_TIME(out, delete_time, pool.delete_time);
   *out.mutable_spec() = ToProto(pool.spec);
@@ -316,7 +318,7 @@ v1::Cluster ToProto(const Versioned<Cluster>& cluster) {
   return ToProto(*cluster.row, cluster.revision);
 }
 
-v1::NodePool ToProto(const Versioned<Pool>& pool) { return ToProto(*pool.row, pool.revision); }
+v1::NodePool ToProto(const Versioned<Pool>& pool) { return ToProto(*pool.row); }
 
 v1::Node ToProto(const Versioned<Node>& versioned) {
   const Node& node = *versioned.row;
@@ -330,7 +332,7 @@ v1::Node ToProto(const Versioned<Node>& versioned) {
   SetDesired(node.desired, out.mutable_desired());
   SetObserved(node.observed, out.mutable_observed());
   for (const Condition& condition : node.conditions) SetCondition(condition, out.add_conditions());
-  out.set_etag(absl::StrCat(versioned.revision));
+  out.set_etag(EtagOf(node));
   out.set_removal_cause(CauseOf(node.removal_cause));
   MUSTER_SET_TIME(out, preempt_time, node.preempt_time);
   MUSTER_SET_TIME(out, protect_until_time, node.protect_until_time);

@@ -108,7 +108,7 @@ class LiveFleet final : public page::WatchSink {
 // A pool that is to be explained, as it was looked at.
 struct Question {
   std::string pool = {};
-  std::string etag = {};
+  std::string status = {};  // its bytes
 };
 
 struct Looked {
@@ -122,7 +122,8 @@ Looked LookFrom(const LiveFleet& fleet, const top::Filter& filter, size_t first)
     const std::vector<top::Trouble> troubles = top::TroublesOf(now, filter);
     Looked looked{troubles.size()};
     for (size_t i = first; i < std::min(troubles.size(), first + kMostAsked); ++i)
-      looked.questions.push_back({troubles[i].pool->name(), troubles[i].pool->etag()});
+      looked.questions.push_back(
+          {troubles[i].pool->name(), troubles[i].pool->status().SerializeAsString()});
     return looked;
   });
 }
@@ -181,7 +182,7 @@ class Asker {
 
  private:
   struct Known {
-    std::string etag = {};
+    std::string status = {};
     absl::Time time = {};
     std::optional<top::Verdict> verdict = {};
   };
@@ -191,7 +192,7 @@ class Asker {
     std::vector<Question> due;
     for (const Question& question : wanted_) {
       const auto known = known_.find(question.pool);
-      if (known == known_.end() || known->second.etag != question.etag ||
+      if (known == known_.end() || known->second.status != question.status ||
           clock_.Now() - known->second.time > kVerdictAge)
         due.push_back(question);
     }
@@ -201,7 +202,7 @@ class Asker {
   void Answer(const Question& question, std::optional<top::Verdict> verdict) {
     MutexLock lock(mutex_);
     Known& known = known_[question.pool];
-    known.etag = question.etag;
+    known.status = question.status;
     known.time = clock_.Now();
     if (verdict) known.verdict = std::move(verdict);
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "services/common/condition_names.h"
 #include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/table.h"
 
@@ -163,7 +164,14 @@ std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
                              bool all) {
   json object = ToObject(pool);
   json& status = object["status"];
-  for (json& condition : status["conditions"]) condition.erase("observedGeneration");
+  // The reference's pool does not show what sums up its conditions.
+  json conditions = json::array();
+  for (json& condition : status["conditions"]) {
+    if (!all && IsSummaryCondition(condition["type"].get<std::string>())) continue;
+    condition.erase("observedGeneration");
+    conditions.push_back(std::move(condition));
+  }
+  status["conditions"] = std::move(conditions);
   const auto& revisions = pool.status().node_configuration_revisions();
   const bool disabled = std::any_of(revisions.begin(), revisions.end(),
                                     [](const auto& revision) { return revision.disabled(); });

@@ -1,0 +1,245 @@
+// What a client asks for and is told beside the pool itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/lifecycle/service_test_base.h"
+
+namespace muster::lifecycle {
+namespace {
+
+using ::muster::testing::HasFieldViolation;
+using ::muster::testing::HasReason;
+using ::muster::testing::IsOk;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class CallersTest : public LifecycleServiceTest {
+ protected:
+  v1::ResizeNodePoolRequest To(int64_t target, bool must_fit = false) {
+    v1::ResizeNodePoolRequest request;
+    request.set_name(kPool);
+    request.set_target_nodes(target);
+    request.set_must_fit(must_fit);
+    return request;
+  }
+  v1::NodePool Get() {
+    v1::GetNodePoolRequest request;
+    request.set_name(kPool);
+    return Call(*replica_->stub, &Stub::GetNodePool, request).value_or(v1::NodePool());
+  }
+  template <class Response>
+  static std::vector<std::string> NamesOf(const absl::StatusOr<Response>& page) {
+    std::vector<std::string> names;
+    EXPECT_THAT(page, IsOk());
+    if (!page.ok()) return names;
+    for (const auto& pool : page->node_pools())
+      names.push_back(pool.name().substr(pool.name().rfind('/') + 1));
+    return names;
+  }
+};
+
+TEST_F(CallersTest, WhatMustFitAndDoesNotIsRefusedAndNothingIsWritten) {
+  Reconcile();
+  peers_.quota.SetLimit(kQuota, 4);
+  v1::ApplyNodePoolRequest request = Pool(5);
+  request.set_must_fit(true);
+  const int64_t revision = replica_->service->lane().revision();
+  const absl::Status refused = Call(*replica_->stub, &Stub::ApplyNodePool, request).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(refused, HasReason("QUOTA_EXCEEDED"));
+  const auto detail = muster::error::DetailOf(refused);
+  EXPECT_EQ(detail->resource, kQuota);
+  EXPECT_EQ(detail->metadata.at("limit"), "4");
+  EXPECT_EQ(detail->metadata.at("asked"), "5");
+  v1::GetNodePoolRequest get;
+  get.set_name(kPool);
+  EXPECT_THAT(Call(*replica_->stub, &Stub::GetNodePool, get).status(), HasReason("NOT_FOUND"));
+  EXPECT_EQ(replica_->service->lane().revision(), revision);
+
+  request.mutable_node_pool()->mutable_spec()->set_target_nodes(4);
+  ASSERT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, request), IsOk());
+  EXPECT_THAT(Call(*replica_->stub, &Stub::ResizeNodePool, To(5, true)).status(),
+              HasReason("QUOTA_EXCEEDED"));
+  v1::UpdateNodePoolRequest update;
+  *update.mutable_node_pool() = Pool(5).node_pool();
+  update.mutable_update_mask()->add_paths("spec.target_nodes");
+  update.set_must_fit(true);
+  EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, update).status(),
+              HasReason("QUOTA_EXCEEDED"));
+  EXPECT_EQ(Get().spec().target_nodes(), 4);
+}
+
+TEST_F(CallersTest, WhatTakesNoMoreIsNotRefusedForQuota) {
+  Reconcile();
+  ASSERT_THAT(Apply(3), IsOk());
+  ASSERT_TRUE(AwaitReason("Ready", "Ready", 3).has_value());
+  peers_.quota.SetLimit(kQuota, 1);
+  EXPECT_THAT(Call(*replica_->stub, &Stub::ResizeNodePool, To(2, true)), IsOk());
+}
+
+TEST_F(CallersTest, WithoutQuotasWordNothingMustFit) {
+  Reconcile();
+  peers_.quota.SetAway(true);
+  v1::ApplyNodePoolRequest request = Pool(3);
+  request.set_must_fit(true);
+  const absl::Status refused = Call(*replica_->stub, &Stub::ApplyNodePool, request).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
+  const auto taken = Apply(3);
+  ASSERT_THAT(taken, IsOk()) << "who does not ask for it is not held up";
+  EXPECT_THAT(taken->warnings(), IsEmpty());
+}
+
+TEST_F(CallersTest, AnOrderBeyondTheQuotaIsTakenWithAWarning) {
+  Reconcile();
+  peers_.quota.SetLimit(kQuota, 4);
+  auto taken = Apply(3);
+  ASSERT_THAT(taken, IsOk());
+  EXPECT_THAT(taken->warnings(), IsEmpty());
+  v1::ResizeNodePoolRequest resize = To(5000);
+  resize.set_request_id("r1");
+  taken = Call(*replica_->stub, &Stub::ResizeNodePool, resize);
+  ASSERT_THAT(taken, IsOk());
+  EXPECT_EQ(taken->spec().target_nodes(), 5000);
+  ASSERT_THAT(taken->warnings(), SizeIs(1));
+  EXPECT_THAT(taken->warnings(0), HasSubstr(absl::StrCat(kQuota, " does not cover it (limit 4")));
+  const auto again = Call(*replica_->stub, &Stub::ResizeNodePool, resize);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(again->warnings_size(), 1) << "the same answer";
+}
+
+TEST_F(CallersTest, ReadyIsWhatAClientWaitsFor) {
+  Reconcile();
+  const auto made = Apply(2);
+  ASSERT_THAT(made, IsOk());
+  const auto& conditions = made->status().conditions();
+  ASSERT_EQ(conditions.size(), 2);
+  EXPECT_EQ(conditions[0].type(), "Ready");
+  EXPECT_EQ(conditions[0].status(), "False");
+  EXPECT_EQ(conditions[1].type(), "Reconciling");
+  const auto ready = AwaitReason("Ready", "Ready", 2);
+  ASSERT_TRUE(ready.has_value());
+  v1::ListNodesRequest nodes;
+  nodes.set_parent(kPool);
+  nodes.set_filter("state = PRODUCTION");
+  const auto serving = Call(*replica_->stub, &Stub::ListNodes, nodes);
+  ASSERT_THAT(serving, IsOk());
+  EXPECT_EQ(serving->nodes_size(), 2);
+  EXPECT_EQ(ready->etag(), made->etag()) << "nobody else wrote it";
+}
+
+TEST_F(CallersTest, AWatchAfterAnAnswerTellsWhatComesLater) {
+  const auto made = Apply(2);
+  ASSERT_THAT(made, IsOk());
+  ASSERT_GT(made->revision(), 0);
+  const auto resized = Call(*replica_->stub, &Stub::ResizeNodePool, To(3));
+  ASSERT_THAT(resized, IsOk());
+  EXPECT_GT(resized->revision(), made->revision());
+  EXPECT_EQ(Get().revision(), replica_->service->lane().revision());
+
+  v1::WatchLifecycleRequest request;
+  request.mutable_start()->set_after_revision(made->revision());
+  request.set_name_prefix(kPool);
+  request.add_kinds(v1::WatchLifecycleRequest::KIND_NODE_POOL);
+  grpc::ClientContext context;
+  const auto stream = replica_->stub->WatchLifecycle(&context, request);
+  v1::WatchLifecycleResponse message;
+  ASSERT_TRUE(stream->Read(&message));
+  EXPECT_EQ(message.revision(), resized->revision());
+  EXPECT_EQ(message.node_pool().spec().target_nodes(), 3);
+  context.TryCancel();
+}
+
+TEST_F(CallersTest, AnUpdateWritesWhatItsMaskNamesOrWhatIsSet) {
+  ASSERT_THAT(Apply(2), IsOk());
+  v1::UpdateNodePoolRequest request;
+  request.mutable_node_pool()->set_name(kPool);
+  request.mutable_node_pool()->mutable_spec()->set_description("for Mondays");
+  auto pool = Call(*replica_->stub, &Stub::UpdateNodePool, request);
+  ASSERT_THAT(pool, IsOk());
+  EXPECT_EQ(pool->spec().target_nodes(), 2);
+  EXPECT_EQ(pool->spec().description(), "for Mondays");
+  EXPECT_THAT(pool->changed_fields().paths(), ElementsAre("spec.description"));
+  request.mutable_node_pool()->mutable_spec()->clear_description();
+  EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, request).status(),
+              HasFieldViolation("update_mask"))
+      << "nothing is named";
+  request.mutable_update_mask()->add_paths("spec.description");
+  pool = Call(*replica_->stub, &Stub::UpdateNodePool, request);
+  ASSERT_THAT(pool, IsOk());
+  EXPECT_EQ(pool->spec().description(), "");
+  request.mutable_update_mask()->set_paths(0, "status.node_profile");
+  EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, request).status(),
+              HasFieldViolation("update_mask"));
+  request.mutable_update_mask()->set_paths(0, "spec.target_nodes");
+  EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, request).status(),
+              HasFieldViolation("spec.targetNodes"));
+  request.mutable_update_mask()->set_paths(0, "spec.description");
+  request.mutable_node_pool()->set_etag(pool->etag());
+  ASSERT_THAT(Call(*replica_->stub, &Stub::ResizeNodePool, To(3)), IsOk());
+  EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, request).status(),
+              HasReason("ETAG_MISMATCH"));
+}
+
+TEST_F(CallersTest, ListsAreFilteredAndOrdered) {
+  for (const auto& [id, priority] : {std::pair("a", 1), std::pair("b", 3), std::pair("c", 2)}) {
+    v1::ApplyNodePoolRequest request = Pool(priority);
+    request.mutable_node_pool()->set_name(absl::StrCat(kCluster, "/nodePools/", id));
+    request.mutable_node_pool()->mutable_spec()->set_priority(priority);
+    ASSERT_THAT(Call(*replica_->stub, &Stub::ApplyNodePool, request), IsOk());
+  }
+  v1::ListNodePoolsRequest list;
+  list.set_parent(kCluster);
+  list.set_order_by("spec.priority desc");
+  EXPECT_THAT(NamesOf(Call(*replica_->stub, &Stub::ListNodePools, list)),
+              ElementsAre("b", "c", "a"));
+  list.set_filter("spec.target_nodes > 1 AND status.conditions.Ready != True");
+  EXPECT_THAT(NamesOf(Call(*replica_->stub, &Stub::ListNodePools, list)), ElementsAre("b", "c"));
+  list.set_filter("spec.colour = red");
+  EXPECT_THAT(Call(*replica_->stub, &Stub::ListNodePools, list).status(),
+              HasFieldViolation("filter"));
+
+  v1::ListEventsRequest events;
+  events.set_parent(kCluster);
+  events.set_order_by("last_time desc");
+  events.set_filter("reason = CWNodePoolCreated AND object:nodePools/b");
+  const auto page = Call(*replica_->stub, &Stub::ListEvents, events);
+  ASSERT_THAT(page, IsOk());
+  ASSERT_EQ(page->events_size(), 1);
+  EXPECT_GT(page->revision(), 0);
+  events.clear_filter();
+  const auto all = Call(*replica_->stub, &Stub::ListEvents, events);
+  ASSERT_THAT(all, IsOk());
+  ASSERT_EQ(all->events_size(), 3);
+  EXPECT_THAT(all->events(0).object(), HasSubstr("nodePools/c")) << "the newest first";
+}
+
+TEST_F(CallersTest, AClusterGoesOnceItHasNoPools) {
+  ASSERT_THAT(Apply(1), IsOk());
+  v1::DeleteClusterRequest request;
+  request.set_name(kCluster);
+  EXPECT_THAT(Call(*replica_->stub, &Stub::DeleteCluster, request).status(),
+              HasReason("CLUSTER_IN_USE"));
+  v1::UpdateClusterRequest other;
+  other.mutable_cluster()->set_name("organizations/acme/clusters/empty");
+  other.mutable_cluster()->set_zone("US-EAST-04A");
+  const auto made = Call(*replica_->stub, &Stub::UpdateCluster, other);
+  ASSERT_THAT(made, IsOk());
+  EXPECT_GT(made->revision(), 0);
+  request.set_name(other.cluster().name());
+  request.set_validate_only(true);
+  ASSERT_THAT(Call(*replica_->stub, &Stub::DeleteCluster, request), IsOk());
+  request.set_validate_only(false);
+  ASSERT_THAT(Call(*replica_->stub, &Stub::DeleteCluster, request), IsOk());
+  EXPECT_THAT(Call(*replica_->stub, &Stub::DeleteCluster, request).status(),
+              HasReason("NOT_FOUND"));
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,94 @@
+#include "services/lifecycle/core/etag.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// 64-bit FNV-1a over values of which each says how long it is.
+class Hash {
+ public:
+  Hash& Add(int64_t number) {
+    for (int shift = 0; shift < 64; shift += 8)
+      AddByte(static_cast<uint8_t>(static_cast<uint64_t>(number) >> shift));
+    return *this;
+  }
+  Hash& Add(absl::string_view text) {
+    Add(static_cast<int64_t>(text.size()));
+    for (const char c : text) AddByte(static_cast<uint8_t>(c));
+    return *this;
+  }
+  Hash& Add(absl::Time time) { return Add(absl::ToUnixNanos(time)); }
+  Hash& Add(const StringMap& map) {
+    Add(static_cast<int64_t>(map.size()));
+    for (const auto& [key, value] : map) Add(key).Add(value);
+    return *this;
+  }
+  std::string Text() const { return absl::StrCat(absl::Hex(value_, absl::kZeroPad16)); }
+
+ private:
+  void AddByte(uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001b3; }
+  uint64_t value_ = 0xcbf29ce484222325;
+};
+
+void AddPlacement(Hash& hash, const Spec& spec) {
+  hash.Add(static_cast<int64_t>(spec.node_affinity.size()));
+  for (const auto& term : spec.node_affinity) {
+    hash.Add(static_cast<int64_t>(term.size()));
+    for (const AffinityExpression& expression : term) {
+      hash.Add(expression.key).Add(expression.op);
+      hash.Add(static_cast<int64_t>(expression.values.size()));
+      for (const std::string& value : expression.values) hash.Add(value);
+    }
+  }
+  hash.Add(spec.priority).Add(static_cast<int64_t>(spec.gang));
+  hash.Add(static_cast<int64_t>(spec.prefill.has_value()));
+  if (spec.prefill)
+    hash.Add(static_cast<int64_t>(spec.prefill->enabled))
+        .Add(spec.prefill->timeout_seconds)
+        .Add(spec.prefill->max_nodes);
+}
+
+void AddBoot(Hash& hash, const Spec& spec) {
+  hash.Add(static_cast<int64_t>(spec.image.has_value()));
+  if (spec.image) hash.Add(spec.image->kernel).Add(spec.image->name).Add(spec.image->release_train);
+  hash.Add(static_cast<int64_t>(spec.gpu.has_value()));
+  if (spec.gpu) hash.Add(spec.gpu->version);
+  hash.Add(spec.update_strategy);
+}
+
+}  // namespace
+
+std::string EtagOf(const Pool& pool) {
+  const Spec& spec = pool.spec;
+  Hash hash;
+  hash.Add(pool.uid).Add(static_cast<int64_t>(pool.deleting()));
+  hash.Add(spec.compute_class).Add(spec.instance_type);
+  hash.Add(spec.target_nodes).Add(spec.min_nodes).Add(spec.max_nodes);
+  hash.Add(spec.node_labels).Add(spec.node_annotations);
+  hash.Add(static_cast<int64_t>(spec.node_taints.size()));
+  for (const Taint& taint : spec.node_taints)
+    hash.Add(taint.key).Add(taint.value).Add(taint.effect);
+  AddBoot(hash, spec);
+  hash.Add(static_cast<int64_t>(spec.autoscaling));
+  hash.Add(TextOf(spec.scale_down_strategy));
+  hash.Add(static_cast<int64_t>(spec.disable_unhealthy_node_eviction));
+  hash.Add(spec.max_unavailable);
+  AddPlacement(hash, spec);
+  hash.Add(spec.description);
+  return hash.Text();
+}
+
+std::string EtagOf(const Node& node) {
+  return Hash()
+      .Add(node.pool_uid)
+      .Add(node.create_time)
+      .Add(node.protect_until_time)
+      .Add(node.reserved_desired)
+      .Text();
+}
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,51 @@
+#include "services/lifecycle/core/etag.h"
+
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/test_pools.h"
+
+namespace muster::lifecycle {
+namespace {
+
+TEST(Etag, OfAPoolStaysWhileOnlyItsStatusMoves) {
+  Simulation sim;
+  sim.Create(2);
+  const std::string etag = EtagOf(*sim.pool());
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(EtagOf(*sim.pool()), etag);
+  ResizeNodePool command{.name = kSimPool, .target_nodes = 3, .etag = etag};
+  sim.Must(command);
+  EXPECT_NE(EtagOf(*sim.pool()), etag);
+  EXPECT_EQ(ReasonOf(sim.Run(command).status()), "ETAG_MISMATCH");
+}
+
+TEST(Etag, OfAPoolChangesWithItsDeletion) {
+  Running sim(1);
+  const std::string etag = EtagOf(*sim.pool());
+  sim.Delete();
+  EXPECT_NE(EtagOf(*sim.pool()), etag);
+}
+
+// Clients keep them over releases and restarts.
+TEST(Etag, IsTheSameInEveryProcess) {
+  Pool pool{.uid = "u"};
+  pool.spec.instance_type = "gd-8xa100-i128";
+  EXPECT_EQ(EtagOf(pool), "11eca18d4c1aba4b");
+}
+
+TEST(Etag, OfANodeIsOfWhatItsOwnerWrites) {
+  Running sim(1);
+  const Node* node = sim.node(*sim.machines().begin());
+  const std::string etag = EtagOf(*node);
+  sim.SetActive(node->machine, true);
+  EXPECT_EQ(EtagOf(*sim.node(node->machine)), etag);
+  UpdateNode command{
+      .name = node->name, .etag = etag, .protect_until_time = sim.now() + absl::Hours(1)};
+  sim.Must(command);
+  EXPECT_NE(EtagOf(*sim.node(node->machine)), etag);
+  EXPECT_EQ(ReasonOf(sim.Run(command).status()), "ETAG_MISMATCH");
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

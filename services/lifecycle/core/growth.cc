@@ -1,0 +1,56 @@
+#include "services/lifecycle/core/growth.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/validate_command.h"
+
+namespace muster::lifecycle {
+namespace {
+
+// Nodes that leave are charged until they are gone.
+std::optional<Growth> GrowthOf(const State& state, Pool pool) {
+  if (pool.deleting()) return std::nullopt;
+  int64_t nodes = 0;
+  state.ForEachNodeOf(pool.name, [&](const Versioned<Node>&) { ++nodes; });
+  const int64_t charge = std::max(pool.spec.target_nodes, nodes);
+  if (charge <= pool.account.granted_nodes) return std::nullopt;
+  return Growth{std::move(pool), charge};
+}
+
+}  // namespace
+
+std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command) {
+  if (!command.target_nodes) return std::nullopt;
+  Pool after;
+  if (const Pool* before = state.table<Pool>().Find(command.name)) {
+    after = *before;
+  } else {
+    const Cluster* cluster = state.table<Cluster>().Find(std::string(ClusterNameOf(command.name)));
+    if (cluster == nullptr) return std::nullopt;
+    after.name = command.name;
+    after.uid = command.uid.empty() ? command.new_uid : command.uid;
+    after.zone = cluster->zone;
+  }
+  after.spec = command.spec;
+  after.spec.target_nodes = *command.target_nodes;
+  return GrowthOf(state, std::move(after));
+}
+
+std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command) {
+  const Pool* before = state.table<Pool>().Find(command.name);
+  if (before == nullptr) return std::nullopt;
+  return GrowthBy(state, WholeOf(*before, command));
+}
+
+std::optional<Growth> GrowthBy(const State& state, const ResizeNodePool& command) {
+  const Pool* before = state.table<Pool>().Find(command.name);
+  if (before == nullptr || !command.target_nodes) return std::nullopt;
+  Pool after = *before;
+  after.spec.target_nodes = *command.target_nodes;
+  return GrowthOf(state, std::move(after));
+}
+
+}  // namespace muster::lifecycle

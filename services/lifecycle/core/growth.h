@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "services/lifecycle/core/commands.h"
+#include "services/lifecycle/core/state.h"
+
+// What quota is to be asked before a mutation that makes a pool larger.
+namespace muster::lifecycle {
+
+// The pool as it will be, and for how many Nodes it will be charged: more than it is now.
+struct Growth {
+  Pool pool = {};
+  int64_t charge = 0;
+};
+
+// nullopt: it takes no more than it is charged for already, or it will be refused anyway.
+std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command);
+std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command);
+std::optional<Growth> GrowthBy(const State& state, const ResizeNodePool& command);
+
+}  // namespace muster::lifecycle

@@ -1,0 +1,49 @@
+#include "services/lifecycle/core/growth.h"
+
+#include <gtest/gtest.h>
+
+#include "services/lifecycle/core/test_decide.h"
+#include "services/lifecycle/core/test_pools.h"
+
+namespace muster::lifecycle {
+namespace {
+
+ResizeNodePool To(int64_t target) { return {.name = kSimPool, .target_nodes = target}; }
+
+TEST(Growth, OfANewPoolIsItsTarget) {
+  Simulation sim;
+  const auto growth = GrowthBy(sim.state(), PoolOfNodes(5));
+  ASSERT_TRUE(growth.has_value());
+  EXPECT_EQ(growth->charge, 5);
+  EXPECT_EQ(growth->pool.uid, "uid-1");
+  EXPECT_EQ(growth->pool.zone, "US-EAST-04A");
+  EXPECT_FALSE(GrowthBy(sim.state(), PoolOfNodes(0)).has_value());
+  ApplyNodePool elsewhere = PoolOfNodes(5);
+  elsewhere.name = "organizations/acme/clusters/none/nodePools/train";
+  EXPECT_FALSE(GrowthBy(sim.state(), elsewhere).has_value()) << "it will be refused anyway";
+}
+
+TEST(Growth, IsWhatGoesBeyondWhatThePoolIsChargedFor) {
+  Running sim(3);
+  EXPECT_FALSE(GrowthBy(sim.state(), To(3)).has_value());
+  EXPECT_FALSE(GrowthBy(sim.state(), To(2)).has_value());
+  EXPECT_EQ(GrowthBy(sim.state(), To(4))->charge, 4);
+  UpdateNodePool update{.name = kSimPool, .paths = {"spec.target_nodes"}, .target_nodes = 4};
+  EXPECT_EQ(GrowthBy(sim.state(), update)->charge, 4);
+  update.paths = {"spec.description"};
+  EXPECT_FALSE(GrowthBy(sim.state(), update).has_value());
+  sim.Delete();
+  EXPECT_FALSE(GrowthBy(sim.state(), To(4)).has_value());
+}
+
+// What waits for quota is no growth that was granted.
+TEST(Growth, OfAPoolThatIsOverQuotaIsAskedForAgain) {
+  Simulation sim;
+  sim.limit = 2;
+  sim.Create(5);
+  ASSERT_TRUE(sim.Converge());
+  EXPECT_EQ(GrowthBy(sim.state(), To(4))->charge, 4);
+}
+
+}  // namespace
+}  // namespace muster::lifecycle

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+namespace muster::rpc {
+
+// One value of a field. Enums are the names of their values.
+using FieldValue = std::variant<bool, int64_t, double, std::string, absl::Time, absl::Duration>;
+
+// A field of a message, or of one in it, as muster.type.v1.ListChoice writes it: `spec.node_labels.team`, `status.conditions.Ready`.
+class FieldPath {
+ public:
+  // INVALID_ARGUMENT: it leads nowhere; the message says how far it came and what there is.
+  static absl::StatusOr<FieldPath> Resolve(const google::protobuf::Descriptor& type,
+                                           absl::Span<const std::string> segments);
+
+  // Whether it leads to one value: not to a message, a list or a map.
+  bool is_value() const { return !is_many_ && (!message_ || is_time_ || is_duration_); }
+  // Whether it leads to a list or a map.
+  bool is_many() const { return is_many_; }
+  const google::protobuf::FieldDescriptor& field() const { return *field_; }
+
+  // A word of a filter as a value to compare with. INVALID_ARGUMENT: it is none.
+  absl::StatusOr<FieldValue> ParseValue(const std::string& text) const;
+
+  // The value; what is not set is empty, 0, false, and the time before all others. Of a value alone.
+  FieldValue Get(const google::protobuf::Message& message) const;
+  // Whether it is set, or not empty.
+  bool IsSet(const google::protobuf::Message& message) const;
+  // Whether a list has the value, or a map the key. Of many alone.
+  bool Has(const google::protobuf::Message& message, const std::string& text) const;
+
+ private:
+  struct Step {
+    const google::protobuf::FieldDescriptor* field = nullptr;
+    std::string key =
+        {};  // of a map, or the `type` of an element of a list; empty: the field itself
+  };
+
+  FieldValue Zero() const;
+  FieldValue ValueIn(const google::protobuf::Message& message, int index) const;
+  // The message that holds the last step's field; null: one on the way is not there.
+  const google::protobuf::Message* Walk(const google::protobuf::Message& message) const;
+
+  std::vector<Step> steps_;  // the last one is field_ without a key
+  const google::protobuf::FieldDescriptor* field_ = nullptr;
+  bool is_many_ = false;
+  bool message_ = false;
+  bool is_time_ = false;
+  bool is_duration_ = false;
+};
+
+}  // namespace muster::rpc

@@ -1,0 +1,92 @@
+#include "services/rpc/list_order.h"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/common/status_macros.h"
+
+namespace muster::rpc {
+namespace {
+
+constexpr size_t kMaxFields = 8;
+constexpr size_t kMaxOrderBytes = 1024;
+
+// Greater bytes for greater numbers.
+std::string BytesOf(uint64_t number) {
+  std::string bytes;
+  for (int shift = 56; shift >= 0; shift -= 8) bytes += static_cast<char>(number >> shift);
+  return bytes;
+}
+std::string BytesOf(int64_t number) {
+  return BytesOf(static_cast<uint64_t>(number) ^ (uint64_t{1} << 63));
+}
+std::string BytesOf(bool value) { return std::string(1, value ? '\1' : '\0'); }
+std::string BytesOf(double number) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &number, sizeof(bits));
+  return BytesOf(bits >> 63 != 0 ? ~bits : bits | (uint64_t{1} << 63));
+}
+// Ends below everything that goes on.
+std::string BytesOf(const std::string& text) {
+  std::string bytes;
+  for (const char c : text) {
+    bytes += c;
+    if (c == '\0') bytes += '\1';
+  }
+  bytes += '\0';
+  bytes += '\0';
+  return bytes;
+}
+std::string BytesOf(absl::Time time) { return BytesOf(absl::ToUnixNanos(time)); }
+std::string BytesOf(absl::Duration duration) {
+  return BytesOf(static_cast<int64_t>(absl::ToInt64Nanoseconds(duration)));
+}
+
+}  // namespace
+
+absl::StatusOr<ListOrder> ListOrder::Parse(absl::string_view text,
+                                           const google::protobuf::Descriptor& type) {
+  ListOrder order;
+  if (text.size() > kMaxOrderBytes)
+    return absl::InvalidArgumentError(absl::StrCat("must have at most ", kMaxOrderBytes, " bytes"));
+  if (absl::StripAsciiWhitespace(text).empty()) return order;
+  for (absl::string_view part : absl::StrSplit(text, ',')) {
+    const std::vector<std::string> words =
+        absl::StrSplit(part, absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
+    const bool directed = words.size() == 2 && (words[1] == "desc" || words[1] == "asc");
+    if (words.size() != 1 && !directed)
+      return absl::InvalidArgumentError(
+          absl::StrCat("`", absl::StripAsciiWhitespace(part),
+                       "` is not a field such as `create_time`, or one and `desc`"));
+    ASSIGN_OR_RETURN(
+        FieldPath path,
+        FieldPath::Resolve(type, std::vector<std::string>(absl::StrSplit(words[0], '.'))));
+    if (!path.is_value())
+      return absl::InvalidArgumentError(absl::StrCat("`", words[0], "` is no single value"));
+    order.fields_.push_back({std::move(path), directed && words[1] == "desc"});
+  }
+  if (order.fields_.size() > kMaxFields)
+    return absl::InvalidArgumentError(absl::StrCat("must have at most ", kMaxFields, " fields"));
+  return order;
+}
+
+std::string ListOrder::KeyOf(const google::protobuf::Message& resource,
+                             absl::string_view name) const {
+  std::string key;
+  for (const Field& field : fields_) {
+    std::string bytes =
+        std::visit([](const auto& value) { return BytesOf(value); }, field.path.Get(resource));
+    if (field.descending)
+      for (char& c : bytes) c = static_cast<char>(~c);
+    key += bytes;
+  }
+  absl::StrAppend(&key, name);
+  return key;
+}
+
+}  // namespace muster::rpc

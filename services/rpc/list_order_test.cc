@@ -1,0 +1,73 @@
+#include "services/rpc/list_order.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <muster/lifecycle/v1/lifecycle.pb.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace muster::rpc {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+lifecycle::v1::Event Event(const std::string& name, const std::string& reason, int64_t count,
+                           int64_t seconds) {
+  lifecycle::v1::Event event;
+  event.set_name(name);
+  event.set_reason(reason);
+  event.set_count(count);
+  if (seconds != 0) event.mutable_last_time()->set_seconds(seconds);
+  return event;
+}
+
+std::vector<std::string> Ordered(const std::string& by, std::vector<lifecycle::v1::Event> events) {
+  const auto order = ListOrder::Parse(by, *lifecycle::v1::Event::descriptor());
+  EXPECT_TRUE(order.ok()) << order.status();
+  std::sort(events.begin(), events.end(), [&](const auto& a, const auto& b) {
+    return order->KeyOf(a, a.name()) < order->KeyOf(b, b.name());
+  });
+  std::vector<std::string> names;
+  for (const auto& event : events) names.push_back(event.name());
+  return names;
+}
+
+TEST(ListOrder, OrdersByOneFieldAfterTheOther) {
+  const std::vector<lifecycle::v1::Event> events = {Event("a", "B", 2, 30), Event("b", "A", 10, 20),
+                                                    Event("c", "A", 2, 10), Event("d", "", -1, 0)};
+  EXPECT_THAT(Ordered("", events), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(Ordered("count", events), ElementsAre("d", "a", "c", "b"));
+  EXPECT_THAT(Ordered("count desc", events), ElementsAre("b", "a", "c", "d"));
+  EXPECT_THAT(Ordered("reason, count desc", events), ElementsAre("d", "b", "c", "a"));
+  EXPECT_THAT(Ordered(" last_time  desc ", events), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(Ordered("last_time asc", events), ElementsAre("d", "c", "b", "a"));
+}
+
+TEST(ListOrder, ATextThatGoesOnComesLaterWhateverItGoesOnWith) {
+  const std::string nul("A\0", 2);
+  const std::vector<lifecycle::v1::Event> events = {Event("a", "AB", 0, 0), Event("b", "A", 0, 0),
+                                                    Event("c", nul, 0, 0)};
+  EXPECT_THAT(Ordered("reason", events), ElementsAre("b", "c", "a"));
+  EXPECT_THAT(Ordered("reason desc", events), ElementsAre("a", "c", "b"));
+}
+
+TEST(ListOrder, SaysWhatIsWrong) {
+  const auto fault = [](const std::string& by) {
+    const auto order = ListOrder::Parse(by, *lifecycle::v1::NodePool::descriptor());
+    EXPECT_FALSE(order.ok()) << by;
+    return std::string(order.status().message());
+  };
+  EXPECT_THAT(fault("age"), HasSubstr("`age` is no field; there are: name, "));
+  EXPECT_THAT(fault("create_time down"), HasSubstr("is not a field such as `create_time`"));
+  EXPECT_THAT(fault("name,"), HasSubstr("is not a field"));
+  EXPECT_THAT(fault("spec"), HasSubstr("`spec` is no single value"));
+  EXPECT_THAT(fault("spec.node_labels"), HasSubstr("no single value"));
+  EXPECT_THAT(fault("uid,uid,uid,uid,uid,uid,uid,uid,uid"), HasSubstr("at most 8 fields"));
+  EXPECT_THAT(fault(std::string(1025, 'x')), HasSubstr("at most 1024 bytes"));
+}
+
+}  // namespace
+}  // namespace muster::rpc
