@@ -167,6 +167,59 @@ TEST_F(CapacityServiceTest, ListsArePagedFilteredAndInOrder) {
   EXPECT_THAT(claims->claims(0).machines(), ElementsAre("c"));
 }
 
+TEST_F(CapacityServiceTest, ListsAreFilteredAndOrdered) {
+  AddCatalogue();
+  v1::BatchRegisterMachinesRequest machines = Machines({"c", "a", "b"});
+  (*machines.mutable_machines(2)->mutable_labels())["row"] = "7";
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, machines), IsOk());
+  ASSERT_THAT(Call(&Stub::SyncClaim, Claim("x", 1)), IsOk());
+  v1::ListMachinesRequest list;
+  list.set_order_by("name desc");
+  auto page = Call(&Stub::ListMachines, list);
+  ASSERT_THAT(page, IsOk());
+  ASSERT_EQ(page->machines_size(), 3);
+  EXPECT_EQ(page->machines(0).name(), "machines/c");
+  list.set_state(v1::Machine::STATE_FREE);
+  list.set_filter("labels.row = 7 OR state = HELD");
+  page = Call(&Stub::ListMachines, list);
+  ASSERT_THAT(page, IsOk());
+  ASSERT_EQ(page->machines_size(), 1) << "the other fields of the request count, too";
+  EXPECT_EQ(page->machines(0).name(), "machines/b");
+
+  v1::ListClaimsRequest claims;
+  claims.set_filter("reason != SUFFICIENT");
+  EXPECT_EQ(Call(&Stub::ListClaims, claims)->claims_size(), 0);
+  claims.set_filter("machines:*");
+  EXPECT_EQ(Call(&Stub::ListClaims, claims)->claims_size(), 1) << "what follows from others, too";
+}
+
+TEST_F(CapacityServiceTest, WhatIsOutOfUseIsRemoved) {
+  AddCatalogue();
+  ASSERT_THAT(Call(&Stub::BatchRegisterMachines, Machines({"m1"})), IsOk());
+  v1::DeleteMachineRequest machine;
+  machine.set_name("machines/m1");
+  EXPECT_THAT(Call(&Stub::DeleteMachine, machine), HasReason("MACHINE_NOT_RETIRED"));
+  v1::DeleteZoneRequest zone;
+  zone.set_name(absl::StrCat("zones/", kZone));
+  EXPECT_THAT(Call(&Stub::DeleteZone, zone), HasReason("ZONE_IN_USE"));
+  v1::SetMachineStateRequest retire;
+  retire.set_name("machines/m1");
+  retire.set_state(v1::Machine::STATE_RETIRED);
+  ASSERT_THAT(Call(&Stub::SetMachineState, retire), IsOk());
+  machine.set_validate_only(true);
+  ASSERT_THAT(Call(&Stub::DeleteMachine, machine), IsOk());
+  machine.set_validate_only(false);
+  ASSERT_THAT(Call(&Stub::DeleteMachine, machine), IsOk());
+  EXPECT_THAT(Call(&Stub::DeleteMachine, machine), HasReason("NOT_FOUND"));
+  v1::DeleteInstanceTypeRequest type;
+  type.set_name(absl::StrCat("instanceTypes/", kType));
+  EXPECT_THAT(Call(&Stub::DeleteInstanceType, type), HasReason("INSTANCE_TYPE_IN_USE"));
+  ASSERT_THAT(Call(&Stub::DeleteZone, zone), IsOk());
+  ASSERT_THAT(Call(&Stub::DeleteInstanceType, type), IsOk());
+  type.set_name("type");
+  EXPECT_THAT(Call(&Stub::DeleteInstanceType, type), HasFieldViolation("name"));
+}
+
 TEST_F(CapacityServiceTest, RegistrationIsAllOrNothing) {
   AddCatalogue();
   const int64_t revision = service_->lane().revision();

@@ -38,6 +38,12 @@ class Handlers final : public v1::CapacityService::CallbackService {
                               v1::BatchRegisterMachinesResponse* response) override;
   Unary SetMachineState(Context context, const v1::SetMachineStateRequest* request,
                         v1::Machine* response) override;
+  Unary DeleteZone(Context context, const v1::DeleteZoneRequest* request,
+                   google::protobuf::Empty* response) override;
+  Unary DeleteInstanceType(Context context, const v1::DeleteInstanceTypeRequest* request,
+                           google::protobuf::Empty* response) override;
+  Unary DeleteMachine(Context context, const v1::DeleteMachineRequest* request,
+                      google::protobuf::Empty* response) override;
   Unary SyncClaim(Context context, const v1::SyncClaimRequest* request,
                   v1::Claim* response) override;
   Unary BatchSyncClaims(Context context, const v1::BatchSyncClaimsRequest* request,

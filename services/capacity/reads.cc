@@ -9,6 +9,7 @@
 #include "services/capacity/wire/capacity_wire.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
+#include "services/rpc/choose.h"
 #include "services/rpc/list.h"
 #include "services/rpc/read.h"
 #include "services/rpc/watch_stream.h"
@@ -42,6 +43,14 @@ void FillPage(const State& state, const v1::ListMachinesRequest& request, const 
     bytes += response.machines(static_cast<int>(i)).ByteSizeLong();
   }
 }
+
+// The same machines by their rows.
+constexpr auto kSelectMachines = [](const v1::ListMachinesRequest& request, Faults& faults) {
+  return rpc::Selection<MachineRow>{
+      "", [filter = ParseRequest(request, faults)](const std::string&, const MachineRow& machine) {
+        return Matches(filter, machine);
+      }};
+};
 
 absl::StatusOr<storage::WatchOptions> ToOptions(const v1::WatchCapacityRequest& request) {
   ASSIGN_OR_RETURN(storage::WatchOptions options,
@@ -125,6 +134,11 @@ Handlers::Unary Handlers::GetMachine(Context context, const v1::GetMachineReques
 
 Handlers::Unary Handlers::ListMachines(Context context, const v1::ListMachinesRequest* request,
                                        v1::ListMachinesResponse* response) {
+  if (!request->filter().empty() || !request->order_by().empty()) {
+    return rpc::ChooseRows<MachineRow>(
+        context, slow_, lane_, *request, response, kSelectMachines,
+        [](auto& page) { return page.add_machines(); }, kRender);
+  }
   const auto scope = rpc::NarrowedTo(*context);
   const auto parse = [&](const v1::ListMachinesRequest& asked, Faults& faults) {
     MachineFilter filter = ParseRequest(asked, faults);
@@ -143,8 +157,8 @@ Handlers::Unary Handlers::GetClaim(Context context, const v1::GetClaimRequest* r
 
 Handlers::Unary Handlers::ListClaims(Context context, const v1::ListClaimsRequest* request,
                                      v1::ListClaimsResponse* response) {
-  return rpc::ListRows<ClaimRow>(
-      context, lane_, *request, response, rpc::SelectAll<ClaimRow>(),
+  return rpc::ChooseRows<ClaimRow>(
+      context, slow_, lane_, *request, response, rpc::SelectAll<ClaimRow>(),
       [](auto& page) { return page.add_claims(); }, RenderClaim{clock_});
 }
 

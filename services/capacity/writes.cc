@@ -1,4 +1,8 @@
+#include <google/protobuf/empty.pb.h>
+
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "services/capacity/core/claim_answer.h"
@@ -54,6 +58,13 @@ struct Parse {
     SetMachineState command = ParseRequest(request, faults);
     Validate(command, faults);
     return command;
+  }
+  template <class Request>
+  requires std::is_same_v<Request, v1::DeleteZoneRequest> ||
+      std::is_same_v<Request, v1::DeleteInstanceTypeRequest> ||
+      std::is_same_v<Request, v1::DeleteMachineRequest>
+  auto operator()(const Request& request, Faults& faults) const {
+    return ParseRequest(request, faults);
   }
   SyncClaim operator()(const v1::SyncClaimRequest& request, Faults& faults) const {
     return kParseEntry(request.claim(), "claim", faults);
@@ -112,6 +123,7 @@ struct CheckAs {
 
 // What came of a command as its response.
 struct Render {
+  void operator()(std::monostate, google::protobuf::Empty&) const {}
   template <class Outcome, class Response>
   void operator()(const Outcome& outcome, Response& response) const {
     response = ToProto(outcome);
@@ -151,6 +163,22 @@ Handlers::Unary Handlers::BatchRegisterMachines(Context context,
 Handlers::Unary Handlers::SetMachineState(Context context,
                                           const v1::SetMachineStateRequest* request,
                                           v1::Machine* response) {
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
+}
+
+Handlers::Unary Handlers::DeleteZone(Context context, const v1::DeleteZoneRequest* request,
+                                     google::protobuf::Empty* response) {
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
+}
+
+Handlers::Unary Handlers::DeleteInstanceType(Context context,
+                                             const v1::DeleteInstanceTypeRequest* request,
+                                             google::protobuf::Empty* response) {
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
+}
+
+Handlers::Unary Handlers::DeleteMachine(Context context, const v1::DeleteMachineRequest* request,
+                                        google::protobuf::Empty* response) {
   return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 

@@ -26,6 +26,8 @@ class Handlers final : public v1::ConfigurationService::CallbackService {
                        v1::Release* response) override;
   Unary WithdrawRelease(Context context, const v1::WithdrawReleaseRequest* request,
                         v1::Release* response) override;
+  Unary DeleteRelease(Context context, const v1::DeleteReleaseRequest* request,
+                      google::protobuf::Empty* response) override;
   Unary SyncPoolConfiguration(Context context, const v1::SyncPoolConfigurationRequest* request,
                               v1::PoolConfiguration* response) override;
   Unary BatchSyncPoolConfigurations(Context context,

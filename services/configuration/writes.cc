@@ -1,5 +1,8 @@
+#include <google/protobuf/empty.pb.h>
+
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "services/common/generation.h"
@@ -24,7 +27,8 @@ Command ParseRelease(const std::string& name, absl::string_view field, Faults& f
   const auto release = ParseReleaseName(name);
   faults.Require(release.has_value(), field, kReleaseNameShape);
   if (!release) return {};
-  return {release->channel, release->component, release->version};
+  return {
+      .channel = release->channel, .component = release->component, .version = release->version};
 }
 
 // The pool uid in `name`.
@@ -66,6 +70,11 @@ struct Parse {
   }
   WithdrawRelease operator()(const v1::WithdrawReleaseRequest& request, Faults& faults) const {
     return ParseRelease<WithdrawRelease>(request.name(), "name", faults);
+  }
+  DeleteRelease operator()(const v1::DeleteReleaseRequest& request, Faults& faults) const {
+    auto command = ParseRelease<DeleteRelease>(request.name(), "name", faults);
+    command.allow_missing = request.allow_missing();
+    return command;
   }
   SyncPool operator()(const v1::SyncPoolConfigurationRequest& request, Faults& faults) const {
     return ParseEntry(request.configuration(), "configuration", faults);
@@ -111,6 +120,9 @@ struct DecideAs {
 
 // What came of a command as its response, or as what the caller gets instead.
 struct Render {
+  absl::Status operator()(std::monostate, google::protobuf::Empty&) const {
+    return absl::OkStatus();
+  }
   template <class Row, class Response>
   absl::Status operator()(const Row& row, Response& response) const {
     response = ToProto(row);
@@ -141,6 +153,11 @@ Handlers::Unary Handlers::PublishRelease(Context context, const v1::PublishRelea
 Handlers::Unary Handlers::WithdrawRelease(Context context,
                                           const v1::WithdrawReleaseRequest* request,
                                           v1::Release* response) {
+  return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
+}
+
+Handlers::Unary Handlers::DeleteRelease(Context context, const v1::DeleteReleaseRequest* request,
+                                        google::protobuf::Empty* response) {
   return rpc::Write(context, writer_, *request, response, Parse(), DecideAs{policy_}, Render());
 }
 

@@ -26,6 +26,22 @@ struct SetMachineState {
   MachineState state = MachineState::kFree;  // free, in repair or retired
 };
 
+// What is removed for good; `allow_missing`: it may be gone already.
+struct DeleteZone {
+  std::string id = {};
+  bool allow_missing = false;
+};
+
+struct DeleteInstanceType {
+  std::string id = {};
+  bool allow_missing = false;
+};
+
+struct DeleteMachine {
+  std::string id = {};
+  bool allow_missing = false;
+};
+
 enum class ReturnReason { kReleased, kBroken, kPreempted };
 
 struct MachineReturn {

@@ -42,6 +42,11 @@ absl::StatusOr<std::vector<MachineRow>> Decide(StagedState<State>& staged,
 absl::StatusOr<MachineRow> Decide(StagedState<State>& staged, const SetMachineState& command,
                                   absl::Time now, const Policy& policy = {});
 
+// NOT_FOUND; FAILED_PRECONDITION (ZONE_IN_USE, INSTANCE_TYPE_IN_USE, MACHINE_NOT_RETIRED).
+absl::Status Decide(StagedState<State>& staged, const DeleteZone& command, absl::Time now);
+absl::Status Decide(StagedState<State>& staged, const DeleteInstanceType& command, absl::Time now);
+absl::Status Decide(StagedState<State>& staged, const DeleteMachine& command, absl::Time now);
+
 // ABORTED (GENERATION_TOO_OLD); INVALID_ARGUMENT (GENERATION_OUT_OF_RANGE); FAILED_PRECONDITION
 // (CLAIM_CHANGED, CLAIM_HOLDS_MACHINES, GENERATION_REUSED, POOL_RELEASED). A release leaves the
 // pool's uid behind, of a claim that is not there too: all but a release is refused for it from

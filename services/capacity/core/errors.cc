@@ -36,6 +36,26 @@ absl::Status MachineRetired(const MachineRow& machine) {
                             absl::StrCat("Machine ", machine.id, " is retired for good."));
 }
 
+absl::Status MachineNotRetired(const MachineRow& machine) {
+  return FailedPrecondition(
+      "MACHINE_NOT_RETIRED", machine.Key(),
+      absl::StrCat("Machine ", machine.id, " is not retired; only what is retired is removed."));
+}
+
+absl::Status ZoneInUse(absl::string_view zone, int64_t machines, int64_t claims) {
+  return FailedPrecondition(
+      "ZONE_IN_USE", zone,
+      absl::StrCat("The zone has ", machines, " machines and ", claims, " claims of NodePools."));
+}
+
+absl::Status InstanceTypeInUse(absl::string_view instance_type, int64_t zones, int64_t machines,
+                               int64_t claims) {
+  return FailedPrecondition(
+      "INSTANCE_TYPE_IN_USE", instance_type,
+      absl::StrCat("The instance type is offered in ", zones, " zones, and there are ", machines,
+                   " machines of it and ", claims, " claims of NodePools."));
+}
+
 absl::Status ClaimChanged(const ClaimRow& claim) {
   return FailedPrecondition(
       "CLAIM_CHANGED", claim.Key(),

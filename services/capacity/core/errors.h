@@ -16,6 +16,11 @@ absl::Status UnknownInstanceType(absl::string_view instance_type);
 absl::Status MachineMoved(const MachineRow& machine);
 absl::Status MachineHeld(const MachineRow& machine);
 absl::Status MachineRetired(const MachineRow& machine);
+absl::Status MachineNotRetired(const MachineRow& machine);
+// Something of it is there, so that it cannot be removed; `zones`: that offer the type.
+absl::Status ZoneInUse(absl::string_view zone, int64_t machines, int64_t claims);
+absl::Status InstanceTypeInUse(absl::string_view instance_type, int64_t zones, int64_t machines,
+                               int64_t claims);
 // Zone, type, class or organization of a claim cannot change.
 absl::Status ClaimChanged(const ClaimRow& claim);
 absl::Status ClaimHoldsMachines(const ClaimRow& claim, int64_t held);

@@ -14,14 +14,6 @@ struct Cursor {
   bool operator<(const Cursor& other) const { return *other.next < *next; }
 };
 
-bool Matches(const MachineRow& machine, const MachineFilter& filter) {
-  return (filter.zone.empty() || machine.zone == filter.zone) &&
-         (!filter.zones || filter.zones->contains(machine.zone)) &&
-         (filter.instance_type.empty() || machine.instance_type == filter.instance_type) &&
-         (filter.claim.empty() || machine.claim == filter.claim) &&
-         (!filter.state || machine.state == *filter.state);
-}
-
 bool MayHold(const State& state, const InventoryKey& key, const MachineFilter& filter) {
   if (!filter.zone.empty() && key.first != filter.zone) return false;
   if (filter.zones && !filter.zones->contains(key.first)) return false;
@@ -43,6 +35,14 @@ std::vector<const Ids*> SetsOf(const State& state, const MachineFilter& filter) 
 
 }  // namespace
 
+bool Matches(const MachineFilter& filter, const MachineRow& machine) {
+  return (filter.zone.empty() || machine.zone == filter.zone) &&
+         (!filter.zones || filter.zones->contains(machine.zone)) &&
+         (filter.instance_type.empty() || machine.instance_type == filter.instance_type) &&
+         (filter.claim.empty() || machine.claim == filter.claim) &&
+         (!filter.state || machine.state == *filter.state);
+}
+
 std::vector<const MachineRow*> ListMachines(const State& state, const MachineFilter& filter,
                                             absl::string_view after, size_t limit) {
   std::priority_queue<Cursor> cursors;
@@ -55,7 +55,7 @@ std::vector<const MachineRow*> ListMachines(const State& state, const MachineFil
     Cursor cursor = cursors.top();
     cursors.pop();
     const MachineRow* machine = state.FindMachine(*cursor.next);
-    if (Matches(*machine, filter)) machines.push_back(machine);
+    if (Matches(filter, *machine)) machines.push_back(machine);
     if (++cursor.next != cursor.end) cursors.push(cursor);
   }
   return machines;

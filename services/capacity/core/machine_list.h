@@ -21,6 +21,8 @@ struct MachineFilter {
   std::optional<std::set<std::string, std::less<>>> zones = {};  // these alone; not set: all
 };
 
+bool Matches(const MachineFilter& filter, const MachineRow& machine);
+
 // The first `limit` machines that match, in order of id, after `after` ("": from the start). The
 // pointers live as long as the state is not changed. Looks only at machines of the claim, or of the
 // zone and type, and passes over zones and types that have none in the state asked for.

@@ -48,6 +48,9 @@ MachineRow FromProto(const v1::Machine& machine, absl::string_view path, Faults&
 UpdateZone ParseRequest(const v1::UpdateZoneRequest& request, Faults& faults);
 UpdateInstanceType ParseRequest(const v1::UpdateInstanceTypeRequest& request, Faults& faults);
 SetMachineState ParseRequest(const v1::SetMachineStateRequest& request, Faults& faults);
+DeleteZone ParseRequest(const v1::DeleteZoneRequest& request, Faults& faults);
+DeleteInstanceType ParseRequest(const v1::DeleteInstanceTypeRequest& request, Faults& faults);
+DeleteMachine ParseRequest(const v1::DeleteMachineRequest& request, Faults& faults);
 SyncClaim ParseRequest(const v1::SyncClaimRequest& request, Faults& faults);
 PlacementQuery ParseRequest(const v1::FindPlacementsRequest& request, Faults& faults);
 // All that ListMachines can be asked for, checked as well.

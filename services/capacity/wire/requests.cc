@@ -94,6 +94,21 @@ SetMachineState ParseRequest(const v1::SetMachineStateRequest& request, Faults& 
   return command;
 }
 
+DeleteZone ParseRequest(const v1::DeleteZoneRequest& request, Faults& faults) {
+  return {Take(ParseZoneName(request.name()), "name", kZoneNameShape, faults),
+          request.allow_missing()};
+}
+
+DeleteInstanceType ParseRequest(const v1::DeleteInstanceTypeRequest& request, Faults& faults) {
+  return {Take(ParseInstanceTypeName(request.name()), "name", kInstanceTypeNameShape, faults),
+          request.allow_missing()};
+}
+
+DeleteMachine ParseRequest(const v1::DeleteMachineRequest& request, Faults& faults) {
+  return {Take(ParseMachineName(request.name()), "name", kMachineNameShape, faults),
+          request.allow_missing()};
+}
+
 SyncClaim ParseRequest(const v1::SyncClaimRequest& request, Faults& faults) {
   return FromProto(request.claim(), "claim", faults);
 }

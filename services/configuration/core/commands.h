@@ -23,6 +23,14 @@ struct WithdrawRelease {
   std::string version = {};
 };
 
+// "Forget this one." Of a release that is withdrawn.
+struct DeleteRelease {
+  Channel channel = Channel::kStable;
+  Component component = Component::kGpuDriver;
+  std::string version = {};
+  bool allow_missing = false;
+};
+
 // The different machines that failed to boot a profile in a row since its last success.
 struct BootFailures {
   std::string node_profile = {};

@@ -64,6 +64,17 @@ absl::StatusOr<Release> Decide(StagedState<State>& staged, const WithdrawRelease
   return release;
 }
 
+absl::Status Decide(StagedState<State>& staged, const DeleteRelease& command, absl::Time /*now*/) {
+  const std::string key = ReleaseName(command.channel, command.component, command.version);
+  const Release* known = staged.state().table<Release>().Find(key);
+  if (known == nullptr) return command.allow_missing ? absl::OkStatus() : error::NotFound(key);
+  if (!known->withdraw_time)
+    return error::FailedPrecondition("RELEASE_IN_FORCE", key,
+                                     "The release is in force; withdraw it first.");
+  staged.Delete<Release>(key);
+  return absl::OkStatus();
+}
+
 size_t Decide(StagedState<State>& staged, const SettlePools& command, absl::Time now) {
   std::map<Wants, Resolution> resolved;
   size_t changed = 0;

@@ -23,6 +23,9 @@ absl::StatusOr<Release> Decide(StagedState<State>& staged, const PublishRelease&
 absl::StatusOr<Release> Decide(StagedState<State>& staged, const WithdrawRelease& command,
                                absl::Time now);
 
+// Profiles made of it stay. NOT_FOUND; FAILED_PRECONDITION (RELEASE_IN_FORCE).
+absl::Status Decide(StagedState<State>& staged, const DeleteRelease& command, absl::Time now);
+
 // Settles the pools, each distinct want resolved once. Only pools whose configuration changes are
 // written; one that is gone is left out. Returns how many changed. Never fails.
 size_t Decide(StagedState<State>& staged, const SettlePools& command, absl::Time now);

@@ -34,6 +34,21 @@ TEST(PublishReleaseTest, TwiceIsOnce) {
   EXPECT_EQ(world.written, 0u);
 }
 
+TEST(DeleteReleaseTest, OnlyOneThatIsWithdrawnIsForgotten) {
+  World world;
+  const PublishRelease release{Channel::kStable, Component::kGpuDriver, "999"};
+  const DeleteRelease order{Channel::kStable, Component::kGpuDriver, "999"};
+  EXPECT_EQ(world.Run(order).code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(world.Run(DeleteRelease{order.channel, order.component, "999", true}).ok());
+  ASSERT_TRUE(world.Run(release).ok());
+  EXPECT_EQ(error::DetailOf(world.Run(order))->reason, "RELEASE_IN_FORCE");
+  ASSERT_TRUE(world.Run(WithdrawRelease{release.channel, release.component, "999"}).ok());
+  EXPECT_TRUE(world.Run(order).ok());
+  EXPECT_EQ(world.Run(order).code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(world.Run(release).ok());
+  EXPECT_FALSE(world.Run(release)->withdraw_time.has_value()) << "it is as new";
+}
+
 TEST(SyncPoolTest, FirstAnswer) {
   World world = Basics();
   const PoolConfiguration pool = *world.Run(Sync(1));
