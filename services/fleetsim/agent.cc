@@ -17,6 +17,7 @@
 #include "services/fleetsim/intervals.h"
 #include "services/rpc/client/batches.h"
 #include "services/rpc/client/calls.h"
+#include "services/rpc/client/unretried_channel.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -39,7 +40,8 @@ bool IsFinal(const absl::Status& status) { return absl::IsInvalidArgument(status
 
 struct Agent::Rpc {
   explicit Rpc(const AgentOptions& options) {
-    const auto channel = rpc::MakeChannel(options.server, options.credentials, kLongestReconnect);
+    const auto channel =
+        rpc::MakeUnretriedChannel(options.server, options.credentials, kLongestReconnect);
     lifecycle = LifecycleService::NewStub(channel);
     capacity = CapacityService::NewStub(channel);
   }

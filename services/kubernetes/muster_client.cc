@@ -11,6 +11,7 @@
 #include "services/common/status_macros.h"
 #include "services/rpc/client/batches.h"
 #include "services/rpc/client/calls.h"
+#include "services/rpc/client/unretried_channel.h"
 
 namespace muster::kubernetes {
 namespace {
@@ -25,7 +26,7 @@ constexpr size_t kMostReports = 1000;  // a call
 
 struct MusterClient::Rpc {
   explicit Rpc(const Options& options) {
-    const auto channel = rpc::MakeChannel(options.server, options.credentials);
+    const auto channel = rpc::MakeUnretriedChannel(options.server, options.credentials);
     lifecycle = LifecycleService::NewStub(channel);
     configuration = ConfigurationService::NewStub(channel);
   }

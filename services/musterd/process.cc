@@ -32,7 +32,7 @@
 #include "services/quota/core/place.h"
 #include "services/quota/quota_service.h"
 #include "services/rpc/certificate_collector.h"
-#include "services/rpc/client/channel.h"
+#include "services/rpc/client/unretried_channel.h"
 #include "storage/postgres/migrator.h"
 
 namespace muster::musterd {
@@ -306,7 +306,8 @@ bool Process::Secured(const std::string& address) const {
 std::shared_ptr<grpc::Channel> Process::ChannelTo(absl::string_view service,
                                                   const std::string& address) {
   if (options_.services.count(std::string(service)) != 0) return server_->InProcessChannel();
-  return rpc::MakeChannel(address, certificates_ == nullptr ? nullptr : certificates_->ForClient());
+  return rpc::MakeUnretriedChannel(address,
+                                   certificates_ == nullptr ? nullptr : certificates_->ForClient());
 }
 
 absl::Status Process::StartReconciling() {

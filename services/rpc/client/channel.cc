@@ -6,6 +6,8 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "services/common/user_agent.h"
+#include "services/rpc/client/service_config.h"
+#include "services/rpc/client/unretried_channel.h"
 #include "services/trace/client_calls.h"
 
 namespace muster::rpc {
@@ -13,6 +15,26 @@ namespace {
 
 int Milliseconds(absl::Duration duration) {
   return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+// What ServiceConfig() says but for methods.
+constexpr char kNoMethods[] =
+    R"({"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": ""}})";
+
+std::shared_ptr<grpc::Channel> ChannelWith(
+    const char* service_config, const std::string& target,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    absl::Duration longest_reconnect) {
+  grpc::ChannelArguments arguments = ClientArguments();
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(longest_reconnect));
+  arguments.SetServiceConfigJSON(service_config);
+  // A replica that says that it is not serving is passed over where there are others. One that is alone is asked all the same: it says
+  // best what is wrong with it, and serves operators.
+  if (!absl::StartsWith(target, "dns:")) arguments.SetInt(GRPC_ARG_INHIBIT_HEALTH_CHECKING, 1);
+  const bool plain = credentials == nullptr || absl::StartsWith(target, "unix:");
+  return grpc::experimental::CreateCustomChannelWithInterceptors(
+      target, plain ? grpc::InsecureChannelCredentials() : credentials, arguments,
+      trace::ClientCalls());
 }
 
 }  // namespace
@@ -37,12 +59,13 @@ grpc::ChannelArguments ClientArguments() {
 std::shared_ptr<grpc::Channel> MakeChannel(
     const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     absl::Duration longest_reconnect) {
-  grpc::ChannelArguments arguments = ClientArguments();
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(longest_reconnect));
-  const bool plain = credentials == nullptr || absl::StartsWith(target, "unix:");
-  return grpc::experimental::CreateCustomChannelWithInterceptors(
-      target, plain ? grpc::InsecureChannelCredentials() : credentials, arguments,
-      trace::ClientCalls());
+  return ChannelWith(ServiceConfig(), target, credentials, longest_reconnect);
+}
+
+std::shared_ptr<grpc::Channel> MakeUnretriedChannel(
+    const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    absl::Duration longest_reconnect) {
+  return ChannelWith(kNoMethods, target, credentials, longest_reconnect);
 }
 
 void PrepareCall(grpc::ClientContext& context, absl::Time deadline) {

@@ -1,0 +1,218 @@
+// Holds proto/muster/service_config.json against the API: every method is in it, and only what may be repeated is.
+#include <gmock/gmock.h>
+#include <google/protobuf/descriptor.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tests/proto/lint.h"
+
+namespace muster::proto_lint {
+namespace {
+
+using google::protobuf::DescriptorPool;
+using google::protobuf::FileDescriptor;
+using google::protobuf::MethodDescriptor;
+using nlohmann::json;
+
+constexpr char kRegenerate[] =
+    "MUSTER_WRITE_GOLDEN=1 ctest --preset dev -R proto_service_config_test";
+
+// Whether a call that changes something may be sent again when nobody knows whether it was carried out, by a client that has said
+// nothing of itself (no request_id, no etag); and why.
+struct Mutation {
+  bool repeated = false;
+  const char* why = "";
+};
+constexpr char kWhole[] = "says how it should be; the same again changes nothing";
+constexpr char kGeneration[] = "the same generation again gets the same answer";
+
+const std::map<std::string, Mutation>& Mutations() {
+  static const auto& mutations = *new std::map<std::string, Mutation>{
+      {"UpdateCluster", {true, kWhole}},
+      {"BindCluster", {true, kWhole}},
+      {"ApplyNodePool", {true, kWhole}},
+      {"PauseReconfiguration", {true, kWhole}},
+      {"ResumeReconfiguration", {true, kWhole}},
+      {"CancelReconfiguration", {true, kWhole}},
+      {"UpdateNode", {true, kWhole}},
+      {"UpdateZone", {true, kWhole}},
+      {"UpdateInstanceType", {true, kWhole}},
+      {"BatchRegisterMachines", {true, kWhole}},
+      {"SetMachineState", {true, kWhole}},
+      {"UpdateQuota", {true, kWhole}},
+      {"PublishRelease", {true, kWhole}},
+      {"WithdrawRelease", {true, kWhole}},
+      {"EnableRevision", {true, "one that is enabled already is answered as it is"}},
+      {"SyncClaim", {true, kGeneration}},
+      {"BatchSyncClaims", {true, kGeneration}},
+      {"SyncHolding", {true, kGeneration}},
+      {"BatchSyncHoldings", {true, kGeneration}},
+      {"SyncPoolConfiguration", {true, kGeneration}},
+      {"BatchSyncPoolConfigurations", {true, kGeneration}},
+      {"CreateQuota", {false, "the second would be answered ALREADY_EXISTS"}},
+      {"DeleteQuota", {false, "the second would be answered NOT_FOUND, or take a new one"}},
+      {"DeleteNodePool", {false, "the second would be answered NOT_FOUND, or take a new one"}},
+      {"ResizeNodePool", {false, "with remove_machines alone the second lowers the target again"}},
+      {"ReconfigureNodePool", {false, "the second would be refused, or reboot again"}},
+      {"AllowRemovals", {false, "the second would allow again what was used up"}},
+      {"PromoteConfiguration", {false, "the second would be refused, or promote what came since"}},
+      {"RollbackConfiguration", {false, "the second would go back further"}},
+      {"ReportNodes", {false, "the second may come after a later report; agents repeat in order"}},
+      {"SetLogLevel", {false, "it is one replica's: the second may go to another"}},
+  };
+  return mutations;
+}
+
+enum class Kind { kRead, kMutation, kAudit, kWatch };
+
+Kind KindOf(const MethodDescriptor& method) {
+  if (method.server_streaming()) return Kind::kWatch;
+  for (const char* verb : {"Audit", "Compare"}) {
+    if (absl::StartsWith(method.name(), verb)) return Kind::kAudit;
+  }
+  for (const char* verb : {"Get", "List", "Check", "Find", "Explain", "Ping"}) {
+    if (absl::StartsWith(method.name(), verb)) return Kind::kRead;
+  }
+  return Kind::kMutation;
+}
+
+bool HasRequestId(const MethodDescriptor& method) {
+  return method.input_type()->FindFieldByName("request_id") != nullptr;
+}
+
+std::string Text(const char* path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class ServiceConfigTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    google::protobuf::FileDescriptorSet set;
+    std::ifstream in(MUSTER_DESCRIPTORS, std::ios::binary);
+    ASSERT_TRUE(set.ParseFromIstream(&in)) << MUSTER_DESCRIPTORS;
+    std::string error;
+    pool_ = Link(set, &error);
+    ASSERT_NE(pool_, nullptr) << error;
+    for (const auto& name : set.file()) {
+      const FileDescriptor& file = *pool_->FindFileByName(name.name());
+      for (int i = 0; i < file.service_count(); ++i) {
+        for (int j = 0; j < file.service(i)->method_count(); ++j)
+          methods_.push_back(file.service(i)->method(j));
+      }
+    }
+    ASSERT_FALSE(methods_.empty());
+    config_ = json::parse(Text(MUSTER_SERVICE_CONFIG));
+    for (const json& entry : config_.at("methodConfig")) {
+      for (const json& name : entry.at("name")) {
+        const std::string method = absl::StrCat(name.at("service").get<std::string>(), ".",
+                                                name.at("method").get<std::string>());
+        EXPECT_NE(pool_->FindMethodByName(method), nullptr) << method << " is no method";
+        EXPECT_TRUE(entries_.emplace(method, entry).second) << method << " stands there twice";
+      }
+    }
+  }
+
+  std::unique_ptr<DescriptorPool> pool_ = {};
+  std::vector<const MethodDescriptor*> methods_ = {};
+  json config_ = {};
+  std::map<std::string, json> entries_ = {};  // by method
+};
+
+TEST_F(ServiceConfigTest, HasEveryMethod) {
+  for (const MethodDescriptor* method : methods_)
+    EXPECT_EQ(entries_.count(method->full_name()), 1U)
+        << method->full_name() << " is missing in " << MUSTER_SERVICE_CONFIG;
+}
+
+TEST_F(ServiceConfigTest, RepeatsWhatIsSafeToRepeatAndNothingElse) {
+  std::set<std::string> met;
+  for (const MethodDescriptor* method : methods_) {
+    SCOPED_TRACE(method->full_name());
+    bool repeated = KindOf(*method) == Kind::kRead;
+    if (KindOf(*method) == Kind::kMutation) {
+      const auto it = Mutations().find(method->name());
+      ASSERT_NE(it, Mutations().end())
+          << "changes something: say in service_config_test.cc whether it may be repeated";
+      repeated = it->second.repeated;
+      met.insert(method->name());
+    } else {
+      EXPECT_FALSE(HasRequestId(*method)) << "is it a read?";
+    }
+    const auto entry = entries_.find(method->full_name());
+    if (entry == entries_.end()) continue;  // told above
+    EXPECT_EQ(entry->second.contains("retryPolicy"), repeated);
+  }
+  EXPECT_EQ(met.size(), Mutations().size()) << "a mutation there is none of any more";
+}
+
+TEST_F(ServiceConfigTest, GivesEveryCallButWatchesATime) {
+  for (const MethodDescriptor* method : methods_) {
+    const auto entry = entries_.find(method->full_name());
+    if (entry == entries_.end()) continue;
+    EXPECT_EQ(entry->second.contains("timeout"), KindOf(*method) != Kind::kWatch)
+        << method->full_name();
+  }
+}
+
+TEST_F(ServiceConfigTest, RepeatsSlowlyAndWithABudget) {
+  EXPECT_GT(config_.at("retryThrottling").at("maxTokens"), 0);
+  EXPECT_LT(config_.at("retryThrottling").at("tokenRatio"), 0.5);
+  for (const auto& [method, entry] : entries_) {
+    if (!entry.contains("retryPolicy")) continue;
+    const json& policy = entry.at("retryPolicy");
+    EXPECT_EQ(policy.at("retryableStatusCodes"), json::array({"UNAVAILABLE"})) << method;
+    EXPECT_LE(policy.at("maxAttempts"), 5) << method << ": gRPC makes five of more";
+    EXPECT_GE(policy.at("backoffMultiplier"), 1.5) << method;
+  }
+  EXPECT_TRUE(config_.at("loadBalancingConfig").at(0).contains("round_robin"));
+  EXPECT_EQ(config_.at("healthCheckConfig").at("serviceName"), "");
+}
+
+// The page for people.
+std::string Row(const MethodDescriptor& method, const json& entry) {
+  std::string safe = "yes: it reads";
+  if (KindOf(method) == Kind::kAudit) safe = "yes, but it costs much: gRPC does not";
+  if (KindOf(method) == Kind::kWatch)
+    safe = "go on after the last revision: `muster.type.v1.WatchStart`";
+  if (KindOf(method) == Kind::kMutation) {
+    const auto it = Mutations().find(method.name());
+    const Mutation mutation = it == Mutations().end() ? Mutation() : it->second;
+    safe = mutation.repeated      ? absl::StrCat("yes: ", mutation.why)
+           : HasRequestId(method) ? absl::StrCat("with the same `request_id` only: ", mutation.why)
+                                  : absl::StrCat("no: ", mutation.why);
+    if (mutation.repeated && HasRequestId(method))
+      absl::StrAppend(&safe, "; with the same `request_id` it is surely carried out once");
+  }
+  return absl::StrCat("| `", method.service()->name(), ".", method.name(), "` | ",
+                      entry.value("timeout", "none"), " | ",
+                      entry.contains("retryPolicy") ? "yes" : "no", " | ", safe, " |\n");
+}
+
+TEST_F(ServiceConfigTest, IsToldInThePage) {
+  std::string page =
+      "# Which calls are safe to repeat\n\n"
+      "Made by `tests/proto/service_config_test.cc` of the API and "
+      "`proto/muster/service_config.json`. The second column is the "
+      "longest that a\ncall takes with that file; the third says whether gRPC repeats it by itself "
+      "when it was answered UNAVAILABLE, "
+      "up to four times\nin all, within a budget; the last what you may do.\n\n"
+      "| call | deadline | repeated by gRPC | safe to repeat |\n| --- | --- | --- | --- |\n";
+  for (const MethodDescriptor* method : methods_)
+    absl::StrAppend(&page, Row(*method, entries_[method->full_name()]));
+  if (getenv("MUSTER_WRITE_GOLDEN") != nullptr) std::ofstream(MUSTER_CALLS_PAGE) << page;
+  EXPECT_EQ(Text(MUSTER_CALLS_PAGE), page) << kRegenerate;
+}
+
+}  // namespace
+}  // namespace muster::proto_lint
