@@ -1,0 +1,159 @@
+// client ADDRESS: a NodePool from its spec to its end.
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log"
+	"os"
+	"time"
+
+	muster "muster.example/api"
+	lifecycle "muster.example/api/muster/lifecycle/v1"
+	watch "muster.example/api/muster/type/v1"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+const name = "organizations/acme/clusters/example/nodePools/go"
+
+// requestID makes a request safe to repeat: under one id it is carried out once.
+func requestID() string {
+	id := make([]byte, 16)
+	if _, err := rand.Read(id); err != nil {
+		log.Fatal(err)
+	}
+	return hex.EncodeToString(id)
+}
+
+// follow returns once done holds of the pool (nil: it is gone). A watch begins with what the pool is now, so a stream that broke is
+// simply opened again.
+func follow(ctx context.Context, client lifecycle.LifecycleServiceClient, done func(*lifecycle.NodePool) bool) error {
+	for {
+		err := followOnce(ctx, client, done)
+		if status.Code(err) != codes.Unavailable {
+			return err
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+func followOnce(ctx context.Context, client lifecycle.LifecycleServiceClient, done func(*lifecycle.NodePool) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := client.WatchLifecycle(ctx, &lifecycle.WatchLifecycleRequest{
+		NamePrefix: name,
+		Kinds:      []lifecycle.WatchLifecycleRequest_Kind{lifecycle.WatchLifecycleRequest_KIND_NODE_POOL},
+	})
+	if err != nil {
+		return err
+	}
+	var pool *lifecycle.NodePool
+	for {
+		message, err := stream.Recv()
+		if err != nil {
+			return err
+		}
+		if message.Key == name { // a prefix may match others
+			pool = message.GetNodePool()
+		}
+		// Before the snapshot's end the pool may yet come.
+		if pool == nil && message.Type == watch.WatchEventType_WATCH_EVENT_TYPE_SNAPSHOT {
+			continue
+		}
+		if done(pool) {
+			return nil
+		}
+	}
+}
+
+func healthy(pool *lifecycle.NodePool) bool {
+	for _, condition := range pool.GetStatus().GetConditions() {
+		if condition.Type == "AtTarget" && condition.Status == "True" && condition.ObservedGeneration == pool.Generation {
+			fmt.Printf("healthy: %d Nodes\n", pool.Status.CurrentNodes)
+			return true
+		}
+	}
+	return false
+}
+
+// scale asks first whether the quota is enough.
+func scale(ctx context.Context, client lifecycle.LifecycleServiceClient, nodes int64) error {
+	request := &lifecycle.ResizeNodePoolRequest{Name: name, TargetNodes: proto.Int64(nodes), ValidateOnly: true}
+	tried, err := client.ResizeNodePool(ctx, request)
+	if err != nil {
+		return err
+	}
+	if quota := tried.GetPreview().GetQuota(); quota.GetReason() == "Over" {
+		fmt.Printf("over quota: %d Nodes are allowed, %d taken\n", quota.Limit, quota.Held)
+		return nil
+	}
+	request.ValidateOnly = false
+	request.RequestId = requestID()
+	_, err = client.ResizeNodePool(ctx, request)
+	return err
+}
+
+// explain prints what an error says beside its message.
+func explain(err error) {
+	fmt.Println("refused:", status.Code(err), muster.Reason(err))
+	for _, detail := range status.Convert(err).Details() {
+		switch detail := detail.(type) {
+		case *errdetails.QuotaFailure:
+			for _, violation := range detail.Violations {
+				fmt.Println(" ", violation.Subject, violation.Description)
+			}
+		case *errdetails.BadRequest:
+			for _, violation := range detail.FieldViolations {
+				fmt.Println(" ", violation.Field, violation.Description)
+			}
+		}
+	}
+}
+
+func run(ctx context.Context, client lifecycle.LifecycleServiceClient) error {
+	spec := &lifecycle.NodePoolSpec{InstanceType: "gd-8xa100-i128", TargetNodes: proto.Int64(2)}
+	pool := &lifecycle.NodePool{Name: name, Spec: spec}
+	if _, err := client.ApplyNodePool(ctx, &lifecycle.ApplyNodePoolRequest{NodePool: pool}); err != nil {
+		return err
+	}
+	if err := follow(ctx, client, healthy); err != nil {
+		return err
+	}
+	for _, nodes := range []int64{5000, 200000, 3} {
+		if err := scale(ctx, client, nodes); err != nil {
+			explain(err)
+		}
+	}
+	if err := follow(ctx, client, healthy); err != nil {
+		return err
+	}
+	if _, err := client.DeleteNodePool(ctx, &lifecycle.DeleteNodePoolRequest{Name: name, RequestId: requestID()}); err != nil {
+		return err
+	}
+	if err := follow(ctx, client, func(pool *lifecycle.NodePool) bool { return pool == nil }); err != nil {
+		return err
+	}
+	fmt.Println("deleted")
+	return nil
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: client ADDRESS")
+	}
+	connection, err := grpc.Dial(os.Args[1], grpc.WithInsecure(), grpc.WithDefaultServiceConfig(muster.ServiceConfig))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer connection.Close()
+	if err := run(context.Background(), lifecycle.NewLifecycleServiceClient(connection)); err != nil {
+		log.Fatal(err)
+	}
+}
