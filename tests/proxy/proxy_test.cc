@@ -1,0 +1,184 @@
+// One address for services that run apart: deploy/nginx/muster.conf, as it is but for the ports.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <muster/quota/v1/quota_service.grpc.pb.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/time/clock.h"
+#include "services/common/error.h"
+#include "services/rpc/client/calls.h"
+#include "services/rpc/client/channel.h"
+#include "tests/integration/mini_muster.h"
+#include "tests/testing/reserved_port.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::testing {
+namespace {
+
+namespace quota_v1 = quota::v1;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using QuotaStub = quota_v1::QuotaService::Stub;
+
+constexpr absl::Duration kPatience = absl::Seconds(60);
+constexpr size_t kQuota = 1;  // the process with it
+
+class ProxyTest : public ::testing::Test {
+ protected:
+  ProxyTest() : muster_({.processes = {"capacity", "quota", "configuration", "lifecycle"}}) {
+    std::string servers = ReadFile(MUSTER_NGINX);
+    const std::pair<std::string, std::string> addresses[] = {
+        {"127.0.0.1:7600", address()},
+        {"127.0.0.1:7611", muster_.address(3)},
+        {"127.0.0.1:7612", muster_.address(1)},
+        {"127.0.0.1:7613", muster_.address(0)},
+        {"127.0.0.1:7614", muster_.address(2)}};
+    for (const auto& [shown, real] : addresses) {
+      EXPECT_THAT(servers, HasSubstr(shown));
+      servers = absl::StrReplaceAll(servers, {{shown, real}});
+    }
+    std::ofstream(folder_.Path("muster.conf")) << servers;
+    std::ofstream conf(folder_.Path("nginx.conf"));
+    conf << "daemon off; master_process off; pid nginx.pid; error_log stderr;\n"
+         << "events { worker_connections 1024; }\nhttp {\n  access_log off;\n";
+    for (const char* name : {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"})
+      conf << "  " << name << "_temp_path " << name << ";\n";
+    conf << "  include muster.conf;\n}\n";
+    conf.close();
+    nginx_ = std::make_unique<Child>(
+        std::vector<std::string>{"/usr/sbin/nginx", "-p", folder_.path(), "-e", "stderr", "-c",
+                                 folder_.Path("nginx.conf")},
+        folder_.Path("nginx.log"));
+    channel_ = rpc::MakeChannel(address());
+    EXPECT_TRUE(channel_->WaitForConnected(absl::ToChronoTime(absl::Now() + kPatience)))
+        << folder_.Text("nginx.log");
+  }
+  ~ProxyTest() override {
+    if (HasFailure()) std::cerr << muster_.LogEnds() << folder_.Text("nginx.log");
+  }
+
+  std::string address() const { return absl::StrCat("127.0.0.1:", port_.number()); }
+
+  Finished Ctl(std::vector<std::string> words) const {
+    words.insert(words.begin(), {Binary("musterctl"), absl::StrCat("--server=", address())});
+    return RunProgram(words);
+  }
+  // `words` through the proxy, which must succeed.
+  std::string Told(std::vector<std::string> words) const {
+    const Finished run = Ctl(std::move(words));
+    EXPECT_EQ(run.exit_code, 0) << run.output;
+    return run.output;
+  }
+
+  // Until musterctl's output, in a file of the test's, has all that.
+  bool AwaitOutput(const std::string& file, const std::string& text) const {
+    for (const absl::Time give_up = absl::Now() + kPatience; absl::Now() < give_up;) {
+      if (absl::StrContains(folder_.Text(file), text)) return true;
+      absl::SleepFor(absl::Milliseconds(20));
+    }
+    return false;
+  }
+
+  absl::Status AskQuota(const std::string& name) const {
+    const auto stub = quota_v1::QuotaService::NewStub(channel_);
+    quota_v1::GetQuotaRequest request;
+    request.set_name(name);
+    return rpc::Call(kPatience, *stub, &QuotaStub::GetQuota, request).status();
+  }
+
+  MiniMuster muster_;
+  ReservedPort port_;
+  TempFolder folder_;
+  std::unique_ptr<Child> nginx_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+TEST_F(ProxyTest, OneAddressServesAllFourServices) {
+  Told({"apply", "-f", MUSTER_CATALOGUE});
+  Told({"apply", "-f", MUSTER_EXAMPLE});
+  Told({"wait", "nodepool", "example-nodepool"});
+  EXPECT_THAT(Told({"get", "quotas"}), HasSubstr("gd-8xa100-i128"));
+  EXPECT_THAT(Told({"get", "machines", "--state=held"}), HasSubstr("gd-8xa100-i128"));
+  EXPECT_THAT(Told({"get", "configurations"}), HasSubstr("np-"));
+  EXPECT_THAT(Told({"get", "nodes"}), HasSubstr("PRODUCTION"));
+  EXPECT_THAT(Told({"auth", "whoami"}), HasSubstr("local"));
+}
+
+TEST_F(ProxyTest, AWatchIsAStreamThatShowsChangesAsTheyCome) {
+  Told({"apply", "-f", MUSTER_CATALOGUE});
+  Told({"apply", "-f", MUSTER_EXAMPLE});
+  const Child watching({Binary("musterctl"), absl::StrCat("--server=", address()), "get",
+                        "nodepools", "-w", "-o", "yaml"},
+                       folder_.Path("watched"));
+  ASSERT_TRUE(AwaitOutput("watched", "targetNodes: 1\n")) << folder_.Text("watched");
+  Told({"scale", "nodepool", "example-nodepool", "--nodes=3"});
+  EXPECT_TRUE(AwaitOutput("watched", "targetNodes: 3\n")) << folder_.Text("watched");
+  EXPECT_TRUE(AwaitOutput("watched", "currentNodes: 3\n")) << folder_.Text("watched");
+}
+
+TEST_F(ProxyTest, AnErrorComesWithAllItsDetails) {
+  const Finished run = Ctl({"get", "nodepool", "nosuch"});
+  EXPECT_NE(run.exit_code, 0);
+  EXPECT_THAT(run.output, HasSubstr("nosuch"));
+
+  const std::string name = "organizations/acme/quotas/RNO2A~nosuch~default";
+  const absl::Status missing = AskQuota(name);
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(error::DetailOf(missing).has_value()) << missing;
+  EXPECT_EQ(error::DetailOf(missing)->reason, "NOT_FOUND");
+  EXPECT_EQ(error::DetailOf(missing)->resource, name);
+
+  // About as much as an error may have: more than fits where nginx has its own way.
+  using LifecycleStub = lifecycle::v1::LifecycleService::Stub;
+  const auto stub = lifecycle::v1::LifecycleService::NewStub(channel_);
+  lifecycle::v1::ApplyNodePoolRequest request;
+  request.mutable_node_pool()->set_name("organizations/acme/clusters/example/nodePools/wrong");
+  for (int i = 0; i < 60; ++i) {
+    const std::string key = absl::StrCat(std::string(100, '!'), i);
+    (*request.mutable_node_pool()->mutable_spec()->mutable_node_labels())[key] = "x";
+  }
+  const absl::Status wrong =
+      rpc::Call(kPatience, *stub, &LifecycleStub::ApplyNodePool, request).status();
+  EXPECT_EQ(wrong.code(), absl::StatusCode::kInvalidArgument) << wrong;
+  const error::Detail detail = error::DetailOf(wrong).value_or(error::Detail());
+  size_t bytes = 0;
+  for (const auto& field : detail.fields) bytes += field.field.size() + field.description.size();
+  EXPECT_GT(bytes, 3000U) << wrong;
+}
+
+TEST_F(ProxyTest, AServiceThatIsAwayIsUnavailableAndTheOthersGoOn) {
+  Told({"apply", "-f", MUSTER_CATALOGUE});
+  const std::string name = "organizations/acme/quotas/RNO2A~gd-8xa100-i128~default";
+  EXPECT_TRUE(AskQuota(name).ok());
+  muster_.Kill(kQuota);
+  EXPECT_EQ(AskQuota(name).code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Told({"get", "clusters"}), HasSubstr("example"));
+  muster_.Start();
+  absl::Status again = absl::UnavailableError("");
+  for (const absl::Time give_up = absl::Now() + kPatience;
+       absl::IsUnavailable(again) && absl::Now() < give_up;) {
+    again = AskQuota(name);
+  }
+  EXPECT_TRUE(again.ok()) << again;
+}
+
+TEST_F(ProxyTest, WhatIsServedNowhereIsUnimplementedAndHealthChecksAreNoObstacle) {
+  EXPECT_NE(Ctl({"debug", "log-level", absl::StrCat("--operator-server=", address())}).exit_code,
+            0);
+  // By such a name a channel asks for health.
+  channel_ = rpc::MakeChannel(absl::StrCat("dns:///", address()));
+  EXPECT_EQ(AskQuota("organizations/acme/quotas/RNO2A~nosuch~default").code(),
+            absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace muster::testing
