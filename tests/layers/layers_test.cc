@@ -92,6 +92,7 @@ constexpr Broken kBroken[] = {
     {"services/musterctl/top/x.cc", "<iostream>", "pure"},
     {"services/fleetsim/x.cc", "\"services/capacity/core/state.h\"", "client"},
     {"services/fleetsim/x.cc", "<yaml-cpp/yaml.h>", "client"},
+    {"deploy/clients/cpp/x.cc", "\"services/rpc/client/channel.h\"", "by itself"},
     {"services/kubernetes/x.cc", "\"storage/postgres/lane.h\"", "client"},
     {"services/quota/x.cc", "\"tests/testing/test_database.h\"", "layer 4"},
     {"services/quota/x.cc", "<gtest/gtest.h>", "layer 4"},

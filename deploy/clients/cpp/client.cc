@@ -14,7 +14,7 @@
 #include <thread>
 
 #include "muster/lifecycle/v1/lifecycle_service.grpc.pb.h"
-#include "service_config.h"
+#include "muster/service_config.h"
 
 namespace {
 
