@@ -26,48 +26,27 @@ using nlohmann::json;
 constexpr char kRegenerate[] =
     "MUSTER_WRITE_GOLDEN=1 ctest --preset dev -R proto_service_config_test";
 
-// Whether a call that changes something may be sent again when nobody knows whether it was carried out, by a client that has said
-// nothing of itself (no request_id, no etag); and why.
+// Whether a call that changes something and takes no request_id may be sent again when nobody knows whether it was carried out; and why.
+// What takes a request_id is never repeated by gRPC, which does not know whether it was given: without one, what comes a second time may
+// undo what somebody else did in between. Under one its sender may repeat it, after UNKNOWN too.
 struct Mutation {
   bool repeated = false;
   const char* why = "";
 };
-constexpr char kWhole[] = "says how it should be; the same again changes nothing";
 constexpr char kGeneration[] = "the same generation again gets the same answer";
 
 const std::map<std::string, Mutation>& Mutations() {
   static const auto& mutations = *new std::map<std::string, Mutation>{
-      {"UpdateCluster", {true, kWhole}},
-      {"BindCluster", {true, kWhole}},
-      {"ApplyNodePool", {true, kWhole}},
-      {"PauseReconfiguration", {true, kWhole}},
-      {"ResumeReconfiguration", {true, kWhole}},
-      {"CancelReconfiguration", {true, kWhole}},
-      {"UpdateNode", {true, kWhole}},
-      {"UpdateZone", {true, kWhole}},
-      {"UpdateInstanceType", {true, kWhole}},
-      {"BatchRegisterMachines", {true, kWhole}},
-      {"SetMachineState", {true, kWhole}},
-      {"UpdateQuota", {true, kWhole}},
-      {"PublishRelease", {true, kWhole}},
-      {"WithdrawRelease", {true, kWhole}},
-      {"EnableRevision", {true, "one that is enabled already is answered as it is"}},
+      {"ApplyNodePool",
+       {true, "says how the pool should be; send the `etag` where others write the spec too"}},
       {"SyncClaim", {true, kGeneration}},
       {"BatchSyncClaims", {true, kGeneration}},
       {"SyncHolding", {true, kGeneration}},
       {"BatchSyncHoldings", {true, kGeneration}},
       {"SyncPoolConfiguration", {true, kGeneration}},
       {"BatchSyncPoolConfigurations", {true, kGeneration}},
-      {"CreateQuota", {false, "the second would be answered ALREADY_EXISTS"}},
-      {"DeleteQuota", {false, "the second would be answered NOT_FOUND, or take a new one"}},
-      {"DeleteNodePool", {false, "the second would be answered NOT_FOUND, or take a new one"}},
-      {"ResizeNodePool", {false, "with remove_machines alone the second lowers the target again"}},
-      {"ReconfigureNodePool", {false, "the second would be refused, or reboot again"}},
-      {"AllowRemovals", {false, "the second would allow again what was used up"}},
-      {"PromoteConfiguration", {false, "the second would be refused, or promote what came since"}},
-      {"RollbackConfiguration", {false, "the second would go back further"}},
       {"ReportNodes", {false, "the second may come after a later report; agents repeat in order"}},
-      {"SetLogLevel", {false, "it is one replica's: the second may go to another"}},
+      {"SetLogLevel", {false, "it is one replica's, and the second may go to another"}},
   };
   return mutations;
 }
@@ -140,20 +119,21 @@ TEST_F(ServiceConfigTest, RepeatsWhatIsSafeToRepeatAndNothingElse) {
   for (const MethodDescriptor* method : methods_) {
     SCOPED_TRACE(method->full_name());
     bool repeated = KindOf(*method) == Kind::kRead;
-    if (KindOf(*method) == Kind::kMutation) {
+    if (KindOf(*method) != Kind::kMutation) {
+      EXPECT_FALSE(HasRequestId(*method)) << "is it a read?";
+    } else if (!HasRequestId(*method)) {
       const auto it = Mutations().find(method->name());
       ASSERT_NE(it, Mutations().end())
           << "changes something: say in service_config_test.cc whether it may be repeated";
       repeated = it->second.repeated;
       met.insert(method->name());
-    } else {
-      EXPECT_FALSE(HasRequestId(*method)) << "is it a read?";
     }
     const auto entry = entries_.find(method->full_name());
     if (entry == entries_.end()) continue;  // told above
     EXPECT_EQ(entry->second.contains("retryPolicy"), repeated);
   }
-  EXPECT_EQ(met.size(), Mutations().size()) << "a mutation there is none of any more";
+  EXPECT_EQ(met.size(), Mutations().size())
+      << "one there is none of, or that takes a request_id by now";
 }
 
 TEST_F(ServiceConfigTest, GivesEveryCallButWatchesATime) {
@@ -185,15 +165,10 @@ std::string Row(const MethodDescriptor& method, const json& entry) {
   if (KindOf(method) == Kind::kAudit) safe = "yes, but it costs much: gRPC does not";
   if (KindOf(method) == Kind::kWatch)
     safe = "go on after the last revision: `muster.type.v1.WatchStart`";
-  if (KindOf(method) == Kind::kMutation) {
-    const auto it = Mutations().find(method.name());
-    const Mutation mutation = it == Mutations().end() ? Mutation() : it->second;
-    safe = mutation.repeated      ? absl::StrCat("yes: ", mutation.why)
-           : HasRequestId(method) ? absl::StrCat("with the same `request_id` only: ", mutation.why)
-                                  : absl::StrCat("no: ", mutation.why);
-    if (mutation.repeated && HasRequestId(method))
-      absl::StrAppend(&safe, "; with the same `request_id` it is surely carried out once");
-  }
+  if (KindOf(method) == Kind::kMutation && HasRequestId(method))
+    safe = "with the same `request_id`: it is then carried out once";
+  if (const auto it = Mutations().find(method.name()); it != Mutations().end())
+    safe = absl::StrCat(it->second.repeated ? "yes: " : "no: ", it->second.why);
   return absl::StrCat("| `", method.service()->name(), ".", method.name(), "` | ",
                       entry.value("timeout", "none"), " | ",
                       entry.contains("retryPolicy") ? "yes" : "no", " | ", safe, " |\n");

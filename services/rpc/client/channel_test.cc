@@ -38,11 +38,11 @@ class FailingServer final : public v1::QuotaService::Service {
   grpc::Status GetQuota(grpc::ServerContext*, const v1::GetQuotaRequest*, v1::Quota*) override {
     return Next();
   }
-  grpc::Status UpdateQuota(grpc::ServerContext*, const v1::UpdateQuotaRequest*,
-                           v1::Quota*) override {
+  grpc::Status SyncHolding(grpc::ServerContext*, const v1::SyncHoldingRequest*,
+                           v1::SyncHoldingResponse*) override {
     return Next();
   }
-  grpc::Status CreateQuota(grpc::ServerContext*, const v1::CreateQuotaRequest*,
+  grpc::Status UpdateQuota(grpc::ServerContext*, const v1::UpdateQuotaRequest*,
                            v1::Quota*) override {
     return Next();
   }
@@ -72,7 +72,7 @@ TEST(ChannelTest, RepeatsWhatIsSafeToRepeat) {
   EXPECT_TRUE(Call(kLong, *stub, &Stub::GetQuota, v1::GetQuotaRequest()).ok());
   EXPECT_EQ(server.calls, 2);
   server.failures = 1;
-  EXPECT_TRUE(Call(kLong, *stub, &Stub::UpdateQuota, v1::UpdateQuotaRequest()).ok());
+  EXPECT_TRUE(Call(kLong, *stub, &Stub::SyncHolding, v1::SyncHoldingRequest()).ok());
   EXPECT_EQ(server.calls, 4);
 }
 
@@ -103,7 +103,7 @@ TEST(ChannelTest, RepeatsNothingElse) {
   FailingServer server;
   const auto stub = v1::QuotaService::NewStub(MakeChannel(server.address()));
   server.failures = 1;
-  EXPECT_EQ(Call(kLong, *stub, &Stub::CreateQuota, v1::CreateQuotaRequest()).status(),
+  EXPECT_EQ(Call(kLong, *stub, &Stub::UpdateQuota, v1::UpdateQuotaRequest()).status(),
             absl::UnavailableError("away"));
   EXPECT_EQ(server.calls, 1);
   server.failures = 1;
