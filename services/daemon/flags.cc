@@ -1,5 +1,6 @@
 #include "services/daemon/flags.h"
 
+#include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/flags/usage_config.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/build_info.h"
 #include "services/common/error.h"
 
 ABSL_FLAG(
@@ -35,6 +37,25 @@ ABSL_FLAG(double, trace_sample, 1,
 
 namespace muster::daemon {
 
+std::string VersionText() {
+  return absl::StrCat(program_invocation_short_name, " ", build_info::kVersion, ", commit ",
+                      build_info::kCommit, ", ", build_info::kBuildType, " build\n");
+}
+
+std::string FilesAndEnvironment(absl::string_view flag_file) {
+  return absl::StrCat(
+      "\nFiles: --flagfile=FILE reads flags from a file (packages: ", flag_file,
+      "): one --flag=value a line, lines that begin with # say nothing; a flag beside it on the "
+      "command line counts if it comes later. `check-config FILE` says what is wrong with one. The "
+      "files of TLS, tokens, policy and log level are read again as their flags say.\n"
+      "\nEnvironment: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, as systemd sets them: it is "
+      "told READY=1, WATCHDOG=1 and STOPPING=1. RUNTIME_DIRECTORY, TMPDIR: where copies of the TLS "
+      "files that are in use lie (else /tmp). Nothing else is read from the environment, unless "
+      "--fromenv=FLAG,... names flags: then FLAGS_<name>.\n"
+      "\nUnits: a flag whose default ends with h, m or s is a duration (500ms, 30s, 1h30m); a "
+      "number's unit is said with its flag.\n");
+}
+
 void ShowInHelp(const std::string& folder) {
   absl::FlagsUsageConfig config;
   config.contains_help_flags = [folder](absl::string_view file) {
@@ -42,6 +63,11 @@ void ShowInHelp(const std::string& folder) {
            absl::StrContains(file, "services/tls/");
   };
   config.contains_helpshort_flags = config.contains_help_flags;
+  config.version_string = &VersionText;
+  config.normalize_filename = [](absl::string_view file) {
+    const size_t ours = file.find("services/");
+    return std::string(ours == absl::string_view::npos ? file : file.substr(ours));
+  };
   absl::SetFlagsUsageConfig(config);
 }
 

@@ -3,12 +3,19 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "services/daemon/daemon.h"
 
 namespace muster::daemon {
 
 // The command line's, checked. INVALID_ARGUMENT with every fault, naming the flag and what is allowed.
 absl::StatusOr<Options> OptionsFromFlags();
+
+// What was built, from what, and how: `musterd 0.1.0, commit 4690229c1a2b, Release build`, and a new line.
+std::string VersionText();
+
+// For the end of a program's usage: what it reads beside its command line. `flag_file`: where packages keep its flags.
+std::string FilesAndEnvironment(absl::string_view flag_file);
 
 // `--help` shows these flags and those that are defined in files below `folder`, e.g. `services/musterd/`.
 void ShowInHelp(const std::string& folder);

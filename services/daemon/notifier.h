@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace muster::daemon {
+
+// Talks to systemd as sd_notify(3) does: datagrams to the unix socket that $NOTIFY_SOCKET names. Without one, says nothing.
+// Thread-safe.
+class Notifier {
+ public:
+  // `socket`: a path, or `@name` in the abstract namespace; empty: nobody listens.
+  explicit Notifier(std::string socket, absl::Duration watchdog = absl::ZeroDuration())
+      : socket_(std::move(socket)), watchdog_(watchdog) {}
+  // $NOTIFY_SOCKET, $WATCHDOG_USEC and $WATCHDOG_PID.
+  static Notifier FromEnvironment();
+
+  // E.g. `READY=1`. False: nobody was told.
+  bool Tell(absl::string_view state) const;
+
+  // How often at least a sign of life is expected (`WATCHDOG=1`); 0: never.
+  absl::Duration watchdog() const { return watchdog_; }
+
+ private:
+  std::string socket_;
+  absl::Duration watchdog_;
+};
+
+}  // namespace muster::daemon
