@@ -43,17 +43,20 @@ std::string VersionText() {
 }
 
 std::string FilesAndEnvironment(absl::string_view flag_file) {
-  return absl::StrCat(
-      "\nFiles: --flagfile=FILE reads flags from a file (packages: ", flag_file,
-      "): one --flag=value a line, lines that begin with # say nothing; a flag beside it on the "
-      "command line counts if it comes later. `check-config FILE` says what is wrong with one. The "
-      "files of TLS, tokens, policy and log level are read again as their flags say.\n"
-      "\nEnvironment: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, as systemd sets them: it is "
-      "told READY=1, WATCHDOG=1 and STOPPING=1. RUNTIME_DIRECTORY, TMPDIR: where copies of the TLS "
-      "files that are in use lie (else /tmp). Nothing else is read from the environment, unless "
-      "--fromenv=FLAG,... names flags: then FLAGS_<name>.\n"
-      "\nUnits: a flag whose default ends with h, m or s is a duration (500ms, 30s, 1h30m); a "
-      "number's unit is said with its flag.\n");
+  return absl::StrCat("\nFiles: --flagfile=FILE reads flags from a file (packages: ", flag_file,
+                      R"().
+One --flag=value a line; lines that begin with # say nothing. What comes later on
+the command line counts. `check-config FILE` says what is wrong with one. The files
+that flags name are read again as the flags say.
+
+Environment: NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID, as systemd sets them: it
+is told READY=1, WATCHDOG=1 and STOPPING=1. RUNTIME_DIRECTORY, TMPDIR: where copies
+of the TLS files that are in use lie (else /tmp). No flag is read from there, unless
+--fromenv=NAME,... says so: then FLAGS_NAME.
+
+Units: where the default ends with h, m or s it is a duration (500ms, 30s, 1h30m);
+a number's unit is said with its flag.
+)");
 }
 
 void ShowInHelp(const std::string& folder) {

@@ -7,13 +7,32 @@
 
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "services/common/status_macros.h"
 #include "services/daemon/daemon.h"
+#include "services/daemon/flag_file.h"
 #include "services/daemon/flags.h"
 #include "services/kubernetes/options.h"
 #include "services/kubernetes/process.h"
 
 namespace {
+
+constexpr char kUsage[] =
+    R"(Mirrors one cluster's NodePools, Nodes and Pods to Muster and Muster's answers back.
+
+  muster-kubernetes --organization=... --cluster=... --zone=... --server=... [--kubeconfig=...]
+                                     ends with 1 when it loses its lease: run it under something that restarts it
+  muster-kubernetes check-config FILE...  says all that is wrong with files of flags; exit code 0 or 1
+  muster-kubernetes version          release, commit and build
+)";
+
+// What is wrong with the flags, and with the files that they name.
+absl::Status CheckFlags() {
+  RETURN_IF_ERROR(muster::daemon::OptionsFromFlags().status());
+  ASSIGN_OR_RETURN(const auto options, muster::kubernetes::OptionsFromFlags());
+  return muster::tls::CertificateFiles::CreateIfAny(options.tls).status();
+}
 
 int Fail(const absl::Status& status) {
   std::cerr << "muster-kubernetes: " << status.message() << "\n";
@@ -41,14 +60,20 @@ int Run(muster::daemon::Daemon& daemon) {
 int main(int argc, char** argv) {
   muster::daemon::Daemon::BlockSignals();
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  absl::SetProgramUsageMessage(
-      "Mirrors one cluster's NodePools, Nodes and Pods to Muster and Muster's answers back: "
-      "muster-kubernetes --organization=... --cluster=... --zone=... --server=... "
-      "[--kubeconfig=...]. Ends with 1 when it loses its lease: run it under something that "
-      "restarts it.");
+  absl::SetProgramUsageMessage(absl::StrCat(
+      kUsage, muster::daemon::FilesAndEnvironment("/etc/muster/muster-kubernetes.flags"),
+      "In a Pod without --kubeconfig: KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT.\n"));
   muster::daemon::ShowInHelp("services/kubernetes/");
-  if (absl::ParseCommandLine(argc, argv).size() > 1) {
-    std::cerr << absl::ProgramUsageMessage() << "\nmuster-kubernetes --help shows all flags.\n";
+  const std::vector<char*> words = absl::ParseCommandLine(argc, argv);
+  const absl::string_view verb = words.size() > 1 ? words[1] : "";
+  if (verb == "version" && words.size() == 2) {
+    std::cout << muster::daemon::VersionText();
+    return 0;
+  }
+  if (verb == "check-config")
+    return muster::daemon::CheckConfig({words.begin() + 2, words.end()}, CheckFlags, std::cout);
+  if (words.size() > 1) {
+    std::cerr << kUsage << "\nmuster-kubernetes --help shows all flags.\n";
     return 2;
   }
   const auto options = muster::daemon::OptionsFromFlags();

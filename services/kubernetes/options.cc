@@ -73,10 +73,10 @@ ABSL_FLAG(absl::Duration, lease_retry_period, absl::Seconds(2),
           "Between renewals, and between attempts to take the Lease; at least 100ms.");
 ABSL_FLAG(std::string, metrics_listen, "127.0.0.1:7604",
           "host:port that /metrics is served on over HTTP; port 0 picks a free one.");
-ABSL_FLAG(
-    std::string, health_listen, "127.0.0.1:7605",
-    "host:port of grpc.health.v1: service \"\" (alive), service \"ready\" (waits for the Lease, "
-    "or leads and has seen both sides); port 0 picks a free one.");
+ABSL_FLAG(std::string, health_listen, "127.0.0.1:7605",
+          "host:port of grpc.health.v1: service \"\" and \"live\" (alive), service \"ready\" "
+          "(waits for the Lease, "
+          "or leads and has seen both sides); port 0 picks a free one.");
 ABSL_FLAG(std::string, port_file, "",
           "File that the ports are written to: `metrics <port>` and `health <port>`, a line each. "
           "Empty: none.");

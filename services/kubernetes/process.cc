@@ -8,12 +8,17 @@
 #include "services/common/log.h"
 #include "services/common/status_macros.h"
 #include "services/rpc/certificate_collector.h"
+#include "services/rpc/client/health.h"
 
 namespace muster::kubernetes {
 namespace {
 
 constexpr char kReady[] = "ready";
+constexpr char kLive[] = "live";  // as musterd's; "" is the same
 constexpr absl::Duration kReadinessPoll = absl::Milliseconds(500);
+// How often, in polls, the server is asked whether it answers, and how long it may take.
+constexpr int kPollsBetweenCalls = 10;
+constexpr absl::Duration kAnswerPatience = absl::Seconds(10);
 
 }  // namespace
 
@@ -36,9 +41,12 @@ absl::Status Process::Open() {
   server.drain_delay = absl::ZeroDuration();
   ASSIGN_OR_RETURN(server_, rpc::Server::Create(std::move(server)));
   RETURN_IF_ERROR(server_->Start());
-  server_->SetServing("", true);
   ASSIGN_OR_RETURN(metrics_endpoint_,
                    rpc::MetricsEndpoint::Create(metrics_, options_.metrics_listen));
+  life_ = std::make_unique<daemon::Life>(daemon::Life::Options{.on_change = [this](bool alive) {
+    for (const char* name : {"", kLive}) server_->SetServing(name, alive);
+  }});
+  life_->Look();
   follower_ = std::thread([this] { FollowReadiness(); });
   log::Info("muster-kubernetes runs", {{"organization", options_.adapter.organization},
                                        {"cluster", options_.adapter.cluster},
@@ -63,9 +71,19 @@ absl::Status Process::WritePortFile() const {
 }
 
 void Process::FollowReadiness() {
+  int polls = 0;
+  bool answers = true;
   do {
-    server_->SetServing(kReady, adapter_->ready());
+    const bool ready = adapter_->ready();
+    server_->SetServing(kReady, ready);
+    if (polls++ % kPollsBetweenCalls == 0) answers = Answers();
+    if (answers) life_->Beat(ready);
   } while (stopper_.Sleep(kReadinessPoll));
+}
+
+bool Process::Answers() const {
+  return rpc::AskHealth(server_->InProcessChannel(), "", kAnswerPatience) !=
+         rpc::HealthAnswer::kNone;
 }
 
 absl::Status Process::Run() { return adapter_->Run(); }
@@ -75,6 +93,7 @@ void Process::Stop() { adapter_->Stop(); }
 Process::~Process() {
   stopper_.Stop();
   if (follower_.joinable()) follower_.join();
+  if (life_ != nullptr) life_->Stop();
   if (server_ != nullptr) server_->Shutdown();
 }
 

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "services/common/stopper.h"
+#include "services/daemon/life.h"
 #include "services/kubernetes/adapter.h"
 #include "services/kubernetes/options.h"
 #include "services/rpc/metrics.h"
@@ -29,8 +30,10 @@ class Process {
   explicit Process(Options options) : options_(std::move(options)) {}
   absl::Status Open();
   absl::Status WritePortFile() const;
-  // Tells health what the adapter says of itself, until Stop.
+  // Tells health what the adapter says of itself, and gives signs of life, until Stop.
   void FollowReadiness();
+  // Whether the server's threads answer.
+  bool Answers() const;
 
   const Options options_;
   std::unique_ptr<tls::CertificateFiles> certificates_;  // null: plain text
@@ -39,6 +42,7 @@ class Process {
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::MetricsEndpoint> metrics_endpoint_;
   Stopper stopper_;
+  std::unique_ptr<daemon::Life> life_;
   std::thread follower_;
 };
 

@@ -39,6 +39,12 @@ ABSL_FLAG(
     "comparisons and reflection, which are as dear as the state is large. Whoever reaches it "
     "may ask for them: keep it on loopback, or behind a network of the operators' own. Port 0 "
     "picks a free one.");
+ABSL_FLAG(
+    std::string, health_listen, "",
+    "host:port of grpc.health.v1 alone, in plain text, for probes that cannot speak TLS (a "
+    "kubelet's): service \"live\" (restart it when that is not SERVING), service \"\" (ready: its "
+    "database is there; send it calls). The other listeners answer the same. Port 0 picks a free "
+    "one. Empty: none.");
 ABSL_FLAG(bool, allow_plaintext, false,
           "Takes calls in plain text, from callers without a name, also where others than this "
           "machine reach --listen or "
@@ -98,11 +104,11 @@ ABSL_FLAG(std::vector<std::string>, page_hosts, {},
           "Names that the page is reached by beside addresses and `localhost`, e.g. the proxy's: "
           "requests under any other are refused, so that no other site's script reads the page in "
           "an operator's browser.");
-ABSL_FLAG(
-    std::string, port_file, "",
-    "File that the ports are written to once the server takes calls: `grpc <port>`, "
-    "`metrics <port>`, `operator <port>` and, where there is one, `page <port>`, a line each. "
-    "Empty: none.");
+ABSL_FLAG(std::string, port_file, "",
+          "File that the ports are written to once the server takes calls: `grpc <port>`, "
+          "`metrics <port>`, `operator <port>` and, where there is one, `page <port>` and "
+          "`health <port>`, a line each. "
+          "Empty: none.");
 ABSL_FLAG(std::string, db_conninfo, "",
           "libpq connection string of the database, without user for `serve` (each service "
           "connects as muster_<service>) and with an "
@@ -265,6 +271,7 @@ void CheckAddresses(const ServeOptions& options, Faults& faults) {
   guarded("--listen", options.listen);
   guarded("--operator_listen", options.operator_listen);
   if (!options.page_listen.empty()) required("--page_listen", options.page_listen);
+  if (!options.health_listen.empty()) required("--health_listen", options.health_listen);
   if (options.services.count("lifecycle") == 0) return;
   const auto peer = [&](absl::string_view service, absl::string_view flag,
                         const std::string& value) {
@@ -385,6 +392,7 @@ absl::StatusOr<ServeOptions> ServeOptionsFromFlags() {
   options.listen = absl::GetFlag(FLAGS_listen);
   options.metrics_listen = absl::GetFlag(FLAGS_metrics_listen);
   options.operator_listen = absl::GetFlag(FLAGS_operator_listen);
+  options.health_listen = absl::GetFlag(FLAGS_health_listen);
   ASSIGN_OR_RETURN(options.tls, tls::FilesFromFlags(tls::Use::kServer));
   options.allow_plaintext = absl::GetFlag(FLAGS_allow_plaintext);
   options.policy_file = absl::GetFlag(FLAGS_policy_file);

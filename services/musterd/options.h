@@ -26,6 +26,7 @@ struct ServeOptions {
   std::string listen = {};
   std::string metrics_listen = {};
   std::string operator_listen = {};
+  std::string health_listen = {};      // empty: none
   std::optional<tls::Files> tls = {};  // nullopt: plain text
   bool allow_plaintext = false;        // beyond this machine, too
   std::string policy_file = {};        // empty: who is let in in plain text may do everything

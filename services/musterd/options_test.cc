@@ -97,6 +97,7 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.listen = "7600";
   options.operator_listen = "loopback";
   options.page_listen = "7605";
+  options.health_listen = "7606";
   options.conninfo = "";
   options.lifecycle.resync_interval = absl::ZeroDuration();
   options.quota.released_keep = absl::Minutes(59);
@@ -113,10 +114,11 @@ TEST(Options, EveryFaultIsNamedByItsFlag) {
   options.quota.metrics_organizations = 1001;
   const absl::Status status = Validate(options);
   for (const char* flag :
-       {"--services", "--listen", "--operator_listen", "--page_listen", "--db_conninfo",
-        "--resync_interval", "--released_keep", "--request_keep", "--gang_keep", "--drain_delay",
-        "--preemption_notice", "--preemption_end", "--orphan_interval", "--orphan_grace",
-        "--orphan_releases", "--orphan_mass_percent", "--event_keep", "--metrics_organizations"}) {
+       {"--services", "--listen", "--operator_listen", "--page_listen", "--health_listen",
+        "--db_conninfo", "--resync_interval", "--released_keep", "--request_keep", "--gang_keep",
+        "--drain_delay", "--preemption_notice", "--preemption_end", "--orphan_interval",
+        "--orphan_grace", "--orphan_releases", "--orphan_mass_percent", "--event_keep",
+        "--metrics_organizations"}) {
     EXPECT_THAT(status, HasFieldViolation(flag));
   }
   options.services.clear();

@@ -4,10 +4,7 @@
 #include <muster/configuration/v1/configuration_service.grpc.pb.h>
 #include <muster/lifecycle/v1/lifecycle_service.grpc.pb.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
-#include <signal.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <fstream>
 #include <utility>
 
@@ -37,10 +34,6 @@
 
 namespace muster::musterd {
 namespace {
-
-// How often health is told what the lanes know; together with the lanes' poll of 1 s readiness
-// follows Postgres within 5 s.
-constexpr std::chrono::milliseconds kReadinessInterval{250};
 
 // As dear as the state is large: for operators.
 constexpr const char* kOperatorsOnly[] = {"/muster.capacity.v1.CapacityService/AuditCapacity",
@@ -95,12 +88,13 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
   process->FollowPolicy();
   RETURN_IF_ERROR(process->StartReconciling());
   RETURN_IF_ERROR(process->StartPage());
-  process->readiness_ = std::thread([raw = process.get()] { raw->FollowReadiness(); });
-  process->WatchListener();
+  RETURN_IF_ERROR(process->StartHealthServer());
+  process->FollowVitalSigns();
   RETURN_IF_ERROR(process->WritePortFile());
   log::Info("serving", {{"port", process->port()},
                         {"metrics_port", process->metrics_port()},
                         {"operator_port", process->operator_port()},
+                        {"health_port", process->health_port()},
                         {"page_port", process->page_port()}});
   return process;
 }
@@ -108,14 +102,14 @@ absl::StatusOr<std::unique_ptr<Process>> Process::Start(const ServeOptions& opti
 void Process::Shutdown() {
   if (stopping_.exchange(true)) return;
   if (policy_ != nullptr) policy_->Stop();
-  listener_watch_.reset();
-  if (readiness_.joinable()) readiness_.join();
+  if (vital_signs_ != nullptr) vital_signs_->Stop();
   page_.reset();
   if (lifecycle_ != nullptr) lifecycle_->StopReconciling();
   if (operator_server_ != nullptr) operator_server_->Shutdown();
   if (server_ != nullptr) server_->Shutdown();
   for (const ServicePart& part : parts_) part.stop();
   database_metrics_->StopWatching();
+  if (health_server_ != nullptr) health_server_->Shutdown();
   log::Info("stopped");
 }
 
@@ -293,6 +287,15 @@ absl::Status Process::StartOperatorServer() {
   return operator_server_->Start();
 }
 
+absl::Status Process::StartHealthServer() {
+  if (options_.health_listen.empty()) return absl::OkStatus();
+  rpc::ServerOptions server{.addresses = {options_.health_listen}, .metrics = &metrics_};
+  // Reflection (of nothing but health) stays: gRPC starts no server without a service that is its own or ours.
+  server.drain_delay = absl::ZeroDuration();
+  ASSIGN_OR_RETURN(health_server_, rpc::Server::Create(std::move(server)));
+  return health_server_->Start();
+}
+
 std::shared_ptr<grpc::ServerCredentials> Process::ServerCredentials(const std::string& address,
                                                                     bool names_optional) const {
   return Secured(address) ? certificates_->ForServer(names_optional) : nullptr;
@@ -368,6 +371,7 @@ absl::Status Process::WritePortFile() const {
   file << "grpc " << port() << "\nmetrics " << metrics_port() << "\noperator " << operator_port()
        << "\n";
   if (page_ != nullptr) file << "page " << page_port() << "\n";
+  if (health_server_ != nullptr) file << "health " << health_port() << "\n";
   file.close();
   if (std::rename(draft.c_str(), options_.port_file.c_str()) != 0) {
     return error::InvalidField("--port_file",
@@ -376,54 +380,22 @@ absl::Status Process::WritePortFile() const {
   return absl::OkStatus();
 }
 
-void Process::WatchListener() {
-  rpc::ListenerWatch::Options watch;
-  watch.address = OwnAddress(options_.listen, port());
+void Process::FollowVitalSigns() {
+  const std::vector<std::string> whole = {access::v1::AccessService::service_full_name(),
+                                          history::v1::HistoryService::service_full_name()};
+  VitalSigns::Options signs{.servers = {{server_.get(), whole}, {operator_server_.get(), whole}},
+                            .parts = &parts_};
+  signs.servers.back().whole.push_back(debug::v1::DebugService::service_full_name());
+  if (health_server_ != nullptr) signs.servers.push_back({health_server_.get()});
+  signs.listener.address = OwnAddress(options_.listen, port());
   if (Secured(options_.listen)) {
-    watch.credentials = certificates_->ForOwnServer();
+    signs.listener.credentials = certificates_->ForOwnServer();
     // Then no connection is made, and those that stand go on: no reason to end them.
-    watch.excused = [this] { return certificates_->stats().identity.expires <= absl::Now(); };
+    signs.listener.excused = [this] {
+      return certificates_->stats().identity.expires <= absl::Now();
+    };
   }
-  watch.on_dead = [this](const std::string& what) {
-    {
-      MutexLock lock(failure_mutex_);
-      failure_ = absl::StrCat("The listener is dead: ", what, ".");
-    }
-    log::Error("the listener is dead; the process ends, to be started anew", {{"error", what}});
-    kill(getpid(), SIGTERM);
-  };
-  listener_watch_ = std::make_unique<rpc::ListenerWatch>(std::move(watch));
-}
-
-std::string Process::failure() const {
-  MutexLock lock(failure_mutex_);
-  return failure_;
-}
-
-void Process::LookAtFiles() {
-  if (FileReserve::CanOpen() || !files_.Release()) return;
-  log::Error("no file can be opened any more: clients have taken all that the limit allows",
-             {{"given_back", kReservedFiles}});
-}
-
-void Process::FollowReadiness() {
-  while (!stopping_) {
-    LookAtFiles();
-    bool all = true;
-    for (const ServicePart& part : parts_) {
-      const bool ready = part.ready();
-      all = all && ready;
-      for (rpc::Server* server : {server_.get(), operator_server_.get()})
-        server->SetServing(part.rpc.name, ready);
-    }
-    for (rpc::Server* server : {server_.get(), operator_server_.get()}) {
-      for (const char* name : {"", access::v1::AccessService::service_full_name(),
-                               history::v1::HistoryService::service_full_name()})
-        server->SetServing(name, all);
-    }
-    operator_server_->SetServing(debug::v1::DebugService::service_full_name(), all);
-    std::this_thread::sleep_for(kReadinessInterval);
-  }
+  vital_signs_ = std::make_unique<VitalSigns>(std::move(signs));
 }
 
 }  // namespace muster::musterd

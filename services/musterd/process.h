@@ -3,7 +3,6 @@
 #include <atomic>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -11,13 +10,11 @@
 #include "services/access/policy_file.h"
 #include "services/common/clock.h"
 #include "services/common/memory_limit.h"
-#include "services/common/mutex.h"
-#include "services/common/open_files.h"
 #include "services/musterd/conninfo.h"
 #include "services/musterd/options.h"
 #include "services/musterd/service_part.h"
+#include "services/musterd/vital_signs.h"
 #include "services/rpc/guard.h"
-#include "services/rpc/listener_watch.h"
 #include "services/rpc/metrics.h"
 #include "services/rpc/server.h"
 #include "services/tls/certificate_files.h"
@@ -47,9 +44,6 @@ class HistoryHandlers;
 class DatabaseMetrics;
 class DebugHandlers;
 
-// Kept aside for the log, the databases' connections and the look at our own listener.
-inline constexpr size_t kReservedFiles = 32;
-
 // A running `musterd serve`: what main makes of the options. Tests make the same.
 class Process {
  public:
@@ -74,11 +68,13 @@ class Process {
   absl::Status ReloadTokenKeys();
 
   // Why it ends by itself: it has sent its own process a SIGTERM. Empty: it does not.
-  std::string failure() const;
+  std::string failure() const { return vital_signs_->failure(); }
 
   int port() const { return server_->port(); }
   int metrics_port() const { return metrics_endpoint_->port(); }
   int operator_port() const { return operator_server_->port(); }
+  // 0: there is no such listener.
+  int health_port() const { return health_server_ == nullptr ? 0 : health_server_->port(); }
   // 0: there is no page.
   int page_port() const;
   std::shared_ptr<grpc::Channel> channel() { return server_->InProcessChannel(); }
@@ -94,6 +90,8 @@ class Process {
   absl::Status CreateServices();
   absl::Status StartServer();
   absl::Status StartOperatorServer();
+  absl::Status StartHealthServer();
+  void FollowVitalSigns();
   absl::Status StartReconciling();
   absl::Status StartPage();
   std::vector<page::ServiceHealth> HealthOfParts() const;
@@ -109,10 +107,6 @@ class Process {
   std::shared_ptr<grpc::Channel> ChannelTo(absl::string_view service, const std::string& address);
   template <class Service>
   void AddPart(absl::string_view name, const char* full_name, Service& service);
-  void FollowReadiness();
-  void WatchListener();
-  // Gives the reserve back when no file can be opened any more.
-  void LookAtFiles();
 
   const ServeOptions options_;
   std::unique_ptr<tls::CertificateFiles> certificates_;  // null: plain text
@@ -134,14 +128,11 @@ class Process {
   std::unique_ptr<DebugHandlers> debug_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Server> operator_server_;
+  std::unique_ptr<rpc::Server> health_server_;  // null: none
   std::unique_ptr<rpc::MetricsEndpoint> metrics_endpoint_;
   std::unique_ptr<page::Page> page_;
-  FileReserve files_{kReservedFiles};
-  mutable Mutex failure_mutex_;
-  std::string failure_ MUSTER_GUARDED_BY(failure_mutex_);
-  std::unique_ptr<rpc::ListenerWatch> listener_watch_;
+  std::unique_ptr<VitalSigns> vital_signs_;
   std::atomic<bool> stopping_ = false;
-  std::thread readiness_;
 };
 
 }  // namespace muster::musterd

@@ -1,0 +1,94 @@
+#include "services/musterd/check_config_command.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "services/access/policy_file.h"
+#include "services/common/cause.h"
+#include "services/common/clock.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "services/daemon/flag_file.h"
+#include "services/daemon/flags.h"
+#include "services/musterd/options.h"
+#include "services/tls/certificate_files.h"
+#include "services/tokens/token_checker.h"
+#include "storage/postgres/conninfo_text.h"
+#include "storage/postgres/migrator.h"
+
+namespace muster::musterd {
+namespace {
+
+// All that is wrong, from several checks.
+class Findings {
+ public:
+  // `flag`: what is wrong where the status does not say.
+  void Add(const char* flag, const absl::Status& status) {
+    if (status.ok()) return;
+    auto detail = error::DetailOf(status);
+    if (!detail || detail->fields.empty()) {
+      faults_.push_back({flag, error::ForOperators(status)});
+      return;
+    }
+    for (error::FieldViolation& fault : detail->fields) faults_.push_back(std::move(fault));
+  }
+  absl::Status status() const {
+    return faults_.empty() ? absl::OkStatus() : error::InvalidFields(faults_);
+  }
+
+ private:
+  std::vector<error::FieldViolation> faults_;
+};
+
+void CheckDatabase(const std::string& conninfo, Findings& findings) {
+  findings.Add("--db_conninfo", storage::CheckConninfo(conninfo));
+}
+
+void CheckMigrations(const std::string& schema, Findings& findings) {
+  findings.Add("--migrations_dir",
+               storage::ReadMigrations(MigrationsDirFromFlags(), schema).status());
+}
+
+absl::Status CheckServe() {
+  Findings findings;
+  findings.Add("--log_level", daemon::OptionsFromFlags().status());
+  const auto options = ServeOptionsFromFlags();
+  findings.Add("--services", options.status());
+  if (!options.ok()) return findings.status();
+  CheckDatabase(options->conninfo, findings);
+  for (const std::string& service : options->services) CheckMigrations(service, findings);
+  findings.Add("--tls_cert_file", tls::CertificateFiles::CreateIfAny(options->tls).status());
+  if (!options->policy_file.empty())
+    findings.Add("--policy_file", access::ReadPolicy(options->policy_file).status());
+  const SystemClock clock;
+  if (options->tokens)
+    findings.Add("--token_keys_file",
+                 tokens::TokenChecker::Create(*options->tokens, &clock).status());
+  return findings.status();
+}
+
+absl::Status CheckMigrate() {
+  Findings findings;
+  const auto conninfo = ConninfoFromFlags();
+  findings.Add("--db_conninfo_file", conninfo.status());
+  if (conninfo.ok() && conninfo->empty()) {
+    findings.Add("--db_conninfo",
+                 error::InvalidField("--db_conninfo", "or --db_conninfo_file is required."));
+  } else if (conninfo.ok()) {
+    CheckDatabase(*conninfo, findings);
+  }
+  for (const absl::string_view service : kAllServices)
+    CheckMigrations(std::string(service), findings);
+  return findings.status();
+}
+
+}  // namespace
+
+int RunCheckConfig(const std::vector<std::string>& words, std::ostream& out) {
+  const bool is_said = !words.empty() && (words[0] == "serve" || words[0] == "migrate");
+  const bool migrate = is_said && words[0] == "migrate";
+  return daemon::CheckConfig({words.begin() + (is_said ? 1 : 0), words.end()},
+                             migrate ? CheckMigrate : CheckServe, out);
+}
+
+}  // namespace muster::musterd

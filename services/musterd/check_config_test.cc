@@ -1,0 +1,91 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "absl/flags/commandlineflag.h"
+#include "absl/flags/reflection.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "services/musterd/check_config_command.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::musterd {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CheckConfigTest : public ::testing::Test, protected muster::testing::TempFolder {
+ protected:
+  int Check(const std::string& verb, const std::string& text) {
+    std::ofstream(Path("it.flags")) << text;
+    said_.str("");
+    const absl::FlagSaver flags;
+    return RunCheckConfig({verb, Path("it.flags")}, said_);
+  }
+  static std::string Good() {
+    return absl::StrCat("--services=quota,capacity\n--db_conninfo=dbname=muster\n--migrations_dir=",
+                        std::getenv("MUSTER_MIGRATIONS"), "\n");
+  }
+
+  std::ostringstream said_;
+};
+
+TEST_F(CheckConfigTest, GoodFilesAreGood) {
+  EXPECT_EQ(Check("serve", Good()), 0) << said_.str();
+  EXPECT_EQ(said_.str(), "good\n");
+  EXPECT_EQ(Check("migrate", Good()), 0) << said_.str();
+}
+
+TEST_F(CheckConfigTest, BoundsAreToldWithFileLineAndWhatIsAllowed) {
+  EXPECT_EQ(Check("serve", Good() + "--drain_delay=1h\n--log_level=loud\n"), 1);
+  EXPECT_THAT(
+      said_.str(),
+      HasSubstr(absl::StrCat(Path("it.flags"), ":4: --drain_delay is 1h; allowed are 0 to 5m.\n")));
+  EXPECT_THAT(said_.str(), HasSubstr("it.flags:5: --log_level is \"loud\""));
+}
+
+TEST_F(CheckConfigTest, WhatTheFlagsNameIsLookedAt) {
+  std::ofstream(Path("policy.yaml")) << "bindings: [{role: king}]\n";
+  EXPECT_EQ(Check("serve", absl::StrCat("--services=quota\n--db_conninfo=host\n--migrations_dir=",
+                                        path(), "\n--policy_file=", Path("policy.yaml"), "\n")),
+            1);
+  for (const char* said : {"it.flags:2: --db_conninfo is no connection string",
+                           "it.flags:3: --migrations_dir", "bindings[0].role"})
+    EXPECT_THAT(said_.str(), HasSubstr(said));
+  EXPECT_EQ(Check("serve",
+                  absl::StrCat(Good(), "--tls_cert_file=", Path("none"),
+                               "\n--tls_key_file=", Path("none"), "\n--tls_ca_file=", Path("none"),
+                               "\n--trust_domain=muster.test\n--policy_file=", Path("none"), "\n")),
+            1);
+  EXPECT_THAT(said_.str(), HasSubstr("--policy_file"));
+  EXPECT_THAT(said_.str(), HasSubstr("--tls_cert_file"));
+}
+
+TEST_F(CheckConfigTest, MigrateWantsADatabaseAndNoServices) {
+  EXPECT_EQ(
+      Check("migrate", absl::StrCat("--migrations_dir=", std::getenv("MUSTER_MIGRATIONS"), "\n")),
+      1);
+  EXPECT_EQ(said_.str(), "--db_conninfo or --db_conninfo_file is required.\n");
+}
+
+// --help shows the default of every flag by itself; in what its number is counted, and what is allowed, the flag's text must say.
+TEST(Help, EveryNumberSaysWhatIsAllowed) {
+  int numbers = 0;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    if (!absl::StrContains(flag->Filename(), "services/")) continue;
+    EXPECT_NE(flag->Help(), "") << name;
+    if (!flag->IsOfType<int>() && !flag->IsOfType<int64_t>() && !flag->IsOfType<double>()) continue;
+    ++numbers;
+    EXPECT_TRUE(std::regex_search(flag->Help(), std::regex("[0-9]+ to [0-9]+|[Aa]t least [0-9]+")))
+        << name << ": " << flag->Help();
+  }
+  EXPECT_GT(numbers, 5);
+}
+
+}  // namespace
+}  // namespace muster::musterd

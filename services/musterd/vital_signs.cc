@@ -1,0 +1,93 @@
+#include "services/musterd/vital_signs.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/log.h"
+#include "services/rpc/client/health.h"
+
+namespace muster::musterd {
+namespace {
+
+// How often health is told what the lanes know; together with the lanes' poll of 1 s readiness follows Postgres within 5 s.
+constexpr absl::Duration kTurn = absl::Milliseconds(250);
+// How often, in turns, the server is asked whether it answers, and how long it may take.
+constexpr int kTurnsBetweenCalls = 20;
+constexpr absl::Duration kAnswerPatience = absl::Seconds(10);
+
+}  // namespace
+
+VitalSigns::VitalSigns(Options options) : options_(std::move(options)) {
+  daemon::Life::Options life = options_.life;
+  life.on_change = [this](bool alive) {
+    for (const Told& told : options_.servers) told.server->SetServing(kLive, alive);
+  };
+  life_ = std::make_unique<daemon::Life>(std::move(life));
+  rpc::ListenerWatch::Options listener = options_.listener;
+  listener.on_dead = [this](const std::string& what) { OnDead(what); };
+  listener_ = std::make_unique<rpc::ListenerWatch>(std::move(listener));
+  thread_ = std::thread([this] { Run(); });
+}
+
+void VitalSigns::Stop() {
+  if (stopper_.stopped()) return;
+  stopper_.Stop();
+  listener_.reset();
+  thread_.join();
+  life_->Stop();
+}
+
+void VitalSigns::Run() {
+  int turns = 0;
+  bool answers = true;
+  do {
+    LookAtFiles();
+    const bool ready = TellReadiness();
+    if (turns++ % kTurnsBetweenCalls == 0) answers = Answers();
+    if (answers) life_->Beat(ready);
+  } while (stopper_.Sleep(kTurn));
+}
+
+bool VitalSigns::TellReadiness() const {
+  bool all = true;
+  for (const ServicePart& part : *options_.parts) {
+    const bool ready = part.ready();
+    all = all && ready;
+    for (const Told& told : options_.servers) told.server->SetServing(part.rpc.name, ready);
+  }
+  for (const Told& told : options_.servers) {
+    told.server->SetServing("", all);
+    for (const std::string& name : told.whole) told.server->SetServing(name, all);
+  }
+  return all;
+}
+
+bool VitalSigns::Answers() {
+  return rpc::AskHealth(options_.servers.front().server->InProcessChannel(), "", kAnswerPatience) !=
+         rpc::HealthAnswer::kNone;
+}
+
+void VitalSigns::LookAtFiles() {
+  if (FileReserve::CanOpen() || !files_.Release()) return;
+  log::Error("no file can be opened any more: clients have taken all that the limit allows",
+             {{"given_back", kReservedFiles}});
+}
+
+void VitalSigns::OnDead(const std::string& what) {
+  {
+    MutexLock lock(failure_mutex_);
+    failure_ = absl::StrCat("The listener is dead: ", what, ".");
+  }
+  log::Error("the listener is dead; the process ends, to be started anew", {{"error", what}});
+  kill(getpid(), SIGTERM);
+}
+
+std::string VitalSigns::failure() const {
+  MutexLock lock(failure_mutex_);
+  return failure_;
+}
+
+}  // namespace muster::musterd

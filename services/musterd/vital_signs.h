@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "services/common/mutex.h"
+#include "services/common/open_files.h"
+#include "services/common/stopper.h"
+#include "services/daemon/life.h"
+#include "services/musterd/service_part.h"
+#include "services/rpc/listener_watch.h"
+#include "services/rpc/server.h"
+
+namespace muster::musterd {
+
+// What health says of a process that lives, whatever it waits for; whether it is ready is "".
+inline constexpr char kLive[] = "live";
+
+// Kept aside for the log, the databases' connections and the look at our own listener.
+inline constexpr size_t kReservedFiles = 32;
+
+// Finds out whether a process lives and whether it is ready, and tells health, systemd and, when its listener is dead, the process
+// itself, by a SIGTERM.
+//
+// One loop goes through what would hang with the process (the locks of its services, the threads of gRPC) and takes a turn that
+// ends for a sign of life. The database is none of it: while it is away the process lives, and is not ready. Thread-safe.
+class VitalSigns {
+ public:
+  // A server, and what of it is as ready as all parts are together, beside the parts, which are told one by one.
+  struct Told {
+    rpc::Server* server = nullptr;
+    std::vector<std::string> whole = {};
+  };
+  struct Options {
+    std::vector<Told> servers = {};  // the first one is asked whether it answers; all outlive it
+    const std::vector<ServicePart>* parts = nullptr;  // outlives it
+    rpc::ListenerWatch::Options listener = {};        // but for on_dead
+    daemon::Life::Options life = {};                  // but for on_change
+  };
+
+  explicit VitalSigns(Options options);
+  // Stop.
+  ~VitalSigns() { Stop(); }
+
+  // Nobody is told of anything from now on, but systemd that the process ends. Idempotent; from one thread.
+  void Stop();
+
+  // Why the process ends by itself. Empty: it does not.
+  std::string failure() const;
+
+ private:
+  void Run();
+  // Tells health of the parts; whether all of them are ready.
+  bool TellReadiness() const;
+  // Whether the server's threads answer.
+  bool Answers();
+  // Gives the reserve back when no file can be opened any more.
+  void LookAtFiles();
+  void OnDead(const std::string& what);
+
+  const Options options_;
+  FileReserve files_{kReservedFiles};
+  mutable Mutex failure_mutex_;
+  std::string failure_ MUSTER_GUARDED_BY(failure_mutex_);
+  Stopper stopper_;
+  std::unique_ptr<daemon::Life> life_;
+  std::unique_ptr<rpc::ListenerWatch> listener_;
+  std::thread thread_;
+};
+
+}  // namespace muster::musterd

@@ -1,0 +1,85 @@
+#include "services/musterd/vital_signs.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/steady_clock.h"
+#include "services/rpc/client/health.h"
+#include "services/rpc/metrics.h"
+#include "tests/testing/patience.h"
+
+namespace muster::musterd {
+namespace {
+
+using rpc::HealthAnswer;
+
+class VitalSignsTest : public ::testing::Test {
+ protected:
+  VitalSignsTest() {
+    server_ = std::move(rpc::Server::Create({.addresses = {"127.0.0.1:0"},
+                                             .metrics = &metrics_,
+                                             .drain_delay = absl::ZeroDuration()}))
+                  .value();
+    EXPECT_TRUE(server_->Start().ok());
+    parts_.push_back({.name = "quota", .rpc = {"quota"}, .ready = [this] {
+                        ++asked_;
+                        MutexLock lock(lane_);
+                        return ready_.load();
+                      }});
+    signs_ = std::make_unique<VitalSigns>(
+        VitalSigns::Options{.servers = {{server_.get()}},
+                            .parts = &parts_,
+                            .listener = {.address = absl::StrCat("127.0.0.1:", server_->port())},
+                            .life = {.notifier = daemon::Notifier(""), .clock = &clock_}});
+  }
+  ~VitalSignsTest() override { signs_->Stop(); }
+
+  void Await(const std::string& service, HealthAnswer wanted) const {
+    testing::Until(
+        [&] {
+          return rpc::AskHealth(server_->InProcessChannel(), service, absl::Seconds(10)) == wanted;
+        },
+        service);
+  }
+  // Until the loop has begun that many turns more.
+  void AwaitTurns(int turns) const {
+    const int until = asked_ + turns;
+    testing::Until([&] { return asked_ >= until; }, "turns");
+  }
+
+  FakeSteadyClock clock_;
+  rpc::Metrics metrics_;
+  std::unique_ptr<rpc::Server> server_;
+  Mutex lane_;
+  std::atomic<bool> ready_ = true;
+  std::atomic<int> asked_ = 0;
+  std::vector<ServicePart> parts_;
+  std::unique_ptr<VitalSigns> signs_;
+};
+
+TEST_F(VitalSignsTest, WhatIsNotReadyLives) {
+  Await("", HealthAnswer::kServing);
+  Await(kLive, HealthAnswer::kServing);
+  ready_ = false;
+  Await("", HealthAnswer::kNotServing);
+  Await("quota", HealthAnswer::kNotServing);
+  clock_.Advance(absl::Hours(1));
+  AwaitTurns(2);  // one of them began after the hour
+  Await(kLive, HealthAnswer::kServing);
+}
+
+TEST_F(VitalSignsTest, ALockThatIsNeverGivenBackIsSeen) {
+  Await(kLive, HealthAnswer::kServing);
+  {
+    MutexLock hung(lane_);
+    AwaitTurns(1);
+    clock_.Advance(daemon::kLifePatience + absl::Seconds(1));
+    Await(kLive, HealthAnswer::kNotServing);
+  }
+  Await(kLive, HealthAnswer::kServing);
+}
+
+}  // namespace
+}  // namespace muster::musterd

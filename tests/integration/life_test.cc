@@ -1,0 +1,112 @@
+// A process that lives and one that is ready are two things: who restarts and who sends calls is told apart. And what systemd hears.
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "services/common/mutex.h"
+#include "services/rpc/client/health.h"
+#include "tests/integration/mini_muster.h"
+#include "tests/testing/patience.h"
+#include "tests/testing/reserved_port.h"
+#include "tests/testing/temp_folder.h"
+
+namespace muster::testing {
+namespace {
+
+using rpc::AskHealth;
+using rpc::HealthAnswer;
+
+constexpr absl::Duration kAnswer = absl::Seconds(10);
+
+// What systemd would hear.
+class ServiceManager {
+ public:
+  ServiceManager() {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    if (bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0)
+      throw std::runtime_error("bind failed");
+    reader_ = std::thread([this] { Read(); });
+  }
+  ~ServiceManager() {
+    shutdown(socket_, SHUT_RDWR);
+    reader_.join();
+    close(socket_);
+  }
+
+  std::string path() const { return folder_.Path("notify"); }
+  // How often it was told so.
+  int64_t Heard(const std::string& state) const {
+    MutexLock lock(mutex_);
+    return std::count(heard_.begin(), heard_.end(), state);
+  }
+
+ private:
+  void Read() {
+    char text[256];
+    for (ssize_t size = 0; (size = recv(socket_, text, sizeof(text), 0)) > 0;) {
+      MutexLock lock(mutex_);
+      heard_.emplace_back(text, static_cast<size_t>(size));
+    }
+  }
+
+  const TempFolder folder_;
+  const int socket_ = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  mutable Mutex mutex_;
+  std::vector<std::string> heard_ MUSTER_GUARDED_BY(mutex_);
+  std::thread reader_;
+};
+
+TEST(Life, ADatabaseThatIsAwayRestartsNobody) {
+  const ServiceManager manager;
+  const ReservedPort port;
+  MiniMuster muster({.musterd_flags = {absl::StrCat("--health_listen=127.0.0.1:", port.number())},
+                     .musterd_prefix = {"/usr/bin/env", "NOTIFY_SOCKET=" + manager.path(),
+                                        "WATCHDOG_USEC=3000000"},
+                     .own_cluster = true});
+  Until([&] { return manager.Heard("READY=1") == 1; }, "READY=1");
+  const auto probes = grpc::CreateChannel(absl::StrCat("127.0.0.1:", port.number()),
+                                          grpc::InsecureChannelCredentials());
+  const std::shared_ptr<grpc::Channel> all[] = {probes, muster.channel(),
+                                                muster.operator_channel()};
+  const pid_t pid = muster.pid();
+  for (const auto& channel : all) {
+    EXPECT_EQ(AskHealth(channel, "live", kAnswer), HealthAnswer::kServing);
+    EXPECT_EQ(AskHealth(channel, "", kAnswer), HealthAnswer::kServing);
+    EXPECT_EQ(AskHealth(channel, "nobody", kAnswer), HealthAnswer::kNone);
+  }
+
+  muster.cluster().Stop(PostgresCluster::StopMode::kImmediate);
+  for (const auto& channel : all) {
+    Until([&] { return AskHealth(channel, "", kAnswer) == HealthAnswer::kNotServing; },
+          "readiness to follow");
+    EXPECT_EQ(AskHealth(channel, "live", kAnswer), HealthAnswer::kServing);
+  }
+  Until([&] { return manager.Heard("STATUS=alive, not ready") > 0; }, "the status");
+  // For longer than it may be silent.
+  const int64_t signs = manager.Heard("WATCHDOG=1");
+  Until([&] { return manager.Heard("WATCHDOG=1") > signs + 4; }, "signs of life");
+  EXPECT_EQ(AskHealth(probes, "live", kAnswer), HealthAnswer::kServing);
+  EXPECT_EQ(AskHealth(probes, "", kAnswer), HealthAnswer::kNotServing);
+
+  muster.cluster().Start();
+  Until([&] { return AskHealth(probes, "", kAnswer) == HealthAnswer::kServing; }, "readiness");
+  EXPECT_EQ(muster.pid(), pid);
+  EXPECT_EQ(muster.Terminate(), 0);
+  Until([&] { return manager.Heard("STOPPING=1\nSTATUS=ends") == 1; }, "STOPPING=1");
+  EXPECT_EQ(manager.Heard("READY=1"), 1);
+}
+
+}  // namespace
+}  // namespace muster::testing
