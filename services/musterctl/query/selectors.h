@@ -1,0 +1,49 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "services/musterctl/query/json_path.h"
+
+namespace muster::musterctl {
+
+// `-l`: requirements separated by commas, all of which must hold: `k=v`, `k==v`, `k!=v`, `k in (a,b)`, `k notin (a)`,
+// `k`, `!k`. As in Kubernetes, what lacks the key fits `!=` and `notin`. INVALID_ARGUMENT names the requirement.
+class LabelSelector {
+ public:
+  static absl::StatusOr<LabelSelector> Parse(absl::string_view text);
+  // `labels`: an object of strings; null: there are none.
+  bool Matches(const nlohmann::json& labels) const;
+
+ private:
+  struct Requirement {
+    std::string key = {};
+    bool wants = true;  // one of `values`, or with none that the key is there; false: not so
+    std::vector<std::string> values = {};  // empty: any
+  };
+  std::vector<Requirement> requirements_;
+};
+
+// `--field-selector`: `path=value`, `path!=value`, separated by commas; any field by its path. What is not there is as
+// an empty value.
+class FieldSelector {
+ public:
+  static absl::StatusOr<FieldSelector> Parse(absl::string_view text);
+  bool Matches(const nlohmann::json& object) const;
+  // The first path that none of the objects has; empty: each is somewhere.
+  std::string UnknownPath(const std::vector<nlohmann::json>& objects) const;
+
+ private:
+  struct Requirement {
+    std::string text = {};
+    JsonPath path = JsonPath();
+    bool equal = true;
+    std::string value = {};
+  };
+  std::vector<Requirement> requirements_;
+};
+
+}  // namespace muster::musterctl
