@@ -1,5 +1,6 @@
 #include "services/musterctl/client/api.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -12,8 +13,12 @@ class GrpcApi final : public Api {
  public:
   explicit GrpcApi(const ApiOptions& options) : connection_(options) {}
 
-  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) override;
-  absl::StatusOr<Item> Get(Kind kind, const std::string& id) override;
+  absl::Status ListPages(Kind kind, const std::string& pool, const PageReceiver& receive) override {
+    return musterctl::ListPages(connection_, kind, pool, receive);
+  }
+  absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
+    return GetItem(connection_, kind, id);
+  }
   absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) override {
     lifecycle::v1::GetNodePoolRequest request;
     request.set_name(connection_.PoolName(id));
@@ -51,12 +56,12 @@ class GrpcApi final : public Api {
                                                  const std::string& field) override;
   absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) override {
-    request.set_name(absl::StrCat(connection_.Organization(), "/clusters/", request.name()));
+    request.set_name(connection_.ClusterName(request.name()));
     return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::BindCluster, request);
   }
   absl::StatusOr<lifecycle::v1::Cluster> AllowRemovals(
       lifecycle::v1::AllowRemovalsRequest request) override {
-    request.set_name(absl::StrCat(connection_.Organization(), "/clusters/", request.name()));
+    request.set_name(connection_.ClusterName(request.name()));
     return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::AllowRemovals, request);
   }
   absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
@@ -182,8 +187,6 @@ class GrpcApi final : public Api {
   }
 
  private:
-  absl::Status ListLifecycle(Kind kind, const std::string& pool, std::vector<Item>& out);
-  absl::Status ListOthers(Kind kind, std::vector<Item>& out);
   // Calls a method whose request is a NodePool's name.
   template <class Request>
   absl::StatusOr<lifecycle::v1::NodePool> CallByName(
@@ -197,116 +200,6 @@ class GrpcApi final : public Api {
 
   Connection connection_;
 };
-
-absl::Status GrpcApi::ListLifecycle(Kind kind, const std::string& pool, std::vector<Item>& out) {
-  if (kind == Kind::kNodePool) {
-    lifecycle::v1::ListNodePoolsRequest request;
-    request.set_parent(connection_.Cluster());
-    return connection_.Pages(
-        connection_.lifecycle, &Connection::Lifecycle::ListNodePools, request,
-        [](auto& response) { return response.mutable_node_pools(); }, out);
-  }
-  if (kind == Kind::kNode) {
-    lifecycle::v1::ListNodesRequest request;
-    request.set_parent(connection_.PoolName(pool.empty() ? "-" : pool));
-    return connection_.Pages(
-        connection_.lifecycle, &Connection::Lifecycle::ListNodes, request,
-        [](auto& response) { return response.mutable_nodes(); }, out);
-  }
-  if (kind == Kind::kCluster) {
-    lifecycle::v1::ListClustersRequest request;
-    request.set_parent(connection_.Organization());
-    return connection_.Pages(
-        connection_.lifecycle, &Connection::Lifecycle::ListClusters, request,
-        [](auto& response) { return response.mutable_clusters(); }, out);
-  }
-  lifecycle::v1::ListEventsRequest request;
-  request.set_parent(connection_.Cluster());
-  if (!pool.empty()) {
-    ASSIGN_OR_RETURN(const lifecycle::v1::NodePool found, GetNodePool(pool));
-    request.set_pool_uid(found.uid());
-  }
-  return connection_.Pages(
-      connection_.lifecycle, &Connection::Lifecycle::ListEvents, request,
-      [](auto& response) { return response.mutable_events(); }, out);
-}
-
-absl::Status GrpcApi::ListOthers(Kind kind, std::vector<Item>& out) {
-  switch (kind) {
-    case Kind::kQuota: {
-      quota::v1::ListQuotasRequest request;
-      request.set_parent(connection_.Organization());
-      return connection_.Pages(
-          connection_.quota, &Connection::Quota::ListQuotas, request,
-          [](auto& response) { return response.mutable_quotas(); }, out);
-    }
-    case Kind::kZone:
-      return connection_.Pages(
-          connection_.capacity, &Connection::Capacity::ListZones, capacity::v1::ListZonesRequest(),
-          [](auto& response) { return response.mutable_zones(); }, out);
-    case Kind::kInstanceType:
-      return connection_.Pages(
-          connection_.capacity, &Connection::Capacity::ListInstanceTypes,
-          capacity::v1::ListInstanceTypesRequest(),
-          [](auto& response) { return response.mutable_instance_types(); }, out);
-    case Kind::kMachine:
-      return connection_.ListMachines({}, out);
-    case Kind::kClaim:
-      return connection_.Pages(
-          connection_.capacity, &Connection::Capacity::ListClaims,
-          capacity::v1::ListClaimsRequest(),
-          [](auto& response) { return response.mutable_claims(); }, out);
-    case Kind::kRelease:
-      return connection_.Pages(
-          connection_.configuration, &Connection::Configuration::ListReleases,
-          configuration::v1::ListReleasesRequest(),
-          [](auto& response) { return response.mutable_releases(); }, out);
-    case Kind::kConfiguration:
-      return connection_.Pages(
-          connection_.configuration, &Connection::Configuration::ListPoolConfigurations,
-          configuration::v1::ListPoolConfigurationsRequest(),
-          [](auto& response) { return response.mutable_configurations(); }, out);
-    case Kind::kNodeProfile:
-      return connection_.Pages(
-          connection_.configuration, &Connection::Configuration::ListNodeProfiles,
-          configuration::v1::ListNodeProfilesRequest(),
-          [](auto& response) { return response.mutable_node_profiles(); }, out);
-    case Kind::kNodePool:
-    case Kind::kNode:
-    case Kind::kEvent:
-    case Kind::kCluster:
-      break;
-  }
-  return absl::InternalError("not a kind of this list");
-}
-
-absl::StatusOr<std::vector<Item>> GrpcApi::List(Kind kind, const std::string& pool) {
-  std::vector<Item> items;
-  const bool lifecycle = kind <= Kind::kCluster;
-  RETURN_IF_ERROR(lifecycle ? ListLifecycle(kind, pool, items) : ListOthers(kind, items));
-  return items;
-}
-
-absl::StatusOr<Item> GrpcApi::Get(Kind kind, const std::string& id) {
-  if (kind == Kind::kNodePool) return GetNodePool(id);
-  if (kind == Kind::kMachine) {
-    capacity::v1::GetMachineRequest request;
-    request.set_name(absl::StrCat("machines/", id));
-    return connection_.Call(connection_.capacity, &Connection::Capacity::GetMachine, request);
-  }
-  if (kind == Kind::kConfiguration) {
-    configuration::v1::GetPoolConfigurationRequest request;
-    request.set_name(absl::StrCat("poolConfigurations/", id));
-    return connection_.Call(connection_.configuration,
-                            &Connection::Configuration::GetPoolConfiguration, request);
-  }
-  // The other lists are short, and a Node's name needs its pool's.
-  ASSIGN_OR_RETURN(std::vector<Item> items, List(kind, ""));
-  for (Item& item : items) {
-    if (IdOf(item) == id) return std::move(item);
-  }
-  return absl::NotFoundError(absl::StrCat(KindWord(kind), " \"", id, "\" does not exist."));
-}
 
 absl::StatusOr<lifecycle::v1::NodePool> GrpcApi::ControlReconfiguration(ReconfigurationVerb verb,
                                                                         const std::string& id) {
@@ -339,13 +232,23 @@ absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std:
   std::vector<Item> items;
   RETURN_IF_ERROR(connection_.Pages(
       connection_.lifecycle, &Connection::Lifecycle::ListEvents, request,
-      [](auto& response) { return response.mutable_events(); }, items));
+      [](auto& response) { return response.mutable_events(); }, Connection::CollectInto(items)));
   std::vector<lifecycle::v1::Event> events;
   for (Item& item : items) events.push_back(std::get<lifecycle::v1::Event>(std::move(item)));
   return events;
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<Item>> Api::List(Kind kind, const std::string& pool) {
+  std::vector<Item> all;
+  RETURN_IF_ERROR(ListPages(kind, pool, [&](std::vector<Item> items) {
+    all.insert(all.end(), std::make_move_iterator(items.begin()),
+               std::make_move_iterator(items.end()));
+    return true;
+  }));
+  return all;
+}
 
 std::unique_ptr<Api> Api::Create(const ApiOptions& options) {
   return std::make_unique<GrpcApi>(options);

@@ -28,13 +28,16 @@ class Api {
   static std::unique_ptr<Api> Create(const ApiOptions& options);
   virtual ~Api() = default;
 
-  // Every resource of a kind in the scope, by name. `pool`: only Nodes and events of this NodePool;
-  // empty: all.
-  virtual absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool) = 0;
+  // Every resource of a kind in the scope, by name, as the pages come. `pool`: only Nodes and events
+  // of this NodePool; empty: all. In the scope `-` is all organizations, all clusters.
+  virtual absl::Status ListPages(Kind kind, const std::string& pool,
+                                 const PageReceiver& receive) = 0;
+  // The same at once.
+  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string& pool);
   // Machines that match the filter, by name; its page fields are not read.
   virtual absl::StatusOr<std::vector<Item>> ListMachines(
       const capacity::v1::ListMachinesRequest& filter) = 0;
-  // One by its id.
+  // One by its id, or its whole name; of a Node POOL/MACHINE, or the machine alone.
   virtual absl::StatusOr<Item> Get(Kind kind, const std::string& id) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) = 0;
   // Events about the pool and its Nodes.
@@ -47,14 +50,14 @@ class Api {
   virtual absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> DeleteNodePool(const std::string& id,
                                                                  bool dry_run) = 0;
-  // `name` of these requests is the pool's id.
+  // `name` of these requests is the pool's id, or its whole name.
   virtual absl::StatusOr<lifecycle::v1::NodePool> Resize(
       lifecycle::v1::ResizeNodePoolRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> Reconfigure(
       lifecycle::v1::ReconfigureNodePoolRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> ControlReconfiguration(ReconfigurationVerb verb,
                                                                          const std::string& id) = 0;
-  // Writes that field of the Node as it is in `changed`.
+  // Writes that field of the Node as it is in `changed`. The pool by its id or whole name.
   virtual absl::StatusOr<lifecycle::v1::Node> UpdateNode(const std::string& pool,
                                                          const std::string& machine,
                                                          const lifecycle::v1::Node& changed,

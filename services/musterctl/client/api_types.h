@@ -43,6 +43,9 @@ struct ResourceId {
   std::string id = {};  // as IdOf; of a Node POOL/MACHINE; or its whole resource name
 };
 
+// Takes a page of a list; false: no more are wanted.
+using PageReceiver = std::function<bool(std::vector<Item> items)>;
+
 // A revision of the service that keeps the resource, or a time.
 using Moment = std::variant<int64_t, absl::Time>;
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "muster/access/v1/access_service.grpc.pb.h"
@@ -51,8 +52,21 @@ class Connection {
   std::string Cluster() const {
     return absl::StrCat(Organization(), "/clusters/", options_.scope.cluster);
   }
+  // Of these two an id, or the whole name.
   std::string PoolName(const std::string& id) const {
-    return absl::StrCat(Cluster(), "/nodePools/", id);
+    return absl::StrContains(id, "/") ? id : absl::StrCat(Cluster(), "/nodePools/", id);
+  }
+  std::string ClusterName(const std::string& id) const {
+    return absl::StrContains(id, "/") ? id : absl::StrCat(Organization(), "/clusters/", id);
+  }
+  // What names of the kind in the scope begin with; where the scope is all organizations or clusters (`-`), up to there.
+  std::string Prefix(Kind kind) const {
+    const bool of_cluster = kind <= Kind::kEvent;
+    if (kind > Kind::kQuota || options_.scope.organization == "-") return "";
+    if (kind == Kind::kQuota) return absl::StrCat(Organization(), "/quotas/");
+    if (!of_cluster || options_.scope.cluster == "-")
+      return absl::StrCat(Organization(), "/clusters/");
+    return absl::StrCat(Cluster(), "/");
   }
 
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
@@ -94,15 +108,17 @@ class Connection {
     return answer.status();
   }
 
-  // All pages of a list. `items` returns the response's repeated field.
+  // The pages of a list, until `receive` wants no more. `items` returns the response's repeated field.
   template <class Stub, class Request, class Response, class Items>
   absl::Status Pages(const std::unique_ptr<Stub>& stub,
                      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                     Request request, Items items, std::vector<Item>& out) {
+                     Request request, Items items, const PageReceiver& receive) {
     request.set_page_size(kPageSize);
     do {
       ASSIGN_OR_RETURN(Response response, Call(stub, method, request));
-      for (auto& item : *items(response)) out.emplace_back(std::move(item));
+      std::vector<Item> page;
+      for (auto& item : *items(response)) page.emplace_back(std::move(item));
+      if (!receive(std::move(page))) return absl::OkStatus();
       request.set_page_token(response.next_page_token());
     } while (!request.page_token().empty());
     return absl::OkStatus();
@@ -112,7 +128,14 @@ class Connection {
                             std::vector<Item>& out) {
     return Pages(
         capacity, &Capacity::ListMachines, filter,
-        [](auto& response) { return response.mutable_machines(); }, out);
+        [](auto& response) { return response.mutable_machines(); }, CollectInto(out));
+  }
+
+  static PageReceiver CollectInto(std::vector<Item>& out) {
+    return [&out](std::vector<Item> page) {
+      for (Item& item : page) out.push_back(std::move(item));
+      return true;
+    };
   }
 
  private:
@@ -165,6 +188,11 @@ class Connection {
 // The parts of the Api that have files of their own.
 absl::StatusOr<Applied> ApplyResource(Connection& connection, const Resource& resource,
                                       bool dry_run);
+absl::Status ListPages(Connection& connection, Kind kind, const std::string& pool,
+                       const PageReceiver& receive);
+absl::StatusOr<Item> GetItem(Connection& connection, Kind kind, const std::string& id);
+// The resource name that is meant. INVALID_ARGUMENT: it cannot be one of the kind.
+absl::StatusOr<std::string> ResolveName(const Connection& connection, const ResourceId& resource);
 std::unique_ptr<FleetLink> OpenFleetLink(const Connection& connection, page::WatchSink& sink);
 absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connection,
                                                              const ResourceId& resource, int limit,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <map>
@@ -7,6 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "services/common/status_macros.h"
 #include "services/musterctl/client/api.h"
 #include "services/musterctl/client/errors.h"
 
@@ -21,7 +26,13 @@ class FakeApi final : public Api {
   std::vector<lifecycle::v1::Event> events = {};
   std::vector<std::string> calls = {};  // changes that were asked for
   absl::Status refusal = {};            // of every change
+  absl::Status refusal_of_reads = {};   // of lists and Gets
+  size_t page_size = 1000;              // of lists
+  int lists = 0;                        // that were asked for
+  int gets = 0;
   Applied applied = {};
+  std::vector<Resource> resources = {};                          // that were to be applied
+  std::deque<std::function<absl::Status()>> apply_answers = {};  // of the next ones
   lifecycle::v1::NodePool changed = {};  // what changes of a NodePool answer
   lifecycle::v1::ExplainNodePoolResponse obstacles = {};
   debug::v1::CompareStateResponse comparison = {};
@@ -46,8 +57,17 @@ class FakeApi final : public Api {
   std::deque<Stream> streams = {};
   std::vector<std::string> watched_from = {};  // `REVISION@INCARNATION`; empty: a snapshot
 
-  absl::StatusOr<std::vector<Item>> List(Kind kind, const std::string&) override {
-    return items[kind];
+  absl::Status ListPages(Kind kind, const std::string&, const PageReceiver& receive) override {
+    ++lists;
+    if (!refusal_of_reads.ok()) return refusal_of_reads;
+    const std::vector<Item>& all = items[kind];
+    for (size_t begin = 0; begin == 0 || begin < all.size(); begin += page_size) {
+      const size_t end = std::min(all.size(), begin + page_size);
+      if (!receive({all.begin() + static_cast<std::ptrdiff_t>(begin),
+                    all.begin() + static_cast<std::ptrdiff_t>(end)}))
+        break;
+    }
+    return absl::OkStatus();
   }
   absl::StatusOr<std::vector<Item>> ListMachines(
       const capacity::v1::ListMachinesRequest& filter) override {
@@ -65,12 +85,24 @@ class FakeApi final : public Api {
     return placements;
   }
   absl::StatusOr<Item> Get(Kind kind, const std::string& id) override {
+    ++gets;
+    if (!refusal_of_reads.ok()) return refusal_of_reads;
     for (const Item& item : items[kind]) {
-      if (IdOf(item) == id) return item;
+      const std::string& name = NameOf(item);
+      if (IdOf(item) == id || name == id || absl::EndsWith(name, "/nodePools/" + id) ||
+          (kind == Kind::kNode &&
+           absl::EndsWith(absl::StrReplaceAll(name, {{"/nodes/", "/"}}), "/" + id)))
+        return item;
     }
+    // Whoever says nothing of clusters means one that is there.
+    if (kind == Kind::kCluster && items[kind].empty()) return lifecycle::v1::Cluster();
     return absl::NotFoundError(id + " does not exist.");
   }
-  absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string&) override {
+  absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) override {
+    if (pools.empty()) {
+      ASSIGN_OR_RETURN(const Item item, Get(Kind::kNodePool, id));
+      return std::get<lifecycle::v1::NodePool>(item);
+    }
     absl::StatusOr<lifecycle::v1::NodePool> answer = pools.front();
     if (pools.size() > 1) pools.pop_front();
     return answer;
@@ -80,6 +112,12 @@ class FakeApi final : public Api {
   }
   absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
     calls.push_back((dry_run ? "try apply " : "apply ") + std::to_string(resource.index()));
+    resources.push_back(resource);
+    if (!apply_answers.empty()) {
+      const absl::Status answer = apply_answers.front()();
+      apply_answers.pop_front();
+      if (!answer.ok()) return answer;
+    }
     if (!refusal.ok()) return refusal;
     return applied;
   }

@@ -4,9 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "services/common/timestamp.h"
 #include "services/musterctl/client/connection.h"
 
@@ -15,57 +13,6 @@ namespace muster::musterctl {
 namespace {
 
 constexpr int kPage = 200;
-
-// The name that `id` stands for.
-absl::StatusOr<std::string> NameOf(const Connection& connection, const ResourceId& resource) {
-  const std::string& id = resource.id;
-  const auto below = [&](absl::string_view parent, absl::string_view collection) {
-    return absl::StrCat(parent, parent.empty() ? "" : "/", collection, "/", id);
-  };
-  switch (resource.kind) {
-    case Kind::kNodePool:
-      return connection.PoolName(id);
-    case Kind::kNode: {
-      const std::vector<std::string> parts = absl::StrSplit(id, '/');
-      if (parts.size() != 2)
-        return absl::InvalidArgumentError(
-            absl::StrCat("node: is named POOL/MACHINE, not \"", id, "\""));
-      return absl::StrCat(connection.PoolName(parts[0]), "/nodes/", parts[1]);
-    }
-    case Kind::kCluster:
-      return below(connection.Organization(), "clusters");
-    case Kind::kQuota:
-      return below(connection.Organization(), "quotas");
-    case Kind::kZone:
-      return below("", "zones");
-    case Kind::kInstanceType:
-      return below("", "instanceTypes");
-    case Kind::kMachine:
-      return below("", "machines");
-    case Kind::kClaim:
-      return below("", "claims");
-    case Kind::kConfiguration:
-      return below("", "poolConfigurations");
-    case Kind::kNodeProfile:
-      return below("", "nodeProfiles");
-    case Kind::kRelease:
-      if (std::optional<std::string> name = ReleaseName(id)) return *std::move(name);
-      return absl::InvalidArgumentError(
-          absl::StrCat("release: is named CHANNEL~COMPONENT~VERSION, not \"", id, "\""));
-    case Kind::kEvent:
-      break;
-  }
-  return absl::InvalidArgumentError("events: each tells of the past itself; see get events");
-}
-
-// A whole name is one already.
-absl::StatusOr<std::string> Resolve(const Connection& connection, const ResourceId& resource) {
-  for (const char* begin : {"organizations/", "zones/", "instanceTypes/", "machines/", "claims/",
-                            "poolConfigurations/", "nodeProfiles/", "channels/"}) {
-    if (absl::StartsWith(resource.id, begin)) return resource.id;
-  }
-  return NameOf(connection, resource);
-}
 
 template <class Request>
 void SetMoment(const Moment& then, Request& request) {
@@ -99,7 +46,7 @@ absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connect
                                                              const ResourceId& resource, int limit,
                                                              absl::Time since) {
   history::v1::ListChangesRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_name(), Resolve(connection, resource));
+  ASSIGN_OR_RETURN(*request.mutable_name(), ResolveName(connection, resource));
   request.set_page_size(std::min(limit, kPage));
   history::v1::ListChangesResponse all;
   while (true) {
@@ -121,7 +68,7 @@ absl::StatusOr<history::v1::GetPastResponse> GetPast(Connection& connection,
                                                      const ResourceId& resource,
                                                      const Moment& then) {
   history::v1::GetPastRequest request;
-  ASSIGN_OR_RETURN(*request.mutable_name(), Resolve(connection, resource));
+  ASSIGN_OR_RETURN(*request.mutable_name(), ResolveName(connection, resource));
   SetMoment(then, request);
   return connection.Call(connection.history, &Connection::History::GetPast, request);
 }

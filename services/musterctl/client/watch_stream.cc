@@ -162,7 +162,7 @@ absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::Watc
                          const WatchReceiver& receive) {
   lifecycle::v1::WatchLifecycleRequest nodes;
   capacity::v1::WatchCapacityRequest machines;
-  nodes.set_name_prefix(absl::StrCat(connection.Cluster(), "/"));
+  nodes.set_name_prefix(connection.Prefix(kind));
   switch (kind) {
     case Kind::kNodePool:
       nodes.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_NODE_POOL);
@@ -175,7 +175,6 @@ absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::Watc
       break;
     case Kind::kCluster:
       nodes.add_kinds(lifecycle::v1::WatchLifecycleRequest::KIND_CLUSTER);
-      nodes.set_name_prefix(absl::StrCat(connection.Organization(), "/clusters/"));
       break;
     case Kind::kZone:
       machines.add_kinds(capacity::v1::WatchCapacityRequest::KIND_ZONE);
@@ -191,8 +190,8 @@ absl::Status WatchStream(Connection& connection, Kind kind, const type::v1::Watc
       break;
     case Kind::kQuota:
       return Stream(connection, connection.quota, &Connection::Quota::WatchQuotas,
-                    quota::v1::WatchQuotasRequest(), start,
-                    FromQuotas(absl::StrCat(connection.Organization(), "/quotas/")), receive);
+                    quota::v1::WatchQuotasRequest(), start, FromQuotas(connection.Prefix(kind)),
+                    receive);
     case Kind::kRelease:
     case Kind::kConfiguration:
     case Kind::kNodeProfile:

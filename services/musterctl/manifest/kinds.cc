@@ -1,7 +1,5 @@
 #include "services/musterctl/manifest/kinds.h"
 
-#include <vector>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -47,6 +45,28 @@ std::optional<Kind> ParseKind(absl::string_view word) {
 }
 
 absl::string_view KindWord(Kind kind) { return kWords[static_cast<size_t>(kind)].singular; }
+
+absl::string_view KindPlural(Kind kind) { return kWords[static_cast<size_t>(kind)].plural; }
+absl::string_view KindBrief(Kind kind) { return kWords[static_cast<size_t>(kind)].brief; }
+
+std::vector<std::string> AllKindWords() {
+  std::vector<std::string> all;
+  for (const Words& words : kWords) {
+    for (const absl::string_view word : {words.plural, words.singular, words.brief}) {
+      if (!word.empty()) all.emplace_back(word);
+    }
+  }
+  return all;
+}
+
+const std::vector<Kind>& AllKinds() {
+  static const auto& kinds = *new std::vector<Kind>([] {
+    std::vector<Kind> all;
+    for (const Words& words : kWords) all.push_back(words.kind);
+    return all;
+  }());
+  return kinds;
+}
 
 std::string KindWords() {
   return absl::StrJoin(kWords, ", ", [](std::string* out, const Words& words) {

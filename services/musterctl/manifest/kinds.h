@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "muster/capacity/v1/capacity.pb.h"
@@ -40,6 +41,13 @@ using Item = std::variant<lifecycle::v1::NodePool, lifecycle::v1::Node, lifecycl
 std::optional<Kind> ParseKind(absl::string_view word);
 // Singular, as printed: `nodepool`.
 absl::string_view KindWord(Kind kind);
+// Every word that ParseKind knows.
+std::vector<std::string> AllKindWords();
+// Every kind, in the order of Kind.
+const std::vector<Kind>& AllKinds();
+// Plural and short word; empty: it has none.
+absl::string_view KindPlural(Kind kind);
+absl::string_view KindBrief(Kind kind);
 // Every kind in plural, for messages.
 std::string KindWords();
 
