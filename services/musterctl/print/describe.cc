@@ -119,8 +119,7 @@ std::string EventsTable(std::vector<lifecycle::v1::Event> events, absl::Time now
   return out;
 }
 
-std::string Describe(json object, const std::string& name,
-                     const std::vector<lifecycle::v1::Event>& events, absl::Time now) {
+std::string DescribeObject(json object) {
   json& metadata = object["metadata"];
   const std::string id = Text(metadata["name"]);
   std::vector<Line> lines = {{0, "Name:", id}, {0, "Namespace:", ""}};
@@ -128,12 +127,18 @@ std::string Describe(json object, const std::string& name,
   AddMap("Annotations:", metadata.value("annotations", json::object()), ": ", lines);
   for (const char* shown : {"name", "labels", "annotations"}) metadata.erase(shown);
   AddFields(object, 0, lines);
+  return Layout(lines);
+}
+
+std::string Describe(json object, const std::string& name,
+                     const std::vector<lifecycle::v1::Event>& events, absl::Time now) {
   std::vector<lifecycle::v1::Event> own;
   for (const auto& event : events) {
     if (event.object() == name) own.push_back(event);
   }
-  if (own.empty()) lines.push_back({0, "Events:", "<none>"});
-  return Layout(lines) + (own.empty() ? "" : EventsTable(std::move(own), now));
+  return DescribeObject(std::move(object)) +
+         (own.empty() ? absl::StrCat("Events:", std::string(kValueColumn - 7, ' '), "<none>\n")
+                      : EventsTable(std::move(own), now));
 }
 
 }  // namespace
@@ -196,6 +201,15 @@ std::string DescribeNode(const lifecycle::v1::Node& node,
   json object = ToObject(node);
   for (json& condition : object["status"]["conditions"]) condition.erase("observedGeneration");
   return Describe(std::move(object), node.name(), events, now);
+}
+
+std::string DescribeItem(const Item& item, const std::vector<lifecycle::v1::Event>& events,
+                         absl::Time now, bool all) {
+  if (const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item))
+    return DescribeNodePool(*pool, events, now, all);
+  if (const auto* node = std::get_if<lifecycle::v1::Node>(&item))
+    return DescribeNode(*node, events, now);
+  return DescribeObject(ToObject(item));
 }
 
 }  // namespace muster::musterctl

@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "muster/lifecycle/v1/lifecycle.pb.h"
+#include "services/musterctl/manifest/kinds.h"
 
 namespace muster::musterctl {
 
@@ -21,6 +22,10 @@ std::string DescribeNodePool(const lifecycle::v1::NodePool& pool,
 // One Node in the same manner.
 std::string DescribeNode(const lifecycle::v1::Node& node,
                          const std::vector<lifecycle::v1::Event>& events, absl::Time now);
+
+// One of any kind in the same manner; of kinds that have no events of their own none are shown.
+std::string DescribeItem(const Item& item, const std::vector<lifecycle::v1::Event>& events,
+                         absl::Time now, bool all = false);
 
 // `disableUnhealthyNodeEviction` → `Disable Unhealthy Node Eviction`, `uid` → `UID`; keys with
 // anything but letters and dashes stay as they are.

@@ -259,33 +259,6 @@ Cells WideHeaders(Kind kind) {
 
 }  // namespace
 
-std::string TablePrinter::Print(const std::vector<std::vector<std::string>>& rows) {
-  const bool first = widths_.empty();
-  widths_.resize(headers_.size());
-  const auto measure = [&](const Cells& cells) {
-    for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
-  };
-  measure(headers_);
-  std::vector<Cells> shown = rows;
-  for (Cells& row : shown) {
-    for (std::string& cell : row) cell = Printable(cell);
-    measure(row);
-  }
-  std::string out;
-  const auto print = [&](const Cells& cells) {
-    std::string line;
-    for (size_t i = 0; i < cells.size(); ++i) {
-      absl::StrAppend(&line, cells[i]);
-      if (i + 1 < cells.size()) line.append(widths_[i] - cells[i].size() + 3, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    absl::StrAppend(&out, line, "\n");
-  };
-  if (first) print(headers_);
-  for (const Cells& row : shown) print(row);
-  return out;
-}
-
 std::vector<std::string> Headers(Kind kind, bool wide) {
   Cells headers = BaseHeaders(kind);
   if (wide) {

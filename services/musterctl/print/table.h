@@ -8,17 +8,30 @@
 
 namespace muster::musterctl {
 
+struct TableStyle {
+  bool headers = true;
+  // What lines are to fit, as far as they can: long cells are shortened (`abc..`), never those of the first column. 0: nothing.
+  size_t width = 0;
+  // With escape codes: headers bold, words of trouble red, of waiting yellow, of health green.
+  bool colour = false;
+};
+
 // Rows below headers, columns three spaces apart as kubectl has them. Rows that come later keep to
 // the columns of the earlier ones as far as they fit.
 class TablePrinter {
  public:
-  explicit TablePrinter(std::vector<std::string> headers) : headers_(std::move(headers)) {}
+  explicit TablePrinter(std::vector<std::string> headers, TableStyle style = {})
+      : headers_(std::move(headers)), style_(style) {}
   // The lines of these rows, with the headers the first time. Each row has as many cells as there
   // are headers.
   std::string Print(const std::vector<std::vector<std::string>>& rows);
 
  private:
+  void FitWidth();
+  std::string Line(const std::vector<std::string>& cells, bool is_header) const;
+
   std::vector<std::string> headers_;
+  TableStyle style_;
   std::vector<size_t> widths_;
 };
 
