@@ -21,6 +21,11 @@ int main(int argc, char** argv) {
       },
       .clock = clock,
       .sleep = absl::SleepFor,
-      .terminal = terminal.exists() ? &terminal : nullptr};
+      .terminal = terminal.exists() ? &terminal : nullptr,
+      // The user's own editor, in the words of the user's environment.
+      .execute =
+          [](const std::string& command) {
+            return std::system(command.c_str());  // NOLINT(cert-env33-c,concurrency-mt-unsafe)
+          }};
   return muster::musterctl::Run(args, world);
 }

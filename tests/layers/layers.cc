@@ -146,6 +146,12 @@ const std::vector<Layer>& Layers() {
        "musterctl's printers: proto, services/common, its manifests and their libraries only",
        {"services/common/", "services/musterctl/manifest/", "muster/", "google/protobuf/",
         "yaml-cpp/", "nlohmann/"}},
+      {"services/musterctl/query",
+       "what musterctl's users ask of objects, pure: services/common and JSON only",
+       {"services/common/", "nlohmann/"}},
+      {"services/musterctl/schema",
+       "what fields mean: descriptors when it is made, the kinds when it is asked",
+       {"services/musterctl/manifest/kinds.h", "google/protobuf/"}},
       {"services/musterctl/top",
        "what top shows, pure: services/common, the bundles of watches, the page's word for "
        "what a machine is doing, its printers and proto only",

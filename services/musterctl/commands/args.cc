@@ -1,13 +1,17 @@
 #include "services/musterctl/commands/args.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
+#include "services/musterctl/commands/references.h"
 
 namespace muster::musterctl {
 namespace {
@@ -31,11 +35,68 @@ std::string FindCommandWord(absl::Span<const std::string> args) {
   for (size_t i = 0; i < args.size(); ++i) {
     absl::string_view word = args[i];
     if (!absl::StartsWith(word, "-") || word == "-") return args[i];
-    const Flag* flag =
-        FindFlag(nullptr, [&](const Flag& f) { return word == absl::StrCat("--", f.name); });
+    const Flag* flag = FindFlag(nullptr, [&](const Flag& f) {
+      return word == absl::StrCat("--", f.name) ||
+             (f.letter != 0 && word == absl::StrCat("-", std::string(1, f.letter)));
+    });
     if (flag != nullptr && !flag->value.empty()) ++i;
   }
   return "";
+}
+
+std::vector<std::string> CommandNames() {
+  std::vector<std::string> names;
+  for (const Command& command : Commands()) {
+    if (!command.is_hidden) names.push_back(command.name);
+  }
+  return names;
+}
+
+std::vector<std::string> FlagNames(const Command* command) {
+  std::vector<std::string> names = {"--help"};
+  for (const Flag& flag : GlobalFlags()) names.push_back("--" + flag.name);
+  if (command == nullptr) return names;
+  for (const Flag& flag : command->flags) names.push_back("--" + flag.name);
+  return names;
+}
+
+absl::Status UnknownFlag(absl::string_view word, const Command* command) {
+  const absl::string_view said = word.substr(0, word.find('='));
+  return Wrong(absl::StrCat(
+      "unknown flag ", word, command == nullptr ? "" : absl::StrCat(" for ", command->name),
+      absl::StartsWith(word, "--") ? DidYouMean(said, FlagNames(command)) : "", "; see musterctl ",
+      command == nullptr ? "" : absl::StrCat(command->name, " "), "--help"));
+}
+
+bool IsWord(const Flag& flag, const std::string& value) {
+  return value == "true" || value == "false" || (!flag.words.empty() && value == "none") ||
+         std::find(flag.words.begin(), flag.words.end(), value) != flag.words.end();
+}
+
+// What a switch comes to.
+std::string SwitchValue(const Flag& flag, const std::string& said) {
+  if (said == "false" || said == "none") return "";
+  return said == "true" && !flag.words.empty() ? flag.words.front() : said;
+}
+
+// `-Rf x` is `-R -f x`: a switch's letter before others.
+std::vector<std::string> SplitLetters(absl::Span<const std::string> args, const Command* command) {
+  std::vector<std::string> split;
+  bool only_arguments = false;
+  for (const std::string& given : args) {
+    std::string word = given;
+    only_arguments |= word == "--";
+    while (!only_arguments && word.size() > 2 && word[0] == '-' && word[1] != '-' &&
+           word[2] != '=') {
+      const Flag* flag =
+          FindFlag(command, [&](const Flag& f) { return f.letter != 0 && f.letter == word[1]; });
+      if (flag == nullptr || !flag->value.empty()) break;
+      split.push_back(word.substr(0, 2));
+      word.erase(1, 1);
+    }
+    split.push_back(word);
+  }
+  return split;
 }
 
 struct Given {
@@ -58,15 +119,14 @@ absl::StatusOr<Given> ParseFlag(absl::string_view word, const Command* command) 
         FindFlag(command, [&](const Flag& f) { return f.letter != 0 && f.letter == word[1]; });
     if (word.size() > 2) given.value = std::string(absl::StripPrefix(word.substr(2), "="));
   }
-  if (given.flag == nullptr) {
-    return Wrong(absl::StrCat(
-        "unknown flag ", word, command == nullptr ? "" : absl::StrCat(" for ", command->name),
-        "; see musterctl ", command == nullptr ? "" : absl::StrCat(command->name, " "), "--help"));
-  }
-  if (given.flag->value.empty() && given.value && *given.value != "true" &&
-      *given.value != "false") {
+  if (given.flag == nullptr) return UnknownFlag(word, command);
+  if (given.flag->value.empty() && given.value && !IsWord(*given.flag, *given.value)) {
+    const std::string words =
+        given.flag->words.empty()
+            ? "true or false"
+            : absl::StrCat(absl::StrJoin(given.flag->words, ", "), " or none");
     return Wrong(
-        absl::StrCat("--", given.flag->name, ": is true or false, not \"", *given.value, "\""));
+        absl::StrCat("--", given.flag->name, ": is ", words, ", not \"", *given.value, "\""));
   }
   return given;
 }
@@ -88,6 +148,7 @@ void AppendFlags(std::string& out, absl::string_view title, absl::Span<const Fla
   for (const Flag& flag : flags) {
     std::string left = flag.letter == 0 ? "    " : absl::StrFormat("-%c, ", flag.letter);
     absl::StrAppend(&left, "--", flag.name, flag.value.empty() ? "" : "=", flag.value);
+    if (!flag.words.empty()) absl::StrAppend(&left, "[=", absl::StrJoin(flag.words, "|"), "]");
     absl::StrAppendFormat(&out, "  %-28s %s", left, flag.meaning);
     if (!flag.standard.empty()) absl::StrAppend(&out, " Default: ", flag.standard, ".");
     if (!flag.variable.empty()) absl::StrAppend(&out, " Environment: ", flag.variable, ".");
@@ -115,6 +176,7 @@ const std::vector<Flag>& GlobalFlags() {
        .standard = "acme",
        .variable = "MUSTER_ORGANIZATION"},
       {.name = "cluster",
+       .letter = 'n',
        .value = "ID",
        .meaning = "Cluster of NodePools, Nodes and events.",
        .standard = "example",
@@ -166,12 +228,14 @@ absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
   if (line.command == "help") line.command.clear();
   const Command* command = FindCommand(line.command);
   if (!line.command.empty() && command == nullptr) {
-    return Wrong(absl::StrCat("unknown command \"", line.command, "\"; see musterctl --help"));
+    return Wrong(absl::StrCat("unknown command \"", line.command, "\"",
+                              DidYouMean(line.command, CommandNames()), "; see musterctl --help"));
   }
   bool command_seen = false;
   bool only_arguments = false;
-  for (size_t i = 0; i < args.size(); ++i) {
-    const std::string& word = args[i];
+  const std::vector<std::string> words = SplitLetters(args, command);
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
     if (!only_arguments && word == "--") {
       only_arguments = true;
     } else if (!only_arguments && (word == "--help" || word == "-h")) {
@@ -179,10 +243,10 @@ absl::StatusOr<CommandLine> ParseArgs(absl::Span<const std::string> args,
     } else if (!only_arguments && word.size() > 1 && word[0] == '-') {
       ASSIGN_OR_RETURN(Given given, ParseFlag(word, command));
       if (!given.value && given.flag->value.empty()) given.value = "true";
-      if (!given.value && i + 1 == args.size())
+      if (!given.value && i + 1 == words.size())
         return Wrong(absl::StrCat(word, ": needs a value: ", given.flag->value));
-      if (!given.value) given.value = args[++i];
-      if (*given.value == "false" && given.flag->value.empty()) given.value = "";
+      if (!given.value) given.value = words[++i];
+      if (given.flag->value.empty()) given.value = SwitchValue(*given.flag, *given.value);
       std::vector<std::string>& values = line.flags[given.flag->name];
       if (!given.flag->repeated) values.clear();
       values.push_back(*std::move(given.value));
@@ -206,8 +270,9 @@ std::string Help(const Command* command) {
   std::string out;
   if (command == nullptr) {
     out = "musterctl talks to Muster's API.\n\nUsage: musterctl [flags] COMMAND ...\n\nCommands:\n";
-    for (const Command& each : Commands())
-      absl::StrAppendFormat(&out, "  %-12s %s\n", each.name, each.summary);
+    for (const Command& each : Commands()) {
+      if (!each.is_hidden) absl::StrAppendFormat(&out, "  %-13s %s\n", each.name, each.summary);
+    }
     AppendFlags(out, "Flags of every command", GlobalFlags());
     absl::StrAppend(&out,
                     "\nmusterctl COMMAND --help tells more. Exit code: 0 done, 1 refused or "
@@ -216,6 +281,11 @@ std::string Help(const Command* command) {
   }
   absl::StrAppend(&out, command->summary, "\n\nUsage: musterctl ", command->usage, "\n");
   if (!command->details.empty()) absl::StrAppend(&out, "\n", command->details, "\n");
+  if (!command->examples.empty()) {
+    absl::StrAppend(&out, "\nExamples:\n");
+    for (const absl::string_view example : absl::StrSplit(command->examples, '\n'))
+      absl::StrAppend(&out, "  musterctl ", example, "\n");
+  }
   AppendFlags(out, "Flags", command->flags);
   AppendFlags(out, "Flags of every command", GlobalFlags());
   return out;

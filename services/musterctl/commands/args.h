@@ -26,20 +26,23 @@ struct Flag {
   std::string standard = {};  // its value when it is not given
   std::string variable = {};  // environment variable that gives it, empty: none
   bool repeated = false;      // may be given more than once
+  // Of a switch: what it may be said to be, `--flag=WORD`; alone it is the first, `none` is as if it were not given.
+  std::vector<std::string> words = {};
 };
 
 struct Session;
 
 struct Command {
   std::string name = {};
-  // What it does (commands.h). Has no default, so that no row goes without. Null: it asks nobody,
-  // and says which musterctl this is.
+  // What it does (commands.h). Has no default, so that no row goes without.
   absl::Status (*run)(Session& session);
-  std::string usage = {};    // e.g. `get KIND [NAME]`
-  std::string summary = {};  // one line
-  std::string details = {};  // for its own help, may be empty
+  std::string usage = {};     // e.g. `get KIND [NAME]`
+  std::string summary = {};   // one line
+  std::string details = {};   // for its own help, may be empty
+  std::string examples = {};  // lines of the same, without indentation
   std::vector<Flag> flags = {};
   bool is_offline = false;  // asks no server
+  bool is_hidden = false;   // not in the help
 };
 
 // What was said. Every flag that the command knows has its value here, given or standard.

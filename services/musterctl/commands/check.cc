@@ -1,7 +1,9 @@
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/table.h"
 
 namespace muster::musterctl {
@@ -31,16 +33,18 @@ void PrintHolders(const quota::v1::HoldingAnswer& answer, std::ostream& out) {
 }  // namespace
 
 absl::Status Check(Session& session) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kQuota)
-    return WrongUse("check: quota NAME");
+  ASSIGN_OR_RETURN(const ResourceId id,
+                   ReadOne(session.line.arguments, {Kind::kQuota}, "check: quota NAME"));
   if (!session.line.Has("nodes")) return WrongUse("check: --nodes is missing");
   const absl::StatusOr<int64_t> nodes = ParseCount("--nodes", session.line.Get("nodes"));
   if (!nodes.ok()) return WrongUse(nodes.status().message());
   quota::v1::CheckQuotaRequest request;
+  const std::string quota =
+      absl::StrContains(id.id, "/")
+          ? id.id
+          : absl::StrCat("organizations/", session.scope.organization, "/quotas/", id.id);
   request.add_holdings()->set_name(absl::StrCat(
-      "organizations/", session.scope.organization, "/quotas/", arguments[1], "/holdings/",
-      session.line.Has("pool-uid") ? session.line.Get("pool-uid") : kNewPool));
+      quota, "/holdings/", session.line.Has("pool-uid") ? session.line.Get("pool-uid") : kNewPool));
   request.mutable_holdings(0)->set_nodes(*nodes);
   const auto response = session.api.CheckQuota(request);
   if (!response.ok()) {
@@ -54,7 +58,7 @@ absl::Status Check(Session& session) {
     return absl::InternalError("the server did not answer the question");
   const quota::v1::HoldingAnswer& answer = response->results(0).answer();
   const bool fits = answer.nodes() == *nodes;
-  session.world.out << "quota/" << arguments[1] << ": " << *nodes
+  session.world.out << Label(id) << ": " << *nodes
                     << (fits ? " Nodes fit; then " : " Nodes do not fit: ") << Text(answer) << "\n";
   PrintHolders(answer, session.world.out);
   if (fits) return absl::OkStatus();

@@ -1,9 +1,12 @@
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/words.h"
 
 // What is asked of one cluster: which Kubernetes it is, and that removals go on.
@@ -24,11 +27,11 @@ absl::Status WithFlagNames(const absl::Status& status) {
 
 absl::Status Bind(Session& session) {
   const CommandLine& line = session.line;
-  if (line.arguments.size() != 2 || ParseKind(line.arguments[0]) != Kind::kCluster)
-    return WrongUse("bind: cluster NAME");
+  ASSIGN_OR_RETURN(const ResourceId id,
+                   ReadOne(line.arguments, {Kind::kCluster}, "bind: cluster NAME"));
   if (!line.Has("kubernetes-uid")) return WrongUse("bind: --kubernetes-uid is missing");
   lifecycle::v1::BindClusterRequest request;
-  request.set_name(line.arguments[1]);
+  request.set_name(id.id);
   request.set_kubernetes_uid(line.Get("kubernetes-uid"));
   // Whoever says it by hand means the pools that are there too.
   request.set_adopt(true);
@@ -36,9 +39,8 @@ absl::Status Bind(Session& session) {
   request.set_validate_only(line.Has("dry-run"));
   const auto cluster = session.api.BindCluster(request);
   if (!cluster.ok()) return WithFlagNames(cluster.status());
-  session.world.out << "cluster/" << line.arguments[1]
-                    << (line.Has("dry-run") ? " would be" : " is") << " the Kubernetes "
-                    << request.kubernetes_uid() << "\n";
+  session.world.out << Label(id) << (line.Has("dry-run") ? " would be" : " is")
+                    << " the Kubernetes " << request.kubernetes_uid() << "\n";
   return absl::OkStatus();
 }
 
@@ -46,6 +48,11 @@ absl::Status Allow(Session& session) {
   const CommandLine& line = session.line;
   if (line.arguments.size() != 2 || line.arguments[0] != "removals")
     return WrongUse("allow: removals CLUSTER");
+  ResourceId id{Kind::kCluster, line.arguments[1]};
+  if (absl::StrContains(id.id, "/")) {
+    ASSIGN_OR_RETURN(id, ReadOne(absl::MakeSpan(&line.arguments[1], 1), {Kind::kCluster},
+                                 "allow: removals CLUSTER"));
+  }
   const auto pools = ParseCount("--node-pools", line.Get("node-pools"));
   const auto nodes = ParseCount("--nodes", line.Get("nodes"));
   const auto ttl = ParseTimeout("--for", line.Get("for"));
@@ -53,17 +60,16 @@ absl::Status Allow(Session& session) {
     if (!status.ok()) return WrongUse(status.message());
   }
   lifecycle::v1::AllowRemovalsRequest request;
-  request.set_name(line.arguments[1]);
+  request.set_name(id.id);
   request.set_node_pools(*pools);
   request.set_nodes(*nodes);
   request.mutable_ttl()->set_seconds(absl::ToInt64Seconds(*ttl));
   request.set_validate_only(line.Has("dry-run"));
   const auto cluster = session.api.AllowRemovals(request);
   if (!cluster.ok()) return WithFlagNames(cluster.status());
-  session.world.out << "cluster/" << line.arguments[1] << ": " << *pools << " NodePools and "
-                    << *nodes << " Nodes" << (line.Has("dry-run") ? " might" : " may")
-                    << " go, until " << FormatTime(cluster->removal_allowance().expire_time())
-                    << "\n";
+  session.world.out << Label(id) << ": " << *pools << " NodePools and " << *nodes << " Nodes"
+                    << (line.Has("dry-run") ? " might" : " may") << " go, until "
+                    << FormatTime(cluster->removal_allowance().expire_time()) << "\n";
   return absl::OkStatus();
 }
 

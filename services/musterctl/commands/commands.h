@@ -25,6 +25,8 @@ struct World {
   const Clock& clock;
   std::function<void(absl::Duration)> sleep = {};
   Terminal* terminal = nullptr;  // null: nobody sits there
+  // Runs a command line of a shell on the terminal; its exit code. Null: none can be run.
+  std::function<int(const std::string& command)> execute = {};
   // What `out` shows with escape codes obeyed: for what is made here alone. Run sets it.
   std::ostream* screen = nullptr;
 };
@@ -48,6 +50,14 @@ struct Session {
 };
 absl::Status Get(Session& session);
 absl::Status Describe(Session& session);
+absl::Status Events(Session& session);
+absl::Status Rollout(Session& session);
+absl::Status ApiResources(Session& session);
+absl::Status Completion(Session& session);
+absl::Status CompleteWords(Session& session);
+absl::Status Version(Session& session);
+absl::Status Edit(Session& session);
+absl::Status Patch(Session& session);
 absl::Status Apply(Session& session);
 absl::Status Scale(Session& session);
 absl::Status Delete(Session& session);
@@ -77,7 +87,11 @@ absl::Status Unreserve(Session& session);
 absl::Status Bind(Session& session);
 absl::Status Allow(Session& session);
 
-// Parts of Commands(): those that are about servers, and about the past.
+// Parts of Commands(), by what they are about.
+std::vector<Command> ReadCommands();
+std::vector<Command> ChangeCommands();
+std::vector<Command> OrderCommands();
+std::vector<Command> ConfigurationCommands();
 std::vector<Command> ServerCommands();
 std::vector<Command> PastCommands();
 
@@ -85,20 +99,31 @@ std::vector<Command> PastCommands();
 absl::StatusOr<Kind> ParseKindArgument(const CommandLine& line);
 // KIND and NAME, the only two arguments.
 absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line);
+// NOT_FOUND, saying what named it: the cluster of the scope does not exist. For where nothing was found.
+absl::Status CheckCluster(Session& session);
 // `1h` ago, a time such as 2026-11-26T09:00:00Z, or a revision.
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now);
 
 // Waits until the pool is `healthy` (or, with `deleted`, gone) and prints a line whenever it
 // changed. DEADLINE_EXCEEDED past `timeout`, naming what is still amiss. Goes on while the server
-// is away.
-absl::Status WaitForPool(Session& session, const std::string& pool, bool deleted,
-                         absl::Duration timeout);
+// is away. `uid`: of the pool that is meant, if that is known.
+absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
+                         absl::Duration timeout, const std::string& uid = "");
 
 // What keeps a pool from being healthy, one phrase each; empty: it is.
 std::vector<std::string> Ailments(const lifecycle::v1::NodePool& pool);
 
 // Every file of `-f`, parsed and checked as a whole.
 absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session);
+
+// `diff -f`: what manifests would change.
+absl::Status DiffFiles(Session& session);
+
+// The exit code is kFailed, and nothing is left to be said.
+absl::Status SaidAlready();
+
+// A refusal of a manifest, which says where that stands, its fields as they are called there.
+absl::Status AtManifest(const absl::Status& status, const Manifest& manifest);
 
 // INVALID_ARGUMENT of wrong use: the exit code is kWrongUse.
 absl::Status WrongUse(absl::string_view text);

@@ -67,12 +67,43 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"get"}, "get: say what: nodepools, nodes,"},
       {{"get", "pods"}, "unknown kind \"pods\""},
       {{"get", "nodes", "--color"}, "unknown flag --color for get"},
-      {{"get", "nodes", "-o", "xml"}, "--output: must be wide, json, yaml or name, is \"xml\""},
+      {{"get", "nodes", "-o", "xml"},
+       "--output: must be wide, json, yaml or name, jsonpath=TEMPLATE or custom-columns"},
       {{"get", "nodes", "-o"}, "-o: needs a value: FORMAT"},
       {{"get", "nodes", "--watch=maybe"}, "--watch: is true or false"},
       {{"get", "quotas", "--nodepool=a"}, "--nodepool: only with nodes and events"},
       {{"get", "nodes", "--timeout=soon"}, "--timeout: must be a duration above zero"},
-      {{"describe", "quota", "a"}, "describe: nodepool or node"},
+      {{"describe"}, "describe: say what: nodepools,"},
+      {{"get", "nodepool/a", "b"}, "\"b\": beside KIND/NAME every argument must be KIND/NAME"},
+      {{"get", "nodepool", "nodepool/b"}, "either KIND NAME or KIND/NAME"},
+      {{"get", "pod/b"}, "unknown kind \"pod\""},
+      {{"get", "nodepool/"}, "\"nodepool/\": must be KIND/NAME"},
+      {{"get", "np,nodes", "a"}, "with several kinds no NAME; say KIND/NAME"},
+      {{"get", "np", "a", "-l", "x=y"}, "either NAME, or --selector and --field-selector"},
+      {{"get", "np", "a", "-A"}, "a whole resource name says where it is"},
+      {{"get", "np", "-l", "x y"}, "--selector: selector \"x y\": must be KEY=VALUE"},
+      {{"get", "quotas", "-l", "x=y"}, "--selector: quotas have no labels; nodepools, nodes and"},
+      {{"get", "np", "--field-selector=x"},
+       "--field-selector: field selector \"x\": must be PATH="},
+      {{"get", "np", "-o", "jsonpath={.a"}, "--output: jsonpath \"{.a\": at character 4"},
+      {{"get", "np", "-o", "custom-columns=A"},
+       "--output: custom-columns: \"A\": must be HEADER:PATH"},
+      {{"get", "np", "-w", "--sort-by=.a"}, "--sort-by: not with --watch"},
+      {{"get", "np,nodes", "-w"}, "--watch: one kind only"},
+      {{"scale", "np/a", "--nodes=1", "--replicas=1"}, "either --nodes or --replicas"},
+      {{"scale", "np/a", "np/b", "--remove=g1"}, "--remove: of one NodePool only"},
+      {{"scale", "np/a", "--replicas=many"}, "--replicas: must be an integer"},
+      {{"apply", "-f", "-", "--dry-run=client"}, "--dry-run: is server or none, not \"client\""},
+      {{"delete", "np", "a", "--all"}, "either NAME, or --all or --selector"},
+      {{"delete", "zones", "--all"}, "delete: say nodepool or quota"},
+      {{"wait", "np", "a", "--for=jsonpath={.a"}, "--for: jsonpath \"{.a\": } is missing"},
+      {{"wait", "node", "a/g1"}, "--for=healthy and --for=deleted are of nodepools"},
+      {{"events", "--types=Bad"}, "--types: Normal or Warning"},
+      {{"events", "--for=zone/a"}, "--for: nodepool/NAME or node/POOL/MACHINE"},
+      {{"gte", "np"}, "unknown command \"gte\"; did you mean get?"},
+      {{"get", "nodepols"}, "unknown kind \"nodepols\"; did you mean nodepools?"},
+      {{"get", "np", "--sort-bye=.a"},
+       "unknown flag --sort-bye=.a for get; did you mean --sort-by?"},
       {{"describe", "nodepool", "a", "-o", "json"}, "describe: --output may be wide"},
       {{"scale", "nodepool", "a"}, "--nodes or --remove is missing"},
       {{"scale", "nodepool", "a", "--nodes=many"}, "--nodes: must be an integer that fits 64 bits"},
@@ -86,7 +117,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"get", "zones", "--state=free"}, "only with `get machines`"},
       {{"get", "machines", "--state=asleep"}, "--state: must be free, held, reclaiming,"},
       {{"get", "machines", "-w", "--zone=A-1A"}, "only with `get machines`"},
-      {{"explain", "zone", "a"}, "explain: nodepool NAME or claim UID"},
+      {{"explain", "zone", "a"}, "explain: nodepool NAME or claim UID, or KIND.FIELD"},
       {{"find", "placements"}, "find: placements TYPE=NODES[:spot]..."},
       {{"find", "placements", "t"}, "must be TYPE=NODES[:spot], is \"t\""},
       {{"find", "placements", "t=few"}, "t: must be an integer that fits 64 bits"},
@@ -101,9 +132,9 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"delete", "nodepool", "a", "--dry-run", "--wait"}, "either --dry-run or --wait"},
       {{"reconfigure", "a"}, "reconfigure: nodepool NAME"},
       {{"reconfigure", "nodepool", "a", "--allowed-failures=few"}, "--allowed-failures: must be"},
-      {{"pause", "nodepool", "a"}, "pause: reconfiguration NAME"},
-      {{"resume", "reconfiguration"}, "resume: reconfiguration NAME"},
-      {{"cancel"}, "cancel: reconfiguration NAME"},
+      {{"pause", "node", "a"}, "pause: nodepool/NAME, or reconfiguration NAME"},
+      {{"resume", "reconfiguration"}, "or reconfiguration NAME"},
+      {{"cancel"}, "or reconfiguration NAME"},
       {{"protect", "node", "a/g1"}, "protect: --for is missing"},
       {{"protect", "node", "g1", "--for=1h"}, "protect: node POOL/MACHINE"},
       {{"protect", "node", "a/g1", "--for=-1h"}, "--for: must be a duration above zero"},
@@ -122,8 +153,10 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
 
 TEST_F(CommandsTest, HelpNamesEveryCommandAndFlag) {
   EXPECT_EQ(RunLine({"--help"}), kDone);
-  for (const Command& command : Commands())
+  for (const Command& command : Commands()) {
+    if (command.is_hidden) continue;
     EXPECT_THAT(out(), HasSubstr("  " + command.name + " "));
+  }
   for (const Flag& flag : GlobalFlags()) EXPECT_THAT(out(), HasSubstr("--" + flag.name));
   for (const Command& command : Commands()) {
     EXPECT_EQ(RunLine({command.name, "--help"}), kDone);
@@ -188,11 +221,13 @@ TEST_F(CommandsTest, AFileThatDoesNotEndIsNotReadToItsEnd) {
 TEST_F(CommandsTest, TheServersFieldViolationsAreLinesOfTheirOwn) {
   api_.refusal = Refusal();
   EXPECT_EQ(RunLine({"apply", "-f", "-"}, kPool), kFailed);
-  EXPECT_EQ(err(),
-            "nodepool/train (standard input: document 1, line 1) was refused\n"
-            "error: spec.minNodes: must be at most spec.maxNodes\n"
-            "error: spec.image.kernel: must be empty with spec.image.name (INVALID_ARGUMENT, "
-            "INVALID_FIELD)\n");
+  EXPECT_EQ(
+      err(),
+      "error: nodepool/train (standard input: document 1, line 1): spec.minNodes: must be at most "
+      "spec.maxNodes\n"
+      "error: nodepool/train (standard input: document 1, line 1): spec.image.kernel: must be "
+      "empty "
+      "with spec.image.name (INVALID_ARGUMENT, INVALID_FIELD)\n");
 }
 
 TEST_F(CommandsTest, FieldsAreNamedAsTheUserWroteThem) {
@@ -214,8 +249,11 @@ TEST_F(CommandsTest, ScaleAndDelete) {
   EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes", "5"}), kDone);
   EXPECT_EQ(out(), "nodepool/train scaled to 5\n");
   EXPECT_EQ(RunLine({"delete", "nodepool", "train", "eval"}), kDone);
-  EXPECT_EQ(out(), "nodepool/train deleted\nnodepool/eval deleted\n");
-  EXPECT_EQ(RunLine({"delete", "-f", "-"}, kPool), kDone);
+  EXPECT_EQ(out(),
+            "nodepool/train deleted\nnodepool/eval deleted\n"
+            "  0.0s  gone\nnodepool/train is gone\n  0.0s  gone\nnodepool/eval is gone\n");
+  EXPECT_EQ(RunLine({"delete", "-f", "-", "--wait=false"}, kPool), kDone);
+  EXPECT_EQ(out(), "nodepool/train deleted\n");
   EXPECT_THAT(api_.calls, ElementsAre("resize name: \"train\" target_nodes: 5", "delete train",
                                       "delete eval", "delete train"));
   EXPECT_EQ(RunLine({"delete", "-f", "-"},

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,7 +43,8 @@ class CommandsTest : public ::testing::Test {
                     },
                 .clock = clock_,
                 .sleep = [this](absl::Duration duration) { clock_.Advance(duration); },
-                .terminal = terminal_at_};
+                .terminal = terminal_at_,
+                .execute = execute_};
     return musterctl::Run(args, world);
   }
   std::string out() const { return out_.str(); }
@@ -53,6 +55,7 @@ class CommandsTest : public ::testing::Test {
   std::map<std::string, std::string> environment_;
   ApiOptions options_;
   Terminal* terminal_at_ = nullptr;
+  std::function<int(const std::string& command)> execute_;
 
  private:
   std::istringstream in_;

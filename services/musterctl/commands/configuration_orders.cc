@@ -3,20 +3,55 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/references.h"
 
 namespace muster::musterctl {
 namespace {
 
 // The resource name of `CHANNEL~COMPONENT~VERSION`; a resource name stays as it is.
 absl::StatusOr<std::string> ReleaseArgument(const CommandLine& line) {
-  const std::vector<std::string>& arguments = line.arguments;
-  if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kRelease)
-    return WrongUse(absl::StrCat(line.command, ": release CHANNEL~COMPONENT~VERSION"));
-  if (absl::StrContains(arguments[1], "/")) return arguments[1];
-  if (std::optional<std::string> name = ReleaseName(arguments[1])) return *std::move(name);
-  return WrongUse(absl::StrCat("\"", arguments[1], "\": must be CHANNEL~COMPONENT~VERSION"));
+  ASSIGN_OR_RETURN(const ResourceId id,
+                   ReadOne(line.arguments, {Kind::kRelease},
+                           absl::StrCat(line.command, ": release CHANNEL~COMPONENT~VERSION")));
+  if (absl::StrContains(id.id, "/")) return id.id;
+  if (std::optional<std::string> name = ReleaseName(id.id)) return *std::move(name);
+  return WrongUse(absl::StrCat("\"", id.id, "\": must be CHANNEL~COMPONENT~VERSION"));
+}
+
+// A NodePool, by name or as its configuration, and what follows it.
+struct Ordered {
+  ResourceId id = {};
+  std::vector<std::string> others = {};
+};
+absl::StatusOr<Ordered> ReadOrdered(absl::Span<const std::string> words, const std::string& usage) {
+  if (words.empty()) return WrongUse(usage);
+  Ordered ordered;
+  const bool slashed = absl::StrContains(words[0], "/");
+  const bool by_kind = !slashed && ParseKind(words[0]) == Kind::kNodePool;
+  if (by_kind && words.size() < 2) return WrongUse(usage);
+  if (slashed || by_kind) {
+    const size_t taken = slashed ? 1 : 2;
+    ASSIGN_OR_RETURN(ordered.id,
+                     ReadOne(words.first(taken), {Kind::kNodePool, Kind::kConfiguration}, usage));
+    words.remove_prefix(taken);
+  } else {
+    ordered.id = {Kind::kConfiguration, words[0]};
+    words.remove_prefix(1);
+  }
+  for (const std::string& word : words)
+    ordered.others.emplace_back(absl::StripPrefix(word, "profile/"));
+  return ordered;
+}
+
+absl::StatusOr<std::string> UidOf(Session& session, const ResourceId& id) {
+  if (id.kind == Kind::kConfiguration)
+    return std::string(absl::StripPrefix(id.id, "poolConfigurations/"));
+  ASSIGN_OR_RETURN(const lifecycle::v1::NodePool pool, session.api.GetNodePool(id.id));
+  return pool.uid();
 }
 
 using OrderCall = absl::StatusOr<configuration::v1::PoolConfiguration> (Api::*)(const std::string&,
@@ -24,21 +59,14 @@ using OrderCall = absl::StatusOr<configuration::v1::PoolConfiguration> (Api::*)(
 
 // Gives an order to a NodePool, named by its uid or name, and says what it came to.
 absl::Status GiveOrder(Session& session, OrderCall call) {
-  std::vector<std::string> arguments = session.line.arguments;
-  const bool by_name = !arguments.empty() && ParseKind(arguments[0]) == Kind::kNodePool;
-  if (by_name) arguments.erase(arguments.begin());
-  if (arguments.empty() || arguments.size() > 2) {
-    return WrongUse(
-        absl::StrCat(session.line.command, ": POOL_UID [PROFILE] or nodepool NAME [PROFILE]"));
-  }
-  std::string uid = arguments[0];
-  if (by_name) {
-    ASSIGN_OR_RETURN(const lifecycle::v1::NodePool pool, session.api.GetNodePool(arguments[0]));
-    uid = pool.uid();
-  }
+  const std::string usage =
+      absl::StrCat(session.line.command, ": POOL_UID [PROFILE] or nodepool NAME [PROFILE]");
+  ASSIGN_OR_RETURN(const Ordered ordered, ReadOrdered(session.line.arguments, usage));
+  if (ordered.others.size() > 1) return WrongUse(usage);
+  ASSIGN_OR_RETURN(const std::string uid, UidOf(session, ordered.id));
   ASSIGN_OR_RETURN(const configuration::v1::PoolConfiguration pool,
-                   (session.api.*call)(uid, arguments.size() == 2 ? arguments[1] : ""));
-  session.world.out << (by_name ? "nodepool/" : "configuration/") << arguments[0];
+                   (session.api.*call)(uid, ordered.others.empty() ? "" : ordered.others.front()));
+  session.world.out << Label(ordered.id);
   if (pool.has_waiting()) {
     session.world.out << " will be at " << pool.waiting().node_profile()
                       << " once no Node is in delivery\n";
@@ -69,12 +97,14 @@ absl::Status Promote(Session& session) { return GiveOrder(session, &Api::Promote
 absl::Status Rollback(Session& session) { return GiveOrder(session, &Api::Rollback); }
 
 absl::Status Enable(Session& session) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  if (arguments.size() != 3 || arguments[0] != "revision")
-    return WrongUse("enable: revision POOL_UID PROFILE");
-  RETURN_IF_ERROR(session.api.EnableRevision(arguments[1], arguments[2]).status());
-  session.world.out << "configuration/" << arguments[1] << ": " << arguments[2]
-                    << " may be booted\n";
+  const std::string usage = "enable: revision POOL_UID PROFILE";
+  absl::Span<const std::string> words = session.line.arguments;
+  if (words.empty() || words[0] != "revision") return WrongUse(usage);
+  ASSIGN_OR_RETURN(const Ordered ordered, ReadOrdered(words.subspan(1), usage));
+  if (ordered.others.size() != 1) return WrongUse(usage);
+  ASSIGN_OR_RETURN(const std::string uid, UidOf(session, ordered.id));
+  RETURN_IF_ERROR(session.api.EnableRevision(uid, ordered.others[0]).status());
+  session.world.out << Label(ordered.id) << ": " << ordered.others[0] << " may be booted\n";
   return absl::OkStatus();
 }
 

@@ -1,11 +1,15 @@
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
+#include "services/musterctl/schema/schema.h"
 
 // Why a NodePool is not where it should be; why a claim has not all its machines.
 namespace muster::musterctl {
@@ -23,11 +27,11 @@ std::string QueueLine(const capacity::v1::QueuePlace& queue) {
                       " Nodes ahead; wait ", wait, ".\n");
 }
 
-absl::Status ExplainClaim(Session& session, const std::string& uid) {
+absl::Status ExplainClaim(Session& session, const ResourceId& id) {
   ASSIGN_OR_RETURN(const capacity::v1::ExplainClaimResponse response,
-                   session.api.ExplainClaim(uid));
+                   session.api.ExplainClaim(IdOfName(Kind::kClaim, id.id)));
   const capacity::v1::Claim& claim = response.claim();
-  session.world.out << "claim/" << uid << ": " << claim.machines_size() << " of " << claim.nodes()
+  session.world.out << Label(id) << ": " << claim.machines_size() << " of " << claim.nodes()
                     << " Nodes held, " << claim.outstanding() << " outstanding ("
                     << ClaimReasonWord(claim.reason()) << ").\n";
   if (claim.has_queue()) session.world.out << QueueLine(claim.queue());
@@ -57,14 +61,13 @@ std::string PassesIn(const lifecycle::v1::NodePoolObstacle& obstacle, absl::Time
   return absl::StrCat(from_now(obstacle.earliest_time()), " to ", from_now(obstacle.latest_time()));
 }
 
-absl::Status ExplainNodePool(Session& session, const std::string& id) {
+absl::Status ExplainNodePool(Session& session, const ResourceId& id) {
   ASSIGN_OR_RETURN(const lifecycle::v1::ExplainNodePoolResponse response,
-                   session.api.ExplainNodePool(id));
+                   session.api.ExplainNodePool(id.id));
   const lifecycle::v1::NodePoolStatus& status = response.node_pool().status();
-  session.world.out << "nodepool/" << id << ": target "
-                    << response.node_pool().spec().target_nodes() << ", " << status.current_nodes()
-                    << " current, " << status.in_progress() << " in progress, "
-                    << status.queued_nodes() << " queued.\n";
+  session.world.out << Label(id) << ": target " << response.node_pool().spec().target_nodes()
+                    << ", " << status.current_nodes() << " current, " << status.in_progress()
+                    << " in progress, " << status.queued_nodes() << " queued.\n";
   if (response.obstacles().empty()) {
     session.world.out << "Nothing keeps it from being where it should be.\n";
     return absl::OkStatus();
@@ -79,14 +82,28 @@ absl::Status ExplainNodePool(Session& session, const std::string& id) {
   return absl::OkStatus();
 }
 
+// `nodepool`, `nodepool.spec.lifecycle`: what its fields mean.
+absl::Status ExplainSchema(Session& session, const std::string& word) {
+  std::vector<std::string> path = absl::StrSplit(word, '.', absl::SkipEmpty());
+  const auto kind = path.empty() ? std::nullopt : ParseKind(path[0]);
+  if (!kind) return UnknownKind(path.empty() ? word : path[0]);
+  path.erase(path.begin());
+  const auto text = ExplainFields(*kind, path, session.line.Has("recursive"));
+  if (!text.ok()) return text.status();
+  session.world.out << *text;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Explain(Session& session) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  const auto kind = arguments.size() == 2 ? ParseKind(arguments[0]) : std::nullopt;
-  if (kind == Kind::kNodePool) return ExplainNodePool(session, arguments[1]);
-  if (kind == Kind::kClaim) return ExplainClaim(session, arguments[1]);
-  return WrongUse("explain: nodepool NAME or claim UID");
+  const std::vector<std::string>& words = session.line.arguments;
+  if (words.size() == 1 && !absl::StrContains(words[0], "/"))
+    return ExplainSchema(session, words[0]);
+  ASSIGN_OR_RETURN(const ResourceId id,
+                   ReadOne(words, {Kind::kNodePool, Kind::kClaim},
+                           "explain: nodepool NAME or claim UID, or KIND.FIELD.FIELD"));
+  return id.kind == Kind::kNodePool ? ExplainNodePool(session, id) : ExplainClaim(session, id);
 }
 
 }  // namespace muster::musterctl

@@ -1,7 +1,16 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/editing.h"
+#include "services/musterctl/print/objects.h"
+#include "services/musterctl/print/preview.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
 
@@ -44,15 +53,9 @@ absl::StatusOr<capacity::v1::FindPlacementsRequest> ParseQuery(const CommandLine
   return request;
 }
 
-}  // namespace
-
-absl::Status Find(Session& session) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  if (arguments.size() < 2 || arguments[0] != "placements")
-    return WrongUse("find: placements TYPE=NODES[:spot]...");
-  ASSIGN_OR_RETURN(const capacity::v1::FindPlacementsRequest request, ParseQuery(session.line));
-  ASSIGN_OR_RETURN(const capacity::v1::FindPlacementsResponse response,
-                   session.api.FindPlacements(request));
+// A table of all that was found.
+std::string Ranking(const capacity::v1::FindPlacementsRequest& request,
+                    const capacity::v1::FindPlacementsResponse& response) {
   std::vector<std::vector<std::string>> rows;
   for (const capacity::v1::ZonePlacements& zone : response.zones()) {
     for (int i = 0; i < zone.placements_size() && i < request.requests_size(); ++i) {
@@ -64,14 +67,125 @@ absl::Status Find(Session& session) {
                       absl::StrCat(placement.in_service()), Label(placement.availability())});
     }
   }
-  session.world.out << TablePrinter({"ZONE", "INSTANCE TYPE", "NODES", "CLASS", "FREE",
-                                     "RECLAIMABLE", "AHEAD", "IN SERVICE", "AVAILABILITY"})
-                           .Print(rows);
-  session.world.out << (response.recommended_zone().empty()
-                            ? std::string("No zone is recommended.")
-                            : absl::StrCat("Recommended zone: ", response.recommended_zone()))
-                    << "\n";
+  return TablePrinter({"ZONE", "INSTANCE TYPE", "NODES", "CLASS", "FREE", "RECLAIMABLE", "AHEAD",
+                       "IN SERVICE", "AVAILABILITY"})
+      .Print(rows);
+}
+
+// NodePools as they were found, the first named `name`, the next `name-2`, ...; without a name by their types.
+std::vector<lifecycle::v1::NodePool> PoolsOf(const capacity::v1::FindPlacementsRequest& request,
+                                             const std::string& name, const Scope& scope) {
+  std::vector<lifecycle::v1::NodePool> pools;
+  for (const capacity::v1::PlacementRequest& wanted : request.requests()) {
+    lifecycle::v1::NodePool& pool = pools.emplace_back();
+    const bool spot = wanted.compute_class() == type::v1::COMPUTE_CLASS_SPOT;
+    std::string id = name;
+    if (id.empty()) {
+      id = absl::StrCat(absl::AsciiStrToLower(wanted.instance_type()), spot ? "-spot" : "");
+    } else if (pools.size() > 1) {
+      absl::StrAppend(&id, "-", pools.size());
+    }
+    pool.set_name(absl::StrCat("organizations/", scope.organization, "/clusters/", scope.cluster,
+                               "/nodePools/", id));
+    pool.mutable_spec()->set_instance_type(wanted.instance_type());
+    pool.mutable_spec()->set_target_nodes(wanted.nodes());
+    if (spot) pool.mutable_spec()->set_compute_class("spot");
+  }
+  return pools;
+}
+
+// `k=v,k=v` of --labels onto every NodePool.
+absl::Status AddLabels(const std::string& text, std::vector<lifecycle::v1::NodePool>& pools) {
+  if (text.empty()) return absl::OkStatus();
+  for (const absl::string_view pair : absl::StrSplit(text, ',')) {
+    const std::vector<std::string> parts = absl::StrSplit(pair, absl::MaxSplits('=', 1));
+    if (parts.size() != 2 || parts[0].empty())
+      return WrongUse(absl::StrCat("--labels: must be KEY=VALUE,..., is \"", text, "\""));
+    for (lifecycle::v1::NodePool& pool : pools)
+      (*pool.mutable_spec()->mutable_node_labels())[parts[0]] = parts[1];
+  }
   return absl::OkStatus();
+}
+
+// A cluster is in one zone: its NodePools get nothing elsewhere.
+absl::Status CheckZone(Session& session, const std::string& zone) {
+  ASSIGN_OR_RETURN(const Item item, session.api.Get(Kind::kCluster, session.scope.cluster));
+  const std::string& is = std::get<lifecycle::v1::Cluster>(item).zone();
+  if (is == zone) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the recommended zone is ", zone, ", and cluster \"", session.scope.cluster, "\" is in ", is,
+      "; name one that is there with --cluster, or ask with --zone=", is));
+}
+
+absl::Status ApplyFound(Session& session, const std::vector<lifecycle::v1::NodePool>& pools) {
+  const bool dry_run = session.line.Has("dry-run");
+  for (const lifecycle::v1::NodePool& pool : pools) {
+    const auto applied = session.api.Apply(pool, dry_run);
+    if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
+    session.world.out << "nodepool/" << IdOf(pool) << (dry_run ? " would be " : " ")
+                      << (applied->outcome == Outcome::kCreated      ? "created"
+                          : applied->outcome == Outcome::kConfigured ? "configured"
+                                                                     : "unchanged")
+                      << "\n";
+    for (const std::string& warning : applied->warnings)
+      session.world.err << "warning: nodepool/" << IdOf(pool) << ": " << warning << "\n";
+    if (applied->preview) session.world.out << RenderPreview(*applied->preview);
+  }
+  return absl::OkStatus();
+}
+
+// Without what only the server knows, so that `apply` takes it.
+absl::Status PrintFound(Session& session, const std::vector<lifecycle::v1::NodePool>& pools,
+                        const std::string& zone) {
+  const bool as_json = session.line.Get("output") == "json";
+  int documents = 0;
+  for (const lifecycle::v1::NodePool& pool : pools) {
+    const auto object = OwnersPart(pool);
+    if (as_json) {
+      session.world.out << object.dump(2) << "\n";
+    } else {
+      session.world.out << (documents++ > 0 ? "---\n" : "") << "# For a cluster in " << zone
+                        << ".\n"
+                        << ToYaml(object);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckWords(const CommandLine& line) {
+  if (line.arguments.size() < 2 || line.arguments[0] != "placements")
+    return WrongUse("find: placements TYPE=NODES[:spot]...");
+  const std::string output = line.Get("output");
+  if (!output.empty() && output != "yaml" && output != "json")
+    return WrongUse("find: --output may be yaml or json: the manifest");
+  if (line.Has("apply") && !line.Has("name")) return WrongUse("find --apply: --name is missing");
+  if (line.Has("apply") && !output.empty()) return WrongUse("find: either --apply or --output");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Find(Session& session) {
+  const CommandLine& line = session.line;
+  RETURN_IF_ERROR(CheckWords(line));
+  ASSIGN_OR_RETURN(const capacity::v1::FindPlacementsRequest request, ParseQuery(line));
+  std::vector<lifecycle::v1::NodePool> pools = PoolsOf(request, line.Get("name"), session.scope);
+  RETURN_IF_ERROR(AddLabels(line.Get("labels"), pools));
+  ASSIGN_OR_RETURN(const capacity::v1::FindPlacementsResponse response,
+                   session.api.FindPlacements(request));
+  const std::string& zone = response.recommended_zone();
+  const bool has_manifest = line.Has("output") || line.Has("apply");
+  if (has_manifest && zone.empty())
+    return absl::FailedPreconditionError(
+        "no zone is recommended: these Nodes are to be had nowhere now");
+  if (line.Has("output")) return PrintFound(session, pools, zone);
+  session.world.out << Ranking(request, response)
+                    << (zone.empty() ? std::string("No zone is recommended.")
+                                     : absl::StrCat("Recommended zone: ", zone))
+                    << "\n";
+  if (!line.Has("apply")) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckZone(session, zone));
+  return ApplyFound(session, pools);
 }
 
 }  // namespace muster::musterctl

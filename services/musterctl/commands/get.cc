@@ -1,82 +1,202 @@
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "services/common/backoff.h"
 #include "services/common/status_macros.h"
-#include "services/musterctl/client/watch_view.h"
-#include "services/musterctl/commands/commands.h"
-#include "services/musterctl/print/describe.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/reading.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/objects.h"
-#include "services/musterctl/print/table.h"
+#include "services/musterctl/query/sorting.h"
 
 namespace muster::musterctl {
 namespace {
 
-constexpr absl::Duration kFirstRetry = absl::Milliseconds(200);
-constexpr absl::Duration kLastRetry = absl::Seconds(5);
-
-enum class Format { kTable, kWide, kJson, kYaml, kName };
-
-absl::StatusOr<Format> ParseFormat(const std::string& text) {
-  if (text.empty()) return Format::kTable;
-  if (text == "wide") return Format::kWide;
-  if (text == "json") return Format::kJson;
-  if (text == "yaml") return Format::kYaml;
-  if (text == "name") return Format::kName;
-  return WrongUse(absl::StrCat("--output: must be wide, json, yaml or name, is \"", text, "\""));
+// What the flags of `get machines` say; nullopt when there are none.
+absl::StatusOr<std::optional<capacity::v1::ListMachinesRequest>> MachineFilterOf(
+    const CommandLine& line, const Asked& asked) {
+  capacity::v1::ListMachinesRequest filter;
+  // Also as -o name says them.
+  const auto id = [&](const char* flag) {
+    const std::string value = line.Get(flag);
+    return value.substr(value.rfind('/') + 1);
+  };
+  filter.set_zone(id("zone"));
+  filter.set_instance_type(id("instance-type"));
+  filter.set_claim(id("claim"));
+  if (line.Has("state")) {
+    capacity::v1::Machine::State state = {};
+    const std::string word = absl::StrCat("STATE_", absl::AsciiStrToUpper(line.Get("state")));
+    if (!capacity::v1::Machine::State_Parse(word, &state) || state == 0)
+      return WrongUse("--state: must be free, held, reclaiming, in_repair or retired");
+    filter.set_state(state);
+  }
+  if (filter.ByteSizeLong() == 0) return std::optional<capacity::v1::ListMachinesRequest>();
+  const bool of_machines = asked.kinds == std::vector<Kind>{Kind::kMachine};
+  if (!of_machines || !asked.named.empty() || line.Has("watch"))
+    return WrongUse("--zone, --instance-type, --state, --claim: only with `get machines`");
+  return std::optional(filter);
 }
 
-// Prints resources in one format, one batch after the other.
-class Printer {
- public:
-  Printer(Kind kind, Format format, World& world)
-      : format_(format), world_(world), table_(Headers(kind, format == Format::kWide)) {}
-
-  void Print(const std::vector<Item>& items) {
-    switch (format_) {
-      case Format::kTable:
-      case Format::kWide: {
-        std::vector<std::vector<std::string>> rows;
-        for (const Item& item : items)
-          rows.push_back(Row(item, format_ == Format::kWide, world_.clock.Now()));
-        world_.out << table_.Print(rows);
-        break;
-      }
-      case Format::kJson:
-        for (const Item& item : items) world_.out << ToObject(item).dump(2) << "\n";
-        break;
-      case Format::kYaml:
-        for (const Item& item : items)
-          world_.out << (documents_++ > 0 ? "---\n" : "") << ToYaml(ToObject(item));
-        break;
-      case Format::kName:
-        for (const Item& item : items)
-          world_.out << KindWord(KindOf(item)) << "/" << IdOf(item) << "\n";
-        break;
-    }
-    world_.out.flush();
-  }
-
-  // All of a list as one object.
-  void PrintList(const std::vector<Item>& items) {
-    if (format_ != Format::kJson && format_ != Format::kYaml) return Print(items);
-    std::vector<nlohmann::json> objects;
-    for (const Item& item : items) objects.push_back(ToObject(item));
-    const nlohmann::json list = ToList(objects);
-    world_.out << (format_ == Format::kJson ? list.dump(2) + "\n" : ToYaml(list));
-  }
-
- private:
-  const Format format_;
-  World& world_;
-  TablePrinter table_;
-  int documents_ = 0;
+// What get was asked for.
+struct Query {
+  Asked asked = {};
+  Format format = {};
+  Selection selection = {};
+  std::optional<capacity::v1::ListMachinesRequest> machines = {};
+  std::string pool = {};
 };
 
-// Events are read in order of time, all else by name.
+absl::Status CheckTogether(const CommandLine& line, const Query& query) {
+  const bool chosen = !query.selection.is_all();
+  for (const Kind kind : query.asked.kinds) {
+    if (!query.pool.empty() && kind != Kind::kNode && kind != Kind::kEvent)
+      return WrongUse("--nodepool: only with nodes and events");
+  }
+  if (!query.asked.named.empty()) {
+    if (chosen) return WrongUse("get: either NAME, or --selector and --field-selector");
+    if (line.Has("all-clusters"))
+      return WrongUse("get: with --all-clusters no NAME; a whole resource name says where it is");
+  }
+  const bool one_kind = query.asked.kinds.size() == 1;
+  if (line.Has("watch") && !one_kind) return WrongUse("--watch: one kind only");
+  if (line.Has("watch") && line.Has("sort-by")) return WrongUse("--sort-by: not with --watch");
+  if (line.Has("at") && (!one_kind || query.asked.named.size() > 1))
+    return WrongUse("--at: one kind, or one NAME");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Query> ReadQuery(const CommandLine& line) {
+  Query query;
+  ASSIGN_OR_RETURN(query.asked, ReadAsked("get", line.arguments));
+  ASSIGN_OR_RETURN(query.format, ParseFormat(line.Get("output")));
+  ASSIGN_OR_RETURN(query.selection, Selection::Read(line, query.asked.kinds));
+  ASSIGN_OR_RETURN(query.machines, MachineFilterOf(line, query.asked));
+  query.pool = line.Get("nodepool");
+  if (absl::StrContains(query.pool, "/")) {
+    ASSIGN_OR_RETURN(const ResourceId pool,
+                     ReadOne({query.pool}, {Kind::kNodePool}, "--nodepool: NAME or nodepool/NAME"));
+    query.pool = pool.id;
+  }
+  RETURN_IF_ERROR(CheckTogether(line, query));
+  return query;
+}
+
+absl::Status GetAt(Session& session, const Query& query) {
+  const CommandLine& line = session.line;
+  const Kind kind = query.asked.kinds[0];
+  if (line.Has("watch")) return WrongUse("--at: not with --watch");
+  ASSIGN_OR_RETURN(const Moment then, ReadMoment("at", line.Get("at"), session.world.clock.Now()));
+  // It is worked out when a quota is read.
+  if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
+  if (query.asked.named.empty()) {
+    ASSIGN_OR_RETURN(std::vector<Item> items, session.api.ListPast(kind, query.pool, then));
+    query.selection.Filter(items);
+    return PrintAll(items, query.format, true, session);
+  }
+  ASSIGN_OR_RETURN(const auto past, session.api.GetPast(query.asked.named[0], then));
+  ASSIGN_OR_RETURN(Item item, ToItem(past.resource()));
+  return PrintAll({std::move(item)}, query.format, false, session);
+}
+
+absl::Status GetNamed(Session& session, const Query& query) {
+  std::vector<Item> items;
+  const auto get_one = [&](const ResourceId& id) -> absl::Status {
+    auto item = session.api.Get(id.kind, id.id);
+    if (absl::IsNotFound(item.status()) && session.line.Has("ignore-not-found"))
+      return absl::OkStatus();
+    if (item.ok()) items.push_back(*std::move(item));
+    return item.status();
+  };
+  const absl::Status status = ForEach(query.asked.named, get_one, [&](const absl::Status& error) {
+    session.world.err << RenderError(error);
+  });
+  if (!items.empty())
+    RETURN_IF_ERROR(PrintAll(items, query.format, query.asked.named.size() > 1, session));
+  return status;
+}
+
+// What keeps a list from being printed as its pages come.
+bool IsWhole(const Session& session, const Query& query, Kind kind) {
+  return !query.format.is_rows() || query.asked.kinds.size() > 1 || session.line.Has("sort-by") ||
+         kind == Kind::kEvent || query.machines.has_value();
+}
+
+absl::Status SortItems(const std::string& path, std::vector<Item>& items) {
+  std::vector<nlohmann::json> objects;
+  for (const Item& item : items) objects.push_back(ToObject(item));
+  const auto order = SortedBy(path, objects);
+  if (!order.ok()) return WrongUse(order.status().message());
+  std::vector<Item> sorted;
+  for (const size_t at : *order) sorted.push_back(std::move(items[at]));
+  items = std::move(sorted);
+  return absl::OkStatus();
+}
+
+// Nothing was found: that may be because nothing can be there.
+absl::Status TellNone(Session& session, const Query& query, Kind kind) {
+  if (kind <= Kind::kEvent) RETURN_IF_ERROR(CheckCluster(session));
+  if (query.format.is_rows()) session.world.err << "No " << KindPlural(kind) << " found.\n";
+  return absl::OkStatus();
+}
+
+void NoteUnknownField(Session& session, const std::string& field, Kind kind) {
+  if (field.empty()) return;
+  session.world.err << "note: none of the " << KindPlural(kind) << " has a field " << field << "\n";
+}
+
+absl::Status ListByPages(Session& session, const Query& query, Kind kind) {
+  Printer printer(kind, query.format, session);
+  size_t shown = 0;
+  std::string unknown = "?";
+  const absl::Status status = session.api.ListPages(kind, query.pool, [&](std::vector<Item> items) {
+    if (!unknown.empty() && !items.empty()) unknown = query.selection.UnknownField(items);
+    query.selection.Filter(items);
+    shown += items.size();
+    if (!items.empty()) printer.Print(items);
+    return session.world.out.good();
+  });
+  RETURN_IF_ERROR(status);
+  if (unknown != "?") NoteUnknownField(session, unknown, kind);
+  return shown == 0 ? TellNone(session, query, kind) : absl::OkStatus();
+}
+
+absl::Status ListWhole(Session& session, const Query& query) {
+  std::vector<Item> all;
+  for (const Kind kind : query.asked.kinds) {
+    ASSIGN_OR_RETURN(std::vector<Item> items, query.machines
+                                                  ? session.api.ListMachines(*query.machines)
+                                                  : session.api.List(kind, query.pool));
+    NoteUnknownField(session, query.selection.UnknownField(items), kind);
+    query.selection.Filter(items);
+    if (items.empty()) RETURN_IF_ERROR(TellNone(session, query, kind));
+    if (session.line.Has("sort-by")) {
+      RETURN_IF_ERROR(SortItems(session.line.Get("sort-by"), items));
+    } else if (kind == Kind::kEvent) {
+      SortEvents(items);
+    }
+    all.insert(all.end(), std::make_move_iterator(items.begin()),
+               std::make_move_iterator(items.end()));
+  }
+  return PrintAll(all, query.format, true, session);
+}
+
+absl::Status WatchAsked(Session& session, const Query& query) {
+  const Kind kind = query.asked.kinds[0];
+  Watched watched{.kind = kind, .fits = [&](const Item& item) {
+                    return OfPool(item, query.pool) && query.selection.Fits(item);
+                  }};
+  for (const ResourceId& id : query.asked.named) watched.ids.push_back(id.id);
+  Printer printer(kind, query.format, session);
+  return WatchKind(session, watched, printer);
+}
+
+}  // namespace
+
 void SortEvents(std::vector<Item>& items) {
   std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
     return Earlier(std::get<lifecycle::v1::Event>(a), std::get<lifecycle::v1::Event>(b));
@@ -86,179 +206,42 @@ void SortEvents(std::vector<Item>& items) {
 bool OfPool(const Item& item, const std::string& pool) {
   if (pool.empty()) return true;
   const auto* event = std::get_if<lifecycle::v1::Event>(&item);
-  const std::string path = absl::StrCat("/nodePools/", pool);
+  const std::string path = absl::StrContains(pool, "/") ? pool : absl::StrCat("/nodePools/", pool);
   const std::string& name = event != nullptr ? event->object() : NameOf(item);
   return absl::StrContains(absl::StrCat(name, "/"), absl::StrCat(path, "/"));
 }
-
-// What the flags of `get machines` say; nullopt when there are none.
-absl::StatusOr<std::optional<capacity::v1::ListMachinesRequest>> MachineFilterOf(
-    const CommandLine& line, Kind kind) {
-  capacity::v1::ListMachinesRequest filter;
-  filter.set_zone(line.Get("zone"));
-  filter.set_instance_type(line.Get("instance-type"));
-  filter.set_claim(line.Get("claim"));
-  if (line.Has("state")) {
-    capacity::v1::Machine::State state = {};
-    const std::string word = absl::StrCat("STATE_", absl::AsciiStrToUpper(line.Get("state")));
-    if (!capacity::v1::Machine::State_Parse(word, &state) || state == 0)
-      return WrongUse("--state: must be free, held, reclaiming, in_repair or retired");
-    filter.set_state(state);
-  }
-  if (filter.ByteSizeLong() == 0) return std::optional<capacity::v1::ListMachinesRequest>();
-  if (kind != Kind::kMachine || line.arguments.size() > 1 || line.Has("watch"))
-    return WrongUse("--zone, --instance-type, --state, --claim: only with `get machines`");
-  return std::optional(filter);
-}
-
-// The streams of one watch, one after the other. The first must begin within the timeout of a call;
-// then it goes on for ever.
-class Streams {
- public:
-  explicit Streams(Session& session)
-      : world_(session.world), first_until_(world_.clock.Now() + session.timeout) {}
-
-  void Heard() {
-    connected_ = true;
-    told_ = false;
-    backoff_.Reset();
-  }
-  // Waits until the next one is due. False: there is none, the watch ends as this one did.
-  bool AwaitNext(const absl::Status& end) {
-    if (!Passes(end)) return false;
-    absl::Duration pause = backoff_.Next();
-    if (!connected_) {
-      const absl::Duration left = first_until_ - world_.clock.Now();
-      if (left <= absl::ZeroDuration()) return false;
-      pause = std::min(pause, left);
-    } else if (!told_ && !absl::IsOutOfRange(end)) {
-      told_ = true;
-      world_.err << "note: the watch broke off (" << end.message() << "), reconnecting"
-                 << std::endl;
-    }
-    world_.sleep(pause);
-    return true;
-  }
-
- private:
-  bool Passes(const absl::Status& end) const {
-    return absl::IsOutOfRange(end) || absl::IsUnavailable(end) || absl::IsResourceExhausted(end) ||
-           (connected_ && absl::IsDeadlineExceeded(end));
-  }
-
-  World& world_;
-  const absl::Time first_until_;
-  bool connected_ = false;
-  bool told_ = false;  // that the last one broke
-  Backoff backoff_{kFirstRetry, kLastRetry};
-};
-
-absl::Status WatchKind(Session& session, Kind kind, const std::string& id, Printer& printer) {
-  const std::string pool = session.line.Get("nodepool");
-  WatchView view;
-  Streams streams(session);
-  while (true) {
-    // A Quota's `held` is a sum over the whole stream, which a resumed stream does not have.
-    if (kind == Kind::kQuota) view.Forget();
-    const absl::Status status =
-        session.api.Watch(kind, view.Begin(), [&](const WatchMessage& message) {
-          streams.Heard();
-          std::vector<Item> items;
-          for (WatchView::Change& change : view.Feed(message)) {
-            if (!id.empty() && IdOfName(kind, change.name) != id) continue;
-            if (!change.item) {
-              session.world.out << KindWord(kind) << "/" << IdOfName(kind, change.name)
-                                << " deleted" << std::endl;
-            } else if (OfPool(*change.item, pool)) {
-              items.push_back(*std::move(change.item));
-            }
-          }
-          if (kind == Kind::kEvent) SortEvents(items);
-          if (!items.empty() || message.type == type::v1::WATCH_EVENT_TYPE_SNAPSHOT_END)
-            printer.Print(items);
-          return true;
-        });
-    if (absl::IsOutOfRange(status)) view.Forget();
-    if (!streams.AwaitNext(status)) return status;
-  }
-}
-
-absl::Status GetAt(Session& session, Kind kind, Printer& printer) {
-  const CommandLine& line = session.line;
-  if (line.Has("watch")) return WrongUse("--at: not with --watch");
-  ASSIGN_OR_RETURN(const Moment then, ReadMoment("at", line.Get("at"), session.world.clock.Now()));
-  // It is worked out when a quota is read.
-  if (kind == Kind::kQuota) session.world.err << "note: what quotas held then is not told\n";
-  if (line.arguments.size() == 1) {
-    ASSIGN_OR_RETURN(const std::vector<Item> items,
-                     session.api.ListPast(kind, line.Get("nodepool"), then));
-    printer.PrintList(items);
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(const auto past, session.api.GetPast({kind, line.arguments[1]}, then));
-  ASSIGN_OR_RETURN(Item item, ToItem(past.resource()));
-  printer.Print({std::move(item)});
-  return absl::OkStatus();
-}
-
-}  // namespace
 
 absl::StatusOr<Kind> ParseKindArgument(const CommandLine& line) {
   if (line.arguments.empty())
     return WrongUse(absl::StrCat(line.command, ": say what: ", KindWords()));
   if (const auto kind = ParseKind(line.arguments[0])) return *kind;
-  return WrongUse(absl::StrCat("unknown kind \"", line.arguments[0], "\"; known: ", KindWords()));
+  return UnknownKind(line.arguments[0]);
+}
+
+absl::Status CheckCluster(Session& session) {
+  const Scope& scope = session.scope;
+  if (scope.cluster == "-" || scope.organization == "-") return absl::OkStatus();
+  if (!absl::IsNotFound(session.api.Get(Kind::kCluster, scope.cluster).status()))
+    return absl::OkStatus();
+  const bool by_flag = session.line.given.contains("cluster");
+  const auto said =
+      session.world.environment ? session.world.environment("MUSTER_CLUSTER") : std::nullopt;
+  const std::string by = by_flag                 ? "--cluster"
+                         : said == scope.cluster ? "MUSTER_CLUSTER"
+                                                 : "the context, or by default";
+  return absl::NotFoundError(absl::StrCat("cluster \"", scope.cluster, "\" (named by ", by,
+                                          ") does not exist in organization \"", scope.organization,
+                                          "\"; see musterctl get clusters"));
 }
 
 absl::Status Get(Session& session) {
-  const CommandLine& line = session.line;
-  ASSIGN_OR_RETURN(const Kind kind, ParseKindArgument(line));
-  ASSIGN_OR_RETURN(const Format format, ParseFormat(line.Get("output")));
-  if (line.arguments.size() > 2) return WrongUse("get: one NAME at most");
-  const std::string pool = line.Get("nodepool");
-  if (!pool.empty() && kind != Kind::kNode && kind != Kind::kEvent) {
-    return WrongUse("--nodepool: only with nodes and events");
-  }
-  ASSIGN_OR_RETURN(const auto filter, MachineFilterOf(line, kind));
-  const std::string id = line.arguments.size() == 2 ? line.arguments[1] : "";
-  Printer printer(kind, format, session.world);
-  if (line.Has("at")) return GetAt(session, kind, printer);
-  if (line.Has("watch")) return WatchKind(session, kind, id, printer);
-  if (!id.empty()) {
-    ASSIGN_OR_RETURN(Item item, session.api.Get(kind, id));
-    printer.Print({std::move(item)});
-    return absl::OkStatus();
-  }
-  ASSIGN_OR_RETURN(std::vector<Item> items,
-                   filter ? session.api.ListMachines(*filter) : session.api.List(kind, pool));
-  if (kind == Kind::kEvent) SortEvents(items);
-  if (items.empty() && (format == Format::kTable || format == Format::kWide)) {
-    session.world.err << "No " << line.arguments[0] << " found.\n";
-    return absl::OkStatus();
-  }
-  printer.PrintList(items);
-  return absl::OkStatus();
-}
-
-absl::Status Describe(Session& session) {
-  ASSIGN_OR_RETURN(const Kind kind, ParseKindArgument(session.line));
-  if (kind != Kind::kNodePool && kind != Kind::kNode) return WrongUse("describe: nodepool or node");
-  if (session.line.arguments.size() != 2)
-    return WrongUse(absl::StrCat("describe ", KindWord(kind), ": one NAME"));
-  ASSIGN_OR_RETURN(const Format format, ParseFormat(session.line.Get("output")));
-  if (format != Format::kTable && format != Format::kWide)
-    return WrongUse("describe: --output may be wide; `get` knows the others");
-  const bool all = session.line.Has("all") || format == Format::kWide;
-  ASSIGN_OR_RETURN(const Item item, session.api.Get(kind, session.line.arguments[1]));
-  const absl::Time now = session.world.clock.Now();
-  if (const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item)) {
-    ASSIGN_OR_RETURN(const auto events, session.api.PoolEvents(pool->uid()));
-    session.world.out << DescribeNodePool(*pool, events, now, all);
-  } else if (const auto* node = std::get_if<lifecycle::v1::Node>(&item)) {
-    ASSIGN_OR_RETURN(const auto events, session.api.PoolEvents(node->pool_uid()));
-    session.world.out << DescribeNode(*node, events, now);
-  }
-  return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Query query, ReadQuery(session.line));
+  if (session.line.Has("at")) return GetAt(session, query);
+  if (session.line.Has("watch")) return WatchAsked(session, query);
+  if (!query.asked.named.empty()) return GetNamed(session, query);
+  const Kind kind = query.asked.kinds[0];
+  return IsWhole(session, query, kind) ? ListWhole(session, query)
+                                       : ListByPages(session, query, kind);
 }
 
 }  // namespace muster::musterctl

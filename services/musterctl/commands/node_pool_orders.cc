@@ -1,12 +1,14 @@
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 #include "services/common/status_macros.h"
 #include "services/musterctl/client/errors.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/preview.h"
 #include "services/musterctl/print/words.h"
 
@@ -23,40 +25,58 @@ const std::vector<std::string>& Values(const CommandLine& line, const std::strin
 // Names a field of the request as the flag that it came from: `remove_machines[1]` as
 // `--remove g8fd930`.
 absl::Status WithFlagNames(const absl::Status& status, absl::string_view list,
-                           absl::string_view flag, const std::vector<std::string>& machines) {
+                           absl::string_view flag, const std::vector<std::string>& machines,
+                           const std::string& count_flag) {
   return RenameFields(status, [&](const std::string& field) {
     for (size_t i = 0; i < machines.size(); ++i) {
       if (field == absl::StrCat(list, "[", i, "]")) return absl::StrCat(flag, " ", machines[i]);
     }
     if (field == list) return std::string(flag);
-    if (field == "target_nodes") return std::string("--nodes");
+    if (field == "target_nodes") return count_flag;
     if (field == "max_unavailable") return std::string("--max-unavailable");
     if (field == "allowed_failures") return std::string("--allowed-failures");
     return field;
   });
 }
 
-absl::StatusOr<std::string> PoolArgument(const CommandLine& line) {
-  if (line.arguments.size() != 2 || ParseKind(line.arguments[0]) != Kind::kNodePool)
-    return WrongUse(absl::StrCat(line.command, ": nodepool NAME"));
-  return line.arguments[1];
+absl::StatusOr<ResourceId> PoolArgument(const CommandLine& line) {
+  return ReadOne(line.arguments, {Kind::kNodePool},
+                 absl::StrCat(line.command, ": nodepool NAME or nodepool/NAME"));
+}
+
+// `g1`, `node/train/g1`, as `get nodes -o name` says it: the machine.
+std::vector<std::string> MachinesOf(const CommandLine& line, const std::string& flag) {
+  std::vector<std::string> machines;
+  for (const std::string& value : Values(line, flag))
+    machines.push_back(value.substr(value.rfind('/') + 1));
+  return machines;
 }
 
 // `nodepool/train: reconfiguration 2 is RUNNING, 3 Nodes rebooted`.
-void TellReconfiguration(Session& session, const std::string& id,
+void TellReconfiguration(Session& session, const ResourceId& id,
                          const lifecycle::v1::Reconfiguration& reconfiguration) {
-  session.world.out << "nodepool/" << id << ": reconfiguration " << reconfiguration.number()
-                    << " is " << ReconfigurationStateWord(reconfiguration.state()) << ", "
+  session.world.out << Label(id) << ": reconfiguration " << reconfiguration.number() << " is "
+                    << ReconfigurationStateWord(reconfiguration.state()) << ", "
                     << reconfiguration.rebooted_nodes() << " Nodes rebooted\n";
 }
 
+// `reconfiguration NAME`, as it always was, or the NodePool as elsewhere.
+absl::StatusOr<ResourceId> ReadReconfigured(const CommandLine& line) {
+  const std::string usage = absl::StrCat(line.command, ": nodepool/NAME, or reconfiguration NAME");
+  absl::Span<const std::string> words = line.arguments;
+  if (!words.empty() && words[0] == "reconfiguration") {
+    words.remove_prefix(1);
+    if (words.size() == 1 && !absl::StrContains(words[0], "/"))
+      return ResourceId{Kind::kNodePool, words[0]};
+  }
+  return ReadOne(words, {Kind::kNodePool}, usage);
+}
+
 absl::Status Control(Session& session, ReconfigurationVerb verb) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  if (arguments.size() != 2 || arguments[0] != "reconfiguration")
-    return WrongUse(absl::StrCat(session.line.command, ": reconfiguration NAME"));
+  ASSIGN_OR_RETURN(const ResourceId id, ReadReconfigured(session.line));
   ASSIGN_OR_RETURN(const lifecycle::v1::NodePool pool,
-                   session.api.ControlReconfiguration(verb, arguments[1]));
-  TellReconfiguration(session, arguments[1], pool.reconfiguration());
+                   session.api.ControlReconfiguration(verb, id.id));
+  TellReconfiguration(session, id, pool.reconfiguration());
   return absl::OkStatus();
 }
 
@@ -64,22 +84,25 @@ absl::Status Control(Session& session, ReconfigurationVerb verb) {
 absl::Status ChangeNode(Session& session, const lifecycle::v1::Node& changed,
                         const std::string& field,
                         absl::FunctionRef<std::string(const lifecycle::v1::Node&)> says) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  const std::vector<std::string> parts =
-      absl::StrSplit(arguments.size() == 2 ? arguments[1] : "", '/');
-  if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kNode || parts.size() != 2 ||
-      parts[0].empty() || parts[1].empty())
-    return WrongUse(absl::StrCat(session.line.command, ": node POOL/MACHINE"));
-  const auto node = session.api.UpdateNode(parts[0], parts[1], changed, field);
-  if (!node.ok()) {
-    return RenameFields(node.status(), [](const std::string& name) {
-      return name == "node.name"                 ? "POOL/MACHINE"
-             : name == "node.protect_until_time" ? "--for"
-                                                 : name;
-    });
-  }
-  session.world.out << "node/" << parts[1] << " " << says(*node) << "\n";
-  return absl::OkStatus();
+  const std::string usage = absl::StrCat(session.line.command, ": node POOL/MACHINE");
+  ASSIGN_OR_RETURN(const std::vector<ResourceId> named,
+                   ReadNamed(session.line.arguments, {Kind::kNode}, usage));
+  for (const ResourceId& id : named) RETURN_IF_ERROR(SplitNodeName(id.id, usage).status());
+  const auto change_one = [&](const ResourceId& id) -> absl::Status {
+    ASSIGN_OR_RETURN(const NodeName name, SplitNodeName(id.id, usage));
+    const auto node = session.api.UpdateNode(name.pool, name.machine, changed, field);
+    if (!node.ok()) {
+      return RenameFields(node.status(), [](const std::string& violated) {
+        return violated == "node.name"                 ? "POOL/MACHINE"
+               : violated == "node.protect_until_time" ? "--for"
+                                                       : violated;
+      });
+    }
+    session.world.out << "node/" << name.machine << " " << says(*node) << "\n";
+    return absl::OkStatus();
+  };
+  return ForEach(named, change_one,
+                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
 }
 
 absl::Status ProtectUntil(Session& session, std::optional<absl::Time> until) {
@@ -106,49 +129,59 @@ absl::Status ReserveFor(Session& session, const std::string& whom) {
 
 absl::Status Scale(Session& session) {
   const CommandLine& line = session.line;
-  ASSIGN_OR_RETURN(const std::string id, PoolArgument(line));
-  const std::vector<std::string>& remove = Values(line, "remove");
-  if (!line.Has("nodes") && remove.empty())
-    return WrongUse("scale: --nodes or --remove is missing");
+  ASSIGN_OR_RETURN(
+      const std::vector<ResourceId> pools,
+      ReadNamed(line.arguments, {Kind::kNodePool}, "scale: nodepool NAME or nodepool/NAME"));
+  const std::vector<std::string> remove = MachinesOf(line, "remove");
+  if (line.Has("nodes") && line.Has("replicas"))
+    return WrongUse("scale: either --nodes or --replicas");
+  const std::string flag = line.Has("replicas") ? "--replicas" : "--nodes";
+  const std::string wanted = line.Get(flag.substr(2));
+  if (wanted.empty() && remove.empty()) return WrongUse("scale: --nodes or --remove is missing");
+  if (pools.size() > 1 && !remove.empty()) return WrongUse("--remove: of one NodePool only");
   lifecycle::v1::ResizeNodePoolRequest request;
-  request.set_name(id);
-  if (line.Has("nodes")) {
-    const absl::StatusOr<int64_t> nodes = ParseCount("--nodes", line.Get("nodes"));
+  if (!wanted.empty()) {
+    const absl::StatusOr<int64_t> nodes = ParseCount(flag, wanted);
     if (!nodes.ok()) return WrongUse(nodes.status().message());
     request.set_target_nodes(*nodes);
   }
   request.mutable_remove_machines()->Assign(remove.begin(), remove.end());
   request.set_validate_only(line.Has("dry-run"));
-  const auto pool = session.api.Resize(std::move(request));
-  if (!pool.ok()) return WithFlagNames(pool.status(), "remove_machines", "--remove", remove);
-  session.world.out << "nodepool/" << id << (line.Has("dry-run") ? " would be" : "")
-                    << " scaled to " << pool->spec().target_nodes()
-                    << (remove.empty() ? "" : "; first to go: ") << absl::StrJoin(remove, ", ")
-                    << "\n";
-  for (const std::string& warning : pool->warnings())
-    session.world.err << "warning: nodepool/" << id << ": " << warning << "\n";
-  if (line.Has("dry-run")) session.world.out << RenderPreview(pool->preview());
-  return absl::OkStatus();
+  const auto scale_one = [&](const ResourceId& id) -> absl::Status {
+    request.set_name(id.id);
+    const auto pool = session.api.Resize(request);
+    if (!pool.ok())
+      return WithFlagNames(pool.status(), "remove_machines", "--remove", remove, flag);
+    session.world.out << Label(id) << (line.Has("dry-run") ? " would be" : "") << " scaled to "
+                      << pool->spec().target_nodes() << (remove.empty() ? "" : "; first to go: ")
+                      << absl::StrJoin(remove, ", ") << "\n";
+    for (const std::string& warning : pool->warnings())
+      session.world.err << "warning: " << Label(id) << ": " << warning << "\n";
+    if (line.Has("dry-run")) session.world.out << RenderPreview(pool->preview());
+    return absl::OkStatus();
+  };
+  return ForEach(pools, scale_one,
+                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
 }
 
 absl::Status Reconfigure(Session& session) {
   const CommandLine& line = session.line;
-  ASSIGN_OR_RETURN(const std::string id, PoolArgument(line));
-  const std::vector<std::string>& machines = Values(line, "machine");
+  ASSIGN_OR_RETURN(const ResourceId id, PoolArgument(line));
+  const std::vector<std::string> machines = MachinesOf(line, "machine");
   const auto failures = ParseCount("--allowed-failures", line.Get("allowed-failures"));
   if (!failures.ok()) return WrongUse(failures.status().message());
   lifecycle::v1::ReconfigureNodePoolRequest request;
-  request.set_name(id);
+  request.set_name(id.id);
   request.mutable_machines()->Assign(machines.begin(), machines.end());
   request.set_evict_active(line.Has("evict-active"));
   request.set_max_unavailable(line.Get("max-unavailable"));
   request.set_allowed_failures(*failures);
   request.set_validate_only(line.Has("dry-run"));
   const auto pool = session.api.Reconfigure(std::move(request));
-  if (!pool.ok()) return WithFlagNames(pool.status(), "machines", "--machine", machines);
+  if (!pool.ok()) return WithFlagNames(pool.status(), "machines", "--machine", machines, "");
   if (line.Has("dry-run")) {
     const bool idle = pool->preview().nodes_to_reboot() == 0;
-    session.world.out << "nodepool/" << id
+    session.world.out << Label(id)
                       << (idle ? " has nothing to reconfigure\n" : " would be reconfigured\n")
                       << RenderPreview(pool->preview());
   } else {

@@ -9,6 +9,8 @@
 #include "services/common/timestamp.h"
 #include "services/history/field_changes.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/flags.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/print/printable.h"
 #include "services/musterctl/print/words.h"
 
@@ -71,9 +73,7 @@ const google::protobuf::Message& MessageOf(const Item& item) {
 }  // namespace
 
 absl::StatusOr<ResourceId> ReadResourceId(const CommandLine& line) {
-  if (line.arguments.size() != 2) return WrongUse(absl::StrCat(line.command, ": KIND and NAME"));
-  ASSIGN_OR_RETURN(const Kind kind, ParseKindArgument(line));
-  return ResourceId{kind, line.arguments[1]};
+  return ReadOne(line.arguments, AllKinds(), absl::StrCat(line.command, ": KIND and NAME"));
 }
 
 absl::StatusOr<Moment> ReadMoment(absl::string_view flag, const std::string& text, absl::Time now) {
@@ -116,8 +116,9 @@ absl::Status History(Session& session) {
 }
 
 absl::Status Diff(Session& session) {
+  if (session.line.Has("filename")) return DiffFiles(session);
   ASSIGN_OR_RETURN(const ResourceId resource, ReadResourceId(session.line));
-  if (!session.line.Has("since")) return WrongUse("diff: needs --since");
+  if (!session.line.Has("since")) return WrongUse("diff: needs --since, or -f FILE");
   ASSIGN_OR_RETURN(const Moment since,
                    ReadMoment("since", session.line.Get("since"), session.world.clock.Now()));
   ASSIGN_OR_RETURN(const auto was, session.api.GetPast(resource, since));
@@ -136,7 +137,7 @@ absl::Status Diff(Session& session) {
 std::vector<Command> PastCommands() {
   return {{.name = "history",
            .run = History,
-           .usage = "history KIND NAME [--since WHEN] [--limit N]",
+           .usage = "history KIND/NAME [--since WHEN] [--limit N]",
            .summary = "Says who changed a resource, when, why and what, the newest change first.",
            .details = "Also of one that is gone, as far back as the server's journal reaches. NAME "
                       "may be a whole\n"
@@ -150,9 +151,15 @@ std::vector<Command> PastCommands() {
                       .standard = "20"}}},
           {.name = "diff",
            .run = Diff,
-           .usage = "diff KIND NAME --since WHEN",
-           .summary = "Says what of a resource is otherwise than it was then.",
-           .flags = {{.name = "since",
+           .usage = "diff -f FILE|DIR|- [-R] | diff KIND/NAME --since WHEN",
+           .summary =
+               "Says what manifests would change, or what of a resource is otherwise than it was.",
+           .details = "-f: as diff -u; exit code 0: no difference, 1: some, or it failed.",
+           .examples = "diff -f pool.yaml\n"
+                       "diff nodepool/train --since 1h",
+           .flags = {FileFlag(),
+                     RecursiveFlag(),
+                     {.name = "since",
                       .value = "WHEN",
                       .meaning = "How long ago (1h), a time, or a revision."}}}};
 }

@@ -2,7 +2,9 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/common/trace_context.h"
 #include "services/musterctl/client/credentials.h"
@@ -16,7 +18,7 @@ namespace muster::musterctl {
 namespace {
 
 constexpr char kWrongUseUrl[] = "musterctl/wrong-use";
-constexpr char kVersion[] = "0.1.0";
+constexpr char kSaidUrl[] = "musterctl/said-already";
 
 constexpr absl::string_view kRequestId = "request-id";
 constexpr size_t kMaxReason = 256;
@@ -30,7 +32,9 @@ bool TakesRequestId(const Command& command, const CommandLine& line) {
 }
 
 bool IsInDoubt(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsUnknown(status) || absl::IsDeadlineExceeded(status);
+  // A deadline that no server told is that of a wait.
+  return absl::IsUnavailable(status) || absl::IsUnknown(status) ||
+         (absl::IsDeadlineExceeded(status) && error::DetailOf(status));
 }
 
 // The trace of whoever runs the command (OpenTelemetry's variable), or one of its own, which is to be
@@ -50,8 +54,7 @@ absl::StatusOr<CommandLine> ReadLine(absl::Span<const std::string> args,
                                      const Environment& environment) {
   ASSIGN_OR_RETURN(CommandLine line, ParseArgs(args, environment));
   const Command* command = FindCommand(line.command);
-  if (line.help || command == nullptr || command->run == nullptr || command->is_offline)
-    return line;
+  if (line.help || command == nullptr || command->is_offline) return line;
   ASSIGN_OR_RETURN(const Environment with_context, WithContext(line, environment));
   return ParseArgs(args, with_context);
 }
@@ -81,6 +84,15 @@ absl::StatusOr<std::string> ReadReason(const CommandLine& line) {
   return reason;
 }
 
+// It is about NodePools, Nodes or events, named as of the cluster of the scope.
+bool IsAboutCluster(const CommandLine& line) {
+  if (line.command == "apply" || line.command == "events") return true;
+  if (line.arguments.empty() || absl::StartsWith(line.arguments[0], "organizations/")) return false;
+  const std::string& word = line.arguments[0];
+  const auto kind = ParseKind(word.substr(0, word.find('/')));
+  return kind && *kind <= Kind::kEvent;
+}
+
 absl::Status Execute(const Command& command, const CommandLine& line, World& world) {
   ApiOptions options{
       .server = line.Get(line.command == "debug" ? "operator-server" : "server"),
@@ -88,8 +100,13 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
   if (line.Has("timeout")) {
     auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
     if (!timeout.ok()) return WrongUse(timeout.status().message());
-    // `wait` means it for the whole; its calls keep the standard one.
-    if (line.command != "wait") options.timeout = *timeout;
+    // Those that wait mean it for the whole; their calls keep the standard one.
+    if (line.command != "wait" && line.command != "delete" && line.command != "rollout")
+      options.timeout = *timeout;
+  }
+  if (line.Has("all-clusters")) {
+    options.scope.cluster = "-";
+    if (!line.given.contains("organization")) options.scope.organization = "-";
   }
   if (!command.is_offline) {
     ASSIGN_OR_RETURN(options.credentials, ReadCredentials(FilesOf(line)));
@@ -103,6 +120,10 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
   const std::shared_ptr<Api> api = world.connect(options);
   Session session{line, options.scope, *api, world, options.timeout};
   absl::Status status = command.run(session);
+  if (absl::IsNotFound(status) && IsAboutCluster(line)) {
+    const absl::Status where = CheckCluster(session);
+    if (!where.ok()) status = where;
+  }
   if (TakesRequestId(command, line) && IsInDoubt(status)) {
     world.err << "note: whether it was done is not known; with --request-id=" << options.request_id
               << " the same again is done once\n";
@@ -115,6 +136,12 @@ absl::Status Execute(const Command& command, const CommandLine& line, World& wor
 absl::Status WrongUse(absl::string_view text) {
   absl::Status status = absl::InvalidArgumentError(text);
   status.SetPayload(kWrongUseUrl, absl::Cord());
+  return status;
+}
+
+absl::Status SaidAlready() {
+  absl::Status status = absl::AbortedError("differs");
+  status.SetPayload(kSaidUrl, absl::Cord());
   return status;
 }
 
@@ -133,6 +160,7 @@ int Run(absl::Span<const std::string> args, World& shown) {
               .clock = shown.clock,
               .sleep = shown.sleep,
               .terminal = shown.terminal,
+              .execute = shown.execute,
               .screen = &shown.out};
   const absl::StatusOr<CommandLine> line = ReadLine(args, world.environment);
   if (!line.ok()) {
@@ -144,13 +172,10 @@ int Run(absl::Span<const std::string> args, World& shown) {
     world.out << Help(command);
     return args.empty() ? kWrongUse : kDone;
   }
-  if (command->run == nullptr) {
-    world.out << "musterctl " << kVersion << "\n";
-    return kDone;
-  }
   const absl::Status status = Execute(*command, *line, world);
   world.out.flush();
   if (status.ok()) return kDone;
+  if (status.GetPayload(kSaidUrl)) return kFailed;
   world.err << RenderError(status);
   return IsWrongUse(status) ? kWrongUse : kFailed;
 }

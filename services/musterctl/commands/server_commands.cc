@@ -2,6 +2,7 @@
 
 #include "services/musterctl/commands/args.h"
 #include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/flags.h"
 
 // What is about servers, not about what they keep. As data, as in command_table.cc.
 namespace muster::musterctl {
@@ -65,8 +66,50 @@ Command ConfigCommand() {
           .is_offline = true};
 }
 
+Command ApiResourcesCommand() {
+  return {
+      .name = "api-resources",
+      .run = ApiResources,
+      .usage = "api-resources [-o wide|name]",
+      .summary = "Lists the kinds of resources.",
+      .flags = {{.name = "output", .letter = 'o', .value = "FORMAT", .meaning = "wide or name."},
+                NoHeadersFlag()},
+      .is_offline = true};
+}
+
+Command CompletionCommand() {
+  return {
+      .name = "completion",
+      .run = Completion,
+      .usage = "completion bash|zsh|fish",
+      .summary = "Prints a script that completes commands, flags, and names that the server tells.",
+      .details =
+          "bash, in ~/.bashrc: source <(musterctl completion bash); zsh, in ~/.zshrc:\n"
+          "source <(musterctl completion zsh); fish: musterctl completion fish | source.",
+      .is_offline = true};
+}
+
+Command VersionCommand() {
+  return {.name = "version",
+          .run = Version,
+          .usage = "version [--client]",
+          .summary = "Says which musterctl this is, and whether a server answers.",
+          .flags = {{.name = "client", .meaning = "Ask no server."}}};
+}
+
 }  // namespace
 
-std::vector<Command> ServerCommands() { return {AuthCommand(), DebugCommand(), ConfigCommand()}; }
+std::vector<Command> ServerCommands() {
+  return {AuthCommand(),
+          DebugCommand(),
+          ConfigCommand(),
+          ApiResourcesCommand(),
+          CompletionCommand(),
+          VersionCommand(),
+          {.name = "__complete",
+           .run = CompleteWords,
+           .usage = "__complete -- WORDS",
+           .is_hidden = true}};
+}
 
 }  // namespace muster::musterctl

@@ -1,10 +1,21 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "services/common/condition_names.h"
 #include "services/common/status_macros.h"
-#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/output.h"
+#include "services/musterctl/commands/references.h"
 #include "services/musterctl/manifest/kinds.h"
+#include "services/musterctl/print/objects.h"
 #include "services/musterctl/print/table.h"
 #include "services/musterctl/print/words.h"
 
@@ -84,19 +95,26 @@ std::vector<std::string> Ailments(const lifecycle::v1::NodePool& pool) {
   return ailments;
 }
 
-absl::Status WaitForPool(Session& session, const std::string& pool, bool deleted,
-                         absl::Duration timeout) {
+absl::Status WaitForPool(Session& session, const ResourceId& id, bool deleted,
+                         absl::Duration timeout, const std::string& uid) {
   const absl::Time begin = session.world.clock.Now();
   std::string last;
+  bool checked_cluster = false;
   while (true) {
-    const auto answer = session.api.GetNodePool(pool);
+    auto answer = session.api.GetNodePool(id.id);
+    // Another one of the name: the one that was meant is gone.
+    if (answer.ok() && !uid.empty() && answer->uid() != uid) answer = absl::NotFoundError("");
     const bool away =
         absl::IsUnavailable(answer.status()) || absl::IsDeadlineExceeded(answer.status());
     const bool awaited = away || (absl::IsNotFound(answer.status()));
     if (!answer.ok() && !awaited) return answer.status();
+    if (absl::IsNotFound(answer.status()) && !checked_cluster && uid.empty()) {
+      checked_cluster = true;
+      RETURN_IF_ERROR(CheckCluster(session));
+    }
     std::vector<std::string> missing = Missing(answer, deleted);
     if (missing.empty() && !deleted) {
-      const auto absent = Absent(session, pool);
+      const auto absent = Absent(session, id.id);
       missing =
           absent.ok() ? *absent : std::vector<std::string>{std::string(absent.status().message())};
     }
@@ -111,34 +129,188 @@ absl::Status WaitForPool(Session& session, const std::string& pool, bool deleted
       last = line;
     }
     if (missing.empty()) {
-      session.world.out << "nodepool/" << pool << (deleted ? " is gone" : " is healthy")
-                        << std::endl;
+      session.world.out << Label(id) << (deleted ? " is gone" : " is healthy") << std::endl;
       return absl::OkStatus();
     }
     if (passed >= timeout) {
       return absl::DeadlineExceededError(
-          absl::StrCat("nodepool/", pool, " is not ", deleted ? "gone" : "healthy", " after ",
+          absl::StrCat(Label(id), " is not ", deleted ? "gone" : "healthy", " after ",
                        absl::FormatDuration(timeout), ": ", absl::StrJoin(missing, "; ")));
     }
     session.world.sleep(kPoll);
   }
 }
 
-absl::Status Wait(Session& session) {
-  const std::vector<std::string>& arguments = session.line.arguments;
-  if (arguments.size() != 2 || ParseKind(arguments[0]) != Kind::kNodePool)
-    return WrongUse("wait: nodepool NAME");
-  const std::string what = session.line.Get("for");
-  if (what != "healthy" && what != "deleted") {
-    return WrongUse(absl::StrCat("--for: must be healthy or deleted, is \"", what, "\""));
+namespace {
+
+// What --for says, beside healthy and deleted.
+struct Awaited {
+  enum class Type { kHealthy, kDeleted, kGone, kCreated, kCondition, kPath };
+  Type type = Type::kHealthy;
+  std::string condition = {};
+  std::string status = "true";
+  JsonPath path = JsonPath();
+  std::optional<std::string> value = {};
+};
+
+absl::StatusOr<Awaited> ReadAwaited(const std::string& text) {
+  using Type = Awaited::Type;
+  constexpr std::pair<absl::string_view, Type> kWords[] = {{"healthy", Type::kHealthy},
+                                                           {"deleted", Type::kDeleted},
+                                                           {"delete", Type::kGone},
+                                                           {"create", Type::kCreated}};
+  for (const auto& [word, type] : kWords) {
+    if (text == word) return Awaited{.type = type};
   }
+  Awaited awaited;
+  absl::string_view rest = text;
+  if (absl::ConsumePrefix(&rest, "condition=") && !rest.empty()) {
+    awaited.type = Type::kCondition;
+    const size_t equals = rest.find('=');
+    awaited.condition = std::string(rest.substr(0, equals));
+    if (equals != absl::string_view::npos)
+      awaited.status = absl::AsciiStrToLower(rest.substr(equals + 1));
+    return awaited;
+  }
+  if (absl::ConsumePrefix(&rest, "jsonpath=")) {
+    awaited.type = Type::kPath;
+    const size_t brace = rest.rfind('}');
+    const size_t equals = rest.find('=', brace == absl::string_view::npos ? 0 : brace);
+    if (equals != absl::string_view::npos) awaited.value = std::string(rest.substr(equals + 1));
+    auto path = JsonPath::Parse(rest.substr(0, equals));
+    if (!path.ok()) return WrongUse(absl::StrCat("--for: ", path.status().message()));
+    awaited.path = *std::move(path);
+    return awaited;
+  }
+  return WrongUse(
+      absl::StrCat("--for: must be healthy or deleted, delete, create, "
+                   "condition=TYPE[=STATUS] or jsonpath={.path}[=VALUE], is \"",
+                   text, "\""));
+}
+
+// What is missing of a condition; empty: it is as awaited.
+std::string MissingCondition(const nlohmann::json& object, const Awaited& awaited) {
+  const nlohmann::json status = object.value("status", nlohmann::json::object());
+  const nlohmann::json metadata = object.value("metadata", nlohmann::json::object());
+  for (const nlohmann::json& condition : status.value("conditions", nlohmann::json::array())) {
+    const std::string type = condition.value("type", "");
+    if (!absl::EqualsIgnoreCase(type, awaited.condition)) continue;
+    if (condition.value("observedGeneration", int64_t{0}) <
+        metadata.value("generation", int64_t{0}))
+      return absl::StrCat(type, " does not speak of the last generation yet");
+    const std::string is = condition.value("status", "");
+    if (absl::EqualsIgnoreCase(is, awaited.status)) return "";
+    return absl::StrCat(type, " is ", is, " (", condition.value("reason", ""), ": ",
+                        condition.value("message", ""), ")");
+  }
+  return absl::StrCat("it has no condition ", awaited.condition);
+}
+
+// Ready of a NodePool whose server does not tell it: that it is healthy.
+bool IsReadyByHealth(const Item& item, const Awaited& awaited) {
+  const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item);
+  return pool != nullptr && absl::EqualsIgnoreCase(awaited.condition, "Ready") &&
+         FindCondition(*pool, "Ready") == nullptr;
+}
+
+std::string MissingHealth(Session& session, const Item& item, const Awaited& awaited,
+                          const std::string& id) {
+  std::vector<std::string> missing = Missing(std::get<lifecycle::v1::NodePool>(item), false);
+  if (missing.empty()) {
+    const auto absent = Absent(session, id);
+    if (absent.ok()) missing = *absent;
+  }
+  const bool wants = awaited.status == "true";
+  if (missing.empty() == wants) return "";
+  return wants ? absl::StrJoin(missing, "; ") : "it is Ready";
+}
+
+// What is missing of one resource; empty: it is as awaited.
+absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
+                                      const Awaited& awaited) {
+  using Type = Awaited::Type;
+  const auto item = session.api.Get(id.kind, id.id);
+  const bool is_missing = absl::IsNotFound(item.status());
+  if (is_missing && awaited.type == Type::kGone) return "";
+  if (is_missing && awaited.type == Type::kCreated) return "it does not exist";
+  if (absl::IsUnavailable(item.status()) || absl::IsDeadlineExceeded(item.status()))
+    return "the server is away, trying again";
+  if (!item.ok()) return item.status();
+  if (awaited.type == Type::kGone) return "it is there";
+  if (awaited.type == Type::kCreated) return "";
+  if (awaited.type == Type::kCondition) {
+    return IsReadyByHealth(*item, awaited) ? MissingHealth(session, *item, awaited, id.id)
+                                           : MissingCondition(ToObject(*item), awaited);
+  }
+  const nlohmann::json object = ToObject(*item);
+  std::vector<std::string> found;
+  for (const nlohmann::json* value : awaited.path.Find(object)) found.push_back(PathText(*value));
+  const std::string is = absl::StrJoin(found, " ");
+  if (awaited.value ? is == *awaited.value && !found.empty() : !is.empty()) return "";
+  return found.empty() ? "nothing is there" : absl::StrCat("it is \"", is, "\"");
+}
+
+absl::Status AwaitOne(Session& session, const ResourceId& id, const Awaited& awaited,
+                      absl::Time until) {
+  if (awaited.type == Awaited::Type::kHealthy || awaited.type == Awaited::Type::kDeleted) {
+    return WaitForPool(session, id, awaited.type == Awaited::Type::kDeleted,
+                       until - session.world.clock.Now());
+  }
+  std::string last;
+  while (true) {
+    ASSIGN_OR_RETURN(const std::string missing, MissingOf(session, id, awaited));
+    if (missing.empty()) {
+      session.world.out << Label(id) << " condition met" << std::endl;
+      return absl::OkStatus();
+    }
+    if (missing != last) session.world.err << Label(id) << ": " << missing << std::endl;
+    last = missing;
+    if (session.world.clock.Now() >= until) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("timed out waiting for ", session.line.Get("for"), " of ", Label(id)));
+    }
+    session.world.sleep(kPoll);
+  }
+}
+
+absl::StatusOr<std::vector<ResourceId>> ReadWaited(Session& session) {
+  const CommandLine& line = session.line;
+  if (!line.Has("all") && !line.Has("selector"))
+    return ReadNamed(line.arguments, AllKinds(), "wait: nodepool NAME");
+  ASSIGN_OR_RETURN(const Asked asked, ReadAsked("wait", line.arguments));
+  if (!asked.named.empty()) return WrongUse("wait: either NAME, or --all or --selector");
+  ASSIGN_OR_RETURN(const Selection selection, Selection::Read(line, asked.kinds));
+  std::vector<ResourceId> ids;
+  for (const Kind kind : asked.kinds) {
+    ASSIGN_OR_RETURN(std::vector<Item> items, session.api.List(kind, ""));
+    selection.Filter(items);
+    for (const Item& item : items) ids.push_back({kind, NameOf(item)});
+  }
+  if (ids.empty()) return absl::NotFoundError("wait: nothing is there that fits");
+  return ids;
+}
+
+}  // namespace
+
+absl::Status Wait(Session& session) {
+  ASSIGN_OR_RETURN(const Awaited awaited, ReadAwaited(session.line.Get("for")));
   absl::Duration timeout = kStandardWait;
   if (session.line.Has("timeout")) {
     const auto given = ParseTimeout("--timeout", session.line.Get("timeout"));
     if (!given.ok()) return WrongUse(given.status().message());
     timeout = *given;
   }
-  return WaitForPool(session, arguments[1], what == "deleted", timeout);
+  ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadWaited(session));
+  for (const ResourceId& id : ids) {
+    const bool of_pools =
+        awaited.type == Awaited::Type::kHealthy || awaited.type == Awaited::Type::kDeleted;
+    if (of_pools && id.kind != Kind::kNodePool)
+      return WrongUse("wait: --for=healthy and --for=deleted are of nodepools");
+  }
+  const absl::Time until = session.world.clock.Now() + timeout;
+  return ForEach(
+      ids, [&](const ResourceId& id) { return AwaitOne(session, id, awaited, until); },
+      [&](const absl::Status& error) { session.world.err << RenderError(error); });
 }
 
 }  // namespace muster::musterctl

@@ -159,7 +159,7 @@ TEST_F(NodePoolsTest, APoolThatWasMadeByMustersOwnApiIsNotTakenOver) {
   EXPECT_THAT(ConditionOf(pool, "Validated")["message"], HasSubstr("not made through Kubernetes"));
   EXPECT_FALSE(pool["metadata"].contains("finalizers"));
   EXPECT_EQ(MusterPool(name).spec().target_nodes(), 1);
-  Ctl({"delete", "nodepool", name});
+  Ctl({"delete", "nodepool", name, "--wait=false"});
   EXPECT_TRUE(stack().AwaitHealthy(name, 2)) << "once that pool is gone, this one is made";
 }
 

@@ -1,0 +1,60 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "services/common/error.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/preview.h"
+
+namespace muster::musterctl {
+namespace {
+
+std::string OutcomeWord(Outcome outcome, bool dry_run) {
+  const std::string would = dry_run ? "would be " : "";
+  switch (outcome) {
+    case Outcome::kCreated:
+      return would + "created";
+    case Outcome::kConfigured:
+      return would + "configured";
+    case Outcome::kUnchanged:
+      return would + "unchanged";
+  }
+  return "";
+}
+
+}  // namespace
+
+absl::Status AtManifest(const absl::Status& status, const Manifest& manifest) {
+  const std::string where = absl::StrCat(manifest.label, " (", manifest.place, "): ");
+  const std::optional<error::Detail> detail = error::DetailOf(status);
+  if (!detail) return absl::Status(status.code(), absl::StrCat(where, status.message()));
+  if (detail->fields.empty())
+    return error::Make(status.code(), absl::StrCat(where, status.message()), *detail);
+  return RenameFields(
+      status, [&](const std::string& field) { return absl::StrCat(where, ManifestPath(field)); });
+}
+
+absl::Status Apply(Session& session) {
+  if (!session.line.arguments.empty()) return WrongUse("apply: files are given with -f");
+  ASSIGN_OR_RETURN(const std::vector<Manifest> manifests, ReadManifests(session));
+  const bool dry_run = session.line.Has("dry-run");
+  for (const Manifest& manifest : manifests) {
+    for (const std::string& note : manifest.notes)
+      session.world.err << "note: " << manifest.place << ": " << note << "\n";
+    const absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource, dry_run);
+    if (!applied.ok()) return AtManifest(applied.status(), manifest);
+    session.world.out << manifest.label << " " << OutcomeWord(applied->outcome, dry_run)
+                      << (applied->detail.empty() ? "" : absl::StrCat(" (", applied->detail, ")"))
+                      << std::endl;
+    for (const std::string& warning : applied->warnings)
+      session.world.err << "warning: " << manifest.label << ": " << warning << "\n";
+    if (applied->preview) session.world.out << RenderPreview(*applied->preview);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,157 @@
+#include <utility>
+
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/flags.h"
+
+// Commands that bring resources to a state, as data.
+namespace muster::musterctl {
+namespace {
+
+Command ApplyCommand() {
+  return {
+      .name = "apply",
+      .run = Apply,
+      .usage = "apply -f FILE|DIR|- [-R] [--dry-run[=server|none]]",
+      .summary = "Brings resources to what a manifest says.",
+      .details =
+          "Every document of every file is read and checked before anything is sent. Resources "
+          "are\n"
+          "sent in the order zones, instance types, machines, quotas, releases, clusters, "
+          "NodePools,\n"
+          "whatever their order in the files. Kinds of apiVersion muster/v1: Zone, InstanceType,\n"
+          "MachineSet, Machine, Quota, Release, Cluster; of compute.coreweave.com/v1alpha1: "
+          "NodePool.\n"
+          "--dry-run shows what each NodePool would cost in quota, wait for, lose and reboot; what "
+          "it\n"
+          "needs (its cluster) must be there. Zones, instance types and machines are only "
+          "compared.",
+      .examples =
+          "apply -f pool.yaml\n"
+          "apply -f pools/ -R --dry-run=server\n"
+          "get np train -o yaml | musterctl apply -f -",
+      .flags = {FileFlag(), RecursiveFlag(), DryRunFlag()}};
+}
+
+Command ScaleCommand() {
+  return {.name = "scale",
+          .run = Scale,
+          .usage = "scale nodepool/NAME... --replicas N | --remove MACHINE... [--dry-run]",
+          .summary = "Sets a NodePool's targetNodes, and may name the Nodes that are to go.",
+          .details =
+              "With --remove alone the target falls by the number of Nodes named. Under IdleOnly "
+              "one that\n"
+              "has work goes once it is idle, and no other in its place.",
+          .examples =
+              "scale nodepool/train --replicas=5\n"
+              "scale nodepool train --nodes 5 --dry-run\n"
+              "scale np/train --remove g1a2b3c",
+          .flags = {{.name = "nodes", .value = "N", .meaning = "Nodes wanted, 0 to 100000."},
+                    {.name = "replicas", .value = "N", .meaning = "The same, in kubectl's word."},
+                    {.name = "remove",
+                     .value = "MACHINE",
+                     .meaning = "Node that is to go first. May be repeated.",
+                     .repeated = true},
+                    DryRunFlag(),
+                    RequestIdFlag()}};
+}
+
+Command DeleteCommand() {
+  return {
+      .name = "delete",
+      .run = Delete,
+      .usage = "delete KIND/NAME... | KIND NAME... | nodepools --all|-l SELECTOR | -f FILE",
+      .summary = "Deletes NodePools and quotas, and waits until the NodePools are gone.",
+      .details =
+          "A NodePool disappears once its Nodes are drained and gone; --wait=false does not wait "
+          "for that.\n"
+          "Deleting what is not there is an error unless --ignore-not-found. A quota's NAME is\n"
+          "ZONE~INSTANCETYPE~CLASS. --timeout is how long to wait for a NodePool, as "
+          "--wait-timeout.",
+      .examples =
+          "delete nodepool/train nodepool/eval\n"
+          "delete np -l team=ml --wait=false\n"
+          "delete -f pools/ -R --ignore-not-found",
+      .flags = {
+          FileFlag(),
+          RecursiveFlag(),
+          {.name = "all", .meaning = "All of the kind in the cluster."},
+          SelectorFlag(),
+          DryRunFlag(),
+          {.name = "wait",
+           .meaning = "Wait until the NodePools are gone. Default: so; --wait=false: do not."},
+          {.name = "wait-timeout",
+           .value = "DURATION",
+           .meaning = "How long to wait for a NodePool to be gone.",
+           .standard = "20m"},
+          {.name = "ignore-not-found", .meaning = "Succeed when there is nothing to delete."},
+          RequestIdFlag()}};
+}
+
+Command EditCommand() {
+  return {.name = "edit",
+          .run = Edit,
+          .usage = "edit KIND/NAME [--dry-run]",
+          .summary = "Opens a resource in your editor, and applies what you changed.",
+          .details =
+              "The editor: $MUSTER_EDITOR, else $EDITOR, else vi. Where it is refused, or somebody "
+              "else changed it\n"
+              "meanwhile, your file is kept and named.",
+          .examples = "edit nodepool/train",
+          .flags = {DryRunFlag()}};
+}
+
+Command PatchCommand() {
+  return {.name = "patch",
+          .run = Patch,
+          .usage = "patch KIND/NAME... -p JSON [--type merge|json] [--dry-run]",
+          .summary = "Changes fields of a resource, and nothing else of it.",
+          .details = "Read, changed, and applied if nobody else changed it meanwhile; else again.",
+          .examples =
+              "patch nodepool/train -p '{\"spec\":{\"nodeLabels\":{\"team\":\"ml\"}}}'\n"
+              "patch np/train --type json -p "
+              "'[{\"op\":\"remove\",\"path\":\"/spec/nodeTaints\"}]'",
+          .flags = {{.name = "patch", .letter = 'p', .value = "JSON", .meaning = "The patch."},
+                    {.name = "patch-file",
+                     .value = "FILE",
+                     .meaning = "File with the patch, `-` for standard input."},
+                    {.name = "type",
+                     .value = "TYPE",
+                     .meaning = "merge (RFC 7386) or json (RFC 6902).",
+                     .standard = "merge"},
+                    DryRunFlag()}};
+}
+
+Command RolloutCommand() {
+  return {
+      .name = "rollout",
+      .run = Rollout,
+      .usage = "rollout status|history|undo|pause|resume nodepool/NAME",
+      .summary = "Follows and steers how a NodePool's Nodes come to its configuration.",
+      .details =
+          "status: until the reconfiguration that was last asked for is over; exit code 1 when "
+          "it halted or was\n"
+          "cancelled, or Nodes are left. history: the configurations that it had. undo: back to "
+          "the one before\n"
+          "(rollback). To begin one: reconfigure; to take a pending configuration: promote.",
+      .examples =
+          "rollout status nodepool/train --timeout=1h\n"
+          "rollout history np/train\n"
+          "rollout undo np/train --to-revision=2",
+      .flags = {{.name = "watch",
+                 .letter = 'w',
+                 .meaning = "Of status: until it is over. Default: so; --watch=false: once."},
+                {.name = "to-revision",
+                 .value = "N|PROFILE",
+                 .meaning = "Of undo: to this one of history. Default: the one before."},
+                NoHeadersFlag(),
+                RequestIdFlag()}};
+}
+
+}  // namespace
+
+std::vector<Command> ChangeCommands() {
+  return {ApplyCommand(), EditCommand(),    PatchCommand(),
+          ScaleCommand(), RolloutCommand(), DeleteCommand()};
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,262 @@
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/contexts.h"
+#include "services/musterctl/commands/references.h"
+#include "services/musterctl/schema/schema.h"
+
+// What a shell offers at the tabulator key. The scripts ask `musterctl __complete -- WORDS...`, the last word being the one that
+// is not ended.
+namespace muster::musterctl {
+namespace {
+
+constexpr char kBash[] = R"(# bash completion of musterctl: source <(musterctl completion bash)
+_musterctl() {
+  local line word
+  line="${COMP_LINE:0:COMP_POINT}"
+  local words=()
+  read -r -a words <<<"$line"
+  case "$line" in *" ") words+=("") ;; esac
+  COMPREPLY=()
+  while IFS= read -r word; do COMPREPLY+=("$word"); done \
+    < <("${words[0]}" __complete -- "${words[@]:1}" 2>/dev/null)
+  [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[/=] ]] && compopt -o nospace
+}
+complete -o default -F _musterctl musterctl
+)";
+
+constexpr char kZsh[] = R"(#compdef musterctl
+# zsh completion of musterctl: source <(musterctl completion zsh)
+_musterctl() {
+  local -a found
+  found=("${(@f)$(musterctl __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  found=("${(@)found:#}")
+  (( ${#found} )) && compadd -Q -- "${found[@]}" || _files
+}
+compdef _musterctl musterctl
+)";
+
+constexpr char kFish[] = R"(# fish completion of musterctl: musterctl completion fish | source
+function __musterctl_complete
+  set -l words (commandline -opc)
+  musterctl __complete -- $words[2..-1] (commandline -ct) 2>/dev/null
+end
+complete -c musterctl -f -a '(__musterctl_complete)'
+)";
+
+using Words = std::vector<std::string>;
+
+const Flag* FlagOf(const Command* command, const std::string& word) {
+  const auto fits = [&](const Flag& flag) {
+    return word == "--" + flag.name || (flag.letter != 0 && word == std::string("-") + flag.letter);
+  };
+  for (const Flag& flag : GlobalFlags()) {
+    if (fits(flag)) return &flag;
+  }
+  if (command == nullptr) return nullptr;
+  for (const Flag& flag : command->flags) {
+    if (fits(flag)) return &flag;
+  }
+  return nullptr;
+}
+
+class Completer {
+ public:
+  explicit Completer(Session& session) : session_(session) {}
+
+  Words Complete(const Words& words) {
+    const std::string last = words.empty() ? "" : words.back();
+    std::string command_word;
+    Words arguments;
+    const Flag* open = nullptr;  // a flag whose value is being said
+    for (size_t i = 0; i + 1 < words.size(); ++i) {
+      if (std::exchange(open, nullptr) != nullptr) continue;
+      const Command* command = FindCommand(command_word);
+      if (absl::StartsWith(words[i], "-")) {
+        const Flag* flag = FlagOf(command, words[i]);
+        if (flag != nullptr && !flag->value.empty()) open = flag;
+      } else if (command_word.empty()) {
+        command_word = words[i];
+      } else {
+        arguments.push_back(words[i]);
+      }
+    }
+    const Command* command = FindCommand(command_word);
+    if (open != nullptr) return ValuesOf(*open);
+    if (absl::StartsWith(last, "-")) return FlagWords(command);
+    if (command == nullptr) return command_word.empty() ? CommandWords() : Words();
+    return ArgumentsOf(*command, arguments, last);
+  }
+
+ private:
+  static Words CommandWords() {
+    Words words;
+    for (const Command& command : Commands()) {
+      if (!command.is_hidden) words.push_back(command.name);
+    }
+    return words;
+  }
+  static Words FlagWords(const Command* command) {
+    Words words = {"--help"};
+    const auto add = [&](const std::vector<Flag>& flags) {
+      for (const Flag& flag : flags) words.push_back(absl::StrCat("--", flag.name));
+    };
+    if (command != nullptr) add(command->flags);
+    add(GlobalFlags());
+    return words;
+  }
+
+  Words ValuesOf(const Flag& flag) {
+    if (flag.name == "output")
+      return {"wide", "json", "yaml", "name", "jsonpath=", "custom-columns="};
+    if (flag.name == "state") return {"free", "held", "reclaiming", "in_repair", "retired"};
+    if (flag.name == "types") return {"Normal", "Warning"};
+    if (flag.name == "context") return ContextNames();
+    constexpr std::pair<absl::string_view, Kind> kKinds[] = {
+        {"nodepool", Kind::kNodePool}, {"cluster", Kind::kCluster},
+        {"zone", Kind::kZone},         {"instance-type", Kind::kInstanceType},
+        {"machine", Kind::kNode},      {"remove", Kind::kNode},
+        {"claim", Kind::kClaim}};
+    for (const auto& [name, kind] : kKinds) {
+      if (flag.name == name) return NamesOf(kind);
+    }
+    if (flag.name == "for" && flag.value == "KIND/NAME")
+      return WithKind("nodepool", Kind::kNodePool);
+    if (flag.name == "for" && flag.value == "WHAT")
+      return {"healthy", "deleted", "delete", "create", "condition=", "jsonpath="};
+    return {};
+  }
+
+  // What is left of an argument list, by the command's usage.
+  Words ArgumentsOf(const Command& command, Words arguments, const std::string& last) {
+    Words verbs = VerbsOf(command.name);
+    if (!verbs.empty() && arguments.empty()) return verbs;
+    if (!verbs.empty()) arguments.erase(arguments.begin());
+    if (command.name == "config") return arguments.empty() ? ContextNames() : Words();
+    if (command.name == "auth" || command.name == "debug" || command.name == "find" ||
+        command.name == "completion" || command.name == "version" ||
+        command.name == "api-resources" || command.name == "apply" || command.name == "events" ||
+        command.name == "top")
+      return {};
+    if (command.name == "explain" && absl::StrContains(last, ".") && arguments.empty())
+      return FieldPaths(last);
+    if (const size_t slash = last.find('/'); slash != std::string::npos) {
+      const std::string kind = last.substr(0, slash);
+      if (const auto known = ParseKind(kind)) return WithKind(kind, *known);
+    }
+    if (arguments.empty()) return KindsOf(command.name);
+    const auto kind = ParseKind(arguments[0]);
+    return kind ? NamesOf(*kind) : Words();
+  }
+
+  static Words VerbsOf(const std::string& command) {
+    if (command == "rollout") return {"status", "history", "undo", "pause", "resume"};
+    if (command == "completion") return {"bash", "zsh", "fish"};
+    if (command == "auth") return {"whoami", "can-i"};
+    if (command == "debug") return {"compare", "audit", "log-level"};
+    if (command == "config")
+      return {"get-contexts", "use-context", "set-context", "delete-context"};
+    return {};
+  }
+
+  // Kinds that the command takes, and for those that take few, their names.
+  Words KindsOf(const std::string& command) {
+    static const std::set<std::string> kAllKinds = {"get",  "describe", "history",
+                                                    "diff", "wait",     "explain"};
+    if (kAllKinds.contains(command)) {
+      Words words;
+      for (const Kind kind : AllKinds()) words.emplace_back(KindPlural(kind));
+      return words;
+    }
+    if (command == "protect" || command == "unprotect" || command == "reserve" ||
+        command == "unreserve")
+      return WithKind("node", Kind::kNode);
+    if (command == "bind") return WithKind("cluster", Kind::kCluster);
+    if (command == "allow") return {"removals"};
+    if (command == "check") return WithKind("quota", Kind::kQuota);
+    if (command == "publish" || command == "withdraw") return WithKind("release", Kind::kRelease);
+    if (command == "delete" || command == "edit" || command == "patch") {
+      Words words = WithKind("nodepool", Kind::kNodePool);
+      words.insert(words.end(), {"nodepool", "quota"});
+      return words;
+    }
+    return WithKind("nodepool", Kind::kNodePool);
+  }
+
+  // As `get -o name` says them; the first page is enough.
+  Words NamesOf(Kind kind) {
+    Words names;
+    (void)session_.api.ListPages(kind, "", [&](std::vector<Item> items) {
+      for (const Item& item : items) {
+        const std::string label = Label(item, session_.scope);
+        names.push_back(label.substr(label.find('/') + 1));
+      }
+      return false;
+    });
+    return names;
+  }
+  Words WithKind(const std::string& word, Kind kind) {
+    Words words = NamesOf(kind);
+    for (std::string& name : words) name = absl::StrCat(word, "/", name);
+    return words;
+  }
+
+  // `nodepool.spec.` with each field that may follow.
+  static Words FieldPaths(const std::string& last) {
+    Words path = absl::StrSplit(last, '.');
+    path.pop_back();
+    const auto kind = ParseKind(path[0]);
+    if (!kind) return {};
+    const std::string before = last.substr(0, last.rfind('.') + 1);
+    Words words;
+    for (const std::string& field : FieldsAt(*kind, {path.begin() + 1, path.end()}))
+      words.push_back(before + field);
+    return words;
+  }
+
+  Words ContextNames() {
+    const auto contexts = ReadContexts(ConfigPath(session_.world.environment));
+    Words names;
+    if (contexts.ok()) {
+      for (const Context& context : contexts->all) names.push_back(context.name);
+    }
+    return names;
+  }
+
+  Session& session_;
+};
+
+}  // namespace
+
+absl::Status CompleteWords(Session& session) {
+  const Words& words = session.line.arguments;
+  const std::string last = words.empty() ? "" : words.back();
+  Words found = Completer(session).Complete(words);
+  std::sort(found.begin(), found.end());
+  for (const std::string& word : found) {
+    if (absl::StartsWith(word, last)) session.world.out << word << "\n";
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Completion(Session& session) {
+  const Words& words = session.line.arguments;
+  const std::string shell = words.size() == 1 ? words[0] : "";
+  const char* script = shell == "bash"   ? kBash
+                       : shell == "zsh"  ? kZsh
+                       : shell == "fish" ? kFish
+                                         : nullptr;
+  if (script == nullptr) return WrongUse("completion: say bash, zsh or fish");
+  session.world.out << script;
+  return absl::OkStatus();
+}
+
+}  // namespace muster::musterctl

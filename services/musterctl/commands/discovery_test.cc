@@ -1,0 +1,152 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "services/musterctl/commands/commands_test_base.h"
+
+// What tells what there is: api-resources, version, explain of fields, completion; and the manifests that the finder writes.
+namespace muster::musterctl {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class DiscoveryTest : public CommandsTest {
+ protected:
+  void SetUp() override { api_.items[Kind::kNodePool] = {ReferencePool()}; }
+  std::vector<std::string> Completed(std::vector<std::string> words) {
+    words.insert(words.begin(), {"__complete", "--"});
+    EXPECT_EQ(RunLine(words), kDone) << err();
+    return absl::StrSplit(out(), '\n', absl::SkipEmpty());
+  }
+};
+
+TEST_F(DiscoveryTest, CompletionKnowsCommandsFlagsKindsAndNames) {
+  EXPECT_THAT(Completed({"ge"}), ElementsAre("get"));
+  EXPECT_THAT(Completed({""}), Contains("rollout"));
+  EXPECT_THAT(Completed({""}), Not(Contains("__complete")));
+  EXPECT_THAT(Completed({"get", "nodep"}), ElementsAre("nodepools"));
+  EXPECT_THAT(Completed({"get", "nodepools", ""}), ElementsAre("example-nodepool"));
+  EXPECT_THAT(Completed({"get", "np/ex"}), ElementsAre("np/example-nodepool"));
+  EXPECT_THAT(Completed({"scale", ""}), ElementsAre("nodepool/example-nodepool"));
+  EXPECT_THAT(Completed({"rollout", "st"}), ElementsAre("status"));
+  EXPECT_THAT(Completed({"rollout", "status", "nodepool/"}),
+              ElementsAre("nodepool/example-nodepool"));
+  EXPECT_THAT(Completed({"get", "np", "--sort"}), ElementsAre("--sort-by"));
+  EXPECT_THAT(Completed({"get", "nodes", "--nodepool", ""}), ElementsAre("example-nodepool"));
+  EXPECT_THAT(Completed({"get", "nodes", "-o", "js"}), ElementsAre("json", "jsonpath="));
+  EXPECT_THAT(Completed({"--cluster", "c", "get", "nodes", "-o", "wide", "--no"}),
+              ElementsAre("--no-headers", "--nodepool"));
+  EXPECT_THAT(Completed({"explain", "nodepool.spec.target"}),
+              ElementsAre("nodepool.spec.targetNodes"));
+  EXPECT_THAT(Completed({"nosuch", ""}), IsEmpty());
+  // Where no server answers nothing is offered, and nothing said.
+  api_.refusal_of_reads = absl::UnavailableError("away");
+  EXPECT_THAT(Completed({"get", "np", ""}), IsEmpty());
+  EXPECT_EQ(err(), "");
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    EXPECT_EQ(RunLine({"completion", shell}), kDone);
+    EXPECT_THAT(out(), HasSubstr("__complete -- "));
+  }
+  EXPECT_EQ(RunLine({"completion", "tcsh"}), kWrongUse);
+}
+
+TEST_F(DiscoveryTest, ExplainsFieldsBesideNodePools) {
+  EXPECT_EQ(RunLine({"explain", "np.spec.targetNodes"}), kDone);
+  EXPECT_THAT(
+      out(),
+      HasSubstr("FIELD: targetNodes <integer>\n\nDESCRIPTION:\n    Desired Nodes, 0 to 100,000."));
+  EXPECT_EQ(RunLine({"explain", "nodepool", "--recursive"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("    scaleDownStrategy\t<string>\n"));
+  EXPECT_EQ(RunLine({"explain", "nodepool.spec.nosuch"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("error: field \"nosuch\" does not exist; there are computeClass,"));
+  EXPECT_EQ(RunLine({"explain", "nodepol.spec"}), kWrongUse);
+  EXPECT_THAT(err(), HasSubstr("did you mean nodepool?"));
+  EXPECT_THAT(api_.calls, IsEmpty());
+  EXPECT_EQ(RunLine({"explain", "nodepool/a"}), kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("explain nodepool a"));
+}
+
+TEST_F(DiscoveryTest, ApiResourcesAndVersion) {
+  EXPECT_EQ(RunLine({"api-resources"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("nodepools        np           compute.coreweave.com/v1alpha1   "
+                               "cluster        NodePool\n"));
+  EXPECT_EQ(RunLine({"api-resources", "-o", "wide", "--no-headers"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("get,list,watch,apply,patch,delete\n"));
+  EXPECT_EQ(RunLine({"version"}), kDone);
+  EXPECT_THAT(
+      out(),
+      HasSubstr("\nserver 127.0.0.1:7600 answers; the API has no call that tells its version"));
+  EXPECT_EQ(RunLine({"version", "--client"}), kDone);
+  EXPECT_THAT(out(), StartsWith("musterctl 0."));
+  EXPECT_EQ(std::count(out().begin(), out().end(), '\n'), 1);
+}
+
+TEST_F(DiscoveryTest, EveryCommandThatPeopleTypeOftenHasExamples) {
+  for (const char* command : {"get", "describe", "apply", "delete", "scale", "wait", "events",
+                              "edit", "patch", "diff", "rollout", "explain", "find"}) {
+    EXPECT_EQ(RunLine({command, "--help"}), kDone);
+    EXPECT_THAT(out(), HasSubstr(absl::StrCat("\nExamples:\n  musterctl ", command, " ")));
+  }
+}
+
+class FinderTest : public DiscoveryTest {
+ protected:
+  void SetUp() override {
+    api_.placements.set_recommended_zone("B-1A");
+    lifecycle::v1::Cluster cluster;
+    cluster.set_name("organizations/acme/clusters/example");
+    cluster.set_zone("B-1A");
+    api_.items[Kind::kCluster] = {cluster};
+    api_.applied.outcome = Outcome::kCreated;
+  }
+};
+
+TEST_F(FinderTest, WritesTheManifestOfWhatItRecommends) {
+  EXPECT_EQ(RunLine({"find", "placements", "t=4:spot", "-o", "yaml", "--name", "batch", "--labels",
+                     "team=ml"}),
+            kDone);
+  EXPECT_EQ(out(),
+            "# For a cluster in B-1A.\n"
+            "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata:\n  name: "
+            "batch\nspec:\n"
+            "  autoscaling: false\n  computeClass: spot\n  instanceType: t\n  lifecycle:\n"
+            "    disableUnhealthyNodeEviction: true\n    scaleDownStrategy: IdleOnly\n  maxNodes: "
+            "0\n  minNodes: 0\n"
+            "  nodeLabels:\n    team: ml\n  targetNodes: 4\n");
+  const std::string manifest = out();
+  EXPECT_EQ(RunLine({"apply", "-f", "-"}, manifest), kDone) << err();
+  EXPECT_EQ(out(), "nodepool/batch created\n");
+  EXPECT_EQ(RunLine({"find", "placements", "T=4", "t=2:spot", "-o", "json"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\"name\": \"t\""));
+  EXPECT_THAT(out(), HasSubstr("\"name\": \"t-spot\""));
+}
+
+TEST_F(FinderTest, AppliesItInAClusterOfThatZone) {
+  EXPECT_EQ(RunLine({"find", "placements", "t=4:spot", "u=1", "--apply", "--name", "batch"}), kDone)
+      << err();
+  EXPECT_THAT(out(), HasSubstr("nodepool/batch created\nnodepool/batch-2 created\n"));
+  const auto& first = std::get<lifecycle::v1::NodePool>(api_.resources[0]);
+  EXPECT_EQ(first.name(), "organizations/acme/clusters/example/nodePools/batch");
+  EXPECT_EQ(first.spec().compute_class(), "spot");
+  EXPECT_EQ(first.spec().target_nodes(), 4);
+  api_.placements.set_recommended_zone("C-1A");
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "--apply", "--name", "batch"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("the recommended zone is C-1A, and cluster \"example\" is in B-1A"));
+  api_.placements.clear_recommended_zone();
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "-o", "yaml"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("no zone is recommended"));
+  EXPECT_EQ(api_.resources.size(), 2u);
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "--apply"}), kWrongUse);
+  EXPECT_EQ(RunLine({"find", "placements", "t=4", "-o", "wide"}), kWrongUse);
+}
+
+}  // namespace
+}  // namespace muster::musterctl

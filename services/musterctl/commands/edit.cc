@@ -1,0 +1,167 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/client/errors.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/editing.h"
+#include "services/musterctl/commands/references.h"
+#include "services/musterctl/print/objects.h"
+#include "services/musterctl/print/preview.h"
+#include "services/musterctl/query/patching.h"
+
+// Changing what is there: in an editor, or by a patch.
+namespace muster::musterctl {
+namespace {
+
+constexpr int kPatchTries = 5;
+
+void TellApplied(Session& session, const std::string& label, const std::string& verb,
+                 const Applied& applied) {
+  const bool dry_run = session.line.Has("dry-run");
+  session.world.out << label << (dry_run ? " would be " : " ") << verb
+                    << (applied.outcome == Outcome::kUnchanged ? " (no change)" : "") << "\n";
+  for (const std::string& warning : applied.warnings)
+    session.world.err << "warning: " << label << ": " << warning << "\n";
+  if (applied.preview) session.world.out << RenderPreview(*applied.preview);
+}
+
+std::string EditorOf(const Environment& environment) {
+  for (const char* variable : {"MUSTER_EDITOR", "EDITOR"}) {
+    const auto editor = environment ? environment(variable) : std::nullopt;
+    if (editor && !editor->empty()) return *editor;
+  }
+  return "vi";
+}
+
+// In single quotes for a shell.
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
+}
+
+absl::StatusOr<std::string> NewFile(Session& session, const std::string& text) {
+  const auto folder =
+      session.world.environment ? session.world.environment("TMPDIR") : std::nullopt;
+  std::string path = absl::StrCat(folder.value_or("/tmp"), "/musterctl-edit-XXXXXX.yaml");
+  const int file = mkstemps(path.data(), 5);
+  if (file < 0) return absl::UnavailableError(absl::StrCat(path, ": cannot be made"));
+  close(file);
+  if (!(std::ofstream(path, std::ios::binary) << text))
+    return absl::UnavailableError(absl::StrCat(path, ": cannot be written"));
+  return path;
+}
+
+std::string TextOf(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+absl::Status KeptFor(const absl::Status& status, const std::string& path) {
+  const bool conflict = absl::IsAborted(status);
+  return absl::Status(
+      status.code(),
+      absl::StrCat(status.message(), conflict ? "\nit was changed by somebody else meanwhile" : "",
+                   "\nyour edit is kept in ", path, "; see musterctl diff -f and apply -f"));
+}
+
+absl::StatusOr<Manifest> ReadEdited(const std::string& path, const Item& item) {
+  ASSIGN_OR_RETURN(std::vector<Manifest> manifests,
+                   ParseManifests(path, TextOf(path), ScopeOf(item)));
+  if (manifests.size() != 1)
+    return absl::InvalidArgumentError(absl::StrCat(path, ": must have one document"));
+  return std::move(manifests[0]);
+}
+
+absl::Status SendEdited(Session& session, const ResourceId& id, const Item& item,
+                        const std::string& path) {
+  auto manifest = ReadEdited(path, item);
+  if (manifest.ok() && ResourceName(manifest->resource) != NameOf(item)) {
+    manifest = absl::InvalidArgumentError(
+        absl::StrCat(path, ": what its name is made of cannot be changed"));
+  }
+  if (!manifest.ok()) return KeptFor(manifest.status(), path);
+  const auto applied = SendChanged(session, *manifest, item);
+  if (!applied.ok()) return KeptFor(AtManifest(applied.status(), *manifest), path);
+  TellApplied(session, Label(id), "edited", *applied);
+  unlink(path.c_str());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadPatch(Session& session) {
+  const CommandLine& line = session.line;
+  if (line.Has("patch") == line.Has("patch-file"))
+    return WrongUse("patch: -p PATCH or --patch-file FILE is missing");
+  if (line.Has("patch")) return line.Get("patch");
+  if (line.Get("patch-file") == "-")
+    return std::string(std::istreambuf_iterator<char>(session.world.in),
+                       std::istreambuf_iterator<char>());
+  std::ifstream in(line.Get("patch-file"), std::ios::binary);
+  if (!in)
+    return absl::InvalidArgumentError(absl::StrCat(line.Get("patch-file"), ": cannot be read"));
+  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+absl::Status PatchOne(Session& session, const ResourceId& id, const std::string& patch) {
+  for (int tries = 1;; ++tries) {
+    ASSIGN_OR_RETURN(const Item item, session.api.Get(id.kind, id.id));
+    const auto changed = Patched(OwnersPart(item), session.line.Get("type"), patch);
+    if (!changed.ok()) return WrongUse(changed.status().message());
+    ASSIGN_OR_RETURN(const Manifest manifest, ReadChanged(*changed, item, "the patched object"));
+    const auto applied = SendChanged(session, manifest, item);
+    if (absl::IsAborted(applied.status()) && tries < kPatchTries) continue;
+    if (!applied.ok()) return RenameFields(applied.status(), ManifestPath);
+    TellApplied(session, Label(id), "patched", *applied);
+    return absl::OkStatus();
+  }
+}
+
+}  // namespace
+
+absl::Status Edit(Session& session) {
+  ASSIGN_OR_RETURN(const ResourceId id,
+                   ReadOne(session.line.arguments, WrittenKinds(),
+                           "edit: one KIND/NAME of what has a manifest: nodepool, cluster, quota, "
+                           "zone, instancetype, machine"));
+  if (session.world.execute == nullptr)
+    return absl::UnimplementedError("no editor can be run here");
+  ASSIGN_OR_RETURN(const Item item, session.api.Get(id.kind, id.id));
+  const std::string before = absl::StrCat(
+      "# Change what is below, save and leave the editor. Nothing changed: nothing is sent.\n"
+      "# If it is refused, or somebody else changed it meanwhile, this file is kept.\n",
+      ToYaml(OwnersPart(item)));
+  ASSIGN_OR_RETURN(const std::string path, NewFile(session, before));
+  const std::string editor = EditorOf(session.world.environment);
+  const int code = session.world.execute(absl::StrCat(editor, " ", Quoted(path)));
+  if (code != 0) {
+    return absl::AbortedError(absl::StrCat("the editor (", editor, ") ended with ", code,
+                                           "; the file is kept in ", path));
+  }
+  if (TextOf(path) == before) {
+    unlink(path.c_str());
+    session.world.out << "Edit cancelled, no changes made.\n";
+    return absl::OkStatus();
+  }
+  return SendEdited(session, id, item, path);
+}
+
+absl::Status Patch(Session& session) {
+  ASSIGN_OR_RETURN(const std::vector<ResourceId> ids,
+                   ReadNamed(session.line.arguments, WrittenKinds(),
+                             "patch: KIND/NAME of what has a manifest: nodepool, cluster, quota, "
+                             "zone, instancetype, machine"));
+  ASSIGN_OR_RETURN(const std::string patch, ReadPatch(session));
+  return ForEach(
+      ids, [&](const ResourceId& id) { return PatchOne(session, id, patch); },
+      [&](const absl::Status& error) { session.world.err << RenderError(error); });
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/objects.h"
+
+// What edit, patch and diff share: a resource as its owner writes it, and back to the server.
+namespace muster::musterctl {
+
+// Its object without what the server sets; with the etag, which `apply` does not read.
+nlohmann::json OwnersPart(const Item& item);
+
+// What the object, changed, says for the server: of the same resource, and to be taken only if that is as `item` was.
+// `file`: what is named where something is wrong.
+absl::StatusOr<Manifest> ReadChanged(const nlohmann::json& changed, const Item& item,
+                                     const std::string& file);
+
+// Sends it. Where only the status moved on meanwhile it is sent again. ABORTED: what its owner writes has changed.
+absl::StatusOr<Applied> SendChanged(Session& session, Manifest manifest, const Item& item);
+
+// Where it is: manifests do not say it.
+Scope ScopeOf(const Item& item);
+// The whole name of what a manifest holds; of a MachineSet none.
+std::string ResourceName(const Resource& resource);
+// The same as an Item; nullopt: a MachineSet.
+std::optional<Item> ItemOf(const Resource& resource);
+
+// The kinds that have manifests.
+absl::Span<const Kind> WrittenKinds();
+
+}  // namespace muster::musterctl

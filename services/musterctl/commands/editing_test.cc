@@ -1,0 +1,261 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "services/musterctl/commands/commands_test_base.h"
+
+// edit, patch, diff -f and rollout.
+namespace muster::musterctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class EditingTest : public CommandsTest {
+ protected:
+  void SetUp() override {
+    api_.items[Kind::kNodePool] = {ReferencePool()};
+    environment_["TMPDIR"] = ::testing::TempDir();
+    environment_["EDITOR"] = "myedit -x";
+    api_.applied.outcome = Outcome::kConfigured;
+  }
+  lifecycle::v1::NodePool& pool() {
+    return std::get<lifecycle::v1::NodePool>(api_.items[Kind::kNodePool][0]);
+  }
+  // An editor that replaces a text in the file.
+  void EditorReplaces(const std::string& what, const std::string& by) {
+    execute_ = [this, what, by](const std::string& command) {
+      commands_.push_back(command);
+      const size_t quote = command.find('\'');
+      file_ = command.substr(quote + 1, command.size() - quote - 2);
+      std::ifstream in(file_);
+      std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+      in.close();
+      std::ofstream(file_) << absl::StrReplaceAll(text, {{what, by}});
+      return 0;
+    };
+  }
+  const lifecycle::v1::NodePool& sent() {
+    return std::get<lifecycle::v1::NodePool>(api_.resources.back());
+  }
+
+  std::vector<std::string> commands_;
+  std::string file_;
+};
+
+TEST_F(EditingTest, EditSendsWhatWasChangedUnderTheEtag) {
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kDone) << err();
+  EXPECT_EQ(out(), "nodepool/example-nodepool edited\n");
+  EXPECT_THAT(commands_.back(), StartsWith("myedit -x '"));
+  EXPECT_EQ(sent().spec().target_nodes(), 7);
+  EXPECT_EQ(sent().etag(), "857370");
+  EXPECT_EQ(sent().name(), ReferencePool().name());
+  EXPECT_FALSE(std::filesystem::exists(file_));
+  environment_["MUSTER_EDITOR"] = "other";
+  EditorReplaces("nothing", "nothing");
+  EXPECT_EQ(RunLine({"edit", "np", "example-nodepool"}), kDone);
+  EXPECT_EQ(out(), "Edit cancelled, no changes made.\n");
+  EXPECT_THAT(commands_.back(), StartsWith("other '"));
+  EXPECT_EQ(api_.resources.size(), 1u);
+}
+
+// The status alone moves the etag on.
+TEST_F(EditingTest, WhatOnlyTheServerChangedIsNoConflict) {
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  api_.apply_answers = {[this] {
+    pool().set_etag("2");
+    pool().mutable_status()->set_current_nodes(3);
+    return absl::AbortedError("ETAG_MISMATCH");
+  }};
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kDone) << err();
+  EXPECT_EQ(api_.resources.size(), 2u);
+  EXPECT_EQ(sent().etag(), "2");
+}
+
+TEST_F(EditingTest, AConflictKeepsTheFileAndSaysSo) {
+  EditorReplaces("targetNodes: 1", "targetNodes: 7");
+  api_.apply_answers = {[this] {
+    pool().set_etag("2");
+    pool().mutable_spec()->set_target_nodes(9);
+    return absl::AbortedError("the etag is not the pool's");
+  }};
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("was changed by somebody else meanwhile"));
+  EXPECT_THAT(err(), HasSubstr(absl::StrCat("your edit is kept in ", file_)));
+  EXPECT_TRUE(std::filesystem::exists(file_));
+  unlink(file_.c_str());
+  // So does a text that is none, or of another.
+  EditorReplaces("targetNodes: 1", "targetNodes: many");
+  api_.items[Kind::kNodePool] = {ReferencePool()};
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("spec.targetNodes: must be an integer"));
+  EXPECT_TRUE(std::filesystem::exists(file_));
+  unlink(file_.c_str());
+  EditorReplaces("name: example-nodepool", "name: other");
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("what its name is made of cannot be changed"));
+  unlink(file_.c_str());
+  execute_ = [](const std::string&) { return 3; };
+  EXPECT_EQ(RunLine({"edit", "nodepool/example-nodepool"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("the editor (myedit -x) ended with 3"));
+  EXPECT_EQ(api_.resources.size(), 1u);
+}
+
+TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "--type", "merge", "-p",
+                     R"({"spec":{"targetNodes":4,"nodeLabels":{"team":"ml"}}})"}),
+            kDone)
+      << err();
+  EXPECT_EQ(out(), "nodepool/example-nodepool patched\n");
+  EXPECT_EQ(sent().spec().target_nodes(), 4);
+  EXPECT_EQ(sent().spec().instance_type(), "gd-8xa100-i128");
+  EXPECT_EQ(sent().spec().node_labels().at("team"), "ml");
+  EXPECT_EQ(sent().etag(), "857370");
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "--type=json", "-p",
+                     R"([{"op":"replace","path":"/spec/targetNodes","value":2}])", "--dry-run"}),
+            kDone);
+  EXPECT_EQ(out(), "nodepool/example-nodepool would be patched\n");
+  EXPECT_EQ(api_.calls.back(), "try apply 7");
+  // Somebody else's change is kept, and the patch made on it.
+  api_.apply_answers = {[this] {
+    pool().set_etag("2");
+    pool().mutable_spec()->set_description("by another");
+    return absl::AbortedError("etag");
+  }};
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"spec":{"targetNodes":5}})"}),
+            kDone);
+  EXPECT_EQ(sent().spec().description(), "by another");
+  EXPECT_EQ(sent().spec().target_nodes(), 5);
+  const std::pair<std::vector<std::string>, const char*> wrong[] = {
+      {{"-p", "{"}, "patch: must be JSON"},
+      {{"-p", "[]"}, "a merge patch must be a JSON object"},
+      {{"-p", "{}", "--type=strategic"}, "--type: must be merge or json, is \"strategic\""},
+      {{"-p", R"([{"op":"remove","path":"/spec/nosuch"}])", "--type=json"}, "nosuch"},
+      {{}, "-p PATCH or --patch-file FILE is missing"}};
+  for (const auto& [flags, text] : wrong) {
+    std::vector<std::string> line = {"patch", "np/example-nodepool"};
+    line.insert(line.end(), flags.begin(), flags.end());
+    EXPECT_EQ(RunLine(line), kWrongUse) << text;
+    EXPECT_THAT(err(), HasSubstr(text));
+  }
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"spec":{"nosuch":1}})"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("spec.nosuch"));
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "-p", R"({"metadata":{"name":"b"}})"}),
+            kFailed);
+  EXPECT_THAT(err(), HasSubstr("must still be nodepool example-nodepool"));
+}
+
+TEST_F(EditingTest, DiffOfFilesShowsWhatApplyWouldChange) {
+  const std::string same =
+      "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata: {name: "
+      "example-nodepool}\n"
+      "spec: {instanceType: gd-8xa100-i128, targetNodes: 1}\n";
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, same), kDone) << out() << err();
+  EXPECT_EQ(out(), "");
+  EXPECT_EQ(RunLine({"diff", "-f", "-"},
+                    absl::StrReplaceAll(same, {{"targetNodes: 1", "targetNodes: 6"}})),
+            kFailed);
+  EXPECT_THAT(out(), StartsWith("--- nodepool/example-nodepool\n+++ nodepool/example-nodepool "
+                                "(standard input: document 1, line 1)\n@@ "));
+  EXPECT_THAT(out(), HasSubstr("\n-  targetNodes: 1\n+  targetNodes: 6\n"));
+  EXPECT_EQ(err(), "");
+  EXPECT_EQ(RunLine({"diff", "-f", "-"}, absl::StrReplaceAll(same, {{"example-nodepool", "new"}})),
+            kFailed);
+  EXPECT_THAT(out(), StartsWith("--- /dev/null\n+++ nodepool/new"));
+  EXPECT_THAT(api_.calls, IsEmpty());
+}
+
+class RolloutTest : public EditingTest {
+ protected:
+  lifecycle::v1::NodePool In(lifecycle::v1::Reconfiguration::State state, int64_t rebooted,
+                             int64_t behind) {
+    lifecycle::v1::NodePool made = ReferencePool();
+    made.mutable_status()->clear_node_configuration_revisions();
+    for (const auto& [profile, nodes] :
+         {std::pair("np-old", behind), std::pair("np-0123456789ab", rebooted)}) {
+      auto& revision = *made.mutable_status()->add_node_configuration_revisions();
+      revision.set_node_profile(profile);
+      revision.set_active_nodes(nodes);
+      revision.add_summary("GPU driver 570");
+      revision.add_summary("Kubernetes 1.33");
+      *revision.mutable_created_at() = TimestampOf("2025-06-09T14:48:54Z");
+    }
+    made.mutable_reconfiguration()->set_number(2);
+    made.mutable_reconfiguration()->set_state(state);
+    made.mutable_reconfiguration()->set_rebooted_nodes(rebooted);
+    return made;
+  }
+};
+
+TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  api_.pools = {In(Reconfiguration::STATE_RUNNING, 0, 3), In(Reconfiguration::STATE_RUNNING, 1, 2),
+                absl::UnavailableError("away"), In(Reconfiguration::STATE_DONE, 3, 0)};
+  EXPECT_EQ(RunLine({"rollout", "status", "nodepool/train"}), kDone);
+  EXPECT_EQ(out(),
+            "Waiting for reconfiguration 2 of nodepool/train: 0 Nodes rebooted, 3 not at "
+            "np-0123456789ab yet...\n"
+            "Waiting for reconfiguration 2 of nodepool/train: 1 Nodes rebooted, 2 not at "
+            "np-0123456789ab yet...\n"
+            "the server is away, trying again\n"
+            "nodepool/train: reconfiguration 2 is DONE, 3 Nodes rebooted\n");
+  api_.pools = {In(Reconfiguration::STATE_RUNNING, 0, 3)};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--watch=false"}), kDone);
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train", "--timeout=3s"}), kFailed);
+  EXPECT_THAT(err(), StartsWith("error: timed out; Waiting for reconfiguration 2"));
+  lifecycle::v1::NodePool halted = In(Reconfiguration::STATE_HALTED, 1, 2);
+  halted.mutable_reconfiguration()->set_halt_reason("2 boots failed");
+  api_.pools = {halted};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kFailed);
+  EXPECT_THAT(err(),
+              HasSubstr("is halted: 2 boots failed; musterctl rollout resume nodepool/train"));
+  api_.pools = {In(Reconfiguration::STATE_CANCELLED, 1, 2)};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kFailed);
+  EXPECT_EQ(
+      err(),
+      "error: 2 Nodes of nodepool/train are not at np-0123456789ab, and no reconfiguration runs; "
+      "musterctl reconfigure nodepool/train begins one\n");
+  api_.pools = {ReferencePool()};
+  EXPECT_EQ(RunLine({"rollout", "status", "np/train"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train is up to date: 1 Nodes at np-0123456789ab\n");
+}
+
+TEST_F(RolloutTest, HistoryUndoPauseResume) {
+  using Reconfiguration = lifecycle::v1::Reconfiguration;
+  api_.pools = {In(Reconfiguration::STATE_DONE, 3, 1)};
+  api_.configuration.set_active("np-old");
+  EXPECT_EQ(RunLine({"rollout", "history", "np", "train"}), kDone);
+  EXPECT_EQ(
+      out(),
+      "nodepool/train\n"
+      "REVISION   PROFILE           STATE    NODES   AGE   SUMMARY\n"
+      "1          np-old            former   1       10m   GPU driver 570; Kubernetes 1.33\n"
+      "2          np-0123456789ab   active   3       10m   GPU driver 570; Kubernetes 1.33\n");
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/train"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train rolled back: it is at np-old\n");
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "--to-revision=1"}), kDone);
+  EXPECT_EQ(RunLine({"rollout", "pause", "np/train"}), kDone);
+  EXPECT_EQ(RunLine({"rollout", "resume", "np/train"}), kDone);
+  const std::string uid = ReferencePool().uid();
+  EXPECT_THAT(api_.calls, ElementsAre("rollback " + uid + " ", "rollback " + uid + " np-old",
+                                      "control 0 train", "control 1 train"));
+  EXPECT_EQ(RunLine({"rollout", "undo", "np/train", "--to-revision=3"}), kWrongUse);
+  EXPECT_THAT(err(), HasSubstr("--to-revision: must be 1 to 2"));
+  EXPECT_EQ(RunLine({"rollout", "restart", "np/train"}), kWrongUse);
+  EXPECT_THAT(err(), HasSubstr("musterctl reconfigure"));
+  EXPECT_EQ(RunLine({"rollout", "stats", "np/train"}), kWrongUse);
+  EXPECT_THAT(err(), HasSubstr("did you mean status?"));
+}
+
+}  // namespace
+}  // namespace muster::musterctl

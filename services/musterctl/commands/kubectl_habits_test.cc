@@ -1,0 +1,359 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "services/musterctl/commands/commands_test_base.h"
+
+// What a person with kubectl in the fingers types.
+namespace muster::musterctl {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kCluster[] = "organizations/acme/clusters/example";
+
+class KubectlHabitsTest : public CommandsTest {
+ protected:
+  static lifecycle::v1::NodePool Pool(const std::string& name, int64_t nodes,
+                                      const std::map<std::string, std::string>& labels = {}) {
+    lifecycle::v1::NodePool pool = ReferencePool();
+    pool.set_name(absl::StrCat(kCluster, "/nodePools/", name));
+    pool.set_uid("uid-of-" + name);
+    pool.mutable_spec()->set_target_nodes(nodes);
+    for (const auto& [key, value] : labels)
+      (*pool.mutable_spec()->mutable_node_labels())[key] = value;
+    return pool;
+  }
+  static lifecycle::v1::Node NodeOf(const std::string& pool, const std::string& machine,
+                                    const std::string& zone = "z1") {
+    lifecycle::v1::Node node;
+    node.set_name(absl::StrCat(kCluster, "/nodePools/", pool, "/nodes/", machine));
+    node.set_pool_uid("uid-of-" + pool);
+    node.set_state(lifecycle::v1::Node::STATE_PRODUCTION);
+    (*node.mutable_desired()->mutable_labels())["zone"] = zone;
+    return node;
+  }
+  void SetUp() override {
+    api_.items[Kind::kNodePool] = {Pool("eval", 12, {{"team", "ml"}}), Pool("train", 3)};
+    api_.items[Kind::kNode] = {NodeOf("train", "g1"), NodeOf("train", "g2", "z2"),
+                               NodeOf("eval", "g10")};
+  }
+};
+
+TEST_F(KubectlHabitsTest, SeveralNamesOfOneKindOrOfSeveral) {
+  EXPECT_EQ(RunLine({"get", "np", "train", "eval", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train\nnodepool/eval\n");
+  EXPECT_EQ(RunLine({"get", "nodepool/train", "node/train/g1", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train\nnode/train/g1\n");
+  EXPECT_EQ(RunLine({"get", "np/train", "-o", "jsonpath={.metadata.name}"}), kDone);
+  EXPECT_EQ(out(), "train");
+  EXPECT_EQ(RunLine({"get", "np/train", "np/eval", "-o", "jsonpath={.items[*].metadata.name}"}),
+            kDone);
+  EXPECT_EQ(out(), "train eval");
+  // One that is missing does not keep the others from being shown, and is told once.
+  EXPECT_EQ(RunLine({"get", "np", "nosuch", "train", "-o", "name"}), kFailed);
+  EXPECT_EQ(out(), "nodepool/train\n");
+  EXPECT_EQ(err(), "error: nosuch does not exist.\n");
+  EXPECT_EQ(RunLine({"get", "np", "nosuch", "train", "-o", "name", "--ignore-not-found"}), kDone);
+  EXPECT_EQ(err(), "");
+  // Where no server answers the second is not asked for.
+  api_.refusal_of_reads = absl::UnavailableError("away");
+  EXPECT_EQ(RunLine({"get", "np", "train", "eval"}), kFailed);
+  EXPECT_EQ(err(), "error: away\n");
+}
+
+TEST_F(KubectlHabitsTest, WhatOneNamedIsFetchedByItsGet) {
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"get", "node", "g1"},
+                                             {"get", "node/train/g1"},
+                                             {"get", "np/train"},
+                                             {"describe", "node/train/g1"}}) {
+    EXPECT_EQ(RunLine(line), kDone) << err();
+  }
+  EXPECT_EQ(api_.lists, 0);
+  EXPECT_GE(api_.gets, 4);
+}
+
+TEST_F(KubectlHabitsTest, NamesOfGetFeedTheOtherCommands) {
+  EXPECT_EQ(RunLine({"get", "nodes", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "node/train/g1\nnode/train/g2\nnode/eval/g10\n");
+  EXPECT_EQ(RunLine({"protect", "node/train/g1", "node/train/g2", "--for=1h"}), kDone);
+  EXPECT_EQ(RunLine({"protect", std::string("node/") + kCluster + "/nodePools/train/nodes/g1",
+                     "--for=1h"}),
+            kDone);
+  EXPECT_THAT(api_.calls.back(), HasSubstr(absl::StrCat(kCluster, "/nodePools/train g1 ")));
+  api_.calls.clear();
+  EXPECT_EQ(RunLine({"scale", "nodepool/train", "nodepool/eval", "--replicas=4"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train scaled to 4\nnodepool/eval scaled to 4\n");
+  EXPECT_EQ(RunLine({"scale", absl::StrCat(kCluster, "/nodePools/train"), "--nodes=4"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train scaled to 4\n");
+  EXPECT_EQ(RunLine({"scale", "np/train", "--remove=node/train/g1"}), kDone);
+  EXPECT_EQ(RunLine({"reconfigure", "nodepool/train", "--machine", "node/train/g1"}), kDone);
+  EXPECT_EQ(RunLine({"pause", "nodepool/train"}), kDone);
+  EXPECT_EQ(RunLine({"promote", "nodepool/train", "profile/np-1"}), kDone);
+  EXPECT_EQ(RunLine({"rollback", "configuration/uid-of-train"}), kDone);
+  EXPECT_EQ(RunLine({"explain", "nodepool/train"}), kDone);
+  EXPECT_EQ(RunLine({"history", "node/train/g1"}), kDone);
+  EXPECT_EQ(RunLine({"get", "nodes", "--nodepool=nodepool/train"}), kDone);
+  EXPECT_EQ(RunLine({"publish", "release/stable~gpu-driver~570"}), kDone);
+  EXPECT_THAT(
+      api_.calls,
+      ElementsAre("resize name: \"train\" target_nodes: 4", "resize name: \"eval\" target_nodes: 4",
+                  absl::StrCat("resize name: \"", kCluster, "/nodePools/train\" target_nodes: 4"),
+                  "resize name: \"train\" remove_machines: \"g1\"",
+                  "reconfigure name: \"train\" machines: \"g1\"", "control 0 train",
+                  "promote uid-of-train np-1", "rollback uid-of-train ", "explain nodepool train",
+                  "changes node train/g1 20 infinite-past",
+                  "publish channels/stable/components/gpu-driver/releases/570"));
+}
+
+// What is elsewhere has its whole name, which every command takes.
+TEST_F(KubectlHabitsTest, AllClusters) {
+  lifecycle::v1::NodePool other = Pool("far", 1);
+  other.set_name("organizations/beta/clusters/c2/nodePools/far");
+  api_.items[Kind::kNodePool].push_back(other);
+  EXPECT_EQ(RunLine({"get", "np", "-A"}), kDone);
+  EXPECT_EQ(options_.scope.organization, "-");
+  EXPECT_EQ(options_.scope.cluster, "-");
+  EXPECT_THAT(out(), StartsWith("ORGANIZATION   CLUSTER   NAME    INSTANCE TYPE "));
+  EXPECT_THAT(out(), HasSubstr("\nbeta           c2        far "));
+  EXPECT_EQ(RunLine({"get", "np", "-A", "-o", "name"}), kDone);
+  EXPECT_THAT(out(), EndsWith("nodepool/organizations/beta/clusters/c2/nodePools/far\n"));
+  EXPECT_EQ(RunLine({"get", "np", "-A", "--organization=acme"}), kDone);
+  EXPECT_EQ(options_.scope.organization, "acme");
+  EXPECT_EQ(options_.scope.cluster, "-");
+  EXPECT_EQ(RunLine({"-n", "c9", "get", "np"}), kDone);
+  EXPECT_EQ(options_.scope.cluster, "c9");
+}
+
+TEST_F(KubectlHabitsTest, SelectorsSortingColumnsAndHeaders) {
+  EXPECT_EQ(RunLine({"get", "nodes", "-l", "zone in (z1),zone", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "node/train/g1\nnode/eval/g10\n");
+  EXPECT_EQ(RunLine({"get", "np", "-l", "team=ml", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "nodepool/eval\n");
+  EXPECT_EQ(RunLine({"get", "np", "--field-selector", "spec.targetNodes=3", "-o", "name"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train\n");
+  EXPECT_EQ(RunLine({"get", "np", "--field-selector", "spec.tagretNodes=3"}), kDone);
+  EXPECT_EQ(err(),
+            "note: none of the nodepools has a field spec.tagretNodes\nNo nodepools found.\n");
+  EXPECT_EQ(RunLine({"get", "np", "--sort-by=.spec.targetNodes", "--no-headers", "-o",
+                     "custom-columns=N:.metadata.name,W:.spec.targetNodes"}),
+            kDone);
+  EXPECT_EQ(out(), "train   3\neval    12\n");
+  EXPECT_EQ(RunLine({"get", "np", "--sort-by=.nosuch"}), kWrongUse);
+  EXPECT_EQ(err(), "error: --sort-by: nothing in the list has a field .nosuch\n");
+  EXPECT_EQ(RunLine({"get", "np", "--show-labels"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("LABELS\n"));
+  EXPECT_THAT(out(), HasSubstr("team=ml\n"));
+  EXPECT_EQ(RunLine({"get", "np,nodes", "--no-headers", "-o", "custom-columns=N:.metadata.name"}),
+            kDone);
+  EXPECT_EQ(out(), "eval\ntrain\n\ng1\ng2\ng10\n");
+  EXPECT_EQ(RunLine({"get", "np", "-o", "jsonpath={.items[7]}"}), kFailed);
+  EXPECT_EQ(err(), "error: jsonpath: index 7 of a list that has 2\n");
+}
+
+// Whoever looks at a hundred thousand Nodes sees the first at once.
+TEST_F(KubectlHabitsTest, NodesArePrintedAsTheirPagesCome) {
+  api_.page_size = 1;
+  EXPECT_EQ(RunLine({"get", "nodes", "-o", "custom-columns=NAME:.metadata.name,S:.status.state"}),
+            kDone);
+  EXPECT_EQ(out(), "NAME   S\ng1     PRODUCTION\ng2     PRODUCTION\ng10    PRODUCTION\n");
+}
+
+TEST_F(KubectlHabitsTest, AClusterThatDoesNotExistIsAnErrorThatNamesWhatNamedIt) {
+  lifecycle::v1::Cluster other;
+  other.set_name("organizations/acme/clusters/other");
+  api_.items[Kind::kCluster] = {other};
+  api_.items[Kind::kNodePool].clear();
+  environment_["MUSTER_CLUSTER"] = "nosuch";
+  const std::string by_variable =
+      "error: cluster \"nosuch\" (named by MUSTER_CLUSTER) does not exist in organization "
+      "\"acme\"; see "
+      "musterctl get clusters\n";
+  for (const std::vector<std::string>& line :
+       std::vector<std::vector<std::string>>{{"get", "np"},
+                                             {"get", "np", "-o", "json"},
+                                             {"get", "np/train"},
+                                             {"describe", "np", "train"},
+                                             {"wait", "np/train"},
+                                             {"delete", "np", "--all"}}) {
+    EXPECT_EQ(RunLine(line), kFailed);
+    EXPECT_EQ(err(), by_variable);
+    EXPECT_EQ(out(), "");
+  }
+  EXPECT_EQ(RunLine({"get", "np", "--cluster=nix"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("cluster \"nix\" (named by --cluster)"));
+  EXPECT_EQ(RunLine({"get", "zones"}), kDone);
+  environment_["MUSTER_CLUSTER"] = "other";
+  EXPECT_EQ(RunLine({"get", "np"}), kDone);
+  EXPECT_EQ(err(), "No nodepools found.\n");
+}
+
+// Somebody's, 70 columns wide.
+class NarrowTerminal final : public Terminal {
+ public:
+  Size size() const override { return {.width = 70, .height = 24}; }
+  void Enter() override {}
+  void Leave() override {}
+  std::vector<Key> Await(absl::Duration) override { return {}; }
+};
+
+TEST_F(KubectlHabitsTest, TablesFitTheTerminalAndAreInColourUnlessNot) {
+  NarrowTerminal terminal;
+  terminal_at_ = &terminal;
+  capacity::v1::Machine made;
+  made.set_name("machines/a-name-that-is-never-cut");
+  made.set_zone("US-EAST-04A-with-a-long-name");
+  made.set_instance_type("gd-8xa100-i128-with-a-long-name");
+  made.set_state(capacity::v1::Machine::STATE_IN_REPAIR);
+  api_.items[Kind::kMachine] = {made};
+  EXPECT_EQ(RunLine({"get", "machines"}), kDone);
+  EXPECT_THAT(out(), StartsWith("\x1b[1mNAME\x1b[0m "));
+  EXPECT_THAT(out(), HasSubstr("\x1b[31mIN_REPAIR\x1b[0m"));
+  environment_["NO_COLOR"] = "1";
+  EXPECT_EQ(RunLine({"get", "machines"}), kDone);
+  EXPECT_THAT(out(), Not(HasSubstr("\x1b")));
+  EXPECT_THAT(out(), HasSubstr("a-name-that-is-never-cut   "));
+  EXPECT_THAT(out(), HasSubstr(".."));
+  for (const absl::string_view line : absl::StrSplit(out(), '\n'))
+    EXPECT_LE(line.size(), 70u) << line;
+  EXPECT_EQ(RunLine({"get", "machines", "-o", "wide"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("gd-8xa100-i128-with-a-long-name"));
+}
+
+TEST_F(KubectlHabitsTest, DeleteWaitsUnlessTold) {
+  api_.changed.set_uid("uid-of-train");
+  api_.pools = {Pool("train", 3), absl::NotFoundError("gone")};
+  EXPECT_EQ(RunLine({"delete", "np/train"}), kDone);
+  EXPECT_THAT(out(), StartsWith("nodepool/train deleted\n  0.0s  target 3"));
+  EXPECT_THAT(out(), EndsWith("nodepool/train is gone\n"));
+  // Another of the name is not waited for.
+  lifecycle::v1::NodePool next = Pool("train", 3);
+  next.set_uid("another");
+  api_.pools = {next};
+  EXPECT_EQ(RunLine({"delete", "np/train"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train deleted\n  0.0s  gone\nnodepool/train is gone\n");
+  api_.pools = {Pool("train", 3)};
+  EXPECT_EQ(RunLine({"delete", "np/train", "--wait=false"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train deleted\n");
+  EXPECT_EQ(RunLine({"delete", "np/train", "--timeout=2s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("nodepool/train is not gone after 2s"));
+  api_.calls.clear();
+  EXPECT_EQ(RunLine({"delete", "np", "-l", "team=ml", "--wait=false"}), kDone);
+  EXPECT_EQ(RunLine({"delete", "np", "--all", "--wait=false"}), kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("delete eval", "delete eval", "delete train"));
+}
+
+TEST_F(KubectlHabitsTest, WaitForConditionsFieldsAndDeletion) {
+  EXPECT_EQ(RunLine({"wait", "np/train", "np/eval", "--for=condition=attarget"}), kDone);
+  EXPECT_EQ(out(), "nodepool/train condition met\nnodepool/eval condition met\n");
+  EXPECT_EQ(RunLine({"wait", "np/train", "--for=condition=AtTarget=false", "--timeout=1s"}),
+            kFailed);
+  EXPECT_EQ(
+      err(),
+      "nodepool/train: AtTarget is True (TargetMet: NodePool has reached its target node count.)\n"
+      "error: timed out waiting for condition=AtTarget=false of nodepool/train\n");
+  EXPECT_EQ(RunLine({"wait", "np/train", "--for=condition=Ready"}), kDone);
+  std::get<lifecycle::v1::Node>(api_.items[Kind::kNode][0])
+      .set_state(lifecycle::v1::Node::STATE_TRIAGE);
+  EXPECT_EQ(RunLine({"wait", "np/train", "--for=condition=Ready", "--timeout=1s"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("nodepool/train: 1 of 3 Nodes not in service: g1 is TRIAGE\n"));
+  // Once the server tells it, that counts.
+  auto& told = *std::get<lifecycle::v1::NodePool>(api_.items[Kind::kNodePool][1])
+                    .mutable_status()
+                    ->add_conditions();
+  told.set_type("Ready");
+  told.set_status("True");
+  told.set_observed_generation(1);
+  EXPECT_EQ(RunLine({"wait", "np/train", "--for=condition=Ready"}), kDone);
+  EXPECT_EQ(RunLine({"wait", "np/train", "--for=jsonpath={.spec.targetNodes}=3"}), kDone);
+  EXPECT_EQ(RunLine({"wait", "node/train/g2", "--for=jsonpath={.status.state}"}), kDone);
+  EXPECT_EQ(RunLine({"wait", "np/train", "--for=jsonpath={.spec.targetNodes}=4", "--timeout=1s"}),
+            kFailed);
+  EXPECT_THAT(err(), HasSubstr("nodepool/train: it is \"3\"\n"));
+  EXPECT_EQ(RunLine({"wait", "np/nosuch", "--for=delete"}), kDone);
+  EXPECT_EQ(out(), "nodepool/nosuch condition met\n");
+  EXPECT_EQ(RunLine({"wait", "np/nosuch", "--for=create", "--timeout=1s"}), kFailed);
+  EXPECT_EQ(RunLine({"wait", "np", "--all", "--for=create"}), kDone);
+  EXPECT_EQ(out(), "nodepool/eval condition met\nnodepool/train condition met\n");
+}
+
+TEST_F(KubectlHabitsTest, DescribeOfEveryKind) {
+  quota::v1::Quota quota;
+  quota.set_name("organizations/acme/quotas/A~t~default");
+  quota.set_limit(7);
+  api_.items[Kind::kQuota] = {quota};
+  EXPECT_EQ(RunLine({"describe", "quota/A~t~default"}), kDone);
+  EXPECT_THAT(out(), StartsWith("Name:         A~t~default\nNamespace:\n"));
+  EXPECT_THAT(out(), HasSubstr("Limit:  "));
+  EXPECT_THAT(out(), Not(HasSubstr("Events:")));
+  EXPECT_EQ(RunLine({"describe", "np"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("<none>\n\n\nName:         train\n"));
+}
+
+TEST_F(KubectlHabitsTest, EventsByObjectTypeAndTimeNewestLast) {
+  lifecycle::v1::Event late =
+      PoolEvent("Late", 1, "2025-06-09T14:50:00Z", "2025-06-09T14:58:00Z", "m");
+  lifecycle::v1::Event bad =
+      PoolEvent("Bad", 1, "2025-06-09T14:40:00Z", "2025-06-09T14:41:00Z", "m");
+  bad.set_type("Warning");
+  lifecycle::v1::Event of_node =
+      PoolEvent("OfNode", 1, "2025-06-09T14:42:00Z", "2025-06-09T14:42:00Z", "m");
+  of_node.set_object(absl::StrCat(kCluster, "/nodePools/train/nodes/g1"));
+  api_.items[Kind::kEvent] = {late, bad, of_node};
+  const auto reasons = [&](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), "events");
+    flags.insert(flags.end(), {"--no-headers", "-o", "custom-columns=R:.reason"});
+    EXPECT_EQ(RunLine(flags), kDone) << err();
+    return absl::StrReplaceAll(out(), {{"\n", " "}});
+  };
+  EXPECT_EQ(reasons({}), "Bad OfNode Late ");
+  EXPECT_EQ(reasons({"--types=warning"}), "Bad ");
+  EXPECT_EQ(reasons({"--since=5m"}), "Late ");
+  EXPECT_EQ(reasons({"--for=np/train"}), "OfNode ");
+  EXPECT_EQ(reasons({"--for=node/train/g1"}), "OfNode ");
+  EXPECT_EQ(reasons({"--for=nodepool/example-nodepool", "--types=Normal,Warning"}), "Bad Late ");
+  EXPECT_EQ(reasons({"--for=nodepool/gone"}), "");
+  EXPECT_EQ(err(), "No events found.\n");
+}
+
+TEST_F(KubectlHabitsTest, FoldersAreReadByNameAndWithRAsAWhole) {
+  const std::string folder = absl::StrCat(::testing::TempDir(), "/manifests.", getpid());
+  std::filesystem::create_directories(folder + "/sub");
+  const auto write = [&](const std::string& file, const std::string& name) {
+    std::ofstream(folder + "/" + file)
+        << "apiVersion: compute.coreweave.com/v1alpha1\nkind: NodePool\nmetadata: {name: " << name
+        << "}\nspec: {instanceType: t, targetNodes: 1}\n";
+  };
+  write("b.yaml", "b");
+  write("a.yml", "a");
+  write("sub/c.json.yaml", "c");
+  write("notes.txt", "not-a-manifest");
+  EXPECT_EQ(RunLine({"apply", "-f", folder}), kDone);
+  EXPECT_EQ(out(), "nodepool/a unchanged\nnodepool/b unchanged\n");
+  EXPECT_EQ(RunLine({"apply", "-Rf", folder, "--dry-run=server"}), kDone);
+  EXPECT_EQ(out(),
+            "nodepool/a would be unchanged\nnodepool/b would be unchanged\nnodepool/c would be "
+            "unchanged\n");
+  EXPECT_EQ(RunLine({"apply", "-f", folder, "--dry-run=none"}), kDone);
+  EXPECT_EQ(out(), "nodepool/a unchanged\nnodepool/b unchanged\n");
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  EXPECT_EQ(RunLine({"apply", "-f", folder}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("has no *.yaml, *.yml or *.json; see -R"));
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace muster::musterctl

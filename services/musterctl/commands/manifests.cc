@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/manifest/document.h"
+
+// Files of -f: as they are named, and those of folders.
+namespace muster::musterctl {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::StatusOr<std::string> ReadText(const std::string& file, std::istream& standard_input) {
+  std::ifstream stream;
+  if (file != "-") {
+    stream.open(file, std::ios::binary);
+    std::error_code ignored;
+    if (!stream || std::filesystem::is_directory(file, ignored)) {
+      return absl::InvalidArgumentError(absl::StrCat(file, ": cannot be read"));
+    }
+  }
+  std::istream& in = file == "-" ? standard_input : stream;
+  // One byte more than is taken tells that there are too many: a file need not end.
+  std::string text(kMaxManifestBytes + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  return text;
+}
+
+bool IsManifest(const fs::path& path) {
+  const std::string end = path.extension().string();
+  return end == ".yaml" || end == ".yml" || end == ".json";
+}
+
+// The manifests of a folder, by name; with `recursive` those of the folders in it, too.
+absl::StatusOr<std::vector<std::string>> FilesOf(const std::string& folder, bool recursive) {
+  std::vector<std::string> files;
+  std::error_code error;
+  const auto add = [&](const fs::directory_entry& entry) {
+    std::error_code ignored;
+    if (IsManifest(entry.path()) && entry.is_regular_file(ignored))
+      files.push_back(entry.path().string());
+  };
+  if (recursive) {
+    for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+         at.increment(error))
+      add(*at);
+  } else {
+    for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
+      add(*at);
+  }
+  if (error) return absl::InvalidArgumentError(absl::StrCat(folder, ": ", error.message()));
+  if (files.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": has no *.yaml, *.yml or *.json", recursive ? "" : "; see -R"));
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+absl::StatusOr<std::vector<std::string>> FilesAsked(const CommandLine& line) {
+  const auto it = line.flags.find("filename");
+  if (it == line.flags.end()) return WrongUse(absl::StrCat(line.command, ": -f FILE is missing"));
+  std::vector<std::string> files;
+  for (const std::string& file : it->second) {
+    std::error_code ignored;
+    if (!fs::is_directory(file, ignored)) {
+      files.push_back(file);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::vector<std::string> more, FilesOf(file, line.Has("recursive")));
+    files.insert(files.end(), more.begin(), more.end());
+  }
+  return files;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Manifest>> ReadManifests(Session& session) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesAsked(session.line));
+  std::vector<Manifest> manifests;
+  std::vector<std::string> faults;
+  for (const std::string& file : files) {
+    ASSIGN_OR_RETURN(const std::string text, ReadText(file, session.world.in));
+    auto parsed = ParseManifests(file == "-" ? "standard input" : file, text, session.scope);
+    if (!parsed.ok()) {
+      faults.emplace_back(parsed.status().message());
+      continue;
+    }
+    manifests.insert(manifests.end(), std::make_move_iterator(parsed->begin()),
+                     std::make_move_iterator(parsed->end()));
+  }
+  if (!faults.empty()) return absl::InvalidArgumentError(absl::StrJoin(faults, "\n"));
+  SortForSending(manifests);
+  return manifests;
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,123 @@
+#include <utility>
+
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/flags.h"
+
+// Orders to NodePools, Nodes and clusters, as data.
+namespace muster::musterctl {
+namespace {
+
+Command ReconfigureCommand() {
+  return {
+      .name = "reconfigure",
+      .run = Reconfigure,
+      .usage = "reconfigure nodepool/NAME [--machine M]... [flags]",
+      .summary = "Reboots Nodes into the NodePool's active configuration, rack by rack.",
+      .details =
+          "Nodes that are on it already are left alone. Without --evict-active each Node is "
+          "cordoned\n"
+          "and rebooted once it is idle. See pause, resume, cancel; `describe nodepool` "
+          "shows how far it is.",
+      .flags = {{.name = "machine",
+                 .value = "M",
+                 .meaning = "Only this Node. May be repeated.",
+                 .repeated = true},
+                {.name = "evict-active", .meaning = "Move work away instead of waiting for it."},
+                {.name = "max-unavailable",
+                 .value = "N|P%",
+                 .meaning = "Most Nodes out of service at once. Default: the NodePool's, or 1."},
+                {.name = "allowed-failures",
+                 .value = "N",
+                 .meaning = "Boots that may fail before it halts.",
+                 .standard = "0"},
+                DryRunFlag(),
+                RequestIdFlag()}};
+}
+
+std::vector<Command> ClusterCommands() {
+  return {
+      {.name = "bind",
+       .run = Bind,
+       .usage = "bind cluster NAME --kubernetes-uid UID [--replaces UID] [--dry-run]",
+       .summary = "Says which Kubernetes a cluster is; its adapter serves no other.",
+       .details =
+           "UID: kubectl get namespace kube-system -o jsonpath={.metadata.uid}. NodePools that "
+           "are\n"
+           "there already are held against that Kubernetes: where it does not have them they go.",
+       .flags = {{.name = "kubernetes-uid", .value = "UID", .meaning = "Of the Kubernetes."},
+                 {.name = "replaces",
+                  .value = "UID",
+                  .meaning = "Of the Kubernetes that it was until now, if it was told."},
+                 DryRunFlag(),
+                 RequestIdFlag()}},
+      {.name = "allow",
+       .run = Allow,
+       .usage = "allow removals CLUSTER [--node-pools N] [--nodes N] [--for DURATION]",
+       .summary = "Lets the Kubernetes adapter go on with removals that it holds.",
+       .details =
+           "It holds them when more than a few NodePools or Nodes would go because one side does "
+           "not\n"
+           "know them, and says how many: condition RemovalsHeld, event CWRemovalsHeld. If it is "
+           "more by\n"
+           "then, they are held on. Takes the place of the order before it; 0 and 0 ends it.",
+       .flags = {{.name = "node-pools",
+                  .value = "N",
+                  .meaning = "NodePools that may go, at most.",
+                  .standard = "0"},
+                 {.name = "nodes",
+                  .value = "N",
+                  .meaning = "Nodes that may go, at most.",
+                  .standard = "0"},
+                 {.name = "for",
+                  .value = "DURATION",
+                  .meaning = "How long it holds, up to 24h.",
+                  .standard = "1h"},
+                 DryRunFlag(),
+                 RequestIdFlag()}}};
+}
+
+}  // namespace
+
+std::vector<Command> OrderCommands() {
+  std::vector<Command> all = {
+      ReconfigureCommand(),
+      {.name = "pause",
+       .run = Pause,
+       .usage = "pause nodepool/NAME | pause reconfiguration NAME",
+       .summary = "Reboots no further Node of the NodePool until resumed.",
+       .flags = {RequestIdFlag()}},
+      {.name = "resume",
+       .run = Resume,
+       .usage = "resume nodepool/NAME | resume reconfiguration NAME",
+       .summary = "Goes on after a pause or halt; failures until now are forgotten.",
+       .flags = {RequestIdFlag()}},
+      {.name = "cancel",
+       .run = Cancel,
+       .usage = "cancel nodepool/NAME | cancel reconfiguration NAME",
+       .summary = "Ends reconfigure reboots; Nodes that wait for theirs are let go.",
+       .flags = {RequestIdFlag()}},
+      {.name = "protect",
+       .run = Protect,
+       .usage = "protect node/POOL/MACHINE... --for DURATION",
+       .summary = "Keeps a Node from scale-down for a time.",
+       .flags = {{.name = "for", .value = "DURATION", .meaning = "How long, e.g. 8h."}}},
+      {.name = "unprotect",
+       .run = Unprotect,
+       .usage = "unprotect node/POOL/MACHINE...",
+       .summary = "Ends a Node's protection.",
+       .flags = {RequestIdFlag()}},
+      {.name = "reserve",
+       .run = Reserve,
+       .usage = "reserve node/POOL/MACHINE...",
+       .summary = "Moves a Node to the control plane: drained, replaced, out of service.",
+       .flags = {RequestIdFlag()}},
+      {.name = "unreserve",
+       .run = Unreserve,
+       .usage = "unreserve node/POOL/MACHINE...",
+       .summary = "Takes that back, until the Node's drain began.",
+       .flags = {RequestIdFlag()}}};
+  for (Command& command : ClusterCommands()) all.push_back(std::move(command));
+  return all;
+}
+
+}  // namespace muster::musterctl

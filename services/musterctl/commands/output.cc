@@ -1,0 +1,231 @@
+#include "services/musterctl/commands/output.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/commands/references.h"
+#include "services/musterctl/print/objects.h"
+
+namespace muster::musterctl {
+namespace {
+
+using Type = Format::Type;
+
+// Null where a kind has none.
+nlohmann::json LabelsOf(const Item& item) {
+  const nlohmann::json object = ToObject(item);
+  const char* path = KindOf(item) == Kind::kNode       ? "/metadata/labels"
+                     : KindOf(item) == Kind::kNodePool ? "/spec/nodeLabels"
+                                                       : "/spec/labels";
+  const nlohmann::json::json_pointer pointer(path);
+  return object.contains(pointer) ? object.at(pointer) : nlohmann::json();
+}
+
+bool HasLabels(Kind kind) {
+  return kind == Kind::kNode || kind == Kind::kNodePool || kind == Kind::kMachine;
+}
+
+std::string LabelText(const Item& item) {
+  const nlohmann::json labels = LabelsOf(item);
+  std::vector<std::string> words;
+  for (const auto& [key, value] : labels.items())
+    words.push_back(absl::StrCat(key, "=", PathText(value)));
+  return words.empty() ? "<none>" : absl::StrJoin(words, ",");
+}
+
+// ORGANIZATION and CLUSTER, as far as they are part of the name.
+std::vector<std::string> PlaceOf(const std::string& name) {
+  const std::vector<std::string> parts = absl::StrSplit(name, '/');
+  std::vector<std::string> place;
+  if (parts.size() > 3 && parts[0] == "organizations") place.push_back(parts[1]);
+  if (parts.size() > 5 && parts[2] == "clusters") place.push_back(parts[3]);
+  return place;
+}
+
+std::vector<std::string> PlaceHeaders(Kind kind) {
+  if (kind <= Kind::kEvent) return {"ORGANIZATION", "CLUSTER"};
+  if (kind == Kind::kCluster || kind == Kind::kQuota) return {"ORGANIZATION"};
+  return {};
+}
+
+std::vector<std::string> HeadersOf(Kind kind, const Format& format, bool everywhere, bool labels) {
+  std::vector<std::string> headers;
+  if (format.type == Type::kColumns) {
+    for (const Column& column : format.columns) headers.push_back(column.header);
+    return headers;
+  }
+  if (everywhere) headers = PlaceHeaders(kind);
+  for (std::string& header : Headers(kind, format.type == Type::kWide))
+    headers.push_back(std::move(header));
+  if (labels) headers.emplace_back("LABELS");
+  return headers;
+}
+
+}  // namespace
+
+absl::StatusOr<Format> ParseFormat(const std::string& text) {
+  constexpr std::pair<absl::string_view, Type> kWords[] = {{"", Type::kTable},
+                                                           {"wide", Type::kWide},
+                                                           {"json", Type::kJson},
+                                                           {"yaml", Type::kYaml},
+                                                           {"name", Type::kName}};
+  for (const auto& [word, type] : kWords) {
+    if (text == word) return Format{.type = type};
+  }
+  absl::string_view rest = text;
+  Format format;
+  absl::Status bad;
+  if (absl::ConsumePrefix(&rest, "jsonpath=")) {
+    format.type = Type::kJsonPath;
+    auto path = JsonPathTemplate::Parse(rest);
+    bad = path.status();
+    if (path.ok()) format.path = *std::move(path);
+  } else if (absl::ConsumePrefix(&rest, "custom-columns=")) {
+    format.type = Type::kColumns;
+    auto columns = ParseColumns(rest);
+    bad = columns.status();
+    if (columns.ok()) format.columns = *std::move(columns);
+  } else {
+    bad = absl::InvalidArgumentError(
+        absl::StrCat("must be wide, json, yaml or name, jsonpath=TEMPLATE or "
+                     "custom-columns=HEADER:PATH,..., is \"",
+                     text, "\""));
+  }
+  if (!bad.ok()) return WrongUse(absl::StrCat("--output: ", bad.message()));
+  return format;
+}
+
+absl::StatusOr<Selection> Selection::Read(const CommandLine& line, absl::Span<const Kind> kinds) {
+  Selection selection;
+  if (line.Has("selector")) {
+    for (const Kind kind : kinds) {
+      if (!HasLabels(kind)) {
+        return WrongUse(absl::StrCat("--selector: ", KindPlural(kind),
+                                     " have no labels; nodepools, nodes and machines have"));
+      }
+    }
+    auto labels = LabelSelector::Parse(line.Get("selector"));
+    if (!labels.ok()) return WrongUse(absl::StrCat("--selector: ", labels.status().message()));
+    selection.labels_ = *std::move(labels);
+  }
+  if (line.Has("field-selector")) {
+    auto fields = FieldSelector::Parse(line.Get("field-selector"));
+    if (!fields.ok())
+      return WrongUse(absl::StrCat("--field-selector: ", fields.status().message()));
+    selection.fields_ = *std::move(fields);
+  }
+  return selection;
+}
+
+bool Selection::Fits(const Item& item) const {
+  if (labels_ && !labels_->Matches(LabelsOf(item))) return false;
+  return !fields_ || fields_->Matches(ToObject(item));
+}
+
+void Selection::Filter(std::vector<Item>& items) const {
+  if (is_all()) return;
+  std::erase_if(items, [this](const Item& item) { return !Fits(item); });
+}
+
+std::string Selection::UnknownField(const std::vector<Item>& items) const {
+  if (!fields_ || items.empty()) return "";
+  std::vector<nlohmann::json> objects;
+  for (const Item& item : items) objects.push_back(ToObject(item));
+  return fields_->UnknownPath(objects);
+}
+
+TableStyle StyleFor(const World& world, bool headers, bool fit) {
+  TableStyle style{.headers = headers};
+  if (world.terminal == nullptr) return style;
+  if (fit) style.width = world.terminal->size().width;
+  const bool is_dumb = world.environment && world.environment("TERM") == "dumb";
+  const bool no_colour = world.environment && !world.environment("NO_COLOR").value_or("").empty();
+  style.colour = !is_dumb && !no_colour && world.screen != nullptr;
+  return style;
+}
+
+Printer::Printer(Kind kind, const Format& format, Session& session)
+    : kind_(kind),
+      format_(format),
+      session_(session),
+      everywhere_(session.line.Has("all-clusters")),
+      labels_(session.line.Has("show-labels")),
+      table_(HeadersOf(kind, format, everywhere_, labels_),
+             StyleFor(session.world, !session.line.Has("no-headers"), format.type == Type::kTable)),
+      in_colour_(StyleFor(session.world, true, false).colour) {}
+
+std::vector<std::string> Printer::RowOf(const Item& item) const {
+  if (format_.type == Type::kColumns) return CellsOf(format_.columns, ToObject(item));
+  std::vector<std::string> cells;
+  if (everywhere_) {
+    cells = PlaceOf(NameOf(item));
+    cells.resize(PlaceHeaders(kind_).size());
+  }
+  for (std::string& cell : Row(item, format_.type == Type::kWide, session_.world.clock.Now()))
+    cells.push_back(std::move(cell));
+  if (labels_) cells.push_back(LabelText(item));
+  return cells;
+}
+
+void Printer::PrintRows(const std::vector<std::vector<std::string>>& rows) {
+  // Cells are printable as the table has them; what is beside them is meant for the terminal.
+  std::ostream& out = in_colour_ ? *session_.world.screen : session_.world.out;
+  out << table_.Print(rows);
+}
+
+void Printer::Print(const std::vector<Item>& items) {
+  std::ostream& out = session_.world.out;
+  if (format_.type == Type::kTable || format_.type == Type::kWide ||
+      format_.type == Type::kColumns) {
+    std::vector<std::vector<std::string>> rows;
+    for (const Item& item : items) rows.push_back(RowOf(item));
+    PrintRows(rows);
+  }
+  for (const Item& item : items) {
+    if (format_.type == Type::kJson) out << ToObject(item).dump(2) << "\n";
+    if (format_.type == Type::kYaml)
+      out << (documents_++ > 0 ? "---\n" : "") << ToYaml(ToObject(item));
+    if (format_.type == Type::kName) out << Label(item, session_.scope) << "\n";
+    if (format_.type == Type::kJsonPath) {
+      const auto text = format_.path.Render(ToObject(item));
+      if (text.ok()) out << *text;
+    }
+  }
+  out.flush();
+}
+
+absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,
+                      Session& session) {
+  std::ostream& out = session.world.out;
+  if (format.is_rows()) {
+    for (size_t begin = 0, end = 0; begin < items.size(); begin = end) {
+      const Kind kind = KindOf(items[begin]);
+      for (end = begin; end < items.size() && KindOf(items[end]) == kind;) ++end;
+      const bool is_table = format.type != Type::kName;
+      if (begin > 0 && is_table) out << "\n";
+      Printer(kind, format, session)
+          .Print({items.begin() + static_cast<std::ptrdiff_t>(begin),
+                  items.begin() + static_cast<std::ptrdiff_t>(end)});
+    }
+    return absl::OkStatus();
+  }
+  std::vector<nlohmann::json> objects;
+  for (const Item& item : items) objects.push_back(ToObject(item));
+  if (!is_list && objects.empty()) return absl::OkStatus();
+  const nlohmann::json whole = is_list || objects.size() != 1 ? ToList(objects) : objects[0];
+  if (format.type == Type::kJson) out << whole.dump(2) << "\n";
+  if (format.type == Type::kYaml) out << ToYaml(whole);
+  if (format.type == Type::kJsonPath) {
+    ASSIGN_OR_RETURN(const std::string text, format.path.Render(whole));
+    out << text;
+  }
+  out.flush();
+  return absl::OkStatus();
+}
+
+}  // namespace muster::musterctl

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/print/table.h"
+#include "services/musterctl/query/columns.h"
+#include "services/musterctl/query/json_path.h"
+#include "services/musterctl/query/selectors.h"
+
+// How resources are chosen and printed: what -o, -l, --field-selector and --sort-by say.
+namespace muster::musterctl {
+
+struct Format {
+  enum class Type { kTable, kWide, kJson, kYaml, kName, kJsonPath, kColumns };
+  Type type = Type::kTable;
+  JsonPathTemplate path = {};
+  std::vector<Column> columns = {};
+
+  // Rows that can be printed as they come; of the others all of a list is one text.
+  bool is_rows() const {
+    return type == Type::kTable || type == Type::kWide || type == Type::kName ||
+           type == Type::kColumns;
+  }
+};
+// Wrong use, naming what is allowed.
+absl::StatusOr<Format> ParseFormat(const std::string& text);
+
+// What -l and --field-selector let through.
+class Selection {
+ public:
+  // Wrong use: also where resources of the kind have no labels.
+  static absl::StatusOr<Selection> Read(const CommandLine& line, absl::Span<const Kind> kinds);
+
+  bool is_all() const { return !labels_ && !fields_; }
+  bool Fits(const Item& item) const;
+  void Filter(std::vector<Item>& items) const;
+  // A field that is looked for and that none of these has; empty: none.
+  std::string UnknownField(const std::vector<Item>& items) const;
+
+ private:
+  std::optional<LabelSelector> labels_;
+  std::optional<FieldSelector> fields_;
+};
+
+// How a table looks where this goes: on a terminal as wide as that is, and in colour unless NO_COLOR is set.
+TableStyle StyleFor(const World& world, bool headers, bool fit);
+
+// Prints resources of one kind, one batch after the other.
+class Printer {
+ public:
+  Printer(Kind kind, const Format& format, Session& session);
+
+  void Print(const std::vector<Item>& items);
+
+ private:
+  void PrintRows(const std::vector<std::vector<std::string>>& rows);
+  std::vector<std::string> RowOf(const Item& item) const;
+
+  const Kind kind_;
+  const Format& format_;
+  Session& session_;
+  const bool everywhere_;  // with the columns that say where
+  const bool labels_;      // with the labels
+  TablePrinter table_;
+  const bool in_colour_;
+  int documents_ = 0;
+};
+
+// All of one or several kinds, in one text where the format has one. `is_list`: also one alone is a list.
+absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,
+                      Session& session);
+
+}  // namespace muster::musterctl

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "services/musterctl/commands/output.h"
+
+// What the commands that show resources share: get, events, describe.
+namespace muster::musterctl {
+
+// Events are read in order of time, all else by name.
+void SortEvents(std::vector<Item>& items);
+
+// A NodePool, its Nodes, and events about them. `pool`: its id or whole name; empty: all.
+bool OfPool(const Item& item, const std::string& pool);
+
+// What is followed: resources of a kind, with these names if there are some, that fit.
+struct Watched {
+  Kind kind = {};
+  std::vector<std::string> ids = {};
+  std::function<bool(const Item&)> fits = {};
+};
+// Goes on until interrupted; reconnects.
+absl::Status WatchKind(Session& session, const Watched& watched, Printer& printer);
+
+}  // namespace muster::musterctl

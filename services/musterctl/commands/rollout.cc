@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "absl/types/span.h"
+#include "services/common/condition_names.h"
+#include "services/common/status_macros.h"
+#include "services/musterctl/commands/commands.h"
+#include "services/musterctl/commands/output.h"
+#include "services/musterctl/commands/references.h"
+#include "services/musterctl/print/words.h"
+
+// kubectl's rollout over a NodePool's configuration: what is told of it, and the orders that are there.
+namespace muster::musterctl {
+namespace {
+
+using lifecycle::v1::NodeConfiguration;
+using lifecycle::v1::NodePool;
+using lifecycle::v1::Reconfiguration;
+
+constexpr absl::Duration kRolloutPoll = absl::Milliseconds(500);
+
+// Nodes that are not at the active configuration.
+int64_t Behind(const NodePool& pool) {
+  int64_t nodes = 0;
+  for (const NodeConfiguration& revision : pool.status().node_configuration_revisions()) {
+    if (revision.node_profile() != pool.status().node_profile()) nodes += revision.active_nodes();
+  }
+  return nodes;
+}
+
+// How far it is, and whether that is the end: an error where it ended otherwise than well.
+struct RolloutProgress {
+  std::string line = {};
+  bool is_over = false;
+  absl::Status end = {};
+};
+
+RolloutProgress WithoutReconfiguration(const NodePool& pool, const std::string& label) {
+  const int64_t behind = Behind(pool);
+  if (behind == 0) {
+    return {absl::StrCat(label, " is up to date: ", pool.status().current_nodes(), " Nodes at ",
+                         pool.status().node_profile().empty() ? "no configuration yet"
+                                                              : pool.status().node_profile()),
+            true,
+            {}};
+  }
+  const std::string what =
+      absl::StrCat(behind, " Nodes of ", label, " are not at ", pool.status().node_profile(),
+                   ", and no reconfiguration runs; musterctl reconfigure ", label, " begins one");
+  return {"", true, absl::FailedPreconditionError(what)};
+}
+
+RolloutProgress ProgressOf(const NodePool& pool, const std::string& label) {
+  const Reconfiguration& reconfiguration = pool.reconfiguration();
+  const std::string which = absl::StrCat("reconfiguration ", reconfiguration.number());
+  const std::string waiting = absl::StrCat(
+      "Waiting for ", which, " of ", label, ": ", reconfiguration.rebooted_nodes(),
+      " Nodes rebooted, ", Behind(pool), " not at ", pool.status().node_profile(), " yet");
+  switch (reconfiguration.state()) {
+    case Reconfiguration::STATE_RUNNING:
+      return {absl::StrCat(waiting, "..."), false, {}};
+    case Reconfiguration::STATE_PAUSED:
+      return {absl::StrCat(waiting, "; it is paused, see musterctl rollout resume"), false, {}};
+    case Reconfiguration::STATE_HALTED:
+      return {waiting, true,
+              absl::FailedPreconditionError(
+                  absl::StrCat(which, " of ", label, " is halted: ", reconfiguration.halt_reason(),
+                               "; musterctl rollout resume ", label, " goes on"))};
+    case Reconfiguration::STATE_DONE:
+      if (Behind(pool) > 0 && reconfiguration.machines().empty())
+        return WithoutReconfiguration(pool, label);
+      return {absl::StrCat(label, ": ", which, " is DONE, ", reconfiguration.rebooted_nodes(),
+                           " Nodes rebooted"),
+              true,
+              {}};
+    case Reconfiguration::STATE_CANCELLED:
+    default:
+      return WithoutReconfiguration(pool, label);
+  }
+}
+
+absl::Status RolloutStatus(Session& session, const ResourceId& id) {
+  const CommandLine& line = session.line;
+  absl::Time until = absl::InfiniteFuture();
+  if (line.Has("timeout")) {
+    const auto timeout = ParseTimeout("--timeout", line.Get("timeout"));
+    if (!timeout.ok()) return WrongUse(timeout.status().message());
+    until = session.world.clock.Now() + *timeout;
+  }
+  const bool once = line.given.contains("watch") && !line.Has("watch");
+  std::string last;
+  while (true) {
+    const auto pool = session.api.GetNodePool(id.id);
+    const bool away = absl::IsUnavailable(pool.status());
+    if (!pool.ok() && !(away && !last.empty())) return pool.status();
+    const RolloutProgress progress =
+        pool.ok() ? ProgressOf(*pool, Label(id))
+                  : RolloutProgress{"the server is away, trying again", false, {}};
+    if (progress.line != last && !progress.line.empty())
+      session.world.out << progress.line << std::endl;
+    last = progress.line;
+    if (progress.is_over) return progress.end;
+    if (once) return absl::OkStatus();
+    if (session.world.clock.Now() >= until)
+      return absl::DeadlineExceededError(absl::StrCat("timed out; ", progress.line));
+    session.world.sleep(kRolloutPoll);
+  }
+}
+
+std::string StateOf(const NodeConfiguration& revision, const NodePool& pool) {
+  if (revision.disabled()) return "disabled";
+  return revision.node_profile() == pool.status().node_profile() ? "active" : "former";
+}
+
+absl::Status RolloutHistory(Session& session, const ResourceId& id) {
+  ASSIGN_OR_RETURN(const NodePool pool, session.api.GetNodePool(id.id));
+  const absl::Time now = session.world.clock.Now();
+  std::vector<std::vector<std::string>> rows;
+  const auto add = [&](const std::string& number, const NodeConfiguration& revision,
+                       const std::string& state) {
+    rows.push_back({number, revision.node_profile(), state, absl::StrCat(revision.active_nodes()),
+                    Age(revision.created_at(), now), absl::StrJoin(revision.summary(), "; ")});
+  };
+  const auto& revisions = pool.status().node_configuration_revisions();
+  for (int i = 0; i < revisions.size(); ++i)
+    add(absl::StrCat(i + 1), revisions[i], StateOf(revisions[i], pool));
+  if (pool.status().has_waiting_node_configuration())
+    add("-", pool.status().waiting_node_configuration(), "waiting");
+  if (pool.status().has_pending_node_configuration())
+    add("-", pool.status().pending_node_configuration(), "pending");
+  if (rows.empty()) {
+    session.world.out << Label(id) << " has no configuration yet.\n";
+    return absl::OkStatus();
+  }
+  session.world.out << Label(id) << "\n"
+                    << TablePrinter({"REVISION", "PROFILE", "STATE", "NODES", "AGE", "SUMMARY"},
+                                    StyleFor(session.world, !session.line.Has("no-headers"), true))
+                           .Print(rows);
+  return absl::OkStatus();
+}
+
+// `--to-revision`: a number of history, or a profile; empty: the one before.
+absl::StatusOr<std::string> ProfileOf(const NodePool& pool, const std::string& revision) {
+  int number = 0;
+  if (!absl::SimpleAtoi(revision, &number))
+    return std::string(absl::StripPrefix(revision, "profile/"));
+  const auto& revisions = pool.status().node_configuration_revisions();
+  if (number == 0) return "";
+  if (number < 1 || number > revisions.size())
+    return WrongUse(absl::StrCat("--to-revision: must be 1 to ", revisions.size(),
+                                 ", see rollout history, is ", number));
+  return revisions[number - 1].node_profile();
+}
+
+absl::Status Undo(Session& session, const ResourceId& id) {
+  ASSIGN_OR_RETURN(const NodePool pool, session.api.GetNodePool(id.id));
+  ASSIGN_OR_RETURN(const std::string profile, ProfileOf(pool, session.line.Get("to-revision")));
+  ASSIGN_OR_RETURN(const auto configuration, session.api.Rollback(pool.uid(), profile));
+  session.world.out << Label(id) << " rolled back: "
+                    << (configuration.has_waiting()
+                            ? absl::StrCat("it will be at ", configuration.waiting().node_profile(),
+                                           " once no Node is in delivery")
+                            : absl::StrCat("it is at ", configuration.active()))
+                    << "\n";
+  if (Behind(pool) > 0 || pool.status().current_nodes() > 0)
+    session.world.err << "note: Nodes that run come to it by musterctl reconfigure " << Label(id)
+                      << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status ControlRollout(Session& session, const ResourceId& id, ReconfigurationVerb verb) {
+  ASSIGN_OR_RETURN(const NodePool pool, session.api.ControlReconfiguration(verb, id.id));
+  session.world.out << Label(id) << (verb == ReconfigurationVerb::kPause ? " paused" : " resumed")
+                    << ": reconfiguration " << pool.reconfiguration().number() << " is "
+                    << ReconfigurationStateWord(pool.reconfiguration().state()) << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Rollout(Session& session) {
+  const std::string usage =
+      "rollout: say status, history, undo, pause or resume, and nodepool/NAME";
+  absl::Span<const std::string> words = session.line.arguments;
+  if (words.empty()) return WrongUse(usage);
+  const std::string& verb = words[0];
+  if (verb == "restart")
+    return WrongUse(
+        "rollout restart: there is none; musterctl reconfigure nodepool/NAME reboots Nodes "
+        "that are not at the active configuration");
+  const std::vector<std::string> verbs = {"status", "history", "undo", "pause", "resume"};
+  if (std::find(verbs.begin(), verbs.end(), verb) == verbs.end())
+    return WrongUse(absl::StrCat("rollout: unknown \"", verb, "\"", DidYouMean(verb, verbs),
+                                 "; say status, history, undo, pause or resume"));
+  ASSIGN_OR_RETURN(const ResourceId id, ReadOne(words.subspan(1), {Kind::kNodePool}, usage));
+  if (verb == "status") return RolloutStatus(session, id);
+  if (verb == "history") return RolloutHistory(session, id);
+  if (verb == "undo") return Undo(session, id);
+  return ControlRollout(
+      session, id, verb == "pause" ? ReconfigurationVerb::kPause : ReconfigurationVerb::kResume);
+}
+
+}  // namespace muster::musterctl
