@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -194,13 +193,14 @@ class Completer {
   // As `get -o name` says them; the first page is enough.
   Words NamesOf(Kind kind) {
     Words names;
-    (void)session_.api.ListPages(kind, "", [&](std::vector<Item> items) {
+    const absl::Status told = session_.api.ListPages(kind, "", [&](std::vector<Item> items) {
       for (const Item& item : items) {
         const std::string label = Label(item, session_.scope);
         names.push_back(label.substr(label.find('/') + 1));
       }
       return false;
     });
+    told.IgnoreError();  // nothing is offered then
     return names;
   }
   Words WithKind(const std::string& word, Kind kind) {

@@ -86,7 +86,8 @@ TEST_F(DiscoveryTest, ApiResourcesAndVersion) {
       HasSubstr("\nserver 127.0.0.1:7600 answers; the API has no call that tells its version"));
   EXPECT_EQ(RunLine({"version", "--client"}), kDone);
   EXPECT_THAT(out(), StartsWith("musterctl 0."));
-  EXPECT_EQ(std::count(out().begin(), out().end(), '\n'), 1);
+  const std::string one_line = out();
+  EXPECT_EQ(std::count(one_line.begin(), one_line.end(), '\n'), 1);
 }
 
 TEST_F(DiscoveryTest, EveryCommandThatPeopleTypeOftenHasExamples) {

@@ -200,10 +200,10 @@ TEST_F(KubectlHabitsTest, AClusterThatDoesNotExistIsAnErrorThatNamesWhatNamedIt)
   EXPECT_EQ(err(), "No nodepools found.\n");
 }
 
-// Somebody's, 70 columns wide.
+// Somebody's, 80 columns wide.
 class NarrowTerminal final : public Terminal {
  public:
-  Size size() const override { return {.width = 70, .height = 24}; }
+  Size size() const override { return {.width = 80, .height = 24}; }
   void Enter() override {}
   void Leave() override {}
   std::vector<Key> Await(absl::Duration) override { return {}; }
@@ -227,7 +227,7 @@ TEST_F(KubectlHabitsTest, TablesFitTheTerminalAndAreInColourUnlessNot) {
   EXPECT_THAT(out(), HasSubstr("a-name-that-is-never-cut   "));
   EXPECT_THAT(out(), HasSubstr(".."));
   for (const absl::string_view line : absl::StrSplit(out(), '\n'))
-    EXPECT_LE(line.size(), 70u) << line;
+    EXPECT_LE(line.size(), 80u) << line;
   EXPECT_EQ(RunLine({"get", "machines", "-o", "wide"}), kDone);
   EXPECT_THAT(out(), HasSubstr("gd-8xa100-i128-with-a-long-name"));
 }
