@@ -101,7 +101,8 @@ void Write(const Descriptor& message, std::set<std::string>& seen, std::string& 
   }
   for (int i = 0; i < message.field_count(); ++i) {
     const FieldDescriptor& field = *message.field(i);
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
+    // The entries of a map are no message of their own to people.
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_map())
       Write(*field.message_type(), seen, fields, messages);
   }
 }
