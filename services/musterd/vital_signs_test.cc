@@ -15,6 +15,18 @@ namespace {
 
 using rpc::HealthAnswer;
 
+// One that counts who asks: loops that beat, and looks whether they do.
+class CountedClock final : public SteadyClock {
+ public:
+  absl::Duration Now() const override {
+    ++asked;
+    return clock.Now();
+  }
+
+  FakeSteadyClock clock;
+  mutable std::atomic<int> asked = 0;
+};
+
 class VitalSignsTest : public ::testing::Test {
  protected:
   VitalSignsTest() {
@@ -49,7 +61,7 @@ class VitalSignsTest : public ::testing::Test {
     testing::Until([&] { return asked_ >= until; }, "turns");
   }
 
-  FakeSteadyClock clock_;
+  CountedClock clock_;
   rpc::Metrics metrics_;
   std::unique_ptr<rpc::Server> server_;
   Mutex lane_;
@@ -65,8 +77,11 @@ TEST_F(VitalSignsTest, WhatIsNotReadyLives) {
   ready_ = false;
   Await("", HealthAnswer::kNotServing);
   Await("quota", HealthAnswer::kNotServing);
-  clock_.Advance(absl::Hours(1));
+  clock_.clock.Advance(absl::Hours(1));
   AwaitTurns(2);  // one of them began after the hour
+  // If nothing beats, these are looks, and health was told of the first.
+  const int until = clock_.asked + 3;
+  testing::Until([&] { return clock_.asked >= until; }, "looks");
   Await(kLive, HealthAnswer::kServing);
 }
 
@@ -75,7 +90,7 @@ TEST_F(VitalSignsTest, ALockThatIsNeverGivenBackIsSeen) {
   {
     MutexLock hung(lane_);
     AwaitTurns(1);
-    clock_.Advance(daemon::kLifePatience + absl::Seconds(1));
+    clock_.clock.Advance(daemon::kLifePatience + absl::Seconds(1));
     Await(kLive, HealthAnswer::kNotServing);
   }
   Await(kLive, HealthAnswer::kServing);

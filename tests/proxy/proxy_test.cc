@@ -3,22 +3,18 @@
 #include <grpcpp/grpcpp.h>
 #include <muster/quota/v1/quota_service.grpc.pb.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "services/common/error.h"
 #include "services/rpc/client/calls.h"
 #include "services/rpc/client/channel.h"
 #include "tests/integration/mini_muster.h"
-#include "tests/testing/reserved_port.h"
+#include "tests/proxy/nginx.h"
 #include "tests/testing/temp_folder.h"
 
 namespace muster::testing {
@@ -35,38 +31,19 @@ constexpr size_t kQuota = 1;  // the process with it
 class ProxyTest : public ::testing::Test {
  protected:
   ProxyTest() : muster_({.processes = {"capacity", "quota", "configuration", "lifecycle"}}) {
-    std::string servers = ReadFile(MUSTER_NGINX);
-    const std::pair<std::string, std::string> addresses[] = {
-        {"127.0.0.1:7600", address()},
-        {"127.0.0.1:7611", muster_.address(3)},
-        {"127.0.0.1:7612", muster_.address(1)},
-        {"127.0.0.1:7613", muster_.address(0)},
-        {"127.0.0.1:7614", muster_.address(2)}};
-    for (const auto& [shown, real] : addresses) {
-      EXPECT_THAT(servers, HasSubstr(shown));
-      servers = absl::StrReplaceAll(servers, {{shown, real}});
-    }
-    std::ofstream(folder_.Path("muster.conf")) << servers;
-    std::ofstream conf(folder_.Path("nginx.conf"));
-    conf << "daemon off; master_process off; pid nginx.pid; error_log stderr;\n"
-         << "events { worker_connections 1024; }\nhttp {\n  access_log off;\n";
-    for (const char* name : {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"})
-      conf << "  " << name << "_temp_path " << name << ";\n";
-    conf << "  include muster.conf;\n}\n";
-    conf.close();
-    nginx_ = std::make_unique<Child>(
-        std::vector<std::string>{"/usr/sbin/nginx", "-p", folder_.path(), "-e", "stderr", "-c",
-                                 folder_.Path("nginx.conf")},
-        folder_.Path("nginx.log"));
+    nginx_.Start({{"127.0.0.1:7611", muster_.address(3)},
+                  {"127.0.0.1:7612", muster_.address(1)},
+                  {"127.0.0.1:7613", muster_.address(0)},
+                  {"127.0.0.1:7614", muster_.address(2)}});
     channel_ = rpc::MakeChannel(address());
     EXPECT_TRUE(channel_->WaitForConnected(absl::ToChronoTime(absl::Now() + kPatience)))
-        << folder_.Text("nginx.log");
+        << nginx_.Log();
   }
   ~ProxyTest() override {
-    if (HasFailure()) std::cerr << muster_.LogEnds() << folder_.Text("nginx.log");
+    if (HasFailure()) std::cerr << muster_.LogEnds() << nginx_.Log();
   }
 
-  std::string address() const { return absl::StrCat("127.0.0.1:", port_.number()); }
+  std::string address() const { return nginx_.address(); }
 
   Finished Ctl(std::vector<std::string> words) const {
     words.insert(words.begin(), {Binary("musterctl"), absl::StrCat("--server=", address())});
@@ -96,9 +73,8 @@ class ProxyTest : public ::testing::Test {
   }
 
   MiniMuster muster_;
-  ReservedPort port_;
   TempFolder folder_;
-  std::unique_ptr<Child> nginx_;
+  Nginx nginx_;
   std::shared_ptr<grpc::Channel> channel_;
 };
 
