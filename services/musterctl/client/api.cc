@@ -71,12 +71,8 @@ class GrpcApi final : public Api {
     return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::ExplainNodePool,
                             request);
   }
-  absl::Status DeleteQuota(const std::string& name) override {
-    quota::v1::DeleteQuotaRequest request;
-    request.set_name(absl::StrContains(name, "/")
-                         ? name
-                         : absl::StrCat(connection_.Organization(), "/quotas/", name));
-    return connection_.Call(connection_.quota, &Connection::Quota::DeleteQuota, request).status();
+  absl::Status DeleteItem(const ResourceId& resource, bool dry_run) override {
+    return musterctl::DeleteItem(connection_, resource, dry_run);
   }
   absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(
       const quota::v1::CheckQuotaRequest& request) override {

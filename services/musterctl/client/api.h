@@ -69,7 +69,8 @@ class Api {
       lifecycle::v1::AllowRemovalsRequest request) = 0;
   virtual absl::StatusOr<lifecycle::v1::ExplainNodePoolResponse> ExplainNodePool(
       const std::string& id) = 0;
-  virtual absl::Status DeleteQuota(const std::string& name) = 0;
+  // Of a cluster, quota, zone, instance type, machine or release; refused while it is used.
+  virtual absl::Status DeleteItem(const ResourceId& resource, bool dry_run) = 0;
 
   // What would come of these requests, in their order; nothing is written.
   virtual absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(

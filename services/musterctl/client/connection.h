@@ -193,6 +193,9 @@ absl::Status ListPages(Connection& connection, Kind kind, const std::string& poo
 absl::StatusOr<Item> GetItem(Connection& connection, Kind kind, const std::string& id);
 // The resource name that is meant. INVALID_ARGUMENT: it cannot be one of the kind.
 absl::StatusOr<std::string> ResolveName(const Connection& connection, const ResourceId& resource);
+
+// Api::DeleteItem.
+absl::Status DeleteItem(Connection& connection, const ResourceId& resource, bool dry_run);
 std::unique_ptr<FleetLink> OpenFleetLink(const Connection& connection, page::WatchSink& sink);
 absl::StatusOr<history::v1::ListChangesResponse> ListChanges(Connection& connection,
                                                              const ResourceId& resource, int limit,

@@ -166,8 +166,8 @@ class FakeApi final : public Api {
     if (!refusal.ok()) return refusal;
     return obstacles;
   }
-  absl::Status DeleteQuota(const std::string& name) override {
-    calls.push_back("delete " + name);
+  absl::Status DeleteItem(const ResourceId& resource, bool dry_run) override {
+    calls.push_back((dry_run ? "try to delete " : "delete ") + resource.id);
     return refusal;
   }
   absl::StatusOr<quota::v1::CheckQuotaResponse> CheckQuota(

@@ -51,6 +51,8 @@ Command ScaleCommand() {
                      .value = "MACHINE",
                      .meaning = "Node that is to go first. May be repeated.",
                      .repeated = true},
+                    {.name = "must-fit",
+                     .meaning = "Only if quota covers it now; else nothing is changed."},
                     DryRunFlag(),
                     RequestIdFlag()}};
 }
@@ -60,17 +62,21 @@ Command DeleteCommand() {
       .name = "delete",
       .run = Delete,
       .usage = "delete KIND/NAME... | KIND NAME... | nodepools --all|-l SELECTOR | -f FILE",
-      .summary = "Deletes NodePools and quotas, and waits until the NodePools are gone.",
+      .summary = "Deletes NodePools, and waits until they are gone, and what else was made.",
       .details =
           "A NodePool disappears once its Nodes are drained and gone; --wait=false does not wait "
           "for that.\n"
+          "Quotas, clusters, zones, instance types, retired machines and withdrawn releases go by "
+          "KIND/NAME;\n"
+          "what is still used is refused with the reason.\n"
           "Deleting what is not there is an error unless --ignore-not-found. A quota's NAME is\n"
           "ZONE~INSTANCETYPE~CLASS. --timeout is how long to wait for a NodePool, as "
           "--wait-timeout.",
       .examples =
           "delete nodepool/train nodepool/eval\n"
           "delete np -l team=ml --wait=false\n"
-          "delete -f pools/ -R --ignore-not-found",
+          "delete -f pools/ -R --ignore-not-found\n"
+          "delete zone/US-EAST-04A --dry-run",
       .flags = {
           FileFlag(),
           RecursiveFlag(),

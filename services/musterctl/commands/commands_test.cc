@@ -95,7 +95,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"scale", "np/a", "--replicas=many"}, "--replicas: must be an integer"},
       {{"apply", "-f", "-", "--dry-run=client"}, "--dry-run: is server or none, not \"client\""},
       {{"delete", "np", "a", "--all"}, "either NAME, or --all or --selector"},
-      {{"delete", "zones", "--all"}, "delete: say nodepool or quota"},
+      {{"delete", "zones", "--all"}, "--all and --selector are of NodePools and quotas"},
       {{"wait", "np", "a", "--for=jsonpath={.a"}, "--for: jsonpath \"{.a\": } is missing"},
       {{"wait", "node", "a/g1"}, "--for=healthy and --for=deleted are of nodepools"},
       {{"events", "--types=Bad"}, "--types: Normal or Warning"},
@@ -109,7 +109,7 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"scale", "nodepool", "a", "--nodes=many"}, "--nodes: must be an integer that fits 64 bits"},
       {{"scale", "node", "a", "--nodes=1"}, "scale: nodepool NAME"},
       {{"apply"}, "-f FILE is missing"},
-      {{"delete", "zone", "a"}, "delete: say nodepool or quota"},
+      {{"delete", "node", "a"}, "delete: say nodepool, quota, cluster, zone, instancetype"},
       {{"delete", "nodepool"}, "NAME is missing"},
       {{"wait", "nodepool", "a", "--for=rich"}, "--for: must be healthy or deleted"},
       {{"check", "zone", "a", "--nodes=1"}, "check: quota NAME"},
@@ -128,7 +128,6 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"promote"}, "promote: POOL_UID [PROFILE] or nodepool NAME [PROFILE]"},
       {{"promote", "nodepool"}, "promote: POOL_UID [PROFILE]"},
       {{"rollback", "np", "a", "b", "c"}, "nodepool NAME [PROFILE]"},
-      {{"delete", "quota", "a", "--dry-run"}, "delete --dry-run: NodePools only"},
       {{"delete", "nodepool", "a", "--dry-run", "--wait"}, "either --dry-run or --wait"},
       {{"reconfigure", "a"}, "reconfigure: nodepool NAME"},
       {{"reconfigure", "nodepool", "a", "--allowed-failures=few"}, "--allowed-failures: must be"},
@@ -260,7 +259,14 @@ TEST_F(CommandsTest, ScaleAndDelete) {
                     "apiVersion: muster/v1\nkind: Zone\nmetadata: {name: A-1A}\n"
                     "spec: {access: general}\n"),
             kFailed);
-  EXPECT_THAT(err(), HasSubstr("zone/A-1A cannot be deleted"));
+  EXPECT_THAT(err(), HasSubstr("zone/A-1A is not deleted by a file"));
+  api_.calls.clear();
+  EXPECT_EQ(RunLine({"delete", "zone/A-1A", "machine/m1", "cluster/c1"}), kDone);
+  EXPECT_EQ(out(), "zone/A-1A deleted\nmachine/m1 deleted\ncluster/c1 deleted\n");
+  EXPECT_EQ(RunLine({"delete", "release", "stable~gpu-driver~570", "--dry-run"}), kDone);
+  EXPECT_EQ(out(), "release/stable~gpu-driver~570 would be deleted\n");
+  EXPECT_THAT(api_.calls, ElementsAre("delete A-1A", "delete m1", "delete c1",
+                                      "try to delete stable~gpu-driver~570"));
 
   api_.refusal = absl::NotFoundError("gone");
   EXPECT_EQ(RunLine({"delete", "nodepool", "train"}), kFailed);

@@ -18,7 +18,10 @@ struct Deletion {
   std::string uid = {};
 };
 
-constexpr char kUsage[] = "delete: say nodepool or quota, and NAME";
+constexpr Kind kDeletable[] = {Kind::kNodePool,     Kind::kQuota,   Kind::kCluster, Kind::kZone,
+                               Kind::kInstanceType, Kind::kMachine, Kind::kRelease};
+constexpr char kUsage[] =
+    "delete: say nodepool, quota, cluster, zone, instancetype, machine or release, and NAME";
 
 absl::StatusOr<std::vector<ResourceId>> OfManifests(Session& session) {
   std::vector<ResourceId> ids;
@@ -31,7 +34,8 @@ absl::StatusOr<std::vector<ResourceId>> OfManifests(Session& session) {
     } else {
       return absl::InvalidArgumentError(
           absl::StrCat(manifest.place, ": ", manifest.label,
-                       " cannot be deleted; only NodePools and quotas can"));
+                       " is not deleted by a file; only NodePools and quotas are. By name: delete "
+                       "KIND/NAME"));
     }
   }
   return ids;
@@ -44,7 +48,8 @@ absl::StatusOr<std::vector<ResourceId>> OfSelection(Session& session) {
   if (!asked.named.empty()) return WrongUse("delete: either NAME, or --all or --selector");
   std::vector<ResourceId> ids;
   for (const Kind kind : asked.kinds) {
-    if (kind != Kind::kNodePool && kind != Kind::kQuota) return WrongUse(kUsage);
+    if (kind != Kind::kNodePool && kind != Kind::kQuota)
+      return WrongUse("delete: --all and --selector are of NodePools and quotas");
     ASSIGN_OR_RETURN(const Selection selection, Selection::Read(line, {kind}));
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.List(kind, ""));
     selection.Filter(items);
@@ -69,7 +74,7 @@ absl::StatusOr<std::vector<ResourceId>> ReadDeletions(Session& session) {
     return WrongUse(absl::StrCat("delete ", KindWord(*ParseKind(line.arguments[0])),
                                  ": NAME is missing, or --all"));
   }
-  return ReadNamed(line.arguments, {Kind::kNodePool, Kind::kQuota}, kUsage);
+  return ReadNamed(line.arguments, kDeletable, kUsage);
 }
 
 absl::Status DeleteOne(Session& session, Deletion& deletion) {
@@ -82,7 +87,7 @@ absl::Status DeleteOne(Session& session, Deletion& deletion) {
     if (answer.ok()) pool = *answer;
     deletion.uid = pool.uid();
   } else {
-    status = session.api.DeleteQuota(deletion.id.id);
+    status = session.api.DeleteItem(deletion.id, dry_run);
   }
   const std::string label = Label(deletion.id);
   if (absl::IsNotFound(status) && session.line.Has("ignore-not-found")) {
@@ -92,7 +97,8 @@ absl::Status DeleteOne(Session& session, Deletion& deletion) {
   }
   RETURN_IF_ERROR(status);
   session.world.out << label << (dry_run ? " would be deleted" : " deleted") << std::endl;
-  if (dry_run) session.world.out << RenderPreview(pool.preview());
+  if (dry_run && deletion.id.kind == Kind::kNodePool)
+    session.world.out << RenderPreview(pool.preview());
   return absl::OkStatus();
 }
 
@@ -113,10 +119,6 @@ absl::Status Delete(Session& session) {
   if (line.Has("dry-run") && line.Has("wait"))
     return WrongUse("delete: either --dry-run or --wait");
   ASSIGN_OR_RETURN(const std::vector<ResourceId> ids, ReadDeletions(session));
-  for (const ResourceId& id : ids) {
-    if (line.Has("dry-run") && id.kind != Kind::kNodePool)
-      return WrongUse("delete --dry-run: NodePools only");
-  }
   std::vector<Deletion> asked;
   const auto tell = [&](const absl::Status& error) { session.world.err << RenderError(error); };
   const auto delete_one = [&](const ResourceId& id) -> absl::Status {

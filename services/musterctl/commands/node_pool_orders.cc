@@ -144,6 +144,7 @@ absl::Status Scale(Session& session) {
     const absl::StatusOr<int64_t> nodes = ParseCount(flag, wanted);
     if (!nodes.ok()) return WrongUse(nodes.status().message());
     request.set_target_nodes(*nodes);
+    request.set_must_fit(line.Has("must-fit"));
   }
   request.mutable_remove_machines()->Assign(remove.begin(), remove.end());
   request.set_validate_only(line.Has("dry-run"));

@@ -54,6 +54,9 @@ TEST_F(NodePoolOrdersTest, WhatIsTakenAndWillNotDoWhatItSaysIsWarnedOf) {
   EXPECT_EQ(err(), "warning: nodepool/train: spec.maxNodes is 6, and quota grants 4.\n");
   api_.changed.mutable_preview()->set_grantable_nodes(4);
   api_.changed.mutable_preview()->set_grantable_nodes_bound_by("Quota");
+  api_.calls.clear();
+  EXPECT_EQ(RunLine({"scale", "np/train", "--replicas=3", "--must-fit"}), kDone);
+  EXPECT_THAT(api_.calls, ElementsAre("resize name: \"train\" target_nodes: 3 must_fit: true"));
   EXPECT_EQ(RunLine({"scale", "nodepool", "train", "--nodes=3", "--dry-run"}), kDone);
   EXPECT_THAT(out(), ::testing::HasSubstr("  grantable:     4 Nodes at most, by quota\n"));
 }
