@@ -20,11 +20,12 @@ class ClientsTest : public ::testing::Test {
   // What every client says and leaves behind. `name`: of its pool.
   void Expect(const Finished& run, const std::string& name) {
     EXPECT_EQ(run.exit_code, 0) << run.output << muster_.LogEnds();
-    EXPECT_THAT(run.output, ContainsRegex("healthy: 2 Nodes\n"
-                                          "over quota: 24 Nodes are allowed, [0-9]+ taken\n"
-                                          "(.*\n)*refused: (.*\n)*.*target_nodes(.*\n)*"
-                                          "healthy: 3 Nodes\n"
-                                          "deleted\n$"));
+    EXPECT_THAT(run.output,
+                ContainsRegex("ready: 2 Nodes\n"
+                              "refused: (.*\n)*.*QUOTA_EXCEEDED(.*\n)*.*limit 24, held [0-9]+"
+                              "(.*\n)*refused: (.*\n)*.*target_nodes(.*\n)*"
+                              "ready: 3 Nodes\n"
+                              "deleted\n$"));
     EXPECT_TRUE(
         muster_.AwaitPool(absl::StrCat("organizations/acme/clusters/example/nodePools/", name),
                           [](const auto* pool) { return pool == nullptr; }));

@@ -42,7 +42,7 @@ grpc::Status FollowOnce(Stub& stub, const std::function<bool(const v1::NodePool*
   const auto stream = stub.WatchLifecycle(&context, request);
   std::unique_ptr<v1::NodePool> pool;
   for (v1::WatchLifecycleResponse message; stream->Read(&message);) {
-    if (message.key() == kName) {  // a prefix may match others
+    if (message.key() == kName) {
       pool =
           message.has_node_pool() ? std::make_unique<v1::NodePool>(message.node_pool()) : nullptr;
     }
@@ -66,37 +66,26 @@ void Follow(Stub& stub, const std::function<bool(const v1::NodePool*)>& done) {
   }
 }
 
-bool IsHealthy(const v1::NodePool* pool) {
+bool IsReady(const v1::NodePool* pool) {
   if (pool == nullptr) return false;
   for (const auto& condition : pool->status().conditions()) {
-    if (condition.type() == "AtTarget" && condition.status() == "True" &&
-        condition.observed_generation() == pool->generation()) {
-      std::cout << "healthy: " << pool->status().current_nodes() << " Nodes\n";
+    if (condition.type() == "Ready" && condition.status() == "True") {
+      std::cout << "ready: " << pool->status().current_nodes() << " Nodes\n";
       return true;
     }
   }
   return false;
 }
 
-// Asks first whether the quota is enough.
+// Is refused where the quota is not enough.
 grpc::Status Scale(Stub& stub, int64_t nodes) {
   v1::ResizeNodePoolRequest request;
   request.set_name(kName);
   request.set_target_nodes(nodes);
-  request.set_validate_only(true);
-  grpc::ClientContext trying;
-  v1::NodePool pool;
-  const grpc::Status tried = stub.ResizeNodePool(&trying, request, &pool);
-  if (!tried.ok()) return tried;
-  const auto& quota = pool.preview().quota();
-  if (quota.reason() == "Over") {
-    std::cout << "over quota: " << quota.limit() << " Nodes are allowed, " << quota.held()
-              << " taken\n";
-    return grpc::Status::OK;
-  }
-  request.set_validate_only(false);
+  request.set_must_fit(true);
   request.set_request_id(RequestId());
   grpc::ClientContext context;
+  v1::NodePool pool;
   return stub.ResizeNodePool(&context, request, &pool);
 }
 
@@ -128,11 +117,11 @@ void Run(Stub& stub) {
   v1::NodePool pool;
   grpc::ClientContext applying;
   Check(stub.ApplyNodePool(&applying, apply, &pool));
-  Follow(stub, IsHealthy);
+  Follow(stub, IsReady);
   for (const int64_t nodes : {5000, 200000, 3}) {
     if (const grpc::Status status = Scale(stub, nodes); !status.ok()) Explain(status);
   }
-  Follow(stub, IsHealthy);
+  Follow(stub, IsReady);
   v1::DeleteNodePoolRequest remove;
   remove.set_name(kName);
   remove.set_request_id(RequestId());

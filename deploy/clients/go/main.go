@@ -60,7 +60,7 @@ func followOnce(ctx context.Context, client lifecycle.LifecycleServiceClient, do
 		if err != nil {
 			return err
 		}
-		if message.Key == name { // a prefix may match others
+		if message.Key == name {
 			pool = message.GetNodePool()
 		}
 		// Before the snapshot's end the pool may yet come.
@@ -73,30 +73,20 @@ func followOnce(ctx context.Context, client lifecycle.LifecycleServiceClient, do
 	}
 }
 
-func healthy(pool *lifecycle.NodePool) bool {
+func ready(pool *lifecycle.NodePool) bool {
 	for _, condition := range pool.GetStatus().GetConditions() {
-		if condition.Type == "AtTarget" && condition.Status == "True" && condition.ObservedGeneration == pool.Generation {
-			fmt.Printf("healthy: %d Nodes\n", pool.Status.CurrentNodes)
+		if condition.Type == "Ready" && condition.Status == "True" {
+			fmt.Printf("ready: %d Nodes\n", pool.Status.CurrentNodes)
 			return true
 		}
 	}
 	return false
 }
 
-// scale asks first whether the quota is enough.
+// scale is refused where the quota is not enough.
 func scale(ctx context.Context, client lifecycle.LifecycleServiceClient, nodes int64) error {
-	request := &lifecycle.ResizeNodePoolRequest{Name: name, TargetNodes: proto.Int64(nodes), ValidateOnly: true}
-	tried, err := client.ResizeNodePool(ctx, request)
-	if err != nil {
-		return err
-	}
-	if quota := tried.GetPreview().GetQuota(); quota.GetReason() == "Over" {
-		fmt.Printf("over quota: %d Nodes are allowed, %d taken\n", quota.Limit, quota.Held)
-		return nil
-	}
-	request.ValidateOnly = false
-	request.RequestId = requestID()
-	_, err = client.ResizeNodePool(ctx, request)
+	_, err := client.ResizeNodePool(ctx, &lifecycle.ResizeNodePoolRequest{
+		Name: name, TargetNodes: proto.Int64(nodes), MustFit: true, RequestId: requestID()})
 	return err
 }
 
@@ -123,7 +113,7 @@ func run(ctx context.Context, client lifecycle.LifecycleServiceClient) error {
 	if _, err := client.ApplyNodePool(ctx, &lifecycle.ApplyNodePoolRequest{NodePool: pool}); err != nil {
 		return err
 	}
-	if err := follow(ctx, client, healthy); err != nil {
+	if err := follow(ctx, client, ready); err != nil {
 		return err
 	}
 	for _, nodes := range []int64{5000, 200000, 3} {
@@ -131,7 +121,7 @@ func run(ctx context.Context, client lifecycle.LifecycleServiceClient) error {
 			explain(err)
 		}
 	}
-	if err := follow(ctx, client, healthy); err != nil {
+	if err := follow(ctx, client, ready); err != nil {
 		return err
 	}
 	if _, err := client.DeleteNodePool(ctx, &lifecycle.DeleteNodePoolRequest{Name: name, RequestId: requestID()}); err != nil {
