@@ -249,13 +249,13 @@ TEST_F(QuotaServiceTest, ListsAreFilteredAndOrderedByWhatIsHeld) {
 }
 
 TEST_F(QuotaServiceTest, AnUpdateThatIsOnlyCheckedDeletesNothing) {
-  ASSERT_THAT(SetLimit(5, kQuota), IsOk());
+  ASSERT_THAT(SetLimit(5, kName), IsOk());
   v1::DeleteQuotaRequest request;
-  request.set_name(kQuota);
+  request.set_name(kName);
   request.set_validate_only(true);
   EXPECT_THAT(Call(&Stub::DeleteQuota, request), IsOk());
   v1::GetQuotaRequest get;
-  get.set_name(kQuota);
+  get.set_name(kName);
   EXPECT_THAT(Call(&Stub::GetQuota, get), IsOk());
 }
 

@@ -62,6 +62,7 @@ class Lexer {
         ++at_;
       ASSIGN_OR_RETURN(Token token, Next());
       const bool last = token.kind == Token::Kind::kEnd;
+      in_value_ = token.kind == Token::Kind::kOp;
       tokens.push_back(std::move(token));
       if (last) return tokens;
     }
@@ -92,7 +93,8 @@ class Lexer {
   // Its parts are kept apart by NUL, which no part has, because a part in quotes may have dots.
   absl::StatusOr<Token> Word() {
     Token token{Token::Kind::kWord, "", at_};
-    while (at_ < text_.size() && IsWordChar(text_[at_])) {
+    // A time needs no quotes.
+    while (at_ < text_.size() && (IsWordChar(text_[at_]) || (in_value_ && text_[at_] == ':'))) {
       token.text += text_[at_++];
       const bool quoted = token.text.back() == '.' && at_ < text_.size() && text_[at_] == '"';
       if (!quoted) continue;
@@ -121,6 +123,7 @@ class Lexer {
 
   const absl::string_view text_;
   size_t at_ = 0;
+  bool in_value_ = false;  // behind a comparison
 };
 
 std::vector<std::string> SegmentsOf(const std::string& word) {

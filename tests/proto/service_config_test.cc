@@ -39,6 +39,8 @@ const std::map<std::string, Mutation>& Mutations() {
   static const auto& mutations = *new std::map<std::string, Mutation>{
       {"ApplyNodePool",
        {true, "says how the pool should be; send the `etag` where others write the spec too"}},
+      {"UpdateNodePool",
+       {true, "says how its fields should be; send the `etag` where others write them too"}},
       {"SyncClaim", {true, kGeneration}},
       {"BatchSyncClaims", {true, kGeneration}},
       {"SyncHolding", {true, kGeneration}},

@@ -31,19 +31,19 @@ TEST(Etag, OfAPoolChangesWithItsDeletion) {
 TEST(Etag, IsTheSameInEveryProcess) {
   Pool pool{.uid = "u"};
   pool.spec.instance_type = "gd-8xa100-i128";
-  EXPECT_EQ(EtagOf(pool), "11eca18d4c1aba4b");
+  EXPECT_EQ(EtagOf(pool), "0b564b95924ed6ff");
 }
 
 TEST(Etag, OfANodeIsOfWhatItsOwnerWrites) {
   Running sim(1);
-  const Node* node = sim.node(*sim.machines().begin());
-  const std::string etag = EtagOf(*node);
-  sim.SetActive(node->machine, true);
-  EXPECT_EQ(EtagOf(*sim.node(node->machine)), etag);
+  const Node node = *sim.node(*sim.machines().begin());
+  const std::string etag = EtagOf(node);
+  sim.SetActive(node.machine, true);
+  EXPECT_EQ(EtagOf(*sim.node(node.machine)), etag);
   UpdateNode command{
-      .name = node->name, .etag = etag, .protect_until_time = sim.now() + absl::Hours(1)};
+      .name = node.name, .etag = etag, .protect_until_time = sim.now() + absl::Hours(1)};
   sim.Must(command);
-  EXPECT_NE(EtagOf(*sim.node(node->machine)), etag);
+  EXPECT_NE(EtagOf(*sim.node(node.machine)), etag);
   EXPECT_EQ(ReasonOf(sim.Run(command).status()), "ETAG_MISMATCH");
 }
 
