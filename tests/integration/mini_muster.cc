@@ -46,7 +46,8 @@ bool IsHealthy(const lifecycle::v1::NodePool& pool, int64_t nodes) {
       {"Capacity", "Sufficient"},
       {"Quota", "Under"},
       {"AtTarget", "TargetMet"},
-      {"NodeReconfigurationRequired", "AllNodesUpToDate"}};
+      {"NodeReconfigurationRequired", "AllNodesUpToDate"},
+      {"Ready", "Ready"}};
   size_t met = 0;
   for (const auto& condition : pool.status().conditions()) {
     // Told of a pool that may have all that it wants.

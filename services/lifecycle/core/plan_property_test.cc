@@ -182,9 +182,11 @@ void Randomize(Spec& spec, std::mt19937_64& random) {
 // What users see, times and counters of changes aside.
 Status Seen(const Simulation& sim) {
   Status status = sim.pool()->status;
-  for (Condition& condition : status.conditions) {
-    condition.last_transition_time = kNever;
-    condition.observed_generation = 0;
+  for (auto* conditions : {&status.conditions, &status.summary}) {
+    for (Condition& condition : *conditions) {
+      condition.last_transition_time = kNever;
+      condition.observed_generation = 0;
+    }
   }
   return status;
 }

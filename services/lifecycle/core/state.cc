@@ -88,8 +88,11 @@ bool IsShortOfQuota(const Pool& pool) {
   return ReasonOf(pool.status.conditions, condition::kQuota) != reason::kUnder;
 }
 
-bool IsShortOfCapacity(const Pool& pool) {
-  return ReasonOf(pool.status.conditions, condition::kCapacity) != reason::kSufficient;
+// One that asks for nothing is short of nothing, and yet becomes invalid with the last machine that its affinity matches.
+bool IsMovedByStock(const Pool& pool) {
+  const bool is_short =
+      ReasonOf(pool.status.conditions, condition::kCapacity) != reason::kSufficient;
+  return is_short || (!pool.spec.node_affinity.empty() && pool.target_nodes() == 0);
 }
 
 }  // namespace
@@ -167,7 +170,7 @@ void State::Reindex(const Pool* before, const Pool* after) {
     pools_by_quota_[QuotaKeyOf(*after)].insert(after->name);
     if (IsShortOfQuota(*after)) pools_short_of_quota_[QuotaKeyOf(*after)].insert(after->name);
     if (after->spec.autoscaling) autoscaled_by_quota_[QuotaKeyOf(*after)].insert(after->name);
-    if (IsShortOfCapacity(*after)) {
+    if (IsMovedByStock(*after)) {
       pools_short_of_capacity_[CapacityKeyOf(*after)].insert(after->name);
     }
   }

@@ -74,6 +74,12 @@ TEST(State, IndexesFollowAndGoBack) {
   content.status.conditions[1].reason = "Sufficient";
   staged.Put(content);
   EXPECT_EQ(waiting(), 1U);
+  content.spec.node_affinity = {{{"row", "In", {"7"}}}};
+  content.spec.target_nodes = 0;
+  staged.Put(content);
+  EXPECT_EQ(waiting(), 2U) << "whether a machine matches it is told of a pool that has none, too";
+  content.spec.node_affinity.clear();
+  staged.Put(content);
   const auto autoscaled = [&] {
     const State::Names* names =
         state.AutoscaledOnQuota("acme", "US-EAST-04A", "gd-8xa100-i128", "default");
