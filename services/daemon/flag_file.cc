@@ -113,7 +113,7 @@ absl::Status FlagFiles::Read(const std::string& path) {
   Faults faults;
   size_t number = 0;
   for (const absl::string_view line : absl::StrSplit(*text, '\n'))
-    ReadLine(absl::StripSuffix(line, "\r"), absl::StrCat(path, ":", ++number, ": "), faults);
+    ReadLine(line, absl::StrCat(path, ":", ++number, ": "), faults);
   return faults.empty() ? absl::OkStatus() : error::InvalidFields(std::move(faults));
 }
 

@@ -37,8 +37,7 @@ class FlagFileTest : public ::testing::Test, protected muster::testing::TempFold
 };
 
 TEST_F(FlagFileTest, SetsWhatItReads) {
-  EXPECT_EQ(Check("# A comment.\n\n  --log_level=warning\r\n--trace_sample=0.5\n--log_file=/a=b"),
-            0);
+  EXPECT_EQ(Check("# A comment.\n\n  --log_level=warning\n--trace_sample=0.5\n--log_file=/a=b"), 0);
   EXPECT_EQ(said_.str(), "good\n");
   EXPECT_EQ(absl::GetFlag(FLAGS_log_level), "warning");
   EXPECT_EQ(absl::GetFlag(FLAGS_log_file), "/a=b");

@@ -82,6 +82,11 @@ TEST_F(CallersTest, WhatTakesNoMoreIsNotRefusedForQuota) {
   ASSERT_TRUE(AwaitReason("Ready", "Ready", 3).has_value());
   peers_.quota.SetLimit(kQuota, 1);
   EXPECT_THAT(Call(*replica_->stub, &Stub::ResizeNodePool, To(2, true)), IsOk());
+  v1::UpdateNodePoolRequest update;
+  update.mutable_node_pool()->set_name(kPool);
+  update.mutable_node_pool()->mutable_spec()->set_description("for Mondays");
+  update.set_must_fit(true);
+  EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, update), IsOk());
 }
 
 TEST_F(CallersTest, WithoutQuotasWordNothingMustFit) {
@@ -93,7 +98,8 @@ TEST_F(CallersTest, WithoutQuotasWordNothingMustFit) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kUnavailable);
   const auto taken = Apply(3);
   ASSERT_THAT(taken, IsOk()) << "who does not ask for it is not held up";
-  EXPECT_THAT(taken->warnings(), IsEmpty());
+  ASSERT_THAT(taken->warnings(), SizeIs(1));
+  EXPECT_THAT(taken->warnings(0), HasSubstr("is not known: quota did not say"));
 }
 
 TEST_F(CallersTest, AnOrderBeyondTheQuotaIsTakenWithAWarning) {
@@ -183,6 +189,9 @@ TEST_F(CallersTest, AnUpdateWritesWhatItsMaskNamesOrWhatIsSet) {
   request.mutable_update_mask()->set_paths(0, "spec.description");
   request.mutable_node_pool()->set_etag(pool->etag());
   ASSERT_THAT(Call(*replica_->stub, &Stub::ResizeNodePool, To(3)), IsOk());
+  EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, request), IsOk())
+      << "it is so: whose answer was lost, and who repeats it, is not refused";
+  request.mutable_node_pool()->mutable_spec()->set_description("for Tuesdays");
   EXPECT_THAT(Call(*replica_->stub, &Stub::UpdateNodePool, request).status(),
               HasReason("ETAG_MISMATCH"));
 }

@@ -104,6 +104,11 @@ void Process::Shutdown() {
   if (policy_ != nullptr) policy_->Stop();
   if (vital_signs_ != nullptr) vital_signs_->Stop();
   page_.reset();
+  // Who asks there sends no more calls while the others drain; it lives on.
+  if (health_server_ != nullptr) {
+    health_server_->SetServing("", false);
+    for (const ServicePart& part : parts_) health_server_->SetServing(part.rpc.name, false);
+  }
   if (lifecycle_ != nullptr) lifecycle_->StopReconciling();
   if (operator_server_ != nullptr) operator_server_->Shutdown();
   if (server_ != nullptr) server_->Shutdown();

@@ -88,6 +88,9 @@ absl::Duration DurationOf(const pb::Message& message) {
 absl::StatusOr<FieldPath> FieldPath::Resolve(const pb::Descriptor& type,
                                              absl::Span<const std::string> segments) {
   FieldPath path;
+  if (std::any_of(segments.begin(), segments.end(), [](const auto& part) { return part.empty(); }))
+    return absl::InvalidArgumentError(
+        absl::StrCat("`", absl::StrJoin(segments, "."), "` has a part that is empty"));
   const pb::Descriptor* at = &type;
   for (size_t i = 0; i < segments.size(); ++i) {
     if (at == nullptr)

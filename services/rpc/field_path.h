@@ -30,6 +30,8 @@ class FieldPath {
   bool is_value() const { return !is_many_ && (!message_ || is_time_ || is_duration_); }
   // Whether it leads to a list or a map.
   bool is_many() const { return is_many_; }
+  // Of many: whether they are told apart by a text, as those of maps and conditions are.
+  bool is_keyed() const { return is_many_ && message_ && !is_time_ && !is_duration_; }
   const google::protobuf::FieldDescriptor& field() const { return *field_; }
 
   // A word of a filter as a value to compare with. INVALID_ARGUMENT: it is none.

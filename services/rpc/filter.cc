@@ -96,7 +96,8 @@ class Lexer {
     // A time needs no quotes.
     while (at_ < text_.size() && (IsWordChar(text_[at_]) || (in_value_ && text_[at_] == ':'))) {
       token.text += text_[at_++];
-      const bool quoted = token.text.back() == '.' && at_ < text_.size() && text_[at_] == '"';
+      const bool parts = token.text.back() == '.' || token.text.back() == '\0';
+      const bool quoted = parts && at_ < text_.size() && text_[at_] == '"';
       if (!quoted) continue;
       ASSIGN_OR_RETURN(const std::string part, Quoted());
       token.text.back() = '\0';
@@ -248,8 +249,13 @@ class Parser {
   static absl::Status Type(Node& node, const Token& value) {
     const bool is_text =
         node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING;
-    if (node.op == Op::kHas &&
-        (node.text == "*" || node.path.is_many() || (is_text && node.path.is_value())))
+    const bool is_enum =
+        node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_ENUM;
+    const bool orders = node.op != Op::kHas && node.op != Op::kEqual && node.op != Op::kNotEqual;
+    if (is_enum && orders) return absl::InvalidArgumentError("the field has no order: `=` or `!=`");
+    if (node.op == Op::kHas && node.path.is_many() && node.text != "*")
+      return node.path.is_keyed() ? absl::OkStatus() : node.path.ParseValue(node.text).status();
+    if (node.op == Op::kHas && (node.text == "*" || (is_text && node.path.is_value())))
       return absl::OkStatus();
     if (!node.path.is_value())
       return absl::InvalidArgumentError("the field is no single value; only `:` asks it");

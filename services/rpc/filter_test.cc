@@ -89,6 +89,7 @@ TEST(Filter, TextsMayHaveAStarAtTheirEnds) {
 TEST(Filter, MapsAreAskedByKeyAndConditionsByType) {
   EXPECT_TRUE(Keeps("spec.node_labels.team = ml"));
   EXPECT_TRUE(Keeps("spec.node_labels.\"example.com/tier\" = \"gold \\\"1\\\"\""));
+  EXPECT_TRUE(Keeps("spec.\"node_labels\".\"team\" = ml"));
   EXPECT_FALSE(Keeps("spec.node_labels.other = ml"));
   EXPECT_TRUE(Keeps("status.conditions.Ready != True"));
   EXPECT_TRUE(Keeps("status.conditions.Quota.reason = Under"));
@@ -118,6 +119,7 @@ TEST(Filter, EnumsAreNamedWithOrWithoutWhatAllBeginWith) {
   const auto fault = Filter::Parse("state = RUNNING", *lifecycle::v1::Node::descriptor());
   EXPECT_THAT(std::string(fault.status().message()),
               HasSubstr("`RUNNING` is not one of ASSIGNED, BOOTING"));
+  EXPECT_FALSE(Filter::Parse("state > TRIAGE", *lifecycle::v1::Node::descriptor()).ok());
 }
 
 // "OR operations have higher precedence than AND": `a AND b OR c` is `a AND (b OR c)`.
@@ -152,7 +154,10 @@ TEST(Filter, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(Fault("\"name\" = x"), HasSubstr("a field such as"));
   EXPECT_THAT(Fault(std::string(1025, 'x')), HasSubstr("at most 1024 bytes"));
   EXPECT_THAT(Fault(std::string(100, '(')), HasSubstr("too many parentheses"));
-  EXPECT_THAT(Fault(". = 1"), HasSubstr("is no field"));
+  EXPECT_THAT(Fault(". = 1"), HasSubstr("has a part that is empty"));
+  EXPECT_THAT(Fault("spec.node_labels. = x"), HasSubstr("has a part that is empty"));
+  EXPECT_THAT(Fault("spec.node_labels.\"\" = x"), HasSubstr("has a part that is empty"));
+  EXPECT_THAT(Fault("status.conditions. = True"), HasSubstr("has a part that is empty"));
   EXPECT_THAT(Fault("- = 1"), HasSubstr("a field such as"));
 }
 

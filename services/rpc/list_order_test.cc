@@ -63,6 +63,7 @@ TEST(ListOrder, SaysWhatIsWrong) {
   EXPECT_THAT(fault("age"), HasSubstr("`age` is no field; there are: name, "));
   EXPECT_THAT(fault("create_time down"), HasSubstr("is not a field such as `create_time`"));
   EXPECT_THAT(fault("name,"), HasSubstr("is not a field"));
+  EXPECT_THAT(fault("spec.node_labels."), HasSubstr("has a part that is empty"));
   EXPECT_THAT(fault("spec"), HasSubstr("`spec` is no single value"));
   EXPECT_THAT(fault("spec.node_labels"), HasSubstr("no single value"));
   EXPECT_THAT(fault("uid,uid,uid,uid,uid,uid,uid,uid,uid"), HasSubstr("at most 8 fields"));

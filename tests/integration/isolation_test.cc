@@ -98,6 +98,23 @@ void Set(Message& message, const Path& path, const std::string& text) {
   }
 }
 
+// Of a list that can be filtered and ordered: all that there is, filtered, and ordered.
+std::vector<std::unique_ptr<Message>> ChosenLists(const MethodDescriptor& method) {
+  std::vector<std::unique_ptr<Message>> requests;
+  const Descriptor& type = *method.input_type();
+  for (const auto& [field, text] : {std::pair("filter", "name:*"), std::pair("order_by", "name")}) {
+    if (type.FindFieldByName(field) == nullptr) continue;
+    for (const char* parent : {"organizations/-", "organizations/-/clusters/-",
+                               "organizations/-/clusters/-/nodePools/-"}) {
+      requests.push_back(NewMessage(type));
+      Set(*requests.back(), {type.FindFieldByName(field)}, text);
+      if (const auto* below = type.FindFieldByName("parent"))
+        Set(*requests.back(), {below}, parent);
+    }
+  }
+  return requests;
+}
+
 // What a caller hears: code, message, details, answers.
 struct Heard {
   grpc::StatusCode code = grpc::StatusCode::OK;
@@ -247,6 +264,7 @@ TEST_F(Isolation, NoMethodTellsOfAnotherOrganization) {
         Set(*requests.back(), path, word);
       }
     }
+    for (auto& chosen : ChosenLists(*method)) requests.push_back(std::move(chosen));
     for (const auto& request : requests) {
       const Heard heard = Ask("tenant", *method, *request);
       ++calls;

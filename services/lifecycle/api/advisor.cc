@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "services/common/current_caller.h"
-#include "services/common/trace_context.h"
+#include "services/lifecycle/api/on_behalf.h"
 #include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/node_machine.h"
@@ -71,15 +70,11 @@ void Advisor::Preview(DryRun dry_run, rpc::Responder responder,
 }
 
 void Advisor::AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::Told then) const {
-  what_if_.AskQuota(growth.pool, growth.charge, TimeoutOf(deadline),
-                    [turn = CurrentCaller::Turn(), author = CurrentCaller::GetAuthor(),
-                     trace = CurrentTrace::Get(),
-                     then = std::move(then)](v1::NodePoolPreview::Quota told) mutable {
-                      const CurrentTrace scope(trace);
-                      const auto who = [&author] { return author; };
-                      const CurrentCaller caller(turn, who);
-                      then(std::move(told));
-                    });
+  what_if_.AskQuota(
+      growth.pool, growth.charge, TimeoutOf(deadline),
+      [caller = OnBehalf(), then = std::move(then)](v1::NodePoolPreview::Quota told) mutable {
+        caller.Do([&] { then(std::move(told)); });
+      });
 }
 
 std::vector<v1::NodePoolObstacle> Advisor::ExplainNow(Snapshot rows, absl::Time deadline) const {

@@ -12,8 +12,8 @@
 
 namespace muster::lifecycle {
 
-// In which zone each cluster is, for those who may not wait for the state: watches ask while it is being changed. No cluster
-// ever changes its zone or goes. Thread-safe.
+// In which zone each cluster is, for those who may not wait for the state: watches ask while it is being changed. One that is gone is
+// known until there is another of its name: what is still told of it is told to those who saw it. Thread-safe.
 class ClusterZones {
  public:
   // Before the lane's first Submit.
@@ -45,7 +45,7 @@ class ClusterZones {
   }
   void Learn(const Cluster& cluster) {
     MutexLock lock(mutex_);
-    zones_.emplace(cluster.name, cluster.zone);
+    zones_.insert_or_assign(cluster.name, cluster.zone);
   }
 
   mutable Mutex mutex_;

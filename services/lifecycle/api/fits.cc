@@ -44,6 +44,9 @@ absl::Status CheckFits(const Pool& pool, const v1::NodePoolPreview::Quota& told)
 }
 
 std::string QuotaWarning(const Pool& pool, const v1::NodePoolPreview::Quota& told) {
+  if (told.reason() == reason::kUnder) return "";
+  if (told.reason() != reason::kOver && told.reason() != reason::kNotSet)
+    return absl::StrCat("Whether ", QuotaOf(pool), " covers it is not known: quota did not say.");
   const bool is_set = told.reason() != reason::kNotSet;
   return absl::StrCat(QuotaOf(pool), is_set ? " does not cover it" : " is not set", " (",
                       NumbersOf(told), "): no further Node is granted until it does.");

@@ -102,13 +102,6 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   // A mutation of a pool: with `validate_only` it is answered with what it would do (write_inl.h).
   template <class Request, class Parse>
   Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
-  // What quota is to be asked before the command is carried out; nullopt: nothing.
-  template <class Command>
-  std::optional<Growth> GrowthToAsk(const Command& command, const rpc::WriteOptions& options) const;
-  // Asks quota first: `commit(responder, warning)` unless it refuses what must fit. `asked`: null: quota is not known yet.
-  template <class Commit>
-  static void CommitIfItFits(Growth growth, bool must_fit, const Advisor* asked,
-                             rpc::Responder responder, Commit commit);
   // Adds all faults of a command: in any state, and if there are any, those in this one too. What
   // only this one finds wrong is Decide's to say.
   template <class Command>

@@ -10,6 +10,7 @@
 #include "services/lifecycle/wire/lifecycle_wire.h"
 #include "services/rpc/choose.h"
 #include "services/rpc/read.h"
+#include "services/rpc/revision.h"
 #include "services/rpc/unary.h"
 #include "services/rpc/watch_stream.h"
 #include "services/rpc/watch_wire.h"
@@ -114,14 +115,15 @@ void AnswerExplanation(Lane& lane, rpc::Responder responder, std::shared_ptr<Adv
   const absl::Time deadline = responder.deadline();
   lane.Read(
       [advisor = std::move(advisor), name, response, responder = std::move(responder)](
-          const absl::Status& status, const State* state, int64_t) mutable {
+          const absl::Status& status, const State* state, int64_t revision) mutable {
         if (!status.ok()) return responder.Finish(status);
         std::optional<Snapshot> snapshot = SnapshotOf(*state, name);
         if (!snapshot) return responder.Finish(muster::error::NotFound(name));
         const Versioned<Pool> pool = *state->table<Pool>().FindVersioned(name);
         advisor->Explain(*std::move(snapshot), std::move(responder),
-                         [pool, response](std::vector<v1::NodePoolObstacle> obstacles) {
+                         [pool, revision, response](std::vector<v1::NodePoolObstacle> obstacles) {
                            *response->mutable_node_pool() = ToProto(pool);
+                           rpc::SetRevision(*response->mutable_node_pool(), revision);
                            for (v1::NodePoolObstacle& obstacle : obstacles)
                              *response->add_obstacles() = std::move(obstacle);
                          });

@@ -13,6 +13,7 @@
 #include "services/common/status_macros.h"
 #include "services/lifecycle/api/fits.h"
 #include "services/lifecycle/api/handlers.h"
+#include "services/lifecycle/api/on_behalf.h"
 #include "services/lifecycle/core/grantable.h"
 #include "services/lifecycle/core/growth.h"
 #include "services/lifecycle/wire/lifecycle_wire.h"
@@ -79,13 +80,20 @@ void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor
                   absl::StatusOr<Tried> tried, int64_t revision) mutable {
                 if (!tried.ok() || !tried->dry_run)
                   return responder.Reply([&] { return tried.status(); });
+                const std::optional<Pool>& before = tried->dry_run->before;
+                const bool rises =
+                    !before || tried->dry_run->after.spec.target_nodes > before->spec.target_nodes;
                 advisor->Preview(std::move(*tried->dry_run), std::move(responder),
-                                 [outcome = std::move(tried->outcome), must_fit, revision,
+                                 [outcome = std::move(tried->outcome), must_fit, rises, revision,
                                   response](v1::NodePoolPreview preview) -> absl::Status {
-                                   if (must_fit && preview.quota().delta() > 0)
+                                   const bool grows = rises && preview.quota().delta() > 0;
+                                   if (must_fit && grows)
                                      RETURN_IF_ERROR(CheckFits(*outcome.pool, preview.quota()));
+                                   const std::string warning =
+                                       grows ? QuotaWarning(*outcome.pool, preview.quota()) : "";
                                    RenderOutcome()(outcome, *response);
                                    RenderPreview(outcome, std::move(preview), *response);
+                                   if (!warning.empty()) response->add_warnings(warning);
                                    rpc::SetRevision(*response, revision);
                                    return absl::OkStatus();
                                  });
@@ -97,6 +105,60 @@ template <class Request>
 bool MustFit(const Request& request) {
   if constexpr (requires { request.must_fit(); }) return request.must_fit();
   return false;
+}
+
+// What quota is to be asked before the command is carried out; nullopt: nothing. What is repeated was judged when it came first.
+template <class Command>
+std::optional<Growth> GrowthToAsk(const State& state, const Command& command,
+                                  const rpc::WriteOptions& options, const KeepPolicy& policy,
+                                  absl::Time now) {
+  const bool repeated =
+      !options.kept_id.empty() && FindKept(state, options.kept_id, now, policy.keep) != nullptr;
+  return repeated ? std::nullopt : GrowthBy(state, command);
+}
+
+// `commit(responder, warning)` once it is known what quota says; nobody waits long for that.
+template <class Commit>
+void CommitWithWarning(const Growth& growth, const Advisor& asked, rpc::Responder responder,
+                       Commit commit) {
+  constexpr absl::Duration kForWarning = absl::Milliseconds(500);
+  const absl::Time deadline = std::min(responder.deadline(), absl::Now() + kForWarning);
+  asked.AskQuota(growth, deadline,
+                 [pool = growth.pool, responder = std::move(responder),
+                  commit = std::move(commit)](v1::NodePoolPreview::Quota told) mutable {
+                   commit(std::move(responder), QuotaWarning(pool, told));
+                 });
+}
+
+// Refuses what quota does not cover, by the newest that there is: `growth_of(state)`.
+template <class GrowthOf, class Commit>
+void CommitIfItFits(Lane& lane, GrowthOf growth_of, std::shared_ptr<Advisor> asked,
+                    rpc::Responder responder, Commit commit) {
+  const absl::Time deadline = responder.deadline();
+  const auto ask = [asked = std::move(asked), commit = std::move(commit)](Growth growth,
+                                                                          rpc::Responder waiting) {
+    if (asked == nullptr) return waiting.Finish(CheckFits(growth.pool, {}));
+    const absl::Time until = waiting.deadline();
+    asked->AskQuota(growth, until,
+                    [pool = growth.pool, waiting = std::move(waiting),
+                     commit](v1::NodePoolPreview::Quota told) mutable {
+                      if (const absl::Status fits = CheckFits(pool, told); !fits.ok())
+                        return waiting.Finish(fits);
+                      commit(std::move(waiting), "");
+                    });
+  };
+  lane.Read(
+      [growth_of = std::move(growth_of), ask, commit, caller = OnBehalf(),
+       responder = std::move(responder)](const absl::Status& status, const State* state,
+                                         int64_t) mutable {
+        if (!status.ok()) return responder.Finish(status);
+        std::optional<Growth> growth = growth_of(*state);
+        caller.Do([&] {
+          if (!growth) return commit(std::move(responder), "");
+          ask(*std::move(growth), std::move(responder));
+        });
+      },
+      deadline);
 }
 
 template <class Request, class Parse>
@@ -121,46 +183,18 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
                     RenderOutcome{std::move(warning)});
     };
     if constexpr (requires(const State& state) { GrowthBy(state, command); }) {
-      if (auto growth = GrowthToAsk(command, options))
-        return CommitIfItFits(std::move(*growth), MustFit(request), asked.get(),
-                              std::move(responder), commit);
+      const auto of = [command = std::move(command), options, policy = writer_.keep,
+                       now = lane_.clock().Now()](const State& state) {
+        return GrowthToAsk(state, command, options, policy, now);
+      };
+      if (MustFit(request)) return CommitIfItFits(lane_, of, asked, std::move(responder), commit);
+      // For a warning memory as it is will do.
+      if (auto growth = lane_.Peek([&](const State& state, int64_t) { return of(state); });
+          growth && asked != nullptr)
+        return CommitWithWarning(*growth, *asked, std::move(responder), commit);
     }
     commit(std::move(responder), "");
   });
-}
-
-// What is repeated was judged when it came first.
-template <class Command>
-std::optional<Growth> Handlers::GrowthToAsk(const Command& command,
-                                            const rpc::WriteOptions& options) const {
-  const absl::Time now = lane_.clock().Now();
-  return lane_.Peek([&](const State& state, int64_t) -> std::optional<Growth> {
-    const bool repeated = !options.kept_id.empty() &&
-                          FindKept(state, options.kept_id, now, writer_.keep.keep) != nullptr;
-    return repeated ? std::nullopt : GrowthBy(state, command);
-  });
-}
-
-template <class Commit>
-void Handlers::CommitIfItFits(Growth growth, bool must_fit, const Advisor* asked,
-                              rpc::Responder responder, Commit commit) {
-  if (asked == nullptr) {
-    if (must_fit) return responder.Finish(CheckFits(growth.pool, {}));
-    return commit(std::move(responder), "");
-  }
-  // Nobody waits long for a warning.
-  constexpr absl::Duration kForWarning = absl::Milliseconds(500);
-  const absl::Time deadline =
-      must_fit ? responder.deadline() : std::min(responder.deadline(), absl::Now() + kForWarning);
-  asked->AskQuota(growth, deadline,
-                  [pool = growth.pool, must_fit, responder = std::move(responder),
-                   commit = std::move(commit)](v1::NodePoolPreview::Quota told) mutable {
-                    const absl::Status fits = CheckFits(pool, told);
-                    if (must_fit && !fits.ok()) return responder.Finish(fits);
-                    const bool known = !absl::IsUnavailable(fits);
-                    commit(std::move(responder),
-                           fits.ok() || !known ? "" : QuotaWarning(pool, told));
-                  });
 }
 
 }  // namespace muster::lifecycle

@@ -254,18 +254,10 @@ Handlers::Unary Handlers::ResizeNodePool(Context context, const v1::ResizeNodePo
 
 Handlers::Unary Handlers::UpdateNodePool(Context context, const v1::UpdateNodePoolRequest* request,
                                          v1::NodePool* response) {
+  // What comes of it is judged with it: the pool may be another by then.
   return WritePool(context, *request, response, [this](const auto& asked, Faults& faults) {
     auto command = kParseUpdate(asked, faults);
     command.type = TypeOfPool(command.name);
-    if (!faults.empty()) return command;
-    // As of the pool that there is; for that memory as it is will do.
-    lane_.Peek([&](const State& state, int64_t) {
-      const Pool* pool = state.table<Pool>().Find(command.name);
-      if (pool == nullptr) return;
-      const lifecycle::ApplyNodePool whole = WholeOf(*pool, command);
-      Validate(whole, faults);
-      if (!faults.empty()) ValidateIn(state, whole, faults);
-    });
     return command;
   });
 }

@@ -35,12 +35,20 @@ Pool NewPool(const ApplyNodePool& command, const Cluster& cluster, Spec spec, ab
   return pool;
 }
 
+// It is as is asked already: of whom the answer was lost and who repeats it, the etag is an old one by now.
+bool IsSo(const Pool& before, const ApplyNodePool& command) {
+  Spec spec = command.spec;
+  spec.target_nodes = command.target_nodes.value_or(-1);
+  return !before.deleting() && before.spec == spec;
+}
+
 absl::Status CheckIdentity(const State& state, const ApplyNodePool& command, const Pool* before) {
   if (before != nullptr && !command.uid.empty() && command.uid != before->uid) {
     return error::UidMismatch(command.name, command.uid);
   }
   const Pool* holder = command.uid.empty() ? nullptr : state.FindPoolByUid(command.uid);
   if (holder != nullptr && holder != before) return error::UidMismatch(command.name, command.uid);
+  if (before != nullptr && IsSo(*before, command)) return absl::OkStatus();
   return CheckEtag<Pool>(state, command.name, command.etag);
 }
 
@@ -146,6 +154,8 @@ StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNodePool& command
   if (before == nullptr) return muster::error::NotFound(command.name);
   const ApplyNodePool whole = WholeOf(*before, command);
   Faults faults;
+  if (!IsSo(*before, whole))
+    RETURN_IF_ERROR(CheckEtag<Pool>(staged.state(), command.name, command.etag));
   Validate(whole, faults);
   RETURN_IF_ERROR(faults.status());
   return Decide(staged, whole, now);

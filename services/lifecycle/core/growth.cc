@@ -12,7 +12,9 @@ namespace {
 
 // Nodes that leave are charged until they are gone.
 std::optional<Growth> GrowthOf(const State& state, Pool pool) {
-  if (pool.deleting()) return std::nullopt;
+  const Pool* before = state.table<Pool>().Find(pool.name);
+  const bool rises = before == nullptr || pool.spec.target_nodes > before->spec.target_nodes;
+  if (pool.deleting() || !rises) return std::nullopt;
   int64_t nodes = 0;
   state.ForEachNodeOf(pool.name, [&](const Versioned<Node>&) { ++nodes; });
   const int64_t charge = std::max(pool.spec.target_nodes, nodes);

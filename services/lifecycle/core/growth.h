@@ -15,7 +15,7 @@ struct Growth {
   int64_t charge = 0;
 };
 
-// nullopt: it takes no more than it is charged for already, or it will be refused anyway.
+// nullopt: its target does not rise, it is charged for as many already, or it will be refused anyway.
 std::optional<Growth> GrowthBy(const State& state, const ApplyNodePool& command);
 std::optional<Growth> GrowthBy(const State& state, const UpdateNodePool& command);
 std::optional<Growth> GrowthBy(const State& state, const ResizeNodePool& command);

@@ -42,7 +42,8 @@ TEST(Growth, OfAPoolThatIsOverQuotaIsAskedForAgain) {
   sim.limit = 2;
   sim.Create(5);
   ASSERT_TRUE(sim.Converge());
-  EXPECT_EQ(GrowthBy(sim.state(), To(4))->charge, 4);
+  EXPECT_FALSE(GrowthBy(sim.state(), To(4)).has_value()) << "it is fewer than before";
+  EXPECT_EQ(GrowthBy(sim.state(), To(6))->charge, 6);
 }
 
 }  // namespace

@@ -41,20 +41,24 @@ void SetDeleting(const Pool& pool, Status& status, absl::Time now) {
 void Summarize(const Pool& pool, Status& status, int64_t in_production, absl::Time now) {
   if (pool.deleting()) return SetDeleting(pool, status, now);
   // What time will not mend is told before what it will.
-  for (const bool stalls : {true, false}) {
-    for (const HealthyCondition& wish : kHealthyConditions) {
-      if (wish.stalls != stalls) continue;
-      const Condition* is = FindCondition(status.conditions, wish.type);
-      if (is == nullptr)
-        return SetWaiting(pool, status, reason::kNotObserved,
-                          absl::StrCat(wish.type, " is not known yet."), now);
-      if (is->reason == wish.reason) continue;
-      const bool unknown = is->status == "Unknown";  // who was away comes back
-      return Set(
-          pool, status,
-          {.status = unknown ? "Unknown" : "False", .reason = is->reason, .message = is->message},
-          stalls && !unknown ? Way::kStalled : Way::kReconciling, now);
-    }
+  for (const HealthyCondition& wish : kHealthyConditions) {
+    const Condition* is = FindCondition(status.conditions, wish.type);
+    const bool known = is != nullptr && is->status != "Unknown";
+    if (wish.stalls && known && is->reason != wish.reason)
+      return Set(pool, status, {.status = "False", .reason = is->reason, .message = is->message},
+                 Way::kStalled, now);
+  }
+  for (const HealthyCondition& wish : kHealthyConditions) {
+    const Condition* is = FindCondition(status.conditions, wish.type);
+    if (is == nullptr)
+      return SetWaiting(pool, status, reason::kNotObserved,
+                        absl::StrCat(wish.type, " is not known yet."), now);
+    if (is->reason == wish.reason) continue;
+    return Set(pool, status,
+               {.status = is->status == "Unknown" ? "Unknown" : "False",
+                .reason = is->reason,
+                .message = is->message},
+               Way::kReconciling, now);
   }
   // Without numbers: not every Node that comes is a change of its pool.
   if (in_production < pool.target_nodes())

@@ -18,6 +18,14 @@ bool Equal(const google::protobuf::Message& a, const google::protobuf::Message& 
   return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
 
+// The same, whenever each was read.
+template <class Message>
+bool SaysTheSame(Message a, Message b) {
+  a.clear_revision();
+  b.clear_revision();
+  return Equal(a, b);
+}
+
 // What of a machine the caller says.
 bool SameFacts(const capacity::v1::Machine& a, const capacity::v1::Machine& b) {
   const auto said = [](const capacity::v1::Machine& whole) {
@@ -46,13 +54,13 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Zon
   if (dry_run) {
     capacity::v1::Zone after = zone;
     if (before) after.set_region(before->region());
-    return Compared(before.has_value(), before && Equal(*before, after));
+    return Compared(before.has_value(), before && SaysTheSame(*before, after));
   }
   capacity::v1::UpdateZoneRequest request;
   *request.mutable_zone() = zone;
   ASSIGN_OR_RETURN(const auto after, connection.Call(connection.capacity,
                                                      &Connection::Capacity::UpdateZone, request));
-  return Compared(before.has_value(), before && Equal(*before, after));
+  return Compared(before.has_value(), before && SaysTheSame(*before, after));
 }
 
 absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::InstanceType& type,
@@ -60,13 +68,13 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const capacity::v1::Ins
   ASSIGN_OR_RETURN(
       const auto before,
       connection.Find(connection.capacity, &Connection::Capacity::GetInstanceType, type.name()));
-  if (dry_run) return Compared(before.has_value(), before && Equal(*before, type));
+  if (dry_run) return Compared(before.has_value(), before && SaysTheSame(*before, type));
   capacity::v1::UpdateInstanceTypeRequest request;
   *request.mutable_instance_type() = type;
   ASSIGN_OR_RETURN(
       const auto after,
       connection.Call(connection.capacity, &Connection::Capacity::UpdateInstanceType, request));
-  return Compared(before.has_value(), before && Equal(*before, after));
+  return Compared(before.has_value(), before && SaysTheSame(*before, after));
 }
 
 absl::Status Register(Connection& connection, absl::Span<const capacity::v1::Machine> machines) {
@@ -125,6 +133,9 @@ absl::StatusOr<Applied> ApplyOne(Connection& connection, const quota::v1::Quota&
   *request.mutable_quota() = quota;
   request.set_allow_missing(true);
   request.set_validate_only(dry_run);
+  // Who read it before knows of its overrides, and may have taken them away.
+  const std::string all = "*";
+  if (!quota.etag().empty()) *request.mutable_update_mask()->add_paths() = all;
   ASSIGN_OR_RETURN(const auto after,
                    connection.Call(connection.quota, &Connection::Quota::UpdateQuota, request));
   const auto said = [](const quota::v1::Quota& whole) {

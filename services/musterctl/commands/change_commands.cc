@@ -68,7 +68,7 @@ Command DeleteCommand() {
           "for that.\n"
           "Quotas, clusters, zones, instance types, retired machines and withdrawn releases go by "
           "KIND/NAME;\n"
-          "what is still used is refused with the reason.\n"
+          "what is still used is refused with the reason, but for quotas: nothing grows without.\n"
           "Deleting what is not there is an error unless --ignore-not-found. A quota's NAME is\n"
           "ZONE~INSTANCETYPE~CLASS. --timeout is how long to wait for a NodePool, as "
           "--wait-timeout.",
@@ -80,7 +80,8 @@ Command DeleteCommand() {
       .flags = {
           FileFlag(),
           RecursiveFlag(),
-          {.name = "all", .meaning = "All of the kind in the cluster."},
+          {.name = "all",
+           .meaning = "All NodePools of the cluster, or all quotas of the organization."},
           SelectorFlag(),
           DryRunFlag(),
           {.name = "wait",

@@ -96,6 +96,8 @@ TEST_F(CommandsTest, WrongUseIsToldAndExitsWithTwo) {
       {{"apply", "-f", "-", "--dry-run=client"}, "--dry-run: is server or none, not \"client\""},
       {{"delete", "np", "a", "--all"}, "either NAME, or --all or --selector"},
       {{"delete", "zones", "--all"}, "--all and --selector are of NodePools and quotas"},
+      {{"delete", "np,quotas", "--all"}, "are of all of the organization"},
+      {{"delete", "quotas", "--all", "-n", "test"}, "are of all of the organization"},
       {{"wait", "np", "a", "--for=jsonpath={.a"}, "--for: jsonpath \"{.a\": } is missing"},
       {{"wait", "node", "a/g1"}, "--for=healthy and --for=deleted are of nodepools"},
       {{"events", "--types=Bad"}, "--types: Normal or Warning"},

@@ -50,6 +50,11 @@ absl::StatusOr<std::vector<ResourceId>> OfSelection(Session& session) {
   for (const Kind kind : asked.kinds) {
     if (kind != Kind::kNodePool && kind != Kind::kQuota)
       return WrongUse("delete: --all and --selector are of NodePools and quotas");
+    // Quotas are the organization's: who means a cluster does not mean them.
+    if (kind == Kind::kQuota && (asked.kinds.size() > 1 || line.given.contains("cluster")))
+      return WrongUse(
+          "delete quotas --all: are of all of the organization; say it without others "
+          "and without --cluster");
     ASSIGN_OR_RETURN(const Selection selection, Selection::Read(line, {kind}));
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.List(kind, ""));
     selection.Filter(items);

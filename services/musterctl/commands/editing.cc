@@ -1,8 +1,13 @@
 #include "services/musterctl/commands/editing.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
+
 #include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -30,6 +35,34 @@ void SetEtag(const std::string& etag, Resource& resource) {
         if constexpr (requires { message.set_etag(etag); }) message.set_etag(etag);
       },
       resource);
+}
+
+// Whether the server sent what this program does not know.
+bool HasUnknownFields(const google::protobuf::Message& message) {
+  const google::protobuf::Reflection& in = *message.GetReflection();
+  if (!in.GetUnknownFields(message).empty()) return true;
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  in.ListFields(message, &fields);
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->message_type() == nullptr) continue;
+    if (!field->is_repeated() && HasUnknownFields(in.GetMessage(message, field))) return true;
+    for (int i = 0; field->is_repeated() && i < in.FieldSize(message, field); ++i)
+      if (HasUnknownFields(in.GetRepeatedMessage(message, field, i))) return true;
+  }
+  return false;
+}
+
+// All of it is sent back: what is not known here would be lost.
+absl::Status CheckKnown(const Item& item) {
+  const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item);
+  const bool unknown = pool != nullptr
+                           ? HasUnknownFields(pool->spec())
+                           : std::visit([](const auto& it) { return HasUnknownFields(it); }, item);
+  if (!unknown) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(KindWord(KindOf(item)), " ", IdOf(item),
+                   " has fields that this musterctl does not know and would clear; take one as new "
+                   "as the server."));
 }
 
 }  // namespace
@@ -84,6 +117,7 @@ absl::StatusOr<Manifest> ReadChanged(const nlohmann::json& changed, const Item& 
 }
 
 absl::StatusOr<Applied> SendChanged(Session& session, Manifest manifest, const Item& item) {
+  RETURN_IF_ERROR(CheckKnown(item));
   const bool dry_run = session.line.Has("dry-run");
   std::string etag = EtagOf(item);
   const nlohmann::json read = OwnersPart(item);
@@ -92,6 +126,10 @@ absl::StatusOr<Applied> SendChanged(Session& session, Manifest manifest, const I
     absl::StatusOr<Applied> applied = session.api.Apply(manifest.resource, dry_run);
     if (!absl::IsAborted(applied.status()) || tries == kTries) return applied;
     ASSIGN_OR_RETURN(const Item now, session.api.Get(KindOf(item), NameOf(item)));
+    // The first answer may have been lost.
+    const std::optional<Item> sent = ItemOf(manifest.resource);
+    if (sent && OwnersPart(now)["spec"] == OwnersPart(*sent)["spec"])
+      return Applied{.outcome = Outcome::kConfigured};
     if (OwnersPart(now) != read) return applied;
     etag = EtagOf(now);
   }

@@ -174,6 +174,10 @@ int Run(absl::Span<const std::string> args, World& shown) {
   }
   const absl::Status status = Execute(*command, *line, world);
   world.out.flush();
+  if (status.ok() && world.out.fail()) {
+    world.err << RenderError(absl::DataLossError("the output could not be written"));
+    return kFailed;
+  }
   if (status.ok()) return kDone;
   if (status.GetPayload(kSaidUrl)) return kFailed;
   world.err << RenderError(status);

@@ -62,6 +62,9 @@ void Board::TakeOne(const capacity::v1::WatchCapacityResponse& message) {
     return Show("type", id, TypeDocument(message.instance_type()), Source::kCapacity);
   if (message.type() != WATCH_EVENT_TYPE_DELETED) return;
   if (absl::StartsWith(message.key(), kClaims)) return Show("claim", id, "", Source::kCapacity);
+  if (absl::StartsWith(message.key(), "zones/")) return Show("zone", id, "", Source::kCapacity);
+  if (absl::StartsWith(message.key(), "instanceTypes/"))
+    return Show("type", id, "", Source::kCapacity);
   const auto cell = cell_by_machine_.find(id);
   if (absl::StartsWith(message.key(), kMachines) && cell != cell_by_machine_.end())
     ForgetMachine(cell->second);
