@@ -174,8 +174,8 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
       return AnswerPreview(lane_, std::move(responder), asked, options, MustFit(request),
                            std::move(command), response);
     }
-    const auto commit = [writer = writer_, options, response, command = std::move(command)](
-                            rpc::Responder waiting, std::string warning) {
+    const auto commit = [writer = writer_, options, response, command](rpc::Responder waiting,
+                                                                       std::string warning) {
       const auto decide = [command](StagedState<State>& staged, absl::Time now) {
         return Decide(staged, command, now);
       };

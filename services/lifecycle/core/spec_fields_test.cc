@@ -117,6 +117,8 @@ TEST(UpdateNodePool, IsJudgedAsTheWholeThatComesOfIt) {
   EXPECT_EQ(ReasonOf(sim.Run(command).status()), "INVALID_FIELD") << "it cannot be changed";
   command.paths = {"spec.description"};
   command.etag = "other";
+  EXPECT_TRUE(sim.Run(command).ok()) << "it is so already";
+  command.values.description = "new";
   EXPECT_EQ(ReasonOf(sim.Run(command).status()), "ETAG_MISMATCH");
   sim.Delete();
   command.etag.clear();
