@@ -22,12 +22,12 @@ TEST_F(ConfigurationServiceTest, PublishingIsIdempotent) {
   clock_.Advance(absl::Hours(1));
   const auto again = Publish(kDriver);
   ASSERT_THAT(again, IsOk());
-  EXPECT_THAT(*again, EqualsProto(*first));
+  EXPECT_THAT(Unrevised(*again), EqualsProto(Unrevised(*first)));
   v1::GetReleaseRequest get;
   get.set_name(kDriver);
   const auto got = Call(&Stub::GetRelease, get);
   ASSERT_THAT(got, IsOk());
-  EXPECT_THAT(*got, EqualsProto(*first));
+  EXPECT_THAT(Unrevised(*got), EqualsProto(Unrevised(*first)));
   EXPECT_EQ(service_->lane().revision(), 1);
 }
 
@@ -40,7 +40,7 @@ TEST_F(ConfigurationServiceTest, SaysWhatNodesBoot) {
   EXPECT_EQ(pool->revisions(0).node_profile(), pool->active());
   const auto got = GetPool("p");
   ASSERT_THAT(got, IsOk());
-  EXPECT_THAT(*got, EqualsProto(*pool));
+  EXPECT_THAT(Unrevised(*got), EqualsProto(Unrevised(*pool)));
 
   v1::GetNodeProfileRequest get;
   get.set_name(absl::StrCat("nodeProfiles/", pool->active()));
@@ -52,7 +52,7 @@ TEST_F(ConfigurationServiceTest, SaysWhatNodesBoot) {
   expected.set_release_train("stable");
   expected.set_gpu_driver("570.86.15");
   expected.set_kubernetes("1.33");
-  EXPECT_THAT(*profile, EqualsProto(expected));
+  EXPECT_THAT(Unrevised(*profile), EqualsProto(expected));
 }
 
 TEST_F(ConfigurationServiceTest, AReleaseComesToThePoolsThatFollow) {

@@ -111,7 +111,7 @@ TEST_F(ConfigurationOrdersTest, WaitsForDeliveryAcrossARestart) {
   Start();
   const auto again = GetPool("p");
   ASSERT_THAT(again, IsOk());
-  EXPECT_THAT(*again, EqualsProto(*pool));
+  EXPECT_THAT(Unrevised(*again), EqualsProto(Unrevised(*pool)));
   ASSERT_THAT(Sync(Pool(1)), IsOk());
   EXPECT_EQ(GetPool("p")->active(), old_);
   ASSERT_THAT(Sync(Pool(0)), IsOk());
@@ -236,7 +236,7 @@ TEST_F(ConfigurationOrdersTest, WithdrawnAndPublishedAgain) {
   clock_.Advance(absl::Hours(1));
   const auto again = Withdraw(kNewer);
   ASSERT_THAT(again, IsOk());
-  EXPECT_THAT(*again, EqualsProto(*withdrawn));
+  EXPECT_THAT(Unrevised(*again), EqualsProto(Unrevised(*withdrawn)));
   const auto published = Publish(kNewer);
   ASSERT_THAT(published, IsOk());
   EXPECT_FALSE(published->has_withdraw_time());

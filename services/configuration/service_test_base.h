@@ -24,6 +24,13 @@ using ::testing::AllOf;
 using Stub = v1::ConfigurationService::Stub;
 
 // See ServiceTest.
+// Without the revision, which is the answer's.
+template <class Message>
+Message Unrevised(Message message) {
+  message.clear_revision();
+  return message;
+}
+
 class ConfigurationServiceTest
     : public testing::ServiceTest<ConfigurationService, v1::ConfigurationService> {
  protected:

@@ -78,6 +78,8 @@ Call<State> Ask(absl::Duration patience, Stub& stub,
                 Response* told = nullptr) {
   const auto render = [strip, loosen](Response response) {
     strip(response);
+    // Which it shows is the batch's, not the decision's.
+    if constexpr (requires { response.clear_revision(); }) response.clear_revision();
     Answer answer{response.SerializeAsString()};
     loosen(response);
     answer.loose = response.SerializeAsString();

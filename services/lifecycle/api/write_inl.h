@@ -135,8 +135,7 @@ template <class GrowthOf, class Commit>
 void CommitIfItFits(Lane& lane, GrowthOf growth_of, std::shared_ptr<Advisor> asked,
                     rpc::Responder responder, Commit commit) {
   const absl::Time deadline = responder.deadline();
-  const auto ask = [asked = std::move(asked), commit = std::move(commit)](Growth growth,
-                                                                          rpc::Responder waiting) {
+  const auto ask = [asked = std::move(asked), commit](Growth growth, rpc::Responder waiting) {
     if (asked == nullptr) return waiting.Finish(CheckFits(growth.pool, {}));
     const absl::Time until = waiting.deadline();
     asked->AskQuota(growth, until,
