@@ -89,7 +89,6 @@ TEST(Filter, TextsMayHaveAStarAtTheirEnds) {
 TEST(Filter, MapsAreAskedByKeyAndConditionsByType) {
   EXPECT_TRUE(Keeps("spec.node_labels.team = ml"));
   EXPECT_TRUE(Keeps("spec.node_labels.\"example.com/tier\" = \"gold \\\"1\\\"\""));
-  EXPECT_TRUE(Keeps("spec.\"node_labels\".\"team\" = ml"));
   EXPECT_FALSE(Keeps("spec.node_labels.other = ml"));
   EXPECT_TRUE(Keeps("status.conditions.Ready != True"));
   EXPECT_TRUE(Keeps("status.conditions.Quota.reason = Under"));

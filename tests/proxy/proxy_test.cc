@@ -102,7 +102,7 @@ TEST_F(ProxyTest, AWatchIsAStreamThatShowsChangesAsTheyCome) {
 }
 
 TEST_F(ProxyTest, AnErrorComesWithAllItsDetails) {
-  const Finished run = Ctl({"get", "nodepool", "nosuch"});
+  const Finished run = Ctl({"get", "zone", "nosuch"});
   EXPECT_NE(run.exit_code, 0);
   EXPECT_THAT(run.output, HasSubstr("nosuch"));
 

@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<ResourceId>> OfSelection(Session& session) {
   ASSIGN_OR_RETURN(const Asked asked, ReadAsked("delete", line.arguments));
   if (!asked.named.empty()) return WrongUse("delete: either NAME, or --all or --selector");
   std::vector<ResourceId> ids;
-  for (const Kind kind : asked.kinds) {
+  for (const Kind kind : asked.kinds) {  // before anything is asked
     if (kind != Kind::kNodePool && kind != Kind::kQuota)
       return WrongUse("delete: --all and --selector are of NodePools and quotas");
     // Quotas are the organization's: who means a cluster does not mean them.
@@ -55,6 +55,8 @@ absl::StatusOr<std::vector<ResourceId>> OfSelection(Session& session) {
       return WrongUse(
           "delete quotas --all: are of all of the organization; say it without others "
           "and without --cluster");
+  }
+  for (const Kind kind : asked.kinds) {
     ASSIGN_OR_RETURN(const Selection selection, Selection::Read(line, {kind}));
     ASSIGN_OR_RETURN(std::vector<Item> items, session.api.List(kind, ""));
     selection.Filter(items);
