@@ -102,9 +102,9 @@ TEST_F(ProxyTest, AWatchIsAStreamThatShowsChangesAsTheyCome) {
 }
 
 TEST_F(ProxyTest, AnErrorComesWithAllItsDetails) {
-  const Finished run = Ctl({"get", "zone", "nosuch"});
+  const Finished run = Ctl({"get", "zone", "NOSUCH-1A"});
   EXPECT_NE(run.exit_code, 0);
-  EXPECT_THAT(run.output, HasSubstr("nosuch"));
+  EXPECT_THAT(run.output, HasSubstr("NOSUCH-1A"));
 
   const std::string name = "organizations/acme/quotas/RNO2A~nosuch~default";
   const absl::Status missing = AskQuota(name);

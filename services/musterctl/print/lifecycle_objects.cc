@@ -227,10 +227,11 @@ void PutTroubles(json& status, const lifecycle::v1::Node& node) {
 }  // namespace
 
 json Object(const lifecycle::v1::NodePool& pool, const std::string& id) {
-  json metadata = {{"generation", pool.generation()},
-                   {"name", id},
-                   {"resourceVersion", pool.etag()},
-                   {"uid", pool.uid()}};
+  json metadata = {
+      {"generation", pool.generation()},
+      {"name", id},
+      {"resourceVersion", pool.revision() == 0 ? pool.etag() : absl::StrCat(pool.revision())},
+      {"uid", pool.uid()}};
   PutTime(metadata, "creationTimestamp", pool.create_time());
   PutTime(metadata, "deletionTimestamp", pool.delete_time());
   return {{"apiVersion", "compute.coreweave.com/v1alpha1"},
