@@ -114,6 +114,23 @@ const Requests& Trials() {
       {"QuotaService.CreateQuota",
        {"parent: 'organizations/acme' quota_id: 'RNO2A~gd-8xl40-i128~spot' quota { limit: 3 }"}},
       {"QuotaService.UpdateQuota", {"quota { name: '$QUOTA' limit: 77 }"}},
+      {"QuotaService.DeleteQuota", {"name: '$QUOTA'"}},
+      {"CapacityService.UpdateZone", {"zone { name: 'zones/RNO9A' access: ACCESS_GENERAL }"}},
+      {"CapacityService.DeleteZone", {"name: 'zones/RNO9A' allow_missing: true"}},
+      {"CapacityService.UpdateInstanceType",
+       {"instance_type { name: 'instanceTypes/spare' vcpus: 8 memory_kib: 1000000 "
+        "architecture: 'amd64' max_pods: 110 }"}},
+      {"CapacityService.DeleteInstanceType", {"name: 'instanceTypes/spare' allow_missing: true"}},
+      {"CapacityService.BatchRegisterMachines",
+       {"machines { name: 'machines/spare' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' }"}},
+      {"CapacityService.SetMachineState", {"name: 'machines/$FREE' state: STATE_IN_REPAIR"}},
+      {"CapacityService.DeleteMachine", {"name: 'machines/spare' allow_missing: true"}},
+      {"ConfigurationService.DeleteRelease",
+       {"name: 'channels/stable/components/kubernetes/releases/1.99' allow_missing: true"}},
+      {"LifecycleService.DeleteCluster",
+       {"name: 'organizations/acme/clusters/spare' allow_missing: true"}},
+      {"LifecycleService.UpdateNodePool",
+       {"node_pool { name: '$POOL' spec { description: 'tried' } }"}},
       {"ConfigurationService.PublishRelease",
        {"release { name: 'channels/stable/components/kubernetes/releases/1.99' }"}},
       {"ConfigurationService.WithdrawRelease",
@@ -156,12 +173,9 @@ const Requests& Trials() {
 // Mutations that cannot be tried.
 const std::set<std::string>& Mutations() {
   static const auto& mutations = *new std::set<std::string>{
-      "QuotaService.DeleteQuota",           "QuotaService.SyncHolding",
-      "QuotaService.BatchSyncHoldings",     "CapacityService.UpdateZone",
-      "CapacityService.UpdateInstanceType", "CapacityService.BatchRegisterMachines",
-      "CapacityService.SetMachineState",    "CapacityService.SyncClaim",
-      "CapacityService.BatchSyncClaims",    "DebugService.SetLogLevel",
-      "LifecycleService.ReportNodes",
+      "QuotaService.SyncHolding",  "QuotaService.BatchSyncHoldings",
+      "CapacityService.SyncClaim", "CapacityService.BatchSyncClaims",
+      "DebugService.SetLogLevel",  "LifecycleService.ReportNodes",
   };
   return mutations;
 }
@@ -182,6 +196,9 @@ const std::map<std::string, std::string>& Declarative() {
       {"LifecycleService.ApplyNodePool",
        "says what the whole spec is to be; an older one is refused by `object_generation` or "
        "`etag`, the same one changes nothing"},
+      {"LifecycleService.UpdateNodePool",
+       "says what fields are to be; an older one is refused by `etag`, the same one changes "
+       "nothing"},
       {"LifecycleService.ReportNodes",
        "says what is seen; what does not fit the Node's state is refused"},
   };
