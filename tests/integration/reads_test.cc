@@ -123,7 +123,7 @@ const Requests& Trials() {
       {"CapacityService.DeleteInstanceType", {"name: 'instanceTypes/spare' allow_missing: true"}},
       {"CapacityService.BatchRegisterMachines",
        {"machines { name: 'machines/spare' zone: 'RNO2A' instance_type: 'gd-8xa100-i128' }"}},
-      {"CapacityService.SetMachineState", {"name: 'machines/$FREE' state: STATE_IN_REPAIR"}},
+      {"CapacityService.SetMachineState", {"name: 'machines/$MACHINE' state: STATE_IN_REPAIR"}},
       {"CapacityService.DeleteMachine", {"name: 'machines/spare' allow_missing: true"}},
       {"ConfigurationService.DeleteRelease",
        {"name: 'channels/stable/components/kubernetes/releases/1.99' allow_missing: true"}},
