@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "services/common/fnv.h"
 
 namespace muster::fleetsim {
 namespace {
@@ -40,12 +41,6 @@ uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
-}
-
-uint64_t HashOf(absl::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
 }
 
 absl::Time ToTime(const google::protobuf::Timestamp& time, absl::Time otherwise) {
@@ -167,7 +162,7 @@ void Behaviour::See(Life& life, NodeView view, absl::Time now) {
 }
 
 double Behaviour::Draw(const Life& life, uint64_t purpose, uint64_t count) const {
-  const uint64_t machine = Mix(options_.seed) ^ HashOf(life.machine);
+  const uint64_t machine = Mix(options_.seed) ^ Fnv1a(life.machine);
   const uint64_t bits = Mix(Mix(Mix(machine) ^ life.attempt) ^ (purpose << 32) ^ count);
   return static_cast<double>(bits >> 11) * 0x1.0p-53;
 }
@@ -256,7 +251,7 @@ Behaviour::Step Behaviour::NextStaging(const Life& life) const {
       life.seen_time + Around(options_.ready_time, Draw(life, kReadiness, life.reboots));
   if (view.staging_failed) return {Action::kStage, at};
   if (view.booted_profile == view.profile || life.staged ||
-      Draw(life, kStagingFailure, HashOf(view.profile)) >= options_.staging_failure_rate)
+      Draw(life, kStagingFailure, Fnv1a(view.profile)) >= options_.staging_failure_rate)
     return Nothing();
   return {Action::kFailStaging, at};
 }

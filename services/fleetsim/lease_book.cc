@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "services/common/backoff.h"
+#include "services/common/fnv.h"
 
 namespace muster::fleetsim {
 namespace {
 
 // The Node's place in an interval: 0 to 1, evenly over all of them. The same in every process.
 double PlaceOf(const std::string& node) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : node) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  uint64_t hash = Fnv1a(node);
   hash = (hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15u;
   return static_cast<double>(hash >> 11) * 0x1.0p-53;
 }

@@ -9,18 +9,13 @@
 
 #include "absl/strings/escaping.h"
 #include "services/common/error.h"
+#include "services/common/fnv.h"
 #include "services/rpc/limits.h"
 
 namespace muster::rpc {
 namespace {
 
 constexpr size_t kChecksumBytes = 8;
-
-// FNV-1a: the same in every replica and release, which absl::Hash is not.
-uint64_t Hash(absl::string_view bytes, uint64_t hash = 0xcbf29ce484222325) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
 
 std::string Checksum(const google::protobuf::Message& request, absl::string_view key) {
   const std::unique_ptr<google::protobuf::Message> rest(request.New());
@@ -37,7 +32,7 @@ std::string Checksum(const google::protobuf::Message& request, absl::string_view
     coded.SetSerializationDeterministic(true);
     rest->SerializeToCodedStream(&coded);
   }
-  uint64_t hash = Hash(key, Hash(bytes));
+  uint64_t hash = Fnv1a(key, Fnv1a(bytes));
   std::string checksum(kChecksumBytes, '\0');
   for (char& c : checksum) {
     c = static_cast<char>(hash & 0xff);

@@ -4,22 +4,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "services/common/fnv.h"
 
 namespace muster::lifecycle {
 namespace {
 
-// 64-bit FNV-1a over values of which each says how long it is.
+// Over values of which each says how long it is.
 class Hash {
  public:
   Hash& Add(int64_t number) {
-    for (int shift = 0; shift < 64; shift += 8)
-      AddByte(static_cast<uint8_t>(static_cast<uint64_t>(number) >> shift));
-    return *this;
+    char bytes[8];
+    for (int i = 0; i < 8; ++i)
+      bytes[i] = static_cast<char>(static_cast<uint64_t>(number) >> (8 * i));
+    return AddBytes({bytes, sizeof(bytes)});
   }
   Hash& Add(absl::string_view text) {
     Add(static_cast<int64_t>(text.size()));
-    for (const char c : text) AddByte(static_cast<uint8_t>(c));
-    return *this;
+    return AddBytes(text);
   }
   Hash& Add(absl::Time time) { return Add(absl::ToUnixNanos(time)); }
   Hash& Add(const StringMap& map) {
@@ -30,8 +31,11 @@ class Hash {
   std::string Text() const { return absl::StrCat(absl::Hex(value_, absl::kZeroPad16)); }
 
  private:
-  void AddByte(uint8_t byte) { value_ = (value_ ^ byte) * 0x100000001b3; }
-  uint64_t value_ = 0xcbf29ce484222325;
+  Hash& AddBytes(absl::string_view bytes) {
+    value_ = Fnv1a(bytes, value_);
+    return *this;
+  }
+  uint64_t value_ = Fnv1a("");
 };
 
 void AddPlacement(Hash& hash, const Spec& spec) {

@@ -2,14 +2,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "services/common/fnv.h"
 
 namespace muster::musterctl {
 namespace {
 
 // FNV-1a with a final mix: the ids must never change, so the hash is ours.
 uint64_t Hash(absl::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  uint64_t hash = Fnv1a(text);
   hash ^= hash >> 31;
   hash *= 0x9e3779b97f4a7c15u;
   return hash ^ (hash >> 29);
