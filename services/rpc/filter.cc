@@ -35,6 +35,11 @@ using Op = Node::Op;
 constexpr size_t kMaxFilterBytes = 1024;
 constexpr int kMaxDepth = 32;
 
+// Enums are told by their names, and compared as they are.
+bool IsText(const Node& node) {
+  return node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING;
+}
+
 struct Token {
   enum class Kind { kWord, kText, kOp, kOpen, kClose, kEnd };
   Kind kind = Kind::kEnd;
@@ -247,8 +252,7 @@ class Parser {
 
   // What the value is compared as.
   static absl::Status Type(Node& node, const Token& value) {
-    const bool is_text =
-        node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_STRING;
+    const bool is_text = IsText(node);
     const bool is_enum =
         node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_ENUM;
     const bool orders = node.op != Op::kHas && node.op != Op::kEqual && node.op != Op::kNotEqual;
@@ -284,22 +288,14 @@ bool MatchesText(absl::string_view text, absl::string_view pattern) {
 }
 
 bool Equal(const FieldValue& is, const Node& node) {
-  if (const auto* text = std::get_if<std::string>(&is)) {
-    const bool is_enum =
-        node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_ENUM;
-    return is_enum ? is == node.value : MatchesText(*text, node.text);
-  }
-  return is == node.value;
+  return IsText(node) ? MatchesText(std::get<std::string>(is), node.text) : is == node.value;
 }
 
 bool Has(const google::protobuf::Message& resource, const Node& node) {
   if (node.text == "*") return node.path.IsSet(resource);
   if (node.path.is_many()) return node.path.Has(resource, node.text);
   const FieldValue is = node.path.Get(resource);
-  const auto* text = std::get_if<std::string>(&is);
-  const bool is_enum =
-      node.path.field().cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_ENUM;
-  return text != nullptr && !is_enum ? absl::StrContains(*text, node.text) : is == node.value;
+  return IsText(node) ? absl::StrContains(std::get<std::string>(is), node.text) : is == node.value;
 }
 
 bool Holds(const google::protobuf::Message& resource, const Node& node) {

@@ -3,16 +3,11 @@
 #include "absl/strings/str_cat.h"
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
-#include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/text.h"
+#include "services/lifecycle/peers/wire/peer_wire.h"
 
 namespace muster::lifecycle {
 namespace {
-
-std::string QuotaOf(const Pool& pool) {
-  return absl::StrCat("organizations/", OrganizationOf(pool.name), "/quotas/", pool.zone, "~",
-                      pool.spec.instance_type, "~", pool.spec.spot() ? "spot" : "default");
-}
 
 std::string NumbersOf(const v1::NodePoolPreview::Quota& told) {
   return absl::StrCat("limit ", told.limit(), ", held ", told.held(), ", ",
@@ -21,7 +16,7 @@ std::string NumbersOf(const v1::NodePoolPreview::Quota& told) {
 
 absl::Status Exhausted(const Pool& pool, const v1::NodePoolPreview::Quota& told,
                        absl::string_view reason, absl::string_view why) {
-  const std::string quota = QuotaOf(pool);
+  const std::string quota = QuotaNameOf(pool);
   return muster::error::Make(absl::StatusCode::kResourceExhausted,
                              absl::StrCat(quota, " ", why, ": ", NumbersOf(told), "."),
                              {.reason = std::string(reason),
@@ -46,9 +41,10 @@ absl::Status CheckFits(const Pool& pool, const v1::NodePoolPreview::Quota& told)
 std::string QuotaWarning(const Pool& pool, const v1::NodePoolPreview::Quota& told) {
   if (told.reason() == reason::kUnder) return "";
   if (told.reason() != reason::kOver && told.reason() != reason::kNotSet)
-    return absl::StrCat("Whether ", QuotaOf(pool), " covers it is not known: quota did not say.");
+    return absl::StrCat("Whether ", QuotaNameOf(pool),
+                        " covers it is not known: quota did not say.");
   const bool is_set = told.reason() != reason::kNotSet;
-  return absl::StrCat(QuotaOf(pool), is_set ? " does not cover it" : " is not set", " (",
+  return absl::StrCat(QuotaNameOf(pool), is_set ? " does not cover it" : " is not set", " (",
                       NumbersOf(told), "): no further Node is granted until it does.");
 }
 

@@ -129,14 +129,18 @@ ConfigurationOrder OrderOf(const fv1::ConfigurationOrder& in) {
 
 std::string ClassOf(const Pool& pool) { return pool.spec.spot() ? "spot" : "default"; }
 
+std::string QuotaNameOf(const Pool& pool) {
+  return absl::StrCat("organizations/", OrganizationOf(pool.name), "/quotas/", pool.zone, "~",
+                      pool.spec.instance_type, "~", ClassOf(pool));
+}
+
 type::v1::ComputeClass ComputeClassOf(const Pool& pool) {
   return pool.spec.spot() ? type::v1::COMPUTE_CLASS_SPOT : type::v1::COMPUTE_CLASS_DEFAULT;
 }
 
 qv1::HoldingRequest RequestOf(const Pool& pool, const HoldingAsk& ask) {
   qv1::HoldingRequest out;
-  out.set_name(absl::StrCat("organizations/", OrganizationOf(pool.name), "/quotas/", pool.zone, "~",
-                            pool.spec.instance_type, "~", ClassOf(pool), "/holdings/", pool.uid));
+  out.set_name(absl::StrCat(QuotaNameOf(pool), "/holdings/", pool.uid));
   out.set_nodes(ask.nodes);
   out.set_generation(ask.generation);
   out.set_pool(pool.name);

@@ -46,5 +46,7 @@ size_t PrintOf(const configuration::v1::PoolConfiguration& configuration);
 // `default` or `spot`.
 std::string ClassOf(const Pool& pool);
 type::v1::ComputeClass ComputeClassOf(const Pool& pool);
+// Of the Quota that the pool is charged on.
+std::string QuotaNameOf(const Pool& pool);
 
 }  // namespace muster::lifecycle
