@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -21,6 +20,12 @@ using ::testing::Not;
 constexpr char kPoolWaitsForStandby[] =
     "SELECT 1 FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE wait_event = 'SyncRep'"
     " AND relation = 'lifecycle.node_pool'::regclass AND mode = 'RowExclusiveLock'";
+
+constexpr char kLetOthersGo[] =
+    "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND NOT "
+    "EXISTS"
+    " (SELECT 1 FROM pg_locks WHERE pg_locks.pid = pg_stat_activity.pid"
+    " AND relation = 'lifecycle.node_pool'::regclass AND mode = 'RowExclusiveLock')";
 
 class DatabaseFaults : public ServerFaults {
  protected:
@@ -125,13 +130,12 @@ TEST_F(DatabaseFaults, LocksThatComeAndGo) {
   Start(Fast());
   const TempFolder folder;
   int limit = 24;
-  std::atomic<bool> ends = false;
-  std::thread batch;
+  std::jthread batch;
   Run({.name = "somebody's batch takes the lock of quota's journal for 1.5 s again and again",
        .inject =
            [&] {
-             batch = std::thread([&] {
-               while (!ends) {
+             batch = std::jthread([&](const std::stop_token& stop) {
+               while (!stop.stop_requested()) {
                  muster_->database().Execute(
                      "BEGIN; SELECT * FROM quota.journal_head FOR UPDATE; SELECT pg_sleep(1.5); "
                      "COMMIT");
@@ -140,7 +144,7 @@ TEST_F(DatabaseFaults, LocksThatComeAndGo) {
            },
        .mend =
            [&] {
-             ends = true;
+             batch.request_stop();
              batch.join();
            },
        .meanwhile =
@@ -158,16 +162,22 @@ TEST_F(DatabaseFaults, LocksThatComeAndGo) {
 
 TEST_F(DatabaseFaults, ACommitThatNobodyAnswersFor) {
   Start(OwnDatabase());
-  std::thread caller;
+  std::jthread caller;
   Run({.name = "the standby that COMMIT waits for is away, then PostgreSQL crashes",
        .inject =
            [&] {
              const TestDatabase& database = muster_->database();
              database.Execute("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
              database.Execute("SELECT pg_reload_conf()");
-             caller = std::thread([&] { (void)muster_->Resize(4); });
-             Until([&] { return !database.Query(kPoolWaitsForStandby).empty(); },
-                   "a COMMIT that waits");
+             caller = std::jthread([&] { (void)muster_->Resize(4); });
+             Until(
+                 [&] {
+                   if (!database.Query(kPoolWaitsForStandby).empty()) return true;
+                   // Another that came first, the lease's, must not keep it from being sent.
+                   database.Execute(kLetOthersGo);
+                   return false;
+                 },
+                 "a COMMIT that waits");
              // For when it is back.
              database.Execute("ALTER SYSTEM RESET synchronous_standby_names");
              muster_->cluster().Stop(PostgresCluster::StopMode::kImmediate);
