@@ -119,6 +119,10 @@ NodeReport::Observation ObservationOf(Action action) {
 
 }  // namespace
 
+std::string BootIdOf(absl::Time create_time, absl::Time phase_time) {
+  return absl::StrCat(absl::ToUnixMicros(create_time), "-", absl::ToUnixMicros(phase_time));
+}
+
 NodeView Behaviour::ViewOf(const Node& node) {
   const NodeDesired& desired = node.desired();
   const lifecycle::v1::NodeObserved& observed = node.observed();
@@ -129,8 +133,11 @@ NodeView Behaviour::ViewOf(const Node& node) {
           .state_time = ToTime(node.state_time(), absl::InfinitePast()),
           .create_time = ToTime(node.create_time(), absl::InfinitePast()),
           .phase = desired.phase(),
+          .phase_time = ToTime(desired.phase_time(), absl::InfinitePast()),
           .profile = desired.node_profile(),
           .booted_profile = observed.node_profile(),
+          .boot_id = observed.boot_id(),
+          .back = observed.has_boot_time() && observed.node_profile() == desired.node_profile(),
           .cordoned = desired.cordoned(),
           .drain = desired.drain(),
           .force_drain = desired.force_drain(),
@@ -207,8 +214,7 @@ Behaviour::Step Behaviour::NextBoot(const Life& life) const {
       life.seen_time + Around(options_.ready_time, Draw(life, kReadiness, life.reboots));
   if (view.state == Node::STATE_REGISTERED)
     return {Action::kReady, since + (ready - life.seen_time)};
-  if (view.state == Node::STATE_RECONFIGURING && view.booted_profile == view.profile)
-    return {Action::kReady, ready};
+  if (view.state == Node::STATE_RECONFIGURING && view.back) return {Action::kReady, ready};
   return {Action::kFinishBoot, since + Around(options_.boot_time, Draw(life, kBoot, life.reboots))};
 }
 
@@ -366,6 +372,8 @@ std::vector<NodeReport> Behaviour::Reports(absl::string_view name, const Life& l
     report.set_message("no answer from the machine after it was switched on (simulated)");
   } else if (action == Action::kStartBoot || action == Action::kFinishBoot) {
     report.set_node_profile(life.view.profile);
+    if (action == Action::kFinishBoot)
+      report.set_boot_id(BootIdOf(life.view.create_time, life.view.phase_time));
   } else if (action == Action::kStartWork) {
     const Work work = WorkOf(life);
     report.add_active_pods(absl::StrCat("work-", life.machine, "-", work.number));

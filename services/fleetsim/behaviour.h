@@ -77,8 +77,11 @@ struct NodeView {
   absl::Time state_time = absl::InfinitePast();
   absl::Time create_time = absl::InfinitePast();
   lifecycle::v1::NodeDesired::Phase phase = {};
+  absl::Time phase_time = absl::InfinitePast();
   std::string profile = {};  // wanted
   std::string booted_profile = {};
+  std::string boot_id = {};  // as it was told
+  bool back = false;         // of one that is to reboot: it was told to be up again
   bool cordoned = false;
   bool drain = false;
   bool force_drain = false;
@@ -93,6 +96,9 @@ struct NodeView {
   bool kubelet_silent = false;   // so it is said, and why is not
   bool operator==(const NodeView&) const = default;
 };
+
+// Which boot the Node runs once it is up: another for each that was ordered, the same after a restart of ours.
+std::string BootIdOf(absl::Time create_time, absl::Time phase_time);
 
 // A machine while it is a Node, as far as an agent remembers it.
 struct Life {

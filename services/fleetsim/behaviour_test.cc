@@ -66,6 +66,21 @@ TEST(BehaviourTest, RebootsANodeIntoItsNewProfile) {
   EXPECT_EQ(world.node().observed().node_profile(), kNew);
 }
 
+// One that goes on with what it runs is rebooted all the same: another boot tells so.
+TEST(BehaviourTest, RebootsANodeIntoTheSameProfile) {
+  Node node = Running(0);
+  node.mutable_observed()->set_boot_id("boot-0");
+  SetState(node, Node::STATE_RECONFIGURING, kStart);
+  node.mutable_desired()->set_node_profile(node.observed().node_profile());
+  World world(Exact());
+  world.Show(world.Add(node));
+  world.Run(absl::Hours(1));
+  EXPECT_THAT(world.log().at(kMachine), ElementsAre("REGISTERED@3000", "READY@4000"));
+  const std::string boot = world.node().observed().boot_id();
+  EXPECT_EQ(boot, BootIdOf(kStart, kStart));
+  EXPECT_NE(boot, BootIdOf(kStart, kStart + absl::Minutes(1)));
+}
+
 // Reboots every Node that is not off into the profile; returns how many are off then.
 int64_t RebootAll(World& world, const char* profile) {
   for (auto& [name, node] : world.nodes()) {

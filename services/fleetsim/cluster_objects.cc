@@ -83,7 +83,7 @@ Json StatusOf(const Wish& wish, absl::Time now) {
           {"nodeInfo",
            {{"machineID", wish.machine},
             {"systemUUID", wish.machine},
-            {"bootID", LifeMark(wish)},
+            {"bootID", wish.boot_id},
             {"kernelVersion", "simulated"},
             {"osImage", "simulated"},
             {"containerRuntimeVersion", "fleetsim://1"},

@@ -19,6 +19,9 @@ inline void SetTime(google::protobuf::Timestamp& out, absl::Time time) {
 inline void SetState(lifecycle::v1::Node& node, lifecycle::v1::Node::State state, absl::Time now) {
   node.set_state(state);
   SetTime(*node.mutable_state_time(), now);
+  if (state != lifecycle::v1::Node::STATE_RECONFIGURING) return;
+  node.mutable_observed()->clear_boot_time();
+  SetTime(*node.mutable_desired()->mutable_phase_time(), now);
 }
 
 // A Node that was just assigned and is to run.
@@ -86,6 +89,8 @@ inline bool Note(lifecycle::v1::Node& node, const lifecycle::v1::NodeReport& rep
     observed.set_staging_error(report.message());
   } else if (kind == NodeReport::OBSERVATION_REGISTERED) {
     observed.set_node_profile(report.node_profile());
+    observed.set_boot_id(report.boot_id());
+    SetTime(*observed.mutable_boot_time(), now);
   } else {
     return false;
   }
@@ -115,7 +120,8 @@ inline google::rpc::Code ApplyReport(lifecycle::v1::Node& node,
       {NodeReport::OBSERVATION_TERMINATED, Node::STATE_PREPARED_FOR_TERMINATE,
        Node::STATE_DELETED}};
   const bool rebooted = node.state() != Node::STATE_RECONFIGURING ||
-                        node.observed().node_profile() == node.desired().node_profile();
+                        (node.observed().has_boot_time() &&
+                         node.observed().node_profile() == node.desired().node_profile());
   if (report.observation() == NodeReport::OBSERVATION_READY && !rebooted)
     return google::rpc::FAILED_PRECONDITION;
   for (const Edge& edge : kEdges) {

@@ -12,7 +12,7 @@ Wish::Power PowerOf(const NodeView& view, bool booted) {
     case Node::STATE_BOOTING:
       return booted ? Wish::Power::kArriving : Wish::Power::kOff;
     case Node::STATE_RECONFIGURING:
-      return view.booted_profile == view.profile ? Wish::Power::kRunning : Wish::Power::kRebooting;
+      return view.back ? Wish::Power::kRunning : Wish::Power::kRebooting;
     case Node::STATE_REGISTERED:
     case Node::STATE_PRODUCTION:
     case Node::STATE_TRIAGE:
@@ -70,6 +70,9 @@ Wish WishOf(const Life& life, const Work& work, const std::vector<Action>& due) 
             .instance_type = life.instance_type,
             .power = PowerOf(life.view, has(Action::kFinishBoot))};
   if (wish.power == Wish::Power::kOff) return wish;
+  wish.boot_id = wish.power == Wish::Power::kRebooting
+                     ? life.view.boot_id
+                     : BootIdOf(life.view.create_time, life.view.phase_time);
   SetReady(wish, life, has(Action::kReady), has(Action::kFail), has(Action::kRecover));
   wish.work = change(Action::kStartWork, Action::kFinishWork);
   if (wish.work == Wish::Change::kBegin) wish.new_work = work;

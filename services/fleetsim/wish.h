@@ -22,6 +22,7 @@ struct Wish {
 
   std::string machine = {};
   absl::Time create_time = absl::InfinitePast();  // of Muster's Node: tells lives apart
+  std::string boot_id = {};                       // while it reboots that of the boot before
   std::string zone = {};
   std::string instance_type = {};
   Hardware hardware = {};  // of the type: see Catalogue

@@ -92,14 +92,17 @@ TEST_F(WishTest, ABootThatFailsIsReportedAndNothingArrives) {
 
 TEST_F(WishTest, AReconfigureRebootIsReportedAndItsReadinessIsSeen) {
   Node node = Running();
+  node.mutable_observed()->set_boot_id("boot-0");
   SetState(node, Node::STATE_RECONFIGURING, kStart);
   node.mutable_desired()->set_node_profile("np-ba9876543210");
   Begin(AtAServer(), node);
   EXPECT_EQ(wish().power, Power::kRebooting);
   EXPECT_FALSE(wish().ready);
+  EXPECT_EQ(wish().boot_id, "boot-0") << "as its kubelet said last";
   world_->Run(absl::Seconds(3));
   EXPECT_EQ(wish().power, Power::kRunning);
   EXPECT_FALSE(wish().ready);
+  EXPECT_EQ(wish().boot_id, BootIdOf(kStart, kStart));
   world_->Run(absl::Hours(1));
   EXPECT_TRUE(wish().ready);
   EXPECT_EQ(world_->node().state(), Node::STATE_RECONFIGURING) << "the adapter says READY";

@@ -272,6 +272,19 @@ TEST_F(LifecycleBadInputTest, NodesAndReports) {
        {"node.protect_until_time",
         [](auto& r) { r.mutable_node()->mutable_protect_until_time()->set_nanos(-1); }}});
   ExpectRefused<v1::GetNodeRequest>(&Stub::GetNode, {}, BadNames<v1::GetNodeRequest>("name"));
+  ExpectRefused<v1::CordonNodeRequest>(&Stub::CordonNode, {},
+                                       BadNames<v1::CordonNodeRequest>("name"));
+  ExpectRefused<v1::UncordonNodeRequest>(&Stub::UncordonNode, {},
+                                         BadNames<v1::UncordonNodeRequest>("name"));
+  ExpectRefused<v1::DrainNodeRequest>(&Stub::DrainNode, {}, BadNames<v1::DrainNodeRequest>("name"));
+  v1::RebootNodeRequest reboot;
+  reboot.set_name(kNode);
+  reboot.set_mode(v1::NodeOrders::REBOOT_WHEN_IDLE);
+  ExpectRefused<v1::RebootNodeRequest>(
+      &Stub::RebootNode, reboot,
+      {{"name", [](auto& r) { r.set_name(kPool); }},
+       {"mode", [](auto& r) { r.clear_mode(); }},
+       {"mode", [](auto& r) { r.set_mode(static_cast<v1::NodeOrders::Reboot>(99)); }}});
   v1::ReportNodesRequest report;
   report.add_reports()->set_node(kNode);
   report.mutable_reports(0)->set_observation(v1::NodeReport::OBSERVATION_IDLE);

@@ -111,6 +111,16 @@ TEST_F(LifecycleRequestIdTest, OfNodesAndClusters) {
   protect.mutable_node()->set_name(NodeName(kPool, "g1"));
   protect.mutable_node()->mutable_protect_until_time()->set_seconds(4'000'000'000);
   ExpectOnce(&Stub::UpdateNode, protect, "protect");
+  const auto order = [&](auto request) {
+    request.set_name(NodeName(kPool, "g1"));
+    return request;
+  };
+  ExpectOnce(&Stub::CordonNode, order(v1::CordonNodeRequest()), "cordon");
+  ExpectOnce(&Stub::DrainNode, order(v1::DrainNodeRequest()), "drain");
+  ExpectOnce(&Stub::UncordonNode, order(v1::UncordonNodeRequest()), "uncordon");
+  v1::RebootNodeRequest reboot = order(v1::RebootNodeRequest());
+  reboot.set_mode(v1::NodeOrders::REBOOT_WHEN_IDLE);
+  ExpectOnce(&Stub::RebootNode, reboot, "reboot");
   v1::UpdateClusterRequest cluster;
   cluster.mutable_cluster()->set_name(kCluster);
   cluster.mutable_cluster()->set_zone("US-EAST-04A");

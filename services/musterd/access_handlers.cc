@@ -2,12 +2,14 @@
 
 #include <google/protobuf/descriptor.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "services/access/method_access.h"
+#include "services/common/build_info.h"
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 
@@ -72,6 +74,11 @@ grpc::ServerUnaryReactor* AccessHandlers::GetCaller(grpc::CallbackServerContext*
                                                     access::v1::GetCallerResponse* response) {
   return rpc::Unary(context, [&](rpc::Responder responder) {
     *response->mutable_caller() = ToProto(*responder.caller());
+    access::v1::Server& server = *response->mutable_server();
+    server.set_version(std::string(build_info::kVersion));
+    server.set_commit(std::string(build_info::kCommit));
+    for (const rpc::NamedService& service : services_) server.add_services(service.name);
+    std::sort(server.mutable_services()->begin(), server.mutable_services()->end());
     responder.Finish(absl::OkStatus());
   });
 }

@@ -312,6 +312,9 @@ TEST_F(Isolation, ACallerLearnsWhatItMayDo) {
     ASSERT_EQ(response.caller().grants_size(), 2);
     EXPECT_EQ(response.caller().grants(1).verb(), type::v1::Access::VERB_WRITE);
     EXPECT_EQ(response.caller().grants(1).organizations(0), "acme");
+    EXPECT_NE(response.server().version(), "");
+    EXPECT_NE(response.server().commit(), "");
+    EXPECT_THAT(response.server().services(), ::testing::Contains("muster.quota.v1.QuotaService"));
   }
   const auto ask = [&](const std::string& method, const std::string& resource) {
     grpc::ClientContext context;

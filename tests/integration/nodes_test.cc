@@ -192,6 +192,43 @@ TEST_F(NodesTest, NamedNodesGoAndNoOthersAndProtectedOnesStay) {
   EXPECT_TRUE(muster_.AwaitSettled(0)) << muster_.LogEnds();
 }
 
+// What is ordered of one Node its agent does, and the pool is as it was.
+TEST_F(NodesTest, OneNodeIsCordonedDrainedAndRebooted) {
+  const std::string name = Nodes().at(0).name();
+  const auto of = [&](auto request) {
+    request.set_name(name);
+    return request;
+  };
+  const auto look = [&] { return Call(*life_, &Life::GetNode, of(lv1::GetNodeRequest())).value(); };
+  const auto cordoned = Call(*life_, &Life::CordonNode, of(lv1::CordonNodeRequest()));
+  ASSERT_THAT(cordoned, IsOk());
+  EXPECT_TRUE(cordoned->desired().cordoned());
+  EXPECT_THAT(Reasons(), ::testing::Contains("CORDON_ORDERED/ACTOR_USER"));
+  ASSERT_THAT(Call(*life_, &Life::DrainNode, of(lv1::DrainNodeRequest())), IsOk());
+  Until([&] { return look().desired().drain() && !look().observed().active(); }, "it is empty");
+  ASSERT_THAT(Call(*life_, &Life::UncordonNode, of(lv1::UncordonNodeRequest())), IsOk());
+  EXPECT_FALSE(look().desired().cordoned());
+  EXPECT_FALSE(look().desired().drain());
+
+  const std::string boot = look().observed().boot_id();
+  EXPECT_NE(boot, "");
+  for (const auto mode : {lv1::NodeOrders::REBOOT_DRAINED, lv1::NodeOrders::REBOOT_FORCED}) {
+    lv1::RebootNodeRequest reboot = of(lv1::RebootNodeRequest());
+    reboot.set_mode(mode);
+    const std::string before = look().observed().boot_id();
+    ASSERT_THAT(Call(*life_, &Life::RebootNode, reboot), IsOk());
+    Until(
+        [&] {
+          const lv1::Node node = look();
+          return node.observed().boot_id() != before && node.state() == lv1::Node::STATE_PRODUCTION;
+        },
+        "it is back");
+    EXPECT_FALSE(look().has_orders());
+  }
+  EXPECT_TRUE(muster_.AwaitSettled(1)) << muster_.LogEnds();
+  EXPECT_THAT(Reasons(), IsEmpty());
+}
+
 // Its claim does not change: only what is in service does.
 TEST_F(NodesTest, AWaitingPoolIsToldAtOnceWhatIsInServiceNow) {
   const auto capacity = kv1::CapacityService::NewStub(muster_.channel());

@@ -166,6 +166,10 @@ const Requests& Trials() {
       {"LifecycleService.CancelReconfiguration", {"name: '$POOL'"}},
       {"LifecycleService.UpdateNode",
        {"node { name: '$POOL/nodes/$MACHINE' protect_until_time { seconds: 4000000000 } }"}},
+      {"LifecycleService.CordonNode", {"name: '$POOL/nodes/$MACHINE'"}},
+      {"LifecycleService.UncordonNode", {"name: '$POOL/nodes/$MACHINE'"}},
+      {"LifecycleService.DrainNode", {"name: '$POOL/nodes/$MACHINE' force: true"}},
+      {"LifecycleService.RebootNode", {"name: '$POOL/nodes/$MACHINE' mode: REBOOT_FORCED"}},
   };
   return trials;
 }

@@ -143,6 +143,7 @@ void World::ProtectSome(bool validate_only) {
   const auto& nodes = cloud_.lifecycle.state().table<lifecycle::Node>().rows();
   if (nodes.empty()) return;
   const auto it = std::next(nodes.begin(), dice_.Roll(static_cast<int>(nodes.size())));
+  if (dice_.OneIn(5)) return OrderOne(it->first, validate_only);
   lifecycle::UpdateNode command{.name = it->first, .protect_until_time = lifecycle::kNever};
   if (dice_.OneIn(20)) command.reserved_desired = lifecycle::kControlPlane;
   if (dice_.OneIn(10)) command.reserved_desired = "";
@@ -151,6 +152,17 @@ void World::ProtectSome(bool validate_only) {
         cloud_.lifecycle.TimeAt(cloud_.now) + dice_.UpTo(absl::Minutes(20));
   }
   Ask(absl::StrCat("protects ", command.name, " ", absl::FormatTime(*command.protect_until_time)),
+      command, validate_only);
+}
+
+// Within the disruption budget.
+void World::OrderOne(const std::string& node, bool validate_only) {
+  const lifecycle::OrderNode command{
+      .name = node,
+      .verb = static_cast<lifecycle::OrderNode::Verb>(dice_.Roll(4)),
+      .reboot = dice_.OneIn(2) ? lifecycle::Reboot::kWhenIdle : lifecycle::Reboot::kDrained};
+  Ask(absl::StrCat("orders of ", node, ": ", static_cast<int>(command.verb), " ",
+                   static_cast<int>(command.reboot)),
       command, validate_only);
 }
 

@@ -194,11 +194,17 @@ std::optional<ReportNode> Fleet::Boot(const Node& node, Body& body) {
   if (body.fate == Fate::kHangs) return std::nullopt;
   if (body.fate == Fate::kFails) return Seen(node, O::kBootFailed);
   body.power = Power::kOn;
-  if (node.state == NodeState::kReconfiguring && node.observed.node_profile == body.profile) {
+  if (node.state == NodeState::kReconfiguring && lifecycle::IsBack(node)) {
     return Seen(node, body.fate == Fate::kFailsLate ? O::kBootFailed : O::kReady);
   }
+  return Registered(node, body);
+}
+
+// A late copy of one of an earlier boot says otherwise, and which boot it was.
+ReportNode Fleet::Registered(const Node& node, const Body& body) {
   ReportNode report = Seen(node, O::kRegistered);
   report.node_profile = body.profile;
+  report.boot_id = absl::FormatTime(absl::RFC3339_full, body.order_time, absl::UTCTimeZone());
   return report;
 }
 
@@ -229,12 +235,7 @@ std::optional<ReportNode> Fleet::Serve(const Node& node, Body& body) {
     return Seen(node, body.marked ? O::kAutoscalerMarked : O::kAutoscalerUnmarked);
   if (body.unschedulable != known.unschedulable)
     return Seen(node, body.unschedulable ? O::kUnschedulable : O::kSchedulable);
-  // A late copy of a report of an earlier boot said otherwise.
-  if (!body.profile.empty() && known.node_profile != body.profile) {
-    ReportNode report = Seen(node, O::kRegistered);
-    report.node_profile = body.profile;
-    return report;
-  }
+  if (!body.profile.empty() && known.node_profile != body.profile) return Registered(node, body);
   const bool staged = node.desired.node_profile == body.profile;
   if (!known.staging_error.empty() && !body.unstaged) return Seen(node, O::kStaged);
   if (!staged && known.staging_error.empty() && body.unstaged) return Seen(node, O::kStagingFailed);

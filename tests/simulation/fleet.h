@@ -74,6 +74,7 @@ class Fleet {
 
   std::optional<lifecycle::ReportNode> Next(const lifecycle::Node& node);
   std::optional<lifecycle::ReportNode> Boot(const lifecycle::Node& node, Body& body);
+  static lifecycle::ReportNode Registered(const lifecycle::Node& node, const Body& body);
   std::optional<lifecycle::ReportNode> Serve(const lifecycle::Node& node, Body& body);
   std::optional<lifecycle::ReportNode> Leave(const lifecycle::Node& node, Body& body);
   void Live(const lifecycle::Node& node, Body& body);

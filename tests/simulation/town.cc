@@ -265,6 +265,10 @@ void Town::ActAsUser() {
     case 5:
       stuck.clear();
       return;
+    case 6:
+      (void)Run(lifecycle::OrderNode{
+          .name = node.name, .verb = static_cast<lifecycle::OrderNode::Verb>(dice.Roll(3))});
+      return;
     default:
       busy.insert(node.machine);
       return report(O::kActive);
@@ -302,6 +306,9 @@ bool Town::EndAllWork() {
   for (const Node& node : nodes) {
     if (node.protect_until_time != lifecycle::kNever)
       (void)Run(lifecycle::UpdateNode{.name = node.name, .protect_until_time = lifecycle::kNever});
+    if (node.orders.any())
+      (void)Run(
+          lifecycle::OrderNode{.name = node.name, .verb = lifecycle::OrderNode::Verb::kUncordon});
     if (node.observed.unhealthy)
       (void)Run(lifecycle::ReportNode{.node = node.name, .observation = O::kRecovered});
     if (node.observed.active)

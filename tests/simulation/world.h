@@ -70,6 +70,7 @@ class World {
   void ReconfigureSome(bool validate_only);
   void RemoveSome(bool validate_only);
   void ProtectSome(bool validate_only);
+  void OrderOne(const std::string& node, bool validate_only);
   void OrderSome();
   void Order(const configuration::OrderPool& command);
   // Of lifecycle. `what`: all that the command says.

@@ -20,6 +20,13 @@ using v1::NodeReport;
 constexpr size_t kMostNames = 10;      // NodeReport.active_pods
 constexpr size_t kMostPodName = 253;   // of each of them
 constexpr size_t kMostMessage = 1024;  // NodeReport.message
+constexpr size_t kMostId = 64;         // NodeReport.node_profile and boot_id
+
+// What the Node says of itself, as far as a report may say it.
+std::string Said(const std::string& text) {
+  const bool fits = text.size() <= kMostId && text.find('\0') == std::string::npos;
+  return fits ? text : "";
+}
 
 // In the cluster and able to have work.
 bool CanHaveWork(Node::State state) {
@@ -56,7 +63,7 @@ class Planner {
     if (PlanArrival()) return std::move(plan_);
     if (node_.state() == Node::STATE_ASSIGNED || node_.state() == Node::STATE_BOOTING)
       return std::move(plan_);
-    PlanProfile();
+    PlanBoot();
     PlanHealth();
     PlanWork();
     PlanMarks();
@@ -112,33 +119,42 @@ class Planner {
         return false;
       }
       // One that does not say what it runs: what is desired does not change in delivery.
-      const std::string& runs =
-          RunsProfile().empty() ? node_.desired().node_profile() : RunsProfile();
-      Report(NodeReport::OBSERVATION_REGISTERED).set_node_profile(runs);
+      ReportRegistered(RunsProfile().empty() ? node_.desired().node_profile() : RunsProfile());
       arrived = true;
     }
-    const bool rebooted = state == Node::STATE_RECONFIGURING &&
+    const bool rebooted = state == Node::STATE_RECONFIGURING && seen_.has_boot_time() &&
                           seen_.node_profile() == node_.desired().node_profile();
     if (ready && (arrived || rebooted)) Report(NodeReport::OBSERVATION_READY);
     return !plan_.reports.empty();
   }
 
   // As the Node says; empty: it does not.
-  const std::string& RunsProfile() const {
-    static const std::string& none = *new std::string();
+  std::string RunsProfile() const {
     const auto found = facts_.object->annotations.find(kProfileAnnotation);
-    return found == facts_.object->annotations.end() ? none : found->second;
+    return found == facts_.object->annotations.end() ? "" : Said(found->second);
+  }
+
+  void ReportRegistered(const std::string& profile) {
+    NodeReport& report = Report(NodeReport::OBSERVATION_REGISTERED);
+    report.set_node_profile(profile);
+    report.set_boot_id(Said(facts_.object->boot_id));
   }
 
   // It may be booted by others, e.g. power-cycled, and comes up in what was staged. During a reboot
-  // of ours it says what it ran before until it is back.
-  void PlanProfile() {
-    const std::string& runs = RunsProfile();
-    if (runs.empty() || runs == seen_.node_profile()) return;
+  // of ours it says what it ran before, and which boot, until it is back.
+  void PlanBoot() {
     if (!CanHaveWork(node_.state())) return;
+    const std::string boot = Said(facts_.object->boot_id);
+    const std::string& known = seen_.boot_id();
+    const bool same_boot = boot.empty() || boot == known;
     const bool reboots = node_.state() == Node::STATE_RECONFIGURING;
+    if (reboots && !seen_.has_boot_time() && !boot.empty() && same_boot) return;
+    std::string runs = RunsProfile();
+    const bool was_rebooted = reboots && !same_boot && !known.empty();
+    if (runs.empty()) runs = was_rebooted ? node_.desired().node_profile() : seen_.node_profile();
+    if (runs.empty() || (runs == seen_.node_profile() && same_boot)) return;
     if (reboots && runs != node_.desired().node_profile()) return;
-    Report(NodeReport::OBSERVATION_REGISTERED).set_node_profile(runs);
+    ReportRegistered(runs);
   }
 
   void PlanHealth() {

@@ -178,8 +178,69 @@ TEST(PlanArrival, IsBackFromAReboot) {
   node.mutable_observed()->set_node_profile("np-before");
   EXPECT_THAT(Observations(Plan(node, &ready)), IsEmpty()) << "it was not rebooted yet";
   node.mutable_observed()->set_node_profile("np-0123456789ab");
+  EXPECT_THAT(Observations(Plan(node, &ready)), IsEmpty()) << "it ran that before";
+  node.mutable_observed()->mutable_boot_time()->set_seconds(1'750'000'000);
   EXPECT_THAT(Observations(Plan(node, &not_ready)), IsEmpty());
   EXPECT_THAT(Observations(Plan(node, &ready)), ElementsAre(kReady));
+}
+
+// Into what it ran before: its kernel's word alone tells that it was rebooted.
+TEST(PlanArrival, IsBackFromARebootIntoTheSame) {
+  Node node = MakeNode(Node::STATE_RECONFIGURING);
+  node.mutable_observed()->set_node_profile("np-0123456789ab");
+  node.mutable_observed()->set_boot_id("boot-1");
+  NodeObject object = Joined(true);
+  object.boot_id = "boot-1";
+  object.annotations[kProfileAnnotation] = "np-0123456789ab";
+  EXPECT_THAT(Observations(Plan(node, &object)), IsEmpty()) << "it was not rebooted yet";
+  object.boot_id = "boot-2";
+  NodePlan plan = Plan(node, &object);
+  ASSERT_THAT(Observations(plan), ElementsAre(NodeReport::OBSERVATION_REGISTERED));
+  EXPECT_EQ(plan.reports[0].node_profile(), "np-0123456789ab");
+  EXPECT_EQ(plan.reports[0].boot_id(), "boot-2");
+  object.annotations.clear();  // one that does not say what it runs
+  plan = Plan(node, &object);
+  ASSERT_THAT(Observations(plan), ElementsAre(NodeReport::OBSERVATION_REGISTERED));
+  EXPECT_EQ(plan.reports[0].node_profile(), "np-0123456789ab");
+  node.mutable_observed()->set_boot_id("boot-2");
+  node.mutable_observed()->mutable_boot_time()->set_seconds(1'750'000'000);
+  EXPECT_THAT(Observations(Plan(node, &object)), ElementsAre(kReady)) << "known";
+}
+
+// Whoever does not know which boot it was cannot tell that it was another.
+TEST(PlanArrival, OfOneThatTellsNoBootItsProfileTells) {
+  Node node = MakeNode(Node::STATE_RECONFIGURING);
+  node.mutable_observed()->set_node_profile("np-0123456789ab");
+  NodeObject object = Joined(true);
+  object.annotations[kProfileAnnotation] = "np-0123456789ab";
+  EXPECT_THAT(Observations(Plan(node, &object)), IsEmpty());
+  node.mutable_observed()->set_node_profile("np-before");
+  EXPECT_THAT(Observations(Plan(node, &object)), ElementsAre(NodeReport::OBSERVATION_REGISTERED));
+}
+
+TEST(PlanBoot, TellsOfOneThatNobodyOrdered) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_observed()->set_node_profile("np-0123456789ab");
+  NodeObject object = Joined(true);
+  EXPECT_THAT(Observations(Plan(node, &object)), IsEmpty());
+  object.boot_id = "boot-1";
+  const NodePlan plan = Plan(node, &object);
+  ASSERT_THAT(Observations(plan), ElementsAre(NodeReport::OBSERVATION_REGISTERED));
+  EXPECT_EQ(plan.reports[0].node_profile(), "np-0123456789ab");
+  node.mutable_observed()->set_boot_id("boot-1");
+  EXPECT_THAT(Observations(Plan(node, &object)), IsEmpty()) << "known";
+}
+
+// One such report would have all that go with it refused.
+TEST(PlanBoot, TellsNothingThatNoReportMayBear) {
+  Node node = MakeNode(Node::STATE_PRODUCTION);
+  node.mutable_observed()->set_node_profile("np-0123456789ab");
+  NodeObject object = Joined(true);
+  for (const std::string& bad : {std::string(65, 'x'), std::string("a\0b", 3)}) {
+    object.boot_id = bad;
+    object.annotations[kProfileAnnotation] = bad;
+    EXPECT_THAT(Observations(Plan(node, &object)), IsEmpty());
+  }
 }
 
 TEST(PlanHealth, TellsOfTheKubelet) {

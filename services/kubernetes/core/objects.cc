@@ -135,6 +135,7 @@ NodeObject ReadNode(const Json& object) {
   }
   ReadOwners(MemberOf(metadata, "managedFields"), node);
   ReadConditions(MemberOf(object, "status", "conditions"), node);
+  node.boot_id = TextOf(MemberOf(object, "status", "nodeInfo", "bootID"));
   return node;
 }
 

@@ -58,6 +58,7 @@ struct NodeObject {
   bool foreign_unschedulable = false;  // somebody else set it
   std::optional<bool> ready = {};      // the condition Ready; nullopt: not there yet
   std::string not_ready_why = {};      // its reason and message when it is not True
+  std::string boot_id = {};            // as its kubelet says
   Json conditions = Json::array();     // CWRegistered, CWActive, CWNodeRemoval as they are
 };
 

@@ -79,6 +79,16 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   Unary CancelReconfiguration(Context context, const v1::CancelReconfigurationRequest* request,
                               v1::NodePool* response) override;
 
+  // node_orders.cc
+  Unary CordonNode(Context context, const v1::CordonNodeRequest* request,
+                   v1::Node* response) override;
+  Unary UncordonNode(Context context, const v1::UncordonNodeRequest* request,
+                     v1::Node* response) override;
+  Unary DrainNode(Context context, const v1::DrainNodeRequest* request,
+                  v1::Node* response) override;
+  Unary RebootNode(Context context, const v1::RebootNodeRequest* request,
+                   v1::Node* response) override;
+
   // reads.cc
   Unary ExplainNodePool(Context context, const v1::ExplainNodePoolRequest* request,
                         v1::ExplainNodePoolResponse* response) override;

@@ -1,9 +1,12 @@
 #include "services/lifecycle/core/actions.h"
 
+#include <algorithm>
+
 #include "services/common/error.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_orders.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -90,15 +93,25 @@ absl::Status CarryOut(Node& node, const Pool&, const StageProfile& action, absl:
 }
 
 absl::Status CarryOut(Node& node, const Pool&, const ChooseForReboot& action, absl::Time now) {
-  if (node.state != NodeState::kProduction) return DoesNotFit(node, "Node is not in production.");
+  if (!IsUp(node.state)) return DoesNotFit(node, "Node is not in production or triage.");
   node.reconfigure_time = action.chosen ? now : kNever;
-  node.desired.cordoned = action.chosen;
-  StopDrain(node.desired);
-  if (action.chosen && action.drain) {
-    StartDrain(node.desired, action.drain_deadline, now);
-  } else {
+  node.desired.cordoned = action.chosen || node.state == NodeState::kTriage;
+  KeepOrders(node);
+  Desired& desired = node.desired;
+  if (!action.chosen || !action.drain) {
+    StopDrain(desired);
     node.observed.drain_blocked_by.clear();  // of a drain that is over
+  } else if (!desired.drain) {
+    StartDrain(desired, action.drain_deadline, now);
+  } else {
+    desired.drain_deadline = std::min(desired.drain_deadline, action.drain_deadline);
   }
+  return absl::OkStatus();
+}
+
+absl::Status CarryOut(Node& node, const Pool&, const DrainInPlace& action, absl::Time now) {
+  if (!IsUp(node.state)) return DoesNotFit(node, "Node is not in production or triage.");
+  StartDrain(node.desired, action.drain_deadline, now);
   return absl::OkStatus();
 }
 

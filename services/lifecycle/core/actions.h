@@ -91,7 +91,7 @@ struct StageProfile {
   bool operator==(const StageProfile&) const = default;
 };
 
-// A Node in production is chosen for a reconfigure reboot, or let go again. Chosen it is cordoned,
+// A Node in production or triage is chosen for a reboot, or let go again. Chosen it is cordoned,
 // and with `drain` its work is moved away.
 struct ChooseForReboot {
   std::string node = {};
@@ -100,6 +100,14 @@ struct ChooseForReboot {
   absl::Time drain_deadline = kNever;
   std::string reason = {};
   bool operator==(const ChooseForReboot&) const = default;
+};
+
+// Work is moved away from a Node that stays.
+struct DrainInPlace {
+  std::string node = {};
+  absl::Time drain_deadline = kNever;
+  std::string reason = {};
+  bool operator==(const DrainInPlace&) const = default;
 };
 
 // Labels, annotations and taints are to be as the spec has them now.
@@ -166,7 +174,7 @@ struct RemovePool {
 
 using Action = std::variant<AssignNode, OrderBoot, StepNode, SetDrainDeadline, RestartDrain,
                             ForceDrain, SetPreemption, AskReplacement, StageProfile,
-                            ChooseForReboot, RefreshMetadata, PurgeNode, SetAccount,
+                            ChooseForReboot, DrainInPlace, RefreshMetadata, PurgeNode, SetAccount,
                             RaiseGeneration, SetReconfiguration, SetStatus, EmitEvent, RemovePool>;
 
 // The rows that an action makes. FAILED_PRECONDITION when it does not fit the Node; the Node is
@@ -181,6 +189,7 @@ absl::Status CarryOut(Node& node, const Pool& pool, const SetPreemption& action,
 absl::Status CarryOut(Node& node, const Pool& pool, const AskReplacement& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const StageProfile& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const ChooseForReboot& action, absl::Time now);
+absl::Status CarryOut(Node& node, const Pool& pool, const DrainInPlace& action, absl::Time now);
 absl::Status CarryOut(Node& node, const Pool& pool, const RefreshMetadata& action, absl::Time now);
 
 }  // namespace muster::lifecycle

@@ -61,10 +61,12 @@ TEST_F(ActionsTest, OnlyADrainIsForcedOrBegunAnew) {
   EXPECT_EQ(node.desired.drain_time, kNow + absl::Seconds(9));
 }
 
-TEST_F(ActionsTest, OnlyANodeInProductionIsChosenForAReboot) {
+TEST_F(ActionsTest, OnlyANodeThatIsUpIsChosenForAReboot) {
   for (int s = 0; s < kNodeStates; ++s) {
     const auto state = static_cast<NodeState>(s);
-    if (state != NodeState::kProduction) ExpectRefused(In(state), ChooseForReboot{"", true});
+    if (IsUp(state)) continue;
+    ExpectRefused(In(state), ChooseForReboot{"", true});
+    ExpectRefused(In(state), DrainInPlace{"", kNow});
   }
   Node node = In(NodeState::kProduction);
   ASSERT_TRUE(CarryOut(node, pool_, ChooseForReboot{node.name, true, true, kNow}, kNow).ok());

@@ -59,6 +59,7 @@ class Executor {
   absl::Status Do(const AskReplacement& action) { return Change(action); }
   absl::Status Do(const StageProfile& action) { return Change(action); }
   absl::Status Do(const ChooseForReboot& action) { return Change(action); }
+  absl::Status Do(const DrainInPlace& action) { return Change(action); }
   absl::Status Do(const RefreshMetadata& action) { return Change(action); }
   absl::Status Do(const StepNode& action) {
     const Node* before = staged_.state().table<Node>().Find(action.node);
@@ -153,22 +154,9 @@ class Executor {
 };
 
 // The Node that an action changes; empty: none that was there before.
-struct TouchedNode {
-  absl::string_view operator()(const OrderBoot& a) const { return a.node; }
-  absl::string_view operator()(const StepNode& a) const { return a.node; }
-  absl::string_view operator()(const SetDrainDeadline& a) const { return a.node; }
-  absl::string_view operator()(const RestartDrain& a) const { return a.node; }
-  absl::string_view operator()(const ForceDrain& a) const { return a.node; }
-  absl::string_view operator()(const SetPreemption& a) const { return a.node; }
-  absl::string_view operator()(const AskReplacement& a) const { return a.node; }
-  absl::string_view operator()(const StageProfile& a) const { return a.node; }
-  absl::string_view operator()(const ChooseForReboot& a) const { return a.node; }
-  absl::string_view operator()(const RefreshMetadata& a) const { return a.node; }
-  absl::string_view operator()(const PurgeNode& a) const { return a.node; }
-  template <class A>
-  absl::string_view operator()(const A&) const {
-    return "";
-  }
+constexpr auto kTouchedNode = [](const auto& action) -> absl::string_view {
+  if constexpr (requires { action.node; }) return action.node;
+  return "";
 };
 
 // The newest revision of the rows that the plan is about: the pool's and those of the Nodes that it
@@ -178,7 +166,7 @@ struct TouchedNode {
 int64_t NewestTouched(const State& state, const ApplyPlan& command) {
   int64_t newest = state.table<Pool>().FindVersioned(command.pool)->revision;
   for (const Action& action : command.actions) {
-    const absl::string_view name = std::visit(TouchedNode(), action);
+    const absl::string_view name = std::visit(kTouchedNode, action);
     const Versioned<Node>* node = name.empty() ? nullptr : state.table<Node>().FindVersioned(name);
     if (node != nullptr) newest = std::max(newest, node->revision);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "services/lifecycle/core/limits.h"
+#include "services/lifecycle/core/reconfiguration.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -24,10 +25,13 @@ const NodeConfiguration* FindRevision(const Pool& pool, const std::string& node_
 }
 
 void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
-  if (node.state == NodeState::kReconfiguring && pool.reconfiguring()) {
+  if (node.state == NodeState::kReconfiguring && pool.reconfiguring() &&
+      IsAsked(*pool.reconfiguration, node)) {
     AddOnce(pool.reconfiguration->failed_machines, node.machine);
   }
-  if (!of_profile) return;
+  // A reboot of one that was ill before says nothing of what it was to boot.
+  const bool was_ill = node.state == NodeState::kReconfiguring && node.observed.unhealthy;
+  if (!of_profile || was_ill) return;
   // A Node that registered runs what it booted, whatever was staged since.
   const bool runs = node.state == NodeState::kRegistered && !node.observed.node_profile.empty();
   const std::string& profile = runs ? node.observed.node_profile : node.desired.node_profile;

@@ -54,8 +54,10 @@ const char* TakenFor(const Node& node) {
     case NodeState::kReconfiguring:
       return "reconfigure";
     case NodeState::kProduction:
-      return node.reconfigure_time != kNever ? "reconfigure" : nullptr;
     case NodeState::kTriage:
+      if (node.reconfigure_time != kNever)
+        return node.orders.reboot == Reboot::kNone ? "reconfigure" : "reboot";
+      return node.desired.drain ? "drain" : nullptr;
     case NodeState::kAssigned:
     case NodeState::kBooting:
     case NodeState::kRegistered:
@@ -96,14 +98,17 @@ bool Budget::Spend(const std::string& machine, const char* cause) {
   const auto own = by_machine_.find(machine);
   const bool ill = own != by_machine_.end() && uses_[own->second].cause == kUnhealthy;
   if (limit_ && (ill ? taken_ : used()) >= *limit_) return false;
-  if (!ill) {
-    Add(machine, cause);
-    return true;
-  }
+  Take(machine, cause);
+  return true;
+}
+
+void Budget::Take(const std::string& machine, const char* cause) {
+  const auto own = by_machine_.find(machine);
+  const bool ill = own != by_machine_.end() && uses_[own->second].cause == kUnhealthy;
+  if (!ill) return Add(machine, cause);
   uses_[own->second].cause = cause;
   ++taken_;
   denial_.clear();
-  return true;
 }
 
 void Budget::FallIll(const std::string& machine) {

@@ -9,7 +9,7 @@
 #include "services/lifecycle/core/types.h"
 
 // The one disruption budget of a pool (spec.lifecycle.maxUnavailable) over all voluntary causes:
-// scale-down, repair, reconfigure reboots. Deletion and preemption are not voluntary.
+// scale-down, repair, reboots, drains. Deletion and preemption are not voluntary.
 namespace muster::lifecycle {
 
 // `2` or `25%`: 1 to 100,000, or 1 to 100 percent. False: neither.
@@ -37,6 +37,8 @@ class Budget {
   // False: it is used up. A Node in triage may be taken away when those that were are not too many:
   // it is out of service already.
   bool Spend(const std::string& machine, const char* cause);
+  // The Node is taken out of service, however many are.
+  void Take(const std::string& machine, const char* cause);
   // The Node is unhealthy, though it did not count as out of service when the plan began.
   void FallIll(const std::string& machine);
   int64_t used() const { return static_cast<int64_t>(uses_.size()); }

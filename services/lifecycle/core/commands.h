@@ -104,6 +104,16 @@ struct UpdateNode {
   std::optional<std::string> reserved_desired = {};   // empty or kControlPlane
 };
 
+// Of one Node, see node_orders.h.
+struct OrderNode {
+  enum class Verb { kCordon, kUncordon, kDrain, kReboot };
+  std::string name = {};
+  std::string etag = {};
+  Verb verb = Verb::kCordon;
+  bool force = false;             // kDrain
+  Reboot reboot = Reboot::kNone;  // kReboot; not kNone
+};
+
 struct DeleteNodePool {
   std::string name = {};
   std::string etag = {};
@@ -140,6 +150,7 @@ struct ReportNode {
   std::string message = {};
   int64_t active_pod_count = 0;          // 0: as many as are named
   absl::Time node_create_time = kNever;  // of the Node that was seen; kNever: of the one there is
+  std::string boot_id = {};
 };
 inline constexpr int kObservations = 19;
 

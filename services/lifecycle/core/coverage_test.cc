@@ -76,6 +76,7 @@ constexpr EventRow kEvents[] = {
     // Ours (lifecycle.proto, Event.reason).
     {"CWNodeBootFailed", true, true},
     {"CWNodeUnhealthy", true, false},
+    {"CWNodeOrdered", true, false},
     {"CWNodePoolReconfigureStarted", false, true},
     {"CWNodePoolReconfigurePaused", false, true},
     {"CWNodePoolReconfigureHalted", false, true},

@@ -35,6 +35,8 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ControlReconfiguration&
                        absl::Time now);
 // NOT_FOUND, ETAG_MISMATCH.
 StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, absl::Time now);
+// NOT_FOUND, ETAG_MISMATCH, NODE_STATE, POOL_DELETING.
+StatusOrOutcome Decide(StagedState<State>& staged, const OrderNode& command, absl::Time now);
 // NOT_FOUND, ETAG_MISMATCH. Without a pool the outcome has none.
 StatusOrOutcome Decide(StagedState<State>& staged, const DeleteNodePool& command, absl::Time now);
 // NOT_FOUND, NODE_STATE.

@@ -1,4 +1,4 @@
-// Decide of ResizeNodePool and UpdateNode: how many Nodes, which go first, and which may not.
+// Decide of ResizeNodePool: how many Nodes, which go first, and which may not.
 #include <utility>
 
 #include "services/common/error.h"
@@ -52,25 +52,6 @@ StatusOrOutcome Decide(StagedState<State>& staged, const ResizeNodePool& command
   Outcome outcome = PoolOutcome(staged.state(), command.name);
   outcome.changed_fields = std::move(changed);
   return outcome;
-}
-
-StatusOrOutcome Decide(StagedState<State>& staged, const UpdateNode& command, absl::Time now) {
-  const Node* before = staged.state().table<Node>().Find(command.name);
-  if (before == nullptr) return muster::error::NotFound(command.name);
-  RETURN_IF_ERROR(CheckEtag<Node>(staged.state(), command.name, command.etag));
-  Node node = *before;
-  if (command.protect_until_time) {
-    node.protect_until_time = *command.protect_until_time;
-    if (IsProtected(node, now)) node.removal_requested = false;
-  }
-  if (command.reserved_desired && *command.reserved_desired != node.reserved_desired) {
-    if (!MayBeReserved(node.state))
-      return error::DoesNotFit(node.name, NodeStateName(node.state), "reserved_desired");
-    node.reserved_desired = *command.reserved_desired;
-  }
-  staged.Put(std::move(node));
-  const Versioned<Node>* row = staged.state().table<Node>().FindVersioned(command.name);
-  return Outcome{.node = *row->row, .revision = row->revision};
 }
 
 }  // namespace muster::lifecycle

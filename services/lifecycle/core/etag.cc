@@ -86,13 +86,15 @@ std::string EtagOf(const Pool& pool) {
   return hash.Text();
 }
 
+// A reboot that was ordered is none of it: it ends by itself.
 std::string EtagOf(const Node& node) {
-  return Hash()
-      .Add(node.pool_uid)
-      .Add(node.create_time)
-      .Add(node.protect_until_time)
-      .Add(node.reserved_desired)
-      .Text();
+  Hash hash;
+  hash.Add(node.pool_uid).Add(node.create_time);
+  hash.Add(node.protect_until_time).Add(node.reserved_desired);
+  const NodeOrders& orders = node.orders;
+  if (orders.cordon_time != kNever)
+    hash.Add(orders.cordon_time).Add(orders.drain_time).Add(orders.drain_forced ? 1 : 0);
+  return hash.Text();
 }
 
 }  // namespace muster::lifecycle

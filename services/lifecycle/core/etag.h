@@ -10,7 +10,7 @@ namespace muster::lifecycle {
 
 // Of the spec and the deletion.
 std::string EtagOf(const Pool& pool);
-// Of what UpdateNode writes.
+// Of what UpdateNode, CordonNode, DrainNode and UncordonNode write.
 std::string EtagOf(const Node& node);
 
 }  // namespace muster::lifecycle

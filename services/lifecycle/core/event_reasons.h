@@ -60,6 +60,7 @@ enum class EventReason {
   // Ours (lifecycle.proto, Event.reason).
   kNodeBootFailed,
   kNodeUnhealthy,
+  kNodeOrdered,
   kNodePoolReconfigureStarted,
   kNodePoolReconfigurePaused,
   kNodePoolReconfigureHalted,
@@ -132,6 +133,7 @@ inline constexpr EventReasonRow kEventReasons[] = {
     {EventReason::kDeletedForPreemption, "Deleted for preemption", EventType::kWarning},
     {EventReason::kNodeBootFailed, "CWNodeBootFailed", EventType::kWarning},
     {EventReason::kNodeUnhealthy, "CWNodeUnhealthy", EventType::kWarning},
+    {EventReason::kNodeOrdered, "CWNodeOrdered"},
     {EventReason::kNodePoolReconfigureStarted, "CWNodePoolReconfigureStarted"},
     {EventReason::kNodePoolReconfigurePaused, "CWNodePoolReconfigurePaused"},
     {EventReason::kNodePoolReconfigureHalted, "CWNodePoolReconfigureHalted", EventType::kWarning},

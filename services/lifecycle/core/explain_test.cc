@@ -240,6 +240,12 @@ const std::map<std::string, Case>& Cases() {
         [] {
           return With(Live(1), [](Simulation& s) { (void)s.Report("g100", O::kAutoscalerMarked); });
         }}},
+      {"CORDON_ORDERED",
+       {Actor::kUser, When::kOpen,
+        [] {
+          return With(Live(1),
+                      [](Simulation& s) { s.Must(OrderNode{.name = NodeName(kSimPool, "g100")}); });
+        }}},
       {"PROTECTED",
        {Actor::kNobody, When::kTimed,
         [] {

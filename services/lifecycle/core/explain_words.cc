@@ -17,6 +17,7 @@ Actor ActorOf(DeferReason reason) {
       return Actor::kOperator;
     case DeferReason::kWaitsUntilIdle:
     case DeferReason::kMarked:
+    case DeferReason::kCordonOrdered:
     case DeferReason::kDrainBlocked:
     case DeferReason::kReconfigurationPaused:
     case DeferReason::kReconfigurationHalted:
@@ -80,6 +81,8 @@ const char* DeferReasonName(DeferReason reason) {
       return "MACHINE_TAKEN";
     case DeferReason::kMarked:
       return "MARKED_BY_AUTOSCALER";
+    case DeferReason::kCordonOrdered:
+      return "CORDON_ORDERED";
   }
   return "";
 }

@@ -27,6 +27,13 @@ void SeeHealth(Observed& seen, bool unhealthy, const std::string& why, absl::Tim
   seen.health_message = unhealthy ? why : "";
 }
 
+void ForgetHealth(Observed& seen) {
+  seen.unhealthy = false;
+  seen.health_message.clear();
+  seen.unhealthy_time = seen.healthy_time = seen.health_window_time = kNever;
+  seen.relapses = 0;
+}
+
 bool HasRelapsed(const Node& node) { return node.observed.relapses > 0; }
 
 absl::Time UnhealthySince(const Node& node) {

@@ -16,6 +16,9 @@ namespace muster::lifecycle {
 // Notes what was seen; `why`: for people, read while it is unhealthy.
 void SeeHealth(Observed& seen, bool unhealthy, const std::string& why, absl::Time now);
 
+// It is taken for healthy until somebody says otherwise, and nothing of before counts.
+void ForgetHealth(Observed& seen);
+
 // It became unhealthy again within the window.
 bool HasRelapsed(const Node& node);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
+#include "services/common/fnv.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/core/reserved_taint.h"
@@ -56,9 +57,7 @@ std::string FormatUtc(absl::string_view format, absl::Time time) {
 }  // namespace
 
 std::string ReservedHash(absl::string_view reserved) {
-  uint64_t hash = 14695981039346656037ULL;
-  for (const char c : reserved) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return absl::StrFormat("%016x", hash);
+  return absl::StrFormat("%016x", Fnv1a(reserved));
 }
 
 Metadata DesiredMetadata(const Pool& pool, const Node& node, bool gpu) {

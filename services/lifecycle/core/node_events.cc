@@ -26,6 +26,20 @@ absl::string_view CauseText(RemovalCause cause) {
   return "";
 }
 
+absl::string_view OrderText(Reboot reboot) {
+  switch (reboot) {
+    case Reboot::kNone:
+      return "";
+    case Reboot::kWhenIdle:
+      return " is ordered to reboot once it is idle.";
+    case Reboot::kDrained:
+      return " is ordered to reboot once it is drained.";
+    case Reboot::kForced:
+      return " is ordered to reboot at once.";
+  }
+  return "";
+}
+
 // Tells of one change, part by part.
 class NodeEventDiff {
  public:
@@ -43,6 +57,7 @@ class NodeEventDiff {
     if (To(NodeState::kRegistered)) OnBoth(EventReason::kNodeRegistered, " was registered.");
     if (To(NodeState::kDeliveryFailed)) Failure();
     Health();
+    Orders();
     Removal();
     Preemption();
     Cordon();
@@ -136,6 +151,23 @@ class NodeEventDiff {
       OnBoth(EventReason::kNodeUntainted, " was untainted: node.coreweave.cloud/reserved.");
   }
 
+  // A reboot that begins was not taken back.
+  void Orders() {
+    const NodeOrders& was = before_.orders;
+    const NodeOrders& is = after_.orders;
+    if (was.any() && !is.any() && !To(NodeState::kReconfiguring))
+      return OnNode(EventReason::kNodeOrdered, " is under no orders any more.");
+    if (was.drain_time == kNever && is.drain_time != kNever) {
+      OnNode(EventReason::kNodeOrdered, " is ordered to be drained.");
+    } else if (was.cordon_time == kNever && is.cordon_time != kNever) {
+      OnNode(EventReason::kNodeOrdered, " is ordered to take no new work.");
+    }
+    if (!was.drain_forced && is.drain_forced)
+      OnNode(EventReason::kNodeOrdered, " is ordered to be drained by force.");
+    if (was.reboot != is.reboot && is.reboot != Reboot::kNone)
+      OnNode(EventReason::kNodeOrdered, OrderText(is.reboot));
+  }
+
   void Health() {
     if (before_.observed.unhealthy || !after_.observed.unhealthy) return;
     // A relapse of one that is looked at already is told with the first.
@@ -155,7 +187,9 @@ class NodeEventDiff {
     }
     if (!before_.desired.force_drain && after_.desired.force_drain) {
       OnBoth(EventReason::kNodeDrainingForceDelete,
-             " was not drained in time: what is left on it is deleted.");
+             after_.orders.drain_forced
+                 ? " is drained by force, as ordered: what is left on it is deleted."
+                 : " was not drained in time: what is left on it is deleted.");
     }
   }
 

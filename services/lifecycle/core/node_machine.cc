@@ -7,6 +7,8 @@
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
+#include "services/lifecycle/core/health.h"
+#include "services/lifecycle/core/node_orders.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -38,6 +40,7 @@ constexpr Edge kEdges[] = {
     {kReconfiguring, E::kAbort, kPreparedForTerminate},
     {kProduction, E::kUnhealthy, kTriage},
     {kTriage, E::kRecovered, kProduction},
+    {kTriage, E::kReconfigure, kReconfiguring},
     {kTriage, E::kCordon, kCordoned},
     {kProduction, E::kCordon, kCordoned},
     {kCordoned, E::kUncordon, kProduction},
@@ -75,8 +78,11 @@ void SetDesired(Desired& desired, NodeEvent event, absl::Time now) {
       StopDrain(desired);
       desired.cordoned = true;
       return;
-    case E::kUncordon:
     case E::kRecovered:
+      StopDrain(desired);
+      desired.cordoned = false;
+      return;
+    case E::kUncordon:
     case E::kReady:
       desired.cordoned = false;
       return;
@@ -85,6 +91,7 @@ void SetDesired(Desired& desired, NodeEvent event, absl::Time now) {
       return;
     case E::kReconfigure:
       StopDrain(desired);
+      desired.cordoned = true;
       desired.phase_time = now;
       return;
     case E::kDrained:
@@ -101,6 +108,18 @@ void SetDesired(Desired& desired, NodeEvent event, absl::Time now) {
     case E::kTerminated:
       return;
   }
+}
+
+bool MovesWorkAway(const NodeOrders& orders) {
+  return orders.drain_time != kNever || orders.reboot != Reboot::kNone;
+}
+
+// What was ordered is done; the Node is not back until it says so.
+void BeginReboot(Node& node, absl::Time now) {
+  if (node.reconfigure_time == kNever) node.reconfigure_time = now;
+  node.orders.reboot = Reboot::kNone;
+  node.orders.reboot_time = kNever;
+  node.observed.boot_time = kNever;
 }
 
 bool IsLeaving(NodeState state) {
@@ -209,9 +228,17 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
                                      absl::StrCat("Node is ", NodeStateName(node.state), ": ",
                                                   NodeEventName(event), " does not fit."));
   }
+  if (node.state == kReconfiguring && event == E::kReady) ForgetHealth(node.observed);
   node.state = *next;
   node.state_time = now;
-  SetDesired(node.desired, event, now);
+  // Ill or well again, it is drained and rebooted as it was ordered to be.
+  const bool goes_on =
+      (event == E::kUnhealthy || event == E::kRecovered) && MovesWorkAway(node.orders);
+  if (goes_on) {
+    node.desired.cordoned = node.state == kTriage;
+  } else {
+    SetDesired(node.desired, event, now);
+  }
   if (node.state != kDraining) node.observed.drain_blocked_by.clear();
   if (node.state != kPreparedForTerminate) node.observed.removal_error.clear();
   if (!IsLeaving(node.state)) {
@@ -219,7 +246,9 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
     node.preempt_time = kNever;
   }
   if (node.state != kTriage) node.replace_time = kNever;
-  if (node.state != kReconfiguring) node.reconfigure_time = kNever;
+  if (node.state != kReconfiguring && !goes_on) node.reconfigure_time = kNever;
+  if (event == E::kReconfigure) BeginReboot(node, now);
+  KeepOrders(node);
   UpdateConditions(node, now);
   return absl::OkStatus();
 }
@@ -231,13 +260,20 @@ bool IsInService(NodeState state) {
          state == kTriage;
 }
 
+bool IsUp(NodeState state) { return state == kProduction || state == kTriage; }
+
+bool IsBack(const Node& node) {
+  return node.observed.boot_time != kNever &&
+         node.observed.node_profile == node.desired.node_profile;
+}
+
 bool IsReturnable(NodeState state) { return state == kDeleted || state == kDeliveryFailed; }
 
 int64_t ActivePods(const Observed& observed) {
   return std::max(static_cast<int64_t>(observed.active_pods.size()), observed.active_pod_count);
 }
 
-bool MayBeReserved(NodeState state) {
+bool TakesOrders(NodeState state) {
   return state != kDraining && state != kPreparedForTerminate && !IsReturnable(state);
 }
 

@@ -26,7 +26,7 @@
 //   PRODUCTION -- kReconfigure --> RECONFIGURING -- kReady --> PRODUCTION
 //   RECONFIGURING -- kBootFailed, kBootTimedOut --> DELIVERY_FAILED; -- kAbort --> PREPARED...
 //   PRODUCTION -- kUnhealthy --> TRIAGE -- kRecovered --> PRODUCTION
-//   TRIAGE -- kCordon --> CORDONED
+//   TRIAGE -- kReconfigure --> RECONFIGURING; -- kCordon --> CORDONED
 //   DRAINING -- kExpire --> PREPARED_FOR_TERMINATE
 //
 // A Node is purged when capacity has its machine back. kDiscard is for Nodes that were never told
@@ -80,13 +80,17 @@ void StopDrain(Desired& desired);
 bool IsInProgress(NodeState state);
 // In the cluster to stay.
 bool IsInService(NodeState state);
+// The same, and neither on its way up nor rebooting: production or triage.
+bool IsUp(NodeState state);
+// Of a Node that is to reboot: it is up again, booted as it was to be.
+bool IsBack(const Node& node);
 // Its machine can be given back.
 bool IsReturnable(NodeState state);
 // How many Pods keep a Node active. Agents may name fewer than they count, and Nodes that reported
 // before there was a count have names alone.
 int64_t ActivePods(const Observed& observed);
-// Its drain has not begun: an operator may reserve it, or take that back.
-bool MayBeReserved(NodeState state);
+// Its way out has not begun, or can be taken back: an operator may order something of it, or take that back.
+bool TakesOrders(NodeState state);
 // In the cluster: it registered and is not off yet.
 bool IsPresent(const Node& node);
 // True once the drain of its preemption began; one that had begun for another cause is not it.

@@ -33,6 +33,7 @@ const std::map<std::pair<std::string, std::string>, std::string>& Edges() {
       {{"RECONFIGURING", "BOOT_FAILED"}, "DELIVERY_FAILED"},
       {{"RECONFIGURING", "BOOT_TIMED_OUT"}, "DELIVERY_FAILED"},
       {{"RECONFIGURING", "ABORT"}, "PREPARED_FOR_TERMINATE"},
+      {{"TRIAGE", "RECONFIGURE"}, "RECONFIGURING"},
       {{"TRIAGE", "RECOVERED"}, "PRODUCTION"},
       {{"TRIAGE", "CORDON"}, "CORDONED"},
       {{"CORDONED", "UNCORDON"}, "PRODUCTION"},

@@ -46,6 +46,8 @@ PoolPlan PlanOf(const Snapshot& snapshot, bool look_at_all) {
   ReserveNodes(facts, draft);
   CancelRemovals(facts, draft);
   StartRemovals(facts, draft);
+  // What was ordered of single Nodes, if they stay; before drains, so that one that is forced is so at once.
+  FollowOrders(facts, draft);
   DrainNodes(facts, draft);
 
   // What the rest boots: out of what removals have left of the budget, and not those that go.

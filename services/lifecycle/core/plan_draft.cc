@@ -39,6 +39,10 @@ PlanFacts::PlanFacts(const Snapshot& s)
       profile(ActiveProfile(pool, answers.configuration)),
       profile_disabled(IsProfileDisabled(pool, answers.configuration, profile)) {}
 
+bool PlanFacts::IsDisabled(absl::string_view which) const {
+  return IsProfileDisabled(pool, answers.configuration, which);
+}
+
 bool PlanFacts::ActiveToo() const { return lifecycle::ActiveToo(pool); }
 
 bool PlanFacts::IsUnheld(const Node& node) const {

@@ -26,6 +26,8 @@ struct PlanFacts {
 
   // The profile that Nodes may boot now; empty: none.
   std::string BootProfile() const { return profile_disabled ? "" : profile; }
+  // Whether too many boots into the profile failed.
+  bool IsDisabled(absl::string_view profile) const;
   // Whether Nodes that have work go as well.
   bool ActiveToo() const;
   // Whether the pool's claim does not hold the Node's machine.

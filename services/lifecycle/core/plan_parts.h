@@ -69,6 +69,9 @@ int64_t ReplaceUnhealthy(const PlanFacts& facts, Draft& draft);
 // --- plan_reservation.cc: Nodes that an operator moves to the control plane ---
 void ReserveNodes(const PlanFacts& facts, Draft& draft);
 
+// --- plan_orders.cc: what was ordered of single Nodes ---
+void FollowOrders(const PlanFacts& facts, Draft& draft);
+
 // --- plan_reconfigure.cc: the active configuration reaches running Nodes ---
 void StageProfiles(const PlanFacts& facts, Draft& draft);
 // `timed_out`: machines whose reboot this plan has given up.

@@ -81,9 +81,10 @@ class QuietTest {
     if (stages_ && node.desired.node_profile != facts_.profile) return false;
     return !reboots_ || node.observed.node_profile == facts_.profile;
   }
-  // The same, DrainNodes, RefreshAllMetadata.
+  // The same, FollowOrders, DrainNodes, RefreshAllMetadata.
   bool IsInPlace(const Node& node) const {
-    return IsUpToDate(node) && !node.desired.drain && type_ && in_production_.IsOf(node);
+    const bool held = node.desired.drain || node.desired.cordoned;
+    return IsUpToDate(node) && !held && type_ && in_production_.IsOf(node);
   }
   // AbortBrokenBoots, TimeOutBoots, StageProfiles, OrderBoots, RebootOutdated, RefreshAllMetadata.
   bool Arrives(const Node& node) const {
@@ -98,7 +99,7 @@ class QuietTest {
   static bool IsUnmarked(const Node& node) {
     return node.removal_cause == RemovalCause::kNone && node.preempt_time == kNever &&
            node.replace_time == kNever && node.reconfigure_time == kNever &&
-           node.reserved_desired.empty();
+           node.reserved_desired.empty() && !node.orders.any();
   }
   // ReplaceUnhealthy, DrainNodes, StageProfiles.
   static bool IsSilent(const Observed& seen) {

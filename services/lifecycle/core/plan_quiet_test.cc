@@ -74,6 +74,7 @@ TEST(QuietNodes, AreThoseAboutWhichThereIsNothing) {
       {"to be replaced", [](Node& n) { n.replace_time = absl::UnixEpoch(); }},
       {"chosen", [](Node& n) { n.reconfigure_time = absl::UnixEpoch(); }},
       {"reserved", [](Node& n) { n.reserved_desired = kControlPlane; }},
+      {"ordered", [](Node& n) { n.orders.cordon_time = absl::UnixEpoch(); }},
       {"leaving", [](Node& n) { n.removal_cause = RemovalCause::kRepair; }},
       {"other labels",
        [](Node& n) {

@@ -15,9 +15,12 @@ bool IsRunning(const Node& node) {
          node.state == NodeState::kTriage;
 }
 
-bool IsChosen(const Node& node) {
-  return node.state == NodeState::kProduction && node.reconfigure_time != kNever;
+// One that was ordered to reboot by itself does so (plan_orders.cc), and comes back up to date.
+bool MayBeChosen(const Node& node) {
+  return node.state == NodeState::kProduction && node.orders.reboot == Reboot::kNone;
 }
+
+bool IsChosen(const Node& node) { return MayBeChosen(node) && node.reconfigure_time != kNever; }
 
 // Runs, or will run, something else than the active profile, and may stay.
 bool IsOutdated(const PlanFacts& facts, const Node& node) {
@@ -79,7 +82,7 @@ bool MayReboot(const PlanFacts& facts, Draft& draft, const std::vector<std::stri
 
 // Chosen Nodes that are idle reboot; others are chosen as far as the budgets go, a rack at a time,
 // idle ones first.
-void Reboot(const PlanFacts& facts, Draft& draft, Budget& own) {
+void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::vector<Node*> waiting;
   const std::string* rack = nullptr;
   for (auto& [name, node] : draft.nodes) {
@@ -93,8 +96,8 @@ void Reboot(const PlanFacts& facts, Draft& draft, Budget& own) {
                      absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
     }
     if (IsChosen(node) || node.state == NodeState::kReconfiguring) rack = &node.rack;
-    if (node.state == NodeState::kProduction && !IsChosen(node) &&
-        IsAsked(*facts.pool.reconfiguration, node) && IsOutdated(facts, node)) {
+    if (MayBeChosen(node) && !IsChosen(node) && IsAsked(*facts.pool.reconfiguration, node) &&
+        IsOutdated(facts, node)) {
       waiting.push_back(&node);
     }
   }
@@ -107,7 +110,7 @@ void Reboot(const PlanFacts& facts, Draft& draft, Budget& own) {
   for (Node* node : waiting) {
     // A rack is finished before the next is begun.
     if (rack != nullptr && node->rack != *rack) break;
-    if (!own.Spend(node->machine, "reconfigure")) {
+    if (TakenFor(*node) == nullptr && !own.Spend(node->machine, "reconfigure")) {
       draft.AddDefer(
           DeferReason::kDisruptionBudget, node->name,
           absl::StrCat("Node ", node->machine, " waits (reconfigure): ", own.Denial(), "."));
@@ -154,7 +157,7 @@ void RebootOutdated(const PlanFacts& facts, Draft& draft,
   const std::string own =
       asked.max_unavailable.empty() ? (bounded ? "" : "1") : asked.max_unavailable;
   Budget budget = draft.BudgetOf(own);
-  Reboot(facts, draft, budget);
+  RebootInTurn(facts, draft, budget);
 }
 
 }  // namespace muster::lifecycle

@@ -126,7 +126,7 @@ void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
     return;
   }
   const bool left = node.observed.active || !node.observed.drain_blocked_by.empty();
-  if (node.state == NodeState::kProduction && !left) return;
+  if (IsUp(node.state) && !left) return;
   const bool preempted = node.preempt_time != kNever;
   if (left || !preempted)
     draft.Apply(node, ForceDrain{node.name, "its drain's deadline has passed"});
@@ -203,10 +203,11 @@ void StartRemoval(Draft& draft, Node& node, RemovalCause cause, absl::string_vie
 void DrainNodes(const PlanFacts& facts, Draft& draft) {
   for (auto& [name, node] : draft.nodes) {
     if (node.state == NodeState::kCordoned) StartDrain(facts, draft, node);
-    const bool drained = node.state != NodeState::kDraining && node.state != NodeState::kProduction;
+    const bool drains =
+        node.desired.drain && (node.state == NodeState::kDraining || IsUp(node.state));
     if (node.state == NodeState::kDraining) FollowStrategy(facts, draft, node);
     if (node.state == NodeState::kDraining) PreemptDrained(facts, draft, node);
-    if (node.desired.drain && !drained) EnforceDeadline(facts, draft, node);
+    if (drains) EnforceDeadline(facts, draft, node);
     if (!node.observed.drain_blocked_by.empty()) {
       const absl::Time deadline = node.desired.drain_deadline;
       draft.AddDefer(DeferReason::kDrainBlocked, name,

@@ -8,10 +8,10 @@ namespace muster::lifecycle {
 void ReserveNodes(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting()) return;
   for (auto& [name, node] : draft.nodes) {
-    const bool here = node.state == NodeState::kProduction || node.state == NodeState::kTriage;
     // One that is being rebooted first comes back.
-    const bool reboots = node.reconfigure_time != kNever;
-    if (!here || reboots || node.reserved_desired.empty() || !draft.HasStepsLeft()) continue;
+    const bool reboots = node.reconfigure_time != kNever && node.orders.reboot == Reboot::kNone;
+    if (!IsUp(node.state) || reboots || node.reserved_desired.empty() || !draft.HasStepsLeft())
+      continue;
     if (!draft.MayDisrupt(node, "reservation")) continue;
     StartRemoval(draft, node, RemovalCause::kReservation,
                  "an operator moves it to the control plane");

@@ -9,6 +9,7 @@
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/plan_parts.h"
+#include "services/lifecycle/core/reconfiguration.h"
 #include "services/lifecycle/core/removals.h"
 #include "services/lifecycle/core/text.h"
 
@@ -184,7 +185,9 @@ BootTimeouts TimeOutBoots(const PlanFacts& facts, Draft& draft) {
       continue;
     }
     CountGivenUp(facts, draft);
-    if (node->state == NodeState::kReconfiguring) out.reboots.push_back(node->machine);
+    if (node->state == NodeState::kReconfiguring && facts.pool.reconfiguration &&
+        IsAsked(*facts.pool.reconfiguration, *node))
+      out.reboots.push_back(node->machine);
     // Many that are late at once tell of a clock or a network, not of what they boot.
     const bool counts = !std::exchange(draft.account.given_up.boot_counted, true);
     draft.Apply(*node, StepNode{node->name, NodeEvent::kBootTimedOut, RemovalCause::kNone, kNever,

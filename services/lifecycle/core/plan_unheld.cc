@@ -32,8 +32,7 @@ bool LeaveNode(const PlanFacts& facts, Draft& draft, Node& node, absl::Time from
     return false;
   }
   if (!MayGiveUp(facts, draft)) return true;
-  const bool in_service = node.state == NodeState::kProduction || node.state == NodeState::kTriage;
-  if (in_service && !draft.MayDisrupt(node, "repair")) return false;
+  if (IsUp(node.state) && !draft.MayDisrupt(node, "repair")) return false;
   const NodeState before = node.state;
   StartRemoval(draft, node, RemovalCause::kRepair, "its machine is not held by the pool's claim");
   if (node.state != before) CountGivenUp(facts, draft);

@@ -30,11 +30,12 @@ enum class DeferReason {
   kAgentSilent,  // told what to do with a Node, its agent has let its time pass
   kReconfigurationPaused,
   kReconfigurationHalted,
-  kGiveUpLimit,   // time is up for more Nodes than may be given up at once
-  kMachineTaken,  // a machine that the claim holds is a Node of another pool
-  kMarked,        // a Node stays that the cluster autoscaler keeps work away from
+  kGiveUpLimit,    // time is up for more Nodes than may be given up at once
+  kMachineTaken,   // a machine that the claim holds is a Node of another pool
+  kMarked,         // a Node stays that the cluster autoscaler keeps work away from
+  kCordonOrdered,  // a Node stays that takes no new work, by an order
 };
-inline constexpr int kDeferReasons = 22;
+inline constexpr int kDeferReasons = 23;
 
 // What is not done although somebody may ask for it, and why.
 struct Defer {

@@ -50,10 +50,8 @@ class Selection {
   }
 
   bool IsOutOfBudget(const Node& node) {
-    const bool in_service =
-        node.state == NodeState::kProduction || node.state == NodeState::kTriage;
     const bool out = TakenFor(node) != nullptr;
-    return in_service && !out && !budget_.Spend(node.machine, "scale-down");
+    return IsUp(node.state) && !out && !budget_.Spend(node.machine, "scale-down");
   }
 
   void Delay(const Node& node, Why why, bool awaited) {

@@ -165,13 +165,24 @@ void SetActive(Node& node, bool active, const ReportNode& command, absl::Time no
   seen.active_pod_count = active ? std::max(named, command.active_pod_count) : 0;
 }
 
+// Told to be up: for the first time, after a reboot that was ordered, or by a kernel that is another's.
+bool IsAnotherBoot(const Node& node, const ReportNode& command) {
+  const Observed& seen = node.observed;
+  const bool comes_up =
+      node.state == NodeState::kRegistered || node.state == NodeState::kReconfiguring;
+  if (comes_up && seen.boot_time == kNever) return true;
+  return !command.boot_id.empty() && !seen.boot_id.empty() && command.boot_id != seen.boot_id;
+}
+
 // What the report says of the Node, its state aside.
 void Note(Node& node, const ReportNode& command, absl::Time now) {
   Observed& seen = node.observed;
   const std::string why = command.message.empty() ? "no reason given" : command.message;
   switch (command.observation) {
     case Observation::kRegistered:
+      if (IsAnotherBoot(node, command)) seen.boot_time = now;
       seen.node_profile = command.node_profile;
+      if (!command.boot_id.empty()) seen.boot_id = command.boot_id;
       // It could be staged after all.
       if (seen.node_profile == node.desired.node_profile) seen.staging_error.clear();
       return;
@@ -216,8 +227,11 @@ bool IsUnordered(const Node& node, const ReportNode& command) {
   const bool boots = command.observation == Observation::kBootStarted ||
                      command.observation == Observation::kRegistered;
   if (boots && node.desired.phase == Phase::kUndecided) return true;
-  return command.observation == Observation::kReady && node.state == NodeState::kReconfiguring &&
-         node.observed.node_profile != node.desired.node_profile;
+  if (node.state != NodeState::kReconfiguring) return false;
+  if (command.observation == Observation::kReady) return !IsBack(node);
+  const bool same_boot = !command.boot_id.empty() && command.boot_id == node.observed.boot_id;
+  return command.observation == Observation::kRegistered && same_boot &&
+         node.observed.boot_time == kNever;
 }
 
 // What follows for the pool's own row.

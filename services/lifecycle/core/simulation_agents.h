@@ -42,8 +42,7 @@ class SimAgents {
                    ? Say(node, O::kBootFailed, "the kubelet does not answer")
                    : Say(node, O::kReady);
       case NodeState::kReconfiguring:
-        return node.observed.node_profile == node.desired.node_profile ? Say(node, O::kReady)
-                                                                       : Boot(node);
+        return IsBack(node) ? Say(node, O::kReady) : Boot(node);
       case NodeState::kProduction:
         return node.desired.drain && node.observed.active ? Evict(node, O::kIdle)
                                                           : TakeProfile(node);

@@ -12,6 +12,7 @@
 #include "services/lifecycle/core/demand.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/node_orders.h"
 #include "services/lifecycle/core/plan.h"
 
 // For tests: a random pool with Nodes in all states and random marks, and other services that
@@ -119,6 +120,7 @@ class RandomWorld {
     node.state_time = Ago();
     Desire(node);
     Observe(node);
+    if (OneIn(6)) GiveOrders(node);
     node.removal_requested = OneIn(6);
     if (OneIn(5)) node.protect_until_time = Around();
     if (OneIn(10)) node.reserved_desired = kControlPlane;
@@ -165,6 +167,15 @@ class RandomWorld {
     desired.drain_time = Ago();
     desired.drain_deadline = Around();
     desired.force_drain = desired.drain_deadline < now && OneIn(2);
+  }
+  void GiveOrders(Node& node) {
+    NodeOrders& orders = node.orders;
+    if (OneIn(2)) orders.cordon_time = Ago();
+    if (orders.cordon_time != kNever && OneIn(2)) orders.drain_time = orders.cordon_time;
+    orders.drain_forced = orders.drain_time != kNever && OneIn(4);
+    if (OneIn(2)) orders.reboot = Pick({Reboot::kWhenIdle, Reboot::kDrained, Reboot::kForced});
+    if (orders.reboot != Reboot::kNone) orders.reboot_time = Ago();
+    KeepOrders(node);
   }
   void Observe(Node& node) {
     Observed& seen = node.observed;

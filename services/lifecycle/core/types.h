@@ -291,6 +291,21 @@ struct Desired {
   bool operator==(const Desired&) const = default;
 };
 
+// When a Node is to be rebooted, see muster.lifecycle.v1.NodeOrders.Reboot.
+enum class Reboot { kNone, kWhenIdle, kDrained, kForced };
+
+// What was ordered of one Node, see muster.lifecycle.v1.NodeOrders.
+struct NodeOrders {
+  absl::Time cordon_time = kNever;
+  absl::Time drain_time = kNever;
+  bool drain_forced = false;
+  Reboot reboot = Reboot::kNone;
+  absl::Time reboot_time = kNever;
+
+  bool any() const { return cordon_time != kNever || reboot != Reboot::kNone; }
+  bool operator==(const NodeOrders&) const = default;
+};
+
 // What agents last reported.
 struct Observed {
   std::string node_profile = {};
@@ -311,6 +326,8 @@ struct Observed {
   std::string drain_blocked_by = {};
   std::string staging_error = {};
   std::string removal_error = {};
+  std::string boot_id = {};
+  absl::Time boot_time = kNever;  // kNever: not known, or it is to reboot and is not back
   bool operator==(const Observed&) const = default;
 };
 
@@ -334,6 +351,7 @@ struct Node {
   std::string rack = {};
   std::string reserved_desired = {};  // empty or kControlPlane
   absl::Time request_time = kNever;   // when its machine was asked for; kNever: not known
+  NodeOrders orders = {};
 
   std::string Key() const { return name; }
   bool operator==(const Node&) const = default;

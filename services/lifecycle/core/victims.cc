@@ -20,7 +20,8 @@ Rank RankOf(const Node& node) {
     return {1, static_cast<int64_t>(node.state), -absl::ToUnixMicros(node.create_time)};
   }
   if (node.state == NodeState::kTriage) return {2, seen.active ? 1 : 0, 0};
-  if (seen.unschedulable && !seen.active) return {3, 0, 0};
+  const bool unschedulable = seen.unschedulable || node.orders.cordon_time != kNever;
+  if (unschedulable && !seen.active) return {3, 0, 0};
   if (!seen.active) {
     const absl::Time since = seen.active_time == kNever ? node.create_time : seen.active_time;
     return {4, absl::ToUnixMicros(since), 0};

@@ -174,6 +174,11 @@ Desired DesiredOf(const v1::NodeDesired& in, Phase phase) {
   return out;
 }
 
+NodeOrders OrdersOf(const v1::NodeOrders& in, Reboot reboot) {
+  return {MUSTER_GET_TIME(in, cordon_time), MUSTER_GET_TIME(in, drain_time), in.drain_forced(),
+          reboot, MUSTER_GET_TIME(in, reboot_time)};
+}
+
 Observed ObservedOf(const v1::NodeObserved& in) {
   Observed out;
   out.node_profile = in.node_profile();
@@ -192,10 +197,26 @@ Observed ObservedOf(const v1::NodeObserved& in) {
   out.drain_blocked_by = in.drain_blocked_by();
   out.staging_error = in.staging_error();
   out.removal_error = in.removal_error();
+  out.boot_id = in.boot_id();
+  out.boot_time = MUSTER_GET_TIME(in, boot_time);
   return out;
 }
 
 }  // namespace
+
+std::optional<Reboot> RebootOf(v1::NodeOrders::Reboot reboot) {
+  switch (static_cast<int>(reboot)) {
+    case v1::NodeOrders::REBOOT_UNSPECIFIED:
+      return Reboot::kNone;
+    case v1::NodeOrders::REBOOT_WHEN_IDLE:
+      return Reboot::kWhenIdle;
+    case v1::NodeOrders::REBOOT_DRAINED:
+      return Reboot::kDrained;
+    case v1::NodeOrders::REBOOT_FORCED:
+      return Reboot::kForced;
+  }
+  return std::nullopt;
+}
 
 absl::StatusOr<Cluster> FromProto(const v1::Cluster& in) {
   Cluster out{in.name(), in.zone(), in.kubernetes_version(), MUSTER_GET_TIME(in, create_time),
@@ -318,7 +339,8 @@ absl::StatusOr<Node> FromProto(const v1::Node& in) {
   const std::optional<NodeState> state = StateOf(in.state());
   const std::optional<Phase> phase = PhaseOf(in.desired().phase());
   const std::optional<RemovalCause> cause = CauseOf(in.removal_cause());
-  if (!state || !phase || !cause)
+  const std::optional<Reboot> reboot = RebootOf(in.orders().reboot());
+  if (!state || !phase || !cause || !reboot)
     return absl::InternalError(absl::StrCat("Not a Node: ", in.name()));
   Node out;
   out.name = in.name();
@@ -339,6 +361,7 @@ absl::StatusOr<Node> FromProto(const v1::Node& in) {
   out.rack = in.rack();
   out.reserved_desired = in.reserved_desired();
   out.request_time = MUSTER_GET_TIME(in, request_time);
+  out.orders = OrdersOf(in.orders(), *reboot);
   return out;
 }
 
@@ -377,6 +400,9 @@ ReportNode FromProto(const v1::NodeReport& in, absl::string_view path, Faults& f
           absl::StrCat("must have at most ", kMaxActivePods, " names"));
   require(std::all_of(pods.begin(), pods.end(), is_pod), "active_pods",
           absl::StrCat("must be 1 to ", kMaxPodNameBytes, " bytes each"));
+  require(in.boot_id().size() <= kMaxBootIdBytes, "boot_id",
+          absl::StrCat("must be at most ", kMaxBootIdBytes, " bytes"));
+  require(!has_nul(in.boot_id()), "boot_id", "must not hold NUL");
   require(!has_nul(in.node_profile()), "node_profile", "must not hold NUL");
   require(!has_nul(in.message()), "message", "must not hold NUL");
   require(std::none_of(pods.begin(), pods.end(), has_nul), "active_pods", "must not hold NUL");
@@ -390,7 +416,8 @@ ReportNode FromProto(const v1::NodeReport& in, absl::string_view path, Faults& f
                     {pods.begin(), pods.end()},
                     in.message(),
                     in.active_pod_count(),
-                    MUSTER_GET_TIME(in, node_create_time)};
+                    MUSTER_GET_TIME(in, node_create_time),
+                    in.boot_id()};
 }
 
 }  // namespace muster::lifecycle

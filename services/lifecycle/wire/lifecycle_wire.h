@@ -2,6 +2,7 @@
 
 #include <muster/lifecycle/v1/lifecycle_service.pb.h>
 
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -38,6 +39,9 @@ Spec FromProto(const v1::NodePoolSpec& spec);
 Status FromProto(const v1::NodePoolStatus& status);
 // Paths of the fields of a spec that are set, as far as they can be written by themselves (spec_fields.h).
 std::vector<std::string> SetPaths(const v1::NodePoolSpec& spec);
+
+// nullopt: a value of a newer schema.
+std::optional<Reboot> RebootOf(v1::NodeOrders::Reboot reboot);
 
 // A report as a command, checked; `path` is the report's, e.g. `reports[3]`.
 ReportNode FromProto(const v1::NodeReport& report, absl::string_view path, Faults& faults);

@@ -107,8 +107,8 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
                     std::vector<Taint>{{"k", "v", "NoExecute"}},
                     true,
                     kTime};
-    node.observed = {"np-1", true,  {"p"}, kTime, true, 12,  true, "h",
-                     kTime,  kTime, kTime, 2,     true, "b", "s",  "r"};
+    node.observed = {"np-1", true,  {"p"}, kTime, true, 12,  true, "h",      kTime,
+                     kTime,  kTime, 2,     true,  "b",  "s", "r",  "boot-1", kTime};
     node.conditions = {{"CWActive", "True", "Active", "m", kTime, 0, "CWSome"}};
     node.removal_cause = static_cast<RemovalCause>(i % 5);
     node.preempt_time = node.protect_until_time = node.replace_time = kTime;
@@ -116,6 +116,7 @@ TEST(Wire, NodesInEveryStateThereAndBack) {
     node.removal_requested = true;
     node.rack = "r1";
     node.request_time = kTime;
+    node.orders = {kTime, kTime, i % 2 == 0, static_cast<Reboot>(i % 4), kTime};
     EXPECT_EQ(FromProto(ToProto(At(node))).value(), node);
   }
   EXPECT_FALSE(FromProto(v1::Node()).ok());

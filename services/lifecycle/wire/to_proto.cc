@@ -155,6 +155,28 @@ v1::Node::RemovalCause CauseOf(RemovalCause cause) {
   return v1::Node::REMOVAL_CAUSE_UNSPECIFIED;
 }
 
+v1::NodeOrders::Reboot RebootOf(Reboot reboot) {
+  switch (reboot) {
+    case Reboot::kNone:
+      return v1::NodeOrders::REBOOT_UNSPECIFIED;
+    case Reboot::kWhenIdle:
+      return v1::NodeOrders::REBOOT_WHEN_IDLE;
+    case Reboot::kDrained:
+      return v1::NodeOrders::REBOOT_DRAINED;
+    case Reboot::kForced:
+      return v1::NodeOrders::REBOOT_FORCED;
+  }
+  return v1::NodeOrders::REBOOT_UNSPECIFIED;
+}
+
+void SetOrders(const NodeOrders& orders, v1::NodeOrders* out) {
+  MUSTER_SET_TIME(*out, cordon_time, orders.cordon_time);
+  MUSTER_SET_TIME(*out, drain_time, orders.drain_time);
+  out->set_drain_forced(orders.drain_forced);
+  out->set_reboot(RebootOf(orders.reboot));
+  MUSTER_SET_TIME(*out, reboot_time, orders.reboot_time);
+}
+
 void SetDesired(const Desired& desired, v1::NodeDesired* out) {
   out->set_phase(PhaseOf(desired.phase));
   MUSTER_SET_TIME(*out, phase_time, desired.phase_time);
@@ -186,6 +208,8 @@ void SetObserved(const Observed& observed, v1::NodeObserved* out) {
   out->set_drain_blocked_by(observed.drain_blocked_by);
   out->set_staging_error(observed.staging_error);
   out->set_removal_error(observed.removal_error);
+  out->set_boot_id(observed.boot_id);
+  MUSTER_SET_TIME(*out, boot_time, observed.boot_time);
 }
 
 v1::NodePoolObstacle::Actor ActorOf(Actor actor) {
@@ -342,6 +366,7 @@ v1::Node ToProto(const Versioned<Node>& versioned) {
   out.set_rack(node.rack);
   out.set_reserved_desired(node.reserved_desired);
   MUSTER_SET_TIME(out, request_time, node.request_time);
+  if (node.orders.any()) SetOrders(node.orders, out.mutable_orders());
   return out;
 }
 

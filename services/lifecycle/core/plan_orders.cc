@@ -1,0 +1,117 @@
+// What was ordered of single Nodes: drains and reboots, within the pool's disruption budget unless they are forced.
+#include "absl/strings/str_cat.h"
+#include "services/lifecycle/core/node_machine.h"
+#include "services/lifecycle/core/plan_parts.h"
+#include "services/lifecycle/core/text.h"
+
+namespace muster::lifecycle {
+namespace {
+
+constexpr char kOrdered[] = "it was ordered";
+
+bool IsForced(const NodeOrders& orders) {
+  return orders.drain_forced || orders.reboot == Reboot::kForced;
+}
+
+// False: the budget does not let it go out of service; one that is forced is charged and not asked.
+bool MayDisrupt(Draft& draft, const Node& node, bool forced, const char* cause) {
+  if (!forced) return draft.MayDisrupt(node, cause);
+  if (TakenFor(node) == nullptr) draft.budget.Take(node.machine, cause);
+  return true;
+}
+
+void Drain(const PlanFacts& facts, Draft& draft, Node& node) {
+  const bool forced = node.orders.drain_forced;
+  const absl::Time deadline = forced ? facts.now : facts.now + facts.policy.drain_deadline;
+  if (!node.desired.drain) {
+    if (!MayDisrupt(draft, node, forced, "drain")) return;
+    draft.Apply(node, DrainInPlace{node.name, deadline, kOrdered});
+  } else if (forced && node.desired.drain_deadline > facts.now) {
+    draft.Apply(node, SetDrainDeadline{node.name, deadline, kOrdered});
+  }
+}
+
+// Empty: none may boot.
+std::string ProfileToReboot(const PlanFacts& facts, const Node& node) {
+  const std::string& own = node.observed.node_profile;
+  const std::string active = facts.BootProfile();
+  return active.empty() && !facts.IsDisabled(own) ? own : active;
+}
+
+void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view reason) {
+  draft.Apply(node, StepNode{node.name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
+                             profile, std::string(reason)});
+}
+
+// As for a removal, work that was on its way when it was cordoned is waited for.
+void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile) {
+  const absl::Time from = node.reconfigure_time + facts.policy.cordon_settle;
+  if (facts.now < from) return draft.MoveDue(from);
+  RebootInto(profile, draft, node, "it is idle");
+}
+
+void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
+  const bool chosen = node.reconfigure_time != kNever;
+  const std::string profile = ProfileToReboot(facts, node);
+  if (profile.empty()) {
+    draft.AddDefer(
+        DeferReason::kNoConfiguration, node.name,
+        absl::StrCat("Node ", node.machine,
+                     " is to be rebooted, and there is no configuration that may boot."));
+    if (chosen)
+      draft.Apply(node, ChooseForReboot{node.name, false, false, kNever, "it cannot reboot"});
+    return;
+  }
+  if (node.orders.reboot == Reboot::kForced) {
+    MayDisrupt(draft, node, /*forced=*/true, "reboot");
+    return RebootInto(profile, draft, node, kOrdered);
+  }
+  const bool active = node.observed.active;
+  const bool drains =
+      (active && node.orders.reboot == Reboot::kDrained) || node.orders.drain_time != kNever;
+  if (!chosen || (active && drains != node.desired.drain)) {
+    if (!draft.MayDisrupt(node, "reboot")) return;
+    draft.Apply(
+        node, ChooseForReboot{node.name, true, drains,
+                              drains ? facts.now + facts.policy.drain_deadline : kNever, kOrdered});
+  }
+  if (!active) return RebootIdle(facts, draft, node, profile);
+  if (!drains) {
+    draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
+                   absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
+  }
+}
+
+// Nobody asks for its cordon any more: a replica that knew no orders wrote its row.
+bool IsHeldForNothing(const Node& node) {
+  const bool held = node.desired.cordoned || node.desired.drain;
+  return node.state == NodeState::kProduction && held && node.reconfigure_time == kNever &&
+         node.orders.cordon_time == kNever;
+}
+
+void Follow(const PlanFacts& facts, Draft& draft, Node& node) {
+  if (IsHeldForNothing(node)) {
+    draft.Apply(node, ChooseForReboot{node.name, false, false, kNever, "nothing holds it"});
+  }
+  if (node.orders.cordon_time != kNever) {
+    draft.AddDefer(DeferReason::kCordonOrdered, node.name,
+                   absl::StrCat("Node ", node.machine, " takes no new work, by an order of ",
+                                TimeText(node.orders.cordon_time), ", until it is uncordoned."));
+  }
+  if (facts.pool.deleting() || !draft.HasStepsLeft()) return;
+  if (node.orders.reboot != Reboot::kNone) RebootOrdered(facts, draft, node);
+  if (node.orders.drain_time != kNever && IsUp(node.state)) Drain(facts, draft, node);
+}
+
+}  // namespace
+
+// Those that are forced first: they are charged to the budget before others ask it.
+void FollowOrders(const PlanFacts& facts, Draft& draft) {
+  for (const bool forced : {true, false}) {
+    for (auto& [name, node] : draft.nodes) {
+      if (IsUp(node.state) && IsForced(node.orders) == forced) Follow(facts, draft, node);
+    }
+  }
+}
+
+}  // namespace muster::lifecycle
