@@ -25,7 +25,7 @@ class GrpcApi final : public Api {
     return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::GetNodePool, request);
   }
   absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
-      const std::string& pool_uid) override;
+      const std::string& name, const std::string& pool_uid) override;
 
   absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
     return ApplyResource(connection_, resource, dry_run);
@@ -54,6 +54,8 @@ class GrpcApi final : public Api {
                                                  const std::string& machine,
                                                  const lifecycle::v1::Node& changed,
                                                  const std::string& field) override;
+  absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool, const std::string& machine,
+                                                const NodeOrder& order) override;
   absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) override {
     request.set_name(connection_.ClusterName(request.name()));
@@ -147,11 +149,9 @@ class GrpcApi final : public Api {
                                              const Moment& then) override {
     return musterctl::ListPast(connection_, kind, pool, then);
   }
-  absl::StatusOr<access::v1::Caller> GetCaller() override {
-    ASSIGN_OR_RETURN(const access::v1::GetCallerResponse response,
-                     connection_.Call(connection_.access, &Connection::Access::GetCaller,
-                                      access::v1::GetCallerRequest()));
-    return response.caller();
+  absl::StatusOr<access::v1::GetCallerResponse> GetCaller() override {
+    return connection_.Call(connection_.access, &Connection::Access::GetCaller,
+                            access::v1::GetCallerRequest());
   }
   absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(
       const access::v1::CheckAccessRequest& request) override {
@@ -221,9 +221,37 @@ absl::StatusOr<lifecycle::v1::Node> GrpcApi::UpdateNode(const std::string& pool,
   return connection_.Call(connection_.lifecycle, &Connection::Lifecycle::UpdateNode, request);
 }
 
-absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std::string& pool_uid) {
+absl::StatusOr<lifecycle::v1::Node> GrpcApi::OrderNode(const std::string& pool,
+                                                       const std::string& machine,
+                                                       const NodeOrder& order) {
+  const auto call = [&](auto method, auto request) {
+    request.set_name(absl::StrCat(connection_.PoolName(pool), "/nodes/", machine));
+    request.set_validate_only(order.validate_only);
+    return connection_.Call(connection_.lifecycle, method, request);
+  };
+  switch (order.verb) {
+    case NodeVerb::kCordon:
+      return call(&Connection::Lifecycle::CordonNode, lifecycle::v1::CordonNodeRequest());
+    case NodeVerb::kUncordon:
+      return call(&Connection::Lifecycle::UncordonNode, lifecycle::v1::UncordonNodeRequest());
+    case NodeVerb::kDrain: {
+      lifecycle::v1::DrainNodeRequest request;
+      request.set_force(order.force);
+      return call(&Connection::Lifecycle::DrainNode, request);
+    }
+    case NodeVerb::kReboot: {
+      lifecycle::v1::RebootNodeRequest request;
+      request.set_mode(order.mode);
+      return call(&Connection::Lifecycle::RebootNode, request);
+    }
+  }
+  return absl::InternalError("not an order to Nodes");
+}
+
+absl::StatusOr<std::vector<lifecycle::v1::Event>> GrpcApi::PoolEvents(const std::string& name,
+                                                                      const std::string& pool_uid) {
   lifecycle::v1::ListEventsRequest request;
-  request.set_parent(connection_.Cluster());
+  request.set_parent(Connection::ClusterOf(name));
   request.set_pool_uid(pool_uid);
   std::vector<Item> items;
   RETURN_IF_ERROR(connection_.Pages(

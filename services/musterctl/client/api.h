@@ -40,9 +40,9 @@ class Api {
   // One by its id, or its whole name; of a Node POOL/MACHINE, or the machine alone.
   virtual absl::StatusOr<Item> Get(Kind kind, const std::string& id) = 0;
   virtual absl::StatusOr<lifecycle::v1::NodePool> GetNodePool(const std::string& id) = 0;
-  // Events about the pool and its Nodes.
+  // Events about the pool and its Nodes; `name`: its whole name, or that of one of its Nodes.
   virtual absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(
-      const std::string& pool_uid) = 0;
+      const std::string& name, const std::string& pool_uid) = 0;
 
   // With `dry_run` (`validate_only`) nothing is written: the answer is what would come of it, with
   // a preview where it is a NodePool's. The server checks NodePools, clusters, quotas and releases
@@ -62,6 +62,9 @@ class Api {
                                                          const std::string& machine,
                                                          const lifecycle::v1::Node& changed,
                                                          const std::string& field) = 0;
+  virtual absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool,
+                                                        const std::string& machine,
+                                                        const NodeOrder& order) = 0;
   // `name` of these requests is the cluster's id.
   virtual absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) = 0;
@@ -103,8 +106,8 @@ class Api {
   virtual absl::StatusOr<std::vector<Item>> ListPast(Kind kind, const std::string& pool,
                                                      const Moment& then) = 0;
 
-  // Who the caller is to the server, and what it may do.
-  virtual absl::StatusOr<access::v1::Caller> GetCaller() = 0;
+  // Who the caller is to the server and what it may do, and what the server is.
+  virtual absl::StatusOr<access::v1::GetCallerResponse> GetCaller() = 0;
   virtual absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(
       const access::v1::CheckAccessRequest& request) = 0;
 

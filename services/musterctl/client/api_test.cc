@@ -22,6 +22,7 @@ namespace muster::musterctl {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
@@ -131,6 +132,26 @@ class FakeServer final : public quota::v1::QuotaService::Service,
   grpc::Status UpdateNode(grpc::ServerContext*, const lifecycle::v1::UpdateNodeRequest* request,
                           lifecycle::v1::Node*) override {
     return Heard("update", *request);
+  }
+  grpc::Status ListEvents(grpc::ServerContext*, const lifecycle::v1::ListEventsRequest* request,
+                          lifecycle::v1::ListEventsResponse*) override {
+    return Heard("events", *request);
+  }
+  grpc::Status CordonNode(grpc::ServerContext*, const lifecycle::v1::CordonNodeRequest* request,
+                          lifecycle::v1::Node*) override {
+    return Heard("cordon", *request);
+  }
+  grpc::Status UncordonNode(grpc::ServerContext*, const lifecycle::v1::UncordonNodeRequest* request,
+                            lifecycle::v1::Node*) override {
+    return Heard("uncordon", *request);
+  }
+  grpc::Status DrainNode(grpc::ServerContext*, const lifecycle::v1::DrainNodeRequest* request,
+                         lifecycle::v1::Node*) override {
+    return Heard("drain", *request);
+  }
+  grpc::Status RebootNode(grpc::ServerContext*, const lifecycle::v1::RebootNodeRequest* request,
+                          lifecycle::v1::Node*) override {
+    return Heard("reboot", *request);
   }
   grpc::Status ExplainNodePool(grpc::ServerContext*,
                                const lifecycle::v1::ExplainNodePoolRequest* request,
@@ -272,6 +293,31 @@ TEST_F(ApiTest, OrdersNameTheirNodePool) {
                   "update node { " + node +
                       " protect_until_time { seconds: 5 } } update_mask { paths: "
                       "\"protect_until_time\" }"));
+}
+
+// Wherever the caller looks otherwise.
+TEST_F(ApiTest, EventsAreAskedForInTheClusterOfTheirPool) {
+  EXPECT_TRUE(
+      api_->PoolEvents("organizations/beta/clusters/c2/nodePools/p/nodes/g1", "uid-1").ok());
+  ASSERT_THAT(server_.heard, SizeIs(1));
+  EXPECT_THAT(server_.heard[0], HasSubstr("parent: \"organizations/beta/clusters/c2\""));
+  EXPECT_THAT(server_.heard[0], HasSubstr("pool_uid: \"uid-1\""));
+}
+
+TEST_F(ApiTest, OrdersOfNodes) {
+  const std::string node = "name: \"organizations/acme/clusters/example/nodePools/train/nodes/g1\"";
+  EXPECT_TRUE(api_->OrderNode("train", "g1", {.verb = NodeVerb::kCordon}).ok());
+  EXPECT_TRUE(
+      api_->OrderNode("train", "g1", {.verb = NodeVerb::kUncordon, .validate_only = true}).ok());
+  EXPECT_TRUE(api_->OrderNode("train", "g1", {.verb = NodeVerb::kDrain, .force = true}).ok());
+  EXPECT_TRUE(api_->OrderNode("train", "g1",
+                              {.verb = NodeVerb::kReboot,
+                               .mode = lifecycle::v1::NodeOrders::REBOOT_DRAINED})
+                  .ok());
+  EXPECT_THAT(
+      server_.heard,
+      ElementsAre("cordon " + node, "uncordon " + node + " validate_only: true",
+                  "drain " + node + " force: true", "reboot " + node + " mode: REBOOT_DRAINED"));
 }
 
 TEST_F(ApiTest, MutationsBearAnIdEachUnlessTheyAreTried) {

@@ -63,6 +63,15 @@ struct Applied {
 
 enum class ReconfigurationVerb { kPause, kResume, kCancel };
 
+// What is ordered of one Node: see the RPCs of these names.
+enum class NodeVerb { kCordon, kUncordon, kDrain, kReboot };
+struct NodeOrder {
+  NodeVerb verb = NodeVerb::kCordon;
+  bool force = false;                           // kDrain
+  lifecycle::v1::NodeOrders::Reboot mode = {};  // kReboot
+  bool validate_only = false;
+};
+
 // A message of a Watch, of whatever kind.
 struct WatchMessage {
   type::v1::WatchEventType type = {};

@@ -59,6 +59,10 @@ class Connection {
   std::string ClusterName(const std::string& id) const {
     return absl::StrContains(id, "/") ? id : absl::StrCat(Organization(), "/clusters/", id);
   }
+  // The cluster that a NodePool or Node of that whole name is in.
+  static std::string ClusterOf(const std::string& name) {
+    return name.substr(0, name.find("/nodePools/"));
+  }
   // What names of the kind in the scope begin with; where the scope is all organizations or clusters (`-`), up to there.
   std::string Prefix(Kind kind) const {
     const bool of_cluster = kind <= Kind::kEvent;

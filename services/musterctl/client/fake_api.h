@@ -36,7 +36,7 @@ class FakeApi final : public Api {
   lifecycle::v1::NodePool changed = {};  // what changes of a NodePool answer
   lifecycle::v1::ExplainNodePoolResponse obstacles = {};
   debug::v1::CompareStateResponse comparison = {};
-  access::v1::Caller caller = {};
+  access::v1::GetCallerResponse caller = {};
   access::v1::CheckAccessRequest access_asked = {};
   access::v1::CheckAccessResponse access_answer = {};
   history::v1::ListChangesResponse changes = {};
@@ -107,7 +107,8 @@ class FakeApi final : public Api {
     if (pools.size() > 1) pools.pop_front();
     return answer;
   }
-  absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(const std::string&) override {
+  absl::StatusOr<std::vector<lifecycle::v1::Event>> PoolEvents(const std::string&,
+                                                               const std::string&) override {
     return events;
   }
   absl::StatusOr<Applied> Apply(const Resource& resource, bool dry_run) override {
@@ -145,6 +146,14 @@ class FakeApi final : public Api {
     calls.push_back("update " + field + " " + pool + " " + machine + " " + node.ShortDebugString());
     if (!refusal.ok()) return refusal;
     return node;
+  }
+  absl::StatusOr<lifecycle::v1::Node> OrderNode(const std::string& pool, const std::string& machine,
+                                                const NodeOrder& order) override {
+    calls.push_back(absl::StrCat("order ", static_cast<int>(order.verb), " ", pool, " ", machine,
+                                 order.force ? " force" : "", " mode ", order.mode,
+                                 order.validate_only ? " tried" : ""));
+    if (!refusal.ok()) return refusal;
+    return lifecycle::v1::Node();
   }
   absl::StatusOr<lifecycle::v1::Cluster> BindCluster(
       lifecycle::v1::BindClusterRequest request) override {
@@ -208,7 +217,7 @@ class FakeApi final : public Api {
     return configuration;
   }
   absl::StatusOr<debug::v1::CompareStateResponse> CompareState() override { return comparison; }
-  absl::StatusOr<access::v1::Caller> GetCaller() override { return caller; }
+  absl::StatusOr<access::v1::GetCallerResponse> GetCaller() override { return caller; }
   absl::StatusOr<access::v1::CheckAccessResponse> CheckAccess(
       const access::v1::CheckAccessRequest& request) override {
     access_asked = request;

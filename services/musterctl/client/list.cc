@@ -35,6 +35,7 @@ absl::Status ListLifecycle(Connection& connection, Kind kind, const std::string&
   request.set_parent(connection.Cluster());
   if (!pool.empty()) {
     ASSIGN_OR_RETURN(const Item found, GetItem(connection, Kind::kNodePool, pool));
+    request.set_parent(Connection::ClusterOf(NameOf(found)));
     request.set_pool_uid(std::get<lifecycle::v1::NodePool>(found).uid());
   }
   return connection.Pages(

@@ -69,11 +69,12 @@ absl::Status Version(Session& session) {
   std::ostream& out = session.world.out;
   out << "musterctl " << build_info::kVersion << " (" << build_info::kCommit << ")" << std::endl;
   if (session.line.Has("client")) return absl::OkStatus();
-  const std::string server = session.line.Get("server");
-  const absl::Status answer = session.api.GetCaller().status();
-  if (absl::IsUnavailable(answer) || absl::IsDeadlineExceeded(answer)) return answer;
-  out << "server " << server << " answers; the API has no call that tells its version, its metrics "
-      << "do: muster_build_info\n";
+  ASSIGN_OR_RETURN(const access::v1::GetCallerResponse answer, session.api.GetCaller());
+  const access::v1::Server& server = answer.server();
+  out << "server " << session.line.Get("server") << " "
+      << (server.version().empty() ? "does not tell its version"
+                                   : absl::StrCat(server.version(), " (", server.commit(), ")"))
+      << "\n";
   return absl::OkStatus();
 }
 

@@ -35,7 +35,8 @@ std::string ScopeOf(const Caller::Grant& grant) {
 }
 
 absl::Status WhoAmI(Session& session) {
-  ASSIGN_OR_RETURN(const Caller caller, session.api.GetCaller());
+  ASSIGN_OR_RETURN(const access::v1::GetCallerResponse answer, session.api.GetCaller());
+  const Caller& caller = answer.caller();
   session.world.out << caller.principal() << "\n";
   std::vector<std::vector<std::string>> rows;
   for (const Caller::Grant& grant : caller.grants())

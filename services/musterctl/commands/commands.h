@@ -84,6 +84,10 @@ absl::Status Protect(Session& session);
 absl::Status Unprotect(Session& session);
 absl::Status Reserve(Session& session);
 absl::Status Unreserve(Session& session);
+absl::Status Cordon(Session& session);
+absl::Status Uncordon(Session& session);
+absl::Status Drain(Session& session);
+absl::Status Reboot(Session& session);
 absl::Status Bind(Session& session);
 absl::Status Allow(Session& session);
 

@@ -390,13 +390,13 @@ TEST_F(CommandsTest, TheLogsLevelIsShownAndSet) {
 }
 
 TEST_F(CommandsTest, WhoAmISaysNameAndGrants) {
-  api_.caller.set_principal("spiffe://m.test/ann");
+  api_.caller.mutable_caller()->set_principal("spiffe://m.test/ann");
   EXPECT_EQ(RunLine({"auth", "whoami"}), kDone);
   EXPECT_EQ(out(), "spiffe://m.test/ann\nNo role: the server's policy lets you do nothing.\n");
-  auto& read = *api_.caller.add_grants();
+  auto& read = *api_.caller.mutable_caller()->add_grants();
   read.set_verb(type::v1::Access::VERB_READ);
   read.set_everywhere(true);
-  auto& write = *api_.caller.add_grants();
+  auto& write = *api_.caller.mutable_caller()->add_grants();
   write.set_verb(type::v1::Access::VERB_WRITE);
   write.add_organizations("acme");
   write.add_organizations("beta");
@@ -495,9 +495,33 @@ TEST_F(CommandsTest, AWatchGoesOnWhereItBrokeAndShowsEveryChangeOnce) {
   EXPECT_EQ(out(),
             "nodepool/example-nodepool\nnodepool/other\nnodepool/quiet\n"
             "nodepool/example-nodepool\n"
-            "nodepool/other deleted\n"
             "nodepool/example-nodepool\n");
+  EXPECT_THAT(err(), HasSubstr("nodepool/other deleted\n"));
   EXPECT_THAT(api_.watched_from, ElementsAre("", "", "6@h", "9@h", ""));
+}
+
+// What was not shown is not told of when it goes, and what programs read holds no such line.
+TEST_F(CommandsTest, AWatchTellsOfThoseGoneThatItShowed) {
+  using namespace type::v1;  // NOLINT: enumerators only
+  lifecycle::v1::NodePool other = ReferencePool();
+  other.set_name("organizations/acme/clusters/example/nodePools/other");
+  const auto streams = [&]() -> std::deque<FakeApi::Stream> {
+    return {
+        {{Message(WATCH_EVENT_TYPE_SNAPSHOT, 3, PoolWithTarget(1)),
+          Message(WATCH_EVENT_TYPE_SNAPSHOT, 4, other), Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 5)},
+         absl::OutOfRangeError("compacted")},
+        {{Message(WATCH_EVENT_TYPE_SNAPSHOT_END, 12)}, absl::InternalError("stop")}};
+  };
+  api_.streams = streams();
+  EXPECT_EQ(
+      RunLine({"get", "nodepools", "-w", "-o", "name", "--field-selector", "metadata.name=other"}),
+      kFailed);
+  EXPECT_EQ(out(), "nodepool/other\n");
+  EXPECT_THAT(err(), HasSubstr("nodepool/other deleted\n"));
+  EXPECT_THAT(err(), Not(HasSubstr("example-nodepool deleted")));
+  api_.streams = streams();
+  EXPECT_EQ(RunLine({"get", "nodepools", "-w"}), kFailed);
+  EXPECT_THAT(out(), HasSubstr("nodepool/other deleted\n"));
 }
 
 TEST_F(CommandsTest, AWatchThatNobodyAnswersEndsWithinTheTimeout) {

@@ -175,9 +175,9 @@ class Completer {
       for (const Kind kind : AllKinds()) words.emplace_back(KindPlural(kind));
       return words;
     }
-    if (command == "protect" || command == "unprotect" || command == "reserve" ||
-        command == "unreserve")
-      return WithKind("node", Kind::kNode);
+    static const std::set<std::string> kOfNodes = {"protect", "unprotect", "reserve", "unreserve",
+                                                   "cordon",  "uncordon",  "drain",   "reboot"};
+    if (kOfNodes.contains(command)) return WithKind("node", Kind::kNode);
     if (command == "bind") return WithKind("cluster", Kind::kCluster);
     if (command == "allow") return {"removals"};
     if (command == "check") return WithKind("quota", Kind::kQuota);

@@ -21,8 +21,8 @@ class Describer {
     const auto* pool = std::get_if<lifecycle::v1::NodePool>(&item);
     const auto* node = std::get_if<lifecycle::v1::Node>(&item);
     if (pool != nullptr || node != nullptr) {
-      ASSIGN_OR_RETURN(events,
-                       session_.api.PoolEvents(pool != nullptr ? pool->uid() : node->pool_uid()));
+      ASSIGN_OR_RETURN(events, session_.api.PoolEvents(
+                                   NameOf(item), pool != nullptr ? pool->uid() : node->pool_uid()));
     }
     if (told_++ > 0) session_.world.out << "\n\n";
     session_.world.out << DescribeItem(item, events, session_.world.clock.Now(), all_);

@@ -81,9 +81,11 @@ TEST_F(DiscoveryTest, ApiResourcesAndVersion) {
   EXPECT_EQ(RunLine({"api-resources", "-o", "wide", "--no-headers"}), kDone);
   EXPECT_THAT(out(), HasSubstr("get,list,watch,apply,patch,delete\n"));
   EXPECT_EQ(RunLine({"version"}), kDone);
-  EXPECT_THAT(
-      out(),
-      HasSubstr("\nserver 127.0.0.1:7600 answers; the API has no call that tells its version"));
+  EXPECT_THAT(out(), HasSubstr("\nserver 127.0.0.1:7600 does not tell its version\n"));
+  api_.caller.mutable_server()->set_version("9.8.7");
+  api_.caller.mutable_server()->set_commit("0123456789ab");
+  EXPECT_EQ(RunLine({"version"}), kDone);
+  EXPECT_THAT(out(), HasSubstr("\nserver 127.0.0.1:7600 9.8.7 (0123456789ab)\n"));
   EXPECT_EQ(RunLine({"version", "--client"}), kDone);
   EXPECT_THAT(out(), StartsWith("musterctl 0."));
   const std::string one_line = out();

@@ -114,7 +114,8 @@ absl::Status PatchOne(Session& session, const ResourceId& id, const std::string&
   for (int tries = 1;; ++tries) {
     ASSIGN_OR_RETURN(const Item item, session.api.Get(id.kind, id.id));
     const auto changed = Patched(OwnersPart(item), session.line.Get("type"), patch);
-    if (!changed.ok()) return WrongUse(changed.status().message());
+    if (absl::IsInvalidArgument(changed.status())) return WrongUse(changed.status().message());
+    RETURN_IF_ERROR(changed.status());
     ASSIGN_OR_RETURN(const Manifest manifest, ReadChanged(*changed, item, "the patched object"));
     const auto applied = SendChanged(session, manifest, item);
     if (absl::IsAborted(applied.status()) && tries < kPatchTries) continue;

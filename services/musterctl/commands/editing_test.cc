@@ -136,6 +136,10 @@ TEST_F(EditingTest, PatchChangesFieldsAndNothingElse) {
             kDone);
   EXPECT_EQ(sent().spec().description(), "by another");
   EXPECT_EQ(sent().spec().target_nodes(), 5);
+  EXPECT_EQ(RunLine({"patch", "np/example-nodepool", "--type=json", "-p",
+                     R"([{"op":"test","path":"/spec/targetNodes","value":77}])"}),
+            kFailed);
+  EXPECT_THAT(err(), HasSubstr("unsuccessful"));
   const std::pair<std::vector<std::string>, const char*> wrong[] = {
       {{"-p", "{"}, "patch: must be JSON"},
       {{"-p", "[]"}, "a merge patch must be a JSON object"},
@@ -200,7 +204,8 @@ class RolloutTest : public EditingTest {
 TEST_F(RolloutTest, StatusWaitsUntilItIsOver) {
   using Reconfiguration = lifecycle::v1::Reconfiguration;
   api_.pools = {In(Reconfiguration::STATE_RUNNING, 0, 3), In(Reconfiguration::STATE_RUNNING, 1, 2),
-                absl::UnavailableError("away"), In(Reconfiguration::STATE_DONE, 3, 0)};
+                absl::UnavailableError("away"), absl::DeadlineExceededError("slow"),
+                In(Reconfiguration::STATE_DONE, 3, 0)};
   EXPECT_EQ(RunLine({"rollout", "status", "nodepool/train"}), kDone);
   EXPECT_EQ(out(),
             "Waiting for reconfiguration 2 of nodepool/train: 0 Nodes rebooted, 3 not at "

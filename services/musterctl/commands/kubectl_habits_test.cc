@@ -284,6 +284,11 @@ TEST_F(KubectlHabitsTest, WaitForConditionsFieldsAndDeletion) {
   EXPECT_THAT(err(), HasSubstr("nodepool/train: it is \"3\"\n"));
   EXPECT_EQ(RunLine({"wait", "np/nosuch", "--for=delete"}), kDone);
   EXPECT_EQ(out(), "nodepool/nosuch condition met\n");
+  api_.items[Kind::kCluster] = {lifecycle::v1::Cluster()};  // not the one that is meant
+  EXPECT_EQ(RunLine({"wait", "np/nosuch", "--for=delete"}), kFailed);
+  EXPECT_THAT(err(), HasSubstr("does not exist in organization"));
+  EXPECT_EQ(RunLine({"wait", "zone/nosuch", "--for=delete"}), kDone);
+  api_.items[Kind::kCluster].clear();
   EXPECT_EQ(RunLine({"wait", "np/nosuch", "--for=create", "--timeout=1s"}), kFailed);
   EXPECT_EQ(RunLine({"wait", "np", "--all", "--for=create"}), kDone);
   EXPECT_EQ(out(), "nodepool/eval condition met\nnodepool/train condition met\n");

@@ -12,7 +12,7 @@
 #include "services/musterctl/print/preview.h"
 #include "services/musterctl/print/words.h"
 
-// What is asked of one NodePool or Node: its size, its reconfigure reboots, protection.
+// What is asked of one NodePool: its size, its reconfigure reboots.
 namespace muster::musterctl {
 namespace {
 
@@ -78,51 +78,6 @@ absl::Status Control(Session& session, ReconfigurationVerb verb) {
                    session.api.ControlReconfiguration(verb, id.id));
   TellReconfiguration(session, id, pool.reconfiguration());
   return absl::OkStatus();
-}
-
-// `changed` has the one field that is written; `says` of the Node as it is then.
-absl::Status ChangeNode(Session& session, const lifecycle::v1::Node& changed,
-                        const std::string& field,
-                        absl::FunctionRef<std::string(const lifecycle::v1::Node&)> says) {
-  const std::string usage = absl::StrCat(session.line.command, ": node POOL/MACHINE");
-  ASSIGN_OR_RETURN(const std::vector<ResourceId> named,
-                   ReadNamed(session.line.arguments, {Kind::kNode}, usage));
-  for (const ResourceId& id : named) RETURN_IF_ERROR(SplitNodeName(id.id, usage).status());
-  const auto change_one = [&](const ResourceId& id) -> absl::Status {
-    ASSIGN_OR_RETURN(const NodeName name, SplitNodeName(id.id, usage));
-    const auto node = session.api.UpdateNode(name.pool, name.machine, changed, field);
-    if (!node.ok()) {
-      return RenameFields(node.status(), [](const std::string& violated) {
-        return violated == "node.name"                 ? "POOL/MACHINE"
-               : violated == "node.protect_until_time" ? "--for"
-                                                       : violated;
-      });
-    }
-    session.world.out << "node/" << name.machine << " " << says(*node) << "\n";
-    return absl::OkStatus();
-  };
-  return ForEach(named, change_one,
-                 [&](const absl::Status& error) { session.world.err << RenderError(error); });
-}
-
-absl::Status ProtectUntil(Session& session, std::optional<absl::Time> until) {
-  lifecycle::v1::Node changed;
-  if (until) changed.mutable_protect_until_time()->set_seconds(absl::ToUnixSeconds(*until));
-  return ChangeNode(session, changed, "protect_until_time", [](const lifecycle::v1::Node& node) {
-    return node.has_protect_until_time() ? absl::StrCat("is protected from scale-down until ",
-                                                        FormatTime(node.protect_until_time()))
-                                         : "is not protected";
-  });
-}
-
-absl::Status ReserveFor(Session& session, const std::string& whom) {
-  lifecycle::v1::Node changed;
-  changed.set_reserved_desired(whom);
-  return ChangeNode(session, changed, "reserved_desired", [](const lifecycle::v1::Node& node) {
-    return node.reserved_desired().empty() ? "stays its organization's"
-                                           : absl::StrCat("is moved to ", node.reserved_desired(),
-                                                          ": it leaves once it is drained");
-  });
 }
 
 }  // namespace
@@ -194,17 +149,5 @@ absl::Status Reconfigure(Session& session) {
 absl::Status Pause(Session& session) { return Control(session, ReconfigurationVerb::kPause); }
 absl::Status Resume(Session& session) { return Control(session, ReconfigurationVerb::kResume); }
 absl::Status Cancel(Session& session) { return Control(session, ReconfigurationVerb::kCancel); }
-
-absl::Status Protect(Session& session) {
-  if (!session.line.Has("for")) return WrongUse("protect: --for is missing");
-  const auto duration = ParseTimeout("--for", session.line.Get("for"));
-  if (!duration.ok()) return WrongUse(duration.status().message());
-  return ProtectUntil(session, session.world.clock.Now() + *duration);
-}
-
-absl::Status Unprotect(Session& session) { return ProtectUntil(session, std::nullopt); }
-
-absl::Status Reserve(Session& session) { return ReserveFor(session, "control-plane"); }
-absl::Status Unreserve(Session& session) { return ReserveFor(session, ""); }
 
 }  // namespace muster::musterctl

@@ -154,28 +154,5 @@ TEST_F(NodePoolOrdersTest, ReconfigureAndItsControls) {
   }
 }
 
-TEST_F(NodePoolOrdersTest, ReserveAndUnreserve) {
-  EXPECT_EQ(RunLine({"reserve", "node", "train/g1"}), kDone);
-  EXPECT_EQ(out(), "node/g1 is moved to control-plane: it leaves once it is drained\n");
-  EXPECT_EQ(RunLine({"unreserve", "node", "train/g1"}), kDone);
-  EXPECT_EQ(out(), "node/g1 stays its organization's\n");
-  EXPECT_THAT(api_.calls,
-              ElementsAre("update reserved_desired train g1 reserved_desired: \"control-plane\"",
-                          "update reserved_desired train g1 "));
-}
-
-TEST_F(NodePoolOrdersTest, ProtectAndUnprotect) {
-  EXPECT_EQ(RunLine({"protect", "node", "train/g1", "--for=8h"}), kDone);
-  EXPECT_EQ(out(), "node/g1 is protected from scale-down until 2025-06-09T22:58:54Z\n");
-  EXPECT_EQ(RunLine({"unprotect", "node", "train/g1"}), kDone);
-  EXPECT_EQ(out(), "node/g1 is not protected\n");
-  EXPECT_THAT(api_.calls, ElementsAre("update protect_until_time train g1 "
-                                      "protect_until_time { seconds: 1749509934 }",
-                                      "update protect_until_time train g1 "));
-  api_.refusal = BadField("node.protect_until_time", "is not a time");
-  EXPECT_EQ(RunLine({"protect", "node", "train/g1", "--for=inf"}), kFailed);
-  EXPECT_THAT(err(), HasSubstr("--for: is not a time"));
-}
-
 }  // namespace
 }  // namespace muster::musterctl

@@ -34,6 +34,43 @@ Command ReconfigureCommand() {
                 RequestIdFlag()}};
 }
 
+std::vector<Command> NodeCommands() {
+  return {
+      {.name = "cordon",
+       .run = Cordon,
+       .usage = "cordon node/POOL/MACHINE... [--dry-run]",
+       .summary = "Lets no new work start on a Node; what runs there goes on.",
+       .details = "It stays in its NodePool, through reboots too, until uncordon.",
+       .flags = {DryRunFlag(), RequestIdFlag()}},
+      {.name = "uncordon",
+       .run = Uncordon,
+       .usage = "uncordon node/POOL/MACHINE... [--dry-run]",
+       .summary = "Takes back cordon, drain, and a reboot that has not begun.",
+       .flags = {DryRunFlag(), RequestIdFlag()}},
+      {.name = "drain",
+       .run = Drain,
+       .usage = "drain node/POOL/MACHINE... [--force] [--dry-run]",
+       .summary = "Cordons a Node and moves its work away.",
+       .details =
+           "Begins once the NodePool's disruption budget allows it, and does not wait for it: see\n"
+           "`explain nodepool` and `describe node`. The Node stays, empty, until uncordon.",
+       .flags = {{.name = "force",
+                  .meaning = "At once: no disruption budget is asked, all work is deleted."},
+                 DryRunFlag(),
+                 RequestIdFlag()}},
+      {.name = "reboot",
+       .run = Reboot,
+       .usage = "reboot node/POOL/MACHINE... [--drain|--force] [--dry-run]",
+       .summary = "Reboots a Node, into the NodePool's active configuration, once it is idle.",
+       .details =
+           "Until then no new work starts on it, as the NodePool's disruption budget allows.\n"
+           "`uncordon` takes it back until it begins.",
+       .flags = {{.name = "drain", .meaning = "Moves its work away first, does not wait for it."},
+                 {.name = "force", .meaning = "At once, whatever runs on it."},
+                 DryRunFlag(),
+                 RequestIdFlag()}}};
+}
+
 std::vector<Command> ClusterCommands() {
   return {
       {.name = "bind",
@@ -116,6 +153,7 @@ std::vector<Command> OrderCommands() {
        .usage = "unreserve node/POOL/MACHINE...",
        .summary = "Takes that back, until the Node's drain began.",
        .flags = {RequestIdFlag()}}};
+  for (Command& command : NodeCommands()) all.push_back(std::move(command));
   for (Command& command : ClusterCommands()) all.push_back(std::move(command));
   return all;
 }

@@ -199,6 +199,12 @@ void Printer::Print(const std::vector<Item>& items) {
   out.flush();
 }
 
+void Printer::PrintDeleted(const std::string& name) {
+  const bool for_people = format_.is_rows() && format_.type != Type::kName;
+  std::ostream& out = for_people ? session_.world.out : session_.world.err;
+  out << Label(ResourceId{kind_, name}) << " deleted" << std::endl;
+}
+
 absl::Status PrintAll(const std::vector<Item>& items, const Format& format, bool is_list,
                       Session& session) {
   std::ostream& out = session.world.out;

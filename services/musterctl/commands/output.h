@@ -56,6 +56,8 @@ class Printer {
   Printer(Kind kind, const Format& format, Session& session);
 
   void Print(const std::vector<Item>& items);
+  // Says of one that was printed that it is gone; beside what programs read, not in it.
+  void PrintDeleted(const std::string& name);
 
  private:
   void PrintRows(const std::vector<std::vector<std::string>>& rows);

@@ -51,7 +51,7 @@ TEST_F(PastTest, HistorySaysWhoDidWhatAndWhy) {
             "2025-06-09T14:40:41Z updated by spiffe://muster/user/ann with ResizeNodePool, request "
             "r1, trace 4bf9 (revision 41)\n"
             "  reason: black friday\n"
-            "  spec.target_nodes: 2 -> 3\\x0a2025-06-09T14:40:41Z deleted by eve\n"
+            "  spec.target_nodes: 2 -> 3\\u000a2025-06-09T14:40:41Z deleted by eve\n"
             "2025-06-09T14:40:07Z updated by ? (revision 7)\n"
             "  what it was before is no longer known\n"
             "What was before is no longer known.\n");

@@ -98,7 +98,7 @@ absl::Status RolloutStatus(Session& session, const ResourceId& id) {
   std::string last;
   while (true) {
     const auto pool = session.api.GetNodePool(id.id);
-    const bool away = absl::IsUnavailable(pool.status());
+    const bool away = absl::IsUnavailable(pool.status()) || absl::IsDeadlineExceeded(pool.status());
     if (!pool.ok() && !(away && !last.empty())) return pool.status();
     const RolloutProgress progress =
         pool.ok() ? ProgressOf(*pool, Label(id))

@@ -39,6 +39,7 @@ std::string Progress(const lifecycle::v1::NodePool& pool) {
 // Why no work may come to a Node in production; empty: it may.
 std::string Unusable(const lifecycle::v1::Node& node) {
   if (node.observed().autoscaler_marked()) return "marked by the cluster autoscaler";
+  if (node.orders().has_cordon_time()) return "cordoned by order";
   return node.observed().unschedulable() ? "cordoned by others" : "";
 }
 
@@ -231,7 +232,11 @@ absl::StatusOr<std::string> MissingOf(Session& session, const ResourceId& id,
   using Type = Awaited::Type;
   const auto item = session.api.Get(id.kind, id.id);
   const bool is_missing = absl::IsNotFound(item.status());
-  if (is_missing && awaited.type == Type::kGone) return "";
+  if (is_missing && awaited.type == Type::kGone) {
+    const bool in_scope = id.kind <= Kind::kEvent && !absl::StartsWith(id.id, "organizations/");
+    if (in_scope) RETURN_IF_ERROR(CheckCluster(session));
+    return "";
+  }
   if (is_missing && awaited.type == Type::kCreated) return "it does not exist";
   if (absl::IsUnavailable(item.status()) || absl::IsDeadlineExceeded(item.status()))
     return "the server is away, trying again";

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -72,6 +74,7 @@ bool IsNamed(const Watched& watched, const std::string& name) {
 absl::Status WatchKind(Session& session, const Watched& watched, Printer& printer) {
   const Kind kind = watched.kind;
   WatchView view;
+  std::set<std::string> shown;  // what was printed, and is there
   Streams streams(session);
   while (true) {
     // A Quota's `held` is a sum over the whole stream, which a resumed stream does not have.
@@ -83,9 +86,9 @@ absl::Status WatchKind(Session& session, const Watched& watched, Printer& printe
           for (WatchView::Change& change : view.Feed(message)) {
             if (!IsNamed(watched, change.name)) continue;
             if (!change.item) {
-              session.world.out << KindWord(kind) << "/" << IdOfName(kind, change.name)
-                                << " deleted" << std::endl;
+              if (shown.erase(change.name) > 0) printer.PrintDeleted(change.name);
             } else if (watched.fits(*change.item)) {
+              shown.insert(change.name);
               items.push_back(*std::move(change.item));
             }
           }

@@ -176,6 +176,16 @@ json PoolStatus(const lifecycle::v1::NodePool& pool) {
   return object;
 }
 
+json Orders(const lifecycle::v1::NodeOrders& orders) {
+  json told = json::object();
+  PutTime(told, "cordonTime", orders.cordon_time());
+  PutTime(told, "drainTime", orders.drain_time());
+  if (orders.drain_forced()) told["drainForced"] = true;
+  PutText(told, "reboot", RebootWord(orders.reboot()));
+  PutTime(told, "rebootTime", orders.reboot_time());
+  return told;
+}
+
 json NodeSpec(const lifecycle::v1::Node& node) {
   const auto& desired = node.desired();
   json spec = {{"cordoned", desired.cordoned()},
@@ -188,6 +198,7 @@ json NodeSpec(const lifecycle::v1::Node& node) {
   if (desired.force_drain()) spec["forceDrain"] = true;
   PutTime(spec, "protectUntilTime", node.protect_until_time());
   PutText(spec, "reservedDesired", node.reserved_desired());
+  if (node.has_orders()) spec["orders"] = Orders(node.orders());
   return spec;
 }
 
@@ -205,6 +216,7 @@ json NodeStatus(const lifecycle::v1::Node& node) {
   if (observed.active_pod_count() > observed.active_pods_size())
     status["activePodCount"] = observed.active_pod_count();
   PutText(status, "rack", node.rack());
+  PutText(status, "bootId", observed.boot_id());
   return status;
 }
 

@@ -11,7 +11,7 @@ bool IsControl(unsigned char byte) { return byte < 0x20 || byte == 0x7F; }
 bool IsC1Tail(unsigned char byte) { return byte >= 0x80 && byte <= 0x9F; }
 
 std::string Shown(unsigned char byte) {
-  return absl::StrCat("\\x", absl::Hex(byte, absl::kZeroPad2));
+  return absl::StrCat("\\u", absl::Hex(byte, absl::kZeroPad4));
 }
 
 // `lead`: a kC1Lead was held back before.

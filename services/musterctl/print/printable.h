@@ -10,7 +10,7 @@
 // bytes that a terminal obeys: they could paint over what stands there, or forge lines of a table.
 namespace muster::musterctl {
 
-// With every control character (C0, DEL, C1; the ends of lines too) as `\xNN`.
+// With every control character (C0, DEL, C1; the ends of lines too) as `\uNNNN`, as JSON has them, so that JSON stays so.
 std::string Printable(absl::string_view text);
 
 // Passes on what is written to it, control characters but ends of lines and tabs as Printable has

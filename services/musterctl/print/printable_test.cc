@@ -10,8 +10,8 @@ namespace muster::musterctl {
 namespace {
 
 TEST(Printable, NoControlCharacterIsLeft) {
-  EXPECT_EQ(Printable("a\x1b[2J\r\nb\x7f\tc"), "a\\x1b[2J\\x0d\\x0ab\\x7f\\x09c");
-  EXPECT_EQ(Printable("\xc2\x9b"), "\\x9b") << "CSI of eight bits";
+  EXPECT_EQ(Printable("a\x1b[2J\r\nb\x7f\tc"), "a\\u001b[2J\\u000d\\u000ab\\u007f\\u0009c");
+  EXPECT_EQ(Printable("\xc2\x9b"), "\\u009b") << "CSI of eight bits";
   EXPECT_EQ(Printable("g\xc3\xbcnstig \xc2\xa7 \xe2\x9c\x93"),
             "g\xc3\xbcnstig \xc2\xa7 \xe2\x9c\x93");
 }
@@ -25,13 +25,13 @@ TEST(Printable, AStreamKeepsItsLines) {
          << "\xc2"
          << "\xa7" << 7 << std::endl;
   EXPECT_EQ(out.str(),
-            "one\ttwo\n\\x1b]0;title\\x07\\x0d\\x9b\xc2\xa7"
+            "one\ttwo\n\\u001b]0;title\\u0007\\u000d\\u009b\xc2\xa7"
             "7\n");
 }
 
 TEST(Printable, ACellOfATableForgesNoLine) {
   EXPECT_EQ(TablePrinter({"NAME", "MESSAGE"}).Print({{"a", "broken\nb   healthy"}}),
-            "NAME   MESSAGE\na      broken\\x0ab   healthy\n");
+            "NAME   MESSAGE\na      broken\\u000ab   healthy\n");
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ std::string RemovalCauseWord(lifecycle::v1::Node::RemovalCause cause) {
   if (cause == lifecycle::v1::Node::REMOVAL_CAUSE_UNSPECIFIED) return "";
   return Word(lifecycle::v1::Node::RemovalCause_Name(cause), "REMOVAL_CAUSE_");
 }
+std::string RebootWord(lifecycle::v1::NodeOrders::Reboot reboot) {
+  if (reboot == lifecycle::v1::NodeOrders::REBOOT_UNSPECIFIED) return "";
+  return Word(lifecycle::v1::NodeOrders::Reboot_Name(reboot), "REBOOT_");
+}
 std::string ActorWord(lifecycle::v1::NodePoolObstacle::Actor actor) {
   const std::string name = lifecycle::v1::NodePoolObstacle::Actor_Name(actor);
   return absl::StrReplaceAll(absl::AsciiStrToLower(absl::StripPrefix(name, "ACTOR_")),

@@ -20,6 +20,7 @@ std::string ClaimReasonWord(capacity::v1::Claim::Reason reason);   // `SUFFICIEN
 std::string PhaseWord(lifecycle::v1::NodeDesired::Phase phase);    // `RUNNING`
 // `SCALE_DOWN`; empty: it stays.
 std::string RemovalCauseWord(lifecycle::v1::Node::RemovalCause cause);
+std::string RebootWord(lifecycle::v1::NodeOrders::Reboot reboot);
 // `quota admin`: who must act.
 std::string ActorWord(lifecycle::v1::NodePoolObstacle::Actor actor);
 std::string ReconfigurationStateWord(lifecycle::v1::Reconfiguration::State state);  // `RUNNING`

@@ -24,6 +24,8 @@ absl::StatusOr<json> Patched(const json& object, absl::string_view type, absl::s
         absl::StrCat("--type: must be merge or json, is \"", type, "\""));
   try {
     return object.patch(parsed);
+  } catch (const json::other_error& e) {
+    return absl::FailedPreconditionError(absl::StrCat("patch: ", e.what()));
   } catch (const json::exception& e) {
     return absl::InvalidArgumentError(absl::StrCat("patch: ", e.what()));
   }

@@ -98,7 +98,7 @@ TEST(PageTest, WhatBringsNoNewsIsSaidWithTheReason) {
   view.watches[3].error = "refused\x1b[31m";
   const std::vector<std::string> lines = Lines(SmallFleet(), view);
   EXPECT_EQ(lines[1], "! capacity, quota, lifecycle: no news for 30s, trying again: away");
-  EXPECT_EQ(lines[2], "! configuration: no news for 5m, trying again: refused\\x1b[31m");
+  EXPECT_EQ(lines[2], "! configuration: no news for 5m, trying again: refused\\u001b[31m");
   EXPECT_THAT(lines[3], HasSubstr("machines 6"));
   view.width = 60;
   const std::vector<std::string> narrow = Lines(SmallFleet(), view);
@@ -294,7 +294,7 @@ TEST(LineTest, IsCutToWidthAndKeepsNothingThatATerminalObeys) {
   EXPECT_EQ(Line("abcdef").Print(4, false), "abc>");
   EXPECT_EQ(Line("abcdef").Print(6, false), "abcdef");
   EXPECT_EQ(Line("abc").Print(0, false), "");
-  EXPECT_EQ(Line("a\nb\x1b[0m \xC3\xA9", Style::kBad).Print(80, false), "a\\x0ab\\x1b[0m ?");
+  EXPECT_EQ(Line("a\nb\x1b[0m \xC3\xA9", Style::kBad).Print(80, false), "a\\u000ab\\u001b[0m ?");
   EXPECT_EQ(Line("ab", Style::kGood).Add("cd").Print(3, true), "\x1b[32mab\x1b[0m>");
 }
 
