@@ -120,7 +120,7 @@ TEST(Simulation, ASeedAlwaysGivesTheSame) {
 }
 
 // Mistakes that are planted are found, each within so many seeds.
-constexpr uint64_t kSeedsABug = 200;
+constexpr uint64_t kSeedsABug = 1000;
 
 TEST(Simulation, EveryPlantedBugIsFound) {
   for (int i = 1; i < kBugs; ++i) {
