@@ -10,6 +10,7 @@
 #include "services/daemon/daemon.h"
 #include "services/daemon/flags.h"
 #include "services/fleetsim/flags.h"
+#include "services/rpc/client/grpc_life.h"
 #include "services/tls/flags.h"
 
 namespace {
@@ -91,6 +92,7 @@ int main(int argc, char** argv) {
   const auto daemon_options = muster::daemon::OptionsFromFlags();
   if (!daemon_options.ok()) return Fail(daemon_options.status());
   muster::daemon::Daemon::BlockSignals({SIGUSR1, SIGUSR2});
+  muster::rpc::KeepGrpcUp();
   const auto daemon = muster::daemon::Daemon::Start(*daemon_options);
   if (!daemon.ok()) return Fail(daemon.status());
   const auto certificates = ReadCertificates();

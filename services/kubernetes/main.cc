@@ -15,6 +15,7 @@
 #include "services/daemon/flags.h"
 #include "services/kubernetes/options.h"
 #include "services/kubernetes/process.h"
+#include "services/rpc/client/grpc_life.h"
 
 namespace {
 
@@ -59,6 +60,7 @@ int Run(muster::daemon::Daemon& daemon) {
 
 int main(int argc, char** argv) {
   muster::daemon::Daemon::BlockSignals();
+  muster::rpc::KeepGrpcUp();
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   absl::SetProgramUsageMessage(absl::StrCat(
       kUsage, muster::daemon::FilesAndEnvironment("/etc/muster/muster-kubernetes.flags"),

@@ -16,6 +16,7 @@
 #include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
 #include "services/musterd/process.h"
+#include "services/rpc/client/grpc_life.h"
 
 namespace {
 
@@ -93,6 +94,7 @@ int main(int argc, char** argv) {
   }
   if (verb == "serve") {
     muster::daemon::Daemon::BlockSignals();
+    muster::rpc::KeepGrpcUp();
     return Serve();
   }
   if (verb == "migrate") {
