@@ -47,6 +47,7 @@ class LifecycleServiceTest : public testing::ServiceTest<LifecycleService, v1::L
           staged.Put(Node{.name = NodeName(kPool, machine),
                           .machine = machine,
                           .pool_uid = pool->uid,
+                          .state = NodeState::kProduction,
                           .state_time = now,
                           .create_time = now});
           return absl::OkStatus();

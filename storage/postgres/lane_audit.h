@@ -114,7 +114,8 @@ absl::Status LaneAudit<State>::Advance(Picture& picture, const Position& to) {
       return error::Unavailable("The journal was compacted meanwhile.");
     for (const JournalRow& row : rows) {
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      picture.tables.Apply(change, row.revision);
+      // In a history that was replaced in place: what the tables never had.
+      ApplyIfKnown(picture.tables, change, row.revision);
       ApplyIfKnown(picture.replayed, change, row.revision);
     }
     picture.at.revision = rows.back().revision;

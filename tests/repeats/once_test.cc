@@ -192,6 +192,7 @@ class OnceTest : public ::testing::Test {
           staged.Put(lifecycle::Node{.name = lifecycle::NodeName(kPool, "g1"),
                                      .machine = "g1",
                                      .pool_uid = pool->uid,
+                                     .state = lifecycle::NodeState::kProduction,
                                      .state_time = now,
                                      .create_time = now});
           return absl::OkStatus();
