@@ -153,6 +153,8 @@ class Planner {
     const bool was_rebooted = reboots && !same_boot && !known.empty();
     if (runs.empty()) runs = was_rebooted ? node_.desired().node_profile() : seen_.node_profile();
     if (runs.empty() || (runs == seen_.node_profile() && same_boot)) return;
+    // Whoever powers it said so first.
+    if (reboots && seen_.has_boot_time() && runs == seen_.node_profile()) return;
     if (reboots && runs != node_.desired().node_profile()) return;
     ReportRegistered(runs);
   }

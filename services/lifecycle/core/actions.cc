@@ -99,6 +99,7 @@ absl::Status CarryOut(Node& node, const Pool&, const ChooseForReboot& action, ab
   KeepOrders(node);
   Desired& desired = node.desired;
   if (!action.chosen || !action.drain) {
+    if (node.orders.drain_time != kNever) return absl::OkStatus();
     StopDrain(desired);
     node.observed.drain_blocked_by.clear();  // of a drain that is over
   } else if (!desired.drain) {

@@ -30,7 +30,8 @@ void CountBootFailure(Pool& pool, const Node& node, bool of_profile) {
     AddOnce(pool.reconfiguration->failed_machines, node.machine);
   }
   // A reboot of one that was ill before says nothing of what it was to boot.
-  const bool was_ill = node.state == NodeState::kReconfiguring && node.observed.unhealthy;
+  const bool was_ill = node.state == NodeState::kReconfiguring && node.observed.unhealthy &&
+                       node.observed.unhealthy_time <= node.desired.phase_time;
   if (!of_profile || was_ill) return;
   // A Node that registered runs what it booted, whatever was staged since.
   const bool runs = node.state == NodeState::kRegistered && !node.observed.node_profile.empty();

@@ -7,7 +7,6 @@
 #include "services/common/condition_names.h"
 #include "services/common/error.h"
 #include "services/lifecycle/core/conditions.h"
-#include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/node_orders.h"
 
 namespace muster::lifecycle {
@@ -228,7 +227,6 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
                                      absl::StrCat("Node is ", NodeStateName(node.state), ": ",
                                                   NodeEventName(event), " does not fit."));
   }
-  if (node.state == kReconfiguring && event == E::kReady) ForgetHealth(node.observed);
   node.state = *next;
   node.state_time = now;
   // Ill or well again, it is drained and rebooted as it was ordered to be.
@@ -246,7 +244,8 @@ absl::Status Step(Node& node, NodeEvent event, absl::Time now) {
     node.preempt_time = kNever;
   }
   if (node.state != kTriage) node.replace_time = kNever;
-  if (node.state != kReconfiguring && !goes_on) node.reconfigure_time = kNever;
+  const bool stays_chosen = goes_on && node.orders.reboot != Reboot::kNone;
+  if (node.state != kReconfiguring && !stays_chosen) node.reconfigure_time = kNever;
   if (event == E::kReconfigure) BeginReboot(node, now);
   KeepOrders(node);
   UpdateConditions(node, now);
@@ -263,8 +262,9 @@ bool IsInService(NodeState state) {
 bool IsUp(NodeState state) { return state == kProduction || state == kTriage; }
 
 bool IsBack(const Node& node) {
-  return node.observed.boot_time != kNever &&
-         node.observed.node_profile == node.desired.node_profile;
+  // Of one whose agent tells no boots what it runs tells.
+  const bool up = node.observed.boot_time != kNever || node.observed.boot_id.empty();
+  return up && node.observed.node_profile == node.desired.node_profile;
 }
 
 bool IsReturnable(NodeState state) { return state == kDeleted || state == kDeliveryFailed; }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "services/lifecycle/core/etag.h"
@@ -343,6 +344,73 @@ TEST(NodeOrders, ADrainedNodeIsReconfigured) {
   sim.Live();
   EXPECT_EQ(sim.node("g100")->observed.node_profile, "np-000000000002");
   EXPECT_TRUE(sim.desired("g100").cordoned);
+}
+
+// Nor does it keep others from theirs for longer than its own takes.
+TEST(NodeOrders, ADrainedNodeIsReconfiguredBeforeOthers) {
+  Ordered sim;
+  sim.Stage("np-000000000002");
+  sim.Live();
+  ASSERT_TRUE(sim.Order("g102", Verb::kDrain).ok());
+  sim.Live();
+  sim.Must(ReconfigureNodePool{.name = kSimPool});
+  sim.Live();
+  EXPECT_EQ(sim.node("g102")->observed.node_profile, "np-000000000002");
+}
+
+// Work that comes to a Node which stays drained is not killed at once: the drain's time is its own.
+TEST(NodeOrders, LateWorkHasTheTimeOfADrain) {
+  Ordered sim;
+  ASSERT_TRUE(sim.Order("g100", Verb::kDrain).ok());
+  sim.Live();
+  sim.Advance(absl::Hours(24));
+  sim.busy.insert("g100");
+  sim.SetActive("g100", true);
+  sim.Pass();
+  EXPECT_FALSE(sim.desired("g100").force_drain);
+  sim.Advance(sim.policy.drain_deadline);
+  sim.Pass();
+  EXPECT_TRUE(sim.desired("g100").force_drain);
+  sim.Agents();
+  EXPECT_FALSE(sim.node("g100")->observed.active);
+  EXPECT_FALSE(sim.desired("g100").force_drain);
+}
+
+TEST(NodeOrders, ADrainThatWasOrderedHoldsOnTheWayOut) {
+  Ordered sim;
+  ASSERT_TRUE(sim.Report("g100", Simulation::O::kUnhealthy, "fan").ok());
+  sim.Pass();
+  sim.Advance(sim.policy.triage_grace);
+  sim.Pass();
+  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
+  sim.SetActive("g100", true);  // disableUnhealthyNodeEviction: it would wait until it is idle
+  sim.Advance(sim.policy.cordon_settle);
+  sim.Pass();
+  ASSERT_EQ(sim.state_of("g100"), NodeState::kCordoned);
+  ASSERT_TRUE(sim.Order("g100", Verb::kDrain, /*force=*/true).ok());
+  sim.Pass();
+  EXPECT_EQ(sim.state_of("g100"), NodeState::kDraining);
+  sim.Pass();
+  EXPECT_TRUE(sim.desired("g100").force_drain);
+}
+
+// Whose agent tells no boots could not tell that it rebooted.
+TEST(NodeOrders, ANodeWhoseBootIsNotKnownIsRebootedIntoAnotherConfigurationOnly) {
+  Ordered sim;
+  Snapshot snapshot = sim.Look();
+  Node quiet = *sim.node("g100");
+  quiet.observed.boot_id.clear();
+  quiet.orders.reboot = Reboot::kForced;
+  snapshot.nodes[0] = &quiet;
+  const auto reboots = [&] {
+    const PoolPlan plan = Plan(snapshot);
+    return std::any_of(plan.actions.begin(), plan.actions.end(), [](const Action& action) {
+      return std::holds_alternative<StepNode>(action);
+    });
+  };
+  EXPECT_FALSE(reboots());
+  quiet.observed.node_profile = "np-000000000000";
+  EXPECT_TRUE(reboots());
 }
 
 TEST(NodeOrders, AReservationIsNotHeldUpByAReboot) {

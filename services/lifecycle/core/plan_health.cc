@@ -60,7 +60,8 @@ bool HasReplacement(const PlanFacts& facts, Draft& draft, Node& node, int64_t& r
 
 // True: it would be given up, were those not too many already.
 bool Replace(const PlanFacts& facts, Draft& draft, Node& node, int64_t& replacements) {
-  if (node.orders.reboot != Reboot::kNone) return false;  // that may mend it
+  // A reboot may mend it.
+  if (node.orders.reboot != Reboot::kNone && !ProfileToReboot(facts, node).empty()) return false;
   const absl::Time from = UnhealthySince(node) + facts.policy.triage_grace;
   const std::string which = absl::StrCat("Node ", node.machine, " is unhealthy");
   if (facts.now < from) {

@@ -31,13 +31,6 @@ void Drain(const PlanFacts& facts, Draft& draft, Node& node) {
   }
 }
 
-// Empty: none may boot.
-std::string ProfileToReboot(const PlanFacts& facts, const Node& node) {
-  const std::string& own = node.observed.node_profile;
-  const std::string active = facts.BootProfile();
-  return active.empty() && !facts.IsDisabled(own) ? own : active;
-}
-
 void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view reason) {
   draft.Apply(node, StepNode{node.name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
                              profile, std::string(reason)});
@@ -57,7 +50,8 @@ void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
     draft.AddDefer(
         DeferReason::kNoConfiguration, node.name,
         absl::StrCat("Node ", node.machine,
-                     " is to be rebooted, and there is no configuration that may boot."));
+                     " is to be rebooted, and there is no configuration that may boot, or its "
+                     "agent does not tell which boot it runs."));
     if (chosen)
       draft.Apply(node, ChooseForReboot{node.name, false, false, kNever, "it cannot reboot"});
     return;
@@ -104,6 +98,13 @@ void Follow(const PlanFacts& facts, Draft& draft, Node& node) {
 }
 
 }  // namespace
+
+std::string ProfileToReboot(const PlanFacts& facts, const Node& node) {
+  const std::string& own = node.observed.node_profile;
+  const std::string active = facts.BootProfile();
+  const std::string profile = active.empty() && !facts.IsDisabled(own) ? own : active;
+  return profile == own && node.observed.boot_id.empty() ? "" : profile;
+}
 
 // Those that are forced first: they are charged to the budget before others ask it.
 void FollowOrders(const PlanFacts& facts, Draft& draft) {

@@ -104,8 +104,9 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   std::stable_sort(waiting.begin(), waiting.end(), [&](const Node* a, const Node* b) {
     const bool a_on = rack != nullptr && a->rack == *rack;
     const bool b_on = rack != nullptr && b->rack == *rack;
-    return std::tuple(!a_on, a->rack, a->observed.active, a->name) <
-           std::tuple(!b_on, b->rack, b->observed.active, b->name);
+    // Whoever is out of service already costs nothing.
+    return std::tuple(!a_on, TakenFor(*a) == nullptr, a->rack, a->observed.active, a->name) <
+           std::tuple(!b_on, TakenFor(*b) == nullptr, b->rack, b->observed.active, b->name);
   });
   for (Node* node : waiting) {
     // A rack is finished before the next is begun.

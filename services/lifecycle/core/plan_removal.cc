@@ -81,8 +81,9 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
                      absl::StrCat("Node ", node.machine, " is to be preempted."), from);
     }
   }
+  const bool ordered = node.orders.drain_time != kNever;
   if (node.removal_cause == RemovalCause::kRepair) {
-    if (node.observed.active && !evict) {
+    if (node.observed.active && !evict && !ordered) {
       draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                      absl::StrCat("Node ", node.machine,
                                   " is unhealthy and is replaced once it is idle "
@@ -92,7 +93,8 @@ void StartDrain(const PlanFacts& facts, Draft& draft, Node& node) {
     deadline = evict ? forced : kNever;
   }
   if (node.removal_cause == RemovalCause::kReservation) deadline = forced;
-  if (IsGivenUp(node) && node.observed.active && !facts.ActiveToo()) {
+  if (ordered && !preempted) deadline = node.orders.drain_forced ? facts.now : forced;
+  if (IsGivenUp(node) && node.observed.active && !facts.ActiveToo() && !ordered) {
     draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
                    absl::StrCat("Node ", node.machine,
                                 " was marked by the cluster autoscaler and goes once it is idle "
@@ -120,7 +122,10 @@ void EnforceDeadline(const PlanFacts& facts, Draft& draft, Node& node) {
     draft.Apply(node, SetDrainDeadline{node.name, facts.now + facts.policy.drain_deadline,
                                        "the pool is being deleted"});
   }
-  const absl::Time deadline = node.desired.drain_deadline;
+  absl::Time deadline = node.desired.drain_deadline;
+  // Work that came to a Node which stays drained has as long as it would have had before.
+  if (IsUp(node.state) && node.observed.active && !node.orders.drain_forced)
+    deadline = std::max(deadline, node.observed.active_time + facts.policy.drain_deadline);
   if (facts.now < deadline) {
     if (deadline != kNever) draft.MoveDue(deadline);
     return;

@@ -12,6 +12,7 @@
 #include "services/lifecycle/core/health.h"
 #include "services/lifecycle/core/metadata.h"
 #include "services/lifecycle/core/names.h"
+#include "services/lifecycle/core/reconfiguration.h"
 
 namespace muster::lifecycle {
 namespace {
@@ -160,6 +161,8 @@ void SetActive(Node& node, bool active, const ReportNode& command, absl::Time no
   Observed& seen = node.observed;
   if (seen.active != active) seen.active_time = now;
   seen.active = active;
+  // Work that comes later is given its time anew.
+  if (!active && IsUp(node.state) && !node.orders.drain_forced) node.desired.force_drain = false;
   seen.active_pods = active ? command.active_pods : std::vector<std::string>();
   const auto named = static_cast<int64_t>(seen.active_pods.size());
   seen.active_pod_count = active ? std::max(named, command.active_pod_count) : 0;
@@ -180,7 +183,11 @@ void Note(Node& node, const ReportNode& command, absl::Time now) {
   const std::string why = command.message.empty() ? "no reason given" : command.message;
   switch (command.observation) {
     case Observation::kRegistered:
-      if (IsAnotherBoot(node, command)) seen.boot_time = now;
+      if (IsAnotherBoot(node, command)) {
+        // What was said of the boot before is no more.
+        if (node.state == NodeState::kReconfiguring && seen.boot_time == kNever) ForgetHealth(seen);
+        seen.boot_time = now;
+      }
       seen.node_profile = command.node_profile;
       if (!command.boot_id.empty()) seen.boot_id = command.boot_id;
       // It could be staged after all.
@@ -242,7 +249,8 @@ void KeepAccount(Pool& pool, const Node& before, const Node& after) {
   if (before.state == after.state) return;
   if (after.state == NodeState::kDeliveryFailed) CountBootFailure(pool, before);
   if (after.state == NodeState::kProduction) {
-    if (before.state == NodeState::kReconfiguring && pool.reconfiguring()) {
+    if (before.state == NodeState::kReconfiguring && pool.reconfiguring() &&
+        IsAsked(*pool.reconfiguration, after)) {
       ++pool.reconfiguration->rebooted_nodes;
     }
     CountBootSuccess(pool, after);

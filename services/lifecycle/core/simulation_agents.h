@@ -70,8 +70,10 @@ class SimAgents {
 
   std::optional<ReportNode> Boot(const Node& node) {
     const bool fails = std::uniform_real_distribution<>(0, 1)(random_) < boot_failure;
-    return fails || boot_fails.contains(node.machine) ? Say(node, O::kBootFailed, "no kernel")
-                                                      : Say(node, O::kRegistered);
+    if (fails || boot_fails.contains(node.machine)) return Say(node, O::kBootFailed, "no kernel");
+    auto report = Say(node, O::kRegistered);
+    report->boot_id = absl::FormatTime(node.desired.phase_time, absl::UTCTimeZone());
+    return report;
   }
 
   // Nothing moves work away for a drain without a deadline: it ends by itself.

@@ -100,6 +100,13 @@ TEST_F(IdentityTest, AnOrderHealsARefusal) {
 TEST_F(IdentityTest, AClusterThatIsTurnedOverIsLetGo) {
   Until([&] { return StatusMatches(kLeads); }, "the adapter at work");
   const std::string first = KubernetesOf(stack_.server());
+  // It leads before it has bound its cluster.
+  Until(
+      [&] {
+        const Finished told = stack_.muster().Ctl({"get", "cluster", "example", "-o", "yaml"});
+        return told.output.find(first) != std::string::npos;
+      },
+      "the binding");
   Ctl({"bind", "cluster", "example", "--kubernetes-uid=another",
        absl::StrCat("--replaces=", first)});
   Until([&] { return !stack_.AdapterRuns(); }, "its end");
