@@ -259,6 +259,8 @@ bool IsInService(NodeState state) {
          state == kTriage;
 }
 
+bool Stays(NodeState state) { return IsInProgress(state) || IsInService(state); }
+
 bool IsUp(NodeState state) { return state == kProduction || state == kTriage; }
 
 bool IsBack(const Node& node) {

@@ -80,7 +80,9 @@ void StopDrain(Desired& desired);
 bool IsInProgress(NodeState state);
 // In the cluster to stay.
 bool IsInService(NodeState state);
-// The same, and neither on its way up nor rebooting: production or triage.
+// Either: it is the pool's, here or to come, and not on its way out.
+bool Stays(NodeState state);
+// In service, and neither on its way up nor rebooting: production or triage.
 bool IsUp(NodeState state);
 // Of a Node that is to reboot: it is up again, booted as it was to be.
 bool IsBack(const Node& node);

@@ -6,9 +6,6 @@
 namespace muster::lifecycle {
 namespace {
 
-// Until it is in the cluster, what was ordered waits for it.
-bool IsHere(NodeState state) { return IsInProgress(state) || IsInService(state); }
-
 absl::string_view VerbText(OrderNode::Verb verb) {
   switch (verb) {
     case OrderNode::Verb::kCordon:
@@ -31,7 +28,7 @@ void TakeBack(Node& node) {
   const bool chosen = node.reconfigure_time != kNever && orders.reboot == Reboot::kNone &&
                       orders.drain_time == kNever;
   node.orders = {};
-  if (!IsHere(node.state) || node.state == NodeState::kReconfiguring || chosen) return;
+  if (!Stays(node.state) || node.state == NodeState::kReconfiguring || chosen) return;
   node.reconfigure_time = kNever;
   node.desired.cordoned = node.state == NodeState::kTriage;
   StopDrain(node.desired);
@@ -67,7 +64,7 @@ absl::Status TakeOrder(Node& node, const OrderNode& order, absl::Time now) {
 
 void KeepOrders(Node& node) {
   const bool chosen = IsUp(node.state) && node.reconfigure_time != kNever;
-  if (chosen || (IsHere(node.state) && node.orders.cordon_time != kNever))
+  if (chosen || (Stays(node.state) && node.orders.cordon_time != kNever))
     node.desired.cordoned = true;
 }
 

@@ -136,8 +136,7 @@ Node& Draft::LookAt(const std::string& name) {
 }
 
 int64_t Draft::Keeps(const Node& node) const {
-  const bool stays = IsInProgress(node.state) || IsInService(node.state);
-  return stays && !facts_.IsUnheld(node) ? 1 : 0;
+  return Stays(node.state) && !facts_.IsUnheld(node) ? 1 : 0;
 }
 
 Budget Draft::BudgetOf(absl::string_view text) const {

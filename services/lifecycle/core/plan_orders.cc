@@ -31,11 +31,6 @@ void Drain(const PlanFacts& facts, Draft& draft, Node& node) {
   }
 }
 
-void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view reason) {
-  draft.Apply(node, StepNode{node.name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
-                             profile, std::string(reason)});
-}
-
 // As for a removal, work that was on its way when it was cordoned is waited for.
 void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile) {
   const absl::Time from = node.reconfigure_time + facts.policy.cordon_settle;
@@ -52,8 +47,7 @@ void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
         absl::StrCat("Node ", node.machine,
                      " is to be rebooted, and there is no configuration that may boot, or its "
                      "agent does not tell which boot it runs."));
-    if (chosen)
-      draft.Apply(node, ChooseForReboot{node.name, false, false, kNever, "it cannot reboot"});
+    if (chosen) LetGo(draft, node, "it cannot reboot");
     return;
   }
   if (node.orders.reboot == Reboot::kForced) {
@@ -65,9 +59,7 @@ void RebootOrdered(const PlanFacts& facts, Draft& draft, Node& node) {
       (active && node.orders.reboot == Reboot::kDrained) || node.orders.drain_time != kNever;
   if (!chosen || (active && drains != node.desired.drain)) {
     if (!draft.MayDisrupt(node, "reboot")) return;
-    draft.Apply(
-        node, ChooseForReboot{node.name, true, drains,
-                              drains ? facts.now + facts.policy.drain_deadline : kNever, kOrdered});
+    Choose(facts, draft, node, drains, kOrdered);
   }
   if (!active) return RebootIdle(facts, draft, node, profile);
   if (!drains) {
@@ -84,9 +76,7 @@ bool IsHeldForNothing(const Node& node) {
 }
 
 void Follow(const PlanFacts& facts, Draft& draft, Node& node) {
-  if (IsHeldForNothing(node)) {
-    draft.Apply(node, ChooseForReboot{node.name, false, false, kNever, "nothing holds it"});
-  }
+  if (IsHeldForNothing(node)) LetGo(draft, node, "nothing holds it");
   if (node.orders.cordon_time != kNever) {
     draft.AddDefer(DeferReason::kCordonOrdered, node.name,
                    absl::StrCat("Node ", node.machine, " takes no new work, by an order of ",

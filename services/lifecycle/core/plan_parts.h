@@ -76,6 +76,10 @@ std::string ProfileToReboot(const PlanFacts& facts, const Node& node);
 
 // --- plan_reconfigure.cc: the active configuration reaches running Nodes ---
 void StageProfiles(const PlanFacts& facts, Draft& draft);
+// A Node is chosen for a reboot, and with `drains` its work is moved away; let go again; rebooted.
+void Choose(const PlanFacts& facts, Draft& draft, Node& node, bool drains, absl::string_view why);
+void LetGo(Draft& draft, Node& node, absl::string_view why);
+void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view why);
 // `timed_out`: machines whose reboot this plan has given up.
 void RebootOutdated(const PlanFacts& facts, Draft& draft,
                     const std::vector<std::string>& timed_out);

@@ -41,8 +41,7 @@ void MoveReconfiguration(const PlanFacts& facts, Draft& draft, Reconfiguration::
 
 void ReleaseChosen(Draft& draft, absl::string_view why) {
   for (auto& [name, node] : draft.nodes) {
-    if (IsChosen(node))
-      draft.Apply(node, ChooseForReboot{name, false, false, kNever, std::string(why)});
+    if (IsChosen(node)) LetGo(draft, node, why);
   }
 }
 
@@ -87,10 +86,9 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
   const std::string* rack = nullptr;
   for (auto& [name, node] : draft.nodes) {
     if (IsChosen(node) && !IsOutdated(facts, node)) {
-      draft.Apply(node, ChooseForReboot{name, false, false, kNever, "it is up to date"});
+      LetGo(draft, node, "it is up to date");
     } else if (IsChosen(node) && !node.observed.active) {
-      draft.Apply(node, StepNode{name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
-                                 facts.profile, "it is idle"});
+      RebootInto(facts.profile, draft, node, "it is idle");
     } else if (IsChosen(node) && !node.desired.drain) {
       draft.AddDefer(DeferReason::kWaitsUntilIdle, name,
                      absl::StrCat("Node ", node.machine, " is rebooted once it is idle."));
@@ -120,16 +118,26 @@ void RebootInTurn(const PlanFacts& facts, Draft& draft, Budget& own) {
     if (!draft.HasStepsLeft() || !draft.MayDisrupt(*node, "reconfigure")) break;
     rack = &node->rack;
     const bool evict = facts.pool.reconfiguration->evict_active && node->observed.active;
-    draft.Apply(*node, ChooseForReboot{node->name, true, evict,
-                                       evict ? facts.now + facts.policy.drain_deadline : kNever,
-                                       "a reconfigure reboot was asked for"});
-    if (node->observed.active) continue;
-    draft.Apply(*node, StepNode{node->name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
-                                facts.profile, "it is idle"});
+    Choose(facts, draft, *node, evict, "a reconfigure reboot was asked for");
+    if (!node->observed.active) RebootInto(facts.profile, draft, *node, "it is idle");
   }
 }
 
 }  // namespace
+
+void Choose(const PlanFacts& facts, Draft& draft, Node& node, bool drains, absl::string_view why) {
+  const absl::Time deadline = drains ? facts.now + facts.policy.drain_deadline : kNever;
+  draft.Apply(node, ChooseForReboot{node.name, true, drains, deadline, std::string(why)});
+}
+
+void LetGo(Draft& draft, Node& node, absl::string_view why) {
+  draft.Apply(node, ChooseForReboot{node.name, false, false, kNever, std::string(why)});
+}
+
+void RebootInto(const std::string& profile, Draft& draft, Node& node, absl::string_view why) {
+  draft.Apply(node, StepNode{node.name, NodeEvent::kReconfigure, RemovalCause::kNone, kNever,
+                             profile, std::string(why)});
+}
 
 void StageProfiles(const PlanFacts& facts, Draft& draft) {
   if (facts.pool.deleting() || facts.profile.empty()) return;

@@ -156,8 +156,7 @@ bool Rehearsal::Pass(Snapshot snapshot) {
 std::vector<const Node*> Rehearsal::Staying() const {
   std::vector<const Node*> nodes = state_.NodesOf(last_.name);
   std::erase_if(nodes, [&](const Node* node) {
-    const bool stays = IsInProgress(node->state) || IsInService(node->state);
-    return !stays || victims_.contains(node->machine);
+    return !Stays(node->state) || victims_.contains(node->machine);
   });
   return nodes;
 }

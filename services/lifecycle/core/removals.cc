@@ -85,7 +85,7 @@ bool IsGivenUp(const Node& node) {
 int64_t KeptNodes(const Pool& pool, const std::vector<const Node*>& nodes,
                   const PeerReply<ClaimFacts>& claim) {
   return std::count_if(nodes.begin(), nodes.end(), [&](const Node* node) {
-    return (IsInProgress(node->state) || IsInService(node->state)) && !IsUnheld(pool, *node, claim);
+    return Stays(node->state) && !IsUnheld(pool, *node, claim);
   });
 }
 
