@@ -10,7 +10,6 @@
 #include "services/daemon/daemon.h"
 #include "services/daemon/flags.h"
 #include "services/fleetsim/flags.h"
-#include "services/rpc/client/grpc_life.h"
 #include "services/tls/flags.h"
 
 namespace {
@@ -92,7 +91,6 @@ int main(int argc, char** argv) {
   const auto daemon_options = muster::daemon::OptionsFromFlags();
   if (!daemon_options.ok()) return Fail(daemon_options.status());
   muster::daemon::Daemon::BlockSignals({SIGUSR1, SIGUSR2});
-  muster::rpc::KeepGrpcUp();
   const auto daemon = muster::daemon::Daemon::Start(*daemon_options);
   if (!daemon.ok()) return Fail(daemon.status());
   const auto certificates = ReadCertificates();

@@ -15,7 +15,6 @@
 #include "services/daemon/flags.h"
 #include "services/kubernetes/options.h"
 #include "services/kubernetes/process.h"
-#include "services/rpc/client/grpc_life.h"
 
 namespace {
 
@@ -60,7 +59,6 @@ int Run(muster::daemon::Daemon& daemon) {
 
 int main(int argc, char** argv) {
   muster::daemon::Daemon::BlockSignals();
-  muster::rpc::KeepGrpcUp();
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   absl::SetProgramUsageMessage(absl::StrCat(
       kUsage, muster::daemon::FilesAndEnvironment("/etc/muster/muster-kubernetes.flags"),

@@ -16,7 +16,6 @@
 #include "services/musterd/migrate_command.h"
 #include "services/musterd/options.h"
 #include "services/musterd/process.h"
-#include "services/rpc/client/grpc_life.h"
 
 namespace {
 
@@ -94,7 +93,6 @@ int main(int argc, char** argv) {
   }
   if (verb == "serve") {
     muster::daemon::Daemon::BlockSignals();
-    muster::rpc::KeepGrpcUp();
     return Serve();
   }
   if (verb == "migrate") {

@@ -17,6 +17,7 @@
 #include "services/common/error.h"
 #include "services/rpc/checked_service.h"
 #include "services/rpc/client/channel.h"
+#include "services/rpc/client/grpc_life.h"
 #include "services/rpc/dispatch.h"
 #include "services/trace/client_calls.h"
 
@@ -127,6 +128,7 @@ absl::Status Server::Start() {
   std::vector<std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface>> factories;
   factories.push_back(MakeFactory());
   builder.experimental().SetInterceptorCreators(std::move(factories));
+  KeepGrpcUp();
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {
     return error::Unavailable(

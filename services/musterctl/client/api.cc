@@ -5,7 +5,6 @@
 
 #include "absl/strings/match.h"
 #include "services/musterctl/client/connection.h"
-#include "services/rpc/client/grpc_life.h"
 
 namespace muster::musterctl {
 namespace {
@@ -276,7 +275,6 @@ absl::StatusOr<std::vector<Item>> Api::List(Kind kind, const std::string& pool) 
 }
 
 std::unique_ptr<Api> Api::Create(const ApiOptions& options) {
-  rpc::KeepGrpcUp();
   return std::make_unique<GrpcApi>(options);
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "services/common/user_agent.h"
+#include "services/rpc/client/grpc_life.h"
 #include "services/rpc/client/service_config.h"
 #include "services/rpc/client/unretried_channel.h"
 #include "services/trace/client_calls.h"
@@ -25,6 +26,7 @@ std::shared_ptr<grpc::Channel> ChannelWith(
     const char* service_config, const std::string& target,
     const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     absl::Duration longest_reconnect) {
+  KeepGrpcUp();
   grpc::ChannelArguments arguments = ClientArguments();
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(longest_reconnect));
   arguments.SetServiceConfigJSON(service_config);

@@ -4,6 +4,11 @@
 
 namespace muster::rpc {
 
-void KeepGrpcUp() { grpc_init(); }
+void KeepGrpcUp() {
+  [[maybe_unused]] static const bool up = [] {
+    grpc_init();
+    return true;
+  }();
+}
 
 }  // namespace muster::rpc
