@@ -91,14 +91,16 @@ class Table {
 
 // The base of a domain's State. Derived provides, for every Row,
 //   void Reindex(const Row* before, const Row* after);
-// called before the table changes, which keeps the indexes that its decisions want. Copyable: rows
-// are shared.
+// called before the table changes, with one of them at least, which keeps the indexes that its decisions
+// want. Copyable: rows are shared.
 template <class Derived, class... Rows>
 class StateBase {
  public:
   using Change = ChangeOf<Rows...>;
 
-  // Makes the change. Returns the change that undoes it, with the revision that the row had.
+  // Makes the change. Returns the change that undoes it, with the revision that the row had. A deletion
+  // of what is not there changes nothing: a journal has such ones once it was compacted, or its history
+  // replaced in place.
   Revised<Change> Apply(const Change& change, int64_t revision);
 
   template <class Row>
@@ -166,7 +168,9 @@ Revised<ChangeOf<Rows...>> StateBase<Derived, Rows...>::Apply(const Change& chan
         using Row =
             std::remove_const_t<typename std::remove_reference_t<decltype(row)>::element_type>;
         Table<Row>& rows = std::get<Table<Row>>(tables_);
-        static_cast<Derived*>(this)->Reindex(rows.Find(change.key), row.get());
+        const Row* found = rows.Find(change.key);
+        if (found == nullptr && row == nullptr) return {change, 0};
+        static_cast<Derived*>(this)->Reindex(found, row.get());
         Versioned<Row> before = rows.Set(change.key, row, revision);
         return {Change{change.key, std::move(before.row)}, before.revision};
       },

@@ -13,20 +13,6 @@
 
 namespace muster::storage {
 
-// Applies a change of a journal that may have been compacted: what it deletes may never have been
-// in it.
-template <class State>
-void ApplyIfKnown(State& state, const typename State::Change& change, int64_t revision) {
-  const bool known = std::visit(
-      [&](const auto& pointer) {
-        using Row =
-            std::remove_const_t<typename std::remove_reference_t<decltype(pointer)>::element_type>;
-        return state.template table<Row>().Find(change.key) != nullptr;
-      },
-      change.row);
-  if (known || !change.deleted()) state.Apply(change, revision);
-}
-
 // Appends, in a sentence each, the rows of `state` that are not so in `other`; those that `other`
 // does not have at all only with `missing_too`. Stops at kMaxViolations.
 template <class State>

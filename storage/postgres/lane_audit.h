@@ -96,7 +96,7 @@ absl::Status LaneAudit<State>::Replay(Transaction& tx, Picture& picture) const {
     }
     for (const JournalRow& row : rows) {
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      ApplyIfKnown(picture.replayed, change, row.revision);
+      picture.replayed.Apply(change, row.revision);
     }
     at = rows.back().revision;
   }
@@ -114,9 +114,8 @@ absl::Status LaneAudit<State>::Advance(Picture& picture, const Position& to) {
       return error::Unavailable("The journal was compacted meanwhile.");
     for (const JournalRow& row : rows) {
       ASSIGN_OR_RETURN(const Change change, store_.Decode(row.kind, row.key, row.bytes.get()));
-      // In a history that was replaced in place: what the tables never had.
-      ApplyIfKnown(picture.tables, change, row.revision);
-      ApplyIfKnown(picture.replayed, change, row.revision);
+      picture.tables.Apply(change, row.revision);
+      picture.replayed.Apply(change, row.revision);
     }
     picture.at.revision = rows.back().revision;
   }

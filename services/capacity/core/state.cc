@@ -48,7 +48,6 @@ void State::DropIfEmpty(const std::string& zone, const std::string& instance_typ
 }
 
 void State::Reindex(const InstanceTypeRow* before, const InstanceTypeRow* after) {
-  if (before == nullptr && after == nullptr) return;  // what is deleted was never here
   const int32_t nodes = after == nullptr ? 0 : after->nodes_per_rack;
   const std::string& id = after == nullptr ? before->id : after->id;
   for (auto& [key, inventory] : inventories_) {
@@ -127,7 +126,6 @@ void State::Reindex(const MachineRow* before, const MachineRow* after) {
 }
 
 void State::Reindex(const ClaimRow* before, const ClaimRow* after) {
-  if (before == nullptr && after == nullptr) return;
   const Ages& ages = FootprintOf((after != nullptr ? after : before)->pool_uid).ages;
   if (before != nullptr && !before->parts.empty())
     InventoryFor(before->zone, before->instance_type).Remove(*before, ages);

@@ -17,7 +17,6 @@ void State::Reindex(const Quota* before, const Quota* after) {
 }
 
 void State::Reindex(const Holding* before, const Holding* after) {
-  if (before == nullptr && after == nullptr) return;  // what is deleted was never here
   const auto it = uses_.try_emplace((before != nullptr ? before : after)->quota).first;
   it->second.Replace(before, after);
   if (it->second.empty()) uses_.erase(it);
