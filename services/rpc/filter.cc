@@ -331,6 +331,20 @@ bool Holds(const google::protobuf::Message& resource, const Node& node) {
   return false;
 }
 
+std::optional<std::string> DemandedBy(const Node& node,
+                                      const google::protobuf::FieldDescriptor& field) {
+  if (node.kind == Node::Kind::kAll) {
+    for (const auto& part : node.parts) {
+      if (auto text = DemandedBy(*part, field)) return text;
+    }
+    return std::nullopt;
+  }
+  const bool is_it = node.kind == Node::Kind::kCompare && node.op == Op::kEqual &&
+                     &node.path.field() == &field && IsText(node);
+  const bool is_open = absl::StartsWith(node.text, "*") || absl::EndsWith(node.text, "*");
+  return is_it && !is_open ? std::optional(node.text) : std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<Filter> Filter::Parse(absl::string_view text,
@@ -346,6 +360,10 @@ absl::StatusOr<Filter> Filter::Parse(absl::string_view text,
 
 bool Filter::Keeps(const google::protobuf::Message& resource) const {
   return root_ == nullptr || Holds(resource, *root_);
+}
+
+std::optional<std::string> Filter::Demanded(const google::protobuf::FieldDescriptor& field) const {
+  return root_ == nullptr ? std::nullopt : DemandedBy(*root_, field);
 }
 
 }  // namespace muster::rpc

@@ -4,6 +4,7 @@
 #include <google/protobuf/message.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -21,6 +22,9 @@ class Filter {
                                       const google::protobuf::Descriptor& type);
 
   bool Keeps(const google::protobuf::Message& resource) const;
+  // The text that the field, which is the resource's own, has in all that is kept; nullopt: it is not said by an `=` that all must
+  // meet. So that lists need not look closely at the rest.
+  std::optional<std::string> Demanded(const google::protobuf::FieldDescriptor& field) const;
 
  private:
   explicit Filter(std::shared_ptr<const Node> root) : root_(std::move(root)) {}

@@ -160,5 +160,20 @@ TEST(Filter, SaysWhatIsWrongAndWhere) {
   EXPECT_THAT(Fault("- = 1"), HasSubstr("a field such as"));
 }
 
+TEST(Filter, TellsWhatAllThatIsKeptHas) {
+  const auto demanded = [](const std::string& text) {
+    const auto& type = *lifecycle::v1::Node::descriptor();
+    const auto filter = Filter::Parse(text, type);
+    EXPECT_TRUE(filter.ok()) << text;
+    return filter->Demanded(*type.FindFieldByName("machine")).value_or("<none>");
+  };
+  EXPECT_EQ(demanded("machine = g1"), "g1");
+  EXPECT_EQ(demanded("rack = r1 AND (machine = \"g 1\" AND state = STATE_PRODUCTION)"), "g 1");
+  for (const char* text :
+       {"", "rack = g1", "machine = g*", "machine = \"*1\"", "machine != g1", "NOT machine = g1",
+        "machine = g1 OR rack = r1", "machine:g1", "machine > g1"})
+    EXPECT_EQ(demanded(text), "<none>") << text;
+}
+
 }  // namespace
 }  // namespace muster::rpc

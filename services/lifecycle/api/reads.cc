@@ -180,9 +180,17 @@ Handlers::Unary Handlers::ListNodePools(Context context, const v1::ListNodePools
 
 Handlers::Unary Handlers::ListNodes(Context context, const v1::ListNodesRequest* request,
                                     v1::ListNodesResponse* response) {
+  // Who asks for one machine is not to pay for all Nodes.
+  const auto filter = rpc::Filter::Parse(request->filter(), *v1::Node::descriptor());
+  const auto machine = filter.ok() ? filter->Demanded(*v1::Node::descriptor()->FindFieldByNumber(
+                                         v1::Node::kMachineFieldNumber))
+                                   : std::nullopt;
+  const auto may_be = [machine](const v1::ListNodesRequest&, const Node& node) {
+    return !machine || node.machine == *machine;
+  };
   return rpc::ChooseRows<Node>(
       context, slow_, lane_, *request, response,
-      Below<Node>("organizations/*/clusters/*/nodePools/*", kAll),
+      Below<Node>("organizations/*/clusters/*/nodePools/*", may_be),
       [](auto& page) { return page.add_nodes(); }, kRender);
 }
 
