@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "services/lifecycle/api/on_behalf.h"
 #include "services/lifecycle/core/explain.h"
@@ -27,7 +28,8 @@ absl::Duration TimeoutOf(absl::Time deadline) {
 // What capacity says of the Nodes that it would be asked for.
 void TellClaim(const Preview& told, v1::NodePoolPreview::Capacity& out) {
   if (!told.claim.here()) {
-    if (out.problem().empty()) out.set_problem(told.claim.error);
+    if (out.problem().empty())
+      out.set_problem(absl::StrCat("Capacity could not be asked: ", told.claim.error));
     return;
   }
   const ClaimFacts& claim = told.claim.value;
@@ -66,6 +68,15 @@ void Advisor::Preview(DryRun dry_run, rpc::Responder responder,
                                     fill = std::move(fill)](rpc::Responder& waiting) mutable {
     v1::NodePoolPreview told = PreviewNow(dry_run, waiting.deadline());
     waiting.Reply([&] { return fill(std::move(told)); });
+  });
+}
+
+void Advisor::PreviewNode(DryRun dry_run, Node node, rpc::Responder responder,
+                          absl::AnyInvocable<void(v1::NodePreview)> fill) {
+  calls_.Add(std::move(responder), [this, dry_run = std::move(dry_run), node = std::move(node),
+                                    fill = std::move(fill)](rpc::Responder& waiting) mutable {
+    v1::NodePreview told = PreviewNodeNow(dry_run, node, waiting.deadline());
+    waiting.Reply([&] { fill(std::move(told)); });
   });
 }
 
@@ -143,6 +154,21 @@ v1::NodePoolPreview Advisor::PreviewNow(const DryRun& dry_run, absl::Time deadli
   if (told.active != known) out.set_node_profile(told.active);
   out.set_pending_node_profile(told.pending);
   out.set_nodes_to_reboot(told.nodes_to_reboot);
+  return out;
+}
+
+v1::NodePreview Advisor::PreviewNodeNow(const DryRun& dry_run, const Node& node,
+                                        absl::Time deadline) const {
+  const NodePreview told = RehearseNode(dry_run, node, [&](const State& state) {
+    Snapshot snapshot = Complete(*SnapshotOf(state, dry_run.after.name), deadline);
+    snapshot.loop = loop_();
+    return snapshot;
+  });
+  v1::NodePreview out;
+  const v1::Node after = ToProto(Versioned<Node>{std::make_shared<const Node>(told.node), 0});
+  out.set_state(after.state());
+  *out.mutable_desired() = after.desired();
+  for (const Obstacle& obstacle : told.obstacles) *out.add_obstacles() = ToProto(obstacle);
   return out;
 }
 

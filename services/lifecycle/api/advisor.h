@@ -33,6 +33,9 @@ class Advisor {
                absl::AnyInvocable<void(std::vector<v1::NodePoolObstacle>)> fill);
   void Preview(DryRun dry_run, rpc::Responder responder,
                absl::AnyInvocable<absl::Status(v1::NodePoolPreview)> fill);
+  // Of what `node`, which is as the command left it, was told.
+  void PreviewNode(DryRun dry_run, Node node, rpc::Responder responder,
+                   absl::AnyInvocable<void(v1::NodePreview)> fill);
   // Asks quota, by `deadline`, whether a pool may grow so; waits for nothing. `then`: on another thread, for the caller for whom this
   // one works (CurrentCaller, CurrentTrace), and must not block.
   void AskQuota(const Growth& growth, absl::Time deadline, WhatIfClient::Told then) const;
@@ -47,6 +50,8 @@ class Advisor {
                                         absl::Time deadline) const;
   std::vector<v1::NodePoolObstacle> ExplainNow(Snapshot rows, absl::Time deadline) const;
   v1::NodePoolPreview PreviewNow(const DryRun& dry_run, absl::Time deadline) const;
+  v1::NodePreview PreviewNodeNow(const DryRun& dry_run, const Node& node,
+                                 absl::Time deadline) const;
 
   const PeerClient peer_client_;
   const WhatIfClient what_if_;

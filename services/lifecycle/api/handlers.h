@@ -112,6 +112,9 @@ class Handlers final : public v1::LifecycleService::CallbackService {
   // A mutation of a pool: with `validate_only` it is answered with what it would do (write_inl.h).
   template <class Request, class Parse>
   Unary WritePool(Context context, const Request& request, v1::NodePool* response, Parse parse);
+  // Likewise, of a Node.
+  template <class Request, class Parse>
+  Unary WriteNode(Context context, const Request& request, v1::Node* response, Parse parse);
   // Adds all faults of a command: in any state, and if there are any, those in this one too. What
   // only this one finds wrong is Decide's to say.
   template <class Command>

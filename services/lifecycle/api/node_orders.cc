@@ -41,22 +41,22 @@ constexpr auto kParseOrder = [](const auto& request, Faults& faults) {
 
 Handlers::Unary Handlers::CordonNode(Context context, const v1::CordonNodeRequest* request,
                                      v1::Node* response) {
-  return rpc::Write(context, writer_, *request, response, kParseOrder, kDecide, RenderOutcome());
+  return WriteNode(context, *request, response, kParseOrder);
 }
 
 Handlers::Unary Handlers::UncordonNode(Context context, const v1::UncordonNodeRequest* request,
                                        v1::Node* response) {
-  return rpc::Write(context, writer_, *request, response, kParseOrder, kDecide, RenderOutcome());
+  return WriteNode(context, *request, response, kParseOrder);
 }
 
 Handlers::Unary Handlers::DrainNode(Context context, const v1::DrainNodeRequest* request,
                                     v1::Node* response) {
-  return rpc::Write(context, writer_, *request, response, kParseOrder, kDecide, RenderOutcome());
+  return WriteNode(context, *request, response, kParseOrder);
 }
 
 Handlers::Unary Handlers::RebootNode(Context context, const v1::RebootNodeRequest* request,
                                      v1::Node* response) {
-  return rpc::Write(context, writer_, *request, response, kParseOrder, kDecide, RenderOutcome());
+  return WriteNode(context, *request, response, kParseOrder);
 }
 
 }  // namespace muster::lifecycle

@@ -100,6 +100,30 @@ void AnswerPreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor
               });
 }
 
+// Likewise, of a Node.
+template <class Command>
+void AnswerNodePreview(Lane& lane, rpc::Responder responder, std::shared_ptr<Advisor> advisor,
+                       const rpc::WriteOptions& options, Command command, v1::Node* response) {
+  const absl::Time deadline = responder.deadline();
+  const auto decide = [command = std::move(command)](StagedState<State>& staged, absl::Time now) {
+    return Try(staged, command, now);
+  };
+  rpc::Commit(lane, deadline, options, decide,
+              [advisor = std::move(advisor), response, responder = std::move(responder)](
+                  absl::StatusOr<Tried> tried, int64_t revision) mutable {
+                if (!tried.ok() || !tried->dry_run)
+                  return responder.Reply([&] { return tried.status(); });
+                const Node node = *tried->outcome.node;
+                advisor->PreviewNode(std::move(*tried->dry_run), node, std::move(responder),
+                                     [outcome = std::move(tried->outcome), revision,
+                                      response](v1::NodePreview preview) {
+                                       RenderOutcome()(outcome, *response);
+                                       *response->mutable_preview() = std::move(preview);
+                                       rpc::SetRevision(*response, revision);
+                                     });
+              });
+}
+
 // Whether the request wants nothing that quota does not cover.
 template <class Request>
 bool MustFit(const Request& request) {
@@ -193,6 +217,21 @@ Handlers::Unary Handlers::WritePool(Context context, const Request& request, v1:
         return CommitWithWarning(*growth, *asked, std::move(responder), commit);
     }
     commit(std::move(responder), "");
+  });
+}
+
+template <class Request, class Parse>
+Handlers::Unary Handlers::WriteNode(Context context, const Request& request, v1::Node* response,
+                                    Parse parse) {
+  const std::shared_ptr<Advisor> asked = advisor();
+  if (!request.validate_only() || asked == nullptr)
+    return rpc::Write(context, writer_, request, response, parse, kDecide, RenderOutcome());
+  return rpc::Unary(context, [&](rpc::Responder responder) {
+    Faults faults;
+    auto command = parse(request, faults);
+    const rpc::WriteOptions options = rpc::OptionsOf(request, responder.caller().get(), faults);
+    if (!faults.empty()) return responder.Finish(faults.status());
+    AnswerNodePreview(lane_, std::move(responder), asked, options, std::move(command), response);
   });
 }
 

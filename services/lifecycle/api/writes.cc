@@ -275,7 +275,7 @@ Handlers::Unary Handlers::DeleteNodePool(Context context, const v1::DeleteNodePo
 
 Handlers::Unary Handlers::UpdateNode(Context context, const v1::UpdateNodeRequest* request,
                                      v1::Node* response) {
-  return rpc::Write(context, writer_, *request, response, kParseNode, kDecide, RenderOutcome());
+  return WriteNode(context, *request, response, kParseNode);
 }
 
 void Handlers::NoteHeard(const v1::ReportNodesRequest& request, const access::Scope* scope) const {

@@ -61,10 +61,7 @@ class Explainer {
     Capacity();
     Configuration();
     for (const Defer& defer : plan_.defers) {
-      if (defer.reason == DeferReason::kDisruptionBudget) continue;
-      AddNamed(DeferReasonName(defer.reason), defer.message, ActorOf(defer.reason), kNever,
-               defer.until);
-      found_.back().subject = defer.subject;
+      if (defer.reason != DeferReason::kDisruptionBudget) Deferred(defer);
     }
     DisruptionBudget();
     OnTheirWay();
@@ -77,6 +74,14 @@ class Explainer {
     return std::move(found_);
   }
 
+  std::vector<Obstacle> RunOf(const std::string& node) {
+    for (const Defer& defer : plan_.defers) {
+      if (defer.subject == node && defer.reason != DeferReason::kCordonOrdered) Deferred(defer);
+    }
+    if (snapshot_.loop.leaderless) NobodyReconciles();
+    return std::move(found_);
+  }
+
  private:
   void Add(ObstacleReason reason, std::string message, Actor actor, absl::Time earliest = kNever,
            absl::Time latest = kNever) {
@@ -86,6 +91,11 @@ class Explainer {
                 absl::Time latest) {
     found_.push_back(
         {std::string(reason), pool_.name, std::move(message), actor, earliest, latest});
+  }
+  void Deferred(const Defer& defer) {
+    AddNamed(DeferReasonName(defer.reason), defer.message, ActorOf(defer.reason), kNever,
+             defer.until);
+    found_.back().subject = defer.subject;
   }
   const PeerReplies& answers() const { return snapshot_.answers; }
   std::string Where() const {
@@ -345,6 +355,11 @@ class Explainer {
 
 std::vector<Obstacle> Explain(const Snapshot& snapshot, const PoolPlan& plan) {
   return Explainer(snapshot, plan).Run();
+}
+
+std::vector<Obstacle> ExplainNode(const Snapshot& snapshot, const PoolPlan& plan,
+                                  const std::string& node) {
+  return Explainer(snapshot, plan).RunOf(node);
 }
 
 }  // namespace muster::lifecycle

@@ -57,4 +57,8 @@ Actor ActorOf(DeferReason reason);
 // Pure.
 std::vector<Obstacle> Explain(const Snapshot& snapshot, const PoolPlan& plan);
 
+// Likewise, what one Node (its name) waits for; a cordon is not waited for.
+std::vector<Obstacle> ExplainNode(const Snapshot& snapshot, const PoolPlan& plan,
+                                  const std::string& node);
+
 }  // namespace muster::lifecycle

@@ -34,7 +34,13 @@ void Drain(const PlanFacts& facts, Draft& draft, Node& node) {
 // As for a removal, work that was on its way when it was cordoned is waited for.
 void RebootIdle(const PlanFacts& facts, Draft& draft, Node& node, const std::string& profile) {
   const absl::Time from = node.reconfigure_time + facts.policy.cordon_settle;
-  if (facts.now < from) return draft.MoveDue(from);
+  if (facts.now < from) {
+    draft.MoveDue(from);
+    return draft.AddDefer(DeferReason::kWaitsUntilIdle, node.name,
+                          absl::StrCat("Node ", node.machine, " is rebooted at ", TimeText(from),
+                                       " if it is idle still."),
+                          from);
+  }
   RebootInto(profile, draft, node, "it is idle");
 }
 

@@ -194,8 +194,15 @@ Preview Rehearsal::Told() const {
 
 std::optional<DryRun> DryRunOf(const State& state, std::optional<Pool> before,
                                const Outcome& outcome) {
-  if (!outcome.pool) return std::nullopt;
-  DryRun dry_run{std::move(before), *outcome.pool};
+  if (outcome.node) {
+    const Pool* pool = state.table<Pool>().Find(PoolNameOf(outcome.node->name));
+    if (pool == nullptr) return std::nullopt;
+    before = *pool;
+  } else if (!outcome.pool) {
+    return std::nullopt;
+  }
+  Pool after = outcome.node ? *before : *outcome.pool;
+  DryRun dry_run{std::move(before), std::move(after)};
   dry_run.cluster = *state.table<Cluster>().Find(ClusterNameOf(dry_run.after.name));
   for (const Node* node : state.NodesOf(dry_run.after.name)) dry_run.nodes.push_back(*node);
   return dry_run;
@@ -207,6 +214,16 @@ Preview Rehearse(const DryRun& dry_run, absl::FunctionRef<Snapshot(const State&)
     if (!rehearsal.Pass(look(rehearsal.state()))) break;
   }
   return rehearsal.Told();
+}
+
+NodePreview RehearseNode(const DryRun& dry_run, const Node& node,
+                         absl::FunctionRef<Snapshot(const State&)> look) {
+  Rehearsal rehearsal(dry_run);
+  Snapshot snapshot = look(rehearsal.state());
+  NodePreview told{.node = node, .obstacles = ExplainNode(snapshot, Plan(snapshot), node.name)};
+  rehearsal.Pass(std::move(snapshot));
+  if (const Node* after = rehearsal.state().table<Node>().Find(node.name)) told.node = *after;
+  return told;
 }
 
 }  // namespace muster::lifecycle

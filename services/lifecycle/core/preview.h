@@ -11,6 +11,7 @@
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
 #include "services/lifecycle/core/decide.h"
+#include "services/lifecycle/core/explain.h"
 #include "services/lifecycle/core/snapshot.h"
 #include "services/lifecycle/core/state.h"
 
@@ -33,7 +34,13 @@ struct Preview {
   int64_t nodes_to_reboot = 0;
 };
 
-// A mutation of a pool that was tried and is taken back.
+// What an order to a Node would begin. See muster.lifecycle.v1.NodePreview.
+struct NodePreview {
+  Node node = {};  // as the next pass leaves it
+  std::vector<Obstacle> obstacles = {};
+};
+
+// A mutation of a pool, or of one of its Nodes, that was tried and is taken back.
 struct DryRun {
   std::optional<Pool> before = {};  // nullopt: a new pool
   Pool after = {};
@@ -45,11 +52,11 @@ struct Tried {
   Outcome outcome = {};
 };
 
-// `before`: the pool before the command; `state`: what the command left.
+// `before`: the pool before the command; `state`: what the command left. A Node's pool stays as it is.
 std::optional<DryRun> DryRunOf(const State& state, std::optional<Pool> before,
                                const Outcome& outcome);
 
-// Decides the command of a pool. What it changes stays on the staged state, for the caller to take back.
+// Decides the command of a pool, or of a Node. What it changes stays on the staged state, for the caller to take back.
 template <class Command>
 absl::StatusOr<Tried> Try(StagedState<State>& staged, const Command& command, absl::Time now) {
   const Pool* found = staged.state().table<Pool>().Find(command.name);
@@ -64,5 +71,9 @@ absl::StatusOr<Tried> Try(StagedState<State>& staged, const Command& command, ab
 // Pass by pass, as far as the other services are asked before agents must act. `look`: what a pass
 // sees of the dry run's pool in these rows, with what the other services would answer.
 Preview Rehearse(const DryRun& dry_run, absl::FunctionRef<Snapshot(const State&)> look);
+
+// Likewise, of a command of `node`: one pass, which is all that is known of a single Node.
+NodePreview RehearseNode(const DryRun& dry_run, const Node& node,
+                         absl::FunctionRef<Snapshot(const State&)> look);
 
 }  // namespace muster::lifecycle

@@ -38,23 +38,24 @@ class World : public Simulation {
  public:
   explicit World(uint64_t seed = 1) : Simulation(seed), random_(seed) {}
 
+  bool leaderless = false;
+
   int Dice(int sides) { return static_cast<int>(random_() % static_cast<uint64_t>(sides)); }
   bool OneIn(int n) { return Dice(n) == 0; }
 
   // As services/lifecycle/api/advisor.cc does it.
   template <class Command>
   Preview Rehearse(const Command& command) {
+    PeersCopy peers(*this);
+    return lifecycle::Rehearse(*TryOut(command).dry_run,
+                               [&](const State& rows) { return LookAt(rows, peers); });
+  }
+  template <class Command>
+  NodePreview RehearseNode(const Command& command) {
     const Tried tried = TryOut(command);
     PeersCopy peers(*this);
-    return lifecycle::Rehearse(*tried.dry_run, [&](const State& rows) {
-      Snapshot snapshot{rows.table<Cluster>().Find(kSimCluster), rows.table<Pool>().Find(kSimPool),
-                        rows.NodesOf(kSimPool), rows.VersionOf(kSimPool), catalogue};
-      snapshot.policy = policy;
-      snapshot.now = now();
-      snapshot.answers = peers.Answer(DemandOf(*snapshot.pool, snapshot.nodes, catalogue),
-                                      !snapshot.pool->spec.node_affinity.empty());
-      return snapshot;
-    });
+    return lifecycle::RehearseNode(*tried.dry_run, *tried.outcome.node,
+                                   [&](const State& rows) { return LookAt(rows, peers); });
   }
 
   // Whatever kept Nodes from going ends, one after the other, until all is done.
@@ -89,6 +90,17 @@ class World : public Simulation {
   }
 
  private:
+  Snapshot LookAt(const State& rows, PeersCopy& peers) {
+    Snapshot snapshot{rows.table<Cluster>().Find(kSimCluster), rows.table<Pool>().Find(kSimPool),
+                      rows.NodesOf(kSimPool), rows.VersionOf(kSimPool), catalogue};
+    snapshot.policy = policy;
+    snapshot.now = now();
+    snapshot.loop.leaderless = leaderless;
+    snapshot.answers = peers.Answer(DemandOf(*snapshot.pool, snapshot.nodes, catalogue),
+                                    !snapshot.pool->spec.node_affinity.empty());
+    return snapshot;
+  }
+
   std::mt19937_64 random_;
 };
 
@@ -175,6 +187,64 @@ TEST(Preview, OfReconfigureRebootsIsWhatThenHappens) {
     ++seen[rebooted == 0 ? "none" : rebooted < std::ssize(machines) ? "some" : "all"];
   }
   for (const char* kind : {"none", "some", "all"}) EXPECT_GT(seen[kind], 30) << kind;
+}
+
+// Orders to single Nodes: what the next pass over the pool makes of them.
+TEST(Preview, OfAnOrderToANodeIsWhatThenHappens) {
+  std::map<std::string, int> seen;
+  for (uint64_t seed = 1; seed <= 800; ++seed) {
+    SCOPED_TRACE(Describe(seed));
+    World world(seed);
+    world.StopClock();
+    world.MakeUp();
+    const std::set<std::string> machines = world.NodeMachines();
+    if (machines.empty()) continue;
+    const auto any = [&] {
+      return NodeName(kSimPool,
+                      *std::next(machines.begin(), world.Dice(static_cast<int>(machines.size()))));
+    };
+    const auto order = [&](const std::string& node) {
+      return OrderNode{.name = node,
+                       .verb = static_cast<OrderNode::Verb>(world.Dice(4)),
+                       .force = world.OneIn(3),
+                       .reboot = static_cast<Reboot>(1 + world.Dice(3))};
+    };
+    if (world.OneIn(2)) (void)world.Run(order(any()));
+    if (world.OneIn(2) && !world.Converge()) FAIL();
+    const OrderNode asked = order(any());
+    if (!world.Run(asked, /*validate_only=*/true).ok()) continue;
+    const NodePreview told = world.RehearseNode(asked);
+    const Node before = *world.node(ParseNodeName(asked.name)->machine);
+    world.Must(asked);
+    world.Pass();
+    const Node after = *world.node(ParseNodeName(asked.name)->machine);
+    EXPECT_EQ(told.node.desired, after.desired);
+    EXPECT_EQ(told.node.state, after.state);
+    for (const Obstacle& obstacle : told.obstacles) {
+      EXPECT_EQ(obstacle.subject, asked.name);
+      ++seen[obstacle.reason];
+    }
+    const bool reboots =
+        after.state == NodeState::kReconfiguring && before.state != NodeState::kReconfiguring;
+    if (reboots) ++seen["reboots at once"];
+    if (after.desired.drain && !before.desired.drain) ++seen["drains at once"];
+  }
+  for (const char* kind :
+       {"reboots at once", "drains at once", "DISRUPTION_BUDGET", "WAITS_UNTIL_IDLE"})
+    EXPECT_GT(seen[kind], 3) << kind;
+}
+
+TEST(Preview, OfAnOrderToANodeWhereNobodyReconciles) {
+  World world;
+  world.Create(1);
+  ASSERT_TRUE(world.Converge());
+  const std::string machine = *world.NodeMachines().begin();
+  const OrderNode drain{.name = NodeName(kSimPool, machine), .verb = OrderNode::Verb::kDrain};
+  EXPECT_TRUE(world.RehearseNode(drain).obstacles.empty()) << "its cordon is no obstacle";
+  world.leaderless = true;
+  const NodePreview told = world.RehearseNode(drain);
+  ASSERT_EQ(told.obstacles.size(), 1);
+  EXPECT_EQ(told.obstacles[0].reason, "NO_LEADER");
 }
 
 // --- one by one ---
