@@ -26,6 +26,7 @@ struct KeptRequest {
   int32_t code = 0;         // absl::StatusCode
   std::string answer = {};  // the response's bytes; with an error google.rpc.Status'
   absl::Time create_time = absl::UnixEpoch();
+  std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return request_id; }
   bool operator==(const KeptRequest&) const = default;

@@ -22,6 +22,7 @@ struct ReleasedPool {
   std::string pool_uid = {};
   int64_t generation = 0;  // of the release
   absl::Time release_time = absl::UnixEpoch();
+  std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return pool_uid; }
   bool operator==(const ReleasedPool&) const = default;

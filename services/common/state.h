@@ -18,7 +18,8 @@
 // whoever wrote the change.
 //
 // A Row is a plain struct with `std::string Key() const` (its resource name), `operator==`, and
-// `static constexpr char kKind[]` (its name in the journal).
+// `static constexpr char kKind[]` (its name in the journal). It may have `std::string later`: the bytes of what a later release said of
+// it and this one does not know, which stay with it as long as it is there (storage/postgres/later_fields.h).
 namespace muster {
 
 // A row and the revision of the change that made it so.
@@ -196,6 +197,9 @@ class StagedState {
   bool Put(Row row) {
     std::string key = row.Key();
     const Row* before = state_.template table<Row>().Find(key);
+    if constexpr (requires { row.later; }) {
+      if (before != nullptr && row.later.empty()) row.later = before->later;
+    }
     if (before != nullptr && *before == row) return false;
     Add(Change{std::move(key), std::make_shared<const Row>(std::move(row))});
     return true;

@@ -117,8 +117,9 @@ ABSL_FLAG(std::string, db_conninfo, "",
 ABSL_FLAG(std::string, db_conninfo_file, "",
           "File whose first line is --db_conninfo, for connection strings with secrets.");
 ABSL_FLAG(std::string, migrations_dir, "migrations",
-          "Folder of the schemas' migrations. A server refuses a schema that is not exactly what "
-          "it says.");
+          "Folder of the schemas' migrations. A server refuses a schema that lacks one of them "
+          "which is not optional, and one of a later release that does not say that this one can "
+          "run on it.");
 ABSL_FLAG(std::string, quota_address, "",
           "host:port of the quota service, when lifecycle runs without it in this process.");
 ABSL_FLAG(std::string, capacity_address, "",

@@ -14,7 +14,9 @@ std::string EffectiveConninfo(const ConnectOptions& options) {
   return absl::StrCat(
       options.current_conninfo ? options.current_conninfo() : options.conninfo,
       " application_name=", options.application_name, "-", options.schema,
-      " target_session_attrs=read-write tcp_user_timeout=5000 keepalives_idle=5 connect_timeout=",
+      // A host that is gone without a word is noticed in seconds, also when it had taken the request.
+      " target_session_attrs=read-write tcp_user_timeout=5000 keepalives_idle=5 "
+      "keepalives_interval=2 connect_timeout=",
       absl::ToInt64Seconds(options.connect_timeout), " options='-c search_path=", options.schema,
       // What values look like as text is said here, whatever the server or the role prefers.
       " -c datestyle=ISO -c timezone=UTC -c bytea_output=hex -c client_min_messages=warning -c "

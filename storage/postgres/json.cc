@@ -128,7 +128,10 @@ std::string ToJson(const Message& message) {
 
 void FromJson(absl::string_view text, Message& message) {
   const google::protobuf::StringPiece piece(text.data(), text.size());
-  if (!google::protobuf::util::JsonStringToMessage(piece, &message).ok()) {
+  // Of a later release's fields what is to stay is in the column `later`.
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;
+  if (!google::protobuf::util::JsonStringToMessage(piece, &message, options).ok()) {
     throw std::runtime_error("A jsonb column holds no " + message.GetTypeName());
   }
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "services/common/error.h"
 #include "services/common/read_file.h"
@@ -50,12 +51,25 @@ absl::StatusOr<Migration> ParseName(const std::string& schema, const fs::path& p
   return migration;
 }
 
+// What the file says of servers of other releases.
+absl::Status ReadMarks(Migration& migration) {
+  migration.servers_from = migration.version;
+  for (absl::string_view line : absl::StrSplit(migration.sql, '\n')) {
+    if (line == "-- optional") migration.optional = true;
+    if (!absl::ConsumePrefix(&line, "-- servers_from:")) continue;
+    int& from = migration.servers_from;
+    if (!absl::SimpleAtoi(line, &from) || from < 1 || from > migration.version)
+      return Invalid(migration.path, "servers_from is the number of a file up to this one.");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadContent(Migration& migration) {
   std::optional<std::string> sql = ReadFile(migration.path);
   if (!sql) return Invalid(migration.path, "cannot be read.");
   migration.sql = *std::move(sql);
   migration.checksum = Sha256Hex(migration.sql);
-  return absl::OkStatus();
+  return ReadMarks(migration);
 }
 
 std::string Label(const std::string& schema, int version, absl::string_view name) {
@@ -134,12 +148,13 @@ absl::StatusOr<size_t> CompareMigrations(const std::string& schema,
   for (size_t i = 0; i < applied.size(); ++i) {
     const AppliedMigration& row = applied[i];
     const std::string label = Label(schema, row.version, row.name);
+    if (row.version > known && row.servers_from <= known) continue;
     if (row.version > known) {
       return error::FailedPrecondition(
           "SCHEMA_TOO_NEW", label,
           absl::StrCat("Schema ", schema, " is newer than this release: ", label,
-                       " was applied and is not known here (last known: ", known,
-                       "). Run a release that has it."));
+                       " was applied and wants servers that know migration ", row.servers_from,
+                       " (last known here: ", known, "). Run a release that has it."));
     }
     if (i >= files.size() || files[i].version != row.version || files[i].name != row.name) {
       return error::FailedPrecondition(
@@ -156,7 +171,7 @@ absl::StatusOr<size_t> CompareMigrations(const std::string& schema,
                        " now). Restore the file and write a new migration."));
     }
   }
-  return applied.size();
+  return std::min(applied.size(), files.size());
 }
 
 std::string RenderMigrations(absl::Span<const MigrationRow> rows) {

@@ -33,8 +33,10 @@ constexpr char kHasTable[] = R"(
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                WHERE n.nspname = '$S' AND c.relname = 'schema_migration'))";
 
-constexpr char kReadApplied[] =
-    "SELECT version, name, checksum, applied_time FROM $S.schema_migration ORDER BY version";
+// The last column came later: a row, or a table, that is without it means its own version.
+constexpr char kReadApplied[] = R"(
+SELECT version, name, checksum, applied_time, coalesce((to_jsonb(m) ->> 'servers_from')::integer, version)
+FROM $S.schema_migration AS m ORDER BY version)";
 
 // After the first file, which makes the schema.
 constexpr char kCreateTable[] = R"(
@@ -45,7 +47,8 @@ CREATE TABLE IF NOT EXISTS $S.schema_migration (
   applied_time timestamptz NOT NULL DEFAULT now(),
   CONSTRAINT schema_migration_pk PRIMARY KEY (version),
   CONSTRAINT schema_migration_version_positive CHECK (version > 0)
-))";
+);
+ALTER TABLE $S.schema_migration ADD COLUMN IF NOT EXISTS servers_from integer)";
 
 // Roles belong to the cluster, and advisory locks to a database: two migrators may meet here.
 // Whoever comes second finds the role, or its setting, as it should be.
@@ -99,7 +102,8 @@ std::vector<AppliedMigration> ReadApplied(Transaction& tx, const std::string& sc
     applied.push_back({.version = row[0].as<int>(),
                        .name = row[1].as<std::string>(),
                        .checksum = row[2].as<std::string>(),
-                       .applied_time = FromSqlTime(row[3].c_str())});
+                       .applied_time = FromSqlTime(row[3].c_str()),
+                       .servers_from = row[4].as<int>()});
   }
   return applied;
 }
@@ -109,8 +113,9 @@ void Apply(Transaction& tx, const Migration& file) {
   tx.Exec(file.sql);
   tx.Exec(ForSchema(kCreateTable, file.schema));
   tx.Exec(absl::StrCat("INSERT INTO ", file.schema,
-                       ".schema_migration (version, name, checksum) VALUES (", file.version, ", '",
-                       file.name, "', '", file.checksum, "')"));
+                       ".schema_migration (version, name, checksum, servers_from) VALUES (",
+                       file.version, ", '", file.name, "', '", file.checksum, "', ",
+                       file.servers_from, ")"));
 }
 
 absl::StatusOr<std::vector<AppliedMigration>> ReadAndCompare(Session& session,
@@ -162,6 +167,13 @@ void AppendRows(absl::Span<const Migration> files, absl::Span<const AppliedMigra
     if (i < applied.size()) row.applied_time = applied[i].applied_time;
     row.applied_now = now.contains(row.version);
     rows.push_back(std::move(row));
+  }
+  // Of a later release.
+  for (size_t i = files.size(); i < applied.size(); ++i) {
+    rows.push_back({.schema = files.front().schema,
+                    .version = applied[i].version,
+                    .name = applied[i].name,
+                    .applied_time = applied[i].applied_time});
   }
 }
 
@@ -240,7 +252,9 @@ absl::Status Migrator::CheckVersion(const std::string& conninfo, const std::stri
   Session session(conninfo);
   ASSIGN_OR_RETURN(const std::vector<AppliedMigration> applied,
                    ReadAndCompare(session, schema, files));
-  if (applied.size() == files.size()) return absl::OkStatus();
+  const bool runs = std::all_of(files.begin() + std::min(applied.size(), files.size()), files.end(),
+                                [](const Migration& pending) { return pending.optional; });
+  if (runs) return absl::OkStatus();
   return error::FailedPrecondition(
       "SCHEMA_TOO_OLD", schema,
       absl::StrCat("Schema ", schema, " has ", applied.size(), " of ", files.size(),

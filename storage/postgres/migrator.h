@@ -18,6 +18,12 @@
 // schema; `search_path` is the schema while a file runs. What was applied stands in
 // <schema>.schema_migration.
 //
+// A file may say, each in a line of its own:
+//   -- servers_from: N   servers whose last known file is N run on what this one leaves (it only adds what they leave alone);
+//                        else only those that know it
+//   -- optional          servers that know it run without it, too
+// So the servers of two releases can work at one database: README.md of migrations/ has the order of steps.
+//
 // Every schema has a role of the service that works with it, muster_<schema>: LOGIN, search_path =
 // the schema, SELECT, INSERT, UPDATE, DELETE on its tables and nothing anywhere else. The migrator
 // makes it and renews its grants with every file.
@@ -36,6 +42,8 @@ struct Migration {
   std::string path = {};  // as found
   std::string sql = {};
   std::string checksum = {};  // SHA-256 of the file's bytes, lower-case hex
+  int servers_from = 0;       // see above; `version` where the file does not say
+  bool optional = false;      // see above
 };
 
 // One row of schema_migration.
@@ -44,6 +52,7 @@ struct AppliedMigration {
   std::string name = {};
   std::string checksum = {};
   absl::Time applied_time = {};
+  int servers_from = 0;  // see Migration
 };
 
 // A file and when it was applied; nullopt: pending, or (Migrate) applied just now and
@@ -68,8 +77,9 @@ absl::StatusOr<std::vector<Migration>> ReadMigrations(const std::string& dir,
 absl::StatusOr<std::string> FingerprintMigrations(const std::string& dir,
                                                   absl::Span<const std::string> schemas);
 
-// Whether `applied` is a beginning of `files`: MIGRATION_CHANGED, MIGRATION_MISSING or
-// SCHEMA_TOO_NEW where it is not. Pure. Returns how many of `files` are applied.
+// Whether `applied` is a beginning of `files`, or goes on after them with what those who know
+// `files` can run on: MIGRATION_CHANGED, MIGRATION_MISSING or SCHEMA_TOO_NEW where it is not. Pure.
+// Returns how many of `files` are applied.
 absl::StatusOr<size_t> CompareMigrations(const std::string& schema,
                                          absl::Span<const Migration> files,
                                          absl::Span<const AppliedMigration> applied);
@@ -108,8 +118,9 @@ class Migrator {
   // schema and name. May run under running servers, and twice.
   absl::StatusOr<std::vector<std::pair<std::string, std::string>>> NewHistory() const;
 
-  // For the start of a server: OK when the schema is exactly what `dir` says; else SCHEMA_TOO_OLD
-  // (run `musterd migrate`) or as CompareMigrations. `conninfo` may be that of the service's role.
+  // For the start of a server: OK when the schema is what `dir` says, but for files of `dir` that
+  // are optional and those of later releases that it can run on; else SCHEMA_TOO_OLD (run `musterd
+  // migrate`) or as CompareMigrations. `conninfo` may be that of the service's role.
   static absl::Status CheckVersion(const std::string& conninfo, const std::string& dir,
                                    const std::string& schema);
 

@@ -138,6 +138,56 @@ TEST_F(MigratorTest, RefusesANewerSchema) {
   }
 }
 
+// The servers, and the migrator, of the release before a file that says that they can.
+TEST_F(MigratorTest, RunsOnWhatALaterReleaseOnlyAdded) {
+  Write("alpha/0004_add_size.sql",
+        "-- servers_from: 3\nALTER TABLE item ADD COLUMN size integer;\n");
+  Write("alpha/0005_add_weight.sql",
+        "-- servers_from: 2\nALTER TABLE item ADD COLUMN weight integer;\n");
+  ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
+  Remove("alpha/0005_add_weight.sql");
+  Remove("alpha/0004_add_size.sql");
+  EXPECT_THAT(Check(), IsOk());
+  const auto rows = MakeMigrator().Migrate();
+  ASSERT_THAT(rows, IsOkAndHolds(SizeIs(5)));
+  EXPECT_EQ(rows->back().name, "add_weight");
+  EXPECT_TRUE(rows->back().applied_time);
+  EXPECT_FALSE(rows->back().applied_now);
+  Remove("alpha/0003_insert_item.sql");
+  EXPECT_THAT(Check(), HasReason("SCHEMA_TOO_NEW")) << "0003 says nothing of older servers";
+}
+
+TEST_F(MigratorTest, RunsWithoutWhatIsOptional) {
+  ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
+  Write("alpha/0004_drop_colour.sql", "-- optional\nALTER TABLE item DROP COLUMN colour;\n");
+  EXPECT_THAT(Check(), IsOk());
+  Write("alpha/0005_add_size.sql", "ALTER TABLE item ADD COLUMN size integer;\n");
+  EXPECT_THAT(Check(), HasReason("SCHEMA_TOO_OLD"));
+  EXPECT_THAT(MakeMigrator().Migrate(), IsOk());
+  EXPECT_THAT(Check(), IsOk());
+}
+
+// A database of before it was written down from which servers on a file is meant.
+TEST_F(MigratorTest, ReadsATableThatDoesNotSayForWhichServers) {
+  ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
+  ASSERT_EQ(
+      StateOf(database_.conninfo(), "ALTER TABLE alpha.schema_migration DROP COLUMN servers_from"),
+      "");
+  EXPECT_THAT(Check(), IsOk());
+  Remove("alpha/0003_insert_item.sql");
+  EXPECT_THAT(Check(), HasReason("SCHEMA_TOO_NEW"));
+  Write("alpha/0003_insert_item.sql", kInsert);
+  Write("alpha/0004_insert_item.sql", kInsert);
+  EXPECT_THAT(MakeMigrator().Migrate(), IsOk());
+}
+
+TEST_F(MigratorTest, ANumberThatNoServerCanMeanIsRefused) {
+  for (const char* from : {"0", "5", "x", ""}) {
+    Write("alpha/0004_insert_item.sql", std::string("-- servers_from: ") + from + "\n" + kInsert);
+    EXPECT_THAT(MakeMigrator().Migrate(), HasReason("MIGRATION_FILES_INVALID")) << from;
+  }
+}
+
 TEST_F(MigratorTest, ChangesNothingWhenAnySchemaDoesNotFit) {
   ASSERT_THAT(MakeMigrator().Migrate(), IsOk());
   Write("alpha/0004_insert_item.sql", kInsert);

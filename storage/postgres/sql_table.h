@@ -224,6 +224,13 @@ class SqlTable {
         lists_(std::move(lists)),
         text_(TextOf(name, columns_)) {}
 
+  // The same with one column more.
+  SqlTable With(SqlColumn<Row> column) const {
+    std::vector<SqlColumn<Row>> columns = columns_;
+    columns.push_back(std::move(column));
+    return SqlTable(text_.name(), form_, std::move(columns), lists_);
+  }
+
   // This table and those of its rows' lists.
   std::vector<const SqlTableText*> texts() const {
     std::vector<const SqlTableText*> texts = {&text_};

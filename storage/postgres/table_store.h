@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -21,6 +22,7 @@
 #include "absl/types/span.h"
 #include "services/common/state.h"
 #include "services/common/status_macros.h"
+#include "storage/postgres/later_fields.h"
 #include "storage/postgres/sql_table.h"
 #include "storage/postgres/store.h"
 
@@ -54,17 +56,58 @@ absl::Status NotA(absl::string_view key) {
   return absl::InternalError(absl::StrCat("Not a ", Row::kKind, ": ", key));
 }
 
-// In the journal as a Message: `to_proto` makes it of a Versioned<Row>, `from_proto` returns a
-// StatusOr<Row>.
+// The column `later`: what the others do not hold of the row's message. Those are fields that only a later release knows, which wrote
+// the row, and `fields`, which this one is the first to know, or in which it is the first to know something: so the one before it loads
+// them as what it does not know, and they stay. What stands here counts more than what other columns say of the same field.
 template <class Message, class Row, class ToProto, class FromProto>
-Stored<Row> StoredAs(SqlTable<Row> table, ToProto to_proto, FromProto from_proto) {
-  return {std::move(table),
-          [to_proto](const Versioned<Row>& row) { return SerializeAlike(to_proto(row)); },
+SqlColumn<Row> LaterColumn(ToProto to_proto, FromProto from_proto,
+                           std::vector<std::string> fields) {
+  const auto message_of = [to_proto](const Row& row) -> Message {
+    // Borrowed, not copied.
+    return to_proto(
+        Versioned<Row>{std::shared_ptr<const Row>(std::shared_ptr<void>(), &row), int64_t{0}});
+  };
+  return {"later", "bytea",
+          [message_of, fields = std::move(fields)](const Row& row, SqlArray& out) {
+            std::string bytes = fields.empty() ? "" : FieldsOf(message_of(row), fields);
+            bytes += row.later;
+            bytes.empty() ? out.AddNull() : out.AddBytes(bytes);
+          },
+          [message_of, from_proto](const char* text, Row& row) {
+            if (text == nullptr) return;
+            Message message = message_of(row);
+            if (!MergeLater(FromSqlBytes(text), message))
+              throw std::runtime_error(absl::StrCat("Not of a ", Row::kKind, ": later"));
+            absl::StatusOr<Row> whole = from_proto(message);
+            if (!whole.ok()) throw std::runtime_error(whole.status().ToString());
+            row = *std::move(whole);
+            row.later = UnknownFieldsOf(message);
+          }};
+}
+
+// In the journal as a Message: `to_proto` makes it of a Versioned<Row>, `from_proto` returns a
+// StatusOr<Row>. `later`: names of fields that have no column, see LaterColumn.
+template <class Message, class Row, class ToProto, class FromProto>
+Stored<Row> StoredAs(const SqlTable<Row>& table, ToProto to_proto, FromProto from_proto,
+                     std::vector<std::string> later = {}) {
+  for (const std::string& field : later) {
+    if (Message::descriptor()->FindFieldByName(field) == nullptr)
+      throw std::logic_error(absl::StrCat(Row::kKind, " has no field ", field));
+  }
+  return {table.With(LaterColumn<Message, Row>(to_proto, from_proto, std::move(later))),
+          [to_proto](const Versioned<Row>& row) {
+            if (row.row->later.empty()) return SerializeAlike(to_proto(row));
+            Message message = to_proto(row);
+            MergeLater(row.row->later, message);
+            return SerializeAlike(message);
+          },
           [from_proto](absl::string_view key, absl::string_view bytes) -> absl::StatusOr<Row> {
             Message message;
             if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
               return NotA<Row>(key);
-            return from_proto(message);
+            absl::StatusOr<Row> row = from_proto(message);
+            if (row.ok()) row->later = UnknownFieldsOf(message);
+            return row;
           },
           &Message::default_instance()};
 }

@@ -36,6 +36,7 @@ struct Cluster {
     bool operator==(const Allowance&) const = default;
   };
   Allowance allowance = {};
+  std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return name; }
   bool operator==(const Cluster&) const = default;
@@ -237,6 +238,7 @@ struct Pool {
   Status status = {};
   PoolAccount account = {};
   std::optional<Reconfiguration> reconfiguration = {};
+  std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return name; }
   bool deleting() const { return delete_time != kNever; }
@@ -352,6 +354,7 @@ struct Node {
   std::string reserved_desired = {};  // empty or kControlPlane
   absl::Time request_time = kNever;   // when its machine was asked for; kNever: not known
   NodeOrders orders = {};
+  std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return name; }
   bool operator==(const Node&) const = default;
@@ -369,6 +372,7 @@ struct Event {
   int64_t count = 1;
   absl::Time first_time = kNever;
   absl::Time last_time = kNever;
+  std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return name; }
   bool operator==(const Event&) const = default;
@@ -384,6 +388,7 @@ struct Lease {
   std::string incarnation = {};  // the history that it was taken over in
   // Where the generations of accounts begin in it: above all of earlier ones; 0: it is the first.
   int64_t generation_floor = 0;
+  std::string later = {};  // see services/common/state.h
 
   std::string Key() const { return name; }
   bool operator==(const Lease&) const = default;

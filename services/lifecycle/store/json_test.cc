@@ -123,8 +123,14 @@ TEST(JsonTest, RefusesWhatItCannotWriteAndWhatIsNoSuchMessage) {
   number.set_value(1.5);
   EXPECT_THROW(ToJson(number), std::runtime_error);
   lifecycle::v1::Node node;
-  EXPECT_THROW(FromJson("{\"nonsense\": 1}", node), std::runtime_error);
+  EXPECT_THROW(FromJson("{\"name\": [1]}", node), std::runtime_error);
   EXPECT_THROW(FromJson("{", node), std::runtime_error);
+}
+
+TEST(JsonTest, PassesOverFieldsOfALaterRelease) {
+  lifecycle::v1::Node node;
+  FromJson(R"({"ofTomorrow": {"a": [1]}, "name": "n", "desired": {"ofTomorrow": 1}})", node);
+  EXPECT_EQ(ToJson(node), R"({"name":"n","desired":{}})");
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "muster/lifecycle/v1/lifecycle.pb.h"
 #include "services/lifecycle/core/names.h"
 #include "services/lifecycle/core/node_machine.h"
 #include "services/lifecycle/store/lease_store.h"
@@ -185,6 +188,48 @@ TEST_F(LifecycleStoreTest, TablesAndJournalGiveBackTheState) {
   EXPECT_EQ(Loaded().kept().ids().size(), 3U);
   EXPECT_TRUE(Loaded().kept() == state_.kept());
   EXPECT_TRUE(replayed.kept() == state_.kept());
+}
+
+// What a later release wrote, also within the spec, is no obstacle, and stays.
+TEST_F(LifecycleStoreTest, FieldsOfALaterReleaseAreKept) {
+  ASSERT_THAT(Do([](StagedState<State>& o) {
+                o.Put(lifecycle::Cluster{kCluster, "US-EAST-04A", "1.33", kTime});
+                o.Put(FullPool());
+                o.Put(FullNode("g1", lifecycle::NodeState::kProduction));
+              }),
+              IsOk());
+  const auto add = [](google::protobuf::Message& message, const std::string& value) {
+    message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(900, value);
+  };
+  lifecycle::v1::NodePool later;
+  add(later, "of the pool");
+  add(*later.mutable_spec(), "of the spec");
+  add(*later.mutable_status()->mutable_waiting_node_configuration(), "of what is not there");
+  database_.Query(absl::StrCat(
+      "UPDATE lifecycle.node_pool SET spec = spec || '{\"ofTomorrow\": [1]}', status = status || "
+      "'{\"ofTomorrow\": {}}', detail = detail || '{\"ofTomorrow\": 1}', later = decode('",
+      absl::BytesToHexString(later.SerializeAsString()), "', 'hex')"));
+  database_.Query("UPDATE lifecycle.node SET detail = detail || '{\"ofTomorrow\": 1}'");
+
+  const State loaded = Loaded();
+  lifecycle::Pool pool = *loaded.table<lifecycle::Pool>().Find(kPool);
+  const std::string kept = pool.later;
+  EXPECT_THAT(kept, ::testing::HasSubstr("of the spec"));
+  EXPECT_THAT(kept, ::testing::Not(::testing::HasSubstr("of what is not there")));
+  pool.later.clear();
+  EXPECT_EQ(pool, FullPool());
+  EXPECT_EQ(*loaded.table<lifecycle::Node>().Find(lifecycle::NodeName(kPool, "g1")),
+            FullNode("g1", lifecycle::NodeState::kProduction));
+
+  pool.later = kept;
+  pool.spec.target_nodes = 8;
+  ASSERT_THAT(Do([&](StagedState<State>& o) { o.Put(pool); }), IsOk());
+  EXPECT_EQ(Loaded().table<lifecycle::Pool>().Find(kPool)->later, kept);
+  const std::string bytes = store_->Encode(journal_.back());
+  const auto change = store_->Decode("node_pool", kPool, &bytes);
+  ASSERT_THAT(change, IsOk());
+  const auto& replayed = *std::get<std::shared_ptr<const lifecycle::Pool>>(change->row);
+  EXPECT_EQ(replayed, pool);
 }
 
 TEST_F(LifecycleStoreTest, APoolGoesWithItsNodesAndComesAgainInOneBatch) {

@@ -1,0 +1,7 @@
+-- What a later release wrote of a row and an older one does not know: it stays with the row, whoever writes it. Fields of
+-- a row's message, serialized; null: there are none.
+ALTER TABLE release ADD COLUMN later bytea;
+ALTER TABLE node_profile ADD COLUMN later bytea;
+ALTER TABLE pool_configuration ADD COLUMN later bytea;
+ALTER TABLE released_pool ADD COLUMN later bytea;
+ALTER TABLE kept_request ADD COLUMN later bytea;

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+// Two releases at one database: what the older one does not know of a row it keeps, and hands on.
+namespace muster::storage {
+
+// What of the message are fields that this release does not know, as a message of its own, serialized. Empty: there are none. Those within lists and maps are not in it.
+std::string UnknownFieldsOf(const google::protobuf::Message& message);
+
+// Of the message only these fields of its own, serialized.
+std::string FieldsOf(const google::protobuf::Message& message, absl::Span<const std::string> names);
+
+// Puts what the two above gave into the message: known fields in the place of its own, unknown ones of a message within only where
+// that is there still. False: `later` is no such message.
+bool MergeLater(absl::string_view later, google::protobuf::Message& message);
+
+}  // namespace muster::storage

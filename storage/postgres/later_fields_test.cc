@@ -1,0 +1,89 @@
+#include "storage/postgres/later_fields.h"
+
+#include <google/protobuf/descriptor.pb.h>
+#include <gtest/gtest.h>
+
+namespace muster::storage {
+namespace {
+
+// Has fields, a message within, and lists.
+using google::protobuf::DescriptorProto;
+
+// A field that no message has.
+void AddUnknown(google::protobuf::Message& message, const std::string& value) {
+  message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(900, value);
+}
+std::string UnknownIn(const google::protobuf::Message& message) {
+  const auto& fields = message.GetReflection()->GetUnknownFields(message);
+  return fields.empty() ? "" : fields.field(0).length_delimited();
+}
+
+DescriptorProto Known() {
+  DescriptorProto message;
+  message.set_name("n");
+  message.mutable_options()->set_deprecated(true);
+  message.add_reserved_name("r");
+  message.add_field()->set_name("f");
+  return message;
+}
+
+TEST(LaterFields, WhatIsKnownIsNotAmongThem) {
+  EXPECT_EQ(UnknownFieldsOf(DescriptorProto()), "");
+  EXPECT_EQ(UnknownFieldsOf(Known()), "");
+}
+
+TEST(LaterFields, WithWhatIsKnownTheyMakeUpTheWhole) {
+  DescriptorProto message = Known();
+  AddUnknown(message, "top");
+  AddUnknown(*message.mutable_options(), "within");
+  AddUnknown(*message.mutable_field(0), "in a list");
+  const std::string unknown = UnknownFieldsOf(message);
+
+  DescriptorProto rebuilt = Known();
+  ASSERT_TRUE(MergeLater(unknown, rebuilt));
+  EXPECT_EQ(UnknownIn(rebuilt), "top");
+  EXPECT_EQ(UnknownIn(rebuilt.options()), "within");
+  EXPECT_TRUE(rebuilt.options().deprecated());
+  EXPECT_EQ(rebuilt.reserved_name_size(), 1);
+  ASSERT_EQ(rebuilt.field_size(), 1) << "lists do not grow";
+  EXPECT_EQ(UnknownIn(rebuilt.field(0)), "") << "which is the price";
+  EXPECT_FALSE(MergeLater("\xff", rebuilt));
+}
+
+TEST(LaterFields, DoNotBringBackAMessageThatIsGone) {
+  DescriptorProto message = Known();
+  AddUnknown(*message.mutable_options(), "within");
+  AddUnknown(message, "top");
+  DescriptorProto without = Known();
+  without.clear_options();
+  ASSERT_TRUE(MergeLater(UnknownFieldsOf(message), without));
+  EXPECT_FALSE(without.has_options());
+  EXPECT_EQ(UnknownIn(without), "top");
+}
+
+// As a release reads a field that the one before it did not know: in the place of what other columns say.
+TEST(LaterFields, WhatIsKnownByNowIsNotThereTwice) {
+  DescriptorProto later;
+  later.mutable_options()->set_map_entry(true);
+  later.add_field()->set_name("new");
+  DescriptorProto message = Known();
+  ASSERT_TRUE(MergeLater(later.SerializeAsString(), message));
+  EXPECT_TRUE(message.options().map_entry());
+  EXPECT_FALSE(message.options().has_deprecated());
+  ASSERT_EQ(message.field_size(), 1);
+  EXPECT_EQ(message.field(0).name(), "new");
+  EXPECT_EQ(message.name(), "n");
+}
+
+TEST(LaterFields, FieldsByName) {
+  DescriptorProto message = Known();
+  AddUnknown(message, "top");
+  DescriptorProto some;
+  ASSERT_TRUE(some.ParseFromString(FieldsOf(message, {"options", "enum_type"})));
+  DescriptorProto expected;
+  *expected.mutable_options() = message.options();
+  EXPECT_EQ(some.SerializeAsString(), expected.SerializeAsString());
+}
+
+}  // namespace
+}  // namespace muster::storage
